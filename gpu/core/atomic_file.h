@@ -1,0 +1,42 @@
+#pragma once
+// Files that are replaced whole or not at all.
+
+#include <cstddef>
+#include <filesystem>
+#include <string_view>
+
+namespace warpscope::core {
+
+/// A file being written beside its final place. commit() moves it there; until then, and after any failure, whatever
+/// was at that place before is untouched. A symbolic link at that place is replaced, not followed.
+class AtomicFile {
+ public:
+  /// Opens a temporary file ".NAME.PID-N.tmp" in the folder of `path`. Throws Error with the path and the system's
+  /// reason.
+  explicit AtomicFile(std::filesystem::path path);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  /// Removes the temporary file if it was not committed.
+  ~AtomicFile();
+
+  /// Adds bytes to the end. On failure (disk full) removes the temporary file and throws Error.
+  void write(const void* data, std::size_t bytes);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+
+  /// Syncs the file to the disk, renames it to `path` and syncs the folder. On failure removes the temporary file and
+  /// throws Error. Nothing may be written afterwards.
+  void commit();
+
+ private:
+  [[noreturn]] void fail(const char* what);
+  void discard() noexcept;
+
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int descriptor_ = -1;
+};
+
+/// Replaces `path` by a file that holds `contents`. Throws Error; the old file then stays as it was.
+void write_file_atomically(const std::filesystem::path& path, std::string_view contents);
+
+}  // namespace warpscope::core

@@ -1,0 +1,139 @@
+#include "gpu/core/cpu_device.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "gpu/core/error.h"
+
+namespace warpscope::core {
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+
+class CpuEvent final : public Event {
+ public:
+  bool ready() const override { return true; }
+  void synchronize() const override {}
+  double microseconds_since(const Event& start) const override {
+    const auto& other = static_cast<const CpuEvent&>(start);
+    return std::chrono::duration<double, std::micro>(time_ - other.time_).count();
+  }
+  void* native() const override { return nullptr; }
+  void stamp() { time_ = std::chrono::steady_clock::now(); }
+
+ private:
+  std::chrono::steady_clock::time_point time_{};
+};
+
+class CpuGraph final : public Graph {
+ public:
+  explicit CpuGraph(std::function<void()> body) : body_(std::move(body)) {}
+  void run() const { body_(); }
+
+ private:
+  std::function<void()> body_;
+};
+
+class CpuStream final : public Stream {
+ public:
+  void copy(void* destination, const void* source, std::size_t bytes) override {
+    if (bytes > 0) std::memmove(destination, source, bytes);
+  }
+  void fill(void* destination, std::uint8_t value, std::size_t bytes) override {
+    if (bytes > 0) std::memset(destination, value, bytes);
+  }
+  void record(Event& event) override { static_cast<CpuEvent&>(event).stamp(); }
+  void wait(const Event&) override {}
+  void synchronize() override {}
+  std::unique_ptr<Graph> capture(std::function<void()> body) override {
+    return std::make_unique<CpuGraph>(std::move(body));
+  }
+  void launch(Graph& graph) override { static_cast<CpuGraph&>(graph).run(); }
+  void* native() const override { return nullptr; }
+};
+
+class CpuDevice final : public Device {
+ public:
+  const DeviceInfo& info() const override { return info_; }
+  void* allocate(std::size_t bytes) override {
+    void* memory = ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow);
+    if (memory == nullptr) {
+      throw OutOfMemory(
+          fmt::format("the CPU has no {:.1f} MiB of memory left", static_cast<double>(bytes) / 1048576.0));
+    }
+    const std::lock_guard lock(mutex_);
+    sizes_[memory] = bytes;
+    allocated_ += bytes;
+    return memory;
+  }
+  void deallocate(void* memory) noexcept override {
+    if (memory == nullptr) return;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = sizes_.find(memory);
+      if (found != sizes_.end()) {
+        allocated_ -= found->second;
+        sizes_.erase(found);
+      }
+    }
+    ::operator delete (memory, std::align_val_t{kAlignment});
+  }
+  void* allocate_host(std::size_t bytes) override { return allocate(bytes); }
+  void deallocate_host(void* memory) noexcept override { deallocate(memory); }
+  std::unique_ptr<Stream> make_stream() override { return std::make_unique<CpuStream>(); }
+  std::unique_ptr<Event> make_event(bool) override { return std::make_unique<CpuEvent>(); }
+  MemoryUse memory() const override {
+    MemoryUse use;
+    use.total_bytes = info_.memory_bytes;
+    use.free_bytes =
+        static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::lock_guard lock(mutex_);
+    use.process_bytes = allocated_;
+    return use;
+  }
+  void make_current() override {}
+
+ private:
+  DeviceInfo info_ = cpu_device_info();
+  mutable std::mutex mutex_;
+  std::unordered_map<void*, std::size_t> sizes_;
+  std::size_t allocated_ = 0;
+};
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name")) continue;
+    const auto colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "CPU";
+}
+
+}  // namespace
+
+DeviceInfo cpu_device_info() {
+  DeviceInfo info;
+  info.kind = DeviceKind::cpu;
+  info.name = processor_name();
+  info.multiprocessors = static_cast<int>(std::thread::hardware_concurrency());
+  info.memory_bytes =
+      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return info;
+}
+
+std::shared_ptr<Device> open_cpu_device() {
+  return std::make_shared<CpuDevice>();
+}
+
+}  // namespace warpscope::core

@@ -1,0 +1,16 @@
+# What the training library and the command line use, each from a distribution package.
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CURL REQUIRED)
+find_package(LibArchive REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+
+# oneDNN 2 or 3. Found by hand: the package's own CMake file asks for OpenCL's headers, which nothing here uses.
+find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)
+find_library(DNNL_LIBRARY dnnl REQUIRED)
+add_library(dnnl_library INTERFACE)
+target_include_directories(dnnl_library SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
+target_link_libraries(dnnl_library INTERFACE ${DNNL_LIBRARY})

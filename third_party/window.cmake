@@ -1,0 +1,20 @@
+# What the window uses: GLFW, Dear ImGui (with its GLFW and OpenGL 3 backends, which Debian's library contains), stb, and
+# glad, whose loader is generated at build time (--reproducible: without it the generator wants the network).
+find_package(PkgConfig REQUIRED)
+find_package(glfw3 3.3 REQUIRED)
+pkg_check_modules(IMGUI REQUIRED IMPORTED_TARGET imgui)
+pkg_check_modules(STB REQUIRED IMPORTED_TARGET stb)
+find_program(GLAD_PROGRAM glad REQUIRED)
+
+set(glad_dir ${CMAKE_BINARY_DIR}/glad)
+add_custom_command(
+  OUTPUT ${glad_dir}/src/gl.c ${glad_dir}/include/glad/gl.h
+  COMMAND ${GLAD_PROGRAM} --quiet --reproducible --api gl:core=3.3 --extensions GL_KHR_debug --out-path ${glad_dir} c
+  COMMENT "Generating the OpenGL 3.3 loader with glad"
+  VERBATIM)
+add_library(glad_loader STATIC ${glad_dir}/src/gl.c ${glad_dir}/include/glad/gl.h)
+target_include_directories(glad_loader SYSTEM PUBLIC ${glad_dir}/include)
+target_link_libraries(glad_loader PUBLIC ${CMAKE_DL_LIBS})
+
+add_library(warpscope_window_dependencies INTERFACE)
+target_link_libraries(warpscope_window_dependencies INTERFACE glfw glad_loader PkgConfig::IMGUI PkgConfig::STB)
