@@ -1,0 +1,45 @@
+// bias.forward, variant `naive`: the first rung on CUDA. One thread per element, which finds its channel by a
+// division. Limits: none on the shape. Bound by memory: 8 bytes an element. No shared memory, no spills.
+// Source: bias.h.
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/bias/bias.h"
+#include "gpu/ops/bias/bias_variants.h"
+#include "gpu/ops/elementwise.cuh"
+
+namespace warpscope::ops::bias {
+namespace {
+
+// Input and output may be the same memory, hence no __restrict__ on them.
+template <class Index>
+__global__ void bias_forward_naive(Index count, unsigned channels, const float* x,
+                                   const float* __restrict__ bias, float* y) {
+  for (Index i = first_element<Index>(); i < count; i += element_stride<Index>())
+    y[i] = x[i] + bias[i % channels];
+}
+
+void forward(const OpCall& call) {
+  const std::int64_t count = input_elements(call.shape);
+  with_index(count, [&](auto index) {
+    using Index = decltype(index);
+    bias_forward_naive<Index><<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+        static_cast<Index>(count), static_cast<unsigned>(call.shape.in_channels),
+        call.operand<const float>(kForwardInput), call.operand<const float>(kForwardBias),
+        call.operand<float>(kForwardOutput));
+  });
+  core::check_launch("bias.forward naive");
+}
+
+}  // namespace
+
+Variant naive_forward() {
+  return {.op = Op::bias_forward,
+          .name = "naive",
+          .device = core::DeviceKind::cuda,
+          .precisions = {core::Precision::fp32},
+          .minimum_compute_capability = 75,
+          .summary = "One thread per element, 4 bytes at a time.",
+          .launch = forward};
+}
+
+}  // namespace warpscope::ops::bias

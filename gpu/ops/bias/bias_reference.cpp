@@ -1,0 +1,37 @@
+// bias.forward, variant `reference`: the formula of bias.h, added in double. Limits: none. Source: bias.h.
+
+#include <cstdint>
+
+#include "gpu/ops/bias/bias.h"
+#include "gpu/ops/bias/bias_variants.h"
+
+namespace warpscope::ops::bias {
+namespace {
+
+template <class T>
+void forward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const T* x = call.operand<const T>(kForwardInput);
+  const T* b = call.operand<const T>(kForwardBias);
+  T* y = call.operand<T>(kForwardOutput);
+  const std::int64_t elements = s.batch * s.height * s.width * s.in_channels;
+  for (std::int64_t i = 0; i < elements; ++i) {
+    y[i] = static_cast<T>(double{x[i]} + double{b[i % s.in_channels]});
+  }
+}
+
+void launch(const OpCall& call) {
+  call.precision == core::Precision::fp64 ? forward<double>(call) : forward<float>(call);
+}
+
+}  // namespace
+
+Variant reference_forward() {
+  return {.op = Op::bias_forward,
+          .name = "reference",
+          .precisions = {core::Precision::fp32, core::Precision::fp64},
+          .summary = "The formula element by element, added in double: what the others are held against.",
+          .launch = launch};
+}
+
+}  // namespace warpscope::ops::bias

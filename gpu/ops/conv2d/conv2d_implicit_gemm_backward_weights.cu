@@ -1,0 +1,248 @@
+// conv2d.backward_weights, variant `implicit_gemm`: over `naive` it adds reuse, and parallel work along the sum. The
+// gradient is a matrix product over all pixels of one tensor and the shifted pixels of the other,
+//
+//   dw[k, (r, s, c)] = sum over pixels of dy[pixel, k] * x[pixel shifted by (r, s), c]
+//
+// A[pixel][k] and B[pixel][(r, s, c)] both lie in memory as the tiles want them. The result is small and the sum long, so
+// the pixels are split among blocks; each writes a partial result to the workspace, and a second kernel adds them in a
+// fixed order: the same bits every time.
+//
+// Which tensor is shifted is a choice: with x[pixel, c] * dy[pixel shifted by -(r, s), k] the rows are c and the columns
+// (r, s, k). The one that makes fuller tiles wins: for 3 output channels 27 columns instead of 3 rows.
+//
+// Tiles: 128x128, 128x64, 64x64 or 64x32, and the number of splits, by implicit_gemm_plan.h. Channels in fours are read
+// 16 bytes at a time, others 4. Limits: tensors of at most 2e9 elements; up to 128 MiB of workspace; the shifted tensor is
+// read once per tap, from the L2 cache.
+// Source: as forward's; splitting a sum among blocks ("split-K"): NVIDIA, CUTLASS documentation, "Efficient GEMM in CUDA".
+
+#include "gpu/ops/conv2d/conv2d.h"
+#include "gpu/ops/conv2d/conv2d_variants.h"
+#include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
+
+namespace warpscope::ops::conv2d {
+namespace {
+
+struct WeightsProblem {
+  Taps taps;  ///< the shifted tensor
+  int rows;   ///< channels of the plain tensor
+  int columns;
+  int split_pixels;
+  int column_tiles;
+  bool vectors_out;
+};
+
+/// k = pixels, kDepth at a time.
+template <int kDepth>
+struct PixelCursor {
+  int pixel;
+  __device__ __forceinline__ void advance() { pixel += kDepth; }
+};
+
+/// A: the plain tensor.
+template <class T, int kVector>
+struct PlainPixels : Rows<T::rows, T::depth, kVector> {
+  int rows;
+  int end;
+  bool exists;
+  const float* from;
+
+  __device__ __forceinline__ PlainPixels(const WeightsProblem& q, const float* plain, int first_row,
+                                         int end_pixel)
+      : rows(q.rows),
+        end(end_pixel),
+        exists(first_row + this->side < q.rows),
+        from(plain + first_row + this->side) {}
+  __device__ __forceinline__ void fetch(const PixelCursor<T::depth>& at) {
+#pragma unroll
+    for (int i = 0; i < this->count; ++i) {
+      const int pixel = at.pixel + this->k + i * this->step;
+      this->clear_one(i);
+      if (exists && pixel < end) this->fetch_one(i, from + pixel * rows);
+    }
+  }
+};
+
+/// B: the shifted tensor. A thread's column is one tap and channel (or four channels) for the whole kernel.
+template <class T, int kVector>
+struct ShiftedPixels : Rows<T::columns, T::depth, kVector> {
+  const Taps& taps;
+  int end;
+  int r;
+  int s;
+  int offset;  ///< from the pixel's first channel to the element that is read
+  bool exists;
+  const float* shifted;
+
+  __device__ __forceinline__ ShiftedPixels(const WeightsProblem& q, const float* of, int first_column,
+                                           int end_pixel)
+      : taps(q.taps), end(end_pixel), exists(first_column + this->side < q.columns), shifted(of) {
+    const DensePlace place(taps, first_column + this->side);
+    r = place.r;
+    s = place.s;
+    offset = taps.shift(r, s) * taps.channels + place.channel;
+  }
+  __device__ __forceinline__ void fetch(const PixelCursor<T::depth>& at) {
+#pragma unroll
+    for (int i = 0; i < this->count; ++i) {
+      const int pixel = at.pixel + this->k + i * this->step;
+      const PixelPlace place(taps, pixel);
+      this->clear_one(i);
+      if (exists && pixel < end && taps.inside(place.row, place.column, r, s)) {
+        this->fetch_one(i, shifted + (pixel * taps.channels + offset));
+      }
+    }
+  }
+};
+
+template <class T, int kPlainVector, int kShiftedVector>
+__global__ void __launch_bounds__(kGemmThreads, 2)
+    implicit_gemm_weights(const WeightsProblem q, const float* __restrict__ plain,
+                          const float* __restrict__ shifted, float* __restrict__ partial) {
+  __shared__ __align__(16) float shared[2 * T::stage];
+  const int first_row = static_cast<int>(blockIdx.x) / q.column_tiles * T::rows;
+  const int first_column = static_cast<int>(blockIdx.x) % q.column_tiles * T::columns;
+  const int begin = static_cast<int>(blockIdx.y) * q.split_pixels;
+  const int end = min(q.taps.pixels, begin + q.split_pixels);
+  const Place place = place_of_thread<T>();
+  PlainPixels<T, kPlainVector> a(q, plain, first_row, end);
+  ShiftedPixels<T, kShiftedVector> b(q, shifted, first_column, end);
+  float sum[8][8];
+  multiply<T>(sum, a, b, PixelCursor<T::depth>{begin}, (end - begin + T::depth - 1) / T::depth, shared,
+              place);
+  float* mine = partial + static_cast<std::int64_t>(blockIdx.y) * q.rows * q.columns;
+  finish<T>(sum, shared, place, first_row, first_column, {mine, q.rows, q.columns, q.vectors_out});
+}
+
+inline constexpr int kSumElements = 32;
+inline constexpr int kSumGroups = 8;
+
+/// Where element i of the partial results, (rows, taps, shifted channels), belongs in dw.
+struct Arrangement {
+  bool swapped;
+  int in_channels;
+  int out_channels;
+  int taps;
+
+  __device__ __forceinline__ int place(int i) const {
+    if (!swapped) return i;
+    const int k = i % out_channels;
+    const int rest = i / out_channels;
+    // The taps shift dy by minus their shift of x: they are counted from the other end.
+    const int tap = taps - 1 - rest % taps;
+    return (k * taps + tap) * in_channels + rest / taps;
+  }
+};
+
+// Thread (i, j) of a block adds the splits j, j + 8, ... of element i; then the eight sums are added in order.
+__global__ void implicit_gemm_weights_sum(int elements, int splits, Arrangement arrangement,
+                                          const float* __restrict__ partial, float* __restrict__ dw) {
+  __shared__ float sums[kSumGroups][kSumElements];
+  const int i = static_cast<int>(blockIdx.x) * kSumElements + static_cast<int>(threadIdx.x);
+  float sum = 0.0f;
+  if (i < elements) {
+    const float* from = partial + i;
+#pragma unroll 4
+    for (int split = static_cast<int>(threadIdx.y); split < splits; split += kSumGroups) {
+      sum += from[static_cast<std::int64_t>(split) * elements];
+    }
+  }
+  sums[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y != 0 || i >= elements) return;
+#pragma unroll
+  for (int group = 1; group < kSumGroups; ++group) sum += sums[group][threadIdx.x];
+  dw[arrangement.place(i)] = sum;
+}
+
+std::size_t workspace(const OpShape& s, core::Precision) {
+  const WeightsPlan plan = plan_weights(s);
+  return sizeof(float) * static_cast<std::size_t>(plan.splits * plan.rows * plan.columns);
+}
+
+/// The tensors of one call, in the terms of the plan.
+struct WeightsCall {
+  WeightsPlan plan;
+  Taps taps;
+  const float* plain;
+  const float* shifted;
+  float* partial;
+  cudaStream_t stream;
+};
+
+template <class T>
+void launch_tile(const WeightsCall& call) {
+  const WeightsPlan& plan = call.plan;
+  const auto rows = static_cast<int>(plan.rows);
+  const auto columns = static_cast<int>(plan.columns);
+  const WeightsProblem problem{call.taps,
+                               rows,
+                               columns,
+                               static_cast<int>(plan.split_pixels),
+                               (columns + T::columns - 1) / T::columns,
+                               columns % 4 == 0};
+  const dim3 blocks(static_cast<unsigned>(count_tiles(plan.tile, plan.rows, plan.columns)),
+                    static_cast<unsigned>(plan.splits));
+  const bool plain_vectors = rows % 4 == 0 && takes_vectors(call.plain);
+  const bool shifted_vectors = call.taps.channels % 4 == 0 && takes_vectors(call.shifted);
+  if (plain_vectors && shifted_vectors) {
+    implicit_gemm_weights<T, 4, 4>
+        <<<blocks, kGemmThreads, 0, call.stream>>>(problem, call.plain, call.shifted, call.partial);
+  } else if (plain_vectors) {
+    implicit_gemm_weights<T, 4, 1>
+        <<<blocks, kGemmThreads, 0, call.stream>>>(problem, call.plain, call.shifted, call.partial);
+  } else {
+    implicit_gemm_weights<T, 1, 1>
+        <<<blocks, kGemmThreads, 0, call.stream>>>(problem, call.plain, call.shifted, call.partial);
+  }
+}
+
+void launch_plan(const WeightsCall& call) {
+  switch (call.plan.tile) {
+    case TileName::large:
+      return launch_tile<LargeTile>(call);
+    case TileName::medium:
+      return launch_tile<MediumTile>(call);
+    case TileName::small:
+      return launch_tile<SmallTile>(call);
+    case TileName::slim:
+      return launch_tile<SlimTile>(call);
+  }
+}
+
+void backward_weights(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const WeightsPlan plan = plan_weights(s);
+  const auto* x = call.operand<const float>(kWeightsInput);
+  const auto* dy = call.operand<const float>(kWeightsOutputGradient);
+  auto* partial = static_cast<float*>(call.workspace);
+  const cudaStream_t stream = core::cuda_stream(*call.stream);
+  if (plan.swapped) {
+    launch_plan({plan, taps_of(s, s.out_channels), x, dy, partial, stream});
+  } else {
+    launch_plan({plan, taps_of(s, s.in_channels), dy, x, partial, stream});
+  }
+  core::check_launch("conv2d.backward_weights implicit_gemm");
+  const auto elements = static_cast<int>(plan.rows * plan.columns);
+  const Arrangement arrangement{plan.swapped, s.in_channels, s.out_channels,
+                                s.kernel_height * s.kernel_width};
+  implicit_gemm_weights_sum<<<static_cast<unsigned>((elements + kSumElements - 1) / kSumElements),
+                              dim3(kSumElements, kSumGroups), 0, stream>>>(
+      elements, static_cast<int>(plan.splits), arrangement, partial, call.operand<float>(kWeightsGradient));
+  core::check_launch("conv2d.backward_weights implicit_gemm, sum of the splits");
+}
+
+}  // namespace
+
+Variant implicit_gemm_backward_weights() {
+  return {.op = Op::conv2d_backward_weights,
+          .name = "implicit_gemm",
+          .device = core::DeviceKind::cuda,
+          .precisions = {core::Precision::fp32},
+          .minimum_compute_capability = 75,
+          .summary = "A tiled matrix product over the pixels, split among blocks and added in a fixed order.",
+          .launch = backward_weights,
+          .workspace_bytes = workspace,
+          .refuses = refuses_large};
+}
+
+}  // namespace warpscope::ops::conv2d

@@ -1,0 +1,64 @@
+// conv2d.forward, variant `implicit_gemm`: over `naive` it adds reuse. The convolution is computed as the matrix product
+// of shifted pixels and weights, tile by tile in shared memory and registers, so that a number read from the cache is
+// multiplied 64 to 128 times instead of once; the matrix of shifted pixels never exists in memory, the loaders find its
+// elements in x.
+//
+// Tiles: 128x128, 128x64, 64x64 or 64x32 pixels by channels, whichever is estimated fastest (implicit_gemm_plan.h); at
+// most four output channels go to implicit_gemm_narrow.cuh. Channels in fours are read 16 bytes at a time, others 4.
+// Limits: tensors of at most 2e9 elements; FP32 on the ordinary cores, so the tensor cores idle; the same pixels are read
+// once per tap, from the L1 and L2 caches.
+// Source: S. Chetlur et al., "cuDNN: Efficient primitives for deep learning" (2014), section 3, and those in
+// implicit_gemm_tile.cuh.
+
+#include "gpu/ops/conv2d/conv2d.h"
+#include "gpu/ops/conv2d/conv2d_variants.h"
+#include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
+
+namespace warpscope::ops::conv2d {
+
+void launch_narrow(const ActivationsCall& call) {
+  switch (call.filters) {
+    case 1:
+      return launch_narrow_filters<1>(call);
+    case 2:
+      return launch_narrow_filters<2>(call);
+    case 3:
+      return launch_narrow_filters<3>(call);
+    default:
+      return launch_narrow_filters<4>(call);
+  }
+}
+
+namespace {
+
+void forward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const ActivationsCall gemm{taps_of(s, s.in_channels),
+                             s.out_channels,
+                             call.operand<const float>(kForwardInput),
+                             call.operand<const float>(kForwardWeights),
+                             call.operand<float>(kForwardOutput),
+                             core::cuda_stream(*call.stream)};
+  if (s.out_channels <= kNarrowFilters) {
+    launch_narrow(gemm);
+  } else {
+    launch_activations<false>(gemm);
+  }
+  core::check_launch("conv2d.forward implicit_gemm");
+}
+
+}  // namespace
+
+Variant implicit_gemm_forward() {
+  return {
+      .op = Op::conv2d_forward,
+      .name = "implicit_gemm",
+      .device = core::DeviceKind::cuda,
+      .precisions = {core::Precision::fp32},
+      .minimum_compute_capability = 75,
+      .summary = "A tiled matrix product of shifted pixels and weights: every number read is used 64 times.",
+      .launch = forward,
+      .refuses = refuses_large};
+}
+
+}  // namespace warpscope::ops::conv2d

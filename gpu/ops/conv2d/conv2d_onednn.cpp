@@ -1,0 +1,140 @@
+// conv2d, variant `onednn`: oneDNN's direct convolutions, vectorised and on all cores. Over `loops` it adds
+// cache blocking, FMA in registers and threads. Activations stay NHWC; weights are reordered inside the call,
+// into memory of the prepared program, when the primitive wants another order. The bias gradient is a product
+// of a row of ones with the gradient, because oneDNN's reduction over the outer dimension is not vectorised.
+// Limits: FP32; the last bits depend on the number of threads, and are the same from run to run on one
+// machine. Source: E. Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions on SIMD
+// Architectures" (2018).
+
+#include <algorithm>
+
+#include "gpu/ops/conv2d/conv2d.h"
+#include "gpu/ops/conv2d/conv2d_variants.h"
+#include "gpu/ops/onednn_support.h"
+
+namespace warpscope::ops::conv2d {
+namespace {
+
+using dnnl::memory;
+
+constexpr auto kF32 = memory::data_type::f32;
+// Not "auto": that may choose Winograd, whose errors exceed the tolerance.
+constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+
+/// The memory of one convolution as oneDNN names it. Weights are (K, C, R, S) in oneDNN's order of
+/// dimensions, in memory (K, R, S, C) as kept here, or in an order of the primitive's choice.
+struct Layout {
+  memory::desc input;
+  memory::desc output;
+  memory::desc kept_weights;
+  memory::desc any_weights;
+  memory::dims strides{1, 1};
+  memory::dims padding;
+
+  explicit Layout(const OpShape& s)
+      : input(onednn::nhwc(s.batch, s.height, s.width, s.in_channels)),
+        output(onednn::nhwc(s.batch, s.height, s.width, s.out_channels)),
+        kept_weights({s.out_channels, s.in_channels, s.kernel_height, s.kernel_width}, kF32,
+                     memory::format_tag::ohwi),
+        any_weights({s.out_channels, s.in_channels, s.kernel_height, s.kernel_width}, kF32,
+                    memory::format_tag::any),
+        padding{(s.kernel_height - 1) / 2, (s.kernel_width - 1) / 2} {}
+};
+
+dnnl::convolution_forward::primitive_desc describe_forward(const onednn::Program& program,
+                                                           const Layout& layout) {
+  return onednn::describe<dnnl::convolution_forward>(program, dnnl::prop_kind::forward_training, kDirect,
+                                                     layout.input, layout.any_weights, layout.output,
+                                                     layout.strides, layout.padding, layout.padding);
+}
+
+std::unique_ptr<Prepared> prepare_forward(const OpShape& shape, core::Precision, core::Device&) {
+  return onednn::make_program(Op::conv2d_forward, [&](onednn::Program& program) {
+    const Layout layout(shape);
+    const auto description = describe_forward(program, layout);
+    const auto kept = program.operand(kForwardWeights, layout.kept_weights);
+    const auto weights = program.add_reorder_to(description.weights_desc(), kept);
+    program.add<dnnl::convolution_forward>(description,
+                                           {{DNNL_ARG_SRC, program.operand(kForwardInput, layout.input)},
+                                            {DNNL_ARG_WEIGHTS, weights},
+                                            {DNNL_ARG_DST, program.operand(kForwardOutput, layout.output)}});
+  });
+}
+
+std::unique_ptr<Prepared> prepare_backward_input(const OpShape& shape, core::Precision, core::Device&) {
+  return onednn::make_program(Op::conv2d_backward_input, [&](onednn::Program& program) {
+    const Layout layout(shape);
+    const auto description = onednn::describe_backward<dnnl::convolution_backward_data>(
+        program, describe_forward(program, layout), kDirect, layout.input, layout.any_weights, layout.output,
+        layout.strides, layout.padding, layout.padding);
+    const auto kept = program.operand(kInputWeights, layout.kept_weights);
+    const auto weights = program.add_reorder_to(description.weights_desc(), kept);
+    program.add<dnnl::convolution_backward_data>(
+        description, {{DNNL_ARG_DIFF_DST, program.operand(kInputOutputGradient, layout.output)},
+                      {DNNL_ARG_WEIGHTS, weights},
+                      {DNNL_ARG_DIFF_SRC, program.operand(kInputInputGradient, layout.input)}});
+  });
+}
+
+std::unique_ptr<Prepared> prepare_backward_weights(const OpShape& shape, core::Precision, core::Device&) {
+  return onednn::make_program(Op::conv2d_backward_weights, [&](onednn::Program& program) {
+    const Layout layout(shape);
+    const auto description = onednn::describe_backward<dnnl::convolution_backward_weights>(
+        program, describe_forward(program, layout), kDirect, layout.input, layout.any_weights, layout.output,
+        layout.strides, layout.padding, layout.padding);
+    const auto kept = program.operand(kWeightsGradient, layout.kept_weights);
+    const bool same_layout = description.diff_weights_desc() == layout.kept_weights;
+    const auto gradient = same_layout ? kept : program.scratch(description.diff_weights_desc());
+    program.add<dnnl::convolution_backward_weights>(
+        description, {{DNNL_ARG_SRC, program.operand(kWeightsInput, layout.input)},
+                      {DNNL_ARG_DIFF_DST, program.operand(kWeightsOutputGradient, layout.output)},
+                      {DNNL_ARG_DIFF_WEIGHTS, gradient}});
+    if (!same_layout) program.add_reorder(gradient, kept);
+  });
+}
+
+std::unique_ptr<Prepared> prepare_backward_bias(const OpShape& shape, core::Precision, core::Device&) {
+  return onednn::make_program(Op::conv2d_backward_bias, [&](onednn::Program& program) {
+    const memory::dim pixels = shape.batch * shape.height * shape.width;
+    const auto matrix = [](memory::dim rows, memory::dim columns) {
+      return memory::desc({rows, columns}, kF32, memory::format_tag::ab);
+    };
+    const auto ones_layout = matrix(1, pixels);
+    const auto gradient_layout = matrix(pixels, shape.out_channels);
+    const auto sum_layout = matrix(1, shape.out_channels);
+    const auto ones = program.scratch(ones_layout);
+    std::fill_n(static_cast<float*>(ones.get_data_handle()), pixels, 1.0f);
+    program.add<dnnl::matmul>(
+        onednn::describe<dnnl::matmul>(program, ones_layout, gradient_layout, sum_layout),
+        {{DNNL_ARG_SRC, ones},
+         {DNNL_ARG_WEIGHTS, program.operand(kBiasOutputGradient, gradient_layout)},
+         {DNNL_ARG_DST, program.operand(kBiasGradient, sum_layout)}});
+  });
+}
+
+template <Op Which>
+Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core::Precision, core::Device&)) {
+  return {.op = Which,
+          .name = "onednn",
+          .precisions = {core::Precision::fp32},
+          .summary = "oneDNN's vector code on all cores: adds cache blocking, FMA in registers and threads.",
+          .launch = onednn::launch<Which>,
+          .prepare = prepare};
+}
+
+}  // namespace
+
+Variant onednn_forward() {
+  return onednn_variant<Op::conv2d_forward>(prepare_forward);
+}
+Variant onednn_backward_input() {
+  return onednn_variant<Op::conv2d_backward_input>(prepare_backward_input);
+}
+Variant onednn_backward_weights() {
+  return onednn_variant<Op::conv2d_backward_weights>(prepare_backward_weights);
+}
+Variant onednn_backward_bias() {
+  return onednn_variant<Op::conv2d_backward_bias>(prepare_backward_bias);
+}
+
+}  // namespace warpscope::ops::conv2d

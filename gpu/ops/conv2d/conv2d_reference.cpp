@@ -1,0 +1,142 @@
+// conv2d, variant `reference`: the four formulas of conv2d.h term by term, summed in double whatever the
+// element type. It is what every other variant is held against, so it is written for reading and checking.
+// Limits: none on the shape; single-threaded and slow. Source: the formulas in conv2d.h.
+
+#include <cstdint>
+
+#include "gpu/ops/conv2d/conv2d.h"
+#include "gpu/ops/conv2d/conv2d_variants.h"
+#include "gpu/ops/view4.h"
+
+namespace warpscope::ops::conv2d {
+namespace {
+
+using core::Precision;
+
+template <class T>
+View4<T> input_view(T* data, const OpShape& s) {
+  return {data, s.height, s.width, s.in_channels};
+}
+
+template <class T>
+View4<T> output_view(T* data, const OpShape& s) {
+  return {data, s.height, s.width, s.out_channels};
+}
+
+template <class T>
+View4<T> weights_view(T* data, const OpShape& s) {
+  return {data, s.kernel_height, s.kernel_width, s.in_channels};
+}
+
+/// Calls body(i, h, w, c) for every element of (count, rows, columns, channels).
+template <class Body>
+void for_each(std::int64_t count, int rows, int columns, int channels, Body body) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (int h = 0; h < rows; ++h) {
+      for (int w = 0; w < columns; ++w) {
+        for (int c = 0; c < channels; ++c) body(i, h, w, c);
+      }
+    }
+  }
+}
+
+template <class T>
+void forward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const auto x = input_view(call.operand<const T>(kForwardInput), s);
+  const auto weights = weights_view(call.operand<const T>(kForwardWeights), s);
+  const auto y = output_view(call.operand<T>(kForwardOutput), s);
+  const int p = (s.kernel_height - 1) / 2;
+  const int q = (s.kernel_width - 1) / 2;
+  for_each(s.batch, s.height, s.width, s.out_channels, [&](std::int64_t n, int h, int w, int k) {
+    double sum = 0;
+    for_each(1, s.kernel_height, s.kernel_width, s.in_channels, [&](std::int64_t, int r, int t, int c) {
+      if (!x.contains(h + r - p, w + t - q)) return;
+      sum += double{x(n, h + r - p, w + t - q, c)} * double{weights(k, r, t, c)};
+    });
+    y(n, h, w, k) = static_cast<T>(sum);
+  });
+}
+
+template <class T>
+void backward_input(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const auto dy = output_view(call.operand<const T>(kInputOutputGradient), s);
+  const auto weights = weights_view(call.operand<const T>(kInputWeights), s);
+  const auto dx = input_view(call.operand<T>(kInputInputGradient), s);
+  const int p = (s.kernel_height - 1) / 2;
+  const int q = (s.kernel_width - 1) / 2;
+  for_each(s.batch, s.height, s.width, s.in_channels, [&](std::int64_t n, int h, int w, int c) {
+    double sum = 0;
+    for_each(1, s.kernel_height, s.kernel_width, s.out_channels, [&](std::int64_t, int r, int t, int k) {
+      if (!dy.contains(h - r + p, w - t + q)) return;
+      sum += double{dy(n, h - r + p, w - t + q, k)} * double{weights(k, r, t, c)};
+    });
+    dx(n, h, w, c) = static_cast<T>(sum);
+  });
+}
+
+template <class T>
+void backward_weights(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const auto x = input_view(call.operand<const T>(kWeightsInput), s);
+  const auto dy = output_view(call.operand<const T>(kWeightsOutputGradient), s);
+  const auto dw = weights_view(call.operand<T>(kWeightsGradient), s);
+  const int p = (s.kernel_height - 1) / 2;
+  const int q = (s.kernel_width - 1) / 2;
+  for_each(s.out_channels, s.kernel_height, s.kernel_width, s.in_channels,
+           [&](std::int64_t k, int r, int t, int c) {
+             double sum = 0;
+             for_each(s.batch, s.height, s.width, 1, [&](std::int64_t n, int h, int w, int) {
+               if (!x.contains(h + r - p, w + t - q)) return;
+               sum += double{x(n, h + r - p, w + t - q, c)} * double{dy(n, h, w, static_cast<int>(k))};
+             });
+             dw(k, r, t, c) = static_cast<T>(sum);
+           });
+}
+
+template <class T>
+void backward_bias(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const auto dy = output_view(call.operand<const T>(kBiasOutputGradient), s);
+  T* db = call.operand<T>(kBiasGradient);
+  for (int k = 0; k < s.out_channels; ++k) {
+    double sum = 0;
+    for_each(s.batch, s.height, s.width, 1,
+             [&](std::int64_t n, int h, int w, int) { sum += double{dy(n, h, w, k)}; });
+    db[k] = static_cast<T>(sum);
+  }
+}
+
+template <auto Fp32, auto Fp64>
+void launch(const OpCall& call) {
+  call.precision == Precision::fp64 ? Fp64(call) : Fp32(call);
+}
+
+Variant reference(Op op, void (*run)(const OpCall&)) {
+  return {.op = op,
+          .name = "reference",
+          .precisions = {Precision::fp32, Precision::fp64},
+          .summary = "The formula term by term, summed in double: what the others are held against.",
+          .launch = run};
+}
+
+}  // namespace
+
+Variant reference_forward() {
+  return reference(Op::conv2d_forward, launch<forward<float>, forward<double>>);
+}
+
+Variant reference_backward_input() {
+  return reference(Op::conv2d_backward_input, launch<backward_input<float>, backward_input<double>>);
+}
+
+Variant reference_backward_weights() {
+  return reference(Op::conv2d_backward_weights, launch<backward_weights<float>, backward_weights<double>>);
+}
+
+Variant reference_backward_bias() {
+  return reference(Op::conv2d_backward_bias, launch<backward_bias<float>, backward_bias<double>>);
+}
+
+}  // namespace warpscope::ops::conv2d

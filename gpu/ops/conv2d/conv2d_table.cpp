@@ -1,0 +1,27 @@
+#include "gpu/ops/conv2d/conv2d.h"
+#include "gpu/ops/conv2d/conv2d_variants.h"
+
+namespace warpscope::ops::conv2d {
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(),
+                            reference_backward_input(),
+                            reference_backward_weights(),
+                            reference_backward_bias(),
+                            loops_forward(),
+                            loops_backward_input(),
+                            loops_backward_weights(),
+                            loops_backward_bias(),
+                            onednn_forward(),
+                            onednn_backward_input(),
+                            onednn_backward_weights(),
+                            onednn_backward_bias()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(),
+              {naive_forward(), naive_backward_input(), naive_backward_weights(), naive_backward_bias(),
+               implicit_gemm_forward(), implicit_gemm_backward_input(), implicit_gemm_backward_weights()});
+#endif
+  return list;
+}
+
+}  // namespace warpscope::ops::conv2d

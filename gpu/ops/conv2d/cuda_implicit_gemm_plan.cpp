@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <limits>
+
+#include "gpu/ops/conv2d/implicit_gemm_plan.h"
+
+namespace warpscope::ops::conv2d {
+namespace {
+
+struct TileFigures {
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t depth;
+  double efficiency;  ///< products a cycle relative to the large tile's, two blocks on a multiprocessor
+};
+
+constexpr TileFigures kTiles[] = {
+    {128, 128, 16, 1.0}, {128, 64, 16, 0.95}, {64, 64, 32, 0.88}, {64, 32, 32, 0.8}};
+constexpr TileName kNames[] = {TileName::large, TileName::medium, TileName::small, TileName::slim};
+
+constexpr std::int64_t kMultiprocessors = 132;
+// One block alone on its multiprocessor hides less of its waiting than two do.
+constexpr double kAlone = 0.85;
+// Products a cycle of a multiprocessor: 128 at best.
+constexpr double kProductsPerCycle = 96.0;
+// A block's start and end, in cycles, and the bytes of partial results that all multiprocessors move in a cycle.
+constexpr double kBlockOverhead = 2000.0;
+constexpr double kBytesPerCycle = 1500.0;
+constexpr std::int64_t kMostSplits = 1024;
+constexpr std::int64_t kMostWorkspace = std::int64_t{128} << 20;
+// Far enough under 2^31 that an index one tile past the end does not wrap.
+constexpr std::int64_t kMostElements = 2'000'000'000;
+
+const TileFigures& figures(TileName tile) {
+  return kTiles[static_cast<int>(tile)];
+}
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// Estimated cycles of `blocks` blocks of `depth` products an element.
+double cycles(const TileFigures& tile, std::int64_t blocks, std::int64_t depth) {
+  const double speed = kProductsPerCycle * tile.efficiency * (blocks <= kMultiprocessors ? kAlone : 1.0);
+  const double block = static_cast<double>(tile.rows * tile.columns * depth) / speed + kBlockOverhead;
+  return static_cast<double>(divide_up(blocks, kMultiprocessors)) * block;
+}
+
+struct Candidate {
+  WeightsPlan plan;
+  double cost = std::numeric_limits<double>::infinity();
+};
+
+/// The best number of splits for one arrangement and tile.
+Candidate best_splits(WeightsPlan plan, std::int64_t pixels) {
+  const TileFigures& tile = figures(plan.tile);
+  const std::int64_t tiles = count_tiles(plan.tile, plan.rows, plan.columns);
+  const std::int64_t result_bytes = plan.rows * plan.columns * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t most = std::clamp<std::int64_t>(
+      kMostWorkspace / result_bytes, 1, std::min(kMostSplits, divide_up(pixels, 4 * tile.depth)));
+  Candidate best;
+  for (std::int64_t wanted = 1; wanted <= most; ++wanted) {
+    const std::int64_t split_pixels = divide_up(divide_up(pixels, wanted), tile.depth) * tile.depth;
+    const std::int64_t splits = divide_up(pixels, split_pixels);
+    const double reduction = static_cast<double>(2 * splits * result_bytes) / kBytesPerCycle;
+    const double cost = cycles(tile, tiles * splits, split_pixels) + reduction;
+    if (cost < best.cost) {
+      best.cost = cost;
+      best.plan = plan;
+      best.plan.splits = splits;
+      best.plan.split_pixels = split_pixels;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+std::int64_t count_tiles(TileName tile, std::int64_t rows, std::int64_t columns) {
+  return divide_up(rows, figures(tile).rows) * divide_up(columns, figures(tile).columns);
+}
+
+TileName choose_tile(std::int64_t rows, std::int64_t columns) {
+  // Any depth ranks the tiles alike but for the overhead of a block; this one is that of a middle layer.
+  constexpr std::int64_t kDepth = 1024;
+  return *std::min_element(std::begin(kNames), std::end(kNames), [&](TileName a, TileName b) {
+    return cycles(figures(a), count_tiles(a, rows, columns), kDepth) <
+           cycles(figures(b), count_tiles(b, rows, columns), kDepth);
+  });
+}
+
+WeightsPlan plan_weights(const OpShape& s) {
+  const std::int64_t pixels = s.batch * s.height * s.width;
+  const std::int64_t taps = std::int64_t{s.kernel_height} * s.kernel_width;
+  Candidate best;
+  for (const bool swapped : {false, true}) {
+    for (const TileName tile : kNames) {
+      WeightsPlan plan;
+      plan.swapped = swapped;
+      plan.tile = tile;
+      plan.rows = swapped ? s.in_channels : s.out_channels;
+      plan.columns = taps * (swapped ? s.out_channels : s.in_channels);
+      const Candidate candidate = best_splits(plan, pixels);
+      if (candidate.cost < best.cost) best = candidate;
+    }
+  }
+  return best.plan;
+}
+
+std::string refuses_large(const OpShape& s) {
+  const std::int64_t pixels = s.batch * s.height * s.width;
+  const std::int64_t taps = std::int64_t{s.kernel_height} * s.kernel_width;
+  const std::int64_t largest =
+      std::max({pixels * s.in_channels, pixels * s.out_channels, taps * s.in_channels * s.out_channels});
+  return largest > kMostElements ? "takes tensors of at most 2,000,000,000 elements" : "";
+}
+
+}  // namespace warpscope::ops::conv2d

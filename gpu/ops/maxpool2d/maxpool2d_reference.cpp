@@ -1,0 +1,88 @@
+// maxpool2d, variant `reference`: the definition of maxpool2d.h window by window in either element type.
+// Limits: none. Source: maxpool2d.h.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "gpu/ops/maxpool2d/maxpool2d.h"
+#include "gpu/ops/maxpool2d/maxpool2d_variants.h"
+#include "gpu/ops/view4.h"
+
+namespace warpscope::ops::maxpool2d {
+namespace {
+
+/// Calls body(n, i, j, c) for every element of the pooled image.
+template <class Body>
+void for_each_window(const OpShape& s, Body body) {
+  for (std::int64_t n = 0; n < s.batch; ++n) {
+    for (int i = 0; i < s.height / 2; ++i) {
+      for (int j = 0; j < s.width / 2; ++j) {
+        for (int c = 0; c < s.in_channels; ++c) body(n, i, j, c);
+      }
+    }
+  }
+}
+
+/// Whether `value` takes the place of `best`: larger, or the first NaN. A later equal value does not.
+template <class T>
+bool wins(T value, T best) {
+  return value > best || (std::isnan(value) && !std::isnan(best));
+}
+
+template <class T>
+void forward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const View4<const T> x{call.operand<const T>(kForwardInput), s.height, s.width, s.in_channels};
+  const View4<T> y{call.operand<T>(kForwardOutput), s.height / 2, s.width / 2, s.in_channels};
+  const View4<std::uint8_t> argmax{call.operand<std::uint8_t>(kForwardArgmax), s.height / 2, s.width / 2,
+                                   s.in_channels};
+  for_each_window(s, [&](std::int64_t n, int i, int j, int c) {
+    int best = 0;
+    for (int code = 1; code < 4; ++code) {
+      const T value = x(n, 2 * i + code / 2, 2 * j + code % 2, c);
+      if (wins(value, x(n, 2 * i + best / 2, 2 * j + best % 2, c))) best = code;
+    }
+    y(n, i, j, c) = x(n, 2 * i + best / 2, 2 * j + best % 2, c);
+    argmax(n, i, j, c) = static_cast<std::uint8_t>(best);
+  });
+}
+
+template <class T>
+void backward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const View4<const T> dy{call.operand<const T>(kBackwardOutputGradient), s.height / 2, s.width / 2,
+                          s.in_channels};
+  const View4<const std::uint8_t> argmax{call.operand<const std::uint8_t>(kBackwardArgmax), s.height / 2,
+                                         s.width / 2, s.in_channels};
+  const View4<T> dx{call.operand<T>(kBackwardInputGradient), s.height, s.width, s.in_channels};
+  std::fill_n(dx.data, s.batch * s.height * s.width * s.in_channels, T{0});
+  for_each_window(s, [&](std::int64_t n, int i, int j, int c) {
+    const int code = argmax(n, i, j, c);
+    dx(n, 2 * i + code / 2, 2 * j + code % 2, c) = dy(n, i, j, c);
+  });
+}
+
+template <auto Fp32, auto Fp64>
+void launch(const OpCall& call) {
+  call.precision == core::Precision::fp64 ? Fp64(call) : Fp32(call);
+}
+
+Variant reference(Op op, void (*run)(const OpCall&)) {
+  return {.op = op,
+          .name = "reference",
+          .precisions = {core::Precision::fp32, core::Precision::fp64},
+          .summary = "The definition window by window: what the others are held against.",
+          .launch = run};
+}
+
+}  // namespace
+
+Variant reference_forward() {
+  return reference(Op::maxpool2d_forward, launch<forward<float>, forward<double>>);
+}
+Variant reference_backward() {
+  return reference(Op::maxpool2d_backward, launch<backward<float>, backward<double>>);
+}
+
+}  // namespace warpscope::ops::maxpool2d

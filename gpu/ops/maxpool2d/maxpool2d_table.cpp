@@ -1,0 +1,14 @@
+#include "gpu/ops/maxpool2d/maxpool2d.h"
+#include "gpu/ops/maxpool2d/maxpool2d_variants.h"
+
+namespace warpscope::ops::maxpool2d {
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(), loops_backward()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {naive_forward(), naive_backward()});
+#endif
+  return list;
+}
+
+}  // namespace warpscope::ops::maxpool2d

@@ -1,0 +1,101 @@
+// mse, variant `naive`: the first rung on CUDA. forward: one block per image; each thread adds its share of
+// the elements and a tree adds the threads, both in a fixed order, so the result is the same bits every time;
+// a second kernel of one block adds the images the same way. A sum of n elements is thus made of chains of n
+// / 256 and a tree of depth 8, and its rounding error stays that of short sums. backward: one thread per
+// element. Limits: few images leave most of the GPU idle in forward. Bound by memory otherwise. 1 KiB of
+// shared memory, no spills. Source: mse.h; the tree: M. Harris, "Optimizing parallel reduction in CUDA"
+// (2007).
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/mse/mse.h"
+#include "gpu/ops/mse/mse_variants.h"
+
+namespace warpscope::ops::mse {
+namespace {
+
+/// The sum of `value` over the block, valid in thread 0. Every thread of the block must call it, once per
+/// kernel.
+__device__ float block_sum(float value) {
+  __shared__ float partial[kElementThreads];
+  partial[threadIdx.x] = value;
+  __syncthreads();
+  for (unsigned half = kElementThreads / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half) partial[threadIdx.x] += partial[threadIdx.x + half];
+    __syncthreads();
+  }
+  return partial[0];
+}
+
+__global__ void mse_image_errors_naive(std::int64_t image_size, const float* __restrict__ y,
+                                       const float* __restrict__ t, float* __restrict__ image_errors) {
+  y += blockIdx.x * image_size;
+  t += blockIdx.x * image_size;
+  float sum = 0.0f;
+  for (std::int64_t i = threadIdx.x; i < image_size; i += kElementThreads)
+    sum += (y[i] - t[i]) * (y[i] - t[i]);
+  const float total = block_sum(sum);
+  if (threadIdx.x == 0) image_errors[blockIdx.x] = total / static_cast<float>(image_size);
+}
+
+__global__ void mse_loss_naive(std::int64_t images, const float* __restrict__ image_errors,
+                               float* __restrict__ loss) {
+  float sum = 0.0f;
+  for (std::int64_t n = threadIdx.x; n < images; n += kElementThreads) sum += image_errors[n];
+  const float total = block_sum(sum);
+  if (threadIdx.x == 0) *loss = total / static_cast<float>(images);
+}
+
+// The gradient may lie in the prediction's memory, hence no __restrict__ on them.
+template <class Index>
+__global__ void mse_backward_naive(Index count, float scale, const float* y, const float* __restrict__ t,
+                                   float* dy) {
+  for (Index i = first_element<Index>(); i < count; i += element_stride<Index>())
+    dy[i] = scale * (y[i] - t[i]);
+}
+
+void forward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const cudaStream_t stream = core::cuda_stream(*call.stream);
+  auto* image_errors = call.operand<float>(kForwardImageErrors);
+  mse_image_errors_naive<<<static_cast<unsigned>(s.batch), kElementThreads, 0, stream>>>(
+      input_elements(s) / s.batch, call.operand<const float>(kForwardPrediction),
+      call.operand<const float>(kForwardTarget), image_errors);
+  core::check_launch("mse.forward naive, errors of the images");
+  mse_loss_naive<<<1, kElementThreads, 0, stream>>>(s.batch, image_errors, call.operand<float>(kForwardLoss));
+  core::check_launch("mse.forward naive, loss of the batch");
+}
+
+void backward(const OpCall& call) {
+  const std::int64_t count = input_elements(call.shape);
+  with_index(count, [&](auto index) {
+    using Index = decltype(index);
+    mse_backward_naive<Index><<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+        static_cast<Index>(count), 2.0f / static_cast<float>(count),
+        call.operand<const float>(kBackwardPrediction), call.operand<const float>(kBackwardTarget),
+        call.operand<float>(kBackwardGradient));
+  });
+  core::check_launch("mse.backward naive");
+}
+
+Variant naive(Op op, void (*launch)(const OpCall&), const char* summary) {
+  return {.op = op,
+          .name = "naive",
+          .device = core::DeviceKind::cuda,
+          .precisions = {core::Precision::fp32},
+          .minimum_compute_capability = 75,
+          .summary = summary,
+          .launch = launch};
+}
+
+}  // namespace
+
+Variant naive_forward() {
+  return naive(Op::mse_forward, forward,
+               "One block per image adds in a tree; one more block adds the images.");
+}
+Variant naive_backward() {
+  return naive(Op::mse_backward, backward, "One thread per element, 4 bytes at a time.");
+}
+
+}  // namespace warpscope::ops::mse

@@ -1,0 +1,67 @@
+// mse, variant `reference`: the formulas of mse.h, summed in double whatever the element type.
+// Limits: none. Source: mse.h.
+
+#include <cstdint>
+
+#include "gpu/ops/mse/mse.h"
+#include "gpu/ops/mse/mse_variants.h"
+
+namespace warpscope::ops::mse {
+namespace {
+
+template <class T>
+void forward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const T* y = call.operand<const T>(kForwardPrediction);
+  const T* t = call.operand<const T>(kForwardTarget);
+  T* image_errors = call.operand<T>(kForwardImageErrors);
+  const std::int64_t image_size = std::int64_t{s.height} * s.width * s.in_channels;
+  double loss = 0;
+  for (std::int64_t n = 0; n < s.batch; ++n) {
+    double sum = 0;
+    for (std::int64_t i = n * image_size; i < (n + 1) * image_size; ++i) {
+      const double difference = double{y[i]} - double{t[i]};
+      sum += difference * difference;
+    }
+    const double error = sum / static_cast<double>(image_size);
+    image_errors[n] = static_cast<T>(error);
+    loss += error;
+  }
+  *call.operand<T>(kForwardLoss) = static_cast<T>(loss / static_cast<double>(s.batch));
+}
+
+template <class T>
+void backward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const T* y = call.operand<const T>(kBackwardPrediction);
+  const T* t = call.operand<const T>(kBackwardTarget);
+  T* dy = call.operand<T>(kBackwardGradient);
+  const std::int64_t elements = s.batch * s.height * s.width * s.in_channels;
+  for (std::int64_t i = 0; i < elements; ++i) {
+    dy[i] = static_cast<T>(2 * (double{y[i]} - double{t[i]}) / static_cast<double>(elements));
+  }
+}
+
+template <auto Fp32, auto Fp64>
+void launch(const OpCall& call) {
+  call.precision == core::Precision::fp64 ? Fp64(call) : Fp32(call);
+}
+
+Variant reference(Op op, void (*run)(const OpCall&)) {
+  return {.op = op,
+          .name = "reference",
+          .precisions = {core::Precision::fp32, core::Precision::fp64},
+          .summary = "The formula term by term, summed in double: what the others are held against.",
+          .launch = run};
+}
+
+}  // namespace
+
+Variant reference_forward() {
+  return reference(Op::mse_forward, launch<forward<float>, forward<double>>);
+}
+Variant reference_backward() {
+  return reference(Op::mse_backward, launch<backward<float>, backward<double>>);
+}
+
+}  // namespace warpscope::ops::mse

@@ -1,0 +1,20 @@
+#pragma once
+// The factories behind mse_table.cpp. Each is defined in the file named for its variant: mse_<variant>.cpp or
+// .cu.
+
+#include "gpu/ops/variant.h"
+
+namespace warpscope::ops::mse {
+
+Variant reference_forward();
+Variant reference_backward();
+
+Variant loops_forward();
+Variant loops_backward();
+
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward();
+Variant naive_backward();
+#endif
+
+}  // namespace warpscope::ops::mse

@@ -1,0 +1,79 @@
+#include "gpu/ops/onednn_support.h"
+
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+
+namespace warpscope::ops::onednn {
+namespace {
+
+[[noreturn]] void fail(Op op, const dnnl::error& error) {
+  throw core::Error(fmt::format("{} onednn: oneDNN says '{}' (status {}); choose the variant 'loops' instead",
+                                to_string(op), error.what(), static_cast<int>(error.status)));
+}
+
+}  // namespace
+
+dnnl::memory Program::operand(int index, const dnnl::memory::desc& layout, std::size_t offset) {
+  dnnl::memory memory(layout, engine_, DNNL_MEMORY_NONE);
+  views_.push_back({index, offset, memory});
+  return memory;
+}
+
+dnnl::memory Program::scratch(const dnnl::memory::desc& layout) {
+  return {layout, engine_};
+}
+
+dnnl::memory Program::add_reorder_to(const dnnl::memory::desc& to, const dnnl::memory& from) {
+  if (to == from.get_desc()) return from;
+  dnnl::memory copy = scratch(to);
+  add_reorder(from, copy);
+  return copy;
+}
+
+void Program::add_reorder(const dnnl::memory& from, const dnnl::memory& to) {
+  const dnnl::reorder::primitive_desc description(engine_, from.get_desc(), engine_, to.get_desc(),
+                                                  user_scratchpad());
+  add<dnnl::reorder>(description, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+}
+
+void Program::run(const OpCall& call) {
+  for (View& view : views_) view.memory.set_data_handle(call.operand<std::byte>(view.operand) + view.offset);
+  for (const Step& step : steps_) step.primitive.execute(stream_, step.arguments);
+  stream_.wait();
+}
+
+std::unique_ptr<Prepared> make_program(Op op, const std::function<void(Program&)>& build) {
+  try {
+    auto program = std::make_unique<Program>();
+    build(*program);
+    return program;
+  } catch (const dnnl::error& error) {
+    fail(op, error);
+  }
+}
+
+void launch_program(Op op, const OpCall& call) {
+  auto* program = dynamic_cast<Program*>(call.prepared);
+  if (program == nullptr)
+    throw std::logic_error(fmt::format("{} onednn was launched unprepared", to_string(op)));
+  try {
+    program->run(call);
+  } catch (const dnnl::error& error) {
+    fail(op, error);
+  }
+}
+
+dnnl::memory::desc nhwc(std::int64_t batch, int height, int width, int channels) {
+  return {{batch, channels, height, width}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::nhwc};
+}
+
+dnnl::primitive_attr user_scratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+}  // namespace warpscope::ops::onednn

@@ -1,0 +1,284 @@
+#include "gpu/ops/op.h"
+
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/ops/step/step.h"
+
+namespace warpscope::ops {
+namespace {
+
+using core::ElementType;
+using core::Precision;
+
+std::int64_t pixels(const OpShape& s) {
+  return s.batch * s.height * s.width;
+}
+std::int64_t input(const OpShape& s) {
+  return pixels(s) * s.in_channels;
+}
+std::int64_t conv_output(const OpShape& s) {
+  return pixels(s) * s.out_channels;
+}
+std::int64_t taps(const OpShape& s) {
+  return std::int64_t{s.kernel_height} * s.kernel_width;
+}
+std::int64_t weights(const OpShape& s) {
+  return taps(s) * s.in_channels * s.out_channels;
+}
+std::int64_t out_channels(const OpShape& s) {
+  return s.out_channels;
+}
+std::int64_t in_channels(const OpShape& s) {
+  return s.in_channels;
+}
+std::int64_t pooled(const OpShape& s) {
+  return s.batch * (s.height / 2) * (s.width / 2) * s.in_channels;
+}
+std::int64_t upsampled(const OpShape& s) {
+  return 4 * input(s);
+}
+std::int64_t batch(const OpShape& s) {
+  return s.batch;
+}
+std::int64_t count(const OpShape& s) {
+  return s.count;
+}
+std::int64_t one(const OpShape&) {
+  return 1;
+}
+std::int64_t data_set(const OpShape& s) {
+  return s.count * s.height * s.width * s.in_channels;
+}
+std::int64_t control(const OpShape&) {
+  return sizeof(step::StepControl);
+}
+std::int64_t ring(const OpShape& s) {
+  return s.count * static_cast<std::int64_t>(sizeof(step::StepRecord));
+}
+
+constexpr auto kRead = Access::read;
+constexpr auto kWrite = Access::write;
+constexpr auto kUpdate = Access::update;
+
+constexpr std::array kGather{
+    Operand{"images", kRead, Role::byte, data_set}, Operand{"order", kRead, Role::index, count},
+    Operand{"control", kRead, Role::control, control}, Operand{"output", kWrite, Role::activation, input}};
+constexpr std::array kConvForward{Operand{"input", kRead, Role::activation, input},
+                                  Operand{"weights", kRead, Role::weight, weights},
+                                  Operand{"output", kWrite, Role::activation, conv_output}};
+constexpr std::array kConvBackwardInput{Operand{"output_gradient", kRead, Role::activation, conv_output},
+                                        Operand{"weights", kRead, Role::weight, weights},
+                                        Operand{"input_gradient", kWrite, Role::activation, input}};
+constexpr std::array kConvBackwardWeights{Operand{"input", kRead, Role::activation, input},
+                                          Operand{"output_gradient", kRead, Role::activation, conv_output},
+                                          Operand{"weights_gradient", kWrite, Role::gradient, weights}};
+constexpr std::array kConvBackwardBias{Operand{"output_gradient", kRead, Role::activation, conv_output},
+                                       Operand{"bias_gradient", kWrite, Role::gradient, out_channels}};
+constexpr std::array kBiasForward{Operand{"input", kRead, Role::activation, input},
+                                  Operand{"bias", kRead, Role::weight, in_channels},
+                                  Operand{"output", kWrite, Role::activation, input, 0}};
+constexpr std::array kReluForward{Operand{"input", kRead, Role::activation, input},
+                                  Operand{"output", kWrite, Role::activation, input, 0}};
+constexpr std::array kReluBackward{Operand{"output", kRead, Role::activation, input},
+                                   Operand{"output_gradient", kRead, Role::activation, input},
+                                   Operand{"input_gradient", kWrite, Role::activation, input, 1}};
+constexpr std::array kPoolForward{Operand{"input", kRead, Role::activation, input},
+                                  Operand{"output", kWrite, Role::activation, pooled},
+                                  Operand{"argmax", kWrite, Role::byte, pooled}};
+constexpr std::array kPoolBackward{Operand{"output_gradient", kRead, Role::activation, pooled},
+                                   Operand{"argmax", kRead, Role::byte, pooled},
+                                   Operand{"input_gradient", kWrite, Role::activation, input}};
+constexpr std::array kUpForward{Operand{"input", kRead, Role::activation, input},
+                                Operand{"output", kWrite, Role::activation, upsampled}};
+constexpr std::array kUpBackward{Operand{"output_gradient", kRead, Role::activation, upsampled},
+                                 Operand{"input_gradient", kWrite, Role::activation, input}};
+constexpr std::array kMseForward{
+    Operand{"prediction", kRead, Role::activation, input}, Operand{"target", kRead, Role::activation, input},
+    Operand{"image_errors", kWrite, Role::scalar, batch}, Operand{"loss", kWrite, Role::scalar, one}};
+constexpr std::array kMseBackward{Operand{"prediction", kRead, Role::activation, input},
+                                  Operand{"target", kRead, Role::activation, input},
+                                  Operand{"gradient", kWrite, Role::activation, input, 0}};
+constexpr std::array kSgd{Operand{"gradients", kRead, Role::gradient, count},
+                          Operand{"control", kRead, Role::control, control},
+                          Operand{"parameters", kUpdate, Role::parameter, count}};
+constexpr std::array kRecord{Operand{"loss", kRead, Role::scalar, one},
+                             Operand{"control", kUpdate, Role::control, control},
+                             Operand{"ring", kUpdate, Role::control, ring}};
+
+double flops_none(const OpShape&) {
+  return 0.0;
+}
+double flops_input(const OpShape& s) {
+  return static_cast<double>(input(s));
+}
+double flops_conv(const OpShape& s) {
+  return 2.0 * static_cast<double>(conv_output(s)) * static_cast<double>(taps(s) * s.in_channels);
+}
+double flops_bias_gradient(const OpShape& s) {
+  return static_cast<double>(conv_output(s));
+}
+double flops_pool(const OpShape& s) {
+  return 3.0 * static_cast<double>(pooled(s));
+}
+double flops_up_backward(const OpShape& s) {
+  return 3.0 * static_cast<double>(input(s));
+}
+double flops_mse_forward(const OpShape& s) {
+  return 3.0 * static_cast<double>(input(s));
+}
+double flops_mse_backward(const OpShape& s) {
+  return 2.0 * static_cast<double>(input(s));
+}
+double flops_sgd(const OpShape& s) {
+  return 2.0 * static_cast<double>(s.count);
+}
+
+std::int64_t terms_forward(const OpShape& s) {
+  return taps(s) * s.in_channels;
+}
+std::int64_t terms_backward_input(const OpShape& s) {
+  return taps(s) * s.out_channels;
+}
+std::int64_t terms_two(const OpShape&) {
+  return 2;
+}
+std::int64_t terms_four(const OpShape&) {
+  return 4;
+}
+
+const std::array<OpContract, kOpCount> kContracts{{
+    {Op::batch_gather, "batch.gather", "pick the batch's images and scale bytes to [0, 1]", kGather,
+     flops_input, one},
+    {Op::conv2d_forward, "conv2d.forward", "y = x * w", kConvForward, flops_conv, terms_forward},
+    {Op::bias_forward, "bias.forward", "y = x + b", kBiasForward, flops_input, terms_two},
+    {Op::relu_forward, "relu.forward", "y = max(x, 0)", kReluForward, flops_input, one},
+    {Op::maxpool2d_forward, "maxpool2d.forward", "largest of each 2x2 window", kPoolForward, flops_pool, one},
+    {Op::upsample2d_forward, "upsample2d.forward", "each pixel four times", kUpForward, flops_none, one},
+    {Op::mse_forward, "mse.forward", "mean squared error of each image and of the batch", kMseForward,
+     flops_mse_forward, input},
+    {Op::mse_backward, "mse.backward", "2 (y - t) / elements", kMseBackward, flops_mse_backward, terms_two},
+    {Op::conv2d_backward_input, "conv2d.backward_input", "gradient of the input", kConvBackwardInput,
+     flops_conv, terms_backward_input},
+    {Op::conv2d_backward_weights, "conv2d.backward_weights", "gradient of the weights", kConvBackwardWeights,
+     flops_conv, pixels},
+    {Op::conv2d_backward_bias, "conv2d.backward_bias", "gradient of the bias", kConvBackwardBias,
+     flops_bias_gradient, pixels},
+    {Op::relu_backward, "relu.backward", "dy where y > 0", kReluBackward, flops_input, one},
+    {Op::maxpool2d_backward, "maxpool2d.backward", "dy to the largest of each window", kPoolBackward,
+     flops_none, one},
+    {Op::upsample2d_backward, "upsample2d.backward", "sum of the four copies", kUpBackward, flops_up_backward,
+     terms_four},
+    {Op::sgd_update, "sgd.update", "p -= learning rate * gradient", kSgd, flops_sgd, terms_two},
+    {Op::step_record, "step.record", "note the loss, advance to the next batch", kRecord, flops_none, one},
+}};
+
+double unit_roundoff(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+      return std::ldexp(1.0, -24);
+    case Precision::tf32:
+      return std::ldexp(1.0, -11);
+    case Precision::fp16:
+      return std::ldexp(1.0, -11);
+    case Precision::bf16:
+      return std::ldexp(1.0, -8);
+    case Precision::fp64:
+      return std::ldexp(1.0, -53);
+  }
+  throw std::logic_error("unknown precision");
+}
+
+}  // namespace
+
+const OpContract& contract(Op op) {
+  return kContracts[static_cast<std::size_t>(op)];
+}
+
+std::span<const OpContract> contracts() {
+  return kContracts;
+}
+
+std::string_view to_string(Op op) {
+  return contract(op).name;
+}
+
+Op parse_op(std::string_view text) {
+  std::string valid;
+  for (const auto& entry : kContracts) {
+    if (text == entry.name) return entry.op;
+    valid += valid.empty() ? "" : ", ";
+    valid += entry.name;
+  }
+  throw core::BadInput(fmt::format("unknown operation '{}'; valid: {}", text, valid));
+}
+
+ElementType element_type(Role role, Precision precision) {
+  const bool fp64 = precision == Precision::fp64;
+  switch (role) {
+    case Role::activation:
+    case Role::weight:
+      if (precision == Precision::fp16) return ElementType::f16;
+      if (precision == Precision::bf16) return ElementType::bf16;
+      return fp64 ? ElementType::f64 : ElementType::f32;
+    case Role::gradient:
+    case Role::parameter:
+    case Role::scalar:
+      return fp64 ? ElementType::f64 : ElementType::f32;
+    case Role::byte:
+      return ElementType::u8;
+    case Role::index:
+      return ElementType::u32;
+    case Role::control:
+      return ElementType::bytes;
+  }
+  throw std::logic_error("unknown role");
+}
+
+std::size_t operand_bytes(Op op, int index, const OpShape& shape, Precision precision) {
+  const Operand& operand = contract(op).operands[static_cast<std::size_t>(index)];
+  return static_cast<std::size_t>(operand.elements(shape)) *
+         core::size_of(element_type(operand.role, precision));
+}
+
+double minimum_bytes(Op op, const OpShape& shape, Precision precision) {
+  OpShape used = shape;
+  if (op == Op::batch_gather) used.count = shape.batch;
+  if (op == Op::step_record) used.count = 1;
+  double bytes = 0;
+  const auto operands = contract(op).operands;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const double once = static_cast<double>(operand_bytes(op, static_cast<int>(i), used, precision));
+    bytes += operands[i].access == Access::update ? 2 * once : once;
+  }
+  return bytes;
+}
+
+std::string describe(Op op, const OpShape& s) {
+  switch (op) {
+    case Op::conv2d_forward:
+    case Op::conv2d_backward_input:
+    case Op::conv2d_backward_weights:
+    case Op::conv2d_backward_bias:
+      return fmt::format("{}x{}x{}x{} -> {}, {}x{}", s.batch, s.height, s.width, s.in_channels,
+                         s.out_channels, s.kernel_height, s.kernel_width);
+    case Op::sgd_update:
+      return fmt::format("{} parameters", s.count);
+    case Op::step_record:
+      return "1 record";
+    default:
+      return fmt::format("{}x{}x{}x{}", s.batch, s.height, s.width, s.in_channels);
+  }
+}
+
+double tolerance(Precision precision, std::int64_t terms) {
+  const double accumulate =
+      precision == Precision::fp64 ? unit_roundoff(Precision::fp64) : unit_roundoff(Precision::fp32);
+  return 4.0 * accumulate * std::sqrt(static_cast<double>(terms)) + 2.0 * unit_roundoff(precision);
+}
+
+}  // namespace warpscope::ops

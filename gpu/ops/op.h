@@ -1,0 +1,124 @@
+#pragma once
+// Operations and their contracts: which operands an op takes, in which order, of which type and size, what it
+// costs and how long its sums are. One folder per operation states the mathematics in <op>.h; everything that
+// handles ops in general (plans, tests, benchmarks) works from the contract alone.
+//
+// Layouts: activations are NHWC, weights (K, R, S, C), all dense and row-major. Convolutions have stride 1
+// and "same" padding: padding = (kernel - 1) / 2 with odd kernels.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gpu/core/types.h"
+
+namespace warpscope::ops {
+
+/// Every operation a plan can launch. The order is the order in which they are listed to people.
+enum class Op : std::uint8_t {
+  batch_gather,
+  conv2d_forward,
+  bias_forward,
+  relu_forward,
+  maxpool2d_forward,
+  upsample2d_forward,
+  mse_forward,
+  mse_backward,
+  conv2d_backward_input,
+  conv2d_backward_weights,
+  conv2d_backward_bias,
+  relu_backward,
+  maxpool2d_backward,
+  upsample2d_backward,
+  sgd_update,
+  step_record,
+};
+
+inline constexpr int kOpCount = static_cast<int>(Op::step_record) + 1;
+
+/// The shape of one instance of an op, in elements. `height` and `width` are those of the op's input.
+/// Channel-preserving ops (bias, ReLU, pooling, upsampling, MSE, gather) use in_channels and ignore
+/// out_channels. `count` is the number of images in the data set (gather), of parameters (optimizers) or of
+/// slots in the ring (step.record).
+struct OpShape {
+  std::int64_t batch = 1;
+  int height = 1;
+  int width = 1;
+  int in_channels = 1;
+  int out_channels = 1;
+  int kernel_height = 1;
+  int kernel_width = 1;
+  std::int64_t count = 1;
+
+  bool operator==(const OpShape&) const = default;
+};
+
+/// How an op touches an operand.
+enum class Access : std::uint8_t { read, write, update };
+
+/// What an operand is; with the precision this gives its element type.
+enum class Role : std::uint8_t {
+  activation,  ///< activations and their gradients: fp32/tf32 -> f32, fp16 -> f16, bf16 -> bf16, fp64 -> f64
+  weight,      ///< working weights and biases: as activation
+  gradient,    ///< gradients of parameters: f32 (f64 in fp64)
+  parameter,   ///< master parameters and optimizer state: f32 (f64 in fp64)
+  scalar,      ///< losses and errors: f32 (f64 in fp64)
+  byte,        ///< u8: image bytes, pool indices
+  index,       ///< u32: positions in the data set
+  control,     ///< StepControl or StepRecord (step/step.h), counted in bytes
+};
+
+/// One operand of an op.
+struct Operand {
+  const char* name;
+  Access access;
+  Role role;
+  std::int64_t (*elements)(const OpShape&);
+  int in_place_of = -1;  ///< index of the read operand whose memory this written one may share; -1 if none
+};
+
+/// Everything general code needs to know about an op.
+struct OpContract {
+  Op op;
+  const char* name;     ///< "conv2d.forward", as people type it
+  const char* summary;  ///< what it computes, in one line
+  std::span<const Operand> operands;
+  double (*flops)(const OpShape&);  ///< floating-point operations of one call
+  std::int64_t (*terms)(
+      const OpShape&);  ///< products summed into one output element: the tolerance follows from it
+};
+
+/// The contract of `op`.
+const OpContract& contract(Op op);
+
+/// All contracts, in the order of Op.
+std::span<const OpContract> contracts();
+
+std::string_view to_string(Op op);
+
+/// Reads "conv2d.forward". Throws BadInput that lists the valid names.
+Op parse_op(std::string_view text);
+
+/// The element type of an operand of `role` under `precision`.
+core::ElementType element_type(Role role, core::Precision precision);
+
+/// Bytes of operand `index` of `op` at `shape`.
+std::size_t operand_bytes(Op op, int index, const OpShape& shape, core::Precision precision);
+
+/// Fewest bytes a call moves through memory: each operand read once and written once. For batch.gather only
+/// the gathered images count, not the whole data set.
+double minimum_bytes(Op op, const OpShape& shape, core::Precision precision);
+
+/// "64x32x32x3 -> 256, 3x3": the shape as people read it.
+std::string describe(Op op, const OpShape& shape);
+
+/// Relative tolerance of a correct result, ||out - ref|| / ||ref||, of a sum of `terms` products in
+/// `precision`: rounding errors of a sum grow with the square root of its length (N. Higham, "Accuracy and
+/// Stability of Numerical Algorithms", 4.2, the statistical bound), so 4 u sqrt(terms) for the accumulation
+/// in FP32 plus 2 u of the storage type for each rounded input and output; u is the unit roundoff.
+double tolerance(core::Precision precision, std::int64_t terms);
+
+}  // namespace warpscope::ops

@@ -1,0 +1,15 @@
+#include "gpu/ops/relu/relu.h"
+#include "gpu/ops/relu/relu_variants.h"
+
+namespace warpscope::ops::relu {
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(),
+                            loops_backward(),    onednn_forward(),     onednn_backward()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {naive_forward(), naive_backward()});
+#endif
+  return list;
+}
+
+}  // namespace warpscope::ops::relu

@@ -1,0 +1,88 @@
+// upsample2d, variant `naive`: the first rung on CUDA. forward: one thread per element of the larger output.
+// backward: one thread per element of dx, which adds its four copies in a fixed order. Limits: none on the
+// shape. Bound by memory. No shared memory, no spills. Source: upsample2d.h.
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/upsample2d/upsample2d.h"
+#include "gpu/ops/upsample2d/upsample2d_variants.h"
+
+namespace warpscope::ops::upsample2d {
+namespace {
+
+// The rows of all images are one long column of rows: since both tensors keep every image whole, row i of x
+// is rows 2i and 2i + 1 of y whichever image it belongs to, and the height is not needed.
+template <class Index>
+__global__ void upsample2d_forward_naive(Index count, unsigned width, unsigned channels,
+                                         const float* __restrict__ x, float* __restrict__ y) {
+  for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
+    Index row = e / channels;
+    const auto c = static_cast<unsigned>(e % channels);
+    const auto column = static_cast<unsigned>(row % (2 * width));
+    row /= 2 * width;
+    y[e] = x[(row / 2 * width + column / 2) * channels + c];
+  }
+}
+
+template <class Index>
+__global__ void upsample2d_backward_naive(Index count, unsigned width, unsigned channels,
+                                          const float* __restrict__ dy, float* __restrict__ dx) {
+  for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
+    Index row = e / channels;
+    const auto c = static_cast<unsigned>(e % channels);
+    const auto column = static_cast<unsigned>(row % width);
+    row /= width;
+    const Index corner = (row * 4 * width + 2 * column) * channels + c;
+    const Index down = static_cast<Index>(2) * width * channels;
+    dx[e] = (dy[corner] + dy[corner + channels]) + (dy[corner + down] + dy[corner + down + channels]);
+  }
+}
+
+void forward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const std::int64_t count = 4 * input_elements(s);
+  with_index(count, [&](auto index) {
+    using Index = decltype(index);
+    upsample2d_forward_naive<Index>
+        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+            static_cast<Index>(count), static_cast<unsigned>(s.width), static_cast<unsigned>(s.in_channels),
+            call.operand<const float>(kForwardInput), call.operand<float>(kForwardOutput));
+  });
+  core::check_launch("upsample2d.forward naive");
+}
+
+void backward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const std::int64_t count = input_elements(s);
+  with_index(4 * count, [&](auto index) {
+    using Index = decltype(index);
+    upsample2d_backward_naive<Index>
+        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+            static_cast<Index>(count), static_cast<unsigned>(s.width), static_cast<unsigned>(s.in_channels),
+            call.operand<const float>(kBackwardOutputGradient), call.operand<float>(kBackwardInputGradient));
+  });
+  core::check_launch("upsample2d.backward naive");
+}
+
+Variant naive(Op op, void (*launch)(const OpCall&), const char* summary) {
+  return {.op = op,
+          .name = "naive",
+          .device = core::DeviceKind::cuda,
+          .precisions = {core::Precision::fp32},
+          .minimum_compute_capability = 75,
+          .summary = summary,
+          .launch = launch};
+}
+
+}  // namespace
+
+Variant naive_forward() {
+  return naive(Op::upsample2d_forward, forward,
+               "One thread per element of the larger output, 4 bytes at a time.");
+}
+Variant naive_backward() {
+  return naive(Op::upsample2d_backward, backward,
+               "One thread per element of the smaller gradient, which adds four.");
+}
+
+}  // namespace warpscope::ops::upsample2d

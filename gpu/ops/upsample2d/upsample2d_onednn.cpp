@@ -1,0 +1,69 @@
+// upsample2d, variant `onednn`: oneDNN's nearest-neighbour resampling by 2. Over `loops` it adds all cores.
+// Limits: FP32. Source: oneDNN's documentation, "Resampling": output i reads input round((i + 0.5) / 2 -
+// 0.5), which is i / 2 rounded down.
+
+#include "gpu/ops/onednn_support.h"
+#include "gpu/ops/upsample2d/upsample2d.h"
+#include "gpu/ops/upsample2d/upsample2d_variants.h"
+
+namespace warpscope::ops::upsample2d {
+namespace {
+
+constexpr auto kNearest = dnnl::algorithm::resampling_nearest;
+
+struct Layout {
+  dnnl::memory::desc small;
+  dnnl::memory::desc large;
+  std::vector<float> factors{2.0f, 2.0f};
+
+  explicit Layout(const OpShape& s)
+      : small(onednn::nhwc(s.batch, s.height, s.width, s.in_channels)),
+        large(onednn::nhwc(s.batch, 2 * s.height, 2 * s.width, s.in_channels)) {}
+};
+
+dnnl::resampling_forward::primitive_desc describe_forward(const onednn::Program& program,
+                                                          const Layout& layout) {
+  return onednn::describe<dnnl::resampling_forward>(program, dnnl::prop_kind::forward_training, kNearest,
+                                                    layout.factors, layout.small, layout.large);
+}
+
+std::unique_ptr<Prepared> prepare_forward(const OpShape& shape, core::Precision, core::Device&) {
+  return onednn::make_program(Op::upsample2d_forward, [&](onednn::Program& program) {
+    const Layout layout(shape);
+    program.add<dnnl::resampling_forward>(describe_forward(program, layout),
+                                          {{DNNL_ARG_SRC, program.operand(kForwardInput, layout.small)},
+                                           {DNNL_ARG_DST, program.operand(kForwardOutput, layout.large)}});
+  });
+}
+
+std::unique_ptr<Prepared> prepare_backward(const OpShape& shape, core::Precision, core::Device&) {
+  return onednn::make_program(Op::upsample2d_backward, [&](onednn::Program& program) {
+    const Layout layout(shape);
+    const auto description = onednn::describe_backward<dnnl::resampling_backward>(
+        program, describe_forward(program, layout), kNearest, layout.factors, layout.small, layout.large);
+    program.add<dnnl::resampling_backward>(
+        description, {{DNNL_ARG_DIFF_DST, program.operand(kBackwardOutputGradient, layout.large)},
+                      {DNNL_ARG_DIFF_SRC, program.operand(kBackwardInputGradient, layout.small)}});
+  });
+}
+
+template <Op Which>
+Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core::Precision, core::Device&)) {
+  return {.op = Which,
+          .name = "onednn",
+          .precisions = {core::Precision::fp32},
+          .summary = "oneDNN's nearest-neighbour resampling: adds all cores.",
+          .launch = onednn::launch<Which>,
+          .prepare = prepare};
+}
+
+}  // namespace
+
+Variant onednn_forward() {
+  return onednn_variant<Op::upsample2d_forward>(prepare_forward);
+}
+Variant onednn_backward() {
+  return onednn_variant<Op::upsample2d_backward>(prepare_backward);
+}
+
+}  // namespace warpscope::ops::upsample2d

@@ -1,0 +1,69 @@
+// upsample2d, variant `reference`: the formulas of upsample2d.h element by element, summed in double.
+// Limits: none. Source: upsample2d.h.
+
+#include <cstdint>
+
+#include "gpu/ops/upsample2d/upsample2d.h"
+#include "gpu/ops/upsample2d/upsample2d_variants.h"
+#include "gpu/ops/view4.h"
+
+namespace warpscope::ops::upsample2d {
+namespace {
+
+/// Calls body(n, h, w, c) for every element of (N, rows, columns, C).
+template <class Body>
+void for_each(const OpShape& s, int rows, int columns, Body body) {
+  for (std::int64_t n = 0; n < s.batch; ++n) {
+    for (int h = 0; h < rows; ++h) {
+      for (int w = 0; w < columns; ++w) {
+        for (int c = 0; c < s.in_channels; ++c) body(n, h, w, c);
+      }
+    }
+  }
+}
+
+template <class T>
+void forward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const View4<const T> x{call.operand<const T>(kForwardInput), s.height, s.width, s.in_channels};
+  const View4<T> y{call.operand<T>(kForwardOutput), 2 * s.height, 2 * s.width, s.in_channels};
+  for_each(s, 2 * s.height, 2 * s.width,
+           [&](std::int64_t n, int i, int j, int c) { y(n, i, j, c) = x(n, i / 2, j / 2, c); });
+}
+
+template <class T>
+void backward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const View4<const T> dy{call.operand<const T>(kBackwardOutputGradient), 2 * s.height, 2 * s.width,
+                          s.in_channels};
+  const View4<T> dx{call.operand<T>(kBackwardInputGradient), s.height, s.width, s.in_channels};
+  for_each(s, s.height, s.width, [&](std::int64_t n, int i, int j, int c) {
+    const double sum = double{dy(n, 2 * i, 2 * j, c)} + double{dy(n, 2 * i, 2 * j + 1, c)} +
+                       double{dy(n, 2 * i + 1, 2 * j, c)} + double{dy(n, 2 * i + 1, 2 * j + 1, c)};
+    dx(n, i, j, c) = static_cast<T>(sum);
+  });
+}
+
+template <auto Fp32, auto Fp64>
+void launch(const OpCall& call) {
+  call.precision == core::Precision::fp64 ? Fp64(call) : Fp32(call);
+}
+
+Variant reference(Op op, void (*run)(const OpCall&)) {
+  return {.op = op,
+          .name = "reference",
+          .precisions = {core::Precision::fp32, core::Precision::fp64},
+          .summary = "The formula element by element, summed in double: what the others are held against.",
+          .launch = run};
+}
+
+}  // namespace
+
+Variant reference_forward() {
+  return reference(Op::upsample2d_forward, launch<forward<float>, forward<double>>);
+}
+Variant reference_backward() {
+  return reference(Op::upsample2d_backward, launch<backward<float>, backward<double>>);
+}
+
+}  // namespace warpscope::ops::upsample2d

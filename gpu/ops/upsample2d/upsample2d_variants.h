@@ -1,0 +1,23 @@
+#pragma once
+// The factories behind upsample2d_table.cpp. Each is defined in the file named for its variant:
+// upsample2d_<variant>.cpp or .cu.
+
+#include "gpu/ops/variant.h"
+
+namespace warpscope::ops::upsample2d {
+
+Variant reference_forward();
+Variant reference_backward();
+
+Variant loops_forward();
+Variant loops_backward();
+
+Variant onednn_forward();
+Variant onednn_backward();
+
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward();
+Variant naive_backward();
+#endif
+
+}  // namespace warpscope::ops::upsample2d

@@ -1,0 +1,232 @@
+// The reference held against results worked out by hand.
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "gpu/ops/batch/batch.h"
+#include "gpu/ops/bias/bias.h"
+#include "gpu/ops/conv2d/conv2d.h"
+#include "gpu/ops/maxpool2d/maxpool2d.h"
+#include "gpu/ops/mse/mse.h"
+#include "gpu/ops/relu/relu.h"
+#include "gpu/ops/sgd/sgd.h"
+#include "gpu/ops/step/step.h"
+#include "gpu/ops/upsample2d/upsample2d.h"
+#include "tests/ops/op_check.h"
+
+namespace warpscope::tests {
+namespace {
+
+using ops::Op;
+using ops::OpShape;
+using Values = std::vector<double>;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+Bytes numbers(const Values& values) {
+  return encode(values, core::ElementType::f64);
+}
+Bytes codes(const Values& values) {
+  return encode(values, core::ElementType::u8);
+}
+
+template <class T>
+Bytes bytes_of(const std::vector<T>& data) {
+  Bytes bytes(data.size() * sizeof(T));
+  std::memcpy(bytes.data(), data.data(), bytes.size());
+  return bytes;
+}
+
+/// Values of operand `index` after the fp64 reference.
+Values result(Op op, const OpShape& shape, const Operands& before, int index) {
+  return operand_values(op, run_reference(op, shape, before), index, core::Precision::fp64);
+}
+
+constexpr OpShape kThreeByThree{
+    .height = 3, .width = 3, .in_channels = 1, .out_channels = 1, .kernel_height = 3, .kernel_width = 3};
+
+// 1 2 3        0 1 0
+// 4 5 6   with 2 0 0   e.g. the middle: 1*2 (above) + 2*4 (left) + 3*6 (right) + 0*8 = 28
+// 7 8 9        ...     asymmetric on purpose: a convolution that flips the kernel gives other numbers
+const Values kImage{1, 2, 3, 4, 5, 6, 7, 8, 9};
+const Values kKernel{0, 1, 0, 2, 0, 3, 0, 0, 4};
+
+TEST(Reference, ConvolvesAsCrossCorrelationWithZeroPadding) {
+  const Values y = result(Op::conv2d_forward, kThreeByThree, {numbers(kImage), numbers(kKernel), {}},
+                          ops::conv2d::kForwardOutput);
+  // y[h,w] = x[h-1,w] + 2 x[h,w-1] + 3 x[h,w+1] + 4 x[h+1,w+1]
+  EXPECT_EQ(y, (Values{3 * 2 + 4 * 5, 2 * 1 + 3 * 3 + 4 * 6, 2 * 2,              //
+                       1 + 3 * 5 + 4 * 8, 2 + 2 * 4 + 3 * 6 + 4 * 9, 3 + 2 * 5,  //
+                       4 + 3 * 8, 5 + 2 * 7 + 3 * 9, 6 + 2 * 8}));
+}
+
+TEST(Reference, ConvolutionGradientOfTheInputIsTheTransposedConvolution) {
+  // One gradient in the middle lays the kernel down on the image around it.
+  const Values middle =
+      result(Op::conv2d_backward_input, kThreeByThree,
+             {numbers({0, 0, 0, 0, 1, 0, 0, 0, 0}), numbers(kKernel), {}}, ops::conv2d::kInputInputGradient);
+  EXPECT_EQ(middle, kKernel);
+  const Values corner =
+      result(Op::conv2d_backward_input, kThreeByThree,
+             {numbers({10, 0, 0, 0, 0, 0, 0, 0, 0}), numbers(kKernel), {}}, ops::conv2d::kInputInputGradient);
+  EXPECT_EQ(corner, (Values{0, 30, 0, 0, 40, 0, 0, 0, 0}));
+}
+
+TEST(Reference, ConvolutionGradientOfTheWeightsCorrelatesInputAndGradient) {
+  const Values middle =
+      result(Op::conv2d_backward_weights, kThreeByThree,
+             {numbers(kImage), numbers({0, 0, 0, 0, 1, 0, 0, 0, 0}), {}}, ops::conv2d::kWeightsGradient);
+  EXPECT_EQ(middle, kImage);
+  const Values corner =
+      result(Op::conv2d_backward_weights, kThreeByThree,
+             {numbers(kImage), numbers({1, 0, 0, 0, 0, 0, 0, 0, 0}), {}}, ops::conv2d::kWeightsGradient);
+  EXPECT_EQ(corner, (Values{0, 0, 0, 0, 1, 2, 0, 4, 5}));
+}
+
+TEST(Reference, ConvolutionMixesChannelsByTheKrscLayout) {
+  // One pixel, two channels in, three out: a matrix of weights (K, C) times (10, 100).
+  const OpShape shape{.in_channels = 2, .out_channels = 3};
+  const Values y = result(Op::conv2d_forward, shape, {numbers({10, 100}), numbers({1, 2, 3, 4, 5, 6}), {}},
+                          ops::conv2d::kForwardOutput);
+  EXPECT_EQ(y, (Values{210, 430, 650}));
+}
+
+TEST(Reference, BiasGradientSumsOverBatchAndPixels) {
+  const OpShape shape{.batch = 2, .height = 1, .width = 2, .in_channels = 5, .out_channels = 2};
+  const Values db = result(Op::conv2d_backward_bias, shape, {numbers({1, 10, 2, 20, 3, 30, 4, 40}), {}},
+                           ops::conv2d::kBiasGradient);
+  EXPECT_EQ(db, (Values{10, 100}));
+}
+
+TEST(Reference, AddsTheBiasOfEachChannel) {
+  const OpShape shape{.batch = 1, .height = 2, .width = 1, .in_channels = 2};
+  const Values y = result(Op::bias_forward, shape, {numbers({1, 2, 3, 4}), numbers({10, 20}), {}},
+                          ops::bias::kForwardOutput);
+  EXPECT_EQ(y, (Values{11, 22, 13, 24}));
+}
+
+TEST(Reference, ReluCutsAtZeroAndKeepsNan) {
+  const OpShape shape{.in_channels = 4};
+  const Values y =
+      result(Op::relu_forward, shape, {numbers({-1, 0, 2, kNan}), {}}, ops::relu::kForwardOutput);
+  EXPECT_EQ((Values{y.begin(), y.begin() + 3}), (Values{0, 0, 2}));
+  EXPECT_TRUE(std::isnan(y[3]));
+}
+
+TEST(Reference, ReluGradientIsZeroAtZero) {
+  const OpShape shape{.in_channels = 3};
+  const Values dx = result(Op::relu_backward, shape, {numbers({0, 2, 0.5}), numbers({7, 8, -9}), {}},
+                           ops::relu::kBackwardInputGradient);
+  EXPECT_EQ(dx, (Values{0, 8, -9}));
+}
+
+TEST(Reference, MaxPoolTakesTheFirstOfEqualValues) {
+  const OpShape shape{.height = 2, .width = 8, .in_channels = 1};
+  const Operands after = run_reference(Op::maxpool2d_forward, shape,
+                                       {numbers({5, 5, 1, 3, 0, 0, -2, -1,  //
+                                                 5, 5, 3, 3, 0, 1, -1, -3}),
+                                        {},
+                                        {}});
+  EXPECT_EQ(after[ops::maxpool2d::kForwardOutput], numbers({5, 3, 1, -1}));
+  EXPECT_EQ(after[ops::maxpool2d::kForwardArgmax], codes({0, 1, 3, 1}));
+}
+
+TEST(Reference, MaxPoolPrefersTheFirstNan) {
+  const OpShape shape{.height = 2, .width = 4, .in_channels = 1};
+  const Operands after =
+      run_reference(Op::maxpool2d_forward, shape, {numbers({9, 1, kNan, 7, 2, kNan, kNan, 8}), {}, {}});
+  const Values y =
+      operand_values(Op::maxpool2d_forward, after, ops::maxpool2d::kForwardOutput, core::Precision::fp64);
+  EXPECT_TRUE(std::isnan(y[0]));
+  EXPECT_TRUE(std::isnan(y[1]));
+  EXPECT_EQ(after[ops::maxpool2d::kForwardArgmax], codes({3, 0}));
+}
+
+TEST(Reference, MaxPoolDropsAnOddLastRowAndColumn) {
+  const OpShape shape{.height = 3, .width = 3, .in_channels = 1};
+  const Operands after = run_reference(Op::maxpool2d_forward, shape, {numbers(kImage), {}, {}});
+  EXPECT_EQ(after[ops::maxpool2d::kForwardOutput], numbers({5}));
+  EXPECT_EQ(after[ops::maxpool2d::kForwardArgmax], codes({3}));
+  const Values dx = result(Op::maxpool2d_backward, shape, {numbers({6}), codes({3}), {}},
+                           ops::maxpool2d::kBackwardInputGradient);
+  EXPECT_EQ(dx, (Values{0, 0, 0, 0, 6, 0, 0, 0, 0}));
+}
+
+TEST(Reference, UpsamplingRepeatsEachPixelAndItsGradientSumsThem) {
+  const OpShape shape{.height = 1, .width = 2, .in_channels = 2};
+  const Values y =
+      result(Op::upsample2d_forward, shape, {numbers({1, 2, 3, 4}), {}}, ops::upsample2d::kForwardOutput);
+  EXPECT_EQ(y, (Values{1, 2, 1, 2, 3, 4, 3, 4, 1, 2, 1, 2, 3, 4, 3, 4}));
+  Values dy(16);
+  std::iota(dy.begin(), dy.end(), 1.0);
+  const Values dx =
+      result(Op::upsample2d_backward, shape, {numbers(dy), {}}, ops::upsample2d::kBackwardInputGradient);
+  EXPECT_EQ(dx, (Values{1 + 3 + 9 + 11, 2 + 4 + 10 + 12, 5 + 7 + 13 + 15, 6 + 8 + 14 + 16}));
+}
+
+TEST(Reference, MseIsTheMeanOverImagesAndElements) {
+  const OpShape shape{.batch = 2, .height = 1, .width = 2, .in_channels = 1};
+  const Bytes y = numbers({1, 2, 3, 4});
+  const Bytes t = numbers({0, 4, 3, 1});
+  const Operands after = run_reference(Op::mse_forward, shape, {y, t, {}, {}});
+  EXPECT_EQ(after[ops::mse::kForwardImageErrors], numbers({2.5, 4.5}));
+  EXPECT_EQ(after[ops::mse::kForwardLoss], numbers({3.5}));
+  EXPECT_EQ(result(Op::mse_backward, shape, {y, t, {}}, ops::mse::kBackwardGradient),
+            (Values{0.5, -1, 0, 1.5}));
+}
+
+TEST(Reference, SgdStepsAgainstTheGradientByTheControlsLearningRate) {
+  ops::step::StepControl control;
+  control.learning_rate = 0.5f;
+  const Values p = result(Op::sgd_update, {.count = 3},
+                          {numbers({2, -4, 0}), bytes_of(std::vector{control}), numbers({10, 10, 10})},
+                          ops::sgd::kUpdateParameters);
+  EXPECT_EQ(p, (Values{9, 12, 10}));
+}
+
+TEST(Reference, GathersByTheOrderFromThePositionAndWraps) {
+  const OpShape shape{.batch = 3, .height = 1, .width = 1, .in_channels = 2, .count = 4};
+  ops::step::StepControl control;
+  control.position = 2;
+  const Values x = result(Op::batch_gather, shape,
+                          {codes({0, 51, 102, 153, 204, 255, 10, 20}),
+                           bytes_of(std::vector<std::uint32_t>{2, 0, 3, 1}),
+                           bytes_of(std::vector{control}),
+                           {}},
+                          ops::batch::kGatherOutput);
+  EXPECT_EQ(x, (Values{10 / 255.0, 20 / 255.0, 102 / 255.0, 153 / 255.0, 204 / 255.0, 1}));
+}
+
+ops::step::StepRecord record_at(const Operands& operands, std::size_t slot) {
+  ops::step::StepRecord record;
+  std::memcpy(&record, operands[ops::step::kRing].data() + slot * sizeof(record), sizeof(record));
+  return record;
+}
+
+TEST(Reference, RecordsEachStepAndStartsTheNextEpoch) {
+  const OpShape shape{.batch = 4, .count = 3};
+  ops::step::StepControl control{.step = 4, .position = 4, .epoch_size = 8, .learning_rate = 0.25f};
+  Operands state{numbers({1.5}), bytes_of(std::vector{control}),
+                 bytes_of(std::vector<ops::step::StepRecord>(3))};
+  state = run_reference(Op::step_record, shape, state);
+  EXPECT_EQ(record_at(state, 1).step, 4u);
+  EXPECT_EQ(record_at(state, 1).loss, 1.5f);
+  EXPECT_EQ(record_at(state, 1).learning_rate, 0.25f);
+  std::memcpy(&control, state[ops::step::kControl].data(), sizeof(control));
+  EXPECT_EQ(control.step, 5u);
+  EXPECT_EQ(control.position, 0u);
+
+  state = run_reference(Op::step_record, shape, state);
+  EXPECT_EQ(record_at(state, 2).step, 5u);
+  EXPECT_GE(record_at(state, 2).nanoseconds, record_at(state, 1).nanoseconds);
+  EXPECT_EQ(record_at(state, 0).nanoseconds, 0u);
+  std::memcpy(&control, state[ops::step::kControl].data(), sizeof(control));
+  EXPECT_EQ(control.position, 4u);
+}
+
+}  // namespace
+}  // namespace warpscope::tests

@@ -1,0 +1,179 @@
+// The tables of variants and the contracts of the ops.
+
+#include <cctype>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "gpu/ops/variant.h"
+#include "tests/ops/op_shapes.h"
+
+namespace warpscope::ops {
+namespace {
+
+using core::DeviceKind;
+using core::Precision;
+
+TEST(VariantTable, ListsEveryOpsReferenceAndLoopsOnTheCpuInThatOrder) {
+  for (const OpContract& contract : contracts()) {
+    const auto listed = variants_of(contract.op, DeviceKind::cpu);
+    ASSERT_GE(listed.size(), 2u) << contract.name;
+    EXPECT_EQ(listed[0]->name, "reference") << contract.name;
+    EXPECT_EQ(listed[0]->precisions, (std::vector{Precision::fp32, Precision::fp64})) << contract.name;
+    EXPECT_EQ(listed[1]->name, "loops") << contract.name;
+    EXPECT_EQ(listed[1]->precisions, std::vector{Precision::fp32}) << contract.name;
+  }
+}
+
+TEST(VariantTable, NamesAreUniqueInOpAndDevice) {
+  std::set<std::tuple<Op, DeviceKind, std::string>> seen;
+  for (const Variant& variant : variants()) {
+    EXPECT_TRUE(seen.emplace(variant.op, variant.device, variant.name).second)
+        << to_string(variant.op) << " " << variant.name;
+  }
+}
+
+TEST(VariantTable, GoesByOpAndThenCpuBeforeCuda) {
+  const auto all = variants();
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    EXPECT_LE(std::tuple(all[i - 1].op, all[i - 1].device), std::tuple(all[i].op, all[i].device)) << i;
+  }
+}
+
+TEST(VariantTable, EveryVariantIsComplete) {
+  for (const Variant& variant : variants()) {
+    SCOPED_TRACE(std::string(to_string(variant.op)) + " " + variant.name);
+    EXPECT_NE(variant.launch, nullptr);
+    EXPECT_FALSE(variant.precisions.empty());
+    EXPECT_TRUE(variant.summary.ends_with('.'));
+    for (const char c : variant.name) EXPECT_TRUE(std::islower(c) || std::isdigit(c) || c == '_');
+    if (variant.device == DeviceKind::cpu) {
+      EXPECT_EQ(variant.minimum_compute_capability, 0);
+    }
+  }
+}
+
+TEST(VariantTable, FindsByNameOrSaysNullptr) {
+  const Variant* found = find_variant(Op::relu_forward, DeviceKind::cpu, "loops");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->op, Op::relu_forward);
+  EXPECT_EQ(find_variant(Op::relu_forward, DeviceKind::cpu, "no_such_variant"), nullptr);
+}
+
+core::DeviceInfo gpu_of(int compute_capability) {
+  core::DeviceInfo info;
+  info.kind = DeviceKind::cuda;
+  info.compute_capability = compute_capability;
+  return info;
+}
+
+TEST(UnavailableReason, IsEmptyWhereTheVariantRuns) {
+  const Variant& loops = *find_variant(Op::relu_forward, DeviceKind::cpu, "loops");
+  EXPECT_EQ(unavailable_reason(loops, core::DeviceInfo{}, Precision::fp32), "");
+}
+
+TEST(UnavailableReason, NamesTheDeviceItNeeds) {
+  const Variant& loops = *find_variant(Op::relu_forward, DeviceKind::cpu, "loops");
+  EXPECT_EQ(unavailable_reason(loops, gpu_of(90), Precision::fp32), "runs on cpu only");
+}
+
+TEST(UnavailableReason, NamesTheComputeCapabilities) {
+  const Variant hopper{.name = "hopper",
+                       .device = DeviceKind::cuda,
+                       .precisions = {Precision::bf16},
+                       .minimum_compute_capability = 90,
+                       .summary = ""};
+  EXPECT_EQ(unavailable_reason(hopper, gpu_of(86), Precision::bf16),
+            "needs compute capability 9.0, this GPU has 8.6");
+}
+
+TEST(UnavailableReason, NamesThePrecisionsThatAPersonCanChoose) {
+  const Variant& reference = *find_variant(Op::relu_forward, DeviceKind::cpu, "reference");
+  EXPECT_EQ(unavailable_reason(reference, core::DeviceInfo{}, Precision::bf16), "not in bf16; in fp32");
+}
+
+TEST(UnavailableReason, PassesOnWhyAShapeIsRefused) {
+  const Variant picky{
+      .name = "picky", .precisions = {Precision::fp32}, .summary = "", .refuses = [](const OpShape& shape) {
+        return std::string(shape.in_channels % 4 == 0 ? "" : "channels must be a multiple of 4");
+      }};
+  const OpShape odd{.in_channels = 3};
+  const OpShape even{.in_channels = 4};
+  EXPECT_EQ(unavailable_reason(picky, {}, Precision::fp32, &odd), "channels must be a multiple of 4");
+  EXPECT_EQ(unavailable_reason(picky, {}, Precision::fp32, &even), "");
+  EXPECT_EQ(unavailable_reason(picky, {}, Precision::fp32), "");
+}
+
+TEST(Contract, InPlaceOperandsShareWithAReadOneOfTheSameSize) {
+  for (const OpContract& contract : contracts()) {
+    for (std::size_t i = 0; i < contract.operands.size(); ++i) {
+      const int other = contract.operands[i].in_place_of;
+      if (other < 0) continue;
+      SCOPED_TRACE(contract.name);
+      ASSERT_LT(other, static_cast<int>(contract.operands.size()));
+      EXPECT_EQ(contract.operands[i].access, Access::write);
+      EXPECT_EQ(contract.operands[static_cast<std::size_t>(other)].access, Access::read);
+      for (const OpShape& shape : tests::shapes_of(contract.op)) {
+        EXPECT_EQ(operand_bytes(contract.op, static_cast<int>(i), shape, Precision::bf16),
+                  operand_bytes(contract.op, other, shape, Precision::bf16));
+      }
+    }
+  }
+}
+
+TEST(Contract, IsListedInTheOrderOfTheOpsAndReadByName) {
+  ASSERT_EQ(contracts().size(), static_cast<std::size_t>(kOpCount));
+  for (int i = 0; i < kOpCount; ++i) {
+    const OpContract& contract = contracts()[static_cast<std::size_t>(i)];
+    EXPECT_EQ(contract.op, static_cast<Op>(i));
+    EXPECT_EQ(parse_op(contract.name), contract.op);
+  }
+}
+
+TEST(Contract, UnknownOpsAreRefusedWithTheValidNames) {
+  try {
+    parse_op("conv3d.forward");
+    FAIL() << "accepted";
+  } catch (const core::BadInput& error) {
+    EXPECT_NE(std::string(error.what()).find("'conv3d.forward'"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("conv2d.forward, bias.forward"), std::string::npos);
+  }
+}
+
+TEST(Contract, CountsFlopsAndBytesOfTheAutoencodersSecondConvolution) {
+  const OpShape shape{.batch = 64,
+                      .height = 16,
+                      .width = 16,
+                      .in_channels = 256,
+                      .out_channels = 128,
+                      .kernel_height = 3,
+                      .kernel_width = 3};
+  EXPECT_EQ(contract(Op::conv2d_forward).flops(shape), 2.0 * 64 * 16 * 16 * 256 * 128 * 9);
+  EXPECT_EQ(contract(Op::conv2d_forward).terms(shape), 256 * 9);
+  EXPECT_EQ(contract(Op::conv2d_backward_input).terms(shape), 128 * 9);
+  EXPECT_EQ(contract(Op::conv2d_backward_weights).terms(shape), 64 * 16 * 16);
+  EXPECT_EQ(minimum_bytes(Op::conv2d_forward, shape, Precision::fp32),
+            4.0 * (64 * 16 * 16 * 256 + 128 * 9 * 256 + 64 * 16 * 16 * 128));
+  EXPECT_EQ(describe(Op::conv2d_forward, shape), "64x16x16x256 -> 128, 3x3");
+}
+
+TEST(Contract, GradientsStayInSinglePrecisionWhereActivationsAreHalf) {
+  EXPECT_EQ(element_type(Role::activation, Precision::fp16), core::ElementType::f16);
+  EXPECT_EQ(element_type(Role::weight, Precision::bf16), core::ElementType::bf16);
+  EXPECT_EQ(element_type(Role::gradient, Precision::fp16), core::ElementType::f32);
+  EXPECT_EQ(element_type(Role::activation, Precision::tf32), core::ElementType::f32);
+  EXPECT_EQ(element_type(Role::parameter, Precision::fp64), core::ElementType::f64);
+}
+
+TEST(Tolerance, GrowsWithTheRootOfTheSumAndWithTheRoundoff) {
+  EXPECT_GT(tolerance(Precision::fp32, 400), tolerance(Precision::fp32, 100));
+  EXPECT_NEAR(tolerance(Precision::fp32, 100), (4 * 10 + 2) / 16777216.0, 1e-12);
+  EXPECT_GT(tolerance(Precision::bf16, 1), tolerance(Precision::fp16, 1));
+  EXPECT_LT(tolerance(Precision::fp64, 1 << 20), 1e-12);
+}
+
+}  // namespace
+}  // namespace warpscope::ops

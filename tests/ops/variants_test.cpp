@@ -1,0 +1,128 @@
+// Every variant of every op against the double-precision reference.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "gpu/ops/maxpool2d/maxpool2d.h"
+#include "gpu/ops/relu/relu.h"
+#include "tests/ops/op_check.h"
+#include "tests/ops/op_shapes.h"
+
+namespace warpscope::ops {
+
+/// How GoogleTest prints a variant.
+static void PrintTo(const Variant& variant, std::ostream* stream) {
+  *stream << to_string(variant.op) << " " << variant.name << " on " << to_string(variant.device);
+}
+
+}  // namespace warpscope::ops
+
+namespace warpscope::tests {
+namespace {
+
+using core::DeviceKind;
+using core::Precision;
+using ops::Op;
+using ops::OpShape;
+using ops::Variant;
+
+/// The first device of a kind, opened once; nullptr if this machine has none.
+std::shared_ptr<core::Device> device_of(DeviceKind kind) {
+  if (kind == DeviceKind::cpu) return core::open_device("cpu");
+  static const std::shared_ptr<core::Device> cuda =
+      core::cuda_unavailable_reason().empty() ? core::open_device("cuda") : nullptr;
+  return cuda;
+}
+
+std::string test_name(const testing::TestParamInfo<Variant>& tested) {
+  std::string name(to_string(tested.param.op));
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name + "_" + std::string(to_string(tested.param.device)) + "_" + tested.param.name;
+}
+
+class OpVariant : public testing::TestWithParam<Variant> {
+ protected:
+  void SetUp() override {
+    device_ = device_of(GetParam().device);
+    if (device_ == nullptr) GTEST_SKIP() << "no CUDA device: " << core::cuda_unavailable_reason();
+    if (device_->info().compute_capability < GetParam().minimum_compute_capability) {
+      GTEST_SKIP() << unavailable_reason(GetParam(), device_->info(), GetParam().precisions.front());
+    }
+  }
+  std::shared_ptr<core::Device> device_;
+};
+
+TEST_P(OpVariant, AgreesWithTheReference) {
+  const Variant& variant = GetParam();
+  int checked = 0;
+  for (const Precision precision : variant.precisions) {
+    if (precision == Precision::fp64) continue;  // the reference in fp64 is what all is compared with
+    double worst = 0;
+    std::uint64_t seed = 1;
+    for (const OpShape& shape : shapes_of(variant.op)) {
+      if (!unavailable_reason(variant, device_->info(), precision, &shape).empty()) continue;
+      const Check check = check_variant(variant, device_, shape, precision, seed++);
+      EXPECT_EQ(check.failure, "");
+      worst = std::max(worst, check.worst_error / check.tolerance);
+      ++checked;
+    }
+    RecordProperty("worst_error_over_tolerance_" + std::string(to_string(precision)), std::to_string(worst));
+  }
+  EXPECT_GT(checked, 0) << "the variant refuses every shape";
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, OpVariant,
+                         testing::ValuesIn(ops::variants().begin(), ops::variants().end()), test_name);
+
+/// The variants of the ops that promise to let a NaN through, so that a diverged training shows.
+std::vector<Variant> selecting_variants() {
+  std::vector<Variant> selected;
+  for (const Variant& variant : ops::variants()) {
+    if (variant.op == Op::relu_forward || variant.op == Op::maxpool2d_forward) selected.push_back(variant);
+  }
+  return selected;
+}
+
+using SelectingVariant = OpVariant;
+
+TEST_P(SelectingVariant, LetsNanThrough) {
+  const Variant& variant = GetParam();
+  const OpShape shape{.batch = 2, .height = 6, .width = 4, .in_channels = 19};
+  for (const Precision precision : variant.precisions) {
+    Operands before = random_operands(variant.op, shape, precision, 7);
+    auto values = operand_values(variant.op, before, 0, precision);
+    for (std::size_t i = 0; i < values.size(); i += 5) values[i] = std::numeric_limits<double>::quiet_NaN();
+    for (std::size_t i = 3; i < values.size(); i += 11) values[i] = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 4; i < values.size(); i += 11) values[i] = -std::numeric_limits<double>::infinity();
+    before[0] = encode(values, element_type(ops::Role::activation, precision));
+    const Operands expected =
+        run_reference(variant.op, shape, convert(variant.op, before, precision, Precision::fp64));
+
+    OpRun op_run(variant, device_, shape, precision);
+    const Operands after = op_run.run(before);
+    ASSERT_EQ(op_run.fault(), "");
+    const auto out = operand_values(variant.op, after, 1, precision);
+    const auto right = operand_values(variant.op, expected, 1, Precision::fp64);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      ASSERT_EQ(std::isnan(out[i]), std::isnan(right[i])) << to_string(precision) << ", element " << i;
+      if (!std::isnan(out[i])) {
+        ASSERT_EQ(out[i], right[i]) << to_string(precision) << ", element " << i;
+      }
+    }
+    if (variant.op == Op::maxpool2d_forward) {
+      EXPECT_EQ(after[ops::maxpool2d::kForwardArgmax], expected[ops::maxpool2d::kForwardArgmax]);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, SelectingVariant, testing::ValuesIn(selecting_variants()), test_name);
+
+}  // namespace
+}  // namespace warpscope::tests
