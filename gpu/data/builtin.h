@@ -1,0 +1,21 @@
+#pragma once
+// The built-in data set: drawn scenes, so that training works on a machine that has no data at all.
+
+#include <cstdint>
+
+#include "gpu/data/dataset.h"
+
+namespace warpscope::data {
+
+/// `train` and `test` colour scenes of 32x32x3 in ten classes (discs, rings, stripes, checkers, polygons,
+/// plasma, blobs, stars, bricks, landscape), varied in colour, place, size, angle and light, with a little
+/// noise. Every ten images from the first on hold each class once, in random order.
+///
+/// Image i depends on i and its set alone: a smaller set is the beginning of a larger one, and the bits are
+/// the same on every machine and for any number of `threads` (0: one for each core). All arithmetic is on
+/// integers, but for square roots, which IEEE 754 rounds correctly everywhere.
+///
+/// Throws BadInput if a count is negative or above 10,000,000.
+DataSet make_builtin(std::int64_t train = 50'000, std::int64_t test = 10'000, int threads = 0);
+
+}  // namespace warpscope::data

@@ -1,0 +1,239 @@
+#include "gpu/data/cifar10.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gpu/core/error.h"
+#include "gpu/data/parallel.h"
+
+namespace warpscope::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kSide = 32;
+constexpr int kPlaneBytes = kSide * kSide;
+constexpr int kImageBytes = 3 * kPlaneBytes;
+constexpr int kRecordBytes = 1 + kImageBytes;
+constexpr std::int64_t kFileRecords = 10'000;
+constexpr std::int64_t kFileBytes = kFileRecords * kRecordBytes;
+// 3/4 MiB of records at a time: they are still in the cache when they are taken apart.
+constexpr std::int64_t kPieceRecords = 250;
+
+constexpr std::array kFiles{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
+                            "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"};
+constexpr std::int64_t kTrainFiles = 5;
+constexpr std::uintmax_t kMostMetaBytes = 4096;
+
+constexpr std::array kClasses{"airplane", "automobile", "bird",  "cat",  "deer",
+                              "dog",      "frog",       "horse", "ship", "truck"};
+
+/// "30,730,000"
+std::string grouped(std::int64_t number) {
+  std::string text = fmt::format("{}", number);
+  for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) {
+    text.insert(static_cast<std::size_t>(at), 1, ',');
+  }
+  return text;
+}
+
+/// True if `path` is there. Throws BadInput if that cannot be told.
+bool is_there(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  throw core::BadInput(fmt::format("cannot read {}: {}; check its permissions or choose another folder",
+                                   path.string(), std::strerror(errno)));
+}
+
+/// A file of ten thousand records, open for reading.
+class BatchFile {
+ public:
+  explicit BatchFile(fs::path path)
+      : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (descriptor_ < 0) {
+      throw core::BadInput(fmt::format("cannot open {}: {}", path_.string(), std::strerror(errno)));
+    }
+    try {
+      check_size();
+    } catch (...) {
+      ::close(descriptor_);
+      throw;
+    }
+  }
+  BatchFile(BatchFile&& other) noexcept
+      : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+  BatchFile& operator=(BatchFile&&) = delete;
+  ~BatchFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  const fs::path& path() const { return path_; }
+
+  void read(std::int64_t first_record, std::span<std::uint8_t> bytes) const {
+    std::int64_t offset = first_record * kRecordBytes;
+    while (!bytes.empty()) {
+      const ::ssize_t got = ::pread(descriptor_, bytes.data(), bytes.size(), offset);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) {
+        throw core::Error(
+            fmt::format("reading {} failed at byte {}: {}", path_.string(), offset, std::strerror(errno)));
+      }
+      if (got == 0) {
+        throw core::Error(
+            fmt::format("{} became shorter while it was read: it ends at byte {}", path_.string(), offset));
+      }
+      offset += got;
+      bytes = bytes.subspan(static_cast<std::size_t>(got));
+    }
+  }
+
+ private:
+  void check_size() const {
+    struct stat status {};
+    if (::fstat(descriptor_, &status) != 0) {
+      throw core::BadInput(fmt::format("cannot read {}: {}", path_.string(), std::strerror(errno)));
+    }
+    if (!S_ISREG(status.st_mode)) throw core::BadInput(fmt::format("{} is not a file", path_.string()));
+    if (status.st_size == kFileBytes) return;
+    throw core::BadInput(
+        fmt::format("{} is {}: it has {} bytes instead of {}; delete it and fetch CIFAR-10 again",
+                    path_.string(), status.st_size < kFileBytes ? "truncated" : "too long",
+                    grouped(status.st_size), grouped(kFileBytes)));
+  }
+
+  fs::path path_;
+  int descriptor_;
+};
+
+std::vector<BatchFile> open_files(const fs::path& folder) {
+  std::string missing;
+  for (const char* file : kFiles) {
+    if (!is_there(folder / file)) missing += (missing.empty() ? "" : ", ") + std::string(file);
+  }
+  if (!missing.empty()) {
+    throw core::BadInput(
+        fmt::format("CIFAR-10 in {} is not whole: {} missing; fetch it again", folder.string(), missing));
+  }
+  std::vector<BatchFile> files;
+  for (const char* file : kFiles) files.emplace_back(folder / file);
+  return files;
+}
+
+std::vector<std::string> read_classes(const fs::path& folder) {
+  const fs::path path = folder / "batches.meta.txt";
+  if (!is_there(path)) return {kClasses.begin(), kClasses.end()};
+  std::vector<std::string> classes;
+  std::error_code error;
+  const bool plausible = fs::is_regular_file(path, error) && fs::file_size(path, error) <= kMostMetaBytes;
+  std::ifstream file;
+  if (plausible) {
+    file.open(path);
+    if (!file) throw core::BadInput(fmt::format("cannot open {}: {}", path.string(), std::strerror(errno)));
+  }
+  for (std::string line; plausible && std::getline(file, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (!line.empty()) classes.push_back(line);
+  }
+  if (classes.size() == kClasses.size()) return classes;
+  throw core::BadInput(fmt::format("{} should hold {} class names, one a line; correct or delete it",
+                                   path.string(), kClasses.size()));
+}
+
+ImageSet make_set(std::int64_t count) {
+  ImageSet set;
+  set.height = kSide;
+  set.width = kSide;
+  set.channels = 3;
+  set.count = count;
+  set.pixels.resize(static_cast<std::size_t>(count * kImageBytes));
+  set.labels.resize(static_cast<std::size_t>(count));
+  return set;
+}
+
+void planar_to_interleaved(const std::uint8_t* planes, std::uint8_t* pixels) {
+  for (int i = 0; i < kPlaneBytes; ++i) {
+    pixels[3 * i] = planes[i];
+    pixels[3 * i + 1] = planes[kPlaneBytes + i];
+    pixels[3 * i + 2] = planes[2 * kPlaneBytes + i];
+  }
+}
+
+/// Reads records [begin, end) of `file` to the images from `first_image` on.
+void read_records(const BatchFile& file, std::int64_t begin, std::int64_t end, ImageSet& set,
+                  std::int64_t first_image) {
+  std::vector<std::uint8_t> records(static_cast<std::size_t>((end - begin) * kRecordBytes));
+  file.read(begin, records);
+  for (std::int64_t i = 0; i < end - begin; ++i) {
+    const std::uint8_t* record = records.data() + i * kRecordBytes;
+    if (record[0] >= kClasses.size()) {
+      throw core::BadInput(
+          fmt::format("{} has the label {} in record {} (counted from 0), where CIFAR-10 has 0 to 9; "
+                      "delete it and fetch CIFAR-10 again",
+                      file.path().string(), record[0], begin + i));
+    }
+    set.labels[static_cast<std::size_t>(first_image + i)] = record[0];
+    planar_to_interleaved(record + 1, set.pixels.data() + (first_image + i) * kImageBytes);
+  }
+}
+
+}  // namespace
+
+std::optional<fs::path> find_cifar10(const fs::path& folder) {
+  for (const fs::path& candidate : {folder, folder / kCifar10Folder}) {
+    for (const char* file : kFiles) {
+      if (is_there(candidate / file)) return candidate;
+    }
+  }
+  return std::nullopt;
+}
+
+bool cifar10_is_whole(const fs::path& folder) noexcept {
+  for (const char* file : kFiles) {
+    std::error_code error;
+    if (fs::file_size(folder / file, error) != kFileBytes || error) return false;
+  }
+  return true;
+}
+
+DataSet load_cifar10(const fs::path& folder) {
+  const std::optional<fs::path> found = find_cifar10(folder);
+  if (!found) {
+    throw core::BadInput(
+        fmt::format("no CIFAR-10 in {}: {}", folder.string(),
+                    is_there(folder) ? "it needs data_batch_1.bin to data_batch_5.bin and test_batch.bin, "
+                                       "there or in cifar-10-batches-bin"
+                                     : "there is no such folder"));
+  }
+  const std::vector<BatchFile> files = open_files(*found);
+  DataSet set;
+  set.name = "CIFAR-10";
+  set.source = found->string();
+  set.classes = read_classes(*found);
+  set.train = make_set(kTrainFiles * kFileRecords);
+  set.test = make_set(kFileRecords);
+  static_assert(kFileRecords % kPieceRecords == 0, "no piece spans two files");
+  for_pieces(std::int64_t{kFiles.size()} * kFileRecords, kPieceRecords, 0,
+             [&](std::int64_t begin, std::int64_t end) {
+               const std::int64_t file = begin / kFileRecords;
+               const std::int64_t first = file * kFileRecords;
+               const bool train = file < kTrainFiles;
+               read_records(files[static_cast<std::size_t>(file)], begin - first, end - first,
+                            train ? set.train : set.test, train ? begin : begin - first);
+             });
+  return set;
+}
+
+}  // namespace warpscope::data

@@ -1,0 +1,32 @@
+#pragma once
+// Image data sets as plain data in host memory.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace warpscope::data {
+
+/// Labelled images. Image i is the `height` x `width` x `channels` bytes (NHWC, 0 to 255) from i *
+/// image_bytes().
+struct ImageSet {
+  int height = 0;
+  int width = 0;
+  int channels = 0;
+  std::int64_t count = 0;
+  std::vector<std::uint8_t> pixels;
+  std::vector<std::uint8_t> labels;  ///< one for each image: an index into DataSet::classes
+
+  std::int64_t image_bytes() const { return std::int64_t{height} * width * channels; }
+};
+
+/// A training set and a test set with the same classes and image size.
+struct DataSet {
+  std::string name;    ///< "CIFAR-10", "built-in scenes"
+  std::string source;  ///< the folder it was read from, or "built in"
+  std::vector<std::string> classes;
+  ImageSet train;
+  ImageSet test;
+};
+
+}  // namespace warpscope::data
