@@ -1,0 +1,67 @@
+#pragma once
+// Networks as plain data: layers and shapes, nothing else. What runs them is a plan's business.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace warpscope::models {
+
+enum class LayerKind : std::uint8_t { conv2d, relu, maxpool2d, upsample2d };
+
+/// One layer. Convolutions have stride 1, "same" padding, a bias, and odd kernels.
+struct Layer {
+  LayerKind kind = LayerKind::relu;
+  std::string name;     ///< "conv1": PyTorch's name of its parameters; "relu1", "pool1", "up1" for the others
+  int in_channels = 0;  ///< convolutions only
+  int out_channels = 0;  ///< convolutions only
+  int kernel = 0;        ///< convolutions only: height and width
+};
+
+/// A chain of layers whose loss is the mean squared error between its output and its input.
+struct Model {
+  std::string name;
+  int height = 0;
+  int width = 0;
+  int channels = 0;
+  std::vector<Layer> layers;
+};
+
+/// One parameter tensor's place in the contiguous parameter buffer.
+struct Parameter {
+  std::string name;        ///< "conv1.weight", "conv1.bias"
+  std::vector<int> shape;  ///< weights (K, R, S, C), biases (K)
+  std::size_t offset = 0;  ///< in elements; multiples of 64, so that every tensor is 256-byte aligned
+  std::size_t elements = 0;
+  std::size_t layer = 0;  ///< index in Model::layers
+};
+
+/// Where each parameter lies.
+struct ParameterLayout {
+  std::vector<Parameter> parameters;
+  std::size_t elements = 0;  ///< of the whole buffer, padding included
+  std::size_t count = 0;     ///< of parameters, padding not included
+
+  /// Throws std::logic_error if there is no such parameter.
+  const Parameter& find(std::string_view name) const;
+};
+
+ParameterLayout parameter_layout(const Model& model);
+
+/// The names that find_model() takes.
+std::vector<std::string> model_names();
+
+/// A model by name. Throws core::BadInput that lists the valid names.
+Model find_model(std::string_view name);
+
+/// Throws core::BadInput that says which layer does not fit what comes before it, or std::logic_error never.
+void check_model(const Model& model);
+
+/// Initial parameters in the layout above: weights from He's normal distribution, N(0, 2 / (R S C)), biases
+/// zero, padding zero. The same bits for the same seed everywhere (counter-based generator, Box-Muller).
+/// Source: K. He et al., "Delving Deep into Rectifiers" (2015), equation 10.
+std::vector<float> initial_parameters(const Model& model, std::uint64_t seed);
+
+}  // namespace warpscope::models

@@ -1,0 +1,25 @@
+#pragma once
+// Memory planning: tensors whose lifetimes do not overlap share memory, and in-place ops reuse their input's.
+
+#include <cstddef>
+#include <vector>
+
+#include "gpu/core/types.h"
+#include "gpu/plan/program.h"
+
+namespace warpscope::plan {
+
+/// Where each planned tensor and each node's workspace lie in one arena, in bytes, 256-byte aligned.
+struct MemoryPlan {
+  std::vector<std::size_t> tensor_offset;     ///< one a tensor; meaningless for tensors that are not planned
+  std::vector<std::size_t> workspace_offset;  ///< one a node
+  std::size_t bytes = 0;
+};
+
+/// Plans the memory of `program`. `workspace_bytes` holds the scratch memory of each node. Blocks are placed
+/// from the largest to the smallest, each at the lowest offset free during its lifetime. Source: Y.
+/// Pisarchyk, J. Lee, "Efficient memory management for deep neural net inference" (2020), "greedy by size".
+MemoryPlan plan_memory(const Program& program, core::Precision precision,
+                       const std::vector<std::size_t>& workspace_bytes);
+
+}  // namespace warpscope::plan

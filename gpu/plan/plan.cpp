@@ -1,0 +1,162 @@
+#include "gpu/plan/plan.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/plan/memory.h"
+
+namespace warpscope::plan {
+namespace {
+
+/// The variants of `op` that would run, for error messages.
+std::string alternatives(ops::Op op, const core::DeviceInfo& device, core::Precision precision,
+                         const ops::OpShape& shape) {
+  std::vector<std::string> names;
+  for (const ops::Variant* variant : ops::variants_of(op, device.kind)) {
+    if (ops::unavailable_reason(*variant, device, precision, &shape).empty()) names.push_back(variant->name);
+  }
+  if (!names.empty()) return fmt::format("valid here: {}", fmt::join(names, ", "));
+  std::vector<std::string> precisions;
+  for (const core::Precision other : core::selectable_precisions()) {
+    for (const ops::Variant* variant : ops::variants_of(op, device.kind)) {
+      if (!ops::unavailable_reason(*variant, device, other, &shape).empty()) continue;
+      precisions.emplace_back(core::to_string(other));
+      break;
+    }
+  }
+  return fmt::format("no variant of it runs in {} on {}; precisions that do: {}", core::to_string(precision),
+                     device.id(),
+                     precisions.empty() ? "none" : fmt::format("{}", fmt::join(precisions, ", ")));
+}
+
+}  // namespace
+
+Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selection, int batch,
+           std::shared_ptr<core::Device> device, core::Stream& stream, const Bindings& bindings)
+    : device_(std::move(device)),
+      program_(lower(model, purpose, batch, bindings.image_count, bindings.ring_capacity)),
+      precision_(selection.precision),
+      batch_(batch) {
+  choose_variants(selection);
+  std::vector<std::size_t> workspace_bytes;
+  for (const PlanNode& node : nodes_) {
+    workspace_bytes.push_back(ops::workspace_bytes(*node.variant, node.shape, precision_));
+  }
+  const MemoryPlan memory = plan_memory(program_, precision_, workspace_bytes);
+  try {
+    arena_ = core::Buffer(device_, memory.bytes);
+    for (const PlanNode& node : nodes_) {
+      const auto prepare = node.variant->prepare;
+      prepared_.push_back(prepare == nullptr ? nullptr : prepare(node.shape, precision_, *device_));
+    }
+  } catch (const core::OutOfMemory& error) {
+    throw core::OutOfMemory(
+        fmt::format("batch {} does not fit: {}; choose a smaller batch", batch, error.what()));
+  }
+  bind(memory, bindings);
+  graph_ = stream.capture([this, &stream] {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) launch_node(i, stream);
+  });
+}
+
+void Plan::choose_variants(const Selection& selection) {
+  const core::DeviceInfo& device = device_->info();
+  for (const Node& node : program_.nodes) {
+    const auto chosen = selection.variants.find(node.op);
+    if (chosen == selection.variants.end()) {
+      throw core::BadInput(fmt::format("{}: {}", ops::to_string(node.op),
+                                       alternatives(node.op, device, precision_, node.shape)));
+    }
+    const ops::Variant* variant = ops::find_variant(node.op, device.kind, chosen->second);
+    const std::string reason = variant == nullptr
+                                   ? fmt::format("there is no such variant on {}", device.id())
+                                   : ops::unavailable_reason(*variant, device, precision_, &node.shape);
+    if (!reason.empty()) {
+      throw core::BadInput(fmt::format("{}={} cannot run{}: {}; {}", ops::to_string(node.op), chosen->second,
+                                       node.layer.empty() ? "" : " in " + node.layer, reason,
+                                       alternatives(node.op, device, precision_, node.shape)));
+    }
+    nodes_.push_back({node.op, node.layer, node.shape, variant});
+  }
+}
+
+void Plan::bind(const MemoryPlan& memory, const Bindings& bindings) {
+  auto* const arena = arena_.as<std::byte>();
+  for (std::size_t t = 0; t < program_.tensors.size(); ++t) {
+    const Tensor& tensor = program_.tensors[t];
+    // Operands are passed as void*; ops write only to operands whose contract says so.
+    switch (tensor.storage) {
+      case Storage::planned:
+        address_.push_back(arena + memory.tensor_offset[t]);
+        break;
+      case Storage::images:
+        address_.push_back(const_cast<std::uint8_t*>(bindings.images));
+        break;
+      case Storage::order:
+        address_.push_back(const_cast<std::uint32_t*>(bindings.order));
+        break;
+      case Storage::control:
+        address_.push_back(bindings.control);
+        break;
+      case Storage::ring:
+        address_.push_back(bindings.ring);
+        break;
+      case Storage::parameters:
+        address_.push_back(bindings.parameters + tensor.offset);
+        break;
+      case Storage::gradients:
+        address_.push_back(bindings.gradients + tensor.offset);
+        break;
+    }
+  }
+  for (std::size_t n = 0; n < program_.nodes.size(); ++n) {
+    std::vector<void*> operands;
+    for (const int tensor : program_.nodes[n].tensors)
+      operands.push_back(address_[static_cast<std::size_t>(tensor)]);
+    operands_.push_back(std::move(operands));
+    workspace_.push_back(arena + memory.workspace_offset[n]);
+  }
+}
+
+void Plan::launch_node(std::size_t index, core::Stream& stream) {
+  const PlanNode& node = nodes_[index];
+  node.variant->launch(
+      {node.shape, precision_, operands_[index], workspace_[index], prepared_[index].get(), &stream});
+}
+
+void Plan::launch(core::Stream& stream) {
+  stream.launch(*graph_);
+}
+
+bool Plan::launch_timed(core::Stream& stream) {
+  if (timing_pending_) return false;
+  if (!timed_graph_) {
+    timed_done_ = device_->make_event(false);
+    for (std::size_t i = 0; i <= nodes_.size(); ++i) events_.push_back(device_->make_event(true));
+    timed_graph_ = stream.capture([this, &stream] {
+      stream.record(*events_[0]);
+      for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        launch_node(i, stream);
+        stream.record(*events_[i + 1]);
+      }
+    });
+  }
+  stream.launch(*timed_graph_);
+  stream.record(*timed_done_);
+  timing_pending_ = true;
+  return true;
+}
+
+std::optional<std::vector<double>> Plan::take_timings() {
+  if (!timing_pending_ || !timed_done_->ready()) return std::nullopt;
+  timing_pending_ = false;
+  std::vector<double> microseconds;
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    microseconds.push_back(events_[i + 1]->microseconds_since(*events_[i]));
+  return microseconds;
+}
+
+}  // namespace warpscope::plan

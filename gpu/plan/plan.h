@@ -1,0 +1,93 @@
+#pragma once
+// A plan: model + selection + batch size, compiled to an ordered list of launches over planned memory and
+// captured as one graph. Plans share the weights, the data and the ring that the trainer owns; they own
+// activations and workspace.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu/core/device.h"
+#include "gpu/models/model.h"
+#include "gpu/ops/step/step.h"
+#include "gpu/ops/variant.h"
+#include "gpu/plan/memory.h"
+#include "gpu/plan/program.h"
+#include "gpu/plan/selection.h"
+
+namespace warpscope::plan {
+
+/// Memory that outlives plans. Device pointers.
+struct Bindings {
+  const std::uint8_t* images = nullptr;  ///< (image_count, H, W, C)
+  std::int64_t image_count = 0;
+  const std::uint32_t* order = nullptr;  ///< image_count positions
+  ops::step::StepControl* control = nullptr;
+  ops::step::StepRecord* ring = nullptr;  ///< training only
+  std::int64_t ring_capacity = 0;
+  float* parameters = nullptr;  ///< models::ParameterLayout
+  float* gradients = nullptr;   ///< the same layout; training only
+};
+
+/// One launch of a plan.
+struct PlanNode {
+  ops::Op op{};
+  std::string layer;
+  ops::OpShape shape;
+  const ops::Variant* variant = nullptr;
+};
+
+class Plan {
+ public:
+  /// Compiles and captures. Throws core::BadInput that says which op cannot run as selected, why, and what
+  /// would work; core::OutOfMemory that says what is needed and what is free. Nothing of a plan in use is
+  /// touched.
+  Plan(const models::Model& model, Purpose purpose, const Selection& selection, int batch,
+       std::shared_ptr<core::Device> device, core::Stream& stream, const Bindings& bindings);
+
+  /// Enqueues one pass as one graph launch.
+  void launch(core::Stream& stream);
+
+  /// Enqueues one pass with an event after each node. Does nothing and returns false while the times of the
+  /// last one have not been taken.
+  bool launch_timed(core::Stream& stream);
+  /// Microseconds of each node of the last timed pass, once it has finished; otherwise nothing. Never waits.
+  std::optional<std::vector<double>> take_timings();
+
+  const std::vector<PlanNode>& nodes() const { return nodes_; }
+  int batch() const { return batch_; }
+  std::size_t memory_bytes() const { return arena_.bytes(); }
+
+  /// Device memory that an inference plan leaves readable; the element type follows from the precision.
+  void* prediction() const { return address_[static_cast<std::size_t>(program_.prediction)]; }
+  void* target() const { return address_[static_cast<std::size_t>(program_.target)]; }
+  float* image_errors() const {
+    return static_cast<float*>(address_[static_cast<std::size_t>(program_.image_errors)]);
+  }
+
+ private:
+  void choose_variants(const Selection& selection);
+  void bind(const MemoryPlan& memory, const Bindings& bindings);
+  void launch_node(std::size_t index, core::Stream& stream);
+
+  std::shared_ptr<core::Device> device_;
+  Program program_;
+  core::Precision precision_;
+  int batch_;
+  std::vector<PlanNode> nodes_;
+  std::vector<std::unique_ptr<ops::Prepared>> prepared_;
+  core::Buffer arena_;
+  std::vector<void*> address_;                ///< one a tensor
+  std::vector<std::vector<void*>> operands_;  ///< one list a node
+  std::vector<void*> workspace_;              ///< one a node
+  std::unique_ptr<core::Graph> graph_;
+  std::unique_ptr<core::Graph> timed_graph_;  ///< captured at the first timed launch
+  std::vector<std::unique_ptr<core::Event>> events_;
+  std::unique_ptr<core::Event>
+      timed_done_;  ///< recorded after the graph: its inner events cannot tell if it ran yet
+  bool timing_pending_ = false;
+};
+
+}  // namespace warpscope::plan

@@ -1,0 +1,107 @@
+#include "gpu/plan/selection.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/ops/variant.h"
+
+namespace warpscope::plan {
+namespace {
+
+std::string names_of(const std::vector<const ops::Variant*>& variants) {
+  std::vector<std::string> names;
+  for (const ops::Variant* variant : variants) names.push_back(variant->name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void set_all(Selection& selection, std::string_view name, core::DeviceKind device) {
+  bool found = false;
+  for (const ops::OpContract& contract : ops::contracts()) {
+    if (ops::find_variant(contract.op, device, name) == nullptr) continue;
+    selection.variants[contract.op] = name;
+    found = true;
+  }
+  if (!found) {
+    throw core::BadInput(fmt::format("no operation has a variant '{}' on {}; valid: {}", name,
+                                     core::to_string(device), fmt::join(variant_names(device), ", ")));
+  }
+}
+
+void set_one(Selection& selection, std::string_view op_name, std::string_view name, core::DeviceKind device) {
+  const ops::Op op = ops::parse_op(op_name);
+  if (ops::find_variant(op, device, name) == nullptr) {
+    throw core::BadInput(fmt::format("{} has no variant '{}' on {}; valid: {}", op_name, name,
+                                     core::to_string(device), names_of(ops::variants_of(op, device))));
+  }
+  selection.variants[op] = name;
+}
+
+}  // namespace
+
+Selection default_selection(const core::DeviceInfo& device, core::Precision precision) {
+  Selection selection;
+  selection.precision = precision;
+  for (const ops::Variant& variant : ops::variants()) {
+    if (ops::unavailable_reason(variant, device, precision).empty())
+      selection.variants[variant.op] = variant.name;
+  }
+  return selection;
+}
+
+void apply(Selection& selection, std::string_view text, const core::DeviceInfo& device) {
+  Selection changed = selection;
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    const std::string_view item = text.substr(0, comma);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    if (item.empty()) continue;
+    const auto equals = item.find('=');
+    if (equals == std::string_view::npos) {
+      throw core::BadInput(
+          fmt::format("selection '{}' is not of the form operation=variant or all=variant", item));
+    }
+    const std::string_view op = item.substr(0, equals);
+    const std::string_view name = item.substr(equals + 1);
+    if (op == "all") {
+      set_all(changed, name, device.kind);
+    } else {
+      set_one(changed, op, name, device.kind);
+    }
+  }
+  selection = std::move(changed);
+}
+
+std::string to_string(const Selection& selection) {
+  std::vector<std::string> items;
+  for (const auto& [op, name] : selection.variants)
+    items.push_back(fmt::format("{}={}", ops::to_string(op), name));
+  return fmt::format("{} {}", core::to_string(selection.precision), fmt::join(items, ","));
+}
+
+std::string describe_change(const Selection& from, const Selection& to) {
+  std::vector<std::string> changes;
+  if (from.precision != to.precision) {
+    changes.push_back(
+        fmt::format("{} -> {}", core::to_string(from.precision), core::to_string(to.precision)));
+  }
+  for (const auto& [op, name] : to.variants) {
+    const auto before = from.variants.find(op);
+    if (before != from.variants.end() && before->second == name) continue;
+    changes.push_back(fmt::format("{}: {} -> {}", ops::to_string(op),
+                                  before == from.variants.end() ? "none" : before->second, name));
+  }
+  return fmt::format("{}", fmt::join(changes, "; "));
+}
+
+std::vector<std::string> variant_names(core::DeviceKind device) {
+  std::vector<std::string> names;
+  for (const ops::Variant& variant : ops::variants()) {
+    if (variant.device != device) continue;
+    if (std::find(names.begin(), names.end(), variant.name) == names.end()) names.push_back(variant.name);
+  }
+  return names;
+}
+
+}  // namespace warpscope::plan

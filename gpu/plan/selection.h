@@ -1,0 +1,40 @@
+#pragma once
+// Which variant each op uses, and the precision: plain data, comparable, printable, parsed from text.
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/core/device.h"
+#include "gpu/core/types.h"
+#include "gpu/ops/op.h"
+
+namespace warpscope::plan {
+
+struct Selection {
+  core::Precision precision = core::Precision::fp32;
+  std::map<ops::Op, std::string> variants;
+
+  bool operator==(const Selection&) const = default;
+};
+
+/// For every op the last variant in the table that runs on `device` in `precision`. An op with none is left
+/// out: building a plan that needs it then says so.
+Selection default_selection(const core::DeviceInfo& device, core::Precision precision);
+
+/// Changes `selection` by "conv2d.forward=naive,conv2d.backward_weights=implicit_gemm". "all=naive" sets
+/// every op that has a variant of that name on `device`; later items win. Throws core::BadInput that lists
+/// the valid names; `selection` is then unchanged.
+void apply(Selection& selection, std::string_view text, const core::DeviceInfo& device);
+
+/// "fp32 batch.gather=naive,conv2d.forward=implicit_gemm,..."
+std::string to_string(const Selection& selection);
+
+/// "conv2d.forward: naive -> implicit_gemm; fp32 -> bf16", for markers; "" if they are equal.
+std::string describe_change(const Selection& from, const Selection& to);
+
+/// Every name that some op has on `device`, in table order: what "all=" takes.
+std::vector<std::string> variant_names(core::DeviceKind device);
+
+}  // namespace warpscope::plan
