@@ -1,0 +1,47 @@
+#pragma once
+// In which order a training goes through its images. Each epoch visits floor(count / batch) batches of a new
+// permutation (or of the stored order, without shuffling); the images that do not fill a last batch are left
+// out of that epoch.
+
+#include <cstdint>
+#include <vector>
+
+namespace warpscope::training {
+
+class DataOrder {
+ public:
+  DataOrder(std::int64_t count, std::uint64_t seed, bool shuffle);
+
+  /// Starts again at epoch 0.
+  void reset();
+  /// From the next batch on. The rest of the running epoch is cut in batches of the new size.
+  void set_batch(int batch);
+
+  /// Call before each step. True if a new epoch began and order() has changed.
+  bool begin_step();
+  /// Call after each step.
+  void end_step();
+
+  /// The permutation of the running epoch: Fisher-Yates with random_bits(seed + epoch, i).
+  const std::vector<std::uint32_t>& order() const { return order_; }
+  /// Place of the next batch's first image, and where the epoch ends.
+  std::uint32_t position() const { return position_; }
+  std::uint32_t epoch_size() const;
+  /// Whole epochs done.
+  std::uint64_t epochs_done() const { return epochs_done_; }
+  /// Epochs done, with the share of the running one.
+  double epoch() const;
+
+ private:
+  void make_order();
+
+  std::vector<std::uint32_t> order_;
+  std::uint64_t seed_;
+  bool shuffle_;
+  std::uint32_t batch_ = 1;
+  std::uint32_t position_ = 0;
+  std::uint64_t epochs_done_ = 0;
+  bool fresh_ = true;  ///< the running epoch's order has not been made yet
+};
+
+}  // namespace warpscope::training

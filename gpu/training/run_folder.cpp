@@ -1,0 +1,161 @@
+#include "gpu/training/run_folder.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gpu/core/atomic_file.h"
+#include "gpu/core/error.h"
+
+namespace warpscope::training {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kRunFile = "run.json";
+constexpr const char* kMetricsFile = "metrics.jsonl";
+constexpr const char* kLockFile = ".lock";
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error && fs::is_directory(folder, error)) return;
+  throw core::BadInput(fmt::format("cannot make the run folder {}: {}; choose another", folder.string(),
+                                   error ? error.message() : "a file has its name"));
+}
+
+void check_unused(const fs::path& folder) {
+  for (const char* name : {kRunFile, kMetricsFile}) {
+    std::error_code error;
+    if (!fs::exists(fs::symlink_status(folder / name, error))) continue;
+    throw core::BadInput(
+        fmt::format("{} holds a run already ({}); choose another folder", folder.string(), name));
+  }
+}
+
+/// The locked file .lock in `folder`.
+int lock(const fs::path& folder) {
+  const int descriptor = ::open((folder / kLockFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor < 0) {
+    throw core::BadInput(fmt::format("cannot write to the run folder {}: {}; choose another", folder.string(),
+                                     std::strerror(errno)));
+  }
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
+  const int error = errno;
+  ::close(descriptor);
+  throw core::BadInput(fmt::format("the run folder {} {}; choose another", folder.string(),
+                                   error == EWOULDBLOCK
+                                       ? std::string("is in use by another process")
+                                       : fmt::format("cannot be locked: {}", std::strerror(error))));
+}
+
+/// Writes to `descriptor` from `offset`. Returns the bytes written; fewer than asked for means that errno says why.
+std::size_t write_at(int descriptor, std::string_view text, std::int64_t offset) {
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ::ssize_t written = ::pwrite(descriptor, text.data() + done, text.size() - done,
+                                       offset + static_cast<std::int64_t>(done));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) break;
+    done += static_cast<std::size_t>(written);
+  }
+  return done;
+}
+
+std::string utc_stamp() {
+  const std::time_t now = std::time(nullptr);
+  std::tm time{};
+  ::gmtime_r(&now, &time);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &time);
+  return text.data();
+}
+
+}  // namespace
+
+RunFolder RunFolder::create(const fs::path& folder) {
+  make_folder(folder);
+  // Before the lock too, so that a folder that is refused is left as it was.
+  check_unused(folder);
+  RunFolder run;
+  run.folder_ = folder;
+  run.lock_ = lock(folder);
+  check_unused(folder);
+  run.metrics_ = ::open((folder / kMetricsFile).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (run.metrics_ < 0) {
+    throw core::BadInput(fmt::format("cannot write {}: {}; choose another folder",
+                                     (folder / kMetricsFile).string(), std::strerror(errno)));
+  }
+  return run;
+}
+
+RunFolder::RunFolder(RunFolder&& other) noexcept
+    : folder_(std::move(other.folder_)),
+      lock_(std::exchange(other.lock_, -1)),
+      metrics_(std::exchange(other.metrics_, -1)),
+      metrics_bytes_(other.metrics_bytes_) {}
+
+RunFolder& RunFolder::operator=(RunFolder&& other) noexcept {
+  std::swap(folder_, other.folder_);
+  std::swap(lock_, other.lock_);
+  std::swap(metrics_, other.metrics_);
+  std::swap(metrics_bytes_, other.metrics_bytes_);
+  return *this;
+}
+
+RunFolder::~RunFolder() {
+  if (metrics_ >= 0) ::close(metrics_);
+  if (lock_ >= 0) ::close(lock_);
+}
+
+void RunFolder::write_run(const nlohmann::json& run) {
+  if (::fsync(metrics_) != 0) {
+    throw core::Error(
+        fmt::format("cannot write {}: {}", (folder_ / kMetricsFile).string(), std::strerror(errno)));
+  }
+  const std::string text = run.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  core::write_file_atomically(folder_ / kRunFile, text + "\n");
+}
+
+void RunFolder::append_metrics(std::string_view lines) {
+  if (lines.empty()) return;
+  const std::string text = std::string(lines) + (lines.ends_with('\n') ? "" : "\n");
+  const std::size_t written = write_at(metrics_, text, metrics_bytes_);
+  const int error = errno;
+  if (written == text.size()) {
+    metrics_bytes_ += static_cast<std::int64_t>(written);
+    return;
+  }
+  const std::size_t newline = std::string_view(text).substr(0, written).rfind('\n');
+  if (newline != std::string_view::npos) metrics_bytes_ += static_cast<std::int64_t>(newline) + 1;
+  // Cutting needs no space. Should it fail all the same, the next append overwrites the piece.
+  const bool cut = ::ftruncate(metrics_, metrics_bytes_) == 0;
+  throw core::Error(fmt::format("cannot write {}: {}{}", (folder_ / kMetricsFile).string(),
+                                std::strerror(error), cut ? "" : "; its last line is not whole"));
+}
+
+fs::path default_run_dir(const fs::path& parent) {
+  make_folder(parent);
+  const std::string stamp = utc_stamp();
+  for (int n = 1;; ++n) {
+    const fs::path folder = parent / fmt::format("{}-{}", stamp, n);
+    if (::mkdir(folder.c_str(), 0777) == 0) return folder;
+    if (errno != EEXIST) {
+      throw core::BadInput(fmt::format("cannot make the run folder {}: {}; choose another", folder.string(),
+                                       std::strerror(errno)));
+    }
+  }
+}
+
+}  // namespace warpscope::training

@@ -1,0 +1,47 @@
+#pragma once
+// The folder of a run: run.json (configuration, device, results), metrics.jsonl (one JSON object a line), and what else
+// belongs to the run.
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
+namespace warpscope::training {
+
+/// A run folder that this process alone writes to. Not for use by several threads at once.
+class RunFolder {
+ public:
+  /// Makes `folder`, parents too, for a new run. Throws core::BadInput if it cannot be written, holds a run already
+  /// (run.json or metrics.jsonl), or is used by another process (a lock on the file .lock in it, which the system drops
+  /// when the process ends, however it ends).
+  static RunFolder create(const std::filesystem::path& folder);
+  RunFolder(RunFolder&& other) noexcept;
+  RunFolder& operator=(RunFolder&& other) noexcept;
+  ~RunFolder();
+
+  const std::filesystem::path& path() const { return folder_; }
+
+  /// Replaces run.json, whole or not at all. Metrics appended before are on the disk first. What is not
+  /// UTF-8 in `run` is replaced by U+FFFD. Throws core::Error; the old file then stays as it was.
+  void write_run(const nlohmann::json& run);
+
+  /// Appends whole lines to metrics.jsonl at once; a missing newline at the end is added. If not all of it can be
+  /// written (disk full), cuts the file back to the last whole line and throws core::Error; the lines that did not fit
+  /// are lost.
+  void append_metrics(std::string_view lines);
+
+ private:
+  RunFolder() = default;
+
+  std::filesystem::path folder_;
+  int lock_ = -1;
+  int metrics_ = -1;
+  std::int64_t metrics_bytes_ = 0;
+};
+
+/// Makes and returns a new empty folder `parent`/TIME-N, where TIME is the time in UTC (20260131T235959Z) and N counts
+/// from 1, so that no two runs get the same. Throws core::BadInput if it cannot be made.
+std::filesystem::path default_run_dir(const std::filesystem::path& parent = "runs");
+
+}  // namespace warpscope::training

@@ -1,0 +1,142 @@
+#include "gpu/training/run_recorder.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+
+namespace warpscope::training {
+namespace {
+
+constexpr std::size_t kFinalSteps = 50;
+constexpr auto kInterval = std::chrono::milliseconds(200);
+
+/// A JSON number; null for what JSON cannot hold (NaN, infinity).
+std::string number(double value) {
+  return std::isfinite(value) ? fmt::format("{:.9g}", value) : "null";
+}
+
+}  // namespace
+
+RunRecorder::RunRecorder(const std::string& directory, std::shared_ptr<Feed> feed, nlohmann::json head)
+    : folder_(RunFolder::create(directory)), feed_(std::move(feed)), head_(std::move(head)) {
+  head_["status"] = "running";
+  folder_.write_run(head_);
+  thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+}
+
+RunRecorder::~RunRecorder() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+  const std::lock_guard lock(mutex_);
+  write_points();
+}
+
+void RunRecorder::work(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    write_points();
+    wake_.wait_for(lock, stop, kInterval, [] { return false; });
+  }
+}
+
+void RunRecorder::write_points() {
+  std::string lines;
+  for (const FeedItem& item : feed_->take()) note(item, lines);
+  if (lines.empty() || !error_.empty()) return;
+  try {
+    folder_.append_metrics(lines);
+  } catch (const core::Error& error) {
+    error_ = error.what();
+  }
+}
+
+void RunRecorder::note(const FeedItem& item, std::string& lines) {
+  auto out = std::back_inserter(lines);
+  if (const auto* point = std::get_if<LossPoint>(&item)) {
+    fmt::format_to(
+        out,
+        R"({{"step":{},"epoch":{},"loss":{},"learning_rate":{},"images_per_second":{},"seconds":{}}})"
+        "\n",
+        point->step, number(point->epoch), number(static_cast<double>(point->loss)),
+        number(static_cast<double>(point->learning_rate)), number(point->images_per_second),
+        number(point->seconds));
+    figures_.steps = point->step;
+    figures_.epochs = point->epoch;
+    figures_.seconds = point->seconds;
+    if (last_losses_.size() < kFinalSteps) {
+      last_losses_.push_back(point->loss);
+    } else {
+      last_losses_[point->step % kFinalSteps] = point->loss;
+    }
+    if (point->images_per_second > 0) speeds_.push_back(static_cast<float>(point->images_per_second));
+  } else if (const auto* test = std::get_if<TestPoint>(&item)) {
+    fmt::format_to(out,
+                   R"({{"step":{},"epoch":{},"test_loss":{},"psnr":{},"seconds":{}}})"
+                   "\n",
+                   test->step, number(test->epoch), number(static_cast<double>(test->loss)),
+                   number(static_cast<double>(test->psnr)), number(test->seconds));
+    figures_.test_loss = static_cast<double>(test->loss);
+    figures_.psnr = static_cast<double>(test->psnr);
+  } else if (const auto* marker = std::get_if<Marker>(&item)) {
+    fmt::format_to(out,
+                   R"({{"step":{},"seconds":{},"marker":{}}})"
+                   "\n",
+                   marker->step, number(marker->seconds), nlohmann::json(marker->text).dump());
+  } else if (std::holds_alternative<Restart>(item)) {
+    fmt::format_to(out, R"({{"step":0,"seconds":0,"marker":"reset"}})"
+                        "\n");
+    figures_ = {};
+    last_losses_.clear();
+    speeds_.clear();
+  }
+}
+
+RunFigures RunRecorder::figures() const {
+  const std::lock_guard lock(mutex_);
+  RunFigures figures = figures_;
+  if (!last_losses_.empty()) {
+    figures.final_train_loss = std::accumulate(last_losses_.begin(), last_losses_.end(), 0.0) /
+                               static_cast<double>(last_losses_.size());
+  }
+  if (!speeds_.empty()) {
+    std::vector<float> sorted = speeds_;
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    figures.images_per_second = static_cast<double>(*middle);
+  }
+  return figures;
+}
+
+void RunRecorder::finish(const std::string& status, const std::string& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    write_points();
+  }
+  const RunFigures figures = this->figures();
+  const std::lock_guard lock(mutex_);
+  head_["status"] = status;
+  if (!error.empty()) head_["error"] = error;
+  head_["steps"] = figures.steps;
+  head_["epochs"] = figures.epochs;
+  head_["final_train_loss"] = figures.final_train_loss;
+  head_["test_loss"] = figures.test_loss;
+  head_["psnr"] = figures.psnr;
+  head_["images_per_second"] = figures.images_per_second;
+  head_["seconds"] = figures.seconds;
+  folder_.write_run(head_);
+  if (!error_.empty()) throw core::Error(error_);
+}
+
+std::string RunRecorder::error() const {
+  const std::lock_guard lock(mutex_);
+  return error_;
+}
+
+}  // namespace warpscope::training

@@ -1,0 +1,70 @@
+#pragma once
+// Writes a run while it happens: every point and marker to metrics.jsonl, the configuration and at the end
+// the results to run.json. Works on a thread of its own, so that a slow disk never slows the training.
+//
+// metrics.jsonl holds one object a line: a step {step, epoch, loss, learning_rate, images_per_second,
+// seconds}, a test {step, epoch, test_loss, psnr, seconds}, or a marker {step, seconds, marker}.
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gpu/training/feed.h"
+#include "gpu/training/run_folder.h"
+
+namespace warpscope::training {
+
+/// Figures of a run, taken from its points.
+struct RunFigures {
+  std::uint64_t steps = 0;
+  double epochs = 0;
+  double final_train_loss = 0;   ///< mean over the last 50 steps, or all if there are fewer
+  double images_per_second = 0;  ///< median over the steps
+  double seconds = 0;            ///< of training, pauses not counted
+  double test_loss = 0;          ///< of the last test
+  double psnr = 0;
+};
+
+class RunRecorder {
+ public:
+  /// Creates the folder and writes run.json with `head` and status "running". Throws core::BadInput or
+  /// core::Error.
+  RunRecorder(const std::string& directory, std::shared_ptr<Feed> feed, nlohmann::json head);
+  /// Writes what has come, without results.
+  ~RunRecorder();
+  RunRecorder(const RunRecorder&) = delete;
+  RunRecorder& operator=(const RunRecorder&) = delete;
+
+  /// Writes everything that has come and the results, with `status` ("finished" or "failed") and `error` if
+  /// not empty. Throws core::Error if something could not be written.
+  void finish(const std::string& status, const std::string& error);
+
+  /// The first write that failed, in one sentence; "" if none.
+  std::string error() const;
+
+  /// The figures of all points that have been taken so far.
+  RunFigures figures() const;
+
+ private:
+  void work(const std::stop_token& stop);
+  void write_points();
+  void note(const FeedItem& item, std::string& lines);
+
+  RunFolder folder_;
+  std::shared_ptr<Feed> feed_;
+  nlohmann::json head_;
+  mutable std::mutex mutex_;  ///< of everything below, and of the folder
+  std::condition_variable_any wake_;
+  std::string error_;
+  RunFigures figures_;
+  std::vector<float> last_losses_;
+  std::vector<float> speeds_;
+  std::jthread thread_;
+};
+
+}  // namespace warpscope::training

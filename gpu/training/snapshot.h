@@ -1,0 +1,73 @@
+#pragma once
+// What the trainer publishes. Snapshots are complete and immutable; the newest replaces the one before.
+// Points, markers and log lines are not to be lost, so they travel through feeds (feed.h).
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gpu/core/device.h"
+#include "gpu/ops/op.h"
+#include "gpu/plan/selection.h"
+
+namespace warpscope::training {
+
+/// Every state the trainer can be in.
+enum class TrainerState : std::uint8_t {
+  preparing,  ///< opening the device, loading data, building the first plan
+  paused,     ///< ready, no step running
+  running,
+  finished,  ///< all steps or epochs done, results written; takes no more commands but Reset
+  failed,    ///< an error that ends the run: Snapshot::notice says it
+};
+
+std::string_view to_string(TrainerState state);
+
+/// Time of one op instance of the training step on the device.
+struct OpTiming {
+  ops::Op op{};
+  std::string layer;  ///< "conv1"; "" for ops of the whole network
+  std::string variant;
+  ops::OpShape shape;
+  double microseconds = 0;  ///< median of the sampled steps with this variant; 0 before the first sample
+  double previous_microseconds =
+      0;  ///< the same before the last switch of this op; 0 if it was never switched
+  std::string previous_variant;
+  int samples = 0;   ///< sampled steps behind `microseconds`
+  double flops = 0;  ///< floating-point operations of one call
+  double bytes = 0;  ///< fewest bytes it moves through memory
+};
+
+/// A complete view of the trainer at one moment.
+struct Snapshot {
+  TrainerState state = TrainerState::preparing;
+  std::string notice;               ///< the last refusal or error, in one sentence; "" if none
+  std::uint64_t notice_id = 0;      ///< grows with each new notice, so that equal texts can be told apart
+  bool failed_by_input = false;     ///< with `failed`: the caller's input is to blame (exit code 2)
+  std::uint64_t generation = 0;     ///< grows with each reset: earlier points do not belong to this training
+  std::uint64_t step = 0;           ///< steps whose loss has arrived
+  std::uint64_t steps_planned = 0;  ///< 0 if there is no limit
+  double epoch = 0;                 ///< passes over the training images, fractional
+  double seconds = 0;               ///< of training, pauses not counted
+  double images_per_second = 0;     ///< median over the last second of steps
+  float train_loss = 0;             ///< of the last step
+  float test_loss = 0;              ///< of the last test; 0 before the first
+  float learning_rate = 0;
+  int batch = 0;
+  std::string model;
+  std::string optimizer;
+  std::size_t parameters = 0;  ///< trained parameters
+  plan::Selection selection;
+  core::DeviceInfo device;
+  core::MemoryUse memory;         ///< of the device
+  std::size_t plan_bytes = 0;     ///< activations, gradients and workspace of the training plan
+  std::vector<OpTiming> timings;  ///< in launch order
+  double step_microseconds = 0;   ///< sum of the timings
+  std::string data_name;          ///< "CIFAR-10", "built-in scenes"
+  std::string data_notice;        ///< why the built-in set is used, if nobody asked for it
+  std::int64_t train_images = 0;
+  std::int64_t test_images = 0;  ///< used by each test
+  std::string run_dir;           ///< "" if no run is written
+};
+
+}  // namespace warpscope::training

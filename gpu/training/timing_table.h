@@ -1,0 +1,39 @@
+#pragma once
+// Medians of the sampled times of each op instance, and what they were before its last switch.
+
+#include <cstddef>
+#include <vector>
+
+#include "gpu/plan/plan.h"
+#include "gpu/training/snapshot.h"
+
+namespace warpscope::training {
+
+class TimingTable {
+ public:
+  /// A plan replaces the one before. Instances whose variant, shape and precision stay keep their samples; a
+  /// switched instance remembers its last median as `previous`; a new batch size forgets everything.
+  void adopt(const plan::Plan& plan, core::Precision precision);
+
+  /// Microseconds of each node of the plan adopted last.
+  void add(const std::vector<double>& microseconds);
+
+  /// In launch order.
+  std::vector<OpTiming> timings() const;
+  /// Fewest samples of any instance.
+  int samples() const;
+
+ private:
+  struct Row {
+    OpTiming timing;
+    core::Precision precision{};
+    std::vector<double> recent;  ///< the last kWindow samples, oldest overwritten first
+    std::size_t next = 0;
+  };
+  static constexpr std::size_t kWindow = 31;
+  static double median(const Row& row);
+
+  std::vector<Row> rows_;
+};
+
+}  // namespace warpscope::training

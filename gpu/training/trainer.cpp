@@ -1,0 +1,45 @@
+#include "gpu/training/trainer.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include "gpu/training/worker.h"
+
+namespace warpscope::training {
+
+std::string_view to_string(TrainerState state) {
+  switch (state) {
+    case TrainerState::preparing:
+      return "preparing";
+    case TrainerState::paused:
+      return "paused";
+    case TrainerState::running:
+      return "running";
+    case TrainerState::finished:
+      return "finished";
+    case TrainerState::failed:
+      return "failed";
+  }
+  throw std::logic_error("unknown state");
+}
+
+Trainer::Trainer(TrainerOptions options) : worker_(std::make_unique<Worker>(std::move(options))) {}
+Trainer::~Trainer() = default;
+
+void Trainer::send(Command command) {
+  worker_->send(std::move(command));
+}
+std::shared_ptr<const Snapshot> Trainer::snapshot() const {
+  return worker_->snapshot();
+}
+std::shared_ptr<Feed> Trainer::subscribe() {
+  return worker_->subscribe();
+}
+std::shared_ptr<ImageExchange> Trainer::images() const {
+  return worker_->images();
+}
+bool Trainer::wait(double seconds) {
+  return worker_->wait(seconds);
+}
+
+}  // namespace warpscope::training
