@@ -1,0 +1,17 @@
+// warpscope without a command, in a build without the window.
+
+#include <fmt/format.h>
+
+#include "app/commands.h"
+#include "gpu/core/error.h"
+
+namespace warpscope::app {
+
+int window(training::TrainerOptions options, const WindowArguments& arguments) {
+  fmt::print("This build has no window: training headless (as warpscope train does).\n");
+  if (!arguments.screenshot.empty()) throw core::BadInput("--screenshot needs a build with the window");
+  if (options.steps == 0) options.steps = arguments.exit_after_steps;
+  return train(std::move(options));
+}
+
+}  // namespace warpscope::app

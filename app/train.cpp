@@ -1,0 +1,135 @@
+// warpscope train: training without a window.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include "app/commands.h"
+
+namespace warpscope::app {
+namespace {
+
+using training::Snapshot;
+using training::TrainerState;
+
+std::atomic<bool> interrupted{false};
+
+void on_signal(int) { interrupted = true; }
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<long long>(seconds + 0.5);
+  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+std::string time_left(const Snapshot& now) {
+  if (now.steps_planned == 0 || now.images_per_second <= 0) return "";
+  const double steps = static_cast<double>(now.steps_planned - std::min(now.step, now.steps_planned));
+  return fmt::format("  {} left", clock_text(steps * now.batch / now.images_per_second));
+}
+
+std::string progress_bar(const Snapshot& now) {
+  constexpr int kWidth = 24;
+  if (now.steps_planned == 0) return fmt::format("step {}", now.step);
+  const double share = static_cast<double>(now.step) / static_cast<double>(now.steps_planned);
+  const int filled = static_cast<int>(share * kWidth);
+  return fmt::format("[{}{}] {:3.0f}%  step {}/{}", std::string(static_cast<std::size_t>(filled), '#'),
+                     std::string(static_cast<std::size_t>(kWidth - filled), '.'), 100 * share, now.step,
+                     now.steps_planned);
+}
+
+std::string status_line(const Snapshot& now) {
+  return fmt::format("{}  epoch {:.2f}  loss {:.5f}  test {}  {:.0f} images/s{}", progress_bar(now), now.epoch,
+                     now.train_loss, now.test_loss > 0 ? fmt::format("{:.5f}", now.test_loss) : "-",
+                     now.images_per_second, time_left(now));
+}
+
+/// Prints what is new: on a terminal one line that is redrawn, elsewhere a line every few seconds.
+class Progress {
+ public:
+  void logs(const std::vector<training::FeedItem>& items) {
+    for (const auto& item : items) {
+      if (const auto* line = std::get_if<training::LogLine>(&item)) {
+        clear();
+        if (line->level != training::LogLevel::error) fmt::print("{}\n", line->text);
+      } else if (const auto* test = std::get_if<training::TestPoint>(&item)) {
+        last_psnr_ = test->psnr;
+      }
+    }
+    std::fflush(stdout);
+  }
+  void show(const Snapshot& now) {
+    if (now.step == 0 || now.step == last_step_) return;
+    const auto time = std::chrono::steady_clock::now();
+    if (time - last_ < (terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000))) return;
+    last_ = time;
+    last_step_ = now.step;
+    const std::string line = status_line(now);
+    fmt::print("{}", terminal_ ? "\r\x1b[2K" + line : line + "\n");
+    drawn_ = terminal_;
+    std::fflush(stdout);
+  }
+  void clear() {
+    if (drawn_) fmt::print("\r\x1b[2K");
+    drawn_ = false;
+  }
+  float psnr() const { return last_psnr_; }
+
+ private:
+  bool terminal_ = isatty(STDOUT_FILENO) == 1;
+  bool drawn_ = false;
+  float last_psnr_ = 0;
+  std::uint64_t last_step_ = 0;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+void print_summary(const Snapshot& end, float psnr) {
+  fmt::print("\n");
+  fmt::print("steps        {} (epoch {:.2f}) in {}\n", end.step, end.epoch, clock_text(end.seconds));
+  fmt::print("train loss   {:.6f}\n", end.train_loss);
+  fmt::print("test loss    {:.6f} over {} images, PSNR {:.2f} dB\n", end.test_loss, end.test_images, psnr);
+  fmt::print("speed        {:.1f} images/s (median of the last steps), batch {}\n", end.images_per_second, end.batch);
+  fmt::print("device       {}, {}\n", end.device.name, plan::to_string(end.selection));
+  fmt::print("data         {}\n", end.data_name);
+  if (!end.run_dir.empty()) fmt::print("run          {}\n", end.run_dir);
+}
+
+}  // namespace
+
+int train(training::TrainerOptions options) {
+  options.shown_images = 0;
+  if (options.epochs == 0 && options.steps == 0) options.epochs = 1;
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  training::Trainer trainer(std::move(options));
+  const auto feed = trainer.subscribe();
+  Progress progress;
+  bool finishing = false;
+  bool ended = false;
+  while (!ended) {
+    ended = trainer.wait(0.05);
+    if (interrupted && !finishing) {
+      finishing = true;
+      trainer.send(training::Finish{});
+    }
+    progress.logs(feed->take());
+    progress.show(*trainer.snapshot());
+  }
+  progress.clear();
+  const auto end = trainer.snapshot();
+  progress.logs(feed->take());
+  if (end->state == TrainerState::failed) {
+    std::fflush(stdout);
+    fmt::print(stderr, "warpscope: {}\n", end->notice);
+    return end->failed_by_input ? 2 : 1;
+  }
+  print_summary(*end, progress.psnr());
+  return 0;
+}
+
+}  // namespace warpscope::app
