@@ -8,7 +8,7 @@
 namespace warpscope::app {
 namespace {
 
-constexpr float kDefaultSgdRate = 0.1f;
+constexpr float kDefaultSgdRate = 0.005f;
 
 }  // namespace
 

@@ -45,7 +45,7 @@ struct Camera {
   std::uint64_t seed;
 
   explicit Camera(Random& random) {
-    exposure = random.range(215, 290);
+    exposure = random.range(230, 330);
     const int angle = random.angle();
     const int strength = random.range(0, 70);
     light_x = cosine(angle) * strength / kUnit;

@@ -128,6 +128,7 @@ std::vector<BatchFile> open_files(const fs::path& folder) {
         fmt::format("CIFAR-10 in {} is not whole: {} missing; fetch it again", folder.string(), missing));
   }
   std::vector<BatchFile> files;
+  files.reserve(kFiles.size());
   for (const char* file : kFiles) files.emplace_back(folder / file);
   return files;
 }

@@ -33,8 +33,8 @@ struct CloseCurl {
 using CurlHandle = std::unique_ptr<CURL, CloseCurl>;
 
 CurlHandle make_curl() {
-  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-  CurlHandle curl(ready == CURLE_OK ? curl_easy_init() : nullptr);
+  static const CURLcode kReady = curl_global_init(CURL_GLOBAL_DEFAULT);
+  CurlHandle curl(kReady == CURLE_OK ? curl_easy_init() : nullptr);
   if (!curl) throw core::Error("cannot start libcurl, which downloads need");
   return curl;
 }
@@ -167,6 +167,8 @@ PartFile::PartFile(std::filesystem::path path) : path_(std::move(path)) {
 }
 
 PartFile::~PartFile() {
+  // While still locked, so that it is no other process's file.
+  if (size_ == 0) remove();
   ::close(descriptor_);
 }
 
@@ -219,7 +221,8 @@ std::string PartFile::md5(const std::function<void(std::int64_t)>& progress) con
 }
 
 void PartFile::remove() noexcept {
-  ::unlink(path_.c_str());
+  if (!removed_) ::unlink(path_.c_str());
+  removed_ = true;
 }
 
 void download(const std::string& url, PartFile& part,

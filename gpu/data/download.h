@@ -15,6 +15,7 @@ class PartFile {
   explicit PartFile(std::filesystem::path path);
   PartFile(const PartFile&) = delete;
   PartFile& operator=(const PartFile&) = delete;
+  /// Keeps the file, unless it is empty.
   ~PartFile();
 
   const std::filesystem::path& path() const { return path_; }
@@ -32,6 +33,7 @@ class PartFile {
   std::filesystem::path path_;
   int descriptor_ = -1;
   std::int64_t size_ = 0;
+  bool removed_ = false;
 };
 
 /// Downloads the rest of `url` (http, https, file) to `part`; from the start if the server cannot resume.

@@ -36,7 +36,7 @@ class Random {
   std::uint64_t next() { return mix_bits(state_ += 0x9e3779b97f4a7c15ULL); }
   /// A number in [low, high].
   int range(int low, int high) {
-    const auto span = static_cast<std::uint64_t>(high - low + 1);
+    const std::uint64_t span = static_cast<std::uint64_t>(high - low) + 1;
     return low + static_cast<int>(((next() >> 32) * span) >> 32);
   }
   bool chance(int percent) { return range(0, 99) < percent; }
@@ -105,7 +105,10 @@ Palette make_palette(Random& random);
 struct Canvas {
   std::array<Colour, kScenePixels> pixels;
 
-  Colour& at(int x, int y) { return pixels[static_cast<std::size_t>(y * kSceneSide + x)]; }
+  Colour& at(int x, int y) {
+    const int index = y * kSceneSide + x;
+    return pixels[static_cast<std::size_t>(index)];
+  }
 };
 
 /// The centre of pixel column or row `i`.

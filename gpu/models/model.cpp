@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <set>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -76,10 +77,19 @@ void check_model(const Model& model) {
   int height = model.height;
   int width = model.width;
   int channels = model.channels;
+  if (height < 1 || width < 1 || channels < 1) {
+    throw core::BadInput(
+        fmt::format("model {} takes images of {}x{}x{}", model.name, height, width, channels));
+  }
+  if (parameter_layout(model).parameters.empty()) {
+    throw core::BadInput(fmt::format("model {} has no convolution to train", model.name));
+  }
+  std::set<std::string_view> names;
   const auto fail = [&](const Layer& layer, const std::string& why) {
     throw core::BadInput(fmt::format("model {}, layer {}: {}", model.name, layer.name, why));
   };
   for (const Layer& layer : model.layers) {
+    if (!names.insert(layer.name).second) fail(layer, "an earlier layer has its name");
     switch (layer.kind) {
       case LayerKind::conv2d:
         if (layer.in_channels != channels) {

@@ -56,7 +56,8 @@ std::vector<std::string> model_names();
 /// A model by name. Throws core::BadInput that lists the valid names.
 Model find_model(std::string_view name);
 
-/// Throws core::BadInput that says which layer does not fit what comes before it, or std::logic_error never.
+/// Throws core::BadInput that says which layer does not fit what comes before it, or what else the model lacks:
+/// images, a convolution, names that differ, an output of the input's size.
 void check_model(const Model& model);
 
 /// Initial parameters in the layout above: weights from He's normal distribution, N(0, 2 / (R S C)), biases

@@ -1,6 +1,7 @@
 #include "gpu/plan/plan.h"
 
-#include <stdexcept>
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -64,10 +65,19 @@ Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selecti
 
 void Plan::choose_variants(const Selection& selection) {
   const core::DeviceInfo& device = device_->info();
+  const auto selectable = core::selectable_precisions();
+  if (std::find(selectable.begin(), selectable.end(), precision_) == selectable.end()) {
+    // The buffers of a training hold no doubles.
+    std::vector<std::string_view> names;
+    for (const core::Precision precision : selectable) names.push_back(core::to_string(precision));
+    throw core::BadInput(fmt::format("training in {} is not possible; valid: {}", core::to_string(precision_),
+                                     fmt::join(names, ", ")));
+  }
   for (const Node& node : program_.nodes) {
+    const std::string where = node.layer.empty() ? "" : " in " + node.layer;
     const auto chosen = selection.variants.find(node.op);
     if (chosen == selection.variants.end()) {
-      throw core::BadInput(fmt::format("{}: {}", ops::to_string(node.op),
+      throw core::BadInput(fmt::format("{}{}: no variant is selected; {}", ops::to_string(node.op), where,
                                        alternatives(node.op, device, precision_, node.shape)));
     }
     const ops::Variant* variant = ops::find_variant(node.op, device.kind, chosen->second);
@@ -76,8 +86,7 @@ void Plan::choose_variants(const Selection& selection) {
                                    : ops::unavailable_reason(*variant, device, precision_, &node.shape);
     if (!reason.empty()) {
       throw core::BadInput(fmt::format("{}={} cannot run{}: {}; {}", ops::to_string(node.op), chosen->second,
-                                       node.layer.empty() ? "" : " in " + node.layer, reason,
-                                       alternatives(node.op, device, precision_, node.shape)));
+                                       where, reason, alternatives(node.op, device, precision_, node.shape)));
     }
     nodes_.push_back({node.op, node.layer, node.shape, variant});
   }

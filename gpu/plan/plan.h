@@ -46,6 +46,8 @@ class Plan {
   /// touched.
   Plan(const models::Model& model, Purpose purpose, const Selection& selection, int batch,
        std::shared_ptr<core::Device> device, core::Stream& stream, const Bindings& bindings);
+  Plan(const Plan&) = delete;  // its graphs hold its address
+  Plan& operator=(const Plan&) = delete;
 
   /// Enqueues one pass as one graph launch.
   void launch(core::Stream& stream);

@@ -92,6 +92,9 @@ std::string describe_change(const Selection& from, const Selection& to) {
     changes.push_back(fmt::format("{}: {} -> {}", ops::to_string(op),
                                   before == from.variants.end() ? "none" : before->second, name));
   }
+  for (const auto& [op, name] : from.variants) {
+    if (!to.variants.contains(op)) changes.push_back(fmt::format("{}: {} -> none", ops::to_string(op), name));
+  }
   return fmt::format("{}", fmt::join(changes, "; "));
 }
 

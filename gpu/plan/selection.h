@@ -31,7 +31,7 @@ void apply(Selection& selection, std::string_view text, const core::DeviceInfo& 
 /// "fp32 batch.gather=naive,conv2d.forward=implicit_gemm,..."
 std::string to_string(const Selection& selection);
 
-/// "conv2d.forward: naive -> implicit_gemm; fp32 -> bf16", for markers; "" if they are equal.
+/// "fp32 -> bf16; conv2d.forward: naive -> implicit_gemm", for markers; "" if they are equal.
 std::string describe_change(const Selection& from, const Selection& to);
 
 /// Every name that some op has on `device`, in table order: what "all=" takes.

@@ -59,4 +59,9 @@ double DataOrder::epoch() const {
          static_cast<double>(position_) / static_cast<double>(epoch_size());
 }
 
+std::uint64_t DataOrder::steps_until(std::uint64_t epochs) const {
+  if (epochs <= epochs_done_) return 0;
+  return (epoch_size() - position_) / batch_ + (epochs - epochs_done_ - 1) * (order_.size() / batch_);
+}
+
 }  // namespace warpscope::training

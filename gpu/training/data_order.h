@@ -22,7 +22,7 @@ class DataOrder {
   /// Call after each step.
   void end_step();
 
-  /// The permutation of the running epoch: Fisher-Yates with random_bits(seed + epoch, i).
+  /// The permutation of the running epoch e: Fisher-Yates with random_bits(random_bits(seed, e), i).
   const std::vector<std::uint32_t>& order() const { return order_; }
   /// Place of the next batch's first image, and where the epoch ends.
   std::uint32_t position() const { return position_; }
@@ -31,6 +31,8 @@ class DataOrder {
   std::uint64_t epochs_done() const { return epochs_done_; }
   /// Epochs done, with the share of the running one.
   double epoch() const;
+  /// Steps left until `epochs` whole epochs are done, if the batch stays as it is.
+  std::uint64_t steps_until(std::uint64_t epochs) const;
 
  private:
   void make_order();

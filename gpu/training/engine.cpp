@@ -48,6 +48,7 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
                                      model.width, model.channels));
   }
   check_batch(options_.batch, train.count);
+  if (data_->test.count < 1) throw core::BadInput(fmt::format("{} has no test images", data_->name));
   options_.test_images = std::clamp<std::int64_t>(options_.test_images, 1, data_->test.count);
   options_.shown_images = static_cast<int>(std::min<std::int64_t>(options_.shown_images, data_->test.count));
   initial_ = options_.init_file.empty() ? models::initial_parameters(model, options_.seed)
@@ -119,6 +120,7 @@ int Engine::test_batch(int batch) const {
 }
 
 Engine::Plans Engine::build(const plan::Selection& selection, int batch) {
+  free_retired();  // or a third set of plans would have to fit beside the two
   plan::Bindings training;
   training.images = train_images_.as<std::uint8_t>();
   training.image_count = data_->train.count;
@@ -145,8 +147,11 @@ Engine::Plans Engine::build(const plan::Selection& selection, int batch) {
   return plans;
 }
 
-void Engine::install(Plans plans) {
+void Engine::free_retired() {
   while (!retired_.empty() && retired_.front().done->ready()) retired_.pop_front();
+}
+
+void Engine::install(Plans plans) {
   if (plans_.training) {
     retired_.push_back({std::move(plans_), device_->make_event(false)});
     stream_->record(*retired_.back().done);
@@ -283,8 +288,8 @@ std::optional<TestResult> Engine::collect_test() {
   return result;
 }
 
-void Engine::publish_images() {
-  if (!exchange_ || (publish_pending_ && !publish_done_->ready())) return;
+bool Engine::publish_images() {
+  if (!exchange_ || (publish_pending_ && !publish_done_->ready())) return false;
   publish_seconds();
   ImageSlot& slot = exchange_->begin_write(*stream_);
   stream_->record(*publish_start_);
@@ -299,6 +304,7 @@ void Engine::publish_images() {
   slot.step = steps_;
   exchange_->publish(*stream_);
   publish_pending_ = true;
+  return true;
 }
 
 double Engine::publish_seconds() {

@@ -25,7 +25,7 @@ struct EngineOptions {
   models::Model model;
   plan::Selection selection;
   int batch = 64;
-  float learning_rate = 0.1f;
+  float learning_rate = 0.005f;
   std::uint64_t seed = 1;
   bool shuffle = true;
   std::string init_file;
@@ -70,6 +70,8 @@ class Engine {
   std::uint64_t steps() const { return steps_; }
   std::uint64_t epochs_done() const { return order_.epochs_done(); }
   double epoch() const { return order_.epoch(); }
+  /// Steps left until `epochs` whole epochs are done, if the batch stays as it is.
+  std::uint64_t steps_until(std::uint64_t epochs) const { return order_.steps_until(epochs); }
   /// The next step's time must not count what happened since the last one (a pause, a test).
   void interrupt() { interrupted_ = true; }
 
@@ -85,8 +87,9 @@ class Engine {
   bool enqueue_test_batch();
   std::optional<TestResult> collect_test();
 
-  /// Reconstructs the shown images and publishes them. `exchange()` is nullptr if none are shown.
-  void publish_images();
+  /// Reconstructs the shown images and publishes them. Does nothing and returns false while the pictures before
+  /// are still under way, or if none are shown: `exchange()` is then nullptr.
+  bool publish_images();
   const std::shared_ptr<ImageExchange>& exchange() const { return exchange_; }
   /// Device time of the last publish_images() that finished, in seconds.
   double publish_seconds();
@@ -120,6 +123,7 @@ class Engine {
   };
   Plans build(const plan::Selection& selection, int batch);
   void install(Plans plans);
+  void free_retired();
   void upload_order();
   void upload_control();
   void throttle();

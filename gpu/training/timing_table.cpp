@@ -48,7 +48,6 @@ void TimingTable::add(const std::vector<double>& microseconds) {
       row.recent[row.next] = microseconds[i];
       row.next = (row.next + 1) % kWindow;
     }
-    ++row.timing.samples;
   }
 }
 
@@ -57,15 +56,16 @@ std::vector<OpTiming> TimingTable::timings() const {
   for (const Row& row : rows_) {
     result.push_back(row.timing);
     result.back().microseconds = median(row);
+    result.back().samples = static_cast<int>(row.recent.size());
   }
   return result;
 }
 
 int TimingTable::samples() const {
   if (rows_.empty()) return 0;
-  int fewest = rows_.front().timing.samples;
-  for (const Row& row : rows_) fewest = std::min(fewest, row.timing.samples);
-  return fewest;
+  std::size_t fewest = kWindow;
+  for (const Row& row : rows_) fewest = std::min(fewest, row.recent.size());
+  return static_cast<int>(fewest);
 }
 
 }  // namespace warpscope::training

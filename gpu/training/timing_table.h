@@ -12,7 +12,8 @@ namespace warpscope::training {
 class TimingTable {
  public:
   /// A plan replaces the one before. Instances whose variant, shape and precision stay keep their samples; a
-  /// switched instance remembers its last median as `previous`; a new batch size forgets everything.
+  /// switched instance remembers its last median as `previous`; an instance of another shape (a new batch size)
+  /// starts afresh.
   void adopt(const plan::Plan& plan, core::Precision precision);
 
   /// Microseconds of each node of the plan adopted last.

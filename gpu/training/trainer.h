@@ -29,7 +29,7 @@ struct TrainerOptions {
   core::Precision precision = core::Precision::fp32;
   std::string select;  ///< as plan::apply takes it, on top of the device's default
   std::string optimizer = "sgd";
-  float learning_rate = 0.1f;
+  float learning_rate = 0.005f;
   int batch = 64;
   std::uint64_t epochs = 0;  ///< 0: no limit
   std::uint64_t steps = 0;   ///< 0: no limit; the smaller limit wins

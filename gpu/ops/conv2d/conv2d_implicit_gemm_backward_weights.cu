@@ -10,7 +10,7 @@
 // Which tensor is shifted is a choice: with x[pixel, c] * dy[pixel shifted by -(r, s), k] the rows are c and the columns
 // (r, s, k). The one that makes fuller tiles wins: for 3 output channels 27 columns instead of 3 rows.
 //
-// Tiles: 128x128, 128x64, 64x64 or 64x32, and the number of splits, by implicit_gemm_plan.h. Channels in fours are read
+// Tiles: 128x128, 128x64, 64x64 or 128x32, and the number of splits, by implicit_gemm_plan.h. Channels in fours are read
 // 16 bytes at a time, others 4. Limits: tensors of at most 2e9 elements; up to 128 MiB of workspace; the shifted tensor is
 // read once per tap, from the L2 cache.
 // Source: as forward's; splitting a sum among blocks ("split-K"): NVIDIA, CUTLASS documentation, "Efficient GEMM in CUDA".
@@ -62,39 +62,70 @@ struct PlainPixels : Rows<T::rows, T::depth, kVector> {
   }
 };
 
-/// B: the shifted tensor. A thread's column is one tap and channel (or four channels) for the whole kernel.
-template <class T, int kVector>
-struct ShiftedPixels : Rows<T::columns, T::depth, kVector> {
+/// B: the shifted tensor, channels in fours. A thread's four columns are one tap and four channels of it for the whole
+/// kernel.
+template <class T>
+struct ShiftedVectors : Rows<T::columns, T::depth, 4> {
   const Taps& taps;
   int end;
-  int r;
-  int s;
-  int offset;  ///< from the pixel's first channel to the element that is read
   bool exists;
+  DensePlace column;
+  int offset;  ///< from the pixel's first channel to the first element that is read
   const float* shifted;
 
-  __device__ __forceinline__ ShiftedPixels(const WeightsProblem& q, const float* of, int first_column,
-                                           int end_pixel)
-      : taps(q.taps), end(end_pixel), exists(first_column + this->side < q.columns), shifted(of) {
-    const DensePlace place(taps, first_column + this->side);
-    r = place.r;
-    s = place.s;
-    offset = taps.shift(r, s) * taps.channels + place.channel;
-  }
+  __device__ __forceinline__ ShiftedVectors(const WeightsProblem& q, const float* of, int first_column,
+                                            int end_pixel)
+      : taps(q.taps),
+        end(end_pixel),
+        exists(first_column + this->side < q.columns),
+        column(taps, first_column + this->side),
+        offset(taps.shift(column.r, column.s) * taps.channels + column.channel),
+        shifted(of) {}
   __device__ __forceinline__ void fetch(const PixelCursor<T::depth>& at) {
 #pragma unroll
     for (int i = 0; i < this->count; ++i) {
       const int pixel = at.pixel + this->k + i * this->step;
       const PixelPlace place(taps, pixel);
       this->clear_one(i);
-      if (exists && pixel < end && taps.inside(place.row, place.column, r, s)) {
-        this->fetch_one(i, shifted + (pixel * taps.channels + offset));
+      if (exists && pixel < end && taps.inside(place.row, place.column, column.r, column.s)) {
+        this->fetch_one(i, shifted + static_cast<unsigned>(pixel * taps.channels + offset));
       }
     }
   }
 };
 
-template <class T, int kPlainVector, int kShiftedVector>
+/// B: the shifted tensor, any number of channels. A thread reads neighbouring pixels, so that it divides once a stage.
+template <class T>
+struct ShiftedScalars : TransposedScalars<T::columns, T::depth> {
+  const Taps& taps;
+  int end;
+  bool exists;
+  DensePlace column;
+  int offset;
+  const float* shifted;
+
+  __device__ __forceinline__ ShiftedScalars(const WeightsProblem& q, const float* of, int first_column,
+                                            int end_pixel)
+      : taps(q.taps),
+        end(end_pixel),
+        exists(first_column + this->side < q.columns),
+        column(taps, first_column + this->side),
+        offset(taps.shift(column.r, column.s) * taps.channels + column.channel),
+        shifted(of) {}
+  __device__ __forceinline__ void fetch(const PixelCursor<T::depth>& at) {
+    const int first = at.pixel + this->k;
+    PixelPlace place(taps, first);
+#pragma unroll
+    for (int i = 0; i < this->count; ++i) {
+      const bool inside =
+          exists && first + i < end && taps.inside(place.row, place.column, column.r, column.s);
+      this->value[i] = inside ? shifted[static_cast<unsigned>((first + i) * taps.channels + offset)] : 0.0f;
+      place.advance(taps);
+    }
+  }
+};
+
+template <class T, class LoaderA, class LoaderB>
 __global__ void __launch_bounds__(kGemmThreads, 2)
     implicit_gemm_weights(const WeightsProblem q, const float* __restrict__ plain,
                           const float* __restrict__ shifted, float* __restrict__ partial) {
@@ -104,8 +135,8 @@ __global__ void __launch_bounds__(kGemmThreads, 2)
   const int begin = static_cast<int>(blockIdx.y) * q.split_pixels;
   const int end = min(q.taps.pixels, begin + q.split_pixels);
   const Place place = place_of_thread<T>();
-  PlainPixels<T, kPlainVector> a(q, plain, first_row, end);
-  ShiftedPixels<T, kShiftedVector> b(q, shifted, first_column, end);
+  LoaderA a(q, plain, first_row, end);
+  LoaderB b(q, shifted, first_column, end);
   float sum[8][8];
   multiply<T>(sum, a, b, PixelCursor<T::depth>{begin}, (end - begin + T::depth - 1) / T::depth, shared,
               place);
@@ -185,13 +216,13 @@ void launch_tile(const WeightsCall& call) {
   const bool plain_vectors = rows % 4 == 0 && takes_vectors(call.plain);
   const bool shifted_vectors = call.taps.channels % 4 == 0 && takes_vectors(call.shifted);
   if (plain_vectors && shifted_vectors) {
-    implicit_gemm_weights<T, 4, 4>
+    implicit_gemm_weights<T, PlainPixels<T, 4>, ShiftedVectors<T>>
         <<<blocks, kGemmThreads, 0, call.stream>>>(problem, call.plain, call.shifted, call.partial);
   } else if (plain_vectors) {
-    implicit_gemm_weights<T, 4, 1>
+    implicit_gemm_weights<T, PlainPixels<T, 4>, ShiftedScalars<T>>
         <<<blocks, kGemmThreads, 0, call.stream>>>(problem, call.plain, call.shifted, call.partial);
   } else {
-    implicit_gemm_weights<T, 1, 1>
+    implicit_gemm_weights<T, PlainPixels<T, 1>, ShiftedScalars<T>>
         <<<blocks, kGemmThreads, 0, call.stream>>>(problem, call.plain, call.shifted, call.partial);
   }
 }
@@ -204,8 +235,10 @@ void launch_plan(const WeightsCall& call) {
       return launch_tile<MediumTile>(call);
     case TileName::small:
       return launch_tile<SmallTile>(call);
+    case TileName::tall:
+      return launch_tile<TallTile>(call);
     case TileName::slim:
-      return launch_tile<SlimTile>(call);
+      break;
   }
 }
 

@@ -14,8 +14,9 @@ struct TileFigures {
 };
 
 constexpr TileFigures kTiles[] = {
-    {128, 128, 16, 1.0}, {128, 64, 16, 0.95}, {64, 64, 32, 0.88}, {64, 32, 32, 0.8}};
-constexpr TileName kNames[] = {TileName::large, TileName::medium, TileName::small, TileName::slim};
+    {128, 128, 16, 1.0}, {128, 64, 16, 0.95}, {64, 64, 32, 0.88}, {64, 32, 32, 0.75}, {128, 32, 32, 0.8}};
+constexpr TileName kActivationTiles[] = {TileName::large, TileName::medium, TileName::small, TileName::slim};
+constexpr TileName kWeightTiles[] = {TileName::large, TileName::medium, TileName::small, TileName::tall};
 
 constexpr std::int64_t kMultiprocessors = 132;
 // One block alone on its multiprocessor hides less of its waiting than two do.
@@ -38,11 +39,13 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// Estimated cycles of `blocks` blocks of `depth` products an element.
+/// Estimated cycles of `blocks` blocks of `depth` products an element. Blocks run in pairs on a multiprocessor; where
+/// their number is odd, the last runs alone.
 double cycles(const TileFigures& tile, std::int64_t blocks, std::int64_t depth) {
-  const double speed = kProductsPerCycle * tile.efficiency * (blocks <= kMultiprocessors ? kAlone : 1.0);
-  const double block = static_cast<double>(tile.rows * tile.columns * depth) / speed + kBlockOverhead;
-  return static_cast<double>(divide_up(blocks, kMultiprocessors)) * block;
+  const std::int64_t each = divide_up(blocks, kMultiprocessors);
+  const double rounds = static_cast<double>(each) + (each % 2 == 1 ? 1.0 / kAlone - 1.0 : 0.0);
+  const double products = static_cast<double>(tile.rows * tile.columns * depth);
+  return rounds * (products / (kProductsPerCycle * tile.efficiency) + kBlockOverhead);
 }
 
 struct Candidate {
@@ -82,10 +85,11 @@ std::int64_t count_tiles(TileName tile, std::int64_t rows, std::int64_t columns)
 TileName choose_tile(std::int64_t rows, std::int64_t columns) {
   // Any depth ranks the tiles alike but for the overhead of a block; this one is that of a middle layer.
   constexpr std::int64_t kDepth = 1024;
-  return *std::min_element(std::begin(kNames), std::end(kNames), [&](TileName a, TileName b) {
-    return cycles(figures(a), count_tiles(a, rows, columns), kDepth) <
-           cycles(figures(b), count_tiles(b, rows, columns), kDepth);
-  });
+  return *std::min_element(std::begin(kActivationTiles), std::end(kActivationTiles),
+                           [&](TileName a, TileName b) {
+                             return cycles(figures(a), count_tiles(a, rows, columns), kDepth) <
+                                    cycles(figures(b), count_tiles(b, rows, columns), kDepth);
+                           });
 }
 
 WeightsPlan plan_weights(const OpShape& s) {
@@ -93,7 +97,7 @@ WeightsPlan plan_weights(const OpShape& s) {
   const std::int64_t taps = std::int64_t{s.kernel_height} * s.kernel_width;
   Candidate best;
   for (const bool swapped : {false, true}) {
-    for (const TileName tile : kNames) {
+    for (const TileName tile : kWeightTiles) {
       WeightsPlan plan;
       plan.swapped = swapped;
       plan.tile = tile;

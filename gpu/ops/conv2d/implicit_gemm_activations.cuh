@@ -46,16 +46,21 @@ template <class T>
 struct PixelScalars : TransposedScalars<T::rows, T::depth> {
   const Taps& taps;
   PixelPlace place;
-  const float* from;
+  const float* in;
+  int offset;
 
-  __device__ __forceinline__ PixelScalars(const Taps& of, const float* in, int first_pixel)
-      : taps(of), place(of, first_pixel + this->side), from(in + (first_pixel + this->side) * of.channels) {}
+  __device__ __forceinline__ PixelScalars(const Taps& of, const float* from, int first_pixel)
+      : taps(of),
+        place(of, first_pixel + this->side),
+        in(from),
+        offset((first_pixel + this->side) * of.channels) {}
   __device__ __forceinline__ void fetch(const DenseCursor<T::depth>& at) {
     DensePlace k(taps, at.k + this->k);
 #pragma unroll
     for (int i = 0; i < this->count; ++i) {
       const bool inside = k.r < taps.kernel_height && taps.inside(place.row, place.column, k.r, k.s);
-      this->value[i] = inside ? from[taps.shift(k.r, k.s) * taps.channels + k.channel] : 0.0f;
+      const int element = offset + taps.shift(k.r, k.s) * taps.channels + k.channel;
+      this->value[i] = inside ? in[static_cast<unsigned>(element)] : 0.0f;
       k.advance(taps);
     }
   }

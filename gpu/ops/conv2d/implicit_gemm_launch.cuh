@@ -75,6 +75,8 @@ void launch_activations(const ActivationsCall& call) {
       return launch_tile<SmallTile, kBackward>(call);
     case TileName::slim:
       return launch_tile<SlimTile, kBackward>(call);
+    case TileName::tall:
+      break;
   }
 }
 

@@ -70,6 +70,13 @@ struct PixelPlace {
     row = line - taps.by_height.quotient(line) * taps.height;
     if (pixel >= taps.pixels) row = -2 * taps.kernel_height - 1;
   }
+  /// The next pixel; which must exist.
+  __device__ __forceinline__ void advance(const Taps& taps) {
+    if (++column < taps.width) return;
+    column = 0;
+    if (++row < taps.height) return;
+    row = 0;
+  }
 };
 
 /// k = a block of kDepth channels at a time, all taps for one block before the next block: the taps of neighbouring pixels

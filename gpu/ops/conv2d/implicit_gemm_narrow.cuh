@@ -7,8 +7,6 @@
 // straight from the L1 cache, coalesced, without shared memory. The threads' sums are added at the end through shuffles,
 // in a fixed order. Bound by the L1 cache: 16 bytes read for 4 to 16 products.
 
-#include <cstdint>
-
 #include <cuda_runtime.h>
 
 #include "gpu/ops/conv2d/implicit_gemm_loaders.cuh"
@@ -86,13 +84,13 @@ __global__ void __launch_bounds__(kGemmThreads, 2)
           w[f].clear();
           if (mine) w[f].read(weight + f * per_filter);
         }
-        const float* from =
-            in + static_cast<std::int64_t>(first + taps.shift(r, s)) * taps.channels + channel;
+        // Unsigned: it may run past either end of the tensor, where nothing is read.
+        const unsigned from = static_cast<unsigned>(first + taps.shift(r, s)) * taps.channels + channel;
 #pragma unroll
         for (int i = 0; i < kNarrowPixels; ++i) {
           Channels<kVector> x;
           x.clear();
-          if (mine && (inside >> i & 1u) != 0) x.read(from + i * taps.channels);
+          if (mine && (inside >> i & 1u) != 0) x.read(in + (from + i * static_cast<unsigned>(taps.channels)));
 #pragma unroll
           for (int f = 0; f < kFilters; ++f) {
 #pragma unroll

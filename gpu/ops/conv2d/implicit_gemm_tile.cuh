@@ -194,5 +194,6 @@ using LargeTile = Tile<128, 128, 16>;
 using MediumTile = Tile<128, 64, 16>;
 using SmallTile = Tile<64, 64, 32>;
 using SlimTile = Tile<64, 32, 32>;
+using TallTile = Tile<128, 32, 32>;
 
 }  // namespace warpscope::ops::conv2d

@@ -25,7 +25,8 @@ void backward(const OpCall& call) {
   float* dx = call.operand<float>(kBackwardInputGradient);
   const std::int64_t elements = s.batch * s.height * s.width * s.in_channels;
   for (std::int64_t i = 0; i < elements; ++i) {
-    const float gradient = dy[i];  // read either way: a select, not a branch that half of the elements mispredict
+    // Read either way: that makes it a select, and not a branch that half of the elements mispredict.
+    const float gradient = dy[i];
     dx[i] = y[i] > 0.0f ? gradient : 0.0f;
   }
 }

@@ -1,0 +1,203 @@
+// The way of the images into a real OpenGL texture. Needs a display; with a CUDA device both of its ways are tested.
+
+#define GLFW_INCLUDE_NONE  // glad declares OpenGL
+#include "ui/interop/image_view.h"
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <GLFW/glfw3.h>
+#include <glad/gl.h>
+#include <gtest/gtest.h>
+
+namespace warpscope::ui::interop {
+namespace {
+
+using images::Rgba;
+using training::ImageShape;
+
+/// A hidden window with an OpenGL 3.3 context, or a skipped test.
+class ImageViewTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (glfwInit() == GLFW_FALSE) GTEST_SKIP() << "no display";
+    glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
+    glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+    window_ = glfwCreateWindow(64, 64, "image_view_test", nullptr, nullptr);
+    if (window_ == nullptr) GTEST_SKIP() << "no OpenGL 3.3";
+    glfwMakeContextCurrent(window_);
+    ASSERT_NE(gladLoadGL(glfwGetProcAddress), 0);
+  }
+  void TearDown() override {
+    if (window_ != nullptr) glfwDestroyWindow(window_);
+    glfwTerminate();
+  }
+
+ private:
+  GLFWwindow* window_ = nullptr;
+};
+
+/// Values over, under and in [0, 1] that differ between batches.
+std::vector<float> values(const ImageShape& shape, int seed) {
+  std::vector<float> result(shape.elements());
+  unsigned state = static_cast<unsigned>(seed) * 747796405u + 2891336453u;
+  for (float& value : result) {
+    state = state * 1664525u + 1013904223u;
+    value = static_cast<float>(state >> 8) / 16777216.0f * 1.2f - 0.1f;
+  }
+  return result;
+}
+
+struct Batch {
+  std::vector<float> original;
+  std::vector<float> now;
+};
+
+Batch publish(training::ImageExchange& exchange, core::Stream& stream, int seed) {
+  Batch batch{values(exchange.shape(), seed), values(exchange.shape(), seed + 1000)};
+  training::ImageSlot& slot = exchange.begin_write(stream);
+  stream.copy(slot.original.data(), batch.original.data(), slot.original.bytes());
+  stream.copy(slot.reconstruction.data(), batch.now.data(), slot.reconstruction.bytes());
+  slot.step = static_cast<std::uint64_t>(seed) * 10;
+  for (int image = 0; image < exchange.shape().count; ++image) {
+    slot.errors.as<float>()[image] = static_cast<float>(seed + image);
+  }
+  exchange.publish(stream);
+  stream.synchronize();
+  return batch;
+}
+
+std::vector<Rgba> expected(const Batch& batch, const images::Atlas& atlas, int channels,
+                           const images::Conversion& conversion) {
+  std::vector<Rgba> pixels(atlas.bytes() / sizeof(Rgba), Rgba{0, 0, 0, 0});
+  for (int image = 0; image < atlas.count; ++image) {
+    for (int i = 0; i < atlas.height * atlas.width; ++i) {
+      const int first = (image * atlas.height * atlas.width + i) * channels;
+      const float* original = batch.original.data() + first;
+      const float* now = batch.now.data() + first;
+      const auto at = [&](int row) -> Rgba& {
+        const images::Point corner = atlas.tile(row, image);
+        return pixels[static_cast<std::size_t>((corner.y + i / atlas.width) * atlas.texture_width() +
+                                               corner.x + i % atlas.width)];
+      };
+      at(images::kOriginal) = images::image_colour(original, channels);
+      at(images::kNow) = images::image_colour(now, channels);
+      at(images::kDifference) = images::difference_colour(original, now, channels, conversion);
+    }
+  }
+  return pixels;
+}
+
+std::vector<Rgba> texture_pixels(const ImageView& view) {
+  std::vector<Rgba> pixels(view.atlas().bytes() / sizeof(Rgba));
+  glBindTexture(GL_TEXTURE_2D, view.texture());
+  glGetTexImage(GL_TEXTURE_2D, 0, GL_RGBA, GL_UNSIGNED_BYTE, pixels.data());
+  glBindTexture(GL_TEXTURE_2D, 0);
+  return pixels;
+}
+
+/// Frames until batch `number` is shown as `conversion` says; copies need more than one.
+void update_until(ImageView& view, std::uint64_t number, const images::Conversion& conversion,
+                  core::Device& device) {
+  for (int frame = 0; frame < 100; ++frame) {
+    view.update(conversion);
+    const auto wait = device.make_stream();
+    wait->synchronize();
+    if (view.shown().number == number && frame > 2) break;
+  }
+  ASSERT_EQ(view.shown().number, number);
+}
+
+/// What is true of every way.
+void check_path(const std::shared_ptr<core::Device>& device, const ImageShape& shape,
+                const std::string& path) {
+  const auto exchange = std::make_shared<training::ImageExchange>(device, shape);
+  const auto stream = device->make_stream();
+  const auto view = ImageView::make(exchange);
+  EXPECT_EQ(view->path_name(), path);
+  const images::Conversion conversion;
+  view->update(conversion);
+  EXPECT_EQ(view->shown().number, 0u) << "nothing is published yet";
+
+  for (int seed = 1; seed <= 5; ++seed) {
+    const Batch batch = publish(*exchange, *stream, seed);
+    update_until(*view, static_cast<std::uint64_t>(seed), conversion, *device);
+    EXPECT_EQ(texture_pixels(*view), expected(batch, view->atlas(), shape.channels, conversion))
+        << "batch " << seed;
+    EXPECT_EQ(view->shown().step, static_cast<std::uint64_t>(seed) * 10);
+    ASSERT_EQ(view->shown().errors.size(), static_cast<std::size_t>(shape.count));
+    EXPECT_EQ(view->shown().errors[1], static_cast<float>(seed + 1));
+  }
+
+  const images::Conversion other{images::Difference::absolute, 0.5f};
+  const Batch last{values(shape, 5), values(shape, 1005)};
+  update_until(*view, 5, other, *device);
+  EXPECT_EQ(texture_pixels(*view), expected(last, view->atlas(), shape.channels, other))
+      << "the held batch is converted again";
+
+  for (int frame = 0; frame < 100 && !view->values(); ++frame) {
+    view->probe({1, 3, 2});
+    view->update(other);
+  }
+  ASSERT_TRUE(view->values().has_value());
+  const auto first = static_cast<std::size_t>(((shape.height + 2) * shape.width + 3) * shape.channels);
+  EXPECT_EQ(view->values()->place, (PixelPlace{1, 3, 2}));
+  for (std::size_t c = 0; c < static_cast<std::size_t>(shape.channels); ++c) {
+    EXPECT_EQ(view->values()->original[c], last.original[first + c]);
+    EXPECT_EQ(view->values()->now[c], last.now[first + c]);
+  }
+  EXPECT_EQ(view->image_bytes_to_host() > 0, path == "copied");
+  EXPECT_EQ(glGetError(), static_cast<GLenum>(GL_NO_ERROR));
+}
+
+TEST_F(ImageViewTest, ShowsTheImagesOfTheCpu) {
+  check_path(core::open_device("cpu"), {5, 7, 9, 3}, "host");
+  check_path(core::open_device("cpu"), {32, 32, 32, 3}, "host");
+}
+
+TEST_F(ImageViewTest, ShowsGreyImages) {
+  check_path(core::open_device("cpu"), {3, 28, 28, 1}, "host");
+}
+
+TEST_F(ImageViewTest, SaysThatTheImagesComeFromTheCpu) {
+  const auto exchange =
+      std::make_shared<training::ImageExchange>(core::open_device("cpu"), ImageShape{2, 4, 4, 3});
+  EXPECT_EQ(ImageView::make(exchange)->path_text(), "images from the CPU");
+}
+
+/// Needs a CUDA device as well.
+class CudaImageViewTest : public ImageViewTest {
+ protected:
+  void SetUp() override {
+    if (!core::cuda_unavailable_reason().empty()) GTEST_SKIP() << core::cuda_unavailable_reason();
+    ImageViewTest::SetUp();
+  }
+};
+
+TEST_F(CudaImageViewTest, CopiesIfAskedTo) {
+  setenv("WARPSCOPE_IMAGE_PATH", "copied", 1);
+  check_path(core::open_device("cuda"), {32, 32, 32, 3}, "copied");
+  check_path(core::open_device("cuda"), {5, 7, 9, 1}, "copied");
+  unsetenv("WARPSCOPE_IMAGE_PATH");
+}
+
+TEST_F(CudaImageViewTest, SharesOrSaysWhyItCopies) {
+  const auto device = core::open_device("cuda");
+  const auto exchange = std::make_shared<training::ImageExchange>(device, ImageShape{2, 4, 4, 3});
+  const auto view = ImageView::make(exchange);
+  const std::string path = view->path_name();
+  if (path == "copied") {
+    EXPECT_NE(view->path_text().find("sharing failed: "), std::string::npos) << view->path_text();
+  } else {
+    EXPECT_EQ(view->path_text(), "images shared with OpenGL");
+  }
+  check_path(device, {32, 32, 32, 3}, path);
+  check_path(device, {5, 7, 9, 1}, path);
+}
+
+}  // namespace
+}  // namespace warpscope::ui::interop

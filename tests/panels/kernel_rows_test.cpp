@@ -1,0 +1,88 @@
+#include "ui/panels/kernel_rows.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace warpscope::ui {
+namespace {
+
+using ops::Op;
+
+training::OpTiming timing(Op op, const char* layer, double microseconds, double previous = 0) {
+  training::OpTiming result;
+  result.op = op;
+  result.layer = layer;
+  result.variant = "naive";
+  result.microseconds = microseconds;
+  result.previous_microseconds = previous;
+  result.samples = microseconds > 0 ? 7 : 0;
+  result.flops = 2e6;
+  result.bytes = 4e4;
+  return result;
+}
+
+TEST(KernelRows, AddsUpTheLayersOfAnOp) {
+  const std::vector<training::OpTiming> timings{timing(Op::conv2d_forward, "conv1", 10, 100),
+                                                timing(Op::relu_forward, "relu1", 1),
+                                                timing(Op::conv2d_forward, "conv2", 30, 300)};
+  const auto rows = kernel_rows(timings);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].op, Op::conv2d_forward);
+  EXPECT_EQ(rows[0].layers.size(), 2u);
+  EXPECT_EQ(rows[0].cost.microseconds, 40);
+  EXPECT_EQ(rows[0].cost.previous_microseconds, 400);
+  EXPECT_DOUBLE_EQ(rows[0].cost.teraflops(), 0.1);
+  EXPECT_DOUBLE_EQ(rows[0].cost.gigabytes(), 2.0);
+  EXPECT_EQ(rows[1].cost.previous_microseconds, 0);
+}
+
+TEST(KernelRows, ATimeIsUnknownUntilEveryLayerHasOne) {
+  const std::vector<training::OpTiming> timings{timing(Op::conv2d_forward, "conv1", 10, 100),
+                                                timing(Op::conv2d_forward, "conv2", 0, 300)};
+  const auto rows = kernel_rows(timings);
+  EXPECT_EQ(rows[0].cost.microseconds, 0);
+  EXPECT_EQ(rows[0].cost.teraflops(), 0);
+  EXPECT_EQ(rows[0].cost.gigabytes(), 0);
+  EXPECT_EQ(rows[0].cost.previous_microseconds, 400);
+  EXPECT_EQ(rows[0].cost.samples, 0);
+}
+
+TEST(StepCost, CountsTheWorkOfTimedOpsOnly) {
+  const std::vector<training::OpTiming> timings{timing(Op::conv2d_forward, "conv1", 20),
+                                                timing(Op::relu_forward, "relu1", 0)};
+  const StepCost step = step_cost(kernel_rows(timings));
+  EXPECT_FALSE(step.complete);
+  EXPECT_EQ(step.cost.microseconds, 20);
+  EXPECT_EQ(step.cost.flops, 2e6);
+  EXPECT_EQ(step.cost.bytes, 4e4);
+}
+
+TEST(StepCost, OpsThatWereNotSwitchedCountAsTheyAre) {
+  const std::vector<training::OpTiming> timings{timing(Op::conv2d_forward, "conv1", 20, 180),
+                                                timing(Op::relu_forward, "relu1", 5)};
+  const StepCost step = step_cost(kernel_rows(timings));
+  EXPECT_TRUE(step.complete);
+  EXPECT_EQ(step.cost.microseconds, 25);
+  EXPECT_EQ(step.cost.previous_microseconds, 185);
+}
+
+TEST(StepCost, HasNoPreviousTimeBeforeTheFirstSwitch) {
+  const std::vector<training::OpTiming> timings{timing(Op::conv2d_forward, "conv1", 20)};
+  EXPECT_EQ(step_cost(kernel_rows(timings)).cost.previous_microseconds, 0);
+  EXPECT_FALSE(step_cost({}).complete);
+}
+
+TEST(KernelOrder, IsByLaunchOrByFallingTime) {
+  const std::vector<training::OpTiming> timings{
+      timing(Op::batch_gather, "", 2), timing(Op::conv2d_forward, "conv1", 20),
+      timing(Op::relu_forward, "relu1", 0), timing(Op::sgd_update, "", 4)};
+  const auto rows = kernel_rows(timings);
+  EXPECT_EQ(ops_by_launch(rows),
+            (std::vector<Op>{Op::batch_gather, Op::conv2d_forward, Op::relu_forward, Op::sgd_update}));
+  EXPECT_EQ(ops_by_time(rows),
+            (std::vector<Op>{Op::conv2d_forward, Op::sgd_update, Op::batch_gather, Op::relu_forward}));
+}
+
+}  // namespace
+}  // namespace warpscope::ui

@@ -1,0 +1,143 @@
+#include "ui/plot/curve.h"
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace warpscope::ui::plot {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+Extent by_hand(const Series& series, std::size_t first, std::size_t last) {
+  Extent extent;
+  for (std::size_t i = first; i < last && i < series.size(); ++i) extent.include(series.y(i));
+  return extent;
+}
+
+void expect_same(const Extent& a, const Extent& b) {
+  EXPECT_EQ(a.low, b.low);
+  EXPECT_EQ(a.high, b.high);
+}
+
+Series random_series(std::size_t points, unsigned seed, double gaps) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> value(0, 1);
+  std::uniform_real_distribution<double> chance(0, 1);
+  Series series;
+  double x = 0;
+  for (std::size_t i = 0; i < points; ++i) {
+    x += chance(random) < 0.2 ? 0.0 : chance(random);
+    series.append(x, chance(random) < gaps ? kNaN : value(random));
+  }
+  return series;
+}
+
+TEST(Series, ExtentOfAnyRangeIsExact) {
+  for (const std::size_t points : {1u, 2u, 3u, 7u, 8u, 9u, 64u, 100u, 129u}) {
+    const Series series = random_series(points, static_cast<unsigned>(points), 0.1);
+    for (std::size_t first = 0; first <= points; ++first) {
+      for (std::size_t last = first; last <= points; ++last) {
+        SCOPED_TRACE(testing::Message() << points << ": " << first << ".." << last);
+        expect_same(series.extent(first, last), by_hand(series, first, last));
+      }
+    }
+  }
+}
+
+TEST(Series, ExtentStaysExactWhilePointsAreAppended) {
+  Series series;
+  std::mt19937 random(5);
+  std::normal_distribution<float> value(0, 1);
+  for (int i = 0; i < 300; ++i) {
+    series.append(i, value(random));
+    expect_same(series.extent(0, series.size()), by_hand(series, 0, series.size()));
+    const std::size_t half = series.size() / 2;
+    expect_same(series.extent(half, series.size()), by_hand(series, half, series.size()));
+  }
+}
+
+TEST(Series, ColumnsHoldEveryPointOnceWithItsExtent) {
+  const Series series = random_series(20000, 7, 0.05);
+  const double end = series.x(series.size() - 1);
+  for (const int count : {1, 3, 640, 4000}) {
+    const auto columns = series.columns(end * 0.1, end * 0.7, count);
+    ASSERT_EQ(columns.size(), static_cast<std::size_t>(count));
+    EXPECT_EQ(columns.front().first, series.lower_bound(end * 0.1));
+    EXPECT_EQ(columns.back().last, series.lower_bound(end * 0.7));
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (i > 0) {
+        EXPECT_EQ(columns[i].first, columns[i - 1].last);
+      }
+      expect_same(columns[i].extent, by_hand(series, columns[i].first, columns[i].last));
+    }
+  }
+}
+
+TEST(Series, OneSpikeInAMillionPointsIsInItsColumn) {
+  Series series;
+  for (int i = 0; i < 1000000; ++i) series.append(i, i == 654321 ? 50.0f : 1.0f);
+  const auto columns = series.columns(0, 1e6, 1000);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    EXPECT_EQ(columns[i].extent.high, i == 654 ? 50.0f : 1.0f) << "column " << i;
+    EXPECT_EQ(columns[i].extent.low, 1.0f);
+  }
+}
+
+TEST(Series, ValuesThatAreNotFiniteAreGaps) {
+  Series series;
+  series.append(0, kNaN);
+  series.append(1, 2);
+  series.append(2, kInfinity);
+  series.append(3, -kInfinity);
+  series.append(4, -1);
+  EXPECT_TRUE(series.extent(0, 1).empty());
+  EXPECT_TRUE(series.extent(2, 4).empty());
+  expect_same(series.extent(0, 5), Extent{-1, 2});
+  EXPECT_TRUE(std::isnan(series.y(0)));
+}
+
+TEST(Series, EmptyRangesHaveNoExtent) {
+  Series series;
+  EXPECT_TRUE(series.extent(0, 10).empty());
+  EXPECT_TRUE(series.columns(0, 1, 4).front().extent.empty());
+  series.append(0, 1);
+  EXPECT_TRUE(series.extent(1, 1).empty());
+  EXPECT_TRUE(series.extent(1, 5).empty());
+  EXPECT_TRUE(series.columns(0, 1, 0).empty());
+}
+
+TEST(Series, ClearStartsAgain) {
+  Series series = random_series(1000, 3, 0);
+  series.clear();
+  EXPECT_TRUE(series.empty());
+  series.append(-5, 4);
+  EXPECT_EQ(series.x(0), -5);
+  expect_same(series.extent(0, 1), Extent{4, 4});
+}
+
+TEST(Series, XThatGoesBackIsHeldAtTheLastOne) {
+  Series series;
+  series.append(3, 1);
+  series.append(2, 1);
+  series.append(std::numeric_limits<double>::quiet_NaN(), 1);
+  EXPECT_EQ(series.x(1), 3);
+  EXPECT_EQ(series.x(2), 3);
+}
+
+TEST(Series, NearestChoosesTheCloserNeighbour) {
+  Series series;
+  for (const double x : {1.0, 2.0, 10.0}) series.append(x, 0);
+  EXPECT_EQ(series.nearest(-4), 0u);
+  EXPECT_EQ(series.nearest(1.4), 0u);
+  EXPECT_EQ(series.nearest(1.6), 1u);
+  EXPECT_EQ(series.nearest(5.9), 1u);
+  EXPECT_EQ(series.nearest(6.1), 2u);
+  EXPECT_EQ(series.nearest(99), 2u);
+}
+
+}  // namespace
+}  // namespace warpscope::ui::plot

@@ -1,0 +1,97 @@
+#pragma once
+// Trainers of the tiny network, and what tests read from them.
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/training/trainer.h"
+#include "tests/support/tiny.h"
+
+namespace warpscope::tests {
+
+/// No limit, no pictures, no run folder: it trains until it is told to stop.
+inline training::TrainerOptions tiny_trainer_options() {
+  training::TrainerOptions options;
+  options.model = tiny_model();
+  options.data_set = std::make_shared<data::DataSet>(tiny_data());
+  options.device = "cpu";
+  options.select = "all=loops";
+  options.batch = 8;
+  options.seed = 5;
+  options.shown_images = 0;
+  options.test_images = 12;
+  return options;
+}
+
+/// Waits until the newest snapshot fulfils `condition`; a test failure and false after twenty seconds.
+template <class Condition>
+bool wait_until(const training::Trainer& trainer, Condition condition) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (std::chrono::steady_clock::now() < deadline) {
+    if (condition(*trainer.snapshot())) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  const auto last = trainer.snapshot();
+  ADD_FAILURE() << "still " << training::to_string(last->state) << " at step " << last->step << ", notice '"
+                << last->notice << "'";
+  return false;
+}
+
+inline bool wait_for_state(const training::Trainer& trainer, training::TrainerState state) {
+  return wait_until(trainer, [state](const training::Snapshot& now) { return now.state == state; });
+}
+inline bool wait_for_step(const training::Trainer& trainer, std::uint64_t step) {
+  return wait_until(trainer, [step](const training::Snapshot& now) { return now.step >= step; });
+}
+inline bool wait_for_notice(const training::Trainer& trainer, std::uint64_t id) {
+  return wait_until(trainer, [id](const training::Snapshot& now) { return now.notice_id >= id; });
+}
+
+/// Everything that came through a feed.
+class FeedLog {
+ public:
+  explicit FeedLog(std::shared_ptr<training::Feed> feed) : feed_(std::move(feed)) {}
+
+  const std::vector<training::FeedItem>& items() {
+    for (training::FeedItem& item : feed_->take()) items_.push_back(std::move(item));
+    return items_;
+  }
+  template <class Item>
+  std::vector<Item> all() {
+    std::vector<Item> found;
+    for (const training::FeedItem& item : items()) {
+      if (const auto* one = std::get_if<Item>(&item)) found.push_back(*one);
+    }
+    return found;
+  }
+  /// The texts of all markers.
+  std::vector<std::string> markers() {
+    std::vector<std::string> texts;
+    for (const training::Marker& marker : all<training::Marker>()) texts.push_back(marker.text);
+    return texts;
+  }
+  /// The losses of each generation. A test failure if a step of any is missing, doubled or out of order.
+  std::vector<std::vector<float>> curves() {
+    std::vector<std::vector<float>> curves(1);
+    for (const training::FeedItem& item : items()) {
+      if (std::holds_alternative<training::Restart>(item)) curves.emplace_back();
+      if (const auto* point = std::get_if<training::LossPoint>(&item)) {
+        curves.back().push_back(point->loss);
+        EXPECT_EQ(point->step, curves.back().size()) << "in generation " << curves.size() - 1;
+      }
+    }
+    return curves;
+  }
+
+ private:
+  std::shared_ptr<training::Feed> feed_;
+  std::vector<training::FeedItem> items_;
+};
+
+}  // namespace warpscope::tests

@@ -1,0 +1,333 @@
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/random.h"
+#include "gpu/training/parameters.h"
+#include "gpu/training/trainer.h"
+#include "tests/core/temporary_folder.h"
+#include "tests/support/tiny_engine.h"
+#include "tests/support/tiny_trainer.h"
+
+namespace warpscope::training {
+namespace {
+
+using tests::all_of;
+using tests::FeedLog;
+using tests::tiny_trainer_options;
+using tests::wait_for_notice;
+using tests::wait_for_state;
+using tests::wait_for_step;
+using tests::wait_until;
+
+TEST(Command, SwitchesPutMarkersWithOldAndNewNames) {
+  TrainerOptions options = tiny_trainer_options();
+  options.start_paused = true;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  for (int i = 0; i < 3; ++i) trainer.send(StepOnce{});
+  ASSERT_TRUE(wait_for_step(trainer, 3));
+  plan::Selection selection = all_of("loops");
+  trainer.send(Select{selection});
+  selection.variants[ops::Op::conv2d_forward] = "reference";
+  selection.variants[ops::Op::relu_forward] = "onednn";
+  trainer.send(Select{selection});
+  trainer.send(SetLearningRate{0.05f});
+  trainer.send(SetLearningRate{0.05f});
+  trainer.send(SetBatch{4});
+  trainer.send(SetBatch{4});
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.batch == 4; }));
+  EXPECT_EQ(feed.markers(),
+            (std::vector<std::string>{"conv2d.forward: loops -> reference; relu.forward: loops -> onednn",
+                                      "learning rate: 0.1 -> 0.05", "batch: 8 -> 4"}))
+      << "what changes nothing puts no marker";
+  for (const Marker& marker : feed.all<Marker>()) EXPECT_EQ(marker.step, 3u);
+  const auto now = trainer.snapshot();
+  EXPECT_EQ(now->selection, selection);
+  EXPECT_EQ(now->learning_rate, 0.05f);
+  trainer.send(StepOnce{});
+  ASSERT_TRUE(wait_for_step(trainer, 4));
+  EXPECT_EQ(feed.all<LossPoint>().back().learning_rate, 0.05f);
+  EXPECT_EQ(trainer.snapshot()->notice, "");
+}
+
+TEST(Command, SwitchesKeepTheCurve) {
+  TrainerOptions options = tiny_trainer_options();
+  options.start_paused = true;
+  options.steps = 100;
+  Trainer steady(options);
+  FeedLog steady_feed(steady.subscribe());
+  steady.send(Resume{});
+  Trainer switched(options);
+  FeedLog feed(switched.subscribe());
+  switched.send(Resume{});
+  for (int i = 0; !switched.wait(0.002); ++i)
+    switched.send(Select{all_of(i % 2 == 0 ? "reference" : "loops")});
+  ASSERT_TRUE(steady.wait(20));
+  const auto curve = steady_feed.curves()[0];
+  const auto other = feed.curves()[0];
+  ASSERT_EQ(other.size(), curve.size());
+  for (std::size_t i = 0; i < curve.size(); ++i) EXPECT_NEAR(other[i], curve[i], 1e-4) << "step " << i + 1;
+}
+
+TEST(Command, WhatCannotBeDoneIsToldAndTrainingGoesOn) {
+  Trainer trainer(tiny_trainer_options());
+  FeedLog feed(trainer.subscribe());
+  ASSERT_TRUE(wait_for_step(trainer, 5));
+  plan::Selection unknown = all_of("loops");
+  unknown.variants[ops::Op::conv2d_forward] = "winograd";
+  plan::Selection bf16 = all_of("loops");
+  bf16.precision = core::Precision::bf16;
+  plan::Selection lacking = all_of("loops");
+  lacking.variants.erase(ops::Op::bias_forward);
+  const std::vector<std::pair<Command, std::string>> bad{
+      {Select{unknown}, "conv2d.forward=winograd cannot run in conv1: there is no such variant on cpu"},
+      {Select{bf16}, "not in bf16"},
+      {Select{lacking}, "bias.forward in conv1: no variant is selected"},
+      {SetBatch{41}, "batch size 41 is not between 1 and the 40 training images"},
+      {SetBatch{0}, "batch size 0 is not"},
+      {SetLearningRate{-1.0f}, "learning rate -1 is not a number from 0 up"},
+      {SetLearningRate{std::nanf("")}, "learning rate nan is not"},
+      {Save{"/nonexistent/folder/weights.safetensors"}, "/nonexistent/folder/weights.safetensors"},
+  };
+  std::uint64_t notices = 0;
+  for (const auto& [command, part] : bad) {
+    trainer.send(command);
+    ASSERT_TRUE(wait_for_notice(trainer, ++notices)) << part;
+    const auto now = trainer.snapshot();
+    EXPECT_TRUE(tests::holds(now->notice, {part}));
+    EXPECT_EQ(now->notice_id, notices);
+    EXPECT_EQ(now->state, TrainerState::running);
+    EXPECT_EQ(now->selection, all_of("loops"));
+    EXPECT_EQ(now->batch, 8);
+    EXPECT_EQ(now->learning_rate, 0.1f);
+    ASSERT_TRUE(wait_for_step(trainer, now->step + 3));
+  }
+  EXPECT_TRUE(feed.markers().empty());
+  feed.curves();
+}
+
+TEST(Command, ResetStartsTheSameCurveInANewGeneration) {
+  TrainerOptions options = tiny_trainer_options();
+  options.start_paused = true;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  for (int i = 0; i < 12; ++i) trainer.send(StepOnce{});
+  ASSERT_TRUE(wait_for_step(trainer, 12));
+  trainer.send(Reset{});
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.generation == 1; }));
+  const auto fresh = trainer.snapshot();
+  EXPECT_EQ(fresh->step, 0u);
+  EXPECT_EQ(fresh->epoch, 0.0);
+  EXPECT_EQ(fresh->seconds, 0.0);
+  EXPECT_EQ(fresh->state, TrainerState::paused);
+  for (int i = 0; i < 12; ++i) trainer.send(StepOnce{});
+  ASSERT_TRUE(wait_for_step(trainer, 12));
+  const auto curves = feed.curves();
+  ASSERT_EQ(curves.size(), 2u);
+  EXPECT_EQ(curves[0].size(), 12u);
+  EXPECT_EQ(curves[1], curves[0]);
+  const auto restarts = feed.all<Restart>();
+  ASSERT_EQ(restarts.size(), 1u);
+  EXPECT_EQ(restarts[0].generation, 1u);
+}
+
+TEST(Command, ResetWhileRunningGoesOnRunning) {
+  Trainer trainer(tiny_trainer_options());
+  FeedLog feed(trainer.subscribe());
+  for (std::uint64_t generation = 1; generation <= 4; ++generation) {
+    ASSERT_TRUE(wait_for_step(trainer, 20));
+    trainer.send(Reset{});
+    ASSERT_TRUE(wait_until(trainer, [=](const Snapshot& now) { return now.generation == generation; }));
+  }
+  ASSERT_TRUE(wait_for_step(trainer, 20));
+  EXPECT_EQ(trainer.snapshot()->state, TrainerState::running);
+  const auto curves = feed.curves();
+  ASSERT_EQ(curves.size(), 5u);
+  for (const auto& curve : curves) {
+    ASSERT_GE(curve.size(), 20u);
+    EXPECT_TRUE(std::equal(curve.begin(), curve.begin() + 20, curves[0].begin()));
+  }
+}
+
+TEST(Command, ResetDropsStepsAskedForBefore) {
+  TrainerOptions options = tiny_trainer_options();
+  options.start_paused = true;
+  Trainer trainer(options);
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  for (int i = 0; i < 50; ++i) trainer.send(StepOnce{});
+  trainer.send(Reset{});
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.generation == 1; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(trainer.snapshot()->step, 0u);
+}
+
+TEST(Command, FinishSavesAndFinishes) {
+  const tests::TemporaryFolder folder;
+  const std::string file = (folder / "end.safetensors").string();
+  TrainerOptions options = tiny_trainer_options();
+  options.save_file = file;
+  options.start_paused = true;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  for (int i = 0; i < 6; ++i) trainer.send(StepOnce{});
+  ASSERT_TRUE(wait_for_step(trainer, 6));
+  trainer.send(Finish{});
+  ASSERT_TRUE(trainer.wait(20));
+  EXPECT_EQ(trainer.snapshot()->state, TrainerState::finished);
+  EXPECT_EQ(feed.all<TestPoint>().back().step, 6u);
+  Engine engine(tests::tiny_engine_options(), options.data_set, core::open_device("cpu"));
+  tests::run_steps(engine, 6);
+  EXPECT_EQ(load_parameters(file, options.model), engine.parameters());
+}
+
+TEST(Command, FinishDropsStepsAskedForBefore) {
+  TrainerOptions options = tiny_trainer_options();
+  options.start_paused = true;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  for (int i = 0; i < 50; ++i) trainer.send(StepOnce{});
+  trainer.send(Finish{});
+  ASSERT_TRUE(trainer.wait(20));
+  const std::size_t steps = feed.curves()[0].size();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(feed.curves()[0].size(), steps) << "stepped on after the end";
+}
+
+TEST(Command, FinishThatCannotSaveFails) {
+  TrainerOptions options = tiny_trainer_options();
+  options.save_file = "/nonexistent/folder/weights.safetensors";
+  Trainer trainer(options);
+  trainer.send(Finish{});
+  ASSERT_TRUE(trainer.wait(20));
+  EXPECT_EQ(trainer.snapshot()->state, TrainerState::failed);
+  EXPECT_TRUE(tests::holds(trainer.snapshot()->notice, {"/nonexistent/folder/weights.safetensors"}));
+}
+
+TEST(Command, AFinishedTrainingTakesResetAndSaveAlone) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = tiny_trainer_options();
+  options.steps = 10;
+  options.start_paused = true;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  trainer.send(Resume{});
+  ASSERT_TRUE(trainer.wait(20));
+  const std::size_t items = feed.items().size();
+  trainer.send(Pause{});
+  trainer.send(Resume{});
+  trainer.send(StepOnce{});
+  trainer.send(Select{all_of("reference")});
+  trainer.send(SetBatch{4});
+  trainer.send(SetLearningRate{0.01f});
+  trainer.send(Finish{});
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  EXPECT_EQ(feed.items().size(), items);
+  EXPECT_EQ(trainer.snapshot()->state, TrainerState::finished);
+  EXPECT_EQ(trainer.snapshot()->selection, all_of("loops"));
+  EXPECT_EQ(trainer.snapshot()->batch, 8);
+
+  trainer.send(Save{(folder / "later.safetensors").string()});
+  ASSERT_TRUE(wait_until(
+      trainer, [&](const Snapshot&) { return std::filesystem::exists(folder / "later.safetensors"); }));
+  trainer.send(Reset{});
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  trainer.send(Resume{});
+  ASSERT_TRUE(trainer.wait(20));
+  const auto curves = feed.curves();
+  ASSERT_EQ(curves.size(), 2u);
+  EXPECT_EQ(curves[0].size(), 10u);
+  EXPECT_EQ(curves[1], curves[0]);
+}
+
+TEST(Command, SavesWhileTraining) {
+  const tests::TemporaryFolder folder;
+  const std::string file = (folder / "now.safetensors").string();
+  Trainer trainer(tiny_trainer_options());
+  ASSERT_TRUE(wait_for_step(trainer, 5));
+  trainer.send(Save{file});
+  ASSERT_TRUE(wait_until(trainer, [&](const Snapshot&) { return std::filesystem::exists(file); }));
+  EXPECT_EQ(load_parameters(file, tests::tiny_model()).size(),
+            models::parameter_layout(tests::tiny_model()).elements);
+  EXPECT_EQ(trainer.snapshot()->state, TrainerState::running);
+}
+
+/// The n-th command of a wild user.
+Command random_command(std::uint64_t n, const std::string& file) {
+  const auto draw = [n](std::uint64_t which, std::uint64_t below) {
+    return core::random_bits(4, 8 * n + which) % below;
+  };
+  switch (draw(0, 12)) {
+    case 0:
+      return Pause{};
+    case 1:
+    case 2:
+      return Resume{};
+    case 3:
+    case 4:
+      return StepOnce{};
+    case 5:
+      return Reset{};
+    case 6:
+    case 7: {
+      plan::Selection selection = all_of(draw(1, 2) == 0 ? "loops" : "reference");
+      if (draw(2, 4) == 0) selection.variants[ops::Op::relu_forward] = "nothing";
+      return Select{selection};
+    }
+    case 8:
+      return SetLearningRate{draw(1, 5) == 0 ? std::nanf("") : 0.01f * static_cast<float>(draw(2, 10))};
+    case 9:
+      return SetBatch{static_cast<int>(draw(1, 45))};
+    case 10:
+      return Save{draw(1, 3) == 0 ? "/nonexistent/folder/w.safetensors" : file};
+    default:
+      return draw(1, 20) == 0 ? Command{Finish{}} : Command{Resume{}};
+  }
+}
+
+TEST(Command, SurvivesThreeHundredInRandomOrder) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = tiny_trainer_options();
+  options.pause_on_divergence = true;
+  options.shown_images = 4;
+  options.run_dir = (folder / "run").string();
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  ASSERT_TRUE(wait_for_step(trainer, 1));
+  std::thread user([&] {
+    for (std::uint64_t n = 0; n < 300; ++n) {
+      trainer.send(random_command(n, (folder / "w.safetensors").string()));
+      if (n % 3 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  });
+  std::atomic<bool> done = false;
+  std::thread reader([&] {
+    while (!done) {
+      const auto snapshot = trainer.snapshot();
+      EXPECT_NE(snapshot->state, TrainerState::failed) << snapshot->notice;
+      if (const auto images = trainer.images()) images->acquire();
+      const auto extra = trainer.subscribe();
+      std::this_thread::yield();
+    }
+  });
+  user.join();
+  trainer.send(Resume{});
+  trainer.send(Finish{});
+  const bool ended = trainer.wait(20);
+  done = true;
+  reader.join();
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(trainer.snapshot()->state, TrainerState::finished) << trainer.snapshot()->notice;
+  const auto curves = feed.curves();
+  EXPECT_EQ(curves.size(), trainer.snapshot()->generation + 1);
+  EXPECT_EQ(curves.back().size(), trainer.snapshot()->step);
+}
+
+}  // namespace
+}  // namespace warpscope::training

@@ -1,0 +1,395 @@
+#include "gpu/training/trainer.h"
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/training/parameters.h"
+#include "tests/core/temporary_folder.h"
+#include "tests/support/tiny_engine.h"
+#include "tests/support/tiny_trainer.h"
+
+namespace warpscope::training {
+namespace {
+
+using tests::FeedLog;
+using tests::tiny_trainer_options;
+using tests::wait_for_notice;
+using tests::wait_for_state;
+using tests::wait_for_step;
+using tests::wait_until;
+
+TEST(Trainer, GoesFromPreparingThroughRunningToFinished) {
+  Trainer trainer(tiny_trainer_options());
+  std::vector<TrainerState> states;
+  EXPECT_TRUE(wait_until(trainer, [&](const Snapshot& now) {
+    if (states.empty() || states.back() != now.state) states.push_back(now.state);
+    if (now.state == TrainerState::running && now.step > 0) trainer.send(Finish{});
+    return now.state == TrainerState::finished;
+  }));
+  if (states.front() == TrainerState::preparing) states.erase(states.begin());
+  EXPECT_EQ(states, (std::vector<TrainerState>{TrainerState::running, TrainerState::finished}));
+}
+
+TEST(Trainer, EveryPointArrivesOnceInOrder) {
+  TrainerOptions options = tiny_trainer_options();
+  options.start_paused = true;
+  options.steps = 400;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  FeedLog second(trainer.subscribe());
+  trainer.send(Resume{});
+  ASSERT_TRUE(trainer.wait(20));
+  const auto curves = feed.curves();
+  ASSERT_EQ(curves.size(), 1u);
+  ASSERT_EQ(curves[0].size(), 400u);
+  EXPECT_EQ(second.curves(), curves);
+  Engine engine(tests::tiny_engine_options(), options.data_set, core::open_device("cpu"));
+  EXPECT_EQ(curves[0], tests::losses(tests::run_steps(engine, 400))) << "the worker changes no numbers";
+  EXPECT_EQ(trainer.snapshot()->step, 400u);
+  EXPECT_EQ(trainer.snapshot()->epoch, 80.0);
+  EXPECT_EQ(trainer.snapshot()->train_loss, curves[0].back());
+}
+
+TEST(Trainer, PointsCarryTimesRatesAndEpochs) {
+  TrainerOptions options = tiny_trainer_options();
+  options.start_paused = true;
+  options.steps = 50;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  trainer.send(Resume{});
+  ASSERT_TRUE(trainer.wait(20));
+  double seconds = 0;
+  for (const LossPoint& point : feed.all<LossPoint>()) {
+    EXPECT_NEAR(point.epoch, static_cast<double>(point.step) / 5, 1e-9);
+    EXPECT_EQ(point.learning_rate, 0.1f);
+    EXPECT_GE(point.seconds, seconds);
+    EXPECT_EQ(point.images_per_second > 0, point.step > 1 && point.seconds > seconds) << point.step;
+    seconds = point.seconds;
+  }
+  const auto end = trainer.snapshot();
+  EXPECT_GT(end->seconds, 0);
+  EXPECT_GT(end->images_per_second, 0);
+  ASSERT_FALSE(end->timings.empty());
+  for (const OpTiming& timing : end->timings) EXPECT_GT(timing.microseconds, 0) << timing.layer;
+  EXPECT_EQ(end->parameters, 435u);
+  EXPECT_GT(end->plan_bytes, 0u);
+}
+
+TEST(Trainer, TestsNowAndThenAndAtTheEnd) {
+  TrainerOptions options = tiny_trainer_options();
+  options.start_paused = true;
+  options.steps = 40;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  trainer.send(Resume{});
+  ASSERT_TRUE(trainer.wait(20));
+  const auto tests = feed.all<TestPoint>();
+  ASSERT_GE(tests.size(), 2u);
+  std::uint64_t last = 0;
+  for (const TestPoint& test : tests) {
+    EXPECT_GT(test.step, last);
+    last = test.step;
+    EXPECT_GT(test.loss, 0);
+    EXPECT_NEAR(test.psnr, -10 * std::log10(test.loss), 6)
+        << "a mean of logarithms, near the logarithm of the mean";
+  }
+  EXPECT_EQ(last, 40u);
+  EXPECT_EQ(trainer.snapshot()->test_loss, tests.back().loss);
+}
+
+TEST(Trainer, PauseStopsStepOnceStepsAndResumeGoesOn) {
+  Trainer trainer(tiny_trainer_options());
+  FeedLog feed(trainer.subscribe());
+  ASSERT_TRUE(wait_for_step(trainer, 20));
+  trainer.send(Pause{});
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  const std::uint64_t paused = trainer.snapshot()->step;
+  EXPECT_EQ(feed.all<LossPoint>().back().step, paused) << "all points are there when it says paused";
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  EXPECT_EQ(trainer.snapshot()->step, paused);
+  for (std::uint64_t more = 1; more <= 3; ++more) {
+    trainer.send(StepOnce{});
+    ASSERT_TRUE(wait_for_step(trainer, paused + more));
+    std::this_thread::sleep_for(std::chrono::milliseconds(40));
+    EXPECT_EQ(trainer.snapshot()->step, paused + more);
+    EXPECT_EQ(trainer.snapshot()->state, TrainerState::paused);
+  }
+  for (int i = 0; i < 5; ++i) trainer.send(StepOnce{});
+  ASSERT_TRUE(wait_for_step(trainer, paused + 8));
+  std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  EXPECT_EQ(trainer.snapshot()->step, paused + 8);
+  trainer.send(Resume{});
+  ASSERT_TRUE(wait_for_step(trainer, paused + 30));
+  EXPECT_EQ(trainer.snapshot()->state, TrainerState::running);
+}
+
+TEST(Trainer, StepOnceWhileRunningPauses) {
+  Trainer trainer(tiny_trainer_options());
+  ASSERT_TRUE(wait_for_step(trainer, 5));
+  trainer.send(StepOnce{});
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  const std::uint64_t step = trainer.snapshot()->step;
+  std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  EXPECT_EQ(trainer.snapshot()->step, step);
+}
+
+TEST(Trainer, PausesAreNoTrainingTime) {
+  TrainerOptions options = tiny_trainer_options();
+  options.start_paused = true;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  for (int i = 0; i < 4; ++i) {
+    trainer.send(StepOnce{});
+    ASSERT_TRUE(wait_for_step(trainer, static_cast<std::uint64_t>(i + 1)));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  for (const LossPoint& point : feed.all<LossPoint>()) EXPECT_EQ(point.images_per_second, 0) << point.step;
+  EXPECT_LT(trainer.snapshot()->seconds, 0.1);
+}
+
+TEST(Trainer, TheSmallerLimitWins) {
+  for (const bool by_steps : {true, false}) {
+    TrainerOptions options = tiny_trainer_options();
+    options.epochs = 3;
+    options.steps = by_steps ? 7 : 1000;
+    Trainer trainer(options);
+    ASSERT_TRUE(trainer.wait(20));
+    EXPECT_EQ(trainer.snapshot()->steps_planned, by_steps ? 7u : 15u);
+    EXPECT_EQ(trainer.snapshot()->step, by_steps ? 7u : 15u);
+    EXPECT_EQ(trainer.snapshot()->state, TrainerState::finished);
+  }
+}
+
+TEST(Trainer, EpochsAreCountedInImagesWhenTheBatchChanges) {
+  TrainerOptions options = tiny_trainer_options();
+  options.epochs = 3;
+  options.start_paused = true;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  for (int i = 0; i < 6; ++i) trainer.send(StepOnce{});
+  ASSERT_TRUE(wait_for_step(trainer, 6));
+  EXPECT_EQ(trainer.snapshot()->steps_planned, 15u);
+  trainer.send(SetBatch{16});
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.batch == 16; }));
+  EXPECT_EQ(trainer.snapshot()->steps_planned, 6u + 2 + 2)
+      << "32 images left of epoch 2, two batches of epoch 3";
+  trainer.send(Resume{});
+  ASSERT_TRUE(trainer.wait(20));
+  EXPECT_EQ(trainer.snapshot()->step, 10u);
+  EXPECT_EQ(trainer.snapshot()->epoch, 3.0);
+}
+
+TEST(Trainer, FinishesAtTheLimitEvenStepByStep) {
+  TrainerOptions options = tiny_trainer_options();
+  options.steps = 3;
+  options.start_paused = true;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  for (int i = 0; i < 6; ++i) trainer.send(StepOnce{});
+  ASSERT_TRUE(trainer.wait(20));
+  EXPECT_EQ(trainer.snapshot()->state, TrainerState::finished);
+  std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  EXPECT_EQ(feed.curves()[0].size(), 3u);
+}
+
+TEST(Trainer, LateSubscribersGetOnlyWhatComes) {
+  Trainer trainer(tiny_trainer_options());
+  ASSERT_TRUE(wait_for_step(trainer, 20));
+  FeedLog feed(trainer.subscribe());
+  const std::uint64_t step = trainer.snapshot()->step;
+  ASSERT_TRUE(wait_for_step(trainer, step + 20));
+  trainer.send(Pause{});
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  EXPECT_TRUE(feed.all<LogLine>().empty()) << "log lines of the start";
+  const auto points = feed.all<LossPoint>();
+  ASSERT_FALSE(points.empty());
+  EXPECT_GE(points.front().step, 20u);
+  for (std::size_t i = 1; i < points.size(); ++i) EXPECT_EQ(points[i].step, points[i - 1].step + 1);
+}
+
+TEST(Trainer, EarlySubscribersGetTheStart) {
+  TrainerOptions options = tiny_trainer_options();
+  options.start_paused = true;
+  Trainer trainer(options);
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  FeedLog feed(trainer.subscribe());
+  EXPECT_EQ(feed.all<LogLine>().size(), 1u);
+  trainer.send(StepOnce{});
+  ASSERT_TRUE(wait_for_step(trainer, 1));
+  EXPECT_EQ(feed.all<LossPoint>().size(), 1u);
+}
+
+TEST(Trainer, DivergenceFailsHeadless) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = tiny_trainer_options();
+  options.learning_rate = 1e9f;
+  options.run_dir = (folder / "run").string();
+  Trainer trainer(options);
+  ASSERT_TRUE(trainer.wait(20));
+  const auto end = trainer.snapshot();
+  EXPECT_EQ(end->state, TrainerState::failed);
+  EXPECT_FALSE(end->failed_by_input);
+  EXPECT_TRUE(
+      tests::holds(end->notice, {"the loss is", "at step", "diverged", "lower learning rate than 1e+09"}));
+}
+
+TEST(Trainer, DivergencePausesAWindow) {
+  TrainerOptions options = tiny_trainer_options();
+  options.learning_rate = 1e9f;
+  options.pause_on_divergence = true;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  EXPECT_NE(trainer.snapshot()->notice.find("diverged"), std::string::npos);
+  EXPECT_FALSE(std::isfinite(trainer.snapshot()->train_loss));
+
+  trainer.send(Resume{});
+  ASSERT_TRUE(wait_for_notice(trainer, 2)) << "told again when it goes on all the same";
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  trainer.send(SetLearningRate{0.1f});
+  trainer.send(Reset{});
+  trainer.send(Resume{});
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.generation == 1 && now.step >= 50; }));
+  EXPECT_TRUE(std::isfinite(trainer.snapshot()->train_loss));
+  EXPECT_EQ(trainer.snapshot()->state, TrainerState::running);
+}
+
+TEST(Trainer, ADivergedTrainingCanBeFinished) {
+  TrainerOptions options = tiny_trainer_options();
+  options.learning_rate = 1e9f;
+  options.pause_on_divergence = true;
+  Trainer trainer(options);
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  trainer.send(Finish{});
+  EXPECT_TRUE(wait_for_state(trainer, TrainerState::finished));
+}
+
+TEST(Trainer, InputThatCannotBeIsSaidInOneSentence) {
+  struct Case {
+    std::string part;
+    std::function<void(TrainerOptions&)> spoil;
+  };
+  const tests::TemporaryFolder folder;
+  tests::write_text(folder / "used/run.json", "{}");
+  const std::vector<Case> cases{
+      {"/nonexistent/data",
+       [](TrainerOptions& o) {
+         o.data_set = nullptr;
+         o.data = "/nonexistent/data";
+       }},
+      {"unknown optimizer 'adamw'; valid: sgd", [](TrainerOptions& o) { o.optimizer = "adamw"; }},
+      {"unknown device 'tpu'", [](TrainerOptions& o) { o.device = "tpu"; }},
+      {"no operation has a variant 'fast' on cpu", [](TrainerOptions& o) { o.select = "all=fast"; }},
+      {"precisions that do: fp32",
+       [](TrainerOptions& o) {
+         o.precision = core::Precision::bf16;
+         o.select = "";
+       }},
+      {"batch size 41 is not between 1 and the 40", [](TrainerOptions& o) { o.batch = 41; }},
+      {"batch size 0 is not", [](TrainerOptions& o) { o.batch = 0; }},
+      {"learning rate nan is not a number", [](TrainerOptions& o) { o.learning_rate = std::nanf(""); }},
+      {"model autoencoder takes 32x32x3",
+       [](TrainerOptions& o) { o.model = models::find_model("autoencoder"); }},
+      {"/nonexistent/w.safetensors", [](TrainerOptions& o) { o.init_file = "/nonexistent/w.safetensors"; }},
+      {"holds a run already", [&](TrainerOptions& o) { o.run_dir = (folder / "used").string(); }},
+  };
+  for (const Case& bad : cases) {
+    TrainerOptions options = tiny_trainer_options();
+    bad.spoil(options);
+    Trainer trainer(options);
+    FeedLog feed(trainer.subscribe());
+    ASSERT_TRUE(trainer.wait(20)) << bad.part;
+    const auto end = trainer.snapshot();
+    EXPECT_EQ(end->state, TrainerState::failed) << bad.part;
+    EXPECT_TRUE(end->failed_by_input) << end->notice;
+    EXPECT_TRUE(tests::holds(end->notice, {bad.part}));
+    EXPECT_EQ(end->notice.find('\n'), std::string::npos);
+    ASSERT_FALSE(feed.all<LogLine>().empty());
+    EXPECT_EQ(feed.all<LogLine>().back().text, end->notice);
+    trainer.send(Resume{});
+    trainer.send(Finish{});
+  }
+}
+
+TEST(Trainer, WaitsOnlyAsLongAsAsked) {
+  Trainer trainer(tiny_trainer_options());
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_FALSE(trainer.wait(0.05));
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(50));
+  EXPECT_FALSE(trainer.wait(0));
+}
+
+TEST(Trainer, StopsPromptlyInAnyState) {
+  using Clock = std::chrono::steady_clock;
+  const auto stop_time = [](bool paused, std::uint64_t steps) {
+    TrainerOptions options = tiny_trainer_options();
+    options.start_paused = paused;
+    options.shown_images = 4;
+    auto trainer = std::make_unique<Trainer>(options);
+    if (paused) wait_for_state(*trainer, TrainerState::paused);
+    if (steps > 0) wait_for_step(*trainer, steps);
+    const auto start = Clock::now();
+    trainer.reset();
+    return Clock::now() - start;
+  };
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_LT(stop_time(false, 0), std::chrono::seconds(2)) << "at once";
+    EXPECT_LT(stop_time(false, 10), std::chrono::seconds(2)) << "while running";
+    EXPECT_LT(stop_time(true, 0), std::chrono::seconds(2)) << "while paused";
+  }
+}
+
+TEST(Trainer, FeedsAndPicturesOutliveTheTrainer) {
+  TrainerOptions options = tiny_trainer_options();
+  options.shown_images = 4;
+  auto trainer = std::make_unique<Trainer>(options);
+  FeedLog feed(trainer->subscribe());
+  ASSERT_TRUE(wait_for_step(*trainer, 20));
+  const auto images = trainer->images();
+  ASSERT_NE(images, nullptr);
+  trainer.reset();
+  EXPECT_GE(feed.curves()[0].size(), 20u);
+  const ImageSlot* slot = images->acquire();
+  ASSERT_NE(slot, nullptr);
+  EXPECT_GE(slot->errors.as<float>()[0], 0.0f);
+}
+
+TEST(Trainer, ShowsPicturesOfTheNewestWeights) {
+  TrainerOptions options = tiny_trainer_options();
+  options.shown_images = 4;
+  options.start_paused = true;
+  Trainer trainer(options);
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  const auto images = trainer.images();
+  ASSERT_NE(images, nullptr);
+  const auto shown = [&](std::uint64_t step, std::uint64_t after) {
+    return wait_until(trainer, [&](const Snapshot&) {
+      const ImageSlot* slot = images->acquire();
+      return slot != nullptr && slot->step == step && slot->number > after;
+    });
+  };
+  EXPECT_TRUE(shown(0, 0)) << "the untrained network";
+  trainer.send(StepOnce{});
+  EXPECT_TRUE(shown(1, 0));
+  const std::uint64_t number = images->acquire()->number;
+  trainer.send(Select{tests::all_of("reference")});
+  EXPECT_TRUE(shown(1, number)) << "another variant may show other pictures";
+  trainer.send(Reset{});
+  EXPECT_TRUE(shown(0, number));
+}
+
+TEST(Trainer, HasNoPicturesIfNoneAreAskedFor) {
+  Trainer trainer(tiny_trainer_options());
+  ASSERT_TRUE(wait_for_step(trainer, 1));
+  EXPECT_EQ(trainer.images(), nullptr);
+}
+
+}  // namespace
+}  // namespace warpscope::training

@@ -1,0 +1,44 @@
+#pragma once
+// What every panel gets each frame. Panels read snapshots and send commands; they never touch the trainer otherwise.
+
+#include <functional>
+#include <string>
+
+#include <imgui.h>
+
+#include "gpu/training/snapshot.h"
+#include "gpu/training/trainer.h"
+
+namespace warpscope::ui {
+
+/// Fonts, loaded at the window's scale. Sizes are those of a line. Digits of `numbers` all have one width.
+struct Fonts {
+  ImFont* text = nullptr;     ///< Inter, 16 px at scale 1
+  ImFont* small = nullptr;    ///< Inter, 13 px: units, captions, axis labels
+  ImFont* strong = nullptr;   ///< Inter SemiBold, 16 px: panel titles
+  ImFont* numbers = nullptr;  ///< JetBrains Mono, 16 px
+};
+
+/// Colours with a meaning; ImGui's style holds the rest.
+struct Palette {
+  ImU32 accent;  ///< the one accent colour: the selected, the active
+  ImU32 text;
+  ImU32 muted;      ///< units, captions, disabled
+  ImU32 grid;       ///< grid lines and hairlines
+  ImU32 panel;      ///< background of a panel
+  ImU32 series[8];  ///< Okabe-Ito: data series
+  ImU32 good;
+  ImU32 warning;
+  ImU32 error;
+};
+
+/// One frame.
+struct Frame {
+  const training::Snapshot& snapshot;
+  const std::function<void(training::Command)>& send;
+  const Fonts& fonts;
+  const Palette& palette;
+  float scale = 1.0f;  ///< pixels of this window per design pixel; the grid is 8 * scale
+};
+
+}  // namespace warpscope::ui

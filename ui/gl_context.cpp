@@ -1,0 +1,151 @@
+#include "ui/gl_context.h"
+
+#include <fmt/format.h>
+#include <glad/gl.h>
+#include <stb_image_write.h>
+// glad first: it stands in for the system's OpenGL header.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include <GLFW/glfw3.h>
+
+#include "gpu/core/atomic_file.h"
+#include "gpu/core/error.h"
+
+namespace warpscope::ui {
+namespace {
+
+std::string last_glfw_error() {
+  const char* text = nullptr;
+  if (glfwGetError(&text) == GLFW_NO_ERROR || text == nullptr) return "no reason given";
+  return text;
+}
+
+// A size that fits the first monitor: 1600 x 1000 design pixels where there is room, the whole work area elsewhere.
+void choose_size(WindowPlacement& placement) {
+  int x = 0, y = 0, width = 1600, height = 1000;
+  float scale = 1, ignored = 1;
+  if (GLFWmonitor* const monitor = glfwGetPrimaryMonitor()) {
+    glfwGetMonitorWorkarea(monitor, &x, &y, &width, &height);
+    glfwGetMonitorContentScale(monitor, &scale, &ignored);
+  }
+  if (placement.width <= 0) placement.width = std::min(width, static_cast<int>(1600 * scale));
+  if (placement.height <= 0) placement.height = std::min(height, static_cast<int>(1000 * scale));
+}
+
+}  // namespace
+
+WindowSystem::WindowSystem() {
+  if (glfwInit() != GLFW_TRUE) {
+    throw core::Error(fmt::format(
+        "cannot open a window: no display ({}); set DISPLAY or WAYLAND_DISPLAY, or train without a window",
+        last_glfw_error()));
+  }
+}
+
+WindowSystem::~WindowSystem() {
+  glfwTerminate();
+}
+
+GlWindow::GlWindow(const char* title, const WindowPlacement& wanted) {
+  WindowPlacement placement = wanted;
+  choose_size(placement);
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
+  glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+  glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
+  glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);
+  glfwWindowHint(GLFW_DEPTH_BITS, 0);
+  glfwWindowHint(GLFW_STENCIL_BITS, 0);
+  glfwWindowHintString(GLFW_X11_CLASS_NAME, "warpscope");
+  glfwWindowHintString(GLFW_X11_INSTANCE_NAME, "warpscope");
+  window_ = glfwCreateWindow(placement.width, placement.height, title, nullptr, nullptr);
+  if (window_ == nullptr) {
+    throw core::Error(fmt::format(
+        "cannot open a window with OpenGL 3.3 ({}); update the graphics driver, or train without a window",
+        last_glfw_error()));
+  }
+  glfwMakeContextCurrent(window_);
+  if (gladLoadGL(glfwGetProcAddress) == 0) {
+    glfwDestroyWindow(window_);
+    throw core::Error("cannot load the OpenGL 3.3 functions; update the graphics driver");
+  }
+  glfwSwapInterval(1);
+  glfwSetWindowSizeLimits(window_, 640, 400, GLFW_DONT_CARE, GLFW_DONT_CARE);
+  if (placement.has_position) glfwSetWindowPos(window_, placement.x, placement.y);
+  if (placement.maximized) glfwMaximizeWindow(window_);
+  glfwShowWindow(window_);
+}
+
+GlWindow::~GlWindow() {
+  glfwDestroyWindow(window_);
+}
+
+WindowPlacement GlWindow::placement() const {
+  WindowPlacement placement;
+  glfwGetWindowSize(window_, &placement.width, &placement.height);
+  glfwGetWindowPos(window_, &placement.x, &placement.y);
+  placement.has_position = true;
+  placement.maximized = glfwGetWindowAttrib(window_, GLFW_MAXIMIZED) == GLFW_TRUE;
+  return placement;
+}
+
+float GlWindow::density() const {
+  int width = 0, height = 0;
+  glfwGetWindowSize(window_, &width, &height);
+  return width > 0 && framebuffer_width() > 0
+             ? static_cast<float>(framebuffer_width()) / static_cast<float>(width)
+             : 1.0f;
+}
+
+float GlWindow::scale() const {
+  float x = 1, y = 1;
+  glfwGetWindowContentScale(window_, &x, &y);
+  return std::clamp(x / density(), 0.5f, 4.0f);
+}
+
+int GlWindow::framebuffer_width() const {
+  int width = 0, height = 0;
+  glfwGetFramebufferSize(window_, &width, &height);
+  return width;
+}
+
+int GlWindow::framebuffer_height() const {
+  int width = 0, height = 0;
+  glfwGetFramebufferSize(window_, &width, &height);
+  return height;
+}
+
+std::string GlWindow::renderer() const {
+  const auto text = [](GLenum name) {
+    const auto* const value = reinterpret_cast<const char*>(glGetString(name));
+    return std::string(value == nullptr ? "unknown" : value);
+  };
+  return fmt::format("{}, OpenGL {}", text(GL_RENDERER), text(GL_VERSION));
+}
+
+void write_screenshot(const GlWindow& window, const std::filesystem::path& file) {
+  const int width = window.framebuffer_width(), height = window.framebuffer_height();
+  const std::size_t row = static_cast<std::size_t>(width) * 3;
+  std::vector<unsigned char> pixels(row * static_cast<std::size_t>(height));
+  std::vector<unsigned char> flipped(pixels.size());
+  glPixelStorei(GL_PACK_ALIGNMENT, 1);
+  glReadBuffer(GL_BACK);
+  glReadPixels(0, 0, width, height, GL_RGB, GL_UNSIGNED_BYTE, pixels.data());
+  for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
+    std::memcpy(flipped.data() + y * row, pixels.data() + (static_cast<std::size_t>(height) - 1 - y) * row,
+                row);
+  }
+  std::string png;
+  const auto append = [](void* target, void* data, int size) {
+    static_cast<std::string*>(target)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
+  };
+  if (stbi_write_png_to_func(append, &png, width, height, 3, flipped.data(), static_cast<int>(row)) == 0) {
+    throw core::Error(
+        fmt::format("cannot write the screenshot {}: the image could not be encoded", file.string()));
+  }
+  core::write_file_atomically(file, png);
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,75 @@
+#include "ui/images/grid_layout.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace warpscope::ui::images {
+
+int Grid::column_width() const {
+  return std::max(zoom * space.image_width, space.caption_width);
+}
+
+int Grid::band_height() const {
+  return kRows * row_height() + (kRows - 1) * space.row_gap + space.caption_height;
+}
+
+int Grid::content_width() const {
+  return columns * (column_width() + space.gap) - space.gap;
+}
+
+int Grid::content_height() const {
+  return bands * (band_height() + space.band_gap) - space.band_gap;
+}
+
+int Grid::visible_columns() const {
+  return std::clamp((space.width + space.gap) / (column_width() + space.gap), 1, std::max(columns, 1));
+}
+
+int Grid::visible_images() const {
+  return std::min(bands * visible_columns(), space.count);
+}
+
+Point Grid::place(int row, int image) const {
+  const int band = image / columns;
+  const int column = image % columns;
+  return {column * (column_width() + space.gap), band * (band_height() + space.band_gap) +
+                                                     row * (row_height() + space.row_gap) -
+                                                     (row == kRows ? space.row_gap : 0)};
+}
+
+std::optional<GridHit> Grid::hit(Point point) const {
+  if (point.x < 0 || point.y < 0 || columns == 0) return std::nullopt;
+  const int band = point.y / (band_height() + space.band_gap);
+  const int column = point.x / (column_width() + space.gap);
+  const int image = band * columns + column;
+  if (column >= columns || image >= space.count) return std::nullopt;
+  for (int row = 0; row < kRows; ++row) {
+    const Point corner = place(row, image);
+    const int x = point.x - corner.x;
+    const int y = point.y - corner.y;
+    if (x < 0 || y < 0 || x >= zoom * space.image_width || y >= row_height()) continue;
+    return GridHit{image, row, x / zoom, y / zoom};
+  }
+  return std::nullopt;
+}
+
+Grid make_grid(const GridSpace& space, int zoom) {
+  Grid grid{space, std::clamp(zoom, 1, kLargestZoom), space.count, 1};
+  const int most_bands = std::max(1, (space.height + space.band_gap) / (grid.band_height() + space.band_gap));
+  const int visible = grid.visible_columns();
+  grid.bands = std::clamp((space.count + visible - 1) / visible, 1, most_bands);
+  grid.columns = (space.count + grid.bands - 1) / grid.bands;
+  return grid;
+}
+
+int fit_zoom(const GridSpace& space) {
+  for (int zoom = kLargestZoom; zoom > 1; --zoom) {
+    const Grid grid = make_grid(space, zoom);
+    const int steps = static_cast<int>(std::floor(static_cast<float>(zoom) / space.scale)) - 3;
+    const int wanted = std::min(space.count, 6 + 3 * std::max(0, steps));
+    if (grid.band_height() <= space.height && grid.visible_images() >= wanted) return zoom;
+  }
+  return 1;
+}
+
+}  // namespace warpscope::ui::images

@@ -1,0 +1,68 @@
+#pragma once
+// Where the images of a batch stand in the panel, in whole framebuffer pixels, so that every image pixel covers a square
+// of the same whole number of screen pixels. Images stand in columns of three (original, now, difference) with a caption
+// below; columns stand in bands. Bands are added while they fit below each other; what is left over is scrolled to the
+// side, all bands together.
+
+#include <optional>
+
+#include "ui/images/atlas.h"
+
+namespace warpscope::ui::images {
+
+/// The room and the sizes, in framebuffer pixels.
+struct GridSpace {
+  int width = 0;
+  int height = 0;
+  int image_width = 0;  ///< of one image at zoom 1
+  int image_height = 0;
+  int count = 0;           ///< images
+  int gap = 0;             ///< between columns
+  int row_gap = 0;         ///< between the rows of a band
+  int band_gap = 0;        ///< between bands
+  int caption_height = 0;  ///< below a column
+  int caption_width = 0;   ///< narrowest column that a caption fits into
+  float scale = 1;         ///< framebuffer pixels per design pixel
+};
+
+/// A pixel of an image, seen at a place of the grid.
+struct GridHit {
+  int image = 0;
+  int row = 0;
+  int x = 0;
+  int y = 0;
+};
+
+struct Grid {
+  GridSpace space;
+  int zoom = 1;     ///< framebuffer pixels per image pixel
+  int columns = 0;  ///< in a band; the last may have fewer
+  int bands = 0;
+
+  int column_width() const;
+  int row_height() const { return zoom * space.image_height; }
+  int band_height() const;
+  /// Of all columns and bands.
+  int content_width() const;
+  int content_height() const;
+  /// Columns that are seen whole in a band without scrolling.
+  int visible_columns() const;
+  /// Images that are seen whole without scrolling.
+  int visible_images() const;
+  /// The top left corner of a tile, of a caption (row kRows), relative to the grid's.
+  Point place(int row, int image) const;
+  /// The image pixel at a point relative to the grid's top left corner, if there is one.
+  std::optional<GridHit> hit(Point point) const;
+};
+
+constexpr int kLargestZoom = 32;
+
+/// The grid at a given zoom.
+Grid make_grid(const GridSpace& space, int zoom);
+
+/// The largest zoom at which a band of three rows fits into the height and enough images are seen at once: at least six,
+/// and three more for each whole step of size above three times the design size, since larger images are worth it only
+/// where there is room. 1 if none is small enough.
+int fit_zoom(const GridSpace& space);
+
+}  // namespace warpscope::ui::images

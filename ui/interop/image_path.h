@@ -1,0 +1,64 @@
+#pragma once
+// The ways from an image slot to the atlas texture. Each converts floats to colours where they lie and
+// differs in how the colours reach OpenGL:
+//
+//   host    the CPU's slots: converted in the calling thread, uploaded through a pixel buffer
+//   shared  CUDA writes into the GL texture itself: no image byte crosses to the host
+//   copied  CUDA converts into device memory, copies to pinned memory, and a later frame uploads: for GL
+//   contexts that
+//           CUDA cannot reach (software GL, another GPU, a remote display)
+//
+// None waits for a stream; all calls belong to the thread with the GL context.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/training/image_exchange.h"
+#include "ui/images/conversion.h"
+#include "ui/interop/atlas_texture.h"
+
+namespace warpscope::ui::interop {
+
+/// The batch whose pixels are in the texture.
+struct ShownBatch {
+  std::uint64_t step = 0;
+  std::uint64_t number = 0;   ///< ImageSlot::number; 0 before the first
+  std::vector<float> errors;  ///< mean squared error of each image
+};
+
+/// The shown batch as it is when `slot` is shown.
+ShownBatch describe(const training::ImageSlot& slot);
+
+class ImagePath {
+ public:
+  virtual ~ImagePath() = default;
+
+  /// Starts the conversion of `slot` in stream order and records slot.read after it. False if it cannot be
+  /// started without waiting: then try again in the next frame. Throws core::Error.
+  virtual bool convert(const training::ImageSlot& slot, const images::Conversion& conversion) = 0;
+  /// Called each frame: brings finished conversions to the texture. True if `shown` has changed. Throws
+  /// core::Error.
+  virtual bool finish(ShownBatch& shown) = 0;
+  /// The stream on which the slot may be read; work added here is followed by recording slot.read.
+  virtual core::Stream& stream() = 0;
+  /// "shared", "copied" or "host".
+  virtual std::string name() const = 0;
+  /// The same in words for the status bar.
+  virtual std::string text() const = 0;
+  /// Bytes of images that have crossed from the device to the host so far.
+  virtual std::uint64_t bytes_to_host() const { return 0; }
+};
+
+std::unique_ptr<ImagePath> make_host_path(const training::ImageExchange& exchange, AtlasTexture& texture);
+
+#if WARPSCOPE_HAVE_CUDA
+/// Throws core::Error that says why sharing is impossible.
+std::unique_ptr<ImagePath> make_shared_path(const training::ImageExchange& exchange, AtlasTexture& texture);
+/// `reason` says why the images are not shared.
+std::unique_ptr<ImagePath> make_copied_path(const training::ImageExchange& exchange, AtlasTexture& texture,
+                                            const std::string& reason);
+#endif
+
+}  // namespace warpscope::ui::interop

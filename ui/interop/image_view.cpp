@@ -1,0 +1,107 @@
+#include "ui/interop/image_view.h"
+
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "gpu/core/error.h"
+
+namespace warpscope::ui::interop {
+namespace {
+
+AtlasTexture make_texture(const training::ImageShape& shape) {
+  return AtlasTexture(images::make_atlas(shape.count, shape.height, shape.width, AtlasTexture::largest()));
+}
+
+std::unique_ptr<ImagePath> choose_path(const training::ImageExchange& exchange, AtlasTexture& texture) {
+#if WARPSCOPE_HAVE_CUDA
+  if (exchange.device()->kind() == core::DeviceKind::cuda) {
+    exchange.device()->make_current();
+    const char* wish = std::getenv("WARPSCOPE_IMAGE_PATH");
+    if (wish != nullptr && std::string_view(wish) == "copied") {
+      return make_copied_path(exchange, texture, "WARPSCOPE_IMAGE_PATH=copied");
+    }
+    try {
+      return make_shared_path(exchange, texture);
+    } catch (const core::Error& error) {
+      return make_copied_path(exchange, texture, std::string("sharing failed: ") + error.what());
+    }
+  }
+#endif
+  return make_host_path(exchange, texture);
+}
+
+}  // namespace
+
+ShownBatch describe(const training::ImageSlot& slot) {
+  const float* errors = slot.errors.as<const float>();
+  return {slot.step, slot.number, {errors, errors + slot.errors.bytes() / sizeof(float)}};
+}
+
+std::unique_ptr<ImageView> ImageView::make(std::shared_ptr<training::ImageExchange> exchange) {
+  return std::unique_ptr<ImageView>(new ImageView(std::move(exchange)));
+}
+
+ImageView::ImageView(std::shared_ptr<training::ImageExchange> exchange)
+    : exchange_(std::move(exchange)),
+      texture_(make_texture(exchange_->shape())),
+      probe_(exchange_->device(), exchange_->shape()),
+      path_(choose_path(*exchange_, texture_)) {}
+
+void ImageView::update(const images::Conversion& conversion) {
+  if (!failure_.empty()) return;
+  try {
+    slot_ = exchange_->acquire();
+    if (slot_ == nullptr) return;
+    if (slot_->number != converted_number_ || conversion != converted_as_) convert(conversion);
+    path_->finish(shown_);
+    probe_.poll();
+  } catch (const core::Error& error) {
+    failure_ = error.what();
+  }
+}
+
+void ImageView::convert(const images::Conversion& conversion) {
+  bool started = false;
+  try {
+    started = path_->convert(*slot_, conversion);
+  } catch (const core::Error& error) {
+    if (path_->name() != "shared") throw;
+    copy_from_now_on(std::string("sharing failed: ") + error.what());
+    started = path_->convert(*slot_, conversion);
+  }
+  if (!started) return;
+  converted_number_ = slot_->number;
+  converted_as_ = conversion;
+}
+
+void ImageView::copy_from_now_on([[maybe_unused]] const std::string& reason) {
+#if WARPSCOPE_HAVE_CUDA
+  auto copied = make_copied_path(*exchange_, texture_, reason);
+  earlier_bytes_ += path_->bytes_to_host();
+  path_ = std::move(copied);
+#endif
+}
+
+void ImageView::probe(const PixelPlace& place) {
+  if (slot_ == nullptr || !failure_.empty()) return;
+  try {
+    probe_.ask(*slot_, place, path_->stream());
+  } catch (const core::Error& error) {
+    failure_ = error.what();
+  }
+}
+
+std::string ImageView::path_name() const {
+  return path_->name();
+}
+
+std::string ImageView::path_text() const {
+  return failure_.empty() ? path_->text() : "images stopped: " + failure_;
+}
+
+std::uint64_t ImageView::image_bytes_to_host() const {
+  return earlier_bytes_ + path_->bytes_to_host();
+}
+
+}  // namespace warpscope::ui::interop

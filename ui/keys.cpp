@@ -1,0 +1,54 @@
+#include "ui/keys.h"
+
+#include <cctype>
+#include <utility>
+
+#include <GLFW/glfw3.h>
+
+namespace warpscope::ui {
+
+InputWatch* InputWatch::of(GLFWwindow* window) {
+  return static_cast<InputWatch*>(glfwGetWindowUserPointer(window));
+}
+
+InputWatch::InputWatch(GLFWwindow* window) : window_(window) {
+  glfwSetWindowUserPointer(window, this);
+  glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int scancode, int action, int mods) {
+    InputWatch* const self = of(w);
+    self->activity_ = true;
+    if (action != GLFW_PRESS) return;
+    const char* const name = glfwGetKeyName(key, scancode);
+    const bool one = name != nullptr && name[0] != '\0' && name[1] == '\0';
+    const char letter = one ? static_cast<char>(std::tolower(static_cast<unsigned char>(name[0]))) : '\0';
+    self->keys_.push_back({key, letter, (mods & GLFW_MOD_CONTROL) != 0});
+  });
+  glfwSetCursorPosCallback(window, [](GLFWwindow* w, double, double) { of(w)->activity_ = true; });
+  glfwSetCursorEnterCallback(window, [](GLFWwindow* w, int) { of(w)->activity_ = true; });
+  glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int, int, int) { of(w)->activity_ = true; });
+  glfwSetScrollCallback(window, [](GLFWwindow* w, double, double) { of(w)->activity_ = true; });
+  glfwSetFramebufferSizeCallback(window, [](GLFWwindow* w, int, int) { of(w)->activity_ = true; });
+  glfwSetWindowRefreshCallback(window, [](GLFWwindow* w) { of(w)->activity_ = true; });
+  glfwSetWindowFocusCallback(window, [](GLFWwindow* w, int) { of(w)->activity_ = true; });
+}
+
+InputWatch::~InputWatch() {
+  glfwSetKeyCallback(window_, nullptr);
+  glfwSetCursorPosCallback(window_, nullptr);
+  glfwSetCursorEnterCallback(window_, nullptr);
+  glfwSetMouseButtonCallback(window_, nullptr);
+  glfwSetScrollCallback(window_, nullptr);
+  glfwSetFramebufferSizeCallback(window_, nullptr);
+  glfwSetWindowRefreshCallback(window_, nullptr);
+  glfwSetWindowFocusCallback(window_, nullptr);
+  glfwSetWindowUserPointer(window_, nullptr);
+}
+
+std::vector<KeyPress> InputWatch::take_keys() {
+  return std::exchange(keys_, {});
+}
+
+bool InputWatch::take_activity() {
+  return std::exchange(activity_, false);
+}
+
+}  // namespace warpscope::ui

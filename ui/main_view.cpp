@@ -1,0 +1,142 @@
+#include "ui/main_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <GLFW/glfw3.h>
+#include <fmt/format.h>
+
+#include "ui/layout.h"
+#include "ui/panels/help_overlay.h"
+#include "ui/trace.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr float kZoomStep = 1.1f, kLeastZoom = 0.6f, kMostZoom = 2.5f;
+
+void draw_banner(const Frame& frame, const std::string& text) {
+  const float s = frame.scale, width = text_width(frame.fonts.strong, text) + 48 * s, height = 48 * s;
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  const ImVec2 min(std::floor((display.x - width) / 2), std::floor((display.y - height) / 2));
+  const ImVec2 max(min.x + width, min.y + height);
+  auto* const list = ImGui::GetForegroundDrawList();
+  list->AddRectFilled(min, max, ImGui::GetColorU32(ImGuiCol_PopupBg), 4 * s);
+  list->AddRect(min, max, frame.palette.accent, 4 * s);
+  draw_text(list, frame.fonts.strong, min.x + 24 * s, min.y + height / 2 + 5 * s, frame.palette.text, text);
+}
+
+}  // namespace
+
+MainView::MainView(const Settings& settings) : settings_(settings) {
+  images_.settings.zoom = settings.images.zoom;
+  images_.settings.conversion.difference =
+      settings.images.absolute_difference ? images::Difference::absolute : images::Difference::signed_mean;
+  images_.settings.conversion.range = settings.images.difference_range;
+}
+
+void MainView::consume(const std::vector<training::FeedItem>& items) {
+  for (const auto& item : items) {
+    loss_.consume(item);
+    status_.consume(item);
+  }
+}
+
+void MainView::update_images(const std::shared_ptr<training::ImageExchange>& images, const Frame& frame) {
+  images_.update(images, frame);
+}
+
+Wishes MainView::handle_keys(const Frame& frame, const std::vector<KeyPress>& keys) {
+  Wishes wishes;
+  const bool typing = ImGui::GetIO().WantTextInput;
+  for (const KeyPress& press : keys) {
+    const auto zoom_to = [&](float zoom) { settings_.zoom = std::clamp(zoom, kLeastZoom, kMostZoom); };
+    if (press.control) {
+      if (press.letter == 'q') wishes.quit = true;
+      if (press.letter == '0' || press.key == GLFW_KEY_KP_0) zoom_to(1);
+      if (press.letter == '+' || press.letter == '=' || press.key == GLFW_KEY_KP_ADD)
+        zoom_to(settings_.zoom * kZoomStep);
+      if (press.letter == '-' || press.key == GLFW_KEY_KP_SUBTRACT) zoom_to(settings_.zoom / kZoomStep);
+      continue;
+    }
+    if (press.key == GLFW_KEY_F1) help_open_ = !help_open_;
+    if (press.key == GLFW_KEY_F12) wishes.screenshot = true;
+    if (typing) continue;
+    if (press.key == GLFW_KEY_ESCAPE) help_open_ = false;
+    if (press.key == GLFW_KEY_SPACE) send_start_or_pause(frame);
+    if (press.key == GLFW_KEY_RIGHT && frame.snapshot.state == training::TrainerState::paused) {
+      frame.send(training::StepOnce{});
+    }
+    if (press.letter == 'r') frame.send(training::Reset{});
+  }
+  return wishes;
+}
+
+void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& banner) {
+  const Layout layout = arrange(settings_.splits, ImGui::GetIO().DisplaySize, frame.scale);
+  drag_splitters(frame, layout, settings_.splits);
+  place_next_window(layout.toolbar);
+  toolbar_.draw(frame, &help_open_);
+  place_next_window(layout.loss);
+  loss_.draw(frame, settings_.plot);
+  place_next_window(layout.images);
+  images_.draw(frame);
+  place_next_window(layout.kernels);
+  kernels_.draw(frame);
+  place_next_window(layout.training);
+  training_.draw(frame, loss_.history());
+  place_next_window(layout.status);
+  facts.image_path = images_.path_text();
+  status_.draw(frame, facts);
+  if (notices_.draw(frame)) {
+    trace_event("notice", fmt::format("\"text\":{}", json_string(notices_.text())));
+  }
+  draw_help(frame, &help_open_);
+  if (!banner.empty()) draw_banner(frame, banner);
+  trace_changes(frame);
+}
+
+void MainView::trace_changes(const Frame& frame) {
+  if (!trace_enabled()) return;
+  const auto& snapshot = frame.snapshot;
+  const std::string state =
+      fmt::format("\"state\":{},\"generation\":{}", json_string(training::to_string(snapshot.state)),
+                  snapshot.generation);
+  if (state != traced_state_) {
+    traced_state_ = state;
+    trace_event("state", fmt::format("{},\"step\":{}", state, snapshot.step));
+  }
+  const std::string images = fmt::format("\"path\":{},\"image_bytes_to_host\":{}",
+                                         json_string(images_.path_name()), images_.image_bytes_to_host());
+  if (images != traced_images_) {
+    traced_images_ = images;
+    trace_event("images", images);
+  }
+}
+
+bool MainView::has_shown_all(const training::Snapshot& snapshot, bool images_expected) const {
+  const bool timed = std::any_of(snapshot.timings.begin(), snapshot.timings.end(),
+                                 [](const training::OpTiming& timing) { return timing.samples > 0; });
+  return timed && loss_points() > 0 && (!images_expected || images_.has_images());
+}
+
+void MainView::tell(std::string text, bool error) {
+  status_.log(error ? training::LogLevel::error : training::LogLevel::info, text);
+  notices_.show(std::move(text), error);
+}
+
+void MainView::shutdown() {
+  images_.shutdown();
+}
+
+Settings MainView::settings() const {
+  Settings now = settings_;
+  now.images.zoom = images_.settings.zoom;
+  now.images.absolute_difference = images_.settings.conversion.difference == images::Difference::absolute;
+  now.images.difference_range = images_.settings.conversion.range;
+  return now;
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,65 @@
+#pragma once
+// Everything the window shows, panel by panel.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ui/frame.h"
+#include "ui/keys.h"
+#include "ui/panels/images_panel.h"
+#include "ui/panels/kernels_panel.h"
+#include "ui/panels/loss_panel.h"
+#include "ui/panels/notices.h"
+#include "ui/panels/status_bar.h"
+#include "ui/panels/toolbar.h"
+#include "ui/panels/training_panel.h"
+#include "ui/settings.h"
+
+namespace warpscope::ui {
+
+/// What a person asked of the window itself.
+struct Wishes {
+  bool quit = false;
+  bool screenshot = false;
+};
+
+class MainView {
+ public:
+  explicit MainView(const Settings& settings);
+
+  void consume(const std::vector<training::FeedItem>& items);
+  /// Takes the newest images; before draw(), with the OpenGL context current.
+  void update_images(const std::shared_ptr<training::ImageExchange>& images, const Frame& frame);
+  /// Keys that no text field wants; to be called between ImGui's NewFrame and draw().
+  Wishes handle_keys(const Frame& frame, const std::vector<KeyPress>& keys);
+  /// `banner` stands over everything ("Saving the run"); "" for none.
+  void draw(const Frame& frame, WindowFacts facts, const std::string& banner);
+  /// True once the snapshot's losses and times and, if there are any, images have been drawn.
+  bool has_shown_all(const training::Snapshot& snapshot, bool images_expected) const;
+  /// A message of the window's own, in the notice bar and in the log.
+  void tell(std::string text, bool error);
+  /// Frees what belongs to OpenGL and CUDA; before the context goes.
+  void shutdown();
+
+  /// The settings as they are now; `zoom` is the window's to use.
+  Settings settings() const;
+  float zoom() const { return settings_.zoom; }
+  std::size_t loss_points() const { return loss_.history().steps(); }
+
+ private:
+  void trace_changes(const Frame& frame);
+
+  Settings settings_;
+  Toolbar toolbar_;
+  LossPanel loss_;
+  ImagesPanel images_;
+  KernelsPanel kernels_;
+  TrainingPanel training_;
+  StatusBar status_;
+  Notices notices_;
+  bool help_open_ = false;
+  std::string traced_state_, traced_images_;
+};
+
+}  // namespace warpscope::ui

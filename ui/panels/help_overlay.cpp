@@ -1,0 +1,106 @@
+#include "ui/panels/help_overlay.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+struct Row {
+  const char* left;
+  const char* right;
+};
+
+constexpr std::array kKeys{
+    Row{"Space", "start or pause"},
+    Row{"Right", "one step while paused"},
+    Row{"R", "reset: first weights, step 0"},
+    Row{"F1", "this page"},
+    Row{"F12", "screenshot into a PNG file"},
+    Row{"Ctrl +  Ctrl -  Ctrl 0", "larger, smaller, normal size"},
+    Row{"Ctrl Q", "quit"},
+};
+
+constexpr std::array kMouse{
+    Row{"Wheel", "zoom at the pointer; over the loss axis: zoom the loss"},
+    Row{"Drag", "move along the curve"},
+    Row{"Shift drag", "zoom to a box"},
+    Row{"Double-click", "show everything; on a gap: put it back"},
+    Row{"Legend", "hide or show a curve"},
+    Row{"Drag a gap", "resize the panels"},
+};
+
+constexpr std::array kPanels{
+    Row{"Loss",
+        "every training step (faint), its smoothed mean, the tests, and a flag where something was changed"},
+    Row{"Images", "held-out images, what the network makes of them now, and the difference"},
+    Row{"Kernels",
+        "each operation of the step: the variant that runs it, its time and its distance from what the "
+        "device "
+        "could do; choose another variant and the training goes on with it"},
+    Row{"Training", "optimizer, learning rate and batch, changed while it trains, and the results so far"},
+    Row{"Status", "how images reach the screen, frame times, device memory, data, and the log"},
+};
+
+// Rows of two columns under a heading; returns nothing, moves the cursor.
+template <std::size_t N>
+void section(const Frame& frame, const char* title, const std::array<Row, N>& rows, float left_width,
+             float width) {
+  const float s = frame.scale;
+  row_text(frame, frame.fonts.strong, frame.palette.accent, title);
+  const float start = ImGui::GetCursorPosX();
+  for (const Row& row : rows) {
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.palette.text);
+    ImGui::TextUnformatted(row.left);
+    ImGui::PopStyleColor();
+    ImGui::SameLine(start + left_width);
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.palette.muted);
+    ImGui::PushTextWrapPos(start + width);
+    ImGui::TextUnformatted(row.right);
+    ImGui::PopTextWrapPos();
+    ImGui::PopStyleColor();
+  }
+  ImGui::Dummy(ImVec2(1, 6 * s));
+}
+
+}  // namespace
+
+void draw_help(const Frame& frame, bool* open) {
+  if (!*open) return;
+  const float s = frame.scale;
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  const float width = std::min(640 * s, display.x - 32 * s);
+  ImGui::SetNextWindowPos(ImVec2(std::floor(display.x / 2), std::floor(display.y / 2)), ImGuiCond_Always,
+                          ImVec2(0.5f, 0.5f));
+  ImGui::SetNextWindowSizeConstraints(ImVec2(width, 0), ImVec2(width, display.y - 16 * s));
+  ImGui::SetNextWindowFocus();
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(24 * s, 16 * s));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, std::max(1.0f, std::floor(s)));
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, ImGui::GetColorU32(ImGuiCol_PopupBg));
+  ImGui::Begin("help", nullptr,
+               ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_AlwaysAutoResize |
+                   ImGuiWindowFlags_NoNav);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar(2);
+  const float inner = ImGui::GetContentRegionAvail().x;
+  row_text(frame, frame.fonts.strong, frame.palette.text, "Warpscope");
+  ImGui::SameLine();
+  ImGui::SetCursorPosX(ImGui::GetWindowContentRegionMax().x - ImGui::GetFrameHeight());
+  if (icon_button(frame, "help.close", Icon::close, "Close (F1)")) *open = false;
+  section(frame, "Keys", kKeys, 176 * s, inner);
+  section(frame, "Mouse", kMouse, 176 * s, inner);
+  section(frame, "Panels", kPanels, 88 * s, inner);
+  row_text(frame, frame.fonts.small, frame.palette.muted,
+           "Rest the pointer on any number to see how it was measured.");
+  const bool elsewhere = ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
+                         !ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows) &&
+                         !ImGui::IsWindowAppearing();
+  ImGui::End();
+  if (elsewhere) *open = false;
+}
+
+}  // namespace warpscope::ui

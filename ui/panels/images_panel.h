@@ -1,0 +1,57 @@
+#pragma once
+// The images panel: originals, reconstructions and their differences, pixel for pixel.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "gpu/training/image_exchange.h"
+#include "ui/frame.h"
+#include "ui/images/conversion.h"
+#include "ui/images/grid_layout.h"
+#include "ui/interop/image_view.h"
+
+namespace warpscope::ui {
+
+class ImagesPanel {
+ public:
+  /// Takes the newest batch; called once a frame with the OpenGL context current, whether the panel is drawn or not.
+  /// nullptr while there is no exchange.
+  void update(const std::shared_ptr<training::ImageExchange>& exchange, const Frame& frame);
+  void draw(const Frame& frame);
+  /// Frees what belongs to OpenGL and CUDA; called before the context goes.
+  void shutdown();
+
+  /// How the images reach the screen, for the status bar (interop/image_view.h); "no images yet" before the first.
+  std::string path_text() const;
+  /// "shared", "copied", "host" or "none".
+  std::string path_name() const;
+  std::uint64_t image_bytes_to_host() const;
+  /// True once a batch is on the screen.
+  bool has_images() const;
+
+  /// What a person has chosen, so that it can be remembered.
+  struct Settings {
+    int zoom = 0;  ///< framebuffer pixels per image pixel; 0: fit
+    images::Conversion conversion;
+  };
+  Settings settings;
+
+ private:
+  void draw_title(const Frame& frame);
+  void draw_zoom(const Frame& frame);
+  void draw_grid(const Frame& frame, float height);
+  void draw_footer(const Frame& frame);
+  images::Grid lay_out(const Frame& frame, float width, float height);
+  void handle_pointer(const Frame& frame, const images::Grid& grid, ImVec2 origin);
+  void draw_column(const Frame& frame, const images::Grid& grid, ImVec2 origin, int image,
+                   bool hovered) const;
+
+  std::shared_ptr<training::ImageExchange> exchange_;
+  std::unique_ptr<interop::ImageView> view_;
+  std::string failure_;       ///< why there is no view
+  int shown_zoom_ = 1;        ///< of the last frame
+  double hovered_since_ = 0;  ///< ImGui time at which the pointer came to the images
+};
+
+}  // namespace warpscope::ui

@@ -1,0 +1,154 @@
+#include "ui/panels/kernel_cells.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr const char* kUnknown = "\u2014";
+
+bool on_gpu(const Frame& frame) {
+  return frame.snapshot.device.kind == core::DeviceKind::cuda;
+}
+
+/// The cell as an ImGui item; true while the pointer is on it.
+bool item(const Cell& cell) {
+  ImGui::SetCursorScreenPos(cell.min);
+  ImGui::Dummy(ImVec2(cell.max.x - cell.min.x, cell.max.y - cell.min.y));
+  return ImGui::IsItemHovered();
+}
+
+float baseline(const Frame& frame, const Cell& cell) {
+  return row_baseline(frame, std::floor((cell.min.y + cell.max.y - ImGui::GetFrameHeight()) / 2));
+}
+
+/// A number at the right edge `right`; a dash if it is not known.
+void number_left_of(const Frame& frame, const Cell& cell, float right, const std::string& text, ImU32 color) {
+  const std::string& shown = text.empty() ? kUnknown : text;
+  const float left = right - text_width(frame.fonts.numbers, shown);
+  draw_text(ImGui::GetWindowDrawList(), frame.fonts.numbers, left, baseline(frame, cell),
+            text.empty() ? frame.palette.muted : color, shown);
+}
+
+/// True if a was_cell() of this width has room for "faster" and "slower"; an arrow says it otherwise.
+bool has_words(const Frame& frame, float cell_width) {
+  return cell_width >= std::floor(132 * frame.scale);
+}
+
+/// "9.05x slower" and the like at the right of a was_cell().
+void draw_ratio(const Frame& frame, const Cell& cell, double faster) {
+  const float width = cell.max.x - cell.min.x;
+  const float left = cell.max.x - ratio_width(frame, width) + std::floor(8 * frame.scale);
+  const double factor = std::max(faster, 1 / faster);
+  const bool same = factor < 1.005;
+  const ImU32 color = same ? frame.palette.muted : faster > 1 ? frame.palette.good : frame.palette.error;
+  std::string text =
+      same ? "same"
+           : fmt::format("{}\u00d7", factor < 10 ? fmt::format("{:.2f}", factor) : with_thousands(factor, 0));
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  if (same || has_words(frame, width)) {
+    if (!same) text += faster > 1 ? " faster" : " slower";
+    draw_text(list, frame.fonts.small, left, baseline(frame, cell), color, text);
+    return;
+  }
+  const float icon = std::floor(12 * frame.scale);
+  const float top = std::floor((cell.min.y + cell.max.y - icon) / 2);
+  draw_icon(list, faster > 1 ? Icon::up : Icon::down, ImVec2(left, top), ImVec2(left + icon, top + icon),
+            color);
+  draw_text(list, frame.fonts.small, left + icon + std::floor(2 * frame.scale), baseline(frame, cell), color,
+            text);
+}
+
+}  // namespace
+
+float kernel_row_height(const Frame& frame) {
+  return std::max(ImGui::GetFrameHeight(), std::floor(24 * frame.scale));
+}
+
+float share_number_width(const Frame& frame) {
+  return std::floor(50 * frame.scale);
+}
+
+float ratio_width(const Frame& frame, float cell_width) {
+  return std::floor((has_words(frame, cell_width) ? 76 : 52) * frame.scale);
+}
+
+std::string microseconds_text(const Frame& frame, double microseconds) {
+  return with_thousands(microseconds, on_gpu(frame) ? 1 : 0);
+}
+
+void time_cell(const Frame& frame, const Cell& cell, const KernelCost& cost) {
+  const bool known = cost.microseconds > 0;
+  number_left_of(frame, cell, cell.max.x, known ? microseconds_text(frame, cost.microseconds) : "",
+                 cell.color);
+  if (!item(cell)) return;
+  tooltip(frame,
+          known ? fmt::format(
+                      "Microseconds in one training step: the median of the last sampled steps ({} so far), "
+                      "timed on the device with events around each launch; layers added up.",
+                      cost.samples)
+                : std::string("Not measured yet: no step has been sampled with this variant."));
+}
+
+void share_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, double step_microseconds) {
+  const bool known = cost.microseconds > 0 && step_microseconds > 0;
+  const double part = known ? cost.microseconds / step_microseconds : 0;
+  const float number = share_number_width(frame);
+  number_left_of(frame, cell, cell.min.x + number, known ? fmt::format("{:.1f}%", 100 * part) : "",
+                 cell.color);
+  const float left = cell.min.x + number + std::floor(8 * frame.scale);
+  if (cell.max.x - left >= 16 * frame.scale) {
+    const float height = std::floor(8 * frame.scale);
+    const float top = std::floor((cell.min.y + cell.max.y - height) / 2);
+    ImDrawList* const list = ImGui::GetWindowDrawList();
+    list->AddRectFilled(ImVec2(left, top), ImVec2(cell.max.x, top + height), frame.palette.grid);
+    const float end = left + std::round((cell.max.x - left) * static_cast<float>(std::min(part, 1.0)));
+    list->AddRectFilled(ImVec2(left, top), ImVec2(end, top + height), frame.palette.accent);
+  }
+  if (item(cell)) tooltip(frame, "Part of the sum of all ops of the step.");
+}
+
+void rate_cell(const Frame& frame, const Cell& cell, const KernelCost& cost) {
+  const double rate = cost.teraflops();
+  number_left_of(frame, cell, cell.max.x, rate > 0 ? with_thousands(rate, on_gpu(frame) ? 2 : 3) : "",
+                 cell.color);
+  if (!item(cell)) return;
+  tooltip(frame,
+          cost.flops > 0
+              ? fmt::format("10^12 floating-point operations a second: {}FLOP by the operation's formula, "
+                            "divided by the time. A multiply-add counts as two.",
+                            si_number(cost.flops))
+              : std::string("This operation moves data and computes nothing that is counted."));
+}
+
+void bandwidth_cell(const Frame& frame, const Cell& cell, const KernelCost& cost) {
+  const double rate = cost.gigabytes();
+  number_left_of(frame, cell, cell.max.x, rate > 0 ? with_thousands(rate, on_gpu(frame) ? 0 : 1) : "",
+                 cell.color);
+  if (!item(cell)) return;
+  tooltip(
+      frame,
+      fmt::format("10^9 bytes a second: {}, the least the operation can move (each operand read or written "
+                  "once), divided by the time. A variant that reads operands more than once moves more.",
+                  bytes_text(cost.bytes)));
+}
+
+void was_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, std::string_view previous) {
+  const bool known = cost.previous_microseconds > 0;
+  if (!known) return;
+  const float right = cell.max.x - ratio_width(frame, cell.max.x - cell.min.x);
+  number_left_of(frame, cell, right, microseconds_text(frame, cost.previous_microseconds),
+                 frame.palette.muted);
+  if (cost.microseconds > 0) draw_ratio(frame, cell, cost.previous_microseconds / cost.microseconds);
+  if (!item(cell)) return;
+  tooltip(frame,
+          fmt::format("Microseconds before the last switch{}{}, and how it compares with the time now.",
+                      previous.empty() ? "" : ", with ", previous));
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,38 @@
+#pragma once
+// The number cells of the kernels table.
+
+#include <string>
+#include <string_view>
+
+#include "ui/frame.h"
+#include "ui/panels/kernel_rows.h"
+
+namespace warpscope::ui {
+
+/// A cell: its place in pixels of the window, one row high, and the colour of its numbers.
+struct Cell {
+  ImVec2 min;
+  ImVec2 max;
+  ImU32 color = 0;
+};
+
+/// Height in pixels of a row of the table.
+float kernel_row_height(const Frame& frame);
+
+/// Width in pixels of the number of a share_cell(), at its left.
+float share_number_width(const Frame& frame);
+/// Width in pixels of the ratio at the right of a was_cell() that is `cell_width` pixels wide.
+float ratio_width(const Frame& frame, float cell_width);
+
+/// "1,234.5": microseconds with as many decimals as make sense on the device.
+std::string microseconds_text(const Frame& frame, double microseconds);
+
+void time_cell(const Frame& frame, const Cell& cell, const KernelCost& cost);
+/// Part of the step as a number, with a bar where the cell has room for it.
+void share_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, double step_microseconds);
+void rate_cell(const Frame& frame, const Cell& cell, const KernelCost& cost);
+void bandwidth_cell(const Frame& frame, const Cell& cell, const KernelCost& cost);
+/// The time before the last switch and how much faster or slower it is now. `previous` names the variant before.
+void was_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, std::string_view previous);
+
+}  // namespace warpscope::ui

@@ -1,0 +1,88 @@
+#include "ui/panels/kernel_rows.h"
+
+#include <algorithm>
+
+namespace warpscope::ui {
+namespace {
+
+KernelCost sum_of(const std::vector<const training::OpTiming*>& layers) {
+  KernelCost sum;
+  sum.samples = layers.front()->samples;
+  bool timed = true;
+  bool switched = true;
+  for (const training::OpTiming* layer : layers) {
+    sum.microseconds += layer->microseconds;
+    sum.previous_microseconds += layer->previous_microseconds;
+    sum.flops += layer->flops;
+    sum.bytes += layer->bytes;
+    sum.samples = std::min(sum.samples, layer->samples);
+    timed = timed && layer->microseconds > 0;
+    switched = switched && layer->previous_microseconds > 0;
+  }
+  if (!timed) sum.microseconds = 0;
+  if (!switched) sum.previous_microseconds = 0;
+  return sum;
+}
+
+}  // namespace
+
+KernelCost cost_of(const training::OpTiming& timing) {
+  return {timing.microseconds, timing.previous_microseconds, timing.flops, timing.bytes, timing.samples};
+}
+
+std::vector<KernelRow> kernel_rows(const std::vector<training::OpTiming>& timings) {
+  std::vector<KernelRow> rows;
+  for (const training::OpTiming& timing : timings) {
+    auto row = std::find_if(rows.begin(), rows.end(), [&](const KernelRow& r) { return r.op == timing.op; });
+    if (row == rows.end()) {
+      rows.emplace_back();
+      row = rows.end() - 1;
+      row->op = timing.op;
+      row->previous_variant = timing.previous_variant;
+    }
+    row->layers.push_back(&timing);
+  }
+  for (KernelRow& row : rows) row.cost = sum_of(row.layers);
+  return rows;
+}
+
+StepCost step_cost(const std::vector<KernelRow>& rows) {
+  StepCost step;
+  step.complete = !rows.empty();
+  bool switched = false;
+  if (!rows.empty()) step.cost.samples = rows.front().cost.samples;
+  for (const KernelRow& row : rows) {
+    const KernelCost& cost = row.cost;
+    step.cost.microseconds += cost.microseconds;
+    step.cost.previous_microseconds +=
+        cost.previous_microseconds > 0 ? cost.previous_microseconds : cost.microseconds;
+    if (cost.microseconds > 0) {
+      step.cost.flops += cost.flops;
+      step.cost.bytes += cost.bytes;
+    }
+    step.cost.samples = std::min(step.cost.samples, cost.samples);
+    step.complete = step.complete && cost.microseconds > 0;
+    switched = switched || cost.previous_microseconds > 0;
+  }
+  if (!switched) step.cost.previous_microseconds = 0;
+  return step;
+}
+
+std::vector<ops::Op> ops_by_launch(const std::vector<KernelRow>& rows) {
+  std::vector<ops::Op> order;
+  for (const KernelRow& row : rows) order.push_back(row.op);
+  return order;
+}
+
+std::vector<ops::Op> ops_by_time(const std::vector<KernelRow>& rows) {
+  std::vector<const KernelRow*> sorted;
+  for (const KernelRow& row : rows) sorted.push_back(&row);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const KernelRow* a, const KernelRow* b) {
+    return a->cost.microseconds > b->cost.microseconds;
+  });
+  std::vector<ops::Op> order;
+  for (const KernelRow* row : sorted) order.push_back(row->op);
+  return order;
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,52 @@
+#pragma once
+// The rows of the kernels table: the timings of a snapshot, added up by op.
+
+#include <string>
+#include <vector>
+
+#include "gpu/training/snapshot.h"
+
+namespace warpscope::ui {
+
+/// Times and costs of one op, of one of its layers, or of the whole step. A time is 0 if it is not known.
+struct KernelCost {
+  double microseconds = 0;  ///< sum over the layers; unknown unless each is known
+  double previous_microseconds =
+      0;  ///< the same before the last switch; unknown unless each layer was switched
+  double flops = 0;
+  double bytes = 0;
+  int samples = 0;  ///< fewest of any layer
+
+  /// 10^12 floating-point operations a second; 0 if unknown.
+  double teraflops() const { return microseconds > 0 ? flops / microseconds / 1e6 : 0; }
+  /// 10^9 bytes a second; 0 if unknown.
+  double gigabytes() const { return microseconds > 0 ? bytes / microseconds / 1e3 : 0; }
+};
+
+/// One op and its layers, in launch order.
+struct KernelRow {
+  ops::Op op{};
+  KernelCost cost;
+  std::string previous_variant;  ///< of the first layer; "" if it was never switched
+  std::vector<const training::OpTiming*> layers;
+};
+
+/// One row for each op, in the order of their first launch. Points into `timings`.
+std::vector<KernelRow> kernel_rows(const std::vector<training::OpTiming>& timings);
+
+KernelCost cost_of(const training::OpTiming& timing);
+
+/// The whole step. Its time is the sum of those that are known; `complete` says whether all are. Operations and bytes are
+/// those of the known ones. Its previous time takes the present one for ops that were never switched, and is unknown if
+/// none was.
+struct StepCost {
+  KernelCost cost;
+  bool complete = false;
+};
+StepCost step_cost(const std::vector<KernelRow>& rows);
+
+/// The ops by falling time, those without a time last; and in launch order.
+std::vector<ops::Op> ops_by_time(const std::vector<KernelRow>& rows);
+std::vector<ops::Op> ops_by_launch(const std::vector<KernelRow>& rows);
+
+}  // namespace warpscope::ui

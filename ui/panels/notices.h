@@ -1,0 +1,30 @@
+#pragma once
+// Refusals and errors as a bar at the bottom of the window.
+
+#include <cstdint>
+#include <string>
+
+#include "ui/frame.h"
+
+namespace warpscope::ui {
+
+class Notices {
+ public:
+  /// Shows `text` until it is dismissed, replaced, or has been there for a while. For the window's own messages.
+  void show(std::string text, bool error);
+  /// Takes a new notice from the snapshot and draws the current one. An error that ended the training stays until it is
+  /// dismissed. True if the notice is new in this frame.
+  bool draw(const Frame& frame);
+  const std::string& text() const { return text_; }
+
+ private:
+  void draw_bar(const Frame& frame);
+
+  std::uint64_t last_id_ = 0;
+  std::string text_;  ///< "" while nothing is shown
+  bool error_ = false;
+  bool stays_ = false;
+  double until_ = 0;  ///< ImGui time
+};
+
+}  // namespace warpscope::ui

@@ -1,0 +1,147 @@
+#include "ui/panels/status_bar.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+// A training may log for days: the oldest lines go.
+constexpr std::size_t kMostLines = 20000;
+
+ImU32 level_color(const Frame& frame, training::LogLevel level) {
+  switch (level) {
+    case training::LogLevel::info:
+      return frame.palette.muted;
+    case training::LogLevel::warning:
+      return frame.palette.warning;
+    case training::LogLevel::error:
+      return frame.palette.error;
+  }
+  return frame.palette.muted;
+}
+
+// One entry: text in the small font, values in the text colour.
+void entry(const Frame& frame, const char* name, std::string_view text, ImU32 color, std::string_view tip) {
+  row_text(frame, frame.fonts.small, color, text);
+  trace_item(name);
+  tooltip(frame, tip);
+  ImGui::SameLine(0, 20 * frame.scale);
+}
+
+std::string memory_text(const training::Snapshot& snapshot) {
+  const auto used = static_cast<double>(snapshot.memory.total_bytes - snapshot.memory.free_bytes);
+  return fmt::format("{} of {}", bytes_text(used),
+                     bytes_text(static_cast<double>(snapshot.memory.total_bytes)));
+}
+
+}  // namespace
+
+void StatusBar::consume(const training::FeedItem& item) {
+  if (const auto* line = std::get_if<training::LogLine>(&item)) log(line->level, line->text);
+}
+
+void StatusBar::log(training::LogLevel level, std::string text) {
+  if (lines_.size() >= kMostLines) lines_.erase(lines_.begin(), lines_.begin() + kMostLines / 10);
+  lines_.push_back({level, std::move(text)});
+  scroll_to_end_ = true;
+}
+
+void StatusBar::draw_last_line(const Frame& frame, float room) {
+  const float s = frame.scale, arrow = 12 * s;
+  if (ImGui::InvisibleButton("status.log", ImVec2(std::max(room, 1.0f), ImGui::GetFrameHeight()))) {
+    ImGui::OpenPopup("log");
+    scroll_to_end_ = true;
+  }
+  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+  auto* const list = ImGui::GetWindowDrawList();
+  const bool hovered = ImGui::IsItemHovered();
+  const float middle = (min.y + max.y) / 2;
+  draw_icon(list, Icon::up, ImVec2(max.x - arrow, middle - arrow / 2), ImVec2(max.x, middle + arrow / 2),
+            hovered ? frame.palette.text : frame.palette.muted);
+  const auto level = lines_.empty() ? training::LogLevel::info : lines_.back().level;
+  const std::string text =
+      ellipsize(frame.fonts.small, lines_.empty() ? "log" : lines_.back().text, room - arrow - 8 * s);
+  const ImU32 color =
+      hovered && level == training::LogLevel::info ? frame.palette.text : level_color(frame, level);
+  draw_text(list, frame.fonts.small, max.x - arrow - 6 * s - text_width(frame.fonts.small, text),
+            row_baseline(frame, min.y), color, text);
+  trace_item("status.log");
+  tooltip(frame, lines_.empty() ? "Nothing logged yet" : "The last log line; click for all of them");
+}
+
+void StatusBar::draw_log(const Frame& frame) {
+  const float s = frame.scale;
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  const ImVec2 size(std::min(display.x - 16 * s, 860 * s), std::min(display.y * 0.5f, 360 * s));
+  ImGui::SetNextWindowPos(ImVec2(display.x - 6 * s, display.y - 30 * s), ImGuiCond_Always, ImVec2(1, 1));
+  ImGui::SetNextWindowSize(size);
+  if (!ImGui::BeginPopup("log", ImGuiWindowFlags_NoMove)) return;
+  row_text(frame, frame.fonts.strong, frame.palette.text, "Log");
+  ImGui::SameLine(0, 10 * s);
+  caption(frame, fmt::format("{} lines", with_thousands(lines_.size())));
+  ImGui::BeginChild("lines");
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(lines_.size()));
+  while (clipper.Step()) {
+    for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+      const training::LogLine& line = lines_[static_cast<std::size_t>(i)];
+      const bool plain = line.level == training::LogLevel::info;
+      ImGui::PushStyleColor(ImGuiCol_Text, plain ? frame.palette.text : level_color(frame, line.level));
+      ImGui::TextUnformatted(line.text.c_str());
+      ImGui::PopStyleColor();
+    }
+  }
+  if (std::exchange(scroll_to_end_, false)) ImGui::SetScrollHereY(1.0f);
+  ImGui::EndChild();
+  trace_rectangle("status.log.window", ImGui::GetWindowPos(),
+                  ImVec2(ImGui::GetWindowPos().x + size.x, ImGui::GetWindowPos().y + size.y));
+  ImGui::EndPopup();
+}
+
+void StatusBar::draw(const Frame& frame, const WindowFacts& facts) {
+  const float s = frame.scale;
+  const auto& snapshot = frame.snapshot;
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * s, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
+  ImGui::Begin("status", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoBringToFrontOnFocus |
+                   ImGuiWindowFlags_NoNav);
+  ImGui::PopStyleVar(2);
+  if (!facts.image_path.empty()) {
+    entry(frame, "status.images", facts.image_path, frame.palette.muted, "How the images reach the screen.");
+  }
+  const bool redrawn = facts.frames_per_second > 0;
+  const std::string rate =
+      redrawn ? fmt::format("{:.0f} fps  p99 {:.1f} ms", facts.frames_per_second, facts.p99_milliseconds)
+              : "drawn when needed";
+  entry(
+      frame, "status.fps", rate, frame.palette.muted,
+      fmt::format(
+          "Frames a second from the median time between frames, and the time that 99 % of the last 240 stay "
+          "below. The window's thread works {:.1f} ms on a frame.\n{}",
+          facts.draw_milliseconds, facts.renderer));
+  if (snapshot.memory.total_bytes > 0) {
+    entry(frame, "status.memory", memory_text(snapshot), frame.palette.muted,
+          fmt::format(
+              "Memory of the device in use, by all programs, of its total. This program has allocated {}.",
+              bytes_text(static_cast<double>(snapshot.memory.process_bytes))));
+  }
+  if (!snapshot.data_name.empty()) {
+    const bool substituted = !snapshot.data_notice.empty();
+    entry(frame, "status.data", snapshot.data_name, substituted ? frame.palette.warning : frame.palette.muted,
+          substituted ? snapshot.data_notice
+                      : fmt::format("{} training images", with_thousands(snapshot.train_images)));
+  }
+  draw_last_line(frame, ImGui::GetContentRegionAvail().x);
+  draw_log(frame);
+  ImGui::End();
+}
+
+}  // namespace warpscope::ui

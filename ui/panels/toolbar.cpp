@@ -1,0 +1,293 @@
+#include "ui/panels/toolbar.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "ui/panels/selection_text.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+using training::TrainerState;
+
+ImU32 state_color(const Frame& frame) {
+  switch (frame.snapshot.state) {
+    case TrainerState::preparing:
+      return frame.palette.muted;
+    case TrainerState::paused:
+      return frame.palette.warning;
+    case TrainerState::running:
+      return frame.palette.good;
+    case TrainerState::finished:
+      return frame.palette.accent;
+    case TrainerState::failed:
+      return frame.palette.error;
+  }
+  return frame.palette.muted;
+}
+
+std::string_view state_tip(TrainerState state) {
+  switch (state) {
+    case TrainerState::preparing:
+      return "Opening the device, loading the data and building the first plan.";
+    case TrainerState::paused:
+      return "Ready; no step is running. Space starts, the right arrow does one step.";
+    case TrainerState::running:
+      return "Training. Space pauses after the running step.";
+    case TrainerState::finished:
+      return "All steps are done and the results are written. Reset starts again.";
+    case TrainerState::failed:
+      return "The training ended with an error; the notice says which.";
+  }
+  return {};
+}
+
+// A piece of the toolbar: as wide as it says, left out first if its rank is highest.
+struct Piece {
+  int rank;
+  float width;
+  std::function<void()> draw;
+};
+
+float total_width(const std::vector<Piece>& pieces, float gap) {
+  float width = 0;
+  for (const Piece& piece : pieces) width += piece.width + gap;
+  return width;
+}
+
+void drop_until_it_fits(std::vector<Piece>& left, std::vector<Piece>& right, float room, float gap) {
+  while (total_width(left, gap) + total_width(right, gap) > room) {
+    auto* from = &left;
+    auto worst = left.end();
+    for (auto* list : {&left, &right}) {
+      for (auto it = list->begin(); it != list->end(); ++it) {
+        if (worst == from->end() || it->rank > worst->rank) {
+          from = list;
+          worst = it;
+        }
+      }
+    }
+    if (worst == from->end() || worst->rank == 0) return;
+    from->erase(worst);
+  }
+}
+
+Piece text_piece(const Frame& frame, int rank, std::string text, std::string tip) {
+  const float width = text_width(frame.fonts.text, text);
+  return {rank, width, [&frame, text = std::move(text), tip = std::move(tip)] {
+            row_text(frame, frame.fonts.text, frame.palette.text, text);
+            tooltip(frame, tip);
+          }};
+}
+
+// A number whose room is that of `widest`, so that what follows does not move.
+Piece number_piece(const Frame& frame, int rank, std::string value, const char* widest, const char* unit,
+                   const char* tip) {
+  const float digits =
+      std::max(text_width(frame.fonts.numbers, widest), text_width(frame.fonts.numbers, value));
+  const float width = digits + text_width(frame.fonts.small, unit) + (*unit == '\0' ? 0.0f : 5 * frame.scale);
+  return {rank, width, [&frame, value = std::move(value), unit, tip, width] {
+            value_with_unit(frame, value, unit, tip, width);
+          }};
+}
+
+Piece state_piece(const Frame& frame) {
+  const std::string word(training::to_string(frame.snapshot.state));
+  const float dot = 14 * frame.scale;
+  return {0, dot + text_width(frame.fonts.strong, "preparing"), [&frame, word, dot] {
+            const ImVec2 at = ImGui::GetCursorScreenPos();
+            const float width = dot + text_width(frame.fonts.strong, "preparing"),
+                        height = ImGui::GetFrameHeight();
+            auto* const list = ImGui::GetWindowDrawList();
+            list->AddCircleFilled(ImVec2(at.x + 4 * frame.scale, at.y + height / 2), 4 * frame.scale,
+                                  state_color(frame), 20);
+            draw_text(list, frame.fonts.strong, at.x + dot, row_baseline(frame, at.y), frame.palette.text,
+                      word);
+            ImGui::Dummy(ImVec2(width, height));
+            trace_item("toolbar.state");
+            tooltip(frame, state_tip(frame.snapshot.state));
+          }};
+}
+
+// "NVIDIA H100 80GB HBM3" is long for a toolbar; the maker is in the tool-tip.
+std::string short_device_name(std::string name) {
+  for (const std::string_view maker : {"NVIDIA ", "AMD ", "Intel(R) "}) {
+    if (name.starts_with(maker)) name.erase(0, maker.size());
+  }
+  constexpr std::size_t kMost = 24;
+  if (name.size() > kMost) name = name.substr(0, kMost - 3) + "...";
+  return name;
+}
+
+std::string device_tip(const core::DeviceInfo& device) {
+  std::string tip = fmt::format("{} ({})", device.name, device.id());
+  if (device.kind == core::DeviceKind::cuda) {
+    tip += fmt::format("\ncompute capability {}.{}, {} multiprocessors, {}", device.compute_capability / 10,
+                       device.compute_capability % 10, device.multiprocessors,
+                       bytes_text(static_cast<double>(device.memory_bytes)));
+  } else {
+    tip += fmt::format("\n{} cores", device.multiprocessors);
+  }
+  return device.driver.empty() ? tip : tip + "\n" + device.driver;
+}
+
+const char* precision_note(core::Precision precision) {
+  switch (precision) {
+    case core::Precision::fp32:
+      return "multiplies in FP32";
+    case core::Precision::tf32:
+      return "FP32 in memory, multiplies in TF32";
+    case core::Precision::fp16:
+      return "16 bits in memory, FP32 weights, loss scaling";
+    case core::Precision::bf16:
+      return "16 bits in memory, FP32 weights";
+    case core::Precision::fp64:
+      return "";
+  }
+  return "";
+}
+
+std::vector<Piece> progress_pieces(const Frame& frame) {
+  const auto& snapshot = frame.snapshot;
+  const bool any = snapshot.step > 0;
+  std::vector<Piece> pieces;
+  pieces.push_back(number_piece(
+      frame, 1, snapshot.images_per_second > 0 ? with_thousands(snapshot.images_per_second) : "-", "999,999",
+      "images/s",
+      "Training images a second: the median over the last second of steps, from times "
+      "that the device takes at the end of each step."));
+  pieces.push_back(number_piece(frame, 3, any ? with_thousands(snapshot.epoch, 2) : "-", "99.99", "epochs",
+                                "Passes over the training images."));
+  std::string steps = with_thousands(snapshot.step);
+  if (snapshot.steps_planned > 0) steps += " / " + with_thousands(snapshot.steps_planned);
+  pieces.push_back(number_piece(frame, 2, std::move(steps), "99,999", "steps",
+                                "Steps whose loss has arrived, and the steps planned if there is a limit."));
+  pieces.push_back(number_piece(frame, 4, clock_text(snapshot.seconds), "0:00:00", "",
+                                "Time of training, pauses not counted."));
+  return pieces;
+}
+
+void draw_progress(const Frame& frame) {
+  const auto& snapshot = frame.snapshot;
+  if (snapshot.steps_planned == 0) return;
+  const double part = static_cast<double>(snapshot.step) / static_cast<double>(snapshot.steps_planned);
+  const ImVec2 at = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
+  const float thick = std::max(1.0f, 2 * frame.scale);
+  const float end = at.x + size.x * static_cast<float>(std::clamp(part, 0.0, 1.0));
+  ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(at.x, at.y + size.y - thick), ImVec2(end, at.y + size.y),
+                                            frame.palette.accent);
+}
+
+}  // namespace
+
+void send_start_or_pause(const Frame& frame) {
+  if (frame.snapshot.state == TrainerState::running) frame.send(training::Pause{});
+  if (frame.snapshot.state == TrainerState::paused) frame.send(training::Resume{});
+}
+
+const std::string& Toolbar::word(const training::Snapshot& snapshot) {
+  if (word_.empty() || !(word_of_ == snapshot.selection)) {
+    word_of_ = snapshot.selection;
+    word_ = selection_word(snapshot.selection, snapshot.device);
+  }
+  return word_;
+}
+
+void Toolbar::draw_transport(const Frame& frame) {
+  const float s = frame.scale;
+  const TrainerState state = frame.snapshot.state;
+  const bool running = state == TrainerState::running;
+  const bool ready = running || state == TrainerState::paused;
+  if (icon_button(frame, running ? "toolbar.pause" : "toolbar.start", running ? Icon::pause : Icon::play,
+                  running ? "Pause after the running step (space)" : "Start (space)", ready)) {
+    send_start_or_pause(frame);
+  }
+  ImGui::SameLine(0, 4 * s);
+  if (icon_button(frame, "toolbar.step", Icon::step, "One step (right arrow)",
+                  state == TrainerState::paused)) {
+    frame.send(training::StepOnce{});
+  }
+  ImGui::SameLine(0, 4 * s);
+  if (icon_button(frame, "toolbar.reset", Icon::reset,
+                  "Reset: the first weights again, step 0 (R). The curve stays in the plot to compare with.",
+                  state != TrainerState::preparing && state != TrainerState::failed)) {
+    frame.send(training::Reset{});
+  }
+}
+
+void Toolbar::draw_precision(const Frame& frame) {
+  const auto& snapshot = frame.snapshot;
+  const std::string now(core::to_string(snapshot.selection.precision));
+  if (!begin_combo(frame, "toolbar.precision", now, 72 * frame.scale,
+                   "Precision of the whole step. Master weights stay FP32 and go on.")) {
+    return;
+  }
+  for (const core::Precision precision : core::selectable_precisions()) {
+    const std::string label(core::to_string(precision));
+    const std::string name = "toolbar.precision." + label;
+    if (combo_item(frame, name.c_str(), label.c_str(), precision == snapshot.selection.precision,
+                   precision_note(precision)) &&
+        precision != snapshot.selection.precision) {
+      frame.send(training::Select{with_precision(snapshot.selection, snapshot.device, precision)});
+    }
+  }
+  end_combo();
+}
+
+void Toolbar::draw(const Frame& frame, bool* help_open) {
+  const float s = frame.scale, gap = 20 * s;
+  const auto& snapshot = frame.snapshot;
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10 * s, 8 * s));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
+  ImGui::Begin("toolbar", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoBringToFrontOnFocus |
+                   ImGuiWindowFlags_NoNav);
+  ImGui::PopStyleVar(2);
+  draw_transport(frame);
+  std::vector<Piece> left{state_piece(frame)};
+  if (!snapshot.model.empty())
+    left.push_back(text_piece(frame, 5, snapshot.model, "The network that is trained."));
+  if (!snapshot.data_name.empty()) {
+    left.push_back(
+        text_piece(frame, 7, snapshot.data_name,
+                   fmt::format("The data set: {} training images, {} test images a test.",
+                               with_thousands(snapshot.train_images), with_thousands(snapshot.test_images))));
+  }
+  if (!snapshot.device.name.empty()) {
+    left.push_back(
+        text_piece(frame, 6, short_device_name(snapshot.device.name), device_tip(snapshot.device)));
+  }
+  if (!snapshot.selection.variants.empty()) {
+    left.push_back({0, 72 * s, [&] { draw_precision(frame); }});
+    const std::string kernels = word(snapshot);
+    left.push_back(text_piece(frame, 8, kernels,
+                              "Which variants run, in a word. Choose them in the kernels panel.\n" +
+                                  selection_list(snapshot.selection)));
+  }
+  auto right = progress_pieces(frame);
+  const float help_width = ImGui::GetFrameHeight();
+  ImGui::SameLine(0, gap);
+  const float start = ImGui::GetCursorPosX(), edge = ImGui::GetWindowContentRegionMax().x - help_width;
+  drop_until_it_fits(left, right, edge - start, gap);
+  for (const Piece& piece : left) {
+    piece.draw();
+    ImGui::SameLine(0, gap);
+  }
+  ImGui::SetCursorPosX(std::max(ImGui::GetCursorPosX(), edge - total_width(right, gap)));
+  for (const Piece& piece : right) {
+    piece.draw();
+    ImGui::SameLine(0, gap);
+  }
+  ImGui::SetCursorPosX(edge);
+  if (icon_button(frame, "toolbar.help", Icon::help, "Help (F1)")) *help_open = !*help_open;
+  draw_progress(frame);
+  ImGui::End();
+}
+
+}  // namespace warpscope::ui

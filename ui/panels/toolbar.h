@@ -1,0 +1,26 @@
+#pragma once
+// The top row: start, pause, step, reset; what is trained on what; how fast and how far.
+
+#include "ui/frame.h"
+
+namespace warpscope::ui {
+
+class Toolbar {
+ public:
+  /// Draws it into the window the layout has placed. `help_open` is toggled by its help button.
+  void draw(const Frame& frame, bool* help_open);
+
+ private:
+  void draw_transport(const Frame& frame);
+  void draw_precision(const Frame& frame);
+
+  /// selection_word() of `word_of_`: it walks all variants, so it is not computed each frame.
+  const std::string& word(const training::Snapshot& snapshot);
+  plan::Selection word_of_;
+  std::string word_;
+};
+
+/// Start or pause, whichever the state allows: what the space key does too.
+void send_start_or_pause(const Frame& frame);
+
+}  // namespace warpscope::ui

@@ -1,0 +1,59 @@
+#pragma once
+// A curve of any number of points that can be drawn in the time its pixels take, with every spike.
+
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+namespace warpscope::ui::plot {
+
+/// The smallest and largest y of some points; an empty extent has low > high.
+struct Extent {
+  float low = std::numeric_limits<float>::infinity();
+  float high = -std::numeric_limits<float>::infinity();
+
+  bool empty() const { return low > high; }
+  /// Takes `y` in; values that are not finite are gaps and change nothing.
+  void include(float y);
+  void include(const Extent& other);
+};
+
+/// What falls into one column of pixels.
+struct Column {
+  std::size_t first = 0;  ///< index of the first point
+  std::size_t last = 0;   ///< one past the last point; first == last if there is none
+  Extent extent;          ///< of the points' y
+};
+
+/// Points in the order of their x. Values of y that are not finite (NaN, infinity) are gaps.
+///
+/// Over the points lies a pyramid of extents, each level half as long as the one below (level 0 covers pairs), so that the
+/// extent of any range is found from O(log n) entries: no point is dropped, whatever the zoom.
+class Series {
+ public:
+  /// Adds a point. `x` must not be smaller than the last one's: if it is, the last one's is used.
+  void append(double x, float y);
+  void clear();
+
+  std::size_t size() const { return x_.size(); }
+  bool empty() const { return x_.empty(); }
+  double x(std::size_t i) const { return x_[i]; }
+  float y(std::size_t i) const { return y_[i]; }
+
+  /// Index of the first point with x >= `value`; size() if there is none.
+  std::size_t lower_bound(double value) const;
+  /// Index of the point nearest to `value` in x. The series must not be empty.
+  std::size_t nearest(double value) const;
+  /// The exact extent of the points [first, last).
+  Extent extent(std::size_t first, std::size_t last) const;
+  /// `count` columns of equal width over [x0, x1): column i holds the points with
+  /// x0 + i w <= x < x0 + (i + 1) w, w = (x1 - x0) / count.
+  std::vector<Column> columns(double x0, double x1, int count) const;
+
+ private:
+  std::vector<double> x_;
+  std::vector<float> y_;
+  std::vector<std::vector<Extent>> levels_;
+};
+
+}  // namespace warpscope::ui::plot

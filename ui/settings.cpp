@@ -1,0 +1,132 @@
+#include "ui/settings.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "gpu/core/atomic_file.h"
+#include "gpu/core/error.h"
+#include "gpu/core/paths.h"
+
+namespace warpscope::ui {
+namespace {
+
+using nlohmann::json;
+
+// Each key stands once, in a visitor that is used for reading and for writing.
+struct Reader {
+  const json& from;
+
+  void operator()(const char* key, bool& value) const {
+    if (const auto found = from.find(key); found != from.end() && found->is_boolean())
+      value = found->get<bool>();
+  }
+  void operator()(const char* key, int& value, int low, int high) const {
+    const auto found = from.find(key);
+    if (found == from.end() || !found->is_number_integer()) return;
+    const auto read = found->get<std::int64_t>();
+    if (read >= low && read <= high) value = static_cast<int>(read);
+  }
+  void operator()(const char* key, float& value, float low, float high) const {
+    const auto found = from.find(key);
+    if (found == from.end() || !found->is_number()) return;
+    const auto read = found->get<float>();
+    if (read >= low && read <= high) value = read;
+  }
+};
+
+struct Writer {
+  json& to;
+
+  void operator()(const char* key, bool value) const { to[key] = value; }
+  void operator()(const char* key, int value, int, int) const { to[key] = value; }
+  void operator()(const char* key, float value, float, float) const { to[key] = value; }
+};
+
+template <class Visitor, class Placement>
+void visit_window(const Visitor& visit, Placement& window) {
+  constexpr int kMostPixels = 65536;
+  visit("width", window.width, 320, kMostPixels);
+  visit("height", window.height, 240, kMostPixels);
+  visit("x", window.x, -kMostPixels, kMostPixels);
+  visit("y", window.y, -kMostPixels, kMostPixels);
+  visit("has_position", window.has_position);
+  visit("maximized", window.maximized);
+}
+
+template <class Visitor, class S>
+void visit_splits(const Visitor& visit, S& splits) {
+  visit("top", splits.top, 0.0f, 1.0f);
+  visit("loss", splits.loss, 0.0f, 1.0f);
+  visit("kernels", splits.kernels, 0.0f, 1.0f);
+}
+
+template <class Visitor, class P>
+void visit_plot(const Visitor& visit, P& plot) {
+  visit("logarithmic", plot.logarithmic);
+  visit("over_time", plot.over_time);
+  visit("smoothing_steps", plot.smoothing_steps, 1.0f, 1000.0f);
+  visit("show_train", plot.show_train);
+  visit("show_test", plot.show_test);
+  visit("show_before", plot.show_before);
+}
+
+template <class Visitor, class I>
+void visit_images(const Visitor& visit, I& images) {
+  visit("zoom", images.zoom, 0, 64);
+  visit("absolute_difference", images.absolute_difference);
+  visit("difference_range", images.difference_range, 1e-3f, 1.0f);
+}
+
+json object_in(const json& from, const char* key) {
+  const auto found = from.find(key);
+  return found != from.end() && found->is_object() ? *found : json::object();
+}
+
+}  // namespace
+
+std::filesystem::path settings_file() {
+  try {
+    return core::config_dir() / "window.json";
+  } catch (const core::Error&) {
+    return {};
+  }
+}
+
+Settings load_settings(const std::filesystem::path& file) {
+  Settings settings;
+  if (file.empty()) return settings;
+  std::ifstream stream(file);
+  const json read = json::parse(stream, nullptr, false);
+  if (!read.is_object()) return settings;
+  const json window = object_in(read, "window"), splits = object_in(read, "splits"),
+             plot = object_in(read, "plot");
+  const json images = object_in(read, "images");
+  visit_window(Reader{window}, settings.window);
+  visit_splits(Reader{splits}, settings.splits);
+  visit_plot(Reader{plot}, settings.plot);
+  Reader{read}("zoom", settings.zoom, 0.5f, 3.0f);
+  visit_images(Reader{images}, settings.images);
+  return settings;
+}
+
+void save_settings(const std::filesystem::path& file, const Settings& settings) {
+  if (file.empty()) return;
+  json written = json::object();
+  visit_window(Writer{written["window"]}, settings.window);
+  visit_splits(Writer{written["splits"]}, settings.splits);
+  visit_plot(Writer{written["plot"]}, settings.plot);
+  Writer{written}("zoom", settings.zoom, 0.0f, 0.0f);
+  visit_images(Writer{written["images"]}, settings.images);
+  std::error_code failure;
+  std::filesystem::create_directories(file.parent_path(), failure);
+  if (failure) {
+    throw core::Error(
+        fmt::format("cannot make the folder {}: {}", file.parent_path().string(), failure.message()));
+  }
+  core::write_file_atomically(file, written.dump(2) + "\n");
+}
+
+}  // namespace warpscope::ui

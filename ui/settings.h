@@ -1,0 +1,51 @@
+#pragma once
+// What the window remembers from one start to the next, in window.json in the configuration folder.
+
+#include <filesystem>
+
+#include "ui/gl_context.h"
+
+namespace warpscope::ui {
+
+/// How the main area is divided. All are parts of the room there is, from 0 to 1.
+struct Splits {
+  float top = 0.56f;      ///< height of the upper row
+  float loss = 0.5f;      ///< width of the loss panel in the upper row
+  float kernels = 0.68f;  ///< width of the kernels panel in the lower row
+};
+
+/// How the loss is plotted.
+struct PlotSettings {
+  bool logarithmic = true;
+  bool over_time = false;      ///< x is training time instead of steps
+  float smoothing_steps = 50;  ///< about how many steps the average covers; 1: none
+  bool show_train = true;
+  bool show_test = true;
+  bool show_before = true;  ///< the training before the last reset
+};
+
+/// How the images are shown.
+struct ImageSettings {
+  int zoom = 0;                      ///< framebuffer pixels per image pixel; 0: fit
+  bool absolute_difference = false;  ///< magnitudes instead of signed differences
+  float difference_range = 0.25f;    ///< the difference at the end of the colour scale
+};
+
+struct Settings {
+  WindowPlacement window;
+  float zoom = 1;  ///< of everything, on top of the monitor's scale
+  Splits splits;
+  PlotSettings plot;
+  ImageSettings images;
+};
+
+/// Where they are kept; empty if there is no home folder, and then nothing is remembered.
+std::filesystem::path settings_file();
+
+/// Reads `file`. What is missing, of the wrong type or out of range has its default; a broken file is as none.
+Settings load_settings(const std::filesystem::path& file);
+
+/// Writes `file`, whole or not at all, making its folder. Throws core::Error.
+void save_settings(const std::filesystem::path& file, const Settings& settings);
+
+}  // namespace warpscope::ui

@@ -1,0 +1,158 @@
+#include "ui/widgets.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace warpscope::ui {
+namespace {
+
+// Tool-tips come when the pointer has rested on an item for a moment, so that moving across the window is
+// quiet.
+constexpr double kTooltipDelay = 0.35;
+
+struct Hovered {
+  ImVec2 min{-1, -1};
+  double since = 0;
+  int frame = 0;  // the last frame in which it was hovered
+};
+
+bool hovered_long_enough() {
+  static Hovered hovered;  // there is one pointer
+  const ImVec2 min = ImGui::GetItemRectMin();
+  const int frame = ImGui::GetFrameCount();
+  if (hovered.min.x != min.x || hovered.min.y != min.y || hovered.frame < frame - 1) {
+    hovered = {min, ImGui::GetTime(), frame};
+  }
+  hovered.frame = frame;
+  return ImGui::GetTime() - hovered.since >= kTooltipDelay;
+}
+
+}  // namespace
+
+float font_size(const ImFont* font) {
+  return font->FontSize * ImGui::GetIO().FontGlobalScale;
+}
+
+float text_width(const ImFont* font, std::string_view text) {
+  return font->CalcTextSizeA(font_size(font), FLT_MAX, 0, text.data(), text.data() + text.size()).x;
+}
+
+std::string ellipsize(const ImFont* font, std::string_view text, float width) {
+  if (text_width(font, text) <= width) return std::string(text);
+  const float dots = text_width(font, "...");
+  const char* cut = text.data();
+  font->CalcTextSizeA(font_size(font), std::max(0.0f, width - dots), 0, text.data(),
+                      text.data() + text.size(), &cut);
+  std::string kept(text.data(), cut);
+  while (!kept.empty() && kept.back() == ' ') kept.pop_back();
+  return kept + "...";
+}
+
+float draw_text(ImDrawList* list, const ImFont* font, float x, float baseline, ImU32 color,
+                std::string_view text) {
+  const float ascent = font->Ascent * ImGui::GetIO().FontGlobalScale;
+  const ImVec2 position(std::floor(x), std::floor(baseline - ascent + 0.5f));
+  list->AddText(font, font_size(font), position, color, text.data(), text.data() + text.size());
+  return x + text_width(font, text);
+}
+
+ImU32 blend(ImU32 color, ImU32 background, float opacity) {
+  const ImVec4 a = ImGui::ColorConvertU32ToFloat4(color), b = ImGui::ColorConvertU32ToFloat4(background);
+  const auto mix = [opacity](float over, float under) { return under + (over - under) * opacity; };
+  return ImGui::ColorConvertFloat4ToU32(ImVec4(mix(a.x, b.x), mix(a.y, b.y), mix(a.z, b.z), 1));
+}
+
+float row_baseline(const Frame& frame, float top) {
+  const float ascent = frame.fonts.text->Ascent * ImGui::GetIO().FontGlobalScale;
+  return std::floor(top + (ImGui::GetFrameHeight() - font_size(frame.fonts.text)) / 2 + ascent + 0.5f);
+}
+
+void row_text(const Frame& frame, const ImFont* font, ImU32 color, std::string_view text) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_text(ImGui::GetWindowDrawList(), font, at.x, row_baseline(frame, at.y), color, text);
+  ImGui::Dummy(ImVec2(text_width(font, text), ImGui::GetFrameHeight()));
+}
+
+void caption(const Frame& frame, std::string_view text) {
+  row_text(frame, frame.fonts.small, frame.palette.muted, text);
+}
+
+void value_with_unit(const Frame& frame, std::string_view value, std::string_view unit, std::string_view tip,
+                     float width) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float baseline = row_baseline(frame, at.y);
+  const float value_width = text_width(frame.fonts.numbers, value);
+  const float gap = unit.empty() ? 0.0f : std::floor(5 * frame.scale);
+  const float total = value_width + gap + text_width(frame.fonts.small, unit);
+  const float start = at.x + std::max(0.0f, width - total);
+  auto* const list = ImGui::GetWindowDrawList();
+  draw_text(list, frame.fonts.numbers, start, baseline, frame.palette.text, value);
+  draw_text(list, frame.fonts.small, start + value_width + gap, baseline, frame.palette.muted, unit);
+  ImGui::Dummy(ImVec2(std::max(total, width), ImGui::GetFrameHeight()));
+  tooltip(frame, tip);
+}
+
+void tooltip(const Frame& frame, std::string_view text) {
+  if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled) || !hovered_long_enough())
+    return;
+  const float s = frame.scale;
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10 * s, 8 * s));
+  ImGui::PushStyleVar(ImGuiStyleVar_Alpha, 1.0f);
+  ImGui::PushFont(frame.fonts.text);
+  ImGui::BeginTooltip();
+  ImGui::PushTextWrapPos(340 * s);
+  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  ImGui::PopTextWrapPos();
+  ImGui::EndTooltip();
+  ImGui::PopFont();
+  ImGui::PopStyleVar(2);
+}
+
+// Panels
+// ---------------------------------------------------------------------------------------------------------------
+
+void begin_panel(const Frame& frame, const char* title) {
+  const float s = frame.scale;
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, frame.palette.panel);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * s, 6 * s));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 4 * s);
+  ImGui::Begin(title, nullptr,
+               ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse |
+                   ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNav);
+  ImGui::PopStyleVar(3);
+  ImGui::PopStyleColor();
+  row_text(frame, frame.fonts.strong, frame.palette.text, title);
+  ImGui::SameLine(0, 12 * s);
+}
+
+void align_right(const Frame&, float width) {
+  const float target = ImGui::GetWindowContentRegionMax().x - width;
+  if (target > ImGui::GetCursorPosX()) ImGui::SetCursorPosX(target);
+}
+
+void panel_body(const Frame& frame, bool scrolls) {
+  ImGui::NewLine();
+  const ImVec2 at = ImGui::GetWindowPos();
+  const float line =
+      std::floor(ImGui::GetWindowPos().y + 6 * frame.scale + ImGui::GetFrameHeight() + 5 * frame.scale);
+  ImGui::GetWindowDrawList()->AddRectFilled(
+      ImVec2(at.x, line), ImVec2(at.x + ImGui::GetWindowWidth(), line + 1), frame.palette.grid);
+  ImGui::SetCursorPosY(line + 1 - at.y);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  const float height = ImGui::GetWindowHeight() - ImGui::GetCursorPosY();
+  ImGui::BeginChild(
+      "body", ImVec2(0, std::max(1.0f, height)), false,
+      scrolls ? ImGuiWindowFlags_None : ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  ImGui::PopStyleVar();
+}
+
+void end_panel() {
+  ImGui::EndChild();
+  ImGui::End();
+}
+
+}  // namespace warpscope::ui

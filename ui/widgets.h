@@ -1,0 +1,107 @@
+#pragma once
+// The pieces panels are made of, so that all of them look and behave alike: panel frames, numbers with units,
+// buttons, combos and tool-tips. All sizes follow Frame::scale; lengths given by callers are design pixels
+// unless said otherwise.
+//
+// Names such as "toolbar.pause" identify a widget: they are its ImGui id and its name in the trace (trace.h).
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <imgui.h>
+
+#include "ui/frame.h"
+#include "ui/numbers.h"
+#include "ui/trace.h"
+
+namespace warpscope::ui {
+
+// Text ----------------------------------------------------------------------------------------------
+
+/// Height in pixels of `font` as the window draws it.
+float font_size(const ImFont* font);
+/// Width in pixels of `text` in `font`.
+float text_width(const ImFont* font, std::string_view text);
+/// `text`, cut at the end with "..." so that it is at most `width` pixels wide.
+std::string ellipsize(const ImFont* font, std::string_view text, float width);
+/// Draws `text` with its baseline at `baseline`, so that fonts of different sizes can stand on one line.
+/// Returns the x after it.
+float draw_text(ImDrawList* list, const ImFont* font, float x, float baseline, ImU32 color,
+                std::string_view text);
+/// `color` over `background`, with `opacity` from 0 to 1, as an opaque colour.
+ImU32 blend(ImU32 color, ImU32 background, float opacity);
+/// The baseline of a row whose top is `top` and whose height is a frame's (ImGui::GetFrameHeight()).
+float row_baseline(const Frame& frame, float top);
+
+/// Text as an item, one frame high, on the baseline of buttons and combos in the same row.
+void row_text(const Frame& frame, const ImFont* font, ImU32 color, std::string_view text);
+/// Small muted text as an item: captions, units.
+void caption(const Frame& frame, std::string_view text);
+/// "412,000 images/s": the value in `numbers`, the unit small and muted; an item one frame high with a
+/// tool-tip. `width` reserves room in pixels and aligns the value to its right, so that changing digits move
+/// nothing; 0 fits.
+void value_with_unit(const Frame& frame, std::string_view value, std::string_view unit, std::string_view tip,
+                     float width = 0);
+/// Tool-tip of the last item, shown while it is hovered (disabled ones too), wrapped at a readable width.
+void tooltip(const Frame& frame, std::string_view text);
+
+// Panels --------------------------------------------------------------------------------------------
+
+/// Starts a panel at the position and size that the layout has set, and draws its title. Items that follow
+/// stand in the title row, after the title, until panel_body(). Always pair with end_panel().
+void begin_panel(const Frame& frame, const char* title);
+/// In the title row: moves the cursor so that `width` pixels remain to the panel's right edge (never left of
+/// where it is).
+void align_right(const Frame& frame, float width);
+/// Ends the title row and starts the panel's body, a child region that fills what is left and scrolls if
+/// `scrolls`.
+void panel_body(const Frame& frame, bool scrolls = true);
+void end_panel();
+
+// Controls ------------------------------------------------------------------------------------------
+
+enum class Icon : std::uint8_t {
+  play,
+  pause,
+  step,
+  reset,
+  close,
+  help,
+  camera,
+  left,
+  right,
+  up,
+  down,
+  fit,
+  follow
+};
+
+/// Draws an icon centred in the rectangle.
+void draw_icon(ImDrawList* list, Icon icon, ImVec2 min, ImVec2 max, ImU32 color);
+/// A square button, one frame high. True when clicked.
+bool icon_button(const Frame& frame, const char* name, Icon icon, std::string_view tip, bool enabled = true);
+/// A button with a word.
+bool text_button(const Frame& frame, const char* name, const char* label, std::string_view tip,
+                 bool enabled = true);
+/// A button that stays down: accented while `*value`. True when it changed.
+bool toggle(const Frame& frame, const char* name, const char* label, bool* value, std::string_view tip);
+/// Choices side by side, one of them active: "steps | time". Choice i is traced as "<name>.<labels[i]>". True
+/// when
+/// `*value` changed.
+bool segmented(const Frame& frame, const char* name, std::span<const char* const> labels, int* value,
+               std::string_view tip);
+/// A combo `width` pixels wide. True while it is open: then draw combo_item()s and call end_combo().
+bool begin_combo(const Frame& frame, const char* name, const std::string& preview, float width,
+                 std::string_view tip);
+/// One choice, traced as `name`. `note` stands behind it, small and muted. A choice with a `refusal` (why it
+/// cannot be taken) is disabled and shows the reason as its tool-tip. True when chosen.
+bool combo_item(const Frame& frame, const char* name, const char* label, bool selected,
+                std::string_view note = {}, std::string_view refusal = {});
+void end_combo();
+/// A slider `width` pixels wide, with `text` (the value) at its right end. True when it changed.
+bool slider(const Frame& frame, const char* name, float* value, float minimum, float maximum,
+            const char* text, float width, std::string_view tip, bool logarithmic = false);
+
+}  // namespace warpscope::ui

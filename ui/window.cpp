@@ -1,0 +1,332 @@
+#include "ui/window.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <glad/gl.h>
+// glad first: it stands in for the system's OpenGL header.
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <optional>
+
+#include <GLFW/glfw3.h>
+#include <backends/imgui_impl_glfw.h>
+#include <backends/imgui_impl_opengl3.h>
+
+#include "gpu/core/error.h"
+#include "ui/fonts.h"
+#include "ui/frame_clock.h"
+#include "ui/gl_context.h"
+#include "ui/main_view.h"
+#include "ui/settings.h"
+#include "ui/theme.h"
+#include "ui/trace.h"
+
+namespace warpscope::ui {
+namespace {
+
+using training::TrainerState;
+
+// A little less than 1/60 s, so that on a 60 Hz monitor the swap sets the pace and no frame is missed.
+constexpr double kFrameSeconds = 1.0 / 62;
+// While nothing runs: how often the trainer is looked at, and how long the window stays lively after input.
+constexpr double kLookSeconds = 1.0 / 30, kLivelySeconds = 0.6, kRestSeconds = 0.5;
+constexpr double kSaveSeconds = 8;
+// With exit_after_steps: frames drawn after everything was there, and how long to wait for what does not come.
+constexpr int kFramesBeforeLeaving = 3;
+constexpr double kPatienceSeconds = 10;
+
+// Dear ImGui with its back ends, for as long as the object lives.
+class ImGuiSession {
+ public:
+  explicit ImGuiSession(GLFWwindow* window) {
+    IMGUI_CHECKVERSION();
+    ImGui::CreateContext();
+    ImGuiIO& io = ImGui::GetIO();
+    io.IniFilename = nullptr;
+    io.ConfigWindowsMoveFromTitleBarOnly = true;
+    ImGui_ImplGlfw_InitForOpenGL(window, true);
+    ImGui_ImplOpenGL3_Init("#version 330 core");
+  }
+  ~ImGuiSession() {
+    ImGui_ImplOpenGL3_Shutdown();
+    ImGui_ImplGlfw_Shutdown();
+    ImGui::DestroyContext();
+  }
+  ImGuiSession(const ImGuiSession&) = delete;
+  ImGuiSession& operator=(const ImGuiSession&) = delete;
+};
+
+bool ended(TrainerState state) {
+  return state == TrainerState::finished || state == TrainerState::failed;
+}
+
+WindowPlacement placement_for(const WindowOptions& options, const Settings& settings) {
+  WindowPlacement placement = settings.window;
+  if (options.width > 0 || options.height > 0) placement = {};
+  if (options.width > 0) placement.width = options.width;
+  if (options.height > 0) placement.height = options.height;
+  return placement;
+}
+
+std::string title_for(const WindowOptions& options) {
+  const std::string& model = options.training.model.name;
+  return model.empty() ? "Warpscope" : "Warpscope \xE2\x80\x94 " + model;
+}
+
+training::TrainerOptions trainer_options(const WindowOptions& options) {
+  training::TrainerOptions result = options.training;
+  // Somebody is there to look at what went wrong, unless the window leaves by itself.
+  result.pause_on_divergence = options.exit_after_steps == 0;
+  return result;
+}
+
+std::string timestamped_name() {
+  return fmt::format("warpscope-{:%Y%m%d-%H%M%S}.png", fmt::localtime(std::time(nullptr)));
+}
+
+class Session {
+ public:
+  Session(const WindowOptions& options, const Settings& settings)
+      : options_(options),
+        window_(title_for(options).c_str(), placement_for(options, settings)),
+        input_(window_.handle()),
+        imgui_(window_.handle()),
+        palette_(dark_palette()),
+        view_(settings),
+        renderer_(window_.renderer()) {
+    trainer_.emplace(trainer_options(options));
+    feed_ = trainer_->subscribe();
+    send_ = [this](training::Command command) { trainer_->send(std::move(command)); };
+  }
+  ~Session() { view_.shutdown(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  int run();
+
+ private:
+  void fit_scale();
+  bool look();
+  void rest();
+  void draw_frame();
+  void pace(double start);
+  void take_screenshot(const std::string& file);
+  void handle(const Wishes& wishes);
+  void begin_saving();
+  bool should_leave();
+  bool all_shown();
+  void trace_frame(double now);
+  int exit_code() const;
+
+  const WindowOptions& options_;
+  GlWindow window_;
+  InputWatch input_;
+  ImGuiSession imgui_;
+  Palette palette_;
+  MainView view_;
+  std::string renderer_;
+  std::optional<training::Trainer> trainer_;
+  std::shared_ptr<training::Feed> feed_;
+  std::function<void(training::Command)> send_;
+  std::shared_ptr<const training::Snapshot> snapshot_;
+  FrameClock clock_;
+  Fonts fonts_;
+  float scale_ = 0, density_ = 0;
+  double lively_until_ = 0, last_frame_ = 0, traced_ = -1;
+  std::optional<double> reached_, saving_since_;
+  int frames_to_go_ = kFramesBeforeLeaving;
+  std::string screenshot_wanted_;
+  bool left_ = false;  // closed, or the steps to exit after are done
+};
+
+// Fonts and sizes for the monitor the window is on and the zoom chosen.
+void Session::fit_scale() {
+  const float scale = window_.scale() * view_.zoom(), density = window_.density();
+  if (scale == scale_ && density == density_) return;
+  const bool first = scale_ == 0;
+  scale_ = scale;
+  density_ = density;
+  apply_theme(scale);
+  fonts_ = load_fonts(scale, density);
+  if (first) return;
+  ImGui_ImplOpenGL3_DestroyFontsTexture();
+  ImGui_ImplOpenGL3_CreateFontsTexture();
+}
+
+// Takes what the trainer has published. True if there is something new to draw.
+bool Session::look() {
+  const auto items = feed_->take();
+  view_.consume(items);
+  auto newest = trainer_->snapshot();
+  const bool changed = newest != snapshot_;
+  snapshot_ = std::move(newest);
+  return changed || !items.empty();
+}
+
+// Waits for something to draw while nothing runs; returns at once otherwise.
+void Session::rest() {
+  const bool busy = snapshot_->state == TrainerState::running ||
+                    snapshot_->state == TrainerState::preparing || options_.exit_after_steps > 0 ||
+                    saving_since_;
+  const bool hidden = glfwGetWindowAttrib(window_.handle(), GLFW_ICONIFIED) == GLFW_TRUE;
+  if ((busy && !hidden) || glfwGetTime() < lively_until_ || ImGui::GetIO().WantTextInput) return;
+  const double start = glfwGetTime();
+  while (glfwGetTime() - start < kRestSeconds && glfwWindowShouldClose(window_.handle()) == GLFW_FALSE) {
+    glfwWaitEventsTimeout(kLookSeconds);
+    const bool news = look();
+    if (input_.take_activity()) {
+      lively_until_ = glfwGetTime() + kLivelySeconds;
+      break;
+    }
+    if (news && !hidden) break;
+  }
+  clock_.restart();
+}
+
+void Session::draw_frame() {
+  ImGui_ImplOpenGL3_NewFrame();
+  ImGui_ImplGlfw_NewFrame();
+  ImGui::NewFrame();
+  const Frame frame{*snapshot_, send_, fonts_, palette_, scale_};
+  const Wishes wishes = view_.handle_keys(frame, input_.take_keys());
+  view_.update_images(trainer_->images(), frame);
+  const WindowFacts facts{
+      {}, clock_.frames_per_second(), clock_.p99_milliseconds(), clock_.work_milliseconds(), renderer_};
+  view_.draw(frame, facts, saving_since_ ? "Saving the run" : "");
+  handle(wishes);
+  ImGui::Render();
+  glViewport(0, 0, window_.framebuffer_width(), window_.framebuffer_height());
+  const ImVec4 background = window_background();
+  glClearColor(background.x, background.y, background.z, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+  if (!screenshot_wanted_.empty()) take_screenshot(std::exchange(screenshot_wanted_, {}));
+}
+
+// A screenshot by key that fails is told in the window.
+void Session::take_screenshot(const std::string& file) {
+  try {
+    write_screenshot(window_, file);
+    view_.tell("screenshot written: " + file, false);
+  } catch (const core::Error& error) {
+    view_.tell(error.what(), true);
+  }
+}
+
+void Session::handle(const Wishes& wishes) {
+  if (wishes.quit) glfwSetWindowShouldClose(window_.handle(), GLFW_TRUE);
+  if (!wishes.screenshot) return;
+  const bool own_file = !options_.screenshot_file.empty() && options_.exit_after_steps == 0;
+  screenshot_wanted_ = own_file ? options_.screenshot_file : timestamped_name();
+}
+
+// Without a monitor that paces the swaps, as in a virtual display, this does.
+void Session::pace(double start) {
+  for (;;) {
+    const double left = start + kFrameSeconds - glfwGetTime();
+    if (left <= 0) break;
+    glfwWaitEventsTimeout(left);
+  }
+  glfwPollEvents();
+  if (input_.take_activity()) lively_until_ = glfwGetTime() + kLivelySeconds;
+}
+
+bool Session::all_shown() {
+  const bool reached = snapshot_->step >= options_.exit_after_steps || ended(snapshot_->state);
+  if (options_.exit_after_steps == 0 || !reached) return false;
+  if (!reached_) reached_ = glfwGetTime();
+  const bool shown = snapshot_->state == TrainerState::failed ||
+                     view_.has_shown_all(*snapshot_, options_.training.shown_images > 0) ||
+                     glfwGetTime() - *reached_ > kPatienceSeconds;
+  return shown && --frames_to_go_ <= 0;
+}
+
+// A run or a file that was asked for is written before leaving.
+void Session::begin_saving() {
+  const bool writes = !options_.training.run_dir.empty() || !options_.training.save_file.empty();
+  if (!writes || ended(snapshot_->state)) return;
+  send_(training::Finish{});
+  saving_since_ = glfwGetTime();
+}
+
+// Called after each frame, with its picture still in the back buffer.
+bool Session::should_leave() {
+  if (!left_) {
+    const bool shown = all_shown();
+    left_ = shown || glfwWindowShouldClose(window_.handle()) == GLFW_TRUE;
+    if (shown && !options_.screenshot_file.empty()) write_screenshot(window_, options_.screenshot_file);
+    if (!left_) return false;
+    begin_saving();
+  }
+  if (!saving_since_ || ended(snapshot_->state)) return true;
+  return glfwGetTime() - *saving_since_ > kSaveSeconds;
+}
+
+void Session::trace_frame(double now) {
+  if (!trace_enabled() || (traced_ >= 0 && now - traced_ < 1)) return;
+  traced_ = now;
+  trace_event("frame",
+              fmt::format("\"fps\":{:.2f},\"p99_ms\":{:.2f},\"draw_ms\":{:.2f},\"step\":{},\"points\":{}",
+                          clock_.frames_per_second(), clock_.p99_milliseconds(), clock_.work_milliseconds(),
+                          snapshot_->step, view_.loss_points()));
+}
+
+int Session::exit_code() const {
+  if (snapshot_->state != TrainerState::failed) return 0;
+  fmt::print(stderr, "warpscope: {}\n", snapshot_->notice);
+  return snapshot_->failed_by_input ? 2 : 1;
+}
+
+int Session::run() {
+  look();
+  for (;;) {
+    const double start = glfwGetTime();
+    fit_scale();
+    draw_frame();
+    const double work = glfwGetTime() - start;
+    if (should_leave()) break;
+    glfwSwapBuffers(window_.handle());
+    clock_.add(start, work);
+    trace_frame(start);
+    pace(start);
+    look();
+    rest();
+  }
+  look();
+  if (options_.exit_after_steps == 0) {
+    Settings settings = view_.settings();
+    if (options_.width == 0 && options_.height == 0) settings.window = window_.placement();
+    try {
+      save_settings(settings_file(), settings);
+    } catch (const core::Error& error) {
+      fmt::print(stderr, "warpscope: the window's settings are not remembered: {}\n", error.what());
+    }
+  }
+  // The running step may take a moment to end: nobody has to look at a window that does not answer.
+  glfwHideWindow(window_.handle());
+  const int code = exit_code();
+  view_.shutdown();
+  trainer_.reset();
+  return code;
+}
+
+}  // namespace
+
+bool display_available() {
+  try {
+    const WindowSystem system;
+    return true;
+  } catch (const core::Error&) {
+    return false;
+  }
+}
+
+int run_window(const WindowOptions& options) {
+  const WindowSystem system;
+  const Settings settings = load_settings(settings_file());
+  return Session(options, settings).run();
+}
+
+}  // namespace warpscope::ui

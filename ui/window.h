@@ -1,0 +1,29 @@
+#pragma once
+// The window: shows a training while it runs and lets a person steer it.
+
+#include <cstdint>
+#include <string>
+
+#include "gpu/training/trainer.h"
+
+namespace warpscope::ui {
+
+struct WindowOptions {
+  training::TrainerOptions training;
+  std::string
+      screenshot_file;  ///< PNG written before leaving, or by F12 if exit_after_steps is 0; "" for none
+  std::uint64_t exit_after_steps =
+      0;          ///< leave by itself once this many steps are drawn; 0: only when closed
+  int width = 0;  ///< pixels; 0: as remembered
+  int height = 0;
+};
+
+/// True if there is a display to open a window on.
+bool display_available();
+
+/// Opens the window, trains, and returns when it is closed: 0, or what the failure of the training asks for, which is then on
+/// stderr (1; 2 if the input is to blame). Throws core::Error if there is no display or no OpenGL 3.3, or if the
+/// screenshot cannot be written.
+int run_window(const WindowOptions& options);
+
+}  // namespace warpscope::ui
