@@ -4,28 +4,48 @@
 #include <cstdio>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "app/commands.h"
 #include "app/options.h"
 #include "gpu/core/error.h"
-
-#include <fmt/format.h>
 
 namespace {
 
 using namespace warpscope;
 
+/// What CLI11 says of a bad command line, as one sentence that names the command's own help.
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  std::string what = error.what();
+  for (char& c : what) c = c == '\n' ? ' ' : c;
+  std::string command = "warpscope";
+  for (const CLI::App* used : app.get_subcommands()) command += " " + used->get_name();
+  return fmt::format("{}; {} --help lists what is valid", what, command);
+}
+
+/// Options before a command would set the window's, which the command does not read.
+void refuse_options_before(const CLI::App& app, const CLI::App& command) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0) continue;
+    throw core::BadInput(fmt::format("{} stands before the command; write it after: warpscope {} {} ...",
+                                     option->get_name(), command.get_name(), option->get_name()));
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Warpscope: watch a network train, kernel by kernel.\nWithout a command it opens the window.",
                "warpscope"};
   app.set_version_flag("--version", "warpscope " WARPSCOPE_VERSION);
-  app.failure_message(CLI::FailureMessage::simple);
   app.require_subcommand(0, 1);
 
   app::TrainingArguments window_arguments;
   app::WindowArguments window;
   app::add_training_options(app, window_arguments);
-  app.add_option("--screenshot", window.screenshot, "Save a PNG of the window before leaving")->type_name("FILE");
-  app.add_option("--exit-after-steps", window.exit_after_steps, "Leave the window after N steps")->type_name("N");
+  app.add_option("--screenshot", window.screenshot, "Save a PNG of the window before leaving")
+      ->type_name("FILE");
+  app.add_option("--exit-after-steps", window.exit_after_steps, "Leave the window after N steps")
+      ->type_name("N")
+      ->check(app::refuse_negative);
   app.add_option("--window-size", window.size, "Size of the window in pixels")->type_name("WxH");
 
   app::TrainingArguments train_arguments;
@@ -45,9 +65,9 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    app.exit(error);
-    return 2;
+    throw core::BadInput(usage_error(app, error));
   }
+  for (const CLI::App* command : app.get_subcommands()) refuse_options_before(app, *command);
   if (*train) return app::train(app::training_options(train_arguments));
   if (*fetch) return app::fetch(data_set, directory);
   if (*devices) return app::devices();

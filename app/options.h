@@ -29,9 +29,12 @@ struct TrainingArguments {
   std::string run_dir;
 };
 
+/// A check for options that hold counts: without it "-1" would count as 2^64 - 1. Returns the objection, or "".
+std::string refuse_negative(const std::string& text);
+
 void add_training_options(CLI::App& app, TrainingArguments& arguments);
 
-/// Throws core::BadInput for unknown names, listing the valid ones.
+/// Throws core::BadInput for unknown names, listing the valid ones, and if the file to save could not be written.
 training::TrainerOptions training_options(const TrainingArguments& arguments);
 
 }  // namespace warpscope::app

@@ -1,13 +1,15 @@
 // warpscope train: training without a window.
 
-#include <fmt/format.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <string>
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "app/commands.h"
 
@@ -19,7 +21,9 @@ using training::TrainerState;
 
 std::atomic<bool> interrupted{false};
 
-void on_signal(int) { interrupted = true; }
+void on_signal(int) {
+  interrupted = true;
+}
 
 std::string clock_text(double seconds) {
   const auto whole = static_cast<long long>(seconds + 0.5);
@@ -33,20 +37,48 @@ std::string time_left(const Snapshot& now) {
   return fmt::format("  {} left", clock_text(steps * now.batch / now.images_per_second));
 }
 
-std::string progress_bar(const Snapshot& now) {
-  constexpr int kWidth = 24;
+constexpr std::size_t kBarWidth = 24;
+
+std::string progress_bar(const Snapshot& now, std::size_t width) {
   if (now.steps_planned == 0) return fmt::format("step {}", now.step);
   const double share = static_cast<double>(now.step) / static_cast<double>(now.steps_planned);
-  const int filled = static_cast<int>(share * kWidth);
-  return fmt::format("[{}{}] {:3.0f}%  step {}/{}", std::string(static_cast<std::size_t>(filled), '#'),
-                     std::string(static_cast<std::size_t>(kWidth - filled), '.'), 100 * share, now.step,
-                     now.steps_planned);
+  const auto filled = std::min(width, static_cast<std::size_t>(share * static_cast<double>(width)));
+  const std::string bar =
+      width > 0 ? fmt::format("[{}{}] ", std::string(filled, '#'), std::string(width - filled, '.')) : "";
+  return fmt::format("{}{:3.0f}%  step {}/{}", bar, 100 * share, now.step, now.steps_planned);
 }
 
-std::string status_line(const Snapshot& now) {
-  return fmt::format("{}  epoch {:.2f}  loss {:.5f}  test {}  {:.0f} images/s{}", progress_bar(now), now.epoch,
-                     now.train_loss, now.test_loss > 0 ? fmt::format("{:.5f}", now.test_loss) : "-",
+/// What a status line shows beside the steps, the training loss, the speed and the time left.
+enum class Detail { least, test, test_and_epoch };
+
+std::string status_line(const Snapshot& now, std::size_t bar_width = kBarWidth,
+                        Detail detail = Detail::test_and_epoch) {
+  const std::string epoch = detail >= Detail::test_and_epoch ? fmt::format("  epoch {:.2f}", now.epoch) : "";
+  const bool tested = now.test_loss > 0 && detail >= Detail::test;
+  return fmt::format("{}{}  loss {:.5f}{}  {:.0f} images/s{}", progress_bar(now, bar_width), epoch,
+                     now.train_loss, tested ? fmt::format("  test {:.5f}", now.test_loss) : "",
                      now.images_per_second, time_left(now));
+}
+
+/// The line for a terminal of `columns`: one that wraps could not be redrawn. The bar gives way first.
+std::string status_line_within(const Snapshot& now, std::size_t columns) {
+  constexpr std::size_t kLeastBar = 8;
+  std::string line = status_line(now);
+  if (line.size() <= columns) return line;
+  const std::size_t excess = line.size() - columns;
+  if (excess + kLeastBar <= kBarWidth) return status_line(now, kBarWidth - excess);
+  for (const Detail detail : {Detail::test_and_epoch, Detail::test, Detail::least}) {
+    line = status_line(now, 0, detail);
+    if (line.size() <= columns) return line;
+  }
+  return line.substr(0, columns);
+}
+
+/// Columns of the terminal; the last one stays free, since writing to it wraps on some.
+std::size_t terminal_columns() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 2) return 79;
+  return size.ws_col - 1u;
 }
 
 /// Prints what is new: on a terminal one line that is redrawn, elsewhere a line every few seconds.
@@ -69,8 +101,11 @@ class Progress {
     if (time - last_ < (terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000))) return;
     last_ = time;
     last_step_ = now.step;
-    const std::string line = status_line(now);
-    fmt::print("{}", terminal_ ? "\r\x1b[2K" + line : line + "\n");
+    if (terminal_) {
+      fmt::print("\r\x1b[2K{}", status_line_within(now, terminal_columns()));
+    } else {
+      fmt::print("{}\n", status_line(now));
+    }
     drawn_ = terminal_;
     std::fflush(stdout);
   }
@@ -93,7 +128,8 @@ void print_summary(const Snapshot& end, float psnr) {
   fmt::print("steps        {} (epoch {:.2f}) in {}\n", end.step, end.epoch, clock_text(end.seconds));
   fmt::print("train loss   {:.6f}\n", end.train_loss);
   fmt::print("test loss    {:.6f} over {} images, PSNR {:.2f} dB\n", end.test_loss, end.test_images, psnr);
-  fmt::print("speed        {:.1f} images/s (median of the last steps), batch {}\n", end.images_per_second, end.batch);
+  fmt::print("speed        {:.1f} images/s (median of the last steps), batch {}\n", end.images_per_second,
+             end.batch);
   fmt::print("device       {}, {}\n", end.device.name, plan::to_string(end.selection));
   fmt::print("data         {}\n", end.data_name);
   if (!end.run_dir.empty()) fmt::print("run          {}\n", end.run_dir);

@@ -275,7 +275,8 @@ bool slider(const Frame& frame, const char* name, float* value, float minimum, f
   };
   const bool has_text = text != nullptr && *text != '\0';
   const float knob = 5 * s, left = min.x + knob;
-  const float right = max.x - knob - (has_text ? text_width(frame.fonts.numbers, "0.000") + 5 * s : 0), span = right - left;
+  const float right = max.x - knob - (has_text ? text_width(frame.fonts.numbers, "0.000") + 5 * s : 0),
+              span = right - left;
   bool changed = false;
   if (ImGui::IsItemActive() && span > 0) {
     const float t = std::clamp((ImGui::GetIO().MousePos.x - left) / span, 0.0f, 1.0f);

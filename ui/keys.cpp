@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <GLFW/glfw3.h>
+#include <imgui.h>
 
 namespace warpscope::ui {
 
@@ -17,6 +18,7 @@ InputWatch::InputWatch(GLFWwindow* window) : window_(window) {
     InputWatch* const self = of(w);
     self->activity_ = true;
     if (action != GLFW_PRESS) return;
+    if (key >= 0) self->pressed_.push_back(key);
     const char* const name = glfwGetKeyName(key, scancode);
     const bool one = name != nullptr && name[0] != '\0' && name[1] == '\0';
     const char letter = one ? static_cast<char>(std::tolower(static_cast<unsigned char>(name[0]))) : '\0';
@@ -45,6 +47,20 @@ InputWatch::~InputWatch() {
 
 std::vector<KeyPress> InputWatch::take_keys() {
   return std::exchange(keys_, {});
+}
+
+void InputWatch::forward_taps() {
+#if IMGUI_VERSION_NUM < 18700
+  bool* const down = ImGui::GetIO().KeysDown;
+  for (const int key : forwarded_) down[key] = glfwGetKey(window_, key) == GLFW_PRESS;
+  forwarded_.clear();
+  for (const int key : pressed_) {
+    if (std::exchange(down[key], true)) continue;
+    forwarded_.push_back(key);
+    activity_ = true;  // so that the frame that lets it go comes soon
+  }
+#endif
+  pressed_.clear();
 }
 
 bool InputWatch::take_activity() {

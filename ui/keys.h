@@ -24,6 +24,9 @@ class InputWatch {
 
   /// Keys pressed since the last call.
   std::vector<KeyPress> take_keys();
+  /// Before ImGui's NewFrame: makes keys that were pressed and let go between two frames known to Dear ImGui, which before
+  /// 1.87 sees only what is down at a frame.
+  void forward_taps();
   /// True if anything happened since the last call: keys, mouse, resize, exposure.
   bool take_activity();
 
@@ -32,6 +35,8 @@ class InputWatch {
 
   GLFWwindow* window_;
   std::vector<KeyPress> keys_;
+  std::vector<int> pressed_;    // since the frame before
+  std::vector<int> forwarded_;  // held down for Dear ImGui during one frame
   bool activity_ = true;
 };
 

@@ -25,8 +25,9 @@ struct Layout {
 /// Divides a window of `size` pixels. Fits from 1024 x 640 design pixels up; smaller windows shrink every panel alike.
 Layout arrange(const Splits& splits, ImVec2 size, float scale);
 
-/// Draws the background with its splitters and changes `splits` while one is dragged. Double-clicking a splitter puts it
-/// back. To be called before the panels of the same frame.
+/// Draws the window behind the panels, whose gaps are the splitters, and changes `splits` while one is dragged.
+/// Double-clicking a splitter puts it back. To be called after the panels: of windows that never come to the front
+/// ImGui puts the one made last behind the others.
 void drag_splitters(const Frame& frame, const Layout& layout, Splits& splits);
 
 /// Makes the next ImGui window fill `box`.

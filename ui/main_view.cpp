@@ -76,7 +76,6 @@ Wishes MainView::handle_keys(const Frame& frame, const std::vector<KeyPress>& ke
 
 void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& banner) {
   const Layout layout = arrange(settings_.splits, ImGui::GetIO().DisplaySize, frame.scale);
-  drag_splitters(frame, layout, settings_.splits);
   place_next_window(layout.toolbar);
   toolbar_.draw(frame, &help_open_);
   place_next_window(layout.loss);
@@ -90,6 +89,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   place_next_window(layout.status);
   facts.image_path = images_.path_text();
   status_.draw(frame, facts);
+  drag_splitters(frame, layout, settings_.splits);
   if (notices_.draw(frame)) {
     trace_event("notice", fmt::format("\"text\":{}", json_string(notices_.text())));
   }
@@ -122,9 +122,9 @@ bool MainView::has_shown_all(const training::Snapshot& snapshot, bool images_exp
   return timed && loss_points() > 0 && (!images_expected || images_.has_images());
 }
 
-void MainView::tell(std::string text, bool error) {
-  status_.log(error ? training::LogLevel::error : training::LogLevel::info, text);
-  notices_.show(std::move(text), error);
+void MainView::tell(std::string text, training::LogLevel level) {
+  status_.log(level, text);
+  notices_.show(std::move(text), level);
 }
 
 void MainView::shutdown() {

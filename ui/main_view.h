@@ -38,7 +38,7 @@ class MainView {
   /// True once the snapshot's losses and times and, if there are any, images have been drawn.
   bool has_shown_all(const training::Snapshot& snapshot, bool images_expected) const;
   /// A message of the window's own, in the notice bar and in the log.
-  void tell(std::string text, bool error);
+  void tell(std::string text, training::LogLevel level);
   /// Frees what belongs to OpenGL and CUDA; before the context goes.
   void shutdown();
 

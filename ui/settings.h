@@ -9,7 +9,7 @@ namespace warpscope::ui {
 
 /// How the main area is divided. All are parts of the room there is, from 0 to 1.
 struct Splits {
-  float top = 0.56f;      ///< height of the upper row
+  float top = 0.52f;      ///< height of the upper row
   float loss = 0.5f;      ///< width of the loss panel in the upper row
   float kernels = 0.68f;  ///< width of the kernels panel in the lower row
 };
@@ -18,7 +18,7 @@ struct Splits {
 struct PlotSettings {
   bool logarithmic = true;
   bool over_time = false;      ///< x is training time instead of steps
-  float smoothing_steps = 50;  ///< about how many steps the average covers; 1: none
+  float smoothing_steps = 20;  ///< about how many steps the average covers; 1: none
   bool show_train = true;
   bool show_test = true;
   bool show_before = true;  ///< the training before the last reset

@@ -29,7 +29,7 @@ void set_colors(ImGuiStyle& style) {
   set(style, ImGuiCol_TextDisabled, kMuted);
   set(style, ImGuiCol_WindowBg, kPanel);
   set(style, ImGuiCol_ChildBg, kPanel, 0);
-  set(style, ImGuiCol_PopupBg, kPopup, 250);
+  set(style, ImGuiCol_PopupBg, kPopup);
   set(style, ImGuiCol_Border, kBorder);
   set(style, ImGuiCol_BorderShadow, 0, 0);
   set(style, ImGuiCol_FrameBg, kControl);

@@ -30,6 +30,10 @@ bool hovered_long_enough() {
 
 }  // namespace
 
+float hairline(const Frame& frame) {
+  return std::max(1.0f, std::floor(frame.scale));
+}
+
 float font_size(const ImFont* font) {
   return font->FontSize * ImGui::GetIO().FontGlobalScale;
 }
@@ -96,12 +100,22 @@ void value_with_unit(const Frame& frame, std::string_view value, std::string_vie
 void tooltip(const Frame& frame, std::string_view text) {
   if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled) || !hovered_long_enough())
     return;
-  const float s = frame.scale;
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10 * s, 8 * s));
+  const float s = frame.scale, wrap = 340 * s, gap = 6 * s;
+  const ImVec2 padding(10 * s, 8 * s), display = ImGui::GetIO().DisplaySize;
+  const ImFont* const font = frame.fonts.text;
+  const ImVec2 size =
+      font->CalcTextSizeA(font_size(font), FLT_MAX, wrap, text.data(), text.data() + text.size());
+  // Below the item, or above it where there is no room, so that the item and its neighbours stay in view.
+  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+  const float height = size.y + 2 * padding.y;
+  const float x = std::max(gap, std::min(min.x, display.x - size.x - 2 * padding.x - gap));
+  const float y = max.y + gap + height < display.y ? max.y + gap : min.y - gap - height;
+  ImGui::SetNextWindowPos(ImVec2(std::floor(x), std::floor(y)));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, padding);
   ImGui::PushStyleVar(ImGuiStyleVar_Alpha, 1.0f);
   ImGui::PushFont(frame.fonts.text);
   ImGui::BeginTooltip();
-  ImGui::PushTextWrapPos(340 * s);
+  ImGui::PushTextWrapPos(padding.x + wrap);
   ImGui::TextUnformatted(text.data(), text.data() + text.size());
   ImGui::PopTextWrapPos();
   ImGui::EndTooltip();
@@ -140,8 +154,8 @@ void panel_body(const Frame& frame, bool scrolls) {
   const float line =
       std::floor(ImGui::GetWindowPos().y + 6 * frame.scale + ImGui::GetFrameHeight() + 5 * frame.scale);
   ImGui::GetWindowDrawList()->AddRectFilled(
-      ImVec2(at.x, line), ImVec2(at.x + ImGui::GetWindowWidth(), line + 1), frame.palette.grid);
-  ImGui::SetCursorPosY(line + 1 - at.y);
+      ImVec2(at.x, line), ImVec2(at.x + ImGui::GetWindowWidth(), line + hairline(frame)), frame.palette.grid);
+  ImGui::SetCursorPosY(line + hairline(frame) - at.y);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
   const float height = ImGui::GetWindowHeight() - ImGui::GetCursorPosY();
   ImGui::BeginChild(

@@ -18,6 +18,9 @@
 
 namespace warpscope::ui {
 
+/// Width in pixels of a hairline: 1 design pixel, at least one of the window.
+float hairline(const Frame& frame);
+
 // Text ----------------------------------------------------------------------------------------------
 
 /// Height in pixels of `font` as the window draws it.

@@ -62,6 +62,13 @@ bool ended(TrainerState state) {
   return state == TrainerState::finished || state == TrainerState::failed;
 }
 
+// True if a person would see the difference at once. The rest (memory, above all) is seen with the next frame.
+bool differs(const training::Snapshot& a, const training::Snapshot& b) {
+  return a.state != b.state || a.step != b.step || a.generation != b.generation ||
+         a.notice_id != b.notice_id || a.batch != b.batch || a.learning_rate != b.learning_rate ||
+         !(a.selection == b.selection) || a.plan_bytes != b.plan_bytes;
+}
+
 WindowPlacement placement_for(const WindowOptions& options, const Settings& settings) {
   WindowPlacement placement = settings.window;
   if (options.width > 0 || options.height > 0) placement = {};
@@ -160,7 +167,7 @@ bool Session::look() {
   const auto items = feed_->take();
   view_.consume(items);
   auto newest = trainer_->snapshot();
-  const bool changed = newest != snapshot_;
+  const bool changed = !snapshot_ || differs(*newest, *snapshot_);
   snapshot_ = std::move(newest);
   return changed || !items.empty();
 }
@@ -188,6 +195,7 @@ void Session::rest() {
 void Session::draw_frame() {
   ImGui_ImplOpenGL3_NewFrame();
   ImGui_ImplGlfw_NewFrame();
+  input_.forward_taps();
   ImGui::NewFrame();
   const Frame frame{*snapshot_, send_, fonts_, palette_, scale_};
   const Wishes wishes = view_.handle_keys(frame, input_.take_keys());
@@ -209,9 +217,9 @@ void Session::draw_frame() {
 void Session::take_screenshot(const std::string& file) {
   try {
     write_screenshot(window_, file);
-    view_.tell("screenshot written: " + file, false);
+    view_.tell("screenshot written: " + file, training::LogLevel::info);
   } catch (const core::Error& error) {
-    view_.tell(error.what(), true);
+    view_.tell(error.what(), training::LogLevel::error);
   }
 }
 

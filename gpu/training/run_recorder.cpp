@@ -54,6 +54,7 @@ void RunRecorder::write_points() {
     folder_.append_metrics(lines);
   } catch (const core::Error& error) {
     error_ = error.what();
+    failed_ = true;
   }
 }
 
@@ -73,7 +74,7 @@ void RunRecorder::note(const FeedItem& item, std::string& lines) {
     if (last_losses_.size() < kFinalSteps) {
       last_losses_.push_back(point->loss);
     } else {
-      last_losses_[point->step % kFinalSteps] = point->loss;
+      last_losses_[(point->step - 1) % kFinalSteps] = point->loss;
     }
     if (point->images_per_second > 0) speeds_.push_back(static_cast<float>(point->images_per_second));
   } else if (const auto* test = std::get_if<TestPoint>(&item)) {
@@ -135,6 +136,7 @@ void RunRecorder::finish(const std::string& status, const std::string& error) {
 }
 
 std::string RunRecorder::error() const {
+  if (!failed_) return "";
   const std::lock_guard lock(mutex_);
   return error_;
 }

@@ -5,8 +5,10 @@
 // metrics.jsonl holds one object a line: a step {step, epoch, loss, learning_rate, images_per_second,
 // seconds}, a test {step, epoch, test_loss, psnr, seconds}, or a marker {step, seconds, marker}.
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -19,15 +21,16 @@
 
 namespace warpscope::training {
 
-/// Figures of a run, taken from its points.
+/// Figures of a run, taken from its points since the last reset. NaN (null in run.json) where there are none.
 struct RunFigures {
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   std::uint64_t steps = 0;
   double epochs = 0;
-  double final_train_loss = 0;   ///< mean over the last 50 steps, or all if there are fewer
-  double images_per_second = 0;  ///< median over the steps
-  double seconds = 0;            ///< of training, pauses not counted
-  double test_loss = 0;          ///< of the last test
-  double psnr = 0;
+  double final_train_loss = kNone;   ///< mean over the last 50 steps, or all if there are fewer
+  double images_per_second = kNone;  ///< median over the steps
+  double seconds = 0;                ///< of training, pauses not counted
+  double test_loss = kNone;          ///< of the last test
+  double psnr = kNone;
 };
 
 class RunRecorder {
@@ -44,7 +47,7 @@ class RunRecorder {
   /// not empty. Throws core::Error if something could not be written.
   void finish(const std::string& status, const std::string& error);
 
-  /// The first write that failed, in one sentence; "" if none.
+  /// The first write that failed, in one sentence; "" if none. Never waits for the disk.
   std::string error() const;
 
   /// The figures of all points that have been taken so far.
@@ -58,7 +61,8 @@ class RunRecorder {
   RunFolder folder_;
   std::shared_ptr<Feed> feed_;
   nlohmann::json head_;
-  mutable std::mutex mutex_;  ///< of everything below, and of the folder
+  std::atomic<bool> failed_ = false;  ///< error_ says why
+  mutable std::mutex mutex_;          ///< of everything below, and of the folder
   std::condition_variable_any wake_;
   std::string error_;
   RunFigures figures_;

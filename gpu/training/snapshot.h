@@ -17,7 +17,7 @@ enum class TrainerState : std::uint8_t {
   preparing,  ///< opening the device, loading data, building the first plan
   paused,     ///< ready, no step running
   running,
-  finished,  ///< all steps or epochs done, results written; takes no more commands but Reset
+  finished,  ///< all steps or epochs done, results written; takes no more commands but Reset and Save
   failed,    ///< an error that ends the run: Snapshot::notice says it
 };
 

@@ -141,11 +141,7 @@ void Trainer::Worker::prepare() {
   view_.train_images = data_->train.count;
   view_.test_images = engine_->options().test_images;
   view_.plan_bytes = engine_->plan_bytes();
-  const auto steps_an_epoch = static_cast<std::uint64_t>(data_->train.count / options_.batch);
-  view_.steps_planned = options_.epochs > 0 ? options_.epochs * steps_an_epoch : 0;
-  if (options_.steps > 0 && (view_.steps_planned == 0 || options_.steps < view_.steps_planned)) {
-    view_.steps_planned = options_.steps;
-  }
+  plan_steps();
   if (!options_.run_dir.empty()) start_recorder(options_.run_dir);
   if (!view_.data_notice.empty()) log(LogLevel::info, view_.data_notice);
   log(LogLevel::info, fmt::format("{} on {}, {} training images of {}", options_.model.name,
@@ -155,6 +151,14 @@ void Trainer::Worker::prepare() {
     exchange_ = engine_->exchange();
   }
   set_state(options_.start_paused ? TrainerState::paused : TrainerState::running);
+}
+
+void Trainer::Worker::plan_steps() {
+  const std::uint64_t left = engine_->steps_until(options_.epochs);
+  view_.steps_planned = options_.epochs > 0 ? engine_->steps() + left : 0;
+  if (options_.steps > 0 && (view_.steps_planned == 0 || options_.steps < view_.steps_planned)) {
+    view_.steps_planned = options_.steps;
+  }
 }
 
 void Trainer::Worker::start_recorder(const std::string& directory) {
@@ -206,7 +210,8 @@ void Trainer::Worker::loop() {
     }
     publish(false);
   }
-  engine_->synchronize();
+  drain();
+  publish(true);
 }
 
 /// False if the thread must end.
@@ -224,13 +229,16 @@ void Trainer::Worker::advance() {
     if (const auto test = engine_->collect_test()) note_test(*test);
     return;
   }
-  if (view_.state == TrainerState::running && limit_reached()) return finish();
+  if (limit_reached()) return finish();
   engine_->step(timing_due());
   if (steps_to_run_ > 0) {
     --steps_to_run_;
     collect(true);
   }
-  if (view_.state == TrainerState::running && test_due()) engine_->start_test();
+  if (view_.state == TrainerState::running && test_due()) {
+    collect(true);  // the records of the steps before arrive before the test's
+    engine_->start_test();
+  }
 }
 
 bool Trainer::Worker::limit_reached() const {
@@ -252,10 +260,10 @@ bool Trainer::Worker::timing_due() {
 }
 
 void Trainer::Worker::finish() {
-  collect(true);
-  engine_->synchronize();
-  collect(true);
-  if (diverged_) return;
+  steps_to_run_ = 0;
+  const bool told = diverged_;
+  drain();
+  if (diverged_ && !told) return;  // a window first sees what happened
   if (!engine_->test_running()) engine_->start_test();
   while (!engine_->enqueue_test_batch()) {
   }
@@ -273,10 +281,11 @@ void Trainer::Worker::fail(const std::string& why, bool by_input) {
   view_.failed_by_input = by_input;
   notice(why);
   log(LogLevel::error, why);
+  publish(true);  // the last points reach the recorder before it closes
   if (recorder_) {
     try {
       recorder_->finish("failed", why);
-    } catch (const core::Error&) {
+    } catch (const std::exception&) {
       // The reason of the failure is told already; the last complete files are still there.
     }
   }
@@ -297,54 +306,49 @@ void Trainer::Worker::handle_commands() {
     const std::lock_guard lock(mutex_);
     commands = std::exchange(commands_, {});
   }
-  for (const Command& command : commands) {
-    try {
-      handle(command);
-    } catch (const core::BadInput& error) {
-      notice(error.what());
-      log(LogLevel::warning, error.what());
-    } catch (const core::OutOfMemory& error) {
-      notice(error.what());
-      log(LogLevel::warning, error.what());
-    }
-  }
+  for (const Command& command : commands) handle(command);
 }
 
 void Trainer::Worker::handle(const Command& command) {
-  const bool finished = view_.state == TrainerState::finished;
-  std::visit(Overloaded{[&](const Pause&) {
-                          if (view_.state != TrainerState::running) return;
-                          set_state(TrainerState::paused);
-                          collect(true);
-                        },
-                        [&](const Resume&) {
-                          if (view_.state != TrainerState::paused) return;
-                          diverged_ = false;
-                          engine_->interrupt();
-                          set_state(TrainerState::running);
-                        },
-                        [&](const StepOnce&) {
-                          if (finished) return;
-                          if (view_.state == TrainerState::running) set_state(TrainerState::paused);
-                          engine_->interrupt();
-                          ++steps_to_run_;
-                        },
-                        [&](const Reset&) { handle_reset(); },
-                        [&](const Select& select) { handle_select(select.selection); },
-                        [&](const SetLearningRate& set) { handle_learning_rate(set.learning_rate); },
-                        [&](const SetBatch& set) { handle_batch(set.batch); },
-                        [&](const Save& to) {
-                          try {
-                            save(to.file);
-                          } catch (const core::Error& error) {
-                            notice(error.what());
-                            log(LogLevel::error, error.what());
-                          }
-                        },
-                        [&](const Finish&) {
-                          if (!finished) finish();
-                        }},
-             command);
+  const bool taken_when_finished =
+      std::holds_alternative<Reset>(command) || std::holds_alternative<Save>(command);
+  if (view_.state == TrainerState::finished && !taken_when_finished) return;
+  std::visit(
+      Overloaded{
+          [&](const Pause&) { pause(); },
+          [&](const Resume&) {
+            if (view_.state != TrainerState::paused) return;
+            diverged_ = false;
+            engine_->interrupt();
+            set_state(TrainerState::running);
+          },
+          [&](const StepOnce&) {
+            pause();
+            engine_->interrupt();
+            ++steps_to_run_;
+          },
+          [&](const Reset&) { handle_reset(); },
+          [&](const Select& select) { attempt([&] { handle_select(select.selection); }); },
+          [&](const SetLearningRate& set) { attempt([&] { handle_learning_rate(set.learning_rate); }); },
+          [&](const SetBatch& set) { attempt([&] { handle_batch(set.batch); }); },
+          [&](const Save& to) { attempt([&] { save(to.file); }); }, [&](const Finish&) { finish(); }},
+      command);
+}
+
+/// What cannot be done is told, and the training goes on as it was.
+void Trainer::Worker::attempt(const std::function<void()>& change) {
+  try {
+    change();
+  } catch (const core::Error& error) {
+    notice(error.what());
+    log(LogLevel::warning, error.what());
+  }
+}
+
+void Trainer::Worker::pause() {
+  if (view_.state != TrainerState::running) return;
+  drain();
+  set_state(TrainerState::paused);
 }
 
 void Trainer::Worker::handle_select(const plan::Selection& selection) {
@@ -354,6 +358,7 @@ void Trainer::Worker::handle_select(const plan::Selection& selection) {
   view_.selection = selection;
   view_.plan_bytes = engine_->plan_bytes();
   recent_speeds_.clear();
+  shown_step_ = kNeverShown;  // the same weights may give other pictures
   mark(change);
   publish(true);
 }
@@ -364,6 +369,7 @@ void Trainer::Worker::handle_batch(int batch) {
   mark(fmt::format("batch: {} -> {}", view_.batch, batch));
   view_.batch = batch;
   view_.plan_bytes = engine_->plan_bytes();
+  plan_steps();
   recent_speeds_.clear();
   publish(true);
 }
@@ -377,7 +383,10 @@ void Trainer::Worker::handle_learning_rate(float learning_rate) {
 }
 
 void Trainer::Worker::handle_reset() {
+  publish(true);  // the points of the old curve leave before the restart
   engine_->reset();
+  plan_steps();
+  steps_to_run_ = 0;
   ++view_.generation;
   view_.step = 0;
   view_.epoch = view_.seconds = view_.images_per_second = 0;
@@ -386,7 +395,7 @@ void Trainer::Worker::handle_reset() {
   last_test_step_ = 0;
   last_step_seconds_ = 0;
   diverged_ = false;
-  shown_step_ = ~std::uint64_t{0};
+  shown_step_ = kNeverShown;
   next_images_ = {};
   emit(Restart{view_.generation});
   log(LogLevel::info, "reset: new weights, step 0");
@@ -401,6 +410,13 @@ void Trainer::Worker::collect(bool flush) {
   if (flush) last_flush_ = Clock::now();
   for (const StepResult& step : engine_->collect_steps(flush)) note_step(step);
   if (!unsent_.empty()) publish(false);
+}
+
+/// Waits for the steps under way and takes their records.
+void Trainer::Worker::drain() {
+  collect(true);
+  engine_->synchronize();
+  collect(false);
 }
 
 void Trainer::Worker::note_step(const StepResult& step) {
@@ -442,8 +458,8 @@ void Trainer::Worker::show_images_if_due() {
   const auto now = Clock::now();
   if (!engine_->exchange() || now < next_images_ || engine_->steps() == shown_step_) return;
   if (view_.state == TrainerState::finished) return;
+  if (!engine_->publish_images()) return;
   shown_step_ = engine_->steps();
-  engine_->publish_images();
   engine_->interrupt();
   const double pause = std::max(kImageInterval, kImageShare * engine_->publish_seconds());
   next_images_ = now + std::chrono::duration_cast<Clock::duration>(duration<double>(pause));
@@ -502,7 +518,11 @@ void Trainer::Worker::publish(bool force) {
   for (const auto& feed : feeds_) {
     if (const auto alive = feed.lock()) alive->push(unsent_);
   }
-  if (view_.step == 0) history_.insert(history_.end(), unsent_.begin(), unsent_.end());
+  if (view_.step == 0) {
+    history_.insert(history_.end(), unsent_.begin(), unsent_.end());
+  } else {
+    history_.clear();
+  }
   unsent_.clear();
 }
 

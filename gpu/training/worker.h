@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -36,6 +37,7 @@ class Trainer::Worker {
   // The thread.
   void run();
   void prepare();
+  void plan_steps();
   void start_recorder(const std::string& directory);
   nlohmann::json configuration() const;
   void loop();
@@ -47,6 +49,8 @@ class Trainer::Worker {
   bool wait_for_command(std::chrono::milliseconds timeout);
   void handle_commands();
   void handle(const Command& command);
+  void attempt(const std::function<void()>& change);
+  void pause();
   void handle_select(const plan::Selection& selection);
   void handle_batch(int batch);
   void handle_learning_rate(float learning_rate);
@@ -55,6 +59,7 @@ class Trainer::Worker {
 
   // Results.
   void collect(bool flush);
+  void drain();
   void note_step(const StepResult& step);
   void note_test(const TestResult& test);
   void show_images_if_due();
@@ -88,7 +93,8 @@ class Trainer::Worker {
   Clock::time_point last_flush_{};
   Clock::time_point last_timing_{};
   Clock::time_point next_images_{};
-  std::uint64_t shown_step_ = ~std::uint64_t{0};
+  static constexpr std::uint64_t kNeverShown = ~std::uint64_t{0};
+  std::uint64_t shown_step_ = kNeverShown;
 
   mutable std::mutex mutex_;  ///< of everything below
   std::condition_variable_any wake_;

@@ -2,7 +2,7 @@
 # Everything that needs a GPU, in one go: variants against the reference, compute-sanitizer, the loss curves of all
 # variants against PyTorch, training on images, and the window with both image paths.
 #
-#   tests/gpu/run.sh BUILD [OUT] [PART...]      parts: ops sanitizer curve train window (default: all)
+#   tests/gpu/run.sh BUILD [OUT] [PART...]      parts: ops sanitizer curve train memory window (default: all)
 #
 # BUILD holds a build with CUDA for this GPU; OUT (default: gpu-results) gets logs, runs and screenshots. A part whose
 # means are missing (compute-sanitizer, PyTorch, a display) says so and counts as skipped. Prints a summary; the exit code is
@@ -11,7 +11,7 @@ set -uo pipefail
 build=$(cd "${1:?usage: run.sh BUILD [OUT] [PART...]}" && pwd)
 out=${2:-gpu-results}
 shift $(($# > 1 ? 2 : 1))
-parts=${*:-ops sanitizer curve train window}
+parts=${*:-ops sanitizer curve train memory window}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
@@ -37,7 +37,7 @@ part_sanitizer() {
   command -v compute-sanitizer >/dev/null || { echo "no compute-sanitizer"; return 77; }
   local code=0
   for tool in memcheck racecheck initcheck synccheck; do
-    WARPSCOPE_TEST_SHAPES=few timeout 150 compute-sanitizer --tool "$tool" --error-exitcode 9 --launch-timeout 60 \
+    timeout 150 compute-sanitizer --tool "$tool" --error-exitcode 9 --launch-timeout 60 \
       "$build"/tests/test_ops --gtest_filter='*cuda*' --gtest_brief=1 >"$out/sanitizer-$tool.log" 2>&1
     local result=$?
     echo "$tool: exit $result, $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$out/sanitizer-$tool.log" | tail -n 1)"
@@ -62,6 +62,30 @@ part_train() {
     tail -n 7 "$out/train-${select#all=}.log"
     gzip -f "$run/metrics.jsonl"
   done
+  return $code
+}
+
+# Another process holds nearly all memory of the GPU: a sentence, exit code 1, and the saved weights of before still whole.
+part_memory() {
+  python3 -c 'import torch' 2>/dev/null || { echo "no PyTorch to fill the memory with"; return 77; }
+  python3 - "$out/filled" <<'PYTHON' &
+import pathlib, sys, time, torch
+free, _ = torch.cuda.mem_get_info()
+held = torch.empty(free - (600 << 20), dtype=torch.uint8, device="cuda")
+pathlib.Path(sys.argv[1]).touch()
+time.sleep(60)
+PYTHON
+  local holder=$! code=0
+  for _ in $(seq 100); do [ -e "$out/filled" ] && break; sleep 0.2; done
+  echo before >"$out/weights.safetensors"
+  "$build"/warpscope train --data builtin --device cuda:0 --batch 1024 --steps 5 --save "$out/weights.safetensors" >"$out/memory.log" 2>&1
+  local result=$?
+  tail -n 1 "$out/memory.log"
+  [ $result -eq 1 ] && grep -q 'does not fit\|MiB of memory free' "$out/memory.log" || { echo "exit $result"; code=1; }
+  [ "$(cat "$out/weights.safetensors")" = before ] || code=1
+  kill $holder
+  wait $holder 2>/dev/null
+  rm -f "$out/filled" "$out/weights.safetensors"
   return $code
 }
 

@@ -1,4 +1,5 @@
-// The way of the images into a real OpenGL texture. Needs a display; with a CUDA device both of its ways are tested.
+// The way of the images into a real OpenGL texture. Needs a display; with a CUDA device both of its ways
+// are tested.
 
 #define GLFW_INCLUDE_NONE  // glad declares OpenGL
 #include "ui/interop/image_view.h"
@@ -22,7 +23,7 @@ using training::ImageShape;
 class ImageViewTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (glfwInit() == GLFW_FALSE) GTEST_SKIP() << "no display";
+    if (!glfw_starts()) GTEST_SKIP() << "no display";
     glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);
     glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
     glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
@@ -34,10 +35,16 @@ class ImageViewTest : public testing::Test {
   }
   void TearDown() override {
     if (window_ != nullptr) glfwDestroyWindow(window_);
-    glfwTerminate();
   }
 
  private:
+  // Once for all tests: an X server for tests may start anew when its last client leaves, and refuse the
+  // next.
+  static bool glfw_starts() {
+    static const bool started = glfwInit() == GLFW_TRUE;
+    return started;
+  }
+
   GLFWwindow* window_ = nullptr;
 };
 

@@ -95,4 +95,21 @@ std::vector<OpShape> shapes_of(Op op) {
   }
 }
 
+std::vector<OpShape> large_shapes_of(Op op) {
+  switch (op) {
+    case Op::conv2d_forward:
+      return {conv(4, 32, 32, 3, 1024, 1, 1), conv(4, 32, 32, 16, 1024, 1, 1),
+              conv(2, 32, 32, 3, 1024, 1, 1), conv(2, 32, 32, 16, 1024, 1, 1),
+              conv(1, 32, 32, 3, 512, 1, 1),  conv(1, 32, 32, 16, 512, 1, 1)};
+    case Op::conv2d_backward_input:
+      return {conv(4, 32, 32, 1024, 3, 1, 1), conv(4, 32, 32, 1024, 16, 1, 1),
+              conv(2, 32, 32, 1024, 3, 1, 1), conv(2, 32, 32, 1024, 16, 1, 1),
+              conv(1, 32, 32, 512, 3, 1, 1),  conv(1, 32, 32, 512, 16, 1, 1)};
+    case Op::conv2d_backward_weights:
+      return {conv(1, 4, 4, 128, 1024, 3, 3), conv(2, 32, 32, 3, 1024, 1, 1), conv(2, 32, 32, 1024, 3, 1, 1)};
+    default:
+      return {};
+  }
+}
+
 }  // namespace warpscope::tests

@@ -66,7 +66,12 @@ TEST_P(OpVariant, AgreesWithTheReference) {
     if (precision == Precision::fp64) continue;  // the reference in fp64 is what all is compared with
     double worst = 0;
     std::uint64_t seed = 1;
-    for (const OpShape& shape : shapes_of(variant.op)) {
+    std::vector<OpShape> shapes = shapes_of(variant.op);
+    if (device_->kind() == core::DeviceKind::cuda) {
+      const std::vector<OpShape> large = large_shapes_of(variant.op);
+      shapes.insert(shapes.end(), large.begin(), large.end());
+    }
+    for (const OpShape& shape : shapes) {
       if (!unavailable_reason(variant, device_->info(), precision, &shape).empty()) continue;
       const Check check = check_variant(variant, device_, shape, precision, seed++);
       EXPECT_EQ(check.failure, "");

@@ -1,7 +1,7 @@
 #pragma once
 // Where each image lies in the one texture that holds them all. Images stand side by side without gaps in
-// bands of three rows: originals, reconstructions, differences. One band holds as many columns as the texture
-// may be wide.
+// bands of three rows: originals, reconstructions, differences. One band holds as many columns as the
+// texture may be wide.
 //
 //   band 0:  original 0 | original 1 | ...       each tile width x height pixels
 //            now 0      | now 1      | ...
@@ -46,7 +46,8 @@ struct Atlas {
   bool operator==(const Atlas&) const = default;
 };
 
-/// The atlas of a batch. Images that do not fit into a texture of `largest` x `largest` pixels are left out.
+/// The atlas of a batch. Images that do not fit into a texture of `largest` x `largest` pixels are left
+/// out.
 inline Atlas make_atlas(int count, int height, int width, int largest) {
   const int columns = std::min(count, largest / width);
   const int bands = largest / (kRows * height);

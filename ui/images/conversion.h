@@ -1,11 +1,11 @@
 #pragma once
-// How floats become the colours on the screen. One set of inline functions for the CPU and for CUDA kernels;
-// both give the same bytes.
+// How floats become the colours on the screen. One set of inline functions for the CPU and for CUDA
+// kernels; both give the same bytes.
 //
 //   image       byte = round(255 * clamp(v, 0, 1)), one channel as grey, three as RGB
 //   difference  d_c = reconstruction_c - original_c over the channels c
-//               signed:   t = mean_c d_c / range,   clamped to [-1, 1], blue - white - red (blue: too dark
-//               now) absolute: t = mean_c |d_c| / range, clamped to [0, 1], viridis
+//               signed:   t = mean_c d_c / range, clamped to [-1, 1], blue - white - red (blue: too dark)
+//               absolute: t = mean_c |d_c| / range, clamped to [0, 1], viridis
 //   A pixel with a NaN is magenta, which none of the maps contain.
 //
 // Colour maps: straight lines in sRGB between a few anchors. The diverging anchors follow C. Brewer's RdBu
@@ -116,8 +116,8 @@ WARPSCOPE_HOST_DEVICE inline Rgba image_colour(const float* pixel, int channels)
   return {detail::to_byte(r), detail::to_byte(g), detail::to_byte(b), 255};
 }
 
-/// The number that difference_colour() shows: the mean over the channels of the difference or of its absolute
-/// value.
+/// The number that difference_colour() shows: the mean over the channels of the difference or of its
+/// absolute value.
 WARPSCOPE_HOST_DEVICE inline float mean_difference(const float* original, const float* reconstruction,
                                                    int channels, Difference kind) {
   float sum = 0;

@@ -6,8 +6,8 @@
 
 namespace warpscope::ui::images {
 
-/// Draws the colour bar with the numbers of its ends and its middle as an item one frame high. `width` is that of the bar
-/// in pixels.
+/// Draws the colour bar with the numbers of its ends and its middle as an item one frame high. `width` is
+/// that of the bar in pixels.
 void difference_scale(const Frame& frame, const Conversion& conversion, float width);
 
 /// Width in pixels of what difference_scale() draws.

@@ -1,8 +1,8 @@
 #pragma once
-// Where the images of a batch stand in the panel, in whole framebuffer pixels, so that every image pixel covers a square
-// of the same whole number of screen pixels. Images stand in columns of three (original, now, difference) with a caption
-// below; columns stand in bands. Bands are added while they fit below each other; what is left over is scrolled to the
-// side, all bands together.
+// Where the images of a batch stand in the panel, in whole framebuffer pixels, so that every image pixel
+// covers a square of the same whole number of screen pixels. Images stand in columns of three (original,
+// now, difference) with a caption below; columns stand in bands. Bands are added while they fit below each
+// other; what is left over is scrolled to the side, all bands together.
 
 #include <optional>
 
@@ -60,9 +60,9 @@ constexpr int kLargestZoom = 32;
 /// The grid at a given zoom.
 Grid make_grid(const GridSpace& space, int zoom);
 
-/// The largest zoom at which a band of three rows fits into the height and enough images are seen at once: at least six,
-/// and three more for each whole step of size above three times the design size, since larger images are worth it only
-/// where there is room. 1 if none is small enough.
+/// The largest zoom at which a band of three rows fits into the height and enough images are seen at once:
+/// at least six, and three more for each whole step of size above three times the design size, since larger
+/// images are worth it only where there is room. 1 if none is small enough.
 int fit_zoom(const GridSpace& space);
 
 }  // namespace warpscope::ui::images

@@ -40,22 +40,23 @@ float enlarged_pixel(const Frame& frame, float density) {
   return static_cast<float>(kMagnification) * std::max(1.0f, std::round(frame.scale * density)) / density;
 }
 
-/// Where a tool-tip of this size neither leaves the window nor, if there is any room for that, covers the pointer.
+/// Where a tool-tip of this size neither leaves the window nor, if there is any room for that, covers the
+/// pointer.
 ImVec2 beside_pointer(ImVec2 size, float scale) {
   const ImVec2 pointer = ImGui::GetIO().MousePos;
   const ImVec2 window = ImGui::GetIO().DisplaySize;
   const float away = 24 * scale;
-  const auto inside = [](float wanted, float length, float room) {
-    return std::floor(std::max(0.0f, std::min(wanted, room - length)));
+  const float margin = 4 * scale;
+  const auto inside = [margin](float wanted, float length, float room) {
+    return std::floor(std::max(margin, std::min(wanted, room - length - margin)));
   };
   const float x = inside(pointer.x - size.x / 2, size.x, window.x);
-  if (pointer.y + away + size.y <= window.y) return {x, std::floor(pointer.y + away)};
-  if (pointer.y - away - size.y >= 0) return {x, std::floor(pointer.y - away - size.y)};
+  if (pointer.y + away + size.y + margin <= window.y) return {x, std::floor(pointer.y + away)};
+  if (pointer.y - away - size.y >= margin) return {x, std::floor(pointer.y - away - size.y)};
   const float y = inside(pointer.y - size.y / 2, size.y, window.y);
-  if (pointer.x - away - size.x >= 0) return {std::floor(pointer.x - away - size.x), y};
-  if (pointer.x + away + size.x <= window.x) return {std::floor(pointer.x + away), y};
-  const bool above = pointer.y > window.y / 2;
-  return {x, above ? 0.0f : inside(window.y, size.y, window.y)};
+  if (pointer.x - away - size.x >= margin) return {std::floor(pointer.x - away - size.x), y};
+  if (pointer.x + away + size.x + margin <= window.x) return {std::floor(pointer.x + away), y};
+  return {x, pointer.y > window.y / 2 ? margin : inside(window.y, size.y, window.y)};
 }
 
 /// Size of the whole tool-tip, its padding included.
@@ -126,8 +127,9 @@ void value_line(const Frame& frame, const char* name, std::span<const std::strin
   ImGui::Dummy(ImVec2(right - at.x, std::floor(20 * frame.scale)));
 }
 
-// The values come from the device, some frames after they were asked for, and say which pixel they belong to.
-void values(const Frame& frame, const interop::PixelValues& pixel) {
+// The values come from the device, some frames after they were asked for, and say which pixel they belong
+// to.
+void values(const Frame& frame, const interop::PixelValues& pixel, Difference kind) {
   const bool colour = pixel.channels >= 3;
   const auto channels = static_cast<std::size_t>(pixel.channels);
   std::vector<std::string> heading;
@@ -148,7 +150,9 @@ void values(const Frame& frame, const interop::PixelValues& pixel) {
     const auto mean = [](const std::array<float, 3>& v) { return (v[0] + v[1] + v[2]) / 3.0f; };
     original.push_back(fmt::format("{:.3f}", mean(pixel.original)));
     now.push_back(fmt::format("{:.3f}", mean(pixel.now)));
-    difference.push_back(fmt::format("{:+.3f}", mean(pixel.now) - mean(pixel.original)));
+    const float shown = mean_difference(pixel.original.data(), pixel.now.data(), pixel.channels, kind);
+    difference.push_back(kind == Difference::absolute ? fmt::format("{:.3f}", shown)
+                                                      : fmt::format("{:+.3f}", shown));
   }
   value_line(frame, fmt::format("x {}, y {}", pixel.place.x, pixel.place.y).c_str(), heading, true);
   value_line(frame, "original", original, false);
@@ -187,7 +191,8 @@ void magnifier(const Frame& frame, interop::ImageView& view, const GridHit& hit,
   align_right(frame, difference_scale_width(frame, conversion, bar));
   difference_scale(frame, conversion, bar);
   ImGui::SetCursorPos(below);
-  if (view.values() && view.values()->place.image == hit.image) values(frame, *view.values());
+  if (view.values() && view.values()->place.image == hit.image)
+    values(frame, *view.values(), conversion.difference);
   ImGui::EndTooltip();
   ImGui::PopFont();
   ImGui::PopStyleColor();

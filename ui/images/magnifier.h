@@ -1,5 +1,6 @@
 #pragma once
-// The tool-tip over an image: original, reconstruction and difference enlarged, and the values under the pointer.
+// The tool-tip over an image: original, reconstruction and difference enlarged, and the values under the
+// pointer.
 
 #include "ui/frame.h"
 #include "ui/images/grid_layout.h"

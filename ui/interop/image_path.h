@@ -5,8 +5,7 @@
 //   host    the CPU's slots: converted in the calling thread, uploaded through a pixel buffer
 //   shared  CUDA writes into the GL texture itself: no image byte crosses to the host
 //   copied  CUDA converts into device memory, copies to pinned memory, and a later frame uploads: for GL
-//   contexts that
-//           CUDA cannot reach (software GL, another GPU, a remote display)
+//           contexts that CUDA cannot reach (software GL, another GPU, a remote display)
 //
 // None waits for a stream; all calls belong to the thread with the GL context.
 

@@ -4,13 +4,22 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "gpu/core/error.h"
 
 namespace warpscope::ui::interop {
 namespace {
 
 AtlasTexture make_texture(const training::ImageShape& shape) {
-  return AtlasTexture(images::make_atlas(shape.count, shape.height, shape.width, AtlasTexture::largest()));
+  const int largest = AtlasTexture::largest();
+  const images::Atlas atlas = images::make_atlas(shape.count, shape.height, shape.width, largest);
+  if (atlas.count == 0) {
+    throw core::Error(
+        fmt::format("images of {} x {} pixels are too large for OpenGL, whose textures end at {} x {}",
+                    shape.width, shape.height, largest, largest));
+  }
+  return AtlasTexture(atlas);
 }
 
 std::unique_ptr<ImagePath> choose_path(const training::ImageExchange& exchange, AtlasTexture& texture) {

@@ -1,10 +1,10 @@
 #pragma once
 // What the window sees of the trainer's images: one OpenGL texture with the newest batch in it.
 //
-// The way from the device to the texture is chosen once, when the view is made (image_path.h): "host" for the
-// CPU, "shared" where CUDA and OpenGL run on one GPU, "copied" otherwise. If sharing fails later, copying
-// takes over with the reason. The environment variable WARPSCOPE_IMAGE_PATH=copied chooses copying even where
-// sharing works.
+// The way from the device to the texture is chosen once, when the view is made (image_path.h): "host" for
+// the CPU, "shared" where CUDA and OpenGL run on one GPU, "copied" otherwise. If sharing fails later,
+// copying takes over with the reason. The environment variable WARPSCOPE_IMAGE_PATH=copied chooses copying
+// even where sharing works.
 //
 // No call waits for a stream. All calls belong to the thread with the GL context.
 
@@ -24,7 +24,8 @@ namespace warpscope::ui::interop {
 
 class ImageView {
  public:
-  /// Throws core::Error if not even copying is possible, which means that the device has failed.
+  /// Throws core::Error if the images are larger than any texture or not even copying is possible, which
+  /// means that the device has failed.
   static std::unique_ptr<ImageView> make(std::shared_ptr<training::ImageExchange> exchange);
 
   /// Once a frame: takes the newest batch and converts it if it or `conversion` is new.

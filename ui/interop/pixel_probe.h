@@ -33,8 +33,8 @@ class PixelProbe {
  public:
   PixelProbe(const std::shared_ptr<core::Device>& device, const training::ImageShape& shape);
 
-  /// Starts to fetch the pixel on `stream` and records slot.read after it, unless it is known or a request is
-  /// under way. Never waits. Throws core::Error.
+  /// Starts to fetch the pixel on `stream` and records slot.read after it, unless it is known or a request
+  /// is under way. Never waits. Throws core::Error.
   void ask(const training::ImageSlot& slot, const PixelPlace& place, core::Stream& stream);
   /// Looks whether a request has arrived. Never waits. Throws core::Error.
   void poll();

@@ -78,7 +78,7 @@ std::uint64_t ImagesPanel::image_bytes_to_host() const {
 }
 
 bool ImagesPanel::has_images() const {
-  return view_ && view_->shown().number > 0 && view_->atlas().count > 0;
+  return view_ && view_->shown().number > 0;
 }
 
 void ImagesPanel::draw(const Frame& frame) {
@@ -168,17 +168,27 @@ void ImagesPanel::draw_grid(const Frame& frame, float height) {
   const float labels = label_width(frame);
   ImDrawList* const label_list = ImGui::GetWindowDrawList();
   const ImVec2 corner = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x - labels;
+  const float width = std::max(1.0f, ImGui::GetContentRegionAvail().x - labels);
   const images::Grid grid = lay_out(frame, width, height);
   shown_zoom_ = grid.zoom;
 
+  // As high as its content, so that the scroll bar stands right below the images.
+  const float content = std::ceil(static_cast<float>(grid.content_height()) / density() + 8 * frame.scale);
+  const float child_height = std::clamp(height, 1.0f, content + ImGui::GetStyle().ScrollbarSize);
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + labels);
   ImGui::BeginChild(
-      "images.grid", ImVec2(width, height), false,
+      "images.grid", ImVec2(width, child_height), false,
       ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav);
   const ImVec2 cursor = ImGui::GetCursorScreenPos();
   const ImVec2 origin(snap(cursor.x), snap(cursor.y + 8 * frame.scale));
-  handle_pointer(frame, grid, origin);
+  const auto hit = handle_pointer(frame, grid, origin);
+  for (int image = 0; image < grid.space.count; ++image) {
+    draw_column(frame, grid, origin, image, hit && hit->image == image);
+  }
+  if (!hit) hovered_since_ = ImGui::GetTime();
+  if (ImGui::GetTime() - hovered_since_ >= kMagnifierDelay) {
+    images::magnifier(frame, *view_, *hit, settings.conversion, density());
+  }
   ImGui::EndChild();
 
   label_list->PushClipRect(corner, ImVec2(corner.x + labels, corner.y + height), true);
@@ -196,11 +206,16 @@ void ImagesPanel::draw_grid(const Frame& frame, float height) {
   label_list->PopClipRect();
 }
 
-void ImagesPanel::handle_pointer(const Frame& frame, const images::Grid& grid, ImVec2 origin) {
+std::optional<images::GridHit> ImagesPanel::handle_pointer(const Frame& frame, const images::Grid& grid,
+                                                           ImVec2 origin) {
   const ImVec2 size(static_cast<float>(grid.content_width()) / density(),
                     static_cast<float>(grid.content_height()) / density() + 8 * frame.scale);
   ImGui::InvisibleButton("images.area", ImVec2(std::max(size.x, ImGui::GetContentRegionAvail().x), size.y));
   const bool hovered = ImGui::IsItemHovered();
+  if (anchor_ && shown_zoom_ == settings.zoom) {
+    ImGui::SetScrollX(std::round(anchor_->part * size.x - anchor_->offset));
+    anchor_.reset();
+  }
   const ImGuiIO& io = ImGui::GetIO();
   if (ImGui::IsItemActive() && ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
     ImGui::SetScrollX(ImGui::GetScrollX() - io.MouseDelta.x);
@@ -211,24 +226,16 @@ void ImagesPanel::handle_pointer(const Frame& frame, const images::Grid& grid, I
         std::round(io.MouseWheel * static_cast<float>(grid.column_width() + grid.space.gap) / density());
     if (io.KeyCtrl) {
       settings.zoom = std::clamp(grid.zoom + (io.MouseWheel > 0 ? 1 : -1), 1, images::kLargestZoom);
+      anchor_ = Anchor{(io.MousePos.x - origin.x) / size.x, io.MousePos.x - ImGui::GetWindowPos().x};
     } else if (ImGui::GetScrollMaxX() > 0 && !io.KeyShift) {
       ImGui::SetScrollX(ImGui::GetScrollX() - step);
     } else {
       ImGui::SetScrollY(ImGui::GetScrollY() - step);
     }
   }
-  std::optional<images::GridHit> hit;
-  if (hovered && !ImGui::IsMouseDown(ImGuiMouseButton_Left)) {
-    hit = grid.hit({static_cast<int>(std::floor((io.MousePos.x - origin.x) * density())),
-                    static_cast<int>(std::floor((io.MousePos.y - origin.y) * density()))});
-  }
-  for (int image = 0; image < grid.space.count; ++image) {
-    draw_column(frame, grid, origin, image, hit && hit->image == image);
-  }
-  if (!hit) hovered_since_ = ImGui::GetTime();
-  if (ImGui::GetTime() - hovered_since_ >= kMagnifierDelay) {
-    images::magnifier(frame, *view_, *hit, settings.conversion, density());
-  }
+  if (!hovered || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return std::nullopt;
+  return grid.hit({static_cast<int>(std::floor((io.MousePos.x - origin.x) * density())),
+                   static_cast<int>(std::floor((io.MousePos.y - origin.y) * density()))});
 }
 
 void ImagesPanel::draw_column(const Frame& frame, const images::Grid& grid, ImVec2 origin, int image,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "gpu/training/image_exchange.h"
@@ -15,14 +16,15 @@ namespace warpscope::ui {
 
 class ImagesPanel {
  public:
-  /// Takes the newest batch; called once a frame with the OpenGL context current, whether the panel is drawn or not.
-  /// nullptr while there is no exchange.
+  /// Takes the newest batch; called once a frame with the OpenGL context current, whether the panel is
+  /// drawn or not. nullptr while there is no exchange.
   void update(const std::shared_ptr<training::ImageExchange>& exchange, const Frame& frame);
   void draw(const Frame& frame);
   /// Frees what belongs to OpenGL and CUDA; called before the context goes.
   void shutdown();
 
-  /// How the images reach the screen, for the status bar (interop/image_view.h); "no images yet" before the first.
+  /// How the images reach the screen, for the status bar (interop/image_view.h); "no images yet" before the
+  /// first.
   std::string path_text() const;
   /// "shared", "copied", "host" or "none".
   std::string path_name() const;
@@ -38,19 +40,27 @@ class ImagesPanel {
   Settings settings;
 
  private:
+  /// The place that stays under the pointer while the zoom changes.
+  struct Anchor {
+    float part = 0;    ///< of the width of all images
+    float offset = 0;  ///< from the left edge of the grid, in pixels of the window
+  };
+
   void draw_title(const Frame& frame);
   void draw_zoom(const Frame& frame);
   void draw_grid(const Frame& frame, float height);
   void draw_footer(const Frame& frame);
   images::Grid lay_out(const Frame& frame, float width, float height);
-  void handle_pointer(const Frame& frame, const images::Grid& grid, ImVec2 origin);
+  /// Scrolls and zooms; the image pixel under the pointer.
+  std::optional<images::GridHit> handle_pointer(const Frame& frame, const images::Grid& grid, ImVec2 origin);
   void draw_column(const Frame& frame, const images::Grid& grid, ImVec2 origin, int image,
                    bool hovered) const;
 
   std::shared_ptr<training::ImageExchange> exchange_;
   std::unique_ptr<interop::ImageView> view_;
-  std::string failure_;       ///< why there is no view
-  int shown_zoom_ = 1;        ///< of the last frame
+  std::string failure_;  ///< why there is no view
+  int shown_zoom_ = 1;   ///< of the last frame
+  std::optional<Anchor> anchor_;
   double hovered_since_ = 0;  ///< ImGui time at which the pointer came to the images
 };
 

@@ -78,6 +78,10 @@ float ratio_width(const Frame& frame, float cell_width) {
   return std::floor((has_words(frame, cell_width) ? 76 : 52) * frame.scale);
 }
 
+const char* rate_unit(const Frame& frame) {
+  return on_gpu(frame) ? "TFLOP/s" : "GFLOP/s";
+}
+
 std::string microseconds_text(const Frame& frame, double microseconds) {
   return with_thousands(microseconds, on_gpu(frame) ? 1 : 0);
 }
@@ -114,21 +118,21 @@ void share_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, do
 }
 
 void rate_cell(const Frame& frame, const Cell& cell, const KernelCost& cost) {
-  const double rate = cost.teraflops();
-  number_left_of(frame, cell, cell.max.x, rate > 0 ? with_thousands(rate, on_gpu(frame) ? 2 : 3) : "",
-                 cell.color);
+  const double rate = on_gpu(frame) ? cost.teraflops() : 1000 * cost.teraflops();
+  number_left_of(frame, cell, cell.max.x, rate > 0 ? with_thousands(rate, 2) : "", cell.color);
   if (!item(cell)) return;
   tooltip(frame,
           cost.flops > 0
-              ? fmt::format("10^12 floating-point operations a second: {}FLOP by the operation's formula, "
-                            "divided by the time. A multiply-add counts as two.",
-                            si_number(cost.flops))
+              ? fmt::format(
+                    "10^{} floating-point operations a second: {}FLOP by the operation's formula, divided by "
+                    "the time. A multiply-add counts as two.",
+                    on_gpu(frame) ? 12 : 9, si_number(cost.flops))
               : std::string("This operation moves data and computes nothing that is counted."));
 }
 
 void bandwidth_cell(const Frame& frame, const Cell& cell, const KernelCost& cost) {
   const double rate = cost.gigabytes();
-  number_left_of(frame, cell, cell.max.x, rate > 0 ? with_thousands(rate, on_gpu(frame) ? 0 : 1) : "",
+  number_left_of(frame, cell, cell.max.x, rate > 0 ? with_thousands(rate, on_gpu(frame) ? 0 : 2) : "",
                  cell.color);
   if (!item(cell)) return;
   tooltip(

@@ -24,15 +24,20 @@ float share_number_width(const Frame& frame);
 /// Width in pixels of the ratio at the right of a was_cell() that is `cell_width` pixels wide.
 float ratio_width(const Frame& frame, float cell_width);
 
+/// "TFLOP/s" on GPUs, "GFLOP/s" on CPUs.
+const char* rate_unit(const Frame& frame);
+
 /// "1,234.5": microseconds with as many decimals as make sense on the device.
 std::string microseconds_text(const Frame& frame, double microseconds);
 
 void time_cell(const Frame& frame, const Cell& cell, const KernelCost& cost);
 /// Part of the step as a number, with a bar where the cell has room for it.
 void share_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, double step_microseconds);
+/// Floating-point operations a second, in rate_unit().
 void rate_cell(const Frame& frame, const Cell& cell, const KernelCost& cost);
 void bandwidth_cell(const Frame& frame, const Cell& cell, const KernelCost& cost);
-/// The time before the last switch and how much faster or slower it is now. `previous` names the variant before.
+/// The time before the last switch and how much faster or slower it is now. `previous` names the variant
+/// before.
 void was_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, std::string_view previous);
 
 }  // namespace warpscope::ui

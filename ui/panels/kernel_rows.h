@@ -8,11 +8,11 @@
 
 namespace warpscope::ui {
 
-/// Times and costs of one op, of one of its layers, or of the whole step. A time is 0 if it is not known.
+/// Times and costs of one op, of one of its layers, or of the whole step. A time is 0 if it is not known; a
+/// sum over layers is known if each of them is. `previous` means before the last switch.
 struct KernelCost {
-  double microseconds = 0;  ///< sum over the layers; unknown unless each is known
-  double previous_microseconds =
-      0;  ///< the same before the last switch; unknown unless each layer was switched
+  double microseconds = 0;
+  double previous_microseconds = 0;
   double flops = 0;
   double bytes = 0;
   int samples = 0;  ///< fewest of any layer
@@ -36,9 +36,9 @@ std::vector<KernelRow> kernel_rows(const std::vector<training::OpTiming>& timing
 
 KernelCost cost_of(const training::OpTiming& timing);
 
-/// The whole step. Its time is the sum of those that are known; `complete` says whether all are. Operations and bytes are
-/// those of the known ones. Its previous time takes the present one for ops that were never switched, and is unknown if
-/// none was.
+/// The whole step. Its time is the sum of those that are known; `complete` says whether all are. Operations
+/// and bytes are those of the known ones. Its previous time takes the present one for ops that were never
+/// switched, and is unknown if none was.
 struct StepCost {
   KernelCost cost;
   bool complete = false;

@@ -12,13 +12,19 @@
 namespace warpscope::ui {
 namespace {
 
-// Design pixels: what each column needs, and how far it grows where there is room. The rest goes to the shares' bars.
+// Design pixels: the least that each column needs, what suits it, and how far it grows where there is room.
 struct Width {
   float least;
+  float good;
   float most;
 };
-constexpr std::array<Width, 7> kWidths{
-    {{152, 216}, {120, 168}, {68, 96}, {50, 240}, {56, 80}, {52, 72}, {104, 160}}};
+constexpr std::array<Width, 7> kWidths{{{152, 188, 216},
+                                        {120, 128, 168},
+                                        {68, 72, 96},
+                                        {50, 90, 240},
+                                        {56, 60, 80},
+                                        {52, 56, 72},
+                                        {104, 132, 160}}};
 constexpr float kGap = 6;
 
 const KernelRow& row_of(const std::vector<KernelRow>& rows, ops::Op op) {
@@ -29,22 +35,33 @@ Cell cell_of(ImVec2 origin, float left, float right, float height, ImU32 color) 
   return {ImVec2(origin.x + left, origin.y), ImVec2(origin.x + right, origin.y + height), color};
 }
 
+// All names in one size: the smaller one where the column has too little room for the longest.
+const ImFont* name_font(const Frame& frame, float column) {
+  const std::string_view longest = ops::to_string(ops::Op::conv2d_backward_weights);
+  const bool fits = text_width(frame.fonts.text, longest) + std::floor(16 * frame.scale) <= column;
+  return fits ? frame.fonts.text : frame.fonts.small;
+}
+
 }  // namespace
 
 KernelsPanel::Edges KernelsPanel::edges(const Frame& frame, float room) {
   const float s = frame.scale;
-  float least = kGap * (kColumns - 1);
-  float all_growth = 0;
+  float spare = room / s - kGap * (kColumns - 1);
+  float first_growth = 0;
+  float later_growth = 0;
   for (const Width& width : kWidths) {
-    least += width.least;
-    all_growth += width.most - width.least;
+    spare -= width.least;
+    first_growth += width.good - width.least;
+    later_growth += width.most - width.good;
   }
   // Each column takes a fair part of what is spare, so that all grow together.
-  const float part = std::clamp((room / s - least) / all_growth, 0.0f, 1.0f);
+  const float first = std::clamp(spare / first_growth, 0.0f, 1.0f);
+  const float later = std::clamp((spare - first_growth) / later_growth, 0.0f, 1.0f);
   Edges result;
   float x = 0;
   for (std::size_t column = 0; column < kColumns; ++column) {
-    const float width = kWidths[column].least + part * (kWidths[column].most - kWidths[column].least);
+    const Width& range = kWidths[column];
+    const float width = range.least + first * (range.good - range.least) + later * (range.most - range.good);
     result.left[column] = std::floor(x * s);
     result.right[column] = std::floor((x + width) * s);
     x += width + kGap;
@@ -70,8 +87,11 @@ void KernelsPanel::draw(const Frame& frame) {
 
   begin_panel(frame, "Kernels");
   if (step.cost.samples > 0) {
-    caption(frame, fmt::format("median of {} sampled steps", with_thousands(step.cost.samples)));
-    tooltip(frame, "Some steps are timed launch by launch; the others run as one graph without timing.");
+    caption(frame, fmt::format("{} steps sampled", with_thousands(step.cost.samples)));
+    tooltip(
+        frame,
+        "Fewest samples of any operation; each time is the median of its newest ones. Some steps are timed "
+        "launch by launch, the others run as one graph without timing.");
   }
   panel_body(frame, false);
   if (rows.empty()) {
@@ -157,8 +177,8 @@ void KernelsPanel::draw_header(const Frame& frame, const Edges& edges, ImVec2 or
     sort_ = true;
   }
   header_cell(frame, line, kShare, "share", "Part of the sum of all ops of the step.");
-  header_cell(frame, line, kRate, "TFLOP/s",
-              "10^12 floating-point operations a second: the operation's formula over time.");
+  header_cell(frame, line, kRate, rate_unit(frame),
+              "Floating-point operations a second: the operation's formula over time.");
   header_cell(frame, line, kBandwidth, "GB/s",
               "10^9 bytes a second: the least that the operation must move, over time.");
   header_cell(frame, line, kWas, "was, \u00b5s",
@@ -207,13 +227,9 @@ bool KernelsPanel::draw_name(const Frame& frame, const Line& line, const KernelR
   }
   const float baseline =
       row_baseline(frame, line.origin.y + std::floor((height - ImGui::GetFrameHeight()) / 2));
-  // All names in one size: the smaller one where the longest does not fit otherwise.
-  const float text_room = room - std::floor(16 * s);
-  const std::string_view longest = ops::to_string(ops::Op::conv2d_backward_weights);
-  const ImFont* font =
-      text_width(frame.fonts.text, longest) <= text_room ? frame.fonts.text : frame.fonts.small;
+  const ImFont* font = name_font(frame, room);
   draw_text(list, font, line.origin.x + std::floor(16 * s), baseline, frame.palette.text,
-            ellipsize(font, name, text_room));
+            ellipsize(font, name, room - std::floor(16 * s)));
   return clicked;
 }
 
@@ -256,7 +272,8 @@ void KernelsPanel::draw_layers(const Frame& frame, const Edges& edges, const Ker
     const float baseline = row_baseline(frame, origin.y + std::floor((height - ImGui::GetFrameHeight()) / 2));
     ImDrawList* const list = ImGui::GetWindowDrawList();
     const float left = origin.x + std::floor(32 * frame.scale);
-    const float after = draw_text(list, frame.fonts.text, left, baseline, frame.palette.muted, layer->layer);
+    const float after = draw_text(list, name_font(frame, edges.right[kOp]), left, baseline,
+                                  frame.palette.muted, layer->layer);
     const float room = origin.x + edges.right[kVariant] - after - std::floor(12 * frame.scale);
     draw_text(list, frame.fonts.small, after + std::floor(12 * frame.scale), baseline, frame.palette.muted,
               ellipsize(frame.fonts.small, ops::describe(layer->op, layer->shape), room));

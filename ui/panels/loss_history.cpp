@@ -68,19 +68,25 @@ void LossHistory::set_over_time(bool over_time) {
 void LossHistory::set_smoothing(double steps) {
   if (steps == smoothing_) return;
   smoothing_ = steps;
-  rebuild();
+  smooth_again();
 }
 
 void LossHistory::rebuild() {
   train_.clear();
-  smoothed_.clear();
   test_.clear();
-  before_.clear();
   markers_.clear();
-  smoother_ = plot::Smoother(plot::weight_for(smoothing_));
-  for (const Step& step : steps_) append(step);
+  for (const Step& step : steps_) train_.append(position(step.step, step.seconds), step.loss);
   for (const auto& point : tests_) append(point);
   for (const auto& marker : raw_markers_) append(marker);
+  smooth_again();
+}
+
+void LossHistory::smooth_again() {
+  smoothed_.clear();
+  before_.clear();
+  smoother_ = plot::Smoother(plot::weight_for(smoothing_));
+  for (const Step& step : steps_)
+    smoothed_.append(position(step.step, step.seconds), smoother_.next(step.loss));
   plot::Smoother smoother(plot::weight_for(smoothing_));
   for (const Step& step : steps_before_)
     before_.append(position(step.step, step.seconds), smoother.next(step.loss));

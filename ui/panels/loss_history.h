@@ -47,14 +47,15 @@ class LossHistory {
   void append(const training::Marker& marker);
   void restart();
   void rebuild();
+  void smooth_again();
 
   bool over_time_ = false;
-  double smoothing_ = 50;
+  double smoothing_ = 20;
   std::vector<Step> steps_;
   std::vector<training::TestPoint> tests_;
   std::vector<training::Marker> raw_markers_;
   std::vector<Step> steps_before_;
-  plot::Smoother smoother_{plot::weight_for(50)};
+  plot::Smoother smoother_{plot::weight_for(20)};
   plot::Series train_, smoothed_, test_, before_;
   std::vector<plot::Marker> markers_;
   training::TestPoint last_test_;

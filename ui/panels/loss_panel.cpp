@@ -91,7 +91,7 @@ void LossPanel::draw_options(const Frame& frame, PlotSettings& settings) {
          std::min(200 * s, ImGui::GetContentRegionAvail().x),
          "Exponential moving average of the training loss, without the bias of its start: the weight of the "
          "past. "
-         "0.98 averages about 50 steps. The raw curve stays beneath.",
+         "0.95 averages about 20 steps. The raw curve stays beneath.",
          true);
 }
 
@@ -116,7 +116,9 @@ void LossPanel::draw(const Frame& frame, PlotSettings& settings) {
     lines.push_back({.name = "train",
                      .series = smooth ? &history_.smoothed() : &history_.train(),
                      .beneath = smooth ? &history_.train() : nullptr,
-                     .color = frame.palette.series[kTrain]});
+                     .beneath_name = "this step",
+                     .color = frame.palette.series[kTrain],
+                     .dots = true});
   }
   if (settings.show_test) {
     lines.push_back(

@@ -11,11 +11,23 @@ namespace {
 
 constexpr double kSecondsShown = 15;
 
+ImU32 bar_color(const Frame& frame, training::LogLevel level) {
+  switch (level) {
+    case training::LogLevel::info:
+      return frame.palette.accent;
+    case training::LogLevel::warning:
+      return frame.palette.warning;
+    case training::LogLevel::error:
+      return frame.palette.error;
+  }
+  return frame.palette.accent;
+}
+
 }  // namespace
 
-void Notices::show(std::string text, bool error) {
+void Notices::show(std::string text, training::LogLevel level) {
   text_ = std::move(text);
-  error_ = error;
+  level_ = level;
   stays_ = false;
   until_ = ImGui::GetTime() + kSecondsShown;
 }
@@ -26,7 +38,7 @@ bool Notices::draw(const Frame& frame) {
   if (fresh) {
     last_id_ = snapshot.notice_id;
     const bool failed = snapshot.state == training::TrainerState::failed;
-    show(snapshot.notice, failed);
+    show(snapshot.notice, failed ? training::LogLevel::error : training::LogLevel::warning);
     stays_ = failed;
   }
   if (!stays_ && ImGui::GetTime() >= until_) text_.clear();
@@ -37,13 +49,13 @@ bool Notices::draw(const Frame& frame) {
 void Notices::draw_bar(const Frame& frame) {
   const float s = frame.scale;
   const ImVec2 display = ImGui::GetIO().DisplaySize;
-  const float width = std::min(720 * s, display.x - 32 * s), button = ImGui::GetFrameHeight();
+  const float width = std::min(480 * s, display.x - 32 * s), button = ImGui::GetFrameHeight();
   const float left = 16 * s, top = 10 * s, wrap = width - left - button - 20 * s;
   const ImVec2 text_size =
       frame.fonts.text->CalcTextSizeA(font_size(frame.fonts.text), FLT_MAX, wrap, text_.c_str());
   const float height = std::max(text_size.y, button) + 2 * top;
   ImGui::SetNextWindowPos(
-      ImVec2(std::floor((display.x - width) / 2), std::floor(display.y - 36 * s - height)));
+      ImVec2(std::floor(display.x - width - 16 * s), std::floor(display.y - 40 * s - height)));
   ImGui::SetNextWindowSize(ImVec2(width, height));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, std::max(1.0f, std::floor(s)));
@@ -54,9 +66,8 @@ void Notices::draw_bar(const Frame& frame) {
   ImGui::PopStyleColor();
   ImGui::PopStyleVar(2);
   const ImVec2 at = ImGui::GetWindowPos();
-  ImGui::GetWindowDrawList()->AddRectFilled(at, ImVec2(at.x + 4 * s, at.y + height),
-                                            error_ ? frame.palette.error : frame.palette.warning, 4 * s,
-                                            ImDrawFlags_RoundCornersLeft);
+  ImGui::GetWindowDrawList()->AddRectFilled(at, ImVec2(at.x + 4 * s, at.y + height), bar_color(frame, level_),
+                                            4 * s, ImDrawFlags_RoundCornersLeft);
   ImGui::SetCursorPos(ImVec2(left, std::floor((height - text_size.y) / 2)));
   ImGui::PushTextWrapPos(left + wrap);
   ImGui::TextUnformatted(text_.c_str());

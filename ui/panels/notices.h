@@ -1,9 +1,10 @@
 #pragma once
-// Refusals and errors as a bar at the bottom of the window.
+// Refusals and errors as a bar in the lower right corner of the window.
 
 #include <cstdint>
 #include <string>
 
+#include "gpu/training/feed.h"
 #include "ui/frame.h"
 
 namespace warpscope::ui {
@@ -11,7 +12,7 @@ namespace warpscope::ui {
 class Notices {
  public:
   /// Shows `text` until it is dismissed, replaced, or has been there for a while. For the window's own messages.
-  void show(std::string text, bool error);
+  void show(std::string text, training::LogLevel level);
   /// Takes a new notice from the snapshot and draws the current one. An error that ended the training stays until it is
   /// dismissed. True if the notice is new in this frame.
   bool draw(const Frame& frame);
@@ -22,7 +23,7 @@ class Notices {
 
   std::uint64_t last_id_ = 0;
   std::string text_;  ///< "" while nothing is shown
-  bool error_ = false;
+  training::LogLevel level_ = training::LogLevel::info;
   bool stays_ = false;
   double until_ = 0;  ///< ImGui time
 };

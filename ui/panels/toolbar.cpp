@@ -77,9 +77,16 @@ void drop_until_it_fits(std::vector<Piece>& left, std::vector<Piece>& right, flo
   }
 }
 
-Piece text_piece(const Frame& frame, int rank, std::string text, std::string tip) {
-  const float width = text_width(frame.fonts.text, text);
-  return {rank, width, [&frame, text = std::move(text), tip = std::move(tip)] {
+// `label` stands before the text, small and muted; it may be empty.
+Piece text_piece(const Frame& frame, int rank, std::string label, std::string text, std::string tip) {
+  const float gap = label.empty() ? 0 : 6 * frame.scale;
+  const float width = text_width(frame.fonts.small, label) + gap + text_width(frame.fonts.text, text);
+  return {rank, width, [&frame, gap, label = std::move(label), text = std::move(text), tip = std::move(tip)] {
+            if (!label.empty()) {
+              caption(frame, label);
+              tooltip(frame, tip);
+              ImGui::SameLine(0, gap);
+            }
             row_text(frame, frame.fonts.text, frame.palette.text, text);
             tooltip(frame, tip);
           }};
@@ -152,15 +159,19 @@ const char* precision_note(core::Precision precision) {
   return "";
 }
 
+std::string speed_text(double images_per_second) {
+  return with_thousands(images_per_second, images_per_second < 100 ? 1 : 0);
+}
+
 std::vector<Piece> progress_pieces(const Frame& frame) {
   const auto& snapshot = frame.snapshot;
   const bool any = snapshot.step > 0;
   std::vector<Piece> pieces;
-  pieces.push_back(number_piece(
-      frame, 1, snapshot.images_per_second > 0 ? with_thousands(snapshot.images_per_second) : "-", "999,999",
-      "images/s",
-      "Training images a second: the median over the last second of steps, from times "
-      "that the device takes at the end of each step."));
+  pieces.push_back(
+      number_piece(frame, 1, snapshot.images_per_second > 0 ? speed_text(snapshot.images_per_second) : "-",
+                   "999,999", "images/s",
+                   "Training images a second: the median over the last second of steps, from times "
+                   "that the device takes at the end of each step."));
   pieces.push_back(number_piece(frame, 3, any ? with_thousands(snapshot.epoch, 2) : "-", "99.99", "epochs",
                                 "Passes over the training images."));
   std::string steps = with_thousands(snapshot.step);
@@ -179,8 +190,10 @@ void draw_progress(const Frame& frame) {
   const ImVec2 at = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
   const float thick = std::max(1.0f, 2 * frame.scale);
   const float end = at.x + size.x * static_cast<float>(std::clamp(part, 0.0, 1.0));
-  ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(at.x, at.y + size.y - thick), ImVec2(end, at.y + size.y),
-                                            frame.palette.accent);
+  auto* const list = ImGui::GetWindowDrawList();
+  list->PushClipRectFullScreen();  // up to the window's edges, over its padding
+  list->AddRectFilled(ImVec2(at.x, at.y + size.y - thick), ImVec2(end, at.y + size.y), frame.palette.accent);
+  list->PopClipRect();
 }
 
 }  // namespace
@@ -252,21 +265,26 @@ void Toolbar::draw(const Frame& frame, bool* help_open) {
   draw_transport(frame);
   std::vector<Piece> left{state_piece(frame)};
   if (!snapshot.model.empty())
-    left.push_back(text_piece(frame, 5, snapshot.model, "The network that is trained."));
+    left.push_back(text_piece(frame, 5, "", snapshot.model, "The network that is trained."));
   if (!snapshot.data_name.empty()) {
     left.push_back(
-        text_piece(frame, 7, snapshot.data_name,
+        text_piece(frame, 7, "", snapshot.data_name,
                    fmt::format("The data set: {} training images, {} test images a test.",
                                with_thousands(snapshot.train_images), with_thousands(snapshot.test_images))));
   }
   if (!snapshot.device.name.empty()) {
     left.push_back(
-        text_piece(frame, 6, short_device_name(snapshot.device.name), device_tip(snapshot.device)));
+        text_piece(frame, 6, "", short_device_name(snapshot.device.name), device_tip(snapshot.device)));
   }
   if (!snapshot.selection.variants.empty()) {
-    left.push_back({0, 72 * s, [&] { draw_precision(frame); }});
+    left.push_back({0, 72 * s, [&] {
+                      ImGui::BeginDisabled(snapshot.state != TrainerState::running &&
+                                           snapshot.state != TrainerState::paused);
+                      draw_precision(frame);
+                      ImGui::EndDisabled();
+                    }});
     const std::string kernels = word(snapshot);
-    left.push_back(text_piece(frame, 8, kernels,
+    left.push_back(text_piece(frame, 8, "kernels", kernels,
                               "Which variants run, in a word. Choose them in the kernels panel.\n" +
                                   selection_list(snapshot.selection)));
   }

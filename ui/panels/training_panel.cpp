@@ -31,8 +31,8 @@ void label(const Frame& frame, const char* text, float left) {
 void separate(const Frame& frame) {
   ImGui::Dummy(ImVec2(1, 3 * frame.scale));
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGui::GetWindowDrawList()->AddRectFilled(at, ImVec2(at.x + ImGui::GetContentRegionAvail().x, at.y + 1),
-                                            frame.palette.grid);
+  ImGui::GetWindowDrawList()->AddRectFilled(
+      at, ImVec2(at.x + ImGui::GetContentRegionAvail().x, at.y + hairline(frame)), frame.palette.grid);
   ImGui::Dummy(ImVec2(1, 4 * frame.scale));
 }
 
@@ -114,8 +114,9 @@ void TrainingPanel::draw_learning_rate(const Frame& frame, float left) {
   const float s = frame.scale;
   label(frame, "learning rate", left);
   const bool held = rate_dragged_ || ImGui::GetTime() < rate_hold_until_;
-  if (!held && frame.snapshot.learning_rate > 0) rate_ = frame.snapshot.learning_rate;
-  if (input(frame, "training.rate", rate_edit_, fmt::format("{:.4g}", rate_), 88 * s,
+  const bool known = frame.snapshot.learning_rate > 0;
+  if (!held && known) rate_ = frame.snapshot.learning_rate;
+  if (input(frame, "training.rate", rate_edit_, known ? fmt::format("{:.4g}", rate_) : "-", 88 * s,
             "Learning rate; Enter applies it at the next step.")) {
     float value = 0;
     const char* const end = rate_edit_.text.data() + rate_edit_.text.size();
@@ -149,7 +150,8 @@ void TrainingPanel::draw_learning_rate(const Frame& frame, float left) {
 
 void TrainingPanel::draw_batch(const Frame& frame, float left) {
   label(frame, "batch", left);
-  if (input(frame, "training.batch", batch_edit_, std::to_string(frame.snapshot.batch), 88 * frame.scale,
+  if (input(frame, "training.batch", batch_edit_,
+            frame.snapshot.batch > 0 ? std::to_string(frame.snapshot.batch) : "-", 88 * frame.scale,
             "Images a step; Enter applies it. The plan is built anew, the weights go on.")) {
     int value = 0;
     const char* const end = batch_edit_.text.data() + batch_edit_.text.size();
@@ -170,6 +172,7 @@ void TrainingPanel::draw(const Frame& frame, const LossHistory& history) {
   const float left = 104 * frame.scale;
   begin_panel(frame, "Training");
   panel_body(frame);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * frame.scale, frame.scale));
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
   label(frame, "optimizer", left);
   row_text(frame, frame.fonts.text, frame.palette.text,
@@ -186,6 +189,7 @@ void TrainingPanel::draw(const Frame& frame, const LossHistory& history) {
   draw_results(frame, history, left);
   separate(frame);
   draw_facts(frame, left);
+  ImGui::PopStyleVar();
   end_panel();
 }
 

@@ -13,12 +13,14 @@ namespace warpscope::ui {
 
 class VariantMenus {
  public:
-  /// Once a frame, before the menus: forgets requests that the trainer has answered and notes the times of the variants
-  /// in use.
+  /// Once a frame, before the menus: forgets requests that the trainer has answered and notes the times of
+  /// the variants in use.
   void update(const Frame& frame, const std::vector<KernelRow>& rows);
-  /// The drop-down of one op, `width` pixels wide; named "kernels.<op>", its items "kernels.<op>=<variant>".
+  /// The drop-down of one op, `width` pixels wide; named "kernels.<op>", its items
+  /// "kernels.<op>=<variant>".
   void draw_op(const Frame& frame, const KernelRow& row, float width);
-  /// The drop-down for all ops, named "kernels.all", its items "kernels.all=<variant>" and "kernels.all=fastest".
+  /// The drop-down for all ops, named "kernels.all", its items "kernels.all=<variant>" and
+  /// "kernels.all=fastest".
   void draw_all(const Frame& frame, const std::vector<KernelRow>& rows, float width);
 
  private:

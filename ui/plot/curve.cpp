@@ -18,30 +18,21 @@ void Extent::include(const Extent& other) {
 
 void Series::append(double x, float y) {
   if (!x_.empty() && !(x >= x_.back())) x = x_.back();
-  std::size_t index = x_.size();
   x_.push_back(x);
   y_.push_back(y);
-  // One entry of each level covers the new point. A level exists once the level below has more than one entry, and is
-  // complete from its first day, because all entries below are taken in when it is made.
-  Extent point;
-  point.include(y);
-  for (std::size_t level = 0;; ++level) {
-    const std::size_t below = level == 0 ? x_.size() : levels_[level - 1].size();
-    if (below < 2) return;
-    index /= 2;
-    if (level == levels_.size()) {
-      levels_.emplace_back();
-      Extent all;
-      if (level == 0) {
-        for (const float value : y_) all.include(value);
-      } else {
-        for (const Extent& entry : levels_[level - 1]) all.include(entry);
-      }
-      levels_.back().push_back(all);
-      return;
+  // An entry of a level is made when both entries below it are there. extent() asks for no other.
+  std::size_t index = x_.size() - 1;
+  for (std::size_t level = 0; index % 2 == 1; ++level, index /= 2) {
+    Extent pair;
+    if (level == 0) {
+      pair.include(y_[index - 1]);
+      pair.include(y_[index]);
+    } else {
+      pair = levels_[level - 1][index - 1];
+      pair.include(levels_[level - 1][index]);
     }
-    if (index == levels_[level].size()) levels_[level].emplace_back();
-    levels_[level][index].include(point);
+    if (level == levels_.size()) levels_.emplace_back();
+    levels_[level].push_back(pair);
   }
 }
 

@@ -51,8 +51,8 @@ double lowest_shown(const Extent& extent, const Axis& y) {
 }
 
 void draw_columns(ImDrawList* list, const Series& series, const Axis& x, const Axis& y, ImU32 color,
-                  float thickness) {
-  const int count = std::max(1, static_cast<int>(x.pixel_high - x.pixel_low));
+                  float thickness, float width) {
+  const int count = std::max(1, static_cast<int>((x.pixel_high - x.pixel_low) / width));
   const auto columns = series.columns(x.low, x.high, count);
   bool joined = false;
   float before = 0;  // the pixel at which the column before ended
@@ -64,19 +64,20 @@ void draw_columns(ImDrawList* list, const Series& series, const Axis& x, const A
       joined = false;
       continue;
     }
-    const float left = x.pixel_low + static_cast<float>(i);
+    const float left = x.pixel_low + width * static_cast<float>(i);
     float top = y.to_pixel(static_cast<double>(column.extent.high));
     float bottom = y.to_pixel(lowest_shown(column.extent, y));
     const float middle = (top + bottom) / 2;
-    if (bottom - top < 1.5f && joined && std::abs(middle - last_middle) < 3) {
-      list->AddLine(ImVec2(left - 0.5f, last_middle), ImVec2(left + 0.5f, middle), color, thickness);
+    if (bottom - top < 2 * thickness && joined && std::abs(middle - last_middle) < 4 * thickness) {
+      list->AddLine(ImVec2(left - width / 2, last_middle), ImVec2(left + width / 2, middle), color,
+                    thickness);
     } else {
       if (joined) {
         top = std::min(top, before);
         bottom = std::max(bottom, before);
       }
       const float pad = std::max(0.0f, thickness - (bottom - top)) / 2;
-      list->AddRectFilled(ImVec2(left, top - pad), ImVec2(left + 1, bottom + pad), color);
+      list->AddRectFilled(ImVec2(left, top - pad), ImVec2(left + width, bottom + pad), color);
     }
     const double end = static_cast<double>(series.y(column.last - 1));
     before = y.shows(end) ? y.to_pixel(end) : middle;
@@ -88,13 +89,13 @@ void draw_columns(ImDrawList* list, const Series& series, const Axis& x, const A
 }  // namespace
 
 void draw_curve(ImDrawList* list, const Series& series, const Axis& x, const Axis& y, ImU32 color,
-                float thickness) {
+                float thickness, float column) {
   if (series.empty()) return;
   const Visible range = visible_points(series, x);
-  if (static_cast<float>(range.last - range.first) <= 2 * (x.pixel_high - x.pixel_low)) {
+  if (static_cast<float>(range.last - range.first) <= 2 * (x.pixel_high - x.pixel_low) / column) {
     draw_points(list, series, range, x, y, color, thickness);
   } else {
-    draw_columns(list, series, x, y, color, thickness);
+    draw_columns(list, series, x, y, color, thickness, column);
   }
 }
 

@@ -9,10 +9,10 @@
 namespace warpscope::ui::plot {
 
 /// Draws `series` over the visible x. With fewer points than about two a pixel each is joined to the next; with more, each
-/// column of pixels is filled from its smallest to its largest value, so that the cost is that of the pixels and every
+/// column of `column` pixels is filled from its smallest to its largest value, so that the cost is that of the pixels and every
 /// spike is there. Gaps stay gaps.
 void draw_curve(ImDrawList* list, const Series& series, const Axis& x, const Axis& y, ImU32 color,
-                float thickness);
+                float thickness, float column);
 
 /// A dot on each visible point, if they are further apart than about 6 times `radius`.
 void draw_dots(ImDrawList* list, const Series& series, const Axis& x, const Axis& y, ImU32 color,

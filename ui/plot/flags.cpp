@@ -40,6 +40,15 @@ void draw_group_tooltip(const Frame& frame, std::span<const Marker> markers, con
   ImGui::PopStyleVar();
 }
 
+// Dashed, so that it is not taken for the line under the pointer.
+void draw_hairline(ImDrawList* list, float x, float top, float bottom, ImU32 color, float scale) {
+  const float dash = std::floor(4 * scale);
+  for (float y = top; y < bottom; y += 2 * dash) {
+    list->AddRectFilled(ImVec2(x, y),
+                        ImVec2(x + std::max(1.0f, std::floor(scale)), std::min(y + dash, bottom)), color);
+  }
+}
+
 }  // namespace
 
 std::vector<FlagGroup> group_markers(std::span<const Marker> markers, const Axis& x, float left, float right,
@@ -76,7 +85,7 @@ bool draw_flags(const Frame& frame, std::span<const Marker> markers, const Axis&
     const std::string wanted = flag_text(markers, group);
     const float padding = 5 * s;
     std::string text = ellipsize(frame.fonts.small, wanted, std::min(room, 220 * s) - 2 * padding);
-    if (text.size() < wanted.size() && text.size() < 8) text.clear();
+    if (text.size() < wanted.size() && text.size() < 12) text.clear();
     if (text.empty() && group.last - group.first > 1) text = fmt::format("{}", group.last - group.first);
     const float width = text.empty() ? 8 * s : text_width(frame.fonts.small, text) + 2 * padding;
     const ImVec2 min(group.pixel, flag_top), max(group.pixel + width, flag_top + height);
@@ -90,8 +99,7 @@ bool draw_flags(const Frame& frame, std::span<const Marker> markers, const Axis&
       if (pixel == last_pixel) continue;
       last_pixel = pixel;
       const float from = i == group.first ? flag_top : top;
-      list->AddRectFilled(ImVec2(pixel, from), ImVec2(pixel + 1, bottom),
-                          blend(line, frame.palette.panel, 0.6f));
+      draw_hairline(list, pixel, from, bottom, blend(line, frame.palette.panel, 0.6f), s);
     }
     list->AddRectFilled(min, max, blend(line, frame.palette.panel, over ? 0.35f : 0.22f), 2 * s);
     draw_text(list, frame.fonts.small, min.x + padding, flag_top + height - 4 * s, frame.palette.text, text);

@@ -141,15 +141,17 @@ void draw_axes(const Frame& frame, const Content& content, const Room& room, con
   const ImFont* const font = frame.fonts.small;
   for (const Tick& tick : ticks(y, wanted_y_ticks(frame, room), Unit::value)) {
     const float pixel = std::floor(y.to_pixel(tick.value));
-    list->AddRectFilled(ImVec2(room.left, pixel), ImVec2(room.right, pixel + 1), frame.palette.grid);
+    list->AddRectFilled(ImVec2(room.left, pixel), ImVec2(room.right, pixel + hairline(frame)),
+                        frame.palette.grid);
     const float width = text_width(font, tick.label);
     draw_text(list, font, room.left - 8 * s - width, pixel + 4 * s, frame.palette.muted, tick.label);
   }
-  const int x_wanted = std::max(2, static_cast<int>((room.right - room.left) / (90 * s)));
+  const int x_wanted = std::max(2, static_cast<int>((room.right - room.left) / (60 * s)));
   const float label_width = text_width(font, content.x_label);
   for (const Tick& tick : ticks(x, x_wanted, content.x_unit)) {
     const float pixel = std::floor(x.to_pixel(tick.value));
-    list->AddRectFilled(ImVec2(pixel, room.top), ImVec2(pixel + 1, room.bottom), frame.palette.grid);
+    list->AddRectFilled(ImVec2(pixel, room.top), ImVec2(pixel + hairline(frame), room.bottom),
+                        frame.palette.grid);
     const float width = text_width(font, tick.label);
     const float at = std::clamp(pixel - width / 2, room.left - 8 * s, room.right - width);
     if (at + width > room.right - label_width - 8 * s) continue;  // the axis's name stands there
@@ -160,23 +162,24 @@ void draw_axes(const Frame& frame, const Content& content, const Room& room, con
 
 void draw_lines(const Frame& frame, const Content& content, const Room& room, const Axis& x, const Axis& y) {
   auto* const list = ImGui::GetWindowDrawList();
-  const float thick = 1.6f * frame.scale, thin = std::max(1.0f, frame.scale);
+  const float thick = 1.6f * frame.scale, thin = std::max(1.0f, frame.scale), column = hairline(frame);
   list->PushClipRect(ImVec2(room.left, room.top), ImVec2(room.right, room.bottom), true);
   for (const Line& line : content.lines) {
     if (line.beneath != nullptr) {
-      draw_curve(list, *line.beneath, x, y, blend(line.color, frame.palette.panel, 0.32f), thin);
+      draw_curve(list, *line.beneath, x, y, blend(line.color, frame.palette.panel, 0.32f), thin, column);
     }
   }
   for (const Line& line : content.lines) {
     const ImU32 color = line.faint ? blend(line.color, frame.palette.panel, 0.45f) : line.color;
-    draw_curve(list, *line.series, x, y, color, line.faint ? thin : thick);
+    draw_curve(list, *line.series, x, y, color, line.faint ? thin : thick, column);
     if (line.dots) draw_dots(list, *line.series, x, y, color, 2.6f * frame.scale);
   }
   list->PopClipRect();
 }
 
 struct ReadOutRow {
-  const Line* line;
+  const char* name;
+  ImU32 color;
   std::string value;
 };
 
@@ -185,7 +188,7 @@ void draw_read_out_box(const Frame& frame, const Room& room, const std::string& 
   const float s = frame.scale, row = 18 * s, pad = 8 * s, swatch = 16 * s;
   float name_width = 0, value_width = 0;
   for (const ReadOutRow& r : rows) {
-    name_width = std::max(name_width, text_width(frame.fonts.text, r.line->name));
+    name_width = std::max(name_width, text_width(frame.fonts.text, r.name));
     value_width = std::max(value_width, text_width(frame.fonts.numbers, r.value));
   }
   const float width =
@@ -206,9 +209,8 @@ void draw_read_out_box(const Frame& frame, const Room& room, const std::string& 
   for (const ReadOutRow& r : rows) {
     baseline += row;
     const float middle = std::floor(baseline - 5 * s);
-    list->AddRectFilled(ImVec2(left + pad, middle), ImVec2(left + pad + 10 * s, middle + 2 * s),
-                        r.line->color);
-    draw_text(list, frame.fonts.text, left + pad + swatch, baseline, frame.palette.text, r.line->name);
+    list->AddRectFilled(ImVec2(left + pad, middle), ImVec2(left + pad + 10 * s, middle + 2 * s), r.color);
+    draw_text(list, frame.fonts.text, left + pad + swatch, baseline, frame.palette.text, r.name);
     draw_text(list, frame.fonts.numbers, left + width - pad - text_width(frame.fonts.numbers, r.value),
               baseline, frame.palette.text, r.value);
   }
@@ -230,7 +232,8 @@ void draw_read_out(const Frame& frame, const Content& content, const Room& room,
   const float pixel = std::floor(x.to_pixel(at));
   if (pixel < room.left || pixel >= room.right) return;
   auto* const list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(ImVec2(pixel, room.top), ImVec2(pixel + 1, room.bottom), frame.palette.muted);
+  list->AddRectFilled(ImVec2(pixel, room.top), ImVec2(pixel + hairline(frame), room.bottom),
+                      frame.palette.muted);
   std::vector<ReadOutRow> rows;
   for (const Line& line : content.lines) {
     if (line.series->empty()) continue;
@@ -241,7 +244,11 @@ void draw_read_out(const Frame& frame, const Content& content, const Room& room,
       list->AddCircleFilled(point, 4 * frame.scale, frame.palette.panel, 16);
       list->AddCircleFilled(point, 3 * frame.scale, line.color, 16);
     }
-    rows.push_back({&line, value_text(value, Unit::value)});
+    rows.push_back({line.name, line.color, value_text(value, Unit::value)});
+    if (line.beneath == nullptr || line.beneath->empty()) continue;
+    const auto raw = static_cast<double>(line.beneath->y(line.beneath->nearest(at)));
+    rows.push_back(
+        {line.beneath_name, blend(line.color, frame.palette.panel, 0.45f), value_text(raw, Unit::value)});
   }
   draw_read_out_box(frame, room, content.describe ? content.describe(at) : value_text(at, content.x_unit),
                     rows, x.to_pixel(at));

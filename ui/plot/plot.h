@@ -21,6 +21,7 @@ struct Line {
   const char* name = "";
   const Series* series = nullptr;
   const Series* beneath = nullptr;
+  const char* beneath_name = "";
   ImU32 color = 0;
   bool dots = false;   ///< mark single points where there is room
   bool faint = false;  ///< draw it faintly as a whole

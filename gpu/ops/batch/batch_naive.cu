@@ -1,7 +1,7 @@
 // batch.gather, variant `naive`: the first rung on CUDA. One thread per element of the batch, one byte read
 // each. The position is read from device memory, so that one captured graph serves every step. Limits: none
-// on the shape; the data set may hold more than 2^32 bytes. Bound by memory: 5 bytes an element. No shared
-// memory, no spills. Source: batch.h.
+// on the shape; the data set may hold more than 2^32 bytes. Bound by memory: 5 bytes an element. At most 30
+// registers, no shared memory, no spills. Source: batch.h.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/batch/batch.h"

@@ -1,11 +1,13 @@
-// conv2d.backward_input, variant `implicit_gemm`: over `naive` it adds reuse, with the kernel of implicit_gemm forward. The
-// gradient of the input is the convolution of the output's gradient with each kernel turned by 180 degrees and input and
-// output channels exchanged; the loader turns and exchanges as it reads.
+// conv2d.backward_input, variant `implicit_gemm`: over `naive` it adds reuse, with the kernel of
+// implicit_gemm forward. The gradient of the input is the convolution of the output's gradient with each
+// kernel turned by 180 degrees and input and output channels exchanged; the loader turns and exchanges as it
+// reads.
 //
-// Tiles and limits as forward's. For at most four input channels the weights, then a few kilobytes, are first rearranged
-// in the workspace, so that the narrow kernel of forward can take them.
-// Source: V. Dumoulin, F. Visin, "A guide to convolution arithmetic for deep learning" (2016), section 4, and those of
-// forward.
+// Tiles and limits as forward's. For at most four input channels the weights, then a few kilobytes, are first
+// rearranged in the workspace, so that the narrow kernel of forward can take them.
+// Registers and shared memory: implicit_gemm_tile.cuh and implicit_gemm_narrow.cuh.
+// Source: V. Dumoulin, F. Visin, "A guide to convolution arithmetic for deep learning" (2016), section 4, and
+// those of forward.
 
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"

@@ -1,19 +1,22 @@
-// conv2d.backward_weights, variant `implicit_gemm`: over `naive` it adds reuse, and parallel work along the sum. The
-// gradient is a matrix product over all pixels of one tensor and the shifted pixels of the other,
+// conv2d.backward_weights, variant `implicit_gemm`: over `naive` it adds reuse, and parallel work along the
+// sum. The gradient is a matrix product over all pixels of one tensor and the shifted pixels of the other,
 //
 //   dw[k, (r, s, c)] = sum over pixels of dy[pixel, k] * x[pixel shifted by (r, s), c]
 //
-// A[pixel][k] and B[pixel][(r, s, c)] both lie in memory as the tiles want them. The result is small and the sum long, so
-// the pixels are split among blocks; each writes a partial result to the workspace, and a second kernel adds them in a
-// fixed order: the same bits every time.
+// A[pixel][k] and B[pixel][(r, s, c)] both lie in memory as the tiles want them. The result is small and the
+// sum long, so the pixels are split among blocks; each writes a partial result to the workspace, and a second
+// kernel adds them in a fixed order: the same bits every time.
 //
-// Which tensor is shifted is a choice: with x[pixel, c] * dy[pixel shifted by -(r, s), k] the rows are c and the columns
-// (r, s, k). The one that makes fuller tiles wins: for 3 output channels 27 columns instead of 3 rows.
+// Which tensor is shifted is a choice: with x[pixel, c] * dy[pixel shifted by -(r, s), k] the rows are c and
+// the columns (r, s, k). The one that makes fuller tiles wins: for 3 output channels 27 columns instead of 3
+// rows.
 //
-// Tiles: 128x128, 128x64, 64x64 or 128x32, and the number of splits, by implicit_gemm_plan.h. Channels in fours are read
-// 16 bytes at a time, others 4. Limits: tensors of at most 2e9 elements; up to 128 MiB of workspace; the shifted tensor is
-// read once per tap, from the L2 cache.
-// Source: as forward's; splitting a sum among blocks ("split-K"): NVIDIA, CUTLASS documentation, "Efficient GEMM in CUDA".
+// Tiles: 128x128, 128x64, 64x64 or 128x32, and the number of splits, by implicit_gemm_plan.h. Channels in
+// fours are read 16 bytes at a time, others 4. Limits: tensors of at most 2e9 elements; up to 128 MiB of
+// workspace; the shifted tensor is read once per tap, from the L2 cache.
+// Registers and shared memory: implicit_gemm_tile.cuh.
+// Source: as forward's; splitting a sum among blocks ("split-K"): NVIDIA, CUTLASS documentation, "Efficient
+// GEMM in CUDA".
 
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
@@ -62,8 +65,8 @@ struct PlainPixels : Rows<T::rows, T::depth, kVector> {
   }
 };
 
-/// B: the shifted tensor, channels in fours. A thread's four columns are one tap and four channels of it for the whole
-/// kernel.
+/// B: the shifted tensor, channels in fours. A thread's four columns are one tap and four channels of it for
+/// the whole kernel.
 template <class T>
 struct ShiftedVectors : Rows<T::columns, T::depth, 4> {
   const Taps& taps;
@@ -94,7 +97,8 @@ struct ShiftedVectors : Rows<T::columns, T::depth, 4> {
   }
 };
 
-/// B: the shifted tensor, any number of channels. A thread reads neighbouring pixels, so that it divides once a stage.
+/// B: the shifted tensor, any number of channels. A thread reads neighbouring pixels, so that it divides once
+/// a stage.
 template <class T>
 struct ShiftedScalars : TransposedScalars<T::columns, T::depth> {
   const Taps& taps;
@@ -164,7 +168,8 @@ struct Arrangement {
   }
 };
 
-// Thread (i, j) of a block adds the splits j, j + 8, ... of element i; then the eight sums are added in order.
+// Thread (i, j) of a block adds the splits j, j + 8, ... of element i; then the eight sums are added in
+// order.
 __global__ void implicit_gemm_weights_sum(int elements, int splits, Arrangement arrangement,
                                           const float* __restrict__ partial, float* __restrict__ dw) {
   __shared__ float sums[kSumGroups][kSumElements];

@@ -1,12 +1,13 @@
-// conv2d.forward, variant `implicit_gemm`: over `naive` it adds reuse. The convolution is computed as the matrix product
-// of shifted pixels and weights, tile by tile in shared memory and registers, so that a number read from the cache is
-// multiplied 64 to 128 times instead of once; the matrix of shifted pixels never exists in memory, the loaders find its
-// elements in x.
+// conv2d.forward, variant `implicit_gemm`: over `naive` it adds reuse. The convolution is computed as the
+// matrix product of shifted pixels and weights, tile by tile in shared memory and registers, so that a number
+// read from the cache is multiplied 64 to 128 times instead of once; the matrix of shifted pixels never
+// exists in memory, the loaders find its elements in x.
 //
-// Tiles: 128x128, 128x64, 64x64 or 64x32 pixels by channels, whichever is estimated fastest (implicit_gemm_plan.h); at
-// most four output channels go to implicit_gemm_narrow.cuh. Channels in fours are read 16 bytes at a time, others 4.
-// Limits: tensors of at most 2e9 elements; FP32 on the ordinary cores, so the tensor cores idle; the same pixels are read
-// once per tap, from the L1 and L2 caches.
+// Tiles: 128x128, 128x64, 64x64 or 64x32 pixels by channels, whichever is estimated fastest
+// (implicit_gemm_plan.h); at most four output channels go to implicit_gemm_narrow.cuh. Channels in fours are
+// read 16 bytes at a time, others 4. Limits: tensors of at most 2e9 elements; FP32 on the ordinary cores, so
+// the tensor cores idle; the same pixels are read once per tap, from the L1 and L2 caches.
+// Registers and shared memory: implicit_gemm_tile.cuh and implicit_gemm_narrow.cuh.
 // Source: S. Chetlur et al., "cuDNN: Efficient primitives for deep learning" (2014), section 3, and those in
 // implicit_gemm_tile.cuh.
 

@@ -5,12 +5,11 @@
 //   backward_input    one thread per element of dx, which gathers the gradients that its element reached
 //   backward_weights  one thread per weight, which walks through all images with its sum in a register
 //   backward_bias     a sum over 65,536 and more pixels is no work for one thread: blocks of 32 channels by 8
-//   threads add
-//                     spans of pixels into the workspace, and the same kernel adds the spans
+//                     threads add spans of pixels into the workspace, and the same kernel adds the spans
 //
 // Every sum has a fixed order: the same bits every time. Sums over images are made of sums over rows, so that
 // rounding errors stay those of short sums. Limits: none on the shape. Slow by design: every product reads
-// both factors through the cache, so the caches bound it, two orders of magnitude under the arithmetic; and
+// both factors through the cache, so the caches bound it, far under the arithmetic; and
 // backward_weights has only as many threads as weights. At most 48 registers, no spills; 1 KiB of shared
 // memory in backward_bias. Source: conv2d.h.
 

@@ -23,7 +23,8 @@ constexpr std::int64_t kMultiprocessors = 132;
 constexpr double kAlone = 0.85;
 // Products a cycle of a multiprocessor: 128 at best.
 constexpr double kProductsPerCycle = 96.0;
-// A block's start and end, in cycles, and the bytes of partial results that all multiprocessors move in a cycle.
+// A block's start and end, in cycles, and the bytes of partial results that all multiprocessors move in a
+// cycle.
 constexpr double kBlockOverhead = 2000.0;
 constexpr double kBytesPerCycle = 1500.0;
 constexpr std::int64_t kMostSplits = 1024;
@@ -39,8 +40,8 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// Estimated cycles of `blocks` blocks of `depth` products an element. Blocks run in pairs on a multiprocessor; where
-/// their number is odd, the last runs alone.
+/// Estimated cycles of `blocks` blocks of `depth` products an element. Blocks run in pairs on a
+/// multiprocessor; where their number is odd, the last runs alone.
 double cycles(const TileFigures& tile, std::int64_t blocks, std::int64_t depth) {
   const std::int64_t each = divide_up(blocks, kMultiprocessors);
   const double rounds = static_cast<double>(each) + (each % 2 == 1 ? 1.0 / kAlone - 1.0 : 0.0);

@@ -15,7 +15,8 @@
 
 namespace warpscope::ops::conv2d {
 
-/// One call: the tensor that the taps read, the channels of the result, and the tiles of the result along them.
+/// One call: the tensor that the taps read, the channels of the result, and the tiles of the result along
+/// them.
 struct ActivationsProblem {
   Taps taps;
   int filters;
@@ -107,8 +108,8 @@ struct FilterScalars : TransposedScalars<T::columns, T::depth> {
   }
 };
 
-/// B in backward_input, channels of both tensors in fours: the weights of one tap and channel are contiguous in j. The
-/// taps are walked backwards, which turns the kernel round.
+/// B in backward_input, channels of both tensors in fours: the weights of one tap and channel are contiguous
+/// in j. The taps are walked backwards, which turns the kernel round.
 template <class T>
 struct TurnedVectors : Rows<T::columns, T::depth, 4> {
   const Taps& taps;

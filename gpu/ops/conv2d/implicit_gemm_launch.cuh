@@ -50,7 +50,8 @@ void launch_tile(const ActivationsCall& call) {
                                    filter_vectors && takes_vectors(call.out)};
   const unsigned blocks = static_cast<unsigned>(column_tiles) * static_cast<unsigned>(row_tiles);
   const int channels = call.taps.channels;
-  // Blocks of channels waste what the last one hangs over the end; beyond a quarter, slower reads are the lesser loss.
+  // Blocks of channels waste what the last one hangs over the end; beyond a quarter, slower reads are the
+  // lesser loss.
   const bool fits_blocks = 4 * ((channels + T::depth - 1) / T::depth * T::depth) <= 5 * channels;
   const bool vectors = channels % 4 == 0 && fits_blocks && (filter_vectors || !kBackward) &&
                        takes_vectors(call.in) && takes_vectors(call.weights);

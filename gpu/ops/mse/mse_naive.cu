@@ -2,9 +2,9 @@
 // the elements and a tree adds the threads, both in a fixed order, so the result is the same bits every time;
 // a second kernel of one block adds the images the same way. A sum of n elements is thus made of chains of n
 // / 256 and a tree of depth 8, and its rounding error stays that of short sums. backward: one thread per
-// element. Limits: few images leave most of the GPU idle in forward. Bound by memory otherwise. 1 KiB of
-// shared memory, no spills. Source: mse.h; the tree: M. Harris, "Optimizing parallel reduction in CUDA"
-// (2007).
+// element. Limits: few images leave most of the GPU idle in forward. Bound by memory otherwise. At most 32
+// registers, 1 KiB of shared memory, no spills. Source: mse.h; the tree: M. Harris, "Optimizing parallel
+// reduction in CUDA" (2007).
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"

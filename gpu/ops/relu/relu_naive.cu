@@ -1,5 +1,5 @@
 // relu, variant `naive`: the first rung on CUDA. One thread per element, 4 bytes at a time. Limits: none on
-// the shape. Bound by memory: 8 (forward) and 12 (backward) bytes an element. At most 20 registers, no shared
+// the shape. Bound by memory: 8 (forward) and 12 (backward) bytes an element. At most 16 registers, no shared
 // memory, no spills. Source: relu.h.
 
 #include "gpu/core/cuda.h"

@@ -1,6 +1,6 @@
 // sgd.update, variant `naive`: the first rung on CUDA. One thread per parameter. The learning rate is read
 // from device memory, so that one captured graph serves every step. Limits: none on the count. Bound by
-// memory: 12 bytes a parameter. No shared memory, no spills. Source: sgd.h.
+// memory: 12 bytes a parameter. At most 14 registers, no shared memory, no spills. Source: sgd.h.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"

@@ -1,6 +1,6 @@
 // step.record, variant `naive`: one thread does the bookkeeping of a step; there is nothing to do in
-// parallel. The time is %globaltimer, whose resolution is the device's (32 ns to 1 us). Limits: none. Source:
-// step.h; %globaltimer: "Parallel Thread Execution ISA", section 10, special registers.
+// parallel. The time is %globaltimer, whose resolution is the device's (32 ns to 1 us). Limits: none. 24
+// registers. Source: step.h; %globaltimer: "Parallel Thread Execution ISA", section 10, special registers.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/step/step.h"

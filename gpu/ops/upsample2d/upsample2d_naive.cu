@@ -1,6 +1,6 @@
 // upsample2d, variant `naive`: the first rung on CUDA. forward: one thread per element of the larger output.
 // backward: one thread per element of dx, which adds its four copies in a fixed order. Limits: none on the
-// shape. Bound by memory. No shared memory, no spills. Source: upsample2d.h.
+// shape. Bound by memory. At most 32 registers, no shared memory, no spills. Source: upsample2d.h.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"

@@ -1,0 +1,101 @@
+"""The command line: exit codes, and one sentence that says what is wrong and what is valid."""
+import os
+import socket
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import ProgramCase, main  # noqa: E402
+
+
+class CommandLine(ProgramCase):
+    def test_version_is_printed(self):
+        ended = self.run_program("--version")
+        self.assert_succeeded(ended)
+        self.assertRegex(ended.out, r"\Awarpscope \d+\.\d+\.\d+\n\Z")
+
+    def test_help_names_every_command_and_option(self):
+        ended = self.run_program("--help")
+        self.assert_succeeded(ended)
+        for word in ("train", "fetch", "devices", "--device", "--screenshot", "--run-dir"):
+            self.assertIn(word, ended.out)
+        ended = self.run_program("train", "--help")
+        self.assert_succeeded(ended)
+        for option in ("--model", "--data", "--device", "--precision", "--select", "--optimizer", "--lr", "--batch",
+                       "--epochs", "--steps", "--seed", "--no-shuffle", "--test-images", "--init", "--save", "--run-dir"):
+            self.assertIn(option, ended.out)
+
+    def test_unknown_options_and_commands_are_refused(self):
+        self.assert_refused(["--nonsense"], "--nonsense", "warpscope --help")
+        self.assert_refused(["nonsense"], "nonsense", "warpscope --help")
+        self.assert_refused(["train", "--nonsense", "3"], "--nonsense", "warpscope train --help")
+        self.assert_refused(["fetch", "cifar10", "more"], "more", "warpscope fetch --help")
+        self.assert_refused(["train", "--steps"], "--steps")
+
+    def test_options_before_a_command_are_refused(self):
+        # They belong to the window; a training that ignored them would surprise.
+        self.assert_refused(["--batch", "4", "train"], "--batch", "before the command")
+
+    def test_unknown_names_are_refused_with_the_valid_ones(self):
+        train = ["train", "--data", "builtin", "--device", "cpu"]
+        self.assert_refused([*train, "--model", "magic"], "'magic'", "valid: ", "autoencoder")
+        self.assert_refused([*train, "--precision", "fp8"], "'fp8'", "valid: ", "fp32", "tf32", "fp16", "bf16")
+        self.assert_refused([*train, "--optimizer", "magic"], "'magic'", "valid: ", "sgd")
+        self.assert_refused([*train, "--select", "conv2d.forward=magic"], "'magic'", "valid: ", "reference", "onednn")
+        self.assert_refused([*train, "--select", "magic=onednn"], "'magic'", "valid: ", "conv2d.forward", "sgd.update")
+        self.assert_refused([*train, "--select", "all=magic"], "'magic'", "valid: ", "reference", "loops")
+        self.assert_refused([*train, "--select", "magic"], "'magic'", "operation=variant")
+        self.assert_refused(["train", "--data", "builtin", "--device", "magic"], "'magic'", "valid: ", "auto", "cpu")
+        self.assert_refused(["train", "--data", "builtin", "--device", "cuda:99"], "'cuda:99'", "valid: ", "cpu")
+        self.assert_refused(["fetch", "nonsense"], "'nonsense'", "valid: ", "cifar10")
+
+    def test_names_are_case_sensitive_and_not_shortened(self):
+        self.assert_refused(["train", "--model", "Autoencoder"], "'Autoencoder'")
+        self.assert_refused(["train", "--precision", "fp"], "'fp'")
+
+    def test_numbers_that_make_no_sense_are_refused(self):
+        for option in ("--steps", "--epochs", "--seed", "--test-images"):
+            self.assert_refused(["train", option, "-1"], option, "negative")
+            self.assert_refused(["train", option, "many"], option, "many")
+        self.assert_refused(["train", "--batch", "0"], "--batch")
+        self.assert_refused(["train", "--batch", "-4"], "--batch")
+        self.assert_refused(["train", "--batch", "4.5"], "--batch")
+        for rate in ("-0.1", "nan", "inf", "fast"):
+            self.assert_refused(["train", "--lr", rate], "--lr")
+
+    def test_a_batch_larger_than_the_training_set_is_refused(self):
+        self.assert_refused(["train", "--device", "cpu", "--data", self.cifar10(), "--batch", "50001"], "50001", "50000")
+
+    def test_a_precision_that_the_device_lacks_is_refused(self):
+        arguments = ["train", "--device", "cpu", "--data", self.cifar10(), "--batch", "4", "--precision", "fp16"]
+        self.assert_refused(arguments, "fp16", "fp32", "cpu")
+
+    def test_a_save_file_that_could_not_be_written_is_refused_before_training(self):
+        def refused(file, *words):
+            ended = self.run_program("train", "--device", "cpu", "--data", "builtin", "--save", file)
+            self.assert_one_sentence(ended, 2, "--save", *words)
+            self.assertEqual(ended.out, "")
+
+        refused(self.path("missing", "weights.safetensors"), self.path("missing"))
+        refused(self.folder, self.folder, "folder")
+
+    def test_devices_are_listed_with_their_variants(self):
+        ended = self.run_program("devices")
+        self.assert_succeeded(ended)
+        self.assertRegex(ended.out, r"(?m)^cpu +\S.*, \d+ cores, [\d.]+ GiB$")
+        cpu = ended.out[ended.out.index("\ncpu ") if "\ncpu " in ended.out else 0:]
+        self.assertRegex(cpu, r"(?m)^ +conv2d\.forward +reference, loops, onednn$")
+        self.assertRegex(cpu, r"(?m)^ +sgd\.update +reference, loops$")
+
+    def test_a_fetch_without_a_network_says_so(self):
+        with socket.socket() as unused:  # bound but not listening: nobody answers there
+            unused.bind(("127.0.0.1", 0))
+            proxy = "http://127.0.0.1:%d" % unused.getsockname()[1]
+            nowhere = self.environment(http_proxy=proxy, https_proxy=proxy, HTTPS_PROXY=proxy, all_proxy=proxy,
+                                       no_proxy=None, NO_PROXY=None)
+            ended = self.run_program("fetch", "cifar10", "--data", self.path("data"), environment=nowhere)
+        self.assert_one_sentence(ended, 1, "cifar-10-binary.tar.gz", "network")
+        self.assertFalse(os.path.exists(self.path("data", "cifar-10-batches-bin")))
+
+
+if __name__ == "__main__":
+    main()

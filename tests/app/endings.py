@@ -1,0 +1,117 @@
+"""How trainings end before their time: by a signal, by a full disk. What is on the disk then is whole."""
+import ctypes
+import os
+import resource
+import signal
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import ProgramCase, losses_of, main, read_metrics, read_run, steps_of  # noqa: E402
+
+CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
+
+
+class Signals(ProgramCase):
+    def stop_by(self, number):
+        run_dir, weights = self.path("run"), self.path("weights.safetensors")
+        process = self.start(*self.train_arguments("--run-dir", run_dir, "--save", weights, steps=100000))
+        self.wait_for_step(process, run_dir, 1)
+        process.send_signal(number)
+        ended = self.finish(process)
+        self.assert_succeeded(ended)
+        self.assertGreater(os.path.getsize(weights), 751875 * 4)
+        run = read_run(run_dir)
+        self.assertEqual(run["status"], "finished")
+        steps = steps_of(run_dir)
+        self.assertEqual(steps, list(range(1, len(steps) + 1)))
+        self.assertEqual(run["steps"], len(steps))
+        self.assertLess(len(steps), 100000)
+        # The results are those of a test after the last step.
+        self.assertEqual(read_metrics(run_dir)[-1]["step"], len(steps))
+        self.assertIn("test_loss", read_metrics(run_dir)[-1])
+        self.assertIn(f"steps        {len(steps)} ", ended.out)
+
+    def test_an_interrupt_finishes_the_step_and_saves(self):
+        self.stop_by(signal.SIGINT)
+
+    def test_a_termination_finishes_the_step_and_saves(self):
+        self.stop_by(signal.SIGTERM)
+
+    def test_a_killed_run_keeps_whole_files(self):
+        run_dir = self.path("run")
+        process = self.start(*self.train_arguments("--run-dir", run_dir, steps=100000))
+        self.wait_for_step(process, run_dir, 2)
+        process.kill()
+        self.finish(process)
+        self.assertEqual(read_run(run_dir)["status"], "running")
+        steps = steps_of(run_dir)
+        self.assertEqual(steps, list(range(1, len(steps) + 1)))
+
+
+class FullDisks(ProgramCase):
+    def test_a_full_disk_leaves_the_older_weights_whole(self):
+        disk = self.small_disk(megabytes=5)
+        weights = os.path.join(disk, "weights.safetensors")
+        self.assert_succeeded(self.train("--save", weights, "--run-dir", os.path.join(disk, "first"), steps=1))
+        with open(weights, "rb") as file:
+            before = file.read()
+
+        # The new weights are written beside the old ones, and for both there is no room.
+        ended = self.train("--save", weights, "--run-dir", os.path.join(disk, "second"), "--seed", "2", steps=1)
+        self.assert_one_sentence(ended, 1, weights, "No space left on device")
+        with open(weights, "rb") as file:
+            self.assertEqual(file.read(), before)
+        self.assertEqual(sorted(os.listdir(disk)), ["first", "second", "weights.safetensors"])
+        self.assertEqual(read_run(os.path.join(disk, "first"))["status"], "finished")
+        run = read_run(os.path.join(disk, "second"))
+        self.assertEqual(run["status"], "failed")
+        self.assertIn("No space left on device", run["error"])
+        self.assertEqual(len(losses_of(os.path.join(disk, "second"))), 1)
+
+    def small_disk(self, megabytes):
+        """A file system of its own, which only this process and its children see and which ends with them."""
+        if os.geteuid() != 0:
+            self.skipTest("only root may mount a small file system")
+        libc = ctypes.CDLL(None, use_errno=True)
+
+        def check(result):
+            if result != 0:
+                self.skipTest(f"a small file system cannot be mounted here: {os.strerror(ctypes.get_errno())}")
+
+        disk = self.path("disk")
+        os.mkdir(disk)
+        check(libc.unshare(CLONE_NEWNS))
+        check(libc.mount(b"none", b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None))
+        check(libc.mount(b"none", disk.encode(), b"tmpfs", ctypes.c_ulong(0), b"size=%dm" % megabytes))
+        self.addCleanup(libc.umount2, disk.encode(), 2)  # MNT_DETACH
+        return disk
+
+    def test_metrics_that_cannot_grow_end_the_run_with_whole_lines(self):
+        def no_file_over_4_kib():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # as on a full disk: an error, not a signal
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+        run_dir = self.path("run")
+        ended = self.train("--run-dir", run_dir, batch=1, steps=100000, preexec_fn=no_file_over_4_kib)
+        self.assert_one_sentence(ended, 1, os.path.join(run_dir, "metrics.jsonl"), "File too large")
+        with open(os.path.join(run_dir, "metrics.jsonl"), encoding="utf-8") as file:
+            self.assertTrue(file.read().endswith("}\n"))
+        steps = steps_of(run_dir)
+        self.assertEqual(steps, list(range(1, len(steps) + 1)))
+        self.assertGreater(len(steps), 10)
+        self.assertEqual(read_run(run_dir)["status"], "failed")
+        self.assertIn("metrics.jsonl", read_run(run_dir)["error"])
+
+
+class Divergence(ProgramCase):
+    def test_a_loss_that_is_no_number_fails_the_run(self):
+        run_dir = self.path("run")
+        ended = self.train("--lr", "1e20", "--run-dir", run_dir, "--save", self.path("weights.safetensors"), steps=100)
+        self.assert_one_sentence(ended, 1, "diverged", "learning rate")
+        self.assertFalse(os.path.exists(self.path("weights.safetensors")))
+        self.assertEqual(read_run(run_dir)["status"], "failed")
+        self.assertIn("diverged", read_run(run_dir)["error"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""What a training prints: a bar that is redrawn on a terminal, plain lines elsewhere; and what is said without a display."""
+import fcntl
+import os
+import pty
+import re
+import struct
+import sys
+import termios
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import ProgramCase, main, read_run  # noqa: E402
+
+
+class Terminal(ProgramCase):
+    def train_on_terminal(self, columns, steps):
+        """What a training writes to a terminal of that width."""
+        leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = self.start(*self.train_arguments(batch=1, steps=steps), stdin=follower, stdout=follower, text=False)
+        os.close(follower)
+        text = b""
+        while True:
+            try:
+                piece = os.read(leader, 65536)
+            except OSError:  # the last writer has closed it
+                break
+            if not piece:
+                break
+            text += piece
+        os.close(leader)
+        ended = self.finish(process)
+        self.assertEqual((ended.code, ended.err), (0, b""))
+        return text.decode()
+
+    def test_a_terminal_shows_a_bar_that_is_redrawn(self):
+        text = self.train_on_terminal(columns=120, steps=30)
+        drawn = re.findall(r"\r\x1b\[2K(\[[^\r\n]*)", text)
+        self.assertGreater(len(drawn), 1, text)
+        for line in drawn:
+            self.assertRegex(line, r"\A\[#*\.*\] +\d+%  step \d+/30  epoch \d\.\d\d  loss \d+\.\d+.*  \d+ images/s")
+        self.assertRegex(drawn[-1], r"[1-9]\d* images/s  \d+:\d\d left\Z")
+        # The bar is wiped before the results come.
+        self.assertRegex(text, r"\r\x1b\[2K\r\nsteps        30 ")
+
+    def test_a_bar_fits_a_narrow_terminal(self):
+        # A line that wraps cannot be redrawn: each would stay.
+        text = self.train_on_terminal(columns=60, steps=10)
+        drawn = re.findall(r"\r\x1b\[2K([^\r\n]+)", text)
+        self.assertGreater(len(drawn), 1, text)
+        for line in drawn:
+            self.assertLess(len(line), 60)
+            self.assertRegex(line, r"step \d+/10.*loss \d.*images/s")
+
+    def test_elsewhere_plain_lines_are_printed(self):
+        ended = self.train(batch=1, steps=2)
+        self.assert_succeeded(ended)
+        self.assertNotIn("\r", ended.out)
+        self.assertNotIn("\x1b", ended.out)
+        self.assertRegex(ended.out, r"(?m)^\[#+\.*\] +\d+%  step \d/2  .*loss \d.*images/s")
+        self.assertRegex(ended.out, r"(?m)^train loss   \d+\.\d+$")
+
+    def test_train_needs_no_display(self):
+        run_dir = self.path("run")
+        self.assert_succeeded(self.train("--run-dir", run_dir, steps=1))
+        self.assertEqual(read_run(run_dir)["status"], "finished")
+
+
+class NoDisplay(ProgramCase):
+    ARGUMENTS = ("--device", "cpu", "--batch", "4", "--test-images", "8")
+
+    def test_without_a_display_the_window_says_so_and_trains(self):
+        for number, display in enumerate((None, ":98765")):
+            run_dir = self.path(f"run{number}")
+            ended = self.run_program(*self.ARGUMENTS, "--data", self.cifar10(), "--steps", "1", "--run-dir", run_dir,
+                                     environment=self.environment(DISPLAY=display))
+            self.assert_succeeded(ended)
+            self.assertIn("training headless", ended.out.splitlines()[0])
+            self.assertEqual(read_run(run_dir)["steps"], 1)
+
+    def test_exit_after_steps_limits_a_training_without_a_display(self):
+        run_dir = self.path("run")
+        ended = self.run_program(*self.ARGUMENTS, "--data", self.cifar10(), "--exit-after-steps", "2", "--run-dir", run_dir)
+        self.assert_succeeded(ended)
+        self.assertEqual(read_run(run_dir)["steps"], 2)
+
+    def test_a_screenshot_without_a_display_is_refused(self):
+        ended = self.run_program(*self.ARGUMENTS, "--data", "builtin", "--screenshot", self.path("s.png"))
+        self.assertEqual(ended.code, 2)
+        self.assertRegex(ended.err, r"\Awarpscope: --screenshot needs [^\n]+\n\Z")
+        self.assertFalse(os.path.exists(self.path("s.png")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,236 @@
+"""The real window on a display of its own, clicked and typed at, seen as pixels and through its trace (ui/trace.h)."""
+import collections
+import ctypes
+import json
+import os
+import select
+import shutil
+import subprocess
+
+from warpscope_program import PATIENCE_S, ProgramCase, read_metrics, steps_of, wait_until
+
+try:
+    import numpy
+    from PIL import Image, ImageGrab, features
+    MISSING = None if features.check("xcb") else "Pillow cannot look at X displays"
+except ImportError as error:
+    MISSING = str(error)
+
+# Of the dark palette (ui/theme.cpp).
+ACCENT = (0x8C, 0x9E, 0xFF)
+TRAIN_CURVE = (0x56, 0xB4, 0xE9)
+TEST_CURVE = (0xE6, 0x9F, 0x00)
+KEYS = {".": "period", " ": "space"}
+
+Rectangle = collections.namedtuple("Rectangle", "x y w h")
+
+
+class ClientMessage(ctypes.Structure):
+    """XClientMessageEvent, with room for the largest event (Xlib.h)."""
+    _fields_ = [("type", ctypes.c_int), ("serial", ctypes.c_ulong), ("send_event", ctypes.c_int),
+                ("display", ctypes.c_void_p), ("window", ctypes.c_ulong), ("message_type", ctypes.c_ulong),
+                ("format", ctypes.c_int), ("data", ctypes.c_long * 5), ("room", ctypes.c_long * 24)]
+
+
+def center(rectangle):
+    return rectangle.x + rectangle.w // 2, rectangle.y + rectangle.h // 2
+
+
+def overlap(a, b):
+    return a.x < b.x + b.w and b.x < a.x + a.w and a.y < b.y + b.h and b.y < a.y + a.h
+
+
+def read_picture(path):
+    """A PNG as an array (height, width, 3)."""
+    return numpy.asarray(Image.open(path).convert("RGB")).astype(int)
+
+
+def part(picture, rectangle):
+    return picture[rectangle.y:rectangle.y + rectangle.h, rectangle.x:rectangle.x + rectangle.w]
+
+
+def pixels_near(picture, color, tolerance):
+    """How many pixels have `color` but for `tolerance` in each channel."""
+    return int((abs(picture - numpy.array(color)).max(axis=2) <= tolerance).sum())
+
+
+def colors_in(picture):
+    return len(numpy.unique(picture.reshape(-1, 3), axis=0))
+
+
+class WindowCase(ProgramCase):
+    """Each case has a display of its own, 1920x1080, without a window manager."""
+
+    def setUp(self):
+        for tool in ("Xvfb", "xdotool"):
+            if shutil.which(tool) is None:
+                self.skipTest(f"{tool} is missing")
+        if MISSING:
+            self.skipTest(MISSING)
+        super().setUp()
+        self.trace = self.path("trace.jsonl")
+        self.run_dir = self.path("run")
+        self.display = self.start_display()
+        self.process = None
+        self.window = None
+
+    def start_display(self):
+        reader, writer = os.pipe()
+        with open(self.path("display.log"), "wb") as log:
+            server = subprocess.Popen(["Xvfb", "-displayfd", str(writer), "-screen", "0", "1920x1080x24", "-nolisten",
+                                       "tcp", "-noreset"], pass_fds=[writer], stdin=subprocess.DEVNULL, stdout=log,
+                                      stderr=log)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        os.close(writer)
+        number = b""
+        with os.fdopen(reader, "rb", buffering=0) as pipe:
+            while not number.endswith(b"\n"):
+                if not select.select([pipe], [], [], PATIENCE_S)[0]:
+                    self.fail("Xvfb does not start")
+                piece = pipe.read(64)
+                if not piece:
+                    with open(self.path("display.log"), encoding="utf-8", errors="replace") as log:
+                        self.fail(f"Xvfb has ended: {log.read()}")
+                number += piece
+        return f":{int(number)}"
+
+    # --- the program
+
+    def window_environment(self):
+        return self.environment(DISPLAY=self.display, WARPSCOPE_UI_TRACE=self.trace, LIBGL_ALWAYS_SOFTWARE="1")
+
+    def window_arguments(self, *more, size="1280x800", data=None, run_dir=None):
+        """A training on the CPU, four images at a time, at a rate at which random images do not diverge."""
+        sized = ["--window-size", size] if size else []
+        return ["--device", "cpu", "--data", data or self.cifar10(), "--batch", "4", "--lr", "0.0005", "--test-images",
+                "8", "--run-dir", run_dir or self.run_dir, *sized, *more]
+
+    def open_window(self, *more, until="running", **options):
+        """Starts the program and waits until its window shows a training in the state `until`."""
+        if os.path.exists(self.trace):
+            os.remove(self.trace)
+        self.process = self.start(*self.window_arguments(*more, **options), environment=self.window_environment())
+        self.wait_for_state(until)
+        self.window = wait_until(lambda: self.xdotool("search", "--onlyvisible", "--class", "warpscope", check=False),
+                                 "the window", self.process).split()[0]
+        self.xdotool("windowfocus", self.window)
+
+    def open_paused(self, *more, steps=1, **options):
+        """A window whose training is paused after at least so many steps; returns the steps."""
+        self.open_window(*more, **options)
+        self.wait_for_step(self.process, self.run_dir, steps)
+        self.click("toolbar.pause")
+        self.wait_for_state("paused")
+        return self.settled_step()
+
+    def close_window(self):
+        """Ctrl+Q; returns how the program ended."""
+        self.key("ctrl+q")
+        return self.finish(self.process)
+
+    # --- hands
+
+    def xdotool(self, *arguments, check=True):
+        done = subprocess.run(["xdotool", *arguments], env=self.window_environment(), capture_output=True, text=True,
+                              timeout=PATIENCE_S)
+        if check and done.returncode != 0:
+            self.fail(f"xdotool {' '.join(arguments)}: {done.stderr}")
+        return done.stdout.strip()
+
+    def click(self, name):
+        """Clicks in the middle of the item `name`, waiting for it to be there."""
+        self.click_at(*center(self.item(name)))
+
+    def click_at(self, x, y):
+        self.xdotool("mousemove", "--window", self.window, str(x), str(y), "click", "1")
+
+    def choose(self, menu, choice):
+        """Opens a drop-down and clicks on one of its choices."""
+        before = self.grab()
+        self.click(menu)
+        place = self.item(choice)
+        # A menu that was open before has left its choices in the trace: they are there when they are seen.
+        wait_until(lambda: (part(self.grab(), place) != part(before, place)).any(), f"{menu} to open", self.process)
+        self.click(choice)
+
+    def enter(self, field, text):
+        """Types into a text field and presses Enter. Gives the function that lets go of it, for when it has been seen:
+        a key that goes down and up within one frame is not."""
+        place = self.item(field)
+        self.click(field)
+        wait_until(lambda: pixels_near(part(self.grab(), place), ACCENT, 24) > place.w, f"{field} to take keys",
+                   self.process)
+        self.key(*(KEYS.get(letter, letter) for letter in text))
+        self.xdotool("keydown", "Return")
+        return lambda: self.xdotool("keyup", "Return")
+
+    def key(self, *names):
+        self.xdotool("key", *names)
+
+    def ask_to_close(self):
+        """What a window manager sends when somebody clicks on the close button."""
+        x11 = ctypes.CDLL("libX11.so.6")
+        x11.XOpenDisplay.restype = ctypes.c_void_p
+        x11.XInternAtom.restype = ctypes.c_ulong
+        display = ctypes.c_void_p(x11.XOpenDisplay(self.display.encode()))
+        atom = {name: x11.XInternAtom(display, name, False) for name in (b"WM_PROTOCOLS", b"WM_DELETE_WINDOW")}
+        message = ClientMessage(type=33, window=int(self.window), message_type=atom[b"WM_PROTOCOLS"], format=32)
+        message.data[0] = atom[b"WM_DELETE_WINDOW"]
+        x11.XSendEvent(display, ctypes.c_ulong(int(self.window)), False, ctypes.c_long(0), ctypes.byref(message))
+        x11.XCloseDisplay(display)
+
+    # --- eyes
+
+    def grab(self):
+        """The window's pixels as an array (height, width, 3)."""
+        x, y, width, height = self.geometry()
+        return numpy.asarray(ImageGrab.grab((x, y, x + width, y + height), xdisplay=self.display).convert("RGB")).astype(int)
+
+    def geometry(self):
+        values = dict(line.split("=") for line in
+                      self.xdotool("getwindowgeometry", "--shell", self.window).splitlines())
+        return tuple(int(values[name]) for name in ("X", "Y", "WIDTH", "HEIGHT"))
+
+    def events(self, kind=None):
+        """The trace, or its events of one kind, oldest first."""
+        try:
+            with open(self.trace, encoding="utf-8") as file:
+                lines = [json.loads(line) for line in file if line.endswith("\n")]
+        except FileNotFoundError:
+            return []
+        return [line for line in lines if kind in (None, line["event"])]
+
+    def layout(self):
+        """Where each item is, or was when it was last seen."""
+        return {event["name"]: Rectangle(*(event[key] for key in "xywh")) for event in self.events("layout")}
+
+    def item(self, name):
+        return wait_until(lambda: self.layout().get(name), f"the item {name}", self.process)
+
+    def state(self):
+        states = self.events("state")
+        return states[-1]["state"] if states else None
+
+    def wait_for_state(self, state):
+        wait_until(lambda: self.state() == state, f"state {state}", self.process)
+
+    def wait_for_marker(self, text):
+        """Waits for a marker that holds `text` and returns its line of metrics.jsonl."""
+        def found():
+            return next((line for line in read_metrics(self.run_dir) if text in line.get("marker", "")), None)
+        return wait_until(found, f"the marker '{text}'", self.process)
+
+    def wait_for_notice(self, text):
+        wait_until(lambda: any(text in event["text"] for event in self.events("notice")), f"the notice '{text}'",
+                   self.process)
+
+    def settled_step(self):
+        """The last step of a paused training, once it is recorded and in a frame that is drawn from now on."""
+        before = len(self.events("frame"))
+
+        def settled():
+            frames = self.events("frame")[before:]
+            step = max(steps_of(self.run_dir), default=0)
+            return step if frames and frames[-1]["step"] == step else None
+        return wait_until(settled, "the steps to end", self.process)

@@ -1,0 +1,150 @@
+"""Steering a training in the real window: every click and key shows in the run folder."""
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import losses_of, main, markers_of, read_metrics, read_run, steps_of, wait_until  # noqa: E402
+from window_driver import WindowCase, part  # noqa: E402
+
+
+class Transport(WindowCase):
+    def test_click_on_pause_stops_the_steps_and_space_resumes(self):
+        step = self.open_paused()
+        # Were a step still under way, it would come before the next one asked for, and there would be two.
+        self.key("Right")
+        self.wait_for_step(self.process, self.run_dir, step + 1)
+        self.assertEqual(self.settled_step(), step + 1)
+        self.assertEqual(self.state(), "paused")
+        self.key("space")
+        self.wait_for_state("running")
+        self.wait_for_step(self.process, self.run_dir, step + 3)
+        self.key("space")
+        self.wait_for_state("paused")
+        last = self.settled_step()
+        self.assertEqual(steps_of(self.run_dir), list(range(1, last + 1)))
+
+    def test_right_arrow_and_step_button_make_one_step_each(self):
+        step = self.open_paused()
+        for act in (lambda: self.key("Right"), lambda: self.click("toolbar.step"), lambda: self.key("Right")):
+            act()
+            step += 1
+            self.wait_for_step(self.process, self.run_dir, step)
+            self.assertEqual(self.settled_step(), step)
+            self.assertEqual(self.state(), "paused")
+
+    def test_right_arrow_does_nothing_while_running(self):
+        self.open_window()
+        self.wait_for_step(self.process, self.run_dir, 1)
+        self.key("Right")
+        self.wait_for_step(self.process, self.run_dir, max(steps_of(self.run_dir)) + 3)
+        self.assertEqual(self.state(), "running")
+
+    def test_r_resets_to_the_first_weights(self):
+        self.open_paused(steps=2)
+        self.key("r")
+        self.wait_for_marker("reset")
+        wait_until(lambda: self.events("state")[-1]["generation"] == 1, "a new generation", self.process)
+        self.assertEqual(self.state(), "paused")
+        self.key("Right")
+        wait_until(lambda: steps_of(self.run_dir)[-1] == 1, "step 1 again", self.process)
+        # The same weights see the same images.
+        losses = losses_of(self.run_dir)
+        self.assertEqual(losses[-1], losses[0])
+
+    def test_reset_button_keeps_a_running_training_running(self):
+        self.open_window()
+        self.wait_for_step(self.process, self.run_dir, 2)
+        self.click("toolbar.reset")
+        self.wait_for_marker("reset")
+
+        def steps_after_reset():
+            lines = read_metrics(self.run_dir)
+            reset = next(number for number, line in enumerate(lines) if line.get("marker") == "reset")
+            return [line["step"] for line in lines[reset:] if "loss" in line]
+        wait_until(lambda: len(steps_after_reset()) >= 2, "two steps after the reset", self.process)
+        self.assertEqual(steps_after_reset()[:2], [1, 2])
+        self.assertEqual(self.state(), "running")
+
+
+class Choices(WindowCase):
+    def test_click_switches_a_variant_and_the_training_goes_on(self):
+        self.open_window()
+        self.wait_for_step(self.process, self.run_dir, 1)
+        self.choose("kernels.conv2d.forward", "kernels.conv2d.forward=loops")
+        marker = self.wait_for_marker("conv2d.forward: onednn -> loops")
+        self.assertEqual(markers_of(self.run_dir), [marker["marker"]])
+        self.wait_for_step(self.process, self.run_dir, marker["step"] + 2)
+        self.assertEqual(self.state(), "running")
+
+    def test_a_chosen_variant_is_shown_and_can_be_taken_back(self):
+        self.open_paused()
+        menu = self.item("kernels.bias.forward")
+        before = part(self.grab(), menu)
+        self.choose("kernels.bias.forward", "kernels.bias.forward=reference")
+        self.wait_for_marker("bias.forward: onednn -> reference")
+        self.xdotool("mousemove", "--window", self.window, "640", "20")  # away: a menu under the pointer is lit
+        wait_until(lambda: (part(self.grab(), menu) != before).any(), "another name in the menu", self.process)
+        self.choose("kernels.bias.forward", "kernels.bias.forward=onednn")
+        self.wait_for_marker("bias.forward: reference -> onednn")
+        self.xdotool("mousemove", "--window", self.window, "640", "20")
+        wait_until(lambda: (part(self.grab(), menu) == before).all(), "the first name in the menu", self.process)
+
+    def test_one_menu_switches_every_operation(self):
+        step = self.open_paused()
+        self.choose("kernels.all", "kernels.all=loops")
+        marker = self.wait_for_marker("conv2d.forward: onednn -> loops")
+        self.assertIn("conv2d.backward_weights: onednn -> loops", marker["marker"])
+        self.choose("kernels.all", "kernels.all=fastest")
+        self.wait_for_marker("conv2d.forward: loops -> onednn")
+        self.key("Right")
+        self.wait_for_step(self.process, self.run_dir, step + 1)
+
+    def test_a_precision_that_cannot_run_is_told_and_the_training_goes_on(self):
+        self.open_window()
+        self.wait_for_step(self.process, self.run_dir, 1)
+        self.choose("toolbar.precision", "toolbar.precision.fp16")
+        self.wait_for_notice("fp16")
+        step = max(steps_of(self.run_dir))
+        self.wait_for_step(self.process, self.run_dir, step + 2)
+        self.assertEqual(markers_of(self.run_dir), [])
+        self.assertEqual(self.close_window().code, 0)
+        self.assertEqual(read_run(self.run_dir)["status"], "finished")
+
+    def test_rate_and_batch_are_taken_from_their_fields(self):
+        step = self.open_paused()
+        let_go = self.enter("training.rate", "0.001")
+        self.wait_for_marker("learning rate: 0.0005 -> 0.001")
+        let_go()
+        let_go = self.enter("training.batch", "2")
+        self.wait_for_marker("batch: 4 -> 2")
+        let_go()
+        self.click("toolbar.step")
+        self.wait_for_step(self.process, self.run_dir, step + 1)
+        point = [line for line in read_metrics(self.run_dir) if "loss" in line][-1]
+        self.assertAlmostEqual(point["learning_rate"], 0.001, places=6)
+        self.assertAlmostEqual(point["epoch"], (4 * step + 2) / 50000, places=9)
+
+    def test_a_batch_that_is_too_large_is_told_and_changes_nothing(self):
+        step = self.open_paused()
+        let_go = self.enter("training.batch", "60000")
+        self.wait_for_notice("60000")
+        let_go()
+        self.click("toolbar.step")
+        self.wait_for_step(self.process, self.run_dir, step + 1)
+        self.assertEqual(markers_of(self.run_dir), [])
+        point = [line for line in read_metrics(self.run_dir) if "loss" in line][-1]
+        self.assertAlmostEqual(point["epoch"], 4 * (step + 1) / 50000, places=9)
+
+    def test_keys_typed_into_a_field_do_not_steer(self):
+        step = self.open_paused()
+        let_go = self.enter("training.rate", "r 0.02r")
+        # Commands keep their order: what the keys would have steered would be there before this.
+        self.wait_for_marker("learning rate: 0.0005 -> 0.02")
+        let_go()
+        self.assertEqual(self.settled_step(), step)
+        self.assertEqual(self.state(), "paused")
+        self.assertEqual(len(markers_of(self.run_dir)), 1)
+
+
+if __name__ == "__main__":
+    main()
