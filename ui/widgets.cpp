@@ -28,6 +28,11 @@ bool hovered_long_enough() {
   return ImGui::GetTime() - hovered.since >= kTooltipDelay;
 }
 
+// Dear ImGui takes fonts without const from 1.91.9 on, and changes none of them here.
+ImFont* mutable_font(const ImFont* font) {
+  return const_cast<ImFont*>(font);
+}
+
 }  // namespace
 
 float hairline(const Frame& frame) {
@@ -39,15 +44,17 @@ float font_size(const ImFont* font) {
 }
 
 float text_width(const ImFont* font, std::string_view text) {
-  return font->CalcTextSizeA(font_size(font), FLT_MAX, 0, text.data(), text.data() + text.size()).x;
+  return mutable_font(font)
+      ->CalcTextSizeA(font_size(font), FLT_MAX, 0, text.data(), text.data() + text.size())
+      .x;
 }
 
 std::string ellipsize(const ImFont* font, std::string_view text, float width) {
   if (text_width(font, text) <= width) return std::string(text);
   const float dots = text_width(font, "...");
   const char* cut = text.data();
-  font->CalcTextSizeA(font_size(font), std::max(0.0f, width - dots), 0, text.data(),
-                      text.data() + text.size(), &cut);
+  mutable_font(font)->CalcTextSizeA(font_size(font), std::max(0.0f, width - dots), 0, text.data(),
+                                    text.data() + text.size(), &cut);
   std::string kept(text.data(), cut);
   while (!kept.empty() && kept.back() == ' ') kept.pop_back();
   return kept + "...";
@@ -57,7 +64,7 @@ float draw_text(ImDrawList* list, const ImFont* font, float x, float baseline, I
                 std::string_view text) {
   const float ascent = font->Ascent * ImGui::GetIO().FontGlobalScale;
   const ImVec2 position(std::floor(x), std::floor(baseline - ascent + 0.5f));
-  list->AddText(font, font_size(font), position, color, text.data(), text.data() + text.size());
+  list->AddText(mutable_font(font), font_size(font), position, color, text.data(), text.data() + text.size());
   return x + text_width(font, text);
 }
 
@@ -103,8 +110,8 @@ void tooltip(const Frame& frame, std::string_view text) {
   const float s = frame.scale, wrap = 340 * s, gap = 6 * s;
   const ImVec2 padding(10 * s, 8 * s), display = ImGui::GetIO().DisplaySize;
   const ImFont* const font = frame.fonts.text;
-  const ImVec2 size =
-      font->CalcTextSizeA(font_size(font), FLT_MAX, wrap, text.data(), text.data() + text.size());
+  const ImVec2 size = mutable_font(font)->CalcTextSizeA(font_size(font), FLT_MAX, wrap, text.data(),
+                                                        text.data() + text.size());
   // Below the item, or above it where there is no room, so that the item and its neighbours stay in view.
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   const float height = size.y + 2 * padding.y;

@@ -73,6 +73,7 @@ class WindowCase(ProgramCase):
         self.display = self.start_display()
         self.process = None
         self.window = None
+        self.origin = (0, 0)
 
     def start_display(self):
         reader, writer = os.pipe()
@@ -115,6 +116,7 @@ class WindowCase(ProgramCase):
         self.window = wait_until(lambda: self.xdotool("search", "--onlyvisible", "--class", "warpscope", check=False),
                                  "the window", self.process).split()[0]
         self.xdotool("windowfocus", self.window)
+        self.origin = self.geometry()[:2]
 
     def open_paused(self, *more, steps=1, **options):
         """A window whose training is paused after at least so many steps; returns the steps."""
@@ -122,6 +124,7 @@ class WindowCase(ProgramCase):
         self.wait_for_step(self.process, self.run_dir, steps)
         self.click("toolbar.pause")
         self.wait_for_state("paused")
+        self.point_away()
         return self.settled_step()
 
     def close_window(self):
@@ -151,19 +154,21 @@ class WindowCase(ProgramCase):
         self.click(menu)
         place = self.item(choice)
         # A menu that was open before has left its choices in the trace: they are there when they are seen.
-        wait_until(lambda: (part(self.grab(), place) != part(before, place)).any(), f"{menu} to open", self.process)
+        wait_until(lambda: (self.grab(place) != part(before, place)).any(), f"{menu} to open", self.process)
         self.click(choice)
 
     def enter(self, field, text):
-        """Types into a text field and presses Enter. Gives the function that lets go of it, for when it has been seen:
-        a key that goes down and up within one frame is not."""
+        """Types into a text field and presses Enter."""
         place = self.item(field)
         self.click(field)
-        wait_until(lambda: pixels_near(part(self.grab(), place), ACCENT, 24) > place.w, f"{field} to take keys",
+        wait_until(lambda: pixels_near(self.grab(place), ACCENT, 24) > place.w, f"{field} to take keys",
                    self.process)
-        self.key(*(KEYS.get(letter, letter) for letter in text))
-        self.xdotool("keydown", "Return")
-        return lambda: self.xdotool("keyup", "Return")
+        self.key(*(KEYS.get(letter, letter) for letter in text), "Return")
+
+    def point_away(self):
+        """Moves the pointer off the window, so that nothing is lit and no tool-tip covers anything. Only when what was
+        clicked on has answered: a press, a release and a move within one frame would count as nothing."""
+        self.xdotool("mousemove", "1919", "1079")
 
     def key(self, *names):
         self.xdotool("key", *names)
@@ -182,10 +187,12 @@ class WindowCase(ProgramCase):
 
     # --- eyes
 
-    def grab(self):
-        """The window's pixels as an array (height, width, 3)."""
-        x, y, width, height = self.geometry()
-        return numpy.asarray(ImageGrab.grab((x, y, x + width, y + height), xdisplay=self.display).convert("RGB")).astype(int)
+    def grab(self, place=None):
+        """The pixels of a part of the window, or of all of it, as an array (height, width, 3)."""
+        x, y, width, height = self.origin + (place[2:] if place else self.geometry()[2:])
+        x, y = (x + place.x, y + place.y) if place else (x, y)
+        box = (x, y, x + width, y + height)
+        return numpy.asarray(ImageGrab.grab(box, xdisplay=self.display).convert("RGB")).astype(int)
 
     def geometry(self):
         values = dict(line.split("=") for line in

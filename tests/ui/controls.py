@@ -4,7 +4,7 @@ import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from warpscope_program import losses_of, main, markers_of, read_metrics, read_run, steps_of, wait_until  # noqa: E402
-from window_driver import WindowCase, part  # noqa: E402
+from window_driver import WindowCase  # noqa: E402
 
 
 class Transport(WindowCase):
@@ -79,15 +79,15 @@ class Choices(WindowCase):
     def test_a_chosen_variant_is_shown_and_can_be_taken_back(self):
         self.open_paused()
         menu = self.item("kernels.bias.forward")
-        before = part(self.grab(), menu)
+        before = self.grab(menu)
         self.choose("kernels.bias.forward", "kernels.bias.forward=reference")
         self.wait_for_marker("bias.forward: onednn -> reference")
-        self.xdotool("mousemove", "--window", self.window, "640", "20")  # away: a menu under the pointer is lit
-        wait_until(lambda: (part(self.grab(), menu) != before).any(), "another name in the menu", self.process)
+        self.point_away()
+        wait_until(lambda: (self.grab(menu) != before).any(), "another name in the menu", self.process)
         self.choose("kernels.bias.forward", "kernels.bias.forward=onednn")
         self.wait_for_marker("bias.forward: reference -> onednn")
-        self.xdotool("mousemove", "--window", self.window, "640", "20")
-        wait_until(lambda: (part(self.grab(), menu) == before).all(), "the first name in the menu", self.process)
+        self.point_away()
+        wait_until(lambda: (self.grab(menu) == before).all(), "the first name in the menu", self.process)
 
     def test_one_menu_switches_every_operation(self):
         step = self.open_paused()
@@ -112,12 +112,10 @@ class Choices(WindowCase):
 
     def test_rate_and_batch_are_taken_from_their_fields(self):
         step = self.open_paused()
-        let_go = self.enter("training.rate", "0.001")
+        self.enter("training.rate", "0.001")
         self.wait_for_marker("learning rate: 0.0005 -> 0.001")
-        let_go()
-        let_go = self.enter("training.batch", "2")
+        self.enter("training.batch", "2")
         self.wait_for_marker("batch: 4 -> 2")
-        let_go()
         self.click("toolbar.step")
         self.wait_for_step(self.process, self.run_dir, step + 1)
         point = [line for line in read_metrics(self.run_dir) if "loss" in line][-1]
@@ -126,9 +124,8 @@ class Choices(WindowCase):
 
     def test_a_batch_that_is_too_large_is_told_and_changes_nothing(self):
         step = self.open_paused()
-        let_go = self.enter("training.batch", "60000")
+        self.enter("training.batch", "60000")
         self.wait_for_notice("60000")
-        let_go()
         self.click("toolbar.step")
         self.wait_for_step(self.process, self.run_dir, step + 1)
         self.assertEqual(markers_of(self.run_dir), [])
@@ -137,10 +134,9 @@ class Choices(WindowCase):
 
     def test_keys_typed_into_a_field_do_not_steer(self):
         step = self.open_paused()
-        let_go = self.enter("training.rate", "r 0.02r")
+        self.enter("training.rate", "r 0.02r")
         # Commands keep their order: what the keys would have steered would be there before this.
         self.wait_for_marker("learning rate: 0.0005 -> 0.02")
-        let_go()
         self.assertEqual(self.settled_step(), step)
         self.assertEqual(self.state(), "paused")
         self.assertEqual(len(markers_of(self.run_dir)), 1)
