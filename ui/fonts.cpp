@@ -8,8 +8,8 @@
 namespace warpscope::ui {
 namespace {
 
-// Latin, then the few signs the program shows: dashes, bullets, ellipsis, minus, arrows, almost-equal, box drawing and
-// geometric shapes. A font without some of them just lacks these.
+// Latin, then the few signs the program shows: dashes, bullets, ellipsis, minus, arrows, almost-equal, box
+// drawing and geometric shapes. A font without some of them just lacks these.
 constexpr ImWchar kGlyphs[] = {0x0020, 0x017F, 0x0394, 0x0394, 0x03BC, 0x03BC, 0x2010, 0x2027,
                                0x2030, 0x203A, 0x2070, 0x2094, 0x20AC, 0x20AC, 0x2190, 0x2199,
                                0x2202, 0x221E, 0x2248, 0x2265, 0x2500, 0x25FF, 0};

@@ -1,5 +1,6 @@
 #pragma once
-// What every panel gets each frame. Panels read snapshots and send commands; they never touch the trainer otherwise.
+// What every panel gets each frame. Panels read snapshots and send commands; they never touch the trainer
+// otherwise.
 
 #include <functional>
 #include <string>

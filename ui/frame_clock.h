@@ -12,12 +12,13 @@ double quantile(std::vector<double> values, double part);
 /// Keeps the last 240 frames.
 class FrameClock {
  public:
-  /// Notes a frame that began at `start` and took `work` seconds of the thread, waiting for the monitor left out. Gaps
-  /// while the window rests are told by restart() and not counted; nor are the first frames, which make
-  /// textures and shaders.
+  /// Notes a frame that began at `start` and took `work` seconds of the thread, waiting for the monitor left
+  /// out. Gaps while the window rests are told by restart() and not counted; nor are the first frames, which
+  /// make textures and shaders.
   void add(double start, double work);
   void restart() { last_start_ = -1; }
-  /// Medians and the 99 % quantile as of a moment ago: they are renewed twice a second, so that they can be read.
+  /// Medians and the 99 % quantile as of a moment ago: they are renewed twice a second, so that they can be
+  /// read.
   double frames_per_second() const { return shown_interval_ > 0 ? 1 / shown_interval_ : 0; }
   double p99_milliseconds() const { return 1e3 * shown_p99_; }
   double work_milliseconds() const { return 1e3 * shown_work_; }

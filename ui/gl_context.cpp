@@ -22,7 +22,8 @@ std::string last_glfw_error() {
   return text;
 }
 
-// A size that fits the first monitor: 1600 x 1000 design pixels where there is room, the whole work area elsewhere.
+// A size that fits the first monitor: 1600 x 1000 design pixels where there is room, the whole work area
+// elsewhere.
 void choose_size(WindowPlacement& placement) {
   int x = 0, y = 0, width = 1600, height = 1000;
   float scale = 1, ignored = 1;

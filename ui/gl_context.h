@@ -17,8 +17,8 @@ class WindowSystem {
   WindowSystem& operator=(const WindowSystem&) = delete;
 };
 
-/// Where and how large a window opens. Without a size it takes most of the first monitor; without a position the system
-/// places it.
+/// Where and how large a window opens. Without a size it takes most of the first monitor; without a position
+/// the system places it.
 struct WindowPlacement {
   int width = 0;
   int height = 0;
@@ -53,8 +53,8 @@ class GlWindow {
   GLFWwindow* window_ = nullptr;
 };
 
-/// Writes the back buffer as a PNG, whole or not at all (temporary name, then rename). Throws core::Error that names the
-/// file.
+/// Writes the back buffer as a PNG, whole or not at all (temporary name, then rename). Throws core::Error
+/// that names the file.
 void write_screenshot(const GlWindow& window, const std::filesystem::path& file);
 
 }  // namespace warpscope::ui

@@ -13,8 +13,8 @@ struct KeyPress {
   bool control = false;
 };
 
-/// Collects what happens in a window. Make it before Dear ImGui's back end, whose callbacks call the ones they replace,
-/// and destroy it after.
+/// Collects what happens in a window. Make it before Dear ImGui's back end, whose callbacks call the ones
+/// they replace, and destroy it after.
 class InputWatch {
  public:
   explicit InputWatch(GLFWwindow* window);
@@ -24,8 +24,8 @@ class InputWatch {
 
   /// Keys pressed since the last call.
   std::vector<KeyPress> take_keys();
-  /// Before ImGui's NewFrame: makes keys that were pressed and let go between two frames known to Dear ImGui, which before
-  /// 1.87 sees only what is down at a frame.
+  /// Before ImGui's NewFrame: makes keys that were pressed and let go between two frames known to Dear ImGui,
+  /// which before 1.87 sees only what is down at a frame.
   void forward_taps();
   /// True if anything happened since the last call: keys, mouse, resize, exposure.
   bool take_activity();

@@ -13,7 +13,8 @@ constexpr float kToolbar = 40, kStatus = 24, kGap = 6;
 constexpr float kLeastLoss = 360, kLeastImages = 360, kLeastKernels = 440, kLeastTraining = 280;
 constexpr float kLeastUpper = 200, kLeastLower = 176;
 
-// The part of `room` the first of two gets, so that both keep their least sizes; where they do not fit, in proportion.
+// The part of `room` the first of two gets, so that both keep their least sizes; where they do not fit, in
+// proportion.
 float divide(float part, float room, float least_first, float least_second) {
   if (room <= least_first + least_second)
     return std::floor(room * least_first / (least_first + least_second));

@@ -1,6 +1,6 @@
 #pragma once
-// Where each panel stands: a toolbar on top, loss and images, kernels and training, a status bar. Splitters between them
-// can be dragged; no panel gets smaller than it can be read.
+// Where each panel stands: a toolbar on top, loss and images, kernels and training, a status bar. Splitters
+// between them can be dragged; no panel gets smaller than it can be read.
 
 #include <imgui.h>
 
@@ -22,12 +22,13 @@ struct Layout {
   Box row_splitter, upper_splitter, lower_splitter;  ///< the gaps that can be dragged
 };
 
-/// Divides a window of `size` pixels. Fits from 1024 x 640 design pixels up; smaller windows shrink every panel alike.
+/// Divides a window of `size` pixels. Fits from 1024 x 640 design pixels up; smaller windows shrink every
+/// panel alike.
 Layout arrange(const Splits& splits, ImVec2 size, float scale);
 
-/// Draws the window behind the panels, whose gaps are the splitters, and changes `splits` while one is dragged.
-/// Double-clicking a splitter puts it back. To be called after the panels: of windows that never come to the front
-/// ImGui puts the one made last behind the others.
+/// Draws the window behind the panels, whose gaps are the splitters, and changes `splits` while one is
+/// dragged. Double-clicking a splitter puts it back. To be called after the panels: of windows that never
+/// come to the front ImGui puts the one made last behind the others.
 void drag_splitters(const Frame& frame, const Layout& layout, Splits& splits);
 
 /// Makes the next ImGui window fill `box`.

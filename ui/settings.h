@@ -42,7 +42,8 @@ struct Settings {
 /// Where they are kept; empty if there is no home folder, and then nothing is remembered.
 std::filesystem::path settings_file();
 
-/// Reads `file`. What is missing, of the wrong type or out of range has its default; a broken file is as none.
+/// Reads `file`. What is missing, of the wrong type or out of range has its default; a broken file is as
+/// none.
 Settings load_settings(const std::filesystem::path& file);
 
 /// Writes `file`, whole or not at all, making its folder. Throws core::Error.

@@ -70,7 +70,8 @@ Palette dark_palette() {
   palette.muted = rgb(kMuted);
   palette.grid = rgb(0x262C36);
   palette.panel = rgb(kPanel);
-  // Sky blue and orange first: training and test are always on the screen. The palette's black is a grey here.
+  // Sky blue and orange first: training and test are always on the screen. The palette's black is a grey
+  // here.
   constexpr unsigned kSeries[8] = {0x56B4E9, 0xE69F00, 0x009E73, 0xCC79A7,
                                    0xD55E00, 0xF0E442, 0x0072B2, 0x9AA3AF};
   for (int i = 0; i < 8; ++i) palette.series[i] = rgb(kSeries[i]);

@@ -5,8 +5,8 @@
 
 namespace warpscope::ui {
 
-/// The colours of the dark theme. Data series are the palette of M. Okabe and K. Ito, "Color Universal Design" (2008),
-/// which stays distinguishable with each kind of colour blindness.
+/// The colours of the dark theme. Data series are the palette of M. Okabe and K. Ito, "Color Universal
+/// Design" (2008), which stays distinguishable with each kind of colour blindness.
 Palette dark_palette();
 
 /// Sets ImGui's colours and sizes for `scale` pixels per design pixel.

@@ -130,8 +130,7 @@ void tooltip(const Frame& frame, std::string_view text) {
   ImGui::PopStyleVar(2);
 }
 
-// Panels
-// ---------------------------------------------------------------------------------------------------------------
+// Panels --------------------------------------------------------------------------------------------
 
 void begin_panel(const Frame& frame, const char* title) {
   const float s = frame.scale;

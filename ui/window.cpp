@@ -33,7 +33,8 @@ constexpr double kFrameSeconds = 1.0 / 62;
 // While nothing runs: how often the trainer is looked at, and how long the window stays lively after input.
 constexpr double kLookSeconds = 1.0 / 30, kLivelySeconds = 0.6, kRestSeconds = 0.5;
 constexpr double kSaveSeconds = 8;
-// With exit_after_steps: frames drawn after everything was there, and how long to wait for what does not come.
+// With exit_after_steps: frames drawn after everything was there, and how long to wait for what does not
+// come.
 constexpr int kFramesBeforeLeaving = 3;
 constexpr double kPatienceSeconds = 10;
 
@@ -62,7 +63,8 @@ bool ended(TrainerState state) {
   return state == TrainerState::finished || state == TrainerState::failed;
 }
 
-// True if a person would see the difference at once. The rest (memory, above all) is seen with the next frame.
+// True if a person would see the difference at once. The rest (memory, above all) is seen with the next
+// frame.
 bool differs(const training::Snapshot& a, const training::Snapshot& b) {
   return a.state != b.state || a.step != b.step || a.generation != b.generation ||
          a.notice_id != b.notice_id || a.batch != b.batch || a.learning_rate != b.learning_rate ||

@@ -21,9 +21,9 @@ struct WindowOptions {
 /// True if there is a display to open a window on.
 bool display_available();
 
-/// Opens the window, trains, and returns when it is closed: 0, or what the failure of the training asks for, which is then on
-/// stderr (1; 2 if the input is to blame). Throws core::Error if there is no display or no OpenGL 3.3, or if the
-/// screenshot cannot be written.
+/// Opens the window, trains, and returns when it is closed: 0, or what the failure of the training asks for,
+/// which is then on stderr (1; 2 if the input is to blame). Throws core::Error if there is no display or no
+/// OpenGL 3.3, or if the screenshot cannot be written.
 int run_window(const WindowOptions& options);
 
 }  // namespace warpscope::ui

@@ -127,6 +127,12 @@ class WindowCase(ProgramCase):
         self.point_away()
         return self.settled_step()
 
+    def finish(self, process):
+        """What the graphics driver may say on stderr is left out."""
+        ended = super().finish(process)
+        own = [line for line in ended.err.splitlines(keepends=True) if line.startswith("warpscope:")]
+        return ended._replace(err="".join(own))
+
     def close_window(self):
         """Ctrl+Q; returns how the program ended."""
         self.key("ctrl+q")

@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kTrain = 0, kTest = 1, kBefore = 7;  // of Palette::series
 
-// A legend entry: a stroke in the curve's colour, its name, the newest value. Clicking shows or hides the curve.
+// A legend entry: a stroke in the curve's colour, its name, the newest value. Clicking shows or hides the
+// curve.
 void legend_item(const Frame& frame, const char* name, const char* label, const plot::Series& series,
                  ImU32 color, bool* shown, const char* tip) {
   const float s = frame.scale;

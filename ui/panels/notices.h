@@ -11,10 +11,11 @@ namespace warpscope::ui {
 
 class Notices {
  public:
-  /// Shows `text` until it is dismissed, replaced, or has been there for a while. For the window's own messages.
+  /// Shows `text` until it is dismissed, replaced, or has been there for a while. For the window's own
+  /// messages.
   void show(std::string text, training::LogLevel level);
-  /// Takes a new notice from the snapshot and draws the current one. An error that ended the training stays until it is
-  /// dismissed. True if the notice is new in this frame.
+  /// Takes a new notice from the snapshot and draws the current one. An error that ended the training stays
+  /// until it is dismissed. True if the notice is new in this frame.
   bool draw(const Frame& frame);
   const std::string& text() const { return text_; }
 

@@ -13,8 +13,8 @@ class TrainingPanel {
   void draw(const Frame& frame, const LossHistory& history);
 
  private:
-  /// A value that a person edits: it shows the trainer's until it is touched, and the sent one until the trainer has
-  /// it.
+  /// A value that a person edits: it shows the trainer's until it is touched, and the sent one until the
+  /// trainer has it.
   struct Edit {
     std::string text;
     bool active = false;

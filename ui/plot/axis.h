@@ -9,8 +9,8 @@ namespace warpscope::ui::plot {
 /// What the numbers of an axis are, for their labels.
 enum class Unit { count, seconds, value };
 
-/// One axis: `low` stands at `pixel_low`, `high` at `pixel_high` (for y the larger pixel). On a logarithmic axis equal
-/// ratios take equal room; low and high must then be positive.
+/// One axis: `low` stands at `pixel_low`, `high` at `pixel_high` (for y the larger pixel). On a logarithmic
+/// axis equal ratios take equal room; low and high must then be positive.
 struct Axis {
   double low = 0;
   double high = 1;
@@ -30,10 +30,10 @@ struct Tick {
   std::string label;
 };
 
-/// Ticks at round values in [low, high]: steps of 1, 2 or 5 times a power of ten (of seconds, minutes and hours for
-/// Unit::seconds), at most about `wanted` of them. On logarithmic axes powers of ten, with 2 and 5 between them where
-/// there is room, and linear ticks where the range is less than a factor of three. Labels have as many digits as
-/// tell neighbours apart.
+/// Ticks at round values in [low, high]: steps of 1, 2 or 5 times a power of ten (of seconds, minutes and
+/// hours for Unit::seconds), at most about `wanted` of them. On logarithmic axes powers of ten, with 2 and 5
+/// between them where there is room, and linear ticks where the range is less than a factor of three. Labels
+/// have as many digits as tell neighbours apart.
 std::vector<Tick> ticks(const Axis& axis, int wanted, Unit unit);
 
 /// `value` as it is read out on an axis of `unit`: "12,345", "1:02", "0.04213".

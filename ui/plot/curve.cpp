@@ -57,7 +57,8 @@ Extent Series::extent(std::size_t first, std::size_t last) const {
   Extent result;
   last = std::min(last, size());
   if (first >= last) return result;
-  // Up the pyramid: an entry that the level above would share with a neighbour outside the range is taken here.
+  // Up the pyramid: an entry that the level above would share with a neighbour outside the range is taken
+  // here.
   if (first % 2 == 1) result.include(y_[first++]);
   if (last % 2 == 1 && first < last) result.include(y_[--last]);
   first /= 2;

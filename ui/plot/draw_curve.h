@@ -8,9 +8,9 @@
 
 namespace warpscope::ui::plot {
 
-/// Draws `series` over the visible x. With fewer points than about two a pixel each is joined to the next; with more, each
-/// column of `column` pixels is filled from its smallest to its largest value, so that the cost is that of the pixels and every
-/// spike is there. Gaps stay gaps.
+/// Draws `series` over the visible x. With fewer points than about two a pixel each is joined to the next;
+/// with more, each column of `column` pixels is filled from its smallest to its largest value, so that the
+/// cost is that of the pixels and every spike is there. Gaps stay gaps.
 void draw_curve(ImDrawList* list, const Series& series, const Axis& x, const Axis& y, ImU32 color,
                 float thickness, float column);
 

@@ -34,6 +34,8 @@ std::optional<Span> span_of(const Content& content) {
     span->first = std::min(span->first, first);
     span->last = std::max(span->last, last);
   }
+  // What was changed before the first step belongs to the picture too.
+  if (span && !content.markers.empty()) span->first = std::min(span->first, content.markers.front().x);
   return span;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // A plot of curves over a shared x axis: ticks and grid, markers, read-out under the pointer, zoom and pan.
 //
-// Wheel: zoom x at the pointer (over the y axis: zoom y). Drag: pan. Shift-drag or right drag: zoom to the box.
-// Double-click: show everything and follow.
+// Wheel: zoom x at the pointer (over the y axis: zoom y). Drag: pan. Shift-drag or right drag: zoom to the
+// box. Double-click: show everything and follow.
 
 #include <functional>
 #include <span>

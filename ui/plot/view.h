@@ -5,8 +5,8 @@
 
 namespace warpscope::ui::plot {
 
-/// The visible part. While `fit_x` is set all of x is shown; else, while `follow` is set, the right edge stays at the newest
-/// point. While `fit_y` is set y covers what is visible.
+/// The visible part. While `fit_x` is set all of x is shown; else, while `follow` is set, the right edge
+/// stays at the newest point. While `fit_y` is set y covers what is visible.
 struct View {
   bool fit_x = true;
   bool follow = true;
@@ -23,12 +23,12 @@ void fit(View& view);
 /// Moves x to the data, which span [first, last], as `fit_x` and `follow` say. To be called each frame.
 void track_x(View& view, double first, double last);
 
-/// Sets y to `extent` with some air while `fit_y` is set. On a logarithmic axis values that are not positive are left out
-/// by assuming a range of four decades below the largest.
+/// Sets y to `extent` with some air while `fit_y` is set. On a logarithmic axis values that are not positive
+/// are left out by assuming a range of four decades below the largest.
 void track_y(View& view, Extent extent, bool logarithmic);
 
-/// Narrows (factor < 1) or widens x around `center`. Widening beyond [first, last] ends in fit_x; the right edge at or
-/// beyond the newest point means follow.
+/// Narrows (factor < 1) or widens x around `center`. Widening beyond [first, last] ends in fit_x; the right
+/// edge at or beyond the newest point means follow.
 void zoom_x(View& view, double center, double factor, double first, double last);
 
 /// The same for y around `center`, in ratios on a logarithmic axis; ends fit_y.
