@@ -9,7 +9,7 @@ namespace warpscope::ui {
 
 /// How the main area is divided. All are parts of the room there is, from 0 to 1.
 struct Splits {
-  float top = 0.52f;      ///< height of the upper row
+  float top = 0.56f;      ///< height of the upper row
   float loss = 0.5f;      ///< width of the loss panel in the upper row
   float kernels = 0.68f;  ///< width of the kernels panel in the lower row
 };

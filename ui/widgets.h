@@ -91,8 +91,7 @@ bool text_button(const Frame& frame, const char* name, const char* label, std::s
 /// A button that stays down: accented while `*value`. True when it changed.
 bool toggle(const Frame& frame, const char* name, const char* label, bool* value, std::string_view tip);
 /// Choices side by side, one of them active: "steps | time". Choice i is traced as "<name>.<labels[i]>". True
-/// when
-/// `*value` changed.
+/// when `*value` changed.
 bool segmented(const Frame& frame, const char* name, std::span<const char* const> labels, int* value,
                std::string_view tip);
 /// A combo `width` pixels wide. True while it is open: then draw combo_item()s and call end_combo().

@@ -21,7 +21,8 @@ class CommandLine(ProgramCase):
         ended = self.run_program("train", "--help")
         self.assert_succeeded(ended)
         for option in ("--model", "--data", "--device", "--precision", "--select", "--optimizer", "--lr", "--batch",
-                       "--epochs", "--steps", "--seed", "--no-shuffle", "--test-images", "--init", "--save", "--run-dir"):
+                       "--epochs", "--steps", "--seed", "--no-shuffle", "--test-images", "--init", "--save",
+                       "--run-dir"):
             self.assertIn(option, ended.out)
 
     def test_unknown_options_and_commands_are_refused(self):
@@ -63,7 +64,8 @@ class CommandLine(ProgramCase):
             self.assert_refused(["train", "--lr", rate], "--lr")
 
     def test_a_batch_larger_than_the_training_set_is_refused(self):
-        self.assert_refused(["train", "--device", "cpu", "--data", self.cifar10(), "--batch", "50001"], "50001", "50000")
+        arguments = ["train", "--device", "cpu", "--data", self.cifar10(), "--batch", "50001"]
+        self.assert_refused(arguments, "50001", "50000")
 
     def test_a_precision_that_the_device_lacks_is_refused(self):
         arguments = ["train", "--device", "cpu", "--data", self.cifar10(), "--batch", "4", "--precision", "fp16"]

@@ -1,4 +1,4 @@
-"""What a training prints: a bar that is redrawn on a terminal, plain lines elsewhere; and what is said without a display."""
+"""What a training prints: a bar that is redrawn on a terminal, plain lines elsewhere, a word if there is no display."""
 import fcntl
 import os
 import pty
@@ -79,7 +79,8 @@ class NoDisplay(ProgramCase):
 
     def test_exit_after_steps_limits_a_training_without_a_display(self):
         run_dir = self.path("run")
-        ended = self.run_program(*self.ARGUMENTS, "--data", self.cifar10(), "--exit-after-steps", "2", "--run-dir", run_dir)
+        ended = self.run_program(*self.ARGUMENTS, "--data", self.cifar10(), "--exit-after-steps", "2", "--run-dir",
+                                 run_dir)
         self.assert_succeeded(ended)
         self.assertEqual(read_run(run_dir)["steps"], 2)
 

@@ -29,8 +29,8 @@ Ended = collections.namedtuple("Ended", "code out err")
 
 
 def wait_until(condition, what, alive=None):
-    """Polls `condition` until it gives something true, which is returned. Fails if that takes too long, or if the process
-    `alive` ends first."""
+    """Polls `condition` until it gives something true, which is returned. Fails if that takes too long, or if the
+    process `alive` ends first."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         ended = alive is not None and alive.poll() is not None

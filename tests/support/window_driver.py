@@ -158,9 +158,13 @@ class WindowCase(ProgramCase):
         """Opens a drop-down and clicks on one of its choices."""
         before = self.grab()
         self.click(menu)
-        place = self.item(choice)
-        # A menu that was open before has left its choices in the trace: they are there when they are seen.
-        wait_until(lambda: (self.grab(place) != part(before, place)).any(), f"{menu} to open", self.process)
+
+        # A menu that was open before has left its choices in the trace, and the first frame of a new one is measured but
+        # not shown: the choices are where they are seen.
+        def opened():
+            place = self.layout().get(choice)
+            return place is not None and place.h > 8 and (self.grab(place) != part(before, place)).any()
+        wait_until(opened, f"{menu} to open", self.process)
         self.click(choice)
 
     def enter(self, field, text):

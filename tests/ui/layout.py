@@ -9,8 +9,8 @@ from warpscope_program import ProgramCase, main, wait_until  # noqa: E402
 from window_driver import Rectangle, WindowCase, overlap  # noqa: E402
 
 # What is clicked on; the trace also holds texts and pictures.
-CLICKABLE = ("toolbar.", "loss.", "images.zoom", "images.difference.signed", "images.difference.absolute", "images.range",
-             "kernels.", "training.", "status.log", "splitter.")
+CLICKABLE = ("toolbar.", "loss.", "images.zoom", "images.difference.signed", "images.difference.absolute",
+             "images.range", "kernels.", "training.", "status.log", "splitter.")
 
 
 class Sizes(WindowCase):

@@ -15,7 +15,8 @@ def reds(picture):
 class Screenshots(WindowCase):
     def test_a_screenshot_is_written_before_leaving(self):
         file = self.path("window.png")
-        arguments = self.window_arguments("--exit-after-steps", "4", "--screenshot", file, size="1100x700", data="builtin")
+        arguments = self.window_arguments("--exit-after-steps", "4", "--screenshot", file, size="1100x700",
+                                          data="builtin")
         ended = self.run_program(*arguments, environment=self.window_environment())
         self.assert_succeeded(ended)
 
@@ -80,7 +81,8 @@ class Curve(WindowCase):
 class Images(WindowCase):
     def test_reconstructions_change_while_the_originals_stay(self):
         self.open_paused(data="builtin")
-        tiles = {row: [self.item(f"images.{row}.{image}") for image in range(4)] for row in ("original", "now", "difference")}
+        tiles = {row: [self.item(f"images.{row}.{image}") for image in range(4)]
+                 for row in ("original", "now", "difference")}
 
         def look(row):
             return [self.grab(tile) for tile in tiles[row]]

@@ -63,9 +63,11 @@ void draw_facts(const Frame& frame, float left) {
   label(frame, "parameters", left);
   value_with_unit(frame, snapshot.parameters > 0 ? with_thousands(snapshot.parameters) : "-", "",
                   "Trained parameters of the network.");
-  label(frame, "plan memory", left);
-  value_with_unit(frame, snapshot.plan_bytes > 0 ? bytes_text(static_cast<double>(snapshot.plan_bytes)) : "-",
-                  "", "Activations, gradients and workspace of the training step, on the device.");
+  ImGui::SameLine(left + 96 * frame.scale);
+  value_with_unit(
+      frame, snapshot.plan_bytes > 0 ? bytes_text(static_cast<double>(snapshot.plan_bytes)) : "-",
+      snapshot.plan_bytes > 0 ? "plan" : "",
+      "Memory of the plan: activations, gradients and workspace of the training step, on the device.");
   label(frame, "run folder", left);
   const std::string folder = snapshot.run_dir.empty() ? "not written" : snapshot.run_dir;
   const float room = ImGui::GetContentRegionAvail().x;

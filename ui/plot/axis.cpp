@@ -71,7 +71,7 @@ std::vector<Tick> log_ticks(const Axis& axis, int wanted, Unit unit) {
   std::vector<Tick> result;
   // From every third power of ten or so to 1, 2, 5, as room allows.
   const int stride = std::max(1, static_cast<int>(std::ceil(decades / wanted)));
-  const bool between = stride == 1 && decades * 3 <= wanted + 1;
+  const bool between = stride == 1 && decades * 1.5 <= wanted;
   for (int power = static_cast<int>(std::floor(std::log10(axis.low))); std::pow(10.0, power) <= axis.high;
        ++power) {
     for (const double factor : {1.0, 2.0, 5.0}) {

@@ -6,9 +6,10 @@
 namespace warpscope::ui::plot {
 
 /// Debiased exponential moving average, one value in, one out:
+///   m_t = w m_(t-1) + (1 - w) y_t,  m_0 = 0,  out_t = m_t / (1 - w^t),
 /// with 0 <= w < 1. The division takes out the pull towards zero of the first values; out_1 = y_1. Values
-/// that are not finite come out as NaN and leave the average as it was. Source: D. Kingma, J. Ba, "Adam"
-/// (2015), section 3; TensorBoard smooths the same way.
+/// that are not finite come out as NaN and leave the average as it was.
+/// Source: D. Kingma, J. Ba, "Adam" (2015), section 3; TensorBoard smooths the same way.
 class Smoother {
  public:
   explicit Smoother(double weight) : weight_(weight) {}
