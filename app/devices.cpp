@@ -27,9 +27,9 @@ int devices() {
   for (const core::DeviceInfo& device : core::list_devices()) {
     const double gib = static_cast<double>(device.memory_bytes) / (1024.0 * 1024.0 * 1024.0);
     if (device.kind == core::DeviceKind::cuda) {
-      fmt::print("{:<8} {}, compute capability {}.{}, {} multiprocessors, {:.1f} GiB, {}\n", device.id(), device.name,
-                 device.compute_capability / 10, device.compute_capability % 10, device.multiprocessors, gib,
-                 device.driver);
+      fmt::print("{:<8} {}, compute capability {}.{}, {} multiprocessors, {:.1f} GiB, {}\n", device.id(),
+                 device.name, device.compute_capability / 10, device.compute_capability % 10,
+                 device.multiprocessors, gib, device.driver);
     } else {
       fmt::print("{:<8} {}, {} cores, {:.1f} GiB\n", device.id(), device.name, device.multiprocessors, gib);
     }

@@ -2,29 +2,27 @@
 
 #include "gpu/data/fetch.h"
 
+#include <cstdio>
+
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <csignal>
-#include <cstdio>
-
 #include "app/commands.h"
+#include "app/interrupt.h"
 #include "gpu/core/error.h"
 #include "gpu/core/paths.h"
 
 namespace warpscope::app {
 namespace {
 
-std::atomic<bool> interrupted{false};
-
-void on_signal(int) { interrupted = true; }
-
 const char* phase_text(data::FetchPhase phase) {
   switch (phase) {
-    case data::FetchPhase::download: return "downloading";
-    case data::FetchPhase::check: return "checking";
-    case data::FetchPhase::unpack: return "unpacking";
+    case data::FetchPhase::download:
+      return "downloading";
+    case data::FetchPhase::check:
+      return "checking";
+    case data::FetchPhase::unpack:
+      return "unpacking";
   }
   return "";
 }
@@ -35,11 +33,13 @@ class Bar {
   void show(const data::FetchProgress& progress) {
     const double mib = static_cast<double>(progress.done_bytes) / 1048576.0;
     const double total = static_cast<double>(progress.total_bytes) / 1048576.0;
-    const int tenth = progress.total_bytes > 0 ? static_cast<int>(10 * progress.done_bytes / progress.total_bytes) : 0;
+    const int tenth =
+        progress.total_bytes > 0 ? static_cast<int>(10 * progress.done_bytes / progress.total_bytes) : 0;
     if (!terminal_ && tenth == last_tenth_ && progress.phase == last_phase_) return;
     last_tenth_ = tenth;
     last_phase_ = progress.phase;
-    const std::string of = total > 0 ? fmt::format(" of {:.1f} MiB, {:3.0f}%", total, 100 * mib / total) : " MiB";
+    const std::string of =
+        total > 0 ? fmt::format(" of {:.1f} MiB, {:3.0f}%", total, 100 * mib / total) : " MiB";
     fmt::print("{}{} {:.1f}{}{}", terminal_ ? "\r\x1b[2K" : "", phase_text(progress.phase), mib, of,
                terminal_ ? "" : "\n");
     std::fflush(stdout);
@@ -57,8 +57,9 @@ class Bar {
 }  // namespace
 
 int fetch(const std::string& data_set, const std::string& directory) {
-  if (data_set != "cifar10") throw core::BadInput(fmt::format("unknown data set '{}'; valid: cifar10", data_set));
-  std::signal(SIGINT, on_signal);
+  if (data_set != "cifar10")
+    throw core::BadInput(fmt::format("unknown data set '{}'; valid: cifar10", data_set));
+  const std::atomic<bool>& interrupted = catch_interrupts();
   Bar bar;
   const auto folder = directory.empty() ? core::cache_dir() : std::filesystem::path(directory);
   try {

@@ -1,9 +1,7 @@
 // warpscope train: training without a window.
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <string>
 
@@ -12,18 +10,13 @@
 #include <unistd.h>
 
 #include "app/commands.h"
+#include "app/interrupt.h"
 
 namespace warpscope::app {
 namespace {
 
 using training::Snapshot;
 using training::TrainerState;
-
-std::atomic<bool> interrupted{false};
-
-void on_signal(int) {
-  interrupted = true;
-}
 
 std::string clock_text(double seconds) {
   const auto whole = static_cast<long long>(seconds + 0.5);
@@ -140,8 +133,7 @@ void print_summary(const Snapshot& end, float psnr) {
 int train(training::TrainerOptions options) {
   options.shown_images = 0;
   if (options.epochs == 0 && options.steps == 0) options.epochs = 1;
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+  const std::atomic<bool>& interrupted = catch_interrupts();
   training::Trainer trainer(std::move(options));
   const auto feed = trainer.subscribe();
   Progress progress;

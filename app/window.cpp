@@ -2,11 +2,12 @@
 
 #include "ui/window.h"
 
-#include <fmt/format.h>
-
 #include <cstdio>
 
+#include <fmt/format.h>
+
 #include "app/commands.h"
+#include "app/interrupt.h"
 #include "gpu/core/error.h"
 
 namespace warpscope::app {
@@ -30,6 +31,7 @@ int window(training::TrainerOptions options, const WindowArguments& arguments) {
   window.training = std::move(options);
   window.screenshot_file = arguments.screenshot;
   window.exit_after_steps = arguments.exit_after_steps;
+  window.leave = &catch_interrupts();
   return ui::run_window(window);
 }
 

@@ -265,7 +265,8 @@ void Session::begin_saving() {
 bool Session::should_leave() {
   if (!left_) {
     const bool shown = all_shown();
-    left_ = shown || glfwWindowShouldClose(window_.handle()) == GLFW_TRUE;
+    const bool told = options_.leave != nullptr && *options_.leave;
+    left_ = shown || told || glfwWindowShouldClose(window_.handle()) == GLFW_TRUE;
     if (shown && !options_.screenshot_file.empty()) write_screenshot(window_, options_.screenshot_file);
     if (!left_) return false;
     begin_saving();

@@ -1,6 +1,7 @@
 #pragma once
 // The window: shows a training while it runs and lets a person steer it.
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -16,6 +17,8 @@ struct WindowOptions {
       0;          ///< leave by itself once this many steps are drawn; 0: only when closed
   int width = 0;  ///< pixels; 0: as remembered
   int height = 0;
+  /// Once true (set by a signal), the window leaves as if it were closed.
+  const std::atomic<bool>* leave = nullptr;
 };
 
 /// True if there is a display to open a window on.

@@ -428,8 +428,8 @@ void Trainer::Worker::note_step(const StepResult& step) {
   view_.train_loss = step.loss;
   if (speed > 0) {
     recent_speeds_.push_back(speed);
-    if (recent_speeds_.size() > kSpeedWindow ||
-        static_cast<double>(recent_speeds_.size()) * last_step_seconds_ > 1.0) {
+    const auto seconds = static_cast<double>(recent_speeds_.size()) * last_step_seconds_;
+    if (recent_speeds_.size() > kSpeedWindow || (seconds > 1.0 && recent_speeds_.size() > 1)) {
       recent_speeds_.pop_front();
     }
   }
