@@ -23,6 +23,8 @@ constexpr auto kTimingInterval = milliseconds(250);
 constexpr double kImageInterval = 0.1;  ///< seconds between shown reconstructions, at the least
 constexpr double kImageShare = 12.0;    ///< at most one part in so many of the time goes to showing images
 constexpr std::int64_t kTestSteps = 5;  ///< a test comes after as many times its images were trained on
+/// Between two tests: the step right after one has no time of its own, so few of those would make no speed.
+constexpr std::int64_t kLeastTestSteps = 20;
 constexpr std::int64_t kTestImagesCpu = 256;
 constexpr std::size_t kSpeedWindow = 512;
 
@@ -246,7 +248,7 @@ bool Trainer::Worker::limit_reached() const {
 }
 
 bool Trainer::Worker::test_due() const {
-  const std::int64_t interval = std::max<std::int64_t>(1, kTestSteps * view_.test_images / view_.batch);
+  const std::int64_t interval = std::max(kLeastTestSteps, kTestSteps * view_.test_images / view_.batch);
   return engine_->steps() >= last_test_step_ + static_cast<std::uint64_t>(interval) && !limit_reached();
 }
 
