@@ -143,7 +143,7 @@ class Session {
   FrameClock clock_;
   Fonts fonts_;
   float scale_ = 0, density_ = 0;
-  double lively_until_ = 0, last_frame_ = 0, traced_ = -1;
+  double lively_until_ = 0, traced_ = -1;
   std::optional<double> reached_, saving_since_;
   int frames_to_go_ = kFramesBeforeLeaving;
   std::string screenshot_wanted_;
