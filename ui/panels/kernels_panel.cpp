@@ -121,7 +121,7 @@ void KernelsPanel::draw(const Frame& frame) {
 }
 
 bool KernelsPanel::header_cell(const Frame& frame, const Line& line, Column column, const char* label,
-                               const char* tip) {
+                               const char* tip) const {
   const bool sorts = column == kOp || column == kTime;
   const bool sorted = sorts && by_time_ == (column == kTime);
   const float height = kernel_row_height(frame);

@@ -44,7 +44,8 @@ class KernelsPanel {
                     std::string_view previous);
   void draw_total(const Frame& frame, const Edges& edges, ImVec2 origin, const StepCost& step);
   bool draw_name(const Frame& frame, const Line& line, const KernelRow& row);
-  bool header_cell(const Frame& frame, const Line& line, Column column, const char* label, const char* tip);
+  bool header_cell(const Frame& frame, const Line& line, Column column, const char* label,
+                   const char* tip) const;
 
   VariantMenus menus_;
   std::set<ops::Op> open_;      ///< ops whose layers are listed
