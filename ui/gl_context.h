@@ -32,7 +32,7 @@ struct WindowPlacement {
 class GlWindow {
  public:
   /// Throws core::Error that says what the system refused.
-  GlWindow(const char* title, const WindowPlacement& placement);
+  GlWindow(const char* title, const WindowPlacement& wanted);
   ~GlWindow();
   GlWindow(const GlWindow&) = delete;
   GlWindow& operator=(const GlWindow&) = delete;
