@@ -32,10 +32,14 @@ RunRecorder::RunRecorder(const std::string& directory, std::shared_ptr<Feed> fee
 }
 
 RunRecorder::~RunRecorder() {
-  thread_.request_stop();
-  if (thread_.joinable()) thread_.join();
-  const std::lock_guard lock(mutex_);
-  write_points();
+  try {
+    thread_.request_stop();
+    if (thread_.joinable()) thread_.join();
+    const std::lock_guard lock(mutex_);
+    write_points();
+  } catch (const std::exception&) {
+    // A destructor has nobody to tell; what was written before is whole.
+  }
 }
 
 void RunRecorder::work(const std::stop_token& stop) {

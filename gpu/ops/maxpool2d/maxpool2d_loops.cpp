@@ -14,7 +14,7 @@ namespace {
 
 // Selects without branches: the compiler takes several channels at a time.
 float larger(float best, float value) {
-  return (value > best) | (value != value) ? value : best;
+  return ((value > best) | (value != value)) ? value : best;
 }
 
 // Whether `value` is the maximum that `larger` found. If one of the window is NaN, so is the maximum.
