@@ -443,13 +443,16 @@ TEST(Engine, SaysWhenThePicturesBeforeAreStillUnderWay) {
 
 TEST(Engine, StaysOnlyAFewMillisecondsAhead) {
   using Clock = std::chrono::steady_clock;
-  const auto device = std::make_shared<tests::AsyncDevice>(std::chrono::milliseconds(5));
+  const auto device = std::make_shared<tests::AsyncDevice>(std::chrono::milliseconds(20));
   Engine engine(tests::tiny_engine_options(), std::make_shared<data::DataSet>(tests::tiny_data()), device);
-  run_steps(engine, 8);
-  for (int i = 0; i < 8; ++i) engine.step(false);
+  run_steps(engine, 4);
   const auto start = Clock::now();
+  for (int i = 0; i < 10; ++i) engine.step(false);
+  const auto enqueued = Clock::now();
   engine.synchronize();
-  EXPECT_LT(Clock::now() - start, std::chrono::milliseconds(25)) << "two steps of 5 ms may lie ahead, not 8";
+  const auto end = Clock::now();
+  // As shares of the whole, because a busy machine stretches both.
+  EXPECT_LT(2 * (end - enqueued), end - start) << "two steps of 20 ms may lie ahead, not 10";
 }
 
 TEST(Engine, FreesReplacedPlansBeforeItMakesNewOnes) {
