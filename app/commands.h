@@ -2,8 +2,11 @@
 // One function per command, each in a file of its own. They return the exit code: 0, 1 (the run failed), 2 (bad input).
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "app/choices.h"
 #include "gpu/training/trainer.h"
 
 namespace warpscope::app {
@@ -25,5 +28,29 @@ int devices();
 
 /// Downloads a data set ("cifar10") into `directory` ("" for the user's cache folder).
 int fetch(const std::string& data_set, const std::string& directory);
+
+struct VerifyArguments {
+  ChoiceArguments choices;
+  int shapes = 8;
+  std::uint64_t seed = 1;
+  std::string json;  ///< file, "-" for standard output instead of the table, "" for none
+};
+
+/// Holds every variant against the reference and prints what was found. 1 if anything is wrong.
+int verify(const VerifyArguments& arguments);
+
+struct BenchArguments {
+  ChoiceArguments choices;
+  int batch = 0;                    ///< 0: 64 on a GPU, 2 on the CPU
+  int samples = 30;                 ///< of each variant, at most
+  std::vector<std::string> shapes;  ///< instead of the model's
+  std::optional<bool> steps;        ///< unset: unless ops, variants or shapes are chosen
+  std::string json;                 ///< file, "-" for standard output instead of the tables, "" for none
+  std::string csv;                  ///< the same
+  std::string against;              ///< an earlier --json file, "" for none
+};
+
+/// Times every variant on the shapes of the model, and whole training steps.
+int bench(const BenchArguments& arguments);
 
 }  // namespace warpscope::app

@@ -1,5 +1,9 @@
 // warpscope devices: what this machine can run on.
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "app/commands.h"
@@ -9,15 +13,36 @@
 namespace warpscope::app {
 namespace {
 
+/// "wmma (tf32, fp16, bf16)": the precisions in which `variant` runs on `device`, or why it does not run at all.
+std::string describe(const ops::Variant& variant, const core::DeviceInfo& device) {
+  std::vector<std::string_view> precisions;
+  for (const core::Precision precision : core::selectable_precisions()) {
+    if (ops::unavailable_reason(variant, device, precision).empty())
+      precisions.push_back(core::to_string(precision));
+  }
+  if (!precisions.empty()) return fmt::format("{} ({})", variant.name, fmt::join(precisions, ", "));
+  return fmt::format("{} ({})", variant.name,
+                     ops::unavailable_reason(variant, device, variant.precisions.front()));
+}
+
 void print_variants(const core::DeviceInfo& device) {
   for (const ops::OpContract& contract : ops::contracts()) {
-    std::string names;
+    std::vector<std::string> variants;
     for (const ops::Variant* variant : ops::variants_of(contract.op, device.kind)) {
-      const std::string reason = ops::unavailable_reason(*variant, device, core::Precision::fp32);
-      names += names.empty() ? "" : ", ";
-      names += reason.empty() ? variant->name : fmt::format("{} ({})", variant->name, reason);
+      variants.push_back(describe(*variant, device));
     }
-    fmt::print("    {:<24} {}\n", contract.name, names);
+    fmt::print("    {:<24} {}\n", contract.name, fmt::join(variants, ", "));
+  }
+}
+
+/// What CUDA would run here if it could.
+void print_unavailable_variants() {
+  for (const ops::OpContract& contract : ops::contracts()) {
+    std::vector<std::string> names;
+    for (const ops::Variant* variant : ops::variants_of(contract.op, core::DeviceKind::cuda)) {
+      names.push_back(variant->name);
+    }
+    if (!names.empty()) fmt::print("    {:<24} unavailable: {}\n", contract.name, fmt::join(names, ", "));
   }
 }
 
@@ -37,6 +62,7 @@ int devices() {
   }
   if (const std::string why = core::cuda_unavailable_reason(); !why.empty()) {
     fmt::print("cuda     none: {}\n", why);
+    print_unavailable_variants();
   }
   return 0;
 }

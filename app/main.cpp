@@ -32,6 +32,37 @@ void refuse_options_before(const CLI::App& app, const CLI::App& command) {
   }
 }
 
+void add_verify_options(CLI::App& app, app::VerifyArguments& a) {
+  app::add_choice_options(app, a.choices);
+  app.add_option("--shapes", a.shapes, "Random shapes beside the chosen ones")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--seed", a.seed, "Seed of shapes and numbers")
+      ->capture_default_str()
+      ->check(app::refuse_negative);
+  app.add_option("--json", a.json, "Write the result as JSON; - for standard output")->type_name("FILE");
+}
+
+void add_bench_options(CLI::App& app, app::BenchArguments& a) {
+  app::add_choice_options(app, a.choices);
+  app.add_option("--batch", a.batch, "Images a step (default: 64 on a GPU, 2 on the CPU)")->type_name("N");
+  app.add_option("--samples", a.samples, "Launches timed of each variant, at most")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--shape", a.shapes,
+                 "Instead of the model's: NxHxWxC:KxRxS (convolutions), NxC:K (linear), NxHxWxC (others)")
+      ->type_name("SHAPE");
+  // Not a flag bound to the option: that would make "not given" a no.
+  app.add_flag_callback(
+      "--steps", [&a] { a.steps = true; },
+      "Time whole training steps too (default: if no op, variant or shape is chosen)");
+  app.add_flag_callback(
+      "--no-steps", [&a] { a.steps = false; }, "Do not");
+  app.add_option("--json", a.json, "Write the result as JSON; - for standard output")->type_name("FILE");
+  app.add_option("--csv", a.csv, "Write the result as CSV; - for standard output")->type_name("FILE");
+  app.add_option("--against", a.against, "Compare with an earlier --json file")->type_name("FILE");
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Warpscope: watch a network train, kernel by kernel.\nWithout a command it opens the window.",
                "warpscope"};
@@ -58,6 +89,14 @@ int run(int argc, char** argv) {
   fetch->add_option("name", data_set, "Data set: cifar10")->capture_default_str();
   fetch->add_option("--data", directory, "Folder to unpack it into (default: the user's cache folder)");
 
+  app::VerifyArguments verify_arguments;
+  CLI::App* const verify = app.add_subcommand("verify", "Prove the variants against the reference");
+  add_verify_options(*verify, verify_arguments);
+
+  app::BenchArguments bench_arguments;
+  CLI::App* const bench = app.add_subcommand("bench", "Time the variants and whole training steps");
+  add_bench_options(*bench, bench_arguments);
+
   CLI::App* const devices = app.add_subcommand("devices", "List devices and the variants each can run");
 
   try {
@@ -70,6 +109,8 @@ int run(int argc, char** argv) {
   for (const CLI::App* command : app.get_subcommands()) refuse_options_before(app, *command);
   if (*train) return app::train(app::training_options(train_arguments));
   if (*fetch) return app::fetch(data_set, directory);
+  if (*verify) return app::verify(verify_arguments);
+  if (*bench) return app::bench(bench_arguments);
   if (*devices) return app::devices();
   return app::window(app::training_options(window_arguments), window);
 }

@@ -51,7 +51,7 @@ void add_training_options(CLI::App& app, TrainingArguments& a) {
       "cache, else the built-in scenes)");
   app.add_option("--device", a.device, "auto, cpu or cuda:N")->capture_default_str();
   app.add_option("--precision", a.precision, "fp32, tf32, fp16 or bf16")->capture_default_str();
-  app.add_option("--select", a.select, "Variants: conv2d.forward=naive,... or all=naive")
+  app.add_option("--select", a.select, "Variants: conv2d.forward=naive,..., all=naive or preset=tensor_cores")
       ->type_name("OP=VARIANT,...");
   app.add_option("--optimizer", a.optimizer, "sgd")->capture_default_str();
   app.add_option("--lr", a.learning_rate, fmt::format("Learning rate (default: {:g})", kDefaultSgdRate));

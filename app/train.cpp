@@ -125,6 +125,9 @@ void print_summary(const Snapshot& end, float psnr) {
   fmt::print("speed        {:.1f} images/s (median of the last steps), batch {}\n", end.images_per_second,
              end.batch);
   fmt::print("device       {}, {}\n", end.device.name, plan::to_string(end.selection));
+  if (end.selection.precision == core::Precision::fp16) {
+    fmt::print("loss scale   {}, {} steps skipped\n", end.loss_scale, end.skipped_steps);
+  }
   fmt::print("data         {}\n", end.data_name);
   if (!end.run_dir.empty()) fmt::print("run          {}\n", end.run_dir);
 }

@@ -66,8 +66,29 @@ void launch_program(Op op, const OpCall& call) {
   }
 }
 
-dnnl::memory::desc nhwc(std::int64_t batch, int height, int width, int channels) {
-  return {{batch, channels, height, width}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::nhwc};
+std::vector<core::Precision> precisions() {
+  std::vector<core::Precision> list{core::Precision::fp32};
+  // An instruction set's value has the bits of all those that it includes.
+  const auto has = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const auto needed = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
+  if ((has & needed) == needed) list.push_back(core::Precision::bf16);
+  return list;
+}
+
+dnnl::memory::data_type storage(core::Precision precision) {
+  switch (precision) {
+    case core::Precision::fp32:
+      return dnnl::memory::data_type::f32;
+    case core::Precision::bf16:
+      return dnnl::memory::data_type::bf16;
+    default:
+      throw std::logic_error("oneDNN variants run in fp32 and bf16");
+  }
+}
+
+dnnl::memory::desc nhwc(std::int64_t batch, int height, int width, int channels,
+                        dnnl::memory::data_type type) {
+  return {{batch, channels, height, width}, type, dnnl::memory::format_tag::nhwc};
 }
 
 dnnl::primitive_attr user_scratchpad() {

@@ -74,8 +74,16 @@ void launch(const OpCall& call) {
   launch_program(Which, call);
 }
 
-/// FP32, dense NHWC: (batch, channels, height, width) in oneDNN's order of dimensions.
-dnnl::memory::desc nhwc(std::int64_t batch, int height, int width, int channels);
+/// For Variant::precisions: fp32, and bf16 where the CPU multiplies it (AVX512_BF16 or AMX). Elsewhere oneDNN
+/// would emulate it, slower than fp32.
+std::vector<core::Precision> precisions();
+
+/// The type that activations and working weights have in memory.
+dnnl::memory::data_type storage(core::Precision precision);
+
+/// Dense NHWC: (batch, channels, height, width) in oneDNN's order of dimensions.
+dnnl::memory::desc nhwc(std::int64_t batch, int height, int width, int channels,
+                        dnnl::memory::data_type type);
 
 /// Attributes of every primitive here: the scratchpad is passed in.
 dnnl::primitive_attr user_scratchpad();

@@ -54,6 +54,15 @@ std::int64_t one(const OpShape&) {
 std::int64_t data_set(const OpShape& s) {
   return s.count * s.height * s.width * s.in_channels;
 }
+std::int64_t features_in(const OpShape& s) {
+  return s.batch * s.in_channels;
+}
+std::int64_t features_out(const OpShape& s) {
+  return s.batch * s.out_channels;
+}
+std::int64_t matrix(const OpShape& s) {
+  return std::int64_t{s.in_channels} * s.out_channels;
+}
 std::int64_t control(const OpShape&) {
   return sizeof(step::StepControl);
 }
@@ -79,6 +88,23 @@ constexpr std::array kConvBackwardWeights{Operand{"input", kRead, Role::activati
                                           Operand{"weights_gradient", kWrite, Role::gradient, weights}};
 constexpr std::array kConvBackwardBias{Operand{"output_gradient", kRead, Role::activation, conv_output},
                                        Operand{"bias_gradient", kWrite, Role::gradient, out_channels}};
+constexpr std::array kLinearForward{Operand{"input", kRead, Role::activation, features_in},
+                                    Operand{"weights", kRead, Role::weight, matrix},
+                                    Operand{"output", kWrite, Role::activation, features_out}};
+constexpr std::array kLinearBackwardInput{Operand{"output_gradient", kRead, Role::activation, features_out},
+                                          Operand{"weights", kRead, Role::weight, matrix},
+                                          Operand{"input_gradient", kWrite, Role::activation, features_in}};
+constexpr std::array kLinearBackwardWeights{Operand{"input", kRead, Role::activation, features_in},
+                                            Operand{"output_gradient", kRead, Role::activation, features_out},
+                                            Operand{"weights_gradient", kWrite, Role::gradient, matrix}};
+constexpr std::array kLinearBackwardBias{Operand{"output_gradient", kRead, Role::activation, features_out},
+                                         Operand{"bias_gradient", kWrite, Role::gradient, out_channels}};
+constexpr std::array kWeightsCast{Operand{"parameters", kRead, Role::parameter, count},
+                                  Operand{"weights", kWrite, Role::weight, count}};
+constexpr std::array kImagesWiden{Operand{"input", kRead, Role::activation, input},
+                                  Operand{"output", kWrite, Role::scalar, input}};
+constexpr std::array kGradientsCheck{Operand{"gradients", kRead, Role::gradient, count},
+                                     Operand{"control", kUpdate, Role::control, control}};
 constexpr std::array kBiasForward{Operand{"input", kRead, Role::activation, input},
                                   Operand{"bias", kRead, Role::weight, in_channels},
                                   Operand{"output", kWrite, Role::activation, input, 0}};
@@ -102,6 +128,7 @@ constexpr std::array kMseForward{
     Operand{"image_errors", kWrite, Role::scalar, batch}, Operand{"loss", kWrite, Role::scalar, one}};
 constexpr std::array kMseBackward{Operand{"prediction", kRead, Role::activation, input},
                                   Operand{"target", kRead, Role::activation, input},
+                                  Operand{"control", kRead, Role::control, control},
                                   Operand{"gradient", kWrite, Role::activation, input, 0}};
 constexpr std::array kSgd{Operand{"gradients", kRead, Role::gradient, count},
                           Operand{"control", kRead, Role::control, control},
@@ -134,6 +161,12 @@ double flops_mse_forward(const OpShape& s) {
 double flops_mse_backward(const OpShape& s) {
   return 2.0 * static_cast<double>(input(s));
 }
+double flops_linear(const OpShape& s) {
+  return 2.0 * static_cast<double>(s.batch) * static_cast<double>(matrix(s));
+}
+double flops_linear_bias_gradient(const OpShape& s) {
+  return static_cast<double>(features_out(s));
+}
 double flops_sgd(const OpShape& s) {
   return 2.0 * static_cast<double>(s.count);
 }
@@ -144,6 +177,9 @@ std::int64_t terms_forward(const OpShape& s) {
 std::int64_t terms_backward_input(const OpShape& s) {
   return taps(s) * s.out_channels;
 }
+std::int64_t terms_out_channels(const OpShape& s) {
+  return s.out_channels;
+}
 std::int64_t terms_two(const OpShape&) {
   return 2;
 }
@@ -152,28 +188,41 @@ std::int64_t terms_four(const OpShape&) {
 }
 
 const std::array<OpContract, kOpCount> kContracts{{
+    {Op::weights_cast, "weights.cast", "working weights in 16 bits from the FP32 master weights",
+     kWeightsCast, flops_none, one},
     {Op::batch_gather, "batch.gather", "pick the batch's images and scale bytes to [0, 1]", kGather,
      flops_input, one},
     {Op::conv2d_forward, "conv2d.forward", "y = x * w", kConvForward, flops_conv, terms_forward},
+    {Op::linear_forward, "linear.forward", "y = x W^T", kLinearForward, flops_linear, in_channels},
     {Op::bias_forward, "bias.forward", "y = x + b", kBiasForward, flops_input, terms_two},
     {Op::relu_forward, "relu.forward", "y = max(x, 0)", kReluForward, flops_input, one},
     {Op::maxpool2d_forward, "maxpool2d.forward", "largest of each 2x2 window", kPoolForward, flops_pool, one},
     {Op::upsample2d_forward, "upsample2d.forward", "each pixel four times", kUpForward, flops_none, one},
     {Op::mse_forward, "mse.forward", "mean squared error of each image and of the batch", kMseForward,
      flops_mse_forward, input},
-    {Op::mse_backward, "mse.backward", "2 (y - t) / elements", kMseBackward, flops_mse_backward, terms_two},
+    {Op::images_widen, "images.widen", "16-bit images to FP32, to be shown", kImagesWiden, flops_none, one},
+    {Op::mse_backward, "mse.backward", "2 (y - t) / elements, times the loss scale", kMseBackward,
+     flops_mse_backward, terms_two},
     {Op::conv2d_backward_input, "conv2d.backward_input", "gradient of the input", kConvBackwardInput,
      flops_conv, terms_backward_input},
     {Op::conv2d_backward_weights, "conv2d.backward_weights", "gradient of the weights", kConvBackwardWeights,
      flops_conv, pixels},
     {Op::conv2d_backward_bias, "conv2d.backward_bias", "gradient of the bias", kConvBackwardBias,
      flops_bias_gradient, pixels},
+    {Op::linear_backward_input, "linear.backward_input", "gradient of the input", kLinearBackwardInput,
+     flops_linear, terms_out_channels},
+    {Op::linear_backward_weights, "linear.backward_weights", "gradient of the weights",
+     kLinearBackwardWeights, flops_linear, batch},
+    {Op::linear_backward_bias, "linear.backward_bias", "gradient of the bias", kLinearBackwardBias,
+     flops_linear_bias_gradient, batch},
     {Op::relu_backward, "relu.backward", "dy where y > 0", kReluBackward, flops_input, one},
     {Op::maxpool2d_backward, "maxpool2d.backward", "dy to the largest of each window", kPoolBackward,
      flops_none, one},
     {Op::upsample2d_backward, "upsample2d.backward", "sum of the four copies", kUpBackward, flops_up_backward,
      terms_four},
-    {Op::sgd_update, "sgd.update", "p -= learning rate * gradient", kSgd, flops_sgd, terms_two},
+    {Op::gradients_check, "gradients.check", "note whether a gradient overflowed", kGradientsCheck,
+     flops_none, one},
+    {Op::sgd_update, "sgd.update", "p -= learning rate * gradient / loss scale", kSgd, flops_sgd, terms_two},
     {Op::step_record, "step.record", "note the loss, advance to the next batch", kRecord, flops_none, one},
 }};
 
@@ -266,6 +315,13 @@ std::string describe(Op op, const OpShape& s) {
     case Op::conv2d_backward_bias:
       return fmt::format("{}x{}x{}x{} -> {}, {}x{}", s.batch, s.height, s.width, s.in_channels,
                          s.out_channels, s.kernel_height, s.kernel_width);
+    case Op::linear_forward:
+    case Op::linear_backward_input:
+    case Op::linear_backward_weights:
+    case Op::linear_backward_bias:
+      return fmt::format("{}x{} -> {}", s.batch, s.in_channels, s.out_channels);
+    case Op::weights_cast:
+    case Op::gradients_check:
     case Op::sgd_update:
       return fmt::format("{} parameters", s.count);
     case Op::step_record:

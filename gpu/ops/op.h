@@ -19,20 +19,27 @@ namespace warpscope::ops {
 
 /// Every operation a plan can launch. The order is the order in which they are listed to people.
 enum class Op : std::uint8_t {
+  weights_cast,
   batch_gather,
   conv2d_forward,
+  linear_forward,
   bias_forward,
   relu_forward,
   maxpool2d_forward,
   upsample2d_forward,
   mse_forward,
+  images_widen,
   mse_backward,
   conv2d_backward_input,
   conv2d_backward_weights,
   conv2d_backward_bias,
+  linear_backward_input,
+  linear_backward_weights,
+  linear_backward_bias,
   relu_backward,
   maxpool2d_backward,
   upsample2d_backward,
+  gradients_check,
   sgd_update,
   step_record,
 };
@@ -41,8 +48,9 @@ inline constexpr int kOpCount = static_cast<int>(Op::step_record) + 1;
 
 /// The shape of one instance of an op, in elements. `height` and `width` are those of the op's input.
 /// Channel-preserving ops (bias, ReLU, pooling, upsampling, MSE, gather) use in_channels and ignore
-/// out_channels. `count` is the number of images in the data set (gather), of parameters (optimizers) or of
-/// slots in the ring (step.record).
+/// out_channels; linear ops have in_channels and out_channels features and height = width = 1. `count` is the
+/// number of images in the data set (gather), of parameters (optimizers, casts, checks) or of slots in the
+/// ring (step.record).
 struct OpShape {
   std::int64_t batch = 1;
   int height = 1;

@@ -25,10 +25,15 @@ class Prepared {
 };
 
 /// One call of an op. Operands are in the order of the contract; in-place operands may be the same pointer.
+///
+/// A call that absorbs the ops after it (Variant::fuses) gets the operands of its own op, with the last absorbed
+/// op's output in place of its own, and after these what the absorbed ops need beside it: the bias of an
+/// absorbed bias.forward, the bias gradient of an absorbed backward_bias; ReLU needs nothing.
 struct OpCall {
   OpShape shape;
   core::Precision precision = core::Precision::fp32;
   std::span<void* const> operands;
+  int absorbed = 0;  ///< how many ops of Variant::fuses this call covers, from the first
   void* workspace =
       nullptr;  ///< Variant::workspace_bytes() bytes, 256-byte aligned; its contents are undefined
   Prepared* prepared = nullptr;
@@ -48,9 +53,13 @@ struct Variant {
   std::vector<core::Precision> precisions;
   int minimum_compute_capability = 0;  ///< 90 for Hopper; 0 for CPU variants
   bool deterministic = true;           ///< the same bits from the same input, every time
+  bool library = false;                ///< a library's kernels: the default only where we have none
+  std::vector<Op> fuses = {};          ///< ops that it covers too where they follow it, in this order
+  bool fuses_on_request = false;       ///< covers them only where their selected variant is a placeholder
   std::string summary;                 ///< one sentence: what it adds over the variant before it
 
-  /// Enqueues the work on call.stream. Throws core::Error that names the kernel.
+  /// Enqueues the work on call.stream. Throws core::Error that names the kernel. nullptr makes the variant a
+  /// placeholder: its op must be absorbed by the variant of an op before it.
   void (*launch)(const OpCall& call) = nullptr;
 
   /// Scratch memory of a call; nullptr means none.

@@ -27,8 +27,10 @@ std::size_t aligned(std::size_t bytes) {
 std::vector<int> last_uses(const Program& program) {
   std::vector<int> last(program.tensors.size(), kNever);
   for (std::size_t n = 0; n < program.nodes.size(); ++n) {
-    for (const int tensor : program.nodes[n].tensors)
-      last[static_cast<std::size_t>(tensor)] = static_cast<int>(n);
+    for (const int tensor : program.nodes[n].tensors) {
+      const int parent = program.tensors[static_cast<std::size_t>(tensor)].parent;
+      last[static_cast<std::size_t>(parent < 0 ? tensor : parent)] = static_cast<int>(n);
+    }
   }
   for (std::size_t t = 0; t < last.size(); ++t) {
     if (program.tensors[t].kept) last[t] = static_cast<int>(program.nodes.size());
@@ -44,6 +46,7 @@ std::vector<int> assign_blocks(const Program& program, core::Precision precision
   std::vector<int> block_of(program.tensors.size(), -1);
   for (std::size_t n = 0; n < program.nodes.size(); ++n) {
     const Node& node = program.nodes[n];
+    if (node.absorbed_by >= 0) continue;
     const auto operands = ops::contract(node.op).operands;
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const auto t = static_cast<std::size_t>(node.tensors[i]);

@@ -37,6 +37,15 @@ struct PlanNode {
   std::string layer;
   ops::OpShape shape;
   const ops::Variant* variant = nullptr;
+  bool absorbed = false;  ///< runs inside the variant of a node before it
+};
+
+/// A tensor that a node has written, in device memory.
+struct WrittenTensor {
+  std::string name;
+  core::ElementType type{};
+  std::int64_t elements = 0;
+  const void* data = nullptr;
 };
 
 class Plan {
@@ -55,16 +64,22 @@ class Plan {
   /// Enqueues one pass with an event after each node. Does nothing and returns false while the times of the
   /// last one have not been taken.
   bool launch_timed(core::Stream& stream);
-  /// Microseconds of each node of the last timed pass, once it has finished; otherwise nothing. Never waits.
+  /// Microseconds of each node of the last timed pass (0 for absorbed ones), once it has finished; otherwise nothing.
+  /// Never waits.
   std::optional<std::vector<double>> take_timings();
+
+  /// Enqueues one node by itself; nothing for an absorbed one.
+  void launch_node(std::size_t index, core::Stream& stream);
+  /// The numbers that node `index` writes (no control blocks, no bytes), those of the nodes it absorbs among them.
+  std::vector<WrittenTensor> written(std::size_t index) const;
 
   const std::vector<PlanNode>& nodes() const { return nodes_; }
   int batch() const { return batch_; }
   std::size_t memory_bytes() const { return arena_.bytes(); }
 
-  /// Device memory that an inference plan leaves readable; the element type follows from the precision.
-  void* prediction() const { return address_[static_cast<std::size_t>(program_.prediction)]; }
-  void* target() const { return address_[static_cast<std::size_t>(program_.target)]; }
+  /// Device memory that an inference plan leaves readable: FP32 images (batch, H, W, C).
+  void* prediction() const { return address_[static_cast<std::size_t>(program_.shown_prediction)]; }
+  void* target() const { return address_[static_cast<std::size_t>(program_.shown_target)]; }
   float* image_errors() const {
     return static_cast<float*>(address_[static_cast<std::size_t>(program_.image_errors)]);
   }
@@ -72,7 +87,8 @@ class Plan {
  private:
   void choose_variants(const Selection& selection);
   void bind(const MemoryPlan& memory, const Bindings& bindings);
-  void launch_node(std::size_t index, core::Stream& stream);
+  const ops::Variant* look_up(const Node& node, const Selection& selection) const;
+  void check(const Node& node, const ops::Variant& variant) const;
 
   std::shared_ptr<core::Device> device_;
   Program program_;

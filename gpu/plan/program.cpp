@@ -10,6 +10,8 @@ using ops::Op;
 using ops::OpShape;
 using ops::Role;
 
+constexpr int kCastOutput = 1;  ///< of weights.cast and images.widen
+
 /// What backward needs to know of a layer's forward.
 struct LayerTensors {
   int input = -1;
@@ -20,15 +22,19 @@ struct LayerTensors {
 
 class Lowering {
  public:
-  Lowering(const models::Model& model, int batch, std::int64_t image_count, std::int64_t ring_capacity)
+  Lowering(const models::Model& model, int batch, std::int64_t image_count, std::int64_t ring_capacity,
+           core::Precision precision)
       : model_(model),
         layout_(models::parameter_layout(model)),
         batch_(batch),
         image_count_(image_count),
-        ring_capacity_(ring_capacity) {}
+        ring_capacity_(ring_capacity),
+        precision_(precision),
+        casts_(ops::element_type(Role::weight, precision) != ops::element_type(Role::parameter, precision)) {}
 
   Program run(Purpose purpose) {
     control_ = external("control", Storage::control, Role::control, 1);
+    if (casts_) cast_weights();
     forward(purpose == Purpose::inference);
     if (purpose == Purpose::training) {
       backward();
@@ -44,21 +50,25 @@ class Lowering {
   }
   int external(const std::string& name, Storage storage, Role role, std::int64_t elements,
                std::size_t offset = 0) {
-    return add({name, storage, role, elements, offset, false});
+    return add({name, storage, role, elements, offset, false, -1});
   }
   /// A planned tensor of the size and role that operand `index` of `op` has.
   int planned(const std::string& name, Op op, int index, const OpShape& shape, bool kept = false) {
     const ops::Operand& operand = ops::contract(op).operands[static_cast<std::size_t>(index)];
-    return add({name, Storage::planned, operand.role, operand.elements(shape), 0, kept});
+    return add({name, Storage::planned, operand.role, operand.elements(shape), 0, kept, -1});
   }
   void node(Op op, const std::string& layer, const OpShape& shape, std::vector<int> tensors) {
-    program_.nodes.push_back({op, layer, shape, std::move(tensors)});
+    program_.nodes.push_back({op, layer, shape, std::move(tensors), 0, -1});
   }
   int parameter(const std::string& name, Storage storage) {
     const models::Parameter& found = layout_.find(name);
     const bool gradient = storage == Storage::gradients;
+    const auto elements = static_cast<std::int64_t>(found.elements);
+    if (casts_ && !gradient) {
+      return add({name, Storage::working, Role::weight, elements, found.offset, false, working_});
+    }
     return external(name + (gradient ? ".gradient" : ""), storage, gradient ? Role::gradient : Role::weight,
-                    static_cast<std::int64_t>(found.elements), found.offset);
+                    elements, found.offset);
   }
   OpShape image_shape(int height, int width, int channels) const {
     OpShape shape;
@@ -70,23 +80,45 @@ class Lowering {
     return shape;
   }
 
+  void cast_weights() {
+    OpShape shape;
+    shape.count = static_cast<std::int64_t>(layout_.elements);
+    working_ = planned("weights", Op::weights_cast, kCastOutput, shape);
+    node(Op::weights_cast, "", shape,
+         {external("parameters", Storage::parameters, Role::parameter, shape.count), working_});
+  }
+
+  /// `tensor` in FP32, for those who look at it.
+  int shown(int tensor, const OpShape& shape) {
+    if (!casts_) {
+      program_.tensors[static_cast<std::size_t>(tensor)].kept = true;
+      return tensor;
+    }
+    const std::string name = program_.tensors[static_cast<std::size_t>(tensor)].name;
+    const int wide = planned(name + ".shown", Op::images_widen, kCastOutput, shape, true);
+    node(Op::images_widen, name, shape, {tensor, wide});
+    return wide;
+  }
+
   void forward(bool keep) {
     OpShape shape = image_shape(model_.height, model_.width, model_.channels);
     shape.count = image_count_;
     const int images = external("images", Storage::images, Role::byte, 0);
     const int order = external("order", Storage::order, Role::index, image_count_);
-    program_.target = planned("input", Op::batch_gather, 3, shape, keep);
+    program_.target = planned("input", Op::batch_gather, 3, shape);
     node(Op::batch_gather, "", shape, {images, order, control_, program_.target});
     int current = program_.target;
     shape.count = 1;
     for (const models::Layer& layer : model_.layers) current = forward_layer(layer, current, shape);
     program_.prediction = current;
-    program_.tensors[static_cast<std::size_t>(current)].kept = keep;
     const OpShape output = image_shape(model_.height, model_.width, model_.channels);
     program_.image_errors =
         planned("image_errors", Op::mse_forward, ops::mse::kForwardImageErrors, output, keep);
     program_.loss = planned("loss", Op::mse_forward, ops::mse::kForwardLoss, output, keep);
     node(Op::mse_forward, "", output, {current, program_.target, program_.image_errors, program_.loss});
+    if (!keep) return;
+    program_.shown_target = shown(program_.target, output);
+    program_.shown_prediction = shown(program_.prediction, output);
   }
 
   int forward_layer(const models::Layer& layer, int input, OpShape& shape) {
@@ -130,7 +162,7 @@ class Lowering {
   void backward() {
     const OpShape output = image_shape(model_.height, model_.width, model_.channels);
     int gradient = planned("prediction.gradient", Op::mse_backward, ops::mse::kBackwardGradient, output);
-    node(Op::mse_backward, "", output, {program_.prediction, program_.target, gradient});
+    node(Op::mse_backward, "", output, {program_.prediction, program_.target, control_, gradient});
     for (std::size_t i = model_.layers.size(); i-- > 0;) {
       gradient = backward_layer(model_.layers[i], layers_[i], gradient, i == 0);
     }
@@ -141,10 +173,10 @@ class Lowering {
     int result = -1;
     switch (layer.kind) {
       case LayerKind::conv2d:
-        node(Op::conv2d_backward_bias, layer.name, saved.shape,
-             {gradient, parameter(layer.name + ".bias", Storage::gradients)});
         node(Op::conv2d_backward_weights, layer.name, saved.shape,
              {saved.input, gradient, parameter(layer.name + ".weight", Storage::gradients)});
+        node(Op::conv2d_backward_bias, layer.name, saved.shape,
+             {gradient, parameter(layer.name + ".bias", Storage::gradients)});
         if (first) return -1;  // nobody needs the gradient of the images
         result = planned(name, Op::conv2d_backward_input, 2, saved.shape);
         node(Op::conv2d_backward_input, layer.name, saved.shape,
@@ -169,9 +201,10 @@ class Lowering {
   void update() {
     OpShape shape;
     shape.count = static_cast<std::int64_t>(layout_.elements);
+    const int gradients = external("gradients", Storage::gradients, Role::gradient, shape.count);
+    if (precision_ == core::Precision::fp16) node(Op::gradients_check, "", shape, {gradients, control_});
     node(Op::sgd_update, "", shape,
-         {external("gradients", Storage::gradients, Role::gradient, shape.count), control_,
-          external("parameters", Storage::parameters, Role::parameter, shape.count)});
+         {gradients, control_, external("parameters", Storage::parameters, Role::parameter, shape.count)});
     shape.count = ring_capacity_;
     shape.batch = batch_;
     node(Op::step_record, "", shape,
@@ -183,7 +216,10 @@ class Lowering {
   int batch_;
   std::int64_t image_count_;
   std::int64_t ring_capacity_;
+  core::Precision precision_;
+  bool casts_;  ///< the working weights are not the master weights
   int control_ = -1;
+  int working_ = -1;
   std::vector<LayerTensors> layers_;
   Program program_;
 };
@@ -191,8 +227,55 @@ class Lowering {
 }  // namespace
 
 Program lower(const models::Model& model, Purpose purpose, int batch, std::int64_t image_count,
-              std::int64_t ring_capacity) {
-  return Lowering(model, batch, image_count, ring_capacity).run(purpose);
+              std::int64_t ring_capacity, core::Precision precision) {
+  return Lowering(model, batch, image_count, ring_capacity, precision).run(purpose);
+}
+
+namespace {
+
+/// Operand positions that absorbing joins: the contract's order of the ops in question.
+constexpr std::size_t kProductOutput = 2;       // conv2d.forward, linear.forward
+constexpr std::size_t kElementwiseInput = 0;    // bias.forward, relu.forward
+constexpr std::size_t kOutputGradient = 1;      // backward_weights
+constexpr std::size_t kBiasOutputGradient = 0;  // backward_bias
+constexpr std::size_t kBiasGradient = 1;
+
+/// Moves `next` into `node` and says true, if their tensors fit together.
+bool take(Node& node, const Node& next) {
+  switch (next.op) {
+    case Op::bias_forward:
+    case Op::relu_forward:
+      if (next.tensors[kElementwiseInput] != node.tensors[kProductOutput]) return false;
+      node.tensors[kProductOutput] = next.tensors.back();
+      if (next.op == Op::bias_forward) node.tensors.push_back(next.tensors[1]);
+      return true;
+    case Op::conv2d_backward_bias:
+    case Op::linear_backward_bias:
+      if (next.tensors[kBiasOutputGradient] != node.tensors[kOutputGradient]) return false;
+      node.tensors.push_back(next.tensors[kBiasGradient]);
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void absorb(Program& program, const std::vector<const ops::Variant*>& variants) {
+  for (std::size_t n = 0; n < program.nodes.size(); ++n) {
+    const ops::Variant* variant = variants[n];
+    if (variant == nullptr || program.nodes[n].absorbed_by >= 0) continue;
+    for (std::size_t k = 0; k < variant->fuses.size() && n + 1 + k < program.nodes.size(); ++k) {
+      Node& next = program.nodes[n + 1 + k];
+      const ops::Variant* other = variants[n + 1 + k];
+      const bool asked = other != nullptr && other->launch == nullptr;
+      if (next.op != variant->fuses[k] || (variant->fuses_on_request && !asked)) break;
+      if (!take(program.nodes[n], next)) break;
+      next.tensors.clear();
+      next.absorbed_by = static_cast<int>(n);
+      ++program.nodes[n].absorbed;
+    }
+  }
 }
 
 }  // namespace warpscope::plan

@@ -6,6 +6,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/ops/variant.h"
+#include "gpu/plan/presets.h"
 
 namespace warpscope::plan {
 namespace {
@@ -43,11 +44,52 @@ void set_one(Selection& selection, std::string_view op_name, std::string_view na
 Selection default_selection(const core::DeviceInfo& device, core::Precision precision) {
   Selection selection;
   selection.precision = precision;
-  for (const ops::Variant& variant : ops::variants()) {
-    if (ops::unavailable_reason(variant, device, precision).empty())
-      selection.variants[variant.op] = variant.name;
+  std::map<ops::Op, std::string> placeholders;
+  for (const bool library : {true, false}) {  // the later one wins
+    for (const ops::Variant& variant : ops::variants()) {
+      if (variant.library != library || !ops::unavailable_reason(variant, device, precision).empty())
+        continue;
+      (variant.launch == nullptr ? placeholders : selection.variants)[variant.op] = variant.name;
+    }
+  }
+  for (const auto& [op, name] : placeholders) {
+    if (absorber(selection, op, device.kind) != nullptr) selection.variants[op] = name;
   }
   return selection;
+}
+
+const ops::Variant* absorber(const Selection& selection, ops::Op op, core::DeviceKind device) {
+  for (const auto& [other, name] : selection.variants) {
+    const ops::Variant* variant = ops::find_variant(other, device, name);
+    if (variant == nullptr) continue;
+    if (std::find(variant->fuses.begin(), variant->fuses.end(), op) != variant->fuses.end()) return variant;
+  }
+  return nullptr;
+}
+
+void settle_placeholders(Selection& selection, const core::DeviceInfo& device) {
+  for (auto& [op, name] : selection.variants) {
+    const ops::Variant* variant = ops::find_variant(op, device.kind, name);
+    if (variant == nullptr || variant->launch != nullptr) continue;
+    if (absorber(selection, op, device.kind) != nullptr) continue;
+    for (const ops::Variant* other : ops::variants_of(op, device.kind)) {
+      if (other->launch == nullptr || other->library) continue;
+      if (ops::unavailable_reason(*other, device, selection.precision).empty()) name = other->name;
+    }
+  }
+}
+
+Selection with_precision(const Selection& selection, core::Precision precision,
+                         const core::DeviceInfo& device) {
+  Selection changed = default_selection(device, precision);
+  for (const auto& [op, name] : selection.variants) {
+    const ops::Variant* variant = ops::find_variant(op, device.kind, name);
+    if (variant != nullptr && ops::unavailable_reason(*variant, device, precision).empty()) {
+      changed.variants[op] = name;
+    }
+  }
+  settle_placeholders(changed, device);
+  return changed;
 }
 
 void apply(Selection& selection, std::string_view text, const core::DeviceInfo& device) {
@@ -59,17 +101,21 @@ void apply(Selection& selection, std::string_view text, const core::DeviceInfo& 
     if (item.empty()) continue;
     const auto equals = item.find('=');
     if (equals == std::string_view::npos) {
-      throw core::BadInput(
-          fmt::format("selection '{}' is not of the form operation=variant or all=variant", item));
+      throw core::BadInput(fmt::format(
+          "selection '{}' is not of the form operation=variant, all=variant or preset=name", item));
     }
     const std::string_view op = item.substr(0, equals);
     const std::string_view name = item.substr(equals + 1);
-    if (op == "all") {
+    if (op == "preset") {
+      const Selection preset = preset_selection(name, device, changed.precision);
+      for (const auto& [each, variant] : preset.variants) changed.variants[each] = variant;
+    } else if (op == "all") {
       set_all(changed, name, device.kind);
     } else {
       set_one(changed, op, name, device.kind);
     }
   }
+  settle_placeholders(changed, device);
   selection = std::move(changed);
 }
 

@@ -9,6 +9,7 @@
 #include "gpu/core/device.h"
 #include "gpu/core/types.h"
 #include "gpu/ops/op.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::plan {
 
@@ -19,12 +20,25 @@ struct Selection {
   bool operator==(const Selection&) const = default;
 };
 
-/// For every op the last variant in the table that runs on `device` in `precision`. An op with none is left
-/// out: building a plan that needs it then says so.
+/// For every op the last variant in the table that runs on `device` in `precision`; a library's only where there is no other,
+/// a placeholder only where the chosen variants absorb it. An op with none is left out: building a plan that needs it then
+/// says so.
 Selection default_selection(const core::DeviceInfo& device, core::Precision precision);
 
+/// `selection` in another precision: each op keeps its variant where that runs in `precision`, and takes the default one
+/// where it does not.
+Selection with_precision(const Selection& selection, core::Precision precision,
+                         const core::DeviceInfo& device);
+
+/// The variant of `selection` that runs `op` inside itself ("wmma" of conv2d.backward_weights), or nullptr.
+const ops::Variant* absorber(const Selection& selection, ops::Op op, core::DeviceKind device);
+
+/// Replaces placeholders that nothing in `selection` absorbs by the default variants of their ops.
+void settle_placeholders(Selection& selection, const core::DeviceInfo& device);
+
 /// Changes `selection` by "conv2d.forward=naive,conv2d.backward_weights=implicit_gemm". "all=naive" sets
-/// every op that has a variant of that name on `device`; later items win. Throws core::BadInput that lists
+/// every op that has a variant of that name on `device`, "preset=tensor_cores" what plan::preset_selection gives; later items
+/// win. Throws core::BadInput that lists
 /// the valid names; `selection` is then unchanged.
 void apply(Selection& selection, std::string_view text, const core::DeviceInfo& device);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <numeric>
 #include <utility>
 
@@ -20,6 +21,14 @@ constexpr std::size_t kControlSlots = 64;  ///< more than the steps that can be 
 constexpr std::size_t kPaceEvents = 32;
 constexpr double kSecondsAhead = 0.004;  ///< work enqueued beyond this only delays commands
 constexpr int kLargestTestBatch = 256;
+
+// Dynamic loss scaling starts high, since too high a scale is found out at once and too low a one never; it grows slowly,
+// since each growth too many costs a step. The values are those of P. Micikevicius et al. and of PyTorch's scaler.
+constexpr float kFirstLossScale = 65536.0f;
+constexpr std::uint32_t kGrowthInterval = 2000;
+// What the host writes before steps, and what the device keeps for itself.
+constexpr std::size_t kHostControlBytes = offsetof(StepControl, loss_scale);
+constexpr std::size_t kDeviceControlBytes = sizeof(StepControl) - kHostControlBytes;
 
 void check_batch(int batch, std::int64_t images) {
   if (batch < 1 || batch > images) {
@@ -113,14 +122,14 @@ void Engine::reset() {
   steps_ = arrived_ = 0;
   interrupted_ = control_stale_ = true;
   test_running_ = false;
+  upload_loss_scale();
 }
 
 int Engine::test_batch(int batch) const {
   return static_cast<int>(std::min<std::int64_t>({batch, kLargestTestBatch, options_.test_images}));
 }
 
-Engine::Plans Engine::build(const plan::Selection& selection, int batch) {
-  free_retired();  // or a third set of plans would have to fit beside the two
+plan::Bindings Engine::training_bindings() const {
   plan::Bindings training;
   training.images = train_images_.as<std::uint8_t>();
   training.image_count = data_->train.count;
@@ -130,6 +139,12 @@ Engine::Plans Engine::build(const plan::Selection& selection, int batch) {
   training.ring_capacity = LossRing::kCapacity;
   training.parameters = parameters_.as<float>();
   training.gradients = gradients_.as<float>();
+  return training;
+}
+
+Engine::Plans Engine::build(const plan::Selection& selection, int batch) {
+  free_retired();  // or a third set of plans would have to fit beside the two
+  const plan::Bindings training = training_bindings();
   plan::Bindings testing = training;
   testing.images = test_images_.as<std::uint8_t>();
   testing.image_count = data_->test.count;
@@ -162,8 +177,10 @@ void Engine::install(Plans plans) {
 
 void Engine::set_selection(const plan::Selection& selection) {
   Plans plans = build(selection, options_.batch);
+  const bool other_precision = selection.precision != options_.selection.precision;
   options_.selection = selection;
   install(std::move(plans));
+  if (other_precision) upload_loss_scale();
   interrupted_ = true;
 }
 
@@ -196,9 +213,19 @@ void Engine::upload_order() {
 void Engine::upload_control() {
   auto* slot = control_staging_.as<StepControl>() + next_control_staging_;
   next_control_staging_ = (next_control_staging_ + 1) % kControlSlots;
-  *slot = {steps_, order_.position(), order_.epoch_size(), options_.learning_rate, 0.0f};
-  stream_->copy(control_.data(), slot, sizeof(StepControl));
+  *slot = {steps_, order_.position(), order_.epoch_size(), options_.learning_rate};
+  stream_->copy(control_.data(), slot, kHostControlBytes);
   control_stale_ = false;
+}
+
+void Engine::upload_loss_scale() {
+  auto* slot = control_staging_.as<StepControl>() + next_control_staging_;
+  next_control_staging_ = (next_control_staging_ + 1) % kControlSlots;
+  const bool scaled = options_.selection.precision == core::Precision::fp16;
+  *slot = StepControl{};
+  slot->loss_scale = scaled ? kFirstLossScale : 1.0f;
+  slot->growth_interval = scaled ? kGrowthInterval : 0;
+  stream_->copy(control_.as<std::byte>() + kHostControlBytes, &slot->loss_scale, kDeviceControlBytes);
 }
 
 void Engine::throttle() {
@@ -231,8 +258,8 @@ std::vector<StepResult> Engine::collect_steps(bool flush) {
   for (const StepRecord& record : records) {
     const Pending pending = pending_.front();
     pending_.pop_front();
-    StepResult result{++arrived_,    pending.epoch, record.loss,  record.learning_rate,
-                      pending.batch, 0.0,           pending.timed};
+    StepResult result{++arrived_, pending.epoch,     record.loss,         record.learning_rate, pending.batch,
+                      0.0,        record.loss_scale, record.skipped != 0, pending.timed};
     if (!pending.interrupted && record.nanoseconds > last_nanoseconds_) {
       result.step_seconds = 1e-9 * static_cast<double>(record.nanoseconds - last_nanoseconds_);
       step_seconds_ = result.step_seconds;
@@ -241,6 +268,7 @@ std::vector<StepResult> Engine::collect_steps(bool flush) {
     results.push_back(result);
   }
   if (const auto times = plans_.training->take_timings()) timings_.add(*times);
+  free_retired();
   return results;
 }
 
@@ -259,7 +287,7 @@ void Engine::start_test() {
 bool Engine::enqueue_test_batch() {
   if (test_enqueued_ >= options_.test_images) return true;
   auto* const control = test_controls_.as<StepControl>() + test_enqueued_;
-  *control = {0, static_cast<std::uint32_t>(test_enqueued_), 0, 0.0f, 0.0f};
+  *control = {0, static_cast<std::uint32_t>(test_enqueued_)};
   stream_->copy(test_control_.data(), control, sizeof(StepControl));
   plans_.testing->launch(*stream_);
   const int batch = plans_.testing->batch();

@@ -14,6 +14,7 @@
 #include "gpu/models/model.h"
 #include "gpu/plan/plan.h"
 #include "gpu/training/data_order.h"
+#include "gpu/training/determinism.h"
 #include "gpu/training/feed.h"
 #include "gpu/training/image_exchange.h"
 #include "gpu/training/loss_ring.h"
@@ -49,6 +50,8 @@ struct StepResult {
   float learning_rate = 0;
   int batch = 0;
   double step_seconds = 0;  ///< since the end of the step before; 0 if something else ran in between
+  float loss_scale = 1;     ///< that its gradients were multiplied by
+  bool skipped = false;     ///< gradients overflowed: the weights stayed
   bool timed = false;       ///< ran with an event after each kernel
 };
 
@@ -80,6 +83,10 @@ class Engine {
   void set_selection(const plan::Selection& selection);
   void set_batch(int batch);
   void set_learning_rate(float learning_rate);
+
+  /// Runs the next step twice side by side, from copies of the weights, and compares what each op wrote, bit by bit. Waits.
+  /// Throws core::OutOfMemory that says what is needed if the two plans do not fit beside the one in use.
+  DeterminismReport check_determinism();
 
   /// A test goes on batch by batch: start it, enqueue until it says true, then collect until a result comes.
   void start_test();
@@ -121,11 +128,13 @@ class Engine {
     bool interrupted = false;
     bool timed = false;
   };
+  plan::Bindings training_bindings() const;
   Plans build(const plan::Selection& selection, int batch);
   void install(Plans plans);
   void free_retired();
   void upload_order();
   void upload_control();
+  void upload_loss_scale();
   void throttle();
   int test_batch(int batch) const;
   void upload(core::Buffer& buffer, const void* source, std::size_t bytes);

@@ -20,6 +20,8 @@ struct LossPoint {
   float learning_rate = 0;
   double images_per_second = 0;  ///< batch / time since the step before; 0 for the first step after a pause
   double seconds = 0;            ///< of training, pauses not counted
+  float loss_scale = 1;          ///< that the step's gradients were multiplied by (fp16)
+  bool skipped = false;          ///< gradients overflowed: the weights stayed as they were
 };
 
 /// The mean squared error over the test images.

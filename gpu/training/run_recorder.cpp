@@ -62,16 +62,23 @@ void RunRecorder::write_points() {
   }
 }
 
+/// What a step with loss scaling adds to its line.
+static std::string loss_scale_text(const LossPoint& point) {
+  if (point.loss_scale == 1.0f && !point.skipped) return "";
+  return fmt::format(R"(,"loss_scale":{}{})", number(static_cast<double>(point.loss_scale)),
+                     point.skipped ? R"(,"skipped":true)" : "");
+}
+
 void RunRecorder::note(const FeedItem& item, std::string& lines) {
   auto out = std::back_inserter(lines);
   if (const auto* point = std::get_if<LossPoint>(&item)) {
     fmt::format_to(
         out,
-        R"({{"step":{},"epoch":{},"loss":{},"learning_rate":{},"images_per_second":{},"seconds":{}}})"
+        R"({{"step":{},"epoch":{},"loss":{},"learning_rate":{},"images_per_second":{},"seconds":{}{}}})"
         "\n",
         point->step, number(point->epoch), number(static_cast<double>(point->loss)),
         number(static_cast<double>(point->learning_rate)), number(point->images_per_second),
-        number(point->seconds));
+        number(point->seconds), loss_scale_text(*point));
     figures_.steps = point->step;
     figures_.epochs = point->epoch;
     figures_.seconds = point->seconds;

@@ -3,12 +3,14 @@
 // Points, markers and log lines are not to be lost, so they travel through feeds (feed.h).
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "gpu/core/device.h"
 #include "gpu/ops/op.h"
 #include "gpu/plan/selection.h"
+#include "gpu/training/determinism.h"
 
 namespace warpscope::training {
 
@@ -33,9 +35,20 @@ struct OpTiming {
   double previous_microseconds =
       0;  ///< the same before the last switch of this op; 0 if it was never switched
   std::string previous_variant;
-  int samples = 0;   ///< sampled steps behind `microseconds`
-  double flops = 0;  ///< floating-point operations of one call
-  double bytes = 0;  ///< fewest bytes it moves through memory
+  int samples = 0;        ///< sampled steps behind `microseconds`
+  double flops = 0;       ///< floating-point operations of one call
+  double bytes = 0;       ///< fewest bytes it moves through memory
+  bool absorbed = false;  ///< runs inside the variant of the op before it: no time of its own
+};
+
+/// One selection that this run has tried, at one batch size.
+struct LadderEntry {
+  plan::Selection selection;
+  std::string name;  ///< of the preset ("tensor cores"), or what differs from the entry before
+  int batch = 0;
+  std::uint64_t first_step = 0;  ///< the step after which it was chosen
+  std::uint64_t steps = 0;       ///< with it, so far
+  double images_per_second = 0;  ///< median over its steps; 0 before the first
 };
 
 /// A complete view of the trainer at one moment.
@@ -53,6 +66,8 @@ struct Snapshot {
   float train_loss = 0;             ///< of the last step
   float test_loss = 0;              ///< of the last test; 0 before the first
   float learning_rate = 0;
+  float loss_scale = 1;             ///< of the last step (fp16; 1 otherwise)
+  std::uint64_t skipped_steps = 0;  ///< steps whose gradients overflowed, since the start or reset
   int batch = 0;
   std::string model;
   std::string optimizer;
@@ -63,8 +78,11 @@ struct Snapshot {
   std::size_t plan_bytes = 0;     ///< activations, gradients and workspace of the training plan
   std::vector<OpTiming> timings;  ///< in launch order
   double step_microseconds = 0;   ///< sum of the timings
-  std::string data_name;          ///< "CIFAR-10", "built-in scenes"
-  std::string data_notice;        ///< why the built-in set is used, if nobody asked for it
+  std::shared_ptr<const std::vector<LadderEntry>> ladder =
+      std::make_shared<std::vector<LadderEntry>>();      ///< in the order in which they were tried
+  std::shared_ptr<const DeterminismReport> determinism;  ///< of the last check; nullptr before the first
+  std::string data_name;                                 ///< "CIFAR-10", "built-in scenes"
+  std::string data_notice;  ///< why the built-in set is used, if nobody asked for it
   std::int64_t train_images = 0;
   std::int64_t test_images = 0;  ///< used by each test
   std::string run_dir;           ///< "" if no run is written

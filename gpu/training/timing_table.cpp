@@ -23,11 +23,14 @@ void TimingTable::adopt(const plan::Plan& plan, core::Precision precision) {
     row.timing.shape = node.shape;
     row.timing.flops = ops::contract(node.op).flops(node.shape);
     row.timing.bytes = ops::minimum_bytes(node.op, node.shape, precision);
+    row.timing.absorbed = node.absorbed;
     const auto before = std::find_if(rows_.begin(), rows_.end(), [&](const Row& old) {
       return old.timing.op == node.op && old.timing.layer == node.layer && old.timing.shape == node.shape;
     });
     if (before != rows_.end()) {
-      if (before->timing.variant == row.timing.variant && before->precision == precision) {
+      const bool same = before->timing.variant == row.timing.variant &&
+                        before->timing.absorbed == node.absorbed && before->precision == precision;
+      if (same) {
         row = *before;
       } else {
         row.timing.previous_microseconds = median(*before);

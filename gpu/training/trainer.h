@@ -62,8 +62,11 @@ struct SetBatch {
 struct Save {
   std::string file;
 };
+/// Runs the next step twice side by side and compares bits: Snapshot::determinism. The weights stay as they are.
+struct CheckDeterminism {};
 struct Finish {};  ///< after the running step: save, write the results, state `finished`
-using Command = std::variant<Pause, Resume, StepOnce, Reset, Select, SetLearningRate, SetBatch, Save, Finish>;
+using Command = std::variant<Pause, Resume, StepOnce, Reset, Select, SetLearningRate, SetBatch, Save,
+                             CheckDeterminism, Finish>;
 
 class Trainer {
  public:

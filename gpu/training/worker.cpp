@@ -20,6 +20,7 @@ constexpr auto kPublishInterval = milliseconds(16);
 constexpr auto kFlushInterval = milliseconds(10);
 constexpr auto kMemoryInterval = milliseconds(500);  ///< asking the driver costs up to 0.1 ms
 constexpr auto kTimingInterval = milliseconds(250);
+constexpr auto kLadderInterval = milliseconds(250);
 constexpr double kImageInterval = 0.1;  ///< seconds between shown reconstructions, at the least
 constexpr double kImageShare = 12.0;    ///< at most one part in so many of the time goes to showing images
 constexpr std::int64_t kTestSteps = 5;  ///< a test comes after as many times its images were trained on
@@ -141,6 +142,7 @@ void Trainer::Worker::prepare() {
   }
   engine_ = std::make_unique<Engine>(std::move(engine), data_, device_);
   view_.selection = engine_->options().selection;
+  note_choice();
   view_.data_name = data_->name;
   view_.train_images = data_->train.count;
   view_.test_images = engine_->options().test_images;
@@ -314,29 +316,32 @@ void Trainer::Worker::handle_commands() {
 }
 
 void Trainer::Worker::handle(const Command& command) {
-  const bool taken_when_finished =
-      std::holds_alternative<Reset>(command) || std::holds_alternative<Save>(command);
+  const bool taken_when_finished = std::holds_alternative<Reset>(command) ||
+                                   std::holds_alternative<Save>(command) ||
+                                   std::holds_alternative<CheckDeterminism>(command);
   if (view_.state == TrainerState::finished && !taken_when_finished) return;
-  std::visit(
-      Overloaded{
-          [&](const Pause&) { pause(); },
-          [&](const Resume&) {
-            if (view_.state != TrainerState::paused) return;
-            diverged_ = false;
-            engine_->interrupt();
-            set_state(TrainerState::running);
-          },
-          [&](const StepOnce&) {
-            pause();
-            engine_->interrupt();
-            ++steps_to_run_;
-          },
-          [&](const Reset&) { handle_reset(); },
-          [&](const Select& select) { attempt([&] { handle_select(select.selection); }); },
-          [&](const SetLearningRate& set) { attempt([&] { handle_learning_rate(set.learning_rate); }); },
-          [&](const SetBatch& set) { attempt([&] { handle_batch(set.batch); }); },
-          [&](const Save& to) { attempt([&] { save(to.file); }); }, [&](const Finish&) { finish(); }},
-      command);
+  std::visit(Overloaded{[&](const Pause&) { pause(); },
+                        [&](const Resume&) {
+                          if (view_.state != TrainerState::paused) return;
+                          diverged_ = false;
+                          engine_->interrupt();
+                          set_state(TrainerState::running);
+                        },
+                        [&](const StepOnce&) {
+                          pause();
+                          engine_->interrupt();
+                          ++steps_to_run_;
+                        },
+                        [&](const Reset&) { handle_reset(); },
+                        [&](const Select& select) { attempt([&] { handle_select(select.selection); }); },
+                        [&](const SetLearningRate& set) {
+                          attempt([&] { handle_learning_rate(set.learning_rate); });
+                        },
+                        [&](const SetBatch& set) { attempt([&] { handle_batch(set.batch); }); },
+                        [&](const Save& to) { attempt([&] { save(to.file); }); },
+                        [&](const CheckDeterminism&) { attempt([&] { handle_determinism(); }); },
+                        [&](const Finish&) { finish(); }},
+             command);
 }
 
 /// What cannot be done is told, and the training goes on as it was.
@@ -358,8 +363,10 @@ void Trainer::Worker::pause() {
 void Trainer::Worker::handle_select(const plan::Selection& selection) {
   const std::string change = plan::describe_change(view_.selection, selection);
   if (change.empty()) return;
+  drain();  // the speeds of the steps under way belong to the selection before
   engine_->set_selection(selection);
   view_.selection = selection;
+  note_choice();
   view_.plan_bytes = engine_->plan_bytes();
   recent_speeds_.clear();
   shown_step_ = kNeverShown;  // the same weights may give other pictures
@@ -369,9 +376,11 @@ void Trainer::Worker::handle_select(const plan::Selection& selection) {
 
 void Trainer::Worker::handle_batch(int batch) {
   if (batch == view_.batch) return;
+  drain();
   engine_->set_batch(batch);
   mark(fmt::format("batch: {} -> {}", view_.batch, batch));
   view_.batch = batch;
+  note_choice();
   view_.plan_bytes = engine_->plan_bytes();
   plan_steps();
   recent_speeds_.clear();
@@ -386,6 +395,24 @@ void Trainer::Worker::handle_learning_rate(float learning_rate) {
   publish(true);
 }
 
+void Trainer::Worker::note_choice() {
+  ladder_.choose(view_.selection, view_.batch, engine_->steps(), device_->info());
+}
+
+void Trainer::Worker::handle_determinism() {
+  drain();
+  auto report = std::make_shared<DeterminismReport>(engine_->check_determinism());
+  report->id = view_.determinism ? view_.determinism->id + 1 : 1;
+  const auto differ = std::count_if(report->tensors.begin(), report->tensors.end(),
+                                    [](const TensorDifference& tensor) { return tensor.different > 0; });
+  log(LogLevel::info,
+      differ == 0 ? fmt::format("the same step twice: all bits equal in {} tensors", report->tensors.size())
+                  : fmt::format("the same step twice: bits differ in {} of {} tensors", differ,
+                                report->tensors.size()));
+  view_.determinism = std::move(report);
+  publish(true);
+}
+
 void Trainer::Worker::handle_reset() {
   publish(true);  // the points of the old curve leave before the restart
   engine_->reset();
@@ -395,6 +422,8 @@ void Trainer::Worker::handle_reset() {
   view_.step = 0;
   view_.epoch = view_.seconds = view_.images_per_second = 0;
   view_.train_loss = view_.test_loss = 0;
+  view_.loss_scale = 1;
+  view_.skipped_steps = 0;
   recent_speeds_.clear();
   last_test_step_ = 0;
   last_step_seconds_ = 0;
@@ -437,7 +466,13 @@ void Trainer::Worker::note_step(const StepResult& step) {
       recent_speeds_.pop_front();
     }
   }
-  emit(LossPoint{step.step, step.epoch, step.loss, step.learning_rate, speed, view_.seconds});
+  view_.loss_scale = step.loss_scale;
+  view_.skipped_steps += step.skipped;
+  const bool slowed =
+      step.timed && device_->kind() == core::DeviceKind::cuda;  // by the events between kernels
+  ladder_.add(slowed ? 0 : speed);
+  emit(LossPoint{step.step, step.epoch, step.loss, step.learning_rate, speed, view_.seconds, step.loss_scale,
+                 step.skipped});
   if (std::isfinite(step.loss) || diverged_) return;
   diverged_ = true;
   const auto why =
@@ -505,6 +540,10 @@ void Trainer::Worker::publish(bool force) {
     view_.memory = device_->memory();
   }
   if (engine_) {
+    if (force || now - last_ladder_ > kLadderInterval) {
+      last_ladder_ = now;
+      view_.ladder = ladder_.entries();
+    }
     view_.timings = engine_->timings().timings();
     view_.step_microseconds = 0;
     for (const OpTiming& timing : view_.timings) view_.step_microseconds += timing.microseconds;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gpu/training/engine.h"
+#include "gpu/training/ladder.h"
 #include "gpu/training/run_recorder.h"
 #include "gpu/training/trainer.h"
 
@@ -55,6 +56,8 @@ class Trainer::Worker {
   void handle_batch(int batch);
   void handle_learning_rate(float learning_rate);
   void handle_reset();
+  void handle_determinism();
+  void note_choice();
   void save(const std::string& file);
 
   // Results.
@@ -84,6 +87,7 @@ class Trainer::Worker {
   Snapshot view_;  ///< what the next snapshot will say; the thread's own
   std::vector<FeedItem> unsent_;
   std::deque<double> recent_speeds_;
+  Ladder ladder_;
   std::uint64_t steps_to_run_ = 0;  ///< of StepOnce while paused
   std::uint64_t last_test_step_ = 0;
   double last_step_seconds_ = 0;
@@ -92,6 +96,7 @@ class Trainer::Worker {
   Clock::time_point last_memory_{};
   Clock::time_point last_flush_{};
   Clock::time_point last_timing_{};
+  Clock::time_point last_ladder_{};
   Clock::time_point next_images_{};
   static constexpr std::uint64_t kNeverShown = ~std::uint64_t{0};
   std::uint64_t shown_step_ = kNeverShown;

@@ -16,7 +16,7 @@ class CommandLine(ProgramCase):
     def test_help_names_every_command_and_option(self):
         ended = self.run_program("--help")
         self.assert_succeeded(ended)
-        for word in ("train", "fetch", "devices", "--device", "--screenshot", "--run-dir"):
+        for word in ("train", "fetch", "devices", "verify", "bench", "--device", "--screenshot", "--run-dir"):
             self.assertIn(word, ended.out)
         ended = self.run_program("train", "--help")
         self.assert_succeeded(ended)
@@ -85,8 +85,8 @@ class CommandLine(ProgramCase):
         self.assert_succeeded(ended)
         self.assertRegex(ended.out, r"(?m)^cpu +\S.*, \d+ cores, [\d.]+ GiB$")
         cpu = ended.out[ended.out.index("\ncpu ") if "\ncpu " in ended.out else 0:]
-        self.assertRegex(cpu, r"(?m)^ +conv2d\.forward +reference, loops, onednn$")
-        self.assertRegex(cpu, r"(?m)^ +sgd\.update +reference, loops$")
+        self.assertRegex(cpu, r"(?m)^ +conv2d\.forward +reference \(fp32\), loops \(fp32, bf16\), onednn \(fp32.*\)$")
+        self.assertRegex(cpu, r"(?m)^ +sgd\.update +reference \(fp32\), loops \(fp32, bf16\)$")
 
     def test_a_fetch_without_a_network_says_so(self):
         with socket.socket() as unused:  # bound but not listening: nobody answers there

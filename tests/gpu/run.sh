@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Everything that needs a GPU, in one go: variants against the reference, compute-sanitizer, the loss curves of all
-# variants against PyTorch, training on images, and the window with both image paths.
+# Everything that needs a GPU, in one go: every variant against the reference, compute-sanitizer, random live switches, the
+# loss curves against PyTorch, the benchmark, training on images in every precision, and the window with both image paths.
 #
-#   tests/gpu/run.sh BUILD [OUT] [PART...]      parts: ops sanitizer curve train memory window (default: all)
+#   tests/gpu/run.sh BUILD [OUT] [PART...]      parts: proof curve bench train half memory window (default: all)
 #
 # BUILD holds a build with CUDA for this GPU; OUT (default: gpu-results) gets logs, runs and screenshots. A part whose
 # means are missing (compute-sanitizer, PyTorch, a display) says so and counts as skipped. Prints a summary; the exit code is
@@ -11,7 +11,7 @@ set -uo pipefail
 build=$(cd "${1:?usage: run.sh BUILD [OUT] [PART...]}" && pwd)
 out=${2:-gpu-results}
 shift $(($# > 1 ? 2 : 1))
-parts=${*:-ops sanitizer curve train memory window}
+parts=${*:-proof curve bench train half memory window}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
@@ -26,23 +26,34 @@ verdict() { # name, exit code
   esac
 }
 
-part_ops() {
-  "$build"/tests/test_ops --gtest_filter='*cuda*' --gtest_brief=1 >"$out/ops.log" 2>&1
-  local code=$?
-  tail -n 4 "$out/ops.log"
-  return $code
-}
-
-part_sanitizer() {
-  command -v compute-sanitizer >/dev/null || { echo "no compute-sanitizer"; return 77; }
+# Checks of results, side by side: none of them measures time.
+part_proof() {
+  local -A jobs=()
+  "$build"/warpscope verify --device cuda:0 --json "$out/verify.json" >"$out/verify.log" 2>&1 &
+  jobs[verify]=$!
+  "$build"/tests/test_training --gtest_filter='*Gpu*:*cuda*' --gtest_output="xml:$out/switches.xml" >"$out/switches.log" 2>&1 &
+  jobs[switches]=$!
+  "$build"/tests/test_core --gtest_filter='*cuda*' --gtest_brief=1 >"$out/core.log" 2>&1 &
+  jobs[core]=$!
+  if command -v compute-sanitizer >/dev/null; then
+    for tool in memcheck racecheck initcheck synccheck; do
+      timeout 400 compute-sanitizer --tool "$tool" --error-exitcode 9 --launch-timeout 60 \
+        "$build"/warpscope verify --device cuda:0 --shapes 0 >"$out/sanitizer-$tool.log" 2>&1 &
+      jobs[$tool]=$!
+    done
+  else
+    echo "no compute-sanitizer"
+  fi
   local code=0
-  for tool in memcheck racecheck initcheck synccheck; do
-    timeout 150 compute-sanitizer --tool "$tool" --error-exitcode 9 --launch-timeout 60 \
-      "$build"/tests/test_ops --gtest_filter='*cuda*' --gtest_brief=1 >"$out/sanitizer-$tool.log" 2>&1
+  for job in "${!jobs[@]}"; do
+    wait "${jobs[$job]}"
     local result=$?
-    echo "$tool: exit $result, $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$out/sanitizer-$tool.log" | tail -n 1)"
+    echo "$job: exit $result"
     [ $result -eq 0 ] || code=1
   done
+  grep -hE 'ERROR SUMMARY|RACECHECK SUMMARY' "$out"/sanitizer-*.log
+  tail -n 3 "$out/verify.log"
+  grep -h 'property name' "$out/switches.xml"
   return $code
 }
 
@@ -51,17 +62,33 @@ part_curve() {
   return "${PIPESTATUS[0]}"
 }
 
+part_bench() {
+  "$build"/warpscope bench --device cuda:0 --batch 256 --json "$out/bench.json" >"$out/bench.log" 2>&1
+  local code=$?
+  tail -n 40 "$out/bench.log"
+  return $code
+}
+
 part_train() {
   local code=0
-  for select in all=naive all=implicit_gemm; do
-    local run="$out/run-${select#all=}"
-    rm -rf "$run"
-    local steps=(--epochs 1)
-    [ "$select" = all=naive ] && steps=(--steps 100)
-    "$build"/warpscope train --device cuda:0 --select "$select" "${steps[@]}" --run-dir "$run" >"$out/train-${select#all=}.log" 2>&1 || code=1
-    tail -n 7 "$out/train-${select#all=}.log"
-    gzip -f "$run/metrics.jsonl"
+  for how in "fp32 preset=naive" "fp32 preset=atomic" "fp32 preset=implicit_gemm" "tf32 preset=tensor_cores" \
+    "bf16 preset=tensor_cores" "fp16 preset=tensor_cores" "bf16 preset=cudnn"; do
+    local name=${how// preset=/-}
+    local steps=400
+    [[ $how == fp32\ preset=[na]* ]] && steps=60
+    "$build"/warpscope train --data builtin --device cuda:0 --precision "${how% *}" --select "${how#* }" --steps $steps --batch 256 \
+      >"$out/train-$name.log" 2>&1 || code=1
+    echo "$name: $(grep -E '^(speed|test loss)' "$out/train-$name.log" | tr -s ' ' | tr '\n' ' ')"
   done
+  return $code
+}
+
+# Thirty epochs in FP16 must not diverge.
+part_half() {
+  "$build"/warpscope train --device cuda:0 --precision fp16 --epochs 30 --batch 64 --run-dir "$out/run-fp16" >"$out/half.log" 2>&1
+  local code=$?
+  tail -n 8 "$out/half.log"
+  gzip -f "$out/run-fp16/metrics.jsonl"
   return $code
 }
 

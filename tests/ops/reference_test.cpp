@@ -16,9 +16,9 @@
 #include "gpu/ops/sgd/sgd.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/upsample2d/upsample2d.h"
-#include "tests/ops/op_check.h"
+#include "gpu/verify/op_check.h"
 
-namespace warpscope::tests {
+namespace warpscope::verify {
 namespace {
 
 using ops::Op;
@@ -175,8 +175,14 @@ TEST(Reference, MseIsTheMeanOverImagesAndElements) {
   const Operands after = run_reference(Op::mse_forward, shape, {y, t, {}, {}});
   EXPECT_EQ(after[ops::mse::kForwardImageErrors], numbers({2.5, 4.5}));
   EXPECT_EQ(after[ops::mse::kForwardLoss], numbers({3.5}));
-  EXPECT_EQ(result(Op::mse_backward, shape, {y, t, {}}, ops::mse::kBackwardGradient),
+  ops::step::StepControl control;
+  EXPECT_EQ(result(Op::mse_backward, shape, {y, t, bytes_of(std::vector{control}), {}},
+                   ops::mse::kBackwardGradient),
             (Values{0.5, -1, 0, 1.5}));
+  control.loss_scale = 8;
+  EXPECT_EQ(result(Op::mse_backward, shape, {y, t, bytes_of(std::vector{control}), {}},
+                   ops::mse::kBackwardGradient),
+            (Values{4, -8, 0, 12}));
 }
 
 TEST(Reference, SgdStepsAgainstTheGradientByTheControlsLearningRate) {
@@ -186,6 +192,71 @@ TEST(Reference, SgdStepsAgainstTheGradientByTheControlsLearningRate) {
                           {numbers({2, -4, 0}), bytes_of(std::vector{control}), numbers({10, 10, 10})},
                           ops::sgd::kUpdateParameters);
   EXPECT_EQ(p, (Values{9, 12, 10}));
+}
+
+TEST(Reference, SgdUndoesTheLossScaleAndSkipsAnOverflow) {
+  ops::step::StepControl control;
+  control.learning_rate = 0.5f;
+  control.loss_scale = 4;
+  const auto update = [&] {
+    return result(Op::sgd_update, {.count = 2},
+                  {numbers({8, -16}), bytes_of(std::vector{control}), numbers({10, 10})},
+                  ops::sgd::kUpdateParameters);
+  };
+  EXPECT_EQ(update(), (Values{9, 12}));
+  control.overflow = 1;
+  EXPECT_EQ(update(), (Values{10, 10}));
+}
+
+TEST(Reference, NotesAGradientThatIsNotFiniteAndKeepsTheNote) {
+  const auto overflow_after = [](const Values& gradients, std::uint32_t before) {
+    ops::step::StepControl control;
+    control.overflow = before;
+    const Operands after = run_reference(Op::gradients_check, {.count = 2},
+                                         {numbers(gradients), bytes_of(std::vector{control})});
+    std::memcpy(&control, after[1].data(), sizeof(control));
+    return control.overflow;
+  };
+  EXPECT_EQ(overflow_after({1, -2}, 0), 0u);
+  EXPECT_EQ(overflow_after({1, kNan}, 0), 1u);
+  EXPECT_EQ(overflow_after({-std::numeric_limits<double>::infinity(), 0}, 0), 1u);
+  EXPECT_EQ(overflow_after({1, 2}, 1), 1u);
+}
+
+TEST(Reference, LinearMultipliesByTheTransposedWeights) {
+  const OpShape shape{.batch = 2, .in_channels = 3, .out_channels = 2};
+  const Bytes x = numbers({1, 2, 3, 4, 5, 6});
+  const Bytes weights = numbers({1, 0, -1, 2, 1, 0});
+  const Bytes dy = numbers({1, 10, 100, 1000});
+  EXPECT_EQ(result(Op::linear_forward, shape, {x, weights, {}}, 2), (Values{-2, 4, -2, 13}));
+  EXPECT_EQ(result(Op::linear_backward_input, shape, {dy, weights, {}}, 2),
+            (Values{21, 10, -1, 2100, 1000, -100}));
+  EXPECT_EQ(result(Op::linear_backward_weights, shape, {x, dy, {}}, 2),
+            (Values{401, 502, 603, 4010, 5020, 6030}));
+  EXPECT_EQ(result(Op::linear_backward_bias, shape, {dy, {}}, 1), (Values{101, 1010}));
+}
+
+TEST(Reference, RecordsTheLossScaleAndChangesIt) {
+  const OpShape shape{.batch = 4, .count = 3};
+  ops::step::StepControl control{.epoch_size = 8, .loss_scale = 16, .good_steps = 1, .growth_interval = 2};
+  const auto record = [&] {
+    const Operands after = run_reference(
+        Op::step_record, shape,
+        {numbers({1.5}), bytes_of(std::vector{control}), bytes_of(std::vector<ops::step::StepRecord>(3))});
+    ops::step::StepRecord made;
+    std::memcpy(&made, after[ops::step::kRing].data() + control.step % 3 * sizeof(made), sizeof(made));
+    std::memcpy(&control, after[ops::step::kControl].data(), sizeof(control));
+    return made;
+  };
+  EXPECT_EQ(record().loss_scale, 16);
+  EXPECT_EQ(control.loss_scale, 32);
+  EXPECT_EQ(control.good_steps, 0u);
+  control.overflow = 1;
+  const auto skipped = record();
+  EXPECT_EQ(skipped.skipped, 1u);
+  EXPECT_EQ(skipped.loss_scale, 32);
+  EXPECT_EQ(control.loss_scale, 16);
+  EXPECT_EQ(control.overflow, 0u);
 }
 
 TEST(Reference, GathersByTheOrderFromThePositionAndWraps) {
@@ -229,4 +300,4 @@ TEST(Reference, RecordsEachStepAndStartsTheNextEpoch) {
 }
 
 }  // namespace
-}  // namespace warpscope::tests
+}  // namespace warpscope::verify

@@ -1,5 +1,6 @@
 // The tables of variants and the contracts of the ops.
 
+#include <algorithm>
 #include <cctype>
 #include <set>
 #include <string>
@@ -9,7 +10,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/ops/variant.h"
-#include "tests/ops/op_shapes.h"
+#include "gpu/verify/op_shapes.h"
 
 namespace warpscope::ops {
 namespace {
@@ -24,7 +25,7 @@ TEST(VariantTable, ListsEveryOpsReferenceAndLoopsOnTheCpuInThatOrder) {
     EXPECT_EQ(listed[0]->name, "reference") << contract.name;
     EXPECT_EQ(listed[0]->precisions, (std::vector{Precision::fp32, Precision::fp64})) << contract.name;
     EXPECT_EQ(listed[1]->name, "loops") << contract.name;
-    EXPECT_EQ(listed[1]->precisions, std::vector{Precision::fp32}) << contract.name;
+    EXPECT_EQ(listed[1]->precisions.front(), Precision::fp32) << contract.name;
   }
 }
 
@@ -46,7 +47,14 @@ TEST(VariantTable, GoesByOpAndThenCpuBeforeCuda) {
 TEST(VariantTable, EveryVariantIsComplete) {
   for (const Variant& variant : variants()) {
     SCOPED_TRACE(std::string(to_string(variant.op)) + " " + variant.name);
-    EXPECT_NE(variant.launch, nullptr);
+    if (variant.launch == nullptr) {
+      // A placeholder: something must absorb it.
+      const auto all = variants();
+      EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const Variant& host) {
+        return host.device == variant.device &&
+               std::find(host.fuses.begin(), host.fuses.end(), variant.op) != host.fuses.end();
+      }));
+    }
     EXPECT_FALSE(variant.precisions.empty());
     EXPECT_TRUE(variant.summary.ends_with('.'));
     for (const char c : variant.name) EXPECT_TRUE(std::islower(c) || std::isdigit(c) || c == '_');
@@ -116,7 +124,7 @@ TEST(Contract, InPlaceOperandsShareWithAReadOneOfTheSameSize) {
       ASSERT_LT(other, static_cast<int>(contract.operands.size()));
       EXPECT_EQ(contract.operands[i].access, Access::write);
       EXPECT_EQ(contract.operands[static_cast<std::size_t>(other)].access, Access::read);
-      for (const OpShape& shape : tests::shapes_of(contract.op)) {
+      for (const OpShape& shape : verify::shapes_of(contract.op)) {
         EXPECT_EQ(operand_bytes(contract.op, static_cast<int>(i), shape, Precision::bf16),
                   operand_bytes(contract.op, other, shape, Precision::bf16));
       }
@@ -139,7 +147,7 @@ TEST(Contract, UnknownOpsAreRefusedWithTheValidNames) {
     FAIL() << "accepted";
   } catch (const core::BadInput& error) {
     EXPECT_NE(std::string(error.what()).find("'conv3d.forward'"), std::string::npos);
-    EXPECT_NE(std::string(error.what()).find("conv2d.forward, bias.forward"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("conv2d.forward, linear.forward"), std::string::npos);
   }
 }
 

@@ -12,8 +12,8 @@
 #include "gpu/core/error.h"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
 #include "gpu/ops/relu/relu.h"
-#include "tests/ops/op_check.h"
-#include "tests/ops/op_shapes.h"
+#include "gpu/verify/op_check.h"
+#include "gpu/verify/op_shapes.h"
 
 namespace warpscope::ops {
 
@@ -24,7 +24,7 @@ static void PrintTo(const Variant& variant, std::ostream* stream) {
 
 }  // namespace warpscope::ops
 
-namespace warpscope::tests {
+namespace warpscope::verify {
 namespace {
 
 using core::DeviceKind;
@@ -32,6 +32,8 @@ using core::Precision;
 using ops::Op;
 using ops::OpShape;
 using ops::Variant;
+
+constexpr double kMostFlops = 2e7;  // of a random shape: `warpscope verify` takes larger ones
 
 /// The first device of a kind, opened once; nullptr if this machine has none.
 std::shared_ptr<core::Device> device_of(DeviceKind kind) {
@@ -52,6 +54,7 @@ class OpVariant : public testing::TestWithParam<Variant> {
   void SetUp() override {
     device_ = device_of(GetParam().device);
     if (device_ == nullptr) GTEST_SKIP() << "no CUDA device: " << core::cuda_unavailable_reason();
+    if (GetParam().launch == nullptr) GTEST_SKIP() << "a placeholder: it runs inside another variant";
     if (device_->info().compute_capability < GetParam().minimum_compute_capability) {
       GTEST_SKIP() << unavailable_reason(GetParam(), device_->info(), GetParam().precisions.front());
     }
@@ -67,6 +70,8 @@ TEST_P(OpVariant, AgreesWithTheReference) {
     double worst = 0;
     std::uint64_t seed = 1;
     std::vector<OpShape> shapes = shapes_of(variant.op);
+    const std::vector<OpShape> random = random_shapes_of(variant.op, 4, 20240917, kMostFlops);
+    shapes.insert(shapes.end(), random.begin(), random.end());
     if (device_->kind() == core::DeviceKind::cuda) {
       const std::vector<OpShape> large = large_shapes_of(variant.op);
       shapes.insert(shapes.end(), large.begin(), large.end());
@@ -130,4 +135,4 @@ TEST_P(SelectingVariant, LetsNanThrough) {
 INSTANTIATE_TEST_SUITE_P(Variants, SelectingVariant, testing::ValuesIn(selecting_variants()), test_name);
 
 }  // namespace
-}  // namespace warpscope::tests
+}  // namespace warpscope::verify

@@ -24,8 +24,9 @@ struct Life {
 std::vector<Life> lives(const Program& program) {
   std::vector<Life> lives(program.tensors.size());
   for (std::size_t n = 0; n < program.nodes.size(); ++n) {
-    for (const int tensor : program.nodes[n].tensors) {
-      Life& life = lives[static_cast<std::size_t>(tensor)];
+    for (const int used : program.nodes[n].tensors) {
+      const int parent = program.tensors[static_cast<std::size_t>(used)].parent;
+      Life& life = lives[static_cast<std::size_t>(parent < 0 ? used : parent)];
       if (life.first == kUnused) life.first = static_cast<int>(n);
       life.last = static_cast<int>(n);
     }
@@ -51,7 +52,7 @@ struct Case {
   MemoryPlan plan;
 
   Case(std::string title, const models::Model& model, Purpose purpose, int batch, core::Precision in)
-      : name(std::move(title)), program(lower(model, purpose, batch, 100, 16)), precision(in) {
+      : name(std::move(title)), program(lower(model, purpose, batch, 100, 16, in)), precision(in) {
     for (std::size_t n = 0; n < program.nodes.size(); ++n) workspaces.push_back(n * 7919 % 5 * 1000);
     plan = plan_memory(program, precision, workspaces);
   }
@@ -91,6 +92,7 @@ std::vector<Case> cases() {
       list.emplace_back("autoencoder" + what, autoencoder, purpose, batch, core::Precision::fp32);
     }
     list.emplace_back("autoencoder bf16" + what, autoencoder, purpose, 32, core::Precision::bf16);
+    list.emplace_back("autoencoder fp16" + what, autoencoder, purpose, 5, core::Precision::fp16);
   }
   return list;
 }
@@ -158,7 +160,7 @@ TEST(Memory, KeptTensorsAreNeverOverwritten) {
 }
 
 TEST(Memory, InferenceKeepsWhatIsReadAfterIt) {
-  const Program program = lower(tests::tiny_model(), Purpose::inference, 3, 100, 16);
+  const Program program = lower(tests::tiny_model(), Purpose::inference, 3, 100, 16, core::Precision::fp32);
   for (const int tensor : {program.target, program.prediction, program.image_errors, program.loss}) {
     ASSERT_GE(tensor, 0);
     EXPECT_TRUE(program.tensors[static_cast<std::size_t>(tensor)].kept)

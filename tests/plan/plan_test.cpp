@@ -213,14 +213,15 @@ std::string refusal(const Selection& selection) {
 
 TEST(Plan, RefusesAPrecisionThatTheDeviceLacks) {
   Selection selection = all_of("loops");
-  selection.precision = Precision::bf16;
-  EXPECT_EQ(refusal(selection),
-            "batch.gather=loops cannot run: not in bf16; in fp32; no variant of it runs in bf16 on cpu; "
-            "precisions that do: fp32");
-  const core::DeviceInfo device = core::open_device("cpu")->info();
+  selection.precision = Precision::fp16;
   EXPECT_EQ(
-      refusal(default_selection(device, Precision::bf16)),
-      "batch.gather: no variant is selected; no variant of it runs in bf16 on cpu; precisions that do: fp32");
+      refusal(selection),
+      "weights.cast=loops cannot run: not in fp16; in fp32, bf16; no variant of it runs in fp16 on cpu; "
+      "precisions that do: fp32, bf16");
+  const core::DeviceInfo device = core::open_device("cpu")->info();
+  EXPECT_EQ(refusal(default_selection(device, Precision::fp16)),
+            "weights.cast: no variant is selected; no variant of it runs in fp16 on cpu; precisions that do: "
+            "fp32, bf16");
 }
 
 TEST(Plan, RefusesThePrecisionOfTheReferenceAlone) {

@@ -41,9 +41,9 @@ TEST_F(CpuSelection, DefaultsToTheLastVariantOfEachOp) {
 }
 
 TEST_F(CpuSelection, LeavesOutOpsThatHaveNoVariantInThePrecision) {
-  const Selection bf16 = default_selection(device, Precision::bf16);
-  EXPECT_EQ(bf16.precision, Precision::bf16);
-  EXPECT_TRUE(bf16.variants.empty());
+  const Selection fp16 = default_selection(device, Precision::fp16);
+  EXPECT_EQ(fp16.precision, Precision::fp16);
+  EXPECT_TRUE(fp16.variants.empty());
 }
 
 TEST_F(CpuSelection, SetsSingleOps) {
@@ -84,10 +84,11 @@ TEST_F(CpuSelection, UnknownNamesListTheValidOnesAndChangeNothing) {
   EXPECT_EQ(refusal("all=winograd"),
             "no operation has a variant 'winograd' on cpu; valid: reference, loops, onednn");
   const std::string unknown = refusal("all=loops,conv3d.forward=loops");
-  EXPECT_TRUE(unknown.starts_with("unknown operation 'conv3d.forward'; valid: batch.gather, conv2d.forward"))
+  EXPECT_TRUE(unknown.starts_with(
+      "unknown operation 'conv3d.forward'; valid: weights.cast, batch.gather, conv2d.forward"))
       << unknown;
   EXPECT_EQ(refusal("all=loops,conv2d.forward"),
-            "selection 'conv2d.forward' is not of the form operation=variant or all=variant");
+            "selection 'conv2d.forward' is not of the form operation=variant, all=variant or preset=name");
   EXPECT_NE(refusal("=loops"), "");
   EXPECT_NE(refusal("conv2d.forward="), "");
 }
@@ -114,7 +115,7 @@ TEST_F(CpuSelection, DescribesOpsThatComeAndGo) {
 TEST_F(CpuSelection, GoesThroughTextAndBack) {
   apply(selection, "all=loops,conv2d.backward_weights=reference,relu.forward=onednn", device);
   const std::string text = to_string(selection);
-  EXPECT_TRUE(text.starts_with("fp32 batch.gather=loops,conv2d.forward=loops,")) << text;
+  EXPECT_TRUE(text.starts_with("fp32 weights.cast=loops,batch.gather=loops,conv2d.forward=loops,")) << text;
   const auto space = text.find(' ');
   Selection back;
   back.precision = core::parse_precision(text.substr(0, space));

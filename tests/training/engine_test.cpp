@@ -500,5 +500,33 @@ TEST(Engine, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal(broken, tests::tiny_data()), "model tiny, layer conv2: takes 7 channels, gets 4");
 }
 
+// BF16 keeps 8 bits of each activation: its curve follows that of FP32 to some parts in a hundred.
+TEST(Engine, TrainsInBf16AlongTheCurveOfFp32) {
+  const auto data = std::make_shared<data::DataSet>(tests::tiny_data());
+  EngineOptions options = tests::tiny_engine_options();
+  Engine fp32(options, data, core::open_device("cpu"));
+  options.selection = plan::with_precision(options.selection, core::Precision::bf16, fp32.device().info());
+  Engine bf16(options, data, core::open_device("cpu"));
+  const std::vector<float> expected = tests::losses(tests::run_steps(fp32, 60));
+  const std::vector<float> got = tests::losses(tests::run_steps(bf16, 60));
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 0.05f * expected[i]) << i;
+  EXPECT_NE(got, expected);
+  EXPECT_LT(got.back(), 0.8f * got.front());
+}
+
+TEST(Engine, SwitchesPrecisionWhileItsWeightsGoOn) {
+  const auto data = std::make_shared<data::DataSet>(tests::tiny_data());
+  Engine engine(tests::tiny_engine_options(), data, core::open_device("cpu"));
+  tests::run_steps(engine, 3);
+  const std::vector<float> before = engine.parameters();
+  const plan::Selection fp32 = engine.options().selection;
+  engine.set_selection(plan::with_precision(fp32, core::Precision::bf16, engine.device().info()));
+  EXPECT_EQ(engine.parameters(), before);
+  tests::run_steps(engine, 3);
+  engine.set_selection(fp32);
+  EXPECT_NE(engine.parameters(), before);
+  EXPECT_EQ(tests::run_steps(engine, 1).size(), 1u);
+}
+
 }  // namespace
 }  // namespace warpscope::training

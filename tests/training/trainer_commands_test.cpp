@@ -81,13 +81,13 @@ TEST(Command, WhatCannotBeDoneIsToldAndTrainingGoesOn) {
   ASSERT_TRUE(wait_for_step(trainer, 5));
   plan::Selection unknown = all_of("loops");
   unknown.variants[ops::Op::conv2d_forward] = "winograd";
-  plan::Selection bf16 = all_of("loops");
-  bf16.precision = core::Precision::bf16;
+  plan::Selection fp16 = all_of("loops");
+  fp16.precision = core::Precision::fp16;
   plan::Selection lacking = all_of("loops");
   lacking.variants.erase(ops::Op::bias_forward);
   const std::vector<std::pair<Command, std::string>> bad{
       {Select{unknown}, "conv2d.forward=winograd cannot run in conv1: there is no such variant on cpu"},
-      {Select{bf16}, "not in bf16"},
+      {Select{fp16}, "not in fp16"},
       {Select{lacking}, "bias.forward in conv1: no variant is selected"},
       {SetBatch{41}, "batch size 41 is not between 1 and the 40 training images"},
       {SetBatch{0}, "batch size 0 is not"},

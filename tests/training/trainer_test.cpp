@@ -290,7 +290,7 @@ TEST(Trainer, InputThatCannotBeIsSaidInOneSentence) {
       {"no operation has a variant 'fast' on cpu", [](TrainerOptions& o) { o.select = "all=fast"; }},
       {"precisions that do: fp32",
        [](TrainerOptions& o) {
-         o.precision = core::Precision::bf16;
+         o.precision = core::Precision::fp16;
          o.select = "";
        }},
       {"batch size 41 is not between 1 and the 40", [](TrainerOptions& o) { o.batch = 41; }},

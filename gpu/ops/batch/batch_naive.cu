@@ -1,22 +1,23 @@
 // batch.gather, variant `naive`: the first rung on CUDA. One thread per element of the batch, one byte read
 // each. The position is read from device memory, so that one captured graph serves every step. Limits: none
-// on the shape; the data set may hold more than 2^32 bytes. Bound by memory: 5 bytes an element. At most 30
-// registers, no shared memory, no spills. Source: batch.h.
+// on the shape; the data set may hold more than 2^32 bytes. Bound by memory: 5 bytes an element, 3 in 16-bit
+// precisions. At most 30 registers, no shared memory, no spills. Source: batch.h.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/batch/batch.h"
 #include "gpu/ops/batch/batch_variants.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/step/step.h"
+#include "gpu/ops/storage.cuh"
 
 namespace warpscope::ops::batch {
 namespace {
 
-template <class Index>
+template <class Index, class T>
 __global__ void batch_gather_naive(Index count, unsigned image_size, std::uint64_t data_set,
                                    const std::uint8_t* __restrict__ images,
                                    const std::uint32_t* __restrict__ order,
-                                   const step::StepControl* __restrict__ control, float* __restrict__ x) {
+                                   const step::StepControl* __restrict__ control, T* __restrict__ x) {
   const std::uint64_t position = control->position;
   for (Index i = first_element<Index>(); i < count; i += element_stride<Index>()) {
     const Index image = i / image_size;
@@ -25,20 +26,24 @@ __global__ void batch_gather_naive(Index count, unsigned image_size, std::uint64
     // A 64-bit remainder is slow, and only a batch that wraps around the data set needs one.
     if (slot >= data_set) slot %= data_set;
     const std::uint8_t value = images[std::uint64_t{order[slot]} * image_size + place];
-    x[i] = static_cast<float>(value) / 255.0f;
+    x[i] = from_float<T>(static_cast<float>(value) / 255.0f);
   }
 }
 
 void gather(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t count = input_elements(s);
-  with_index(count, [&](auto index) {
-    using Index = decltype(index);
-    batch_gather_naive<Index><<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-        static_cast<Index>(count), static_cast<unsigned>(count / s.batch),
-        static_cast<std::uint64_t>(s.count), call.operand<const std::uint8_t>(kGatherImages),
-        call.operand<const std::uint32_t>(kGatherOrder),
-        call.operand<const step::StepControl>(kGatherControl), call.operand<float>(kGatherOutput));
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    with_index(count, [&](auto index) {
+      using Index = decltype(index);
+      batch_gather_naive<Index, T>
+          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              static_cast<Index>(count), static_cast<unsigned>(count / s.batch),
+              static_cast<std::uint64_t>(s.count), call.operand<const std::uint8_t>(kGatherImages),
+              call.operand<const std::uint32_t>(kGatherOrder),
+              call.operand<const step::StepControl>(kGatherControl), call.operand<T>(kGatherOutput));
+    });
   });
   core::check_launch("batch.gather naive");
 }
@@ -49,7 +54,7 @@ Variant naive_gather() {
   return {.op = Op::batch_gather,
           .name = "naive",
           .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp32},
+          .precisions = all_precisions(),
           .minimum_compute_capability = 75,
           .summary = "One thread per element of the batch, one byte read each.",
           .launch = gather};

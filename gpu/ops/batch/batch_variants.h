@@ -12,6 +12,8 @@ Variant loops_gather();
 
 #if WARPSCOPE_HAVE_CUDA
 Variant naive_gather();
+
+Variant vectorized_gather();
 #endif
 
 }  // namespace warpscope::ops::batch

@@ -1,4 +1,4 @@
-// bias.forward, variant `loops`: pixel by pixel in FP32, the channels innermost. Over `reference` it adds
+// bias.forward, variant `loops`: pixel by pixel, summed in FP32, the channels innermost. Over `reference` it adds
 // that no index is divided, so that the inner loop is a plain vector sum. Limits: none on the shape; one
 // thread. Source: bias.h.
 
@@ -6,18 +6,20 @@
 
 #include "gpu/ops/bias/bias.h"
 #include "gpu/ops/bias/bias_variants.h"
+#include "gpu/ops/loops_storage.h"
 
 namespace warpscope::ops::bias {
 namespace {
 
+template <class T>
 void launch(const OpCall& call) {
   const OpShape& s = call.shape;
-  const float* x = call.operand<const float>(kForwardInput);
-  const float* b = call.operand<const float>(kForwardBias);
-  float* y = call.operand<float>(kForwardOutput);
+  const T* x = call.operand<const T>(kForwardInput);
+  const T* b = call.operand<const T>(kForwardBias);
+  T* y = call.operand<T>(kForwardOutput);
   const std::int64_t pixels = s.batch * s.height * s.width;
   for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
-    for (int c = 0; c < s.in_channels; ++c) y[c] = x[c] + b[c];
+    for (int c = 0; c < s.in_channels; ++c) y[c] = from_float<T>(to_float(x[c]) + to_float(b[c]));
     x += s.in_channels;
     y += s.in_channels;
   }
@@ -28,9 +30,9 @@ void launch(const OpCall& call) {
 Variant loops_forward() {
   return {.op = Op::bias_forward,
           .name = "loops",
-          .precisions = {core::Precision::fp32},
-          .summary = "A loop over the pixels in FP32 on one thread.",
-          .launch = launch};
+          .precisions = loops_precisions(),
+          .summary = "A loop over the pixels on one thread.",
+          .launch = by_storage<launch<float>, launch<BFloat16>>};
 }
 
 }  // namespace warpscope::ops::bias

@@ -1,5 +1,6 @@
 // bias.forward, variant `onednn`: oneDNN's binary addition with the bias broadcast over the pixels. Over
-// `loops` it adds wide vectors and all cores. Limits: FP32. Source: oneDNN's documentation, "Binary".
+// `loops` it adds wide vectors and all cores. Limits: FP32, and BF16 where
+// the CPU has it. Source: oneDNN's documentation, "Binary".
 
 #include "gpu/ops/bias/bias.h"
 #include "gpu/ops/bias/bias_variants.h"
@@ -8,10 +9,11 @@
 namespace warpscope::ops::bias {
 namespace {
 
-std::unique_ptr<Prepared> prepare(const OpShape& s, core::Precision, core::Device&) {
+std::unique_ptr<Prepared> prepare(const OpShape& s, core::Precision precision, core::Device&) {
   return onednn::make_program(Op::bias_forward, [&](onednn::Program& program) {
-    const auto image = onednn::nhwc(s.batch, s.height, s.width, s.in_channels);
-    const auto row = onednn::nhwc(1, 1, 1, s.in_channels);
+    const auto type = onednn::storage(precision);
+    const auto image = onednn::nhwc(s.batch, s.height, s.width, s.in_channels, type);
+    const auto row = onednn::nhwc(1, 1, 1, s.in_channels, type);
     program.add<dnnl::binary>(
         onednn::describe<dnnl::binary>(program, dnnl::algorithm::binary_add, image, row, image),
         {{DNNL_ARG_SRC_0, program.operand(kForwardInput, image)},
@@ -25,7 +27,7 @@ std::unique_ptr<Prepared> prepare(const OpShape& s, core::Precision, core::Devic
 Variant onednn_forward() {
   return {.op = Op::bias_forward,
           .name = "onednn",
-          .precisions = {core::Precision::fp32},
+          .precisions = onednn::precisions(),
           .summary = "oneDNN's broadcast addition: adds wide vectors and all cores.",
           .launch = onednn::launch<Op::bias_forward>,
           .prepare = prepare};

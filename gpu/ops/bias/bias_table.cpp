@@ -6,7 +6,7 @@ namespace warpscope::ops::bias {
 std::vector<Variant> variants() {
   std::vector<Variant> list{reference_forward(), loops_forward(), onednn_forward()};
 #if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(), {naive_forward()});
+  list.insert(list.end(), {naive_forward(), vectorized_forward()});
 #endif
   return list;
 }

@@ -14,6 +14,8 @@ Variant onednn_forward();
 
 #if WARPSCOPE_HAVE_CUDA
 Variant naive_forward();
+
+Variant vectorized_forward();
 #endif
 
 }  // namespace warpscope::ops::bias

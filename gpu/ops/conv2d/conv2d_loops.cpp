@@ -1,13 +1,15 @@
-// conv2d, variant `loops`: the historic baseline. Nested loops in FP32 on one thread, each sum kept in a
-// float; over `reference` it adds only that rows are walked through pointers with the contiguous channels
-// innermost. Limits: none on the shape. Source: the formulas in conv2d.h.
+// conv2d, variant `loops`: the historic baseline. Nested loops on one thread, each sum kept in a float,
+// whatever is stored; over `reference` it adds only that rows are walked through pointers with the contiguous
+// channels innermost. Limits: none on the shape. Source: the formulas in conv2d.h.
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
+#include "gpu/ops/loops_storage.h"
 #include "gpu/ops/view4.h"
 
 namespace warpscope::ops::conv2d {
@@ -20,12 +22,13 @@ struct Inside {
   Inside(int size, int shift) : first(std::max(0, -shift)), end(std::min(size, size - shift)) {}
 };
 
+template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const View4<const float> x{call.operand<const float>(kForwardInput), s.height, s.width, s.in_channels};
-  const View4<const float> weights{call.operand<const float>(kForwardWeights), s.kernel_height,
-                                   s.kernel_width, s.in_channels};
-  float* y = call.operand<float>(kForwardOutput);
+  const View4<const T> x{call.operand<const T>(kForwardInput), s.height, s.width, s.in_channels};
+  const View4<const T> weights{call.operand<const T>(kForwardWeights), s.kernel_height, s.kernel_width,
+                               s.in_channels};
+  T* y = call.operand<T>(kForwardOutput);
   const int p = (s.kernel_height - 1) / 2;
   const int q = (s.kernel_width - 1) / 2;
   for (std::int64_t n = 0; n < s.batch; ++n) {
@@ -36,52 +39,75 @@ void forward(const OpCall& call) {
           for (int r = 0; r < s.kernel_height; ++r) {
             for (int t = 0; t < s.kernel_width; ++t) {
               if (!x.contains(h + r - p, w + t - q)) continue;
-              const float* from = x.at(n, h + r - p, w + t - q);
-              const float* weight = weights.at(k, r, t);
-              for (int c = 0; c < s.in_channels; ++c) sum += from[c] * weight[c];
+              const T* from = x.at(n, h + r - p, w + t - q);
+              const T* weight = weights.at(k, r, t);
+              for (int c = 0; c < s.in_channels; ++c) sum += to_float(from[c]) * to_float(weight[c]);
             }
           }
-          *y++ = sum;
+          *y++ = from_float<T>(sum);
         }
       }
     }
   }
 }
 
+/// Where the sums of backward_input grow, in FP32: in place if that is what is stored, else one image in the
+/// workspace.
+View4<float> sums_of(const OpCall& call, float* stored) {
+  return {stored, call.shape.height, call.shape.width, call.shape.in_channels};
+}
+View4<float> sums_of(const OpCall& call, BFloat16*) {
+  return {static_cast<float*>(call.workspace), call.shape.height, call.shape.width, call.shape.in_channels};
+}
+
+template <class T>
 void backward_input(const OpCall& call) {
+  constexpr bool kInPlace = std::is_same_v<T, float>;
   const OpShape& s = call.shape;
-  const float* dy = call.operand<const float>(kInputOutputGradient);
-  const View4<const float> weights{call.operand<const float>(kInputWeights), s.kernel_height, s.kernel_width,
-                                   s.in_channels};
-  const View4<float> dx{call.operand<float>(kInputInputGradient), s.height, s.width, s.in_channels};
+  const T* dy = call.operand<const T>(kInputOutputGradient);
+  const View4<const T> weights{call.operand<const T>(kInputWeights), s.kernel_height, s.kernel_width,
+                               s.in_channels};
+  T* dx = call.operand<T>(kInputInputGradient);
+  const View4<float> sums = sums_of(call, dx);
+  const std::int64_t image_size = std::int64_t{s.height} * s.width * s.in_channels;
   const int p = (s.kernel_height - 1) / 2;
   const int q = (s.kernel_width - 1) / 2;
-  std::fill_n(dx.data, s.batch * s.height * s.width * s.in_channels, 0.0f);
   for (std::int64_t n = 0; n < s.batch; ++n) {
+    const std::int64_t image = kInPlace ? n : 0;
+    std::fill_n(sums.at(image, 0, 0), image_size, 0.0f);
     for (int h = 0; h < s.height; ++h) {
       for (int w = 0; w < s.width; ++w) {
         for (int k = 0; k < s.out_channels; ++k) {
-          const float gradient = *dy++;
+          const float gradient = to_float(*dy++);
           for (int r = 0; r < s.kernel_height; ++r) {
             for (int t = 0; t < s.kernel_width; ++t) {
-              if (!dx.contains(h + r - p, w + t - q)) continue;
-              float* to = dx.at(n, h + r - p, w + t - q);
-              const float* weight = weights.at(k, r, t);
-              for (int c = 0; c < s.in_channels; ++c) to[c] += gradient * weight[c];
+              if (!sums.contains(h + r - p, w + t - q)) continue;
+              float* to = sums.at(image, h + r - p, w + t - q);
+              const T* weight = weights.at(k, r, t);
+              for (int c = 0; c < s.in_channels; ++c) to[c] += gradient * to_float(weight[c]);
             }
           }
         }
       }
     }
+    if constexpr (!kInPlace) {
+      for (std::int64_t i = 0; i < image_size; ++i) *dx++ = from_float<T>(sums.data[i]);
+    }
   }
 }
 
+std::size_t backward_input_workspace(const OpShape& s, core::Precision precision) {
+  if (precision == core::Precision::fp32) return 0;
+  return sizeof(float) * static_cast<std::size_t>(s.height) * static_cast<std::size_t>(s.width) *
+         static_cast<std::size_t>(s.in_channels);
+}
+
 // Images are outermost: one image stays in cache while all weights pass over it.
+template <class T>
 void backward_weights(const OpCall& call) {
   const OpShape& s = call.shape;
-  const View4<const float> x{call.operand<const float>(kWeightsInput), s.height, s.width, s.in_channels};
-  const View4<const float> dy{call.operand<const float>(kWeightsOutputGradient), s.height, s.width,
-                              s.out_channels};
+  const View4<const T> x{call.operand<const T>(kWeightsInput), s.height, s.width, s.in_channels};
+  const View4<const T> dy{call.operand<const T>(kWeightsOutputGradient), s.height, s.width, s.out_channels};
   const View4<float> dw{call.operand<float>(kWeightsGradient), s.kernel_height, s.kernel_width,
                         s.in_channels};
   std::fill_n(dw.data, dw.rows * dw.columns * dw.channels * s.out_channels, 0.0f);
@@ -96,9 +122,9 @@ void backward_weights(const OpCall& call) {
           float* sum = dw.at(k, r, t);
           for (int h = rows.first; h < rows.end; ++h) {
             for (int w = columns.first; w < columns.end; ++w) {
-              const float gradient = dy(n, h, w, k);
-              const float* from = x.at(n, h + down, w + right);
-              for (int c = 0; c < s.in_channels; ++c) sum[c] += gradient * from[c];
+              const float gradient = to_float(dy(n, h, w, k));
+              const T* from = x.at(n, h + down, w + right);
+              for (int c = 0; c < s.in_channels; ++c) sum[c] += gradient * to_float(from[c]);
             }
           }
         }
@@ -109,16 +135,17 @@ void backward_weights(const OpCall& call) {
 
 // A row is summed by itself before it joins the total: the sum runs over every pixel of the batch, and so its
 // rounding error stays that of two short sums.
+template <class T>
 void backward_bias(const OpCall& call) {
   const OpShape& s = call.shape;
-  const float* dy = call.operand<const float>(kBiasOutputGradient);
+  const T* dy = call.operand<const T>(kBiasOutputGradient);
   float* db = call.operand<float>(kBiasGradient);
   std::fill_n(db, s.out_channels, 0.0f);
   std::vector<float> row(static_cast<std::size_t>(s.out_channels));
   for (std::int64_t i = 0; i < s.batch * s.height; ++i) {
     std::fill(row.begin(), row.end(), 0.0f);
     for (int w = 0; w < s.width; ++w) {
-      for (float& sum : row) sum += *dy++;
+      for (float& sum : row) sum += to_float(*dy++);
     }
     for (int k = 0; k < s.out_channels; ++k) db[k] += row[static_cast<std::size_t>(k)];
   }
@@ -127,24 +154,28 @@ void backward_bias(const OpCall& call) {
 Variant loops(Op op, void (*run)(const OpCall&)) {
   return {.op = op,
           .name = "loops",
-          .precisions = {core::Precision::fp32},
-          .summary = "Nested loops in FP32 on one thread: the baseline that every speed-up is measured from.",
+          .precisions = loops_precisions(),
+          .summary =
+              "Nested loops on one thread, sums in FP32: the baseline that every speed-up is measured from.",
           .launch = run};
 }
 
 }  // namespace
 
 Variant loops_forward() {
-  return loops(Op::conv2d_forward, forward);
+  return loops(Op::conv2d_forward, by_storage<forward<float>, forward<BFloat16>>);
 }
 Variant loops_backward_input() {
-  return loops(Op::conv2d_backward_input, backward_input);
+  Variant variant =
+      loops(Op::conv2d_backward_input, by_storage<backward_input<float>, backward_input<BFloat16>>);
+  variant.workspace_bytes = backward_input_workspace;
+  return variant;
 }
 Variant loops_backward_weights() {
-  return loops(Op::conv2d_backward_weights, backward_weights);
+  return loops(Op::conv2d_backward_weights, by_storage<backward_weights<float>, backward_weights<BFloat16>>);
 }
 Variant loops_backward_bias() {
-  return loops(Op::conv2d_backward_bias, backward_bias);
+  return loops(Op::conv2d_backward_bias, by_storage<backward_bias<float>, backward_bias<BFloat16>>);
 }
 
 }  // namespace warpscope::ops::conv2d

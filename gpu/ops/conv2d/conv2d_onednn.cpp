@@ -2,12 +2,13 @@
 // cache blocking, FMA in registers and threads. Activations stay NHWC; weights are reordered inside the call,
 // into memory of the prepared program, when the primitive wants another order. The bias gradient is a product
 // of a row of ones with the gradient, because oneDNN's reduction over the outer dimension is not vectorised.
-// Limits: FP32; the last bits depend on the number of threads, and are the same from run to run on one
+// Limits: FP32, and BF16 where the CPU has it, with weight gradients in FP32; the last bits depend on the number of threads, and are the same from run to run on one
 // machine. Source: E. Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions on SIMD
 // Architectures" (2018).
 
 #include <algorithm>
 
+#include "gpu/ops/bfloat16.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/onednn_support.h"
@@ -31,12 +32,12 @@ struct Layout {
   memory::dims strides{1, 1};
   memory::dims padding;
 
-  explicit Layout(const OpShape& s)
-      : input(onednn::nhwc(s.batch, s.height, s.width, s.in_channels)),
-        output(onednn::nhwc(s.batch, s.height, s.width, s.out_channels)),
-        kept_weights({s.out_channels, s.in_channels, s.kernel_height, s.kernel_width}, kF32,
+  Layout(const OpShape& s, memory::data_type type, memory::data_type weights)
+      : input(onednn::nhwc(s.batch, s.height, s.width, s.in_channels, type)),
+        output(onednn::nhwc(s.batch, s.height, s.width, s.out_channels, type)),
+        kept_weights({s.out_channels, s.in_channels, s.kernel_height, s.kernel_width}, weights,
                      memory::format_tag::ohwi),
-        any_weights({s.out_channels, s.in_channels, s.kernel_height, s.kernel_width}, kF32,
+        any_weights({s.out_channels, s.in_channels, s.kernel_height, s.kernel_width}, weights,
                     memory::format_tag::any),
         padding{(s.kernel_height - 1) / 2, (s.kernel_width - 1) / 2} {}
 };
@@ -48,9 +49,18 @@ dnnl::convolution_forward::primitive_desc describe_forward(const onednn::Program
                                                      layout.strides, layout.padding, layout.padding);
 }
 
-std::unique_ptr<Prepared> prepare_forward(const OpShape& shape, core::Precision, core::Device&) {
+void fill_ones(const memory& ones, memory::dim count, core::Precision precision) {
+  if (precision == core::Precision::bf16) {
+    std::fill_n(static_cast<BFloat16*>(ones.get_data_handle()), count, from_float<BFloat16>(1.0f));
+  } else {
+    std::fill_n(static_cast<float*>(ones.get_data_handle()), count, 1.0f);
+  }
+}
+
+std::unique_ptr<Prepared> prepare_forward(const OpShape& shape, core::Precision precision, core::Device&) {
+  const auto type = onednn::storage(precision);
   return onednn::make_program(Op::conv2d_forward, [&](onednn::Program& program) {
-    const Layout layout(shape);
+    const Layout layout(shape, type, type);
     const auto description = describe_forward(program, layout);
     const auto kept = program.operand(kForwardWeights, layout.kept_weights);
     const auto weights = program.add_reorder_to(description.weights_desc(), kept);
@@ -61,9 +71,11 @@ std::unique_ptr<Prepared> prepare_forward(const OpShape& shape, core::Precision,
   });
 }
 
-std::unique_ptr<Prepared> prepare_backward_input(const OpShape& shape, core::Precision, core::Device&) {
+std::unique_ptr<Prepared> prepare_backward_input(const OpShape& shape, core::Precision precision,
+                                                 core::Device&) {
+  const auto type = onednn::storage(precision);
   return onednn::make_program(Op::conv2d_backward_input, [&](onednn::Program& program) {
-    const Layout layout(shape);
+    const Layout layout(shape, type, type);
     const auto description = onednn::describe_backward<dnnl::convolution_backward_data>(
         program, describe_forward(program, layout), kDirect, layout.input, layout.any_weights, layout.output,
         layout.strides, layout.padding, layout.padding);
@@ -76,12 +88,15 @@ std::unique_ptr<Prepared> prepare_backward_input(const OpShape& shape, core::Pre
   });
 }
 
-std::unique_ptr<Prepared> prepare_backward_weights(const OpShape& shape, core::Precision, core::Device&) {
+std::unique_ptr<Prepared> prepare_backward_weights(const OpShape& shape, core::Precision precision,
+                                                   core::Device&) {
+  const auto type = onednn::storage(precision);
   return onednn::make_program(Op::conv2d_backward_weights, [&](onednn::Program& program) {
-    const Layout layout(shape);
+    const Layout forward_layout(shape, type, type);
+    const Layout layout(shape, type, kF32);
     const auto description = onednn::describe_backward<dnnl::convolution_backward_weights>(
-        program, describe_forward(program, layout), kDirect, layout.input, layout.any_weights, layout.output,
-        layout.strides, layout.padding, layout.padding);
+        program, describe_forward(program, forward_layout), kDirect, layout.input, layout.any_weights,
+        layout.output, layout.strides, layout.padding, layout.padding);
     const auto kept = program.operand(kWeightsGradient, layout.kept_weights);
     const bool same_layout = description.diff_weights_desc() == layout.kept_weights;
     const auto gradient = same_layout ? kept : program.scratch(description.diff_weights_desc());
@@ -93,17 +108,19 @@ std::unique_ptr<Prepared> prepare_backward_weights(const OpShape& shape, core::P
   });
 }
 
-std::unique_ptr<Prepared> prepare_backward_bias(const OpShape& shape, core::Precision, core::Device&) {
+std::unique_ptr<Prepared> prepare_backward_bias(const OpShape& shape, core::Precision precision,
+                                                core::Device&) {
+  const auto type = onednn::storage(precision);
   return onednn::make_program(Op::conv2d_backward_bias, [&](onednn::Program& program) {
     const memory::dim pixels = shape.batch * shape.height * shape.width;
-    const auto matrix = [](memory::dim rows, memory::dim columns) {
-      return memory::desc({rows, columns}, kF32, memory::format_tag::ab);
+    const auto matrix = [](memory::dim rows, memory::dim columns, memory::data_type element) {
+      return memory::desc({rows, columns}, element, memory::format_tag::ab);
     };
-    const auto ones_layout = matrix(1, pixels);
-    const auto gradient_layout = matrix(pixels, shape.out_channels);
-    const auto sum_layout = matrix(1, shape.out_channels);
+    const auto ones_layout = matrix(1, pixels, type);
+    const auto gradient_layout = matrix(pixels, shape.out_channels, type);
+    const auto sum_layout = matrix(1, shape.out_channels, kF32);
     const auto ones = program.scratch(ones_layout);
-    std::fill_n(static_cast<float*>(ones.get_data_handle()), pixels, 1.0f);
+    fill_ones(ones, pixels, precision);
     program.add<dnnl::matmul>(
         onednn::describe<dnnl::matmul>(program, ones_layout, gradient_layout, sum_layout),
         {{DNNL_ARG_SRC, ones},
@@ -116,7 +133,7 @@ template <Op Which>
 Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core::Precision, core::Device&)) {
   return {.op = Which,
           .name = "onednn",
-          .precisions = {core::Precision::fp32},
+          .precisions = onednn::precisions(),
           .summary = "oneDNN's vector code on all cores: adds cache blocking, FMA in registers and threads.",
           .launch = onednn::launch<Which>,
           .prepare = prepare};

@@ -18,8 +18,15 @@ std::vector<Variant> variants() {
                             onednn_backward_bias()};
 #if WARPSCOPE_HAVE_CUDA
   list.insert(list.end(),
-              {naive_forward(), naive_backward_input(), naive_backward_weights(), naive_backward_bias(),
-               implicit_gemm_forward(), implicit_gemm_backward_input(), implicit_gemm_backward_weights()});
+              {naive_forward(), tiled_forward(), atomic_backward_input(), gather_backward_input(),
+               atomic_backward_weights(), per_weight_backward_weights(), tree_reduction_backward_weights(),
+               atomic_backward_bias(), warp_shuffle_backward_bias(), implicit_gemm_forward(),
+               implicit_gemm_backward_input(), implicit_gemm_backward_weights()});
+  list.insert(list.end(), {wmma_forward(), wmma_fused_forward(), wmma_backward_input(),
+                           wmma_backward_weights(), fused_backward_bias()});
+#if WARPSCOPE_HAVE_CUDNN
+  list.insert(list.end(), {cudnn_forward(), cudnn_backward_input(), cudnn_backward_weights()});
+#endif
 #endif
   return list;
 }

@@ -23,13 +23,32 @@ Variant onednn_backward_bias();
 
 #if WARPSCOPE_HAVE_CUDA
 Variant naive_forward();
-Variant naive_backward_input();
-Variant naive_backward_weights();
-Variant naive_backward_bias();
+Variant tiled_forward();
+
+Variant atomic_backward_input();
+Variant atomic_backward_weights();
+Variant atomic_backward_bias();
+
+Variant gather_backward_input();
+Variant per_weight_backward_weights();
+Variant tree_reduction_backward_weights();
+Variant warp_shuffle_backward_bias();
 
 Variant implicit_gemm_forward();
 Variant implicit_gemm_backward_input();
 Variant implicit_gemm_backward_weights();
+
+Variant wmma_forward();
+Variant wmma_fused_forward();
+Variant wmma_backward_input();
+Variant wmma_backward_weights();
+Variant fused_backward_bias();
+
+#if WARPSCOPE_HAVE_CUDNN
+Variant cudnn_forward();
+Variant cudnn_backward_input();
+Variant cudnn_backward_weights();
+#endif
 #endif
 
 }  // namespace warpscope::ops::conv2d

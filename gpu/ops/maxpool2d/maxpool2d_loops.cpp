@@ -1,10 +1,11 @@
-// maxpool2d, variant `loops`: FP32 loops over pairs of rows, the four places of a window read from four
+// maxpool2d, variant `loops`: loops over pairs of rows, the four places of a window read from four
 // streams of contiguous channels. Over `reference` it adds that order. Limits: none on the shape; one thread.
 // Source: maxpool2d.h.
 
 #include <algorithm>
 #include <cstdint>
 
+#include "gpu/ops/loops_storage.h"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
 #include "gpu/ops/maxpool2d/maxpool2d_variants.h"
 #include "gpu/ops/view4.h"
@@ -23,23 +24,27 @@ bool is_maximum(float value, float maximum) {
 }
 
 /// One pixel of the output from two pixels each of two rows.
-void pool(const float* upper, const float* lower, int channels, float* y, std::uint8_t* argmax) {
+template <class T>
+void pool(const T* upper, const T* lower, int channels, T* y, std::uint8_t* argmax) {
   for (int c = 0; c < channels; ++c) {
-    y[c] = larger(larger(larger(upper[c], upper[channels + c]), lower[c]), lower[channels + c]);
+    const float above = larger(to_float(upper[c]), to_float(upper[channels + c]));
+    y[c] = from_float<T>(larger(larger(above, to_float(lower[c])), to_float(lower[channels + c])));
   }
   for (int c = 0; c < channels; ++c) {
+    const float maximum = to_float(y[c]);
     int code = 3;
-    code = is_maximum(lower[c], y[c]) ? 2 : code;
-    code = is_maximum(upper[channels + c], y[c]) ? 1 : code;
-    code = is_maximum(upper[c], y[c]) ? 0 : code;
+    code = is_maximum(to_float(lower[c]), maximum) ? 2 : code;
+    code = is_maximum(to_float(upper[channels + c]), maximum) ? 1 : code;
+    code = is_maximum(to_float(upper[c]), maximum) ? 0 : code;
     argmax[c] = static_cast<std::uint8_t>(code);
   }
 }
 
+template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const View4<const float> x{call.operand<const float>(kForwardInput), s.height, s.width, s.in_channels};
-  float* y = call.operand<float>(kForwardOutput);
+  const View4<const T> x{call.operand<const T>(kForwardInput), s.height, s.width, s.in_channels};
+  T* y = call.operand<T>(kForwardOutput);
   auto* argmax = call.operand<std::uint8_t>(kForwardArgmax);
   for (std::int64_t n = 0; n < s.batch; ++n) {
     for (int i = 0; i < s.height / 2; ++i) {
@@ -52,12 +57,13 @@ void forward(const OpCall& call) {
   }
 }
 
+template <class T>
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const float* dy = call.operand<const float>(kBackwardOutputGradient);
+  const T* dy = call.operand<const T>(kBackwardOutputGradient);
   const auto* argmax = call.operand<const std::uint8_t>(kBackwardArgmax);
-  const View4<float> dx{call.operand<float>(kBackwardInputGradient), s.height, s.width, s.in_channels};
-  std::fill_n(dx.data, s.batch * s.height * s.width * s.in_channels, 0.0f);
+  const View4<T> dx{call.operand<T>(kBackwardInputGradient), s.height, s.width, s.in_channels};
+  std::fill_n(dx.data, s.batch * s.height * s.width * s.in_channels, T{});
   for (std::int64_t n = 0; n < s.batch; ++n) {
     for (int i = 0; i < s.height / 2; ++i) {
       for (int j = 0; j < s.width / 2; ++j) {
@@ -73,18 +79,18 @@ void backward(const OpCall& call) {
 Variant loops(Op op, void (*run)(const OpCall&)) {
   return {.op = op,
           .name = "loops",
-          .precisions = {core::Precision::fp32},
-          .summary = "A loop over the windows in FP32 on one thread.",
+          .precisions = loops_precisions(),
+          .summary = "A loop over the windows on one thread.",
           .launch = run};
 }
 
 }  // namespace
 
 Variant loops_forward() {
-  return loops(Op::maxpool2d_forward, forward);
+  return loops(Op::maxpool2d_forward, by_storage<forward<float>, forward<BFloat16>>);
 }
 Variant loops_backward() {
-  return loops(Op::maxpool2d_backward, backward);
+  return loops(Op::maxpool2d_backward, by_storage<backward<float>, backward<BFloat16>>);
 }
 
 }  // namespace warpscope::ops::maxpool2d

@@ -14,7 +14,10 @@ Variant loops_backward();
 
 #if WARPSCOPE_HAVE_CUDA
 Variant naive_forward();
-Variant naive_backward();
+Variant vectorized_forward();
+
+Variant atomic_backward();
+Variant direct_backward();
 #endif
 
 }  // namespace warpscope::ops::maxpool2d

@@ -2,7 +2,7 @@
 // Mean squared error over all elements of a batch (as torch.nn.functional.mse_loss, reduction "mean").
 //
 //   forward   image_errors[n] = 1/(H W C) sum_{h,w,c} (y - t)^2;   loss = 1/N sum_n image_errors[n]
-//   backward  dy = 2 (y - t) / (N H W C)
+//   backward  dy = control.loss_scale * 2 (y - t) / (N H W C)
 //
 // y, t: (N,H,W,C). The PSNR of image n, for values in [0, 1], is -10 log10(image_errors[n]) dB. Sums are taken in a fixed
 // order: the result is deterministic. OpShape: batch, height, width, in_channels.
@@ -14,7 +14,7 @@
 namespace warpscope::ops::mse {
 
 enum ForwardOperands : int { kForwardPrediction, kForwardTarget, kForwardImageErrors, kForwardLoss };
-enum BackwardOperands : int { kBackwardPrediction, kBackwardTarget, kBackwardGradient };
+enum BackwardOperands : int { kBackwardPrediction, kBackwardTarget, kBackwardControl, kBackwardGradient };
 
 std::vector<Variant> variants();
 

@@ -1,26 +1,33 @@
-// mse, variant `loops`: FP32 loops over images and rows. A row is summed by itself, then the rows, then the
+// mse, variant `loops`: loops over images and rows, in FP32 whatever is stored. A row is summed by itself, then the rows, then the
 // images: the loss of a large batch is one sum of millions of terms, and in three levels its rounding error
 // stays that of short sums. Limits: none on the shape; one thread. Source: mse.h; pairwise summation, N.
 // Higham, "Accuracy and Stability of Numerical Algorithms", 4.1.
 
 #include <cstdint>
 
+#include "gpu/ops/loops_storage.h"
 #include "gpu/ops/mse/mse.h"
 #include "gpu/ops/mse/mse_variants.h"
+#include "gpu/ops/step/step.h"
 
 namespace warpscope::ops::mse {
 namespace {
 
-float squared_distance(const float* y, const float* t, std::int64_t elements) {
+template <class T>
+float squared_distance(const T* y, const T* t, std::int64_t elements) {
   float sum = 0;
-  for (std::int64_t i = 0; i < elements; ++i) sum += (y[i] - t[i]) * (y[i] - t[i]);
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const float difference = to_float(y[i]) - to_float(t[i]);
+    sum += difference * difference;
+  }
   return sum;
 }
 
+template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const float* y = call.operand<const float>(kForwardPrediction);
-  const float* t = call.operand<const float>(kForwardTarget);
+  const T* y = call.operand<const T>(kForwardPrediction);
+  const T* t = call.operand<const T>(kForwardTarget);
   float* image_errors = call.operand<float>(kForwardImageErrors);
   const std::int64_t row_size = std::int64_t{s.width} * s.in_channels;
   float loss = 0;
@@ -37,31 +44,35 @@ void forward(const OpCall& call) {
   *call.operand<float>(kForwardLoss) = loss / static_cast<float>(s.batch);
 }
 
+template <class T>
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const float* y = call.operand<const float>(kBackwardPrediction);
-  const float* t = call.operand<const float>(kBackwardTarget);
-  float* dy = call.operand<float>(kBackwardGradient);
+  const T* y = call.operand<const T>(kBackwardPrediction);
+  const T* t = call.operand<const T>(kBackwardTarget);
+  T* dy = call.operand<T>(kBackwardGradient);
   const std::int64_t elements = s.batch * s.height * s.width * s.in_channels;
-  const float scale = 2.0f / static_cast<float>(elements);
-  for (std::int64_t i = 0; i < elements; ++i) dy[i] = scale * (y[i] - t[i]);
+  const float loss_scale = call.operand<const step::StepControl>(kBackwardControl)->loss_scale;
+  const float scale = loss_scale * (2.0f / static_cast<float>(elements));
+  for (std::int64_t i = 0; i < elements; ++i) {
+    dy[i] = from_float<T>(scale * (to_float(y[i]) - to_float(t[i])));
+  }
 }
 
 Variant loops(Op op, void (*run)(const OpCall&)) {
   return {.op = op,
           .name = "loops",
-          .precisions = {core::Precision::fp32},
-          .summary = "A loop over rows and images in FP32 on one thread.",
+          .precisions = loops_precisions(),
+          .summary = "A loop over rows and images on one thread.",
           .launch = run};
 }
 
 }  // namespace
 
 Variant loops_forward() {
-  return loops(Op::mse_forward, forward);
+  return loops(Op::mse_forward, by_storage<forward<float>, forward<BFloat16>>);
 }
 Variant loops_backward() {
-  return loops(Op::mse_backward, backward);
+  return loops(Op::mse_backward, by_storage<backward<float>, backward<BFloat16>>);
 }
 
 }  // namespace warpscope::ops::mse

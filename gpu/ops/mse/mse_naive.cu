@@ -10,6 +10,8 @@
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/mse/mse.h"
 #include "gpu/ops/mse/mse_variants.h"
+#include "gpu/ops/step/step.h"
+#include "gpu/ops/storage.cuh"
 
 namespace warpscope::ops::mse {
 namespace {
@@ -27,13 +29,16 @@ __device__ float block_sum(float value) {
   return partial[0];
 }
 
-__global__ void mse_image_errors_naive(std::int64_t image_size, const float* __restrict__ y,
-                                       const float* __restrict__ t, float* __restrict__ image_errors) {
+template <class T>
+__global__ void mse_image_errors_naive(std::int64_t image_size, const T* __restrict__ y,
+                                       const T* __restrict__ t, float* __restrict__ image_errors) {
   y += blockIdx.x * image_size;
   t += blockIdx.x * image_size;
   float sum = 0.0f;
-  for (std::int64_t i = threadIdx.x; i < image_size; i += kElementThreads)
-    sum += (y[i] - t[i]) * (y[i] - t[i]);
+  for (std::int64_t i = threadIdx.x; i < image_size; i += kElementThreads) {
+    const float difference = to_float(y[i]) - to_float(t[i]);
+    sum += difference * difference;
+  }
   const float total = block_sum(sum);
   if (threadIdx.x == 0) image_errors[blockIdx.x] = total / static_cast<float>(image_size);
 }
@@ -47,20 +52,24 @@ __global__ void mse_loss_naive(std::int64_t images, const float* __restrict__ im
 }
 
 // The gradient may lie in the prediction's memory, hence no __restrict__ on them.
-template <class Index>
-__global__ void mse_backward_naive(Index count, float scale, const float* y, const float* __restrict__ t,
-                                   float* dy) {
+template <class Index, class T>
+__global__ void mse_backward_naive(Index count, float factor, const T* y, const T* __restrict__ t,
+                                   const step::StepControl* __restrict__ control, T* dy) {
+  const float scale = control->loss_scale * factor;
   for (Index i = first_element<Index>(); i < count; i += element_stride<Index>())
-    dy[i] = scale * (y[i] - t[i]);
+    dy[i] = from_float<T>(scale * (to_float(y[i]) - to_float(t[i])));
 }
 
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
   const cudaStream_t stream = core::cuda_stream(*call.stream);
   auto* image_errors = call.operand<float>(kForwardImageErrors);
-  mse_image_errors_naive<<<static_cast<unsigned>(s.batch), kElementThreads, 0, stream>>>(
-      input_elements(s) / s.batch, call.operand<const float>(kForwardPrediction),
-      call.operand<const float>(kForwardTarget), image_errors);
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    mse_image_errors_naive<T><<<static_cast<unsigned>(s.batch), kElementThreads, 0, stream>>>(
+        input_elements(s) / s.batch, call.operand<const T>(kForwardPrediction),
+        call.operand<const T>(kForwardTarget), image_errors);
+  });
   core::check_launch("mse.forward naive, errors of the images");
   mse_loss_naive<<<1, kElementThreads, 0, stream>>>(s.batch, image_errors, call.operand<float>(kForwardLoss));
   core::check_launch("mse.forward naive, loss of the batch");
@@ -68,12 +77,16 @@ void forward(const OpCall& call) {
 
 void backward(const OpCall& call) {
   const std::int64_t count = input_elements(call.shape);
-  with_index(count, [&](auto index) {
-    using Index = decltype(index);
-    mse_backward_naive<Index><<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-        static_cast<Index>(count), 2.0f / static_cast<float>(count),
-        call.operand<const float>(kBackwardPrediction), call.operand<const float>(kBackwardTarget),
-        call.operand<float>(kBackwardGradient));
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    with_index(count, [&](auto index) {
+      using Index = decltype(index);
+      mse_backward_naive<Index, T>
+          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              static_cast<Index>(count), 2.0f / static_cast<float>(count),
+              call.operand<const T>(kBackwardPrediction), call.operand<const T>(kBackwardTarget),
+              call.operand<const step::StepControl>(kBackwardControl), call.operand<T>(kBackwardGradient));
+    });
   });
   core::check_launch("mse.backward naive");
 }
@@ -82,7 +95,7 @@ Variant naive(Op op, void (*launch)(const OpCall&), const char* summary) {
   return {.op = op,
           .name = "naive",
           .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp32},
+          .precisions = all_precisions(),
           .minimum_compute_capability = 75,
           .summary = summary,
           .launch = launch};
@@ -95,7 +108,7 @@ Variant naive_forward() {
                "One block per image adds in a tree; one more block adds the images.");
 }
 Variant naive_backward() {
-  return naive(Op::mse_backward, backward, "One thread per element, 4 bytes at a time.");
+  return naive(Op::mse_backward, backward, "One thread per element.");
 }
 
 }  // namespace warpscope::ops::mse

@@ -5,6 +5,7 @@
 
 #include "gpu/ops/mse/mse.h"
 #include "gpu/ops/mse/mse_variants.h"
+#include "gpu/ops/step/step.h"
 
 namespace warpscope::ops::mse {
 namespace {
@@ -35,10 +36,11 @@ void backward(const OpCall& call) {
   const OpShape& s = call.shape;
   const T* y = call.operand<const T>(kBackwardPrediction);
   const T* t = call.operand<const T>(kBackwardTarget);
+  const double scale = call.operand<const step::StepControl>(kBackwardControl)->loss_scale;
   T* dy = call.operand<T>(kBackwardGradient);
   const std::int64_t elements = s.batch * s.height * s.width * s.in_channels;
   for (std::int64_t i = 0; i < elements; ++i) {
-    dy[i] = static_cast<T>(2 * (double{y[i]} - double{t[i]}) / static_cast<double>(elements));
+    dy[i] = static_cast<T>(scale * 2 * (double{y[i]} - double{t[i]}) / static_cast<double>(elements));
   }
 }
 

@@ -15,6 +15,9 @@ Variant loops_backward();
 #if WARPSCOPE_HAVE_CUDA
 Variant naive_forward();
 Variant naive_backward();
+
+Variant vectorized_forward();
+Variant vectorized_backward();
 #endif
 
 }  // namespace warpscope::ops::mse

@@ -2,11 +2,11 @@
 //
 // forward is max(0, x) of oneDNN's binary primitive, zeros first: its own ReLU, and max(x, 0), turn NaN into
 // 0, which would hide a diverged training. The zeros are short and stay in cache; the tensor goes through in
-// pieces. Limits: FP32. In backward a NaN in y lets dy through, as in PyTorch. Source: oneDNN's
-// documentation, "Binary" and "Eltwise".
+// pieces. Limits: FP32, and BF16 where the CPU has it. In backward a NaN in y lets dy through, as in PyTorch.
+// Source: oneDNN's documentation, "Binary" and "Eltwise".
 
-#include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "gpu/ops/onednn_support.h"
 #include "gpu/ops/relu/relu.h"
@@ -17,36 +17,38 @@ namespace {
 
 using dnnl::memory;
 
-constexpr std::int64_t kPiece = 1 << 18;  // 1 MiB of zeros: fits the second-level cache
+constexpr std::int64_t kPiece = 1 << 18;  // at most 1 MiB of zeros: fits the second-level cache
 
 std::int64_t elements(const OpShape& s) {
   return s.batch * s.height * s.width * s.in_channels;
 }
 
-memory::desc vector_of(std::int64_t size) {
-  return memory::desc({size}, memory::data_type::f32, memory::format_tag::a);
+memory::desc vector_of(std::int64_t size, core::Precision precision) {
+  return memory::desc({size}, onednn::storage(precision), memory::format_tag::a);
 }
 
-void add_pieces(onednn::Program& program, std::int64_t first, std::int64_t end, std::int64_t piece) {
-  const auto layout = vector_of(piece);
+void add_pieces(onednn::Program& program, core::Precision precision, std::int64_t first, std::int64_t end,
+                std::int64_t piece) {
+  const auto layout = vector_of(piece, precision);
+  const std::size_t element = layout.get_size() / static_cast<std::size_t>(piece);
   const auto description =
       onednn::describe<dnnl::binary>(program, dnnl::algorithm::binary_max, layout, layout, layout);
   const auto zeros = program.scratch(layout);
-  std::fill_n(static_cast<float*>(zeros.get_data_handle()), piece, 0.0f);
+  std::memset(zeros.get_data_handle(), 0, layout.get_size());
   for (std::int64_t i = first; i < end; i += piece) {
-    const std::size_t offset = static_cast<std::size_t>(i) * sizeof(float);
+    const std::size_t offset = static_cast<std::size_t>(i) * element;
     program.add<dnnl::binary>(description, {{DNNL_ARG_SRC_0, zeros},
                                             {DNNL_ARG_SRC_1, program.operand(kForwardInput, layout, offset)},
                                             {DNNL_ARG_DST, program.operand(kForwardOutput, layout, offset)}});
   }
 }
 
-std::unique_ptr<Prepared> prepare_forward(const OpShape& shape, core::Precision, core::Device&) {
+std::unique_ptr<Prepared> prepare_forward(const OpShape& shape, core::Precision precision, core::Device&) {
   return onednn::make_program(Op::relu_forward, [&](onednn::Program& program) {
     const std::int64_t all = elements(shape);
     const std::int64_t whole = all - all % kPiece;
-    if (whole > 0) add_pieces(program, 0, whole, kPiece);
-    if (whole < all) add_pieces(program, whole, all, all - whole);
+    if (whole > 0) add_pieces(program, precision, 0, whole, kPiece);
+    if (whole < all) add_pieces(program, precision, whole, all, all - whole);
   });
 }
 
@@ -71,9 +73,9 @@ auto describe_relu_backward(const onednn::Program& program, const memory::desc& 
 #endif
 }
 
-std::unique_ptr<Prepared> prepare_backward(const OpShape& shape, core::Precision, core::Device&) {
+std::unique_ptr<Prepared> prepare_backward(const OpShape& shape, core::Precision precision, core::Device&) {
   return onednn::make_program(Op::relu_backward, [&](onednn::Program& program) {
-    const auto layout = vector_of(elements(shape));
+    const auto layout = vector_of(elements(shape), precision);
     program.add<dnnl::eltwise_backward>(
         describe_relu_backward(program, layout),
         {{DNNL_ARG_DST, program.operand(kBackwardOutput, layout)},
@@ -86,7 +88,7 @@ template <Op Which>
 Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core::Precision, core::Device&)) {
   return {.op = Which,
           .name = "onednn",
-          .precisions = {core::Precision::fp32},
+          .precisions = onednn::precisions(),
           .summary = "oneDNN's elementwise kernels: adds wide vectors and all cores.",
           .launch = onednn::launch<Which>,
           .prepare = prepare};

@@ -18,6 +18,9 @@ Variant onednn_backward();
 #if WARPSCOPE_HAVE_CUDA
 Variant naive_forward();
 Variant naive_backward();
+
+Variant vectorized_forward();
+Variant vectorized_backward();
 #endif
 
 }  // namespace warpscope::ops::relu

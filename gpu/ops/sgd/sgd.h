@@ -1,6 +1,7 @@
 #pragma once
-// sgd.update: p[i] -= learning_rate * g[i] over the whole contiguous parameter buffer; the learning rate is read from the
-// device's StepControl. OpShape: count = number of parameters.
+// sgd.update: p[i] -= learning_rate * (g[i] / loss_scale) over the whole contiguous parameter buffer, or nothing at all if
+// control.overflow is set. Learning rate, loss scale (a power of two, so that dividing is exact) and overflow are read from
+// the device's StepControl. OpShape: count = number of parameters.
 
 #include <vector>
 

@@ -1,8 +1,9 @@
-// sgd.update, variant `loops`: one loop over the parameter buffer in FP32. Limits: none; one thread. Source:
+// sgd.update, variant `loops`: one loop over the parameter buffer, which is FP32 in every precision. Limits: none; one thread. Source:
 // sgd.h.
 
 #include <cstdint>
 
+#include "gpu/ops/loops_storage.h"
 #include "gpu/ops/sgd/sgd.h"
 #include "gpu/ops/sgd/sgd_variants.h"
 #include "gpu/ops/step/step.h"
@@ -13,8 +14,10 @@ namespace {
 void launch(const OpCall& call) {
   const float* gradients = call.operand<const float>(kUpdateGradients);
   float* parameters = call.operand<float>(kUpdateParameters);
-  const float learning_rate = call.operand<const step::StepControl>(kUpdateControl)->learning_rate;
-  for (std::int64_t i = 0; i < call.shape.count; ++i) parameters[i] -= learning_rate * gradients[i];
+  const auto& control = *call.operand<const step::StepControl>(kUpdateControl);
+  if (control.overflow != 0) return;
+  const float rate = control.learning_rate / control.loss_scale;
+  for (std::int64_t i = 0; i < call.shape.count; ++i) parameters[i] -= rate * gradients[i];
 }
 
 }  // namespace
@@ -22,7 +25,7 @@ void launch(const OpCall& call) {
 Variant loops_update() {
   return {.op = Op::sgd_update,
           .name = "loops",
-          .precisions = {core::Precision::fp32},
+          .precisions = loops_precisions(),
           .summary = "A loop over all parameters in FP32 on one thread.",
           .launch = launch};
 }

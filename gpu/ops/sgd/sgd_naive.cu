@@ -15,9 +15,10 @@ template <class Index>
 __global__ void sgd_update_naive(Index count, const float* __restrict__ gradients,
                                  const step::StepControl* __restrict__ control,
                                  float* __restrict__ parameters) {
-  const float learning_rate = control->learning_rate;
+  if (control->overflow != 0) return;
+  const float rate = control->learning_rate / control->loss_scale;
   for (Index i = first_element<Index>(); i < count; i += element_stride<Index>()) {
-    parameters[i] -= learning_rate * gradients[i];
+    parameters[i] -= rate * gradients[i];
   }
 }
 
@@ -38,7 +39,8 @@ Variant naive_update() {
   return {.op = Op::sgd_update,
           .name = "naive",
           .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp32},
+          .precisions = {core::Precision::fp32, core::Precision::tf32, core::Precision::fp16,
+                         core::Precision::bf16},
           .minimum_compute_capability = 75,
           .summary = "One thread per parameter, 4 bytes at a time.",
           .launch = update};

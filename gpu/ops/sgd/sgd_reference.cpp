@@ -13,9 +13,13 @@ template <class T>
 void update(const OpCall& call) {
   const T* gradients = call.operand<const T>(kUpdateGradients);
   T* parameters = call.operand<T>(kUpdateParameters);
-  const double learning_rate = call.operand<const step::StepControl>(kUpdateControl)->learning_rate;
+  const auto& control = *call.operand<const step::StepControl>(kUpdateControl);
+  if (control.overflow != 0) return;
+  const double learning_rate = control.learning_rate;
+  const double loss_scale = control.loss_scale;
   for (std::int64_t i = 0; i < call.shape.count; ++i) {
-    parameters[i] = static_cast<T>(double{parameters[i]} - learning_rate * double{gradients[i]});
+    parameters[i] =
+        static_cast<T>(double{parameters[i]} - learning_rate * (double{gradients[i]} / loss_scale));
   }
 }
 

@@ -6,7 +6,7 @@ namespace warpscope::ops::sgd {
 std::vector<Variant> variants() {
   std::vector<Variant> list{reference_update(), loops_update()};
 #if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(), {naive_update()});
+  list.insert(list.end(), {naive_update(), vectorized_update()});
 #endif
   return list;
 }

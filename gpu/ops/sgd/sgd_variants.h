@@ -12,6 +12,8 @@ Variant loops_update();
 
 #if WARPSCOPE_HAVE_CUDA
 Variant naive_update();
+
+Variant vectorized_update();
 #endif
 
 }  // namespace warpscope::ops::sgd

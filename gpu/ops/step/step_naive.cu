@@ -18,10 +18,8 @@ __device__ std::uint64_t global_nanoseconds() {
 __global__ void step_record_naive(unsigned batch, std::uint64_t slots, const float* loss,
                                   StepControl* control, StepRecord* ring) {
   const StepControl before = *control;
-  ring[before.step % slots] = {before.step, global_nanoseconds(), *loss, before.learning_rate};
-  control->step = before.step + 1;
-  const std::uint32_t position = before.position + batch;
-  control->position = position >= before.epoch_size ? position - before.epoch_size : position;
+  ring[before.step % slots] = record_of(before, global_nanoseconds(), *loss);
+  *control = next_control(before, batch);
 }
 
 void record(const OpCall& call) {
@@ -37,7 +35,8 @@ Variant naive_record() {
   return {.op = Op::step_record,
           .name = "naive",
           .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp32},
+          .precisions = {core::Precision::fp32, core::Precision::tf32, core::Precision::fp16,
+                         core::Precision::bf16},
           .minimum_compute_capability = 75,
           .summary = "One thread notes the loss and the device's clock and advances to the next batch.",
           .launch = record};

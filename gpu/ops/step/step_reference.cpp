@@ -15,14 +15,10 @@ void record(const OpCall& call) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   auto* control = call.operand<StepControl>(kControl);
   auto* ring = call.operand<StepRecord>(kRing);
-  ring[control->step % static_cast<std::uint64_t>(call.shape.count)] = {
-      .step = control->step,
-      .nanoseconds = static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count()),
-      .loss = static_cast<float>(*call.operand<const T>(kLoss)),
-      .learning_rate = control->learning_rate};
-  ++control->step;
-  control->position += static_cast<std::uint32_t>(call.shape.batch);
-  if (control->position >= control->epoch_size) control->position -= control->epoch_size;
+  ring[control->step % static_cast<std::uint64_t>(call.shape.count)] =
+      record_of(*control, static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count()),
+                static_cast<float>(*call.operand<const T>(kLoss)));
+  *control = next_control(*control, static_cast<std::uint32_t>(call.shape.batch));
 }
 
 void launch(const OpCall& call) {

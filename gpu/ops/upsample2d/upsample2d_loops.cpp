@@ -1,9 +1,10 @@
-// upsample2d, variant `loops`: FP32 loops over the small image, whole runs of channels copied or added at a
-// time. Limits: none on the shape; one thread. Source: upsample2d.h.
+// upsample2d, variant `loops`: loops over the small image, whole runs of channels copied, or added in FP32,
+// at a time. Limits: none on the shape; one thread. Source: upsample2d.h.
 
 #include <algorithm>
 #include <cstdint>
 
+#include "gpu/ops/loops_storage.h"
 #include "gpu/ops/upsample2d/upsample2d.h"
 #include "gpu/ops/upsample2d/upsample2d_variants.h"
 #include "gpu/ops/view4.h"
@@ -11,10 +12,11 @@
 namespace warpscope::ops::upsample2d {
 namespace {
 
+template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const float* x = call.operand<const float>(kForwardInput);
-  const View4<float> y{call.operand<float>(kForwardOutput), 2 * s.height, 2 * s.width, s.in_channels};
+  const T* x = call.operand<const T>(kForwardInput);
+  const View4<T> y{call.operand<T>(kForwardOutput), 2 * s.height, 2 * s.width, s.in_channels};
   for (std::int64_t n = 0; n < s.batch; ++n) {
     for (int h = 0; h < s.height; ++h) {
       for (int w = 0; w < s.width; ++w) {
@@ -28,18 +30,20 @@ void forward(const OpCall& call) {
   }
 }
 
+template <class T>
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const View4<const float> dy{call.operand<const float>(kBackwardOutputGradient), 2 * s.height, 2 * s.width,
-                              s.in_channels};
-  float* dx = call.operand<float>(kBackwardInputGradient);
+  const View4<const T> dy{call.operand<const T>(kBackwardOutputGradient), 2 * s.height, 2 * s.width,
+                          s.in_channels};
+  T* dx = call.operand<T>(kBackwardInputGradient);
   for (std::int64_t n = 0; n < s.batch; ++n) {
     for (int h = 0; h < s.height; ++h) {
       for (int w = 0; w < s.width; ++w) {
-        const float* upper = dy.at(n, 2 * h, 2 * w);
-        const float* lower = dy.at(n, 2 * h + 1, 2 * w);
+        const T* upper = dy.at(n, 2 * h, 2 * w);
+        const T* lower = dy.at(n, 2 * h + 1, 2 * w);
         for (int c = 0; c < s.in_channels; ++c) {
-          dx[c] = upper[c] + upper[s.in_channels + c] + lower[c] + lower[s.in_channels + c];
+          dx[c] = from_float<T>(to_float(upper[c]) + to_float(upper[s.in_channels + c]) + to_float(lower[c]) +
+                                to_float(lower[s.in_channels + c]));
         }
         dx += s.in_channels;
       }
@@ -50,18 +54,18 @@ void backward(const OpCall& call) {
 Variant loops(Op op, void (*run)(const OpCall&)) {
   return {.op = op,
           .name = "loops",
-          .precisions = {core::Precision::fp32},
-          .summary = "A loop over the pixels of the small image in FP32 on one thread.",
+          .precisions = loops_precisions(),
+          .summary = "A loop over the pixels of the small image on one thread.",
           .launch = run};
 }
 
 }  // namespace
 
 Variant loops_forward() {
-  return loops(Op::upsample2d_forward, forward);
+  return loops(Op::upsample2d_forward, by_storage<forward<float>, forward<BFloat16>>);
 }
 Variant loops_backward() {
-  return loops(Op::upsample2d_backward, backward);
+  return loops(Op::upsample2d_backward, by_storage<backward<float>, backward<BFloat16>>);
 }
 
 }  // namespace warpscope::ops::upsample2d

@@ -4,6 +4,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/storage.cuh"
 #include "gpu/ops/upsample2d/upsample2d.h"
 #include "gpu/ops/upsample2d/upsample2d_variants.h"
 
@@ -12,9 +13,9 @@ namespace {
 
 // The rows of all images are one long column of rows: since both tensors keep every image whole, row i of x
 // is rows 2i and 2i + 1 of y whichever image it belongs to, and the height is not needed.
-template <class Index>
+template <class Index, class T>
 __global__ void upsample2d_forward_naive(Index count, unsigned width, unsigned channels,
-                                         const float* __restrict__ x, float* __restrict__ y) {
+                                         const T* __restrict__ x, T* __restrict__ y) {
   for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
     Index row = e / channels;
     const auto c = static_cast<unsigned>(e % channels);
@@ -24,9 +25,9 @@ __global__ void upsample2d_forward_naive(Index count, unsigned width, unsigned c
   }
 }
 
-template <class Index>
+template <class Index, class T>
 __global__ void upsample2d_backward_naive(Index count, unsigned width, unsigned channels,
-                                          const float* __restrict__ dy, float* __restrict__ dx) {
+                                          const T* __restrict__ dy, T* __restrict__ dx) {
   for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
     Index row = e / channels;
     const auto c = static_cast<unsigned>(e % channels);
@@ -34,19 +35,24 @@ __global__ void upsample2d_backward_naive(Index count, unsigned width, unsigned 
     row /= width;
     const Index corner = (row * 4 * width + 2 * column) * channels + c;
     const Index down = static_cast<Index>(2) * width * channels;
-    dx[e] = (dy[corner] + dy[corner + channels]) + (dy[corner + down] + dy[corner + down + channels]);
+    const float upper = to_float(dy[corner]) + to_float(dy[corner + channels]);
+    const float lower = to_float(dy[corner + down]) + to_float(dy[corner + down + channels]);
+    dx[e] = from_float<T>(upper + lower);
   }
 }
 
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t count = 4 * input_elements(s);
-  with_index(count, [&](auto index) {
-    using Index = decltype(index);
-    upsample2d_forward_naive<Index>
-        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), static_cast<unsigned>(s.width), static_cast<unsigned>(s.in_channels),
-            call.operand<const float>(kForwardInput), call.operand<float>(kForwardOutput));
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    with_index(count, [&](auto index) {
+      using Index = decltype(index);
+      upsample2d_forward_naive<Index, T>
+          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              static_cast<Index>(count), static_cast<unsigned>(s.width), static_cast<unsigned>(s.in_channels),
+              call.operand<const T>(kForwardInput), call.operand<T>(kForwardOutput));
+    });
   });
   core::check_launch("upsample2d.forward naive");
 }
@@ -54,12 +60,15 @@ void forward(const OpCall& call) {
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t count = input_elements(s);
-  with_index(4 * count, [&](auto index) {
-    using Index = decltype(index);
-    upsample2d_backward_naive<Index>
-        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), static_cast<unsigned>(s.width), static_cast<unsigned>(s.in_channels),
-            call.operand<const float>(kBackwardOutputGradient), call.operand<float>(kBackwardInputGradient));
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    with_index(4 * count, [&](auto index) {
+      using Index = decltype(index);
+      upsample2d_backward_naive<Index, T>
+          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              static_cast<Index>(count), static_cast<unsigned>(s.width), static_cast<unsigned>(s.in_channels),
+              call.operand<const T>(kBackwardOutputGradient), call.operand<T>(kBackwardInputGradient));
+    });
   });
   core::check_launch("upsample2d.backward naive");
 }
@@ -68,7 +77,7 @@ Variant naive(Op op, void (*launch)(const OpCall&), const char* summary) {
   return {.op = op,
           .name = "naive",
           .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp32},
+          .precisions = all_precisions(),
           .minimum_compute_capability = 75,
           .summary = summary,
           .launch = launch};
@@ -77,8 +86,7 @@ Variant naive(Op op, void (*launch)(const OpCall&), const char* summary) {
 }  // namespace
 
 Variant naive_forward() {
-  return naive(Op::upsample2d_forward, forward,
-               "One thread per element of the larger output, 4 bytes at a time.");
+  return naive(Op::upsample2d_forward, forward, "One thread per element of the larger output.");
 }
 Variant naive_backward() {
   return naive(Op::upsample2d_backward, backward,

@@ -1,5 +1,5 @@
 // upsample2d, variant `onednn`: oneDNN's nearest-neighbour resampling by 2. Over `loops` it adds all cores.
-// Limits: FP32. Source: oneDNN's documentation, "Resampling": output i reads input round((i + 0.5) / 2 -
+// Limits: FP32, and BF16 where the CPU has it. Source: oneDNN's documentation, "Resampling": output i reads input round((i + 0.5) / 2 -
 // 0.5), which is i / 2 rounded down.
 
 #include "gpu/ops/onednn_support.h"
@@ -16,9 +16,9 @@ struct Layout {
   dnnl::memory::desc large;
   std::vector<float> factors{2.0f, 2.0f};
 
-  explicit Layout(const OpShape& s)
-      : small(onednn::nhwc(s.batch, s.height, s.width, s.in_channels)),
-        large(onednn::nhwc(s.batch, 2 * s.height, 2 * s.width, s.in_channels)) {}
+  Layout(const OpShape& s, dnnl::memory::data_type type)
+      : small(onednn::nhwc(s.batch, s.height, s.width, s.in_channels, type)),
+        large(onednn::nhwc(s.batch, 2 * s.height, 2 * s.width, s.in_channels, type)) {}
 };
 
 dnnl::resampling_forward::primitive_desc describe_forward(const onednn::Program& program,
@@ -27,18 +27,18 @@ dnnl::resampling_forward::primitive_desc describe_forward(const onednn::Program&
                                                     layout.factors, layout.small, layout.large);
 }
 
-std::unique_ptr<Prepared> prepare_forward(const OpShape& shape, core::Precision, core::Device&) {
+std::unique_ptr<Prepared> prepare_forward(const OpShape& shape, core::Precision precision, core::Device&) {
   return onednn::make_program(Op::upsample2d_forward, [&](onednn::Program& program) {
-    const Layout layout(shape);
+    const Layout layout(shape, onednn::storage(precision));
     program.add<dnnl::resampling_forward>(describe_forward(program, layout),
                                           {{DNNL_ARG_SRC, program.operand(kForwardInput, layout.small)},
                                            {DNNL_ARG_DST, program.operand(kForwardOutput, layout.large)}});
   });
 }
 
-std::unique_ptr<Prepared> prepare_backward(const OpShape& shape, core::Precision, core::Device&) {
+std::unique_ptr<Prepared> prepare_backward(const OpShape& shape, core::Precision precision, core::Device&) {
   return onednn::make_program(Op::upsample2d_backward, [&](onednn::Program& program) {
-    const Layout layout(shape);
+    const Layout layout(shape, onednn::storage(precision));
     const auto description = onednn::describe_backward<dnnl::resampling_backward>(
         program, describe_forward(program, layout), kNearest, layout.factors, layout.small, layout.large);
     program.add<dnnl::resampling_backward>(
@@ -51,7 +51,7 @@ template <Op Which>
 Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core::Precision, core::Device&)) {
   return {.op = Which,
           .name = "onednn",
-          .precisions = {core::Precision::fp32},
+          .precisions = onednn::precisions(),
           .summary = "oneDNN's nearest-neighbour resampling: adds all cores.",
           .launch = onednn::launch<Which>,
           .prepare = prepare};

@@ -1,0 +1,164 @@
+// warpscope bench: every variant, in every precision, on the shapes of the model, and whole training steps.
+
+#include "gpu/profiling/bench.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "app/bench_report.h"
+#include "app/bench_shapes.h"
+#include "app/commands.h"
+#include "app/interrupt.h"
+#include "app/table.h"
+#include "gpu/core/error.h"
+#include "gpu/models/model.h"
+
+namespace warpscope::app {
+namespace {
+
+using core::Precision;
+using ops::Op;
+using profiling::BenchCase;
+
+constexpr int kGpuBatch = 64;
+constexpr int kCpuBatch = 2;
+
+void check(const BenchArguments& arguments) {
+  if (arguments.batch < 0) throw core::BadInput("--batch: at least one image a step is needed");
+  if (arguments.samples < 1) throw core::BadInput("--samples: at least one is needed");
+  check_output_file("--json", arguments.json);
+  check_output_file("--csv", arguments.csv);
+  if (arguments.json == "-" && arguments.csv == "-") {
+    throw core::BadInput("--json and --csv cannot both go to standard output; name a file");
+  }
+}
+
+/// Those asked for, else those in which the device can convolve.
+std::vector<Precision> precisions_of(const Choices& chosen) {
+  if (!chosen.precisions.empty()) return chosen.precisions;
+  std::vector<Precision> precisions;
+  for (const Precision precision : core::selectable_precisions()) {
+    const auto variants = ops::variants_of(Op::conv2d_forward, chosen.device->kind());
+    const bool runs = std::any_of(variants.begin(), variants.end(), [&](const ops::Variant* variant) {
+      return ops::unavailable_reason(*variant, chosen.device->info(), precision).empty();
+    });
+    if (runs) precisions.push_back(precision);
+  }
+  return precisions;
+}
+
+/// The model has no linear layer; the one that would follow its encoder in a classifier stands for them.
+void add_linear_cases(const Choices& chosen, int batch, std::vector<BenchCase>& cases) {
+  const ops::OpShape shape{.batch = batch, .in_channels = 8192, .out_channels = 128};
+  for (const Op op : {Op::linear_forward, Op::linear_backward_input, Op::linear_backward_weights,
+                      Op::linear_backward_bias}) {
+    const bool wanted =
+        chosen.ops.empty() || std::find(chosen.ops.begin(), chosen.ops.end(), op) != chosen.ops.end();
+    const bool there =
+        std::any_of(cases.begin(), cases.end(), [&](const BenchCase& what) { return what.op == op; });
+    if (wanted && !there) cases.push_back({op, "classifier", shape});
+  }
+}
+
+std::vector<BenchCase> cases_of(const BenchArguments& arguments, const Choices& chosen,
+                                const models::Model& model, int batch,
+                                const std::vector<Precision>& precisions) {
+  std::vector<BenchCase> cases;
+  for (const std::string& shape : arguments.shapes) {
+    const auto more = cases_of_shape(shape, chosen.ops);
+    cases.insert(cases.end(), more.begin(), more.end());
+  }
+  if (!arguments.shapes.empty()) return cases;
+  for (const Precision precision : precisions) {
+    for (const BenchCase& what : profiling::cases_of(model, batch, precision)) {
+      const auto& ops = chosen.ops;
+      if (!ops.empty() && std::find(ops.begin(), ops.end(), what.op) == ops.end()) continue;
+      const bool known = std::any_of(cases.begin(), cases.end(), [&](const BenchCase& other) {
+        return other.op == what.op && other.shape == what.shape;
+      });
+      if (!known) cases.push_back(what);
+    }
+  }
+  add_linear_cases(chosen, batch, cases);
+  std::stable_sort(cases.begin(), cases.end(),
+                   [](const BenchCase& a, const BenchCase& b) { return a.op < b.op; });
+  return cases;
+}
+
+/// Some operations are not part of a step in every precision.
+void check_cases(const std::vector<BenchCase>& cases, const BenchArguments& arguments,
+                 const models::Model& model) {
+  if (!cases.empty() || arguments.choices.ops.empty()) return;
+  throw core::BadInput(
+      fmt::format("a step of {} has none of the operations {} in these precisions; choose others", model.name,
+                  fmt::join(arguments.choices.ops, ", ")));
+}
+
+/// Whole steps say little about one op or shape, so they are then left out unless asked for.
+bool wants_steps(const BenchArguments& arguments) {
+  if (arguments.steps.has_value()) return *arguments.steps;
+  return arguments.choices.ops.empty() && arguments.choices.variant.empty() && arguments.shapes.empty();
+}
+
+void print(const BenchReport& report) {
+  fmt::print("{}", rows_text(report));
+  fmt::print("{}", steps_text(report));
+  fmt::print("{}", missing_text(report));
+  if (!report.complete) fmt::print("interrupted: the rest was not measured\n");
+}
+
+}  // namespace
+
+int bench(const BenchArguments& arguments) {
+  check(arguments);
+  const Choices chosen = choices(arguments.choices);
+  const models::Model model = models::find_model("autoencoder");
+  const bool gpu = chosen.device->kind() == core::DeviceKind::cuda;
+  const int batch = arguments.batch > 0 ? arguments.batch : (gpu ? kGpuBatch : kCpuBatch);
+  const auto precisions = precisions_of(chosen);
+  const auto cases = cases_of(arguments, chosen, model, batch, precisions);
+  check_cases(cases, arguments, model);
+  BenchReport before;
+  if (!arguments.against.empty()) before = read_bench_report(arguments.against);
+  const bool quiet = arguments.json == "-" || arguments.csv == "-";
+
+  const std::atomic<bool>& interrupted = catch_interrupts();
+  ProgressLine line;
+  const auto progress = [&](int done, int total, const std::string& text) {
+    line.show(done, total, text);
+    return !interrupted;
+  };
+  BenchReport report;
+  report.device = chosen.device->info();
+  report.batch = batch;
+  report.missing = missing_variants(chosen);
+  report.missing_reason = core::cuda_unavailable_reason();
+  report.peaks = profiling::measure_peaks(chosen.device);
+  if (!quiet) fmt::print("{}\n", peaks_text(report.device, report.peaks));
+  std::fflush(stdout);
+
+  profiling::BenchOptions options;
+  options.precisions = precisions;
+  options.only = chosen.variant;
+  options.samples = arguments.samples;
+  report.rows = profiling::bench(chosen.device, cases, report.peaks, options, progress);
+  if (wants_steps(arguments) && !interrupted) {
+    profiling::StepOptions steps;
+    steps.precisions = precisions;
+    report.steps = profiling::bench_steps(chosen.device, model, batch, report.rows, steps, progress);
+  }
+  line.clear();
+  report.complete = !interrupted;
+  if (!quiet) print(report);
+  if (!quiet && !arguments.against.empty()) {
+    fmt::print("{}", changes_text(before, report, arguments.against));
+  }
+  write_output(arguments.json, to_json(report));
+  write_output(arguments.csv, to_csv(report));
+  std::fflush(stdout);
+  return report.complete ? 0 : 1;
+}
+
+}  // namespace warpscope::app

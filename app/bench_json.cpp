@@ -1,0 +1,195 @@
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+#include "app/bench_report.h"
+#include "gpu/core/error.h"
+
+namespace warpscope::app {
+namespace {
+
+using nlohmann::ordered_json;
+using profiling::BenchRow;
+using profiling::StepRow;
+
+ordered_json shape_json(const ops::OpShape& s) {
+  return {{"batch", s.batch},
+          {"height", s.height},
+          {"width", s.width},
+          {"in_channels", s.in_channels},
+          {"out_channels", s.out_channels},
+          {"kernel_height", s.kernel_height},
+          {"kernel_width", s.kernel_width},
+          {"count", s.count}};
+}
+
+ops::OpShape shape_from(const ordered_json& json) {
+  ops::OpShape s;
+  s.batch = json.at("batch");
+  s.height = json.at("height");
+  s.width = json.at("width");
+  s.in_channels = json.at("in_channels");
+  s.out_channels = json.at("out_channels");
+  s.kernel_height = json.at("kernel_height");
+  s.kernel_width = json.at("kernel_width");
+  s.count = json.at("count");
+  return s;
+}
+
+ordered_json row_json(const BenchRow& row) {
+  ordered_json json{{"op", ops::to_string(row.what.op)},
+                    {"layer", row.what.layer},
+                    {"shape", shape_json(row.what.shape)},
+                    {"precision", core::to_string(row.precision)},
+                    {"variant", row.variant},
+                    {"library", row.library}};
+  if (!row.skipped.empty()) {
+    json["skipped"] = row.skipped;
+    return json;
+  }
+  json["rank"] = row.rank;
+  json["samples"] = row.samples;
+  json["median_us"] = row.median;
+  json["p10_us"] = row.p10;
+  json["p90_us"] = row.p90;
+  json["floor_us"] = row.floor;
+  json["flops"] = row.flops;
+  json["bytes"] = row.bytes;
+  json["launches"] = row.launches;
+  json["workspace_bytes"] = row.workspace;
+  json["registers"] = row.resources.registers;
+  json["shared_bytes"] = row.resources.shared_bytes;
+  json["occupancy"] = row.resources.occupancy;
+  return json;
+}
+
+BenchRow row_from(const ordered_json& json) {
+  BenchRow row;
+  row.what = {ops::parse_op(json.at("op").get<std::string>()), json.at("layer"),
+              shape_from(json.at("shape"))};
+  row.precision = core::parse_precision(json.at("precision").get<std::string>());
+  row.variant = json.at("variant");
+  row.library = json.at("library");
+  row.skipped = json.value("skipped", "");
+  if (!row.skipped.empty()) return row;
+  row.rank = json.at("rank");
+  row.samples = json.at("samples");
+  row.median = json.at("median_us");
+  row.p10 = json.at("p10_us");
+  row.p90 = json.at("p90_us");
+  row.floor = json.at("floor_us");
+  row.flops = json.at("flops");
+  row.bytes = json.at("bytes");
+  row.launches = json.at("launches");
+  row.workspace = json.at("workspace_bytes");
+  row.resources = {json.at("registers"), json.at("shared_bytes"), json.at("occupancy")};
+  return row;
+}
+
+ordered_json step_json(const StepRow& row) {
+  ordered_json json{
+      {"name", row.name}, {"precision", core::to_string(row.selection.precision)}, {"batch", row.batch}};
+  if (!row.skipped.empty()) {
+    json["skipped"] = row.skipped;
+    return json;
+  }
+  json["selection"] = plan::to_string(row.selection);
+  json["median_us"] = row.median;
+  json["p10_us"] = row.p10;
+  json["p90_us"] = row.p90;
+  json["images_per_second"] = row.images_per_second;
+  json["plan_bytes"] = row.peak_bytes;
+  json["joules"] = row.joules < 0 ? ordered_json() : ordered_json(row.joules);
+  return json;
+}
+
+StepRow step_from(const ordered_json& json) {
+  StepRow row;
+  row.name = json.at("name");
+  row.selection.precision = core::parse_precision(json.at("precision").get<std::string>());
+  row.batch = json.at("batch");
+  row.skipped = json.value("skipped", "");
+  if (!row.skipped.empty()) return row;
+  row.median = json.at("median_us");
+  row.p10 = json.at("p10_us");
+  row.p90 = json.at("p90_us");
+  row.images_per_second = json.at("images_per_second");
+  row.peak_bytes = json.at("plan_bytes");
+  row.joules = json.at("joules").is_null() ? -1.0 : json.at("joules").get<double>();
+  return row;
+}
+
+BenchReport report_from(const ordered_json& json) {
+  BenchReport report;
+  report.device.name = json.at("device").at("name");
+  report.batch = json.at("batch");
+  for (const ordered_json& row : json.at("rows")) report.rows.push_back(row_from(row));
+  for (const ordered_json& row : json.at("steps")) report.steps.push_back(step_from(row));
+  return report;
+}
+
+}  // namespace
+
+std::string to_json(const BenchReport& report) {
+  ordered_json json;
+  json["device"] = {
+      {"id", report.device.id()}, {"name", report.device.name}, {"driver", report.device.driver}};
+  json["batch"] = report.batch;
+  json["complete"] = report.complete;
+  const profiling::Peaks& peaks = report.peaks;
+  json["peaks"] = {{"fp32_flops", peaks.fp32},
+                   {"tf32_flops", peaks.tf32},
+                   {"fp16_flops", peaks.fp16},
+                   {"bf16_flops", peaks.bf16},
+                   {"bytes_per_second", peaks.bytes}};
+  json["rows"] = ordered_json::array();
+  for (const BenchRow& row : report.rows) json["rows"].push_back(row_json(row));
+  json["steps"] = ordered_json::array();
+  for (const StepRow& row : report.steps) json["steps"].push_back(step_json(row));
+  json["unavailable"] = ordered_json::array();
+  for (const ops::Variant* variant : report.missing) {
+    json["unavailable"].push_back({{"op", ops::to_string(variant->op)},
+                                   {"variant", variant->name},
+                                   {"device", core::to_string(variant->device)},
+                                   {"reason", report.missing_reason}});
+  }
+  return json.dump(2) + "\n";
+}
+
+BenchReport read_bench_report(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream)
+    throw core::BadInput(fmt::format("{} cannot be read; give a file that bench --json wrote", file));
+  try {
+    return report_from(ordered_json::parse(stream));
+  } catch (const nlohmann::json::exception&) {
+    throw core::BadInput(fmt::format("{} is not a file that bench --json wrote", file));
+  } catch (const core::BadInput& error) {
+    throw core::BadInput(fmt::format("{}: {}", file, error.what()));
+  }
+}
+
+std::string to_csv(const BenchReport& report) {
+  std::string text =
+      "op,layer,shape,precision,variant,rank,samples,median_us,p10_us,p90_us,floor_us,flops,bytes,launches,"
+      "workspace_bytes,registers,shared_bytes,occupancy\n";
+  for (const BenchRow& row : report.rows) {
+    if (!row.skipped.empty()) continue;
+    fmt::format_to(std::back_inserter(text), "{},{},\"{}\",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+                   ops::to_string(row.what.op), row.what.layer, ops::describe(row.what.op, row.what.shape),
+                   core::to_string(row.precision), row.variant, row.rank, row.samples, row.median, row.p10,
+                   row.p90, row.floor, row.flops, row.bytes, row.launches, row.workspace,
+                   row.resources.registers, row.resources.shared_bytes, row.resources.occupancy);
+  }
+  for (const StepRow& row : report.steps) {
+    if (!row.skipped.empty()) continue;
+    fmt::format_to(std::back_inserter(text), "step,,\"batch {}\",{},{},,,{},{},{},,,,,{},,,\n", row.batch,
+                   core::to_string(row.selection.precision), row.name, row.median, row.p10, row.p90,
+                   row.peak_bytes);
+  }
+  return text;
+}
+
+}  // namespace warpscope::app

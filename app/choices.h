@@ -1,0 +1,41 @@
+#pragma once
+// What verify and bench both take: a device, and lists of operations, precisions and part of a variant's name.
+
+#include <CLI/App.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/core/device.h"
+#include "gpu/ops/variant.h"
+
+namespace warpscope::app {
+
+/// As typed.
+struct ChoiceArguments {
+  std::string device = "auto";
+  std::vector<std::string> ops;
+  std::vector<std::string> precisions;
+  std::string variant;
+};
+
+struct Choices {
+  std::shared_ptr<core::Device> device;
+  std::vector<ops::Op> ops;                 ///< empty: all
+  std::vector<core::Precision> precisions;  ///< empty: all
+  std::string variant;                      ///< "": all
+};
+
+void add_choice_options(CLI::App& app, ChoiceArguments& arguments);
+
+/// Throws core::BadInput for unknown names, listing the valid ones; so too if no variant's name contains --variant.
+/// `also` are names beside those of variants.
+Choices choices(const ChoiceArguments& arguments, const std::vector<std::string>& also = {});
+
+/// CUDA variants among the choices that cannot run because there is no GPU, and the reason; empty if the device is one.
+std::vector<const ops::Variant*> missing_variants(const Choices& choices);
+
+/// "fp32, tf32".
+std::string precision_names(const ops::Variant& variant);
+
+}  // namespace warpscope::app

@@ -1,0 +1,145 @@
+#include "app/table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "gpu/core/atomic_file.h"
+#include "gpu/core/error.h"
+
+namespace warpscope::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Code points of UTF-8 text: bytes that do not go on with a character.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; }));
+}
+
+}  // namespace
+
+std::string padded(const std::string& text, std::size_t columns, Align align) {
+  const std::size_t width = width_of(text);
+  const std::string space(columns > width ? columns - width : 0, ' ');
+  return align == Align::left ? text + space : space + text;
+}
+
+std::string toned(const std::string& text, Tone tone) {
+  if (tone == Tone::plain || isatty(STDOUT_FILENO) != 1) return text;
+  return fmt::format("\x1b[{}m{}\x1b[0m", tone == Tone::dim ? 2 : 31, text);
+}
+
+void Table::add(std::vector<std::string> cells, Tone tone) {
+  rows_.push_back({std::move(cells), tone});
+}
+
+std::string Table::line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const {
+  std::string text;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) text += "  ";
+    text += i + 1 == cells.size() && cells.size() < columns_.size()
+                ? cells[i]
+                : padded(cells[i], widths[i], columns_[i].align);
+  }
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+std::string Table::text() const {
+  std::vector<std::string> titles;
+  std::vector<std::size_t> widths;
+  for (const Column& column : columns_) {
+    titles.push_back(column.title);
+    widths.push_back(width_of(column.title));
+  }
+  for (const Row& row : rows_) {
+    // A last cell that runs on has no say in the width of its column.
+    const std::size_t cells = row.cells.size() < columns_.size() ? row.cells.size() - 1 : row.cells.size();
+    for (std::size_t i = 0; i < cells; ++i) widths[i] = std::max(widths[i], width_of(row.cells[i]));
+  }
+  std::string text = line(titles, widths) + "\n";
+  for (const Row& row : rows_) text += toned(line(row.cells, widths), row.tone) + "\n";
+  return text;
+}
+
+ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() {
+  clear();
+}
+
+void ProgressLine::show(int done, int total, const std::string& text) {
+  if (!terminal_) return;
+  fmt::print(stderr, "\r\x1b[2K{}/{}  {}", done, total, text.substr(0, 60));
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void ProgressLine::clear() {
+  if (drawn_) fmt::print(stderr, "\r\x1b[2K");
+  std::fflush(stderr);
+  drawn_ = false;
+}
+
+std::string bytes_text(double bytes) {
+  if (bytes <= 0) return "0";
+  if (bytes < 1024) return fmt::format("{:.0f} B", bytes);
+  const char* unit = "KiB";
+  double scaled = bytes / 1024;
+  for (const char* larger : {"MiB", "GiB"}) {
+    if (scaled < 1024) break;
+    scaled /= 1024;
+    unit = larger;
+  }
+  return fmt::format("{:.1f} {}", scaled, unit);
+}
+
+std::string figure(double value) {
+  if (value == 0) return "0";
+  const double size = std::fabs(value);
+  if (size < 1e-3) return fmt::format("{:.1e}", value);
+  if (size >= 1000) {
+    const std::string digits = fmt::format("{:.0f}", size);
+    std::string grouped = value < 0 ? "-" : "";
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+      if (i > 0 && (digits.size() - i) % 3 == 0) grouped += ',';
+      grouped += digits[i];
+    }
+    return grouped;
+  }
+  const int decimals = std::clamp(2 - static_cast<int>(std::floor(std::log10(size))), 0, 5);
+  return fmt::format("{:.{}f}", value, decimals);
+}
+
+void check_output_file(const std::string& option, const std::string& file) {
+  if (file.empty() || file == "-") return;
+  std::error_code error;
+  if (fs::is_directory(file, error)) {
+    throw core::BadInput(fmt::format("{}: {} is a folder; name a file", option, file));
+  }
+  const fs::path path(file);
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (!fs::is_directory(folder, error)) {
+    throw core::BadInput(fmt::format("{}: there is no folder {}; make it first", option, folder.string()));
+  }
+  if (::access(folder.c_str(), W_OK) != 0) {
+    throw core::BadInput(
+        fmt::format("{}: the folder {} cannot be written to; choose another", option, folder.string()));
+  }
+}
+
+void write_output(const std::string& file, const std::string& text) {
+  if (file == "-") {
+    fmt::print("{}", text);
+  } else if (!file.empty()) {
+    core::write_file_atomically(file, text);
+  }
+}
+
+}  // namespace warpscope::app

@@ -1,0 +1,126 @@
+// warpscope verify: every variant, in every precision, against the double-precision reference.
+
+#include "gpu/verify/verify.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "app/commands.h"
+#include "app/interrupt.h"
+#include "app/table.h"
+#include "app/verify_json.h"
+#include "gpu/core/error.h"
+
+namespace warpscope::app {
+namespace {
+
+using verify::VerifyRow;
+
+std::string deterministic_text(const VerifyRow& row) {
+  if (row.variant == verify::kFiniteDifferences) return "-";
+  if (row.declared_deterministic) return row.same_bits ? "yes" : "yes, but other bits";
+  return row.same_bits ? "no; same bits here" : "no";
+}
+
+void add_row(Table& table, const VerifyRow& row) {
+  const std::string op = row.network ? "whole network" : std::string(ops::to_string(row.op));
+  const std::string precision(core::to_string(row.precision));
+  if (!row.skipped.empty()) {
+    table.add({op, row.variant, precision, row.skipped}, Tone::dim);
+    return;
+  }
+  const bool failed = !row.failure.empty();
+  table.add(
+      {op, row.variant, precision, fmt::format("{}", row.checked), fmt::format("{}", row.refused),
+       fmt::format("{:.2e}", row.worst_error), fmt::format("{:.2e}", row.tolerance), row.derivation,
+       deterministic_text(row), bytes_text(static_cast<double>(row.workspace)), failed ? "FAILED" : "ok"},
+      failed ? Tone::bad : Tone::plain);
+}
+
+Table table_of(const VerifyReport& report) {
+  Table table({{"operation", Align::left},
+               {"variant", Align::left},
+               {"precision", Align::left},
+               {"shapes"},
+               {"refused"},
+               {"worst error"},
+               {"tolerance"},
+               {"of", Align::left},
+               {"deterministic", Align::left},
+               {"workspace"},
+               {"verdict", Align::left}});
+  for (const VerifyRow& row : report.rows) add_row(table, row);
+  for (const ops::Variant* variant : report.missing) {
+    table.add({std::string(ops::to_string(variant->op)), variant->name, precision_names(*variant),
+               report.missing_reason},
+              Tone::dim);
+  }
+  return table;
+}
+
+std::string summary_of(const VerifyReport& report) {
+  int checked = 0;
+  int skipped = static_cast<int>(report.missing.size());
+  int shapes = 0;
+  for (const VerifyRow& row : report.rows) {
+    row.skipped.empty() ? ++checked : ++skipped;
+    shapes += row.checked;
+  }
+  return fmt::format("{}: {} checked on {} shapes, {} failed, {} not run here, in {:.1f} s{}",
+                     report.device.name, checked, shapes, report.failed(), skipped, report.seconds,
+                     report.complete ? "" : "; interrupted");
+}
+
+void print(const VerifyReport& report) {
+  fmt::print("{}\n", table_of(report).text());
+  fmt::print(
+      "Error and tolerance: ||out - ref|| / ||ref|| of the worst shape; n is the length of the sum, u = "
+      "2^-24 the unit "
+      "roundoff of FP32,\nv that of the precision: 2^-11 for tf32 and fp16, 2^-8 for bf16.\n\n");
+  for (const VerifyRow& row : report.rows) {
+    if (!row.failure.empty()) fmt::print("{}\n", toned(row.failure, Tone::bad));
+  }
+  fmt::print("{}\n", summary_of(report));
+}
+
+}  // namespace
+
+int verify(const VerifyArguments& arguments) {
+  if (arguments.shapes < 0) throw core::BadInput("--shapes: the number of shapes is negative");
+  check_output_file("--json", arguments.json);
+  const Choices chosen = choices(arguments.choices, {verify::kFiniteDifferences, "default"});
+  verify::VerifyOptions options;
+  options.seed = arguments.seed;
+  options.shapes = arguments.shapes;
+  options.precisions = chosen.precisions;
+  options.ops = chosen.ops;
+  options.only = chosen.variant;
+
+  VerifyReport report;
+  report.device = chosen.device->info();
+  report.options = options;
+  report.missing = missing_variants(chosen);
+  report.missing_reason = core::cuda_unavailable_reason();
+  const auto start = std::chrono::steady_clock::now();
+  const std::atomic<bool>& interrupted = catch_interrupts();
+  {
+    ProgressLine line;
+    report.rows = verify::verify(chosen.device, options, [&](int done, int total, const std::string& text) {
+      line.show(done, total, text);
+      return !interrupted;
+    });
+  }
+  report.complete = !interrupted;
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (arguments.json != "-") print(report);
+  write_output(arguments.json, to_json(report));
+  std::fflush(stdout);
+  if (report.failed() > 0) {
+    fmt::print(stderr, "warpscope: {} of {} checks failed\n", report.failed(), report.rows.size());
+  }
+  return report.failed() > 0 || !report.complete ? 1 : 0;
+}
+
+}  // namespace warpscope::app

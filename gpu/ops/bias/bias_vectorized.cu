@@ -1,0 +1,62 @@
+// bias.forward, variant `vectorized`: over `naive` it adds 16-byte accesses along the channels and one
+// division for four or eight elements. Limits: none on the shape; where the channels are not a multiple of a
+// vector, or memory is not aligned to 16 bytes, the same kernel goes element by element. Bound by memory. At
+// most 32 registers, no shared memory, no spills. Source: bias.h; vectorized.cuh.
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/bias/bias.h"
+#include "gpu/ops/bias/bias_variants.h"
+#include "gpu/ops/vectorized.cuh"
+
+namespace warpscope::ops::bias {
+namespace {
+
+// Input and output may be the same memory, hence no __restrict__ on them.
+template <class Index, class T>
+__global__ void bias_forward_vectorized(Index vectors, Index count, unsigned channels, const T* x,
+                                        const T* __restrict__ bias, T* y) {
+  for_each_vector<kWide<T>>(vectors, count, [=](Index i, auto width) {
+    constexpr int kWidth = decltype(width)::value;
+    float values[kWidth];
+    float biases[kWidth];
+    load_floats(x + i, values);
+    load_floats(bias + i % channels, biases);
+    for (int k = 0; k < kWidth; ++k) values[k] += biases[k];
+    store_floats(y + i, values);
+  });
+}
+
+void forward(const OpCall& call) {
+  const std::int64_t count = input_elements(call.shape);
+  const int channels = call.shape.in_channels;
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    const T* x = call.operand<const T>(kForwardInput);
+    const T* bias = call.operand<const T>(kForwardBias);
+    T* y = call.operand<T>(kForwardOutput);
+    const bool allowed = channels % kWide<T> == 0 && aligned_16(x, bias, y);
+    const VectorCover covered = cover(count, kWide<T>, allowed);
+    with_index(count, [&](auto index) {
+      using Index = decltype(index);
+      bias_forward_vectorized<Index, T>
+          <<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              static_cast<Index>(covered.vectors), static_cast<Index>(count), static_cast<unsigned>(channels),
+              x, bias, y);
+    });
+  });
+  core::check_launch("bias.forward vectorized");
+}
+
+}  // namespace
+
+Variant vectorized_forward() {
+  return {.op = Op::bias_forward,
+          .name = "vectorized",
+          .device = core::DeviceKind::cuda,
+          .precisions = all_precisions(),
+          .minimum_compute_capability = 75,
+          .summary = "16 bytes at a time along the channels: four or eight elements a thread.",
+          .launch = forward};
+}
+
+}  // namespace warpscope::ops::bias

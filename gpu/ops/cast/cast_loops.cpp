@@ -1,0 +1,46 @@
+// weights.cast and images.widen, variant `loops`: one loop that converts; in FP32 both are copies. Limits:
+// one thread. Source: cast.h.
+
+#include <cstdint>
+
+#include "gpu/ops/cast/cast.h"
+#include "gpu/ops/cast/cast_variants.h"
+#include "gpu/ops/loops_storage.h"
+
+namespace warpscope::ops::cast {
+namespace {
+
+template <class T>
+void weights(const OpCall& call) {
+  const float* from = call.operand<const float>(kWeightsParameters);
+  T* to = call.operand<T>(kWeightsOutput);
+  for (std::int64_t i = 0; i < call.shape.count; ++i) to[i] = from_float<T>(from[i]);
+}
+
+template <class T>
+void widen(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const std::int64_t elements = s.batch * s.height * s.width * s.in_channels;
+  const T* from = call.operand<const T>(kWidenInput);
+  float* to = call.operand<float>(kWidenOutput);
+  for (std::int64_t i = 0; i < elements; ++i) to[i] = to_float(from[i]);
+}
+
+Variant loops(Op op, void (*run)(const OpCall&)) {
+  return {.op = op,
+          .name = "loops",
+          .precisions = loops_precisions(),
+          .summary = "A loop over all elements on one thread.",
+          .launch = run};
+}
+
+}  // namespace
+
+Variant loops_weights() {
+  return loops(Op::weights_cast, by_storage<weights<float>, weights<BFloat16>>);
+}
+Variant loops_widen() {
+  return loops(Op::images_widen, by_storage<widen<float>, widen<BFloat16>>);
+}
+
+}  // namespace warpscope::ops::cast

@@ -1,0 +1,160 @@
+// conv2d, variant `atomic`: the backward passes as they follow from the forward pass read backwards. What was
+// read is added to, and since many threads add to the same place, with atomicAdd on a gradient that is zeroed
+// first.
+//
+//   backward_input    one thread per element of dy, which scatters its products over the elements of dx
+//   backward_weights  one atomicAdd for each weight and pixel; a thread takes one weight through 64 pixels
+//   backward_bias     one atomicAdd for each element of dy
+//
+// The first rung of the backward passes: it adds nothing over another. Additions meet in any order, so that
+// two runs differ in their last bits. Gradients are added to in FP32, so 16-bit storage is possible only
+// where the result is a gradient of parameters. Limits: none on the shape. Bound by the atomic units of the
+// L2 cache. At most 48 registers, no shared memory, no spills. Source: conv2d.h; CUDA C++ Programming Guide,
+// "Atomic Functions".
+
+#include <algorithm>
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/conv2d/conv2d.h"
+#include "gpu/ops/conv2d/conv2d_variants.h"
+#include "gpu/ops/conv2d/simt_convolution.cuh"
+#include "gpu/ops/storage.cuh"
+
+namespace warpscope::ops::conv2d {
+namespace {
+
+// Each thread starts at the channel of its own number: threads of a warp then add to neighbouring addresses
+// at a time; from 0 on, all 32 would add to the same one.
+template <class Index>
+__global__ void conv2d_backward_input_atomic(Index count, Shape s, const float* __restrict__ dy,
+                                             const float* __restrict__ w, float* __restrict__ dx) {
+  const int p = (s.kernel_height - 1) / 2;
+  const int q = (s.kernel_width - 1) / 2;
+  for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
+    const Place<Index> at(e, s, s.out_channels);
+    const float* weight =
+        w + static_cast<Index>(at.channel) * s.kernel_height * s.kernel_width * s.in_channels;
+    const float gradient = dy[e];
+    const int start = at.channel % s.in_channels;
+    for (int r = 0; r < s.kernel_height; ++r) {
+      const int h = at.row + r - p;
+      for (int t = 0; t < s.kernel_width; ++t, weight += s.in_channels) {
+        const int v = at.column + t - q;
+        if (h < 0 || h >= s.height || v < 0 || v >= s.width) continue;
+        float* to = dx + ((at.image * s.height + h) * s.width + v) * s.in_channels;
+        for (int c = start; c < s.in_channels; ++c) atomicAdd(to + c, gradient * weight[c]);
+        for (int c = 0; c < start; ++c) atomicAdd(to + c, gradient * weight[c]);
+      }
+    }
+  }
+}
+
+template <class T>
+__global__ void conv2d_backward_weights_atomic(std::int64_t count, std::int64_t pixels, std::int64_t span,
+                                               Shape s, const T* __restrict__ x, const T* __restrict__ dy,
+                                               float* __restrict__ dw) {
+  const auto e = first_element<std::int64_t>();
+  if (e >= count) return;
+  const WeightPlace at(e, s);
+  const std::int64_t begin = blockIdx.y * span;
+  const std::int64_t end = begin + span < pixels ? begin + span : pixels;
+  const std::int64_t shift = std::int64_t{at.row_shift} * s.width + at.column_shift;
+  PixelWalk walk(begin, 1, s);
+  for (std::int64_t i = begin; i < end; ++i, walk.advance(s)) {
+    if (!walk.inside(at.row_shift, at.column_shift, s)) continue;
+    atomicAdd(dw + e, to_float(x[(i + shift) * s.in_channels + at.channel]) *
+                          to_float(dy[i * s.out_channels + at.filter]));
+  }
+}
+
+template <class Index, class T>
+__global__ void conv2d_backward_bias_atomic(Index count, int channels, const T* __restrict__ dy,
+                                            float* __restrict__ db) {
+  for (Index e = first_element<Index>(); e < count; e += element_stride<Index>())
+    atomicAdd(db + e % static_cast<unsigned>(channels), to_float(dy[e]));
+}
+
+void backward_input(const OpCall& call) {
+  const std::int64_t count = output_elements(call.shape);
+  auto* dx = call.operand<float>(kInputInputGradient);
+  call.stream->fill(dx, 0, static_cast<std::size_t>(input_elements(call.shape)) * sizeof(float));
+  with_index(largest_tensor(call.shape), [&](auto index) {
+    using Index = decltype(index);
+    conv2d_backward_input_atomic<Index>
+        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+            static_cast<Index>(count), device_shape(call.shape),
+            call.operand<const float>(kInputOutputGradient), call.operand<const float>(kInputWeights), dx);
+  });
+  core::check_launch("conv2d.backward_input atomic");
+}
+
+/// Pixels of one thread of backward_weights: enough to pay for finding its weight, and no more than 2^15
+/// spans, because a grid is at most 65,535 blocks high.
+std::int64_t weights_span(std::int64_t pixels) {
+  return std::max<std::int64_t>(64, (pixels >> 15) + 1);
+}
+
+void backward_weights(const OpCall& call) {
+  const std::int64_t count = weights(call.shape);
+  const std::int64_t positions = pixels(call.shape);
+  const std::int64_t span = weights_span(positions);
+  const dim3 blocks(static_cast<unsigned>((count + kElementThreads - 1) / kElementThreads),
+                    static_cast<unsigned>((positions + span - 1) / span));
+  auto* dw = call.operand<float>(kWeightsGradient);
+  call.stream->fill(dw, 0, static_cast<std::size_t>(count) * sizeof(float));
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    conv2d_backward_weights_atomic<T><<<blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+        count, positions, span, device_shape(call.shape), call.operand<const T>(kWeightsInput),
+        call.operand<const T>(kWeightsOutputGradient), dw);
+  });
+  core::check_launch("conv2d.backward_weights atomic");
+}
+
+void backward_bias(const OpCall& call) {
+  const std::int64_t count = output_elements(call.shape);
+  const int channels = call.shape.out_channels;
+  auto* db = call.operand<float>(kBiasGradient);
+  call.stream->fill(db, 0, static_cast<std::size_t>(channels) * sizeof(float));
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    with_index(count, [&](auto index) {
+      using Index = decltype(index);
+      conv2d_backward_bias_atomic<Index, T>
+          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              static_cast<Index>(count), channels, call.operand<const T>(kBiasOutputGradient), db);
+    });
+  });
+  core::check_launch("conv2d.backward_bias atomic");
+}
+
+Variant atomic(Op op, std::vector<core::Precision> precisions, void (*launch)(const OpCall&),
+               const char* summary) {
+  return {.op = op,
+          .name = "atomic",
+          .device = core::DeviceKind::cuda,
+          .precisions = std::move(precisions),
+          .minimum_compute_capability = 75,
+          .deterministic = false,
+          .summary = summary,
+          .launch = launch};
+}
+
+}  // namespace
+
+Variant atomic_backward_input() {
+  return atomic(Op::conv2d_backward_input, {core::Precision::fp32}, backward_input,
+                "One thread per element of the output's gradient, which adds its products to the input's "
+                "gradient with atomicAdd.");
+}
+Variant atomic_backward_weights() {
+  return atomic(Op::conv2d_backward_weights,
+                {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16}, backward_weights,
+                "One atomicAdd for each weight and output position.");
+}
+Variant atomic_backward_bias() {
+  return atomic(Op::conv2d_backward_bias, all_precisions(), backward_bias,
+                "One atomicAdd for each element of the output's gradient.");
+}
+
+}  // namespace warpscope::ops::conv2d

@@ -1,0 +1,71 @@
+// conv2d.backward_input, variant `gather`: one thread per element of dx, which gathers the output gradients
+// that its element reached. Over `atomic` it adds that each sum lives in a register: no atomics, nothing to
+// clear first, dx is written once, 16-bit storage is possible, and every sum has a fixed order, the same bits
+// every time.
+//
+// Limits: none on the shape. Every product reads both factors through the cache, which bounds it. At most 48
+// registers, no shared memory, no spills. Source: conv2d.h.
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/conv2d/conv2d.h"
+#include "gpu/ops/conv2d/conv2d_variants.h"
+#include "gpu/ops/conv2d/simt_convolution.cuh"
+#include "gpu/ops/storage.cuh"
+
+namespace warpscope::ops::conv2d {
+namespace {
+
+template <class Index, class T>
+__global__ void conv2d_backward_input_gather(Index count, Shape s, const T* __restrict__ dy,
+                                             const T* __restrict__ w, T* __restrict__ dx) {
+  const int p = (s.kernel_height - 1) / 2;
+  const int q = (s.kernel_width - 1) / 2;
+  const Index filter = static_cast<Index>(s.kernel_height) * s.kernel_width * s.in_channels;
+  for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
+    const Place<Index> at(e, s, s.in_channels);
+    const T* weight = w + at.channel;
+    float sum = 0.0f;
+    for (int r = 0; r < s.kernel_height; ++r) {
+      const int h = at.row - r + p;
+      for (int t = 0; t < s.kernel_width; ++t, weight += s.in_channels) {
+        const int v = at.column - t + q;
+        if (h < 0 || h >= s.height || v < 0 || v >= s.width) continue;
+        const T* from = dy + ((at.image * s.height + h) * s.width + v) * s.out_channels;
+        for (int k = 0; k < s.out_channels; ++k) sum += to_float(from[k]) * to_float(weight[k * filter]);
+      }
+    }
+    dx[e] = from_float<T>(sum);
+  }
+}
+
+void backward_input(const OpCall& call) {
+  const std::int64_t count = input_elements(call.shape);
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    with_index(largest_tensor(call.shape), [&](auto index) {
+      using Index = decltype(index);
+      conv2d_backward_input_gather<Index, T>
+          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              static_cast<Index>(count), device_shape(call.shape),
+              call.operand<const T>(kInputOutputGradient), call.operand<const T>(kInputWeights),
+              call.operand<T>(kInputInputGradient));
+    });
+  });
+  core::check_launch("conv2d.backward_input gather");
+}
+
+}  // namespace
+
+Variant gather_backward_input() {
+  return {.op = Op::conv2d_backward_input,
+          .name = "gather",
+          .device = core::DeviceKind::cuda,
+          .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
+          .minimum_compute_capability = 75,
+          .summary =
+              "One thread per element of the input's gradient, which sums its taps in a register: no "
+              "atomics, nothing to clear.",
+          .launch = backward_input};
+}
+
+}  // namespace warpscope::ops::conv2d

@@ -1,0 +1,108 @@
+#pragma once
+// What the cuDNN variants share: the library, opened when first needed and not linked, so that the program
+// starts without it; its handle; and a small wrapper over the descriptors of its backend (graph) API.
+// Source: NVIDIA cuDNN documentation, "Graph API" and "cudnn_graph library"; built only where cuDNN's headers
+// are (third_party/cudnn.cmake).
+
+#if WARPSCOPE_HAVE_CUDNN
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cudnn_graph.h>
+
+#include "gpu/core/device.h"
+
+namespace warpscope::ops::cudnn {
+
+/// Why cuDNN cannot be used ("libcudnn.so.9 was not found ..."), or "".
+const std::string& unavailable_reason();
+
+/// Throws core::Error with `what` and cuDNN's own words, unless `status` is success.
+void check(cudnnStatus_t status, std::string_view what);
+
+/// A cuDNN handle. Calls that use it hold `mutex`: it has one stream at a time.
+class Handle {
+ public:
+  /// Made for the current device.
+  Handle();
+  ~Handle();
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  cudnnHandle_t get() const { return handle_; }
+  std::mutex mutex;
+
+ private:
+  cudnnHandle_t handle_ = nullptr;
+};
+
+/// The handle of `device`, shared by everything that runs there (it is heavy), freed with its last user.
+std::shared_ptr<Handle> shared_handle(core::Device& device);
+
+/// A backend descriptor: attributes are set, then it is finalized and can be read and used.
+class Descriptor {
+ public:
+  explicit Descriptor(cudnnBackendDescriptorType_t type);
+  Descriptor(Descriptor&& other) noexcept;
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+
+  cudnnBackendDescriptor_t get() const { return descriptor_; }
+
+  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count,
+           const void* values);
+  void set_integers(cudnnBackendAttributeName_t name, std::span<const std::int64_t> values);
+  void set_integer(cudnnBackendAttributeName_t name, std::int64_t value);
+  void set_data_type(cudnnBackendAttributeName_t name, cudnnDataType_t type);
+  void set_float(cudnnBackendAttributeName_t name, float value);
+  void set_handle(cudnnBackendAttributeName_t name, const Handle& handle);
+  void set_descriptor(cudnnBackendAttributeName_t name, const Descriptor& value);
+
+  /// Throws core::Error that names `what`.
+  void finalize(std::string_view what);
+  /// For descriptors that may be unsupported.
+  cudnnStatus_t try_finalize();
+
+  std::int64_t integer(cudnnBackendAttributeName_t name) const;
+  /// How many elements an attribute of descriptors has; 0 if cuDNN does not answer.
+  std::int64_t descriptor_count(cudnnBackendAttributeName_t name) const;
+  /// The first `count` descriptors, of type `type`, that an attribute holds; none if cuDNN does not answer.
+  std::vector<Descriptor> descriptors(cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type,
+                                      std::int64_t count) const;
+
+ private:
+  cudnnBackendDescriptor_t descriptor_ = nullptr;
+};
+
+/// What an engine may do to the numbers.
+struct EnginePolicy {
+  bool tensor_cores_allowed = true;
+  bool tensor_cores_required = false;
+  std::size_t workspace_limit = 0;  ///< bytes
+};
+
+/// An operation graph made executable by the engine that cuDNN's heuristics rank first among those that the
+/// policy allows, are deterministic, sum in FP32 and neither convert inputs down nor transform them (Winograd,
+/// FFT).
+struct ExecutionPlan {
+  std::vector<Descriptor> parts;  ///< the plan, last, and what it was made from
+  std::size_t workspace_bytes = 0;
+  const Descriptor& plan() const { return parts.back(); }
+};
+
+/// Chooses the plan. Empty `parts` if no engine will do; `why` then says what the engines said.
+ExecutionPlan choose_plan(const Handle& handle, const Descriptor& graph, const EnginePolicy& policy,
+                          std::string& why);
+
+/// Enqueues `plan` on `stream`; `pack` is a finalized variant pack. The caller does not hold handle.mutex.
+void execute(Handle& handle, const Descriptor& plan, const Descriptor& pack, const core::Stream& stream);
+
+}  // namespace warpscope::ops::cudnn
+
+#endif

@@ -1,0 +1,139 @@
+// linear, variant `atomic`: the scatter form of the gradients. backward_input: a thread per output gradient
+// adds to all of its inputs' gradients; backward_weights: a thread per sample and weight adds its one
+// product; backward_bias: a thread per output gradient adds to its bias. Over `naive` it adds threads where
+// the results are few, and shows what their quarrel over the same addresses costs. Limits: not deterministic,
+// since atomics add in any order; results are cleared first; backward_input in FP32 alone, since it would
+// have to add in 16 bits. At most 32 registers, no shared memory, no spills. Source: linear.h; atomicAdd:
+// "CUDA C++ Programming Guide", atomic functions.
+
+#include <algorithm>
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/linear/linear.h"
+#include "gpu/ops/linear/linear_variants.h"
+#include "gpu/ops/storage.cuh"
+
+namespace warpscope::ops::linear {
+namespace {
+
+template <class Index>
+__global__ void linear_backward_input_atomic(Index count, unsigned inputs, unsigned outputs,
+                                             const float* __restrict__ dy, const float* __restrict__ w,
+                                             float* dx) {
+  for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
+    const float gradient = dy[e];
+    const float* weights = w + e % outputs * inputs;
+    float* row = dx + e / outputs * inputs;
+    for (unsigned i = 0; i < inputs; ++i) atomicAdd(row + i, gradient * weights[i]);
+  }
+}
+
+template <class Index, class T>
+__global__ void linear_backward_weights_atomic(Index count, unsigned inputs, unsigned outputs,
+                                               const T* __restrict__ x, const T* __restrict__ dy, float* dw) {
+  for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
+    const Index row = e / inputs;  // of all samples' (sample, output) pairs
+    const Index i = e % inputs;
+    const float product = to_float(dy[row]) * to_float(x[row / outputs * inputs + i]);
+    atomicAdd(dw + row % outputs * inputs + i, product);
+  }
+}
+
+template <class Index, class T>
+__global__ void linear_backward_bias_atomic(Index count, unsigned outputs, const T* __restrict__ dy,
+                                            float* db) {
+  for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
+    atomicAdd(db + e % outputs, to_float(dy[e]));
+  }
+}
+
+void clear(const OpCall& call, int operand, std::int64_t elements) {
+  core::check_cuda(
+      cudaMemsetAsync(call.operand<float>(operand), 0, static_cast<std::size_t>(elements) * sizeof(float),
+                      core::cuda_stream(*call.stream)),
+      "linear atomic, clearing the gradient");
+}
+
+void backward_input(const OpCall& call) {
+  const OpShape& s = call.shape;
+  clear(call, kInputInputGradient, s.batch * s.in_channels);
+  const std::int64_t count = s.batch * s.out_channels;
+  const std::int64_t largest =
+      std::max({count, s.batch * s.in_channels, std::int64_t{s.in_channels} * s.out_channels});
+  with_index(largest, [&](auto index) {
+    using Index = decltype(index);
+    linear_backward_input_atomic<Index>
+        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+            static_cast<Index>(count), static_cast<unsigned>(s.in_channels),
+            static_cast<unsigned>(s.out_channels), call.operand<const float>(kInputOutputGradient),
+            call.operand<const float>(kInputWeights), call.operand<float>(kInputInputGradient));
+  });
+  core::check_launch("linear.backward_input atomic");
+}
+
+void backward_weights(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const std::int64_t weights = std::int64_t{s.in_channels} * s.out_channels;
+  clear(call, kWeightsGradient, weights);
+  const std::int64_t count = s.batch * weights;
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    with_index(count, [&](auto index) {
+      using Index = decltype(index);
+      linear_backward_weights_atomic<Index, T>
+          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              static_cast<Index>(count), static_cast<unsigned>(s.in_channels),
+              static_cast<unsigned>(s.out_channels), call.operand<const T>(kWeightsInput),
+              call.operand<const T>(kWeightsOutputGradient), call.operand<float>(kWeightsGradient));
+    });
+  });
+  core::check_launch("linear.backward_weights atomic");
+}
+
+void backward_bias(const OpCall& call) {
+  const OpShape& s = call.shape;
+  clear(call, kBiasGradient, s.out_channels);
+  const std::int64_t count = s.batch * s.out_channels;
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    with_index(count, [&](auto index) {
+      using Index = decltype(index);
+      linear_backward_bias_atomic<Index, T>
+          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              static_cast<Index>(count), static_cast<unsigned>(s.out_channels),
+              call.operand<const T>(kBiasOutputGradient), call.operand<float>(kBiasGradient));
+    });
+  });
+  core::check_launch("linear.backward_bias atomic");
+}
+
+Variant atomic(Op op, void (*launch)(const OpCall&), std::vector<core::Precision> precisions,
+               const char* summary) {
+  return {.op = op,
+          .name = "atomic",
+          .device = core::DeviceKind::cuda,
+          .precisions = std::move(precisions),
+          .minimum_compute_capability = 75,
+          .deterministic = false,
+          .summary = summary,
+          .launch = launch};
+}
+
+}  // namespace
+
+Variant atomic_backward_input() {
+  return atomic(Op::linear_backward_input, backward_input, {core::Precision::fp32},
+                "A thread per output gradient scatters to its inputs with atomic additions.");
+}
+Variant atomic_backward_weights() {
+  return atomic(Op::linear_backward_weights, backward_weights,
+                {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
+                "A thread per sample and weight adds its product with an atomic addition.");
+}
+Variant atomic_backward_bias() {
+  return atomic(Op::linear_backward_bias, backward_bias, all_precisions(),
+                "A thread per output gradient adds to its bias with an atomic addition.");
+}
+
+}  // namespace warpscope::ops::linear

@@ -1,0 +1,178 @@
+// linear, variant `naive`: the first rung on CUDA. One thread per element of the result, which reads a row or
+// column of each matrix and adds in a register. forward reads the weights across their rows, so that
+// neighbouring threads read far apart. Limits: none on the shape; every product reads both of its factors
+// from memory or a cache. At most 32 registers, no shared memory, no spills. Source: linear.h.
+
+#include <algorithm>
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/linear/linear.h"
+#include "gpu/ops/linear/linear_variants.h"
+#include "gpu/ops/storage.cuh"
+
+namespace warpscope::ops::linear {
+namespace {
+
+template <class Index, class T>
+__global__ void linear_forward_naive(Index count, unsigned inputs, unsigned outputs, const T* __restrict__ x,
+                                     const T* __restrict__ w, T* __restrict__ y) {
+  for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
+    const T* row = x + e / outputs * inputs;
+    const T* weights = w + e % outputs * inputs;
+    float sum = 0.0f;
+    for (unsigned i = 0; i < inputs; ++i) sum += to_float(row[i]) * to_float(weights[i]);
+    y[e] = from_float<T>(sum);
+  }
+}
+
+template <class Index, class T>
+__global__ void linear_backward_input_naive(Index count, unsigned inputs, unsigned outputs,
+                                            const T* __restrict__ dy, const T* __restrict__ w,
+                                            T* __restrict__ dx) {
+  for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
+    const T* row = dy + e / inputs * outputs;
+    const T* weights = w + e % inputs;
+    float sum = 0.0f;
+    for (unsigned o = 0; o < outputs; ++o) {
+      sum += to_float(row[o]) * to_float(*weights);
+      weights += inputs;
+    }
+    dx[e] = from_float<T>(sum);
+  }
+}
+
+template <class Index, class T>
+__global__ void linear_backward_weights_naive(Index count, unsigned batch, unsigned inputs, unsigned outputs,
+                                              const T* __restrict__ x, const T* __restrict__ dy,
+                                              float* __restrict__ dw) {
+  for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
+    const T* input = x + e % inputs;
+    const T* gradient = dy + e / inputs;
+    float sum = 0.0f;
+    for (unsigned n = 0; n < batch; ++n) {
+      sum += to_float(*gradient) * to_float(*input);
+      input += inputs;
+      gradient += outputs;
+    }
+    dw[e] = sum;
+  }
+}
+
+template <class Index, class T>
+__global__ void linear_backward_bias_naive(Index outputs, unsigned batch, const T* __restrict__ dy,
+                                           float* __restrict__ db) {
+  for (Index o = first_element<Index>(); o < outputs; o += element_stride<Index>()) {
+    const T* gradient = dy + o;
+    float sum = 0.0f;
+    for (unsigned n = 0; n < batch; ++n) {
+      sum += to_float(*gradient);
+      gradient += outputs;
+    }
+    db[o] = sum;
+  }
+}
+
+/// Elements of the largest of the op's matrices.
+std::int64_t largest(const OpShape& s) {
+  return std::max(
+      {s.batch * s.in_channels, s.batch * s.out_channels, std::int64_t{s.in_channels} * s.out_channels});
+}
+
+/// Calls launch(Index{}, T{}) with the width of index for `shape` and the storage of the call.
+template <class Launch>
+void with_types(const OpCall& call, Launch launch) {
+  with_storage(call.precision, [&](auto storage) {
+    with_index(largest(call.shape), [&](auto index) { launch(index, storage); });
+  });
+}
+
+void forward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const std::int64_t count = s.batch * s.out_channels;
+  with_types(call, [&](auto index, auto storage) {
+    using Index = decltype(index);
+    using T = decltype(storage);
+    linear_forward_naive<Index, T>
+        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+            static_cast<Index>(count), static_cast<unsigned>(s.in_channels),
+            static_cast<unsigned>(s.out_channels), call.operand<const T>(kForwardInput),
+            call.operand<const T>(kForwardWeights), call.operand<T>(kForwardOutput));
+  });
+  core::check_launch("linear.forward naive");
+}
+
+void backward_input(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const std::int64_t count = s.batch * s.in_channels;
+  with_types(call, [&](auto index, auto storage) {
+    using Index = decltype(index);
+    using T = decltype(storage);
+    linear_backward_input_naive<Index, T>
+        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+            static_cast<Index>(count), static_cast<unsigned>(s.in_channels),
+            static_cast<unsigned>(s.out_channels), call.operand<const T>(kInputOutputGradient),
+            call.operand<const T>(kInputWeights), call.operand<T>(kInputInputGradient));
+  });
+  core::check_launch("linear.backward_input naive");
+}
+
+void backward_weights(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const std::int64_t count = std::int64_t{s.in_channels} * s.out_channels;
+  with_types(call, [&](auto index, auto storage) {
+    using Index = decltype(index);
+    using T = decltype(storage);
+    linear_backward_weights_naive<Index, T>
+        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+            static_cast<Index>(count), static_cast<unsigned>(s.batch), static_cast<unsigned>(s.in_channels),
+            static_cast<unsigned>(s.out_channels), call.operand<const T>(kWeightsInput),
+            call.operand<const T>(kWeightsOutputGradient), call.operand<float>(kWeightsGradient));
+  });
+  core::check_launch("linear.backward_weights naive");
+}
+
+void backward_bias(const OpCall& call) {
+  const OpShape& s = call.shape;
+  with_types(call, [&](auto index, auto storage) {
+    using Index = decltype(index);
+    using T = decltype(storage);
+    linear_backward_bias_naive<Index, T>
+        <<<element_blocks(s.out_channels), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+            static_cast<Index>(s.out_channels), static_cast<unsigned>(s.batch),
+            call.operand<const T>(kBiasOutputGradient), call.operand<float>(kBiasGradient));
+  });
+  core::check_launch("linear.backward_bias naive");
+}
+
+Variant naive(Op op, void (*launch)(const OpCall&), const char* summary,
+              std::vector<core::Precision> precisions = {core::Precision::fp32, core::Precision::fp16,
+                                                         core::Precision::bf16}) {
+  return {.op = op,
+          .name = "naive",
+          .device = core::DeviceKind::cuda,
+          .precisions = std::move(precisions),
+          .minimum_compute_capability = 75,
+          .summary = summary,
+          .launch = launch};
+}
+
+}  // namespace
+
+Variant naive_forward() {
+  return naive(Op::linear_forward, forward, "One thread per output, which adds in a register.");
+}
+Variant naive_backward_input() {
+  return naive(Op::linear_backward_input, backward_input,
+               "One thread per element of the input's gradient, which adds in a register.");
+}
+Variant naive_backward_weights() {
+  return naive(Op::linear_backward_weights, backward_weights,
+               "One thread per weight, which adds the batch in a register.");
+}
+Variant naive_backward_bias() {
+  return naive(Op::linear_backward_bias, backward_bias,
+               "One thread per bias, which adds the batch in a register.", all_precisions());
+}
+
+}  // namespace warpscope::ops::linear

@@ -1,0 +1,98 @@
+// linear.backward_weights, variant `per_sample`: each sample has a gradient buffer of its own, and a second
+// kernel adds the buffers. Over `atomic` it adds that no two threads write to one address, so the result is
+// deterministic; it pays with memory: every product is written once and read once. Limits: a workspace of 4
+// bytes per sample and weight (256 MB for 8192 x 128 features at batch 64), refused above 2 GiB. Bound by
+// memory: 8 bytes a product. At most 32 registers, no shared memory, no spills. Source: linear.h; per-sample
+// gradients: I. Goodfellow, "Efficient per-example gradient computations" (2015), which says how to do
+// without them.
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/linear/linear.h"
+#include "gpu/ops/linear/linear_variants.h"
+#include "gpu/ops/storage.cuh"
+
+namespace warpscope::ops::linear {
+namespace {
+
+constexpr std::size_t kMostWorkspace = std::size_t{2} << 30;
+
+template <class Index, class T>
+__global__ void linear_gradients_per_sample(Index count, unsigned inputs, unsigned outputs,
+                                            const T* __restrict__ x, const T* __restrict__ dy,
+                                            float* __restrict__ gradients) {
+  for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
+    const Index row = e / inputs;  // of all samples' (sample, output) pairs
+    gradients[e] = to_float(dy[row]) * to_float(x[row / outputs * inputs + e % inputs]);
+  }
+}
+
+template <class Index>
+__global__ void linear_sum_per_sample(Index weights, unsigned batch, const float* __restrict__ gradients,
+                                      float* __restrict__ dw) {
+  for (Index e = first_element<Index>(); e < weights; e += element_stride<Index>()) {
+    const float* gradient = gradients + e;
+    float sum = 0.0f;
+    for (unsigned n = 0; n < batch; ++n) {
+      sum += *gradient;
+      gradient += weights;
+    }
+    dw[e] = sum;
+  }
+}
+
+std::int64_t weights_of(const OpShape& s) {
+  return std::int64_t{s.in_channels} * s.out_channels;
+}
+
+std::size_t workspace(const OpShape& s, core::Precision) {
+  return static_cast<std::size_t>(s.batch * weights_of(s)) * sizeof(float);
+}
+
+std::string refuses(const OpShape& s) {
+  if (workspace(s, core::Precision::fp32) <= kMostWorkspace) return "";
+  return "a gradient for each sample would take more than 2 GiB; a smaller batch or another variant works";
+}
+
+void backward_weights(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const std::int64_t weights = weights_of(s);
+  const std::int64_t count = s.batch * weights;
+  const cudaStream_t stream = core::cuda_stream(*call.stream);
+  auto* gradients = static_cast<float*>(call.workspace);
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    with_index(count, [&](auto index) {
+      using Index = decltype(index);
+      linear_gradients_per_sample<Index, T><<<element_blocks(count), kElementThreads, 0, stream>>>(
+          static_cast<Index>(count), static_cast<unsigned>(s.in_channels),
+          static_cast<unsigned>(s.out_channels), call.operand<const T>(kWeightsInput),
+          call.operand<const T>(kWeightsOutputGradient), gradients);
+    });
+  });
+  core::check_launch("linear.backward_weights per_sample, gradients of the samples");
+  with_index(count, [&](auto index) {
+    using Index = decltype(index);
+    linear_sum_per_sample<Index><<<element_blocks(weights), kElementThreads, 0, stream>>>(
+        static_cast<Index>(weights), static_cast<unsigned>(s.batch), gradients,
+        call.operand<float>(kWeightsGradient));
+  });
+  core::check_launch("linear.backward_weights per_sample, sum over the samples");
+}
+
+}  // namespace
+
+Variant per_sample_backward_weights() {
+  return {
+      .op = Op::linear_backward_weights,
+      .name = "per_sample",
+      .device = core::DeviceKind::cuda,
+      .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
+      .minimum_compute_capability = 75,
+      .summary = "A gradient buffer for each sample, then a sum over the samples: no atomics, much memory.",
+      .launch = backward_weights,
+      .workspace_bytes = workspace,
+      .refuses = refuses};
+}
+
+}  // namespace warpscope::ops::linear

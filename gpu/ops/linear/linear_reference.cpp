@@ -1,0 +1,103 @@
+// linear, variant `reference`: the formulas of linear.h, summed in double whatever the element type. Limits:
+// none. Source: linear.h.
+
+#include <cstdint>
+
+#include "gpu/ops/linear/linear.h"
+#include "gpu/ops/linear/linear_variants.h"
+
+namespace warpscope::ops::linear {
+namespace {
+
+template <class T>
+void forward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const T* x = call.operand<const T>(kForwardInput);
+  const T* w = call.operand<const T>(kForwardWeights);
+  T* y = call.operand<T>(kForwardOutput);
+  for (std::int64_t n = 0; n < s.batch; ++n) {
+    for (std::int64_t o = 0; o < s.out_channels; ++o) {
+      double sum = 0;
+      for (std::int64_t i = 0; i < s.in_channels; ++i) {
+        sum += double{x[n * s.in_channels + i]} * double{w[o * s.in_channels + i]};
+      }
+      y[n * s.out_channels + o] = static_cast<T>(sum);
+    }
+  }
+}
+
+template <class T>
+void backward_input(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const T* dy = call.operand<const T>(kInputOutputGradient);
+  const T* w = call.operand<const T>(kInputWeights);
+  T* dx = call.operand<T>(kInputInputGradient);
+  for (std::int64_t n = 0; n < s.batch; ++n) {
+    for (std::int64_t i = 0; i < s.in_channels; ++i) {
+      double sum = 0;
+      for (std::int64_t o = 0; o < s.out_channels; ++o) {
+        sum += double{dy[n * s.out_channels + o]} * double{w[o * s.in_channels + i]};
+      }
+      dx[n * s.in_channels + i] = static_cast<T>(sum);
+    }
+  }
+}
+
+template <class T>
+void backward_weights(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const T* x = call.operand<const T>(kWeightsInput);
+  const T* dy = call.operand<const T>(kWeightsOutputGradient);
+  T* dw = call.operand<T>(kWeightsGradient);
+  for (std::int64_t o = 0; o < s.out_channels; ++o) {
+    for (std::int64_t i = 0; i < s.in_channels; ++i) {
+      double sum = 0;
+      for (std::int64_t n = 0; n < s.batch; ++n) {
+        sum += double{dy[n * s.out_channels + o]} * double{x[n * s.in_channels + i]};
+      }
+      dw[o * s.in_channels + i] = static_cast<T>(sum);
+    }
+  }
+}
+
+template <class T>
+void backward_bias(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const T* dy = call.operand<const T>(kBiasOutputGradient);
+  T* db = call.operand<T>(kBiasGradient);
+  for (std::int64_t o = 0; o < s.out_channels; ++o) {
+    double sum = 0;
+    for (std::int64_t n = 0; n < s.batch; ++n) sum += double{dy[n * s.out_channels + o]};
+    db[o] = static_cast<T>(sum);
+  }
+}
+
+template <auto Fp32, auto Fp64>
+void launch(const OpCall& call) {
+  call.precision == core::Precision::fp64 ? Fp64(call) : Fp32(call);
+}
+
+Variant reference(Op op, void (*run)(const OpCall&)) {
+  return {.op = op,
+          .name = "reference",
+          .precisions = {core::Precision::fp32, core::Precision::fp64},
+          .summary = "The formula term by term, summed in double: what the others are held against.",
+          .launch = run};
+}
+
+}  // namespace
+
+Variant reference_forward() {
+  return reference(Op::linear_forward, launch<forward<float>, forward<double>>);
+}
+Variant reference_backward_input() {
+  return reference(Op::linear_backward_input, launch<backward_input<float>, backward_input<double>>);
+}
+Variant reference_backward_weights() {
+  return reference(Op::linear_backward_weights, launch<backward_weights<float>, backward_weights<double>>);
+}
+Variant reference_backward_bias() {
+  return reference(Op::linear_backward_bias, launch<backward_bias<float>, backward_bias<double>>);
+}
+
+}  // namespace warpscope::ops::linear

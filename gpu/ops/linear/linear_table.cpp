@@ -1,0 +1,29 @@
+#include "gpu/ops/linear/linear.h"
+#include "gpu/ops/linear/linear_variants.h"
+
+namespace warpscope::ops::linear {
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(),
+                            reference_backward_input(),
+                            reference_backward_weights(),
+                            reference_backward_bias(),
+                            loops_forward(),
+                            loops_backward_input(),
+                            loops_backward_weights(),
+                            loops_backward_bias()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(),
+              {naive_forward(), naive_backward_input(), naive_backward_weights(), naive_backward_bias(),
+               atomic_backward_input(), atomic_backward_weights(), atomic_backward_bias(),
+               per_sample_backward_weights(), warp_shuffle_backward_bias(), tiled_forward(),
+               tiled_backward_input(), tiled_backward_weights()});
+#if WARPSCOPE_HAVE_CUBLAS
+  list.insert(list.end(),
+              {cublas_forward(), cublas_fused_forward(), cublas_backward_input(), cublas_backward_weights()});
+#endif
+#endif
+  return list;
+}
+
+}  // namespace warpscope::ops::linear

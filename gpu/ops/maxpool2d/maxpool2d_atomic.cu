@@ -1,0 +1,55 @@
+// maxpool2d.backward, variant `atomic`: the first rung, which holds for windows that overlap too. One thread
+// per element of dy, which adds it with atomicAdd to the element that won its window; dx is zeroed first.
+// Here windows do not overlap: each element gets at most one addition, to zero, so the result has the same
+// bits every time. Limits: none on the shape; FP32 alone. Bound by memory, which dx goes through twice. At
+// most 30 registers, no shared memory, no spills. Source: maxpool2d.h.
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/maxpool2d/maxpool2d.h"
+#include "gpu/ops/maxpool2d/maxpool2d_variants.h"
+#include "gpu/ops/maxpool2d/maxpool2d_windows.cuh"
+
+namespace warpscope::ops::maxpool2d {
+namespace {
+
+template <class Index>
+__global__ void maxpool2d_backward_atomic(Index count, Image image, const float* __restrict__ dy,
+                                          const std::uint8_t* __restrict__ argmax, float* __restrict__ dx) {
+  for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
+    const WindowPlace<Index> at(e, image.height / 2, image.width / 2, image.channels);
+    const unsigned winner = argmax[e];
+    const Index pixels_on = static_cast<Index>(winner / 2) * image.width + winner % 2;
+    atomicAdd(dx + at.corner(image) + pixels_on * image.channels, dy[e]);
+  }
+}
+
+void backward(const OpCall& call) {
+  const std::int64_t elements = input_elements(call.shape);
+  const std::int64_t pooled = pooled_elements(call.shape);
+  auto* dx = call.operand<float>(kBackwardInputGradient);
+  call.stream->fill(dx, 0, static_cast<std::size_t>(elements) * sizeof(float));
+  if (pooled == 0) return;
+  with_index(elements, [&](auto index) {
+    using Index = decltype(index);
+    maxpool2d_backward_atomic<Index>
+        <<<element_blocks(pooled), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+            static_cast<Index>(pooled), image_of(call.shape),
+            call.operand<const float>(kBackwardOutputGradient),
+            call.operand<const std::uint8_t>(kBackwardArgmax), dx);
+  });
+  core::check_launch("maxpool2d.backward atomic");
+}
+
+}  // namespace
+
+Variant atomic_backward() {
+  return {.op = Op::maxpool2d_backward,
+          .name = "atomic",
+          .device = core::DeviceKind::cuda,
+          .precisions = {core::Precision::fp32, core::Precision::tf32},
+          .minimum_compute_capability = 75,
+          .summary = "One thread per pooled element, which adds its gradient to the winner with atomicAdd.",
+          .launch = backward};
+}
+
+}  // namespace warpscope::ops::maxpool2d

@@ -1,0 +1,35 @@
+#pragma once
+// Presets: a name for a way to run every op ("tensor cores"), resolved against what a device has.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/plan/selection.h"
+
+namespace warpscope::plan {
+
+/// A preset in words; its preferences are in presets.cpp.
+struct Preset {
+  const char* id;       ///< as people type it: "tensor_cores"
+  const char* label;    ///< as they read it: "tensor cores"
+  const char* summary;  ///< one sentence
+};
+
+/// "naive", "atomic", "atomic_free", "tiled", "implicit_gemm", "tensor_cores", "cudnn" on CUDA; "loops", "onednn" on a CPU.
+std::vector<Preset> presets(core::DeviceKind device);
+
+/// Why the preset cannot run on `device` in `precision` (its characteristic variants are not there: "no convolution has
+/// wmma in fp32; in tf32, fp16, bf16"), or "".
+std::string preset_unavailable_reason(std::string_view id, const core::DeviceInfo& device,
+                                      core::Precision precision);
+
+/// For every op the first variant of the preset's preferences that runs on `device` in `precision`, else the default one.
+/// Throws core::BadInput with the reason if the preset cannot run, or lists the valid names.
+Selection preset_selection(std::string_view id, const core::DeviceInfo& device, core::Precision precision);
+
+/// The preset that `selection` is, or "" if it is none.
+std::string preset_of(const Selection& selection, const core::DeviceInfo& device);
+
+}  // namespace warpscope::plan

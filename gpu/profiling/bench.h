@@ -1,0 +1,85 @@
+#pragma once
+// Times variants of ops, each by itself, on given shapes.
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/core/device.h"
+#include "gpu/models/model.h"
+#include "gpu/ops/variant.h"
+#include "gpu/plan/selection.h"
+#include "gpu/profiling/peaks.h"
+
+namespace warpscope::profiling {
+
+/// One op instance to time.
+struct BenchCase {
+  ops::Op op{};
+  std::string layer;  ///< "conv2"; "" for ops of the whole network and for shapes given by hand
+  ops::OpShape shape;
+};
+
+/// The op instances of a training step of `model`, each different (op, shape) once, named after its first layer.
+std::vector<BenchCase> cases_of(const models::Model& model, int batch, core::Precision precision);
+
+/// Registers, shared memory and occupancy of a variant's heaviest kernel (the one with the most threads).
+struct KernelResources {
+  int registers = 0;             ///< a thread
+  std::size_t shared_bytes = 0;  ///< a block, static and dynamic
+  double occupancy = 0;  ///< resident warps over the most that fit, from the CUDA occupancy calculator
+};
+
+/// The time of one variant on one case.
+struct BenchRow {
+  BenchCase what;
+  core::Precision precision{};
+  std::string variant;
+  bool library = false;
+  std::string skipped;  ///< why it was not timed ("needs compute capability 9.0, ..."); "" if it was
+  int samples = 0;
+  double median = 0;          ///< microseconds
+  double p10 = 0;             ///< microseconds
+  double p90 = 0;             ///< microseconds
+  int launches = 0;           ///< kernels and memory operations of a call; 0 on a CPU
+  double flops = 0;           ///< of a call
+  double bytes = 0;           ///< least bytes of a call
+  double floor = 0;           ///< microseconds: floor_seconds()
+  std::size_t workspace = 0;  ///< bytes
+  KernelResources resources;  ///< zeros on a CPU
+  int rank = 0;  ///< 1 is fastest of the case and precision; equal ranks are ties; 0 if not timed
+};
+
+/// Sets the ranks of rows of one case and precision: a row shares the rank of the one before it in order of medians unless
+/// its p10 lies above that one's p90.
+void rank(std::vector<BenchRow*> rows);
+
+struct BenchOptions {
+  std::vector<core::Precision> precisions;  ///< empty: all selectable
+  std::string only;                         ///< variants whose name contains this; "" for all
+  int samples = 30;                         ///< launches timed of each variant, at most
+  double seconds = 0.5;                     ///< of timing for each variant, at most (at least 3 samples)
+};
+
+/// Called before each variant and between its samples: how many of how many are done, and what comes ("conv2d.forward wmma bf16, conv2"). Returns
+/// false to cancel.
+using Progress = std::function<bool(int done, int total, const std::string& text)>;
+
+/// Called with the ranked rows of a case and precision as soon as they are there.
+using RowsSink = std::function<void(const std::vector<BenchRow>&)>;
+
+/// Times every variant of the device's kind in every precision on every case. Operands are random; the second-level cache is
+/// flushed before each launch, by writing a buffer twice its size. Out of memory skips a variant and says so. Returns what
+/// was done until cancelled. Throws core::Error if the device fails.
+std::vector<BenchRow> bench(const std::shared_ptr<core::Device>& device, const std::vector<BenchCase>& cases,
+                            const Peaks& peaks, const BenchOptions& options, const Progress& progress,
+                            const RowsSink& sink = {});
+
+/// Of each op the variant with the least summed median over its cases, where timed in `precision` on every one of them.
+/// Ops that were not timed keep what `otherwise` says.
+plan::Selection fastest_of(const std::vector<BenchRow>& rows, core::Precision precision,
+                           plan::Selection otherwise);
+
+}  // namespace warpscope::profiling

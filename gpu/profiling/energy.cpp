@@ -1,0 +1,70 @@
+#include "gpu/profiling/energy.h"
+
+#include <string>
+
+#include <dlfcn.h>
+
+#if WARPSCOPE_HAVE_CUDA
+#include "gpu/core/cuda.h"
+#endif
+
+namespace warpscope::profiling {
+namespace {
+
+/// NVML's own numbering differs from CUDA's (CUDA_VISIBLE_DEVICES): the bus tells which device is meant. "" if it does not.
+std::string bus_of([[maybe_unused]] const core::DeviceInfo& device) {
+#if WARPSCOPE_HAVE_CUDA
+  char bus[32] = {};
+  if (device.kind == core::DeviceKind::cuda &&
+      cudaDeviceGetPCIBusId(bus, static_cast<int>(sizeof(bus)), device.index) == cudaSuccess) {
+    return bus;
+  }
+  if (device.kind == core::DeviceKind::cuda) cudaGetLastError();
+#endif
+  return "";
+}
+
+}  // namespace
+
+/// The four functions used, as nvml.h declares them; every one returns 0 for success.
+struct EnergyMeter::Library {
+  void* file = nullptr;
+  void* device = nullptr;
+  int (*shutdown)() = nullptr;
+  int (*total_energy)(void* device, unsigned long long* millijoules) = nullptr;
+
+  ~Library() {
+    if (shutdown != nullptr) shutdown();
+    if (file != nullptr) dlclose(file);
+  }
+  template <class Function>
+  Function find(const char* name) const {
+    return reinterpret_cast<Function>(dlsym(file, name));
+  }
+  /// False if anything is missing.
+  bool open(const std::string& bus) {
+    if (bus.empty()) return false;
+    file = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (file == nullptr) return false;
+    const auto init = find<int (*)()>("nvmlInit_v2");
+    const auto by_bus = find<int (*)(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
+    total_energy = find<int (*)(void*, unsigned long long*)>("nvmlDeviceGetTotalEnergyConsumption");
+    if (init == nullptr || by_bus == nullptr || total_energy == nullptr || init() != 0) return false;
+    shutdown = find<int (*)()>("nvmlShutdown");
+    return by_bus(bus.c_str(), &device) == 0;
+  }
+};
+
+EnergyMeter::EnergyMeter(const core::DeviceInfo& device) : library_(std::make_unique<Library>()) {
+  if (!library_->open(bus_of(device))) library_.reset();
+}
+
+EnergyMeter::~EnergyMeter() = default;
+
+double EnergyMeter::joules() const {
+  unsigned long long millijoules = 0;
+  if (library_ == nullptr || library_->total_energy(library_->device, &millijoules) != 0) return -1;
+  return 1e-3 * static_cast<double>(millijoules);
+}
+
+}  // namespace warpscope::profiling

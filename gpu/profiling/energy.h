@@ -1,0 +1,27 @@
+#pragma once
+// The energy that a GPU has used, as its driver counts it (NVML, loaded if it is there).
+
+#include <memory>
+
+#include "gpu/core/device.h"
+
+namespace warpscope::profiling {
+
+class EnergyMeter {
+ public:
+  /// For CPUs, and where NVML or its counter is missing, joules() is negative.
+  explicit EnergyMeter(const core::DeviceInfo& device);
+  ~EnergyMeter();
+  EnergyMeter(const EnergyMeter&) = delete;
+  EnergyMeter& operator=(const EnergyMeter&) = delete;
+
+  /// Since the driver was loaded; negative where it does not tell. It moves on every 20 to 100 ms: measure over a second or
+  /// more. Source: NVML, nvmlDeviceGetTotalEnergyConsumption (Volta and later).
+  double joules() const;
+
+ private:
+  struct Library;
+  std::unique_ptr<Library> library_;
+};
+
+}  // namespace warpscope::profiling

@@ -1,0 +1,173 @@
+#include "gpu/profiling/laboratory.h"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "gpu/core/error.h"
+#include "gpu/plan/selection.h"
+#include "gpu/profiling/step_bench.h"
+
+namespace warpscope::profiling {
+namespace {
+
+constexpr int kBaselineBatch = 2;
+
+std::vector<BenchCase> all_cases(const models::Model& model, int batch,
+                                 const std::vector<core::Precision>& precisions) {
+  std::vector<BenchCase> cases;
+  for (const core::Precision precision : precisions) {
+    for (const BenchCase& what : cases_of(model, batch, precision)) {
+      const bool known = std::any_of(cases.begin(), cases.end(), [&](const BenchCase& other) {
+        return other.op == what.op && other.shape == what.shape;
+      });
+      if (!known) cases.push_back(what);
+    }
+  }
+  return cases;
+}
+
+}  // namespace
+
+/// The thread of one job after the other, and the state that it publishes.
+class Laboratory::Worker {
+ public:
+  ~Worker() {
+    cancel();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  /// False if a job is running.
+  bool start(Job job, std::function<void(Worker&)> work, const std::function<void(LaboratoryState&)>& clear) {
+    const std::lock_guard lock(starting_);
+    if (state()->running != Job::none) return false;
+    if (thread_.joinable()) thread_.join();
+    cancelled_ = false;
+    change([&](LaboratoryState& state) {
+      state.running = job;
+      state.done = state.total = 0;
+      state.text.clear();
+      state.failure.clear();
+      state.cancelled = false;
+      clear(state);
+    });
+    thread_ = std::thread([this, work = std::move(work)] { run(work); });
+    return true;
+  }
+
+  void cancel() { cancelled_ = true; }
+  bool cancelled() const { return cancelled_; }
+
+  std::shared_ptr<const LaboratoryState> state() const {
+    const std::lock_guard lock(mutex_);
+    return state_;
+  }
+  /// Publishes a changed copy.
+  void change(const std::function<void(LaboratoryState&)>& body) {
+    auto changed = std::make_shared<LaboratoryState>(*state());
+    body(*changed);
+    const std::lock_guard lock(mutex_);
+    state_ = std::move(changed);
+  }
+  /// What bench() and verify() call between two parts.
+  bool progress(int done, int total, const std::string& text) {
+    change([&](LaboratoryState& state) {
+      state.done = done;
+      state.total = total;
+      state.text = text;
+    });
+    return !cancelled();
+  }
+
+ private:
+  void run(const std::function<void(Worker&)>& work) {
+    std::string failure;
+    try {
+      work(*this);
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+    change([&](LaboratoryState& state) {
+      state.running = Job::none;
+      state.text.clear();
+      state.failure = failure;
+      state.cancelled = cancelled();
+      if (failure.empty() && !state.cancelled) state.done = state.total;
+    });
+  }
+
+  mutable std::mutex mutex_;  // of state_
+  std::shared_ptr<const LaboratoryState> state_ = std::make_shared<LaboratoryState>();
+  std::mutex starting_;
+  std::atomic<bool> cancelled_{false};
+  std::thread thread_;
+};
+
+Laboratory::Laboratory() : worker_(std::make_unique<Worker>()) {}
+Laboratory::~Laboratory() = default;
+
+bool Laboratory::start_bench(const std::string& device_id, const models::Model& model, int batch,
+                             const BenchOptions& options) {
+  const auto work = [=](Worker& worker) {
+    const auto device = core::open_device(device_id);
+    auto precisions = options.precisions;
+    if (precisions.empty()) {
+      const auto all = core::selectable_precisions();
+      precisions.assign(all.begin(), all.end());
+    }
+    if (!worker.progress(0, 0, "the peaks of " + device->info().name)) return;
+    const Peaks peaks = measure_peaks(device);
+    worker.change([&](LaboratoryState& state) { state.peaks = peaks; });
+    const auto progress = [&](int done, int total, const std::string& text) {
+      return worker.progress(done, total, text);
+    };
+    bench(device, all_cases(model, batch, precisions), peaks, options, progress,
+          [&](const std::vector<BenchRow>& rows) {
+            worker.change([&](LaboratoryState& state) {
+              state.bench.insert(state.bench.end(), rows.begin(), rows.end());
+            });
+          });
+  };
+  return worker_->start(Job::bench, work, [&](LaboratoryState& state) {
+    state.bench.clear();
+    state.bench_batch = batch;
+  });
+}
+
+bool Laboratory::start_verify(const std::string& device_id, const verify::VerifyOptions& options) {
+  const auto work = [=](Worker& worker) {
+    const auto progress = [&](int done, int total, const std::string& text) {
+      return worker.progress(done, total, text);
+    };
+    verify::verify(core::open_device(device_id), options, progress, [&](const verify::VerifyRow& row) {
+      worker.change([&](LaboratoryState& state) { state.verify.push_back(row); });
+    });
+  };
+  return worker_->start(Job::verify, work, [](LaboratoryState& state) { state.verify.clear(); });
+}
+
+bool Laboratory::start_baseline(const models::Model& model) {
+  const auto work = [=](Worker& worker) {
+    if (!worker.progress(0, 1, "a training step with loops on the CPU")) return;
+    const auto cpu = core::open_device("cpu");
+    StepCase what{"loops", plan::default_selection(cpu->info(), core::Precision::fp32), ""};
+    plan::apply(what.selection, "all=loops", cpu->info());
+    const StepRow row = time_steps(cpu, model, kBaselineBatch, what, {}, [&] { return !worker.cancelled(); });
+    if (!row.skipped.empty()) throw core::Error(row.skipped);
+    if (worker.cancelled()) return;
+    worker.change([&](LaboratoryState& state) { state.baseline_images_per_second = row.images_per_second; });
+  };
+  return worker_->start(Job::baseline, work, [](LaboratoryState&) {});
+}
+
+void Laboratory::cancel() {
+  worker_->cancel();
+}
+
+std::shared_ptr<const LaboratoryState> Laboratory::state() const {
+  return worker_->state();
+}
+
+}  // namespace warpscope::profiling

@@ -1,0 +1,67 @@
+#include "gpu/training/ladder.h"
+
+#include <algorithm>
+
+#include "gpu/plan/presets.h"
+
+namespace warpscope::training {
+namespace {
+
+/// The preset's label, or what changed since the entry before, or "mixed".
+std::string name_of(const plan::Selection& selection, const core::DeviceInfo& device,
+                    const LadderEntry* before) {
+  const std::string id = plan::preset_of(selection, device);
+  for (const plan::Preset& preset : plan::presets(device.kind)) {
+    if (id == preset.id) return preset.label;
+  }
+  if (selection == plan::default_selection(device, selection.precision)) return "default";
+  const std::string change = before == nullptr ? "" : plan::describe_change(before->selection, selection);
+  return change.empty() ? "mixed" : change;
+}
+
+double median(std::vector<float> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return static_cast<double>(*middle);
+}
+
+}  // namespace
+
+void Ladder::choose(const plan::Selection& selection, int batch, std::uint64_t step,
+                    const core::DeviceInfo& device) {
+  settle();
+  if (!entries_.empty() && entries_.back().steps == 0) entries_.pop_back();
+  const LadderEntry* const last = entries_.empty() ? nullptr : &entries_.back();
+  if (last != nullptr && last->selection == selection && last->batch == batch) return;
+  entries_.push_back({selection, name_of(selection, device, last), batch, step, 0, 0.0});
+  if (entries_.size() > kMost) entries_.erase(entries_.begin() + 1);
+  recent_.clear();
+  next_ = 0;
+}
+
+/// The last entry's median, before another comes.
+void Ladder::settle() {
+  if (!recent_.empty()) entries_.back().images_per_second = median(recent_);
+}
+
+void Ladder::add(double images_per_second) {
+  if (entries_.empty()) return;
+  ++entries_.back().steps;
+  if (images_per_second <= 0) return;
+  const auto speed = static_cast<float>(images_per_second);
+  if (recent_.size() < kWindow) {
+    recent_.push_back(speed);
+  } else {
+    recent_[next_] = speed;
+    next_ = (next_ + 1) % kWindow;
+  }
+}
+
+std::shared_ptr<const std::vector<LadderEntry>> Ladder::entries() const {
+  auto result = std::make_shared<std::vector<LadderEntry>>(entries_);
+  if (!recent_.empty()) result->back().images_per_second = median(recent_);
+  return result;
+}
+
+}  // namespace warpscope::training

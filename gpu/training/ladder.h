@@ -1,0 +1,33 @@
+#pragma once
+// The ladder: the speed of each selection that a run has tried, in order.
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "gpu/training/snapshot.h"
+
+namespace warpscope::training {
+
+class Ladder {
+ public:
+  /// A selection or batch size comes into force after `step`. Choosing the same again goes on with its entry if that is the
+  /// last; an entry that never had a step is replaced. Medians are of the newest steps of each.
+  void choose(const plan::Selection& selection, int batch, std::uint64_t step,
+              const core::DeviceInfo& device);
+  /// The speed of one step; 0 if it was not measured.
+  void add(double images_per_second);
+  /// With medians of the newest steps of each; at most kMost, the first and the latest.
+  std::shared_ptr<const std::vector<LadderEntry>> entries() const;
+
+ private:
+  void settle();
+
+  static constexpr std::size_t kWindow = 1001;
+  static constexpr std::size_t kMost = 200;
+  std::vector<LadderEntry> entries_;
+  std::vector<float> recent_;  ///< the last kWindow speeds of the last entry, oldest overwritten first
+  std::size_t next_ = 0;
+};
+
+}  // namespace warpscope::training

@@ -1,0 +1,23 @@
+#pragma once
+// The reference's gradients against central differences of the reference's forward ops, in double. All these functions are
+// linear, quadratic or linear by pieces (and kept off their corners), so central differences are exact but for rounding.
+
+#include <cstdint>
+#include <span>
+
+#include "gpu/ops/op.h"
+
+namespace warpscope::verify {
+
+/// Steps of this size are taken each way; a gradient may be off by the rounding of a difference of sums over the step.
+inline constexpr double kDifferenceStep = 1e-3;
+inline constexpr double kDifferenceTolerance = 1e-10;
+
+/// The backward ops that have a forward op to be held against.
+std::span<const ops::Op> differentiated_ops();
+
+/// ||gradient - difference|| / ||difference|| of the reference of a backward op, on a small shape and random numbers.
+/// Throws core::Error if the op has no reference.
+double difference_error(ops::Op backward, std::uint64_t seed);
+
+}  // namespace warpscope::verify

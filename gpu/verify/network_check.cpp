@@ -1,0 +1,305 @@
+#include "gpu/verify/network_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "gpu/core/random.h"
+#include "gpu/ops/maxpool2d/maxpool2d.h"
+#include "gpu/plan/plan.h"
+
+namespace warpscope::verify {
+namespace {
+
+using core::Precision;
+using ops::Op;
+
+constexpr int kBatch = 2;
+constexpr std::int64_t kImages = 4;
+constexpr std::int64_t kRing = 4;
+
+/// Rounds as storing in the precision's weights does.
+std::vector<float> rounded(const std::vector<float>& values, Precision precision) {
+  const auto type = element_type(ops::Role::weight, precision);
+  const std::vector<double> wide(values.begin(), values.end());
+  const std::vector<double> stored = decode(encode(wide, type), type);
+  std::vector<float> result(stored.size());
+  std::transform(stored.begin(), stored.end(), result.begin(),
+                 [](double v) { return static_cast<float>(v); });
+  return result;
+}
+
+/// Weights as training begins with, and biases off zero.
+std::vector<float> random_parameters(const models::Model& model, std::uint64_t seed) {
+  std::vector<float> parameters = models::initial_parameters(model, seed);
+  for (const models::Parameter& parameter : models::parameter_layout(model).parameters) {
+    if (parameter.shape.size() != 1) continue;
+    for (std::size_t i = 0; i < parameter.elements; ++i) {
+      const double unit = core::random_unit(seed + 1, parameter.offset + i);
+      parameters[parameter.offset + i] = static_cast<float>(unit - 0.5);
+    }
+  }
+  return parameters;
+}
+
+/// FP16 gradients need scaling, as in training.
+ops::step::StepControl control_of(Precision precision) {
+  ops::step::StepControl control;
+  control.epoch_size = kBatch;
+  control.learning_rate = 0;  // the weights stay what they are
+  control.loss_scale = precision == Precision::fp16 ? 256.0f : 1.0f;
+  return control;
+}
+
+/// The share of ReLU inputs that `margin` times their size could carry across zero.
+double near_zero(const std::vector<double>& values, double margin) {
+  const double squares = std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
+  const double near = margin * std::sqrt(squares / static_cast<double>(values.size()));
+  const auto count =
+      std::count_if(values.begin(), values.end(), [&](double v) { return std::fabs(v) < near; });
+  return static_cast<double>(count) / static_cast<double>(values.size());
+}
+
+/// The share of 2x2 windows whose two largest values lie as near to each other. Equal ones give the same winner.
+double near_ties(const std::vector<double>& values, const ops::OpShape& s, double margin) {
+  const double squares = std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
+  const double near = 2 * margin * std::sqrt(squares / static_cast<double>(values.size()));
+  std::int64_t windows = 0;
+  std::int64_t ties = 0;
+  const auto value = [&](std::int64_t n, int y, int x, int c) {
+    return values[static_cast<std::size_t>(((n * s.height + y) * s.width + x) * s.in_channels + c)];
+  };
+  for (std::int64_t i = 0; i < s.batch * (s.height / 2) * (s.width / 2) * s.in_channels; ++i) {
+    const int c = static_cast<int>(i % s.in_channels);
+    const int x = 2 * static_cast<int>(i / s.in_channels % (s.width / 2));
+    const int y = 2 * static_cast<int>(i / s.in_channels / (s.width / 2) % (s.height / 2));
+    const std::int64_t n = i / s.in_channels / (s.width / 2) / (s.height / 2);
+    std::array window{value(n, y, x, c), value(n, y, x + 1, c), value(n, y + 1, x, c),
+                      value(n, y + 1, x + 1, c)};
+    std::sort(window.begin(), window.end());
+    ++windows;
+    const double gap = window[3] - window[2];
+    if (gap > 0 && gap < near) ++ties;
+  }
+  return static_cast<double>(ties) / static_cast<double>(windows);
+}
+
+/// The program of a training step, run node by node with the references.
+class Chain {
+ public:
+  Chain(const NetworkCase& network, const plan::Program& program, const ops::step::StepControl& control)
+      : program_(program), memory_(program.tensors.size()) {
+    const std::vector<double> parameters(network.parameters.begin(), network.parameters.end());
+    std::vector<std::uint32_t> order(kImages);
+    std::iota(order.begin(), order.end(), 0u);
+    const std::vector<ops::step::StepRecord> ring(kRing);
+    for (std::size_t t = 0; t < program.tensors.size(); ++t) {
+      const plan::Tensor& tensor = program.tensors[t];
+      switch (tensor.storage) {
+        case plan::Storage::images:
+          memory_[t] = bytes_of(network.images.data(), network.images.size());
+          break;
+        case plan::Storage::order:
+          memory_[t] = bytes_of(order.data(), order.size() * sizeof(order[0]));
+          break;
+        case plan::Storage::control:
+          memory_[t] = bytes_of(&control, sizeof(control));
+          break;
+        case plan::Storage::ring:
+          memory_[t] = bytes_of(ring.data(), ring.size() * sizeof(ring[0]));
+          break;
+        case plan::Storage::parameters:
+          memory_[t] =
+              encode(std::span(parameters).subspan(tensor.offset, static_cast<std::size_t>(tensor.elements)),
+                     core::ElementType::f64);
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  /// Runs one node; its tensors then hold what it wrote. The inputs of the whole-buffer ops at the end are not kept up.
+  void run(const plan::Node& node) {
+    Operands operands;
+    for (const int tensor : node.tensors) operands.push_back(memory_[static_cast<std::size_t>(tensor)]);
+    const Operands after = run_reference(node.op, node.shape, operands);
+    const auto contract = ops::contract(node.op).operands;
+    for (std::size_t i = 0; i < contract.size(); ++i) {
+      if (contract[i].access != ops::Access::read)
+        memory_[static_cast<std::size_t>(node.tensors[i])] = after[i];
+    }
+  }
+
+  std::vector<double> values(int tensor) const {
+    return decode(memory_[static_cast<std::size_t>(tensor)], core::ElementType::f64);
+  }
+  const plan::Program& program() const { return program_; }
+
+ private:
+  static Bytes bytes_of(const void* data, std::size_t size) {
+    Bytes bytes(size);
+    std::memcpy(bytes.data(), data, size);
+    return bytes;
+  }
+  const plan::Program& program_;
+  std::vector<Bytes> memory_;
+};
+
+bool works_on_whole_buffers(Op op) {
+  return op == Op::weights_cast || op == Op::gradients_check || op == Op::sgd_update || op == Op::step_record;
+}
+
+/// Runs the chain and notes what the tolerance follows from. `margin` is one op's relative rounding error.
+void run_chain(Chain& chain, double margin, NetworkCase& network) {
+  int forward_ops = 0;
+  for (const plan::Node& node : chain.program().nodes) {
+    if (works_on_whole_buffers(node.op)) continue;
+    chain.run(node);
+    ++network.path;
+    network.terms = std::max(network.terms, ops::contract(node.op).terms(node.shape));
+    const double moved = margin * std::sqrt(static_cast<double>(++forward_ops));
+    if (node.op == Op::relu_forward) network.corners += 2 * near_zero(chain.values(node.tensors[0]), moved);
+    if (node.op == Op::maxpool2d_forward) {
+      network.corners += 2 * near_ties(chain.values(node.tensors[0]), node.shape, moved);
+    }
+  }
+}
+
+/// A plan's side: device memory bound to one plan, and what a step leaves there.
+struct PlanStep {
+  std::vector<float> gradients;
+  float loss = 0;
+};
+
+template <class T>
+core::Buffer uploaded(const std::shared_ptr<core::Device>& device, core::Stream& stream,
+                      const std::vector<T>& values) {
+  core::Buffer buffer(device, values.size() * sizeof(T));
+  stream.copy(buffer.data(), values.data(), buffer.bytes());
+  stream.synchronize();
+  return buffer;
+}
+
+PlanStep run_plan(const NetworkCase& network, const std::shared_ptr<core::Device>& device,
+                  const plan::Selection& selection) {
+  device->make_current();
+  const auto stream = device->make_stream();
+  std::vector<std::uint32_t> order(kImages);
+  std::iota(order.begin(), order.end(), 0u);
+  const ops::step::StepControl control = control_of(selection.precision);
+  const core::Buffer images = uploaded(device, *stream, network.images);
+  const core::Buffer orders = uploaded(device, *stream, order);
+  const core::Buffer controls = uploaded(device, *stream, std::vector{control});
+  const core::Buffer ring = uploaded(device, *stream, std::vector<ops::step::StepRecord>(kRing));
+  const core::Buffer parameters = uploaded(device, *stream, network.parameters);
+  const core::Buffer gradients(device, network.parameters.size() * sizeof(float));
+  stream->fill(gradients.data(), 0xFF, gradients.bytes());  // NaN: a gradient left unwritten shows
+
+  plan::Bindings bindings;
+  bindings.images = images.as<std::uint8_t>();
+  bindings.image_count = kImages;
+  bindings.order = orders.as<std::uint32_t>();
+  bindings.control = controls.as<ops::step::StepControl>();
+  bindings.ring = ring.as<ops::step::StepRecord>();
+  bindings.ring_capacity = kRing;
+  bindings.parameters = parameters.as<float>();
+  bindings.gradients = gradients.as<float>();
+  plan::Plan step(network.model, plan::Purpose::training, selection, kBatch, device, *stream, bindings);
+  step.launch(*stream);
+  PlanStep result;
+  result.gradients.resize(network.parameters.size());
+  ops::step::StepRecord record;
+  stream->copy(result.gradients.data(), gradients.data(), gradients.bytes());
+  stream->copy(&record, ring.data(), sizeof(record));
+  stream->synchronize();
+  for (float& gradient : result.gradients) gradient /= control.loss_scale;
+  result.loss = record.loss;
+  return result;
+}
+
+}  // namespace
+
+models::Model small_network() {
+  using enum models::LayerKind;
+  return {"small",
+          8,
+          8,
+          3,
+          {{conv2d, "conv1", 3, 16, 3},
+           {relu, "relu1"},
+           {maxpool2d, "pool1"},
+           {conv2d, "conv2", 16, 8, 3},
+           {relu, "relu2"},
+           {maxpool2d, "pool2"},
+           {conv2d, "conv3", 8, 8, 3},
+           {relu, "relu3"},
+           {upsample2d, "up3"},
+           {conv2d, "conv4", 8, 16, 3},
+           {relu, "relu4"},
+           {upsample2d, "up4"},
+           {conv2d, "conv5", 16, 3, 3}}};
+}
+
+NetworkCase make_network_case(Precision precision, std::uint64_t seed) {
+  NetworkCase network;
+  network.model = small_network();
+  network.parameters = rounded(random_parameters(network.model, seed), precision);
+  const models::Model& model = network.model;
+  for (std::int64_t i = 0; i < kImages * model.height * model.width * model.channels; ++i) {
+    network.images.push_back(
+        static_cast<std::uint8_t>(core::random_bits(seed + 2, static_cast<std::uint64_t>(i)) & 0xff));
+  }
+  const plan::Program program =
+      plan::lower(model, plan::Purpose::training, kBatch, kImages, kRing, Precision::fp64);
+  Chain chain(network, program, control_of(Precision::fp64));
+  // Half a unit roundoff is about the standard deviation of a rounded value's error.
+  run_chain(chain, ops::tolerance(precision, 1) / 4, network);
+  network.loss = chain.values(program.loss).front();
+  network.gradients.resize(network.parameters.size());
+  for (std::size_t t = 0; t < program.tensors.size(); ++t) {
+    const plan::Tensor& tensor = program.tensors[t];
+    if (tensor.storage != plan::Storage::gradients || tensor.name == "gradients") continue;
+    const auto values = chain.values(static_cast<int>(t));
+    std::copy(values.begin(), values.end(),
+              network.gradients.begin() + static_cast<std::ptrdiff_t>(tensor.offset));
+  }
+  return network;
+}
+
+double network_tolerance(const NetworkCase& network, Precision precision) {
+  return ops::tolerance(precision, network.terms) * std::sqrt(static_cast<double>(network.path)) +
+         std::sqrt(network.corners);
+}
+
+Check check_network(const NetworkCase& network, const std::shared_ptr<core::Device>& device,
+                    const plan::Selection& selection) {
+  Check check;
+  check.terms = network.terms;
+  check.tolerance = network_tolerance(network, selection.precision);
+  const PlanStep first = run_plan(network, device, selection);
+  const PlanStep second = run_plan(network, device, selection);
+  const auto compare = [&](const std::string& name, std::span<const float> out,
+                           std::span<const double> expected) {
+    const double error = relative_error(std::vector<double>(out.begin(), out.end()), expected);
+    check.worst_error = std::max(check.worst_error, error);
+    if (error <= check.tolerance || !check.failure.empty()) return;
+    check.failure = fmt::format("{} of {} has a relative error of {:.3g}, more than {:.3g}", name,
+                                network.model.name, error, check.tolerance);
+  };
+  compare("the loss", std::span(&first.loss, 1), std::span(&network.loss, 1));
+  for (const models::Parameter& parameter : models::parameter_layout(network.model).parameters) {
+    compare("the gradient of " + parameter.name,
+            std::span(first.gradients).subspan(parameter.offset, parameter.elements),
+            std::span(network.gradients).subspan(parameter.offset, parameter.elements));
+    const auto bytes = parameter.elements * sizeof(float);
+    check.same_bits = check.same_bits && std::memcmp(first.gradients.data() + parameter.offset,
+                                                     second.gradients.data() + parameter.offset, bytes) == 0;
+  }
+  return check;
+}
+
+}  // namespace warpscope::verify

@@ -1,0 +1,45 @@
+#pragma once
+// The gradients of a whole network, computed by a plan, against the same network chained from the fp64 references.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/core/device.h"
+#include "gpu/models/model.h"
+#include "gpu/plan/selection.h"
+#include "gpu/verify/op_check.h"
+
+namespace warpscope::verify {
+
+/// Every kind of layer in an autoencoder small enough for the reference: 8x8x3, five convolutions, two poolings.
+models::Model small_network();
+
+/// Weights, images and the right gradients of one training step of two images.
+struct NetworkCase {
+  models::Model model;
+  std::vector<float> parameters;  ///< rounded to the precision, so that casting them is exact
+  std::vector<std::uint8_t> images;
+  std::vector<double> gradients;  ///< in the layout of the parameters
+  double loss = 0;
+  /// Numbers that the tolerance follows from: ReLU inputs and pooling windows nearer to their corner than rounding may
+  /// move them, each as a share of its layer, summed in squares; and the longest sum and the number of ops on a path.
+  double corners = 0;
+  std::int64_t terms = 0;
+  int path = 0;
+};
+
+NetworkCase make_network_case(core::Precision precision, std::uint64_t seed);
+
+/// What the gradients may be off by. Each op on the path adds an error of its own tolerance, and independent errors add in
+/// squares: ops::tolerance() sqrt(path). Where rounding may carry a value across the corner of a ReLU or to another winner
+/// of a pooling window, that element's gradient goes elsewhere: sqrt(corners) more.
+double network_tolerance(const NetworkCase& network, core::Precision precision);
+
+/// Runs one step of a plan of `selection` and compares the gradients, each parameter by itself, and the loss. Throws
+/// core::BadInput if such a plan cannot be built.
+Check check_network(const NetworkCase& network, const std::shared_ptr<core::Device>& device,
+                    const plan::Selection& selection);
+
+}  // namespace warpscope::verify

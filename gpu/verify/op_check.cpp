@@ -1,0 +1,188 @@
+#include "gpu/verify/op_check.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/ops/step/step.h"
+
+namespace warpscope::verify {
+namespace {
+
+using core::Precision;
+using ops::Access;
+using ops::Op;
+using ops::OpShape;
+using ops::Variant;
+
+std::string label(const Variant& variant, const Case& tested, Precision precision) {
+  std::string fused;
+  for (const Op op : tested.absorbed) fused += fmt::format(" + {}", to_string(op));
+  return fmt::format("{} {}{} {} {} on {}", to_string(variant.op), variant.name, fused,
+                     to_string(variant.device), to_string(precision), describe(variant.op, tested.shape));
+}
+
+/// Clears the one field that differs from run to run, so that the rest can be compared. False if it was not written.
+bool take_time(const Case& tested, Operands& after) {
+  if (tested.op != Op::step_record) return true;
+  ops::step::StepControl control;
+  std::memcpy(&control, tested.before[ops::step::kControl].data(), sizeof(control));
+  const std::size_t at =
+      control.step % static_cast<std::uint64_t>(tested.shape.count) * sizeof(ops::step::StepRecord);
+  ops::step::StepRecord old;
+  ops::step::StepRecord record;
+  std::memcpy(&old, tested.before[ops::step::kRing].data() + at, sizeof(old));
+  std::memcpy(&record, after[ops::step::kRing].data() + at, sizeof(record));
+  const bool written = record.nanoseconds != 0 && record.nanoseconds != old.nanoseconds;
+  record.nanoseconds = 0;
+  std::memcpy(after[ops::step::kRing].data() + at, &record, sizeof(record));
+  return written;
+}
+
+/// Compares what a call wrote with the reference; "" if it is right.
+std::string compare(std::span<const Slot> slots, Precision precision, const Operands& after,
+                    const Operands& expected, Check& check) {
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const Slot& slot = slots[i];
+    if (slot.access == Access::read) continue;
+    if (!is_number(slot.role)) {
+      if (after[i] == expected[i]) continue;
+      const auto [wrong, right] = std::mismatch(after[i].begin(), after[i].end(), expected[i].begin());
+      return fmt::format("operand '{}' differs from the reference at byte {}: {} instead of {}", slot.name,
+                         wrong - after[i].begin(), static_cast<int>(*wrong), static_cast<int>(*right));
+    }
+    const double error = relative_error(decode(after[i], element_type(slot.role, precision)),
+                                        decode(expected[i], core::ElementType::f64));
+    check.worst_error = std::max(check.worst_error, error);
+    if (!(error <= check.tolerance)) {
+      return fmt::format("operand '{}' has a relative error of {:.3g}, more than {:.3g}", slot.name, error,
+                         check.tolerance);
+    }
+  }
+  return "";
+}
+
+bool same_bits(std::span<const Slot> slots, const Operands& first, const Operands& second) {
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].access != Access::read && first[i] != second[i]) return false;
+  }
+  return true;
+}
+
+/// One placement (operands apart or in place): result, faults, and the same bits again.
+std::string check_placement(const Variant& variant, const std::shared_ptr<core::Device>& device,
+                            Precision precision, const Case& tested, bool in_place, Check& check) {
+  const auto slots = slots_of(tested.op, tested.shape, tested.absorbed);
+  OpRun op_run(variant, device, tested.shape, precision, in_place, static_cast<int>(tested.absorbed.size()));
+  Operands first = op_run.run(tested.before);
+  if (!op_run.fault().empty()) return op_run.fault();
+  if (!take_time(tested, first)) return "noted no time";
+  const std::string wrong = compare(slots, precision, first, tested.expected, check);
+  if (!wrong.empty()) return wrong;
+  Operands second = op_run.run(tested.before);
+  take_time(tested, second);
+  if (!same_bits(slots, first, second)) {
+    check.same_bits = false;
+    if (variant.deterministic) return "gave other bits the second time";
+  }
+  return op_run.fault();
+}
+
+/// An absorbed op's reference, given the output so far; writes the output or the gradient that it makes.
+void run_absorbed(Op op, const OpShape& shape, Op absorbed, const Operands& before, std::size_t& extra,
+                  Operands& after) {
+  const std::size_t output = output_slot(op);
+  switch (absorbed) {
+    case Op::bias_forward:
+      after[output] =
+          run_reference(absorbed, output_shape(op, shape), {after[output], before[extra++], {}})[2];
+      break;
+    case Op::relu_forward:
+      after[output] = run_reference(absorbed, output_shape(op, shape), {after[output], {}})[1];
+      break;
+    default: {
+      // slots_of() lets nothing else pass than a bias gradient, summed over the gradient that the op reads.
+      const bool weights = op == Op::conv2d_backward_weights || op == Op::linear_backward_weights;
+      after[extra++] = run_reference(absorbed, shape, {before[weights ? 1 : 0], {}})[1];
+    }
+  }
+}
+
+}  // namespace
+
+Operands run_reference(Op op, const OpShape& shape, const Operands& before_fp64) {
+  const Variant* reference = find_variant(op, core::DeviceKind::cpu, "reference");
+  if (reference == nullptr) throw core::Error(fmt::format("{} has no reference", to_string(op)));
+  static const std::shared_ptr<core::Device> cpu = core::open_device("cpu");
+  return OpRun(*reference, cpu, shape, Precision::fp64).run(before_fp64);
+}
+
+Operands run_reference(Op op, const OpShape& shape, std::span<const Op> absorbed,
+                       const Operands& before_fp64) {
+  const std::size_t own = ops::contract(op).operands.size();
+  Operands after =
+      run_reference(op, shape, {before_fp64.begin(), before_fp64.begin() + static_cast<std::ptrdiff_t>(own)});
+  after.resize(before_fp64.size());
+  std::size_t extra = own;
+  for (const Op next : absorbed) run_absorbed(op, shape, next, before_fp64, extra, after);
+  return after;
+}
+
+Case make_case(Op op, const OpShape& shape, std::span<const Op> absorbed, Precision precision,
+               std::uint64_t seed) {
+  Case made{op, shape, {absorbed.begin(), absorbed.end()}, {}, {}};
+  const auto slots = slots_of(op, shape, absorbed);
+  made.before = random_operands(op, shape, precision, seed, absorbed);
+  made.expected = run_reference(op, shape, absorbed, convert(slots, made.before, precision, Precision::fp64));
+  take_time(made, made.expected);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].access == Access::read) made.expected[i] = {};
+  }
+  return made;
+}
+
+Check check_case(const Variant& variant, const std::shared_ptr<core::Device>& device, Precision precision,
+                 const Case& tested) {
+  Check check;
+  check.terms = ops::contract(variant.op).terms(tested.shape);
+  for (const Op op : tested.absorbed) {
+    if (op == Op::bias_forward) ++check.terms;
+  }
+  check.tolerance = ops::tolerance(precision, check.terms);
+  check.workspace = workspace_bytes(variant, tested.shape, precision);
+  const auto operands = ops::contract(variant.op).operands;
+  const bool has_in_place = std::any_of(operands.begin(), operands.end(),
+                                        [](const auto& operand) { return operand.in_place_of >= 0; });
+  std::string failure = check_placement(variant, device, precision, tested, false, check);
+  if (failure.empty() && has_in_place) {
+    failure = check_placement(variant, device, precision, tested, true, check);
+    if (!failure.empty()) failure = "in place: " + failure;
+  }
+  if (!failure.empty()) check.failure = label(variant, tested, precision) + ": " + failure;
+  return check;
+}
+
+Check worse(const Check& first, const Check& second) {
+  const bool later =
+      second.worst_error * first.tolerance > first.worst_error * second.tolerance || first.tolerance == 0;
+  Check result = later ? second : first;
+  result.same_bits = first.same_bits && second.same_bits;
+  result.workspace = std::max(first.workspace, second.workspace);
+  result.failure = first.failure.empty() ? second.failure : first.failure;
+  return result;
+}
+
+Check check_variant(const Variant& variant, const std::shared_ptr<core::Device>& device, const OpShape& shape,
+                    Precision precision, std::uint64_t seed) {
+  Check check;
+  for (std::size_t absorbed = 0; absorbed <= variant.fuses.size(); ++absorbed) {
+    const Case tested =
+        make_case(variant.op, shape, std::span(variant.fuses).first(absorbed), precision, seed);
+    check = worse(check, check_case(variant, device, precision, tested));
+  }
+  return check;
+}
+
+}  // namespace warpscope::verify

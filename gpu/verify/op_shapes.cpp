@@ -1,0 +1,195 @@
+#include "gpu/verify/op_shapes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace warpscope::verify {
+namespace {
+
+using ops::Op;
+using ops::OpShape;
+
+OpShape image(std::int64_t batch, int height, int width, int channels) {
+  return {.batch = batch, .height = height, .width = width, .in_channels = channels};
+}
+
+OpShape conv(std::int64_t batch, int height, int width, int in, int out, int kernel_height,
+             int kernel_width) {
+  return {.batch = batch,
+          .height = height,
+          .width = width,
+          .in_channels = in,
+          .out_channels = out,
+          .kernel_height = kernel_height,
+          .kernel_width = kernel_width};
+}
+
+std::vector<OpShape> conv_shapes() {
+  return {conv(1, 1, 1, 1, 1, 1, 1),     conv(1, 3, 3, 1, 1, 3, 3),     conv(2, 5, 7, 3, 8, 3, 3),
+          conv(1, 8, 8, 8, 3, 3, 3),     conv(3, 7, 5, 33, 17, 3, 3),   conv(2, 6, 9, 5, 70, 1, 1),
+          conv(1, 9, 4, 16, 33, 5, 5),   conv(2, 7, 7, 4, 6, 7, 7),     conv(1, 2, 2, 3, 4, 7, 7),
+          conv(2, 11, 3, 70, 1, 3, 5),   conv(1, 4, 6, 2, 3, 1, 3),     conv(1, 1, 13, 9, 12, 7, 1),
+          conv(2, 4, 4, 128, 256, 3, 3), conv(2, 8, 8, 256, 128, 3, 3), conv(1, 16, 16, 256, 3, 3, 3),
+          conv(2, 16, 16, 3, 256, 3, 3), conv(3, 4, 4, 128, 128, 3, 3)};
+}
+
+OpShape linear(std::int64_t batch, int in, int out) {
+  return {.batch = batch, .in_channels = in, .out_channels = out};
+}
+
+std::vector<OpShape> linear_shapes() {
+  return {linear(1, 1, 1),     linear(1, 7, 3),     linear(2, 3, 513),   linear(3, 513, 1),
+          linear(5, 129, 65),  linear(64, 128, 10), linear(65, 33, 127), linear(16, 1024, 128),
+          linear(128, 64, 16), linear(4, 8192, 128)};
+}
+
+/// Even and odd images of at least 2x2, which every channel-preserving op takes.
+std::vector<OpShape> image_shapes() {
+  return {image(1, 2, 2, 1),  image(2, 3, 5, 1),  image(3, 7, 4, 3),   image(1, 9, 9, 33),
+          image(2, 8, 8, 70), image(5, 6, 10, 8), image(2, 4, 4, 256), image(3, 2, 2, 128)};
+}
+
+std::vector<OpShape> gather_shapes() {
+  auto shapes = image_shapes();
+  std::int64_t count = 1;  // less than a batch too: the order is then walked more than once
+  for (OpShape& shape : shapes) shape.count = (count = 2 * count + 1);
+  return shapes;
+}
+
+using Random = std::mt19937_64;
+
+int between(Random& random, int low, int high) {
+  return low + static_cast<int>(random() % static_cast<std::uint64_t>(high - low + 1));
+}
+
+/// 1 to 513: as many below 23 as above; one of four is next to a power of two.
+int channels(Random& random) {
+  if (random() % 4 == 0) return (1 << between(random, 1, 9)) + between(random, -1, 1);
+  return std::clamp(static_cast<int>(std::exp2(static_cast<double>(random() % 9005) / 1000.0)), 1, 513);
+}
+
+/// Three of four are odd.
+int extent(Random& random, int low, int high) {
+  const int drawn = between(random, low, high);
+  return random() % 2 == 0 && drawn < high ? drawn | 1 : drawn;
+}
+
+OpShape random_shape(Op op, Random& random) {
+  OpShape shape;
+  shape.batch = random() % 3 == 0 ? 1 : between(random, 2, 5);
+  shape.in_channels = channels(random);
+  shape.out_channels = channels(random);
+  shape.count = 1 + static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 17000) / 1000.0));
+  switch (op) {
+    case Op::weights_cast:
+    case Op::gradients_check:
+    case Op::sgd_update:
+    case Op::step_record:
+      shape.in_channels = shape.out_channels = 1;
+      return shape;
+    case Op::linear_forward:
+    case Op::linear_backward_input:
+    case Op::linear_backward_weights:
+    case Op::linear_backward_bias:
+      shape.batch = random() % 3 == 0 ? 1 : between(random, 2, 130);
+      shape.count = 1;
+      return shape;
+    case Op::batch_gather:
+      shape.count = between(random, 1, 40);
+      break;
+    default:
+      shape.count = 1;
+  }
+  const bool windows = op == Op::maxpool2d_forward || op == Op::maxpool2d_backward;
+  shape.height = extent(random, windows ? 2 : 1, 19);
+  shape.width = extent(random, windows ? 2 : 1, 19);
+  shape.kernel_height = 2 * between(random, 0, 3) + 1;
+  shape.kernel_width = random() % 2 == 0 ? shape.kernel_height : 2 * between(random, 0, 3) + 1;
+  return shape;
+}
+
+/// Smaller images, then a smaller batch, then fewer channels, until it costs no more than `most_flops`.
+OpShape within(Op op, OpShape shape, double most_flops) {
+  while (ops::contract(op).flops(shape) > most_flops) {
+    if (shape.height * shape.width > 9) {
+      (shape.height > shape.width ? shape.height : shape.width) -= 2;
+    } else if (shape.batch > 1) {
+      shape.batch = (shape.batch + 1) / 2;
+    } else {
+      (shape.in_channels > shape.out_channels ? shape.in_channels : shape.out_channels) /= 2;
+    }
+  }
+  return shape;
+}
+
+}  // namespace
+
+std::vector<OpShape> shapes_of(Op op) {
+  switch (op) {
+    case Op::conv2d_forward:
+    case Op::conv2d_backward_input:
+    case Op::conv2d_backward_weights:
+      return conv_shapes();
+    case Op::conv2d_backward_bias: {
+      auto shapes = conv_shapes();
+      shapes.push_back(conv(64, 32, 32, 1, 3, 3, 3));
+      return shapes;
+    }
+    case Op::batch_gather:
+      return gather_shapes();
+    case Op::linear_forward:
+    case Op::linear_backward_input:
+    case Op::linear_backward_weights:
+    case Op::linear_backward_bias:
+      return linear_shapes();
+    case Op::weights_cast:
+    case Op::gradients_check:
+    case Op::sgd_update:
+    case Op::step_record: {
+      std::vector<OpShape> shapes;
+      for (const int count : {1, 3, 255, 256, 1000, 100003})
+        shapes.push_back({.batch = count % 7 + 1, .count = count});
+      return shapes;
+    }
+    case Op::relu_forward: {
+      auto shapes = image_shapes();
+      shapes.push_back(image(1, 1, 1, 1));
+      shapes.push_back(image(3, 32, 32, 90));
+      return shapes;
+    }
+    case Op::mse_forward: {
+      auto shapes = image_shapes();
+      shapes.push_back(image(64, 32, 32, 3));
+      return shapes;
+    }
+    default:
+      return image_shapes();
+  }
+}
+
+std::vector<OpShape> random_shapes_of(Op op, int count, std::uint64_t seed, double most_flops) {
+  std::mt19937_64 random(seed * 1000003 + static_cast<std::uint64_t>(op));
+  std::vector<OpShape> shapes;
+  for (int i = 0; i < count; ++i) shapes.push_back(within(op, random_shape(op, random), most_flops));
+  return shapes;
+}
+
+std::vector<OpShape> large_shapes_of(Op op) {
+  switch (op) {
+    case Op::conv2d_forward:
+      return {conv(4, 32, 32, 3, 1024, 1, 1), conv(4, 32, 32, 16, 1024, 1, 1),
+              conv(2, 32, 32, 3, 1024, 1, 1), conv(2, 32, 32, 16, 1024, 1, 1),
+              conv(1, 32, 32, 3, 512, 1, 1),  conv(1, 32, 32, 16, 512, 1, 1)};
+    case Op::conv2d_backward_input:
+      return {conv(4, 32, 32, 1024, 3, 1, 1), conv(4, 32, 32, 1024, 16, 1, 1),
+              conv(2, 32, 32, 1024, 3, 1, 1), conv(2, 32, 32, 1024, 16, 1, 1),
+              conv(1, 32, 32, 512, 3, 1, 1),  conv(1, 32, 32, 512, 16, 1, 1)};
+    case Op::conv2d_backward_weights:
+      return {conv(1, 4, 4, 128, 1024, 3, 3), conv(2, 32, 32, 3, 1024, 1, 1), conv(2, 32, 32, 1024, 3, 1, 1)};
+    default:
+      return {};
+  }
+}
+
+}  // namespace warpscope::verify

@@ -1,0 +1,307 @@
+#include "gpu/verify/verify.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/verify/finite_differences.h"
+#include "gpu/verify/network_check.h"
+#include "gpu/verify/op_shapes.h"
+#include "gpu/verify/reference_cases.h"
+
+namespace warpscope::verify {
+namespace {
+
+using core::Precision;
+using ops::Op;
+using ops::Variant;
+
+constexpr const char* kDefaultSelection = "default";
+
+/// A row to be filled: a variant in a precision, a selection of a network, or finite differences (no variant).
+struct Job {
+  VerifyRow row;
+  const Variant* variant = nullptr;
+};
+
+bool contains(const std::vector<Op>& ops, Op op) {
+  return ops.empty() || std::find(ops.begin(), ops.end(), op) != ops.end();
+}
+
+std::vector<Precision> wanted_precisions(const VerifyOptions& options) {
+  if (!options.precisions.empty()) return options.precisions;
+  const auto all = core::selectable_precisions();
+  return {all.begin(), all.end()};
+}
+
+/// "runs inside conv2d.backward_weights".
+std::string host_of(const Variant& placeholder) {
+  std::set<std::string> hosts;
+  for (const Variant& variant : ops::variants()) {
+    const auto found = std::find(variant.fuses.begin(), variant.fuses.end(), placeholder.op);
+    if (variant.device == placeholder.device && found != variant.fuses.end()) {
+      hosts.emplace(ops::to_string(variant.op));
+    }
+  }
+  return fmt::format("runs inside {}", fmt::join(hosts, ", "));
+}
+
+/// The jobs of one variant: one for each of its precisions that is wanted, one that says why where there is none.
+void add_variant(const Variant& variant, const core::DeviceInfo& device,
+                 const std::vector<Precision>& precisions, std::vector<Job>& jobs) {
+  Job job;
+  job.row.op = variant.op;
+  job.row.variant = variant.name;
+  job.row.declared_deterministic = variant.deterministic;
+  job.variant = &variant;
+  bool any = false;
+  for (const Precision precision : precisions) {
+    const auto& has = variant.precisions;
+    if (std::find(has.begin(), has.end(), precision) == has.end()) continue;
+    any = true;
+    job.row.precision = precision;
+    job.row.skipped =
+        variant.launch == nullptr ? host_of(variant) : unavailable_reason(variant, device, precision);
+    jobs.push_back(job);
+  }
+  if (any) return;
+  job.row.precision = precisions.front();
+  job.row.skipped = unavailable_reason(variant, device, precisions.front());
+  jobs.push_back(job);
+}
+
+std::vector<Job> jobs_of(Op op, const core::DeviceInfo& device, const VerifyOptions& options) {
+  std::vector<Job> jobs;
+  if (!contains(options.ops, op)) return jobs;
+  const auto differentiated = differentiated_ops();
+  const bool has_differences =
+      std::find(differentiated.begin(), differentiated.end(), op) != differentiated.end();
+  if (has_differences && std::string_view(kFiniteDifferences).find(options.only) != std::string_view::npos) {
+    Job job;
+    job.row.op = op;
+    job.row.variant = kFiniteDifferences;
+    job.row.precision = Precision::fp64;
+    jobs.push_back(job);
+  }
+  for (const Variant* variant : ops::variants_of(op, device.kind)) {
+    if (variant->name.find(options.only) == std::string::npos) continue;
+    add_variant(*variant, device, wanted_precisions(options), jobs);
+  }
+  return jobs;
+}
+
+std::string tolerance_text(Precision precision, std::int64_t terms) {
+  return fmt::format("4u√n + 2{}, n = {}", precision == Precision::fp32 ? "u" : "v", terms);
+}
+
+void take(VerifyRow& row, const Check& check) {
+  row.worst_error = check.worst_error;
+  row.tolerance = check.tolerance;
+  row.terms = check.terms;
+  row.same_bits = check.same_bits;
+  row.workspace = check.workspace;
+}
+
+/// All shapes of one variant in one precision.
+void check_shapes(Job& job, const std::shared_ptr<core::Device>& device, ReferenceCases& cases) {
+  VerifyRow& row = job.row;
+  const Variant& variant = *job.variant;
+  Check all;
+  int failed = 0;
+  for (std::size_t i = 0; i < cases.shapes().size(); ++i) {
+    const ops::OpShape& shape = cases.shapes()[i];
+    if (!unavailable_reason(variant, device->info(), row.precision, &shape).empty()) {
+      ++row.refused;
+      continue;
+    }
+    Check check;
+    try {
+      for (std::size_t absorbed = 0; absorbed <= variant.fuses.size(); ++absorbed) {
+        const Case& tested = cases.get(i, row.precision, std::span(variant.fuses).first(absorbed));
+        check = worse(check, check_case(variant, device, row.precision, tested));
+      }
+    } catch (const core::Error& error) {
+      check.failure = fmt::format("{} on {}: {}", describe(row), describe(variant.op, shape), error.what());
+    }
+    check.failure.empty() ? ++row.checked : ++failed;
+    all = worse(all, check);
+  }
+  take(row, all);
+  row.derivation = tolerance_text(row.precision, row.terms);
+  row.failure = all.failure;
+  if (failed > 1) row.failure += fmt::format(" (and {} more shapes)", failed - 1);
+  if (row.checked + failed == 0) row.failure = fmt::format("{} refuses every shape", describe(row));
+}
+
+void check_differences(VerifyRow& row, std::uint64_t seed) {
+  row.tolerance = kDifferenceTolerance;
+  row.derivation = "rounding of sums over the step";
+  try {
+    row.worst_error = difference_error(row.op, seed);
+    if (row.worst_error <= row.tolerance) {
+      row.checked = 1;
+      return;
+    }
+    row.failure = fmt::format("{}: the reference is off by {:.3g}, more than {:.3g}", describe(row),
+                              row.worst_error, row.tolerance);
+  } catch (const core::Error& error) {
+    row.failure = fmt::format("{}: {}", describe(row), error.what());
+  }
+}
+
+/// Every op by its variant called `name` where that runs in `precision`, else by the default one.
+plan::Selection selection_of(const std::string& name, const core::DeviceInfo& device, Precision precision) {
+  plan::Selection selection = plan::default_selection(device, precision);
+  for (auto& [op, chosen] : selection.variants) {
+    const Variant* variant = ops::find_variant(op, device.kind, name);
+    if (variant != nullptr && unavailable_reason(*variant, device, precision).empty()) chosen = name;
+  }
+  plan::settle_placeholders(selection, device);
+  return selection;
+}
+
+struct NetworkJob {
+  VerifyRow row;
+  plan::Selection selection;
+};
+
+/// The default selection and one for each variant name that makes a difference, in each precision.
+std::vector<NetworkJob> network_jobs(const core::DeviceInfo& device, const VerifyOptions& options) {
+  std::vector<NetworkJob> jobs;
+  if (!options.ops.empty()) return jobs;
+  std::vector<std::string> names = plan::variant_names(device.kind);
+  names.insert(names.begin(), kDefaultSelection);
+  for (const Precision precision : wanted_precisions(options)) {
+    std::vector<plan::Selection> seen;
+    for (const std::string& name : names) {
+      NetworkJob job;
+      job.selection = selection_of(name, device, precision);
+      if (std::find(seen.begin(), seen.end(), job.selection) != seen.end()) continue;
+      seen.push_back(job.selection);
+      if (name.find(options.only) == std::string::npos) continue;
+      job.row.network = true;
+      job.row.variant = name;
+      job.row.precision = precision;
+      for (const auto& [op, chosen] : job.selection.variants) {
+        const Variant* variant = ops::find_variant(op, device.kind, chosen);
+        if (variant != nullptr && !variant->deterministic) job.row.declared_deterministic = false;
+      }
+      jobs.push_back(std::move(job));
+    }
+  }
+  return jobs;
+}
+
+void check_selection(NetworkJob& job, const NetworkCase& network,
+                     const std::shared_ptr<core::Device>& device) {
+  VerifyRow& row = job.row;
+  try {
+    const Check check = check_network(network, device, job.selection);
+    take(row, check);
+    row.derivation =
+        fmt::format("√{} (4u√n + 2v) + √{:.2g}, n = {}", network.path, network.corners, row.terms);
+    if (!check.failure.empty()) row.failure = fmt::format("{}: {}", describe(row), check.failure);
+    if (row.failure.empty() && row.declared_deterministic && !row.same_bits) {
+      row.failure = fmt::format("{}: gave other bits the second time", describe(row));
+    }
+    if (row.failure.empty()) row.checked = 1;
+  } catch (const core::BadInput& error) {
+    row.skipped = error.what();
+  } catch (const core::Error& error) {
+    row.failure = fmt::format("{}: {}", describe(row), error.what());
+  }
+}
+
+/// The run of verify(): what was done, and whether to go on.
+struct Run {
+  const std::shared_ptr<core::Device>& device;
+  const VerifyOptions& options;
+  const Progress& progress;
+  const RowSink& sink;
+  int total = 0;
+  bool cancelled = false;
+  std::vector<VerifyRow> rows = {};
+
+  bool go_on(const std::string& text) {
+    if (!cancelled && progress) cancelled = !progress(static_cast<int>(rows.size()), total, text);
+    return !cancelled;
+  }
+  void finish(const VerifyRow& row) {
+    rows.push_back(row);
+    if (sink) sink(row);
+  }
+
+  void check_op(Op op, std::vector<Job>& jobs) {
+    auto shapes = shapes_of(op);
+    const auto random = random_shapes_of(op, options.shapes, options.seed, options.flops);
+    shapes.insert(shapes.end(), random.begin(), random.end());
+    if (device->kind() == core::DeviceKind::cuda) {
+      const auto large = large_shapes_of(op);
+      shapes.insert(shapes.end(), large.begin(), large.end());
+    }
+    ReferenceCases cases(op, std::move(shapes), options.seed);
+    for (const Job& job : jobs) want(job, cases);
+    cases.make([&] { return go_on(fmt::format("{}: results of the reference", ops::to_string(op))); });
+    for (Job& job : jobs) {
+      if (!go_on(describe(job.row))) return;
+      if (job.row.skipped.empty()) {
+        job.variant == nullptr ? check_differences(job.row, options.seed) : check_shapes(job, device, cases);
+      }
+      finish(job.row);
+    }
+  }
+
+  void want(const Job& job, ReferenceCases& cases) const {
+    if (job.variant == nullptr || !job.row.skipped.empty()) return;
+    for (std::size_t i = 0; i < cases.shapes().size(); ++i) {
+      const ops::OpShape& shape = cases.shapes()[i];
+      if (!unavailable_reason(*job.variant, device->info(), job.row.precision, &shape).empty()) continue;
+      for (std::size_t absorbed = 0; absorbed <= job.variant->fuses.size(); ++absorbed) {
+        cases.want(i, job.row.precision, std::span(job.variant->fuses).first(absorbed));
+      }
+    }
+  }
+
+  void check_networks(std::vector<NetworkJob>& jobs) {
+    std::optional<NetworkCase> network;
+    std::optional<Precision> made_for;
+    for (NetworkJob& job : jobs) {
+      if (!go_on(describe(job.row))) return;
+      if (made_for != job.row.precision) {
+        network = make_network_case(job.row.precision, options.seed);
+        made_for = job.row.precision;
+      }
+      check_selection(job, *network, device);
+      finish(job.row);
+    }
+  }
+};
+
+}  // namespace
+
+std::string describe(const VerifyRow& row) {
+  return fmt::format("{} {} {}", row.network ? "network gradients" : ops::to_string(row.op), row.variant,
+                     core::to_string(row.precision));
+}
+
+std::vector<VerifyRow> verify(const std::shared_ptr<core::Device>& device, const VerifyOptions& options,
+                              const Progress& progress, const RowSink& sink) {
+  Run run{device, options, progress, sink};
+  std::vector<std::pair<Op, std::vector<Job>>> by_op;
+  for (const ops::OpContract& contract : ops::contracts()) {
+    by_op.emplace_back(contract.op, jobs_of(contract.op, device->info(), options));
+    run.total += static_cast<int>(by_op.back().second.size());
+  }
+  std::vector<NetworkJob> networks = network_jobs(device->info(), options);
+  run.total += static_cast<int>(networks.size());
+  for (auto& [op, jobs] : by_op) {
+    if (!run.cancelled && !jobs.empty()) run.check_op(op, jobs);
+  }
+  if (!run.cancelled) run.check_networks(networks);
+  return std::move(run.rows);
+}
+
+}  // namespace warpscope::verify

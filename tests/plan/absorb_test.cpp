@@ -1,0 +1,164 @@
+// Variants that cover several ops, on programs alone.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/plan/memory.h"
+#include "gpu/plan/program.h"
+#include "tests/support/tiny.h"
+
+namespace warpscope::plan {
+namespace {
+
+using core::Precision;
+using ops::Op;
+using ops::Variant;
+
+const Variant kPlain{.name = "plain", .precisions = {}, .summary = "", .launch = [](const ops::OpCall&) {}};
+const Variant kPlaceholder{.name = "fused", .precisions = {}, .summary = ""};
+const Variant kForward{.op = Op::conv2d_forward,
+                       .name = "forward_fused",
+                       .precisions = {},
+                       .fuses = {Op::bias_forward, Op::relu_forward},
+                       .summary = "",
+                       .launch = [](const ops::OpCall&) {}};
+const Variant kBackward{.op = Op::conv2d_backward_weights,
+                        .name = "backward",
+                        .precisions = {},
+                        .fuses = {Op::conv2d_backward_bias},
+                        .fuses_on_request = true,
+                        .summary = "",
+                        .launch = [](const ops::OpCall&) {}};
+
+Program training(Precision precision = Precision::fp32) {
+  return lower(tests::tiny_model(), Purpose::training, 3, 12, 16, precision);
+}
+
+std::vector<const Variant*> choose(const Program& program, const Variant& forward, const Variant& weights,
+                                   const Variant& bias) {
+  std::vector<const Variant*> chosen;
+  for (const Node& node : program.nodes) {
+    chosen.push_back(node.op == Op::conv2d_forward            ? &forward
+                     : node.op == Op::conv2d_backward_weights ? &weights
+                     : node.op == Op::conv2d_backward_bias    ? &bias
+                                                              : &kPlain);
+  }
+  return chosen;
+}
+
+int count(const Program& program, Op op) {
+  return static_cast<int>(std::count_if(program.nodes.begin(), program.nodes.end(),
+                                        [op](const Node& node) { return node.op == op; }));
+}
+
+TEST(Absorb, PlainVariantsChangeNothing) {
+  Program program = training();
+  const Program before = program;
+  absorb(program, choose(program, kPlain, kPlain, kPlain));
+  for (std::size_t n = 0; n < program.nodes.size(); ++n) {
+    EXPECT_EQ(program.nodes[n].tensors, before.nodes[n].tensors);
+    EXPECT_EQ(program.nodes[n].absorbed_by, -1);
+  }
+}
+
+TEST(Absorb, AConvolutionTakesItsBiasAndReluAndWritesTheirOutput) {
+  Program program = training();
+  const Program before = program;
+  absorb(program, choose(program, kForward, kPlain, kPlain));
+  ASSERT_GT(count(program, Op::conv2d_forward), 1);
+  for (std::size_t n = 0; n < program.nodes.size(); ++n) {
+    const Node& node = program.nodes[n];
+    if (node.op != Op::conv2d_forward) continue;
+    SCOPED_TRACE(node.layer);
+    const bool relu = before.nodes[n + 2].op == Op::relu_forward;
+    EXPECT_EQ(node.absorbed, relu ? 2 : 1);
+    ASSERT_EQ(node.tensors.size(), 4u);
+    EXPECT_EQ(node.tensors[0], before.nodes[n].tensors[0]);
+    EXPECT_EQ(node.tensors[1], before.nodes[n].tensors[1]);
+    EXPECT_EQ(node.tensors[2], before.nodes[n + (relu ? 2 : 1)].tensors.back());
+    EXPECT_EQ(node.tensors[3], before.nodes[n + 1].tensors[1]);
+    for (int k = 1; k <= node.absorbed; ++k) {
+      EXPECT_EQ(program.nodes[n + static_cast<std::size_t>(k)].absorbed_by, static_cast<int>(n));
+      EXPECT_TRUE(program.nodes[n + static_cast<std::size_t>(k)].tensors.empty());
+    }
+  }
+}
+
+TEST(Absorb, TheBiasGradientIsTakenOnlyOnRequest) {
+  Program program = training();
+  absorb(program, choose(program, kPlain, kBackward, kPlain));
+  for (const Node& node : program.nodes) EXPECT_EQ(node.absorbed_by, -1);
+  const Program before = program;
+  absorb(program, choose(program, kPlain, kBackward, kPlaceholder));
+  for (std::size_t n = 0; n < program.nodes.size(); ++n) {
+    const Node& node = program.nodes[n];
+    if (node.op != Op::conv2d_backward_weights) continue;
+    EXPECT_EQ(node.absorbed, 1);
+    ASSERT_EQ(node.tensors.size(), 4u);
+    EXPECT_EQ(node.tensors[3], before.nodes[n + 1].tensors[1]);
+    EXPECT_EQ(program.nodes[n + 1].absorbed_by, static_cast<int>(n));
+  }
+}
+
+TEST(Absorb, SavesTheMemoryOfWhatIsNotWrittenAnyMore) {
+  for (const Precision precision : {Precision::fp32, Precision::fp16}) {
+    Program plain = lower(models::find_model("autoencoder"), Purpose::training, 8, 12, 16, precision);
+    Program fused = plain;
+    absorb(fused, choose(fused, kForward, kBackward, kPlaceholder));
+    const std::vector<std::size_t> workspaces(plain.nodes.size());
+    EXPECT_LE(plan_memory(fused, precision, workspaces).bytes,
+              plan_memory(plain, precision, workspaces).bytes);
+  }
+}
+
+std::vector<Op> ops_of(const Program& program) {
+  std::vector<Op> list;
+  for (const Node& node : program.nodes) list.push_back(node.op);
+  return list;
+}
+
+TEST(Lowering, CastsTheWeightsFirstInSixteenBits) {
+  for (const Precision precision : {Precision::fp16, Precision::bf16}) {
+    for (const Purpose purpose : {Purpose::training, Purpose::inference}) {
+      const Program program = lower(tests::tiny_model(), purpose, 3, 12, 16, precision);
+      EXPECT_EQ(program.nodes.front().op, Op::weights_cast);
+      const int weights = program.nodes.front().tensors[1];
+      for (const Node& node : program.nodes) {
+        if (node.op != Op::conv2d_forward) continue;
+        const Tensor& used = program.tensors[static_cast<std::size_t>(node.tensors[1])];
+        EXPECT_EQ(used.storage, Storage::working);
+        EXPECT_EQ(used.parent, weights);
+      }
+    }
+  }
+  EXPECT_EQ(count(training(Precision::fp32), Op::weights_cast), 0);
+  EXPECT_EQ(count(training(Precision::tf32), Op::weights_cast), 0);
+}
+
+TEST(Lowering, ChecksTheGradientsBeforeTheUpdateInFp16Alone) {
+  for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16}) {
+    EXPECT_EQ(count(training(precision), Op::gradients_check), 0);
+  }
+  const std::vector<Op> list = ops_of(training(Precision::fp16));
+  const auto check = std::find(list.begin(), list.end(), Op::gradients_check);
+  ASSERT_NE(check, list.end());
+  EXPECT_EQ(*(check + 1), Op::sgd_update);
+}
+
+TEST(Lowering, ShowsImagesInFp32WhateverThePrecision) {
+  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+    const Program program = lower(tests::tiny_model(), Purpose::inference, 3, 12, 16, precision);
+    for (const int tensor : {program.shown_target, program.shown_prediction}) {
+      ASSERT_GE(tensor, 0);
+      const Tensor& shown = program.tensors[static_cast<std::size_t>(tensor)];
+      EXPECT_TRUE(shown.kept);
+      EXPECT_EQ(ops::element_type(shown.role, precision), core::ElementType::f32);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace warpscope::plan

@@ -1,0 +1,131 @@
+#include "gpu/plan/presets.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "gpu/ops/variant.h"
+
+namespace warpscope::plan {
+namespace {
+
+using core::DeviceKind;
+using core::Precision;
+using ops::Op;
+
+core::DeviceInfo hopper() {
+  core::DeviceInfo info;
+  info.kind = DeviceKind::cuda;
+  info.compute_capability = 90;
+  return info;
+}
+
+/// A preset's selection names, for every op, a variant that runs or is absorbed.
+void expect_complete(const Selection& selection, const core::DeviceInfo& device) {
+  for (const auto& [op, name] : selection.variants) {
+    const ops::Variant* variant = ops::find_variant(op, device.kind, name);
+    ASSERT_NE(variant, nullptr) << ops::to_string(op) << "=" << name;
+    EXPECT_EQ(ops::unavailable_reason(*variant, device, selection.precision), "")
+        << ops::to_string(op) << "=" << name;
+    if (variant->launch == nullptr) {
+      EXPECT_NE(absorber(selection, op, device.kind), nullptr) << ops::to_string(op) << "=" << name;
+    }
+  }
+}
+
+TEST(Presets, OfTheCpuResolveToTheirVariants) {
+  const core::DeviceInfo cpu = core::open_device("cpu")->info();
+  const Selection loops = preset_selection("loops", cpu, Precision::fp32);
+  for (const auto& [op, name] : loops.variants) EXPECT_EQ(name, "loops") << ops::to_string(op);
+  EXPECT_EQ(preset_selection("onednn", cpu, Precision::fp32).variants.at(Op::conv2d_forward), "onednn");
+  EXPECT_EQ(preset_of(loops, cpu), "loops");
+}
+
+TEST(Presets, UnknownOnesAreRefusedWithTheValidNames) {
+  const core::DeviceInfo cpu = core::open_device("cpu")->info();
+  try {
+    preset_selection("warp_speed", cpu, Precision::fp32);
+    FAIL() << "accepted";
+  } catch (const core::BadInput& error) {
+    EXPECT_STREQ(error.what(), "unknown preset 'warp_speed' on cpu; valid: loops, onednn");
+  }
+}
+
+TEST(Presets, AreReadFromSelectionsAsText) {
+  const core::DeviceInfo cpu = core::open_device("cpu")->info();
+  Selection selection = default_selection(cpu, Precision::fp32);
+  apply(selection, "preset=loops,relu.forward=onednn", cpu);
+  EXPECT_EQ(selection.variants.at(Op::conv2d_forward), "loops");
+  EXPECT_EQ(selection.variants.at(Op::relu_forward), "onednn");
+}
+
+TEST(Presets, OfCudaSelectOnlyWhatRuns) {
+  if (ops::variants_of(Op::conv2d_forward, DeviceKind::cuda).empty())
+    GTEST_SKIP() << "this build has no CUDA";
+  for (const Precision precision : core::selectable_precisions()) {
+    for (const Preset& preset : presets(DeviceKind::cuda)) {
+      SCOPED_TRACE(std::string(preset.id) + " in " + std::string(core::to_string(precision)));
+      const std::string reason = preset_unavailable_reason(preset.id, hopper(), precision);
+      if (reason.empty()) {
+        expect_complete(preset_selection(preset.id, hopper(), precision), hopper());
+      } else {
+        EXPECT_THROW(preset_selection(preset.id, hopper(), precision), core::BadInput);
+      }
+    }
+  }
+}
+
+TEST(Presets, TensorCoresSayInWhichPrecisionsTheyAre) {
+  if (ops::variants_of(Op::conv2d_forward, DeviceKind::cuda).empty())
+    GTEST_SKIP() << "this build has no CUDA";
+  EXPECT_EQ(preset_unavailable_reason("tensor_cores", hopper(), Precision::fp32),
+            "no convolution has wmma in fp32; in tf32, fp16, bf16");
+  const Selection selection = preset_selection("tensor_cores", hopper(), Precision::bf16);
+  EXPECT_EQ(selection.variants.at(Op::conv2d_forward), "wmma_fused");
+  EXPECT_EQ(selection.variants.at(Op::conv2d_backward_bias), "fused");
+}
+
+TEST(Defaults, EveryOpHasOneInEveryPrecisionOnHopper) {
+  if (ops::variants_of(Op::conv2d_forward, DeviceKind::cuda).empty())
+    GTEST_SKIP() << "this build has no CUDA";
+  for (const Precision precision : core::selectable_precisions()) {
+    SCOPED_TRACE(core::to_string(precision));
+    const Selection selection = default_selection(hopper(), precision);
+    for (const ops::OpContract& contract : ops::contracts()) {
+      EXPECT_TRUE(selection.variants.contains(contract.op)) << contract.name;
+    }
+    expect_complete(selection, hopper());
+  }
+}
+
+TEST(Defaults, NoLibraryWhereWeHaveOurOwn) {
+  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
+    core::DeviceInfo device = hopper();
+    device.kind = kind;
+    if (kind == DeviceKind::cpu) device.compute_capability = 0;
+    for (const auto& [op, name] : default_selection(device, Precision::fp32).variants) {
+      bool own = false;
+      for (const ops::Variant* variant : ops::variants_of(op, kind)) {
+        own |= !variant->library && ops::unavailable_reason(*variant, device, Precision::fp32).empty();
+      }
+      EXPECT_NE(ops::find_variant(op, kind, name)->library, own) << ops::to_string(op);
+    }
+  }
+}
+
+TEST(WithPrecision, KeepsWhatRunsAndReplacesWhatDoesNot) {
+  if (ops::variants_of(Op::conv2d_forward, DeviceKind::cuda).empty())
+    GTEST_SKIP() << "this build has no CUDA";
+  const Selection bf16 = preset_selection("tensor_cores", hopper(), Precision::bf16);
+  const Selection fp16 = with_precision(bf16, Precision::fp16, hopper());
+  EXPECT_EQ(fp16.variants, bf16.variants);
+  EXPECT_EQ(fp16.precision, Precision::fp16);
+  const Selection fp32 = with_precision(bf16, Precision::fp32, hopper());
+  EXPECT_EQ(fp32.variants.at(Op::conv2d_forward),
+            default_selection(hopper(), Precision::fp32).variants.at(Op::conv2d_forward));
+  expect_complete(fp32, hopper());
+}
+
+}  // namespace
+}  // namespace warpscope::plan

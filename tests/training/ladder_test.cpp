@@ -1,0 +1,76 @@
+#include "gpu/training/ladder.h"
+
+#include <gtest/gtest.h>
+
+#include "gpu/plan/presets.h"
+
+namespace warpscope::training {
+namespace {
+
+class LadderTest : public testing::Test {
+ protected:
+  plan::Selection preset(const char* id) const {
+    return plan::preset_selection(id, device, core::Precision::fp32);
+  }
+  const core::DeviceInfo device = core::open_device("cpu")->info();
+  Ladder ladder;
+};
+
+TEST_F(LadderTest, HasARungForEachSelectionInOrder) {
+  ladder.choose(preset("loops"), 4, 0, device);
+  for (const double speed : {100.0, 900.0, 110.0}) ladder.add(speed);
+  ladder.choose(preset("onednn"), 4, 3, device);
+  ladder.add(0);  // the first step after a switch has no time of its own
+  ladder.add(500);
+  const auto entries = *ladder.entries();
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].name, "loops");
+  EXPECT_DOUBLE_EQ(entries[0].images_per_second, 110);
+  EXPECT_EQ(entries[0].steps, 3u);
+  EXPECT_EQ(entries[1].name, "oneDNN");
+  EXPECT_EQ(entries[1].first_step, 3u);
+  EXPECT_EQ(entries[1].steps, 2u);
+  EXPECT_DOUBLE_EQ(entries[1].images_per_second, 500);
+}
+
+TEST_F(LadderTest, AnotherBatchIsAnotherRung) {
+  ladder.choose(preset("loops"), 4, 0, device);
+  ladder.add(100);
+  ladder.choose(preset("loops"), 8, 1, device);
+  ladder.add(120);
+  ASSERT_EQ(ladder.entries()->size(), 2u);
+  EXPECT_EQ(ladder.entries()->back().batch, 8);
+}
+
+TEST_F(LadderTest, WhatWasNeverTrainedWithLeavesNoRung) {
+  ladder.choose(preset("loops"), 4, 0, device);
+  ladder.add(100);
+  ladder.choose(preset("onednn"), 4, 1, device);
+  ladder.choose(preset("loops"), 4, 1, device);
+  ladder.add(100);
+  ASSERT_EQ(ladder.entries()->size(), 1u);
+  EXPECT_EQ(ladder.entries()->front().steps, 2u);
+}
+
+TEST_F(LadderTest, NamesWhatChangedWhereNoPresetFits) {
+  ladder.choose(preset("loops"), 4, 0, device);
+  ladder.add(100);
+  plan::Selection mixed = preset("loops");
+  mixed.variants[ops::Op::conv2d_forward] = "reference";
+  ladder.choose(mixed, 4, 1, device);
+  EXPECT_EQ(ladder.entries()->back().name, "conv2d.forward: loops -> reference");
+}
+
+TEST_F(LadderTest, KeepsTheFirstAndTheLatestOfVeryMany) {
+  for (int batch = 1; batch <= 1000; ++batch) {
+    ladder.choose(preset("loops"), batch, 0, device);
+    ladder.add(batch);
+  }
+  const auto entries = *ladder.entries();
+  EXPECT_LE(entries.size(), 200u);
+  EXPECT_EQ(entries.front().batch, 1);
+  EXPECT_EQ(entries.back().batch, 1000);
+}
+
+}  // namespace
+}  // namespace warpscope::training

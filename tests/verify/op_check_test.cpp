@@ -1,0 +1,196 @@
+// The harness must catch what it is there to catch: each test gives it a variant with one fault.
+
+#include "gpu/verify/op_check.h"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "gpu/ops/relu/relu.h"
+
+namespace warpscope::verify {
+namespace {
+
+using core::ElementType;
+using core::Precision;
+using ops::Op;
+using ops::OpCall;
+using ops::OpShape;
+using ops::Variant;
+
+constexpr OpShape kShape{.batch = 2, .height = 3, .width = 5, .in_channels = 7};
+constexpr std::int64_t kElements = 2 * 3 * 5 * 7;
+
+void relu(const OpCall& call) {
+  const float* x = call.operand<const float>(ops::relu::kForwardInput);
+  float* y = call.operand<float>(ops::relu::kForwardOutput);
+  for (std::int64_t i = 0; i < kElements; ++i) y[i] = x[i] > 0 ? x[i] : 0;
+}
+
+Check check_relu(void (*launch)(const OpCall&), bool deterministic = true,
+                 std::size_t (*workspace)(const OpShape&, Precision) = nullptr) {
+  const Variant variant{.op = Op::relu_forward,
+                        .name = "tested",
+                        .precisions = {Precision::fp32},
+                        .deterministic = deterministic,
+                        .summary = "",
+                        .launch = launch,
+                        .workspace_bytes = workspace};
+  return check_variant(variant, core::open_device("cpu"), kShape, Precision::fp32, 1);
+}
+
+TEST(OpCheck, PassesARightVariant) {
+  const Check check = check_relu(relu);
+  EXPECT_EQ(check.failure, "");
+  EXPECT_EQ(check.worst_error, 0);
+  EXPECT_GT(check.tolerance, 0);
+}
+
+TEST(OpCheck, CatchesAnElementLeftUnwritten) {
+  const Check check = check_relu([](const OpCall& call) {
+    const float left = call.operand<float>(ops::relu::kForwardOutput)[kElements - 1];
+    relu(call);
+    call.operand<float>(ops::relu::kForwardOutput)[kElements - 1] = left;
+  });
+  EXPECT_EQ(check.failure,
+            "relu.forward tested cpu fp32 on 2x3x5x7: operand 'output' has a relative error of inf, more "
+            "than 3.58e-07");
+}
+
+TEST(OpCheck, CatchesOneSlightlyWrongElement) {
+  const Check check = check_relu([](const OpCall& call) {
+    relu(call);
+    call.operand<float>(ops::relu::kForwardOutput)[17] += 1e-4f;
+  });
+  EXPECT_NE(check.failure.find("relative error"), std::string::npos) << check.failure;
+}
+
+TEST(OpCheck, CatchesAWriteToAnInput) {
+  const Check check = check_relu([](const OpCall& call) {
+    relu(call);
+    if (call.operands[0] != call.operands[1]) call.operand<float>(ops::relu::kForwardInput)[3] = 1;
+  });
+  EXPECT_NE(check.failure.find("changed the operand 'input'"), std::string::npos) << check.failure;
+}
+
+TEST(OpCheck, CatchesWritesPastEitherEnd) {
+  const Check past = check_relu([](const OpCall& call) {
+    relu(call);
+    call.operand<float>(ops::relu::kForwardOutput)[kElements] = 0;
+  });
+  EXPECT_NE(past.failure.find("wrote past the end of the operand 'output'"), std::string::npos)
+      << past.failure;
+  const Check before = check_relu([](const OpCall& call) {
+    relu(call);
+    call.operand<float>(ops::relu::kForwardOutput)[-1] = 0;
+  });
+  EXPECT_NE(before.failure.find("wrote before the operand 'output'"), std::string::npos) << before.failure;
+}
+
+TEST(OpCheck, CatchesAWorkspaceThatIsTooSmall) {
+  const Check check = check_relu(
+      [](const OpCall& call) {
+        relu(call);
+        static_cast<std::uint8_t*>(call.workspace)[64] = 0;
+      },
+      true, [](const OpShape&, Precision) { return std::size_t{64}; });
+  EXPECT_NE(check.failure.find("wrote past the end of the workspace"), std::string::npos) << check.failure;
+}
+
+TEST(OpCheck, CatchesAVariantThatTrustsItsWorkspaceToBeZero) {
+  const Check check = check_relu(
+      [](const OpCall& call) {
+        relu(call);
+        call.operand<float>(ops::relu::kForwardOutput)[0] += *static_cast<float*>(call.workspace);
+      },
+      true, [](const OpShape&, Precision) { return sizeof(float); });
+  EXPECT_NE(check.failure.find("relative error of inf"), std::string::npos) << check.failure;
+}
+
+// Adds an error that is within the tolerance and different in every call.
+void drift(const OpCall& call) {
+  static int calls = 0;
+  relu(call);
+  float* y = call.operand<float>(ops::relu::kForwardOutput);
+  std::int64_t i = 0;
+  while (y[i] == 0) ++i;
+  if (++calls % 2 == 0) y[i] = std::nextafter(y[i], 100.0f);
+}
+
+TEST(OpCheck, ComparesBitsOfVariantsThatSayTheyAreDeterministic) {
+  EXPECT_NE(check_relu(drift, true).failure.find("other bits the second time"), std::string::npos);
+  EXPECT_EQ(check_relu(drift, false).failure, "");
+}
+
+TEST(OpCheck, CatchesAVariantThatFailsOnlyInPlace) {
+  const Check check = check_relu([](const OpCall& call) {
+    const float* x = call.operand<const float>(ops::relu::kForwardInput);
+    float* y = call.operand<float>(ops::relu::kForwardOutput);
+    for (std::int64_t i = 0; i < kElements; ++i) y[i] = 0;
+    for (std::int64_t i = 0; i < kElements; ++i) y[i] = x[i] > 0 ? x[i] : 0;
+  });
+  EXPECT_NE(check.failure.find("in place: operand 'output'"), std::string::npos) << check.failure;
+}
+
+TEST(OpCheck, CatchesAWrongArgmax) {
+  Variant variant = *find_variant(Op::maxpool2d_forward, core::DeviceKind::cpu, "loops");
+  static void (*const right)(const OpCall&) = variant.launch;
+  variant.launch = [](const OpCall& call) {
+    right(call);
+    call.operand<std::uint8_t>(2)[1] ^= 1;
+  };
+  const Check check = check_variant(variant, core::open_device("cpu"), kShape, Precision::fp32, 1);
+  EXPECT_NE(check.failure.find("operand 'argmax' differs from the reference at byte 1"), std::string::npos)
+      << check.failure;
+}
+
+TEST(RandomOperands, AreTheSameForTheSameSeed) {
+  for (const auto& contract : ops::contracts()) {
+    OpShape shape = kShape;
+    shape.count = 11;
+    const auto first = random_operands(contract.op, shape, Precision::fp32, 5);
+    EXPECT_EQ(first, random_operands(contract.op, shape, Precision::fp32, 5)) << contract.name;
+    EXPECT_NE(first, random_operands(contract.op, shape, Precision::fp32, 6)) << contract.name;
+  }
+}
+
+TEST(HostValues, RoundToHalfPrecisionToNearestEven) {
+  // 2049 lies midway between 2048 and 2050; 65519 is the last that does not round to infinity; 2^-24 is the smallest.
+  const std::vector<double> values{
+      1.0, -2.5, 2049, 2051, 65519, 65520, std::ldexp(1.0, -24), std::ldexp(1.0, -26), -0.0};
+  const auto rounded = decode(encode(values, ElementType::f16), ElementType::f16);
+  EXPECT_EQ(rounded,
+            (std::vector<double>{1.0, -2.5, 2048, 2052, 65504, std::numeric_limits<double>::infinity(),
+                                 std::ldexp(1.0, -24), 0, 0}));
+  EXPECT_TRUE(std::signbit(rounded.back()));
+}
+
+TEST(HostValues, EveryHalfPrecisionNumberSurvives) {
+  for (const ElementType type : {ElementType::f16, ElementType::bf16}) {
+    for (unsigned bits = 0; bits < 65536; ++bits) {
+      const Bytes bytes{static_cast<std::byte>(bits & 0xff), static_cast<std::byte>(bits >> 8)};
+      const auto value = decode(bytes, type);
+      if (std::isnan(value[0])) continue;
+      ASSERT_EQ(encode(value, type), bytes) << to_string(type) << " " << bits;
+    }
+  }
+}
+
+TEST(HostValues, RoundToBfloat16ToNearestEven) {
+  const auto rounded =
+      decode(encode(std::vector<double>{257, 259, 1.0, -3.0}, ElementType::bf16), ElementType::bf16);
+  EXPECT_EQ(rounded, (std::vector<double>{256, 260, 1.0, -3.0}));
+}
+
+TEST(HostValues, NanNeverCompares) {
+  const std::vector<double> nan{std::numeric_limits<double>::quiet_NaN()};
+  EXPECT_EQ(relative_error(nan, nan), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(relative_error(std::vector{1.0}, std::vector{0.0}), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(relative_error(std::vector{0.0}, std::vector{0.0}), 0);
+  EXPECT_DOUBLE_EQ(relative_error(std::vector{3.0, 4.5}, std::vector{3.0, 4.0}), 0.1);
+}
+
+}  // namespace
+}  // namespace warpscope::verify

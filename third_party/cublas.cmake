@@ -1,0 +1,20 @@
+# cuBLASLt: optional. Only its headers are needed here; the library is opened when a cuBLAS variant is first asked for, so
+# that the program starts without it. Defines warpscope_cublas (empty where there is no CUDA).
+add_library(warpscope_cublas INTERFACE)
+set(WARPSCOPE_HAVE_CUBLAS OFF)
+if(WARPSCOPE_HAVE_CUDA)
+  find_path(CUBLAS_INCLUDE_DIR cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  if(CUBLAS_INCLUDE_DIR)
+    set(WARPSCOPE_HAVE_CUBLAS ON)
+    target_include_directories(warpscope_cublas SYSTEM INTERFACE ${CUBLAS_INCLUDE_DIR})
+    target_link_libraries(warpscope_cublas INTERFACE ${CMAKE_DL_LIBS})
+    # Where to look besides the loader's own path: a toolkit's folder is often not on it.
+    find_library(CUBLASLT_LIBRARY cublasLt HINTS ${CUDAToolkit_LIBRARY_DIR})
+    if(CUBLASLT_LIBRARY)
+      target_compile_definitions(warpscope_cublas INTERFACE WARPSCOPE_CUBLASLT_LIBRARY="${CUBLASLT_LIBRARY}")
+    endif()
+  else()
+    message(STATUS "No cuBLASLt headers: building without the cuBLAS variants")
+  endif()
+endif()
+target_compile_definitions(warpscope_cublas INTERFACE WARPSCOPE_HAVE_CUBLAS=$<BOOL:${WARPSCOPE_HAVE_CUBLAS}>)

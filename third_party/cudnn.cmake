@@ -1,0 +1,27 @@
+# cuDNN 9: optional. Only its headers are needed here; the library is opened when a cuDNN variant is first asked for,
+# so that the program starts without it. Defines warpscope_cudnn (empty where there is no CUDA).
+# CUDNN_ROOT, as a CMake variable or in the environment, names a folder with include/ and lib/.
+add_library(warpscope_cudnn INTERFACE)
+set(WARPSCOPE_HAVE_CUDNN OFF)
+if(WARPSCOPE_HAVE_CUDA)
+  set(cudnn_hints ${CUDNN_ROOT} $ENV{CUDNN_ROOT})
+  find_path(CUDNN_INCLUDE_DIR cudnn_graph.h HINTS ${cudnn_hints} ${CUDAToolkit_INCLUDE_DIRS} PATH_SUFFIXES include)
+  if(CUDNN_INCLUDE_DIR AND EXISTS "${CUDNN_INCLUDE_DIR}/cudnn_version.h")
+    file(STRINGS "${CUDNN_INCLUDE_DIR}/cudnn_version.h" cudnn_major REGEX "^#define CUDNN_MAJOR +[0-9]+")
+    if(cudnn_major MATCHES "CUDNN_MAJOR +9")
+      set(WARPSCOPE_HAVE_CUDNN ON)
+    endif()
+  endif()
+  if(WARPSCOPE_HAVE_CUDNN)
+    target_include_directories(warpscope_cudnn SYSTEM INTERFACE ${CUDNN_INCLUDE_DIR})
+    target_link_libraries(warpscope_cudnn INTERFACE ${CMAKE_DL_LIBS})
+    # Where to look besides the loader's own path: a toolkit's or CUDNN_ROOT's folder is often not on it.
+    find_library(CUDNN_LIBRARY libcudnn.so.9 HINTS ${cudnn_hints} ${CUDAToolkit_LIBRARY_DIR} PATH_SUFFIXES lib lib64)
+    if(CUDNN_LIBRARY)
+      target_compile_definitions(warpscope_cudnn INTERFACE WARPSCOPE_CUDNN_LIBRARY="${CUDNN_LIBRARY}")
+    endif()
+  else()
+    message(STATUS "No cuDNN 9 headers: building without the cuDNN variants (CUDNN_ROOT may name its folder)")
+  endif()
+endif()
+target_compile_definitions(warpscope_cudnn INTERFACE WARPSCOPE_HAVE_CUDNN=$<BOOL:${WARPSCOPE_HAVE_CUDNN}>)
