@@ -27,6 +27,13 @@ struct IconPen {
   void line(float x0, float y0, float x1, float y1) const {
     list->AddLine(p(x0, y0), p(x1, y1), color, std::max(1.0f, 1.6f * unit));
   }
+  // Two opposite corners of a frame from `low` to `high`, whose legs are `leg` long.
+  void corners(float low, float high, float leg) const {
+    line(high, low, high - leg, low);
+    line(high, low, high, low + leg);
+    line(low, high, low + leg, high);
+    line(low, high, low, high - leg);
+  }
 };
 
 void draw_reset(const IconPen& pen) {
@@ -131,6 +138,12 @@ void draw_icon(ImDrawList* list, Icon icon, ImVec2 min, ImVec2 max, ImU32 color)
     case Icon::follow:
       pen.triangle(pen.p(3, 3.5f), pen.p(9, 8), pen.p(3, 12.5f));
       pen.line(12, 3, 12, 13);
+      break;
+    case Icon::enlarge:
+      pen.corners(3, 13, 4);
+      break;
+    case Icon::shrink:
+      pen.corners(7, 9, -4);
       break;
   }
 }
@@ -262,6 +275,18 @@ bool combo_item(const Frame& frame, const char* name, const char* label, bool se
 void end_combo() {
   ImGui::EndPopup();
   ImGui::PopStyleVar(2);
+}
+
+void progress_bar(const Frame& frame, const char* name, float width, float part) {
+  const float s = frame.scale;
+  ImGui::Dummy(ImVec2(width, ImGui::GetFrameHeight()));
+  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+  const float half = std::max(1.0f, std::floor(3 * s)), middle = std::floor((min.y + max.y) / 2);
+  const float end = min.x + (max.x - min.x) * std::clamp(part, 0.0f, 1.0f);
+  auto* const list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(ImVec2(min.x, middle - half), ImVec2(max.x, middle + half), frame.palette.grid, half);
+  list->AddRectFilled(ImVec2(min.x, middle - half), ImVec2(end, middle + half), frame.palette.accent, half);
+  trace_item(name);
 }
 
 bool slider(const Frame& frame, const char* name, float* value, float minimum, float maximum,

@@ -59,6 +59,7 @@ Layout arrange(const Splits& splits, ImVec2 size, float scale) {
   layout.images = {ImVec2(loss + gap, top), ImVec2(size.x - gap, upper)};
   layout.kernels = {ImVec2(gap, upper + gap), ImVec2(kernels, bottom)};
   layout.training = {ImVec2(kernels + gap, upper + gap), ImVec2(size.x - gap, bottom)};
+  layout.all = {layout.loss.min, layout.training.max};
   layout.status = {ImVec2(0, bottom + gap), size};
   layout.row_splitter = {ImVec2(gap, upper), ImVec2(size.x - gap, upper + gap)};
   layout.upper_splitter = {ImVec2(loss, top), ImVec2(loss + gap, upper)};

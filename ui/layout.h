@@ -19,6 +19,7 @@ struct Box {
 
 struct Layout {
   Box toolbar, loss, images, kernels, training, status;
+  Box all;                                           ///< everything between toolbar and status bar
   Box row_splitter, upper_splitter, lower_splitter;  ///< the gaps that can be dragged
 };
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ui/layout.h"
+#include "ui/panels/determinism_rows.h"
 #include "ui/panels/help_overlay.h"
 #include "ui/trace.h"
 #include "ui/widgets.h"
@@ -30,7 +31,8 @@ void draw_banner(const Frame& frame, const std::string& text) {
 
 }  // namespace
 
-MainView::MainView(const Settings& settings) : settings_(settings) {
+MainView::MainView(const Settings& settings, const models::Model& model)
+    : settings_(settings), workbench_(model) {
   images_.settings.zoom = settings.images.zoom;
   images_.settings.conversion.difference =
       settings.images.absolute_difference ? images::Difference::absolute : images::Difference::signed_mean;
@@ -70,6 +72,7 @@ Wishes MainView::handle_keys(const Frame& frame, const std::vector<KeyPress>& ke
       frame.send(training::StepOnce{});
     }
     if (press.letter == 'r') frame.send(training::Reset{});
+    if (press.letter == 'l') workbench_.toggle_large();
   }
   return wishes;
 }
@@ -78,18 +81,21 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   const Layout layout = arrange(settings_.splits, ImGui::GetIO().DisplaySize, frame.scale);
   place_next_window(layout.toolbar);
   toolbar_.draw(frame, &help_open_);
-  place_next_window(layout.loss);
-  loss_.draw(frame, settings_.plot);
-  place_next_window(layout.images);
-  images_.draw(frame);
-  place_next_window(layout.kernels);
-  kernels_.draw(frame);
-  place_next_window(layout.training);
-  training_.draw(frame, loss_.history());
+  const bool large = workbench_.large();
+  if (!large) {
+    place_next_window(layout.loss);
+    loss_.draw(frame, settings_.plot);
+    place_next_window(layout.images);
+    images_.draw(frame);
+    place_next_window(layout.training);
+    training_.draw(frame, loss_.history());
+  }
+  place_next_window(large ? layout.all : layout.kernels);
+  workbench_.draw(frame);
   place_next_window(layout.status);
   facts.image_path = images_.path_text();
   status_.draw(frame, facts);
-  drag_splitters(frame, layout, settings_.splits);
+  if (!large) drag_splitters(frame, layout, settings_.splits);
   if (notices_.draw(frame)) {
     trace_event("notice", fmt::format("\"text\":{}", json_string(notices_.text())));
   }
@@ -114,6 +120,27 @@ void MainView::trace_changes(const Frame& frame) {
     traced_images_ = images;
     trace_event("images", images);
   }
+  trace_laboratory(frame);
+}
+
+// What tests wait for: how far the laboratory is, the newest determinism report, the rungs of the ladder.
+void MainView::trace_laboratory(const Frame& frame) {
+  const auto& state = workbench_.desk().state();
+  const auto changed = [](std::string& before, const char* event, std::string fields) {
+    if (fields == before) return;
+    before = fields;
+    trace_event(event, fields);
+  };
+  changed(traced_laboratory_, "laboratory",
+          fmt::format("\"job\":{},\"bench\":{},\"verify\":{},\"baseline\":{},\"cancelled\":{},\"failure\":{}",
+                      static_cast<int>(workbench_.desk().job()), state.bench.size(), state.verify.size(),
+                      state.baseline_images_per_second > 0, state.cancelled, json_string(state.failure)));
+  if (const auto& report = frame.snapshot.determinism) {
+    changed(traced_determinism_, "determinism",
+            fmt::format("\"id\":{},\"step\":{},\"tensors\":{},\"different\":{}", report->id, report->step,
+                        report->tensors.size(), tensors_that_differ(*report)));
+  }
+  changed(traced_ladder_, "ladder", fmt::format("\"entries\":{}", frame.snapshot.ladder->size()));
 }
 
 bool MainView::has_shown_all(const training::Snapshot& snapshot, bool images_expected) const {

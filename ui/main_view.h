@@ -8,12 +8,12 @@
 #include "ui/frame.h"
 #include "ui/keys.h"
 #include "ui/panels/images_panel.h"
-#include "ui/panels/kernels_panel.h"
 #include "ui/panels/loss_panel.h"
 #include "ui/panels/notices.h"
 #include "ui/panels/status_bar.h"
 #include "ui/panels/toolbar.h"
 #include "ui/panels/training_panel.h"
+#include "ui/panels/workbench.h"
 #include "ui/settings.h"
 
 namespace warpscope::ui {
@@ -26,7 +26,8 @@ struct Wishes {
 
 class MainView {
  public:
-  explicit MainView(const Settings& settings);
+  /// `model` is what the laboratory measures: the one that is trained.
+  MainView(const Settings& settings, const models::Model& model);
 
   void consume(const std::vector<training::FeedItem>& items);
   /// Takes the newest images; before draw(), with the OpenGL context current.
@@ -46,20 +47,23 @@ class MainView {
   Settings settings() const;
   float zoom() const { return settings_.zoom; }
   std::size_t loss_points() const { return loss_.history().steps(); }
+  /// True if the laboratory has come further than was drawn.
+  bool has_news() const { return workbench_.desk().has_news(); }
 
  private:
   void trace_changes(const Frame& frame);
+  void trace_laboratory(const Frame& frame);
 
   Settings settings_;
   Toolbar toolbar_;
   LossPanel loss_;
   ImagesPanel images_;
-  KernelsPanel kernels_;
+  Workbench workbench_;
   TrainingPanel training_;
   StatusBar status_;
   Notices notices_;
   bool help_open_ = false;
-  std::string traced_state_, traced_images_;
+  std::string traced_state_, traced_images_, traced_laboratory_, traced_determinism_, traced_ladder_;
 };
 
 }  // namespace warpscope::ui

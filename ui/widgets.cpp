@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 namespace warpscope::ui {
 namespace {
@@ -130,28 +131,115 @@ void tooltip(const Frame& frame, std::string_view text) {
   ImGui::PopStyleVar(2);
 }
 
+void pointer_tip(const Frame& frame, std::string_view text) {
+  const float s = frame.scale, wrap = 340 * s;
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10 * s, 8 * s));
+  ImGui::PushFont(frame.fonts.text);
+  ImGui::BeginTooltip();
+  ImGui::PushTextWrapPos(10 * s + wrap);
+  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  ImGui::PopTextWrapPos();
+  ImGui::EndTooltip();
+  ImGui::PopFont();
+  ImGui::PopStyleVar();
+}
+
+void centered_text(const Frame& frame, std::string_view text) {
+  const ImVec2 room = ImGui::GetContentRegionAvail(), at = ImGui::GetCursorScreenPos();
+  const ImFont* const font = frame.fonts.text;
+  const float wrap = std::max(1.0f, std::min(room.x - 16 * frame.scale, 560 * frame.scale));
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const char* const end = text.data() + text.size();
+    const char* cut = font->CalcWordWrapPositionA(font_size(font) / font->FontSize, text.data(), end, wrap);
+    if (cut == text.data()) cut = end;
+    lines.emplace_back(text.data(), static_cast<std::size_t>(cut - text.data()));
+    text.remove_prefix(lines.back().size());
+    while (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  const float line = std::floor(1.25f * font_size(font)), height = line * static_cast<float>(lines.size());
+  float baseline =
+      at.y + std::max(0.0f, (room.y - height) / 2) + font->Ascent * ImGui::GetIO().FontGlobalScale;
+  for (const std::string_view each : lines) {
+    const float left = at.x + std::max(0.0f, (room.x - text_width(font, each)) / 2);
+    draw_text(ImGui::GetWindowDrawList(), font, left, baseline, frame.palette.muted, each);
+    baseline += line;
+  }
+  ImGui::Dummy(ImVec2(std::max(1.0f, room.x), std::max(1.0f, std::min(room.y, height))));
+}
+
 // Panels --------------------------------------------------------------------------------------------
 
-void begin_panel(const Frame& frame, const char* title) {
+namespace {
+
+void begin_panel_window(const Frame& frame, const char* name) {
   const float s = frame.scale;
   ImGui::PushStyleColor(ImGuiCol_WindowBg, frame.palette.panel);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * s, 6 * s));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 4 * s);
-  ImGui::Begin(title, nullptr,
+  ImGui::Begin(name, nullptr,
                ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoMove |
                    ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoSavedSettings |
                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse |
                    ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNav);
   ImGui::PopStyleVar(3);
   ImGui::PopStyleColor();
+}
+
+// A tab of a panel's title: a word, underlined in the accent colour where it is the active one.
+bool tab(const Frame& frame, const char* name, const char* label, bool active) {
+  const float s = frame.scale;
+  const bool clicked =
+      ImGui::InvisibleButton(name, ImVec2(text_width(frame.fonts.strong, label), ImGui::GetFrameHeight()));
+  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+  auto* const list = ImGui::GetWindowDrawList();
+  const ImU32 color = active || ImGui::IsItemHovered() ? frame.palette.text : frame.palette.muted;
+  draw_text(list, active ? frame.fonts.strong : frame.fonts.text, min.x, row_baseline(frame, min.y), color,
+            label);
+  if (active) {
+    const float bottom = max.y + std::floor(5 * s);
+    list->PushClipRectFullScreen();
+    list->AddRectFilled(ImVec2(min.x, bottom - std::max(1.0f, std::floor(2 * s))), ImVec2(max.x, bottom),
+                        frame.palette.accent);
+    list->PopClipRect();
+  }
+  trace_item(name);
+  return clicked;
+}
+
+}  // namespace
+
+void begin_panel(const Frame& frame, const char* title) {
+  begin_panel_window(frame, title);
   row_text(frame, frame.fonts.strong, frame.palette.text, title);
-  ImGui::SameLine(0, 12 * s);
+  ImGui::SameLine(0, 12 * frame.scale);
+}
+
+bool begin_tabbed_panel(const Frame& frame, const char* name, std::span<const char* const> tabs,
+                        int* active) {
+  begin_panel_window(frame, name);
+  bool changed = false;
+  for (int i = 0; i < static_cast<int>(tabs.size()); ++i) {
+    const char* const label = tabs[static_cast<std::size_t>(i)];
+    const std::string item = std::string(name) + "." + label;
+    if (tab(frame, item.c_str(), label, *active == i) && *active != i) {
+      *active = i;
+      changed = true;
+    }
+    ImGui::SameLine(0, 16 * frame.scale);
+  }
+  return changed;
 }
 
 void align_right(const Frame&, float width) {
   const float target = ImGui::GetWindowContentRegionMax().x - width;
   if (target > ImGui::GetCursorPosX()) ImGui::SetCursorPosX(target);
+}
+
+float title_room(const Frame& frame) {
+  return ImGui::GetWindowContentRegionMax().x - ImGui::GetCursorPosX() - ImGui::GetFrameHeight() -
+         12 * frame.scale;
 }
 
 void panel_body(const Frame& frame, bool scrolls) {

@@ -49,15 +49,24 @@ void value_with_unit(const Frame& frame, std::string_view value, std::string_vie
                      float width = 0);
 /// Tool-tip of the last item, shown while it is hovered (disabled ones too), wrapped at a readable width.
 void tooltip(const Frame& frame, std::string_view text);
+/// A tool-tip beside the pointer, at once: for a point of a plot that the caller found under it.
+void pointer_tip(const Frame& frame, std::string_view text);
+/// One muted sentence in the middle of the room that is left: what an empty panel says.
+void centered_text(const Frame& frame, std::string_view text);
 
 // Panels --------------------------------------------------------------------------------------------
 
 /// Starts a panel at the position and size that the layout has set, and draws its title. Items that follow
 /// stand in the title row, after the title, until panel_body(). Always pair with end_panel().
 void begin_panel(const Frame& frame, const char* title);
+/// The same with tabs for a title: `tabs` name them, `*active` is the chosen one's index. Tab i is traced as
+/// "<name>.<tabs[i]>". True when it changed.
+bool begin_tabbed_panel(const Frame& frame, const char* name, std::span<const char* const> tabs, int* active);
 /// In the title row: moves the cursor so that `width` pixels remain to the panel's right edge (never left of
 /// where it is).
 void align_right(const Frame& frame, float width);
+/// Pixels left in the title row, less the room of one icon button at its end.
+float title_room(const Frame& frame);
 /// Ends the title row and starts the panel's body, a child region that fills what is left and scrolls if
 /// `scrolls`.
 void panel_body(const Frame& frame, bool scrolls = true);
@@ -78,7 +87,9 @@ enum class Icon : std::uint8_t {
   up,
   down,
   fit,
-  follow
+  follow,
+  enlarge,
+  shrink
 };
 
 /// Draws an icon centred in the rectangle.
@@ -102,6 +113,8 @@ bool begin_combo(const Frame& frame, const char* name, const std::string& previe
 bool combo_item(const Frame& frame, const char* name, const char* label, bool selected,
                 std::string_view note = {}, std::string_view refusal = {});
 void end_combo();
+/// A bar `width` pixels wide, of which `part` (from 0 to 1) is done, as an item one frame high.
+void progress_bar(const Frame& frame, const char* name, float width, float part);
 /// A slider `width` pixels wide, with `text` (the value) at its right end. True when it changed.
 bool slider(const Frame& frame, const char* name, float* value, float minimum, float maximum,
             const char* text, float width, std::string_view tip, bool logarithmic = false);

@@ -68,7 +68,8 @@ bool ended(TrainerState state) {
 bool differs(const training::Snapshot& a, const training::Snapshot& b) {
   return a.state != b.state || a.step != b.step || a.generation != b.generation ||
          a.notice_id != b.notice_id || a.batch != b.batch || a.learning_rate != b.learning_rate ||
-         !(a.selection == b.selection) || a.plan_bytes != b.plan_bytes;
+         !(a.selection == b.selection) || a.plan_bytes != b.plan_bytes || a.determinism != b.determinism ||
+         a.ladder != b.ladder;
 }
 
 WindowPlacement placement_for(const WindowOptions& options, const Settings& settings) {
@@ -103,7 +104,7 @@ class Session {
         input_(window_.handle()),
         imgui_(window_.handle()),
         palette_(dark_palette()),
-        view_(settings),
+        view_(settings, options.training.model),
         renderer_(window_.renderer()) {
     trainer_.emplace(trainer_options(options));
     feed_ = trainer_->subscribe();
@@ -171,7 +172,7 @@ bool Session::look() {
   auto newest = trainer_->snapshot();
   const bool changed = !snapshot_ || differs(*newest, *snapshot_);
   snapshot_ = std::move(newest);
-  return changed || !items.empty();
+  return changed || !items.empty() || view_.has_news();
 }
 
 // Waits for something to draw while nothing runs; returns at once otherwise.

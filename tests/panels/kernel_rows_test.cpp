@@ -73,6 +73,35 @@ TEST(StepCost, HasNoPreviousTimeBeforeTheFirstSwitch) {
   EXPECT_FALSE(step_cost({}).complete);
 }
 
+TEST(KernelRows, AbsorbedLayersRunInsideTheOpLaunchedBeforeThem) {
+  std::vector<training::OpTiming> timings{
+      timing(Op::conv2d_forward, "conv1", 10), timing(Op::bias_forward, "conv1", 0),
+      timing(Op::relu_forward, "relu1", 0, 3), timing(Op::relu_forward, "relu2", 4)};
+  timings[1].absorbed = timings[2].absorbed = true;
+  const auto rows = kernel_rows(timings);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_FALSE(rows[0].inside);
+  EXPECT_EQ(rows[1].inside, Op::conv2d_forward);
+  EXPECT_TRUE(rows[1].cost.absorbed);
+  EXPECT_EQ(rows[2].inside, Op::conv2d_forward);
+  EXPECT_FALSE(rows[2].cost.absorbed);  // one of its layers runs by itself
+  EXPECT_EQ(rows[2].cost.microseconds, 4);
+  EXPECT_EQ(rows[2].cost.flops, 2e6);
+  EXPECT_TRUE(cost_of(timings[1]).absorbed);
+}
+
+TEST(StepCost, IsCompleteWithoutTimesOfAbsorbedOps) {
+  std::vector<training::OpTiming> timings{timing(Op::conv2d_forward, "conv1", 10, 20),
+                                          timing(Op::bias_forward, "conv1", 0, 5)};
+  EXPECT_FALSE(step_cost(kernel_rows(timings)).complete);
+  timings[1].absorbed = true;
+  const StepCost step = step_cost(kernel_rows(timings));
+  EXPECT_TRUE(step.complete);
+  EXPECT_EQ(step.cost.microseconds, 10);
+  EXPECT_EQ(step.cost.previous_microseconds, 25);
+  EXPECT_EQ(step.cost.samples, 7);
+}
+
 TEST(KernelOrder, IsByLaunchOrByFallingTime) {
   const std::vector<training::OpTiming> timings{
       timing(Op::batch_gather, "", 2), timing(Op::conv2d_forward, "conv1", 20),

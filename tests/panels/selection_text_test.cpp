@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gpu/ops/variant.h"
+#include "gpu/plan/presets.h"
 
 namespace warpscope::ui {
 namespace {
@@ -11,16 +11,18 @@ core::DeviceInfo cpu() {
   return core::open_device("cpu")->info();
 }
 
-TEST(SelectionWord, SaysFastestOrTheCommonNameOrMixed) {
+TEST(SelectionWord, SaysThePresetOrDefaultOrMixed) {
   const core::DeviceInfo device = cpu();
-  plan::Selection selection = plan::default_selection(device, core::Precision::fp32);
-  EXPECT_EQ(selection_word(selection, device), "fastest");
-  plan::apply(selection, "all=reference", device);
-  EXPECT_EQ(selection_word(selection, device), "reference");
-  const plan::Selection fastest = plan::default_selection(device, core::Precision::fp32);
-  selection.variants[ops::Op::conv2d_forward] = fastest.variants.at(ops::Op::conv2d_forward);
-  EXPECT_EQ(selection_word(selection, device), "mixed");
   EXPECT_EQ(selection_word({}, device), "-");
+  for (const plan::Preset& preset : plan::presets(device.kind)) {
+    const plan::Selection selection = plan::preset_selection(preset.id, device, core::Precision::fp32);
+    EXPECT_EQ(selection_word(selection, device), preset.label);
+  }
+  plan::Selection selection = plan::preset_selection("onednn", device, core::Precision::fp32);
+  selection.variants[ops::Op::conv2d_forward] = "reference";
+  EXPECT_EQ(selection_word(selection, device), "mixed");
+  const std::string word = selection_word(plan::default_selection(device, core::Precision::fp32), device);
+  EXPECT_NE(word, "mixed");
 }
 
 TEST(SelectionList, HasALineForEachOp) {
@@ -28,25 +30,6 @@ TEST(SelectionList, HasALineForEachOp) {
   selection.variants[ops::Op::relu_forward] = "loops";
   selection.variants[ops::Op::conv2d_forward] = "onednn";
   EXPECT_EQ(selection_list(selection), "conv2d.forward: onednn\nrelu.forward: loops");
-}
-
-TEST(WithPrecision, KeepsVariantsThatRunInItAndReplacesOthers) {
-  const core::DeviceInfo device = cpu();
-  for (const core::Precision precision : core::selectable_precisions()) {
-    plan::Selection selection = plan::default_selection(device, core::Precision::fp32);
-    const plan::Selection fastest = plan::default_selection(device, precision);
-    const plan::Selection changed = with_precision(selection, device, precision);
-    EXPECT_EQ(changed.precision, precision);
-    ASSERT_EQ(changed.variants.size(), selection.variants.size());
-    for (const auto& [op, name] : changed.variants) {
-      const ops::Variant& before = *ops::find_variant(op, device.kind, selection.variants.at(op));
-      if (ops::unavailable_reason(before, device, precision).empty() || !fastest.variants.contains(op)) {
-        EXPECT_EQ(name, before.name);
-      } else {
-        EXPECT_EQ(name, fastest.variants.at(op));
-      }
-    }
-  }
 }
 
 }  // namespace

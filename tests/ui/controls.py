@@ -94,7 +94,7 @@ class Choices(WindowCase):
         self.choose("kernels.all", "kernels.all=loops")
         marker = self.wait_for_marker("conv2d.forward: onednn -> loops")
         self.assertIn("conv2d.backward_weights: onednn -> loops", marker["marker"])
-        self.choose("kernels.all", "kernels.all=fastest")
+        self.choose("kernels.all", "kernels.all=onednn")
         self.wait_for_marker("conv2d.forward: loops -> onednn")
         self.key("Right")
         self.wait_for_step(self.process, self.run_dir, step + 1)

@@ -10,7 +10,7 @@ from window_driver import Rectangle, WindowCase, overlap  # noqa: E402
 
 # What is clicked on; the trace also holds texts and pictures.
 CLICKABLE = ("toolbar.", "loss.", "images.zoom", "images.difference.signed", "images.difference.absolute",
-             "images.range", "kernels.", "training.", "status.log", "splitter.")
+             "images.range", "tabs.", "kernels.", "training.", "status.log", "splitter.")
 
 
 class Sizes(WindowCase):
@@ -41,7 +41,8 @@ class Sizes(WindowCase):
                 self.assertGreaterEqual(min(place.w, place.h), 16, f"{name} {place} is too small to click on")
 
     EVERYWHERE = ("toolbar.start", "toolbar.step", "toolbar.reset", "toolbar.precision", "toolbar.help", "loss.plot",
-                  "loss.legend.train", "kernels.all", "kernels.conv2d.forward", "training.rate", "training.batch",
+                  "loss.legend.train", "tabs.Kernels", "tabs.Bench", "tabs.Verify", "tabs.Determinism", "tabs.Ladder",
+                  "tabs.large", "kernels.all", "kernels.conv2d.forward", "training.rate", "training.batch",
                   "images.original.0", "images.now.0", "images.difference.0", "status.log")
 
     def test_everything_fits_and_nothing_overlaps_at_1024x640(self):

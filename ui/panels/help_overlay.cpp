@@ -18,6 +18,7 @@ constexpr std::array kKeys{
     Row{"Space", "start or pause"},
     Row{"Right", "one step while paused"},
     Row{"R", "reset: first weights, step 0"},
+    Row{"L", "lower left panel over the whole window, and back"},
     Row{"F1", "this page"},
     Row{"F12", "screenshot into a PNG file"},
     Row{"Ctrl +  Ctrl -  Ctrl 0", "larger, smaller, normal size"},
@@ -41,6 +42,10 @@ constexpr std::array kPanels{
         "each operation of the step: the variant that runs it, its time and its distance from what the "
         "device "
         "could do; choose another variant and the training goes on with it"},
+    Row{"Laboratory",
+        "Bench times every variant by itself, Verify holds each against the reference, Determinism runs a "
+        "step "
+        "twice and compares bits, Ladder lists how fast each selection of this run was"},
     Row{"Training", "optimizer, learning rate and batch, changed while it trains, and the results so far"},
     Row{"Status", "how images reach the screen, frame times, device memory, data, and the log"},
 };
@@ -93,7 +98,7 @@ void draw_help(const Frame& frame, bool* open) {
   if (icon_button(frame, "help.close", Icon::close, "Close (F1)")) *open = false;
   section(frame, "Keys", kKeys, 176 * s, inner);
   section(frame, "Mouse", kMouse, 176 * s, inner);
-  section(frame, "Panels", kPanels, 88 * s, inner);
+  section(frame, "Panels", kPanels, 96 * s, inner);
   row_text(frame, frame.fonts.small, frame.palette.muted,
            "Rest the pointer on any number to see how it was measured.");
   const bool elsewhere = ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&

@@ -30,8 +30,10 @@ float baseline(const Frame& frame, const Cell& cell) {
 /// A number at the right edge `right`; a dash if it is not known.
 void number_left_of(const Frame& frame, const Cell& cell, float right, const std::string& text, ImU32 color) {
   const std::string& shown = text.empty() ? kUnknown : text;
-  const float left = right - text_width(frame.fonts.numbers, shown);
-  draw_text(ImGui::GetWindowDrawList(), frame.fonts.numbers, left, baseline(frame, cell),
+  const bool fits = text_width(frame.fonts.numbers, shown) <= right - cell.min.x;
+  const ImFont* const font = fits ? frame.fonts.numbers : frame.fonts.small;
+  const float left = right - text_width(font, shown);
+  draw_text(ImGui::GetWindowDrawList(), font, left, baseline(frame, cell),
             text.empty() ? frame.palette.muted : color, shown);
 }
 
@@ -83,7 +85,7 @@ const char* rate_unit(const Frame& frame) {
 }
 
 std::string microseconds_text(const Frame& frame, double microseconds) {
-  return with_thousands(microseconds, on_gpu(frame) ? 1 : 0);
+  return with_thousands(microseconds, on_gpu(frame) && microseconds < 1e4 ? 1 : 0);
 }
 
 void time_cell(const Frame& frame, const Cell& cell, const KernelCost& cost) {

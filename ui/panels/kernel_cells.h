@@ -27,7 +27,7 @@ float ratio_width(const Frame& frame, float cell_width);
 /// "TFLOP/s" on GPUs, "GFLOP/s" on CPUs.
 const char* rate_unit(const Frame& frame);
 
-/// "1,234.5": microseconds with as many decimals as make sense on the device.
+/// "1,234.5": microseconds with as many decimals as make sense on the device and at this size.
 std::string microseconds_text(const Frame& frame, double microseconds);
 
 void time_cell(const Frame& frame, const Cell& cell, const KernelCost& cost);

@@ -7,18 +7,21 @@ namespace {
 
 KernelCost sum_of(const std::vector<const training::OpTiming*>& layers) {
   KernelCost sum;
-  sum.samples = layers.front()->samples;
   bool timed = true;
   bool switched = true;
+  bool first = true;
   for (const training::OpTiming* layer : layers) {
-    sum.microseconds += layer->microseconds;
     sum.previous_microseconds += layer->previous_microseconds;
+    switched = switched && layer->previous_microseconds > 0;
+    if (layer->absorbed) continue;
+    sum.microseconds += layer->microseconds;
     sum.flops += layer->flops;
     sum.bytes += layer->bytes;
-    sum.samples = std::min(sum.samples, layer->samples);
+    sum.samples = first ? layer->samples : std::min(sum.samples, layer->samples);
     timed = timed && layer->microseconds > 0;
-    switched = switched && layer->previous_microseconds > 0;
+    first = false;
   }
+  sum.absorbed = first;
   if (!timed) sum.microseconds = 0;
   if (!switched) sum.previous_microseconds = 0;
   return sum;
@@ -27,12 +30,15 @@ KernelCost sum_of(const std::vector<const training::OpTiming*>& layers) {
 }  // namespace
 
 KernelCost cost_of(const training::OpTiming& timing) {
-  return {timing.microseconds, timing.previous_microseconds, timing.flops, timing.bytes, timing.samples};
+  return {timing.microseconds, timing.previous_microseconds, timing.flops, timing.bytes, timing.samples,
+          timing.absorbed};
 }
 
 std::vector<KernelRow> kernel_rows(const std::vector<training::OpTiming>& timings) {
   std::vector<KernelRow> rows;
+  std::optional<ops::Op> launched;
   for (const training::OpTiming& timing : timings) {
+    if (!timing.absorbed) launched = timing.op;
     auto row = std::find_if(rows.begin(), rows.end(), [&](const KernelRow& r) { return r.op == timing.op; });
     if (row == rows.end()) {
       rows.emplace_back();
@@ -41,6 +47,7 @@ std::vector<KernelRow> kernel_rows(const std::vector<training::OpTiming>& timing
       row->previous_variant = timing.previous_variant;
     }
     row->layers.push_back(&timing);
+    if (timing.absorbed) row->inside = launched;
   }
   for (KernelRow& row : rows) row.cost = sum_of(row.layers);
   return rows;
@@ -50,7 +57,7 @@ StepCost step_cost(const std::vector<KernelRow>& rows) {
   StepCost step;
   step.complete = !rows.empty();
   bool switched = false;
-  if (!rows.empty()) step.cost.samples = rows.front().cost.samples;
+  bool first = true;
   for (const KernelRow& row : rows) {
     const KernelCost& cost = row.cost;
     step.cost.microseconds += cost.microseconds;
@@ -60,9 +67,11 @@ StepCost step_cost(const std::vector<KernelRow>& rows) {
       step.cost.flops += cost.flops;
       step.cost.bytes += cost.bytes;
     }
-    step.cost.samples = std::min(step.cost.samples, cost.samples);
-    step.complete = step.complete && cost.microseconds > 0;
     switched = switched || cost.previous_microseconds > 0;
+    if (cost.absorbed) continue;
+    step.cost.samples = first ? cost.samples : std::min(step.cost.samples, cost.samples);
+    step.complete = step.complete && cost.microseconds > 0;
+    first = false;
   }
   if (!switched) step.cost.previous_microseconds = 0;
   return step;

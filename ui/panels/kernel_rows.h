@@ -1,6 +1,7 @@
 #pragma once
 // The rows of the kernels table: the timings of a snapshot, added up by op.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,13 +10,15 @@
 namespace warpscope::ui {
 
 /// Times and costs of one op, of one of its layers, or of the whole step. A time is 0 if it is not known; a
-/// sum over layers is known if each of them is. `previous` means before the last switch.
+/// sum over layers is known if each of them is; layers that run inside another op's launch do not count.
+/// `previous` means before the last switch.
 struct KernelCost {
   double microseconds = 0;
   double previous_microseconds = 0;
   double flops = 0;
   double bytes = 0;
-  int samples = 0;  ///< fewest of any layer
+  int samples = 0;        ///< fewest of any layer
+  bool absorbed = false;  ///< runs inside another op's launch: it has no time of its own
 
   /// 10^12 floating-point operations a second; 0 if unknown.
   double teraflops() const { return microseconds > 0 ? flops / microseconds / 1e6 : 0; }
@@ -29,6 +32,7 @@ struct KernelRow {
   KernelCost cost;
   std::string previous_variant;  ///< of the first layer; "" if it was never switched
   std::vector<const training::OpTiming*> layers;
+  std::optional<ops::Op> inside;  ///< the op whose launch covers this one, in some or all of its layers
 };
 
 /// One row for each op, in the order of their first launch. Points into `timings`.

@@ -79,15 +79,16 @@ void KernelsPanel::keep_order(const std::vector<KernelRow>& rows) {
   sort_ = by_time_ && !step_cost(rows).complete;
 }
 
-void KernelsPanel::draw(const Frame& frame) {
+void KernelsPanel::draw(const Frame& frame, const profiling::LaboratoryState& laboratory) {
   const std::vector<KernelRow> rows = kernel_rows(frame.snapshot.timings);
   const StepCost step = step_cost(rows);
   keep_order(rows);
   menus_.update(frame, rows);
 
-  begin_panel(frame, "Kernels");
-  if (step.cost.samples > 0) {
-    caption(frame, fmt::format("{} steps sampled", with_thousands(step.cost.samples)));
+  const std::string sampled = fmt::format("{} steps sampled", with_thousands(step.cost.samples));
+  // Beside the tabs there may be no room for it.
+  if (step.cost.samples > 0 && text_width(frame.fonts.small, sampled) <= title_room(frame)) {
+    caption(frame, sampled);
     tooltip(
         frame,
         "Fewest samples of any operation; each time is the median of its newest ones. Some steps are timed "
@@ -95,12 +96,7 @@ void KernelsPanel::draw(const Frame& frame) {
   }
   panel_body(frame, false);
   if (rows.empty()) {
-    const std::string text = "Waiting for the first plan";
-    const ImVec2 room = ImGui::GetContentRegionAvail();
-    ImGui::SetCursorPos(ImVec2(std::max(0.0f, (room.x - text_width(frame.fonts.text, text)) / 2),
-                               std::max(0.0f, (room.y - ImGui::GetFrameHeight()) / 2)));
-    row_text(frame, frame.fonts.text, frame.palette.muted, text);
-    end_panel();
+    centered_text(frame, "Waiting for the first plan");
     return;
   }
   // One region scrolls to the side with everything, one inside it up and down with the rows alone.
@@ -111,13 +107,12 @@ void KernelsPanel::draw(const Frame& frame) {
   const float rows_height =
       std::max(height, ImGui::GetContentRegionAvail().y - 2 * height - std::floor(12 * frame.scale));
   const ImVec2 corner = ImGui::GetCursorScreenPos();
-  draw_header(frame, edges, ImVec2(corner.x, corner.y + std::floor(4 * frame.scale)), rows);
+  draw_header(frame, laboratory, edges, ImVec2(corner.x, corner.y + std::floor(4 * frame.scale)));
   ImGui::BeginChild("kernels.rows", ImVec2(edges.width + scrollbar, rows_height));
   draw_rows(frame, edges, rows, step);
   ImGui::EndChild();
   draw_total(frame, edges, ImGui::GetCursorScreenPos(), step);
   ImGui::EndChild();
-  end_panel();
 }
 
 bool KernelsPanel::header_cell(const Frame& frame, const Line& line, Column column, const char* label,
@@ -159,8 +154,8 @@ bool KernelsPanel::header_cell(const Frame& frame, const Line& line, Column colu
   return clicked;
 }
 
-void KernelsPanel::draw_header(const Frame& frame, const Edges& edges, ImVec2 origin,
-                               const std::vector<KernelRow>& rows) {
+void KernelsPanel::draw_header(const Frame& frame, const profiling::LaboratoryState& laboratory,
+                               const Edges& edges, ImVec2 origin) {
   const float height = kernel_row_height(frame);
   const Line line{edges, origin, frame.palette.muted};
   if (header_cell(frame, line, kOp, "operation", "In the order of launch; click to sort so.")) {
@@ -168,7 +163,7 @@ void KernelsPanel::draw_header(const Frame& frame, const Edges& edges, ImVec2 or
     sort_ = true;
   }
   ImGui::SetCursorScreenPos(ImVec2(origin.x + edges.left[kVariant], origin.y));
-  menus_.draw_all(frame, rows, edges.right[kVariant] - edges.left[kVariant]);
+  menus_.draw_all(frame, laboratory, edges.right[kVariant] - edges.left[kVariant]);
   if (header_cell(
           frame, line, kTime, "\u00b5s",
           "Microseconds of each op in one training step; click to sort by it. Rows then stay where they are "
@@ -248,6 +243,25 @@ void KernelsPanel::draw_row(const Frame& frame, const Edges& edges, const Kernel
   ImGui::SetCursorScreenPos(ImVec2(origin.x + edges.left[kVariant], origin.y));
   menus_.draw_op(frame, row, edges.right[kVariant] - edges.left[kVariant]);
   draw_numbers(frame, line, row.cost, step, row.previous_variant);
+  if (row.cost.absorbed && row.inside) draw_inside(frame, line, *row.inside);
+}
+
+void KernelsPanel::draw_inside(const Frame& frame, const Line& line, ops::Op inside) const {
+  const Cell cell = cell_of(line.origin, line.edges.left[kTime], line.edges.right[kBandwidth],
+                            kernel_row_height(frame), frame.palette.muted);
+  const ImVec2 after(line.origin.x, line.origin.y + kernel_row_height(frame));
+  const float baseline =
+      row_baseline(frame, std::floor((cell.min.y + cell.max.y - ImGui::GetFrameHeight()) / 2));
+  draw_text(ImGui::GetWindowDrawList(), frame.fonts.text, cell.min.x + std::floor(12 * frame.scale), baseline,
+            cell.color,
+            ellipsize(frame.fonts.text, fmt::format("in {}", ops::to_string(inside)),
+                      cell.max.x - cell.min.x - std::floor(12 * frame.scale)));
+  ImGui::SetCursorScreenPos(cell.min);
+  ImGui::Dummy(ImVec2(cell.max.x - cell.min.x, cell.max.y - cell.min.y));
+  tooltip(frame,
+          fmt::format("Runs inside the launch of {}, whose variant covers it: it has no time of its own.",
+                      ops::to_string(inside)));
+  ImGui::SetCursorScreenPos(after);
 }
 
 void KernelsPanel::draw_numbers(const Frame& frame, const Line& line, const KernelCost& cost,
@@ -256,10 +270,12 @@ void KernelsPanel::draw_numbers(const Frame& frame, const Line& line, const Kern
     return cell_of(line.origin, line.edges.left[column], line.edges.right[column], kernel_row_height(frame),
                    line.color);
   };
-  time_cell(frame, cell(kTime), cost);
-  if (&cost != &step.cost) share_cell(frame, cell(kShare), cost, step.cost.microseconds);
-  rate_cell(frame, cell(kRate), cost);
-  bandwidth_cell(frame, cell(kBandwidth), cost);
+  if (!cost.absorbed) {
+    time_cell(frame, cell(kTime), cost);
+    if (&cost != &step.cost) share_cell(frame, cell(kShare), cost, step.cost.microseconds);
+    rate_cell(frame, cell(kRate), cost);
+    bandwidth_cell(frame, cell(kBandwidth), cost);
+  }
   was_cell(frame, cell(kWas), cost, previous);
   ImGui::SetCursorScreenPos(ImVec2(line.origin.x, line.origin.y + kernel_row_height(frame)));
 }
@@ -277,7 +293,9 @@ void KernelsPanel::draw_layers(const Frame& frame, const Edges& edges, const Ker
     const float room = origin.x + edges.right[kVariant] - after - std::floor(12 * frame.scale);
     draw_text(list, frame.fonts.small, after + std::floor(12 * frame.scale), baseline, frame.palette.muted,
               ellipsize(frame.fonts.small, ops::describe(layer->op, layer->shape), room));
-    draw_numbers(frame, {edges, origin, frame.palette.muted}, cost_of(*layer), step, layer->previous_variant);
+    const Line line{edges, origin, frame.palette.muted};
+    draw_numbers(frame, line, cost_of(*layer), step, layer->previous_variant);
+    if (layer->absorbed && row.inside) draw_inside(frame, line, *row.inside);
   }
 }
 

@@ -15,7 +15,8 @@ namespace warpscope::ui {
 
 class KernelsPanel {
  public:
-  void draw(const Frame& frame);
+  /// Draws the rest of the title row of the panel that the caller has begun, and the body.
+  void draw(const Frame& frame, const profiling::LaboratoryState& laboratory);
 
  private:
   /// The columns, from left to right.
@@ -35,13 +36,16 @@ class KernelsPanel {
 
   static Edges edges(const Frame& frame, float room);
   void keep_order(const std::vector<KernelRow>& rows);
-  void draw_header(const Frame& frame, const Edges& edges, ImVec2 origin, const std::vector<KernelRow>& rows);
+  void draw_header(const Frame& frame, const profiling::LaboratoryState& laboratory, const Edges& edges,
+                   ImVec2 origin);
   void draw_rows(const Frame& frame, const Edges& edges, const std::vector<KernelRow>& rows,
                  const StepCost& step);
   void draw_row(const Frame& frame, const Edges& edges, const KernelRow& row, const StepCost& step);
   void draw_layers(const Frame& frame, const Edges& edges, const KernelRow& row, const StepCost& step);
   void draw_numbers(const Frame& frame, const Line& line, const KernelCost& cost, const StepCost& step,
                     std::string_view previous);
+  /// In place of the numbers of an op that runs inside the launch of `inside`.
+  void draw_inside(const Frame& frame, const Line& line, ops::Op inside) const;
   void draw_total(const Frame& frame, const Edges& edges, ImVec2 origin, const StepCost& step);
   bool draw_name(const Frame& frame, const Line& line, const KernelRow& row);
   bool header_cell(const Frame& frame, const Line& line, Column column, const char* label,

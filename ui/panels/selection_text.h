@@ -1,5 +1,5 @@
 #pragma once
-// What a selection is, in a word, and how it goes over to another precision.
+// What a selection is, in a word and in full.
 
 #include <string>
 
@@ -8,16 +8,10 @@
 
 namespace warpscope::ui {
 
-/// "fastest" if every op uses its last variant, a variant's name if all that differ from the fastest use it
-/// ("naive"), "mixed" otherwise.
+/// The preset that it is ("tensor cores"), "default" if it is none but the default, "mixed" otherwise.
 std::string selection_word(const plan::Selection& selection, const core::DeviceInfo& device);
 
 /// One line for each op: "conv2d.forward: implicit_gemm".
 std::string selection_list(const plan::Selection& selection);
-
-/// `selection` in `precision`: variants that run in it stay, the others become the fastest that does. Where
-/// no variant does, the old one stays, so that the trainer can say what is missing.
-plan::Selection with_precision(const plan::Selection& selection, const core::DeviceInfo& device,
-                               core::Precision precision);
 
 }  // namespace warpscope::ui

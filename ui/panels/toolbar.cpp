@@ -246,7 +246,7 @@ void Toolbar::draw_precision(const Frame& frame) {
     if (combo_item(frame, name.c_str(), label.c_str(), precision == snapshot.selection.precision,
                    precision_note(precision)) &&
         precision != snapshot.selection.precision) {
-      frame.send(training::Select{with_precision(snapshot.selection, snapshot.device, precision)});
+      frame.send(training::Select{plan::with_precision(snapshot.selection, precision, snapshot.device)});
     }
   }
   end_combo();

@@ -45,6 +45,20 @@ void loss_row(const Frame& frame, const char* name, bool known, double loss, con
   value_with_unit(frame, known ? psnr : "-", known ? "dB" : "", psnr_tip);
 }
 
+void draw_loss_scale(const Frame& frame, float left) {
+  const auto& snapshot = frame.snapshot;
+  if (snapshot.selection.precision != core::Precision::fp16 && snapshot.skipped_steps == 0) return;
+  label(frame, "loss scale", left);
+  value_with_unit(
+      frame, with_thousands(static_cast<double>(snapshot.loss_scale)), "",
+      "FP16 gradients are multiplied by this, so that small ones do not vanish; the update divides by it. It "
+      "doubles after enough good steps and halves when a gradient overflows.");
+  ImGui::SameLine(left + 96 * frame.scale);
+  value_with_unit(
+      frame, with_thousands(snapshot.skipped_steps), "skipped",
+      "Steps whose gradients overflowed: their update was skipped, the weights stayed as they were.");
+}
+
 void draw_results(const Frame& frame, const LossHistory& history, float left) {
   const auto& snapshot = frame.snapshot;
   const double train = static_cast<double>(snapshot.train_loss);
@@ -189,6 +203,7 @@ void TrainingPanel::draw(const Frame& frame, const LossHistory& history) {
   if (!refusal_.empty()) row_text(frame, frame.fonts.small, frame.palette.warning, refusal_);
   separate(frame);
   draw_results(frame, history, left);
+  draw_loss_scale(frame, left);
   separate(frame);
   draw_facts(frame, left);
   ImGui::PopStyleVar();

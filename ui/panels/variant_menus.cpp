@@ -5,47 +5,14 @@
 
 #include <fmt/format.h>
 
-#include "gpu/core/error.h"
 #include "gpu/ops/variant.h"
+#include "gpu/plan/presets.h"
 #include "ui/panels/kernel_cells.h"
+#include "ui/panels/menu_choices.h"
 #include "ui/panels/selection_text.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
-namespace {
-
-/// Why `variant` cannot run every layer of `row` here, or "".
-std::string refusal(const Frame& frame, const ops::Variant& variant, const KernelRow& row,
-                    core::Precision precision) {
-  for (const training::OpTiming* layer : row.layers) {
-    const std::string reason =
-        ops::unavailable_reason(variant, frame.snapshot.device, precision, &layer->shape);
-    if (!reason.empty()) return reason;
-  }
-  return {};
-}
-
-std::string item_tip(const ops::Variant& variant) {
-  return variant.deterministic ? variant.summary
-                               : variant.summary + " Not deterministic: two runs differ in the last bits.";
-}
-
-/// `selection` with `name` for every op of `rows` that can run it.
-plan::Selection with_all(const Frame& frame, const plan::Selection& selection,
-                         const std::vector<KernelRow>& rows, const std::string& name) {
-  plan::Selection changed = selection;
-  plan::apply(changed, "all=" + name, frame.snapshot.device);
-  for (const KernelRow& row : rows) {
-    const ops::Variant* variant = ops::find_variant(row.op, frame.snapshot.device.kind, name);
-    if (variant == nullptr || refusal(frame, *variant, row, selection.precision).empty()) continue;
-    const auto old = selection.variants.find(row.op);
-    if (old != selection.variants.end()) changed.variants[row.op] = old->second;
-  }
-  return changed;
-}
-
-}  // namespace
-
 void VariantMenus::update(const Frame& frame, const std::vector<KernelRow>& rows) {
   const training::Snapshot& snapshot = frame.snapshot;
   if (!requested_.empty()) {
@@ -58,7 +25,7 @@ void VariantMenus::update(const Frame& frame, const std::vector<KernelRow>& rows
     }
   }
   for (const KernelRow& row : rows) {
-    if (row.cost.microseconds <= 0) continue;
+    if (row.cost.microseconds <= 0 || row.inside) continue;
     measured_[{row.op, row.layers.front()->variant, snapshot.selection.precision, snapshot.batch}] =
         row.cost.microseconds;
   }
@@ -93,7 +60,7 @@ void VariantMenus::draw_op(const Frame& frame, const KernelRow& row, float width
   const ops::Variant* variant = ops::find_variant(row.op, frame.snapshot.device.kind, current);
   const std::string tip = waiting ? "The trainer is preparing this variant; the one before it still runs."
                           : variant == nullptr ? std::string()
-                                               : item_tip(*variant);
+                                               : variant_tip(*variant);
   // Sixteen buttons in a column would be louder than the numbers beside them.
   ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetColorU32(ImGuiCol_Button, 0.4f));
   const bool open = begin_combo(frame, name.c_str(), waiting ? current + " ..." : current, width, tip);
@@ -101,49 +68,61 @@ void VariantMenus::draw_op(const Frame& frame, const KernelRow& row, float width
   if (!open) return;
   for (const ops::Variant* choice : ops::variants_of(row.op, frame.snapshot.device.kind)) {
     const std::string item = fmt::format("{}={}", name, choice->name);
-    const std::string reason = refusal(frame, *choice, row, selection.precision);
+    const std::string reason = variant_refusal(*choice, frame.snapshot.device, selection, row.layers);
     if (combo_item(frame, item.c_str(), choice->name.c_str(), choice->name == current,
                    measured(frame, row.op, choice->name), reason)) {
-      plan::Selection changed = selection;
-      changed.variants[row.op] = choice->name;
-      request(frame, std::move(changed));
+      request(frame, with_variant(selection, row.op, choice->name, frame.snapshot.device));
       break;
     }
-    tooltip(frame, item_tip(*choice));
+    tooltip(frame, variant_tip(*choice));
   }
   end_combo();
 }
 
-void VariantMenus::draw_all(const Frame& frame, const std::vector<KernelRow>& rows, float width) {
+const std::string& VariantMenus::word(const plan::Selection& selection, const core::DeviceInfo& device) {
+  if (word_.empty() || !(word_of_ == selection)) {
+    word_of_ = selection;
+    word_ = selection_word(selection, device);
+  }
+  return word_;
+}
+
+void VariantMenus::draw_presets(const Frame& frame, const plan::Selection& selection) {
+  const core::DeviceInfo& device = frame.snapshot.device;
+  for (const plan::Preset& preset : plan::presets(device.kind)) {
+    const std::string reason = plan::preset_unavailable_reason(preset.id, device, selection.precision);
+    const plan::Selection chosen =
+        reason.empty() ? plan::preset_selection(preset.id, device, selection.precision) : plan::Selection();
+    if (combo_item(frame, fmt::format("kernels.all={}", preset.id).c_str(), preset.label,
+                   reason.empty() && chosen == selection, {}, reason)) {
+      request(frame, chosen);
+    }
+    if (reason.empty()) tooltip(frame, preset.summary);
+  }
+}
+
+void VariantMenus::draw_all(const Frame& frame, const profiling::LaboratoryState& laboratory, float width) {
   const core::DeviceInfo& device = frame.snapshot.device;
   const plan::Selection selection = coming(frame);
-  const plan::Selection fastest = plan::default_selection(device, selection.precision);
-  const std::string word = selection_word(selection, device);
-  if (!begin_combo(frame, "kernels.all", "all: " + word, width,
-                   "Switches every op at once. Ops that lack the chosen variant keep theirs.")) {
+  if (!begin_combo(frame, "kernels.all", "all: " + word(selection, device), width,
+                   "Switches every operation at once. Operations that lack what a preset prefers take their "
+                   "default.")) {
     return;
   }
-  if (combo_item(frame, "kernels.all=fastest", "fastest default", selection == fastest))
+  const plan::Selection standard = plan::default_selection(device, selection.precision);
+  if (combo_item(frame, "kernels.all=default", "default", selection == standard)) request(frame, standard);
+  tooltip(frame,
+          "For every operation the last of our own variants that runs on this device in this precision.");
+  const std::string reason = fastest_here_refusal(laboratory, selection.precision, frame.snapshot.batch);
+  const plan::Selection fastest =
+      reason.empty() ? fastest_here(laboratory, selection, device) : plan::Selection();
+  if (combo_item(frame, "kernels.all=fastest_here", "fastest here", reason.empty() && selection == fastest,
+                 {}, reason)) {
     request(frame, fastest);
-  tooltip(frame, "For every op the last variant of its list that runs on this device in this precision.");
-  for (const std::string& name : plan::variant_names(device.kind)) {
-    int able = 0;
-    std::string reason = "no operation of this model has it";
-    for (const KernelRow& row : rows) {
-      const ops::Variant* variant = ops::find_variant(row.op, device.kind, name);
-      if (variant == nullptr) continue;
-      const std::string why = refusal(frame, *variant, row, selection.precision);
-      able += why.empty();
-      if (!why.empty()) reason = why;
-    }
-    if (able > 0) reason.clear();
-    const std::string note = fmt::format("{} of {} ops", able, rows.size());
-    if (combo_item(frame, fmt::format("kernels.all={}", name).c_str(), name.c_str(), word == name, note,
-                   reason)) {
-      request(frame, with_all(frame, selection, rows, name));
-      break;
-    }
   }
+  if (reason.empty())
+    tooltip(frame, "For every operation the variant with the least time in the last bench.");
+  draw_presets(frame, selection);
   end_combo();
 }
 

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "gpu/profiling/laboratory.h"
 #include "ui/frame.h"
 #include "ui/panels/kernel_rows.h"
 
@@ -19,19 +20,24 @@ class VariantMenus {
   /// The drop-down of one op, `width` pixels wide; named "kernels.<op>", its items
   /// "kernels.<op>=<variant>".
   void draw_op(const Frame& frame, const KernelRow& row, float width);
-  /// The drop-down for all ops, named "kernels.all", its items "kernels.all=<variant>" and
-  /// "kernels.all=fastest".
-  void draw_all(const Frame& frame, const std::vector<KernelRow>& rows, float width);
+  /// The drop-down for all ops, named "kernels.all", its items "kernels.all=default", "kernels.all=fastest_here" and
+  /// "kernels.all=<preset>".
+  void draw_all(const Frame& frame, const profiling::LaboratoryState& laboratory, float width);
 
  private:
   /// The selection as it will be when the trainer has taken every request.
   const plan::Selection& coming(const Frame& frame) const;
   void request(const Frame& frame, plan::Selection selection);
+  /// selection_word(), computed only when the selection changes: it goes through all presets.
+  const std::string& word(const plan::Selection& selection, const core::DeviceInfo& device);
+  void draw_presets(const Frame& frame, const plan::Selection& selection);
   std::string measured(const Frame& frame, ops::Op op, const std::string& variant) const;
 
   std::vector<plan::Selection> requested_;  ///< sent and not yet answered
   plan::Selection before_;                  ///< in use when the oldest of them was sent
   std::uint64_t notice_id_ = 0;             ///< the newest then
+  plan::Selection word_of_;
+  std::string word_;
   /// Times by op, variant, precision and batch.
   std::map<std::tuple<ops::Op, std::string, core::Precision, int>, double> measured_;
 };

@@ -1,0 +1,131 @@
+#include "ui/panels/bench_rows.h"
+
+#include <gtest/gtest.h>
+
+namespace warpscope::ui {
+namespace {
+
+using core::Precision;
+using ops::Op;
+using profiling::BenchRow;
+
+BenchRow row(Op op, const char* layer, const char* variant, double median, int rank,
+             Precision precision = Precision::fp32) {
+  BenchRow made;
+  made.what.op = op;
+  made.what.layer = layer;
+  made.precision = precision;
+  made.variant = variant;
+  made.samples = 30;
+  made.median = median;
+  made.p10 = 0.9 * median;
+  made.p90 = 1.2 * median;
+  made.floor = 5;
+  made.flops = 2e9;
+  made.bytes = 1e7;
+  made.rank = rank;
+  return made;
+}
+
+BenchRow skipped(Op op, const char* layer, const char* variant, const char* reason) {
+  BenchRow made = row(op, layer, variant, 0, 0);
+  made.samples = 0;
+  made.skipped = reason;
+  return made;
+}
+
+TEST(BenchGroups, HoldRivalsTogetherAndPutTheTimedFirst) {
+  const std::vector<BenchRow> rows{row(Op::relu_forward, "relu1", "naive", 4, 1),
+                                   skipped(Op::conv2d_forward, "conv1", "wmma", "not in fp32; in tf32"),
+                                   row(Op::conv2d_forward, "conv1", "naive", 40, 2),
+                                   row(Op::conv2d_forward, "conv2", "naive", 50, 1),
+                                   row(Op::conv2d_forward, "conv1", "tiled", 10, 1)};
+  const auto groups = bench_groups(rows, {});
+  ASSERT_EQ(groups.size(), 3u);
+  EXPECT_EQ(groups[0].what.layer, "conv1");
+  EXPECT_EQ(groups[1].what.layer, "conv2");
+  EXPECT_EQ(groups[2].what.op, Op::relu_forward);
+  ASSERT_EQ(groups[0].rows.size(), 3u);
+  EXPECT_EQ(groups[0].rows[0]->variant, "naive");
+  EXPECT_EQ(groups[0].rows[1]->variant, "tiled");
+  EXPECT_EQ(groups[0].rows[2]->variant, "wmma");
+  EXPECT_EQ(groups[0].floor, 5);
+}
+
+TEST(BenchGroups, ShowOneOpOrOnePrecision) {
+  const std::vector<BenchRow> rows{row(Op::relu_forward, "relu1", "naive", 4, 1),
+                                   row(Op::conv2d_forward, "conv1", "naive", 40, 1),
+                                   row(Op::conv2d_forward, "conv1", "naive", 30, 1, Precision::bf16)};
+  EXPECT_EQ(bench_groups(rows, {Op::relu_forward, {}}).size(), 1u);
+  const auto groups = bench_groups(rows, {Op::conv2d_forward, Precision::bf16});
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].rows.size(), 1u);
+}
+
+TEST(BenchGroups, HaveNoFloorWhereTheirPrecisionsHaveDifferentOnes) {
+  std::vector<BenchRow> rows{row(Op::conv2d_forward, "conv1", "naive", 40, 1),
+                             row(Op::conv2d_forward, "conv1", "naive", 30, 1, Precision::bf16)};
+  EXPECT_EQ(bench_groups(rows, {})[0].floor, 5);
+  rows[1].floor = 2;
+  EXPECT_EQ(bench_groups(rows, {})[0].floor, 0);
+}
+
+TEST(BenchGroups, DoNotRepeatWhereAVariantRunsByNamingWhereItDoesNot) {
+  BenchRow elsewhere = skipped(Op::conv2d_forward, "conv1", "naive", "not in bf16; in fp32");
+  elsewhere.precision = Precision::bf16;
+  const std::vector<BenchRow> rows{row(Op::conv2d_forward, "conv1", "naive", 40, 1), elsewhere,
+                                   skipped(Op::conv2d_forward, "conv1", "cudnn", "cuDNN was not found")};
+  const auto all = bench_groups(rows, {});
+  ASSERT_EQ(all[0].rows.size(), 2u);
+  EXPECT_EQ(all[0].rows[1]->variant, "cudnn");
+  EXPECT_EQ(bench_groups(rows, {{}, Precision::bf16})[0].rows.size(), 1u);
+}
+
+TEST(RankText, SaysTiesWithinAPrecision) {
+  const std::vector<BenchRow> rows{row(Op::relu_forward, "relu1", "naive", 4, 1),
+                                   row(Op::relu_forward, "relu1", "vectorized", 4.1, 1),
+                                   row(Op::relu_forward, "relu1", "slow", 9, 3),
+                                   row(Op::relu_forward, "relu1", "naive", 2, 1, Precision::bf16),
+                                   skipped(Op::relu_forward, "relu1", "other", "why not")};
+  const auto groups = bench_groups(rows, {});
+  EXPECT_EQ(rank_text(rows[0], groups[0]), "fastest, tie");
+  EXPECT_EQ(rank_text(rows[2], groups[0]), "3rd");
+  EXPECT_EQ(rank_text(rows[3], groups[0]), "");  // nothing else was timed in bf16
+  EXPECT_EQ(rank_text(rows[4], groups[0]), "");
+}
+
+TEST(BenchTip, HasTheNumbersOrTheReason) {
+  const std::string tip = bench_tip(row(Op::conv2d_forward, "conv1", "naive", 1000, 1));
+  EXPECT_NE(tip.find("1,000.0 \u00b5s median, 900.0 to 1,200.0"), std::string::npos) << tip;
+  EXPECT_NE(tip.find("2.00 TFLOP/s"), std::string::npos) << tip;
+  EXPECT_NE(tip.find("10.0 GB/s"), std::string::npos) << tip;
+  const std::string other = bench_tip(skipped(Op::conv2d_forward, "conv1", "wmma", "not in fp32"));
+  EXPECT_NE(other.find("not timed: not in fp32"), std::string::npos) << other;
+}
+
+TEST(BenchPoints, AddUpTheLayersUnlessOneOpIsChosen) {
+  BenchRow moves = row(Op::maxpool2d_forward, "pool1", "naive", 3, 1);
+  moves.flops = 0;
+  const std::vector<BenchRow> rows{row(Op::conv2d_forward, "conv1", "naive", 40, 1),
+                                   row(Op::conv2d_forward, "conv2", "naive", 60, 1), moves,
+                                   skipped(Op::conv2d_forward, "conv1", "wmma", "not in fp32")};
+  const auto points = bench_points(rows, {});
+  ASSERT_EQ(points.size(), 1u);
+  EXPECT_EQ(points[0].layers, 2);
+  EXPECT_DOUBLE_EQ(points[0].intensity(), 200);
+  EXPECT_DOUBLE_EQ(points[0].rate(), 4e9 / 100e-6);
+  const auto each = bench_points(rows, {Op::conv2d_forward, {}});
+  ASSERT_EQ(each.size(), 2u);
+  EXPECT_EQ(each[1].layer, "conv2");
+}
+
+TEST(BenchSummary, CountsWhatWasTimed) {
+  const std::vector<BenchRow> rows{row(Op::conv2d_forward, "conv1", "naive", 40, 1),
+                                   skipped(Op::conv2d_forward, "conv1", "wmma", "not in fp32")};
+  EXPECT_EQ(bench_summary(rows), "1 timed, 1 cannot run here");
+  EXPECT_EQ(bench_ops(rows), (std::vector<Op>{Op::conv2d_forward}));
+  EXPECT_EQ(bench_precisions(rows), (std::vector<Precision>{Precision::fp32}));
+}
+
+}  // namespace
+}  // namespace warpscope::ui

@@ -1,0 +1,58 @@
+#include "ui/plot/bars.h"
+
+#include <gtest/gtest.h>
+
+namespace warpscope::ui::plot {
+namespace {
+
+Bar bar(double value, double low, double high) {
+  Bar made;
+  made.value = value;
+  made.low = low;
+  made.high = high;
+  return made;
+}
+
+TEST(BarAxis, StartsAtZeroAndHoldsTheLongestWhisker) {
+  BarGroup group;
+  group.bars = {bar(10, 9, 12), bar(40, 30, 50)};
+  const Axis axis = bar_axis(group, false, 100, 300);
+  EXPECT_EQ(axis.to_pixel(0), 100);
+  EXPECT_EQ(axis.to_pixel(50), 300);
+  group.mark = 100;
+  EXPECT_EQ(bar_axis(group, false, 100, 300).high, 100);
+}
+
+TEST(BarAxis, LogarithmicBarsAllHaveSomeLength) {
+  BarGroup group;
+  group.bars = {bar(10, 10, 10), bar(4000, 3900, 4200)};
+  const Axis axis = bar_axis(group, true, 0, 300);
+  EXPECT_TRUE(axis.logarithmic);
+  EXPECT_GT(axis.to_pixel(10), 20);
+  EXPECT_EQ(axis.to_pixel(4200), 300);
+}
+
+TEST(BarAxis, IsThereWithoutBars) {
+  const Axis axis = bar_axis({}, true, 0, 300);
+  EXPECT_LT(axis.low, axis.high);
+  EXPECT_FALSE(axis.logarithmic);
+}
+
+TEST(BarColumns, GiveTheBarWhatIsLeft) {
+  const BarColumns columns = bar_columns(600, 100, 60, 40, 10);
+  EXPECT_EQ(columns.label_end, 100);
+  EXPECT_EQ(columns.bar_start, 110);
+  EXPECT_EQ(columns.bar_end, 480);
+  EXPECT_EQ(columns.text_end, 550);
+  EXPECT_EQ(columns.detail_end, 600);
+}
+
+TEST(BarColumns, CutLongLabelsBeforeTheBar) {
+  const BarColumns columns = bar_columns(400, 900, 60, 0, 10);
+  EXPECT_GE(columns.bar_end - columns.bar_start, 100);
+  EXPECT_EQ(columns.detail_end, columns.text_end);
+  EXPECT_LE(columns.text_end, 400);
+}
+
+}  // namespace
+}  // namespace warpscope::ui::plot

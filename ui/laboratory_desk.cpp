@@ -1,0 +1,84 @@
+#include "ui/laboratory_desk.h"
+
+#include <utility>
+
+namespace warpscope::ui {
+
+using profiling::Job;
+using training::TrainerState;
+
+void LaboratoryDesk::take_state() {
+  auto newest = laboratory_.state();
+  if (newest == state_) return;
+  state_ = std::move(newest);
+  ++version_;
+}
+
+void LaboratoryDesk::update(const Frame& frame) {
+  const TrainerState training = frame.snapshot.state;
+  if (waiting_ != Job::none) {
+    if (training == TrainerState::running || training == TrainerState::preparing) return;
+    waiting_ = Job::none;
+    std::exchange(start_, {})();
+    take_state();
+    return;
+  }
+  take_state();
+  if (state_->running == Job::none) {
+    alone_ = false;
+    if (std::exchange(resume_, false) && training == TrainerState::paused) frame.send(training::Resume{});
+  }
+}
+
+bool LaboratoryDesk::disturbed(const Frame& frame) const {
+  return alone_ && waiting_ == Job::none && state_->running != Job::none &&
+         frame.snapshot.state == TrainerState::running;
+}
+
+void LaboratoryDesk::start_when_paused(const Frame& frame, Job job, std::function<bool()> start) {
+  waiting_ = last_ = job;
+  start_ = std::move(start);
+  alone_ = true;
+  resume_ = frame.snapshot.state == TrainerState::running;
+  if (resume_) frame.send(training::Pause{});
+}
+
+void LaboratoryDesk::bench(const Frame& frame, profiling::BenchOptions options) {
+  if (busy()) return;
+  start_when_paused(
+      frame, Job::bench,
+      [this, device = frame.snapshot.device.id(), batch = frame.snapshot.batch,
+       options = std::move(options)] { return laboratory_.start_bench(device, model_, batch, options); });
+}
+
+void LaboratoryDesk::verify(const Frame& frame, verify::VerifyOptions options) {
+  if (busy()) return;
+  last_ = Job::verify;
+  laboratory_.start_verify(frame.snapshot.device.id(), options);
+  take_state();
+}
+
+void LaboratoryDesk::baseline(const Frame& frame) {
+  if (busy()) return;
+  const auto start = [this] { return laboratory_.start_baseline(model_); };
+  if (frame.snapshot.device.kind == core::DeviceKind::cpu) {
+    start_when_paused(frame, Job::baseline, start);
+    return;
+  }
+  last_ = Job::baseline;
+  start();
+  take_state();
+}
+
+void LaboratoryDesk::cancel(const Frame& frame) {
+  if (waiting_ == Job::none) {
+    laboratory_.cancel();
+    return;
+  }
+  waiting_ = Job::none;
+  start_ = {};
+  alone_ = false;
+  if (std::exchange(resume_, false)) frame.send(training::Resume{});
+}
+
+}  // namespace warpscope::ui

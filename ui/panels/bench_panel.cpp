@@ -1,0 +1,336 @@
+#include "ui/panels/bench_panel.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "ui/panels/job_bar.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+using core::Precision;
+using ops::Op;
+
+constexpr JobButton kButton{"bench.start", "bench.cancel", "Measure",
+                            "Times every variant by itself on the shapes of this training step, with the "
+                            "second-level cache flushed before each "
+                            "launch. The training pauses meanwhile and then goes on.",
+                            profiling::Job::bench};
+constexpr float kBothWidth = 900;  // design pixels from which bars and roofline stand side by side
+
+// Colours of Palette::series, the same in every roofline.
+struct Family {
+  const char* name;
+  int color;
+};
+
+Family family_of(Op op) {
+  switch (op) {
+    case Op::conv2d_forward:
+      return {"conv2d.forward", 0};
+    case Op::conv2d_backward_input:
+      return {"conv2d.backward_input", 1};
+    case Op::conv2d_backward_weights:
+      return {"conv2d.backward_weights", 2};
+    case Op::conv2d_backward_bias:
+      return {"conv2d.backward_bias", 3};
+    case Op::linear_forward:
+    case Op::linear_backward_input:
+    case Op::linear_backward_weights:
+    case Op::linear_backward_bias:
+      return {"linear", 4};
+    case Op::mse_forward:
+    case Op::mse_backward:
+      return {"mse", 5};
+    case Op::sgd_update:
+      return {"sgd.update", 6};
+    default:
+      return {"other", 7};
+  }
+}
+
+int precision_color(Precision precision) {
+  return std::min(3, static_cast<int>(precision));
+}
+
+plot::PointShape precision_shape(Precision precision) {
+  static constexpr std::array kShapes{plot::PointShape::circle, plot::PointShape::diamond,
+                                      plot::PointShape::triangle, plot::PointShape::square};
+  return kShapes[static_cast<std::size_t>(std::min(3, static_cast<int>(precision)))];
+}
+
+plot::Bar bar_of(const Frame& frame, const profiling::BenchRow& row, const BenchGroup& group,
+                 bool name_precision) {
+  plot::Bar bar;
+  bar.label = row.variant;
+  if (name_precision) bar.label += fmt::format(" {}", core::to_string(row.precision));
+  bar.value = row.median;
+  bar.low = row.p10;
+  bar.high = row.p90;
+  bar.note = rank_text(row, group);
+  bar.best = row.rank == 1;
+  bar.tip = bench_tip(row);
+  bar.color = frame.palette.series[precision_color(row.precision)];
+  if (row.samples == 0) {
+    bar.refusal = row.skipped.empty() ? "not timed" : row.skipped;
+    return bar;
+  }
+  bar.text = with_thousands(row.median, 1);
+  const double part = part_of_floor(row);
+  bar.detail = part > 0 ? fmt::format("{:.{}f}%", 100 * part, part < 0.0995 ? 1 : 0) : "\u2014";
+  return bar;
+}
+
+plot::BarGroup bars_of(const Frame& frame, const BenchGroup& group, bool name_precision) {
+  plot::BarGroup bars;
+  bars.title = ops::to_string(group.what.op);
+  bars.subtitle = ops::describe(group.what.op, group.what.shape);
+  if (!group.what.layer.empty()) bars.subtitle = group.what.layer + ": " + bars.subtitle;
+  if (group.floor > 0) bars.subtitle += fmt::format(", floor {} \u00b5s", with_thousands(group.floor, 1));
+  bars.mark = group.floor;
+  for (const profiling::BenchRow* row : group.rows)
+    bars.bars.push_back(bar_of(frame, *row, group, name_precision));
+  return bars;
+}
+
+plot::RooflinePoint point_of(const Frame& frame, const BenchPoint& point, bool by_precision, double bytes,
+                             double peak) {
+  const std::string where =
+      point.layer.empty() ? fmt::format("{} layer{} added up", point.layers, point.layers == 1 ? "" : "s")
+                          : point.layer;
+  const double roof = plot::roof(point.intensity(), peak, bytes);
+  std::string tip = fmt::format("{} {} {}, {}\n{}FLOP in {} \u00b5s: {}FLOP/s\n{} FLOP/byte",
+                                ops::to_string(point.op), point.variant, core::to_string(point.precision),
+                                where, si_number(point.flops), with_thousands(point.microseconds, 1),
+                                si_number(point.rate()), with_thousands(point.intensity(), 1));
+  if (roof > 0)
+    tip +=
+        fmt::format("\n{:.0f}% of the roof above it, {}FLOP/s", 100 * point.rate() / roof, si_number(roof));
+  return {point.layer.empty() ? point.variant : fmt::format("{} {}", point.variant, point.layer),
+          std::move(tip),
+          point.intensity(),
+          point.rate(),
+          frame.palette.series[by_precision ? precision_color(point.precision) : family_of(point.op).color],
+          precision_shape(point.precision)};
+}
+
+struct LegendItem {
+  std::string name;
+  ImU32 color;
+  plot::PointShape shape;
+};
+
+// What colours and shapes mean: of one operation the precisions; of all the families and, if there are several, the
+// precisions.
+std::vector<LegendItem> legend_of(const Frame& frame, const profiling::LaboratoryState& laboratory,
+                                  const BenchFilter& filter) {
+  std::vector<Family> families;
+  std::vector<Precision> precisions;
+  for (const BenchPoint& point : bench_points(laboratory.bench, filter)) {
+    const Family family = family_of(point.op);
+    const auto same = [&](const Family& other) { return other.color == family.color; };
+    if (std::none_of(families.begin(), families.end(), same)) families.push_back(family);
+    if (std::find(precisions.begin(), precisions.end(), point.precision) == precisions.end())
+      precisions.push_back(point.precision);
+  }
+  std::sort(families.begin(), families.end(),
+            [](const Family& a, const Family& b) { return a.color < b.color; });
+  std::sort(precisions.begin(), precisions.end());
+  std::vector<LegendItem> items;
+  if (!filter.op) {
+    for (const Family& family : families)
+      items.push_back({family.name, frame.palette.series[family.color], plot::PointShape::circle});
+  }
+  if (!filter.op && precisions.size() < 2) return items;
+  for (const Precision precision : precisions) {
+    items.push_back({std::string(core::to_string(precision)),
+                     filter.op ? frame.palette.series[precision_color(precision)] : frame.palette.muted,
+                     precision_shape(precision)});
+  }
+  return items;
+}
+
+// Side by side in as many rows as they need, small.
+void draw_legend(const Frame& frame, const std::vector<LegendItem>& items) {
+  const float s = frame.scale, right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
+  float x = ImGui::GetCursorScreenPos().x;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const float width = 14 * s + text_width(frame.fonts.small, items[i].name);
+    if (i > 0 && x + width <= right) ImGui::SameLine(0, 14 * s);
+    if (i > 0 && x + width > right) x = ImGui::GetCursorScreenPos().x;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    plot::draw_point(frame, ImVec2(at.x + 4 * s, at.y + 9 * s), items[i].color, items[i].shape, 3.5f * s);
+    draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, at.x + 12 * s, at.y + 13 * s,
+              frame.palette.muted, items[i].name);
+    ImGui::Dummy(ImVec2(width, 18 * s));
+    x += width + 14 * s;
+  }
+}
+
+// In the title row, where there is room beside the tabs.
+void draw_caption(const Frame& frame, const LaboratoryDesk& desk) {
+  const bool running = desk.job() == profiling::Job::bench;
+  if (!running && desk.state().bench.empty()) return;
+  const std::string text =
+      running ? std::string("the training is paused while it measures")
+              : fmt::format("batch {}: {}", desk.state().bench_batch, bench_summary(desk.state().bench));
+  if (text_width(frame.fonts.small, text) > title_room(frame)) return;
+  row_text(frame, frame.fonts.small, running ? frame.palette.warning : frame.palette.muted, text);
+  tooltip(frame,
+          running ? "It goes on once the bench has ended or is cancelled, if it ran before."
+                  : "The batch size of these shapes, and how many variants were timed in how many places.");
+}
+
+}  // namespace
+
+void BenchPanel::prepare(const Frame& frame, const LaboratoryDesk& desk) {
+  if (!stale_ && version_ == desk.version()) return;
+  stale_ = false;
+  version_ = desk.version();
+  const auto& laboratory = desk.state();
+  const bool name_precision = !filter_.precision && bench_precisions(laboratory.bench).size() > 1;
+  groups_.clear();
+  for (const BenchGroup& group : bench_groups(laboratory.bench, filter_))
+    groups_.push_back(bars_of(frame, group, name_precision));
+  points_.clear();
+  for (const BenchPoint& point : bench_points(laboratory.bench, filter_)) {
+    points_.push_back(point_of(frame, point, filter_.op.has_value(), laboratory.peaks.bytes,
+                               laboratory.peaks.flops(point.precision)));
+  }
+  ceilings_.clear();
+  for (const Precision precision : core::selectable_precisions()) {
+    const double peak = laboratory.peaks.flops(precision);
+    const auto measured = bench_precisions(laboratory.bench);
+    const bool shown = filter_.precision
+                           ? *filter_.precision == precision
+                           : std::find(measured.begin(), measured.end(), precision) != measured.end();
+    if (shown && peak > 0) ceilings_.push_back({std::string(core::to_string(precision)), peak});
+  }
+}
+
+void BenchPanel::draw_op_choice(const Frame& frame, const profiling::LaboratoryState& laboratory, bool wide) {
+  const std::string now = filter_.op ? std::string(ops::to_string(*filter_.op)) : "all operations";
+  if (!begin_combo(frame, "bench.op", now, (wide ? 216 : 176) * frame.scale,
+                   "Which operation is shown; of one, the roofline shows each layer."))
+    return;
+  if (combo_item(frame, "bench.op=all", "all operations", !filter_.op)) {
+    filter_.op.reset();
+    stale_ = true;
+  }
+  for (const Op op : bench_ops(laboratory.bench)) {
+    const std::string label(ops::to_string(op));
+    if (!combo_item(frame, ("bench.op=" + label).c_str(), label.c_str(), filter_.op == op)) continue;
+    filter_.op = op;
+    stale_ = true;
+  }
+  end_combo();
+}
+
+void BenchPanel::draw_precision_choice(const Frame& frame, const profiling::LaboratoryState& laboratory) {
+  const std::string now = filter_.precision ? std::string(core::to_string(*filter_.precision)) : "all";
+  if (!begin_combo(frame, "bench.precision", now, 72 * frame.scale, "Which precision is shown.")) return;
+  if (combo_item(frame, "bench.precision=all", "all", !filter_.precision)) {
+    filter_.precision.reset();
+    stale_ = true;
+  }
+  for (const Precision precision : bench_precisions(laboratory.bench)) {
+    const std::string label(core::to_string(precision));
+    if (!combo_item(frame, ("bench.precision=" + label).c_str(), label.c_str(),
+                    filter_.precision == precision))
+      continue;
+    filter_.precision = precision;
+    stale_ = true;
+  }
+  end_combo();
+}
+
+void BenchPanel::draw_controls(const Frame& frame, LaboratoryDesk& desk, bool both) {
+  const float s = frame.scale;
+  if (job_button(frame, desk, kButton)) {
+    profiling::BenchOptions options;
+    if (measured_precisions_ == 0) options.precisions = {frame.snapshot.selection.precision};
+    desk.bench(frame, std::move(options));
+  }
+  ImGui::SameLine(0, 8 * s);
+  const std::string precision(core::to_string(frame.snapshot.selection.precision));
+  const std::array<const char*, 2> choices{precision.c_str(), "all"};
+  segmented(frame, "bench.measure", choices, &measured_precisions_,
+            "What is measured: the precision in use, or all of them.");
+  if (desk.state().bench.empty()) return;
+  ImGui::SameLine(0, 20 * s);
+  draw_op_choice(frame, desk.state(), both);
+  ImGui::SameLine(0, 8 * s);
+  draw_precision_choice(frame, desk.state());
+  ImGui::SameLine(0, 8 * s);
+  if (!both) {
+    static constexpr std::array<const char*, 2> kViews{"bars", "roofline"};
+    segmented(frame, "bench.view", kViews, &view_,
+              "Times as bars, or rates under what the device can do at best.");
+    ImGui::SameLine(0, 8 * s);
+  }
+  if (both || view_ == 0) {
+    toggle(frame, "bench.log", "log", &logarithmic_,
+           "Logarithmic bars: equal ratios take equal room. Otherwise bars start at 0.");
+  } else {
+    ImGui::NewLine();
+  }
+}
+
+void BenchPanel::draw_roofline(const Frame& frame, const profiling::LaboratoryState& laboratory,
+                               ImVec2 size) {
+  ImGui::BeginChild("bench.roofline_room", size, false,
+                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  // In a low panel the plot needs the room more; the points tell their operation under the pointer.
+  if (ImGui::GetContentRegionAvail().y > 220 * frame.scale)
+    draw_legend(frame, legend_of(frame, laboratory, filter_));
+  const bool gpu = frame.snapshot.device.kind == core::DeviceKind::cuda;
+  const plot::Roofline roofline{.points = points_,
+                                .ceilings = ceilings_,
+                                .bytes = laboratory.peaks.bytes,
+                                .unit = gpu ? "TFLOP/s" : "GFLOP/s",
+                                .unit_rate = gpu ? 1e12 : 1e9,
+                                .empty_text = "Nothing that computes was timed yet"};
+  plot::draw(frame, "bench.roofline", ImGui::GetContentRegionAvail(), roofline);
+  ImGui::EndChild();
+}
+
+void BenchPanel::draw(const Frame& frame, LaboratoryDesk& desk) {
+  const auto& laboratory = desk.state();
+  prepare(frame, desk);
+  draw_caption(frame, desk);
+  panel_body(frame, false);
+  ImGui::Dummy(ImVec2(1, 2 * frame.scale));
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const bool both = room.x >= kBothWidth * frame.scale;
+  draw_controls(frame, desk, both);
+  job_progress(frame, desk, profiling::Job::bench, "bench.progress");
+  if (laboratory.bench.empty()) {
+    centered_text(
+        frame, desk.job() == profiling::Job::bench
+                   ? "The first variant is being timed; the training is paused meanwhile."
+                   : "Not measured yet. Measure times every variant on the shapes of this training step; the "
+                     "training pauses meanwhile.");
+    return;
+  }
+  const float gap = 16 * frame.scale, bars = both ? std::floor(0.55f * (room.x - gap)) : room.x;
+  if (both || view_ == 0) {
+    static constexpr plot::BarNames kNames{
+        .text = "\u00b5s",
+        .detail = "of floor",
+        .text_tip =
+            "Microseconds of one call: the median; the whisker spans the 10th to the 90th percentile.",
+        .detail_tip =
+            "How much of the time the roofline says is needed at least: the larger of operations over the "
+            "measured "
+            "peak and bytes over the measured bandwidth. The yellow line is that floor."};
+    plot::draw_bars(frame, "bench.bars", ImVec2(bars, 0), groups_, kNames, logarithmic_);
+  }
+  if (both) ImGui::SameLine(0, gap);
+  if (both || view_ == 1) draw_roofline(frame, laboratory, ImVec2(0, 0));
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,40 @@
+#pragma once
+// The bench: every variant timed by itself on the shapes of the training step, as bars and as a roofline.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ui/frame.h"
+#include "ui/laboratory_desk.h"
+#include "ui/panels/bench_rows.h"
+#include "ui/plot/bars.h"
+#include "ui/plot/roofline.h"
+
+namespace warpscope::ui {
+
+class BenchPanel {
+ public:
+  /// Draws the rest of the title row of the panel that the caller has begun, and the body.
+  void draw(const Frame& frame, LaboratoryDesk& desk);
+
+ private:
+  void draw_controls(const Frame& frame, LaboratoryDesk& desk, bool both);
+  void draw_op_choice(const Frame& frame, const profiling::LaboratoryState& laboratory, bool wide);
+  void draw_precision_choice(const Frame& frame, const profiling::LaboratoryState& laboratory);
+  void draw_roofline(const Frame& frame, const profiling::LaboratoryState& laboratory, ImVec2 size);
+  /// Makes bars and points of the newest rows, if they or the choice have changed.
+  void prepare(const Frame& frame, const LaboratoryDesk& desk);
+
+  BenchFilter filter_;
+  int measured_precisions_ = 0;  ///< 0: the one in use, 1: all
+  int view_ = 0;                 ///< 0: bars, 1: roofline; where there is no room for both
+  bool logarithmic_ = false;
+  bool stale_ = true;
+  std::uint64_t version_ = 0;  ///< of the state that these were made of
+  std::vector<plot::BarGroup> groups_;
+  std::vector<plot::RooflinePoint> points_;
+  std::vector<plot::Ceiling> ceilings_;
+};
+
+}  // namespace warpscope::ui

@@ -1,0 +1,78 @@
+#include "ui/panels/job_bar.h"
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+using profiling::Job;
+
+const char* job_name(Job job) {
+  switch (job) {
+    case Job::bench:
+      return "the bench";
+    case Job::verify:
+      return "verify";
+    case Job::baseline:
+      return "the measurement of CPU loops";
+    case Job::none:
+      break;
+  }
+  return "nothing";
+}
+
+bool ready(const Frame& frame) {
+  const auto state = frame.snapshot.state;
+  return !frame.snapshot.device.name.empty() && state != training::TrainerState::preparing;
+}
+
+}  // namespace
+
+bool job_button(const Frame& frame, LaboratoryDesk& desk, const JobButton& button) {
+  if (desk.job() == button.job) {
+    if (text_button(frame, button.cancel, "Cancel", "Stops after the running part; what was done stays."))
+      desk.cancel(frame);
+    return false;
+  }
+  const std::string tip =
+      desk.busy() ? fmt::format("Waits for the end of {}.", job_name(desk.job())) : std::string(button.tip);
+  return text_button(frame, button.name, button.label, tip, ready(frame) && !desk.busy());
+}
+
+void job_progress(const Frame& frame, const LaboratoryDesk& desk, Job job, const char* name) {
+  const auto& state = desk.state();
+  const float s = frame.scale;
+  if (desk.job() != job) {
+    if (desk.last_job() != job || (state.failure.empty() && !state.cancelled)) return;
+    const std::string text = state.failure.empty() ? "cancelled" : state.failure;
+    row_text(frame, frame.fonts.small, state.failure.empty() ? frame.palette.muted : frame.palette.error,
+             ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
+    tooltip(frame, text);
+    return;
+  }
+  if (desk.waits_for_pause()) {
+    caption(frame, "waits for the training to pause");
+    return;
+  }
+  const float part =
+      state.total > 0 ? static_cast<float>(state.done) / static_cast<float>(state.total) : 0.0f;
+  progress_bar(frame, name, std::clamp(ImGui::GetContentRegionAvail().x / 4, 60 * s, 240 * s), part);
+  ImGui::SameLine(0, 10 * s);
+  if (state.total > 0) {
+    value_with_unit(frame, fmt::format("{}/{}", state.done, state.total), "", "Parts done, of how many.");
+    ImGui::SameLine(0, 10 * s);
+  }
+  const std::string text = desk.disturbed(frame)
+                               ? "the training runs beside it: these times are not those of an idle device"
+                               : state.text;
+  row_text(frame, frame.fonts.small, desk.disturbed(frame) ? frame.palette.warning : frame.palette.muted,
+           ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
+  tooltip(frame, text);
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,24 @@
+#pragma once
+// The button that starts a job of the laboratory or cancels it, and how far the job is.
+
+#include "ui/frame.h"
+#include "ui/laboratory_desk.h"
+
+namespace warpscope::ui {
+
+/// A job as its panel offers it.
+struct JobButton {
+  const char* name;  ///< "bench.start"; while the job runs "bench.cancel" is in its place
+  const char* cancel;
+  const char* label;  ///< "Measure"
+  const char* tip;
+  profiling::Job job;
+};
+
+/// The button: the job's name, or "Cancel" while it runs or waits. True when the job is to start; cancelling is done here.
+bool job_button(const Frame& frame, LaboratoryDesk& desk, const JobButton& button);
+
+/// A row with the progress of `job` while it runs, or how it ended if it did not end well; nothing otherwise.
+void job_progress(const Frame& frame, const LaboratoryDesk& desk, profiling::Job job, const char* name);
+
+}  // namespace warpscope::ui

@@ -1,0 +1,111 @@
+#include "ui/panels/ladder_panel.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "ui/panels/job_bar.h"
+#include "ui/panels/ladder_rows.h"
+#include "ui/panels/selection_text.h"
+#include "ui/plot/bars.h"
+#include "ui/table.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr JobButton kButton{
+    "ladder.baseline", "ladder.cancel", "Measure CPU loops",
+    "Times a training step of this network with the simplest variants, plain loops, on one CPU thread. A "
+    "training on the CPU pauses meanwhile.",
+    profiling::Job::baseline};
+
+enum : std::size_t { kNumber, kName, kPrecision, kBatch, kSteps, kSpeed, kBar, kFirst, kLoops };
+
+constexpr std::array<Column, 9> kColumns{{
+    {"", "", 20, 28, true},
+    {"selection", "A preset, or what was changed.", 140, 260},
+    {"precision", "", 56, 72},
+    {"batch", "Images a step.", 44, 60, true},
+    {.label = "steps", .tip = "Steps with it, so far.", .least = 52, .most = 80, .right = true, .rank = 1},
+    {"images/s", "Training images a second: the median over its steps.", 76, 104, true},
+    {"", "", 40, 420},
+    {"\u00d7 first", "Times as fast as the first selection of this run.", 60, 84, true},
+    {"\u00d7 loops", "Times as fast as plain loops on one CPU thread.", 60, 84, true},
+}};
+
+void draw_row(const Frame& frame, Table& table, const LadderRow& row, std::size_t number, double most) {
+  const training::LadderEntry& entry = *row.entry;
+  const auto& palette = frame.palette;
+  const ImU32 color = row.now ? palette.text : blend(palette.text, palette.panel, 0.75f);
+  table.number(kNumber, std::to_string(number), palette.muted);
+  table.text(kName, entry.name.empty() ? "start" : entry.name, row.now ? palette.accent : color,
+             (row.now ? "In use now.\n" : "") +
+                 fmt::format("After step {}.\n", with_thousands(entry.first_step)) +
+                 selection_list(entry.selection));
+  table.text(kPrecision, core::to_string(entry.selection.precision), color);
+  table.number(kBatch, with_thousands(entry.batch), color);
+  table.number(kSteps, with_thousands(entry.steps), color);
+  const double speed = entry.images_per_second;
+  table.number(kSpeed, speed > 0 ? with_thousands(speed, speed < 100 ? 1 : 0) : "\u2014",
+               row.best ? palette.good : color);
+  const ImVec2 min = table.cell_min(kBar), max = table.cell_max(kBar);
+  const float inset = std::floor(6 * frame.scale);
+  plot::Bar bar;
+  bar.value = speed;
+  bar.color = row.now ? palette.accent : palette.series[0];
+  plot::draw_bar(frame, ImVec2(min.x, min.y + inset), ImVec2(max.x, max.y - inset),
+                 {0, most, min.x, max.x, false}, bar);
+  table.number(kFirst, ratio_text(row.over_first), color);
+  table.number(kLoops, ratio_text(row.over_loops), color);
+}
+
+}  // namespace
+
+void LadderPanel::draw_baseline(const Frame& frame, LaboratoryDesk& desk, double loops) {
+  const bool gpu = frame.snapshot.device.kind == core::DeviceKind::cuda;
+  if (gpu && loops <= 0 && !asked_ && !desk.busy()) {
+    asked_ = true;
+    desk.baseline(frame);
+  }
+  if (job_button(frame, desk, kButton)) {
+    asked_ = true;
+    desk.baseline(frame);
+  }
+  ImGui::SameLine(0, 12 * frame.scale);
+  if (loops > 0) {
+    value_with_unit(frame, with_thousands(loops, loops < 100 ? 1 : 0), "images/s with CPU loops",
+                    "A training step with the variants \"loops\" on one CPU thread.");
+  } else {
+    caption(frame, desk.job() == profiling::Job::baseline ? "measuring CPU loops"
+                                                          : "CPU loops are not measured yet");
+  }
+}
+
+void LadderPanel::draw(const Frame& frame, LaboratoryDesk& desk) {
+  const auto& snapshot = frame.snapshot;
+  panel_body(frame, false);
+  if (snapshot.ladder->empty()) {
+    centered_text(frame,
+                  "No step yet. Start the training and switch variants, precision or batch: each selection "
+                  "becomes a rung.");
+    return;
+  }
+  ImGui::Dummy(ImVec2(1, 2 * frame.scale));
+  const double measured = desk.state().baseline_images_per_second;
+  const double loops = measured > 0 ? measured : loops_speed(*snapshot.ladder, snapshot.device);
+  draw_baseline(frame, desk, loops);
+  job_progress(frame, desk, profiling::Job::baseline, "ladder.progress");
+  const auto rows = ladder_rows(*snapshot.ladder, loops);
+  double most = 0;
+  for (const LadderRow& row : rows) most = std::max(most, row.entry->images_per_second);
+  Table table(frame, "ladder.table", kColumns);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (table.row()) draw_row(frame, table, rows[i], i + 1, most > 0 ? most : 1);
+  }
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,55 @@
+#include "ui/panels/ladder_rows.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "gpu/ops/variant.h"
+#include "ui/numbers.h"
+
+namespace warpscope::ui {
+namespace {
+
+bool all_loops(const plan::Selection& selection) {
+  return std::all_of(selection.variants.begin(), selection.variants.end(), [](const auto& choice) {
+    return choice.second == "loops" ||
+           ops::find_variant(choice.first, core::DeviceKind::cpu, "loops") == nullptr;
+  });
+}
+
+}  // namespace
+
+std::vector<LadderRow> ladder_rows(const std::vector<training::LadderEntry>& ladder, double loops) {
+  std::vector<LadderRow> rows;
+  double best = 0;
+  for (const training::LadderEntry& entry : ladder) best = std::max(best, entry.images_per_second);
+  for (const training::LadderEntry& entry : ladder) {
+    LadderRow row;
+    row.entry = &entry;
+    const double first = ladder.front().images_per_second;
+    if (first > 0) row.over_first = entry.images_per_second / first;
+    if (loops > 0) row.over_loops = entry.images_per_second / loops;
+    row.best = best > 0 && entry.images_per_second == best;
+    row.now = &entry == &ladder.back();
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::string ratio_text(double ratio) {
+  if (!(ratio > 0)) return "\u2014";
+  return fmt::format("{}\u00d7", with_thousands(ratio, ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0));
+}
+
+double loops_speed(const std::vector<training::LadderEntry>& ladder, const core::DeviceInfo& device) {
+  if (device.kind != core::DeviceKind::cpu) return 0;
+  for (const training::LadderEntry& entry : ladder) {
+    if (entry.selection.precision == core::Precision::fp32 && all_loops(entry.selection) &&
+        entry.images_per_second > 0) {
+      return entry.images_per_second;
+    }
+  }
+  return 0;
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,30 @@
+#pragma once
+// The ladder: how the selections tried in this run compare. No drawing here.
+
+#include <string>
+#include <vector>
+
+#include "gpu/training/snapshot.h"
+
+namespace warpscope::ui {
+
+/// A rung. Ratios are 0 where one of the two speeds is not known.
+struct LadderRow {
+  const training::LadderEntry* entry = nullptr;
+  double over_first = 0;  ///< times as fast as the first selection of the run
+  double over_loops = 0;  ///< times as fast as CPU loops
+  bool best = false;      ///< the fastest of all
+  bool now = false;       ///< in use: the last one
+};
+
+/// `loops` is the speed of a training step with CPU loops in images/s; 0 if it was not measured. Points into `ladder`.
+std::vector<LadderRow> ladder_rows(const std::vector<training::LadderEntry>& ladder, double loops);
+
+/// "1.00x", "12.3x", "1,234x"; a dash if it is 0.
+std::string ratio_text(double ratio);
+
+/// The speed of CPU loops that the ladder tells by itself: of an entry in which every op that has the variant "loops" uses
+/// it, on a CPU. 0 if there is none.
+double loops_speed(const std::vector<training::LadderEntry>& ladder, const core::DeviceInfo& device);
+
+}  // namespace warpscope::ui

@@ -1,0 +1,150 @@
+#include "ui/panels/verify_panel.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "ui/panels/job_bar.h"
+#include "ui/panels/verify_rows.h"
+#include "ui/table.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr JobButton kButton{
+    "verify.start", "verify.cancel", "Verify",
+    "Runs every variant in every precision on random shapes, odd ones included, with poisoned outputs, and "
+    "compares with the double-precision reference. The training goes on meanwhile, slower.",
+    profiling::Job::verify};
+
+enum : std::size_t {
+  kOp,
+  kVariant,
+  kPrecision,
+  kVerdict,
+  kError,
+  kTolerance,
+  kPart,
+  kBits,
+  kShapes,
+  kWorkspace
+};
+
+constexpr std::array<Column, 10> kColumns{{
+    {"operation", "", 150, 220},
+    {"variant", "", 96, 150},
+    {"precision", "", 56, 72},
+    {"verdict",
+     "Right: every shape agrees with the reference within the tolerance, and the bits repeat if the variant "
+     "says so.",
+     58, 72},
+    {.label = "error",
+     .tip =
+         "||result - reference|| / ||reference|| of the shape where it is largest relative to its tolerance.",
+     .least = 72,
+     .most = 88,
+     .right = true},
+    {.label = "tolerance",
+     .tip = "From the precision and the length of the sum: rounding errors grow with the square root of the "
+            "length.",
+     .least = 72,
+     .most = 88,
+     .right = true,
+     .rank = 2},
+    {.label = "used", .tip = "The error as a part of the tolerance.", .least = 44, .most = 64, .right = true},
+    {"two runs", "Whether two runs with the same input gave the same bits.", 72, 150},
+    {.label = "shapes",
+     .tip = "Shapes that agree, and after the dash those that the variant declares it does not take.",
+     .least = 64,
+     .most = 84,
+     .right = true,
+     .rank = 3},
+    {.label = "workspace",
+     .tip = "The most scratch memory it asked for.",
+     .least = 72,
+     .most = 88,
+     .right = true,
+     .rank = 4},
+}};
+
+ImU32 verdict_color(const Frame& frame, Verdict verdict) {
+  switch (verdict) {
+    case Verdict::right:
+      return frame.palette.good;
+    case Verdict::wrong:
+      return frame.palette.error;
+    case Verdict::skipped:
+      break;
+  }
+  return frame.palette.muted;
+}
+
+void draw_row(const Frame& frame, Table& table, const verify::VerifyRow& row) {
+  const Verdict is = verdict(row);
+  const std::string tip = verify_tip(row);
+  const ImU32 color = is == Verdict::skipped ? frame.palette.muted : frame.palette.text;
+  table.text(kOp, ops::to_string(row.op), color, tip);
+  table.text(kVariant, row.variant, color, tip);
+  table.text(kPrecision, core::to_string(row.precision), color, tip);
+  table.text(kVerdict, to_string(is), verdict_color(frame, is), tip);
+  if (is == Verdict::skipped) {
+    table.span_text(kError, kWorkspace, row.skipped, frame.palette.muted);
+    return;
+  }
+  table.number(kError, row.worst_error > 0 ? fmt::format("{:.1e}", row.worst_error) : "0", color, tip);
+  table.number(kTolerance, fmt::format("{:.1e}", row.tolerance), frame.palette.muted, tip);
+  table.number(kPart, fmt::format("{:.0f}%", 100 * part_of_tolerance(row)), color, tip);
+  const bool unexpected = !row.same_bits && row.declared_deterministic;
+  table.text(kBits, determinism_text(row), unexpected ? frame.palette.error : frame.palette.muted, tip);
+  table.number(
+      kShapes,
+      row.refused > 0 ? fmt::format("{} - {}", row.checked, row.refused) : std::to_string(row.checked), color,
+      tip);
+  table.number(kWorkspace, row.workspace > 0 ? bytes_text(static_cast<double>(row.workspace)) : "\u2014",
+               frame.palette.muted, tip);
+}
+
+}  // namespace
+
+void VerifyPanel::draw(const Frame& frame, LaboratoryDesk& desk) {
+  const auto& rows = desk.state().verify;
+  const bool wrong =
+      std::any_of(rows.begin(), rows.end(), [](const auto& row) { return verdict(row) == Verdict::wrong; });
+  const std::string summary = rows.empty() ? std::string() : verify_summary(rows);
+  if (!summary.empty() && text_width(frame.fonts.small, summary) <= title_room(frame)) {
+    row_text(frame, frame.fonts.small, wrong ? frame.palette.error : frame.palette.muted, summary);
+    tooltip(frame, "Variants in each precision; skipped ones cannot run on this device.");
+  }
+  panel_body(frame, false);
+  ImGui::Dummy(ImVec2(1, 2 * frame.scale));
+  if (job_button(frame, desk, kButton)) desk.verify(frame, {});
+  if (!rows.empty()) {
+    ImGui::SameLine(0, 8 * frame.scale);
+    toggle(frame, "verify.failures", "failures only", &failures_only_,
+           "Lists what is wrong and nothing else.");
+  }
+  job_progress(frame, desk, profiling::Job::verify, "verify.progress");
+  if (rows.empty()) {
+    centered_text(frame, desk.job() == profiling::Job::verify
+                             ? "The first variant is being checked."
+                             : "Not verified yet. Verify compares every variant in every precision with the "
+                               "double-precision reference.");
+    return;
+  }
+  if (failures_only_ && !wrong) {
+    centered_text(frame, desk.job() == profiling::Job::verify ? "No failure so far." : "No failure.");
+    return;
+  }
+  Table table(frame, "verify.table", kColumns);
+  for (const verify::VerifyRow& row : rows) {
+    if (failures_only_ && verdict(row) != Verdict::wrong) continue;
+    if (table.row()) draw_row(frame, table, row);
+    if (!row.failure.empty() && table.row())
+      table.span_text(kVariant, kWorkspace, row.failure, frame.palette.error, verify_tip(row));
+  }
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,18 @@
+#pragma once
+// Verify: every variant in every precision against the double-precision reference, as a table.
+
+#include "ui/frame.h"
+#include "ui/laboratory_desk.h"
+
+namespace warpscope::ui {
+
+class VerifyPanel {
+ public:
+  /// Draws the rest of the title row of the panel that the caller has begun, and the body.
+  void draw(const Frame& frame, LaboratoryDesk& desk);
+
+ private:
+  bool failures_only_ = false;
+};
+
+}  // namespace warpscope::ui

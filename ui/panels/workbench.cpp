@@ -1,0 +1,50 @@
+#include "ui/panels/workbench.h"
+
+#include <array>
+
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr std::array<const char*, 5> kTabs{"Kernels", "Bench", "Verify", "Determinism", "Ladder"};
+
+// At the right end of the title row; the cursor then stands where it was.
+bool size_button(const Frame& frame, bool large) {
+  const float before = ImGui::GetCursorPosX();
+  align_right(frame, ImGui::GetFrameHeight());
+  const bool clicked =
+      icon_button(frame, "tabs.large", large ? Icon::shrink : Icon::enlarge,
+                  large ? "Back to the other panels (L)" : "Larger: over the other panels (L)");
+  ImGui::SameLine(0, 0);
+  ImGui::SetCursorPosX(before);
+  return clicked;
+}
+
+}  // namespace
+
+void Workbench::draw(const Frame& frame) {
+  desk_.update(frame);
+  begin_tabbed_panel(frame, "tabs", kTabs, &tab_);
+  if (size_button(frame, large_)) toggle_large();
+  switch (tab_) {
+    case kBench:
+      bench_.draw(frame, desk_);
+      break;
+    case kVerify:
+      verify_.draw(frame, desk_);
+      break;
+    case kDeterminism:
+      determinism_.draw(frame);
+      break;
+    case kLadder:
+      ladder_.draw(frame, desk_);
+      break;
+    default:
+      kernels_.draw(frame, desk_.state());
+      break;
+  }
+  end_panel();
+}
+
+}  // namespace warpscope::ui
