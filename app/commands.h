@@ -33,6 +33,7 @@ struct VerifyArguments {
   ChoiceArguments choices;
   int shapes = 8;
   std::uint64_t seed = 1;
+  bool libraries = true;
   std::string json;  ///< file, "-" for standard output instead of the table, "" for none
 };
 

@@ -40,6 +40,7 @@ void add_verify_options(CLI::App& app, app::VerifyArguments& a) {
   app.add_option("--seed", a.seed, "Seed of shapes and numbers")
       ->capture_default_str()
       ->check(app::refuse_negative);
+  app.add_flag("!--no-libraries", a.libraries, "Leave out cuDNN and cuBLASLt");
   app.add_option("--json", a.json, "Write the result as JSON; - for standard output")->type_name("FILE");
 }
 

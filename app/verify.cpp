@@ -97,6 +97,7 @@ int verify(const VerifyArguments& arguments) {
   options.precisions = chosen.precisions;
   options.ops = chosen.ops;
   options.only = chosen.variant;
+  options.libraries = arguments.libraries;
 
   VerifyReport report;
   report.device = chosen.device->info();

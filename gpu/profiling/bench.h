@@ -25,7 +25,7 @@ struct BenchCase {
 /// The op instances of a training step of `model`, each different (op, shape) once, named after its first layer.
 std::vector<BenchCase> cases_of(const models::Model& model, int batch, core::Precision precision);
 
-/// Registers, shared memory and occupancy of a variant's heaviest kernel (the one with the most threads).
+/// Registers, shared memory and occupancy of a variant's heaviest kernel (the one with the lowest occupancy).
 struct KernelResources {
   int registers = 0;             ///< a thread
   std::size_t shared_bytes = 0;  ///< a block, static and dynamic
@@ -77,9 +77,10 @@ std::vector<BenchRow> bench(const std::shared_ptr<core::Device>& device, const s
                             const Peaks& peaks, const BenchOptions& options, const Progress& progress,
                             const RowsSink& sink = {});
 
-/// Of each op the variant with the least summed median over its cases, where timed in `precision` on every one of them.
+/// Of each op of `device` the variant with the least summed median over its cases, less what the ops it covers would cost by
+/// themselves, where timed in `precision` on every one of them.
 /// Ops that were not timed keep what `otherwise` says.
 plan::Selection fastest_of(const std::vector<BenchRow>& rows, core::Precision precision,
-                           plan::Selection otherwise);
+                           core::DeviceKind device, plan::Selection otherwise);
 
 }  // namespace warpscope::profiling

@@ -65,11 +65,6 @@ void collect(cudaGraph_t graph, std::vector<cudaGraphNode_t>& nodes) {
   }
 }
 
-unsigned long long threads_of(const CUDA_KERNEL_NODE_PARAMS& kernel) {
-  return 1ull * kernel.gridDimX * kernel.gridDimY * kernel.gridDimZ * kernel.blockDimX * kernel.blockDimY *
-         kernel.blockDimZ;
-}
-
 /// Zeros if the driver does not tell.
 KernelResources resources_of(const Driver& driver, const CUDA_KERNEL_NODE_PARAMS& kernel, int device) {
   CUfunction function = kernel.func;
@@ -102,7 +97,6 @@ LaunchSummary summarize(cudaGraph_t graph, int device) {
   std::vector<cudaGraphNode_t> nodes;
   collect(graph, nodes);
   LaunchSummary summary;
-  unsigned long long most = 0;
   for (cudaGraphNode_t node : nodes) {
     cudaGraphNodeType type{};
     check_cuda(cudaGraphNodeGetType(node, &type), "cudaGraphNodeGetType");
@@ -111,9 +105,11 @@ LaunchSummary summarize(cudaGraph_t graph, int device) {
     ++summary.launches;
     CUDA_KERNEL_NODE_PARAMS kernel{};
     if (!driver.complete() || driver.node_params(node, &kernel) != CUDA_SUCCESS) continue;
-    if (threads_of(kernel) <= most) continue;
-    most = threads_of(kernel);
-    summary.resources = resources_of(driver, kernel, device);
+    const KernelResources found = resources_of(driver, kernel, device);
+    const bool known = summary.resources.occupancy > 0;
+    if (!known || (found.occupancy > 0 && found.occupancy < summary.resources.occupancy)) {
+      summary.resources = found;
+    }
   }
   return summary;
 }

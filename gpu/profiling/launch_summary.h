@@ -11,7 +11,7 @@ namespace warpscope::profiling {
 
 struct LaunchSummary {
   int launches = 0;           ///< kernels, copies and fills
-  KernelResources resources;  ///< of the kernel with the most threads; zeros where CUDA does not tell
+  KernelResources resources;  ///< of the kernel with the lowest occupancy; zeros where CUDA does not tell
 };
 
 /// Captures `launch`, which enqueues on `stream`, and runs nothing. Only where the build has CUDA. Throws core::Error if the

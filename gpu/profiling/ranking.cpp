@@ -15,8 +15,49 @@ void rank(std::vector<BenchRow*> rows) {
   }
 }
 
+namespace {
+
+/// What the ops of `fuses` cost by themselves after the op of `row`, where the best of their variants runs them: a variant
+/// that covers them saves that.
+double saved_by_fusing(const std::vector<BenchRow>& rows, const BenchRow& row,
+                       const std::vector<ops::Op>& fuses) {
+  double saved = 0;
+  for (const ops::Op op : fuses) {
+    const ops::OpShape& shape = row.what.shape;
+    double best = 0;
+    for (const BenchRow& other : rows) {
+      const ops::OpShape& its = other.what.shape;
+      // Element-wise ops on the output know its channels as their input's; backward_bias has the shape of its neighbour.
+      const bool follows =
+          its == shape || (its.batch == shape.batch && its.height == shape.height &&
+                           its.width == shape.width && its.in_channels == shape.out_channels);
+      if (other.what.op != op || other.precision != row.precision || !follows || other.samples == 0) continue;
+      if (best == 0 || other.median < best) best = other.median;
+    }
+    if (best == 0) break;
+    saved += best;
+  }
+  return saved;
+}
+
+/// The placeholder variants of ops that the chosen ones cover on request.
+void choose_placeholders(plan::Selection& selection, core::DeviceKind device) {
+  const plan::Selection chosen = selection;
+  for (const auto& [op, name] : chosen.variants) {
+    const ops::Variant* host = ops::find_variant(op, device, name);
+    if (host == nullptr || !host->fuses_on_request) continue;
+    for (const ops::Op covered : host->fuses) {
+      for (const ops::Variant* variant : ops::variants_of(covered, device)) {
+        if (variant->launch == nullptr) selection.variants[covered] = variant->name;
+      }
+    }
+  }
+}
+
+}  // namespace
+
 plan::Selection fastest_of(const std::vector<BenchRow>& rows, core::Precision precision,
-                           plan::Selection otherwise) {
+                           core::DeviceKind device, plan::Selection otherwise) {
   struct Sum {
     double median = 0;
     std::size_t cases = 0;
@@ -30,16 +71,19 @@ plan::Selection fastest_of(const std::vector<BenchRow>& rows, core::Precision pr
     if (!row.skipped.empty() || row.samples == 0) continue;
     Sum& sum = sums[row.what.op][row.variant];
     sum.median += row.median;
+    const ops::Variant* variant = ops::find_variant(row.what.op, device, row.variant);
+    if (variant != nullptr) sum.median -= saved_by_fusing(rows, row, variant->fuses);
     ++sum.cases;
   }
   for (const auto& [op, variants] : sums) {
-    double best = 0;
+    const Sum* best = nullptr;
     for (const auto& [name, sum] : variants) {
-      if (sum.cases != shapes[op].size() || (best > 0 && sum.median >= best)) continue;
-      best = sum.median;
+      if (sum.cases != shapes[op].size() || (best != nullptr && sum.median >= best->median)) continue;
+      best = &sum;
       otherwise.variants[op] = name;
     }
   }
+  if (!sums.empty()) choose_placeholders(otherwise, device);
   return otherwise;
 }
 

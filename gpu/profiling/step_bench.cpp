@@ -135,7 +135,7 @@ std::vector<StepCase> step_cases(const core::DeviceInfo& device, const std::vect
       return row.precision == precision && row.samples > 0;
     });
     if (measured) {
-      StepCase fastest{"fastest here", fastest_of(rows, precision, standard), ""};
+      StepCase fastest{"fastest here", fastest_of(rows, precision, device.kind, standard), ""};
       plan::settle_placeholders(fastest.selection, device);
       cases.push_back(std::move(fastest));
     }

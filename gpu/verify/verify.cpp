@@ -88,6 +88,7 @@ std::vector<Job> jobs_of(Op op, const core::DeviceInfo& device, const VerifyOpti
   }
   for (const Variant* variant : ops::variants_of(op, device.kind)) {
     if (variant->name.find(options.only) == std::string::npos) continue;
+    if (variant->library && !options.libraries) continue;
     add_variant(*variant, device, wanted_precisions(options), jobs);
   }
   return jobs;
@@ -166,6 +167,7 @@ plan::Selection selection_of(const std::string& name, const core::DeviceInfo& de
 struct NetworkJob {
   VerifyRow row;
   plan::Selection selection;
+  bool libraries = false;  ///< one of the network's variants is a library's (it has no linear layers)
 };
 
 /// The default selection and one for each variant name that makes a difference, in each precision.
@@ -188,8 +190,10 @@ std::vector<NetworkJob> network_jobs(const core::DeviceInfo& device, const Verif
       for (const auto& [op, chosen] : job.selection.variants) {
         const Variant* variant = ops::find_variant(op, device.kind, chosen);
         if (variant != nullptr && !variant->deterministic) job.row.declared_deterministic = false;
+        job.libraries |= variant != nullptr && variant->library && op != Op::linear_forward &&
+                         op != Op::linear_backward_input && op != Op::linear_backward_weights;
       }
-      jobs.push_back(std::move(job));
+      if (!job.libraries || options.libraries) jobs.push_back(std::move(job));
     }
   }
   return jobs;

@@ -20,6 +20,7 @@ struct VerifyOptions {
   std::vector<core::Precision> precisions;  ///< empty: all selectable
   std::vector<ops::Op> ops;                 ///< empty: all
   std::string only;                         ///< variants whose name contains this; "" for all
+  bool libraries = true;                    ///< variants that are a library's too
 };
 
 /// What was found of one variant in one precision. Two kinds of row are about something else: those with `network` set hold

@@ -29,16 +29,16 @@ verdict() { # name, exit code
 # Checks of results, side by side: none of them measures time.
 part_proof() {
   local -A jobs=()
-  "$build"/warpscope verify --device cuda:0 --json "$out/verify.json" >"$out/verify.log" 2>&1 &
+  timeout 260 "$build"/warpscope verify --device cuda:0 --json "$out/verify.json" >"$out/verify.log" 2>&1 &
   jobs[verify]=$!
-  "$build"/tests/test_training --gtest_filter='*Gpu*:*cuda*' --gtest_output="xml:$out/switches.xml" >"$out/switches.log" 2>&1 &
+  timeout 260 "$build"/tests/test_training --gtest_filter='*Gpu*:*cuda*' --gtest_output="xml:$out/switches.xml" >"$out/switches.log" 2>&1 &
   jobs[switches]=$!
   "$build"/tests/test_core --gtest_filter='*cuda*' --gtest_brief=1 >"$out/core.log" 2>&1 &
   jobs[core]=$!
   if command -v compute-sanitizer >/dev/null; then
     for tool in memcheck racecheck initcheck synccheck; do
-      timeout 400 compute-sanitizer --tool "$tool" --error-exitcode 9 --launch-timeout 60 \
-        "$build"/warpscope verify --device cuda:0 --shapes 0 >"$out/sanitizer-$tool.log" 2>&1 &
+      timeout 260 compute-sanitizer --tool "$tool" --error-exitcode 9 --launch-timeout 60 \
+        "$build"/warpscope verify --device cuda:0 --shapes 0 --no-libraries >"$out/sanitizer-$tool.log" 2>&1 &
       jobs[$tool]=$!
     done
   else

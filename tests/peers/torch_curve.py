@@ -123,7 +123,7 @@ def main():
     gpu = torch.cuda.is_available()
     selections = [("cpu", "all=onednn")]
     if gpu:
-        selections += [("cuda:0", "all=naive"), ("cuda:0", "all=implicit_gemm")]
+        selections += [("cuda:0", "preset=" + name) for name in ("naive", "atomic", "tiled", "implicit_gemm", "cudnn")]
     torch.manual_seed(3)
     init = {name: tensor.clone() for name, tensor in Autoencoder().state_dict().items()}
     failures = 0

@@ -127,10 +127,36 @@ TEST(FastestOf, SumsOverTheCasesAndNeedsAllOfThem) {
   rows[5].skipped = "no memory";
   plan::Selection otherwise;
   otherwise.variants = {{Op::conv2d_forward, "old"}, {Op::relu_forward, "kept"}};
-  const plan::Selection fastest = fastest_of(rows, Precision::fp32, otherwise);
+  const plan::Selection fastest = fastest_of(rows, Precision::fp32, core::DeviceKind::cpu, otherwise);
   EXPECT_EQ(fastest.variants.at(Op::conv2d_forward), "steady");
   EXPECT_EQ(fastest.variants.at(Op::relu_forward), "kept");
-  EXPECT_EQ(fastest_of(rows, Precision::bf16, otherwise), otherwise);
+  EXPECT_EQ(fastest_of(rows, Precision::bf16, core::DeviceKind::cpu, otherwise), otherwise);
+}
+
+TEST(FastestOf, CreditsAFusedVariantWithWhatItSaves) {
+  if (ops::find_variant(Op::conv2d_forward, core::DeviceKind::cuda, "wmma_fused") == nullptr) {
+    GTEST_SKIP() << "this build has no CUDA";
+  }
+  const ops::OpShape shape{.batch = 2, .height = 8, .width = 8, .in_channels = 3, .out_channels = 16};
+  const ops::OpShape output{.batch = 2, .height = 8, .width = 8, .in_channels = 16, .out_channels = 16};
+  const auto of = [](Op op, const char* name, double median, const ops::OpShape& at) {
+    BenchRow result = row(name, median - 1, median, median + 1);
+    result.what.op = op;
+    result.what.shape = at;
+    return result;
+  };
+  std::vector<BenchRow> rows{
+      of(Op::conv2d_forward, "cudnn", 50, shape), of(Op::conv2d_forward, "wmma_fused", 60, shape),
+      of(Op::bias_forward, "vectorized", 6, output), of(Op::relu_forward, "vectorized", 6, output)};
+  const auto fastest = [&] { return fastest_of(rows, Precision::fp32, core::DeviceKind::cuda, {}); };
+  EXPECT_EQ(fastest().variants.at(Op::conv2d_forward), "wmma_fused");
+  rows[1].median = 63;
+  EXPECT_EQ(fastest().variants.at(Op::conv2d_forward), "cudnn");
+  rows = {of(Op::conv2d_backward_weights, "wmma", 60, shape),
+          of(Op::conv2d_backward_weights, "cudnn", 55, shape),
+          of(Op::conv2d_backward_bias, "warp_shuffle", 6, shape)};
+  EXPECT_EQ(fastest().variants.at(Op::conv2d_backward_weights), "wmma");
+  EXPECT_EQ(fastest().variants.at(Op::conv2d_backward_bias), "fused");
 }
 
 TEST(Compare, MatchesRowsAndSaysWhatIsBeyondTheSpread) {
@@ -185,8 +211,8 @@ TEST(Bench, TimesEveryVariantOfEveryOpOnTheCpu) {
     EXPECT_GE(r.rank, 1);
     EXPECT_GT(r.floor, 0);
   }
-  const plan::Selection fastest =
-      fastest_of(rows, Precision::fp32, plan::default_selection(cpu->info(), Precision::fp32));
+  const plan::Selection fastest = fastest_of(rows, Precision::fp32, core::DeviceKind::cpu,
+                                             plan::default_selection(cpu->info(), Precision::fp32));
   EXPECT_TRUE(fastest.variants.contains(Op::conv2d_forward));
 }
 

@@ -72,7 +72,8 @@ std::string fastest_here_refusal(const profiling::LaboratoryState& laboratory, c
 
 plan::Selection fastest_here(const profiling::LaboratoryState& laboratory, const plan::Selection& selection,
                              const core::DeviceInfo& device) {
-  plan::Selection fastest = profiling::fastest_of(laboratory.bench, selection.precision, selection);
+  plan::Selection fastest =
+      profiling::fastest_of(laboratory.bench, selection.precision, device.kind, selection);
   plan::settle_placeholders(fastest, device);
   return fastest;
 }
