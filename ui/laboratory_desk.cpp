@@ -51,7 +51,7 @@ void LaboratoryDesk::bench(const Frame& frame, profiling::BenchOptions options) 
        options = std::move(options)] { return laboratory_.start_bench(device, model_, batch, options); });
 }
 
-void LaboratoryDesk::verify(const Frame& frame, verify::VerifyOptions options) {
+void LaboratoryDesk::verify(const Frame& frame, const verify::VerifyOptions& options) {
   if (busy()) return;
   last_ = Job::verify;
   laboratory_.start_verify(frame.snapshot.device.id(), options);

@@ -39,7 +39,7 @@ class LaboratoryDesk {
   /// Times variants on the shapes of the training step. The training pauses meanwhile.
   void bench(const Frame& frame, profiling::BenchOptions options);
   /// The training goes on meanwhile.
-  void verify(const Frame& frame, verify::VerifyOptions options);
+  void verify(const Frame& frame, const verify::VerifyOptions& options);
   /// Times a training step with CPU loops. A training on the CPU pauses meanwhile.
   void baseline(const Frame& frame);
   void cancel(const Frame& frame);
