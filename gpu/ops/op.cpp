@@ -63,6 +63,24 @@ std::int64_t features_out(const OpShape& s) {
 std::int64_t matrix(const OpShape& s) {
   return std::int64_t{s.in_channels} * s.out_channels;
 }
+std::int64_t per_sample(const OpShape& s) {
+  return s.batch * s.count;
+}
+std::int64_t first_state(const OpShape& s) {
+  return states_of(s.rule) >= 1 ? s.count : 0;
+}
+std::int64_t second_state(const OpShape& s) {
+  return states_of(s.rule) >= 2 ? s.count : 0;
+}
+std::int64_t parts(const OpShape&) {
+  return kSumParts;
+}
+std::int64_t statistics(const OpShape&) {
+  return step::kStatistics * kSumParts;
+}
+std::int64_t metrics(const OpShape&) {
+  return step::kMetrics;
+}
 std::int64_t control(const OpShape&) {
   return sizeof(step::StepControl);
 }
@@ -103,8 +121,18 @@ constexpr std::array kWeightsCast{Operand{"parameters", kRead, Role::parameter, 
                                   Operand{"weights", kWrite, Role::weight, count}};
 constexpr std::array kImagesWiden{Operand{"input", kRead, Role::activation, input},
                                   Operand{"output", kWrite, Role::scalar, input}};
-constexpr std::array kGradientsCheck{Operand{"gradients", kRead, Role::gradient, count},
-                                     Operand{"control", kUpdate, Role::control, control}};
+constexpr std::array kGradientsAccumulate{Operand{"gradients", kRead, Role::gradient, count},
+                                          Operand{"control", kRead, Role::control, control},
+                                          Operand{"sums", kUpdate, Role::gradient, count}};
+constexpr std::array kGradientsKeep{Operand{"gradients", kRead, Role::gradient, count},
+                                    Operand{"control", kRead, Role::control, control},
+                                    Operand{"kept", kUpdate, Role::gradient, per_sample}};
+constexpr std::array kMicroBatchRecord{Operand{"metrics", kRead, Role::scalar, metrics},
+                                       Operand{"control", kUpdate, Role::control, control},
+                                       Operand{"sums", kUpdate, Role::scalar, metrics}};
+constexpr std::array kGradientsNorm{Operand{"gradients", kRead, Role::gradient, count},
+                                    Operand{"control", kUpdate, Role::control, control},
+                                    Operand{"parts", kWrite, Role::scalar, parts}};
 constexpr std::array kBiasForward{Operand{"input", kRead, Role::activation, input},
                                   Operand{"bias", kRead, Role::weight, in_channels},
                                   Operand{"output", kWrite, Role::activation, input, 0}};
@@ -130,12 +158,35 @@ constexpr std::array kMseBackward{Operand{"prediction", kRead, Role::activation,
                                   Operand{"target", kRead, Role::activation, input},
                                   Operand{"control", kRead, Role::control, control},
                                   Operand{"gradient", kWrite, Role::activation, input, 0}};
-constexpr std::array kSgd{Operand{"gradients", kRead, Role::gradient, count},
-                          Operand{"control", kRead, Role::control, control},
-                          Operand{"parameters", kUpdate, Role::parameter, count}};
-constexpr std::array kRecord{Operand{"loss", kRead, Role::scalar, one},
-                             Operand{"control", kUpdate, Role::control, control},
-                             Operand{"ring", kUpdate, Role::control, ring}};
+constexpr std::array kLabelsGather{
+    Operand{"labels", kRead, Role::byte, count}, Operand{"order", kRead, Role::index, count},
+    Operand{"control", kRead, Role::control, control}, Operand{"output", kWrite, Role::byte, batch}};
+constexpr std::array kCrossEntropyForward{Operand{"logits", kRead, Role::activation, features_in},
+                                          Operand{"labels", kRead, Role::byte, batch},
+                                          Operand{"image_losses", kWrite, Role::scalar, batch},
+                                          Operand{"predicted", kWrite, Role::byte, batch},
+                                          Operand{"loss", kWrite, Role::scalar, one},
+                                          Operand{"accuracy", kWrite, Role::scalar, one}};
+constexpr std::array kCrossEntropyBackward{Operand{"logits", kRead, Role::activation, features_in},
+                                           Operand{"labels", kRead, Role::byte, batch},
+                                           Operand{"control", kRead, Role::control, control},
+                                           Operand{"gradient", kWrite, Role::activation, features_in, 0}};
+constexpr std::array kOptimizerUpdate{Operand{"gradients", kRead, Role::gradient, count},
+                                      Operand{"control", kRead, Role::control, control},
+                                      Operand{"norm_parts", kRead, Role::scalar, parts},
+                                      Operand{"metrics", kRead, Role::scalar, metrics},
+                                      Operand{"parameters", kUpdate, Role::parameter, count},
+                                      Operand{"first_state", kUpdate, Role::parameter, first_state},
+                                      Operand{"second_state", kUpdate, Role::parameter, second_state},
+                                      Operand{"statistics", kWrite, Role::scalar, statistics}};
+constexpr std::array kUpdatePerSample{Operand{"gradients", kRead, Role::gradient, per_sample},
+                                      Operand{"control", kRead, Role::control, control},
+                                      Operand{"parameters", kUpdate, Role::parameter, count},
+                                      Operand{"first_state", kUpdate, Role::parameter, first_state},
+                                      Operand{"second_state", kUpdate, Role::parameter, second_state}};
+constexpr std::array kRecord{
+    Operand{"metrics", kRead, Role::scalar, metrics}, Operand{"statistics", kRead, Role::scalar, statistics},
+    Operand{"control", kUpdate, Role::control, control}, Operand{"ring", kUpdate, Role::control, ring}};
 
 double flops_none(const OpShape&) {
   return 0.0;
@@ -167,8 +218,19 @@ double flops_linear(const OpShape& s) {
 double flops_linear_bias_gradient(const OpShape& s) {
   return static_cast<double>(features_out(s));
 }
-double flops_sgd(const OpShape& s) {
+double flops_cross_entropy(const OpShape& s) {
+  return 4.0 * static_cast<double>(features_in(s));
+}
+double flops_accumulate(const OpShape& s) {
   return 2.0 * static_cast<double>(s.count);
+}
+/// Of the rules' arithmetic without weight decay and clipping, and of the three sums of squares.
+double flops_update(const OpShape& s) {
+  constexpr std::array<double, kUpdateRuleCount> kOfRule{2, 4, 6, 12, 14, 8, 9};
+  return (kOfRule[static_cast<std::size_t>(s.rule)] + 6.0) * static_cast<double>(s.count);
+}
+double flops_update_per_sample(const OpShape& s) {
+  return flops_update(s) * static_cast<double>(s.batch);
 }
 
 std::int64_t terms_forward(const OpShape& s) {
@@ -183,6 +245,9 @@ std::int64_t terms_out_channels(const OpShape& s) {
 std::int64_t terms_two(const OpShape&) {
   return 2;
 }
+std::int64_t terms_slice(const OpShape& s) {
+  return slice_length(s.count);
+}
 std::int64_t terms_four(const OpShape&) {
   return 4;
 }
@@ -192,6 +257,7 @@ const std::array<OpContract, kOpCount> kContracts{{
      kWeightsCast, flops_none, one},
     {Op::batch_gather, "batch.gather", "pick the batch's images and scale bytes to [0, 1]", kGather,
      flops_input, one},
+    {Op::labels_gather, "labels.gather", "pick the batch's labels", kLabelsGather, flops_none, one},
     {Op::conv2d_forward, "conv2d.forward", "y = x * w", kConvForward, flops_conv, terms_forward},
     {Op::linear_forward, "linear.forward", "y = x W^T", kLinearForward, flops_linear, in_channels},
     {Op::bias_forward, "bias.forward", "y = x + b", kBiasForward, flops_input, terms_two},
@@ -200,9 +266,14 @@ const std::array<OpContract, kOpCount> kContracts{{
     {Op::upsample2d_forward, "upsample2d.forward", "each pixel four times", kUpForward, flops_none, one},
     {Op::mse_forward, "mse.forward", "mean squared error of each image and of the batch", kMseForward,
      flops_mse_forward, input},
+    {Op::cross_entropy_forward, "cross_entropy.forward", "softmax cross-entropy, predicted classes, accuracy",
+     kCrossEntropyForward, flops_cross_entropy, in_channels},
     {Op::images_widen, "images.widen", "16-bit images to FP32, to be shown", kImagesWiden, flops_none, one},
     {Op::mse_backward, "mse.backward", "2 (y - t) / elements, times the loss scale", kMseBackward,
      flops_mse_backward, terms_two},
+    {Op::cross_entropy_backward, "cross_entropy.backward",
+     "(softmax - one-hot) / batch, times the loss scale", kCrossEntropyBackward, flops_cross_entropy,
+     in_channels},
     {Op::conv2d_backward_input, "conv2d.backward_input", "gradient of the input", kConvBackwardInput,
      flops_conv, terms_backward_input},
     {Op::conv2d_backward_weights, "conv2d.backward_weights", "gradient of the weights", kConvBackwardWeights,
@@ -220,9 +291,19 @@ const std::array<OpContract, kOpCount> kContracts{{
      flops_none, one},
     {Op::upsample2d_backward, "upsample2d.backward", "sum of the four copies", kUpBackward, flops_up_backward,
      terms_four},
-    {Op::gradients_check, "gradients.check", "note whether a gradient overflowed", kGradientsCheck,
-     flops_none, one},
-    {Op::sgd_update, "sgd.update", "p -= learning rate * gradient / loss scale", kSgd, flops_sgd, terms_two},
+    {Op::gradients_accumulate, "gradients.accumulate", "mean gradient over the micro-batches",
+     kGradientsAccumulate, flops_accumulate, terms_two},
+    {Op::gradients_keep, "gradients.keep", "the gradient of one sample beside those of the others",
+     kGradientsKeep, flops_none, one},
+    {Op::micro_batch_record, "micro_batch.record", "mean loss over the micro-batches, on to the next one",
+     kMicroBatchRecord, flops_none, terms_two},
+    {Op::gradients_norm, "gradients.norm", "sums of squares of the gradients; notes whether one overflowed",
+     kGradientsNorm, flops_accumulate, terms_slice},
+    {Op::optimizer_update, "optimizer.update", "clip, then one step of the optimizer on all parameters",
+     kOptimizerUpdate, flops_update, terms_slice},
+    {Op::optimizer_update_per_sample, "optimizer.update_per_sample",
+     "faulty on purpose: each sample updates weights and state by itself", kUpdatePerSample,
+     flops_update_per_sample, batch},
     {Op::step_record, "step.record", "note the loss, advance to the next batch", kRecord, flops_none, one},
 }};
 
@@ -250,6 +331,38 @@ const OpContract& contract(Op op) {
 
 std::span<const OpContract> contracts() {
   return kContracts;
+}
+
+int states_of(UpdateRule rule) {
+  switch (rule) {
+    case UpdateRule::sgd:
+      return 0;
+    case UpdateRule::momentum:
+    case UpdateRule::nesterov:
+    case UpdateRule::rmsprop:
+    case UpdateRule::lion:
+      return 1;
+    case UpdateRule::adam:
+    case UpdateRule::adamw:
+      return 2;
+  }
+  throw std::logic_error("unknown update rule");
+}
+
+std::string_view to_string(UpdateRule rule) {
+  constexpr std::array<std::string_view, kUpdateRuleCount> kNames{"sgd",   "momentum", "nesterov", "adam",
+                                                                  "adamw", "rmsprop",  "lion"};
+  return kNames[static_cast<std::size_t>(rule)];
+}
+
+UpdateRule parse_update_rule(std::string_view text) {
+  std::string valid;
+  for (int i = 0; i < kUpdateRuleCount; ++i) {
+    const auto rule = static_cast<UpdateRule>(i);
+    if (text == to_string(rule)) return rule;
+    valid += fmt::format("{}{}", i == 0 ? "" : ", ", to_string(rule));
+  }
+  throw core::BadInput(fmt::format("unknown optimizer '{}'; valid: {}", text, valid));
 }
 
 std::string_view to_string(Op op) {
@@ -296,7 +409,8 @@ std::size_t operand_bytes(Op op, int index, const OpShape& shape, Precision prec
 
 double minimum_bytes(Op op, const OpShape& shape, Precision precision) {
   OpShape used = shape;
-  if (op == Op::batch_gather) used.count = shape.batch;
+  if (op == Op::batch_gather || op == Op::labels_gather) used.count = shape.batch;
+  if (op == Op::gradients_keep) used.batch = 1;
   if (op == Op::step_record) used.count = 1;
   double bytes = 0;
   const auto operands = contract(op).operands;
@@ -320,10 +434,22 @@ std::string describe(Op op, const OpShape& s) {
     case Op::linear_backward_weights:
     case Op::linear_backward_bias:
       return fmt::format("{}x{} -> {}", s.batch, s.in_channels, s.out_channels);
+    case Op::labels_gather:
+      return fmt::format("{} labels", s.batch);
+    case Op::cross_entropy_forward:
+    case Op::cross_entropy_backward:
+      return fmt::format("{}x{}", s.batch, s.in_channels);
     case Op::weights_cast:
-    case Op::gradients_check:
-    case Op::sgd_update:
+    case Op::gradients_accumulate:
+    case Op::gradients_norm:
       return fmt::format("{} parameters", s.count);
+    case Op::gradients_keep:
+      return fmt::format("{} x {} parameters", s.batch, s.count);
+    case Op::optimizer_update:
+      return fmt::format("{}, {} parameters", to_string(s.rule), s.count);
+    case Op::optimizer_update_per_sample:
+      return fmt::format("{}, {} x {} parameters", to_string(s.rule), s.batch, s.count);
+    case Op::micro_batch_record:
     case Op::step_record:
       return "1 record";
     default:

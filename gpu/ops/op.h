@@ -21,6 +21,7 @@ namespace warpscope::ops {
 enum class Op : std::uint8_t {
   weights_cast,
   batch_gather,
+  labels_gather,
   conv2d_forward,
   linear_forward,
   bias_forward,
@@ -28,8 +29,10 @@ enum class Op : std::uint8_t {
   maxpool2d_forward,
   upsample2d_forward,
   mse_forward,
+  cross_entropy_forward,
   images_widen,
   mse_backward,
+  cross_entropy_backward,
   conv2d_backward_input,
   conv2d_backward_weights,
   conv2d_backward_bias,
@@ -39,18 +42,45 @@ enum class Op : std::uint8_t {
   relu_backward,
   maxpool2d_backward,
   upsample2d_backward,
-  gradients_check,
-  sgd_update,
+  gradients_accumulate,
+  gradients_keep,
+  micro_batch_record,
+  gradients_norm,
+  optimizer_update,
+  optimizer_update_per_sample,
   step_record,
 };
 
 inline constexpr int kOpCount = static_cast<int>(Op::step_record) + 1;
 
+/// How an optimizer changes the parameters; the formulas are in optimizer/optimizer.h.
+enum class UpdateRule : std::uint8_t { sgd, momentum, nesterov, adam, adamw, rmsprop, lion };
+
+inline constexpr int kUpdateRuleCount = static_cast<int>(UpdateRule::lion) + 1;
+
+/// How many numbers of state a rule keeps for each parameter: 0, 1 or 2.
+int states_of(UpdateRule rule);
+
+std::string_view to_string(UpdateRule rule);
+
+/// Reads "adamw". Throws BadInput that lists the valid names.
+UpdateRule parse_update_rule(std::string_view text);
+
+/// Sums over all parameters are taken in so many parts, each over a contiguous slice of the same length but the last
+/// ones (slice_length); whoever needs the whole adds the parts in order. So the result does not depend on the launch.
+inline constexpr int kSumParts = 256;
+
+/// Elements of each part of a sum over `count`: part i covers [i slice_length, (i + 1) slice_length), cut off at count;
+/// parts that begin beyond it are 0.
+constexpr std::int64_t slice_length(std::int64_t count) {
+  return 4 * ((count + 4 * kSumParts - 1) / (4 * kSumParts));  // whole 16-byte vectors
+}
+
 /// The shape of one instance of an op, in elements. `height` and `width` are those of the op's input.
 /// Channel-preserving ops (bias, ReLU, pooling, upsampling, MSE, gather) use in_channels and ignore
-/// out_channels; linear ops have in_channels and out_channels features and height = width = 1. `count` is the
-/// number of images in the data set (gather), of parameters (optimizers, casts, checks) or of slots in the
-/// ring (step.record).
+/// out_channels; linear ops have in_channels and out_channels features and height = width = 1, the cross-entropy
+/// in_channels classes. `count` is the number of images in the data set (gather), of parameters (optimizers,
+/// casts, norms) or of slots in the ring (step.record).
 struct OpShape {
   std::int64_t batch = 1;
   int height = 1;
@@ -60,6 +90,7 @@ struct OpShape {
   int kernel_height = 1;
   int kernel_width = 1;
   std::int64_t count = 1;
+  UpdateRule rule = UpdateRule::sgd;  ///< optimizer.update alone
 
   bool operator==(const OpShape&) const = default;
 };

@@ -1,16 +1,29 @@
 #pragma once
+// What a training step reads from device memory instead of from launch arguments, and what it leaves behind.
+//
 // step.record: the bookkeeping at the end of each training step, on the device, so that a step never
 // synchronises.
 //
-//   ring[control.step % capacity] = { control.step, now in ns, loss, learning rate, loss scale, overflow }
+//   ring[control.step % capacity] = { control.step, now in ns, loss, learning rate, loss scale, skipped, accuracy,
+//                                     gradient norm, update ratio }
+//   gradient norm = sqrt(sum of statistics part 0), update ratio = sqrt(sum of part 1 / sum of part 2), 0 if part 2 is 0
 //   control.step += 1;  control.position += batch; control.position -= epoch_size if it reached it
 //   overflow:  loss_scale = max(loss_scale / 2, 1), good_steps = 0, overflow = 0
 //   otherwise: good_steps += 1; at growth_interval (if it is not 0): loss_scale = min(2 loss_scale, 2^24), good_steps = 0
+//   updates += 1 unless the step was skipped;  micro_batch = 0
+//   halted = 1 if the loss is not finite: no step changes a parameter until the host has cleared it
 //
+// micro_batch.record: between the micro-batches of a step, of which there are control.micro_batches:
+//
+//   sums = (control.micro_batch == 0 ? 0 : sums) + metrics / control.micro_batches
+//   control.micro_batch += 1, control.position += batch (wrapped as above)
+//
+// A step of micro-batches ends with step.record at OpShape::batch = 0: the position has advanced already.
 // Dynamic loss scaling: P. Micikevicius et al., "Mixed precision training" (2018).
 //
-// Operands: loss (scalar, 1), control (StepControl), ring (StepRecord[count]).
+// Operands: see op.cpp. OpShape: batch = images of the (micro-)batch, count = slots of the ring.
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -18,23 +31,39 @@
 
 namespace warpscope::ops::step {
 
-/// What a step reads from device memory instead of from launch arguments, so that one captured graph serves
-/// every step. Written by the training stream alone.
+/// Written by the training stream alone. The host sets the first part before steps; the device keeps the second.
 struct StepControl {
   std::uint64_t step = 0;        ///< steps completed
   std::uint32_t position = 0;    ///< place in the epoch's order of the first image of the next batch
   std::uint32_t epoch_size = 0;  ///< images of the order used in an epoch: a multiple of the batch
   float learning_rate = 0.0f;
-  float unused = 0.0f;
-  // The device's own from here on: the host sets it when the precision changes.
+  float first_decay = 0.0f;         ///< momentum; beta 1 of adam, adamw and lion
+  float second_decay = 0.0f;        ///< beta 2 of adam, adamw and lion; alpha of rmsprop
+  float epsilon = 0.0f;             ///< of adam, adamw and rmsprop
+  float weight_decay = 0.0f;        ///< L2 in the gradient; decoupled in adamw and lion
+  float clip_norm = 0.0f;           ///< largest global norm of the gradient; 0: not clipped
+  float clip_value = 0.0f;          ///< largest magnitude of a gradient's element; 0: not clipped
+  std::uint32_t micro_batches = 1;  ///< of a step
+  // The device's own from here on: the host sets it at the start and when precision or optimizer change.
   float loss_scale = 1.0f;            ///< gradients are this many times too large until the update
   std::uint32_t overflow = 0;         ///< 1 if a gradient of this step is not finite: the update is skipped
   std::uint32_t good_steps = 0;       ///< steps without overflow since the scale changed
   std::uint32_t growth_interval = 0;  ///< good steps after which the scale doubles; 0: it stays
+  std::uint32_t updates = 0;          ///< that the optimizer has made since its state was fresh
+  std::uint32_t micro_batch = 0;      ///< of the running step
+  std::uint32_t halted = 0;           ///< 1 after a loss that is not finite: updates are skipped
+  std::uint32_t unused = 0;
 };
 
 inline constexpr float kLeastLossScale = 1.0f;
 inline constexpr float kMostLossScale = 16777216.0f;
+
+/// The metrics of a batch, side by side: the loss, and the share of images classified right (0 without labels).
+enum Metrics : int { kLossMetric, kAccuracyMetric, kMetrics };
+
+/// What an update tells of itself, kSumParts parts of each: sums of squares over all parameters of the gradient (averaged
+/// and unscaled, before clipping), of the change of the parameters, and of the parameters before it.
+enum Statistics : int { kGradientStatistic, kUpdateStatistic, kParameterStatistic, kStatistics };
 
 /// What a step leaves behind.
 struct StepRecord {
@@ -45,6 +74,10 @@ struct StepRecord {
   float learning_rate = 0.0f;
   float loss_scale = 1.0f;    ///< that the step used
   std::uint32_t skipped = 0;  ///< 1 if gradients overflowed and the weights stayed
+  float accuracy = 0.0f;      ///< share of the batch's images classified right
+  float gradient_norm = 0.0f;
+  float update_ratio = 0.0f;  ///< norm of the update over norm of the parameters
+  std::uint32_t unused = 0;
 };
 
 #ifdef __CUDACC__
@@ -53,17 +86,46 @@ struct StepRecord {
 #define WARPSCOPE_BOTH
 #endif
 
-/// The record of a step, from `control` as it was during the step.
-WARPSCOPE_BOTH inline StepRecord record_of(const StepControl& control, std::uint64_t nanoseconds,
-                                           float loss) {
-  return {control.step, nanoseconds, loss, control.learning_rate, control.loss_scale, control.overflow};
+/// x is neither an infinity nor a NaN.
+WARPSCOPE_BOTH inline bool is_finite(float x) {
+  return x - x == 0.0f;
 }
 
-/// `control` for the step after one with `batch` images.
-WARPSCOPE_BOTH inline StepControl next_control(StepControl control, std::uint32_t batch) {
+/// True if the update of this step must leave parameters and state as they are.
+WARPSCOPE_BOTH inline bool skips_update(const StepControl& control, float loss) {
+  return control.overflow != 0 || control.halted != 0 || !is_finite(loss);
+}
+
+/// The record of a step, from `control` as it was during the step; `sums` are those of the statistics.
+WARPSCOPE_BOTH inline StepRecord record_of(const StepControl& control, std::uint64_t nanoseconds,
+                                           const float (&metrics)[kMetrics],
+                                           const float (&sums)[kStatistics]) {
+  StepRecord record;
+  record.step = control.step;
+  record.nanoseconds = nanoseconds;
+  record.loss = metrics[kLossMetric];
+  record.learning_rate = control.learning_rate;
+  record.loss_scale = control.loss_scale;
+  record.skipped = control.overflow;
+  record.accuracy = metrics[kAccuracyMetric];
+  record.gradient_norm = sqrtf(sums[kGradientStatistic]);
+  const float parameters = sums[kParameterStatistic];
+  record.update_ratio = parameters > 0.0f ? sqrtf(sums[kUpdateStatistic] / parameters) : 0.0f;
+  return record;
+}
+
+/// The place of the batch after one of `batch` images.
+WARPSCOPE_BOTH inline std::uint32_t next_position(const StepControl& control, std::uint32_t batch) {
+  const std::uint32_t position = control.position + batch;
+  return position >= control.epoch_size ? position - control.epoch_size : position;
+}
+
+/// `control` for the step after one with `batch` images and this loss.
+WARPSCOPE_BOTH inline StepControl next_control(StepControl control, std::uint32_t batch, float loss) {
   ++control.step;
-  control.position += batch;
-  if (control.position >= control.epoch_size) control.position -= control.epoch_size;
+  control.position = next_position(control, batch);
+  if (!skips_update(control, loss)) ++control.updates;
+  if (!is_finite(loss)) control.halted = 1;
   if (control.overflow != 0) {
     const float half = control.loss_scale / 2;
     control.loss_scale = half < kLeastLossScale ? kLeastLossScale : half;
@@ -74,11 +136,13 @@ WARPSCOPE_BOTH inline StepControl next_control(StepControl control, std::uint32_
     control.good_steps = 0;
   }
   control.overflow = 0;
+  control.micro_batch = 0;
   return control;
 }
 #undef WARPSCOPE_BOTH
 
-enum Operands : int { kLoss, kControl, kRing };
+enum RecordOperands : int { kRecordMetrics, kRecordStatistics, kRecordControl, kRecordRing };
+enum MicroBatchOperands : int { kMicroBatchMetrics, kMicroBatchControl, kMicroBatchSums };
 
 std::vector<Variant> variants();
 

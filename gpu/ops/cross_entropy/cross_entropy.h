@@ -1,0 +1,30 @@
+#pragma once
+// Softmax cross-entropy of a batch of logits (as torch.nn.functional.cross_entropy, reduction "mean").
+//
+//   forward   image_losses[n] = log(sum_c exp(z[n,c] - max_c z[n,c])) + max_c z[n,c] - z[n,label[n]]
+//             predicted[n] = the first c with the largest z[n,c] (0 if a logit of image n is NaN)
+//             loss = 1/N sum_n image_losses[n];   accuracy = 1/N |{n : predicted[n] = label[n]}|
+//   backward  dz[n,c] = control.loss_scale (softmax(z[n])[c] - [c = label[n]]) / N
+//
+// z: (N, C), C = OpShape::in_channels from 1 to 256; label and predicted: one byte an image. Labels are below C. Sums are
+// taken in FP32 in a fixed order: the result is deterministic. OpShape: batch, in_channels.
+
+#include <vector>
+
+#include "gpu/ops/variant.h"
+
+namespace warpscope::ops::cross_entropy {
+
+enum ForwardOperands : int {
+  kForwardLogits,
+  kForwardLabels,
+  kForwardImageLosses,
+  kForwardPredicted,
+  kForwardLoss,
+  kForwardAccuracy,
+};
+enum BackwardOperands : int { kBackwardLogits, kBackwardLabels, kBackwardControl, kBackwardGradient };
+
+std::vector<Variant> variants();
+
+}  // namespace warpscope::ops::cross_entropy

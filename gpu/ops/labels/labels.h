@@ -1,0 +1,15 @@
+#pragma once
+// labels.gather: output[n] = labels[order[(control.position + n) mod count]] for n < batch; the labels of the images that
+// batch.gather picks. OpShape: batch, count = images of the data set.
+
+#include <vector>
+
+#include "gpu/ops/variant.h"
+
+namespace warpscope::ops::labels {
+
+enum GatherOperands : int { kGatherLabels, kGatherOrder, kGatherControl, kGatherOutput };
+
+std::vector<Variant> variants();
+
+}  // namespace warpscope::ops::labels
