@@ -12,9 +12,10 @@
 namespace warpscope::training {
 namespace {
 
-/// PyTorch's shape of a parameter: (K, C, R, S) for weights, (K) for biases.
+/// PyTorch's shape of a parameter: (K, C, R, S) for weights, (K, C H W) for those of linear layers, (K) for biases.
 std::vector<std::int64_t> torch_shape(const models::Parameter& parameter) {
   const auto& s = parameter.shape;
+  if (parameter.linear) return {s[0], std::int64_t{s[3]} * s[1] * s[2]};
   if (s.size() == 4) return {s[0], s[3], s[1], s[2]};
   return {s.begin(), s.end()};
 }
