@@ -22,16 +22,16 @@ namespace warpscope::plan {
 /// Memory that outlives plans. Device pointers.
 struct Bindings {
   const std::uint8_t* images = nullptr;  ///< (image_count, H, W, C)
-  const std::uint8_t* labels = nullptr;  ///< image_count classes; classification only
   std::int64_t image_count = 0;
   const std::uint32_t* order = nullptr;  ///< image_count positions
   ops::step::StepControl* control = nullptr;
   ops::step::StepRecord* ring = nullptr;  ///< training only
   std::int64_t ring_capacity = 0;
-  float* parameters = nullptr;    ///< models::ParameterLayout
-  float* gradients = nullptr;     ///< the same layout; training only
-  float* first_state = nullptr;   ///< the same layout; where the recipe's rule keeps one
-  float* second_state = nullptr;  ///< where it keeps two
+  float* parameters = nullptr;           ///< models::ParameterLayout
+  float* gradients = nullptr;            ///< the same layout; training only
+  float* first_state = nullptr;          ///< the same layout; where the recipe's rule keeps one
+  float* second_state = nullptr;         ///< where it keeps two
+  const std::uint8_t* labels = nullptr;  ///< image_count classes; classification only
 };
 
 /// One launch of a plan.
@@ -78,6 +78,8 @@ class Plan {
   std::vector<WrittenTensor> written(std::size_t index) const;
 
   const std::vector<PlanNode>& nodes() const { return nodes_; }
+  /// The first node that comes once a step: those before it come once a micro-batch. Training plans only.
+  std::size_t update_node() const { return program_.update; }
   int batch() const { return batch_; }
   const Recipe& recipe() const { return recipe_; }
   std::size_t memory_bytes() const { return arena_.bytes(); }

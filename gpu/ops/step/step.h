@@ -73,7 +73,7 @@ struct StepRecord {
   float loss = 0.0f;
   float learning_rate = 0.0f;
   float loss_scale = 1.0f;    ///< that the step used
-  std::uint32_t skipped = 0;  ///< 1 if gradients overflowed and the weights stayed
+  std::uint32_t skipped = 0;  ///< 1 if the weights stayed: gradients overflowed, or a loss was not finite
   float accuracy = 0.0f;      ///< share of the batch's images classified right
   float gradient_norm = 0.0f;
   float update_ratio = 0.0f;  ///< norm of the update over norm of the parameters
@@ -106,7 +106,7 @@ WARPSCOPE_BOTH inline StepRecord record_of(const StepControl& control, std::uint
   record.loss = metrics[kLossMetric];
   record.learning_rate = control.learning_rate;
   record.loss_scale = control.loss_scale;
-  record.skipped = control.overflow;
+  record.skipped = skips_update(control, metrics[kLossMetric]) ? 1 : 0;
   record.accuracy = metrics[kAccuracyMetric];
   record.gradient_norm = sqrtf(sums[kGradientStatistic]);
   const float parameters = sums[kParameterStatistic];
