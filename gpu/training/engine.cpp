@@ -183,11 +183,11 @@ plan::Bindings Engine::training_bindings() const {
   return training;
 }
 
-plan::Recipe Engine::recipe(int batch, const OptimizerSettings& optimizer, core::Precision precision) const {
+plan::Recipe Engine::recipe(int batch, const OptimizerSettings& optimizer) const {
   plan::Recipe recipe;
   recipe.rule = optimizer.rule;
   recipe.micro_batches = optimizer.per_sample ? batch : optimizer.accumulate;
-  recipe.clip_norm = clip_norm_of(optimizer, precision) > 0 && !optimizer.per_sample;
+  recipe.clip_norm = optimizer.clip_norm > 0 && !optimizer.per_sample;
   recipe.per_sample = optimizer.per_sample;
   return recipe;
 }
@@ -197,7 +197,7 @@ std::unique_ptr<plan::Plan> Engine::build_training(const plan::Selection& select
                                                    const plan::Bindings& bindings) {
   return std::make_unique<plan::Plan>(options_.model, plan::Purpose::training, selection,
                                       optimizer.per_sample ? 1 : batch, device_, *stream_, bindings,
-                                      recipe(batch, optimizer, selection.precision));
+                                      recipe(batch, optimizer));
 }
 
 Engine::Plans Engine::build(const plan::Selection& selection, int batch) {
@@ -277,7 +277,6 @@ void Engine::upload_control() {
   slot->position = order_.position();
   slot->epoch_size = order_.epoch_size();
   slot->learning_rate = learning_rate_;
-  slot->clip_norm = clip_norm_of(options_.optimizer, options_.selection.precision);
   slot->micro_batches = static_cast<std::uint32_t>(plans_.training->recipe().micro_batches);
   stream_->copy(control_.data(), slot, kHostControlBytes);
   control_stale_ = false;

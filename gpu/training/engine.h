@@ -176,7 +176,7 @@ class Engine {
     std::uint32_t position = 0;
   };
   plan::Bindings training_bindings() const;
-  plan::Recipe recipe(int batch, const OptimizerSettings& optimizer, core::Precision precision) const;
+  plan::Recipe recipe(int batch, const OptimizerSettings& optimizer) const;
   std::unique_ptr<plan::Plan> build_training(const plan::Selection& selection, int batch,
                                              const OptimizerSettings& optimizer,
                                              const plan::Bindings& bindings);

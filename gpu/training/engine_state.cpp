@@ -30,8 +30,7 @@ void Engine::set_optimizer(const OptimizerSettings& optimizer) {
                                      optimizer.accumulate, options_.batch, data_->train.count));
   }
   const core::Precision precision = options_.selection.precision;
-  const bool other_plan =
-      recipe(options_.batch, optimizer, precision) != recipe(options_.batch, before, precision);
+  const bool other_plan = recipe(options_.batch, optimizer) != recipe(options_.batch, before);
   const bool fresh = optimizer.rule != before.rule;
   if (other_plan) {
     free_retired();

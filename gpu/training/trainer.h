@@ -33,6 +33,8 @@ struct TrainerOptions {
   core::Precision precision = core::Precision::fp32;
   std::string select;  ///< as plan::apply takes it, on top of the device's default
   OptimizerSettings optimizer;
+  bool clip_chosen =
+      false;  ///< optimizer.clip_norm is somebody's choice; else it is 1 in fp16 and 0 otherwise
   Schedule schedule;
   StopRules stop;        ///< beside epochs and steps
   SpikeSettings spikes;  ///< of the loss, which pause
@@ -76,7 +78,7 @@ struct SetSchedule {
 };
 /// A learning-rate range test, from the weights as they are and back to them: Snapshot::rate_search.
 struct FindRate {
-  RateFinderSettings settings;
+  RateFinderOptions settings;
 };
 struct CancelFindRate {};
 /// Back to the last weights from before the trouble, at `factor` times the rate, and on.

@@ -1,0 +1,223 @@
+// The trainer's thread: its run folder, and the checkpoints from which a run goes on.
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/training/parameters.h"
+#include "gpu/training/worker.h"
+
+namespace warpscope::training {
+namespace {
+
+constexpr auto kEpochInterval =
+    std::chrono::milliseconds(500);  ///< between checkpoints, however short epochs are
+
+std::vector<OptimizerState> named_states(ops::UpdateRule rule, std::vector<std::vector<float>> states) {
+  std::vector<OptimizerState> named;
+  const std::vector<std::string> names = state_names(rule);
+  for (std::size_t i = 0; i < states.size(); ++i) named.push_back({names[i], std::move(states[i])});
+  return named;
+}
+
+ControlState control_state(const ops::step::StepControl& control) {
+  return {control.loss_scale, control.good_steps, control.growth_interval, control.updates};
+}
+
+EngineState engine_state(Checkpoint checkpoint) {
+  EngineState state;
+  state.parameters = std::move(checkpoint.weights);
+  state.rule = checkpoint.rule;
+  for (OptimizerState& each : checkpoint.optimizer) state.states.push_back(std::move(each.values));
+  state.control.loss_scale = checkpoint.control.loss_scale;
+  state.control.good_steps = checkpoint.control.good_steps;
+  state.control.growth_interval = checkpoint.control.growth_interval;
+  state.control.updates = checkpoint.control.updates;
+  state.steps = checkpoint.step;
+  state.epochs_done = checkpoint.order.epoch;
+  state.position = checkpoint.order.position;
+  return state;
+}
+
+}  // namespace
+
+void Trainer::Worker::start_recorder() {
+  if (options_.run_dir.empty()) return;
+  nlohmann::json head = description();
+  head["configuration"] = configuration();
+  recorder_ =
+      std::make_unique<RunRecorder>(RunFolder::create(options_.run_dir), subscribe(), std::move(head));
+  open_checkpoints();
+}
+
+void Trainer::Worker::open_checkpoints() {
+  checkpoints_ = std::make_unique<CheckpointWriter>(
+      CheckpointStore(options_.run_dir, options_.model, options_.keep_checkpoints));
+}
+
+void Trainer::Worker::resume() {
+  const std::filesystem::path folder = options_.resume_dir;
+  NewestCheckpoint found = newest_valid(folder, options_.model);
+  if (!found.checkpoint) {
+    throw core::BadInput(fmt::format("{} has no checkpoint to go on from{}", folder.string(),
+                                     found.skipped.empty() ? "" : ": " + found.skipped.front()));
+  }
+  Checkpoint& checkpoint = *found.checkpoint;
+  options_.run_dir = view_.run_dir = options_.resume_dir;
+  RunFolder run = RunFolder::reopen(folder, checkpoint.step, checkpoint.generation);
+  nlohmann::json head = read_run_head(folder);
+  head["resumed"].push_back(checkpoint.step);
+  head["current"] = configuration();
+  view_.generation = checkpoint.generation;
+  recorder_ = std::make_unique<RunRecorder>(std::move(run), subscribe(), std::move(head));
+  open_checkpoints();
+  for (const std::string& reason : found.skipped) log(LogLevel::warning, reason);
+  const std::uint64_t step = checkpoint.step;
+  take_up(std::move(checkpoint));
+  mark(fmt::format("resumed at step {}", step));
+}
+
+/// Goes on where the checkpoint was taken.
+void Trainer::Worker::take_up(Checkpoint checkpoint) {
+  const OrderState& order = checkpoint.order;
+  if (order.images != data_->train.count) {
+    throw core::BadInput(fmt::format("the run was trained on {} images, {} has {}", order.images, data_->name,
+                                     data_->train.count));
+  }
+  if (order.seed != options_.seed || order.shuffle != options_.shuffle) {
+    throw core::BadInput(
+        fmt::format("the run goes through its images with seed {}, {}: a resumed run cannot change that",
+                    order.seed, order.shuffle ? "shuffled" : "in stored order"));
+  }
+  const nlohmann::json& training = checkpoint.training;
+  view_.seconds = training.value("seconds", 0.0);
+  view_.skipped_steps = training.value("skipped_steps", std::uint64_t{0});
+  last_evaluation_step_ = training.value("evaluation_step", std::uint64_t{0});
+  if (training.contains("plateau")) training["plateau"].get_to(plateau_);
+  if (training.contains("spikes")) training["spikes"].get_to(spikes_);
+  if (training.contains("stops")) training["stops"].get_to(stops_);
+  if (training.contains("best_loss") && training["best_loss"].is_number()) best_loss_ = training["best_loss"];
+  view_.step = view_.checkpoint_step = checkpoint.step;
+  view_.epoch = checkpoint.epochs;
+  const bool other_rule = checkpoint.rule != options_.optimizer.rule;
+  const bool other_scale =
+      (checkpoint.control.growth_interval > 0) != (view_.selection.precision == core::Precision::fp16);
+  EngineState state = engine_state(std::move(checkpoint));
+  if (other_rule || other_scale) {
+    const EngineState fresh = engine_->state();
+    if (other_rule) {
+      state.rule = fresh.rule;
+      state.states = fresh.states;
+      state.control.updates = 0;
+    }
+    if (other_scale) {
+      const std::uint32_t updates = state.control.updates;
+      state.control = fresh.control;
+      state.control.updates = updates;
+    }
+  }
+  engine_->restore(state);
+  epochs_seen_ = engine_->epochs_done();
+  plan_steps();
+}
+
+/// What the trainer itself remembers, for the checkpoint.
+nlohmann::json Trainer::Worker::training_state() const {
+  return {{"seconds", view_.seconds},
+          {"skipped_steps", view_.skipped_steps},
+          {"evaluation_step", last_evaluation_step_},
+          {"plateau", plateau_},
+          {"spikes", spikes_},
+          {"stops", stops_},
+          {"best_loss", best_loss_ ? nlohmann::json(*best_loss_) : nlohmann::json()}};
+}
+
+bool Trainer::Worker::checkpoint_due() const {
+  return checkpoints_ && checkpoint_due_ && !diverged_ && Clock::now() - last_checkpoint_ >= kEpochInterval;
+}
+
+void Trainer::Worker::write_checkpoint(bool is_best) {
+  drain();
+  if (trouble_pending_) return;  // these weights are not worth keeping
+  checkpoint_due_ = false;
+  last_checkpoint_ = Clock::now();
+  EngineState state = engine_->state();
+  Checkpoint checkpoint;
+  checkpoint.model = options_.model.name;
+  checkpoint.step = state.steps;
+  checkpoint.epochs = engine_->epoch();
+  checkpoint.generation = view_.generation;
+  checkpoint.weights = std::move(state.parameters);
+  checkpoint.rule = state.rule;
+  checkpoint.optimizer = named_states(state.rule, std::move(state.states));
+  checkpoint.control = control_state(state.control);
+  checkpoint.order = {data_->train.count,
+                      options_.seed,
+                      state.epochs_done,
+                      state.position,
+                      static_cast<std::uint32_t>(engine_->images_of_step()),
+                      options_.shuffle};
+  checkpoint.training = training_state();
+  checkpoints_->save(std::move(checkpoint), is_best);
+  engine_->interrupt();
+}
+
+void Trainer::Worker::save(const std::string& file) {
+  save_parameters(file, options_.model, engine_->parameters());
+  log(LogLevel::info, fmt::format("weights saved to {}", file));
+}
+
+/// The run's settings as they are now.
+void Trainer::Worker::note_settings() {
+  if (recorder_) recorder_->set("current", configuration());
+}
+
+/// What a run.json says beside its configuration.
+nlohmann::json Trainer::Worker::description() const {
+  const core::DeviceInfo& device = device_->info();
+  return {{"device",
+           {{"name", device.name},
+            {"kind", core::to_string(device.kind)},
+            {"compute_capability", device.compute_capability},
+            {"multiprocessors", device.multiprocessors},
+            {"memory_bytes", device.memory_bytes},
+            {"driver", device.driver}}},
+          {"versions", {{"warpscope", WARPSCOPE_VERSION}, {"compiler", __VERSION__}}},
+          {"classes", data_->classes},
+          {"classifies", view_.classifies}};
+}
+
+nlohmann::json Trainer::Worker::configuration() const {
+  const OptimizerSettings& optimizer = view_.optimizer;
+  nlohmann::json selection;
+  for (const auto& [op, variant] : view_.selection.variants)
+    selection[std::string(ops::to_string(op))] = variant;
+  nlohmann::json json = {{"model", options_.model.name},
+                         {"data", data_->name},
+                         {"data_source", data_->source},
+                         {"validation", options_.validation},
+                         {"train_images", data_->train.count},
+                         {"validation_images", data_->validation.count},
+                         {"test_images", view_.test_images},
+                         {"device", device_->info().id()},
+                         {"precision", core::to_string(view_.selection.precision)},
+                         {"selection", selection},
+                         {"optimizer", ops::to_string(optimizer.rule)},
+                         {"learning_rate", optimizer.learning_rate},
+                         {"batch", view_.batch},
+                         {"accumulate", optimizer.accumulate},
+                         {"update", optimizer.per_sample ? "per_sample" : "batch"},
+                         {"schedule", to_string(view_.schedule)},
+                         {"epochs", options_.epochs},
+                         {"steps", options_.steps},
+                         {"seed", options_.seed},
+                         {"shuffle", options_.shuffle},
+                         {"init", options_.init_file}};
+  for (const OptimizerField* field : fields_of(optimizer.rule, optimizer.per_sample)) {
+    json[field->key] = optimizer.*field->value;
+  }
+  return json;
+}
+
+}  // namespace warpscope::training
