@@ -1,0 +1,111 @@
+#pragma once
+// When training should pause or end: losses that are not finite or jump, and the rules of early stopping, target loss and
+// time budget.
+//
+// The spike monitor keeps a mean and a variance of the loss in which the weight of a step decays exponentially. With x the
+// n-th loss and a = max(1 - decay, 1 / n), so that the start is a plain mean and needs no bias correction:
+//
+//   z = (x - mean) / max(sqrt(variance), kLeastDeviation |mean|)
+//   d = x - mean;  mean += a d;  variance = (1 - a) (variance + a d^2)
+//
+// A loss is a spike if z is above the threshold. It then enters the statistics as if it were at the threshold: one outlier
+// does not widen them, and a lasting new level becomes normal in time.
+//
+// Source: T. Finch, "Incremental calculation of weighted mean and variance" (2009).
+
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace warpscope::training {
+
+/// Share of the mean that counts as one standard deviation at least: a loss that has come to rest is not unstable because
+/// it moves in its fourth digit.
+inline constexpr double kLeastDeviation = 1e-3;
+
+struct SpikeSettings {
+  double threshold = 0;        ///< standard deviations above the mean; 0: spikes are not looked for
+  double decay = 0.98;         ///< of a loss's weight from step to step: a memory of 1 / (1 - decay) steps
+  std::uint64_t warm_up = 50;  ///< losses before the first one that can be a spike
+
+  bool operator==(const SpikeSettings&) const = default;
+};
+
+/// Throws BadInput that names the value out of range and what is valid: threshold at least 0, decay in [0, 1).
+void check(const SpikeSettings& settings);
+
+/// What the monitor remembers. A new one, SpikeState{}, starts it afresh: after a return to a snapshot, a change of model or
+/// data, or when training goes on after a spike.
+struct SpikeState {
+  double mean = 0;
+  double variance = 0;
+  std::uint64_t count = 0;
+
+  bool operator==(const SpikeState&) const = default;
+};
+
+enum class Stability : std::uint8_t { fine, not_finite, spike };
+
+struct Verdict {
+  Stability stability = Stability::fine;
+  double z =
+      0;  ///< of the loss, whatever the verdict; 0 if not finite, during warm-up, or if nothing is looked for
+  double mean = 0;  ///< of the losses before it
+};
+
+/// Judges the loss of one step and takes it into `state`. A loss that is not finite is told always, and leaves the statistics
+/// as they are; so does a step whose update was skipped (gradient overflow), which can be no spike. Steps that are missing
+/// in between (losses that were not kept) do no harm.
+Verdict observe(const SpikeSettings& settings, SpikeState& state, double loss, bool skipped);
+
+/// "the loss of step 812 is not finite (nan)", "the loss of step 812, 3.41, is 9.2 standard deviations above its mean of
+/// 0.52"; "" if fine.
+std::string describe(const Verdict& verdict, std::uint64_t step, double loss);
+
+/// For checkpoints. from_json throws BadInput that names the field and what is valid; `state` is then unchanged.
+void to_json(nlohmann::json& json, const SpikeState& state);
+void from_json(const nlohmann::json& json, SpikeState& state);
+
+/// When a run ends by itself, beside its number of epochs or steps.
+struct StopRules {
+  int patience = 0;                   ///< evaluations without improvement after which it ends; 0: never
+  double least_improvement = 0;       ///< what the loss must fall by to have improved
+  std::optional<double> target_loss;  ///< it ends once an evaluation is at or below this
+  double seconds = 0;                 ///< of training; 0: no limit
+
+  bool operator==(const StopRules&) const = default;
+};
+
+/// Throws BadInput that names the value out of range and what is valid.
+void check(const StopRules& rules);
+
+/// What the rules remember between evaluations.
+struct StopState {
+  std::optional<double> best;  ///< lowest loss that counted as an improvement; nothing before the first
+  int without = 0;             ///< evaluations since
+
+  bool operator==(const StopState&) const = default;
+};
+
+/// Takes the loss of an evaluation into `state`; `which` names it ("test", "validation"). Returns why the run ends: "the test
+/// loss has not improved for 5 evaluations", "the test loss 0.0098 has reached its target of 0.01"; "" if it goes on. A
+/// loss that is not finite is no improvement.
+std::string stop_after_evaluation(const StopRules& rules, StopState& state, double loss,
+                                  std::string_view which);
+
+/// "the time budget of 1h30m is used up" once `seconds` of training have passed, else "".
+std::string stop_after_time(const StopRules& rules, double seconds);
+
+void to_json(nlohmann::json& json, const StopState& state);
+void from_json(const nlohmann::json& json, StopState& state);
+
+/// Seconds of "90", "90s", "15m", "2h", "1h30m", "1.5h": units from large to small, each once. Throws BadInput that lists the valid forms.
+double parse_time_span(std::string_view text);
+
+/// "1h30m", "90s" as "1m30s", "0.25s"; parse_time_span reads it back, to the millisecond.
+std::string format_time_span(double seconds);
+
+}  // namespace warpscope::training
