@@ -225,7 +225,9 @@ void Trainer::Worker::handle_reset() {
   view_.train_accuracy = view_.test_accuracy = 0;
   view_.gradient_norm = view_.update_ratio = 0;
   view_.evaluation = nullptr;
-  view_.trouble = {view_.trouble.id};
+  view_.trouble.step = 0;
+  view_.trouble.text.clear();
+  view_.trouble.can_roll_back = false;
   plateau_ = {};
   spikes_ = {};
   stops_ = {};

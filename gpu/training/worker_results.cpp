@@ -71,7 +71,11 @@ void Trainer::Worker::note_step(const StepResult& step) {
   if (verdict.stability == Stability::fine) return;
   diverged_ = trouble_pending_ = true;
   trouble_finite_ = verdict.stability == Stability::spike;
-  view_.trouble = {view_.trouble.id + 1, step.step, describe(verdict, spikes_, step.step, step.loss), false};
+  Trouble trouble;
+  trouble.id = view_.trouble.id + 1;
+  trouble.step = step.step;
+  trouble.text = describe(verdict, step.step, step.loss);
+  view_.trouble = trouble;
 }
 
 /// Pauses, or ends the run where nobody is there to go on, after looking where it began.

@@ -1,5 +1,6 @@
 // The trainer's thread: its run folder, and the checkpoints from which a run goes on.
 
+#include <fstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -40,6 +41,14 @@ EngineState engine_state(Checkpoint checkpoint) {
   return state;
 }
 
+/// The run.json of a run that is gone on with.
+nlohmann::json read_run_head(const std::filesystem::path& folder) {
+  std::ifstream file(folder / "run.json");
+  nlohmann::json head = nlohmann::json::parse(file, nullptr, false);
+  if (head.is_object()) return head;
+  throw core::BadInput(fmt::format("{} cannot be gone on with: its run.json is damaged", folder.string()));
+}
+
 }  // namespace
 
 void Trainer::Worker::start_recorder() {
@@ -58,6 +67,7 @@ void Trainer::Worker::open_checkpoints() {
 
 void Trainer::Worker::resume() {
   const std::filesystem::path folder = options_.resume_dir;
+  RunFolder run = RunFolder::reopen(folder);
   NewestCheckpoint found = newest_valid(folder, options_.model);
   if (!found.checkpoint) {
     throw core::BadInput(fmt::format("{} has no checkpoint to go on from{}", folder.string(),
@@ -65,16 +75,17 @@ void Trainer::Worker::resume() {
   }
   Checkpoint& checkpoint = *found.checkpoint;
   options_.run_dir = view_.run_dir = options_.resume_dir;
-  RunFolder run = RunFolder::reopen(folder, checkpoint.step, checkpoint.generation);
   nlohmann::json head = read_run_head(folder);
-  head["resumed"].push_back(checkpoint.step);
+  const std::uint64_t step = checkpoint.step;
+  const std::uint64_t generation = checkpoint.generation;
+  take_up(std::move(checkpoint));
+  run.resume_at(step, generation);
+  head["resumed"].push_back(step);
   head["current"] = configuration();
-  view_.generation = checkpoint.generation;
+  view_.generation = generation;
   recorder_ = std::make_unique<RunRecorder>(std::move(run), subscribe(), std::move(head));
   open_checkpoints();
   for (const std::string& reason : found.skipped) log(LogLevel::warning, reason);
-  const std::uint64_t step = checkpoint.step;
-  take_up(std::move(checkpoint));
   mark(fmt::format("resumed at step {}", step));
 }
 
