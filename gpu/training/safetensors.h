@@ -31,4 +31,13 @@ std::vector<NamedTensor> read_safetensors(const std::filesystem::path& path,
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
+/// The same files with a seal: the metadata hold "sha256", the SHA-256 of the whole file in 64 lower-case hexadecimal
+/// digits, computed as if these digits were zeros ("0"). Reading refuses a file of which any byte is not what was
+/// written; `metadata` comes back without the seal. Otherwise as above; writing also throws core::BadInput if a key of
+/// `metadata` is "sha256" or holds a quote.
+std::vector<NamedTensor> read_sealed_safetensors(const std::filesystem::path& path,
+                                                 std::map<std::string, std::string>* metadata = nullptr);
+void write_sealed_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
+                              const std::map<std::string, std::string>& metadata = {});
+
 }  // namespace warpscope::training
