@@ -12,7 +12,9 @@
 #include "gpu/ops/bias/bias.h"
 #include "gpu/ops/cast/cast.h"
 #include "gpu/ops/conv2d/conv2d.h"
+#include "gpu/ops/cross_entropy/cross_entropy.h"
 #include "gpu/ops/gradients/gradients.h"
+#include "gpu/ops/labels/labels.h"
 #include "gpu/ops/linear/linear.h"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
 #include "gpu/ops/mse/mse.h"
@@ -28,7 +30,7 @@ std::vector<Variant> collect() {
   std::vector<Variant> all;
   for (auto list : {batch::variants, conv2d::variants, bias::variants, relu::variants, maxpool2d::variants,
                     upsample2d::variants, mse::variants, sgd::variants, step::variants, cast::variants,
-                    gradients::variants, linear::variants}) {
+                    gradients::variants, linear::variants, labels::variants, cross_entropy::variants}) {
     auto some = list();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }

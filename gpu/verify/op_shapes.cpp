@@ -50,6 +50,23 @@ std::vector<OpShape> image_shapes() {
           image(2, 8, 8, 70), image(5, 6, 10, 8), image(2, 4, 4, 256), image(3, 2, 2, 128)};
 }
 
+/// Logits: each size of the groups that a GPU's variants work in, and more images than fit at once.
+std::vector<OpShape> logits_shapes() {
+  std::vector<OpShape> shapes;
+  const auto add = [&](std::int64_t batch, int classes) {
+    shapes.push_back({.batch = batch, .in_channels = classes});
+  };
+  add(1, 1), add(1, 2), add(7, 3), add(33, 8), add(5, 9), add(2100, 10), add(17, 16), add(64, 17), add(3, 32);
+  add(9, 33), add(2, 64), add(11, 65), add(300, 100), add(1, 255), add(40, 256);
+  return shapes;
+}
+
+/// A batch longer than the data set walks the order more than once.
+std::vector<OpShape> labels_shapes() {
+  return {{.batch = 1, .count = 1},     {.batch = 5, .count = 3},       {.batch = 255, .count = 1000},
+          {.batch = 256, .count = 256}, {.batch = 2100, .count = 2099}, {.batch = 100, .count = 60000}};
+}
+
 std::vector<OpShape> gather_shapes() {
   auto shapes = image_shapes();
   std::int64_t count = 1;  // less than a batch too: the order is then walked more than once
@@ -95,6 +112,11 @@ OpShape random_shape(Op op, Random& random) {
       shape.batch = random() % 3 == 0 ? 1 : between(random, 2, 130);
       shape.count = 1;
       return shape;
+    case Op::labels_gather:
+      return {.batch = between(random, 1, 2100), .count = between(random, 1, 3000)};
+    case Op::cross_entropy_forward:
+    case Op::cross_entropy_backward:
+      return {.batch = between(random, 1, 2100), .in_channels = std::min(channels(random), 256)};
     case Op::batch_gather:
       shape.count = between(random, 1, 40);
       break;
@@ -138,6 +160,11 @@ std::vector<OpShape> shapes_of(Op op) {
     }
     case Op::batch_gather:
       return gather_shapes();
+    case Op::labels_gather:
+      return labels_shapes();
+    case Op::cross_entropy_forward:
+    case Op::cross_entropy_backward:
+      return logits_shapes();
     case Op::linear_forward:
     case Op::linear_backward_input:
     case Op::linear_backward_weights:

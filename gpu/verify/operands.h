@@ -39,6 +39,7 @@ ops::OpShape output_shape(ops::Op op, const ops::OpShape& shape);
 /// is a power of two. Where operands belong together they fit: the output that relu.backward reads has exact zeros, and
 /// the argmax that maxpool2d.backward reads is one that the forward reference made. Inputs of maxpool2d.forward have
 /// ties. Half of the gradients that gradients.check reads hold one NaN or infinity; some updates find an overflow.
+/// Logits are rounded to 1/64, sometimes large and tied; the labels beside them are below the number of classes.
 Operands random_operands(ops::Op op, const ops::OpShape& shape, core::Precision precision, std::uint64_t seed,
                          std::span<const ops::Op> absorbed = {});
 
