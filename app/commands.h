@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/choices.h"
+#include "gpu/training/configuration.h"
 #include "gpu/training/trainer.h"
 
 namespace warpscope::app {
@@ -22,6 +23,9 @@ int train(training::TrainerOptions options);
 
 /// Opens the window. Without a display it says so and trains headless.
 int window(training::TrainerOptions options, const WindowArguments& arguments);
+
+/// Prints the settings as a TOML file.
+int config(const training::Configuration& configuration);
 
 /// Lists the devices and what each can run.
 int devices();

@@ -84,6 +84,11 @@ int run(int argc, char** argv) {
   CLI::App* const train = app.add_subcommand("train", "Train without a window");
   app::add_training_options(*train, train_arguments);
 
+  app::TrainingArguments config_arguments;
+  CLI::App* const config =
+      app.add_subcommand("config", "Print the settings of a training as a TOML file for --config");
+  app::add_training_options(*config, config_arguments);
+
   std::string data_set = "cifar10";
   std::string directory;
   CLI::App* const fetch = app.add_subcommand("fetch", "Download a data set");
@@ -108,12 +113,13 @@ int run(int argc, char** argv) {
     throw core::BadInput(usage_error(app, error));
   }
   for (const CLI::App* command : app.get_subcommands()) refuse_options_before(app, *command);
-  if (*train) return app::train(app::training_options(train_arguments));
+  if (*train) return app::train(app::training_options(app::parse(train_arguments)));
+  if (*config) return app::config(app::parse(config_arguments));
   if (*fetch) return app::fetch(data_set, directory);
   if (*verify) return app::verify(verify_arguments);
   if (*bench) return app::bench(bench_arguments);
   if (*devices) return app::devices();
-  return app::window(app::training_options(window_arguments), window);
+  return app::window(app::training_options(app::parse(window_arguments)), window);
 }
 
 }  // namespace
