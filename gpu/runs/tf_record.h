@@ -9,8 +9,8 @@
 
 namespace warpscope::runs {
 
-/// CRC-32C (Castagnoli; reflected polynomial 0x82F63B78, initial value and final XOR 0xFFFFFFFF) of RFC 3720,
-/// section B.4: "123456789" gives 0xE3069283.
+/// CRC-32C (Castagnoli; reflected polynomial 0x82F63B78, initial value and final XOR 0xFFFFFFFF) as in RFC 3720,
+/// section 12.1; "123456789" gives 0xE3069283.
 std::uint32_t crc32c(std::string_view bytes);
 
 /// `data` as a record: its length (8 bytes, little-endian), masked CRC of those 8 bytes, data, masked CRC of the data.
