@@ -129,7 +129,7 @@ ConfigurationFile read_configuration(const std::filesystem::path& file) {
   const std::string text = read_text(file);
   const std::size_t first = text.find_first_not_of("\xEF\xBB\xBF \t\r\n");
   if (first == std::string::npos || text[first] != '{') return {parse_toml(text, file.string())};
-  ConfigurationFile read{parse_run(text, file.string()), true};
+  ConfigurationFile read{parse_run(text, file.string(), false), true};
   read.configuration.run = {};
   return read;
 }
