@@ -1,20 +1,111 @@
 #include "app/options.h"
 
-#include <cmath>
+#include <array>
+#include <cctype>
 #include <filesystem>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "gpu/core/error.h"
 #include "gpu/models/model.h"
+#include "gpu/training/configuration_settings.h"
 
 namespace warpscope::app {
 namespace {
 
 namespace fs = std::filesystem;
+using training::Configuration;
+using training::Setting;
 
-constexpr float kDefaultSgdRate = 0.005f;
+constexpr const char* kRunGroup = "Run";
+
+/// What the help shows of an option beside its meaning.
+struct OptionStyle {
+  std::string_view table;
+  const char* group;
+};
+
+constexpr std::array<OptionStyle, 8> kGroups{{{"model", "Network and data"},
+                                              {"data", "Network and data"},
+                                              {"device", "Device"},
+                                              {"optimizer", "Optimizer"},
+                                              {"schedule", "Optimizer"},
+                                              {"stop", "Ends"},
+                                              {"checkpoints", kRunGroup},
+                                              {"run", kRunGroup}}};
+
+const char* group_of(const Setting& setting) {
+  for (const OptionStyle& style : kGroups) {
+    if (style.table == setting.table) return style.group;
+  }
+  return kRunGroup;
+}
+
+/// "--weight-decay"; short where a setting is typed all the time.
+std::string option_name(const Setting& setting) {
+  std::string name = setting.name;
+  if (name == "data_source") name = "data";
+  if (name == "learning_rate") name = "lr";
+  for (char& c : name) c = c == '_' ? '-' : c;
+  return "--" + name;
+}
+
+std::string type_name(const Setting& setting, const std::optional<std::string>&) {
+  const std::string_view name = setting.name;
+  if (name == "init" || name == "save") return "FILE";
+  if (name == "run_dir") return "DIR";
+  if (name == "select") return "OP=VARIANT,...";
+  return "TEXT";
+}
+
+template <class T>
+std::string type_name(const Setting&, const std::optional<T>&) {
+  return std::is_integral_v<T> ? "N" : "X";
+}
+
+std::string text_of(const std::string& value) {
+  return value;
+}
+
+template <class T>
+std::string text_of(T value) {
+  return fmt::format("{}", value);
+}
+
+template <class T>
+std::string help_of(const Setting& setting, const std::optional<T>& standard) {
+  std::string help = training::describe(setting);
+  help[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(help[0])));
+  if (*setting.otherwise != '\0' || !standard) return help;
+  const std::string value = text_of(*standard);
+  return value.empty() ? help : fmt::format("{} (default: {})", help, value);
+}
+
+template <class T>
+void add_setting(CLI::App& app, const Setting& setting, std::optional<T>& given,
+                 const std::optional<T>& standard) {
+  const std::string name = option_name(setting);
+  const auto read = [setting, name, &given](const std::string& text) {
+    training::Value value = text;
+    if constexpr (!std::is_same_v<T, std::string>) value = training::parse_value(text);
+    const std::string objection = training::assign(setting, value, given);
+    if (!objection.empty()) throw core::BadInput(name + objection);
+  };
+  app.add_option_function<std::string>(name, read, help_of(setting, standard))
+      ->type_name(type_name(setting, given))
+      ->group(group_of(setting));
+}
+
+/// The one setting that is a flag.
+void add_setting(CLI::App& app, const Setting& setting, std::optional<bool>& given,
+                 const std::optional<bool>& standard) {
+  const auto read = [&given](std::int64_t count) { given = count > 0; };
+  app.add_flag_function(fmt::format("{0},!--no-{1}", option_name(setting), setting.key), read,
+                        help_of(setting, standard))
+      ->group(group_of(setting));
+}
 
 /// Found out now, not when hours of training are to be saved. The run folder is made before anything is saved in it.
 void check_save_file(const fs::path& file, const fs::path& run_dir) {
@@ -37,6 +128,67 @@ void check_save_file(const fs::path& file, const fs::path& run_dir) {
   }
 }
 
+/// The command line over what was read from a run.json: variants belong to a device and a precision.
+Configuration over_run(Configuration run, const Configuration& given) {
+  const bool moved = (given.device.name && given.device.name != run.device.name) ||
+                     (given.device.precision && given.device.precision != run.device.precision);
+  if (moved) run.device.select.reset();
+  return training::merge(run, given);
+}
+
+void refuse_changes(const Configuration& run, const Configuration& given) {
+  const auto refuse = [](const Setting& setting, const auto& was, const auto& now, const auto& standard) {
+    if (!now || now == (was ? was : standard) || std::string_view(setting.name) == "test_images") return;
+    throw core::BadInput(
+        fmt::format("{} cannot change in a resumed run, whose {} is {}; leave it out, or start a new run",
+                    option_name(setting), setting.name, text_of(was ? *was : *standard)));
+  };
+  const Configuration standard = training::defaults();
+  training::visit_model_and_data(refuse, run, given, standard);
+}
+
+Configuration resumed(const TrainingArguments& arguments) {
+  if (!arguments.config.empty()) {
+    throw core::BadInput("--resume takes the configuration of the run; leave --config out");
+  }
+  const fs::path folder = arguments.resume;
+  const auto& asked = arguments.given.run.folder;
+  std::error_code error;
+  if (asked && !fs::equivalent(*asked, folder, error)) {
+    throw core::BadInput(fmt::format("--resume goes on in {}; leave --run-dir out", folder.string()));
+  }
+  const Configuration run = training::read_run(folder / "run.json");
+  refuse_changes(run, arguments.given);
+  Configuration configuration = over_run(run, arguments.given);
+  configuration.run.folder = arguments.resume;
+  return configuration;
+}
+
+training::OptimizerSettings optimizer_settings(const Configuration::Optimizer& c) {
+  training::OptimizerSettings settings;
+  settings.rule = ops::parse_update_rule(*c.name);
+  settings.learning_rate = *c.learning_rate;
+  settings.momentum = *c.momentum;
+  settings.beta1 = *c.beta1;
+  settings.beta2 = *c.beta2;
+  settings.alpha = *c.alpha;
+  settings.epsilon = *c.epsilon;
+  settings.weight_decay = *c.weight_decay;
+  settings.clip_norm = *c.clip_norm;
+  settings.clip_value = *c.clip_value;
+  settings.accumulate = *c.accumulate;
+  settings.per_sample = *c.update == "per_sample";
+  return settings;
+}
+
+training::StopRules stop_rules(const Configuration::Stop& c) {
+  training::StopRules rules;
+  rules.patience = *c.early_stop;
+  if (*c.target_loss > 0) rules.target_loss = static_cast<double>(*c.target_loss);
+  rules.seconds = c.time->empty() ? 0.0 : training::parse_time_span(*c.time);
+  return rules;
+}
+
 }  // namespace
 
 std::string refuse_negative(const std::string& text) {
@@ -44,58 +196,54 @@ std::string refuse_negative(const std::string& text) {
 }
 
 void add_training_options(CLI::App& app, TrainingArguments& a) {
-  app.add_option("--model", a.model, "Network")->capture_default_str();
-  app.add_option(
-      "--data", a.data,
-      "Folder with CIFAR-10's binary files, 'cifar10' or 'builtin' (default: $WARPSCOPE_DATA, the user's "
-      "cache, else the built-in scenes)");
-  app.add_option("--device", a.device, "auto, cpu or cuda:N")->capture_default_str();
-  app.add_option("--precision", a.precision, "fp32, tf32, fp16 or bf16")->capture_default_str();
-  app.add_option("--select", a.select, "Variants: conv2d.forward=naive,..., all=naive or preset=tensor_cores")
-      ->type_name("OP=VARIANT,...");
-  app.add_option("--optimizer", a.optimizer, "sgd")->capture_default_str();
-  app.add_option("--lr", a.learning_rate, fmt::format("Learning rate (default: {:g})", kDefaultSgdRate));
-  app.add_option("--batch", a.batch, "Images a step")->capture_default_str();
-  app.add_option("--epochs", a.epochs, "Stop after N passes over the training images")
-      ->type_name("N")
-      ->check(refuse_negative);
-  app.add_option("--steps", a.steps, "Stop after N steps")->type_name("N")->check(refuse_negative);
-  app.add_option("--seed", a.seed, "Seed of weights and order")
-      ->capture_default_str()
-      ->check(refuse_negative);
-  app.add_flag("--no-shuffle", a.no_shuffle, "Take the images in their stored order");
-  app.add_option("--test-images", a.test_images,
-                 "Images of the test set used by a test (default: all; 256 on the CPU)")
-      ->type_name("N")
-      ->check(refuse_negative);
-  app.add_option("--init", a.init, "Initial weights (safetensors, PyTorch layout)")->type_name("FILE");
-  app.add_option("--save", a.save, "Save the weights at the end (safetensors)")->type_name("FILE");
-  app.add_option("--run-dir", a.run_dir, "Folder to record the run in")->type_name("DIR");
+  const Configuration standard = training::defaults();
+  training::visit_settings([&app](const Setting& setting, auto& given,
+                                  const auto& otherwise) { add_setting(app, setting, given, otherwise); },
+                           a.given, standard);
+  app.add_option("--config", a.config,
+                 "Settings from a TOML file or a run.json; the command line overrides them")
+      ->type_name("FILE")
+      ->group(kRunGroup);
+  app.add_option("--resume", a.resume, "Go on with a run, from its newest checkpoint")
+      ->type_name("DIR")
+      ->group(kRunGroup);
 }
 
-training::TrainerOptions training_options(const TrainingArguments& a) {
-  if (!std::isfinite(a.learning_rate) || a.learning_rate < 0) {
-    throw core::BadInput("--lr: the learning rate must be a positive number");
-  }
-  if (a.batch < 1) throw core::BadInput("--batch: at least one image a step is needed");
-  check_save_file(a.save, a.run_dir);
+Configuration parse(const TrainingArguments& arguments) {
+  if (!arguments.resume.empty()) return resumed(arguments);
+  if (arguments.config.empty()) return arguments.given;
+  training::ConfigurationFile file = training::read_configuration(arguments.config);
+  if (file.of_run) return over_run(std::move(file.configuration), arguments.given);
+  return training::merge(file.configuration, arguments.given);
+}
+
+training::TrainerOptions training_options(const Configuration& given) {
+  const Configuration c = training::resolve(given);
+  check_save_file(*c.run.save, *c.run.folder);
   training::TrainerOptions options;
-  options.model = models::find_model(a.model);
-  options.data = a.data;
-  options.device = a.device;
-  options.precision = core::parse_precision(a.precision);
-  options.select = a.select;
-  options.optimizer = a.optimizer;
-  options.learning_rate = a.learning_rate > 0 ? a.learning_rate : kDefaultSgdRate;
-  options.batch = a.batch;
-  options.epochs = a.epochs;
-  options.steps = a.steps;
-  options.seed = a.seed;
-  options.shuffle = !a.no_shuffle;
-  options.test_images = a.test_images;
-  options.init_file = a.init;
-  options.save_file = a.save;
-  options.run_dir = a.run_dir;
+  options.model = models::find_model(*c.model.name);
+  options.data = *c.data.source;
+  options.device = *c.device.name;
+  options.precision = core::parse_precision(*c.device.precision);
+  options.select = *c.device.select;
+  options.optimizer = optimizer_settings(c.optimizer);
+  options.clip_chosen = given.optimizer.clip_norm.has_value();
+  options.schedule = training::parse_schedule(*c.schedule.text);
+  options.stop = stop_rules(c.stop);
+  options.spikes.threshold = static_cast<double>(*c.stop.zscore);
+  options.validation = *c.data.validation;
+  options.checkpoint_epochs = *c.checkpoints.every_epochs;
+  options.keep_checkpoints = *c.checkpoints.keep;
+  options.batch = *c.optimizer.batch;
+  options.epochs = *c.stop.epochs;
+  options.steps = *c.stop.steps;
+  options.seed = *c.data.seed;
+  options.shuffle = *c.data.shuffle;
+  options.test_images = *c.data.test_images;
+  options.init_file = *c.model.init;
+  options.save_file = *c.run.save;
+  options.run_dir = *c.run.folder;
+  options.pause_on_divergence = *c.stop.on_divergence == "pause";
   return options;
 }
 

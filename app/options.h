@@ -1,40 +1,34 @@
 #pragma once
-// The options that `warpscope` and `warpscope train` share.
+// The options that `warpscope`, `warpscope train` and `warpscope config` share: every setting of a training.
 
 #include <CLI/App.hpp>
-#include <cstdint>
 #include <string>
 
+#include "gpu/training/configuration.h"
 #include "gpu/training/trainer.h"
 
 namespace warpscope::app {
 
-/// As typed; checked by training_options().
+/// What stands on the command line.
 struct TrainingArguments {
-  std::string model = "autoencoder";
-  std::string data;
-  std::string device = "auto";
-  std::string precision = "fp32";
-  std::string select;
-  std::string optimizer = "sgd";
-  float learning_rate = 0;  ///< 0: the optimizer's default
-  int batch = 64;
-  std::uint64_t epochs = 0;
-  std::uint64_t steps = 0;
-  std::uint64_t seed = 1;
-  std::int64_t test_images = 0;
-  bool no_shuffle = false;
-  std::string init;
-  std::string save;
-  std::string run_dir;
+  training::Configuration given;
+  std::string config;  ///< TOML file or run.json; "" for none
+  std::string resume;  ///< folder of a run to go on with; "" for none
 };
 
 /// A check for options that hold counts: without it "-1" would count as 2^64 - 1. Returns the objection, or "".
 std::string refuse_negative(const std::string& text);
 
+/// Adds an option for each setting. A value that does not fit throws core::BadInput from CLI::App::parse().
 void add_training_options(CLI::App& app, TrainingArguments& arguments);
 
-/// Throws core::BadInput for unknown names, listing the valid ones, and if the file to save could not be written.
-training::TrainerOptions training_options(const TrainingArguments& arguments);
+/// The settings that are given: the command line over --config's file, or over the run.json of the run to resume, whose
+/// folder is then run.folder. What a run.json says of variants goes where the command line asks for another device or
+/// precision. Throws core::BadInput for a file that cannot be read, and for another model, other data or another folder
+/// of a resumed run.
+training::Configuration parse(const TrainingArguments& arguments);
+
+/// What the trainer takes, with defaults filled in. Throws core::BadInput if the file to save could not be written.
+training::TrainerOptions training_options(const training::Configuration& configuration);
 
 }  // namespace warpscope::app

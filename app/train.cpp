@@ -136,6 +136,7 @@ void print_summary(const Snapshot& end, float psnr) {
 
 int train(training::TrainerOptions options) {
   options.shown_images = 0;
+  options.pause_on_divergence = false;  // nobody is there to go on
   if (options.epochs == 0 && options.steps == 0) options.epochs = 1;
   const std::atomic<bool>& interrupted = catch_interrupts();
   training::Trainer trainer(std::move(options));

@@ -27,7 +27,6 @@ int window(training::TrainerOptions options, const WindowArguments& arguments) {
     if (options.steps == 0) options.steps = arguments.exit_after_steps;
     return train(std::move(options));
   }
-  options.pause_on_divergence = true;
   window.training = std::move(options);
   window.screenshot_file = arguments.screenshot;
   window.exit_after_steps = arguments.exit_after_steps;

@@ -87,8 +87,8 @@ std::string title_for(const WindowOptions& options) {
 
 training::TrainerOptions trainer_options(const WindowOptions& options) {
   training::TrainerOptions result = options.training;
-  // Somebody is there to look at what went wrong, unless the window leaves by itself.
-  result.pause_on_divergence = options.exit_after_steps == 0;
+  // Nobody is there to look at what went wrong if the window leaves by itself.
+  if (options.exit_after_steps > 0) result.pause_on_divergence = false;
   return result;
 }
 

@@ -39,4 +39,12 @@ class AtomicFile {
 /// Replaces `path` by a file that holds `contents`. Throws Error; the old file then stays as it was.
 void write_file_atomically(const std::filesystem::path& path, std::string_view contents);
 
+/// Replaces `path` by a second name (hard link) of `existing`, a file in the same folder. Throws Error, also where the
+/// file system has no hard links; the old file then stays as it was.
+void link_file_atomically(const std::filesystem::path& existing, const std::filesystem::path& path);
+
+/// Removes the temporary files that writers left in `folder` because they were killed. For folders that nobody else
+/// writes to, this process included. Returns how many there were; what cannot be removed stays.
+int remove_leftovers(const std::filesystem::path& folder);
+
 }  // namespace warpscope::core

@@ -27,6 +27,7 @@ struct DataSet {
   std::vector<std::string> classes;
   ImageSet train;
   ImageSet test;
+  ImageSet validation;  ///< kept back from the training images; empty unless asked for
 };
 
 }  // namespace warpscope::data

@@ -1,9 +1,11 @@
 #include "gpu/models/model.h"
 
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,6 +17,9 @@ namespace {
 
 Layer conv(const char* name, int in_channels, int out_channels) {
   return {LayerKind::conv2d, name, in_channels, out_channels, 3};
+}
+Layer dense(const char* name, int in_features, int out_features) {
+  return {LayerKind::linear, name, in_features, out_features};
 }
 Layer plain(LayerKind kind, const char* name) {
   return {kind, name};
@@ -35,7 +40,104 @@ Model autoencoder() {
            conv("conv5", 256, 3)}};
 }
 
+/// The autoencoder's encoder, linear 8192-128, ReLU, linear 128-10. 1,352,202 parameters.
+Model classifier() {
+  using enum LayerKind;
+  return {"classifier",
+          32,
+          32,
+          3,
+          {conv("conv1", 3, 256), plain(relu, "relu1"), plain(maxpool2d, "pool1"),    //
+           conv("conv2", 256, 128), plain(relu, "relu2"), plain(maxpool2d, "pool2"),  //
+           dense("fc1", 8192, 128), plain(relu, "relu3"), dense("fc2", 128, 10)},
+          Loss::cross_entropy,
+          10};
+}
+
+/// linear 784-128, ReLU, linear 128-128, ReLU, linear 128-10. 118,282 parameters.
+Model mlp() {
+  using enum LayerKind;
+  return {"mlp",
+          28,
+          28,
+          1,
+          {dense("fc1", 784, 128), plain(relu, "relu1"), dense("fc2", 128, 128), plain(relu, "relu2"),
+           dense("fc3", 128, 10)},
+          Loss::cross_entropy,
+          10};
+}
+
+using Maker = Model (*)();
+constexpr std::array<std::pair<std::string_view, Maker>, 3> kModels{
+    {{"autoencoder", autoencoder}, {"classifier", classifier}, {"mlp", mlp}}};
+
 constexpr std::size_t kAlignment = 64;
+
+/// The size of an image on its way through the layers.
+struct Extent {
+  int height = 0;
+  int width = 0;
+  int channels = 0;
+
+  void pass(const Layer& layer) {
+    switch (layer.kind) {
+      case LayerKind::conv2d:
+        channels = layer.out_channels;
+        break;
+      case LayerKind::linear:
+        *this = {1, 1, layer.out_channels};
+        break;
+      case LayerKind::maxpool2d:
+        height /= 2;
+        width /= 2;
+        break;
+      case LayerKind::upsample2d:
+        height *= 2;
+        width *= 2;
+        break;
+      case LayerKind::relu:
+        break;
+    }
+  }
+};
+
+/// Why `layer` cannot follow what makes images of this size, or "".
+std::string objection(const Layer& layer, const Extent& input) {
+  const bool trained = layer.kind == LayerKind::conv2d || layer.kind == LayerKind::linear;
+  if (trained && layer.out_channels < 1) return "has no output channels";
+  if (layer.kind == LayerKind::conv2d) {
+    if (layer.in_channels != input.channels) {
+      return fmt::format("takes {} channels, gets {}", layer.in_channels, input.channels);
+    }
+    if (layer.kernel < 1 || layer.kernel % 2 == 0) return "the kernel must be odd";
+  }
+  const int features = input.height * input.width * input.channels;
+  if (layer.kind == LayerKind::linear && layer.in_channels != features) {
+    return fmt::format("takes {} features, gets {}", layer.in_channels, features);
+  }
+  if (layer.kind == LayerKind::maxpool2d && (input.height < 2 || input.width < 2)) {
+    return "its input is too small to pool";
+  }
+  return "";
+}
+
+void check_output(const Model& model, const Extent& output) {
+  if (model.loss == Loss::cross_entropy) {
+    if (model.classes >= 1 && model.classes <= 256 && output.height == 1 && output.width == 1 &&
+        output.channels == model.classes) {
+      return;
+    }
+    throw core::BadInput(fmt::format("model {}: the output is {}x{}x{}; {} classes (1 to 256) take 1x1x{}",
+                                     model.name, output.height, output.width, output.channels, model.classes,
+                                     model.classes));
+  }
+  if (output.height == model.height && output.width == model.width && output.channels == model.channels) {
+    return;
+  }
+  throw core::BadInput(fmt::format("model {}: the output is {}x{}x{}, the input it reconstructs {}x{}x{}",
+                                   model.name, output.height, output.width, output.channels, model.height,
+                                   model.width, model.channels));
+}
 
 }  // namespace
 
@@ -55,68 +157,54 @@ ParameterLayout parameter_layout(const Model& model) {
     layout.count += elements;
     layout.elements += (elements + kAlignment - 1) / kAlignment * kAlignment;
   };
+  Extent extent{model.height, model.width, model.channels};
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     const Layer& layer = model.layers[i];
-    if (layer.kind != LayerKind::conv2d) continue;
-    add(layer.name + ".weight", {layer.out_channels, layer.kernel, layer.kernel, layer.in_channels}, i);
-    add(layer.name + ".bias", {layer.out_channels}, i);
+    if (layer.kind == LayerKind::conv2d) {
+      add(layer.name + ".weight", {layer.out_channels, layer.kernel, layer.kernel, layer.in_channels}, i);
+      add(layer.name + ".bias", {layer.out_channels}, i);
+    } else if (layer.kind == LayerKind::linear) {
+      add(layer.name + ".weight", {layer.out_channels, extent.height, extent.width, extent.channels}, i);
+      layout.parameters.back().linear = true;
+      add(layer.name + ".bias", {layer.out_channels}, i);
+    }
+    extent.pass(layer);
   }
   return layout;
 }
 
 std::vector<std::string> model_names() {
-  return {"autoencoder"};
+  std::vector<std::string> names;
+  for (const auto& [name, make] : kModels) names.emplace_back(name);
+  return names;
 }
 
 Model find_model(std::string_view name) {
-  if (name == "autoencoder") return autoencoder();
+  for (const auto& [each, make] : kModels) {
+    if (name == each) return make();
+  }
   throw core::BadInput(fmt::format("unknown model '{}'; valid: {}", name, fmt::join(model_names(), ", ")));
 }
 
 void check_model(const Model& model) {
-  int height = model.height;
-  int width = model.width;
-  int channels = model.channels;
-  if (height < 1 || width < 1 || channels < 1) {
-    throw core::BadInput(
-        fmt::format("model {} takes images of {}x{}x{}", model.name, height, width, channels));
+  Extent extent{model.height, model.width, model.channels};
+  if (extent.height < 1 || extent.width < 1 || extent.channels < 1) {
+    throw core::BadInput(fmt::format("model {} takes images of {}x{}x{}", model.name, model.height,
+                                     model.width, model.channels));
   }
   if (parameter_layout(model).parameters.empty()) {
-    throw core::BadInput(fmt::format("model {} has no convolution to train", model.name));
+    throw core::BadInput(fmt::format("model {} has no layer to train", model.name));
   }
   std::set<std::string_view> names;
-  const auto fail = [&](const Layer& layer, const std::string& why) {
-    throw core::BadInput(fmt::format("model {}, layer {}: {}", model.name, layer.name, why));
-  };
   for (const Layer& layer : model.layers) {
-    if (!names.insert(layer.name).second) fail(layer, "an earlier layer has its name");
-    switch (layer.kind) {
-      case LayerKind::conv2d:
-        if (layer.in_channels != channels) {
-          fail(layer, fmt::format("takes {} channels, gets {}", layer.in_channels, channels));
-        }
-        if (layer.kernel < 1 || layer.kernel % 2 == 0) fail(layer, "the kernel must be odd");
-        if (layer.out_channels < 1) fail(layer, "has no output channels");
-        channels = layer.out_channels;
-        break;
-      case LayerKind::maxpool2d:
-        height /= 2;
-        width /= 2;
-        if (height < 1 || width < 1) fail(layer, "its input is too small to pool");
-        break;
-      case LayerKind::upsample2d:
-        height *= 2;
-        width *= 2;
-        break;
-      case LayerKind::relu:
-        break;
+    const std::string why =
+        names.insert(layer.name).second ? objection(layer, extent) : "an earlier layer has its name";
+    if (!why.empty()) {
+      throw core::BadInput(fmt::format("model {}, layer {}: {}", model.name, layer.name, why));
     }
+    extent.pass(layer);
   }
-  if (height != model.height || width != model.width || channels != model.channels) {
-    throw core::BadInput(fmt::format("model {}: the output is {}x{}x{}, the input it reconstructs {}x{}x{}",
-                                     model.name, height, width, channels, model.height, model.width,
-                                     model.channels));
-  }
+  check_output(model, extent);
 }
 
 std::vector<float> initial_parameters(const Model& model, std::uint64_t seed) {

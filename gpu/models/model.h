@@ -9,33 +9,44 @@
 
 namespace warpscope::models {
 
-enum class LayerKind : std::uint8_t { conv2d, relu, maxpool2d, upsample2d };
+enum class LayerKind : std::uint8_t { conv2d, linear, relu, maxpool2d, upsample2d };
 
-/// One layer. Convolutions have stride 1, "same" padding, a bias, and odd kernels.
+/// One layer. Convolutions have stride 1, "same" padding, a bias, and odd kernels. Linear layers have a bias and take all
+/// of an image's numbers as features, in the order of NHWC.
 struct Layer {
   LayerKind kind = LayerKind::relu;
   std::string name;     ///< "conv1": PyTorch's name of its parameters; "relu1", "pool1", "up1" for the others
-  int in_channels = 0;  ///< convolutions only
-  int out_channels = 0;  ///< convolutions only
+  int in_channels = 0;  ///< of convolutions; features of linear layers
+  int out_channels = 0;  ///< the same
   int kernel = 0;        ///< convolutions only: height and width
 };
 
-/// A chain of layers whose loss is the mean squared error between its output and its input.
+/// What training makes small.
+enum class Loss : std::uint8_t {
+  mse,            ///< the mean squared error between output and input
+  cross_entropy,  ///< softmax cross-entropy between the output, one logit a class, and the label
+};
+
+/// A chain of layers and a loss.
 struct Model {
   std::string name;
   int height = 0;
   int width = 0;
   int channels = 0;
   std::vector<Layer> layers;
+  Loss loss = Loss::mse;
+  int classes = 0;  ///< with cross_entropy
 };
 
 /// One parameter tensor's place in the contiguous parameter buffer.
 struct Parameter {
-  std::string name;        ///< "conv1.weight", "conv1.bias"
-  std::vector<int> shape;  ///< weights (K, R, S, C), biases (K)
+  std::string name;  ///< "conv1.weight", "conv1.bias"
+  std::vector<int>
+      shape;  ///< weights (K, R, S, C), of linear layers (K, H, W, C) for inputs of H x W x C; biases (K)
   std::size_t offset = 0;  ///< in elements; multiples of 64, so that every tensor is 256-byte aligned
   std::size_t elements = 0;
   std::size_t layer = 0;  ///< index in Model::layers
+  bool linear = false;    ///< a linear layer's weights: PyTorch's shape is (K, C H W)
 };
 
 /// Where each parameter lies.
@@ -57,7 +68,7 @@ std::vector<std::string> model_names();
 Model find_model(std::string_view name);
 
 /// Throws core::BadInput that says which layer does not fit what comes before it, or what else the model lacks:
-/// images, a convolution, names that differ, an output of the input's size.
+/// images, a layer to train, names that differ, an output of the input's size or of a logit a class.
 void check_model(const Model& model);
 
 /// Initial parameters in the layout above: weights from He's normal distribution, N(0, 2 / (R S C)), biases

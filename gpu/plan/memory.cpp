@@ -33,7 +33,8 @@ std::vector<int> last_uses(const Program& program) {
     }
   }
   for (std::size_t t = 0; t < last.size(); ++t) {
-    if (program.tensors[t].kept) last[t] = static_cast<int>(program.nodes.size());
+    if (program.tensors[t].kept || program.tensors[t].persistent)
+      last[t] = static_cast<int>(program.nodes.size());
   }
   return last;
 }
@@ -49,7 +50,9 @@ std::vector<int> assign_blocks(const Program& program, core::Precision precision
     if (node.absorbed_by >= 0) continue;
     const auto operands = ops::contract(node.op).operands;
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      const auto t = static_cast<std::size_t>(node.tensors[i]);
+      const auto operand = static_cast<std::size_t>(node.tensors[i]);
+      const int parent = program.tensors[operand].parent;
+      const std::size_t t = parent < 0 ? operand : static_cast<std::size_t>(parent);
       const Tensor& tensor = program.tensors[t];
       if (tensor.storage != Storage::planned) continue;
       if (block_of[t] < 0) {
@@ -69,7 +72,7 @@ std::vector<int> assign_blocks(const Program& program, core::Precision precision
         }
       }
       Block& block = blocks[static_cast<std::size_t>(block_of[t])];
-      block.first = std::min(block.first, static_cast<int>(n));
+      block.first = tensor.persistent ? 0 : std::min(block.first, static_cast<int>(n));
       block.last = std::max(block.last, last[t]);
     }
   }

@@ -52,11 +52,13 @@ std::vector<std::string> names_of_hosts(ops::Op op, core::DeviceKind device) {
 }  // namespace
 
 Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selection, int batch,
-           std::shared_ptr<core::Device> device, core::Stream& stream, const Bindings& bindings)
+           std::shared_ptr<core::Device> device, core::Stream& stream, const Bindings& bindings,
+           const Recipe& recipe)
     : device_(std::move(device)),
-      program_(
-          lower(model, purpose, batch, bindings.image_count, bindings.ring_capacity, selection.precision)),
+      program_(lower(model, purpose, batch, bindings.image_count, bindings.ring_capacity, selection.precision,
+                     recipe)),
       precision_(selection.precision),
+      recipe_(recipe),
       batch_(batch) {
   choose_variants(selection);
   std::vector<std::size_t> workspace_bytes;
@@ -76,9 +78,25 @@ Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selecti
         fmt::format("batch {} does not fit: {}; choose a smaller batch", batch, error.what()));
   }
   bind(memory, bindings);
-  graph_ = stream.capture([this, &stream] {
-    for (std::size_t i = 0; i < nodes_.size(); ++i) launch_node(i, stream);
+  clear_persistent(stream);
+  graph_ = capture(stream, 0, nodes_.size());
+  if (recipe_.micro_batches > 1) micro_graph_ = capture(stream, 0, program_.update);
+}
+
+std::unique_ptr<core::Graph> Plan::capture(core::Stream& stream, std::size_t begin, std::size_t end) {
+  return stream.capture([this, &stream, begin, end] {
+    for (std::size_t i = begin; i < end; ++i) launch_node(i, stream);
   });
+}
+
+void Plan::clear_persistent(core::Stream& stream) {
+  for (std::size_t t = 0; t < program_.tensors.size(); ++t) {
+    const Tensor& tensor = program_.tensors[t];
+    if (!tensor.persistent) continue;
+    stream.fill(address_[t], 0,
+                static_cast<std::size_t>(tensor.elements) *
+                    core::size_of(ops::element_type(tensor.role, precision_)));
+  }
 }
 
 void Plan::choose_variants(const Selection& selection) {
@@ -139,12 +157,15 @@ void Plan::bind(const MemoryPlan& memory, const Bindings& bindings) {
       case Storage::planned:
         address_.push_back(arena + memory.tensor_offset[t]);
         break;
-      case Storage::working:
+      case Storage::part:
         address_.push_back(static_cast<std::byte*>(address_[static_cast<std::size_t>(tensor.parent)]) +
                            tensor.offset * core::size_of(ops::element_type(tensor.role, precision_)));
         break;
       case Storage::images:
         address_.push_back(const_cast<std::uint8_t*>(bindings.images));
+        break;
+      case Storage::labels:
+        address_.push_back(const_cast<std::uint8_t*>(bindings.labels));
         break;
       case Storage::order:
         address_.push_back(const_cast<std::uint32_t*>(bindings.order));
@@ -160,6 +181,12 @@ void Plan::bind(const MemoryPlan& memory, const Bindings& bindings) {
         break;
       case Storage::gradients:
         address_.push_back(bindings.gradients + tensor.offset);
+        break;
+      case Storage::first_state:
+        address_.push_back(bindings.first_state);
+        break;
+      case Storage::second_state:
+        address_.push_back(bindings.second_state);
         break;
     }
   }
@@ -186,6 +213,7 @@ std::vector<WrittenTensor> Plan::written(std::size_t index) const {
   for (std::size_t i = 0; i < node.tensors.size(); ++i) {
     const auto t = static_cast<std::size_t>(node.tensors[i]);
     const Tensor& tensor = program_.tensors[t];
+    if (tensor.elements == 0) continue;  // the state of an optimizer that keeps none
     // What absorbed ops bring along is written if it is a gradient (of a bias), and read otherwise.
     const bool writes =
         i < contract.size() ? contract[i].access != ops::Access::read : tensor.role == ops::Role::gradient;
@@ -196,6 +224,7 @@ std::vector<WrittenTensor> Plan::written(std::size_t index) const {
 }
 
 void Plan::launch(core::Stream& stream) {
+  for (int i = 1; i < recipe_.micro_batches; ++i) stream.launch(*micro_graph_);
   stream.launch(*graph_);
 }
 
@@ -213,6 +242,7 @@ bool Plan::launch_timed(core::Stream& stream) {
       }
     });
   }
+  for (int i = 1; i < recipe_.micro_batches; ++i) stream.launch(*micro_graph_);
   stream.launch(*timed_graph_);
   stream.record(*timed_done_);
   timing_pending_ = true;

@@ -27,8 +27,11 @@ struct Bindings {
   ops::step::StepControl* control = nullptr;
   ops::step::StepRecord* ring = nullptr;  ///< training only
   std::int64_t ring_capacity = 0;
-  float* parameters = nullptr;  ///< models::ParameterLayout
-  float* gradients = nullptr;   ///< the same layout; training only
+  float* parameters = nullptr;           ///< models::ParameterLayout
+  float* gradients = nullptr;            ///< the same layout; training only
+  float* first_state = nullptr;          ///< the same layout; where the recipe's rule keeps one
+  float* second_state = nullptr;         ///< where it keeps two
+  const std::uint8_t* labels = nullptr;  ///< image_count classes; classification only
 };
 
 /// One launch of a plan.
@@ -54,14 +57,15 @@ class Plan {
   /// would work; core::OutOfMemory that says what is needed and what is free. Nothing of a plan in use is
   /// touched.
   Plan(const models::Model& model, Purpose purpose, const Selection& selection, int batch,
-       std::shared_ptr<core::Device> device, core::Stream& stream, const Bindings& bindings);
+       std::shared_ptr<core::Device> device, core::Stream& stream, const Bindings& bindings,
+       const Recipe& recipe = {});
   Plan(const Plan&) = delete;  // its graphs hold its address
   Plan& operator=(const Plan&) = delete;
 
-  /// Enqueues one pass as one graph launch.
+  /// Enqueues one pass: one graph launch, or one for each micro-batch and one for the update.
   void launch(core::Stream& stream);
 
-  /// Enqueues one pass with an event after each node. Does nothing and returns false while the times of the
+  /// Enqueues one pass with an event after each node (of the last micro-batch and of the update). Does nothing and returns false while the times of the
   /// last one have not been taken.
   bool launch_timed(core::Stream& stream);
   /// Microseconds of each node of the last timed pass (0 for absorbed ones), once it has finished; otherwise nothing.
@@ -74,25 +78,35 @@ class Plan {
   std::vector<WrittenTensor> written(std::size_t index) const;
 
   const std::vector<PlanNode>& nodes() const { return nodes_; }
+  /// The first node that comes once a step: those before it come once a micro-batch. Training plans only.
+  std::size_t update_node() const { return program_.update; }
   int batch() const { return batch_; }
+  const Recipe& recipe() const { return recipe_; }
   std::size_t memory_bytes() const { return arena_.bytes(); }
 
-  /// Device memory that an inference plan leaves readable: FP32 images (batch, H, W, C).
+  /// Device memory that an inference plan leaves readable: FP32 images (batch, H, W, C); reconstruction only.
   void* prediction() const { return address_[static_cast<std::size_t>(program_.shown_prediction)]; }
   void* target() const { return address_[static_cast<std::size_t>(program_.shown_target)]; }
   float* image_errors() const {
     return static_cast<float*>(address_[static_cast<std::size_t>(program_.image_errors)]);
   }
+  /// The predicted classes (batch), a byte each; classification only.
+  std::uint8_t* predicted() const {
+    return static_cast<std::uint8_t*>(address_[static_cast<std::size_t>(program_.predicted)]);
+  }
 
  private:
   void choose_variants(const Selection& selection);
   void bind(const MemoryPlan& memory, const Bindings& bindings);
+  void clear_persistent(core::Stream& stream);
+  std::unique_ptr<core::Graph> capture(core::Stream& stream, std::size_t begin, std::size_t end);
   const ops::Variant* look_up(const Node& node, const Selection& selection) const;
   void check(const Node& node, const ops::Variant& variant) const;
 
   std::shared_ptr<core::Device> device_;
   Program program_;
   core::Precision precision_;
+  Recipe recipe_;
   int batch_;
   std::vector<PlanNode> nodes_;
   std::vector<std::unique_ptr<ops::Prepared>> prepared_;
@@ -100,7 +114,8 @@ class Plan {
   std::vector<void*> address_;                ///< one a tensor
   std::vector<std::vector<void*>> operands_;  ///< one list a node
   std::vector<void*> workspace_;              ///< one a node
-  std::unique_ptr<core::Graph> graph_;
+  std::unique_ptr<core::Graph> graph_;        ///< the whole pass
+  std::unique_ptr<core::Graph> micro_graph_;  ///< what comes once a micro-batch, if there are several
   std::unique_ptr<core::Graph> timed_graph_;  ///< captured at the first timed launch
   std::vector<std::unique_ptr<core::Event>> events_;
   std::unique_ptr<core::Event>

@@ -1,6 +1,8 @@
 #include "gpu/plan/program.h"
 
+#include "gpu/ops/cross_entropy/cross_entropy.h"
 #include "gpu/ops/mse/mse.h"
+#include "gpu/ops/step/step.h"
 
 namespace warpscope::plan {
 namespace {
@@ -23,8 +25,9 @@ struct LayerTensors {
 class Lowering {
  public:
   Lowering(const models::Model& model, int batch, std::int64_t image_count, std::int64_t ring_capacity,
-           core::Precision precision)
+           core::Precision precision, const Recipe& recipe)
       : model_(model),
+        recipe_(recipe),
         layout_(models::parameter_layout(model)),
         batch_(batch),
         image_count_(image_count),
@@ -38,7 +41,9 @@ class Lowering {
     forward(purpose == Purpose::inference);
     if (purpose == Purpose::training) {
       backward();
-      update();
+      const int gradients = gradients_of_step();
+      program_.update = program_.nodes.size();
+      update(gradients);
     }
     return std::move(program_);
   }
@@ -57,6 +62,16 @@ class Lowering {
     const ops::Operand& operand = ops::contract(op).operands[static_cast<std::size_t>(index)];
     return add({name, Storage::planned, operand.role, operand.elements(shape), 0, kept, -1});
   }
+  /// The same, and it lives as long as the plan.
+  int persistent(const std::string& name, Op op, int index, const OpShape& shape) {
+    const int tensor = planned(name, op, index, shape);
+    program_.tensors[static_cast<std::size_t>(tensor)].persistent = true;
+    return tensor;
+  }
+  /// Element `offset` of the planned tensor `parent`.
+  int element(const std::string& name, int parent, int offset) {
+    return add({name, Storage::part, Role::scalar, 1, static_cast<std::size_t>(offset), false, parent});
+  }
   void node(Op op, const std::string& layer, const OpShape& shape, std::vector<int> tensors) {
     program_.nodes.push_back({op, layer, shape, std::move(tensors), 0, -1});
   }
@@ -65,7 +80,7 @@ class Lowering {
     const bool gradient = storage == Storage::gradients;
     const auto elements = static_cast<std::int64_t>(found.elements);
     if (casts_ && !gradient) {
-      return add({name, Storage::working, Role::weight, elements, found.offset, false, working_});
+      return add({name, Storage::part, Role::weight, elements, found.offset, false, working_});
     }
     return external(name + (gradient ? ".gradient" : ""), storage, gradient ? Role::gradient : Role::weight,
                     elements, found.offset);
@@ -77,6 +92,12 @@ class Lowering {
     shape.width = width;
     shape.in_channels = channels;
     shape.out_channels = channels;
+    return shape;
+  }
+
+  OpShape linear_shape(const models::Layer& layer) const {
+    OpShape shape = image_shape(1, 1, layer.in_channels);
+    shape.out_channels = layer.out_channels;
     return shape;
   }
 
@@ -111,14 +132,39 @@ class Lowering {
     shape.count = 1;
     for (const models::Layer& layer : model_.layers) current = forward_layer(layer, current, shape);
     program_.prediction = current;
+    OpShape record;
+    record.count = ring_capacity_;
+    metrics_ = persistent("metrics", Op::step_record, ops::step::kRecordMetrics, record);
+    program_.loss = element("loss", metrics_, ops::step::kLossMetric);
+    model_.loss == models::Loss::mse ? reconstruction_loss(keep) : classification_loss(order, keep);
+  }
+
+  void reconstruction_loss(bool keep) {
     const OpShape output = image_shape(model_.height, model_.width, model_.channels);
     program_.image_errors =
         planned("image_errors", Op::mse_forward, ops::mse::kForwardImageErrors, output, keep);
-    program_.loss = planned("loss", Op::mse_forward, ops::mse::kForwardLoss, output, keep);
-    node(Op::mse_forward, "", output, {current, program_.target, program_.image_errors, program_.loss});
+    node(Op::mse_forward, "", output,
+         {program_.prediction, program_.target, program_.image_errors, program_.loss});
     if (!keep) return;
     program_.shown_target = shown(program_.target, output);
     program_.shown_prediction = shown(program_.prediction, output);
+  }
+
+  void classification_loss(int order, bool keep) {
+    OpShape gather;
+    gather.batch = batch_;
+    gather.count = image_count_;
+    labels_ = planned("labels", Op::labels_gather, 3, gather);
+    node(Op::labels_gather, "", gather,
+         {external("all_labels", Storage::labels, Role::byte, 0), order, control_, labels_});
+    const OpShape logits = image_shape(1, 1, model_.classes);
+    program_.image_errors = planned("image_losses", Op::cross_entropy_forward,
+                                    ops::cross_entropy::kForwardImageLosses, logits, keep);
+    program_.predicted =
+        planned("predicted", Op::cross_entropy_forward, ops::cross_entropy::kForwardPredicted, logits, keep);
+    node(Op::cross_entropy_forward, "", logits,
+         {program_.prediction, labels_, program_.image_errors, program_.predicted, program_.loss,
+          element("accuracy", metrics_, ops::step::kAccuracyMetric)});
   }
 
   int forward_layer(const models::Layer& layer, int input, OpShape& shape) {
@@ -132,6 +178,18 @@ class Lowering {
         node(Op::conv2d_forward, layer.name, shape,
              {input, parameter(layer.name + ".weight", Storage::parameters), product});
         shape = image_shape(shape.height, shape.width, layer.out_channels);
+        saved.output = planned(layer.name, Op::bias_forward, 2, shape);
+        node(Op::bias_forward, layer.name, shape,
+             {product, parameter(layer.name + ".bias", Storage::parameters), saved.output});
+        break;
+      }
+      case LayerKind::linear: {
+        shape = linear_shape(layer);
+        saved.shape = shape;
+        const int product = planned(layer.name + ".product", Op::linear_forward, 2, shape);
+        node(Op::linear_forward, layer.name, shape,
+             {input, parameter(layer.name + ".weight", Storage::parameters), product});
+        shape = image_shape(1, 1, layer.out_channels);
         saved.output = planned(layer.name, Op::bias_forward, 2, shape);
         node(Op::bias_forward, layer.name, shape,
              {product, parameter(layer.name + ".bias", Storage::parameters), saved.output});
@@ -159,10 +217,23 @@ class Lowering {
     return saved.output;
   }
 
+  int loss_gradient() {
+    if (model_.loss == models::Loss::mse) {
+      const OpShape output = image_shape(model_.height, model_.width, model_.channels);
+      const int gradient =
+          planned("prediction.gradient", Op::mse_backward, ops::mse::kBackwardGradient, output);
+      node(Op::mse_backward, "", output, {program_.prediction, program_.target, control_, gradient});
+      return gradient;
+    }
+    const OpShape logits = image_shape(1, 1, model_.classes);
+    const int gradient = planned("prediction.gradient", Op::cross_entropy_backward,
+                                 ops::cross_entropy::kBackwardGradient, logits);
+    node(Op::cross_entropy_backward, "", logits, {program_.prediction, labels_, control_, gradient});
+    return gradient;
+  }
+
   void backward() {
-    const OpShape output = image_shape(model_.height, model_.width, model_.channels);
-    int gradient = planned("prediction.gradient", Op::mse_backward, ops::mse::kBackwardGradient, output);
-    node(Op::mse_backward, "", output, {program_.prediction, program_.target, control_, gradient});
+    int gradient = loss_gradient();
     for (std::size_t i = model_.layers.size(); i-- > 0;) {
       gradient = backward_layer(model_.layers[i], layers_[i], gradient, i == 0);
     }
@@ -182,6 +253,16 @@ class Lowering {
         node(Op::conv2d_backward_input, layer.name, saved.shape,
              {gradient, parameter(layer.name + ".weight", Storage::parameters), result});
         break;
+      case LayerKind::linear:
+        node(Op::linear_backward_weights, layer.name, saved.shape,
+             {saved.input, gradient, parameter(layer.name + ".weight", Storage::gradients)});
+        node(Op::linear_backward_bias, layer.name, saved.shape,
+             {gradient, parameter(layer.name + ".bias", Storage::gradients)});
+        if (first) return -1;
+        result = planned(name, Op::linear_backward_input, 2, saved.shape);
+        node(Op::linear_backward_input, layer.name, saved.shape,
+             {gradient, parameter(layer.name + ".weight", Storage::parameters), result});
+        break;
       case LayerKind::relu:
         result = planned(name, Op::relu_backward, 2, saved.shape);
         node(Op::relu_backward, layer.name, saved.shape, {saved.output, gradient, result});
@@ -198,20 +279,62 @@ class Lowering {
     return result;
   }
 
-  void update() {
+  /// What the update reads: the gradient buffer, or what several micro-batches left.
+  int gradients_of_step() {
     OpShape shape;
     shape.count = static_cast<std::int64_t>(layout_.elements);
     const int gradients = external("gradients", Storage::gradients, Role::gradient, shape.count);
-    if (precision_ == core::Precision::fp16) node(Op::gradients_check, "", shape, {gradients, control_});
-    node(Op::sgd_update, "", shape,
-         {gradients, control_, external("parameters", Storage::parameters, Role::parameter, shape.count)});
-    shape.count = ring_capacity_;
-    shape.batch = batch_;
-    node(Op::step_record, "", shape,
-         {program_.loss, control_, external("ring", Storage::ring, Role::control, ring_capacity_)});
+    if (recipe_.micro_batches == 1 && !recipe_.per_sample) return gradients;
+    int result = -1;
+    if (recipe_.per_sample) {
+      shape.batch = recipe_.micro_batches;
+      result = persistent("gradients.kept", Op::gradients_keep, 2, shape);
+      node(Op::gradients_keep, "", shape, {gradients, control_, result});
+    } else {
+      result = persistent("gradients.sums", Op::gradients_accumulate, 2, shape);
+      node(Op::gradients_accumulate, "", shape, {gradients, control_, result});
+    }
+    OpShape record;
+    record.batch = batch_;
+    const int sums = persistent("metrics.sums", Op::micro_batch_record, ops::step::kMicroBatchSums, record);
+    node(Op::micro_batch_record, "", record, {metrics_, control_, sums});
+    metrics_ = sums;
+    return result;
+  }
+
+  void update(int gradients) {
+    OpShape shape;
+    shape.count = static_cast<std::int64_t>(layout_.elements);
+    shape.rule = recipe_.rule;
+    const int parameters = external("parameters", Storage::parameters, Role::parameter, shape.count);
+    const int states = ops::states_of(recipe_.rule);
+    const int first =
+        external("first_state", Storage::first_state, Role::parameter, states >= 1 ? shape.count : 0);
+    const int second =
+        external("second_state", Storage::second_state, Role::parameter, states >= 2 ? shape.count : 0);
+    OpShape record;
+    record.count = ring_capacity_;
+    record.batch = recipe_.micro_batches == 1 && !recipe_.per_sample ? batch_ : 0;
+    const int statistics = persistent("statistics", Op::step_record, ops::step::kRecordStatistics, record);
+    if (recipe_.per_sample) {
+      shape.batch = recipe_.micro_batches;
+      node(Op::optimizer_update_per_sample, "", shape, {gradients, control_, parameters, first, second});
+    } else {
+      const int parts = persistent("gradients.norm", Op::gradients_norm, 2, shape);
+      if (recipe_.clip_norm || precision_ == core::Precision::fp16) {
+        OpShape norm;
+        norm.count = shape.count;
+        node(Op::gradients_norm, "", norm, {gradients, control_, parts});
+      }
+      node(Op::optimizer_update, "", shape,
+           {gradients, control_, parts, metrics_, parameters, first, second, statistics});
+    }
+    node(Op::step_record, "", record,
+         {metrics_, statistics, control_, external("ring", Storage::ring, Role::control, ring_capacity_)});
   }
 
   const models::Model& model_;
+  const Recipe& recipe_;
   models::ParameterLayout layout_;
   int batch_;
   std::int64_t image_count_;
@@ -220,6 +343,8 @@ class Lowering {
   bool casts_;  ///< the working weights are not the master weights
   int control_ = -1;
   int working_ = -1;
+  int metrics_ = -1;
+  int labels_ = -1;
   std::vector<LayerTensors> layers_;
   Program program_;
 };
@@ -227,8 +352,8 @@ class Lowering {
 }  // namespace
 
 Program lower(const models::Model& model, Purpose purpose, int batch, std::int64_t image_count,
-              std::int64_t ring_capacity, core::Precision precision) {
-  return Lowering(model, batch, image_count, ring_capacity, precision).run(purpose);
+              std::int64_t ring_capacity, core::Precision precision, const Recipe& recipe) {
+  return Lowering(model, batch, image_count, ring_capacity, precision, recipe).run(purpose);
 }
 
 namespace {

@@ -14,14 +14,17 @@ namespace warpscope::plan {
 
 /// Where a tensor's memory comes from.
 enum class Storage : std::uint8_t {
-  planned,     ///< the plan's own arena
-  working,     ///< a part of the planned tensor Tensor::parent, at Tensor::offset elements
-  images,      ///< the data set's bytes
-  order,       ///< the epoch's order
-  control,     ///< StepControl
-  ring,        ///< StepRecord[]
-  parameters,  ///< the contiguous parameter buffer, at Tensor::offset elements
-  gradients,   ///< the contiguous gradient buffer, at Tensor::offset elements
+  planned,       ///< the plan's own arena
+  part,          ///< a part of the planned tensor Tensor::parent, at Tensor::offset elements
+  images,        ///< the data set's bytes
+  labels,        ///< the data set's classes, a byte an image
+  order,         ///< the epoch's order
+  control,       ///< StepControl
+  ring,          ///< StepRecord[]
+  parameters,    ///< the contiguous parameter buffer, at Tensor::offset elements
+  gradients,     ///< the contiguous gradient buffer, at Tensor::offset elements
+  first_state,   ///< the optimizer's, of the parameter buffer's layout
+  second_state,  ///< the same
 };
 
 struct Tensor {
@@ -30,8 +33,9 @@ struct Tensor {
   ops::Role role = ops::Role::activation;
   std::int64_t elements = 0;
   std::size_t offset = 0;
-  bool kept = false;  ///< read after the last node (pictures, errors, loss): its memory is never reused
-  int parent = -1;    ///< the tensor that a Storage::working one is a part of
+  bool kept = false;        ///< read after the last node (pictures, errors, loss): its memory is never reused
+  int parent = -1;          ///< the tensor that a Storage::part one is a part of
+  bool persistent = false;  ///< keeps its numbers from launch to launch, and begins with zeros
 };
 
 struct Node {
@@ -52,20 +56,35 @@ struct Program {
   int prediction = -1;        ///< the network's output
   int shown_target = -1;      ///< the images in FP32, in inference
   int shown_prediction = -1;  ///< the output in FP32, in inference
-  int image_errors = -1;
+  int image_errors = -1;      ///< the loss of each image
+  int predicted = -1;         ///< the predicted class of each image, with labels
   int loss = -1;
+  std::size_t update =
+      0;  ///< the first node that comes once a step instead of once a micro-batch, in training
+};
+
+/// What a training step does with the gradients.
+struct Recipe {
+  ops::UpdateRule rule = ops::UpdateRule::sgd;
+  int micro_batches = 1;   ///< of a step; gradients are averaged over them before the update
+  bool clip_norm = false;  ///< the global norm is known before the update
+  bool per_sample =
+      false;  ///< the faulty scheme of optimizer.update_per_sample; micro-batches are of one image
+
+  bool operator==(const Recipe&) const = default;
 };
 
 /// What a plan is for.
 enum class Purpose : std::uint8_t {
-  training,   ///< weights cast, gather, forward, loss, backward, gradients check, update, record
+  training,   ///< weights cast, gather, forward, loss, backward; then, once a step, update and record
   inference,  ///< weights cast, gather, forward, loss; prediction and target stay readable, in FP32
 };
 
 /// Lowers `model`. `image_count` is the size of the data set, `ring_capacity` that of the ring of step
-/// records. In 16-bit precisions the weights are cast first; in FP16 the gradients are checked before the update.
+/// records; `batch` counts the images of a micro-batch if the recipe has several. In 16-bit precisions the weights are
+/// cast first; in FP16 the gradients' norm, which tells of overflows, comes before the update.
 Program lower(const models::Model& model, Purpose purpose, int batch, std::int64_t image_count,
-              std::int64_t ring_capacity, core::Precision precision);
+              std::int64_t ring_capacity, core::Precision precision, const Recipe& recipe = {});
 
 /// Lets the variants that cover several ops absorb the nodes after them: `variants` holds the variant of each node. An
 /// absorbing node takes over the last absorbed one's output and what they need beside it (ops::OpCall).

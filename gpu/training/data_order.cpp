@@ -3,6 +3,9 @@
 #include <numeric>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
 #include "gpu/core/random.h"
 
 namespace warpscope::training {
@@ -16,13 +19,28 @@ void DataOrder::reset() {
   fresh_ = true;
 }
 
+void DataOrder::restore(std::uint64_t epochs_done, std::uint32_t position) {
+  if (position > 0 && position >= order_.size()) {
+    throw core::BadInput(fmt::format(
+        "the data order cannot go on at image {} of an epoch of {} images; use the data that it was made for",
+        position, order_.size()));
+  }
+  epochs_done_ = epochs_done;
+  position_ = position;
+  fresh_ = true;
+  end_epoch_if_short();
+}
+
 void DataOrder::set_batch(int batch) {
   batch_ = static_cast<std::uint32_t>(batch);
-  if (position_ > 0 && position_ + batch_ > order_.size()) {
-    position_ = 0;
-    ++epochs_done_;
-    fresh_ = true;
-  }
+  end_epoch_if_short();
+}
+
+void DataOrder::end_epoch_if_short() {
+  if (position_ == 0 || position_ + batch_ <= order_.size()) return;
+  position_ = 0;
+  ++epochs_done_;
+  fresh_ = true;
 }
 
 void DataOrder::make_order() {
@@ -43,10 +61,7 @@ bool DataOrder::begin_step() {
 
 void DataOrder::end_step() {
   position_ += batch_;
-  if (position_ + batch_ <= order_.size()) return;
-  position_ = 0;
-  ++epochs_done_;
-  fresh_ = true;
+  end_epoch_if_short();
 }
 
 std::uint32_t DataOrder::epoch_size() const {

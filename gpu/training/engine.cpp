@@ -20,7 +20,6 @@ using ops::step::StepRecord;
 constexpr std::size_t kControlSlots = 64;  ///< more than the steps that can be under way
 constexpr std::size_t kPaceEvents = 32;
 constexpr double kSecondsAhead = 0.004;  ///< work enqueued beyond this only delays commands
-constexpr int kLargestTestBatch = 256;
 
 // Dynamic loss scaling starts high, since too high a scale is found out at once and too low a one never; it grows slowly,
 // since each growth too many costs a step. The values are those of P. Micikevicius et al. and of PyTorch's scaler.
@@ -28,7 +27,6 @@ constexpr float kFirstLossScale = 65536.0f;
 constexpr std::uint32_t kGrowthInterval = 2000;
 // What the host writes before steps, and what the device keeps for itself.
 constexpr std::size_t kHostControlBytes = offsetof(StepControl, loss_scale);
-constexpr std::size_t kDeviceControlBytes = sizeof(StepControl) - kHostControlBytes;
 
 void check_batch(int batch, std::int64_t images) {
   if (batch < 1 || batch > images) {
@@ -48,54 +46,95 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
       layout_(models::parameter_layout(options_.model)),
       ring_(device_),
       order_(data_->train.count, options_.seed, options_.shuffle) {
+  models::check_model(options_.model);
+  check_images();
+  check(options_.optimizer);
+  check_batch(images_of_step(), data_->train.count);
+  learning_rate_ = options_.optimizer.learning_rate;
+  options_.shown_images =
+      options_.model.loss == models::Loss::mse
+          ? static_cast<int>(std::min<std::int64_t>(options_.shown_images, data_->test.count))
+          : 0;
+  initial_ = options_.init_file.empty() ? models::initial_parameters(options_.model, options_.seed)
+                                        : load_parameters(options_.init_file, options_.model);
+  parameters_ = core::Buffer(device_, layout_.elements * sizeof(float));
+  gradients_ = core::Buffer(device_, layout_.elements * sizeof(float));
+  // Padding between tensors is updated with the rest, so it must hold zeros.
+  stream_->fill(gradients_.data(), 0, gradients_.bytes());
+  make_states(options_.optimizer.rule);
+  upload_data();
+  make_staging();
+  install(build(options_.selection, options_.batch));
+  order_.set_batch(images_of_step());
+  reset();
+}
+
+/// Throws core::BadInput unless the data suit the model.
+void Engine::check_images() const {
   const data::ImageSet& train = data_->train;
   const models::Model& model = options_.model;
-  models::check_model(model);
   if (train.height != model.height || train.width != model.width || train.channels != model.channels) {
     throw core::BadInput(fmt::format("{} has images of {}x{}x{}, model {} takes {}x{}x{}", data_->name,
                                      train.height, train.width, train.channels, model.name, model.height,
                                      model.width, model.channels));
   }
-  check_batch(options_.batch, train.count);
   if (data_->test.count < 1) throw core::BadInput(fmt::format("{} has no test images", data_->name));
-  options_.test_images = std::clamp<std::int64_t>(options_.test_images, 1, data_->test.count);
-  options_.shown_images = static_cast<int>(std::min<std::int64_t>(options_.shown_images, data_->test.count));
-  initial_ = options_.init_file.empty() ? models::initial_parameters(model, options_.seed)
-                                        : load_parameters(options_.init_file, model);
+  if (model.loss != models::Loss::cross_entropy) return;
+  for (const data::ImageSet* set : {&train, &data_->validation, &data_->test}) {
+    if (std::cmp_not_equal(set->labels.size(), set->count)) {
+      throw core::BadInput(fmt::format("{} has no labels, which model {} needs", data_->name, model.name));
+    }
+    const auto wrong = std::find_if(set->labels.begin(), set->labels.end(),
+                                    [&](std::uint8_t label) { return label >= model.classes; });
+    if (wrong != set->labels.end()) {
+      throw core::BadInput(fmt::format("{} has images of class {}, model {} knows {} classes", data_->name,
+                                       *wrong, model.name, model.classes));
+    }
+  }
+}
 
-  parameters_ = core::Buffer(device_, layout_.elements * sizeof(float));
-  gradients_ = core::Buffer(device_, layout_.elements * sizeof(float));
-  // Padding between tensors is updated with the rest, so it must hold zeros.
-  stream_->fill(gradients_.data(), 0, gradients_.bytes());
-  upload(train_images_, train.pixels.data(), train.pixels.size());
-  upload(test_images_, data_->test.pixels.data(), data_->test.pixels.size());
-  std::vector<std::uint32_t> stored(static_cast<std::size_t>(data_->test.count));
+void Engine::upload_data() {
+  const bool labelled = options_.model.loss == models::Loss::cross_entropy;
+  const auto joined = [](std::vector<std::uint8_t> first, const std::vector<std::uint8_t>& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+  };
+  upload(train_images_, data_->train.pixels.data(), data_->train.pixels.size());
+  const auto images = joined(data_->validation.pixels, data_->test.pixels);
+  upload(held_out_images_, images.data(), images.size());
+  if (labelled) {
+    upload(train_labels_, data_->train.labels.data(), data_->train.labels.size());
+    const auto labels = joined(data_->validation.labels, data_->test.labels);
+    upload(held_out_labels_, labels.data(), labels.size());
+  }
+  std::vector<std::uint32_t> stored(static_cast<std::size_t>(data_->validation.count + data_->test.count));
   std::iota(stored.begin(), stored.end(), 0u);
-  upload(test_order_, stored.data(), stored.size() * sizeof(std::uint32_t));
+  upload(held_out_order_, stored.data(), stored.size() * sizeof(std::uint32_t));
+}
+
+void Engine::make_staging() {
   order_buffer_ = core::Buffer(device_, order_.order().size() * sizeof(std::uint32_t));
   control_ = core::Buffer(device_, sizeof(StepControl));
-  test_control_ = core::Buffer(device_, sizeof(StepControl));
+  evaluation_control_ = core::Buffer(device_, sizeof(StepControl));
   for (int i = 0; i < 2; ++i) {
     order_staging_[i] = core::HostBuffer(device_, order_buffer_.bytes());
     order_copied_[i] = device_->make_event(false);
   }
   control_staging_ = core::HostBuffer(device_, kControlSlots * sizeof(StepControl));
   for (std::size_t i = 0; i < kPaceEvents; ++i) pace_.push_back(device_->make_event(false));
-  test_errors_ = core::HostBuffer(
-      device_, static_cast<std::size_t>(options_.test_images + kLargestTestBatch) * sizeof(float));
-  test_controls_ =
-      core::HostBuffer(device_, static_cast<std::size_t>(options_.test_images) * sizeof(StepControl));
-  test_done_ = device_->make_event(false);
-  if (options_.shown_images > 0) {
-    exchange_ = std::make_shared<ImageExchange>(
-        device_, ImageShape{options_.shown_images, train.height, train.width, train.channels});
-    publish_start_ = device_->make_event(true);
-    publish_end_ = device_->make_event(true);
-    publish_done_ = device_->make_event(false);
-  }
-  install(build(options_.selection, options_.batch));
-  order_.set_batch(options_.batch);
-  reset();
+  const auto most =
+      static_cast<std::size_t>(std::max(evaluated_images(Split::validation), evaluated_images(Split::test)));
+  evaluation_losses_ = core::HostBuffer(device_, (most + kLargestEvaluationBatch) * sizeof(float));
+  evaluation_predicted_ = core::HostBuffer(device_, most + kLargestEvaluationBatch);
+  evaluation_controls_ = core::HostBuffer(device_, (most + 1) * sizeof(StepControl));
+  evaluation_done_ = device_->make_event(false);
+  if (options_.shown_images == 0) return;
+  const data::ImageSet& train = data_->train;
+  exchange_ = std::make_shared<ImageExchange>(
+      device_, ImageShape{options_.shown_images, train.height, train.width, train.channels});
+  publish_start_ = device_->make_event(true);
+  publish_end_ = device_->make_event(true);
+  publish_done_ = device_->make_event(false);
 }
 
 Engine::~Engine() {
@@ -116,17 +155,16 @@ void Engine::reset() {
   stream_->synchronize();
   stream_->copy(parameters_.data(), initial_.data(), parameters_.bytes());
   stream_->synchronize();
+  make_states(options_.optimizer.rule);
   order_.reset();
   ring_.reset();
   pending_.clear();
   steps_ = arrived_ = 0;
   interrupted_ = control_stale_ = true;
-  test_running_ = false;
+  evaluation_running_ = false;
+  forget();
+  upload_device_control(kHostControlBytes, sizeof(StepControl), StepControl{});
   upload_loss_scale();
-}
-
-int Engine::test_batch(int batch) const {
-  return static_cast<int>(std::min<std::int64_t>({batch, kLargestTestBatch, options_.test_images}));
 }
 
 plan::Bindings Engine::training_bindings() const {
@@ -139,26 +177,46 @@ plan::Bindings Engine::training_bindings() const {
   training.ring_capacity = LossRing::kCapacity;
   training.parameters = parameters_.as<float>();
   training.gradients = gradients_.as<float>();
+  training.first_state = states_[0].as<float>();
+  training.second_state = states_[1].as<float>();
+  training.labels = train_labels_.as<std::uint8_t>();
   return training;
+}
+
+plan::Recipe Engine::recipe(int batch, const OptimizerSettings& optimizer) const {
+  plan::Recipe recipe;
+  recipe.rule = optimizer.rule;
+  recipe.micro_batches = optimizer.per_sample ? batch : optimizer.accumulate;
+  recipe.clip_norm = optimizer.clip_norm > 0 && !optimizer.per_sample;
+  recipe.per_sample = optimizer.per_sample;
+  return recipe;
+}
+
+std::unique_ptr<plan::Plan> Engine::build_training(const plan::Selection& selection, int batch,
+                                                   const OptimizerSettings& optimizer,
+                                                   const plan::Bindings& bindings) {
+  return std::make_unique<plan::Plan>(options_.model, plan::Purpose::training, selection,
+                                      optimizer.per_sample ? 1 : batch, device_, *stream_, bindings,
+                                      recipe(batch, optimizer));
 }
 
 Engine::Plans Engine::build(const plan::Selection& selection, int batch) {
   free_retired();  // or a third set of plans would have to fit beside the two
-  const plan::Bindings training = training_bindings();
-  plan::Bindings testing = training;
-  testing.images = test_images_.as<std::uint8_t>();
-  testing.image_count = data_->test.count;
-  testing.order = test_order_.as<std::uint32_t>();
-  testing.control = test_control_.as<StepControl>();
+  plan::Bindings held_out = training_bindings();
+  held_out.images = held_out_images_.as<std::uint8_t>();
+  held_out.labels = held_out_labels_.as<std::uint8_t>();
+  held_out.image_count = data_->validation.count + data_->test.count;
+  held_out.order = held_out_order_.as<std::uint32_t>();
+  held_out.control = evaluation_control_.as<StepControl>();
 
   Plans plans;
-  const auto make = [&](plan::Purpose purpose, int size, const plan::Bindings& bindings) {
-    return std::make_unique<plan::Plan>(options_.model, purpose, selection, size, device_, *stream_,
-                                        bindings);
+  const auto make = [&](int size) {
+    return std::make_unique<plan::Plan>(options_.model, plan::Purpose::inference, selection, size, device_,
+                                        *stream_, held_out);
   };
-  plans.training = make(plan::Purpose::training, batch, training);
-  plans.testing = make(plan::Purpose::inference, test_batch(batch), testing);
-  if (exchange_) plans.showing = make(plan::Purpose::inference, options_.shown_images, testing);
+  plans.training = build_training(selection, batch, options_.optimizer, training_bindings());
+  plans.testing = make(evaluation_batch(batch));
+  if (exchange_) plans.showing = make(options_.shown_images);
   return plans;
 }
 
@@ -185,21 +243,21 @@ void Engine::set_selection(const plan::Selection& selection) {
 }
 
 void Engine::set_batch(int batch) {
-  check_batch(batch, data_->train.count);
+  check_batch(static_cast<std::int64_t>(batch) * options_.optimizer.accumulate, data_->train.count);
   Plans plans = build(options_.selection, batch);
   options_.batch = batch;
-  order_.set_batch(batch);
+  order_.set_batch(images_of_step());
   install(std::move(plans));
   interrupted_ = control_stale_ = true;
-  if (test_running_) test_enqueued_ = 0;  // errors are kept by batch: start the test again
+  evaluation_enqueued_ = 0;  // losses are kept by batch: a running evaluation starts again
 }
 
 void Engine::set_learning_rate(float learning_rate) {
   if (!std::isfinite(learning_rate) || learning_rate < 0) {
     throw core::BadInput(fmt::format("learning rate {} is not a number from 0 up", learning_rate));
   }
-  options_.learning_rate = learning_rate;
-  control_stale_ = true;
+  control_stale_ = control_stale_ || learning_rate != learning_rate_;
+  learning_rate_ = learning_rate;
 }
 
 void Engine::upload_order() {
@@ -213,19 +271,39 @@ void Engine::upload_order() {
 void Engine::upload_control() {
   auto* slot = control_staging_.as<StepControl>() + next_control_staging_;
   next_control_staging_ = (next_control_staging_ + 1) % kControlSlots;
-  *slot = {steps_, order_.position(), order_.epoch_size(), options_.learning_rate};
+  *slot = StepControl{};
+  fill_control(options_.optimizer, *slot);
+  slot->step = steps_;
+  slot->position = order_.position();
+  slot->epoch_size = order_.epoch_size();
+  slot->learning_rate = learning_rate_;
+  slot->micro_batches = static_cast<std::uint32_t>(plans_.training->recipe().micro_batches);
   stream_->copy(control_.data(), slot, kHostControlBytes);
   control_stale_ = false;
 }
 
-void Engine::upload_loss_scale() {
+/// Bytes [begin, end) of the control block.
+void Engine::upload_device_control(std::size_t begin, std::size_t end, const StepControl& values) {
   auto* slot = control_staging_.as<StepControl>() + next_control_staging_;
   next_control_staging_ = (next_control_staging_ + 1) % kControlSlots;
+  *slot = values;
+  stream_->copy(control_.as<std::byte>() + begin, reinterpret_cast<const std::byte*>(slot) + begin,
+                end - begin);
+}
+
+void Engine::upload_loss_scale() {
   const bool scaled = options_.selection.precision == core::Precision::fp16;
-  *slot = StepControl{};
-  slot->loss_scale = scaled ? kFirstLossScale : 1.0f;
-  slot->growth_interval = scaled ? kGrowthInterval : 0;
-  stream_->copy(control_.as<std::byte>() + kHostControlBytes, &slot->loss_scale, kDeviceControlBytes);
+  StepControl control;
+  control.loss_scale = scaled ? kFirstLossScale : 1.0f;
+  control.growth_interval = scaled ? kGrowthInterval : 0;
+  upload_device_control(kHostControlBytes, offsetof(StepControl, updates), control);
+}
+
+/// A new epoch's order goes to the device, if one begins.
+void Engine::refresh_order() {
+  if (!order_.begin_step()) return;
+  upload_order();
+  control_stale_ = true;
 }
 
 void Engine::throttle() {
@@ -236,17 +314,21 @@ void Engine::throttle() {
 
 void Engine::step(bool timed) {
   throttle();
-  if (order_.begin_step()) {
-    upload_order();
-    control_stale_ = true;
-  }
+  refresh_order();
   if (control_stale_) upload_control();
-  const bool with_events = timed && plans_.training->launch_timed(*stream_);
-  if (!with_events) plans_.training->launch(*stream_);
+  Pending pending;
+  pending.epochs_done = order_.epochs_done();
+  pending.position = order_.position();
+  pending.timed = timed && plans_.training->launch_timed(*stream_);
+  if (!pending.timed) plans_.training->launch(*stream_);
   stream_->record(*pace_[steps_ % kPaceEvents]);
-  ++steps_;
   order_.end_step();
-  pending_.push_back({order_.epoch(), options_.batch, std::exchange(interrupted_, false), with_events});
+  pending.epoch = order_.epoch();
+  pending.batch = images_of_step();
+  pending.interrupted = std::exchange(interrupted_, false);
+  last_enqueued_[steps_ % kTracedSteps] = pending;
+  pending_.push_back(pending);
+  ++steps_;
   if (ring_.unrequested(steps_) >= LossRing::kCapacity / 4) ring_.request(*stream_, steps_);
 }
 
@@ -258,8 +340,18 @@ std::vector<StepResult> Engine::collect_steps(bool flush) {
   for (const StepRecord& record : records) {
     const Pending pending = pending_.front();
     pending_.pop_front();
-    StepResult result{++arrived_, pending.epoch,     record.loss,         record.learning_rate, pending.batch,
-                      0.0,        record.loss_scale, record.skipped != 0, pending.timed};
+    StepResult result;
+    result.step = ++arrived_;
+    result.epoch = pending.epoch;
+    result.loss = record.loss;
+    result.learning_rate = record.learning_rate;
+    result.batch = pending.batch;
+    result.loss_scale = record.loss_scale;
+    result.skipped = record.skipped != 0;
+    result.timed = pending.timed;
+    result.accuracy = record.accuracy;
+    result.gradient_norm = record.gradient_norm;
+    result.update_ratio = record.update_ratio;
     if (!pending.interrupted && record.nanoseconds > last_nanoseconds_) {
       result.step_seconds = 1e-9 * static_cast<double>(record.nanoseconds - last_nanoseconds_);
       step_seconds_ = result.step_seconds;
@@ -274,87 +366,6 @@ std::vector<StepResult> Engine::collect_steps(bool flush) {
 
 void Engine::synchronize() {
   stream_->synchronize();
-}
-
-void Engine::start_test() {
-  test_running_ = true;
-  test_enqueued_ = 0;
-  test_step_ = steps_;
-  test_epoch_ = order_.epoch();
-  interrupted_ = true;
-}
-
-bool Engine::enqueue_test_batch() {
-  if (test_enqueued_ >= options_.test_images) return true;
-  auto* const control = test_controls_.as<StepControl>() + test_enqueued_;
-  *control = {0, static_cast<std::uint32_t>(test_enqueued_)};
-  stream_->copy(test_control_.data(), control, sizeof(StepControl));
-  plans_.testing->launch(*stream_);
-  const int batch = plans_.testing->batch();
-  stream_->copy(test_errors_.as<float>() + test_enqueued_, plans_.testing->image_errors(),
-                static_cast<std::size_t>(batch) * sizeof(float));
-  test_enqueued_ += batch;
-  // One batch at a time lies ahead, so that commands wait for one batch at most.
-  const bool last = test_enqueued_ >= options_.test_images;
-  if (!last) test_done_->synchronize();
-  stream_->record(*test_done_);
-  return last;
-}
-
-std::optional<TestResult> Engine::collect_test() {
-  if (!test_running_ || test_enqueued_ < options_.test_images || !test_done_->ready()) return std::nullopt;
-  test_running_ = false;
-  interrupted_ = true;
-  TestResult result{test_step_, test_epoch_, 0.0, 0.0};
-  const float* const errors = test_errors_.as<float>();
-  for (std::int64_t i = 0; i < options_.test_images; ++i) {
-    result.loss += static_cast<double>(errors[i]);
-    result.psnr += -10.0 * std::log10(std::max(static_cast<double>(errors[i]), 1e-12));
-  }
-  result.loss /= static_cast<double>(options_.test_images);
-  result.psnr /= static_cast<double>(options_.test_images);
-  return result;
-}
-
-bool Engine::publish_images() {
-  if (!exchange_ || (publish_pending_ && !publish_done_->ready())) return false;
-  publish_seconds();
-  ImageSlot& slot = exchange_->begin_write(*stream_);
-  stream_->record(*publish_start_);
-  // The images shown are the first of the test set.
-  stream_->fill(test_control_.data(), 0, sizeof(StepControl));
-  plans_.showing->launch(*stream_);
-  stream_->copy(slot.original.data(), plans_.showing->target(), slot.original.bytes());
-  stream_->copy(slot.reconstruction.data(), plans_.showing->prediction(), slot.reconstruction.bytes());
-  stream_->copy(slot.errors.data(), plans_.showing->image_errors(), slot.errors.bytes());
-  stream_->record(*publish_end_);
-  stream_->record(*publish_done_);
-  slot.step = steps_;
-  exchange_->publish(*stream_);
-  publish_pending_ = true;
-  return true;
-}
-
-double Engine::publish_seconds() {
-  if (publish_pending_ && publish_done_->ready()) {
-    publish_seconds_ = 1e-6 * publish_end_->microseconds_since(*publish_start_);
-    publish_pending_ = false;
-  }
-  return publish_seconds_;
-}
-
-std::vector<float> Engine::parameters() {
-  std::vector<float> values(layout_.elements);
-  stream_->copy(values.data(), parameters_.data(), parameters_.bytes());
-  stream_->synchronize();
-  return values;
-}
-
-std::vector<float> Engine::gradients() {
-  std::vector<float> values(layout_.elements);
-  stream_->copy(values.data(), gradients_.data(), gradients_.bytes());
-  stream_->synchronize();
-  return values;
 }
 
 std::size_t Engine::plan_bytes() const {

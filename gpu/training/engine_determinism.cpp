@@ -14,7 +14,7 @@ using ops::step::StepRecord;
 
 /// Memory that one of the two runs has for itself, and its plan.
 struct Twin {
-  core::Buffer parameters, gradients, control, ring;
+  core::Buffer parameters, gradients, states[2], control, ring;
   std::unique_ptr<plan::Plan> plan;
 };
 
@@ -29,10 +29,7 @@ core::Buffer copy_of(const core::Buffer& original, const std::shared_ptr<core::D
 
 DeterminismReport Engine::check_determinism() {
   free_retired();
-  if (order_.begin_step()) {
-    upload_order();
-    control_stale_ = true;
-  }
+  refresh_order();
   if (control_stale_) upload_control();
   interrupted_ = true;
   Twin twins[2];
@@ -40,15 +37,17 @@ DeterminismReport Engine::check_determinism() {
     for (Twin& twin : twins) {
       twin.parameters = copy_of(parameters_, device_, *stream_);
       twin.gradients = copy_of(gradients_, device_, *stream_);
+      for (int i = 0; i < 2; ++i) twin.states[i] = copy_of(states_[i], device_, *stream_);
       twin.control = copy_of(control_, device_, *stream_);
       twin.ring = core::Buffer(device_, LossRing::kCapacity * sizeof(StepRecord));
       plan::Bindings bindings = training_bindings();
       bindings.parameters = twin.parameters.as<float>();
       bindings.gradients = twin.gradients.as<float>();
+      bindings.first_state = twin.states[0].as<float>();
+      bindings.second_state = twin.states[1].as<float>();
       bindings.control = twin.control.as<StepControl>();
       bindings.ring = twin.ring.as<StepRecord>();
-      twin.plan = std::make_unique<plan::Plan>(options_.model, plan::Purpose::training, options_.selection,
-                                               options_.batch, device_, *stream_, bindings);
+      twin.plan = build_training(options_.selection, options_.batch, options_.optimizer, bindings);
     }
   } catch (const core::OutOfMemory& error) {
     throw core::OutOfMemory(fmt::format(

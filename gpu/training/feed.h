@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "gpu/training/evaluation.h"
+
 namespace warpscope::training {
 
 /// One training step. Times are taken by the device at the end of the step.
@@ -22,15 +24,20 @@ struct LossPoint {
   double seconds = 0;            ///< of training, pauses not counted
   float loss_scale = 1;          ///< that the step's gradients were multiplied by (fp16)
   bool skipped = false;          ///< gradients overflowed: the weights stayed as they were
+  float accuracy = 0;            ///< share of the batch's images classified right; classification only
+  float gradient_norm = 0;       ///< global L2 norm of the batch's mean gradient, before clipping
+  float update_ratio = 0;        ///< L2 norm of the update over that of the parameters
 };
 
-/// The mean squared error over the test images.
+/// The loss over held-out images.
 struct TestPoint {
   std::uint64_t step = 0;
   double epoch = 0;
   double seconds = 0;
   float loss = 0;
-  float psnr = 0;  ///< dB, mean over the images of -10 log10(mean squared error)
+  float psnr = 0;      ///< dB, mean over the images of -10 log10(mean squared error); reconstruction only
+  float accuracy = 0;  ///< share of the images classified right; classification only
+  Split split = Split::test;
 };
 
 /// Something changed: a selection, a batch size, a learning rate.

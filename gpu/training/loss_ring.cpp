@@ -14,11 +14,11 @@ LossRing::LossRing(const std::shared_ptr<core::Device>& device)
   }
 }
 
-void LossRing::reset() {
+void LossRing::reset(std::uint64_t next_step) {
   for (Transfer& transfer : transfers_) transfer.count = 0;
   under_way_.clear();
   arrived_.clear();
-  requested_ = 0;
+  requested_ = next_step;
 }
 
 void LossRing::take(Transfer& transfer) {

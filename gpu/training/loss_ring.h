@@ -19,8 +19,8 @@ class LossRing {
   ops::step::StepRecord* device_ring() const { return ring_.as<ops::step::StepRecord>(); }
   static constexpr std::int64_t kCapacity = 1024;
 
-  /// Forgets everything: the next step is step 0. The stream must be idle.
-  void reset();
+  /// Forgets everything: the next step is `next_step`, counted from 0. The stream must be idle.
+  void reset(std::uint64_t next_step = 0);
 
   /// Enqueues copies of the records of steps [copied, enqueued). Call it before `enqueued` is half a ring
   /// ahead of the last call; waits only if the copy from two calls before has still not arrived.

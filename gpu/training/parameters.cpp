@@ -7,14 +7,14 @@
 #include <fmt/ranges.h>
 
 #include "gpu/core/error.h"
-#include "gpu/training/safetensors.h"
 
 namespace warpscope::training {
 namespace {
 
-/// PyTorch's shape of a parameter: (K, C, R, S) for weights, (K) for biases.
+/// PyTorch's shape of a parameter: (K, C, R, S) for weights, (K, C H W) for those of linear layers, (K) for biases.
 std::vector<std::int64_t> torch_shape(const models::Parameter& parameter) {
   const auto& s = parameter.shape;
+  if (parameter.linear) return {s[0], std::int64_t{s[3]} * s[1] * s[2]};
   if (s.size() == 4) return {s[0], s[3], s[1], s[2]};
   return {s.begin(), s.end()};
 }
@@ -40,39 +40,33 @@ void for_each_element(const models::Parameter& parameter, Move move) {
 
 }  // namespace
 
-void save_parameters(const std::string& path, const models::Model& model, const std::vector<float>& values) {
+std::vector<NamedTensor> to_tensors(const models::Model& model, const std::vector<float>& values,
+                                    const std::string& prefix) {
   std::vector<NamedTensor> tensors;
   for (const models::Parameter& parameter : models::parameter_layout(model).parameters) {
-    NamedTensor tensor{parameter.name, torch_shape(parameter), std::vector<float>(parameter.elements)};
+    NamedTensor tensor{prefix + parameter.name, torch_shape(parameter),
+                       std::vector<float>(parameter.elements)};
     for_each_element(parameter, [&](std::size_t ours, std::size_t torch) {
       tensor.values[torch] = values[parameter.offset + ours];
     });
     tensors.push_back(std::move(tensor));
   }
-  write_safetensors(path, tensors, {{"format", "pt"}, {"model", model.name}});
+  return tensors;
 }
 
-std::vector<float> load_parameters(const std::string& path, const models::Model& model) {
+std::vector<float> from_tensors(const models::Model& model, const std::vector<NamedTensor>& tensors,
+                                const std::string& path, const std::string& prefix) {
   const models::ParameterLayout layout = models::parameter_layout(model);
-  const std::vector<NamedTensor> tensors = read_safetensors(path);
-  for (const NamedTensor& tensor : tensors) {
-    const bool known = std::any_of(layout.parameters.begin(), layout.parameters.end(),
-                                   [&](const models::Parameter& p) { return p.name == tensor.name; });
-    if (!known) {
-      throw core::BadInput(
-          fmt::format("{}: holds '{}', which model {} does not have", path, tensor.name, model.name));
-    }
-  }
   std::vector<float> values(layout.elements, 0.0f);
   for (const models::Parameter& parameter : layout.parameters) {
+    const std::string name = prefix + parameter.name;
     const auto found = std::find_if(tensors.begin(), tensors.end(),
-                                    [&](const NamedTensor& tensor) { return tensor.name == parameter.name; });
+                                    [&](const NamedTensor& tensor) { return tensor.name == name; });
     if (found == tensors.end()) {
-      throw core::BadInput(
-          fmt::format("{}: lacks '{}', which model {} needs", path, parameter.name, model.name));
+      throw core::BadInput(fmt::format("{}: lacks '{}', which model {} needs", path, name, model.name));
     }
     if (found->shape != torch_shape(parameter)) {
-      throw core::BadInput(fmt::format("{}: '{}' has shape ({}), model {} needs ({})", path, parameter.name,
+      throw core::BadInput(fmt::format("{}: '{}' has shape ({}), model {} needs ({})", path, name,
                                        fmt::join(found->shape, ", "), model.name,
                                        fmt::join(torch_shape(parameter), ", ")));
     }
@@ -81,6 +75,24 @@ std::vector<float> load_parameters(const std::string& path, const models::Model&
     });
   }
   return values;
+}
+
+void save_parameters(const std::string& path, const models::Model& model, const std::vector<float>& values) {
+  write_safetensors(path, to_tensors(model, values), {{"format", "pt"}, {"model", model.name}});
+}
+
+std::vector<float> load_parameters(const std::string& path, const models::Model& model) {
+  const models::ParameterLayout layout = models::parameter_layout(model);
+  const std::vector<NamedTensor> tensors = read_safetensors(path);
+  for (const NamedTensor& tensor : tensors) {
+    const bool known = std::any_of(layout.parameters.begin(), layout.parameters.end(),
+                                   [&](const models::Parameter& p) { return p.name == tensor.name; });
+    if (!known && !tensor.name.starts_with(kOptimizerPrefix)) {
+      throw core::BadInput(
+          fmt::format("{}: holds '{}', which model {} does not have", path, tensor.name, model.name));
+    }
+  }
+  return from_tensors(model, tensors, path);
 }
 
 }  // namespace warpscope::training

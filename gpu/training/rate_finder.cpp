@@ -65,7 +65,8 @@ double share(double change, double of) {
 std::string degenerate(const RateFinderOptions& options, const std::vector<RatePoint>& points) {
   const std::size_t first = settling(options);
   if (points.empty()) {
-    return "the loss is not finite before any update, so no rate is to blame: go back to weights with a finite loss";
+    return "the loss is not finite before any update, so no rate is to blame: go back to weights with a "
+           "finite loss";
   }
   if (points.size() <= first) {
     return fmt::format("the loss blew up near a rate of {:.3g} already: start from a rate lower than {:g}",

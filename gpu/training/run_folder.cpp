@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
@@ -26,6 +27,7 @@ namespace fs = std::filesystem;
 constexpr const char* kRunFile = "run.json";
 constexpr const char* kMetricsFile = "metrics.jsonl";
 constexpr const char* kLockFile = ".lock";
+constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
 
 void make_folder(const fs::path& folder) {
   std::error_code error;
@@ -60,6 +62,68 @@ int lock(const fs::path& folder) {
                                        : fmt::format("cannot be locked: {}", std::strerror(error))));
 }
 
+void check_used(const fs::path& folder) {
+  std::error_code error;
+  if (fs::is_regular_file(folder / kRunFile, error)) return;
+  throw core::BadInput(
+      fmt::format("{} holds no run ({} is missing); choose the folder of a run", folder.string(), kRunFile));
+}
+
+/// What a line of metrics.jsonl is about.
+struct MetricsLine {
+  std::uint64_t step = 0;
+  bool is_reset = false;
+};
+
+/// None if the line is not a JSON object with a step.
+std::optional<MetricsLine> read_metrics_line(const std::string& line) {
+  const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+  if (!object.is_object()) return {};
+  const auto step = object.find("step");
+  if (step == object.end() || !step->is_number_unsigned()) return {};
+  const auto marker = object.find("marker");
+  const bool is_reset = marker != object.end() && *marker == "reset" && *step == 0;
+  return MetricsLine{step->get<std::uint64_t>(), is_reset};
+}
+
+/// Calls take(line, generation, step) for each whole line of metrics.jsonl. A reset opens its generation.
+template <class Take>
+void for_each_metrics_line(const fs::path& path, Take take) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw core::Error(fmt::format("cannot open {}: {}", path.string(), std::strerror(errno)));
+  std::uint64_t generation = 0;
+  for (std::string line; std::getline(file, line) && !file.eof();) {
+    const auto read = read_metrics_line(line);
+    if (!read) continue;
+    if (read->is_reset) ++generation;
+    take(line, generation, read->step);
+  }
+  if (file.bad()) throw core::Error(fmt::format("cannot read {}", path.string()));
+}
+
+/// Leaves in metrics.jsonl what belongs to a run that goes on after `step` of `generation`.
+void cut_metrics(const fs::path& path, std::uint64_t step, std::optional<std::uint64_t> generation) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return;
+  if (!generation) {
+    generation = 0;
+    for_each_metrics_line(
+        path, [&](const std::string&, std::uint64_t of_line, std::uint64_t) { generation = of_line; });
+  }
+  core::AtomicFile file(path);
+  std::string block;
+  for_each_metrics_line(path, [&](const std::string& line, std::uint64_t of_line, std::uint64_t line_step) {
+    if (of_line > *generation || (of_line == *generation && line_step > step)) return;
+    block += line;
+    block += '\n';
+    if (block.size() < kBlockBytes) return;
+    file.write(block);
+    block.clear();
+  });
+  file.write(block);
+  file.commit();
+}
+
 /// Writes to `descriptor` from `offset`. Returns the bytes written; fewer than asked for means that errno says why.
 std::size_t write_at(int descriptor, std::string_view text, std::int64_t offset) {
   std::size_t done = 0;
@@ -92,12 +156,31 @@ RunFolder RunFolder::create(const fs::path& folder) {
   run.folder_ = folder;
   run.lock_ = lock(folder);
   check_unused(folder);
-  run.metrics_ = ::open((folder / kMetricsFile).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (run.metrics_ < 0) {
-    throw core::BadInput(fmt::format("cannot write {}: {}; choose another folder",
-                                     (folder / kMetricsFile).string(), std::strerror(errno)));
-  }
+  run.open_metrics(O_EXCL);
   return run;
+}
+
+RunFolder RunFolder::reopen(const fs::path& folder) {
+  // Before the lock, so that a folder that is refused is left as it was.
+  check_used(folder);
+  RunFolder run;
+  run.folder_ = folder;
+  run.lock_ = lock(folder);
+  core::remove_leftovers(folder);
+  return run;
+}
+
+void RunFolder::resume_at(std::uint64_t step, std::optional<std::uint64_t> generation) {
+  cut_metrics(folder_ / kMetricsFile, step, generation);
+  open_metrics(0);
+  metrics_bytes_ = ::lseek(metrics_, 0, SEEK_END);
+}
+
+void RunFolder::open_metrics(int flags) {
+  metrics_ = ::open((folder_ / kMetricsFile).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+  if (metrics_ >= 0) return;
+  throw core::BadInput(fmt::format("cannot write {}: {}; choose another folder",
+                                   (folder_ / kMetricsFile).string(), std::strerror(errno)));
 }
 
 RunFolder::RunFolder(RunFolder&& other) noexcept

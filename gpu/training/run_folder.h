@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string_view>
 
 namespace warpscope::training {
@@ -16,11 +17,21 @@ class RunFolder {
   /// (run.json or metrics.jsonl), or is used by another process (a lock on the file .lock in it, which the system drops
   /// when the process ends, however it ends).
   static RunFolder create(const std::filesystem::path& folder);
+  /// Opens the folder of an earlier run to go on with it; resume_at() must follow before anything is written. Removes the
+  /// temporary files of killed writers. Throws core::BadInput if there is no run, the folder cannot be written, or another
+  /// process uses it; the folder then stays as it was.
+  static RunFolder reopen(const std::filesystem::path& folder);
   RunFolder(RunFolder&& other) noexcept;
   RunFolder& operator=(RunFolder&& other) noexcept;
   ~RunFolder();
 
   const std::filesystem::path& path() const { return folder_; }
+
+  /// After reopen(): goes on after step `step` of generation `generation` (resets before it; the last one in
+  /// metrics.jsonl if none is given). Of metrics.jsonl go: the generation's lines beyond the step, everything of later
+  /// generations, and what is no whole line with a step (left by a killed process or a lost disk write). run.json stays.
+  /// Throws core::Error if metrics.jsonl cannot be read or replaced; it then stays as it was.
+  void resume_at(std::uint64_t step, std::optional<std::uint64_t> generation = {});
 
   /// Replaces run.json, whole or not at all. Metrics appended before are on the disk first. What is not
   /// UTF-8 in `run` is replaced by U+FFFD. Throws core::Error; the old file then stays as it was.
@@ -33,6 +44,7 @@ class RunFolder {
 
  private:
   RunFolder() = default;
+  void open_metrics(int flags);
 
   std::filesystem::path folder_;
   int lock_ = -1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <iterator>
 #include <numeric>
 #include <utility>
@@ -22,11 +23,24 @@ std::string number(double value) {
   return std::isfinite(value) ? fmt::format("{:.9g}", value) : "null";
 }
 
+/// "2026-01-31T23:59:59Z"
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
 }  // namespace
 
-RunRecorder::RunRecorder(const std::string& directory, std::shared_ptr<Feed> feed, nlohmann::json head)
-    : folder_(RunFolder::create(directory)), feed_(std::move(feed)), head_(std::move(head)) {
+RunRecorder::RunRecorder(RunFolder folder, std::shared_ptr<Feed> feed, nlohmann::json head)
+    : folder_(std::move(folder)), feed_(std::move(feed)), head_(std::move(head)) {
   head_["status"] = "running";
+  head_.erase("error");
+  if (!head_.contains("started")) head_["started"] = utc_now();
+  classifies_ = head_.value("classifies", false);
   folder_.write_run(head_);
   thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }
@@ -50,12 +64,19 @@ void RunRecorder::work(const std::stop_token& stop) {
   }
 }
 
+void RunRecorder::set(const std::string& key, nlohmann::json value) {
+  const std::lock_guard lock(mutex_);
+  head_[key] = std::move(value);
+  head_changed_ = true;
+}
+
 void RunRecorder::write_points() {
   std::string lines;
   for (const FeedItem& item : feed_->take()) note(item, lines);
-  if (lines.empty() || !error_.empty()) return;
+  if (!error_.empty()) return;
   try {
-    folder_.append_metrics(lines);
+    if (!lines.empty()) folder_.append_metrics(lines);
+    if (std::exchange(head_changed_, false)) folder_.write_run(head_);
   } catch (const core::Error& error) {
     error_ = error.what();
     failed_ = true;
@@ -69,33 +90,51 @@ static std::string loss_scale_text(const LossPoint& point) {
                      point.skipped ? R"(,"skipped":true)" : "");
 }
 
+void RunRecorder::note(const LossPoint& point, std::string& lines) {
+  fmt::format_to(
+      std::back_inserter(lines),
+      R"({{"step":{},"epoch":{},"loss":{},"learning_rate":{},"images_per_second":{},"seconds":{},"gradient_norm":{},"update_ratio":{}{}{}}})"
+      "\n",
+      point.step, number(point.epoch), number(static_cast<double>(point.loss)),
+      number(static_cast<double>(point.learning_rate)), number(point.images_per_second),
+      number(point.seconds), number(static_cast<double>(point.gradient_norm)),
+      number(static_cast<double>(point.update_ratio)),
+      classifies_ ? fmt::format(R"(,"accuracy":{})", number(static_cast<double>(point.accuracy))) : "",
+      loss_scale_text(point));
+  figures_.steps = point.step;
+  figures_.epochs = point.epoch;
+  figures_.seconds = point.seconds;
+  if (last_losses_.size() < kFinalSteps) {
+    last_losses_.push_back(point.loss);
+  } else {
+    last_losses_[(point.step - 1) % kFinalSteps] = point.loss;
+  }
+  if (point.images_per_second > 0) speeds_.push_back(static_cast<float>(point.images_per_second));
+}
+
+void RunRecorder::note(const TestPoint& test, std::string& lines) {
+  const bool validation = test.split == Split::validation;
+  const std::string quality =
+      classifies_ ? fmt::format(R"("accuracy":{})", number(static_cast<double>(test.accuracy)))
+                  : fmt::format(R"("psnr":{})", number(static_cast<double>(test.psnr)));
+  fmt::format_to(std::back_inserter(lines),
+                 R"({{"step":{},"epoch":{},"test_loss":{},{},"seconds":{}{}}})"
+                 "\n",
+                 test.step, number(test.epoch), number(static_cast<double>(test.loss)), quality,
+                 number(test.seconds), validation ? R"(,"split":"validation")" : "");
+  (validation ? figures_.validation_loss : figures_.test_loss) = static_cast<double>(test.loss);
+  if (!validation || std::isnan(figures_.test_loss)) {
+    (classifies_ ? figures_.accuracy : figures_.psnr) =
+        static_cast<double>(classifies_ ? test.accuracy : test.psnr);
+  }
+}
+
 void RunRecorder::note(const FeedItem& item, std::string& lines) {
   auto out = std::back_inserter(lines);
   if (const auto* point = std::get_if<LossPoint>(&item)) {
-    fmt::format_to(
-        out,
-        R"({{"step":{},"epoch":{},"loss":{},"learning_rate":{},"images_per_second":{},"seconds":{}{}}})"
-        "\n",
-        point->step, number(point->epoch), number(static_cast<double>(point->loss)),
-        number(static_cast<double>(point->learning_rate)), number(point->images_per_second),
-        number(point->seconds), loss_scale_text(*point));
-    figures_.steps = point->step;
-    figures_.epochs = point->epoch;
-    figures_.seconds = point->seconds;
-    if (last_losses_.size() < kFinalSteps) {
-      last_losses_.push_back(point->loss);
-    } else {
-      last_losses_[(point->step - 1) % kFinalSteps] = point->loss;
-    }
-    if (point->images_per_second > 0) speeds_.push_back(static_cast<float>(point->images_per_second));
+    note(*point, lines);
   } else if (const auto* test = std::get_if<TestPoint>(&item)) {
-    fmt::format_to(out,
-                   R"({{"step":{},"epoch":{},"test_loss":{},"psnr":{},"seconds":{}}})"
-                   "\n",
-                   test->step, number(test->epoch), number(static_cast<double>(test->loss)),
-                   number(static_cast<double>(test->psnr)), number(test->seconds));
-    figures_.test_loss = static_cast<double>(test->loss);
-    figures_.psnr = static_cast<double>(test->psnr);
+    note(*test, lines);
   } else if (const auto* marker = std::get_if<Marker>(&item)) {
     fmt::format_to(out,
                    R"({{"step":{},"seconds":{},"marker":{}}})"
@@ -140,6 +179,8 @@ void RunRecorder::finish(const std::string& status, const std::string& error) {
   head_["final_train_loss"] = figures.final_train_loss;
   head_["test_loss"] = figures.test_loss;
   head_["psnr"] = figures.psnr;
+  if (classifies_) head_["accuracy"] = figures.accuracy;
+  if (!std::isnan(figures.validation_loss)) head_["validation_loss"] = figures.validation_loss;
   head_["images_per_second"] = figures.images_per_second;
   head_["seconds"] = figures.seconds;
   folder_.write_run(head_);

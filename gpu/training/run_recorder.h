@@ -2,8 +2,9 @@
 // Writes a run while it happens: every point and marker to metrics.jsonl, the configuration and at the end
 // the results to run.json. Works on a thread of its own, so that a slow disk never slows the training.
 //
-// metrics.jsonl holds one object a line: a step {step, epoch, loss, learning_rate, images_per_second,
-// seconds}, a test {step, epoch, test_loss, psnr, seconds}, or a marker {step, seconds, marker}.
+// metrics.jsonl holds one object a line: a step {step, epoch, loss, learning_rate, images_per_second, seconds,
+// gradient_norm, update_ratio; loss_scale, skipped in fp16; accuracy with labels}, an evaluation {step, epoch, test_loss,
+// psnr or accuracy, seconds, split where it is "validation"}, or a marker {step, seconds, marker}.
 
 #include <atomic>
 #include <condition_variable>
@@ -31,17 +32,21 @@ struct RunFigures {
   double seconds = 0;                ///< of training, pauses not counted
   double test_loss = kNone;          ///< of the last test
   double psnr = kNone;
+  double accuracy = kNone;         ///< of the last evaluation; with labels
+  double validation_loss = kNone;  ///< of the last evaluation of validation images
 };
 
 class RunRecorder {
  public:
-  /// Creates the folder and writes run.json with `head` and status "running". Throws core::BadInput or
-  /// core::Error.
-  RunRecorder(const std::string& directory, std::shared_ptr<Feed> feed, nlohmann::json head);
+  /// Writes run.json with `head`, the time ("started", UTC) and status "running". Throws core::Error.
+  RunRecorder(RunFolder folder, std::shared_ptr<Feed> feed, nlohmann::json head);
   /// Writes what has come, without results.
   ~RunRecorder();
   RunRecorder(const RunRecorder&) = delete;
   RunRecorder& operator=(const RunRecorder&) = delete;
+
+  /// Sets a key of run.json, which is written a moment later.
+  void set(const std::string& key, nlohmann::json value);
 
   /// Writes everything that has come and the results, with `status` ("finished" or "failed") and `error` if
   /// not empty. Throws core::Error if something could not be written.
@@ -57,6 +62,8 @@ class RunRecorder {
   void work(const std::stop_token& stop);
   void write_points();
   void note(const FeedItem& item, std::string& lines);
+  void note(const LossPoint& point, std::string& lines);
+  void note(const TestPoint& test, std::string& lines);
 
   RunFolder folder_;
   std::shared_ptr<Feed> feed_;
@@ -65,6 +72,8 @@ class RunRecorder {
   mutable std::mutex mutex_;          ///< of everything below, and of the folder
   std::condition_variable_any wake_;
   std::string error_;
+  bool head_changed_ = false;
+  bool classifies_ = false;
   RunFigures figures_;
   std::vector<float> last_losses_;
   std::vector<float> speeds_;

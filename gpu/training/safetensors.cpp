@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -18,6 +19,7 @@
 
 #include "gpu/core/atomic_file.h"
 #include "gpu/core/error.h"
+#include "gpu/training/sha256.h"
 
 namespace warpscope::training {
 namespace {
@@ -33,6 +35,9 @@ constexpr std::uint64_t kMostHeaderBytes = 100'000'000;
 // header > tensor > shape > number
 constexpr int kMostDepth = 3;
 constexpr const char* kMetadata = "__metadata__";
+constexpr const char* kSeal = "warpscope_sha256";
+// What stands before the seal's digits, and nowhere else: JSON escapes quotes within text, and no key holds one.
+constexpr std::string_view kBeforeSeal = R"("warpscope_sha256":")";
 
 /// Says what is wrong with a file. What the file itself says may be long: only its beginning is quoted.
 class Refusal {
@@ -207,6 +212,32 @@ void read_metadata(const json& value, std::map<std::string, std::string>* metada
   }
 }
 
+/// Where the seal's digits are in the header; npos if it has none.
+std::size_t find_seal(std::string_view header) {
+  const std::size_t found = header.find(kBeforeSeal);
+  if (found == std::string_view::npos) return found;
+  const std::size_t at = found + kBeforeSeal.size();
+  return header.size() - at < Sha256::kDigits ? std::string_view::npos : at;
+}
+
+/// Refuses a file whose bytes are not those that were sealed. `seal`: where it is in the header.
+void check_seal(const InputFile& file, std::string header, std::size_t seal, const Refusal& refuse) {
+  const std::string expected = header.substr(seal, Sha256::kDigits);
+  header.replace(seal, Sha256::kDigits, Sha256::kDigits, '0');
+  const std::uint64_t length = header.size();
+  Sha256 sum;
+  sum.update(&length, sizeof length);
+  sum.update(header.data(), header.size());
+  std::vector<char> block(std::size_t{1} << 20);
+  for (std::uint64_t at = kLengthBytes + length; at < file.size();) {
+    const std::size_t bytes = std::min<std::uint64_t>(block.size(), file.size() - at);
+    file.read(at, block.data(), bytes);
+    sum.update(block.data(), bytes);
+    at += bytes;
+  }
+  if (sum.finish() != expected) refuse("its bytes do not match its SHA-256, so it is damaged");
+}
+
 json make_header(const fs::path& path, const std::vector<NamedTensor>& tensors,
                  const std::map<std::string, std::string>& metadata) {
   json header = json::object();
@@ -230,16 +261,34 @@ json make_header(const fs::path& path, const std::vector<NamedTensor>& tensors,
   return header;
 }
 
-}  // namespace
+std::string header_text(const fs::path& path, const std::vector<NamedTensor>& tensors,
+                        const std::map<std::string, std::string>& metadata) {
+  std::string header;
+  try {
+    header = make_header(path, tensors, metadata).dump();
+  } catch (const json::exception&) {
+    throw core::BadInput(fmt::format("cannot write {}: a name or its metadata are not UTF-8", path.string()));
+  }
+  // Spaces at the end align the tensors to 8 bytes.
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  return header;
+}
 
-std::vector<NamedTensor> read_safetensors(const fs::path& path,
-                                          std::map<std::string, std::string>* metadata) {
-  const Refusal refuse(path);
-  const InputFile file(path, refuse);
-  const std::string text = read_header(file, refuse);
+void write_file(const fs::path& path, const std::string& header, const std::vector<NamedTensor>& tensors) {
+  const std::uint64_t length = header.size();
+  core::AtomicFile file(path);
+  file.write(&length, sizeof length);
+  file.write(header);
+  for (const NamedTensor& tensor : tensors)
+    file.write(tensor.values.data(), tensor.values.size() * sizeof(float));
+  file.commit();
+}
+
+/// All tensors of a file with this header.
+std::vector<NamedTensor> read_tensors(const InputFile& file, const std::string& text,
+                                      std::map<std::string, std::string>* metadata, const Refusal& refuse) {
   const json header = parse_header(text, refuse);
   const std::uint64_t data_start = kLengthBytes + text.size();
-
   std::map<std::string, std::string> found_metadata;
   std::vector<Entry> entries;
   for (const auto& [name, value] : header.items()) {
@@ -265,23 +314,47 @@ std::vector<NamedTensor> read_safetensors(const fs::path& path,
   return tensors;
 }
 
+}  // namespace
+
+std::vector<NamedTensor> read_safetensors(const fs::path& path, std::map<std::string, std::string>* metadata,
+                                          Seal wanted) {
+  const Refusal refuse(path);
+  const InputFile file(path, refuse);
+  const std::string header = read_header(file, refuse);
+  if (const std::size_t seal = find_seal(header); seal != std::string::npos) {
+    check_seal(file, header, seal, refuse);
+  } else if (wanted == Seal::required) {
+    refuse("it holds no SHA-256 of itself, as checkpoints do");
+  }
+  std::vector<NamedTensor> tensors = read_tensors(file, header, metadata, refuse);
+  if (metadata != nullptr) metadata->erase(kSeal);
+  return tensors;
+}
+
 void write_safetensors(const fs::path& path, const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata) {
-  std::string header;
-  try {
-    header = make_header(path, tensors, metadata).dump();
-  } catch (const json::exception&) {
-    throw core::BadInput(fmt::format("cannot write {}: a name or its metadata are not UTF-8", path.string()));
+  write_file(path, header_text(path, tensors, metadata), tensors);
+}
+
+void write_sealed_safetensors(const fs::path& path, const std::vector<NamedTensor>& tensors,
+                              const std::map<std::string, std::string>& metadata) {
+  for (const auto& [key, text] : metadata) {
+    if (key == kSeal || key.find('"') != std::string::npos) {
+      throw core::BadInput(
+          fmt::format("cannot write {}: metadata may not be named '{}'", path.string(), key));
+    }
   }
-  // Spaces at the end align the tensors to 8 bytes.
-  header.resize((header.size() + 7) / 8 * 8, ' ');
+  std::map<std::string, std::string> sealed = metadata;
+  sealed[kSeal] = std::string(Sha256::kDigits, '0');
+  std::string header = header_text(path, tensors, sealed);
   const std::uint64_t length = header.size();
-  core::AtomicFile file(path);
-  file.write(&length, sizeof length);
-  file.write(header);
+  Sha256 sum;
+  sum.update(&length, sizeof length);
+  sum.update(header.data(), header.size());
   for (const NamedTensor& tensor : tensors)
-    file.write(tensor.values.data(), tensor.values.size() * sizeof(float));
-  file.commit();
+    sum.update(tensor.values.data(), tensor.values.size() * sizeof(float));
+  header.replace(find_seal(header), Sha256::kDigits, sum.finish());
+  write_file(path, header, tensors);
 }
 
 }  // namespace warpscope::training

@@ -8,9 +8,14 @@
 #include <vector>
 
 #include "gpu/core/device.h"
+#include "gpu/data/dataset.h"
 #include "gpu/ops/op.h"
 #include "gpu/plan/selection.h"
 #include "gpu/training/determinism.h"
+#include "gpu/training/evaluation.h"
+#include "gpu/training/optimizer_settings.h"
+#include "gpu/training/rate_finder.h"
+#include "gpu/training/schedule.h"
 
 namespace warpscope::training {
 
@@ -51,6 +56,21 @@ struct LadderEntry {
   double images_per_second = 0;  ///< median over its steps; 0 before the first
 };
 
+/// The learning-rate range test: a sweep from weights that come back afterwards.
+struct RateSearch {
+  bool running = false;
+  double progress = 0;  ///< 0 to 1
+  RateFinderResult result;
+};
+
+/// The last thing that went wrong in the numbers: a loss that is not finite, or a spike.
+struct Trouble {
+  std::uint64_t id = 0;  ///< grows with each
+  std::uint64_t step = 0;
+  std::string text;            ///< what happened and where, in one sentence
+  bool can_roll_back = false;  ///< RollBack has weights from before
+};
+
 /// A complete view of the trainer at one moment.
 struct Snapshot {
   TrainerState state = TrainerState::preparing;
@@ -64,13 +84,21 @@ struct Snapshot {
   double seconds = 0;               ///< of training, pauses not counted
   double images_per_second = 0;     ///< median over the last second of steps
   float train_loss = 0;             ///< of the last step
-  float test_loss = 0;              ///< of the last test; 0 before the first
-  float learning_rate = 0;
+  float test_loss = 0;              ///< of the last evaluation; 0 before the first
+  float train_accuracy = 0;         ///< of the last step; classification only
+  float test_accuracy = 0;          ///< of the last evaluation; classification only
+  float gradient_norm = 0;          ///< of the last step
+  float update_ratio = 0;           ///< of the last step
+  float learning_rate = 0;          ///< chosen: the schedule's base
+  float current_rate = 0;           ///< of the last step
   float loss_scale = 1;             ///< of the last step (fp16; 1 otherwise)
   std::uint64_t skipped_steps = 0;  ///< steps whose gradients overflowed, since the start or reset
   int batch = 0;
   std::string model;
-  std::string optimizer;
+  bool classifies = false;  ///< the model has labels, classes and an accuracy
+  OptimizerSettings optimizer;
+  Schedule schedule;
+  double total_epochs = 0;     ///< length of the run; 0 if there is no limit
   std::size_t parameters = 0;  ///< trained parameters
   plan::Selection selection;
   core::DeviceInfo device;
@@ -82,9 +110,15 @@ struct Snapshot {
       std::make_shared<std::vector<LadderEntry>>();      ///< in the order in which they were tried
   std::shared_ptr<const DeterminismReport> determinism;  ///< of the last check; nullptr before the first
   std::string data_name;                                 ///< "CIFAR-10", "built-in scenes"
-  std::string data_notice;  ///< why the built-in set is used, if nobody asked for it
+  std::string data_notice;                        ///< why the built-in set is used, if nobody asked for it
+  std::shared_ptr<const data::DataSet> data;      ///< nullptr while preparing
+  std::shared_ptr<const Evaluation> evaluation;   ///< the last one; nullptr before the first
+  std::shared_ptr<const RateSearch> rate_search;  ///< the last one; nullptr before the first
+  Trouble trouble;                                ///< id 0: none yet
+  std::uint64_t checkpoint_step = 0;              ///< of the newest checkpoint written; 0 before the first
   std::int64_t train_images = 0;
-  std::int64_t test_images = 0;  ///< used by each test
+  std::int64_t validation_images = 0;
+  std::int64_t test_images = 0;  ///< used by each evaluation
   std::string run_dir;           ///< "" if no run is written
 };
 

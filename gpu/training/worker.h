@@ -8,10 +8,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "gpu/training/checkpoint_store.h"
 #include "gpu/training/engine.h"
 #include "gpu/training/ladder.h"
 #include "gpu/training/run_recorder.h"
@@ -35,18 +37,36 @@ class Trainer::Worker {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // The thread.
+  // The thread (worker.cpp).
   void run();
   void prepare();
+  void open();
+  EngineOptions engine_options() const;
+  void describe_training();
   void plan_steps();
-  void start_recorder(const std::string& directory);
-  nlohmann::json configuration() const;
   void loop();
   void advance();
+  void step();
+  void epoch_ended();
+  double rate_of_next_step() const;
   void finish();
+  void evaluate_all();
   void fail(const std::string& why, bool by_input);
 
-  // Commands, each at a step boundary.
+  // The run folder and its checkpoints (worker_runs.cpp).
+  void start_recorder();
+  void open_checkpoints();
+  void resume();
+  void take_up(Checkpoint checkpoint);
+  nlohmann::json description() const;
+  nlohmann::json configuration() const;
+  nlohmann::json training_state() const;
+  void note_settings();
+  bool checkpoint_due() const;
+  void write_checkpoint(bool is_best);
+  void save(const std::string& file);
+
+  // Commands, each at a step boundary (worker_commands.cpp).
   bool wait_for_command(std::chrono::milliseconds timeout);
   void handle_commands();
   void handle(const Command& command);
@@ -54,23 +74,35 @@ class Trainer::Worker {
   void pause();
   void handle_select(const plan::Selection& selection);
   void handle_batch(int batch);
-  void handle_learning_rate(float learning_rate);
+  void handle_optimizer(const OptimizerSettings& optimizer);
+  void handle_schedule(const Schedule& schedule);
+  void handle_roll_back(float factor);
+  void clip_by_default();
+  void handle_resume();
   void handle_reset();
   void handle_determinism();
   void note_choice();
-  void save(const std::string& file);
 
-  // Results.
+  // The learning-rate range test (worker_rate_search.cpp).
+  void start_rate_search(const RateFinderOptions& options);
+  void advance_rate_search();
+  void end_rate_search(bool cancelled);
+
+  // Results (worker_results.cpp).
   void collect(bool flush);
   void drain();
   void note_step(const StepResult& step);
-  void note_test(const TestResult& test);
+  void note_evaluation(const std::shared_ptr<const Evaluation>& evaluation);
+  void steer_by(const Evaluation& evaluation);
+  void handle_trouble();
+  std::string first_not_finite(std::uint64_t step);
+  void remember_if_due();
   void show_images_if_due();
   bool limit_reached() const;
-  bool test_due() const;
+  bool evaluation_due() const;
   bool timing_due();
 
-  // Publishing.
+  // Publishing (worker_publish.cpp).
   void set_state(TrainerState state);
   void notice(const std::string& text);
   void log(LogLevel level, const std::string& text);
@@ -83,20 +115,43 @@ class Trainer::Worker {
   std::shared_ptr<const data::DataSet> data_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<RunRecorder> recorder_;
+  std::unique_ptr<CheckpointWriter> checkpoints_;
 
   Snapshot view_;  ///< what the next snapshot will say; the thread's own
   std::vector<FeedItem> unsent_;
   std::deque<double> recent_speeds_;
   Ladder ladder_;
   std::uint64_t steps_to_run_ = 0;  ///< of StepOnce while paused
-  std::uint64_t last_test_step_ = 0;
+  std::uint64_t last_evaluation_step_ = 0;
   double last_step_seconds_ = 0;
-  bool diverged_ = false;
+  bool clip_chosen_ = false;  ///< by a person; else 1 in fp16 and none otherwise
+
+  // What schedule, stop rules and checkpoints remember.
+  PlateauState plateau_;
+  SpikeState spikes_;
+  StopState stops_;
+  std::optional<double> best_loss_;  ///< of the checkpoint that is the best
+  std::uint64_t epochs_seen_ = 0;
+  bool plateau_due_ = false;     ///< the next evaluation is the one at the end of an epoch
+  bool checkpoint_due_ = false;  ///< an epoch has ended
+  std::string stop_reason_;      ///< why the run ends, once it does
+
+  bool diverged_ = false;         ///< until somebody says how to go on
+  bool trouble_pending_ = false;  ///< noted while results came in, to be looked into between steps
+  bool trouble_finite_ = false;
+
+  struct RateSearchRun {
+    RateFinder finder;
+    EngineState before;
+  };
+  std::optional<RateSearchRun> rate_search_;
   Clock::time_point last_publish_{};
   Clock::time_point last_memory_{};
   Clock::time_point last_flush_{};
   Clock::time_point last_timing_{};
   Clock::time_point last_ladder_{};
+  Clock::time_point last_checkpoint_{};
+  Clock::time_point last_remembered_{};
   Clock::time_point next_images_{};
   static constexpr std::uint64_t kNeverShown = ~std::uint64_t{0};
   std::uint64_t shown_step_ = kNeverShown;

@@ -26,6 +26,7 @@ constexpr OpShape kConv{.batch = 2,
                         .kernel_height = 3,
                         .kernel_width = 5};
 constexpr OpShape kImages{.batch = 2, .height = 5, .width = 4, .in_channels = 3, .out_channels = 3};
+constexpr OpShape kLogits{.batch = 6, .in_channels = 5};
 constexpr OpShape kLinear{.batch = 3, .in_channels = 4, .out_channels = 5};
 
 /// How a backward op follows from a forward one, by operands of each.
@@ -44,6 +45,7 @@ struct Pair {
 
 constexpr std::array kPairs{
     Pair{Op::mse_backward, Op::mse_forward, kImages, 0, 3, -1, 3, 0, 0, false},
+    Pair{Op::cross_entropy_backward, Op::cross_entropy_forward, kLogits, 0, 4, -1, 3, 0, 0, false},
     Pair{Op::conv2d_backward_input, Op::conv2d_forward, kConv, 0, 2, 0, 2, 1, 1, false},
     Pair{Op::conv2d_backward_weights, Op::conv2d_forward, kConv, 1, 2, 1, 2, 0, 0, false},
     Pair{Op::conv2d_backward_bias, Op::bias_forward, kImages, 1, 2, 0, 1, -1, -1, false},
@@ -80,7 +82,7 @@ Bytes numbers(const Values& list) {
   return encode(list, core::ElementType::f64);
 }
 
-/// Inputs off the corners of the op by more than a step.
+/// Inputs off the corners of the op by more than two steps, with losses so small that differences keep their digits.
 Operands forward_inputs(const Pair& pair, std::uint64_t seed) {
   Operands inputs = random_operands(pair.forward, pair.shape, Precision::fp64, seed);
   Values x = values(inputs[0]);
@@ -91,11 +93,14 @@ Operands forward_inputs(const Pair& pair, std::uint64_t seed) {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.01 * static_cast<double>(i);
     std::shuffle(x.begin(), x.end(), std::mt19937_64(seed));
   }
+  if (pair.forward == Op::cross_entropy_forward) {
+    for (double& value : x) value = std::clamp(value, -4.0, 4.0);
+  }
   inputs[0] = numbers(x);
   return inputs;
 }
 
-/// d(sum of weights * forward(inputs)[output]) / d inputs[variable], by central differences.
+/// d(sum of weights * forward(inputs)[output]) / d inputs[variable], by central differences of fourth order.
 Values numeric_gradient(const Pair& pair, Operands inputs, const Values& weights) {
   const auto objective = [&](const Values& x) {
     inputs[at(pair.variable)] = numbers(x);
@@ -108,10 +113,13 @@ Values numeric_gradient(const Pair& pair, Operands inputs, const Values& weights
   Values gradient(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double middle = x[i];
-    x[i] = middle + kDifferenceStep;
-    const double above = objective(x);
-    x[i] = middle - kDifferenceStep;
-    gradient[i] = (above - objective(x)) / (2 * kDifferenceStep);
+    const auto slope = [&](double step) {
+      x[i] = middle + step;
+      const double above = objective(x);
+      x[i] = middle - step;
+      return (above - objective(x)) / (2 * step);
+    };
+    gradient[i] = (4 * slope(kDifferenceStep) - slope(2 * kDifferenceStep)) / 3;
     x[i] = middle;
   }
   return gradient;
@@ -135,7 +143,7 @@ double difference_error(Op backward, std::uint64_t seed) {
   if (pair.gradient >= 0) {
     weights = values(before[at(pair.gradient)]);
   } else {
-    // The gradient of the loss itself: read the target too, and undo the loss scale.
+    // The gradient of the loss itself: read the target or the labels too, and undo the loss scale.
     before[1] = inputs[1];
     ops::step::StepControl control;
     std::memcpy(&control, before[2].data(), sizeof(control));

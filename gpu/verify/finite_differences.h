@@ -1,6 +1,7 @@
 #pragma once
-// The reference's gradients against central differences of the reference's forward ops, in double. All these functions are
-// linear, quadratic or linear by pieces (and kept off their corners), so central differences are exact but for rounding.
+// The reference's gradients against central differences of the reference's forward ops, in double. These functions are
+// linear, quadratic or linear by pieces (and kept off their corners), so central differences are exact but for rounding;
+// those of fourth order (Richardson's extrapolation of two steps) are so for the smooth cross-entropy too.
 
 #include <cstdint>
 #include <span>
@@ -9,7 +10,7 @@
 
 namespace warpscope::verify {
 
-/// Steps of this size are taken each way; a gradient may be off by the rounding of a difference of sums over the step.
+/// Steps of this size and of twice that are taken each way; a gradient may be off by the rounding of a difference of sums over the step.
 inline constexpr double kDifferenceStep = 1e-3;
 inline constexpr double kDifferenceTolerance = 1e-10;
 

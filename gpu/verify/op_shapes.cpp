@@ -50,10 +50,47 @@ std::vector<OpShape> image_shapes() {
           image(2, 8, 8, 70), image(5, 6, 10, 8), image(2, 4, 4, 256), image(3, 2, 2, 128)};
 }
 
+/// Logits: each size of the groups that a GPU's variants work in, and more images than fit at once.
+std::vector<OpShape> logits_shapes() {
+  std::vector<OpShape> shapes;
+  const auto add = [&](std::int64_t batch, int classes) {
+    shapes.push_back({.batch = batch, .in_channels = classes});
+  };
+  add(1, 1), add(1, 2), add(7, 3), add(33, 8), add(5, 9), add(2100, 10), add(17, 16), add(64, 17), add(3, 32);
+  add(9, 33), add(2, 64), add(11, 65), add(300, 100), add(1, 255), add(40, 256);
+  return shapes;
+}
+
+/// A batch longer than the data set walks the order more than once.
+std::vector<OpShape> labels_shapes() {
+  return {{.batch = 1, .count = 1},     {.batch = 5, .count = 3},       {.batch = 255, .count = 1000},
+          {.batch = 256, .count = 256}, {.batch = 2100, .count = 2099}, {.batch = 100, .count = 60000}};
+}
+
 std::vector<OpShape> gather_shapes() {
   auto shapes = image_shapes();
   std::int64_t count = 1;  // less than a batch too: the order is then walked more than once
   for (OpShape& shape : shapes) shape.count = (count = 2 * count + 1);
+  return shapes;
+}
+
+/// Every rule at every count; of the faulty update one sample alone, and several only where their order changes nothing.
+std::vector<OpShape> update_shapes(Op op) {
+  std::vector<OpShape> shapes;
+  for (int rule = 0; rule < ops::kUpdateRuleCount; ++rule) {
+    for (const int count : {1, 3, 255, 1024, 1025, 100003}) {
+      shapes.push_back({.count = count, .rule = static_cast<ops::UpdateRule>(rule)});
+    }
+  }
+  if (op == Op::optimizer_update_per_sample) {
+    for (const int count : {1, 259, 5000}) shapes.push_back({.batch = 5, .count = count});
+  }
+  return shapes;
+}
+
+std::vector<OpShape> step_record_shapes() {
+  std::vector<OpShape> shapes{{.batch = 0, .count = 5}};  // as a step of micro-batches ends
+  for (const int slots : {1, 3, 255, 1000}) shapes.push_back({.batch = slots % 7 + 1, .count = slots});
   return shapes;
 }
 
@@ -83,10 +120,19 @@ OpShape random_shape(Op op, Random& random) {
   shape.count = 1 + static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 17000) / 1000.0));
   switch (op) {
     case Op::weights_cast:
-    case Op::gradients_check:
-    case Op::sgd_update:
+    case Op::gradients_accumulate:
+    case Op::gradients_keep:
+    case Op::gradients_norm:
+    case Op::micro_batch_record:
     case Op::step_record:
       shape.in_channels = shape.out_channels = 1;
+      return shape;
+    case Op::optimizer_update:
+    case Op::optimizer_update_per_sample:
+      shape.in_channels = shape.out_channels = 1;
+      shape.rule = static_cast<ops::UpdateRule>(between(random, 0, ops::kUpdateRuleCount - 1));
+      if (shape.rule != ops::UpdateRule::sgd)
+        shape.batch = 1;  // more samples have an order, and results with it
       return shape;
     case Op::linear_forward:
     case Op::linear_backward_input:
@@ -95,6 +141,11 @@ OpShape random_shape(Op op, Random& random) {
       shape.batch = random() % 3 == 0 ? 1 : between(random, 2, 130);
       shape.count = 1;
       return shape;
+    case Op::labels_gather:
+      return {.batch = between(random, 1, 2100), .count = between(random, 1, 3000)};
+    case Op::cross_entropy_forward:
+    case Op::cross_entropy_backward:
+      return {.batch = between(random, 1, 2100), .in_channels = std::min(channels(random), 256)};
     case Op::batch_gather:
       shape.count = between(random, 1, 40);
       break;
@@ -109,15 +160,20 @@ OpShape random_shape(Op op, Random& random) {
   return shape;
 }
 
-/// Smaller images, then a smaller batch, then fewer channels, until it costs no more than `most_flops`.
+/// Smaller images, then a smaller batch, then fewer channels, then fewer parameters, until it costs no more than
+/// `most_flops` or is as small as can be.
 OpShape within(Op op, OpShape shape, double most_flops) {
   while (ops::contract(op).flops(shape) > most_flops) {
     if (shape.height * shape.width > 9) {
       (shape.height > shape.width ? shape.height : shape.width) -= 2;
     } else if (shape.batch > 1) {
       shape.batch = (shape.batch + 1) / 2;
-    } else {
+    } else if (std::max(shape.in_channels, shape.out_channels) > 1) {
       (shape.in_channels > shape.out_channels ? shape.in_channels : shape.out_channels) /= 2;
+    } else if (shape.count > 1) {
+      shape.count /= 2;
+    } else {
+      break;
     }
   }
   return shape;
@@ -138,15 +194,26 @@ std::vector<OpShape> shapes_of(Op op) {
     }
     case Op::batch_gather:
       return gather_shapes();
+    case Op::labels_gather:
+      return labels_shapes();
+    case Op::cross_entropy_forward:
+    case Op::cross_entropy_backward:
+      return logits_shapes();
     case Op::linear_forward:
     case Op::linear_backward_input:
     case Op::linear_backward_weights:
     case Op::linear_backward_bias:
       return linear_shapes();
+    case Op::optimizer_update:
+    case Op::optimizer_update_per_sample:
+      return update_shapes(op);
+    case Op::step_record:
+      return step_record_shapes();
     case Op::weights_cast:
-    case Op::gradients_check:
-    case Op::sgd_update:
-    case Op::step_record: {
+    case Op::gradients_accumulate:
+    case Op::gradients_keep:
+    case Op::gradients_norm:
+    case Op::micro_batch_record: {
       std::vector<OpShape> shapes;
       for (const int count : {1, 3, 255, 256, 1000, 100003})
         shapes.push_back({.batch = count % 7 + 1, .count = count});

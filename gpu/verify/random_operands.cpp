@@ -6,10 +6,12 @@
 #include <numeric>
 #include <random>
 
+#include "gpu/ops/cross_entropy/cross_entropy.h"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
 #include "gpu/ops/relu/relu.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/verify/op_check.h"
+#include "gpu/verify/update_operands.h"
 
 namespace warpscope::verify {
 namespace {
@@ -41,7 +43,7 @@ std::vector<double> random_numbers(Op op, std::size_t operand, std::size_t eleme
     if (op == Op::maxpool2d_forward) value = std::round(4 * value) / 4;
     if (op == Op::relu_backward && operand == ops::relu::kBackwardOutput) value = std::max(value, 0.0);
   }
-  if (op == Op::gradients_check && operand == 0 && random() % 2 == 0) {
+  if (op == Op::gradients_norm && operand == 0 && random() % 2 == 0) {
     constexpr double kNotFinite[] = {std::numeric_limits<double>::quiet_NaN(),
                                      std::numeric_limits<double>::infinity(),
                                      -std::numeric_limits<double>::infinity()};
@@ -49,6 +51,50 @@ std::vector<double> random_numbers(Op op, std::size_t operand, std::size_t eleme
     values[place] = kNotFinite[random() % 3];
   }
   return values;
+}
+
+bool is_cross_entropy(Op op) {
+  return op == Op::cross_entropy_forward || op == Op::cross_entropy_backward;
+}
+
+/// A logit that stands out; between 64 and 128, where FP32 still takes its difference to the others without rounding.
+constexpr double kLargeLogit = 80;
+
+/// Multiples of 1/64, so that in FP32 too the difference of two logits is exact and what is left is the op's own error.
+/// Of four images one has large logits throughout, one a single large one, and one a tie.
+std::vector<double> random_logits(const OpShape& shape, Random& random) {
+  std::normal_distribution<float> normal;
+  const auto classes = static_cast<std::size_t>(shape.in_channels);
+  std::vector<double> values(static_cast<std::size_t>(shape.batch) * classes);
+  for (double& value : values) value = std::round(64 * normal(random)) / 64;
+  for (std::size_t image = 0; image < values.size(); image += classes) {
+    const auto kind = random() % 4;
+    const std::span logits(values.data() + image, classes);
+    if (kind == 0) {
+      for (double& value : logits) value += kLargeLogit;
+    } else if (kind == 1) {
+      logits[random() % classes] = kLargeLogit;
+    } else if (kind == 2) {
+      const double largest = *std::max_element(logits.begin(), logits.end());
+      logits[random() % classes] = largest;
+    }
+  }
+  return values;
+}
+
+/// Classes. Where one logit stands out it is another's: a loss of exp(-80) is zero in FP16, and its relative error
+/// infinite.
+Bytes random_labels(const OpShape& shape, const std::vector<double>& logits, Random& random) {
+  const auto classes = static_cast<std::size_t>(shape.in_channels);
+  Bytes labels(static_cast<std::size_t>(shape.batch));
+  for (std::size_t image = 0; image < labels.size(); ++image) {
+    const auto logit = [&](std::size_t c) { return logits[image * classes + c]; };
+    std::size_t label = random() % classes;
+    const std::size_t next = (label + 1) % classes;
+    if (logit(label) - logit(next) > kLargeLogit / 2) label = next;
+    labels[image] = static_cast<std::byte>(label);
+  }
+  return labels;
 }
 
 Bytes random_order(std::int64_t count, Random& random) {
@@ -69,7 +115,7 @@ Bytes random_control(Op op, const OpShape& shape, Random& random) {
   control.epoch_size = batches * batch;
   control.position =
       (random() % 2 == 0 ? batches - 1 : static_cast<std::uint32_t>(random() % batches)) * batch;
-  if (op == Op::batch_gather)
+  if (op == Op::batch_gather || op == Op::labels_gather)
     control.position = static_cast<std::uint32_t>(random() % static_cast<std::uint64_t>(shape.count));
   int exponent = static_cast<int>(random() % 25);
   if (op == Op::mse_backward) {
@@ -77,12 +123,16 @@ Bytes random_control(Op op, const OpShape& shape, Random& random) {
         static_cast<std::uint64_t>(shape.batch * shape.height * shape.width * shape.in_channels);
     exponent = static_cast<int>(std::bit_width(elements)) - 2 + exponent % 4;
   }
+  if (op == Op::cross_entropy_backward) {
+    exponent = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(shape.batch))) - 2 + exponent % 4;
+  }
   control.loss_scale = std::ldexp(1.0f, exponent);
   control.overflow = random() % 3 == 0 ? 1 : 0;
   control.growth_interval = static_cast<std::uint32_t>(random() % 4);
   control.good_steps = control.growth_interval == 0
                            ? static_cast<std::uint32_t>(random() % 100)
                            : static_cast<std::uint32_t>(random() % control.growth_interval);
+  randomize_update_settings(op, shape, random, control);
   return bytes_of(&control, sizeof(control));
 }
 
@@ -107,6 +157,11 @@ Operands random_operands(Op op, const OpShape& shape, Precision precision, std::
     }
     switch (slot.role) {
       case Role::byte:
+        if (is_cross_entropy(op)) {
+          operands.push_back(random_labels(
+              shape, operand_values(op, operands, ops::cross_entropy::kForwardLogits, precision), random));
+          break;
+        }
         operands.push_back(op == Op::maxpool2d_backward ? random_argmax(shape, random)
                                                         : random_bytes(elements, random));
         break;
@@ -114,15 +169,17 @@ Operands random_operands(Op op, const OpShape& shape, Precision precision, std::
         operands.push_back(random_order(shape.count, random));
         break;
       case Role::control:
-        operands.push_back(op == Op::step_record && index == ops::step::kRing
+        operands.push_back(op == Op::step_record && index == ops::step::kRecordRing
                                ? random_bytes(elements, random)
                                : random_control(op, shape, random));
         break;
       default:
-        operands.push_back(
-            encode(random_numbers(op, index, elements, random), element_type(slot.role, precision)));
+        operands.push_back(encode(
+            is_cross_entropy(op) ? random_logits(shape, random) : random_numbers(op, index, elements, random),
+            element_type(slot.role, precision)));
     }
   }
+  fit_update(op, shape, precision, random, operands);
   return operands;
 }
 

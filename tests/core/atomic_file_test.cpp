@@ -1,11 +1,11 @@
 #include "gpu/core/atomic_file.h"
 
-#include <csignal>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
+#include <unistd.h>
 
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
@@ -15,30 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using tests::count_entries;
+using tests::FileSizeLimit;
 using tests::holds;
 using tests::message_of;
 using tests::read_text;
 using tests::TemporaryFolder;
-
-/// No file may grow beyond `bytes` while it lives: writing fails as on a full disk, but needs no rights.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &old_);
-    const rlimit limit{bytes, old_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &old_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit old_{};
-  void (*handler_)(int);
-};
 
 TEST(AtomicFile, ReplacesTheFileOnCommit) {
   const TemporaryFolder folder;
@@ -156,6 +137,54 @@ TEST(AtomicFile, WritesNothingAfterAFailure) {
   EXPECT_THROW(file.write("more"), Error);
   EXPECT_THROW(file.commit(), Error);
   EXPECT_EQ(count_entries(folder.path()), 0);
+}
+
+TEST(AtomicFile, DoesNotStumbleOverALeftoverOfItsOwnName) {
+  const TemporaryFolder folder;
+  // Whatever number comes next: a killed process that had this process's id left it.
+  const std::string name = ".a.txt." + std::to_string(::getpid()) + "-";
+  for (int n = 0; n < 200; ++n) tests::write_text(folder / (name + std::to_string(n) + ".tmp"), "left");
+  write_file_atomically(folder / "a.txt", "new");
+  EXPECT_EQ(read_text(folder / "a.txt"), "new");
+  EXPECT_EQ(count_entries(folder.path()), 201);
+}
+
+TEST(LinkFileAtomically, ReplacesAFileByASecondName) {
+  const TemporaryFolder folder;
+  tests::write_text(folder / "a", "new");
+  tests::write_text(folder / "best", "old");
+  for (int times = 0; times < 2; ++times) {
+    link_file_atomically(folder / "a", folder / "best");
+    EXPECT_EQ(read_text(folder / "best"), "new");
+    EXPECT_EQ(fs::hard_link_count(folder / "a"), 2U);
+    EXPECT_EQ(count_entries(folder.path()), 2);
+  }
+  fs::remove(folder / "a");
+  EXPECT_EQ(read_text(folder / "best"), "new");
+}
+
+TEST(LinkFileAtomically, LeavesTheOldFileIfItCannot) {
+  const TemporaryFolder folder;
+  tests::write_text(folder / "best", "old");
+  EXPECT_TRUE(holds(message_of<Error>([&] { link_file_atomically(folder / "no", folder / "best"); }),
+                    {(folder / "best").string(), (folder / "no").string(), "No such file"}));
+  tests::write_text(folder / "a", "new");
+  fs::create_directory(folder / "b");
+  EXPECT_THROW(link_file_atomically(folder / "a", folder / "b"), Error);
+  EXPECT_EQ(read_text(folder / "best"), "old");
+  EXPECT_EQ(count_entries(folder.path()), 3);
+}
+
+TEST(RemoveLeftovers, TakesTemporaryFilesAlone) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> others{"a.txt",          ".lock",     ".a.txt.tmp",  ".a.txt.12-.tmp",
+                                        "a.txt.12-3.tmp", ".12-3.tmp", ".a.12-3.tmp2"};
+  for (const std::string& name : others) tests::write_text(folder / name, "x");
+  for (const char* name : {".a.txt.12-3.tmp", ".run.json.1-0.tmp"}) tests::write_text(folder / name, "x");
+  EXPECT_EQ(remove_leftovers(folder.path()), 2);
+  for (const std::string& name : others) EXPECT_TRUE(fs::exists(folder / name)) << name;
+  EXPECT_EQ(remove_leftovers(folder.path()), 0);
+  EXPECT_EQ(remove_leftovers(folder / "no"), 0);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
-// What tests of files need: a folder of their own, whole files as text, a small disk that fills up.
+// What tests of files need: a folder of their own, whole files as text, a small disk that fills up, a limit on files.
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace warpscope::tests {
@@ -60,6 +62,26 @@ class SmallDisk {
  private:
   TemporaryFolder folder_;
   bool mounted_ = false;
+};
+
+/// No file may grow beyond `bytes` while it lives: writing fails as on a full disk, but needs no rights.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &old_);
+    const rlimit limit{bytes, old_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &old_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit old_{};
+  void (*handler_)(int);
 };
 
 /// While it lives, the process has the rights of an ordinary user, even if root runs the tests: permissions count.

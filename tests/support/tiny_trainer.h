@@ -23,7 +23,7 @@ inline training::TrainerOptions tiny_trainer_options() {
   options.device = "cpu";
   options.select = "all=loops";
   options.batch = 8;
-  options.learning_rate = 0.1f;
+  options.optimizer.learning_rate = 0.1f;
   options.seed = 5;
   options.shown_images = 0;
   options.test_images = 12;

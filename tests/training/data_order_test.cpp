@@ -4,9 +4,13 @@
 #include <cstdint>
 #include <numeric>
 #include <set>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "tests/core/temporary_folder.h"
 
 namespace warpscope::training {
 namespace {
@@ -123,6 +127,86 @@ TEST(DataOrder, ABatchThatTheRestCannotFillEndsTheEpoch) {
   EXPECT_EQ(order.epochs_done(), 1u);
   EXPECT_TRUE(order.begin_step());
   EXPECT_EQ(order.epoch_size(), 36u);
+}
+
+/// Both orders go the same way for `steps` steps.
+void expect_same_way(DataOrder& a, DataOrder& b, std::uint32_t batch, int steps) {
+  for (int step = 0; step < steps; ++step) {
+    EXPECT_EQ(a.epoch_size(), b.epoch_size()) << step;
+    EXPECT_EQ(a.epoch(), b.epoch()) << step;
+    EXPECT_EQ(a.steps_until(a.epochs_done() + 2), b.steps_until(a.epochs_done() + 2)) << step;
+    ASSERT_EQ(visit(a, batch), visit(b, batch)) << step;
+    ASSERT_EQ(a.epochs_done(), b.epochs_done()) << step;
+  }
+}
+
+TEST(DataOrder, RestoredAnywhereGoesOnExactly) {
+  for (const bool shuffle : {true, false}) {
+    for (int done = 0; done < 14; ++done) {
+      DataOrder order(40, 9, shuffle);
+      order.set_batch(7);
+      for (int step = 0; step < done; ++step) visit(order, 7);
+      DataOrder restored(40, 9, shuffle);
+      restored.set_batch(7);
+      restored.restore(order.epochs_done(), order.position());
+      expect_same_way(order, restored, 7, 12);
+    }
+  }
+}
+
+TEST(DataOrder, RestoredAfterBatchChangesGoesOnExactly) {
+  DataOrder order(100, 4, true);
+  order.set_batch(16);
+  for (int step = 0; step < 8; ++step) visit(order, 16);
+  order.set_batch(5);
+  for (int step = 0; step < 3; ++step) visit(order, 5);
+  order.set_batch(11);
+  visit(order, 11);
+  EXPECT_EQ(order.epochs_done(), 1u);
+  EXPECT_EQ(order.position(), 2 * 16u + 3 * 5u + 11u);
+  // The batch may be set before or after.
+  DataOrder before(100, 4, true);
+  before.set_batch(11);
+  before.restore(order.epochs_done(), order.position());
+  DataOrder after(100, 4, true);
+  after.restore(order.epochs_done(), order.position());
+  after.set_batch(11);
+  DataOrder twin = order;
+  expect_same_way(order, before, 11, 20);
+  expect_same_way(twin, after, 11, 20);
+}
+
+TEST(DataOrder, RestoredMakesItsOrderOnTheNextStep) {
+  DataOrder order(40, 1, true);
+  order.set_batch(8);
+  order.begin_step();
+  order.restore(3, 16);
+  EXPECT_TRUE(order.begin_step());
+  EXPECT_FALSE(order.begin_step());
+  EXPECT_EQ(order.position(), 16u);
+  order.reset();
+  EXPECT_EQ(order.epoch(), 0.0);
+}
+
+TEST(DataOrder, RestoredWithALargerBatchEndsAnEpochThatIsTooShort) {
+  DataOrder order(40, 1, true);
+  order.set_batch(16);
+  order.restore(2, 32);
+  EXPECT_EQ(order.epochs_done(), 3u);
+  EXPECT_EQ(order.position(), 0u);
+  EXPECT_TRUE(order.begin_step());
+}
+
+TEST(DataOrder, RefusesAPlaceBeyondItsImages) {
+  DataOrder order(40, 1, true);
+  order.set_batch(8);
+  visit(order, 8);
+  for (const std::uint32_t position : {40u, 41u, 4294967295u}) {
+    EXPECT_TRUE(tests::holds(tests::message_of<core::BadInput>([&] { order.restore(5, position); }),
+                             {std::to_string(position), "40 images"}));
+  }
+  EXPECT_EQ(order.position(), 8u);
+  EXPECT_EQ(order.epochs_done(), 0u);
 }
 
 TEST(DataOrder, CountsTheStepsUntilAnEpoch) {

@@ -30,11 +30,11 @@ class TinyEngine : public testing::TestWithParam<const char*> {
     return std::make_unique<Engine>(std::move(options), data, device);
   }
   /// The test result that a direct computation gives.
-  TestResult expected_test(Engine& engine, std::int64_t images) const {
+  Evaluation expected_test(Engine& engine, std::int64_t images) const {
     const tests::DoubleNetwork network(tests::tiny_model());
     const std::vector<float> values = engine.parameters();
     const std::vector<double> parameters(values.begin(), values.end());
-    TestResult result;
+    Evaluation result;
     for (std::int64_t i = 0; i < images; ++i) {
       const double error = network.error(parameters, tests::image_of(data->test, i));
       result.loss += error / static_cast<double>(images);
@@ -42,14 +42,14 @@ class TinyEngine : public testing::TestWithParam<const char*> {
     }
     return result;
   }
-  static TestResult run_test(Engine& engine) {
-    engine.start_test();
-    while (!engine.enqueue_test_batch()) EXPECT_FALSE(engine.collect_test().has_value());
+  static std::shared_ptr<const Evaluation> run_test(Engine& engine) {
+    engine.start_evaluation(Split::test);
+    while (!engine.enqueue_evaluation_batch()) EXPECT_EQ(engine.collect_evaluation(), nullptr);
     engine.synchronize();
-    const auto result = engine.collect_test();
-    EXPECT_TRUE(result.has_value());
-    EXPECT_FALSE(engine.test_running());
-    return result.value_or(TestResult{});
+    auto result = engine.collect_evaluation();
+    EXPECT_NE(result, nullptr);
+    EXPECT_FALSE(engine.evaluation_running());
+    return result;
   }
 
   const bool async = GetParam() == std::string("behind");
@@ -206,7 +206,7 @@ TEST_P(TinyEngine, ABatchThatCannotRunChangesNothing) {
 // The images of a batch are known from its loss: the learning rate is 0, and each image has a loss of its own.
 TEST_P(TinyEngine, VisitsEveryImageAtMostOnceAnEpochWhenTheBatchChanges) {
   EngineOptions options = tests::tiny_engine_options("reference");
-  options.learning_rate = 0;
+  options.optimizer.learning_rate = 0;
   options.batch = 1;
   const auto engine = make(options);
   std::set<float> first_epoch;
@@ -230,7 +230,7 @@ TEST_P(TinyEngine, VisitsEveryImageAtMostOnceAnEpochWhenTheBatchChanges) {
 
 TEST_P(TinyEngine, TheDeviceFollowsTheOrderThroughChangesOfTheBatch) {
   EngineOptions options = tests::tiny_engine_options("reference");
-  options.learning_rate = 0;
+  options.optimizer.learning_rate = 0;
   const auto engine = make(options);
   const tests::DoubleNetwork network(options.model);
   const std::vector<float> values = engine->parameters();
@@ -261,8 +261,9 @@ TEST_P(TinyEngine, TestIsTheMeanOverTheTestImages) {
     options.batch = batch;
     const auto engine = make(options);
     run_steps(*engine, 9);
-    const TestResult wanted = expected_test(*engine, 12);
-    const TestResult result = run_test(*engine);
+    const Evaluation wanted = expected_test(*engine, 12);
+    const auto found = run_test(*engine);
+    const Evaluation& result = *found;
     EXPECT_NEAR(result.loss, wanted.loss, 1e-6) << batch;
     EXPECT_NEAR(result.psnr, wanted.psnr, 1e-4) << batch;
     EXPECT_EQ(result.step, 9u);
@@ -286,16 +287,16 @@ TEST_P(TinyEngine, TestSurvivesChangesInItsMiddle) {
   options.batch = 4;
   const auto engine = make(options);
   run_steps(*engine, 4);
-  const TestResult wanted = expected_test(*engine, 12);
-  engine->start_test();
-  engine->enqueue_test_batch();
+  const Evaluation wanted = expected_test(*engine, 12);
+  engine->start_evaluation(Split::test);
+  engine->enqueue_evaluation_batch();
   engine->set_batch(5);
-  engine->enqueue_test_batch();
+  engine->enqueue_evaluation_batch();
   engine->set_selection(all_of("reference"));
-  while (!engine->enqueue_test_batch()) {
+  while (!engine->enqueue_evaluation_batch()) {
   }
   engine->synchronize();
-  const auto result = engine->collect_test();
+  const auto result = engine->collect_evaluation();
   ASSERT_TRUE(result.has_value());
   EXPECT_NEAR(result->loss, wanted.loss, 1e-6);
 }
@@ -316,12 +317,12 @@ TEST_P(TinyEngine, ResetGivesTheSameBitsAgain) {
   const auto first = losses(run_steps(*engine, 23));
   engine->step(false);
   engine->step(false);
-  engine->start_test();
-  engine->enqueue_test_batch();
+  engine->start_evaluation(Split::test);
+  engine->enqueue_evaluation_batch();
   engine->reset();
   EXPECT_EQ(engine->steps(), 0u);
   EXPECT_EQ(engine->epoch(), 0.0);
-  EXPECT_FALSE(engine->test_running());
+  EXPECT_FALSE(engine->evaluation_running());
   const auto again = run_steps(*engine, 23);
   EXPECT_EQ(again.front().step, 1u);
   EXPECT_EQ(again.front().step_seconds, 0);
@@ -418,14 +419,14 @@ TEST_P(TinyEngine, ShowingWhileTestingMixesNothingUp) {
   options.batch = 4;
   const auto engine = make(options);
   run_steps(*engine, 6);
-  const TestResult wanted = expected_test(*engine, 12);
-  engine->start_test();
+  const Evaluation wanted = expected_test(*engine, 12);
+  engine->start_evaluation(Split::test);
   do {
     engine->publish_images();
-  } while (!engine->enqueue_test_batch());
+  } while (!engine->enqueue_evaluation_batch());
   engine->publish_images();
   engine->synchronize();
-  const auto result = engine->collect_test();
+  const auto result = engine->collect_evaluation();
   ASSERT_TRUE(result.has_value());
   EXPECT_NEAR(result->loss, wanted.loss, 1e-6);
 }

@@ -51,6 +51,26 @@ TEST_F(Parameters, ComeBackBitForBit) {
   EXPECT_EQ(load_parameters(file, model), values);
 }
 
+TEST_F(Parameters, BecomeTensorsUnderAPrefixAndBack) {
+  std::vector<float> padded = values;
+  const models::ParameterLayout layout = models::parameter_layout(model);
+  const models::Parameter& bias = layout.find("conv1.bias");
+  padded[bias.offset + bias.elements] = 7.0f;
+  const std::vector<NamedTensor> tensors = to_tensors(model, padded, "optimizer.exp_avg.");
+  ASSERT_EQ(tensors.size(), layout.parameters.size());
+  EXPECT_EQ(tensors[0].name, "optimizer.exp_avg.conv1.weight");
+  EXPECT_EQ(from_tensors(model, tensors, file, "optimizer.exp_avg."), values) << "padding is zero again";
+  EXPECT_TRUE(tests::holds(tests::message_of<core::BadInput>([&] { from_tensors(model, tensors, file); }),
+                           {file, "lacks 'conv1.weight'"}));
+}
+
+TEST_F(Parameters, AreFoundBesideAnOptimizersTensors) {
+  std::vector<NamedTensor> tensors = to_tensors(model, values);
+  tensors.push_back({"optimizer.exp_avg.conv1.weight", {1}, {0.0f}});
+  write_safetensors(file, tensors);
+  EXPECT_EQ(load_parameters(file, model), values);
+}
+
 TEST_F(Parameters, FilesThatDoNotFitAreRefusedByTensor) {
   const auto refusal = [&](const std::vector<NamedTensor>& tensors) {
     write_safetensors(file, tensors);

@@ -1,8 +1,10 @@
 #include "gpu/training/run_folder.h"
 
+#include <cstdint>
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -122,6 +124,145 @@ TEST(RunFolder, CanBeMoved) {
   third.append_metrics("3\n");
   EXPECT_EQ(third.path(), folder / "a");
   EXPECT_EQ(read_text(folder / "a" / "metrics.jsonl"), "1\n2\n3\n");
+}
+
+/// A run that ended with these metrics.
+void leave_run(const fs::path& folder, const std::string& metrics) {
+  RunFolder::create(folder).write_run({{"status", "running"}});
+  tests::write_text(folder / "metrics.jsonl", metrics);
+}
+
+std::string line(int step, const char* rest = "") {
+  return "{\"step\":" + std::to_string(step) + rest + "}\n";
+}
+constexpr const char* kReset = "{\"step\":0,\"seconds\":0,\"marker\":\"reset\"}\n";
+
+/// What is left of these metrics when the run goes on after `step` of `generation`.
+std::string resumed(const std::string& metrics, std::uint64_t step,
+                    std::optional<std::uint64_t> generation = {}) {
+  const TemporaryFolder folder;
+  leave_run(folder.path(), metrics);
+  RunFolder run = RunFolder::reopen(folder.path());
+  run.resume_at(step, generation);
+  return read_text(folder / "metrics.jsonl");
+}
+
+TEST(RunFolder, GoesOnAfterAStep) {
+  const TemporaryFolder folder;
+  leave_run(folder / "a", line(1) + line(2) + line(3));
+  const std::string before = read_text(folder / "a" / "run.json");
+  RunFolder run = RunFolder::reopen(folder / "a");
+  EXPECT_EQ(run.path(), folder / "a");
+  run.resume_at(2);
+  EXPECT_EQ(read_text(folder / "a" / "run.json"), before);
+  run.append_metrics(line(3, ",\"loss\":1"));
+  run.append_metrics(line(4));
+  EXPECT_EQ(read_text(folder / "a" / "metrics.jsonl"), line(1) + line(2) + line(3, ",\"loss\":1") + line(4));
+  run.write_run({{"status", "finished"}});
+  EXPECT_EQ(json::parse(read_text(folder / "a" / "run.json"))["status"], "finished");
+}
+
+TEST(RunFolder, CutsLinesBeyondTheStepWhereverTheyAre) {
+  const std::string test_line = line(2, ",\"test_loss\":0.5");
+  const std::string marker = line(2, ",\"marker\":\"learning rate\"");
+  // Markers come at once, steps in batches.
+  EXPECT_EQ(resumed(line(1) + line(4, ",\"marker\":\"x\"") + line(2) + test_line + line(3) + marker, 2),
+            line(1) + line(2) + test_line + marker);
+  EXPECT_EQ(resumed(line(1) + line(2), 0), "");
+  EXPECT_EQ(resumed(line(1) + line(2), 9), line(1) + line(2));
+  EXPECT_EQ(resumed("", 9), "");
+}
+
+TEST(RunFolder, DropsWhatIsNoWholeLine) {
+  EXPECT_EQ(resumed(line(1) + R"({"step":2,"lo)", 5), line(1));
+  EXPECT_EQ(resumed(line(1) + R"({"step":2})", 5), line(1)) << "without its newline it may lack digits";
+  EXPECT_EQ(resumed(line(1) + std::string(100, '\0'), 5), line(1));
+  EXPECT_EQ(resumed(line(1) + std::string(100, '\0') + "\n{}\n[1]\n7\n\n{\"step\":-1}\n{\"step\":\"1\"}\n" +
+                        line(2),
+                    5),
+            line(1) + line(2));
+}
+
+TEST(RunFolder, CutsTheLastGenerationAlone) {
+  const std::string first = line(1) + line(2) + line(3);
+  EXPECT_EQ(resumed(first + kReset + line(1) + line(2), 1), first + kReset + line(1));
+  EXPECT_EQ(resumed(first + kReset + line(1) + kReset + line(1) + line(2), 0),
+            first + kReset + line(1) + kReset);
+}
+
+TEST(RunFolder, DropsGenerationsAfterTheCheckpoints) {
+  // Killed after a reset, before the new training saved anything.
+  const std::string first = line(1) + line(2) + line(3);
+  const std::string second = kReset + line(1) + line(2);
+  EXPECT_EQ(resumed(first + second, 2, 0), line(1) + line(2));
+  EXPECT_EQ(resumed(first + second, 1, 1), first + kReset + line(1));
+  EXPECT_EQ(resumed(first, 1, 1), first) << "the reset's line was lost";
+  // Another marker of that name is no reset.
+  EXPECT_EQ(resumed(line(1, ",\"marker\":\"reset\"") + line(2), 1, 0), line(1, ",\"marker\":\"reset\""));
+}
+
+TEST(RunFolder, ReopensARunWithoutMetrics) {
+  const TemporaryFolder folder;
+  leave_run(folder.path(), "");
+  fs::remove(folder / "metrics.jsonl");
+  RunFolder run = RunFolder::reopen(folder.path());
+  run.resume_at(5);
+  run.append_metrics(line(6));
+  EXPECT_EQ(read_text(folder / "metrics.jsonl"), line(6));
+}
+
+TEST(RunFolder, CutsLongMetrics) {
+  std::string metrics;
+  std::string expected;
+  for (int step = 1; step <= 30'000; ++step) {
+    metrics += line(step, ",\"epoch\":0.123456789,\"loss\":0.0123456789,\"learning_rate\":0.1");
+    if (step == 25'000) expected = metrics;
+  }
+  EXPECT_TRUE(resumed(metrics, 25'000) == expected);
+}
+
+TEST(RunFolder, RemovesWhatKilledWritersLeft) {
+  const TemporaryFolder folder;
+  leave_run(folder.path(), "");
+  tests::write_text(folder / ".run.json.17-3.tmp", "half");
+  RunFolder::reopen(folder.path());
+  EXPECT_FALSE(fs::exists(folder / ".run.json.17-3.tmp"));
+}
+
+TEST(RunFolder, ReopensOnlyARun) {
+  const TemporaryFolder folder;
+  for (const char* name : {"no", ""}) {
+    EXPECT_TRUE(holds(message_of<BadInput>([&] { RunFolder::reopen(folder / name); }),
+                      {(folder / name).string(), "holds no run", "run.json"}));
+  }
+  EXPECT_EQ(tests::count_entries(folder.path()), 0);
+}
+
+TEST(RunFolder, DoesNotReopenARunThatAnotherProcessUses) {
+  const TemporaryFolder folder;
+  RunFolder run = RunFolder::create(folder.path());
+  run.write_run({{"status", "running"}});
+  run.append_metrics(line(1) + line(2));
+  tests::write_text(folder / ".metrics.jsonl.17-3.tmp", "being written");
+  const std::string message = message_of<BadInput>([&] { RunFolder::reopen(folder.path()); });
+  EXPECT_TRUE(holds(message, {folder.path().string(), "in use by another process"}));
+  EXPECT_TRUE(fs::exists(folder / ".metrics.jsonl.17-3.tmp"));
+  EXPECT_EQ(read_text(folder / "metrics.jsonl"), line(1) + line(2));
+}
+
+TEST(RunFolder, KeepsMetricsThatItCannotRead) {
+  const TemporaryFolder folder;
+  leave_run(folder.path(), line(1));
+  fs::permissions(folder.path(), fs::perms(0777));
+  fs::permissions(folder / ".lock", fs::perms(0666));
+  fs::permissions(folder / "metrics.jsonl", fs::perms(0000));
+  {
+    const tests::OrdinaryUser user;
+    RunFolder run = RunFolder::reopen(folder.path());
+    EXPECT_TRUE(holds(message_of<Error>([&] { run.resume_at(1); }), {"metrics.jsonl", "Permission denied"}));
+  }
+  fs::permissions(folder / "metrics.jsonl", fs::perms(0644));
+  EXPECT_EQ(read_text(folder / "metrics.jsonl"), line(1));
 }
 
 TEST(RunFolder, RefusesAFolderItMayNotWrite) {

@@ -61,13 +61,13 @@ LossPoint point(std::uint64_t n) {
 }
 
 TEST_F(Run, SaysRunningFromTheStart) {
-  const RunRecorder recorder(directory(), feed, {{"configuration", {{"model", "tiny"}}}});
+  const RunRecorder recorder(RunFolder::create(directory()), feed, {{"configuration", {{"model", "tiny"}}}});
   EXPECT_EQ(run()["status"], "running");
   EXPECT_EQ(run()["configuration"]["model"], "tiny");
 }
 
 TEST_F(Run, WritesPointsTestsAndMarkersAsTheyCome) {
-  RunRecorder recorder(directory(), feed, json::object());
+  RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
   feed->push({point(1), Marker{1, 0.01, "conv2d.forward: \"a\" -> b"}, LogLine{LogLevel::info, "hello"},
               point(2), TestPoint{2, 0.2, 0.02, 0.5f, 3.0f}, Restart{1}, point(1)});
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
@@ -88,7 +88,7 @@ TEST_F(Run, WritesPointsTestsAndMarkersAsTheyCome) {
 }
 
 TEST_F(Run, KeepsAllDigitsOfALoss) {
-  RunRecorder recorder(directory(), feed, json::object());
+  RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
   const float loss = 0.012345678f;
   feed->push({LossPoint{1, 0.1, loss, 0.1f, 0, 0}});
   recorder.finish("finished", "");
@@ -96,7 +96,7 @@ TEST_F(Run, KeepsAllDigitsOfALoss) {
 }
 
 TEST_F(Run, WritesNullForWhatJsonCannotHold) {
-  RunRecorder recorder(directory(), feed, json::object());
+  RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
   const float nan = std::nanf("");
   const float infinity = std::numeric_limits<float>::infinity();
   feed->push({LossPoint{1, 0.1, nan, 0.1f, 0, 0}, TestPoint{1, 0.1, 0, infinity, nan}});
@@ -111,7 +111,7 @@ TEST_F(Run, FinalLossIsTheMeanOfTheLastFiftySteps) {
   for (const std::uint64_t steps : {1, 7, 50, 51, 75, 100, 333}) {
     const tests::TemporaryFolder own;
     const auto points = std::make_shared<Feed>();
-    RunRecorder recorder((own / "run").string(), points, json::object());
+    RunRecorder recorder(RunFolder::create(own / "run"), points, json::object());
     for (std::uint64_t n = 1; n <= steps; ++n) points->push({point(n)});
     recorder.finish("finished", "");
     const std::uint64_t first = steps > 50 ? steps - 49 : 1;
@@ -125,7 +125,7 @@ TEST_F(Run, FinalLossIsTheMeanOfTheLastFiftySteps) {
 }
 
 TEST_F(Run, ResultsAreThoseSinceTheLastReset) {
-  RunRecorder recorder(directory(), feed, json::object());
+  RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
   feed->push({point(1), point(2), TestPoint{2, 0.2, 0.02, 0.5f, 3.0f}, Restart{1}, point(1)});
   recorder.finish("finished", "");
   EXPECT_EQ(run()["steps"], 1);
@@ -135,7 +135,7 @@ TEST_F(Run, ResultsAreThoseSinceTheLastReset) {
 }
 
 TEST_F(Run, WithoutPointsItHasNoResults) {
-  RunRecorder recorder(directory(), feed, json::object());
+  RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
   recorder.finish("failed", "no memory");
   EXPECT_EQ(run()["status"], "failed");
   EXPECT_EQ(run()["error"], "no memory");
@@ -176,7 +176,7 @@ TEST_F(Run, AFinishedTrainingLeavesAllResults) {
   const json& configuration = result["configuration"];
   EXPECT_EQ(configuration["model"], "tiny");
   EXPECT_EQ(configuration["batch"], 8);
-  EXPECT_EQ(configuration["learning_rate"], options.learning_rate);
+  EXPECT_EQ(configuration["learning_rate"], options.optimizer.learning_rate);
   EXPECT_EQ(configuration["seed"], 5);
   EXPECT_EQ(configuration["precision"], "fp32");
   EXPECT_EQ(configuration["selection"]["conv2d.forward"], "loops");

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -237,6 +238,63 @@ TEST_F(Safetensors, RefusesEveryTruncation) {
   }
   tests::write_text(path_, whole + "x");
   EXPECT_THROW(read_safetensors(path_), BadInput);
+}
+
+/// The file with its seal made right again by other means: sha256sum of a copy with zeros for the digits.
+std::string sealed_by_hand(const fs::path& folder, std::string text) {
+  const std::size_t at = text.find("\"warpscope_sha256\":\"") + 20;
+  text.replace(at, 64, 64, '0');
+  tests::write_text(folder / "zeros", text);
+  const std::string command = "sha256sum '" + (folder / "zeros").string() + "'";
+  FILE* pipe = ::popen(command.c_str(), "r");
+  std::string sum(64, ' ');
+  EXPECT_EQ(std::fread(sum.data(), 1, 64, pipe), 64U);
+  ::pclose(pipe);
+  return text.replace(at, 64, sum);
+}
+
+TEST_F(Safetensors, SealsAreTheSha256OfTheFileWithZeros) {
+  write_sealed_safetensors(path_, sample(), {{"model", "a"}, {"text", R"({"warpscope_sha256":"0"})"}});
+  const std::string text = read_text(path_);
+  EXPECT_EQ(sealed_by_hand(folder_.path(), text), text);
+}
+
+TEST_F(Safetensors, ReadsWhatItSealed) {
+  const std::map<std::string, std::string> metadata{{"model", "a"}, {"zz", R"(x","warpscope_sha256":"y)"}};
+  write_sealed_safetensors(path_, sample(), metadata);
+  std::map<std::string, std::string> read;
+  EXPECT_EQ(read_safetensors(path_, &read, Seal::required).size(), sample().size());
+  EXPECT_EQ(read, metadata);
+  write_sealed_safetensors(path_, {});
+  EXPECT_TRUE(read_safetensors(path_).empty());
+}
+
+TEST_F(Safetensors, RefusesBrokenAndMissingSeals) {
+  const auto refused = [&](Seal wanted) {
+    return message_of<BadInput>([&] { read_safetensors(path_, nullptr, wanted); });
+  };
+  write_safetensors(path_, sample());
+  EXPECT_TRUE(holds(refused(Seal::required), {path_.string(), "no SHA-256"}));
+  // Others' metadata of such a name are no seal.
+  tests::write_text(path_, file_of(R"({"__metadata__":{"warpscope_sha256":"00"}})", ""));
+  EXPECT_TRUE(holds(refused(Seal::required), {path_.string(), "no SHA-256"}));
+  EXPECT_TRUE(read_safetensors(path_).empty());
+  write_sealed_safetensors(path_, sample());
+  std::string text = read_text(path_);
+  text.back() = 'x';
+  tests::write_text(path_, text);
+  EXPECT_TRUE(holds(refused(Seal::required), {path_.string(), "damaged"}));
+  EXPECT_TRUE(holds(refused(Seal::optional), {path_.string(), "damaged"}));
+}
+
+TEST_F(Safetensors, DoesNotSealWhatWouldHideTheSeal) {
+  for (const char* key : {"warpscope_sha256", "x\"warpscope_sha256"}) {
+    EXPECT_TRUE(holds(message_of<BadInput>([&] {
+                        write_sealed_safetensors(path_, {}, {{key, "x"}});
+                      }),
+                      {path_.string(), key}));
+  }
+  EXPECT_FALSE(fs::exists(path_));
 }
 
 }  // namespace

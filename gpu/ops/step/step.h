@@ -6,11 +6,12 @@
 //
 //   ring[control.step % capacity] = { control.step, now in ns, loss, learning rate, loss scale, skipped, accuracy,
 //                                     gradient norm, update ratio }
-//   gradient norm = sqrt(sum of statistics part 0), update ratio = sqrt(sum of part 1 / sum of part 2), 0 if part 2 is 0
+//   gradient norm = sqrt(sum of the gradient statistic), update ratio = sqrt(sum of the update's / sum of the parameters'),
+//   0 if the parameters' is 0; the kSumParts parts of each are added in double and rounded once
 //   control.step += 1;  control.position += batch; control.position -= epoch_size if it reached it
 //   overflow:  loss_scale = max(loss_scale / 2, 1), good_steps = 0, overflow = 0
 //   otherwise: good_steps += 1; at growth_interval (if it is not 0): loss_scale = min(2 loss_scale, 2^24), good_steps = 0
-//   updates += 1 unless the step was skipped;  micro_batch = 0
+//   updates += 1 unless skips_update();  micro_batch = 0
 //   halted = 1 if the loss is not finite: no step changes a parameter until the host has cleared it
 //
 // micro_batch.record: between the micro-batches of a step, of which there are control.micro_batches:
@@ -73,7 +74,7 @@ struct StepRecord {
   float loss = 0.0f;
   float learning_rate = 0.0f;
   float loss_scale = 1.0f;    ///< that the step used
-  std::uint32_t skipped = 0;  ///< 1 if gradients overflowed and the weights stayed
+  std::uint32_t skipped = 0;  ///< 1 if the weights stayed: gradients overflowed, or a loss was not finite
   float accuracy = 0.0f;      ///< share of the batch's images classified right
   float gradient_norm = 0.0f;
   float update_ratio = 0.0f;  ///< norm of the update over norm of the parameters
@@ -106,7 +107,7 @@ WARPSCOPE_BOTH inline StepRecord record_of(const StepControl& control, std::uint
   record.loss = metrics[kLossMetric];
   record.learning_rate = control.learning_rate;
   record.loss_scale = control.loss_scale;
-  record.skipped = control.overflow;
+  record.skipped = skips_update(control, metrics[kLossMetric]) ? 1 : 0;
   record.accuracy = metrics[kAccuracyMetric];
   record.gradient_norm = sqrtf(sums[kGradientStatistic]);
   const float parameters = sums[kParameterStatistic];

@@ -1,0 +1,15 @@
+#include "gpu/ops/cross_entropy/cross_entropy.h"
+#include "gpu/ops/cross_entropy/cross_entropy_variants.h"
+
+namespace warpscope::ops::cross_entropy {
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(), loops_backward()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(),
+              {naive_forward(), naive_backward(), warp_shuffle_forward(), warp_shuffle_backward()});
+#endif
+  return list;
+}
+
+}  // namespace warpscope::ops::cross_entropy

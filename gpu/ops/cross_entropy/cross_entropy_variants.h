@@ -1,0 +1,23 @@
+#pragma once
+// The factories behind cross_entropy_table.cpp. Each is defined in the file named for its variant:
+// cross_entropy_<variant>.cpp or .cu.
+
+#include "gpu/ops/variant.h"
+
+namespace warpscope::ops::cross_entropy {
+
+Variant reference_forward();
+Variant reference_backward();
+
+Variant loops_forward();
+Variant loops_backward();
+
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward();
+Variant naive_backward();
+
+Variant warp_shuffle_forward();
+Variant warp_shuffle_backward();
+#endif
+
+}  // namespace warpscope::ops::cross_entropy

@@ -1,0 +1,308 @@
+// cross_entropy, variant `warp_shuffle`: 8, 16 or 32 lanes of a warp take an image together. Over `naive` it adds that
+// neighbouring lanes read neighbouring logits, once, into registers; that lanes exchange the largest logit and the sum by
+// shuffles; and that forward is one launch: each block leaves the sum of its images, and the block that arrives last adds
+// those of all, in an order that the shape alone fixes, so the result is the same bits every time. The count of arrived
+// blocks lives beside the call and is back at 0 after each. The largest exponential, which is 1, and the one of the label
+// stay out of the sums, so that an image that is all but certain keeps its digits. Limits: at most 256 classes. Bound by
+// memory in large batches, by its latency in small ones. At most 38 registers (41 on compute capability 7.5), 65 bytes of
+// shared memory, no spills; workspace: 8 bytes a block. Source: cross_entropy.h; J. Luitjens, "Faster parallel reductions
+// on Kepler" (2014); the last block: "CUDA C++ Programming Guide", memory fence functions.
+
+#include <memory>
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/cross_entropy/cross_entropy.h"
+#include "gpu/ops/cross_entropy/cross_entropy_variants.h"
+#include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/step/step.h"
+#include "gpu/ops/storage.cuh"
+
+namespace warpscope::ops::cross_entropy {
+namespace {
+
+constexpr unsigned kAllLanes = 0xffffffffu;
+constexpr unsigned kWarpLanes = 32;
+constexpr unsigned kWarps = kElementThreads / kWarpLanes;
+constexpr int kMostClasses = 256;
+constexpr std::int64_t kMostBlocks = 1024;  // enough to fill the largest GPUs
+
+/// How the logits of an image lie in the registers of a group of lanes: logit k * Lanes + lane in value k of a lane.
+template <unsigned Lanes, int Values>
+struct Group {
+  static constexpr unsigned kLanes = Lanes;
+  static constexpr int kValues = Values;
+  static constexpr unsigned kImages = kElementThreads / Lanes;  ///< of a block
+};
+
+/// Calls f(Group{}) with the smallest that holds `classes` logits.
+template <class F>
+void with_group(int classes, F f) {
+  if (classes <= 8) return f(Group<8, 1>{});
+  if (classes <= 16) return f(Group<16, 1>{});
+  if (classes <= 32) return f(Group<32, 1>{});
+  if (classes <= 64) return f(Group<32, 2>{});
+  return f(Group<32, kMostClasses / 32>{});
+}
+
+/// An image's logits, spread over its group.
+template <class G>
+struct Logits {
+  float at[G::kValues];
+  float peak;
+  int best;  ///< the place of the first of the largest
+
+  /// Every lane of the warp must call it; `classes` is 0 for a group that has no image.
+  template <class T>
+  __device__ Logits(const T* z, int classes) : peak(-INFINITY), best(kMostClasses) {
+    for (int k = 0; k < G::kValues; ++k) {
+      const int c = place(k);
+      at[k] = c < classes ? to_float(z[c]) : -INFINITY;
+      take(at[k], c);
+    }
+    for (unsigned distance = G::kLanes / 2; distance > 0; distance /= 2) {
+      const float other = __shfl_xor_sync(kAllLanes, peak, distance);
+      const int other_place = __shfl_xor_sync(kAllLanes, best, distance);
+      take(other, other_place);
+    }
+  }
+
+  static __device__ int place(int k) {
+    return static_cast<int>(static_cast<unsigned>(k) * G::kLanes + threadIdx.x % G::kLanes);
+  }
+
+  /// The sum over the group of exp(z[c] - peak) of all c other than `without`. Every lane of the warp must call it.
+  __device__ float sum_of_others(int without) const {
+    float sum = 0.0f;
+    for (int k = 0; k < G::kValues; ++k) {
+      if (place(k) != without) sum += expf(at[k] - peak);
+    }
+    return group_sum(sum);
+  }
+
+  /// exp(z[c] - peak). Every lane of the warp must call it.
+  __device__ float exponential(int c) const {
+    float mine = 0.0f;
+    for (int k = 0; k < G::kValues; ++k) {
+      if (place(k) == c) mine = expf(at[k] - peak);
+    }
+    return group_sum(mine);
+  }
+
+  /// Whether a logit of the group is NaN. Every lane of the warp must call it.
+  __device__ bool any_nan() const {
+    bool mine = false;
+    for (int k = 0; k < G::kValues; ++k) mine |= at[k] != at[k];
+    const unsigned all = __ballot_sync(kAllLanes, mine);
+    const unsigned first = threadIdx.x % kWarpLanes / G::kLanes * G::kLanes;
+    return (all >> first & kAllLanes >> (kWarpLanes - G::kLanes)) != 0;
+  }
+
+ private:
+  /// The same bits in each lane of the group: both of a pair add the same two numbers.
+  static __device__ float group_sum(float value) {
+    for (unsigned distance = G::kLanes / 2; distance > 0; distance /= 2) {
+      value += __shfl_xor_sync(kAllLanes, value, distance);
+    }
+    return value;
+  }
+
+  __device__ void take(float value, int c) {
+    if (value > peak || (value == peak && c < best)) {
+      peak = value;
+      best = c;
+    }
+  }
+};
+
+/// What is added up over the images.
+struct Totals {
+  float loss;
+  float right;
+};
+
+/// The totals over the block, valid in thread 0. Every thread of the block must call it.
+__device__ Totals block_totals(Totals mine) {
+  __shared__ Totals of_warp[kWarps];
+  for (unsigned distance = kWarpLanes / 2; distance > 0; distance /= 2) {
+    mine.loss += __shfl_xor_sync(kAllLanes, mine.loss, distance);
+    mine.right += __shfl_xor_sync(kAllLanes, mine.right, distance);
+  }
+  __syncthreads();  // after an earlier call was read
+  if (threadIdx.x % kWarpLanes == 0) of_warp[threadIdx.x / kWarpLanes] = mine;
+  __syncthreads();
+  Totals all{0.0f, 0.0f};
+  for (unsigned warp = 0; warp < kWarps && threadIdx.x == 0; ++warp) {
+    all.loss += of_warp[warp].loss;
+    all.right += of_warp[warp].right;
+  }
+  return all;
+}
+
+/// Leaves `mine` in of_block and returns true in the block that is the last to do so, for which those of all are visible.
+__device__ bool arrive_last(Totals mine, volatile Totals* of_block, unsigned* arrived) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    of_block[blockIdx.x].loss = mine.loss;
+    of_block[blockIdx.x].right = mine.right;
+    __threadfence();
+    last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;  // wraps to 0: ready for the next call
+    __threadfence();
+  }
+  __syncthreads();
+  return last;
+}
+
+template <class G, class T>
+__global__ void cross_entropy_forward_warp_shuffle(
+    std::int64_t images, int classes, const T* __restrict__ logits, const std::uint8_t* __restrict__ labels,
+    float* __restrict__ image_losses, std::uint8_t* __restrict__ predicted, volatile Totals* of_block,
+    unsigned* arrived, float* __restrict__ loss, float* __restrict__ accuracy) {
+  Totals mine{0.0f, 0.0f};
+  // A block's threads make the same turns: shuffles need all lanes of a warp.
+  for (std::int64_t first = std::int64_t{blockIdx.x} * G::kImages; first < images;
+       first += std::int64_t{gridDim.x} * G::kImages) {
+    const std::int64_t n = first + threadIdx.x / G::kLanes;
+    const bool exists = n < images;
+    const T* z = logits + n * classes;
+    const Logits<G> image(z, exists ? classes : 0);
+    const float others = image.sum_of_others(image.best);
+    const bool nan = image.any_nan();
+    if (!exists || threadIdx.x % G::kLanes != 0) continue;
+    const int label = labels[n];
+    const int best = nan ? 0 : image.best;
+    const float image_loss = nan ? NAN : log1pf(others) + (image.peak - to_float(z[label]));
+    image_losses[n] = image_loss;
+    predicted[n] = static_cast<std::uint8_t>(best);
+    mine.loss += image_loss;
+    mine.right += best == label ? 1.0f : 0.0f;
+  }
+  if (!arrive_last(block_totals(mine), of_block, arrived)) return;
+  mine = {0.0f, 0.0f};
+  for (unsigned block = threadIdx.x; block < gridDim.x; block += kElementThreads) {
+    mine.loss += of_block[block].loss;
+    mine.right += of_block[block].right;
+  }
+  const Totals all = block_totals(mine);
+  if (threadIdx.x == 0) {
+    *loss = all.loss / static_cast<float>(images);
+    *accuracy = all.right / static_cast<float>(images);
+  }
+}
+
+// The gradient may lie in the logits' memory, hence no __restrict__ on them.
+template <class G, class T>
+__global__ void cross_entropy_backward_warp_shuffle(std::int64_t images, int classes, const T* logits,
+                                                    const std::uint8_t* __restrict__ labels,
+                                                    const step::StepControl* __restrict__ control,
+                                                    T* gradient) {
+  const std::int64_t n = std::int64_t{blockIdx.x} * G::kImages + threadIdx.x / G::kLanes;
+  const bool exists = n < images;
+  const int label = exists ? labels[n] : 0;
+  const Logits<G> image(logits + n * classes, exists ? classes : 0);
+  const float others = image.sum_of_others(label);
+  const float own = image.exponential(label);
+  const float factor = control->loss_scale / static_cast<float>(images) / (others + own);
+  for (int k = 0; k < G::kValues; ++k) {
+    const int c = Logits<G>::place(k);
+    if (!exists || c >= classes) continue;
+    gradient[n * classes + c] =
+        from_float<T>(factor * (c == label ? -others : expf(image.at[k] - image.peak)));
+  }
+}
+
+/// The count of blocks that have arrived, in device memory: 0 between two calls.
+class Arrivals final : public Prepared {
+ public:
+  explicit Arrivals(core::Device& device)
+      : device_(device), count_(static_cast<unsigned*>(device.allocate(sizeof(unsigned)))) {}
+  Arrivals(const Arrivals&) = delete;
+  Arrivals& operator=(const Arrivals&) = delete;
+  ~Arrivals() override { device_.deallocate(count_); }
+  unsigned* count() const { return count_; }
+
+ private:
+  core::Device& device_;
+  unsigned* count_;
+};
+
+std::unique_ptr<Prepared> prepare(const OpShape&, core::Precision, core::Device& device) {
+  auto arrivals = std::make_unique<Arrivals>(device);
+  const auto stream = device.make_stream();
+  stream->fill(arrivals->count(), 0, sizeof(unsigned));
+  stream->synchronize();
+  return arrivals;
+}
+
+unsigned forward_blocks(const OpShape& s) {
+  std::int64_t blocks = 0;
+  with_group(s.in_channels, [&](auto group) {
+    constexpr auto kImages = static_cast<std::int64_t>(decltype(group)::kImages);
+    blocks = (s.batch + kImages - 1) / kImages;
+  });
+  return static_cast<unsigned>(std::min(blocks, kMostBlocks));
+}
+
+std::size_t forward_workspace(const OpShape& s, core::Precision) {
+  return forward_blocks(s) * sizeof(Totals);
+}
+
+void forward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    with_group(s.in_channels, [&](auto group) {
+      using G = decltype(group);
+      cross_entropy_forward_warp_shuffle<G, T>
+          <<<forward_blocks(s), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              s.batch, s.in_channels, call.operand<const T>(kForwardLogits),
+              call.operand<const std::uint8_t>(kForwardLabels), call.operand<float>(kForwardImageLosses),
+              call.operand<std::uint8_t>(kForwardPredicted), static_cast<Totals*>(call.workspace),
+              static_cast<Arrivals&>(*call.prepared).count(), call.operand<float>(kForwardLoss),
+              call.operand<float>(kForwardAccuracy));
+    });
+  });
+  core::check_launch("cross_entropy.forward warp_shuffle");
+}
+
+void backward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    with_group(s.in_channels, [&](auto group) {
+      using G = decltype(group);
+      const auto blocks = static_cast<unsigned>((s.batch + G::kImages - 1) / G::kImages);
+      cross_entropy_backward_warp_shuffle<G, T>
+          <<<blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              s.batch, s.in_channels, call.operand<const T>(kBackwardLogits),
+              call.operand<const std::uint8_t>(kBackwardLabels),
+              call.operand<const step::StepControl>(kBackwardControl), call.operand<T>(kBackwardGradient));
+    });
+  });
+  core::check_launch("cross_entropy.backward warp_shuffle");
+}
+
+}  // namespace
+
+Variant warp_shuffle_forward() {
+  return {
+      .op = Op::cross_entropy_forward,
+      .name = "warp_shuffle",
+      .device = core::DeviceKind::cuda,
+      .precisions = all_precisions(),
+      .minimum_compute_capability = 75,
+      .summary = "Up to a warp per image exchanges by shuffles; the last block adds the batch: one launch.",
+      .launch = forward,
+      .workspace_bytes = forward_workspace,
+      .prepare = prepare};
+}
+Variant warp_shuffle_backward() {
+  return {.op = Op::cross_entropy_backward,
+          .name = "warp_shuffle",
+          .device = core::DeviceKind::cuda,
+          .precisions = all_precisions(),
+          .minimum_compute_capability = 75,
+          .summary = "Up to a warp per image; the logits are read once, sums go by shuffles.",
+          .launch = backward};
+}
+
+}  // namespace warpscope::ops::cross_entropy

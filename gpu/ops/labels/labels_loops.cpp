@@ -1,0 +1,36 @@
+// labels.gather, variant `loops`: one label after the other. Over `reference` it adds that nothing is divided.
+// Limits: none on the shape; one thread. Source: labels.h.
+
+#include <cstdint>
+
+#include "gpu/ops/labels/labels.h"
+#include "gpu/ops/labels/labels_variants.h"
+#include "gpu/ops/loops_storage.h"
+#include "gpu/ops/step/step.h"
+
+namespace warpscope::ops::labels {
+namespace {
+
+void gather(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const auto* labels = call.operand<const std::uint8_t>(kGatherLabels);
+  const auto* order = call.operand<const std::uint32_t>(kGatherOrder);
+  auto* output = call.operand<std::uint8_t>(kGatherOutput);
+  std::int64_t position = call.operand<const step::StepControl>(kGatherControl)->position % s.count;
+  for (std::int64_t n = 0; n < s.batch; ++n) {
+    output[n] = labels[order[position]];
+    if (++position == s.count) position = 0;
+  }
+}
+
+}  // namespace
+
+Variant loops_gather() {
+  return {.op = Op::labels_gather,
+          .name = "loops",
+          .precisions = loops_precisions(),
+          .summary = "A loop over the images of the batch on one thread.",
+          .launch = gather};
+}
+
+}  // namespace warpscope::ops::labels

@@ -1,0 +1,29 @@
+// labels.gather, variant `reference`: the formula of labels.h. Limits: none. Source: labels.h.
+
+#include <cstdint>
+
+#include "gpu/ops/labels/labels.h"
+#include "gpu/ops/labels/labels_variants.h"
+#include "gpu/ops/reference_support.h"
+#include "gpu/ops/step/step.h"
+
+namespace warpscope::ops::labels {
+namespace {
+
+void gather(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const auto* labels = call.operand<const std::uint8_t>(kGatherLabels);
+  const auto* order = call.operand<const std::uint32_t>(kGatherOrder);
+  const auto* control = call.operand<const step::StepControl>(kGatherControl);
+  auto* output = call.operand<std::uint8_t>(kGatherOutput);
+  for (std::int64_t n = 0; n < s.batch; ++n) output[n] = labels[order[(control->position + n) % s.count]];
+}
+
+}  // namespace
+
+Variant reference_gather() {
+  return reference_variant(Op::labels_gather, gather,
+                           "The formula label by label: what the others are held against.");
+}
+
+}  // namespace warpscope::ops::labels

@@ -1,0 +1,20 @@
+#pragma once
+// What reading configurations from files has in common.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace warpscope::training {
+
+/// All of a file. Throws core::BadInput that names it.
+std::string read_text(const std::filesystem::path& file);
+
+/// The same without line breaks and runs of blanks, its first letter small, without a point at the end.
+std::string one_sentence(std::string_view text);
+
+/// Insertions, deletions and replacements of characters that make `a` into `b`.
+/// Source: V. Levenshtein, "Binary codes capable of correcting deletions, insertions and reversals" (1966).
+int edit_distance(std::string_view a, std::string_view b);
+
+}  // namespace warpscope::training

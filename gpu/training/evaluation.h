@@ -1,0 +1,35 @@
+#pragma once
+// What looking at held-out images found.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace warpscope::training {
+
+/// Which held-out images: those kept back from the training set to steer by, or the test set.
+enum class Split : std::uint8_t { validation, test };
+
+/// "validation", "test".
+std::string_view to_string(Split split);
+
+/// One pass over held-out images. Immutable once made.
+struct Evaluation {
+  Split split = Split::test;
+  std::uint64_t step = 0;  ///< steps done before it
+  double epoch = 0;
+  double loss = 0;  ///< mean over the images
+  double psnr = 0;  ///< dB, mean over the images of -10 log10(mean squared error); reconstruction only
+  std::vector<float> image_losses;  ///< of each image, in stored order
+
+  // Classification only.
+  double accuracy = 0;                   ///< share of the images classified right
+  int classes = 0;                       ///< 0 without labels
+  std::vector<std::uint8_t> predicted;   ///< of each image
+  std::vector<std::uint32_t> confusion;  ///< [truth * classes + predicted], counts
+};
+
+/// Fills what follows from the image losses and, with classes, from the predictions and the true `labels`.
+void summarize(Evaluation& evaluation, const std::uint8_t* labels);
+
+}  // namespace warpscope::training

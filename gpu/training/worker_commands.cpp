@@ -1,0 +1,250 @@
+// The trainer's thread: what people ask of it, between two steps.
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/training/worker.h"
+
+namespace warpscope::training {
+namespace {
+
+template <class... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+template <class... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;  // clang 14 does not deduce it for an aggregate
+
+}  // namespace
+
+void Trainer::Worker::handle_commands() {
+  std::vector<Command> commands;
+  {
+    const std::lock_guard lock(mutex_);
+    commands = std::exchange(commands_, {});
+  }
+  for (const Command& command : commands) handle(command);
+}
+
+void Trainer::Worker::handle(const Command& command) {
+  const bool taken_when_finished = std::holds_alternative<Reset>(command) ||
+                                   std::holds_alternative<Save>(command) ||
+                                   std::holds_alternative<CheckDeterminism>(command);
+  if (view_.state == TrainerState::finished && !taken_when_finished) return;
+  // The search's weights are not the training's: whatever is asked for meanwhile comes after it.
+  if (rate_search_) end_rate_search(true);
+  std::visit(Overloaded{[&](const Pause&) { pause(); }, [&](const Resume&) { handle_resume(); },
+                        [&](const StepOnce&) {
+                          pause();
+                          engine_->interrupt();
+                          ++steps_to_run_;
+                        },
+                        [&](const Reset&) { handle_reset(); },
+                        [&](const Select& select) { attempt([&] { handle_select(select.selection); }); },
+                        [&](const SetLearningRate& set) {
+                          OptimizerSettings changed = view_.optimizer;
+                          changed.learning_rate = set.learning_rate;
+                          attempt([&] { handle_optimizer(changed); });
+                        },
+                        [&](const SetOptimizer& set) { attempt([&] { handle_optimizer(set.optimizer); }); },
+                        [&](const SetSchedule& set) { attempt([&] { handle_schedule(set.schedule); }); },
+                        [&](const FindRate& find) { attempt([&] { start_rate_search(find.settings); }); },
+                        [](const CancelFindRate&) {},
+                        [&](const RollBack& back) { attempt([&] { handle_roll_back(back.factor); }); },
+                        [&](const SaveCheckpoint&) {
+                          attempt([&] {
+                            if (!checkpoints_)
+                              throw core::BadInput("no run is written: there is no folder for checkpoints");
+                            write_checkpoint(false);
+                          });
+                        },
+                        [&](const SetBatch& set) { attempt([&] { handle_batch(set.batch); }); },
+                        [&](const Save& to) { attempt([&] { save(to.file); }); },
+                        [&](const CheckDeterminism&) { attempt([&] { handle_determinism(); }); },
+                        [&](const Finish&) { finish(); }},
+             command);
+}
+
+/// What cannot be done is told, and the training goes on as it was.
+void Trainer::Worker::attempt(const std::function<void()>& change) {
+  try {
+    change();
+  } catch (const core::Error& error) {
+    notice(error.what());
+    log(LogLevel::warning, error.what());
+  }
+}
+
+void Trainer::Worker::pause() {
+  if (view_.state != TrainerState::running) return;
+  drain();
+  set_state(TrainerState::paused);
+}
+
+void Trainer::Worker::handle_select(const plan::Selection& selection) {
+  const std::string change = plan::describe_change(view_.selection, selection);
+  if (change.empty()) return;
+  drain();  // the speeds of the steps under way belong to the selection before
+  engine_->set_selection(selection);
+  view_.selection = selection;
+  note_choice();
+  view_.plan_bytes = engine_->plan_bytes();
+  recent_speeds_.clear();
+  shown_step_ = kNeverShown;  // the same weights may give other pictures
+  mark(change);
+  clip_by_default();
+  note_settings();
+  publish(true);
+}
+
+void Trainer::Worker::handle_batch(int batch) {
+  if (batch == view_.batch) return;
+  drain();
+  engine_->set_batch(batch);
+  mark(fmt::format("batch: {} -> {}", view_.batch, batch));
+  view_.batch = batch;
+  note_choice();
+  view_.plan_bytes = engine_->plan_bytes();
+  plan_steps();
+  recent_speeds_.clear();
+  note_settings();
+  publish(true);
+}
+
+/// Gradients of FP16 are clipped unless somebody chose otherwise.
+void Trainer::Worker::clip_by_default() {
+  if (clip_chosen_) return;
+  const float norm = view_.selection.precision == core::Precision::fp16 ? 1.0f : 0.0f;
+  if (norm == view_.optimizer.clip_norm) return;
+  OptimizerSettings clipped = view_.optimizer;
+  clipped.clip_norm = norm;
+  handle_optimizer(clipped);
+  clip_chosen_ = false;
+}
+
+void Trainer::Worker::handle_resume() {
+  if (view_.state != TrainerState::paused) return;
+  if (diverged_) {
+    diverged_ = false;
+    spikes_ = {};
+    engine_->clear_halt();
+  }
+  engine_->interrupt();
+  set_state(TrainerState::running);
+}
+
+void Trainer::Worker::handle_optimizer(const OptimizerSettings& optimizer) {
+  const std::string change = describe_change(view_.optimizer, optimizer);
+  if (change.empty()) return;
+  const bool other_steps = optimizer.rule != view_.optimizer.rule ||
+                           optimizer.accumulate != view_.optimizer.accumulate ||
+                           optimizer.per_sample != view_.optimizer.per_sample;
+  if (other_steps) drain();  // the speeds of the steps under way belong to the optimizer before
+  engine_->set_optimizer(optimizer);
+  clip_chosen_ = clip_chosen_ || optimizer.clip_norm != view_.optimizer.clip_norm;
+  mark(change);
+  view_.optimizer = optimizer;
+  view_.learning_rate = optimizer.learning_rate;
+  view_.plan_bytes = engine_->plan_bytes();
+  plan_steps();
+  if (other_steps) {
+    recent_speeds_.clear();
+    engine_->remember();  // state of another optimizer cannot come back
+  }
+  note_settings();
+  publish(true);
+}
+
+void Trainer::Worker::handle_schedule(const Schedule& schedule) {
+  check(schedule);
+  if (needs_length(schedule.kind)) check_length(schedule, view_.total_epochs);
+  if (schedule == view_.schedule) return;
+  mark(fmt::format("schedule: {} -> {}", to_string(view_.schedule), to_string(schedule)));
+  view_.schedule = schedule;
+  plateau_ = {};
+  note_settings();
+  publish(true);
+}
+
+void Trainer::Worker::handle_roll_back(float factor) {
+  if (!(factor > 0 && factor <= 1)) {
+    throw core::BadInput(
+        fmt::format("going back at {} times the learning rate is not between 0 and 1", factor));
+  }
+  drain();
+  const std::uint64_t before = diverged_ ? view_.trouble.step - 1 : engine_->steps();
+  if (!engine_->recall(before)) {
+    throw core::BadInput("there are no weights from before to go back to");
+  }
+  OptimizerSettings slower = view_.optimizer;
+  slower.learning_rate *= factor;
+  engine_->set_optimizer(slower);
+  mark(fmt::format("back to earlier weights; learning rate: {:g} -> {:g}", view_.optimizer.learning_rate,
+                   slower.learning_rate));
+  view_.optimizer = slower;
+  view_.learning_rate = slower.learning_rate;
+  view_.trouble.can_roll_back = false;
+  note_settings();
+  if (view_.state == TrainerState::paused) handle_resume();
+  publish(true);
+}
+
+void Trainer::Worker::note_choice() {
+  ladder_.choose(view_.selection, view_.batch, engine_->steps(), device_->info());
+}
+
+void Trainer::Worker::handle_determinism() {
+  drain();
+  auto report = std::make_shared<DeterminismReport>(engine_->check_determinism());
+  report->id = view_.determinism ? view_.determinism->id + 1 : 1;
+  const auto differ = std::count_if(report->tensors.begin(), report->tensors.end(),
+                                    [](const TensorDifference& tensor) { return tensor.different > 0; });
+  log(LogLevel::info,
+      differ == 0 ? fmt::format("the same step twice: all bits equal in {} tensors", report->tensors.size())
+                  : fmt::format("the same step twice: bits differ in {} of {} tensors", differ,
+                                report->tensors.size()));
+  view_.determinism = std::move(report);
+  publish(true);
+}
+
+void Trainer::Worker::handle_reset() {
+  publish(true);  // the points of the old curve leave before the restart
+  engine_->reset();
+  plan_steps();
+  steps_to_run_ = 0;
+  ++view_.generation;
+  view_.step = 0;
+  view_.epoch = view_.seconds = view_.images_per_second = 0;
+  view_.train_loss = view_.test_loss = 0;
+  view_.loss_scale = 1;
+  view_.skipped_steps = 0;
+  recent_speeds_.clear();
+  view_.train_accuracy = view_.test_accuracy = 0;
+  view_.gradient_norm = view_.update_ratio = 0;
+  view_.evaluation = nullptr;
+  view_.trouble.step = 0;
+  view_.trouble.text.clear();
+  view_.trouble.can_roll_back = false;
+  plateau_ = {};
+  spikes_ = {};
+  stops_ = {};
+  best_loss_.reset();
+  stop_reason_.clear();
+  epochs_seen_ = 0;
+  plateau_due_ = checkpoint_due_ = trouble_pending_ = false;
+  last_evaluation_step_ = 0;
+  last_step_seconds_ = 0;
+  diverged_ = false;
+  engine_->remember();
+  shown_step_ = kNeverShown;
+  next_images_ = {};
+  emit(Restart{view_.generation});
+  log(LogLevel::info, "reset: new weights, step 0");
+  if (view_.state == TrainerState::finished) set_state(TrainerState::paused);
+  publish(true);
+}
+
+}  // namespace warpscope::training

@@ -1,0 +1,81 @@
+// The trainer's thread: snapshots and feeds.
+
+#include <algorithm>
+#include <utility>
+
+#include "gpu/training/worker.h"
+
+namespace warpscope::training {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr auto kPublishInterval = milliseconds(16);
+constexpr auto kMemoryInterval = milliseconds(500);  ///< asking the driver costs up to 0.1 ms
+constexpr auto kLadderInterval = milliseconds(250);
+
+}  // namespace
+
+void Trainer::Worker::set_state(TrainerState state) {
+  view_.state = state;
+  publish(true);
+  if (state == TrainerState::finished || state == TrainerState::failed) ended_.notify_all();
+}
+
+void Trainer::Worker::notice(const std::string& text) {
+  view_.notice = text;
+  ++view_.notice_id;
+}
+
+void Trainer::Worker::log(LogLevel level, const std::string& text) {
+  emit(LogLine{level, text});
+}
+
+void Trainer::Worker::mark(const std::string& text) {
+  emit(Marker{engine_->steps(), view_.seconds, text});
+  log(LogLevel::info, text);
+}
+
+void Trainer::Worker::emit(FeedItem item) {
+  unsent_.push_back(std::move(item));
+}
+
+void Trainer::Worker::publish(bool force) {
+  const auto now = Clock::now();
+  if (!force && now - last_publish_ < kPublishInterval) return;
+  last_publish_ = now;
+  if (device_ && (force || now - last_memory_ > kMemoryInterval)) {
+    last_memory_ = now;
+    view_.memory = device_->memory();
+  }
+  if (engine_) {
+    if (force || now - last_ladder_ > kLadderInterval) {
+      last_ladder_ = now;
+      view_.ladder = ladder_.entries();
+    }
+    view_.timings = engine_->timings().timings();
+    view_.step_microseconds = 0;
+    for (const OpTiming& timing : view_.timings) view_.step_microseconds += timing.microseconds;
+  }
+  if (!recent_speeds_.empty()) {
+    std::vector<double> sorted(recent_speeds_.begin(), recent_speeds_.end());
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    view_.images_per_second = *middle;
+  }
+  auto next = std::make_shared<const Snapshot>(view_);
+  const std::lock_guard lock(mutex_);
+  published_ = std::move(next);
+  std::erase_if(feeds_, [](const std::weak_ptr<Feed>& feed) { return feed.expired(); });
+  for (const auto& feed : feeds_) {
+    if (const auto alive = feed.lock()) alive->push(unsent_);
+  }
+  if (view_.step == 0) {
+    history_.insert(history_.end(), unsent_.begin(), unsent_.end());
+  } else {
+    history_.clear();
+  }
+  unsent_.clear();
+}
+
+}  // namespace warpscope::training

@@ -1,0 +1,170 @@
+// The trainer's thread: what steps and evaluations give, and what follows from it.
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/training/worker.h"
+
+namespace warpscope::training {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::milliseconds;
+
+constexpr double kImageInterval = 0.1;  ///< seconds between shown reconstructions, at the least
+constexpr double kImageShare = 12.0;    ///< at most one part in so many of the time goes to showing images
+/// An evaluation comes after so many times its images were trained on.
+constexpr std::int64_t kTestSteps = 5;
+/// Between two evaluations: the step right after one has no time of its own, so few of those would make no speed.
+constexpr std::int64_t kLeastStepsBetween = 20;
+constexpr std::size_t kSpeedWindow = 512;
+constexpr auto kRememberInterval = milliseconds(1000);
+constexpr auto kCheckpointInterval = milliseconds(1000);  ///< between two that are written for being the best
+
+}  // namespace
+
+void Trainer::Worker::collect(bool flush) {
+  if (flush) last_flush_ = Clock::now();
+  for (const StepResult& step : engine_->collect_steps(flush)) note_step(step);
+  if (!unsent_.empty()) publish(false);
+}
+
+/// Waits for the steps under way and takes their records.
+void Trainer::Worker::drain() {
+  collect(true);
+  engine_->synchronize();
+  collect(false);
+}
+
+void Trainer::Worker::note_step(const StepResult& step) {
+  const double speed = step.step_seconds > 0 ? step.batch / step.step_seconds : 0.0;
+  if (step.step_seconds > 0) last_step_seconds_ = step.step_seconds;
+  view_.seconds += step.step_seconds > 0 ? step.step_seconds : last_step_seconds_;
+  view_.step = step.step;
+  view_.epoch = step.epoch;
+  view_.train_loss = step.loss;
+  if (speed > 0) {
+    recent_speeds_.push_back(speed);
+    const auto seconds = static_cast<double>(recent_speeds_.size()) * last_step_seconds_;
+    if (recent_speeds_.size() > kSpeedWindow || (seconds > 1.0 && recent_speeds_.size() > 1)) {
+      recent_speeds_.pop_front();
+    }
+  }
+  view_.current_rate = step.learning_rate;
+  view_.train_accuracy = step.accuracy;
+  view_.gradient_norm = step.gradient_norm;
+  view_.update_ratio = step.update_ratio;
+  view_.loss_scale = step.loss_scale;
+  view_.skipped_steps += step.skipped;
+  if (stop_reason_.empty()) stop_reason_ = stop_after_time(options_.stop, view_.seconds);
+  const bool slowed =
+      step.timed && device_->kind() == core::DeviceKind::cuda;  // by the events between kernels
+  ladder_.add(slowed ? 0 : speed);
+  emit(LossPoint{step.step, step.epoch, step.loss, step.learning_rate, speed, view_.seconds, step.loss_scale,
+                 step.skipped, step.accuracy, step.gradient_norm, step.update_ratio});
+  if (diverged_) return;
+  const Verdict verdict = observe(options_.spikes, spikes_, step.loss, step.skipped);
+  if (verdict.stability == Stability::fine) return;
+  diverged_ = trouble_pending_ = true;
+  trouble_finite_ = verdict.stability == Stability::spike;
+  Trouble trouble;
+  trouble.id = view_.trouble.id + 1;
+  trouble.step = step.step;
+  trouble.text = describe(verdict, step.step, step.loss);
+  view_.trouble = trouble;
+}
+
+/// Pauses, or ends the run where nobody is there to go on, after looking where it began.
+void Trainer::Worker::handle_trouble() {
+  if (!std::exchange(trouble_pending_, false)) return;
+  steps_to_run_ = 0;
+  drain();
+  Trouble& trouble = view_.trouble;
+  if (!trouble_finite_) {
+    if (const std::string where = first_not_finite(trouble.step - 1); !where.empty()) {
+      trouble.text += "; " + where;
+    }
+  }
+  trouble.can_roll_back = engine_->remembers(trouble.step - 1);
+  const std::string why =
+      fmt::format("{}; try a lower learning rate than {:g}", trouble.text, view_.current_rate);
+  if (!options_.pause_on_divergence) throw core::Error(why);
+  notice(why);
+  log(LogLevel::error, why);
+  if (view_.state == TrainerState::running) set_state(TrainerState::paused);
+}
+
+/// "conv3 (conv2d.forward of conv3) has 12 numbers that are not finite", or "".
+std::string Trainer::Worker::first_not_finite(std::uint64_t step) {
+  try {
+    const NotFinite found = engine_->find_not_finite(step);
+    if (found.tensor.empty()) return "";
+    const std::string made_by = found.op.empty() ? "" : fmt::format(" made by {}", found.op);
+    const std::string layer = found.layer.empty() ? "" : fmt::format(" in layer {}", found.layer);
+    return fmt::format("it begins in tensor {}{}{}: {} of its numbers are not finite", found.tensor, made_by,
+                       layer, found.count);
+  } catch (const core::OutOfMemory& error) {
+    return fmt::format("where it begins is not known: {}", error.what());
+  }
+}
+
+void Trainer::Worker::remember_if_due() {
+  if (diverged_ || rate_search_ || view_.state != TrainerState::running) return;
+  if (Clock::now() - last_remembered_ < kRememberInterval) return;
+  last_remembered_ = Clock::now();
+  engine_->remember();
+}
+
+bool Trainer::Worker::evaluation_due() const {
+  const std::int64_t interval =
+      std::max(kLeastStepsBetween, kTestSteps * view_.test_images / engine_->images_of_step());
+  return engine_->steps() >= last_evaluation_step_ + static_cast<std::uint64_t>(interval);
+}
+
+void Trainer::Worker::note_evaluation(const std::shared_ptr<const Evaluation>& evaluation) {
+  last_evaluation_step_ = evaluation->step;
+  collect(true);
+  emit(TestPoint{evaluation->step, evaluation->epoch, view_.seconds, static_cast<float>(evaluation->loss),
+                 static_cast<float>(evaluation->psnr), static_cast<float>(evaluation->accuracy),
+                 evaluation->split});
+  view_.evaluation = evaluation;
+  const Split steering = data_->validation.count > 0 ? Split::validation : Split::test;
+  if (evaluation->split == steering) steer_by(*evaluation);
+}
+
+/// What hangs on the loss of held-out images: plateau schedule, early stopping, the best checkpoint.
+void Trainer::Worker::steer_by(const Evaluation& evaluation) {
+  view_.test_loss = static_cast<float>(evaluation.loss);
+  view_.test_accuracy = static_cast<float>(evaluation.accuracy);
+  if (std::exchange(plateau_due_, false)) {
+    const auto base = static_cast<double>(view_.learning_rate);
+    const double before = rate_of_next_step();
+    plateau_ = observe(view_.schedule, plateau_, base, evaluation.loss);
+    const double after = rate_of_next_step();
+    if (after != before) mark(fmt::format("plateau: learning rate {:g} -> {:g}", before, after));
+  }
+  if (stop_reason_.empty()) {
+    stop_reason_ = stop_after_evaluation(options_.stop, stops_, evaluation.loss, to_string(evaluation.split));
+  }
+  const bool best = std::isfinite(evaluation.loss) && (!best_loss_ || evaluation.loss < *best_loss_);
+  if (!checkpoints_ || !best || Clock::now() - last_checkpoint_ < kCheckpointInterval) return;
+  best_loss_ = evaluation.loss;
+  write_checkpoint(true);
+}
+
+void Trainer::Worker::show_images_if_due() {
+  const auto now = Clock::now();
+  if (!engine_->exchange() || now < next_images_ || engine_->steps() == shown_step_) return;
+  if (view_.state == TrainerState::finished) return;
+  if (!engine_->publish_images()) return;
+  shown_step_ = engine_->steps();
+  engine_->interrupt();
+  const double pause = std::max(kImageInterval, kImageShare * engine_->publish_seconds());
+  next_images_ = now + std::chrono::duration_cast<Clock::duration>(duration<double>(pause));
+}
+
+}  // namespace warpscope::training

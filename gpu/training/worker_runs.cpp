@@ -1,0 +1,242 @@
+// The trainer's thread: its run folder, and the checkpoints from which a run goes on.
+
+#include <fstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/training/configuration.h"
+#include "gpu/training/parameters.h"
+#include "gpu/training/worker.h"
+
+namespace warpscope::training {
+namespace {
+
+constexpr auto kEpochInterval =
+    std::chrono::milliseconds(500);  ///< between checkpoints, however short epochs are
+
+std::vector<OptimizerState> named_states(ops::UpdateRule rule, std::vector<std::vector<float>> states) {
+  std::vector<OptimizerState> named;
+  const std::vector<std::string> names = state_names(rule);
+  for (std::size_t i = 0; i < states.size(); ++i) named.push_back({names[i], std::move(states[i])});
+  return named;
+}
+
+ControlState control_state(const ops::step::StepControl& control) {
+  return {control.loss_scale, control.good_steps, control.growth_interval, control.updates};
+}
+
+EngineState engine_state(Checkpoint checkpoint) {
+  EngineState state;
+  state.parameters = std::move(checkpoint.weights);
+  state.rule = checkpoint.rule;
+  for (OptimizerState& each : checkpoint.optimizer) state.states.push_back(std::move(each.values));
+  state.control.loss_scale = checkpoint.control.loss_scale;
+  state.control.good_steps = checkpoint.control.good_steps;
+  state.control.growth_interval = checkpoint.control.growth_interval;
+  state.control.updates = checkpoint.control.updates;
+  state.steps = checkpoint.step;
+  state.epochs_done = checkpoint.order.epoch;
+  state.position = checkpoint.order.position;
+  return state;
+}
+
+/// The run.json of a run that is gone on with.
+nlohmann::json read_run_head(const std::filesystem::path& folder) {
+  std::ifstream file(folder / "run.json");
+  nlohmann::json head = nlohmann::json::parse(file, nullptr, false);
+  if (head.is_object()) return head;
+  throw core::BadInput(fmt::format("{} cannot be gone on with: its run.json is damaged", folder.string()));
+}
+
+}  // namespace
+
+void Trainer::Worker::start_recorder() {
+  if (options_.run_dir.empty()) return;
+  nlohmann::json head = description();
+  head["configuration"] = configuration();
+  recorder_ =
+      std::make_unique<RunRecorder>(RunFolder::create(options_.run_dir), subscribe(), std::move(head));
+  open_checkpoints();
+}
+
+void Trainer::Worker::open_checkpoints() {
+  checkpoints_ = std::make_unique<CheckpointWriter>(
+      CheckpointStore(options_.run_dir, options_.model, options_.keep_checkpoints));
+}
+
+void Trainer::Worker::resume() {
+  const std::filesystem::path folder = options_.resume_dir;
+  RunFolder run = RunFolder::reopen(folder);
+  NewestCheckpoint found = newest_valid(folder, options_.model);
+  if (!found.checkpoint) {
+    throw core::BadInput(fmt::format("{} has no checkpoint to go on from{}", folder.string(),
+                                     found.skipped.empty() ? "" : ": " + found.skipped.front()));
+  }
+  Checkpoint& checkpoint = *found.checkpoint;
+  options_.run_dir = view_.run_dir = options_.resume_dir;
+  nlohmann::json head = read_run_head(folder);
+  const std::uint64_t step = checkpoint.step;
+  const std::uint64_t generation = checkpoint.generation;
+  take_up(std::move(checkpoint));
+  run.resume_at(step, generation);
+  head["resumed"].push_back(step);
+  head["current"] = configuration();
+  view_.generation = generation;
+  recorder_ = std::make_unique<RunRecorder>(std::move(run), subscribe(), std::move(head));
+  open_checkpoints();
+  for (const std::string& reason : found.skipped) log(LogLevel::warning, reason);
+  mark(fmt::format("resumed at step {}", step));
+}
+
+/// Goes on where the checkpoint was taken.
+void Trainer::Worker::take_up(Checkpoint checkpoint) {
+  const OrderState& order = checkpoint.order;
+  if (order.images != data_->train.count) {
+    throw core::BadInput(fmt::format("the run was trained on {} images, {} has {}", order.images, data_->name,
+                                     data_->train.count));
+  }
+  if (order.seed != options_.seed || order.shuffle != options_.shuffle) {
+    throw core::BadInput(
+        fmt::format("the run goes through its images with seed {}, {}: a resumed run cannot change that",
+                    order.seed, order.shuffle ? "shuffled" : "in stored order"));
+  }
+  const nlohmann::json& training = checkpoint.training;
+  view_.seconds = training.value("seconds", 0.0);
+  view_.skipped_steps = training.value("skipped_steps", std::uint64_t{0});
+  last_evaluation_step_ = training.value("evaluation_step", std::uint64_t{0});
+  if (training.contains("plateau")) training["plateau"].get_to(plateau_);
+  if (training.contains("spikes")) training["spikes"].get_to(spikes_);
+  if (training.contains("stops")) training["stops"].get_to(stops_);
+  if (training.contains("best_loss") && training["best_loss"].is_number()) best_loss_ = training["best_loss"];
+  view_.step = view_.checkpoint_step = checkpoint.step;
+  view_.epoch = checkpoint.epochs;
+  const bool other_rule = checkpoint.rule != options_.optimizer.rule;
+  const bool other_scale =
+      (checkpoint.control.growth_interval > 0) != (view_.selection.precision == core::Precision::fp16);
+  EngineState state = engine_state(std::move(checkpoint));
+  if (other_rule || other_scale) {
+    const EngineState fresh = engine_->state();
+    if (other_rule) {
+      state.rule = fresh.rule;
+      state.states = fresh.states;
+      state.control.updates = 0;
+    }
+    if (other_scale) {
+      const std::uint32_t updates = state.control.updates;
+      state.control = fresh.control;
+      state.control.updates = updates;
+    }
+  }
+  engine_->restore(state);
+  epochs_seen_ = engine_->epochs_done();
+  plan_steps();
+}
+
+/// What the trainer itself remembers, for the checkpoint.
+nlohmann::json Trainer::Worker::training_state() const {
+  return {{"seconds", view_.seconds},
+          {"skipped_steps", view_.skipped_steps},
+          {"evaluation_step", last_evaluation_step_},
+          {"plateau", plateau_},
+          {"spikes", spikes_},
+          {"stops", stops_},
+          {"best_loss", best_loss_ ? nlohmann::json(*best_loss_) : nlohmann::json()}};
+}
+
+bool Trainer::Worker::checkpoint_due() const {
+  return checkpoints_ && checkpoint_due_ && !diverged_ && Clock::now() - last_checkpoint_ >= kEpochInterval;
+}
+
+void Trainer::Worker::write_checkpoint(bool is_best) {
+  drain();
+  if (trouble_pending_) return;  // these weights are not worth keeping
+  checkpoint_due_ = false;
+  last_checkpoint_ = Clock::now();
+  EngineState state = engine_->state();
+  Checkpoint checkpoint;
+  checkpoint.model = options_.model.name;
+  checkpoint.step = state.steps;
+  checkpoint.epochs = engine_->epoch();
+  checkpoint.generation = view_.generation;
+  checkpoint.weights = std::move(state.parameters);
+  checkpoint.rule = state.rule;
+  checkpoint.optimizer = named_states(state.rule, std::move(state.states));
+  checkpoint.control = control_state(state.control);
+  checkpoint.order = {data_->train.count,
+                      options_.seed,
+                      state.epochs_done,
+                      state.position,
+                      static_cast<std::uint32_t>(engine_->images_of_step()),
+                      options_.shuffle};
+  checkpoint.training = training_state();
+  checkpoints_->save(std::move(checkpoint), is_best);
+  engine_->interrupt();
+}
+
+void Trainer::Worker::save(const std::string& file) {
+  save_parameters(file, options_.model, engine_->parameters());
+  log(LogLevel::info, fmt::format("weights saved to {}", file));
+}
+
+/// The run's settings as they are now.
+void Trainer::Worker::note_settings() {
+  if (recorder_) recorder_->set("current", configuration());
+}
+
+/// What a run.json says beside its configuration.
+nlohmann::json Trainer::Worker::description() const {
+  const core::DeviceInfo& device = device_->info();
+  return {{"device",
+           {{"name", device.name},
+            {"kind", core::to_string(device.kind)},
+            {"compute_capability", device.compute_capability},
+            {"multiprocessors", device.multiprocessors},
+            {"memory_bytes", device.memory_bytes},
+            {"driver", device.driver}}},
+          {"versions", {{"warpscope", WARPSCOPE_VERSION}, {"compiler", __VERSION__}}},
+          {"classes", data_->classes},
+          {"classifies", view_.classifies}};
+}
+
+/// All settings as they are now, as from_json() reads them, and what they turned out to mean.
+nlohmann::json Trainer::Worker::configuration() const {
+  const OptimizerSettings& optimizer = view_.optimizer;
+  Configuration c;
+  c.model = {options_.model.name, options_.init_file};
+  c.data = {data_->source, options_.validation, options_.shuffle, options_.seed, options_.test_images};
+  c.device = {device_->info().id(), std::string(core::to_string(view_.selection.precision)), {}};
+  c.optimizer.name = ops::to_string(optimizer.rule);
+  c.optimizer.learning_rate = optimizer.learning_rate;
+  c.optimizer.momentum = optimizer.momentum;
+  c.optimizer.beta1 = optimizer.beta1;
+  c.optimizer.beta2 = optimizer.beta2;
+  c.optimizer.alpha = optimizer.alpha;
+  c.optimizer.epsilon = optimizer.epsilon;
+  c.optimizer.weight_decay = optimizer.weight_decay;
+  c.optimizer.clip_norm = optimizer.clip_norm;
+  c.optimizer.clip_value = optimizer.clip_value;
+  c.optimizer.batch = view_.batch;
+  c.optimizer.accumulate = optimizer.accumulate;
+  c.optimizer.update = optimizer.per_sample ? "per_sample" : "batch";
+  c.schedule.text = to_string(view_.schedule);
+  c.stop.epochs = options_.epochs;
+  c.stop.steps = options_.steps;
+  c.stop.early_stop = options_.stop.patience;
+  c.stop.target_loss = static_cast<float>(options_.stop.target_loss.value_or(0));
+  c.stop.time = options_.stop.seconds > 0 ? format_time_span(options_.stop.seconds) : "";
+  c.stop.zscore = static_cast<float>(options_.spikes.threshold);
+  c.checkpoints = {options_.checkpoint_epochs, options_.keep_checkpoints};
+  nlohmann::json json = to_json(c);
+  json["data"] = data_->name;
+  json["train_images"] = data_->train.count;
+  json["validation_images"] = data_->validation.count;
+  json["evaluated_images"] = view_.test_images;
+  for (const auto& [op, variant] : view_.selection.variants) {
+    json["selection"][std::string(ops::to_string(op))] = variant;
+  }
+  return json;
+}
+
+}  // namespace warpscope::training
