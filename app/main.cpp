@@ -110,7 +110,8 @@ int run(int argc, char** argv) {
   app.add_option("--window-size", window.size, "Size of the window in pixels")->type_name("WxH");
 
   app::TrainingArguments train_arguments;
-  CLI::App* const train = app.add_subcommand("train", "Train without a window");
+  CLI::App* const train =
+      app.add_subcommand("train", "Train without a window (one epoch if nothing says when to stop)");
   app::add_training_options(*train, train_arguments);
 
   app::TrainingArguments config_arguments;

@@ -72,7 +72,7 @@ Configuration defaults();
 Configuration merge(const Configuration& base, const Configuration& over);
 
 /// `given` with everything filled in that is unset: defaults(), and by the optimizer learning_rate, beta2 and weight_decay,
-/// by the precision clip_norm (1 in fp16, else 0).
+/// by the precision clip_norm (1 in fp16, else 0). Throws core::BadInput for an unknown optimizer or precision.
 Configuration resolve(const Configuration& given);
 
 /// Seconds in "90s", "15m", "2h" or "1h30m"; 0 for "". Throws core::BadInput.
@@ -86,7 +86,7 @@ Configuration read_toml(const std::filesystem::path& file);
 Configuration parse_toml(std::string_view text, std::string_view name);
 
 /// The settings in a fixed order, each with a comment; unset ones as comments with the value that applies. parse_toml()
-/// gives an equal configuration. Throws core::BadInput if a text is not UTF-8, which TOML cannot hold.
+/// gives an equal configuration. Throws core::BadInput if a text is not UTF-8, which TOML cannot hold, and as resolve().
 std::string to_toml(const Configuration& configuration);
 /// Replaces `file` by to_toml(), whole or not at all. Throws core::BadInput as to_toml(), core::Error if writing fails.
 void write_toml(const Configuration& configuration, const std::filesystem::path& file);
