@@ -37,7 +37,7 @@ std::vector<double> losses(const Run& run) {
 TEST_F(RunReaderTest, ReadsStepsTestsAndMarkers) {
   make(step_line(1, 0.5) + marker_line(1, "rate") + step_line(2, 0.25, R"(,"loss_scale":8)") +
        test_line(2, 0.75) + step_line(3, 0.125));
-  const Run run = read_run(path());
+  const runs::Run run = read_run(path());
   EXPECT_EQ(run.head["status"], "running");
   EXPECT_EQ(run.points.steps.step, (std::vector<std::uint64_t>{1, 2, 3}));
   EXPECT_EQ(run.points.steps.epoch, (std::vector<double>{0.1, 0.2, 0.3}));
@@ -90,7 +90,7 @@ TEST_F(RunReaderTest, BytesThatComeInAnyPortionsGiveTheSameRun) {
     if (n % 50 == 0) text += test_line(n, 0.5) + marker_line(n, "m");
   }
   make(text);
-  const Run whole = read_run(path());
+  const runs::Run whole = read_run(path());
   ASSERT_EQ(whole.points.steps.size(), 300u);
   make("");
   RunFollower follower(path());
@@ -154,7 +154,7 @@ TEST_F(RunReaderTest, StepsThatGoBackReplaceTheLaterOnes) {
 TEST_F(RunReaderTest, AResetBeginsAnotherCurve) {
   make(step_line(1, 1) + test_line(1, 0.1) + marker_line(1, "rate") + step_line(2, 2) +
        "{\"step\":0,\"seconds\":0,\"marker\":\"reset\"}\n" + step_line(1, 10));
-  const Run run = read_run(path());
+  const runs::Run run = read_run(path());
   EXPECT_EQ(losses(run), (std::vector<double>{10}));
   EXPECT_EQ(run.points.tests.size(), 0u);
   EXPECT_TRUE(run.points.markers.empty());
@@ -165,7 +165,7 @@ TEST_F(RunReaderTest, DamagedLinesAreCountedAndLeftOut) {
   for (int i = 0; i < 256; ++i) binary += i == '\n' ? ' ' : static_cast<char>(i);
   make(step_line(1, 1) + "nonsense\n" + "\n" + binary + "\n" + step_line(2, 2) + "{\"step\":3,\"loss\":\n" +
        step_line(4, 4));
-  const Run run = read_run(path());
+  const runs::Run run = read_run(path());
   EXPECT_EQ(losses(run), (std::vector<double>{1, 2, 4}));
   EXPECT_EQ(run.damaged_lines, 4u);
   ASSERT_EQ(run.notes.size(), 4u);
@@ -177,7 +177,7 @@ TEST_F(RunReaderTest, NotesDoNotGrowWithoutEnd) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "x\n";
   make(text);
-  const Run run = read_run(path());
+  const runs::Run run = read_run(path());
   EXPECT_EQ(run.damaged_lines, 1000u);
   EXPECT_LT(run.notes.size(), 20u);
 }
@@ -205,7 +205,7 @@ TEST_F(RunReaderTest, RandomDamageNeverCrashes) {
     for (int i = 0; i < 3; ++i) damaged_head[dice() % damaged_head.size()] = static_cast<char>(dice());
     tests::write_text(folder / "run/run.json", damaged_head);
     tests::write_text(metrics(), damaged.substr(0, dice() % damaged.size()));
-    const Run run = read_run(path());
+    const runs::Run run = read_run(path());
     const PointTable& steps = run.points.steps;
     EXPECT_TRUE(std::is_sorted(steps.step.begin(), steps.step.end()));
     for (const Series& series : steps.series) EXPECT_EQ(series.values.size(), steps.size());
