@@ -90,6 +90,7 @@ std::string run_name(const fs::path& folder) {
   std::error_code error;
   fs::path whole = fs::weakly_canonical(folder, error);
   if (error) whole = folder;
+  if (!whole.has_filename()) whole = whole.parent_path();
   return printable(whole.filename().string());
 }
 

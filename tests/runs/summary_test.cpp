@@ -120,7 +120,7 @@ TEST(SummaryTest, TheStartIsFoundWhereItIsTold) {
 
 TEST(SummaryTest, RunsAreListedAndSorted) {
   const tests::TemporaryFolder folder;
-  make_run(folder / "20260101T000000Z-1", finished(0.3, 100), "");
+  make_run(folder / "20260101T000000Z-1", finished(0.3, 150), "");
   make_run(folder / "20260101T000000Z-2", finished(0.1, 300), "");
   make_run(folder / "20260102T000000Z-1", finished(0.2, 200), "");
   make_run(folder / "20251231T000000Z-1", run_head("running"), step_line(1, 1));
