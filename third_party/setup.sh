@@ -11,6 +11,7 @@ run_packages=(
   libcurl4-openssl-dev ca-certificates libarchive-dev libssl-dev
   'libdnnl-dev|libonednn-dev'
   fonts-inter fonts-jetbrains-mono
+  librsvg2-bin # rsvg-convert, run by warpscope export --to png
 )
 test_packages=(libgtest-dev xvfb xdotool imagemagick python3 python3-numpy python3-pil x11-utils)
 ci_packages=(clang-format clang-tidy shellcheck)
