@@ -3,6 +3,7 @@
 #include "gpu/data/fetch.h"
 
 #include <cstdio>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -54,6 +55,12 @@ class Bar {
   data::FetchPhase last_phase_{};
 };
 
+std::filesystem::path bring(bool mnist, const std::filesystem::path& folder,
+                            const data::FetchCallback& show) {
+  if (mnist) return data::fetch_mnist(folder, show);
+  return data::fetch_cifar10(folder, show);
+}
+
 }  // namespace
 
 int fetch(const std::string& data_set, const std::string& directory) {
@@ -69,7 +76,7 @@ int fetch(const std::string& data_set, const std::string& directory) {
       bar.show(progress);
       return !interrupted.load();
     };
-    const auto made = mnist ? data::fetch_mnist(folder, show) : data::fetch_cifar10(folder, show);
+    const std::filesystem::path made = bring(mnist, folder, show);
     bar.end();
     fmt::print("{} is in {}\n", mnist ? "MNIST" : "CIFAR-10", made.string());
   } catch (...) {
