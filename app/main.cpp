@@ -122,7 +122,7 @@ int run(int argc, char** argv) {
   std::string data_set = "cifar10";
   std::string directory;
   CLI::App* const fetch = app.add_subcommand("fetch", "Download a data set");
-  fetch->add_option("name", data_set, "Data set: cifar10")->capture_default_str();
+  fetch->add_option("name", data_set, "Data set: cifar10 or mnist")->capture_default_str();
   fetch->add_option("--data", directory, "Folder to unpack it into (default: the user's cache folder)");
 
   app::VerifyArguments verify_arguments;
