@@ -198,18 +198,7 @@ class Lowering {
     return result;
   }
 
-  void update() {
-    OpShape shape;
-    shape.count = static_cast<std::int64_t>(layout_.elements);
-    const int gradients = external("gradients", Storage::gradients, Role::gradient, shape.count);
-    if (precision_ == core::Precision::fp16) node(Op::gradients_check, "", shape, {gradients, control_});
-    node(Op::sgd_update, "", shape,
-         {gradients, control_, external("parameters", Storage::parameters, Role::parameter, shape.count)});
-    shape.count = ring_capacity_;
-    shape.batch = batch_;
-    node(Op::step_record, "", shape,
-         {program_.loss, control_, external("ring", Storage::ring, Role::control, ring_capacity_)});
-  }
+  void update() {}
 
   const models::Model& model_;
   models::ParameterLayout layout_;
