@@ -291,7 +291,7 @@ void Trainer::Worker::finish() {
   publish(true);
   if (!options_.save_file.empty()) save(options_.save_file);
   if (checkpoints_ && !diverged_) {
-    write_checkpoint(false);
+    if (engine_->steps() != written_step_) write_checkpoint(false);
     checkpoints_->flush();
     note_checkpoints();
     if (!checkpoint_error_.empty()) throw core::Error(checkpoint_error_);

@@ -117,7 +117,8 @@ class Trainer::Worker {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<RunRecorder> recorder_;
   std::unique_ptr<CheckpointWriter> checkpoints_;
-  std::string checkpoint_error_;  ///< that has been told
+  std::uint64_t written_step_ = ~std::uint64_t{0};  ///< of the last checkpoint handed to the writer
+  std::string checkpoint_error_;                    ///< that has been told
 
   Snapshot view_;  ///< what the next snapshot will say; the thread's own
   std::vector<FeedItem> unsent_;

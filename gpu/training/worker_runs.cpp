@@ -171,6 +171,7 @@ void Trainer::Worker::write_checkpoint(bool is_best) {
                       static_cast<std::uint32_t>(engine_->images_of_step()),
                       options_.shuffle};
   checkpoint.training = training_state();
+  written_step_ = checkpoint.step;
   checkpoints_->save(std::move(checkpoint), is_best);
   engine_->interrupt();
 }
