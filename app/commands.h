@@ -58,4 +58,31 @@ struct BenchArguments {
 /// Times every variant on the shapes of the model, and whole training steps.
 int bench(const BenchArguments& arguments);
 
+/// Runs that one command takes.
+constexpr int kMostRuns = 64;
+
+struct RunsArguments {
+  std::string folder;             ///< "" for the default one, which need not exist
+  std::string sort = "time";      ///< or test_loss, speed
+  std::vector<std::string> diff;  ///< runs whose settings are compared instead; folders, or names in `folder`
+  std::string json;               ///< file, "-" for standard output instead of the table, "" for none
+};
+
+/// Lists runs with their key figures, or the settings in which some of them differ.
+int runs(const RunsArguments& arguments);
+
+struct ExportArguments {
+  std::vector<std::string> runs;  ///< folders, or names in the default folder of runs
+  std::string to;                 ///< csv, tensorboard, safetensors, svg, png, json
+  std::string out;                ///< file ("-" for standard output, where it is text or a picture) or folder
+  std::vector<std::string> series;
+  std::string over;  ///< step, epoch, seconds; "" for step
+  bool logarithmic = false;
+  std::string title;
+  std::string checkpoint;  ///< best, last, or a file; "" for last
+};
+
+/// Writes what runs hold in another format.
+int export_runs(const ExportArguments& arguments);
+
 }  // namespace warpscope::app

@@ -64,6 +64,35 @@ void add_bench_options(CLI::App& app, app::BenchArguments& a) {
   app.add_option("--against", a.against, "Compare with an earlier --json file")->type_name("FILE");
 }
 
+void add_runs_options(CLI::App& app, app::RunsArguments& a) {
+  app.add_option("folder", a.folder, "Folder that holds runs (default: runs)")->type_name("FOLDER");
+  app.add_option("--sort", a.sort, "time, test_loss or speed")->capture_default_str();
+  app.add_option("--diff", a.diff, "Show the settings in which these runs differ")
+      ->type_name("RUN")
+      ->expected(2, app::kMostRuns);
+  app.add_option("--json", a.json, "Write the result as JSON; - for standard output")->type_name("FILE");
+}
+
+void add_export_options(CLI::App& app, app::ExportArguments& a) {
+  app.add_option("run", a.runs, "Folder of a run; several for svg, png and tensorboard")
+      ->type_name("RUN")
+      ->required()
+      ->expected(1, app::kMostRuns);
+  app.add_option("--to", a.to, "csv, tensorboard, safetensors, svg, png or json")
+      ->type_name("FORMAT")
+      ->required();
+  app.add_option("--out", a.out, "File to write (- for standard output); for tensorboard a folder")
+      ->type_name("PATH")
+      ->required();
+  app.add_option("--series", a.series, "svg, png: what to draw (default: the losses)")
+      ->type_name("NAME,...")
+      ->delimiter(',');
+  app.add_option("--over", a.over, "svg, png: step, epoch or seconds (default: step)");
+  app.add_flag("--log", a.logarithmic, "svg, png: logarithmic values");
+  app.add_option("--title", a.title, "svg, png: title (default: the names of the runs)");
+  app.add_option("--checkpoint", a.checkpoint, "safetensors: best, last or a file (default: last)");
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Warpscope: watch a network train, kernel by kernel.\nWithout a command it opens the window.",
                "warpscope"};
@@ -103,6 +132,14 @@ int run(int argc, char** argv) {
   CLI::App* const bench = app.add_subcommand("bench", "Time the variants and whole training steps");
   add_bench_options(*bench, bench_arguments);
 
+  app::RunsArguments runs_arguments;
+  CLI::App* const runs = app.add_subcommand("runs", "List runs, or the settings in which some differ");
+  add_runs_options(*runs, runs_arguments);
+
+  app::ExportArguments export_arguments;
+  CLI::App* const exporting = app.add_subcommand("export", "Write a run in another format");
+  add_export_options(*exporting, export_arguments);
+
   CLI::App* const devices = app.add_subcommand("devices", "List devices and the variants each can run");
 
   try {
@@ -118,6 +155,8 @@ int run(int argc, char** argv) {
   if (*fetch) return app::fetch(data_set, directory);
   if (*verify) return app::verify(verify_arguments);
   if (*bench) return app::bench(bench_arguments);
+  if (*runs) return app::runs(runs_arguments);
+  if (*exporting) return app::export_runs(export_arguments);
   if (*devices) return app::devices();
   return app::window(app::training_options(app::parse(window_arguments)), window);
 }

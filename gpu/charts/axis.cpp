@@ -1,4 +1,4 @@
-#include "ui/plot/axis.h"
+#include "gpu/charts/axis.h"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "ui/numbers.h"
+#include "gpu/charts/numbers.h"
 
-namespace warpscope::ui::plot {
+namespace warpscope::charts {
 namespace {
 
 constexpr float kFarOutside = 1e6f;
@@ -119,4 +119,4 @@ std::string value_text(double value, Unit unit) {
   return {};
 }
 
-}  // namespace warpscope::ui::plot
+}  // namespace warpscope::charts

@@ -1,4 +1,4 @@
-#include "ui/numbers.h"
+#include "gpu/charts/numbers.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace warpscope::ui {
+namespace warpscope::charts {
 namespace {
 
 // Digits after the point that give `digits` significant ones.
@@ -86,4 +86,4 @@ std::string compact_number(double value, int digits) {
   return fmt::format("{:.{}f}", value, magnitude < 1 ? digits : decimals_for(magnitude, digits));
 }
 
-}  // namespace warpscope::ui
+}  // namespace warpscope::charts

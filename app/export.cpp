@@ -1,0 +1,113 @@
+// warpscope export: runs in formats of others.
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "app/commands.h"
+#include "app/run_folders.h"
+#include "app/table.h"
+#include "gpu/core/error.h"
+#include "gpu/runs/export_csv.h"
+#include "gpu/runs/export_json.h"
+#include "gpu/runs/export_safetensors.h"
+#include "gpu/runs/export_svg.h"
+#include "gpu/runs/export_tensorboard.h"
+
+namespace warpscope::app {
+namespace {
+
+struct Format {
+  std::string_view name;
+  bool several_runs;
+  bool to_stdout;
+  bool picture;
+};
+
+constexpr std::array kFormats{
+    Format{"csv", false, true, false},
+    Format{"tensorboard", true, false, false},
+    Format{"safetensors", false, false, false},
+    Format{"svg", true, true, true},
+    Format{"png", true, true, true},
+    Format{"json", false, true, false},
+};
+
+const Format& format_named(const std::string& name) {
+  const auto* const found = std::find_if(kFormats.begin(), kFormats.end(),
+                                         [&](const Format& format) { return format.name == name; });
+  if (found != kFormats.end()) return *found;
+  throw core::BadInput(fmt::format(
+      "--to: there is no format '{}'; valid: csv, tensorboard, safetensors, svg, png, json", name));
+}
+
+runs::Over over_named(const std::string& name) {
+  if (name.empty() || name == "step") return runs::Over::step;
+  if (name == "epoch") return runs::Over::epoch;
+  if (name == "seconds") return runs::Over::seconds;
+  throw core::BadInput(fmt::format("--over: there is no axis '{}'; valid: step, epoch, seconds", name));
+}
+
+void check(const ExportArguments& a, const Format& format) {
+  if (a.runs.size() > 1 && !format.several_runs) {
+    throw core::BadInput(fmt::format("{} takes one run, but {} are given; export them one by one",
+                                     format.name, a.runs.size()));
+  }
+  if (!format.picture && (!a.series.empty() || !a.over.empty() || a.logarithmic || !a.title.empty())) {
+    throw core::BadInput(fmt::format(
+        "--series, --over, --log and --title are for svg and png; {} holds everything", format.name));
+  }
+  if (format.name != "safetensors" && !a.checkpoint.empty())
+    throw core::BadInput("--checkpoint is for safetensors; leave it out");
+  if (a.out.empty()) throw core::BadInput("--out is empty; name a file or folder");
+  if (a.out == "-" && !format.to_stdout) {
+    throw core::BadInput(fmt::format("{} cannot go to standard output; name a {} with --out", format.name,
+                                     format.name == "tensorboard" ? "folder" : "file"));
+  }
+  if (format.name != "tensorboard") check_output_file("--out", a.out);
+}
+
+std::string picture_of(const std::vector<runs::Run>& list, const ExportArguments& a,
+                       const runs::PlotChoice& choice) {
+  const std::string svg = runs::svg_of(runs::plot_of(list, choice));
+  return a.to == "png" ? runs::png_of_svg(svg) : svg;
+}
+
+void write_bytes(const std::string& file, const std::string& bytes) {
+  if (file == "-") {
+    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0)
+      throw core::Error("cannot write to standard output");
+  } else {
+    write_output(file, bytes);
+  }
+}
+
+}  // namespace
+
+int export_runs(const ExportArguments& a) {
+  check(a, format_named(a.to));
+  const runs::PlotChoice choice{a.series, over_named(a.over), a.logarithmic, a.title};
+  if (a.to == "safetensors") {
+    const std::filesystem::path run = find_run(a.runs.front(), kRunsFolder);
+    const runs::RunFollower follower(run);  // refuses what is no run
+    runs::export_weights(runs::find_checkpoint(run, a.checkpoint.empty() ? "last" : a.checkpoint), a.out);
+    return 0;
+  }
+  const std::vector<runs::Run> list = read_runs(a.runs, kRunsFolder);
+  if (a.to == "tensorboard") {
+    runs::export_tensorboard(list, a.out);
+  } else if (a.to == "csv") {
+    write_bytes(a.out, runs::csv_of(list.front().points));
+  } else if (a.to == "json") {
+    write_bytes(a.out, runs::json_text(runs::json_of(list.front())));
+  } else {
+    write_bytes(a.out, picture_of(list, a, choice));
+  }
+  return 0;
+}
+
+}  // namespace warpscope::app

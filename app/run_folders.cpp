@@ -1,0 +1,36 @@
+#include "app/run_folders.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "gpu/runs/text.h"
+
+namespace warpscope::app {
+
+namespace fs = std::filesystem;
+
+fs::path find_run(const std::string& typed, const fs::path& folder) {
+  const fs::path named = folder / typed;
+  return !runs::is_run(typed) && runs::is_run(named) ? named : fs::path(typed);
+}
+
+std::vector<runs::Run> read_runs(const std::vector<std::string>& typed, const fs::path& folder) {
+  std::vector<runs::Run> result;
+  for (const std::string& one : typed) {
+    result.push_back(runs::read_run(find_run(one, folder)));
+    const runs::Run& run = result.back();
+    print_notes(run.notes);
+    if (run.damaged_lines > run.notes.size()) {
+      fmt::print(stderr, "warpscope: {} has {} damaged lines in all\n", runs::printable(run.folder.string()),
+                 run.damaged_lines);
+    }
+  }
+  return result;
+}
+
+void print_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) fmt::print(stderr, "warpscope: {}\n", note);
+}
+
+}  // namespace warpscope::app

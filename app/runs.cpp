@@ -1,0 +1,156 @@
+// warpscope runs: the runs in a folder with their key figures, and the settings in which some of them differ.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/commands.h"
+#include "app/run_folders.h"
+#include "app/table.h"
+#include "gpu/charts/numbers.h"
+#include "gpu/core/error.h"
+#include "gpu/runs/export_json.h"
+#include "gpu/runs/settings.h"
+#include "gpu/runs/summary.h"
+#include "gpu/runs/text.h"
+
+namespace warpscope::app {
+namespace {
+
+namespace fs = std::filesystem;
+using runs::RunSummary;
+
+constexpr const char* kNothing = "-";
+
+runs::RunOrder order_named(const std::string& name) {
+  if (name == "time") return runs::RunOrder::time;
+  if (name == "test_loss") return runs::RunOrder::test_loss;
+  if (name == "speed") return runs::RunOrder::speed;
+  throw core::BadInput(fmt::format("--sort: there is no order '{}'; valid: time, test_loss, speed", name));
+}
+
+/// In the user's time zone.
+std::string when(double seconds) {
+  if (!std::isfinite(seconds)) return kNothing;
+  const auto whole = static_cast<std::time_t>(seconds);
+  std::tm time{};
+  std::array<char, 32> text{};
+  if (::localtime_r(&whole, &time) == nullptr) return kNothing;
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M", &time);
+  return text.data();
+}
+
+std::string number(double value, const char* format) {
+  return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : kNothing;
+}
+
+std::string loss(double value) {
+  return std::isfinite(value) ? charts::compact_number(value) : kNothing;
+}
+
+std::string text_or_nothing(const std::string& text) {
+  return text.empty() ? kNothing : text;
+}
+
+Tone tone_of(const RunSummary& run) {
+  if (run.status == "failed") return Tone::bad;
+  return run.status == "interrupted" ? Tone::dim : Tone::plain;
+}
+
+std::string table_of(const std::vector<RunSummary>& list) {
+  const bool classifiers = std::any_of(list.begin(), list.end(),
+                                       [](const RunSummary& run) { return std::isfinite(run.accuracy); });
+  std::vector<Column> columns{{"run", Align::left},
+                              {"started", Align::left},
+                              {"model", Align::left},
+                              {"data", Align::left},
+                              {"device", Align::left},
+                              {"precision", Align::left},
+                              {"optimizer", Align::left},
+                              {"rate"},
+                              {"batch"},
+                              {"steps"},
+                              {"epochs"},
+                              {"train loss"},
+                              {"test loss"}};
+  if (classifiers) columns.push_back({"accuracy"});
+  columns.insert(columns.end(), {{"images/s"}, {"status", Align::left}});
+  Table table(columns);
+  for (const RunSummary& run : list) {
+    std::vector<std::string> cells{
+        run.name, when(run.started), text_or_nothing(run.model), text_or_nothing(run.data),
+        text_or_nothing(run.device), text_or_nothing(run.precision), text_or_nothing(run.optimizer),
+        // As a float, which it is: 0.005 and not 0.00499999989.
+        number(run.learning_rate, "{:.6g}"), number(run.batch, "{:.0f}"), charts::with_thousands(run.steps),
+        number(run.epochs, "{:.2f}"), loss(run.train_loss), loss(run.test_loss)};
+    if (classifiers) cells.push_back(number(100 * run.accuracy, "{:.2f} %"));
+    cells.push_back(std::isfinite(run.images_per_second) ? charts::with_thousands(run.images_per_second)
+                                                         : kNothing);
+    cells.push_back(run.status);
+    table.add(std::move(cells), tone_of(run));
+  }
+  return table.text();
+}
+
+std::string difference_table(const std::vector<runs::Run>& list,
+                             const std::vector<runs::SettingDifference>& differences) {
+  std::vector<Column> columns{{"setting", Align::left}};
+  for (const runs::Run& run : list) columns.push_back({runs::run_name(run.folder), Align::left});
+  Table table(columns);
+  for (const runs::SettingDifference& difference : differences) {
+    std::vector<std::string> cells{difference.key};
+    for (const auto& value : difference.values) cells.push_back(value.value_or(kNothing));
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
+int show_differences(const RunsArguments& arguments, const fs::path& folder) {
+  const std::vector<runs::Run> list = read_runs(arguments.diff, folder);
+  const std::vector<runs::SettingDifference> differences = runs::settings_that_differ(list);
+  if (arguments.json != "-") {
+    fmt::print("{}",
+               differences.empty() ? "all settings are the same\n" : difference_table(list, differences));
+  }
+  nlohmann::json report{{"runs", nlohmann::json::array()}, {"settings", nlohmann::json::object()}};
+  for (const runs::Run& run : list) report["runs"].push_back(runs::run_name(run.folder));
+  for (const runs::SettingDifference& difference : differences) {
+    nlohmann::json& values = report["settings"][difference.key] = nlohmann::json::array();
+    for (const auto& value : difference.values) {
+      values.push_back(value ? nlohmann::json(*value) : nlohmann::json(nullptr));
+    }
+  }
+  write_output(arguments.json, runs::json_text(report));
+  return 0;
+}
+
+}  // namespace
+
+int runs(const RunsArguments& arguments) {
+  const runs::RunOrder order = order_named(arguments.sort);
+  check_output_file("--json", arguments.json);
+  const fs::path folder = arguments.folder.empty() ? kRunsFolder : arguments.folder;
+  if (!arguments.diff.empty()) return show_differences(arguments, folder);
+
+  std::vector<RunSummary> list;
+  std::error_code error;
+  // Nobody has to have trained before asking what there is.
+  if (!arguments.folder.empty() || fs::exists(folder, error)) list = runs::list_runs(folder);
+  runs::sort_runs(list, order);
+  for (const RunSummary& run : list) print_notes(run.notes);
+  if (arguments.json != "-") {
+    fmt::print("{}", list.empty() ? fmt::format("there are no runs in {}\n", runs::printable(folder.string()))
+                                  : table_of(list));
+  }
+  nlohmann::json report = nlohmann::json::array();
+  for (const RunSummary& run : list) report.push_back(runs::json_of(run));
+  write_output(arguments.json, runs::json_text({{"runs", std::move(report)}}));
+  return 0;
+}
+
+}  // namespace warpscope::app

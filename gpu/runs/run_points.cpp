@@ -1,0 +1,81 @@
+#include "gpu/runs/run_points.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace warpscope::runs {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+/// The values of `name`, made of NaN for the points before this one if it is new. Lines mostly have the same keys in
+/// the same order, so the search begins at `hint`.
+Series& series_named(PointTable& table, const std::string& name, std::size_t hint) {
+  if (hint < table.series.size() && table.series[hint].name == name) return table.series[hint];
+  const auto found = std::find_if(table.series.begin(), table.series.end(),
+                                  [&](const Series& series) { return series.name == name; });
+  if (found != table.series.end()) return *found;
+  table.series.push_back({name, std::vector<double>(table.step.size(), kNone)});
+  return table.series.back();
+}
+
+void append(PointTable& table, const MetricsLine& line) {
+  table.step.push_back(line.step);
+  table.epoch.push_back(line.epoch);
+  table.seconds.push_back(line.seconds);
+  for (Series& series : table.series) series.values.push_back(kNone);
+  for (std::size_t i = 0; i < line.values.size(); ++i) {
+    series_named(table, line.values[i].first, i).values.back() = line.values[i].second;
+  }
+}
+
+/// Drops the points from `step` on. Returns true if there were any.
+bool cut(PointTable& table, std::uint64_t step) {
+  const auto kept = static_cast<std::size_t>(std::lower_bound(table.step.begin(), table.step.end(), step) -
+                                             table.step.begin());
+  if (kept == table.step.size()) return false;
+  table.step.resize(kept);
+  table.epoch.resize(kept);
+  table.seconds.resize(kept);
+  for (Series& series : table.series) series.values.resize(kept);
+  return true;
+}
+
+}  // namespace
+
+const Series* PointTable::find(std::string_view name) const {
+  for (const Series& one : series) {
+    if (one.name == name) return &one;
+  }
+  return nullptr;
+}
+
+bool RunPoints::add(const MetricsLine& line) {
+  bool dropped = false;
+  switch (line.kind) {
+    case MetricsLine::Kind::step:
+      if (!steps.step.empty() && line.step <= steps.step.back()) {
+        cut(steps, line.step);
+        // A test at step N comes after that step's own line.
+        cut(tests, line.step);
+        dropped = true;
+      }
+      append(steps, line);
+      break;
+    case MetricsLine::Kind::test:
+      if (!tests.step.empty() && line.step < tests.step.back()) dropped = cut(tests, line.step + 1);
+      append(tests, line);
+      break;
+    case MetricsLine::Kind::marker:
+      if (line.step == 0 && line.marker == "reset") {
+        dropped = steps.size() > 0 || tests.size() > 0 || !markers.empty();
+        *this = {};
+      } else {
+        markers.push_back({line.step, line.seconds, line.marker});
+      }
+      break;
+  }
+  return dropped;
+}
+
+}  // namespace warpscope::runs

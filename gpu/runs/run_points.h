@@ -1,0 +1,66 @@
+#pragma once
+// The points of a run in memory, as series: one array a quantity, all of a table of one length.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace warpscope::runs {
+
+/// One quantity; NaN where a point does not have it, or it was not finite.
+struct Series {
+  std::string name;
+  std::vector<double> values;
+};
+
+/// Points in the order of their steps.
+struct PointTable {
+  std::vector<std::uint64_t> step;
+  std::vector<double> epoch;    ///< NaN where the line has none
+  std::vector<double> seconds;  ///< of training, pauses not counted; NaN where the line has none
+  std::vector<Series> series;   ///< in the order in which they first appeared
+
+  std::size_t size() const { return step.size(); }
+  /// nullptr if there is none of that name.
+  const Series* find(std::string_view name) const;
+};
+
+struct RunMarker {
+  std::uint64_t step = 0;
+  double seconds = 0;
+  std::string text;
+};
+
+/// One line of metrics.jsonl. A step's values have the names of their keys, but "loss" and "accuracy" are "train_loss"
+/// and "train_accuracy". A line is a test if it names another "split" than "train", or has no "loss" but a key that
+/// ends in "_loss". The split is what is named or stands before "_loss"; each value's name begins with it:
+/// "test_loss", "test_psnr", "validation_accuracy". So a name means one thing in the whole run. Numbers, null (NaN),
+/// true (1) and false (0) are values; other keys are left out.
+struct MetricsLine {
+  enum class Kind : std::uint8_t { step, test, marker };
+  Kind kind = Kind::step;
+  std::uint64_t step = 0;
+  double epoch = 0;
+  double seconds = 0;
+  std::string marker;
+  std::vector<std::pair<std::string, double>> values;
+};
+
+/// Reads a line into `line`. Returns what is wrong with it ("it is not JSON"), or "".
+std::string parse_metrics_line(std::string_view text, MetricsLine& line);
+
+struct RunPoints {
+  PointTable steps;
+  PointTable tests;
+  std::vector<RunMarker> markers;
+
+  /// Adds a line. The marker "reset" at step 0 says that the training began again from new weights: what was there is
+  /// dropped, as run.json's figures leave it out too. A step that is not after the last one says that the training
+  /// went back (to a checkpoint): it and the later ones are replaced. Returns true if anything was dropped.
+  bool add(const MetricsLine& line);
+};
+
+}  // namespace warpscope::runs

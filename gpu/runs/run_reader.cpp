@@ -1,0 +1,222 @@
+#include "gpu/runs/run_reader.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gpu/core/error.h"
+#include "gpu/runs/text.h"
+
+namespace warpscope::runs {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kRunFile = "run.json";
+constexpr const char* kMetricsFile = "metrics.jsonl";
+constexpr const char* kLockFile = ".lock";
+
+constexpr std::size_t kChunkBytes = 1 << 20;  // and the longest line
+constexpr std::size_t kRememberedBytes = 1024;
+constexpr std::size_t kMostNotes = 8;
+constexpr std::size_t kMostHeadBytes = 64 << 20;
+constexpr int kMostDepth = 64;
+
+/// A file open for reading, or nothing.
+class OpenFile {
+ public:
+  explicit OpenFile(const fs::path& path)
+      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  int get() const { return descriptor_; }
+  /// Bytes; nothing if it is no regular file.
+  std::optional<std::uint64_t> size() const {
+    struct stat status {};
+    if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return {};
+    return static_cast<std::uint64_t>(status.st_size);
+  }
+
+ private:
+  int descriptor_;
+};
+
+/// Up to `bytes` from `offset`; fewer at the end of the file or where reading fails.
+std::string read_at(int file, std::uint64_t offset, std::size_t bytes) {
+  std::string text(bytes, '\0');
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ::ssize_t got =
+        ::pread(file, text.data() + done, bytes - done, static_cast<::off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  text.resize(done);
+  return text;
+}
+
+/// The object in `text`; nothing if it is no JSON object, or nested so deeply that walking through it is a danger.
+std::optional<json> parse_head(const std::string& text) {
+  bool deep = false;
+  const auto watch = [&](int depth, json::parse_event_t, json&) {
+    deep = deep || depth > kMostDepth;
+    return !deep;
+  };
+  json head = json::parse(text, watch, false);
+  if (deep || !head.is_object()) return {};
+  return head;
+}
+
+}  // namespace
+
+bool is_run(const fs::path& folder) {
+  std::error_code error;
+  return fs::is_regular_file(folder / kRunFile, error) || fs::is_regular_file(folder / kMetricsFile, error);
+}
+
+std::string run_name(const fs::path& folder) {
+  std::error_code error;
+  fs::path whole = fs::weakly_canonical(folder, error);
+  if (error) whole = folder;
+  return printable(whole.filename().string());
+}
+
+bool is_being_written(const fs::path& folder) {
+  const OpenFile file(folder / kLockFile);
+  if (file.get() < 0) return false;
+  // Closing the file drops the lock.
+  return ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+RunFollower::RunFollower(fs::path folder) {
+  run_.folder = std::move(folder);
+  if (is_run(run_.folder)) return;
+  std::error_code error;
+  const std::string name = printable(run_.folder.string());
+  if (!fs::exists(run_.folder, error)) {
+    throw core::BadInput(fmt::format("there is no folder {}; name the folder of a run", name));
+  }
+  throw core::BadInput(
+      fmt::format("{} holds no run: there is no {} in it; name the folder of a run", name, kRunFile));
+}
+
+RunUpdate RunFollower::poll(std::uint64_t most_bytes) {
+  RunUpdate update;
+  update.first_step = run_.points.steps.size();
+  update.first_test = run_.points.tests.size();
+  update.first_marker = run_.points.markers.size();
+  read_head(update);
+  const OpenFile file(run_.folder / kMetricsFile);
+  const auto size = file.size();
+  if (!size) return update;
+  if (!same_before_offset(file.get(), *size)) start_anew(update);
+  if (*size > offset_) read_metrics(file.get(), most_bytes, update);
+  return update;
+}
+
+void RunFollower::read_head(RunUpdate& update) {
+  const OpenFile file(run_.folder / kRunFile);
+  const auto size = file.size();
+  if (!size) return;
+  std::string text = read_at(file.get(), 0, std::min<std::uint64_t>(*size, kMostHeadBytes));
+  if (text == head_text_) return;
+  head_text_ = std::move(text);
+  std::optional<json> head = parse_head(head_text_);
+  if (!head) {
+    if (run_.notes.size() < kMostNotes) {
+      run_.notes.push_back(
+          fmt::format("{} is damaged: it is no JSON object", printable((run_.folder / kRunFile).string())));
+    }
+    return;
+  }
+  run_.head = std::move(*head);
+  update.head_changed = true;
+}
+
+bool RunFollower::same_before_offset(int file, std::uint64_t size) const {
+  if (size < offset_) return false;
+  return read_at(file, offset_ - last_bytes_.size(), last_bytes_.size()) == last_bytes_;
+}
+
+void RunFollower::start_anew(RunUpdate& update) {
+  offset_ = 0;
+  line_ = 0;
+  last_bytes_.clear();
+  in_long_line_ = false;
+  run_.points = {};
+  run_.damaged_lines = 0;
+  run_.notes.clear();
+  update.restarted = true;
+  update.first_step = update.first_test = update.first_marker = 0;
+}
+
+void RunFollower::read_metrics(int file, std::uint64_t most_bytes, RunUpdate& update) {
+  const std::uint64_t begin = offset_;
+  while (true) {
+    if (offset_ - begin >= most_bytes) {
+      update.more = true;
+      return;
+    }
+    const std::string chunk = read_at(file, offset_, kChunkBytes);
+    std::size_t used = chunk.rfind('\n') + 1;  // 0 if there is no newline
+    if (used > 0) {
+      take_lines(std::string_view(chunk).substr(0, used), update);
+    } else if (chunk.size() == kChunkBytes) {
+      // No line is that long. Its rest goes too, when it comes.
+      if (!in_long_line_) note_damage("it is too long");
+      in_long_line_ = true;
+      used = chunk.size();
+    } else {
+      return;
+    }
+    offset_ += used;
+    const std::size_t remembered = std::min(used, kRememberedBytes);
+    last_bytes_ = chunk.substr(used - remembered, remembered);
+  }
+}
+
+void RunFollower::take_lines(std::string_view text, RunUpdate& update) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    if (!std::exchange(in_long_line_, false)) take_line(text.substr(0, end), update);
+    ++line_;
+    text.remove_prefix(end + 1);
+  }
+}
+
+void RunFollower::take_line(std::string_view text, RunUpdate& update) {
+  const std::string objection = parse_metrics_line(text, scratch_);
+  if (!objection.empty()) {
+    note_damage(objection);
+  } else if (run_.points.add(scratch_)) {
+    update.restarted = true;
+    update.first_step = update.first_test = update.first_marker = 0;
+  }
+}
+
+void RunFollower::note_damage(const std::string& what) {
+  ++run_.damaged_lines;
+  if (run_.notes.size() >= kMostNotes) return;
+  run_.notes.push_back(fmt::format("line {} of {} is left out: {}", line_ + 1,
+                                   printable((run_.folder / kMetricsFile).string()), what));
+}
+
+Run read_run(const fs::path& folder) {
+  RunFollower follower(folder);
+  follower.poll();
+  return follower.run();
+}
+
+}  // namespace warpscope::runs

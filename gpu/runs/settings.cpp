@@ -1,0 +1,71 @@
+#include "gpu/runs/settings.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+#include "gpu/runs/text.h"
+
+namespace warpscope::runs {
+namespace {
+
+using nlohmann::json;
+using Settings = std::vector<std::pair<std::string, json>>;
+
+void flatten(const json& value, const std::string& key, Settings& settings) {
+  if (!value.is_object() || value.empty()) {
+    settings.emplace_back(key, value);
+    return;
+  }
+  for (const auto& [name, member] : value.items())
+    flatten(member, key.empty() ? name : key + "." + name, settings);
+}
+
+}  // namespace
+
+std::string setting_text(const json& value) {
+  if (value.is_string()) return printable(value.get_ref<const std::string&>());
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_number_float()) {
+    const auto number = value.get<double>();
+    const auto single = static_cast<float>(number);
+    return static_cast<double>(single) == number ? fmt::format("{}", single) : fmt::format("{}", number);
+  }
+  return printable(value.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+Settings settings_of(const json& head) {
+  Settings settings;
+  const auto configuration = head.find("configuration");
+  if (configuration == head.end() || !configuration->is_object()) return settings;
+  for (const auto& [name, value] : configuration->items()) flatten(value, name, settings);
+  // Keys with dots in them come where they belong.
+  std::sort(settings.begin(), settings.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return settings;
+}
+
+std::vector<SettingDifference> settings_that_differ(const std::vector<Run>& runs) {
+  std::map<std::string, std::vector<std::optional<json>>> all;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    for (auto& [key, value] : settings_of(runs[i].head)) {
+      auto& values = all[key];
+      values.resize(runs.size());
+      values[i] = std::move(value);
+    }
+  }
+  std::vector<SettingDifference> differences;
+  for (const auto& [key, values] : all) {
+    if (std::all_of(values.begin(), values.end(), [&](const auto& value) { return value == values.front(); }))
+      continue;
+    SettingDifference difference{printable(key), {}};
+    for (const auto& value : values) {
+      difference.values.push_back(value ? std::optional(setting_text(*value)) : std::nullopt);
+    }
+    differences.push_back(std::move(difference));
+  }
+  return differences;
+}
+
+}  // namespace warpscope::runs

@@ -1,0 +1,203 @@
+#include "gpu/runs/summary.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "gpu/core/error.h"
+#include "gpu/runs/text.h"
+
+namespace warpscope::runs {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::size_t kFinalSteps = 50;
+
+/// A member of an object; null if it has none or is none.
+const json& member(const json& object, const char* key) {
+  static const json none;
+  if (!object.is_object()) return none;
+  const auto found = object.find(key);
+  return found == object.end() ? none : *found;
+}
+
+std::string text_of(const json& value) {
+  return value.is_string() ? printable(value.get_ref<const std::string&>()) : "";
+}
+
+double number_of(const json& value) {
+  return value.is_number() ? value.get<double>() : RunSummary::kNone;
+}
+
+std::optional<double> time_in(const std::string& text, const char* format) {
+  std::tm time{};
+  if (::strptime(text.c_str(), format, &time) == nullptr) return {};
+  return static_cast<double>(::timegm(&time));
+}
+
+/// The last value that is there.
+double last_of(const PointTable& table, const char* name) {
+  const Series* series = table.find(name);
+  if (series == nullptr) return RunSummary::kNone;
+  const auto found = std::find_if(series->values.rbegin(), series->values.rend(),
+                                  [](double value) { return !std::isnan(value); });
+  return found == series->values.rend() ? RunSummary::kNone : *found;
+}
+
+double mean_of_last_losses(const PointTable& steps) {
+  const Series* losses = steps.find("train_loss");
+  if (losses == nullptr || losses->values.empty()) return RunSummary::kNone;
+  const std::size_t count = std::min(kFinalSteps, losses->values.size());
+  return std::accumulate(losses->values.end() - static_cast<std::ptrdiff_t>(count), losses->values.end(),
+                         0.0) /
+         static_cast<double>(count);
+}
+
+double median_speed(const PointTable& steps) {
+  const Series* speeds = steps.find("images_per_second");
+  if (speeds == nullptr) return RunSummary::kNone;
+  std::vector<double> values;
+  for (const double value : speeds->values) {
+    // 0 stands for the first step after a pause.
+    if (value > 0) values.push_back(value);
+  }
+  if (values.empty()) return RunSummary::kNone;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+void take_settings(const json& head, RunSummary& summary) {
+  const json& configuration = member(head, "configuration");
+  summary.model = text_of(member(configuration, "model"));
+  summary.data = text_of(member(configuration, "data"));
+  summary.precision = text_of(member(configuration, "precision"));
+  summary.optimizer = text_of(member(configuration, "optimizer"));
+  summary.learning_rate = number_of(member(configuration, "learning_rate"));
+  summary.batch = number_of(member(configuration, "batch"));
+  summary.device = text_of(member(member(head, "device"), "name"));
+  if (summary.device.empty()) summary.device = text_of(member(configuration, "device"));
+}
+
+void take_results(const json& head, RunSummary& summary) {
+  const json& steps = member(head, "steps");
+  if (steps.is_number_unsigned()) summary.steps = steps.get<std::uint64_t>();
+  summary.epochs = number_of(member(head, "epochs"));
+  summary.train_loss = number_of(member(head, "final_train_loss"));
+  summary.test_loss = number_of(member(head, "test_loss"));
+  summary.images_per_second = number_of(member(head, "images_per_second"));
+  summary.seconds = number_of(member(head, "seconds"));
+  for (const char* key : {"accuracy", "test_accuracy"}) {
+    if (std::isnan(summary.accuracy)) summary.accuracy = number_of(member(head, key));
+  }
+}
+
+void take_points(const RunPoints& points, RunSummary& summary) {
+  const PointTable& steps = points.steps;
+  summary.steps = steps.size() > 0 ? steps.step.back() : 0;
+  summary.epochs = steps.size() > 0 ? steps.epoch.back() : RunSummary::kNone;
+  summary.seconds = steps.size() > 0 ? steps.seconds.back() : RunSummary::kNone;
+  summary.train_loss = mean_of_last_losses(steps);
+  summary.test_loss = last_of(points.tests, "test_loss");
+  summary.accuracy = last_of(points.tests, "test_accuracy");
+  summary.images_per_second = median_speed(steps);
+}
+
+/// run.json of a run that has ended tells all results.
+bool has_results(const json& head) {
+  return text_of(member(head, "status")) != "running" && member(head, "steps").is_number_unsigned();
+}
+
+/// As far as run.json is read at all.
+Run head_of(const fs::path& folder) {
+  RunFollower follower(folder);
+  follower.poll(0);
+  return follower.run();
+}
+
+}  // namespace
+
+double start_of(const Run& run) {
+  const json& started = member(run.head, "started");
+  if (started.is_number()) return started.get<double>();
+  if (started.is_string()) {
+    if (const auto time = time_in(started.get<std::string>(), "%Y-%m-%dT%H:%M:%S")) return *time;
+  }
+  if (const auto time = time_in(run_name(run.folder), "%Y%m%dT%H%M%SZ")) return *time;
+  for (const char* name : {".lock", "run.json", "metrics.jsonl"}) {
+    struct stat status {};
+    if (::stat((run.folder / name).c_str(), &status) == 0) return static_cast<double>(status.st_mtime);
+  }
+  return RunSummary::kNone;
+}
+
+RunSummary summarize(const Run& run) {
+  RunSummary summary;
+  summary.folder = run.folder;
+  summary.name = run_name(run.folder);
+  summary.started = start_of(run);
+  summary.notes = run.notes;
+  take_settings(run.head, summary);
+  if (has_results(run.head)) {
+    take_results(run.head, summary);
+  } else {
+    take_points(run.points, summary);
+  }
+  summary.status = text_of(member(run.head, "status"));
+  summary.error = text_of(member(run.head, "error"));
+  if (summary.status == "running" || summary.status.empty()) {
+    summary.status = is_being_written(run.folder) ? "running" : "interrupted";
+  }
+  return summary;
+}
+
+std::vector<RunSummary> list_runs(const fs::path& folder) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    throw core::BadInput(
+        fmt::format("there is no folder {}; name a folder that holds runs", printable(folder.string())));
+  }
+  if (is_run(folder)) folders.push_back(folder);
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (is_run(entry->path())) folders.push_back(entry->path());
+  }
+  if (error) {
+    throw core::BadInput(
+        fmt::format("cannot read the folder {}: {}", printable(folder.string()), error.message()));
+  }
+  std::vector<RunSummary> runs;
+  for (const fs::path& one : folders) {
+    Run run = head_of(one);
+    if (!has_results(run.head)) run = read_run(one);
+    runs.push_back(summarize(run));
+  }
+  sort_runs(runs, RunOrder::time);
+  return runs;
+}
+
+void sort_runs(std::vector<RunSummary>& runs, RunOrder order) {
+  const auto key = [order](const RunSummary& run) {
+    double value = run.test_loss;
+    if (order == RunOrder::time) value = -run.started;
+    if (order == RunOrder::speed) value = -run.images_per_second;
+    return std::tuple(std::isnan(value), std::isnan(value) ? 0.0 : value);
+  };
+  std::stable_sort(runs.begin(), runs.end(), [&](const RunSummary& a, const RunSummary& b) {
+    if (key(a) != key(b)) return key(a) < key(b);
+    // Of runs started in one second, the later has the larger name.
+    return order == RunOrder::time ? a.name > b.name : a.name < b.name;
+  });
+}
+
+}  // namespace warpscope::runs
