@@ -99,7 +99,7 @@ class Memory(WindowCase):
         self.assertEqual(self.close_window().code, 0)
         settings = self.settings()
         self.assertEqual((settings["window"]["width"], settings["window"]["height"]), (1100, 720))
-        self.assertTrue(settings["plot"]["over_time"])
+        self.assertEqual(settings["plot"]["over"], 2)
         self.assertTrue(settings["images"]["absolute_difference"])
 
         self.open_window(size=None, run_dir=self.path("again"))
