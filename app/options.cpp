@@ -164,6 +164,31 @@ Configuration resumed(const TrainingArguments& arguments) {
   return configuration;
 }
 
+training::OptimizerSettings optimizer_settings(const Configuration::Optimizer& c) {
+  training::OptimizerSettings settings;
+  settings.rule = ops::parse_update_rule(*c.name);
+  settings.learning_rate = *c.learning_rate;
+  settings.momentum = *c.momentum;
+  settings.beta1 = *c.beta1;
+  settings.beta2 = *c.beta2;
+  settings.alpha = *c.alpha;
+  settings.epsilon = *c.epsilon;
+  settings.weight_decay = *c.weight_decay;
+  settings.clip_norm = *c.clip_norm;
+  settings.clip_value = *c.clip_value;
+  settings.accumulate = *c.accumulate;
+  settings.per_sample = *c.update == "per_sample";
+  return settings;
+}
+
+training::StopRules stop_rules(const Configuration::Stop& c) {
+  training::StopRules rules;
+  rules.patience = *c.early_stop;
+  if (*c.target_loss > 0) rules.target_loss = static_cast<double>(*c.target_loss);
+  rules.seconds = c.time->empty() ? 0.0 : training::parse_time_span(*c.time);
+  return rules;
+}
+
 }  // namespace
 
 std::string refuse_negative(const std::string& text) {
@@ -201,8 +226,14 @@ training::TrainerOptions training_options(const Configuration& given) {
   options.device = *c.device.name;
   options.precision = core::parse_precision(*c.device.precision);
   options.select = *c.device.select;
-  options.optimizer = *c.optimizer.name;
-  options.learning_rate = *c.optimizer.learning_rate;
+  options.optimizer = optimizer_settings(c.optimizer);
+  options.clip_chosen = given.optimizer.clip_norm.has_value();
+  options.schedule = training::parse_schedule(*c.schedule.text);
+  options.stop = stop_rules(c.stop);
+  options.spikes.threshold = static_cast<double>(*c.stop.zscore);
+  options.validation = *c.data.validation;
+  options.checkpoint_epochs = *c.checkpoints.every_epochs;
+  options.keep_checkpoints = *c.checkpoints.keep;
   options.batch = *c.optimizer.batch;
   options.epochs = *c.stop.epochs;
   options.steps = *c.stop.steps;

@@ -4,18 +4,14 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <span>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "gpu/core/error.h"
+#include "gpu/data/file.h"
 #include "gpu/data/parallel.h"
 
 namespace warpscope::data {
@@ -40,85 +36,16 @@ constexpr std::uintmax_t kMostMetaBytes = 4096;
 constexpr std::array kClasses{"airplane", "automobile", "bird",  "cat",  "deer",
                               "dog",      "frog",       "horse", "ship", "truck"};
 
-/// "30,730,000"
-std::string grouped(std::int64_t number) {
-  std::string text = fmt::format("{}", number);
-  for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) {
-    text.insert(static_cast<std::size_t>(at), 1, ',');
-  }
-  return text;
-}
-
-/// True if `path` is there. Throws BadInput if that cannot be told.
-bool is_there(const fs::path& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0) return true;
-  if (errno == ENOENT || errno == ENOTDIR) return false;
-  throw core::BadInput(fmt::format("cannot read {}: {}; check its permissions or choose another folder",
-                                   path.string(), std::strerror(errno)));
-}
-
 /// A file of ten thousand records, open for reading.
-class BatchFile {
- public:
-  explicit BatchFile(fs::path path)
-      : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (descriptor_ < 0) {
-      throw core::BadInput(fmt::format("cannot open {}: {}", path_.string(), std::strerror(errno)));
-    }
-    try {
-      check_size();
-    } catch (...) {
-      ::close(descriptor_);
-      throw;
-    }
-  }
-  BatchFile(BatchFile&& other) noexcept
-      : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
-  BatchFile& operator=(BatchFile&&) = delete;
-  ~BatchFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
+InputFile open_batch(const fs::path& path) {
+  InputFile file(path);
+  if (file.size() == kFileBytes) return file;
+  throw core::BadInput(fmt::format(
+      "{} is {}: it has {} bytes instead of {}; delete it and fetch CIFAR-10 again", path.string(),
+      file.size() < kFileBytes ? "truncated" : "too long", grouped(file.size()), grouped(kFileBytes)));
+}
 
-  const fs::path& path() const { return path_; }
-
-  void read(std::int64_t first_record, std::span<std::uint8_t> bytes) const {
-    std::int64_t offset = first_record * kRecordBytes;
-    while (!bytes.empty()) {
-      const ::ssize_t got = ::pread(descriptor_, bytes.data(), bytes.size(), offset);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) {
-        throw core::Error(
-            fmt::format("reading {} failed at byte {}: {}", path_.string(), offset, std::strerror(errno)));
-      }
-      if (got == 0) {
-        throw core::Error(
-            fmt::format("{} became shorter while it was read: it ends at byte {}", path_.string(), offset));
-      }
-      offset += got;
-      bytes = bytes.subspan(static_cast<std::size_t>(got));
-    }
-  }
-
- private:
-  void check_size() const {
-    struct stat status {};
-    if (::fstat(descriptor_, &status) != 0) {
-      throw core::BadInput(fmt::format("cannot read {}: {}", path_.string(), std::strerror(errno)));
-    }
-    if (!S_ISREG(status.st_mode)) throw core::BadInput(fmt::format("{} is not a file", path_.string()));
-    if (status.st_size == kFileBytes) return;
-    throw core::BadInput(
-        fmt::format("{} is {}: it has {} bytes instead of {}; delete it and fetch CIFAR-10 again",
-                    path_.string(), status.st_size < kFileBytes ? "truncated" : "too long",
-                    grouped(status.st_size), grouped(kFileBytes)));
-  }
-
-  fs::path path_;
-  int descriptor_;
-};
-
-std::vector<BatchFile> open_files(const fs::path& folder) {
+std::vector<InputFile> open_files(const fs::path& folder) {
   std::string missing;
   for (const char* file : kFiles) {
     if (!is_there(folder / file)) missing += (missing.empty() ? "" : ", ") + std::string(file);
@@ -127,9 +54,9 @@ std::vector<BatchFile> open_files(const fs::path& folder) {
     throw core::BadInput(
         fmt::format("CIFAR-10 in {} is not whole: {} missing; fetch it again", folder.string(), missing));
   }
-  std::vector<BatchFile> files;
+  std::vector<InputFile> files;
   files.reserve(kFiles.size());
-  for (const char* file : kFiles) files.emplace_back(folder / file);
+  for (const char* file : kFiles) files.push_back(open_batch(folder / file));
   return files;
 }
 
@@ -173,10 +100,10 @@ void planar_to_interleaved(const std::uint8_t* planes, std::uint8_t* pixels) {
 }
 
 /// Reads records [begin, end) of `file` to the images from `first_image` on.
-void read_records(const BatchFile& file, std::int64_t begin, std::int64_t end, ImageSet& set,
+void read_records(const InputFile& file, std::int64_t begin, std::int64_t end, ImageSet& set,
                   std::int64_t first_image) {
   std::vector<std::uint8_t> records(static_cast<std::size_t>((end - begin) * kRecordBytes));
-  file.read(begin, records);
+  file.read(begin * kRecordBytes, records);
   for (std::int64_t i = 0; i < end - begin; ++i) {
     const std::uint8_t* record = records.data() + i * kRecordBytes;
     if (record[0] >= kClasses.size()) {
@@ -218,7 +145,7 @@ DataSet load_cifar10(const fs::path& folder) {
                                        "there or in cifar-10-batches-bin"
                                      : "there is no such folder"));
   }
-  const std::vector<BatchFile> files = open_files(*found);
+  const std::vector<InputFile> files = open_files(*found);
   DataSet set;
   set.name = "CIFAR-10";
   set.source = found->string();

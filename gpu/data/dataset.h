@@ -7,6 +7,15 @@
 
 namespace warpscope::data {
 
+/// The size of an image.
+struct ImageShape {
+  int height = 0;
+  int width = 0;
+  int channels = 0;
+
+  bool operator==(const ImageShape&) const = default;
+};
+
 /// Labelled images. Image i is the `height` x `width` x `channels` bytes (NHWC, 0 to 255) from i *
 /// image_bytes().
 struct ImageSet {
@@ -17,17 +26,19 @@ struct ImageSet {
   std::vector<std::uint8_t> pixels;
   std::vector<std::uint8_t> labels;  ///< one for each image: an index into DataSet::classes
 
+  ImageShape shape() const { return {height, width, channels}; }
   std::int64_t image_bytes() const { return std::int64_t{height} * width * channels; }
 };
 
-/// A training set and a test set with the same classes and image size.
+/// A training set and a test set with the same classes and image size, and a validation set if one was split off
+/// (split.h): with the same image size too, or no images and no size.
 struct DataSet {
-  std::string name;    ///< "CIFAR-10", "built-in scenes"
+  std::string name;    ///< "CIFAR-10", "MNIST", "built-in scenes", "built-in digits"
   std::string source;  ///< the folder it was read from, or "built in"
   std::vector<std::string> classes;
   ImageSet train;
+  ImageSet validation;
   ImageSet test;
-  ImageSet validation;  ///< kept back from the training images; empty unless asked for
 };
 
 }  // namespace warpscope::data

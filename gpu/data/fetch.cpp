@@ -1,9 +1,11 @@
 #include "gpu/data/fetch.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <system_error>
 
 #include <fcntl.h>
@@ -12,6 +14,7 @@
 
 #include "gpu/data/cifar10.h"
 #include "gpu/data/download.h"
+#include "gpu/data/mnist.h"
 #include "gpu/data/unpack.h"
 
 namespace warpscope::data {
@@ -19,12 +22,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Passes progress on, but not more often than people can see.
+/// Passes progress on, but not more often than people can see. Several files count as one.
 class Reporter {
  public:
   explicit Reporter(const FetchCallback& callback) : callback_(callback) {}
 
+  /// Announces a file of this size.
+  void expect(std::int64_t bytes) { expected_ += bytes; }
+  /// The file at hand is done and had this size.
+  void finish(std::int64_t bytes) { finished_ += bytes; }
+
   void operator()(FetchPhase phase, std::int64_t done, std::int64_t total) {
+    done += finished_;
+    if (expected_ > 0) total = std::max(expected_, done);
     constexpr auto kInterval = std::chrono::milliseconds(100);
     const auto now = std::chrono::steady_clock::now();
     if (started_ && phase == phase_ && done != total && now - last_ < kInterval) return;
@@ -36,10 +46,21 @@ class Reporter {
 
  private:
   const FetchCallback& callback_;
+  std::int64_t expected_ = 0;  // 0: a single file, of which the server tells the size
+  std::int64_t finished_ = 0;
   bool started_ = false;
   FetchPhase phase_ = FetchPhase::download;
   std::chrono::steady_clock::time_point last_;
 };
+
+/// Writes a file to the disk. Throws Error if that fails.
+void sync_file(const fs::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
+  const int reason = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!synced) throw core::Error(fmt::format("cannot write {}: {}", path.string(), std::strerror(reason)));
+}
 
 /// A folder with a unique name in `parent`, removed with all it holds at the end.
 class TemporaryFolder {
@@ -88,13 +109,26 @@ std::string archive_name(const std::string& url) {
 }
 
 /// Refuses to replace what somebody else put there.
-void check_target(const fs::path& target) {
+void check_target(const fs::path& target, const char* data_set) {
   std::error_code error;
   const bool absent = !fs::exists(fs::symlink_status(target, error));
   if (absent || (fs::is_directory(target, error) && fs::is_empty(target, error))) return;
   throw core::BadInput(
-      fmt::format("{} is there already, but it is not a whole CIFAR-10; move or delete it, then fetch again",
-                  target.string()));
+      fmt::format("{} is there already, but it is not a whole {}; move or delete it, then fetch again",
+                  target.string(), data_set));
+}
+
+void rename_to(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (error) throw core::Error(fmt::format("cannot make {}: {}", to.string(), error.message()));
+}
+
+/// Puts a whole folder in its final place.
+void move_folder(const fs::path& whole, const fs::path& target) {
+  sync_folder(whole);
+  rename_to(whole, target);
+  sync_folder(target.parent_path());
 }
 
 void download_and_check(const FetchSource& source, PartFile& part, Reporter& report) {
@@ -107,7 +141,7 @@ void download_and_check(const FetchSource& source, PartFile& part, Reporter& rep
            [&](std::int64_t bytes, std::int64_t total) { report(FetchPhase::download, bytes, total); });
   const std::string found = digest();
   if (found == source.md5) return;
-  part.remove();
+  part.clear();  // an empty one is removed at the end
   throw core::Error(fmt::format(
       "what {} sent has the MD5 checksum {} instead of {}, so it was removed; fetch again, and if "
       "that does not help, the file on the server has changed",
@@ -124,10 +158,21 @@ void unpack_and_place(const FetchSource& source, const PartFile& part, const fs:
   if (!fs::is_directory(unpacked, error)) {
     throw core::Error(fmt::format("the archive from {} holds no folder {}", source.url, source.folder));
   }
-  sync_folder(unpacked);
-  fs::rename(unpacked, target, error);
-  if (error) throw core::Error(fmt::format("cannot make {}: {}", target.string(), error.message()));
-  sync_folder(target.parent_path());
+  move_folder(unpacked, target);
+}
+
+/// Downloads one file of MNIST from the first mirror that has it.
+void download_from_mirrors(const MnistSource& source, const MnistFile& file, PartFile& part,
+                           Reporter& report) {
+  for (std::size_t i = 0; i < source.mirrors.size(); ++i) {
+    try {
+      return download_and_check({source.mirrors[i] + file.name, file.md5, {}}, part, report);
+    } catch (const Cancelled&) {
+      throw;
+    } catch (const core::Error&) {
+      if (i + 1 == source.mirrors.size()) throw;
+    }
+  }
 }
 
 }  // namespace
@@ -136,17 +181,46 @@ fs::path fetch_cifar10(const fs::path& destination, const FetchCallback& progres
                        const FetchSource& source) {
   const fs::path target = destination / source.folder;
   if (cifar10_is_whole(target)) return target;
-  check_target(target);
+  check_target(target, "CIFAR-10");
   make_destination(destination);
   Reporter report(progress);
   PartFile part(destination / (archive_name(source.url) + ".part"));
   // Another process may have finished it between the first look and the lock.
   if (!cifar10_is_whole(target)) {
-    check_target(target);
+    check_target(target, "CIFAR-10");
     download_and_check(source, part, report);
     unpack_and_place(source, part, target, report);
   }
   part.remove();
+  return target;
+}
+
+fs::path fetch_mnist(const fs::path& destination, const FetchCallback& progress, const MnistSource& source) {
+  const fs::path target = destination / kMnistFolder;
+  if (mnist_is_whole(target)) return target;
+  check_target(target, "MNIST");
+  make_destination(destination);
+  std::vector<std::unique_ptr<PartFile>> parts;
+  for (const MnistFile& file : source.files) {
+    parts.push_back(std::make_unique<PartFile>(destination / (file.name + ".part")));
+  }
+  // Another process may have finished between the first look and the locks.
+  if (mnist_is_whole(target)) return target;
+  check_target(target, "MNIST");
+  Reporter report(progress);
+  for (const MnistFile& file : source.files) report.expect(file.bytes);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    download_from_mirrors(source, source.files[i], *parts[i], report);
+    report.finish(parts[i]->size());
+  }
+  const TemporaryFolder temporary(destination);
+  const fs::path whole = temporary.path() / kMnistFolder;
+  make_destination(whole);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    sync_file(parts[i]->path());
+    rename_to(parts[i]->path(), whole / source.files[i].name);
+  }
+  move_folder(whole, target);
   return target;
 }
 

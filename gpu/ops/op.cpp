@@ -248,6 +248,14 @@ std::int64_t terms_two(const OpShape&) {
 std::int64_t terms_slice(const OpShape& s) {
   return slice_length(s.count);
 }
+/// An element goes through a dozen roundings, a statistic through those of its sum as well.
+constexpr std::int64_t kRuleRoundings = 12;
+std::int64_t terms_update(const OpShape& s) {
+  return slice_length(s.count) + kRuleRoundings;
+}
+std::int64_t terms_update_per_sample(const OpShape& s) {
+  return kRuleRoundings * s.batch;
+}
 std::int64_t terms_four(const OpShape&) {
   return 4;
 }
@@ -300,10 +308,10 @@ const std::array<OpContract, kOpCount> kContracts{{
     {Op::gradients_norm, "gradients.norm", "sums of squares of the gradients; notes whether one overflowed",
      kGradientsNorm, flops_accumulate, terms_slice},
     {Op::optimizer_update, "optimizer.update", "clip, then one step of the optimizer on all parameters",
-     kOptimizerUpdate, flops_update, terms_slice},
+     kOptimizerUpdate, flops_update, terms_update},
     {Op::optimizer_update_per_sample, "optimizer.update_per_sample",
      "faulty on purpose: each sample updates weights and state by itself", kUpdatePerSample,
-     flops_update_per_sample, batch},
+     flops_update_per_sample, terms_update_per_sample},
     {Op::step_record, "step.record", "note the loss, advance to the next batch", kRecord, flops_none, one},
 }};
 

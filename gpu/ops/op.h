@@ -67,7 +67,7 @@ std::string_view to_string(UpdateRule rule);
 UpdateRule parse_update_rule(std::string_view text);
 
 /// Sums over all parameters are taken in so many parts, each over a contiguous slice of the same length but the last
-/// ones (slice_length); whoever needs the whole adds the parts in order. So the result does not depend on the launch.
+/// ones (slice_length); whoever needs the whole adds the parts in an order of its own that is always the same.
 inline constexpr int kSumParts = 256;
 
 /// Elements of each part of a sum over `count`: part i covers [i slice_length, (i + 1) slice_length), cut off at count;
@@ -90,7 +90,7 @@ struct OpShape {
   int kernel_height = 1;
   int kernel_width = 1;
   std::int64_t count = 1;
-  UpdateRule rule = UpdateRule::sgd;  ///< optimizer.update alone
+  UpdateRule rule = UpdateRule::sgd;  ///< of optimizer.update and optimizer.update_per_sample
 
   bool operator==(const OpShape&) const = default;
 };

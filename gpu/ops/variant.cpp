@@ -13,13 +13,12 @@
 #include "gpu/ops/cast/cast.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/cross_entropy/cross_entropy.h"
-#include "gpu/ops/gradients/gradients.h"
 #include "gpu/ops/labels/labels.h"
 #include "gpu/ops/linear/linear.h"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
 #include "gpu/ops/mse/mse.h"
+#include "gpu/ops/optimizer/optimizer.h"
 #include "gpu/ops/relu/relu.h"
-#include "gpu/ops/sgd/sgd.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/upsample2d/upsample2d.h"
 
@@ -29,8 +28,8 @@ namespace {
 std::vector<Variant> collect() {
   std::vector<Variant> all;
   for (auto list : {batch::variants, conv2d::variants, bias::variants, relu::variants, maxpool2d::variants,
-                    upsample2d::variants, mse::variants, sgd::variants, step::variants, cast::variants,
-                    gradients::variants, linear::variants, labels::variants, cross_entropy::variants}) {
+                    upsample2d::variants, mse::variants, optimizer::variants, step::variants, cast::variants,
+                    linear::variants, labels::variants, cross_entropy::variants}) {
     auto some = list();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }

@@ -70,13 +70,18 @@ void add_row(const RunPoints& points, const Row& row, bool with_markers, std::st
   const std::size_t at = row.point ? *row.point : row.tests.empty() ? 0 : row.tests.front();
   csv += fmt::format("{},{},{}", row.step, place == nullptr ? "" : number(place->epoch[at]),
                      place == nullptr ? "" : number(place->seconds[at]));
+  const auto add_cell = [&](const std::string& text) {
+    csv += ',';
+    csv += text;
+  };
   for (const Series& series : points.steps.series)
-    csv += "," + (row.point ? number(series.values[*row.point]) : "");
+    add_cell(row.point ? number(series.values[*row.point]) : "");
   for (const Series& series : points.tests.series) {
-    csv += ",";
-    for (const std::size_t test : row.tests) csv += number(series.values[test]);
+    std::string text;
+    for (const std::size_t test : row.tests) text += number(series.values[test]);
+    add_cell(text);
   }
-  if (with_markers) csv += "," + csv_cell(row.markers);
+  if (with_markers) add_cell(csv_cell(row.markers));
   csv += "\r\n";
 }
 
@@ -84,19 +89,24 @@ void add_row(const RunPoints& points, const Row& row, bool with_markers, std::st
 
 std::string csv_cell(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
+  std::string quoted;
+  quoted += '"';
   for (const char c : text) {
     if (c == '"') quoted += '"';
     quoted += c;
   }
-  return quoted + "\"";
+  quoted += '"';
+  return quoted;
 }
 
 std::string csv_of(const RunPoints& points) {
   const bool with_markers = !points.markers.empty();
   std::string csv = "step,epoch,seconds";
   for (const PointTable* table : {&points.steps, &points.tests}) {
-    for (const Series& series : table->series) csv += "," + csv_cell(series.name);
+    for (const Series& series : table->series) {
+      csv += ',';
+      csv += csv_cell(series.name);
+    }
   }
   csv += with_markers ? ",markers\r\n" : "\r\n";
   for (const Row& row : rows_of(points)) add_row(points, row, with_markers, csv);

@@ -203,7 +203,7 @@ Checkpoint read_json(const fs::path& path, const std::string& text) {
 
 Checkpoint load(const fs::path& path, const models::Model& model) {
   std::map<std::string, std::string> metadata;
-  const std::vector<NamedTensor> tensors = read_sealed_safetensors(path, &metadata);
+  const std::vector<NamedTensor> tensors = read_safetensors(path, &metadata, Seal::required);
   if (!metadata.contains(kModel) || !metadata.contains(kCheckpoint)) {
     throw core::BadInput(fmt::format("{} is no checkpoint: its metadata lack one", path.string()));
   }

@@ -6,13 +6,13 @@
 // names ("conv1.weight"), and the optimizer's state likewise as "optimizer.<state>.<parameter>", where <state> is the key
 // in the state of torch.optim ("optimizer.exp_avg.conv1.weight"). Its metadata are
 //
-//   format      "pt"
-//   model       the model's name
-//   checkpoint  the rest, as the text of one JSON object:
+//   format            "pt"
+//   model             the model's name
+//   checkpoint        the rest, as the text of one JSON object:
 //     {"version": 1, "step": .., "epochs": .., "generation": .., "optimizer": {"rule": "adam", "states": ["exp_avg", ..]},
 //      "control": {"loss_scale": .., "good_steps": .., "growth_interval": .., "updates": ..},
 //      "order": {"images": .., "seed": .., "epoch": .., "position": .., "batch": .., "shuffle": ..}, "training": {..}}
-//   sha256      the seal
+//   warpscope_sha256  the seal
 
 #include <cstdint>
 #include <filesystem>

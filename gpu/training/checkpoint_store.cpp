@@ -98,14 +98,17 @@ NewestCheckpoint CheckpointStore::newest_valid() {
 
 void CheckpointStore::save(const Checkpoint& checkpoint, bool is_best) {
   const fs::path path = folder_ / file_name(checkpoint.step);
-  save_checkpoint(path, checkpoint, model_);
   if (is_best) {
+    // First, so that no checkpoint ever knows of a best one that was not kept.
     const fs::path best = folder_ / kBestFile;
+    save_checkpoint(best, checkpoint, model_);
     try {
-      core::link_file_atomically(path, best);
+      core::link_file_atomically(best, path);
     } catch (const core::Error&) {
-      save_checkpoint(best, checkpoint, model_);
+      save_checkpoint(path, checkpoint, model_);
     }
+  } else {
+    save_checkpoint(path, checkpoint, model_);
   }
   const bool other_generation =
       std::exchange(generation_, checkpoint.generation).value_or(checkpoint.generation) !=

@@ -48,7 +48,7 @@ class CheckpointStore {
   /// As the function; the next save() takes up from the checkpoint that it finds.
   NewestCheckpoint newest_valid();
 
-  /// Writes the checkpoint, replaces best.safetensors if it `is_best`, then deletes the oldest beyond `keep`, and all of
+  /// Replaces best.safetensors if it `is_best`, writes the checkpoint under its step, then deletes the oldest beyond `keep`, and all of
   /// a training that was left behind: of later steps (a resume or reset went back) and of another generation. Throws
   /// as save_checkpoint(); the checkpoints before then stay as they were.
   void save(const Checkpoint& checkpoint, bool is_best);

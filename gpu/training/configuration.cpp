@@ -11,6 +11,7 @@
 #include "gpu/models/model.h"
 #include "gpu/ops/op.h"
 #include "gpu/training/configuration_settings.h"
+#include "gpu/training/optimizer_settings.h"
 
 namespace warpscope::training {
 namespace {
@@ -70,32 +71,6 @@ std::string decimal_of(T value) {
   std::string text = fmt::format("{}", value);
   if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
   return text;
-}
-
-/// By the optimizer, in the words of its formulas (ops/optimizer/optimizer.h).
-struct OptimizerDefaults {
-  float learning_rate = 0.005f;
-  float beta2 = 0.999f;
-  float weight_decay = 0;
-};
-
-OptimizerDefaults optimizer_defaults(ops::UpdateRule rule) {
-  using ops::UpdateRule;
-  switch (rule) {
-    case UpdateRule::sgd:
-      return {};
-    case UpdateRule::momentum:
-    case UpdateRule::nesterov:
-      return {.learning_rate = 0.0005f};  // a velocity of decay 0.9 sums up to ten gradients
-    case UpdateRule::adam:
-    case UpdateRule::rmsprop:
-      return {.learning_rate = 0.001f};
-    case UpdateRule::adamw:
-      return {.learning_rate = 0.001f, .weight_decay = 0.01f};
-    case UpdateRule::lion:
-      return {.learning_rate = 0.0001f, .beta2 = 0.99f};
-  }
-  return {};
 }
 
 void check_one_of(const char* what, const std::string& name, std::string_view first,
@@ -258,7 +233,7 @@ Configuration merge(const Configuration& base, const Configuration& over) {
 Configuration resolve(const Configuration& given) {
   Configuration c;
   const Configuration known = merge(defaults(), given);
-  const OptimizerDefaults optimizer = optimizer_defaults(ops::parse_update_rule(*known.optimizer.name));
+  const OptimizerSettings optimizer = defaults_of(ops::parse_update_rule(*known.optimizer.name));
   c.optimizer.learning_rate = optimizer.learning_rate;
   c.optimizer.beta2 = optimizer.beta2;
   c.optimizer.weight_decay = optimizer.weight_decay;

@@ -76,14 +76,15 @@ void read_setting(const json& object, std::string_view where, const Setting& set
       fmt::format("{}:{}:{}: {}", name, line, before.size() - line_begin + 1, one_sentence(what)));
 }
 
-Configuration parse_run(const std::string& text, const std::string& name) {
+Configuration parse_run(const std::string& text, const std::string& name, bool prefer_current) {
   json run;
   try {
     run = json::parse(text);
   } catch (const json::parse_error& error) {
     refuse_syntax(text, name, error);
   }
-  const auto found = run.is_object() ? run.find("configuration") : run.end();
+  const bool changed = prefer_current && run.is_object() && run.contains("current");
+  const auto found = run.is_object() ? run.find(changed ? "current" : "configuration") : run.end();
   if (found == run.end() || !found->is_object()) {
     throw core::BadInput(fmt::format("{} holds no object \"configuration\", as a run.json does", name));
   }
@@ -121,14 +122,14 @@ Configuration from_json(const json& object, std::string_view where) {
 }
 
 Configuration read_run(const std::filesystem::path& file) {
-  return parse_run(read_text(file), file.string());
+  return parse_run(read_text(file), file.string(), true);
 }
 
 ConfigurationFile read_configuration(const std::filesystem::path& file) {
   const std::string text = read_text(file);
   const std::size_t first = text.find_first_not_of("\xEF\xBB\xBF \t\r\n");
   if (first == std::string::npos || text[first] != '{') return {parse_toml(text, file.string())};
-  ConfigurationFile read{parse_run(text, file.string()), true};
+  ConfigurationFile read{parse_run(text, file.string(), false), true};
   read.configuration.run = {};
   return read;
 }

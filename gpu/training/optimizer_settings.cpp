@@ -111,8 +111,10 @@ OptimizerSettings defaults_of(UpdateRule rule) {
   settings.rule = rule;
   switch (rule) {
     case UpdateRule::sgd:
+      break;
     case UpdateRule::momentum:
     case UpdateRule::nesterov:
+      settings.learning_rate = 0.0005f;  // a velocity of decay 0.9 sums up to ten gradients
       break;
     case UpdateRule::adam:
       settings.learning_rate = 0.001f;
@@ -122,7 +124,7 @@ OptimizerSettings defaults_of(UpdateRule rule) {
       settings.weight_decay = 0.01f;
       break;
     case UpdateRule::rmsprop:
-      settings.learning_rate = 0.01f;
+      settings.learning_rate = 0.001f;
       break;
     case UpdateRule::lion:
       settings.learning_rate = 0.0001f;

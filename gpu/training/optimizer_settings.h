@@ -3,7 +3,7 @@
 // applies to which rule, with its default there:
 //
 //                  sgd     momentum  nesterov  adam    adamw   rmsprop  lion
-//   learning_rate  0.005   0.005     0.005     0.001   0.001   0.01     0.0001
+//   learning_rate  0.005   0.0005    0.0005    0.001   0.001   0.001    0.0001
 //   momentum       -       0.9       0.9       -       -       -        -
 //   beta1          -       -         -         0.9     0.9     -        0.9
 //   beta2          -       -         -         0.999   0.999   -        0.99

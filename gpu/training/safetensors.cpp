@@ -35,9 +35,9 @@ constexpr std::uint64_t kMostHeaderBytes = 100'000'000;
 // header > tensor > shape > number
 constexpr int kMostDepth = 3;
 constexpr const char* kMetadata = "__metadata__";
-constexpr const char* kSeal = "sha256";
+constexpr const char* kSeal = "warpscope_sha256";
 // What stands before the seal's digits, and nowhere else: JSON escapes quotes within text, and no key holds one.
-constexpr std::string_view kBeforeSeal = R"("sha256":")";
+constexpr std::string_view kBeforeSeal = R"("warpscope_sha256":")";
 
 /// Says what is wrong with a file. What the file itself says may be long: only its beginning is quoted.
 class Refusal {
@@ -220,10 +220,8 @@ std::size_t find_seal(std::string_view header) {
   return header.size() - at < Sha256::kDigits ? std::string_view::npos : at;
 }
 
-/// Refuses a file whose bytes are not those that were sealed.
-void check_seal(const InputFile& file, std::string header, const Refusal& refuse) {
-  const std::size_t seal = find_seal(header);
-  if (seal == std::string::npos) refuse("it holds no SHA-256 of itself, as checkpoints do");
+/// Refuses a file whose bytes are not those that were sealed. `seal`: where it is in the header.
+void check_seal(const InputFile& file, std::string header, std::size_t seal, const Refusal& refuse) {
   const std::string expected = header.substr(seal, Sha256::kDigits);
   header.replace(seal, Sha256::kDigits, Sha256::kDigits, '0');
   const std::uint64_t length = header.size();
@@ -318,27 +316,24 @@ std::vector<NamedTensor> read_tensors(const InputFile& file, const std::string& 
 
 }  // namespace
 
-std::vector<NamedTensor> read_safetensors(const fs::path& path,
-                                          std::map<std::string, std::string>* metadata) {
+std::vector<NamedTensor> read_safetensors(const fs::path& path, std::map<std::string, std::string>* metadata,
+                                          Seal wanted) {
   const Refusal refuse(path);
   const InputFile file(path, refuse);
-  return read_tensors(file, read_header(file, refuse), metadata, refuse);
+  const std::string header = read_header(file, refuse);
+  if (const std::size_t seal = find_seal(header); seal != std::string::npos) {
+    check_seal(file, header, seal, refuse);
+  } else if (wanted == Seal::required) {
+    refuse("it holds no SHA-256 of itself, as checkpoints do");
+  }
+  std::vector<NamedTensor> tensors = read_tensors(file, header, metadata, refuse);
+  if (metadata != nullptr) metadata->erase(kSeal);
+  return tensors;
 }
 
 void write_safetensors(const fs::path& path, const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata) {
   write_file(path, header_text(path, tensors, metadata), tensors);
-}
-
-std::vector<NamedTensor> read_sealed_safetensors(const fs::path& path,
-                                                 std::map<std::string, std::string>* metadata) {
-  const Refusal refuse(path);
-  const InputFile file(path, refuse);
-  const std::string header = read_header(file, refuse);
-  check_seal(file, header, refuse);
-  std::vector<NamedTensor> tensors = read_tensors(file, header, metadata, refuse);
-  if (metadata != nullptr) metadata->erase(kSeal);
-  return tensors;
 }
 
 void write_sealed_safetensors(const fs::path& path, const std::vector<NamedTensor>& tensors,

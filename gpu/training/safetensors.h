@@ -20,23 +20,24 @@ struct NamedTensor {
   std::vector<float> values;
 };
 
-/// Reads all tensors, in the order in which they lie in the file, and the metadata if asked for. Checks everything
-/// before it believes it. Throws core::BadInput, one sentence that names the file, if it is not there, not a whole and
-/// correct safetensors file, or holds anything but F32.
+/// A seal lets a reader find any changed byte: the metadata hold "warpscope_sha256", the SHA-256 of the whole file in 64
+/// lower-case hexadecimal digits, computed as if these digits were zeros ("0").
+enum class Seal : std::uint8_t { optional, required };
+
+/// Reads all tensors, in the order in which they lie in the file, and the metadata (without the seal) if asked for. Checks
+/// everything before it believes it, the seal too where there is one. Throws core::BadInput, one sentence that names the
+/// file, if it is not there, not a whole and correct safetensors file, lacks a seal that is required, or holds anything
+/// but F32.
 std::vector<NamedTensor> read_safetensors(const std::filesystem::path& path,
-                                          std::map<std::string, std::string>* metadata = nullptr);
+                                          std::map<std::string, std::string>* metadata = nullptr,
+                                          Seal wanted = Seal::optional);
 
 /// Writes `path`, whole or not at all. Throws core::BadInput if a name occurs twice, is "__metadata__" or not UTF-8, or
 /// a shape does not match its values; core::Error if the file cannot be written.
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
-/// The same files with a seal: the metadata hold "sha256", the SHA-256 of the whole file in 64 lower-case hexadecimal
-/// digits, computed as if these digits were zeros ("0"). Reading refuses a file of which any byte is not what was
-/// written; `metadata` comes back without the seal. Otherwise as above; writing also throws core::BadInput if a key of
-/// `metadata` is "sha256" or holds a quote.
-std::vector<NamedTensor> read_sealed_safetensors(const std::filesystem::path& path,
-                                                 std::map<std::string, std::string>* metadata = nullptr);
+/// As write_safetensors(), with a seal. Also throws core::BadInput if a key of `metadata` is the seal's or holds a quote.
 void write_sealed_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
                               const std::map<std::string, std::string>& metadata = {});
 

@@ -102,9 +102,9 @@ double rate_at(const Schedule& schedule, double base_rate, double epoch, double 
 
 /// What plateau remembers between epochs.
 struct PlateauState {
-  std::optional<double> best;  ///< lowest loss so far; nothing before the first
-  int bad_epochs = 0;          ///< since the best one or the last reduction
-  double scale = 1;            ///< product of the reductions so far
+  std::optional<double> best = std::nullopt;  ///< lowest loss so far; nothing before the first
+  int bad_epochs = 0;                         ///< since the best one or the last reduction
+  double scale = 1;                           ///< product of the reductions so far
 
   bool operator==(const PlateauState&) const = default;
 };

@@ -71,10 +71,10 @@ void from_json(const nlohmann::json& json, SpikeState& state);
 
 /// When a run ends by itself, beside its number of epochs or steps.
 struct StopRules {
-  int patience = 0;                   ///< evaluations without improvement after which it ends; 0: never
-  double least_improvement = 0;       ///< what the loss must fall by to have improved
-  std::optional<double> target_loss;  ///< it ends once an evaluation is at or below this
-  double seconds = 0;                 ///< of training; 0: no limit
+  int patience = 0;              ///< evaluations without improvement after which it ends; 0: never
+  double least_improvement = 0;  ///< what the loss must fall by to have improved
+  std::optional<double> target_loss = std::nullopt;  ///< it ends once an evaluation is at or below this
+  double seconds = 0;                                ///< of training; 0: no limit
 
   bool operator==(const StopRules&) const = default;
 };
@@ -84,8 +84,9 @@ void check(const StopRules& rules);
 
 /// What the rules remember between evaluations.
 struct StopState {
-  std::optional<double> best;  ///< lowest loss that counted as an improvement; nothing before the first
-  int without = 0;             ///< evaluations since
+  std::optional<double> best =
+      std::nullopt;  ///< lowest loss that counted as an improvement; nothing before the first
+  int without = 0;   ///< evaluations since
 
   bool operator==(const StopState&) const = default;
 };

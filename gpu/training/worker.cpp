@@ -134,8 +134,8 @@ void Trainer::Worker::open() {
   const models::Model& model = options_.model;
   data_ = options_.data_set
               ? options_.data_set
-              : std::make_shared<data::DataSet>(data::load(
-                    options_.data, {model.height, model.width, model.channels}, view_.data_notice));
+              : std::make_shared<data::DataSet>(data::load(options_.data, view_.data_notice,
+                                                           {model.height, model.width, model.channels}));
   if (options_.validation > 0) {
     data_ = std::make_shared<data::DataSet>(
         data::split_validation(data::DataSet(*data_), options_.validation, options_.seed));

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/training/configuration.h"
 #include "gpu/training/parameters.h"
 #include "gpu/training/worker.h"
 
@@ -199,34 +200,41 @@ nlohmann::json Trainer::Worker::description() const {
           {"classifies", view_.classifies}};
 }
 
+/// All settings as they are now, as from_json() reads them, and what they turned out to mean.
 nlohmann::json Trainer::Worker::configuration() const {
   const OptimizerSettings& optimizer = view_.optimizer;
-  nlohmann::json selection;
-  for (const auto& [op, variant] : view_.selection.variants)
-    selection[std::string(ops::to_string(op))] = variant;
-  nlohmann::json json = {{"model", options_.model.name},
-                         {"data", data_->name},
-                         {"data_source", data_->source},
-                         {"validation", options_.validation},
-                         {"train_images", data_->train.count},
-                         {"validation_images", data_->validation.count},
-                         {"test_images", view_.test_images},
-                         {"device", device_->info().id()},
-                         {"precision", core::to_string(view_.selection.precision)},
-                         {"selection", selection},
-                         {"optimizer", ops::to_string(optimizer.rule)},
-                         {"learning_rate", optimizer.learning_rate},
-                         {"batch", view_.batch},
-                         {"accumulate", optimizer.accumulate},
-                         {"update", optimizer.per_sample ? "per_sample" : "batch"},
-                         {"schedule", to_string(view_.schedule)},
-                         {"epochs", options_.epochs},
-                         {"steps", options_.steps},
-                         {"seed", options_.seed},
-                         {"shuffle", options_.shuffle},
-                         {"init", options_.init_file}};
-  for (const OptimizerField* field : fields_of(optimizer.rule, optimizer.per_sample)) {
-    json[field->key] = optimizer.*field->value;
+  Configuration c;
+  c.model = {options_.model.name, options_.init_file};
+  c.data = {data_->source, options_.validation, options_.shuffle, options_.seed, options_.test_images};
+  c.device = {device_->info().id(), std::string(core::to_string(view_.selection.precision)), {}};
+  c.optimizer.name = ops::to_string(optimizer.rule);
+  c.optimizer.learning_rate = optimizer.learning_rate;
+  c.optimizer.momentum = optimizer.momentum;
+  c.optimizer.beta1 = optimizer.beta1;
+  c.optimizer.beta2 = optimizer.beta2;
+  c.optimizer.alpha = optimizer.alpha;
+  c.optimizer.epsilon = optimizer.epsilon;
+  c.optimizer.weight_decay = optimizer.weight_decay;
+  c.optimizer.clip_norm = optimizer.clip_norm;
+  c.optimizer.clip_value = optimizer.clip_value;
+  c.optimizer.batch = view_.batch;
+  c.optimizer.accumulate = optimizer.accumulate;
+  c.optimizer.update = optimizer.per_sample ? "per_sample" : "batch";
+  c.schedule.text = to_string(view_.schedule);
+  c.stop.epochs = options_.epochs;
+  c.stop.steps = options_.steps;
+  c.stop.early_stop = options_.stop.patience;
+  c.stop.target_loss = static_cast<float>(options_.stop.target_loss.value_or(0));
+  c.stop.time = options_.stop.seconds > 0 ? format_time_span(options_.stop.seconds) : "";
+  c.stop.zscore = static_cast<float>(options_.spikes.threshold);
+  c.checkpoints = {options_.checkpoint_epochs, options_.keep_checkpoints};
+  nlohmann::json json = to_json(c);
+  json["data"] = data_->name;
+  json["train_images"] = data_->train.count;
+  json["validation_images"] = data_->validation.count;
+  json["evaluated_images"] = view_.test_images;
+  for (const auto& [op, variant] : view_.selection.variants) {
+    json["selection"][std::string(ops::to_string(op))] = variant;
   }
   return json;
 }

@@ -150,7 +150,19 @@ class Chain {
 };
 
 bool works_on_whole_buffers(Op op) {
-  return op == Op::weights_cast || op == Op::gradients_check || op == Op::sgd_update || op == Op::step_record;
+  switch (op) {
+    case Op::weights_cast:
+    case Op::gradients_accumulate:
+    case Op::gradients_keep:
+    case Op::micro_batch_record:
+    case Op::gradients_norm:
+    case Op::optimizer_update:
+    case Op::optimizer_update_per_sample:
+    case Op::step_record:
+      return true;
+    default:
+      return false;
+  }
 }
 
 /// Runs the chain and notes what the tolerance follows from. `margin` is one op's relative rounding error.

@@ -50,8 +50,8 @@ struct Check {
 };
 
 /// Runs `variant` on `tested` (made in a precision of the same storage types) and checks: floating operands within
-/// ops::tolerance() of the reference, all others equal to it (but for the time that step.record notes, which must only be
-/// there); operands that are read unchanged; guards untouched; the same bits from a second run if the variant says that it
+/// ops::tolerance() of the reference, or not finite where it is not; all others equal to it (but for the time that
+/// step.record notes, which must only be there); operands that are read unchanged; guards untouched; the same bits from a second run if the variant says that it
 /// is deterministic; all of this in place too, where the contract allows it.
 Check check_case(const ops::Variant& variant, const std::shared_ptr<core::Device>& device,
                  core::Precision precision, const Case& tested);

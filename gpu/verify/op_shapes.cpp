@@ -74,6 +74,26 @@ std::vector<OpShape> gather_shapes() {
   return shapes;
 }
 
+/// Every rule at every count; of the faulty update one sample alone, and several only where their order changes nothing.
+std::vector<OpShape> update_shapes(Op op) {
+  std::vector<OpShape> shapes;
+  for (int rule = 0; rule < ops::kUpdateRuleCount; ++rule) {
+    for (const int count : {1, 3, 255, 1024, 1025, 100003}) {
+      shapes.push_back({.count = count, .rule = static_cast<ops::UpdateRule>(rule)});
+    }
+  }
+  if (op == Op::optimizer_update_per_sample) {
+    for (const int count : {1, 259, 5000}) shapes.push_back({.batch = 5, .count = count});
+  }
+  return shapes;
+}
+
+std::vector<OpShape> step_record_shapes() {
+  std::vector<OpShape> shapes{{.batch = 0, .count = 5}};  // as a step of micro-batches ends
+  for (const int slots : {1, 3, 255, 1000}) shapes.push_back({.batch = slots % 7 + 1, .count = slots});
+  return shapes;
+}
+
 using Random = std::mt19937_64;
 
 int between(Random& random, int low, int high) {
@@ -100,10 +120,19 @@ OpShape random_shape(Op op, Random& random) {
   shape.count = 1 + static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 17000) / 1000.0));
   switch (op) {
     case Op::weights_cast:
-    case Op::gradients_check:
-    case Op::sgd_update:
+    case Op::gradients_accumulate:
+    case Op::gradients_keep:
+    case Op::gradients_norm:
+    case Op::micro_batch_record:
     case Op::step_record:
       shape.in_channels = shape.out_channels = 1;
+      return shape;
+    case Op::optimizer_update:
+    case Op::optimizer_update_per_sample:
+      shape.in_channels = shape.out_channels = 1;
+      shape.rule = static_cast<ops::UpdateRule>(between(random, 0, ops::kUpdateRuleCount - 1));
+      if (shape.rule != ops::UpdateRule::sgd)
+        shape.batch = 1;  // more samples have an order, and results with it
       return shape;
     case Op::linear_forward:
     case Op::linear_backward_input:
@@ -131,15 +160,20 @@ OpShape random_shape(Op op, Random& random) {
   return shape;
 }
 
-/// Smaller images, then a smaller batch, then fewer channels, until it costs no more than `most_flops`.
+/// Smaller images, then a smaller batch, then fewer channels, then fewer parameters, until it costs no more than
+/// `most_flops` or is as small as can be.
 OpShape within(Op op, OpShape shape, double most_flops) {
   while (ops::contract(op).flops(shape) > most_flops) {
     if (shape.height * shape.width > 9) {
       (shape.height > shape.width ? shape.height : shape.width) -= 2;
     } else if (shape.batch > 1) {
       shape.batch = (shape.batch + 1) / 2;
-    } else {
+    } else if (std::max(shape.in_channels, shape.out_channels) > 1) {
       (shape.in_channels > shape.out_channels ? shape.in_channels : shape.out_channels) /= 2;
+    } else if (shape.count > 1) {
+      shape.count /= 2;
+    } else {
+      break;
     }
   }
   return shape;
@@ -170,10 +204,16 @@ std::vector<OpShape> shapes_of(Op op) {
     case Op::linear_backward_weights:
     case Op::linear_backward_bias:
       return linear_shapes();
+    case Op::optimizer_update:
+    case Op::optimizer_update_per_sample:
+      return update_shapes(op);
+    case Op::step_record:
+      return step_record_shapes();
     case Op::weights_cast:
-    case Op::gradients_check:
-    case Op::sgd_update:
-    case Op::step_record: {
+    case Op::gradients_accumulate:
+    case Op::gradients_keep:
+    case Op::gradients_norm:
+    case Op::micro_batch_record: {
       std::vector<OpShape> shapes;
       for (const int count : {1, 3, 255, 256, 1000, 100003})
         shapes.push_back({.batch = count % 7 + 1, .count = count});

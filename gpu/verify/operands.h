@@ -38,7 +38,9 @@ ops::OpShape output_shape(ops::Op op, const ops::OpShape& shape);
 /// orders permutations, control blocks with positions inside the data set, a learning rate of 0.05 and a loss scale that
 /// is a power of two. Where operands belong together they fit: the output that relu.backward reads has exact zeros, and
 /// the argmax that maxpool2d.backward reads is one that the forward reference made. Inputs of maxpool2d.forward have
-/// ties. Half of the gradients that gradients.check reads hold one NaN or infinity; some updates find an overflow.
+/// ties. Half of the gradients that gradients.norm reads hold one NaN or infinity. Updates get plausible settings, first
+/// moments that point where the gradient does (so that nothing cancels, and Lion's signs are sure), second moments that are
+/// not negative and the norm of their gradients; some find an overflow, a halted training or a loss that is NaN.
 /// Logits are rounded to 1/64, sometimes large and tied; the labels beside them are below the number of classes.
 Operands random_operands(ops::Op op, const ops::OpShape& shape, core::Precision precision, std::uint64_t seed,
                          std::span<const ops::Op> absorbed = {});

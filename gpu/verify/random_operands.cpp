@@ -11,6 +11,7 @@
 #include "gpu/ops/relu/relu.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/verify/op_check.h"
+#include "gpu/verify/update_operands.h"
 
 namespace warpscope::verify {
 namespace {
@@ -42,7 +43,7 @@ std::vector<double> random_numbers(Op op, std::size_t operand, std::size_t eleme
     if (op == Op::maxpool2d_forward) value = std::round(4 * value) / 4;
     if (op == Op::relu_backward && operand == ops::relu::kBackwardOutput) value = std::max(value, 0.0);
   }
-  if (op == Op::gradients_check && operand == 0 && random() % 2 == 0) {
+  if (op == Op::gradients_norm && operand == 0 && random() % 2 == 0) {
     constexpr double kNotFinite[] = {std::numeric_limits<double>::quiet_NaN(),
                                      std::numeric_limits<double>::infinity(),
                                      -std::numeric_limits<double>::infinity()};
@@ -131,6 +132,7 @@ Bytes random_control(Op op, const OpShape& shape, Random& random) {
   control.good_steps = control.growth_interval == 0
                            ? static_cast<std::uint32_t>(random() % 100)
                            : static_cast<std::uint32_t>(random() % control.growth_interval);
+  randomize_update_settings(op, shape, random, control);
   return bytes_of(&control, sizeof(control));
 }
 
@@ -167,7 +169,7 @@ Operands random_operands(Op op, const OpShape& shape, Precision precision, std::
         operands.push_back(random_order(shape.count, random));
         break;
       case Role::control:
-        operands.push_back(op == Op::step_record && index == ops::step::kRing
+        operands.push_back(op == Op::step_record && index == ops::step::kRecordRing
                                ? random_bytes(elements, random)
                                : random_control(op, shape, random));
         break;
@@ -177,6 +179,7 @@ Operands random_operands(Op op, const OpShape& shape, Precision precision, std::
             element_type(slot.role, precision)));
     }
   }
+  fit_update(op, shape, precision, random, operands);
   return operands;
 }
 

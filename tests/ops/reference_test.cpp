@@ -13,7 +13,6 @@
 #include "gpu/ops/maxpool2d/maxpool2d.h"
 #include "gpu/ops/mse/mse.h"
 #include "gpu/ops/relu/relu.h"
-#include "gpu/ops/sgd/sgd.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/upsample2d/upsample2d.h"
 #include "gpu/verify/op_check.h"
@@ -185,44 +184,6 @@ TEST(Reference, MseIsTheMeanOverImagesAndElements) {
             (Values{4, -8, 0, 12}));
 }
 
-TEST(Reference, SgdStepsAgainstTheGradientByTheControlsLearningRate) {
-  ops::step::StepControl control;
-  control.learning_rate = 0.5f;
-  const Values p = result(Op::sgd_update, {.count = 3},
-                          {numbers({2, -4, 0}), bytes_of(std::vector{control}), numbers({10, 10, 10})},
-                          ops::sgd::kUpdateParameters);
-  EXPECT_EQ(p, (Values{9, 12, 10}));
-}
-
-TEST(Reference, SgdUndoesTheLossScaleAndSkipsAnOverflow) {
-  ops::step::StepControl control;
-  control.learning_rate = 0.5f;
-  control.loss_scale = 4;
-  const auto update = [&] {
-    return result(Op::sgd_update, {.count = 2},
-                  {numbers({8, -16}), bytes_of(std::vector{control}), numbers({10, 10})},
-                  ops::sgd::kUpdateParameters);
-  };
-  EXPECT_EQ(update(), (Values{9, 12}));
-  control.overflow = 1;
-  EXPECT_EQ(update(), (Values{10, 10}));
-}
-
-TEST(Reference, NotesAGradientThatIsNotFiniteAndKeepsTheNote) {
-  const auto overflow_after = [](const Values& gradients, std::uint32_t before) {
-    ops::step::StepControl control;
-    control.overflow = before;
-    const Operands after = run_reference(Op::gradients_check, {.count = 2},
-                                         {numbers(gradients), bytes_of(std::vector{control})});
-    std::memcpy(&control, after[1].data(), sizeof(control));
-    return control.overflow;
-  };
-  EXPECT_EQ(overflow_after({1, -2}, 0), 0u);
-  EXPECT_EQ(overflow_after({1, kNan}, 0), 1u);
-  EXPECT_EQ(overflow_after({-std::numeric_limits<double>::infinity(), 0}, 0), 1u);
-  EXPECT_EQ(overflow_after({1, 2}, 1), 1u);
-}
-
 TEST(Reference, LinearMultipliesByTheTransposedWeights) {
   const OpShape shape{.batch = 2, .in_channels = 3, .out_channels = 2};
   const Bytes x = numbers({1, 2, 3, 4, 5, 6});
@@ -236,29 +197,6 @@ TEST(Reference, LinearMultipliesByTheTransposedWeights) {
   EXPECT_EQ(result(Op::linear_backward_bias, shape, {dy, {}}, 1), (Values{101, 1010}));
 }
 
-TEST(Reference, RecordsTheLossScaleAndChangesIt) {
-  const OpShape shape{.batch = 4, .count = 3};
-  ops::step::StepControl control{.epoch_size = 8, .loss_scale = 16, .good_steps = 1, .growth_interval = 2};
-  const auto record = [&] {
-    const Operands after = run_reference(
-        Op::step_record, shape,
-        {numbers({1.5}), bytes_of(std::vector{control}), bytes_of(std::vector<ops::step::StepRecord>(3))});
-    ops::step::StepRecord made;
-    std::memcpy(&made, after[ops::step::kRing].data() + control.step % 3 * sizeof(made), sizeof(made));
-    std::memcpy(&control, after[ops::step::kControl].data(), sizeof(control));
-    return made;
-  };
-  EXPECT_EQ(record().loss_scale, 16);
-  EXPECT_EQ(control.loss_scale, 32);
-  EXPECT_EQ(control.good_steps, 0u);
-  control.overflow = 1;
-  const auto skipped = record();
-  EXPECT_EQ(skipped.skipped, 1u);
-  EXPECT_EQ(skipped.loss_scale, 32);
-  EXPECT_EQ(control.loss_scale, 16);
-  EXPECT_EQ(control.overflow, 0u);
-}
-
 TEST(Reference, GathersByTheOrderFromThePositionAndWraps) {
   const OpShape shape{.batch = 3, .height = 1, .width = 1, .in_channels = 2, .count = 4};
   ops::step::StepControl control;
@@ -270,33 +208,6 @@ TEST(Reference, GathersByTheOrderFromThePositionAndWraps) {
                            {}},
                           ops::batch::kGatherOutput);
   EXPECT_EQ(x, (Values{10 / 255.0, 20 / 255.0, 102 / 255.0, 153 / 255.0, 204 / 255.0, 1}));
-}
-
-ops::step::StepRecord record_at(const Operands& operands, std::size_t slot) {
-  ops::step::StepRecord record;
-  std::memcpy(&record, operands[ops::step::kRing].data() + slot * sizeof(record), sizeof(record));
-  return record;
-}
-
-TEST(Reference, RecordsEachStepAndStartsTheNextEpoch) {
-  const OpShape shape{.batch = 4, .count = 3};
-  ops::step::StepControl control{.step = 4, .position = 4, .epoch_size = 8, .learning_rate = 0.25f};
-  Operands state{numbers({1.5}), bytes_of(std::vector{control}),
-                 bytes_of(std::vector<ops::step::StepRecord>(3))};
-  state = run_reference(Op::step_record, shape, state);
-  EXPECT_EQ(record_at(state, 1).step, 4u);
-  EXPECT_EQ(record_at(state, 1).loss, 1.5f);
-  EXPECT_EQ(record_at(state, 1).learning_rate, 0.25f);
-  std::memcpy(&control, state[ops::step::kControl].data(), sizeof(control));
-  EXPECT_EQ(control.step, 5u);
-  EXPECT_EQ(control.position, 0u);
-
-  state = run_reference(Op::step_record, shape, state);
-  EXPECT_EQ(record_at(state, 2).step, 5u);
-  EXPECT_GE(record_at(state, 2).nanoseconds, record_at(state, 1).nanoseconds);
-  EXPECT_EQ(record_at(state, 0).nanoseconds, 0u);
-  std::memcpy(&control, state[ops::step::kControl].data(), sizeof(control));
-  EXPECT_EQ(control.position, 4u);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ def counting(parameter, first, by):
 def check_seal(path):
     with open(path, "rb") as file:
         data = file.read()
-    match = re.search(rb'"sha256":"([0-9a-f]{64})"', data)
+    match = re.search(rb'"warpscope_sha256":"([0-9a-f]{64})"', data)
     zeros = data[:match.start(1)] + b"0" * 64 + data[match.end(1):]
     assert hashlib.sha256(zeros).hexdigest().encode() == match.group(1), "the seal is not the SHA-256"
 

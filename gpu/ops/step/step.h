@@ -6,11 +6,12 @@
 //
 //   ring[control.step % capacity] = { control.step, now in ns, loss, learning rate, loss scale, skipped, accuracy,
 //                                     gradient norm, update ratio }
-//   gradient norm = sqrt(sum of statistics part 0), update ratio = sqrt(sum of part 1 / sum of part 2), 0 if part 2 is 0
+//   gradient norm = sqrt(sum of the gradient statistic), update ratio = sqrt(sum of the update's / sum of the parameters'),
+//   0 if the parameters' is 0; the kSumParts parts of each are added in double and rounded once
 //   control.step += 1;  control.position += batch; control.position -= epoch_size if it reached it
 //   overflow:  loss_scale = max(loss_scale / 2, 1), good_steps = 0, overflow = 0
 //   otherwise: good_steps += 1; at growth_interval (if it is not 0): loss_scale = min(2 loss_scale, 2^24), good_steps = 0
-//   updates += 1 unless the step was skipped;  micro_batch = 0
+//   updates += 1 unless skips_update();  micro_batch = 0
 //   halted = 1 if the loss is not finite: no step changes a parameter until the host has cleared it
 //
 // micro_batch.record: between the micro-batches of a step, of which there are control.micro_batches:

@@ -1,10 +1,14 @@
-// step.record, variant `naive`: one thread does the bookkeeping of a step; there is nothing to do in
-// parallel. The time is %globaltimer, whose resolution is the device's (32 ns to 1 us). Limits: none. 24
-// registers. Source: step.h; %globaltimer: "Parallel Thread Execution ISA", section 10, special registers.
+// step.record and micro_batch.record, variant `naive`: the first rung on CUDA. step.record takes one block: a thread for each
+// part of the statistics, whose sums a tree takes in double; the first thread does the bookkeeping. micro_batch.record is a
+// few numbers and one thread. The time is %globaltimer, whose resolution is the device's (32 ns to 1 us). Limits: none.
+// REGISTERS Source: step.h; block_sum.cuh; %globaltimer: "Parallel
+// Thread Execution ISA", section 10, special registers.
 
 #include "gpu/core/cuda.h"
+#include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/step/step_variants.h"
+#include "gpu/ops/storage.cuh"
 
 namespace warpscope::ops::step {
 namespace {
@@ -15,31 +19,69 @@ __device__ std::uint64_t global_nanoseconds() {
   return now;
 }
 
-__global__ void step_record_naive(unsigned batch, std::uint64_t slots, const float* loss,
-                                  StepControl* control, StepRecord* ring) {
+/// One block of kSumParts threads.
+__global__ void step_record_naive(unsigned batch, std::uint64_t slots, const float* __restrict__ metrics,
+                                  const float* __restrict__ statistics, StepControl* control,
+                                  StepRecord* ring) {
+  double sums[kStatistics];
+  for (int k = 0; k < kStatistics; ++k) sums[k] = statistics[k * kSumParts + threadIdx.x];
+  block_sums(sums);
+  if (threadIdx.x != 0) return;
+  const float rounded[kStatistics] = {static_cast<float>(sums[0]), static_cast<float>(sums[1]),
+                                      static_cast<float>(sums[2])};
+  const float values[kMetrics] = {metrics[0], metrics[1]};
   const StepControl before = *control;
-  ring[before.step % slots] = record_of(before, global_nanoseconds(), *loss);
-  *control = next_control(before, batch);
+  ring[before.step % slots] = record_of(before, global_nanoseconds(), values, rounded);
+  *control = next_control(before, batch, values[kLossMetric]);
+}
+
+__global__ void micro_batch_record_naive(unsigned batch, const float* __restrict__ metrics,
+                                         StepControl* control, float* sums) {
+  const StepControl before = *control;
+  for (int k = 0; k < kMetrics; ++k) {
+    const float so_far = before.micro_batch == 0 ? 0.0f : sums[k];
+    sums[k] = so_far + metrics[k] / static_cast<float>(before.micro_batches);
+  }
+  control->position = next_position(before, batch);
+  control->micro_batch = before.micro_batch + 1;
 }
 
 void record(const OpCall& call) {
-  step_record_naive<<<1, 1, 0, core::cuda_stream(*call.stream)>>>(
+  step_record_naive<<<1, kSumParts, 0, core::cuda_stream(*call.stream)>>>(
       static_cast<unsigned>(call.shape.batch), static_cast<std::uint64_t>(call.shape.count),
-      call.operand<const float>(kLoss), call.operand<StepControl>(kControl), call.operand<StepRecord>(kRing));
+      call.operand<const float>(kRecordMetrics), call.operand<const float>(kRecordStatistics),
+      call.operand<StepControl>(kRecordControl), call.operand<StepRecord>(kRecordRing));
   core::check_launch("step.record naive");
+}
+
+void record_micro_batch(const OpCall& call) {
+  micro_batch_record_naive<<<1, 1, 0, core::cuda_stream(*call.stream)>>>(
+      static_cast<unsigned>(call.shape.batch), call.operand<const float>(kMicroBatchMetrics),
+      call.operand<StepControl>(kMicroBatchControl), call.operand<float>(kMicroBatchSums));
+  core::check_launch("micro_batch.record naive");
+}
+
+Variant naive(Op op, const char* summary, void (*launch)(const OpCall&)) {
+  return {.op = op,
+          .name = "naive",
+          .device = core::DeviceKind::cuda,
+          .precisions = all_precisions(),
+          .minimum_compute_capability = 75,
+          .summary = summary,
+          .launch = launch};
 }
 
 }  // namespace
 
 Variant naive_record() {
-  return {.op = Op::step_record,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp32, core::Precision::tf32, core::Precision::fp16,
-                         core::Precision::bf16},
-          .minimum_compute_capability = 75,
-          .summary = "One thread notes the loss and the device's clock and advances to the next batch.",
-          .launch = record};
+  return naive(Op::step_record,
+               "One block adds up the statistics; one thread notes them, the loss and the device's clock and "
+               "advances to the next batch.",
+               record);
+}
+Variant naive_micro_batch() {
+  return naive(Op::micro_batch_record, "One thread adds up the metrics and advances to the next micro-batch.",
+               record_micro_batch);
 }
 
 }  // namespace warpscope::ops::step

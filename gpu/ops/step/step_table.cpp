@@ -4,9 +4,9 @@
 namespace warpscope::ops::step {
 
 std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_record(), loops_record()};
+  std::vector<Variant> list{reference_record(), reference_micro_batch(), loops_record(), loops_micro_batch()};
 #if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(), {naive_record()});
+  list.insert(list.end(), {naive_record(), naive_micro_batch()});
 #endif
   return list;
 }

@@ -1,0 +1,181 @@
+#include "gpu/data/idx.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include "gpu/core/error.h"
+#include "gpu/data/file.h"
+
+namespace warpscope::data {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x0800;  // bytes; the number of dimensions is added to it
+constexpr std::int64_t kMostValues = 10'000'000'000;
+
+/// The unpacked bytes of a file, one after the other.
+class Bytes {
+ public:
+  virtual ~Bytes() = default;
+  /// Fills `bytes` from the front and returns how many there were: fewer than asked for at the end alone.
+  virtual std::size_t read(std::span<std::uint8_t> bytes) = 0;
+  /// No fewer than can still come.
+  virtual std::int64_t most_left() const = 0;
+};
+
+class PlainBytes : public Bytes {
+ public:
+  explicit PlainBytes(const InputFile& file) : file_(file) {}
+  std::size_t read(std::span<std::uint8_t> bytes) override {
+    const auto count = static_cast<std::size_t>(
+        std::min<std::int64_t>(most_left(), static_cast<std::int64_t>(bytes.size())));
+    file_.read(at_, bytes.first(count));
+    at_ += static_cast<std::int64_t>(count);
+    return count;
+  }
+  std::int64_t most_left() const override { return file_.size() - at_; }
+  const InputFile& file() const { return file_; }
+
+ private:
+  const InputFile& file_;
+  std::int64_t at_ = 0;
+};
+
+/// Throws BadInput where the gzip stream is damaged, cut off or followed by something.
+class GzipBytes final : public Bytes {
+ public:
+  GzipBytes(const InputFile& file, const std::string& remedy) : packed_(file), remedy_(remedy) {
+    constexpr int kGzipAlone = 16;
+    if (inflateInit2(&stream_, MAX_WBITS + kGzipAlone) != Z_OK) {
+      throw core::OutOfMemory(fmt::format("no memory left to unpack {}", file.path().string()));
+    }
+  }
+  GzipBytes(const GzipBytes&) = delete;
+  GzipBytes& operator=(const GzipBytes&) = delete;
+  ~GzipBytes() override { inflateEnd(&stream_); }
+
+  std::size_t read(std::span<std::uint8_t> bytes) override {
+    std::size_t count = 0;
+    while (count < bytes.size() && !ended_) count += inflate_some(bytes.subspan(count));
+    return count;
+  }
+
+  std::int64_t most_left() const override {
+    constexpr std::int64_t kMostRatio = 1032;                // of deflate: 258 bytes for two bits
+    constexpr std::int64_t kWindow = std::int64_t{1} << 16;  // what is unpacked but not handed out yet
+    return ended_ ? 0 : kMostRatio * (packed_.most_left() + stream_.avail_in) + kWindow;
+  }
+
+ private:
+  std::size_t inflate_some(std::span<std::uint8_t> bytes) {
+    if (stream_.avail_in == 0) {
+      stream_.next_in = block_.data();
+      stream_.avail_in = static_cast<uInt>(packed_.read(block_));
+    }
+    const auto room = static_cast<uInt>(std::min<std::size_t>(bytes.size(), std::size_t{1} << 20));
+    stream_.next_out = bytes.data();
+    stream_.avail_out = room;
+    const int status = inflate(&stream_, Z_NO_FLUSH);
+    if (status == Z_MEM_ERROR) throw core::OutOfMemory("no memory left to unpack gzip");
+    if (status == Z_STREAM_END) {
+      ended_ = true;
+      if (stream_.avail_in > 0 || packed_.most_left() > 0) refuse("has bytes after the end of its gzip data");
+    } else if (status == Z_BUF_ERROR) {
+      refuse("is truncated: its gzip data end too early");
+    } else if (status != Z_OK) {
+      refuse(fmt::format("is damaged: {}", stream_.msg != nullptr ? stream_.msg : "it is not gzip"));
+    }
+    return room - stream_.avail_out;
+  }
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw core::BadInput(fmt::format("{} {}; {}", packed_.file().path().string(), what, remedy_));
+  }
+
+  PlainBytes packed_;
+  const std::string& remedy_;
+  std::array<std::uint8_t, 65'536> block_;
+  z_stream stream_{};
+  bool ended_ = false;
+};
+
+std::unique_ptr<Bytes> unpacked(const InputFile& file, const std::string& remedy) {
+  if (file.path().extension() == ".gz") return std::make_unique<GzipBytes>(file, remedy);
+  return std::make_unique<PlainBytes>(file);
+}
+
+/// Complaints about one file.
+class Refusal {
+ public:
+  Refusal(const InputFile& file, const std::string& remedy) : file_(file), remedy_(remedy) {}
+  [[noreturn]] void operator()(const std::string& what) const {
+    throw core::BadInput(fmt::format("{} {}; {}", file_.path().string(), what, remedy_));
+  }
+
+ private:
+  const InputFile& file_;
+  const std::string& remedy_;
+};
+
+std::uint32_t read_number(Bytes& bytes, const Refusal& refuse) {
+  std::array<std::uint8_t, 4> number{};
+  if (bytes.read(number) < number.size()) refuse("is truncated: it ends within its header");
+  std::uint32_t value = 0;
+  for (const std::uint8_t byte : number) value = value << 8 | byte;
+  return value;
+}
+
+/// The number of values, or a complaint.
+std::int64_t read_sizes(Bytes& bytes, int dimensions, const Refusal& refuse,
+                        std::vector<std::int64_t>& sizes) {
+  const std::uint32_t magic = read_number(bytes, refuse);
+  const std::uint32_t expected = kMagic + static_cast<std::uint32_t>(dimensions);
+  if (magic != expected) {
+    refuse(fmt::format("begins with the number {} instead of {}, so it is no IDX file of bytes in {}", magic,
+                       expected,
+                       dimensions == 1 ? "one dimension" : fmt::format("{} dimensions", dimensions)));
+  }
+  std::int64_t count = 1;
+  for (int i = 0; i < dimensions; ++i) {
+    sizes.push_back(read_number(bytes, refuse));
+    if (sizes.back() == 0) refuse("says in its header that it is empty");
+    if (sizes.back() > kMostValues / count) {
+      refuse(fmt::format("says in its header that it has more than {} values", grouped(kMostValues)));
+    }
+    count *= sizes.back();
+  }
+  return count;
+}
+
+}  // namespace
+
+Idx read_idx(const std::filesystem::path& path, int dimensions, const std::string& remedy) {
+  const InputFile file(path);
+  const std::unique_ptr<Bytes> bytes = unpacked(file, remedy);
+  const Refusal refuse(file, remedy);
+  Idx idx;
+  const std::int64_t count = read_sizes(*bytes, dimensions, refuse, idx.sizes);
+  // Before memory is taken: the header may be wrong.
+  if (bytes->most_left() < count) {
+    refuse(fmt::format("is truncated: it is too short for the {} values that its header promises",
+                       grouped(count)));
+  }
+  idx.values.resize(static_cast<std::size_t>(count));
+  const auto got = static_cast<std::int64_t>(bytes->read(idx.values));
+  if (got < count) {
+    refuse(fmt::format("is truncated: it has {} values instead of {}", grouped(got), grouped(count)));
+  }
+  std::array<std::uint8_t, 1> more{};
+  if (bytes->read(more) != 0) {
+    refuse(
+        fmt::format("is too long: it goes on after the {} values that its header promises", grouped(count)));
+  }
+  return idx;
+}
+
+}  // namespace warpscope::data

@@ -1,0 +1,111 @@
+#include "gpu/data/split.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/core/random.h"
+
+namespace warpscope::data {
+namespace {
+
+using Places = std::vector<std::size_t>;
+
+constexpr std::size_t kMostClasses = 256;
+
+std::vector<Places> places_of_classes(const ImageSet& set) {
+  std::vector<Places> places(kMostClasses);
+  for (std::size_t i = 0; i < set.labels.size(); ++i) places[set.labels[i]].push_back(i);
+  return places;
+}
+
+/// How many images each class gives, `wanted` together: its exact share rounded down, and one more where most is cut off.
+std::vector<std::size_t> quotas(const std::vector<Places>& places, std::size_t images, std::size_t wanted) {
+  std::vector<std::size_t> quota(places.size());
+  std::vector<std::pair<std::size_t, std::size_t>> remainders;  // how much is cut off, in 1/images; the class
+  std::size_t given = 0;
+  for (std::size_t c = 0; c < places.size(); ++c) {
+    const std::size_t exact = places[c].size() * wanted;
+    quota[c] = exact / images;
+    given += quota[c];
+    remainders.emplace_back(exact % images, c);
+  }
+  std::stable_sort(remainders.begin(), remainders.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (std::size_t i = 0; given < wanted; ++i, ++given) ++quota[remainders[i].second];
+  return quota;
+}
+
+/// Marks the images of each class that a shuffle by `seed` brings to the front.
+std::vector<bool> draw(std::vector<Places> places, const std::vector<std::size_t>& quota, std::size_t images,
+                       std::uint64_t seed) {
+  std::vector<bool> drawn(images);
+  std::uint64_t counter = 0;
+  for (std::size_t c = 0; c < places.size(); ++c) {
+    Places& of_class = places[c];
+    for (std::size_t i = 0; i < quota[c]; ++i) {
+      const auto left = static_cast<double>(of_class.size() - i);
+      const auto ahead = static_cast<std::size_t>(core::random_unit(seed, counter++) * left);
+      std::swap(of_class[i], of_class[std::min(i + ahead, of_class.size() - 1)]);
+      drawn[of_class[i]] = true;
+    }
+  }
+  return drawn;
+}
+
+/// Moves what is drawn from `train` to `validation`.
+void move_images(const std::vector<bool>& drawn, ImageSet& train, ImageSet& validation) {
+  const std::int64_t image_bytes = train.image_bytes();
+  std::int64_t kept = 0;
+  std::int64_t moved = 0;
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    ImageSet& to = drawn[i] ? validation : train;
+    std::int64_t& place = drawn[i] ? moved : kept;
+    const std::uint8_t* from = train.pixels.data() + static_cast<std::int64_t>(i) * image_bytes;
+    std::uint8_t* target = to.pixels.data() + place * image_bytes;
+    if (from != target) std::copy_n(from, image_bytes, target);
+    to.labels[static_cast<std::size_t>(place++)] = train.labels[i];
+  }
+  train.count = kept;
+  train.pixels.resize(static_cast<std::size_t>(kept * image_bytes));
+  train.labels.resize(static_cast<std::size_t>(kept));
+}
+
+}  // namespace
+
+DataSet split_validation(DataSet&& set, double share, std::uint64_t seed) {
+  if (set.validation.count != 0) throw std::logic_error("there is a validation set already");
+  if (!(share >= 0 && share <= 0.5)) {
+    throw core::BadInput(fmt::format("the share of validation images is {}; valid: 0 to 0.5", share));
+  }
+  if (share == 0) return std::move(set);
+  const auto images = static_cast<std::size_t>(set.train.count);
+  const auto wanted = static_cast<std::size_t>(std::llround(share * static_cast<double>(images)));
+  if (wanted == 0 || wanted == images) {
+    throw core::BadInput(
+        fmt::format("a share of {} of {} training images leaves no image for {}; choose another share or a "
+                    "larger data set",
+                    share, images, wanted == 0 ? "validation" : "training"));
+  }
+  std::vector<Places> places = places_of_classes(set.train);
+  const std::vector<std::size_t> quota = quotas(places, images, wanted);
+  const std::vector<bool> drawn = draw(std::move(places), quota, images, seed);
+  ImageSet validation;
+  validation.height = set.train.height;
+  validation.width = set.train.width;
+  validation.channels = set.train.channels;
+  validation.count = static_cast<std::int64_t>(wanted);
+  validation.pixels.resize(wanted * static_cast<std::size_t>(set.train.image_bytes()));
+  validation.labels.resize(wanted);
+  set.validation = std::move(validation);
+  move_images(drawn, set.train, set.validation);
+  return std::move(set);
+}
+
+}  // namespace warpscope::data

@@ -1,0 +1,69 @@
+// gradients.accumulate, gradients.keep and gradients.norm, variant `loops`: loops over the gradients, which are FP32 in every
+// precision. Sums of squares are taken in double: no square of a finite FP32 number overflows there, so a sum is finite just
+// if all gradients are. Limits: one thread. Source: optimizer.h.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "gpu/ops/loops_storage.h"
+#include "gpu/ops/optimizer/optimizer.h"
+#include "gpu/ops/optimizer/optimizer_variants.h"
+#include "gpu/ops/step/step.h"
+
+namespace warpscope::ops::optimizer {
+namespace {
+
+void accumulate(const OpCall& call) {
+  const float* gradients = call.operand<const float>(kAccumulateGradients);
+  const auto& control = *call.operand<const step::StepControl>(kAccumulateControl);
+  float* sums = call.operand<float>(kAccumulateSums);
+  const float share = 1.0f / static_cast<float>(control.micro_batches);
+  if (control.micro_batch == 0) {
+    for (std::int64_t i = 0; i < call.shape.count; ++i) sums[i] = share * gradients[i];
+  } else {
+    for (std::int64_t i = 0; i < call.shape.count; ++i) sums[i] += share * gradients[i];
+  }
+}
+
+void keep(const OpCall& call) {
+  const auto& control = *call.operand<const step::StepControl>(kKeepControl);
+  const std::int64_t row = control.micro_batch % call.shape.batch;
+  std::memcpy(call.operand<float>(kKeepKept) + row * call.shape.count,
+              call.operand<const float>(kKeepGradients),
+              static_cast<std::size_t>(call.shape.count) * sizeof(float));
+}
+
+void norm(const OpCall& call) {
+  const float* gradients = call.operand<const float>(kNormGradients);
+  float* parts = call.operand<float>(kNormParts);
+  const std::int64_t length = slice_length(call.shape.count);
+  bool finite = true;
+  for (std::int64_t part = 0; part < kSumParts; ++part) {
+    const std::int64_t end = std::min((part + 1) * length, call.shape.count);
+    double sum = 0;
+    for (std::int64_t i = part * length; i < end; ++i) sum += double{gradients[i]} * double{gradients[i]};
+    finite = finite && std::isfinite(sum);
+    parts[part] = static_cast<float>(sum);
+  }
+  if (!finite) call.operand<step::StepControl>(kNormControl)->overflow = 1;
+}
+
+Variant loops(Op op, const char* summary, void (*launch)(const OpCall&)) {
+  return {.op = op, .name = "loops", .precisions = loops_precisions(), .summary = summary, .launch = launch};
+}
+
+}  // namespace
+
+Variant loops_accumulate() {
+  return loops(Op::gradients_accumulate, "A loop over all gradients on one thread.", accumulate);
+}
+Variant loops_keep() {
+  return loops(Op::gradients_keep, "One copy of the whole buffer.", keep);
+}
+Variant loops_norm() {
+  return loops(Op::gradients_norm, "A loop over all gradients on one thread, summed in double.", norm);
+}
+
+}  // namespace warpscope::ops::optimizer

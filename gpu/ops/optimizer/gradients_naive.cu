@@ -1,0 +1,111 @@
+// gradients.accumulate, gradients.keep and gradients.norm, variant `naive`: the first rung on CUDA. One thread per gradient;
+// for the norm one block a slice, whose threads take every 256th gradient and vote whether one is not finite. A block that
+// found one stores the flag: all store the same value to the same place, so the result does not depend on their order.
+// Limits: none on the count. Bound by memory: 12 bytes a parameter (8 in a step's first micro-batch), 8 and 4. REGISTERS
+// Source: optimizer.h; block_sum.cuh; __syncthreads_or: "CUDA C++ Programming
+// Guide", synchronization functions.
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/block_sum.cuh"
+#include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/optimizer/optimizer.h"
+#include "gpu/ops/optimizer/optimizer_variants.h"
+#include "gpu/ops/optimizer/slice.cuh"
+#include "gpu/ops/step/step.h"
+#include "gpu/ops/storage.cuh"
+
+namespace warpscope::ops::optimizer {
+namespace {
+
+template <class Index>
+__global__ void gradients_accumulate_naive(Index count, const float* __restrict__ gradients,
+                                           const step::StepControl* __restrict__ control,
+                                           float* __restrict__ sums) {
+  const float share = 1.0f / static_cast<float>(control->micro_batches);
+  const bool first = control->micro_batch == 0;
+  for (Index i = first_element<Index>(); i < count; i += element_stride<Index>()) {
+    sums[i] = (first ? 0.0f : sums[i]) + share * gradients[i];
+  }
+}
+
+template <class Index>
+__global__ void gradients_keep_naive(Index count, std::int64_t rows, const float* __restrict__ gradients,
+                                     const step::StepControl* __restrict__ control,
+                                     float* __restrict__ kept) {
+  kept += control->micro_batch % rows * count;
+  for (Index i = first_element<Index>(); i < count; i += element_stride<Index>()) kept[i] = gradients[i];
+}
+
+__global__ void gradients_norm_naive(std::int64_t count, std::int64_t length,
+                                     const float* __restrict__ gradients,
+                                     step::StepControl* __restrict__ control, float* __restrict__ parts) {
+  const Slice slice = slice_of_block<1>(count, length);
+  float sum[1] = {0.0f};
+  bool finite = true;
+  for (std::int64_t i = slice.begin + threadIdx.x; i < slice.end; i += kElementThreads) {
+    const float gradient = gradients[i];
+    sum[0] += gradient * gradient;
+    finite = finite && isfinite(gradient);
+  }
+  block_sums(sum);
+  const bool overflowed = __syncthreads_or(!finite) != 0;
+  if (threadIdx.x != 0) return;
+  parts[blockIdx.x] = sum[0];
+  if (overflowed) control->overflow = 1;
+}
+
+void accumulate(const OpCall& call) {
+  const std::int64_t count = call.shape.count;
+  with_index(count, [&](auto index) {
+    using Index = decltype(index);
+    gradients_accumulate_naive<Index>
+        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+            static_cast<Index>(count), call.operand<const float>(kAccumulateGradients),
+            call.operand<const step::StepControl>(kAccumulateControl), call.operand<float>(kAccumulateSums));
+  });
+  core::check_launch("gradients.accumulate naive");
+}
+
+void keep(const OpCall& call) {
+  const std::int64_t count = call.shape.count;
+  with_index(count, [&](auto index) {
+    using Index = decltype(index);
+    gradients_keep_naive<Index>
+        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+            static_cast<Index>(count), call.shape.batch, call.operand<const float>(kKeepGradients),
+            call.operand<const step::StepControl>(kKeepControl), call.operand<float>(kKeepKept));
+  });
+  core::check_launch("gradients.keep naive");
+}
+
+void norm(const OpCall& call) {
+  const std::int64_t count = call.shape.count;
+  gradients_norm_naive<<<kSumParts, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+      count, slice_length(count), call.operand<const float>(kNormGradients),
+      call.operand<step::StepControl>(kNormControl), call.operand<float>(kNormParts));
+  core::check_launch("gradients.norm naive");
+}
+
+Variant naive(Op op, const char* summary, void (*launch)(const OpCall&)) {
+  return {.op = op,
+          .name = "naive",
+          .device = core::DeviceKind::cuda,
+          .precisions = all_precisions(),
+          .minimum_compute_capability = 75,
+          .summary = summary,
+          .launch = launch};
+}
+
+}  // namespace
+
+Variant naive_accumulate() {
+  return naive(Op::gradients_accumulate, "One thread per parameter, 4 bytes at a time.", accumulate);
+}
+Variant naive_keep() {
+  return naive(Op::gradients_keep, "One thread per parameter, 4 bytes at a time.", keep);
+}
+Variant naive_norm() {
+  return naive(Op::gradients_norm, "One block a slice, 4 bytes at a time; a tree adds its threads.", norm);
+}
+
+}  // namespace warpscope::ops::optimizer

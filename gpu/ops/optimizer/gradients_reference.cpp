@@ -1,0 +1,66 @@
+// gradients.accumulate, gradients.keep and gradients.norm, variant `reference`: the formulas of optimizer.h in double.
+// Limits: none. Source: optimizer.h.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "gpu/ops/optimizer/optimizer.h"
+#include "gpu/ops/optimizer/optimizer_variants.h"
+#include "gpu/ops/reference_support.h"
+#include "gpu/ops/step/step.h"
+
+namespace warpscope::ops::optimizer {
+namespace {
+
+template <class T>
+void accumulate(const OpCall& call) {
+  const T* gradients = call.operand<const T>(kAccumulateGradients);
+  const auto& control = *call.operand<const step::StepControl>(kAccumulateControl);
+  T* sums = call.operand<T>(kAccumulateSums);
+  for (std::int64_t i = 0; i < call.shape.count; ++i) {
+    const double before = control.micro_batch == 0 ? 0.0 : double{sums[i]};
+    sums[i] = static_cast<T>(before + double{gradients[i]} / control.micro_batches);
+  }
+}
+
+template <class T>
+void keep(const OpCall& call) {
+  const T* gradients = call.operand<const T>(kKeepGradients);
+  const auto& control = *call.operand<const step::StepControl>(kKeepControl);
+  const std::int64_t row = control.micro_batch % call.shape.batch;
+  std::copy_n(gradients, call.shape.count, call.operand<T>(kKeepKept) + row * call.shape.count);
+}
+
+template <class T>
+void norm(const OpCall& call) {
+  const T* gradients = call.operand<const T>(kNormGradients);
+  T* parts = call.operand<T>(kNormParts);
+  const std::int64_t count = call.shape.count;
+  for (std::int64_t part = 0; part < kSumParts; ++part) {
+    const std::int64_t end = std::min(count, (part + 1) * slice_length(count));
+    double sum = 0;
+    for (std::int64_t i = part * slice_length(count); i < end; ++i) {
+      sum += double{gradients[i]} * double{gradients[i]};
+    }
+    parts[part] = static_cast<T>(sum);
+  }
+  const bool finite =
+      std::all_of(gradients, gradients + count, [](T gradient) { return std::isfinite(gradient); });
+  if (!finite) call.operand<step::StepControl>(kNormControl)->overflow = 1;
+}
+
+}  // namespace
+
+Variant reference_accumulate() {
+  return reference_variant(Op::gradients_accumulate, in_either_width<accumulate<float>, accumulate<double>>);
+}
+Variant reference_keep() {
+  return reference_variant(Op::gradients_keep, in_either_width<keep<float>, keep<double>>,
+                           "A copy of one row: what the others are held against.");
+}
+Variant reference_norm() {
+  return reference_variant(Op::gradients_norm, in_either_width<norm<float>, norm<double>>);
+}
+
+}  // namespace warpscope::ops::optimizer

@@ -1,0 +1,149 @@
+// gradients.accumulate, gradients.keep and gradients.norm, variant `vectorized`: over `naive` they add 16-byte accesses, and
+// the norm two vectors at a time. A row of kept gradients that does not begin at a multiple of 16 bytes is written element by
+// element. Limits: none on the count; what is left over after the last whole vector, and memory that is not aligned to 16
+// bytes, goes element by element. Bound by memory: 12 bytes a parameter (8 in a step's first micro-batch), 8 and 4. REGISTERS
+// Source: optimizer.h; vectorized.cuh; block_sum.cuh.
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/block_sum.cuh"
+#include "gpu/ops/optimizer/optimizer.h"
+#include "gpu/ops/optimizer/optimizer_variants.h"
+#include "gpu/ops/optimizer/slice.cuh"
+#include "gpu/ops/step/step.h"
+#include "gpu/ops/vectorized.cuh"
+
+namespace warpscope::ops::optimizer {
+namespace {
+
+constexpr int kWidth = kWide<float>;
+
+template <class Index>
+__global__ void gradients_accumulate_vectorized(Index vectors, Index count,
+                                                const float* __restrict__ gradients,
+                                                const step::StepControl* __restrict__ control,
+                                                float* __restrict__ sums) {
+  const float share = 1.0f / static_cast<float>(control->micro_batches);
+  const bool first = control->micro_batch == 0;
+  for_each_vector<kWidth>(vectors, count, [=](Index i, auto width) {
+    constexpr int kElements = decltype(width)::value;
+    float gradient[kElements];
+    float sum[kElements] = {};
+    load_floats(gradients + i, gradient);
+    if (!first) load_floats(sums + i, sum);
+    for (int k = 0; k < kElements; ++k) sum[k] += share * gradient[k];
+    store_floats(sums + i, sum);
+  });
+}
+
+template <class Index>
+__global__ void gradients_keep_vectorized(Index vectors, Index count, std::int64_t rows,
+                                          const float* __restrict__ gradients,
+                                          const step::StepControl* __restrict__ control,
+                                          float* __restrict__ kept) {
+  const std::int64_t row = control->micro_batch % rows * count;
+  const bool aligned = row % kWidth == 0;
+  kept += row;
+  for_each_vector<kWidth>(vectors, count, [=](Index i, auto width) {
+    constexpr int kElements = decltype(width)::value;
+    float gradient[kElements];
+    load_floats(gradients + i, gradient);
+    if (aligned) {
+      store_floats(kept + i, gradient);
+    } else {
+      for (int k = 0; k < kElements; ++k) kept[i + k] = gradient[k];
+    }
+  });
+}
+
+/// One block a slice. `Width` is that of a vector or 1.
+template <int Width>
+__global__ void __launch_bounds__(kSliceThreads)
+    gradients_norm_vectorized(std::int64_t count, std::int64_t length, const float* __restrict__ gradients,
+                              step::StepControl* __restrict__ control, float* __restrict__ parts) {
+  const Slice slice = slice_of_block<Width>(count, length);
+  float sum[1] = {0.0f};
+  bool finite = true;
+  const auto add = [&](float gradient) {
+    sum[0] += gradient * gradient;
+    finite = finite && isfinite(gradient);
+  };
+#pragma unroll 2
+  for (std::int64_t i = slice.begin + threadIdx.x * Width; i < slice.vectors_end;
+       i += std::int64_t{kSliceThreads} * Width) {
+    float values[Width];
+    load_floats(gradients + i, values);
+    for (const float value : values) add(value);
+  }
+  for (std::int64_t i = slice.vectors_end + threadIdx.x; i < slice.end; i += kSliceThreads) add(gradients[i]);
+  block_sums(sum);
+  const bool overflowed = __syncthreads_or(!finite) != 0;
+  if (threadIdx.x != 0) return;
+  parts[blockIdx.x] = sum[0];
+  if (overflowed) control->overflow = 1;
+}
+
+void accumulate(const OpCall& call) {
+  const std::int64_t count = call.shape.count;
+  const float* gradients = call.operand<const float>(kAccumulateGradients);
+  float* sums = call.operand<float>(kAccumulateSums);
+  const VectorCover covered = cover(count, kWidth, aligned_16(gradients, sums));
+  with_index(count, [&](auto index) {
+    using Index = decltype(index);
+    gradients_accumulate_vectorized<Index>
+        <<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+            static_cast<Index>(covered.vectors), static_cast<Index>(count), gradients,
+            call.operand<const step::StepControl>(kAccumulateControl), sums);
+  });
+  core::check_launch("gradients.accumulate vectorized");
+}
+
+void keep(const OpCall& call) {
+  const std::int64_t count = call.shape.count;
+  const float* gradients = call.operand<const float>(kKeepGradients);
+  float* kept = call.operand<float>(kKeepKept);
+  const VectorCover covered = cover(count, kWidth, aligned_16(gradients, kept));
+  with_index(count, [&](auto index) {
+    using Index = decltype(index);
+    gradients_keep_vectorized<Index><<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+        static_cast<Index>(covered.vectors), static_cast<Index>(count), call.shape.batch, gradients,
+        call.operand<const step::StepControl>(kKeepControl), kept);
+  });
+  core::check_launch("gradients.keep vectorized");
+}
+
+template <int Width>
+void launch_norm(const OpCall& call) {
+  const std::int64_t count = call.shape.count;
+  gradients_norm_vectorized<Width><<<kSumParts, kSliceThreads, 0, core::cuda_stream(*call.stream)>>>(
+      count, slice_length(count), call.operand<const float>(kNormGradients),
+      call.operand<step::StepControl>(kNormControl), call.operand<float>(kNormParts));
+  core::check_launch("gradients.norm vectorized");
+}
+
+void norm(const OpCall& call) {
+  aligned_16(call.operand<const float>(kNormGradients)) ? launch_norm<kWidth>(call) : launch_norm<1>(call);
+}
+
+Variant vectorized(Op op, const char* summary, void (*launch)(const OpCall&)) {
+  return {.op = op,
+          .name = "vectorized",
+          .device = core::DeviceKind::cuda,
+          .precisions = all_precisions(),
+          .minimum_compute_capability = 75,
+          .summary = summary,
+          .launch = launch};
+}
+
+}  // namespace
+
+Variant vectorized_accumulate() {
+  return vectorized(Op::gradients_accumulate, "16 bytes at a time: four parameters a thread.", accumulate);
+}
+Variant vectorized_keep() {
+  return vectorized(Op::gradients_keep, "16 bytes at a time: four parameters a thread.", keep);
+}
+Variant vectorized_norm() {
+  return vectorized(Op::gradients_norm, "16 bytes at a time, more threads on each slice.", norm);
+}
+
+}  // namespace warpscope::ops::optimizer

@@ -1,0 +1,68 @@
+// optimizer.update_per_sample, variant `atomic`: faulty on purpose, the historic scheme as it was. One thread per sample and
+// parameter reads parameter and state, which other samples change meanwhile, computes the rule as if it were alone, and adds
+// its changes with atomicAdd. What it has read may be stale, and the result differs from run to run: that is what it is there
+// to show. Limits: none on the shape. Bound by the atomics, 1 to 3 for each sample and parameter. REGISTERS
+// Source: optimizer.h; rules.h.
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/optimizer/optimizer.h"
+#include "gpu/ops/optimizer/optimizer_variants.h"
+#include "gpu/ops/optimizer/update_block.cuh"
+#include "gpu/ops/storage.cuh"
+
+namespace warpscope::ops::optimizer {
+namespace {
+
+template <UpdateRule R, class Index>
+__global__ void optimizer_update_per_sample_atomic(Index elements, Index count,
+                                                   const float* __restrict__ gradients,
+                                                   const step::StepControl* __restrict__ control,
+                                                   float* parameters, float* first_state,
+                                                   float* second_state) {
+  if (control->overflow != 0 || control->halted != 0) return;
+  const Settings<float> settings = block_settings<R>(unclipped(*control), nullptr);
+  for (Index e = first_element<Index>(); e < elements; e += element_stride<Index>()) {
+    const Index i = e % count;
+    const float first = has_first_state(R) ? first_state[i] : 0.0f;
+    const float second = has_second_state(R) ? second_state[i] : 0.0f;
+    const auto after = updated<R>(settings, gradients[e] * settings.unscale, parameters[i], first, second);
+    atomicAdd(parameters + i, after.change);
+    if (has_first_state(R)) atomicAdd(first_state + i, after.first - first);
+    if (has_second_state(R)) atomicAdd(second_state + i, after.second - second);
+  }
+}
+
+void update_per_sample(const OpCall& call) {
+  const std::int64_t elements = call.shape.batch * call.shape.count;
+  with_rule(call.shape.rule, [&](auto rule) {
+    with_index(elements, [&](auto index) {
+      using Index = decltype(index);
+      optimizer_update_per_sample_atomic<decltype(rule)::value, Index>
+          <<<element_blocks(elements), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              static_cast<Index>(elements), static_cast<Index>(call.shape.count),
+              call.operand<const float>(kPerSampleGradients),
+              call.operand<const step::StepControl>(kPerSampleControl),
+              call.operand<float>(kPerSampleParameters), call.operand<float>(kPerSampleFirstState),
+              call.operand<float>(kPerSampleSecondState));
+    });
+  });
+  core::check_launch("optimizer.update_per_sample atomic");
+}
+
+}  // namespace
+
+Variant atomic_update_per_sample() {
+  return {.op = Op::optimizer_update_per_sample,
+          .name = "atomic",
+          .device = core::DeviceKind::cuda,
+          .precisions = all_precisions(),
+          .minimum_compute_capability = 75,
+          .deterministic = false,
+          .summary =
+              "Faulty on purpose: all samples at once add changes that they computed from stale weights "
+              "and state.",
+          .launch = update_per_sample};
+}
+
+}  // namespace warpscope::ops::optimizer

@@ -1,0 +1,47 @@
+#pragma once
+// The bookkeeping of step.h on the host, for metrics and statistics of either width. `reference` and `loops` share it: there
+// is nothing in it that one of them could do another way. The time is the steady clock's.
+
+#include <chrono>
+#include <cstdint>
+#include <numeric>
+
+#include "gpu/ops/step/step.h"
+
+namespace warpscope::ops::step {
+
+/// step.record with metrics and statistics of type T.
+template <class T>
+void record_on_host(const OpCall& call) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  const T* metrics = call.operand<const T>(kRecordMetrics);
+  const T* statistics = call.operand<const T>(kRecordStatistics);
+  auto* control = call.operand<StepControl>(kRecordControl);
+  auto* ring = call.operand<StepRecord>(kRecordRing);
+  float rounded[kMetrics];
+  for (int k = 0; k < kMetrics; ++k) rounded[k] = static_cast<float>(metrics[k]);
+  float sums[kStatistics];
+  for (int k = 0; k < kStatistics; ++k) {
+    const T* parts = statistics + std::ptrdiff_t{k} * kSumParts;
+    sums[k] = static_cast<float>(std::accumulate(parts, parts + kSumParts, 0.0));
+  }
+  ring[control->step % static_cast<std::uint64_t>(call.shape.count)] =
+      record_of(*control, static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count()), rounded, sums);
+  *control = next_control(*control, static_cast<std::uint32_t>(call.shape.batch), rounded[kLossMetric]);
+}
+
+/// micro_batch.record with metrics of type T, computed in it.
+template <class T>
+void record_micro_batch_on_host(const OpCall& call) {
+  const T* metrics = call.operand<const T>(kMicroBatchMetrics);
+  auto* control = call.operand<StepControl>(kMicroBatchControl);
+  T* sums = call.operand<T>(kMicroBatchSums);
+  for (int k = 0; k < kMetrics; ++k) {
+    const T before = control->micro_batch == 0 ? T{0} : sums[k];
+    sums[k] = before + metrics[k] / static_cast<T>(control->micro_batches);
+  }
+  control->position = next_position(*control, static_cast<std::uint32_t>(call.shape.batch));
+  ++control->micro_batch;
+}
+
+}  // namespace warpscope::ops::step

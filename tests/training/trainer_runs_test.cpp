@@ -1,0 +1,297 @@
+// Runs that are stopped and gone on with, steered by schedules, held-out images and people.
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/training/parameters.h"
+#include "gpu/training/run_folder.h"
+#include "gpu/training/trainer.h"
+#include "tests/core/temporary_folder.h"
+#include "tests/support/tiny_trainer.h"
+
+namespace warpscope::training {
+namespace {
+
+using ops::UpdateRule;
+using tests::FeedLog;
+using tests::tiny_trainer_options;
+using tests::wait_for_state;
+using tests::wait_for_step;
+using tests::wait_until;
+
+/// 40 images in batches of 8: five steps an epoch.
+TrainerOptions options_with(UpdateRule rule, float rate, std::uint64_t epochs) {
+  TrainerOptions options = tiny_trainer_options();
+  options.optimizer = defaults_of(rule);
+  options.optimizer.learning_rate = rate;
+  options.epochs = epochs;
+  return options;
+}
+
+struct Ended {
+  std::shared_ptr<const Snapshot> snapshot;
+  std::vector<LossPoint> points;
+  std::vector<TestPoint> tests;
+  std::vector<std::string> markers;
+};
+
+Ended run(const TrainerOptions& options) {
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  EXPECT_TRUE(trainer.wait(30));
+  Ended ended{trainer.snapshot(), feed.all<LossPoint>(), feed.all<TestPoint>(), feed.markers()};
+  EXPECT_EQ(ended.snapshot->state, TrainerState::finished) << ended.snapshot->notice;
+  return ended;
+}
+
+std::vector<float> weights_in(const std::string& file) {
+  return load_parameters(file, tests::tiny_model());
+}
+
+TEST(Resume, OfARunInUseIsRefused) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = options_with(UpdateRule::sgd, 0.01f, 0);
+  options.run_dir = (folder / "run").string();
+  const Trainer training(options);
+  ASSERT_TRUE(wait_for_step(training, 12));
+  TrainerOptions second = options;
+  second.run_dir = "";
+  second.resume_dir = options.run_dir;
+  Trainer refused(second);
+  ASSERT_TRUE(refused.wait(30));
+  EXPECT_TRUE(refused.snapshot()->failed_by_input);
+  EXPECT_TRUE(tests::holds(refused.snapshot()->notice, {"used by another"}));
+}
+
+TEST(Resume, GivesTheSameWeightsAsARunThatWasNotStopped) {
+  const tests::TemporaryFolder folder;
+  for (const UpdateRule rule : {UpdateRule::sgd, UpdateRule::adam, UpdateRule::nesterov}) {
+    const std::string name(ops::to_string(rule));
+    TrainerOptions straight = options_with(rule, 0.01f, 7);
+    straight.schedule = parse_schedule("cosine:warmup=1,final=0.1");
+    straight.save_file = (folder / (name + "_straight.safetensors")).string();
+    const Ended expected = run(straight);
+
+    TrainerOptions first = straight;
+    first.run_dir = (folder / name).string();
+    first.save_file = "";
+    std::uint64_t step = 0;
+    {
+      Trainer stopped(first);
+      ASSERT_TRUE(wait_for_step(stopped, 12));
+      stopped.send(Finish{});
+      ASSERT_TRUE(stopped.wait(30));
+      step = stopped.snapshot()->step;
+    }
+    ASSERT_LT(step, 35u) << "stopped in the middle";
+    TrainerOptions second = straight;
+    second.resume_dir = first.run_dir;
+    second.save_file = (folder / (name + "_resumed.safetensors")).string();
+    const Ended resumed = run(second);
+    EXPECT_EQ(weights_in(second.save_file), weights_in(straight.save_file)) << name;
+    ASSERT_EQ(resumed.points.size(), 35 - step);
+    for (std::size_t i = 0; i < resumed.points.size(); ++i) {
+      const LossPoint& point = resumed.points[i];
+      const LossPoint& wanted = expected.points[step + i];
+      EXPECT_EQ(point.step, wanted.step);
+      EXPECT_EQ(point.loss, wanted.loss);
+      EXPECT_EQ(point.learning_rate, wanted.learning_rate);
+    }
+    ASSERT_FALSE(resumed.markers.empty());
+    EXPECT_EQ(resumed.markers.front(), "resumed at step " + std::to_string(step));
+  }
+}
+
+TEST(Resume, WritesOnInTheSameRun) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = options_with(UpdateRule::momentum, 0.01f, 4);
+  options.run_dir = (folder / "run").string();
+  run(options);
+  TrainerOptions more = options;
+  more.run_dir = "";
+  more.resume_dir = options.run_dir;
+  more.epochs = 6;
+  run(more);
+  std::ifstream file(folder / "run/metrics.jsonl");
+  std::vector<std::uint64_t> steps;
+  for (std::string line; std::getline(file, line);) {
+    const auto json = nlohmann::json::parse(line);
+    if (json.contains("loss")) steps.push_back(json["step"]);
+  }
+  ASSERT_EQ(steps.size(), 30u);
+  for (std::size_t i = 0; i < steps.size(); ++i) EXPECT_EQ(steps[i], i + 1);
+  std::ifstream head_file(folder / "run/run.json");
+  const auto head = nlohmann::json::parse(head_file);
+  EXPECT_EQ(head["status"], "finished");
+  EXPECT_EQ(head["steps"], 30);
+  EXPECT_EQ(head["resumed"], nlohmann::json::array({20}));
+}
+
+TEST(Resume, WhatDoesNotFitIsRefusedInOneSentence) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = options_with(UpdateRule::momentum, 0.01f, 2);
+  options.run_dir = (folder / "run").string();
+  run(options);
+  const auto refusal = [&](const std::function<void(TrainerOptions&)>& spoil) {
+    TrainerOptions wrong = options;
+    wrong.run_dir = "";
+    wrong.resume_dir = (folder / "run").string();
+    spoil(wrong);
+    Trainer trainer(wrong);
+    EXPECT_TRUE(trainer.wait(30));
+    EXPECT_EQ(trainer.snapshot()->state, TrainerState::failed);
+    EXPECT_TRUE(trainer.snapshot()->failed_by_input);
+    return trainer.snapshot()->notice;
+  };
+  EXPECT_TRUE(tests::holds(refusal([](TrainerOptions& o) { o.seed = 6; }), {"seed 5"}));
+  EXPECT_TRUE(tests::holds(
+      refusal([](TrainerOptions& o) { o.data_set = std::make_shared<data::DataSet>(tests::tiny_data(48)); }),
+      {"40 images", "48"}));
+  EXPECT_TRUE(
+      tests::holds(refusal([&](TrainerOptions& o) { o.resume_dir = folder.path().string(); }), {"run"}));
+  std::filesystem::remove_all(folder / "run/checkpoints");
+  EXPECT_TRUE(tests::holds(refusal([](TrainerOptions&) {}), {"no checkpoint"}));
+}
+
+TEST(Schedules, GiveEachStepItsRate) {
+  TrainerOptions options = options_with(UpdateRule::sgd, 0.1f, 4);
+  options.schedule = parse_schedule("step:every=2,factor=0.5");
+  const Ended ended = run(options);
+  ASSERT_EQ(ended.points.size(), 20u);
+  for (std::size_t i = 0; i < ended.points.size(); ++i) {
+    EXPECT_EQ(ended.points[i].learning_rate, i < 10 ? 0.1f : 0.05f) << "step " << i + 1;
+  }
+}
+
+TEST(Schedules, PlateauLowersTheRateWhenTheLossStays) {
+  TrainerOptions options = options_with(UpdateRule::sgd, 0.0f, 0);
+  options.optimizer.learning_rate = 1e-12f;  // nothing improves
+  options.schedule = parse_schedule("plateau:factor=0.5,patience=2");
+  options.epochs = 8;
+  const Ended ended = run(options);
+  ASSERT_EQ(ended.points.size(), 40u);
+  EXPECT_EQ(ended.points.front().learning_rate, 1e-12f);
+  EXPECT_LT(ended.points.back().learning_rate, 0.6e-12f);
+  EXPECT_TRUE(std::any_of(ended.markers.begin(), ended.markers.end(), [](const std::string& text) {
+    return text.starts_with("plateau: learning rate");
+  }));
+}
+
+TEST(Schedules, WithoutALengthAreRefused) {
+  TrainerOptions options = options_with(UpdateRule::sgd, 0.1f, 0);
+  options.start_paused = true;
+  Trainer trainer(options);
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  trainer.send(SetSchedule{parse_schedule("cosine")});
+  ASSERT_TRUE(tests::wait_for_notice(trainer, 1));
+  EXPECT_EQ(trainer.snapshot()->schedule.kind, ScheduleKind::constant);
+}
+
+TEST(Stops, EarlyWhenHeldOutImagesImproveNoMore) {
+  TrainerOptions options = options_with(UpdateRule::sgd, 1e-12f, 0);
+  options.stop.patience = 3;
+  options.stop.least_improvement = 1e-3;
+  options.steps = 100000;
+  const Ended ended = run(options);
+  EXPECT_LT(ended.snapshot->step, 2000u);
+  EXPECT_TRUE(tests::holds(ended.markers.back(), {"has not improved", "3 evaluations"}));
+}
+
+TEST(Stops, AtTheTargetLoss) {
+  TrainerOptions options = options_with(UpdateRule::adam, 0.01f, 0);
+  options.steps = 100000;
+  options.stop.target_loss = 0.04;
+  const Ended ended = run(options);
+  EXPECT_LE(ended.snapshot->test_loss, 0.05f);
+  EXPECT_LT(ended.snapshot->step, 100000u);
+}
+
+TEST(Validation, SteersAndLeavesTheTestSetForTheEnd) {
+  TrainerOptions options = options_with(UpdateRule::sgd, 0.1f, 20);
+  options.validation = 0.25;
+  const Ended ended = run(options);
+  EXPECT_EQ(ended.snapshot->train_images, 30);
+  EXPECT_EQ(ended.snapshot->validation_images, 10);
+  ASSERT_GE(ended.tests.size(), 3u);
+  EXPECT_EQ(ended.tests.back().split, Split::test);
+  for (std::size_t i = 0; i + 1 < ended.tests.size(); ++i) EXPECT_EQ(ended.tests[i].split, Split::validation);
+}
+
+TEST(RollingBack, GoesOnFromEarlierWeightsMoreSlowly) {
+  TrainerOptions options = options_with(UpdateRule::sgd, 0.1f, 0);
+  options.pause_on_divergence = true;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  ASSERT_TRUE(wait_for_step(trainer, 50));
+  trainer.send(SetLearningRate{1e6f});
+  ASSERT_TRUE(wait_until(
+      trainer, [](const Snapshot& now) { return now.trouble.id == 1 && now.state == TrainerState::paused; }));
+  const auto then = trainer.snapshot();
+  EXPECT_TRUE(tests::holds(then->trouble.text, {"not finite", "tensor"}));
+  ASSERT_TRUE(then->trouble.can_roll_back);
+  trainer.send(SetLearningRate{0.1f});
+  trainer.send(RollBack{0.5f});
+  ASSERT_TRUE(wait_for_step(trainer, then->step + 50));
+  const auto now = trainer.snapshot();
+  EXPECT_EQ(now->learning_rate, 0.05f);
+  EXPECT_TRUE(std::isfinite(now->train_loss));
+  EXPECT_EQ(now->state, TrainerState::running);
+  EXPECT_EQ(now->generation, 0u);
+}
+
+TEST(RateSearch, LeavesNoTraceInTheTraining) {
+  TrainerOptions options = options_with(UpdateRule::adam, 0.01f, 6);
+  const Ended expected = run(options);
+  options.start_paused = true;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  for (int i = 0; i < 4; ++i) trainer.send(StepOnce{});
+  ASSERT_TRUE(wait_for_step(trainer, 4));
+  RateFinderOptions search;
+  search.steps = 40;
+  search.high = 100;
+  trainer.send(FindRate{search});
+  ASSERT_TRUE(
+      wait_until(trainer, [](const Snapshot& now) { return now.rate_search && !now.rate_search->running; }));
+  const auto found = trainer.snapshot()->rate_search;
+  EXPECT_GT(found->result.points.size(), 10u);
+  EXPECT_FALSE(found->result.text.empty());
+  EXPECT_EQ(trainer.snapshot()->step, 4u);
+  trainer.send(Resume{});
+  ASSERT_TRUE(trainer.wait(30));
+  const auto points = feed.all<LossPoint>();
+  ASSERT_EQ(points.size(), expected.points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    EXPECT_EQ(points[i].loss, expected.points[i].loss) << "step " << i + 1;
+    EXPECT_EQ(points[i].learning_rate, 0.01f);
+  }
+}
+
+TEST(Command, AnotherOptimizerPutsAMarkerAndKeepsTheWeights) {
+  TrainerOptions options = options_with(UpdateRule::sgd, 0.1f, 0);
+  options.start_paused = true;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  for (int i = 0; i < 3; ++i) trainer.send(StepOnce{});
+  ASSERT_TRUE(wait_for_step(trainer, 3));
+  trainer.send(SetOptimizer{with_rule(options.optimizer, UpdateRule::adam)});
+  OptimizerSettings wrong = defaults_of(UpdateRule::adam);
+  wrong.beta1 = 2;
+  trainer.send(SetOptimizer{wrong});
+  trainer.send(StepOnce{});
+  ASSERT_TRUE(wait_for_step(trainer, 4));
+  ASSERT_EQ(feed.markers().size(), 1u);
+  EXPECT_TRUE(feed.markers()[0].starts_with("sgd -> adam"));
+  EXPECT_EQ(trainer.snapshot()->optimizer.rule, UpdateRule::adam);
+  EXPECT_NE(trainer.snapshot()->notice.find("beta"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace warpscope::training
