@@ -11,6 +11,7 @@ void add_run(const ShelfRun& run, const PlotSettings& settings, bool held_out,
     if (!wanted || series.empty()) return;
     curves.push_back({.name = held_out ? run.name + " " + what : run.name,
                       .kind = kind,
+                      .run = run.name,
                       .earlier = true,
                       .color = run.color,
                       .series = &series,
@@ -39,13 +40,13 @@ std::vector<ShownCurve> shown_curves(const LossHistory& history, std::span<const
   const auto add = [&](Kind kind, const char* name, int color, const plot::Series& series,
                        const plot::Series* beneath, bool wanted) {
     if (!wanted || series.empty()) return;
-    curves.push_back({name, kind, false, color, &series, beneath, end});
+    curves.push_back({name, kind, "", false, color, &series, beneath, end});
   };
   const plot::Series& before = history.before();
   add(Kind::before, "before reset", kBeforeColor, before, nullptr, settings.show_before);
   if (!curves.empty() && curves.back().kind == Kind::before) curves.back().end = before.x(before.size() - 1);
   const bool averaged = !history.smoothed().empty();
-  add(Kind::train, held_out ? "train" : "each step", kTrainColor, averaged ? history.smoothed() : steps,
+  add(Kind::train, held_out ? "train" : "this run", kTrainColor, averaged ? history.smoothed() : steps,
       averaged ? &steps : nullptr, settings.show_train);
   add(Kind::validation, "validation", kValidationColor, history.validation(), nullptr,
       settings.show_validation);

@@ -57,7 +57,7 @@ std::vector<OwnEntry> own_entries(const Frame& frame, const LossHistory& history
   const plot::Series& train = history.smoothed().empty() ? history.train() : history.smoothed();
   std::vector<OwnEntry> entries;
   entries.push_back(
-      {{"loss.legend.train", held_out ? "train" : "each step", newest(train), colors[kTrainColor],
+      {{"loss.legend.train", held_out ? "train" : "this run", newest(train), colors[kTrainColor],
         settings.show_train},
        &settings.show_train,
        std::string(facts_of(metric).tip) + " The number is the newest of the curve. Click to hide or show."});
@@ -89,15 +89,28 @@ std::vector<OwnEntry> own_entries(const Frame& frame, const LossHistory& history
   return entries;
 }
 
-// Curves' names in their colours, in as many rows as that takes, for files; returns the height.
+// What the legend of a file names: the present curves, then each earlier run once.
+std::vector<const ShownCurve*> picture_entries(std::span<const ShownCurve> curves) {
+  std::vector<const ShownCurve*> entries;
+  for (const ShownCurve& curve : curves) {
+    if (!curve.earlier) entries.push_back(&curve);
+  }
+  for (const ShownCurve& curve : curves) {
+    if (curve.earlier && (entries.empty() || entries.back()->run != curve.run)) entries.push_back(&curve);
+  }
+  return entries;
+}
+
+// Names in their colours, in as many rows as that takes; returns the height.
 float draw_picture_legend(const Frame& frame, std::span<const ShownCurve> curves, const std::string& title,
                           ImVec2 min, float right) {
   const float s = frame.scale, row = std::floor(20 * s);
   auto* const list = ImGui::GetWindowDrawList();
   float x = min.x + 12 * s, baseline = min.y + 18 * s;
   x = draw_text(list, frame.fonts.strong, x, baseline, frame.palette.text, title) + 20 * s;
-  for (auto curve = curves.rbegin(); curve != curves.rend(); ++curve) {
-    const float width = 18 * s + text_width(frame.fonts.text, curve->name);
+  for (const ShownCurve* const curve : picture_entries(curves)) {
+    const std::string& name = curve->earlier ? curve->run : curve->name;
+    const float width = 18 * s + text_width(frame.fonts.text, name);
     if (x + width > right - 12 * s) {
       x = min.x + 12 * s;
       baseline += row;
@@ -105,7 +118,7 @@ float draw_picture_legend(const Frame& frame, std::span<const ShownCurve> curves
     const float middle = std::floor(baseline - 5 * s);
     list->AddRectFilled(ImVec2(x, middle - s), ImVec2(x + 12 * s, middle + s),
                         frame.palette.series[curve->color]);
-    draw_text(list, frame.fonts.text, x + 18 * s, baseline, frame.palette.text, curve->name);
+    draw_text(list, frame.fonts.text, x + 18 * s, baseline, frame.palette.text, name);
     x += width + 16 * s;
   }
   return baseline + 6 * s - min.y;
@@ -352,14 +365,17 @@ void LossPanel::draw_runs_legend(const Frame& frame) {
     const ShelfRun& run = shelf_.runs()[i];
     std::string label = ellipsize(frame.fonts.text, run.name, 200 * s);
     if (run.trouble.empty() && !run.loaded) label += " ...";
+    const bool without = run.loaded && run.curves.train.empty();
     const LegendEntry entry{"loss.legend.run." + run.name, label, "", frame.palette.series[run.color],
-                            run.visible};
+                            run.visible && !without};
     const bool last = i + 1 == shelf_.runs().size();
     if (i > 0 &&
         legend_width(frame, entry, false) + (last ? 0 : gap + more) > ImGui::GetContentRegionAvail().x)
       break;
-    const std::string tip =
-        run.trouble.empty() ? run.folder.string() + "\nClick to hide or show." : run.trouble;
+    std::string tip = run.trouble;
+    if (tip.empty())
+      tip =
+          run.folder.string() + (without ? "\nIt has no values of this metric." : "\nClick to hide or show.");
     if (legend_item(frame, entry, false, tip)) {
       run.visible ? shelf_.hide(run.folder) : shelf_.show(run.folder, run.name);
     }

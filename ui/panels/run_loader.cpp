@@ -154,7 +154,8 @@ void RunLoader::compare_settings(const RunWish& wish) {
   auto settings = std::make_shared<RunSettings>();
   std::vector<runs::Run> heads;
   const auto add = [&](const fs::path& folder) {
-    if (auto head = head_of(folder)) {
+    // A run that does not say how it was set differs in everything, which says nothing.
+    if (auto head = head_of(folder); head && !runs::settings_of(head->head).empty()) {
       settings->runs.push_back(folder);
       heads.push_back(std::move(*head));
     }

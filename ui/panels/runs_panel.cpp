@@ -35,7 +35,7 @@ enum : std::size_t {
 constexpr std::array<Column, 16> kColumns{{
     {"", "Colour of the run's curves; click to choose another.", 20, 20},
     {"run", "Folder of the run. Click to show its curves with the present ones, click again to hide them.",
-     104, 240},
+     152, 260},
     {.label = "started", .tip = "Local time.", .least = 76, .most = 96, .rank = 6},
     {.label = "model", .tip = "", .least = 76, .most = 100, .rank = 9},
     {.label = "optimizer", .tip = "At the start.", .least = 66, .most = 88, .rank = 4},
@@ -239,14 +239,17 @@ void RunsPanel::draw_settings(const Frame& frame, const RunShelf& shelf) {
                                                    : "The runs that are shown have the same settings.");
     return;
   }
-  std::vector<std::string> names;
+  constexpr float kLeast = 116, kMost = 180;
+  std::vector<std::string> names, labels;
   for (const auto& folder : settings->runs) {
     const ShelfRun* const run = shelf.find(folder);
     names.push_back(run != nullptr ? run->name : "this run");
+    labels.push_back(ellipsize(frame.fonts.small, names.back(), kLeast * frame.scale));
   }
   std::vector<Column> columns{
-      {"setting that differs", "Of the runs that are shown, when they started.", 112, 200}};
-  for (const std::string& name : names) columns.push_back({name.c_str(), name.c_str(), 72, 140});
+      {"setting that differs", "Of the runs that are shown, when they started.", 120, 200}};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    columns.push_back({labels[i].c_str(), names[i].c_str(), kLeast, kMost});
   Table table(frame, "runs.settings", columns);
   for (const SettingRow& row : rows) {
     if (!table.row()) continue;
@@ -269,12 +272,12 @@ void RunsPanel::draw(const Frame& frame, RunShelf& shelf) {
   }
   if (!list) return;
   const ImVec2 room = ImGui::GetContentRegionAvail();
-  if (shelf.runs().empty() || room.y < 120 * s) {
+  // The settings stand beside the list where it is wide, below it where it is high, else nowhere: L makes room.
+  const bool beside = room.x > 620 * s;
+  if (shelf.runs().empty() || (!beside && room.y < 240 * s)) {
     draw_list(frame, shelf, *list);
     return;
   }
-  // Beside the list where it is wide, below it elsewhere.
-  const bool beside = room.x > 960 * s;
   const ImVec2 size = beside ? ImVec2(std::floor(room.x * 0.64f), 0) : ImVec2(0, std::floor(room.y * 0.58f));
   ImGui::BeginChild("runs.list", size);
   draw_list(frame, shelf, *list);
