@@ -76,7 +76,7 @@ TEST_F(PlotSpeed, AHundredThousandPointsOfFourCurvesFitIntoAFrame) {
   std::vector<Line> lines;
   for (std::size_t i = 0; i < all.size(); ++i)
     lines.push_back({.name = "run", .series = &all[i], .beneath = i == 0 ? &all[3] : nullptr, .dots = true});
-  Content content{.lines = lines, .markers = {}, .x_label = "step", .logarithmic = true};
+  Content content{.lines = lines, .markers = {}, .x_label = "step", .logarithmic = true, .describe = {}};
   std::vector<double> times;
   for (int i = 0; i < 200; ++i) {
     all[0].append(kPoints + i, 0.05f);

@@ -20,7 +20,7 @@ struct ShownCurve {
   enum class Kind { train, test, validation, before, skipped };
   std::string name;  ///< "train"; "20260131T235959Z-1 test" of an earlier run
   Kind kind = Kind::train;
-  std::string run;       ///< the name of the other run that it belongs to
+  std::string run{};     ///< the name of the other run that it belongs to
   bool earlier = false;  ///< of another run
   int color = 0;         ///< of Palette::series
   const plot::Series* series = nullptr;
