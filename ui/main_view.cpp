@@ -156,6 +156,7 @@ bool MainView::has_shown_all(const training::Snapshot& snapshot, bool images_exp
 
 void MainView::tell(std::string text, training::LogLevel level) {
   status_.log(level, text);
+  trace_event("notice", fmt::format("\"text\":{}", json_string(text)));
   notices_.show(std::move(text), level);
 }
 
