@@ -29,7 +29,7 @@ constexpr std::array kKeys{
 };
 
 constexpr std::array kMouse{
-    Row{"Wheel", "zoom at the pointer; over the loss axis: zoom the loss"},
+    Row{"Wheel", "zoom at the pointer; over the value axis: zoom the values"},
     Row{"Drag", "move along the curve"},
     Row{"Shift drag", "zoom to a box"},
     Row{"Double-click", "show everything; on a gap: put it back"},

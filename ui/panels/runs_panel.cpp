@@ -32,6 +32,9 @@ enum : std::size_t {
   kRemove
 };
 
+// Of the table of settings, design pixels.
+constexpr float kLeastKey = 116, kLeastValue = 100;
+
 constexpr std::array<Column, 16> kColumns{{
     {"", "Colour of the run's curves; click to choose another.", 20, 20},
     {"run", "Folder of the run. Click to show its curves with the present ones, click again to hide them.",
@@ -117,6 +120,18 @@ void draw_figures(const Frame& frame, Table& table, const runs::RunSummary& run,
   table.number(kSpeed, std::isfinite(speed) ? with_thousands(speed, speed < 100 ? 1 : 0) : "-", color);
   table.number(kTime, std::isfinite(run.seconds) ? clock_text(run.seconds) : "-", color);
   table.text(kStatus, run.status, status_color(frame, run.status));
+}
+
+// The end of a name: runs are named for their time, and begin alike.
+std::string end_of(const Frame& frame, std::string name, float width) {
+  if (text_width(frame.fonts.small, name) <= width) return name;
+  while (!name.empty() && text_width(frame.fonts.small, "..." + name) > width) {
+    // A whole character at a time, which in UTF-8 may be several bytes.
+    do {
+      name.erase(0, 1);
+    } while (!name.empty() && (static_cast<unsigned char>(name.front()) & 0xC0U) == 0x80U);
+  }
+  return "..." + name;
 }
 
 // The running training, above the others: two bars in the colours of its curves.
@@ -239,17 +254,16 @@ void RunsPanel::draw_settings(const Frame& frame, const RunShelf& shelf) {
                                                    : "The runs that are shown have the same settings.");
     return;
   }
-  constexpr float kLeast = 116, kMost = 180;
   std::vector<std::string> names, labels;
   for (const auto& folder : settings->runs) {
     const ShelfRun* const run = shelf.find(folder);
     names.push_back(run != nullptr ? run->name : "this run");
-    labels.push_back(ellipsize(frame.fonts.small, names.back(), kLeast * frame.scale));
+    labels.push_back(end_of(frame, names.back(), kLeastValue * frame.scale));
   }
   std::vector<Column> columns{
-      {"setting that differs", "Of the runs that are shown, when they started.", 120, 200}};
+      {"setting that differs", "Of the runs that are shown, when they started.", kLeastKey, 200}};
   for (std::size_t i = 0; i < names.size(); ++i)
-    columns.push_back({labels[i].c_str(), names[i].c_str(), kLeast, kMost});
+    columns.push_back({labels[i].c_str(), names[i].c_str(), kLeastValue, 180});
   Table table(frame, "runs.settings", columns);
   for (const SettingRow& row : rows) {
     if (!table.row()) continue;
@@ -278,7 +292,11 @@ void RunsPanel::draw(const Frame& frame, RunShelf& shelf) {
     draw_list(frame, shelf, *list);
     return;
   }
-  const ImVec2 size = beside ? ImVec2(std::floor(room.x * 0.64f), 0) : ImVec2(0, std::floor(room.y * 0.58f));
+  const float wanted =
+      (kLeastKey + 24 + (kLeastValue + 12) * static_cast<float>(shelf.settings()->runs.size())) * s;
+  const float settings = std::clamp(wanted, room.x * 0.3f, room.x * 0.46f);
+  const ImVec2 size =
+      beside ? ImVec2(std::floor(room.x - settings - 24 * s), 0) : ImVec2(0, std::floor(room.y * 0.58f));
   ImGui::BeginChild("runs.list", size);
   draw_list(frame, shelf, *list);
   ImGui::EndChild();
