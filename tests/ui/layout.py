@@ -40,8 +40,9 @@ class Sizes(WindowCase):
             if not name.startswith(("splitter.", "kernels.")):  # rows at the edge of the table may be cut
                 self.assertGreaterEqual(min(place.w, place.h), 16, f"{name} {place} is too small to click on")
 
-    EVERYWHERE = ("toolbar.start", "toolbar.step", "toolbar.reset", "toolbar.precision", "toolbar.help", "loss.plot", "loss.metric", "loss.runs", "loss.save",
-                  "loss.legend.train", "tabs.Kernels", "tabs.Bench", "tabs.Verify", "tabs.Determinism", "tabs.Ladder", "tabs.Runs",
+    EVERYWHERE = ("toolbar.start", "toolbar.step", "toolbar.reset", "toolbar.precision", "toolbar.help", "loss.plot",
+                  "loss.metric", "loss.legend.train", "loss.runs", "loss.save", "tabs.Kernels", "tabs.Bench",
+                  "tabs.Verify", "tabs.Determinism", "tabs.Ladder", "tabs.Runs",
                   "tabs.large", "kernels.all", "kernels.conv2d.forward", "training.rate", "training.batch",
                   "images.original.0", "images.now.0", "images.difference.0", "status.log")
 
