@@ -165,7 +165,9 @@ void draw_axes(const Frame& frame, const Content& content, const Room& room, con
 void draw_lines(const Frame& frame, const Content& content, const Room& room, const Axis& x, const Axis& y) {
   auto* const list = ImGui::GetWindowDrawList();
   const float thick = 1.6f * frame.scale, thin = std::max(1.0f, frame.scale), column = hairline(frame);
-  list->PushClipRect(ImVec2(room.left, room.top), ImVec2(room.right, room.bottom), true);
+  // A little beyond the end, so that the dot of the newest point is a whole one.
+  const float beyond = 3 * frame.scale;
+  list->PushClipRect(ImVec2(room.left, room.top), ImVec2(room.right + beyond, room.bottom), true);
   for (const Line& line : content.lines) {
     if (line.beneath != nullptr) {
       draw_curve(list, *line.beneath, x, y, blend(line.color, frame.palette.panel, 0.32f), thin, column);
