@@ -110,7 +110,8 @@ int run(int argc, char** argv) {
   app.add_option("--window-size", window.size, "Size of the window in pixels")->type_name("WxH");
 
   app::TrainingArguments train_arguments;
-  CLI::App* const train = app.add_subcommand("train", "Train without a window");
+  CLI::App* const train =
+      app.add_subcommand("train", "Train without a window (one epoch if nothing says when to stop)");
   app::add_training_options(*train, train_arguments);
 
   app::TrainingArguments config_arguments;
@@ -121,7 +122,7 @@ int run(int argc, char** argv) {
   std::string data_set = "cifar10";
   std::string directory;
   CLI::App* const fetch = app.add_subcommand("fetch", "Download a data set");
-  fetch->add_option("name", data_set, "Data set: cifar10")->capture_default_str();
+  fetch->add_option("name", data_set, "Data set: cifar10 or mnist")->capture_default_str();
   fetch->add_option("--data", directory, "Folder to unpack it into (default: the user's cache folder)");
 
   app::VerifyArguments verify_arguments;

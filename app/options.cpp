@@ -21,24 +21,24 @@ using training::Setting;
 
 constexpr const char* kRunGroup = "Run";
 
-/// What the help shows of an option beside its meaning.
-struct OptionStyle {
+/// Under which heading the help shows the settings of a table.
+struct OptionGroup {
   std::string_view table;
-  const char* group;
+  const char* heading;
 };
 
-constexpr std::array<OptionStyle, 8> kGroups{{{"model", "Network and data"},
+constexpr std::array<OptionGroup, 8> kGroups{{{"model", "Network and data"},
                                               {"data", "Network and data"},
                                               {"device", "Device"},
                                               {"optimizer", "Optimizer"},
                                               {"schedule", "Optimizer"},
-                                              {"stop", "Ends"},
+                                              {"stop", "When to stop"},
                                               {"checkpoints", kRunGroup},
                                               {"run", kRunGroup}}};
 
 const char* group_of(const Setting& setting) {
-  for (const OptionStyle& style : kGroups) {
-    if (style.table == setting.table) return style.group;
+  for (const OptionGroup& group : kGroups) {
+    if (group.table == setting.table) return group.heading;
   }
   return kRunGroup;
 }
@@ -89,7 +89,8 @@ void add_setting(CLI::App& app, const Setting& setting, std::optional<T>& given,
   const std::string name = option_name(setting);
   const auto read = [setting, name, &given](const std::string& text) {
     training::Value value = text;
-    if constexpr (!std::is_same_v<T, std::string>) value = training::parse_value(text);
+    if constexpr (std::is_integral_v<T>) value = training::parse_whole(text);
+    if constexpr (std::is_floating_point_v<T>) value = training::parse_real(text);
     const std::string objection = training::assign(setting, value, given);
     if (!objection.empty()) throw core::BadInput(name + objection);
   };
@@ -217,8 +218,8 @@ Configuration parse(const TrainingArguments& arguments) {
   return training::merge(file.configuration, arguments.given);
 }
 
-training::TrainerOptions training_options(const Configuration& given) {
-  const Configuration c = training::resolve(given);
+training::TrainerOptions training_options(const Configuration& configuration) {
+  const Configuration c = training::resolve(configuration);
   check_save_file(*c.run.save, *c.run.folder);
   training::TrainerOptions options;
   options.model = models::find_model(*c.model.name);

@@ -90,6 +90,7 @@ std::string run_name(const fs::path& folder) {
   std::error_code error;
   fs::path whole = fs::weakly_canonical(folder, error);
   if (error) whole = folder;
+  if (!whole.has_filename()) whole = whole.parent_path();
   return printable(whole.filename().string());
 }
 
@@ -121,7 +122,13 @@ RunUpdate RunFollower::poll(std::uint64_t most_bytes) {
   const OpenFile file(run_.folder / kMetricsFile);
   const auto size = file.size();
   if (!size) return update;
-  if (!same_before_offset(file.get(), *size)) start_anew(update);
+  if (*size < offset_) {
+    start_anew(update);
+  } else {
+    const std::string before = read_at(file.get(), offset_ - last_bytes_.size(), last_bytes_.size());
+    if (before.size() < last_bytes_.size()) return update;  // it cannot be read now
+    if (before != last_bytes_) start_anew(update);
+  }
   if (*size > offset_) read_metrics(file.get(), most_bytes, update);
   return update;
 }
@@ -143,11 +150,6 @@ void RunFollower::read_head(RunUpdate& update) {
   }
   run_.head = std::move(*head);
   update.head_changed = true;
-}
-
-bool RunFollower::same_before_offset(int file, std::uint64_t size) const {
-  if (size < offset_) return false;
-  return read_at(file, offset_ - last_bytes_.size(), last_bytes_.size()) == last_bytes_;
 }
 
 void RunFollower::start_anew(RunUpdate& update) {

@@ -61,7 +61,6 @@ class RunFollower {
  private:
   void read_head(RunUpdate& update);
   void read_metrics(int file, std::uint64_t most_bytes, RunUpdate& update);
-  bool same_before_offset(int file, std::uint64_t size) const;
   void take_lines(std::string_view text, RunUpdate& update);
   void take_line(std::string_view text, RunUpdate& update);
   void note_damage(const std::string& what);

@@ -19,8 +19,7 @@ void flatten(const json& value, const std::string& key, Settings& settings) {
     settings.emplace_back(key, value);
     return;
   }
-  for (const auto& [name, member] : value.items())
-    flatten(member, key.empty() ? name : key + "." + name, settings);
+  for (const auto& [name, member] : value.items()) flatten(member, fmt::format("{}.{}", key, name), settings);
 }
 
 }  // namespace
@@ -56,10 +55,11 @@ std::vector<SettingDifference> settings_that_differ(const std::vector<Run>& runs
     }
   }
   std::vector<SettingDifference> differences;
-  for (const auto& [key, values] : all) {
+  for (const auto& entry : all) {
+    const std::vector<std::optional<json>>& values = entry.second;
     if (std::all_of(values.begin(), values.end(), [&](const auto& value) { return value == values.front(); }))
       continue;
-    SettingDifference difference{printable(key), {}};
+    SettingDifference difference{printable(entry.first), {}};
     for (const auto& value : values) {
       difference.values.push_back(value ? std::optional(setting_text(*value)) : std::nullopt);
     }

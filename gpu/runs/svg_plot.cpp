@@ -125,6 +125,8 @@ Frame frame_of(const Plot& plot, int legend_rows) {
       y.add(curve.points.y[i]);
     }
   }
+  // Steps begin at 1 and epochs near 0: the axis may as well begin at 0.
+  if (x.low > 0 && x.low < 0.05 * x.high) x.low = 0;
   x = padded(x, false, 0);
   y = padded(y, plot.logarithmic, 0.04);
   const int top = kTitleHeight + legend_rows * kLegendRow + 8;
@@ -178,30 +180,31 @@ void draw_curve(const PlotCurve& curve, const Frame& frame, std::string& svg) {
   svg += shown.x.size() == 1 ? "h0\"/>\n" : "\"/>\n";
 }
 
-/// The lines of all marks, and the text of those that are far enough right of the one before.
-void draw_marks(const Plot& plot, const Frame& frame, std::string& svg) {
+/// The lines of all marks. Returns the texts, which are drawn later, over the curves: of those marks that are far enough
+/// right of the one before.
+std::string draw_marks(const Plot& plot, const Frame& frame, std::string& svg) {
   std::vector<PlotMark> marks = plot.marks;
   std::stable_sort(marks.begin(), marks.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
+  std::string texts;
   float free_from = 0;
   for (const PlotMark& mark : marks) {
     const float x = frame.x.to_pixel(mark.x);
     if (x < frame.x.pixel_low || x > frame.x.pixel_high) continue;
-    const std::string text = xml_text(mark.text);
-    fmt::format_to(std::back_inserter(svg),
-                   "<g class=\"mark\"><title>{}</title><line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\" "
-                   "stroke=\"{}\"/>",
-                   text, x, x, frame.top, kHeight - kBottom, color_of(mark.color));
+    fmt::format_to(
+        std::back_inserter(svg),
+        "<line class=\"mark\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\" stroke=\"{}\"><title>{}"
+        "</title></line>\n",
+        x, x, frame.top, kHeight - kBottom, color_of(mark.color), xml_text(mark.text));
     const bool at_right_end = x + kSmallSize + 4 > frame.x.pixel_high;
     const float line = at_right_end ? x - 4 : x + kSmallSize;
-    if (line - kSmallSize >= free_from) {
-      fmt::format_to(std::back_inserter(svg),
-                     "<text class=\"small\" transform=\"translate({:.1f} {}) rotate(-90)\" "
-                     "text-anchor=\"end\">{}</text>",
-                     line, frame.top + 6, xml_text(shortened(printable(mark.text), kMostMarkText)));
-      free_from = line + 4;
-    }
-    svg += "</g>\n";
+    if (line - kSmallSize < free_from) continue;
+    fmt::format_to(std::back_inserter(texts),
+                   "<text class=\"small\" transform=\"translate({:.1f} {}) rotate(-90)\" "
+                   "text-anchor=\"end\">{}</text>\n",
+                   line, frame.top + 6, xml_text(shortened(printable(mark.text), kMostMarkText)));
+    free_from = line + 4;
   }
+  return texts;
 }
 
 void draw_legend(const Plot& plot, const std::vector<LegendEntry>& entries, std::string& svg) {
@@ -232,13 +235,14 @@ std::string svg_of(const Plot& plot) {
       "<style>.grid{{stroke:#e4e4e4}}.tick{{font-size:12px;fill:#555555}}.small{{font-size:{4}px;fill:#"
       "555555}}"
       ".curve{{fill:none;stroke-width:1.5;stroke-linejoin:round;stroke-linecap:round}}"
-      ".key{{stroke-width:2}}.mark line{{stroke-opacity:0.7}}</style>\n"
+      ".key{{stroke-width:2}}.mark{{stroke-opacity:0.7}}</style>\n"
       "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n"
       "<text x=\"{5}\" y=\"26\" font-size=\"16\" font-weight=\"600\">{3}</text>\n",
       kWidth, kHeight, kFontSize, xml_text(plot.title), kSmallSize, kLeft);
   draw_axes(plot, frame, svg);
-  draw_marks(plot, frame, svg);
+  const std::string mark_texts = draw_marks(plot, frame, svg);
   for (const PlotCurve& curve : plot.curves) draw_curve(curve, frame, svg);
+  svg += mark_texts;
   draw_legend(plot, legend, svg);
   return svg + "</svg>\n";
 }

@@ -12,6 +12,8 @@
 #include "gpu/ops/op.h"
 #include "gpu/training/configuration_settings.h"
 #include "gpu/training/optimizer_settings.h"
+#include "gpu/training/schedule.h"
+#include "gpu/training/stability.h"
 
 namespace warpscope::training {
 namespace {
@@ -38,9 +40,32 @@ std::string range_objection(const Range& range, double value, const std::string&
                      text);
 }
 
+std::int64_t most_whole(const Range& range) {
+  const bool any = range.most >= kCount.most;  // as a double it is one too large
+  return any ? std::numeric_limits<std::int64_t>::max() : static_cast<std::int64_t>(range.most);
+}
+
+/// A whole number that no integer holds comes as text.
+bool is_huge(const Value& value) {
+  const auto* const text = std::get_if<std::string>(&value);
+  return text != nullptr && text->size() > std::numeric_limits<std::int64_t>::digits10 &&
+         text->find_first_not_of("0123456789") == std::string::npos;
+}
+
+template <class T>
+bool read_all(const std::string& text, T& number) {
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  return read.ptr == end && read.ec == std::errc();
+}
+
 template <class T>
 std::string assign_whole(const Setting& setting, const Value& value, std::optional<T>& to) {
   const auto* const whole = std::get_if<std::int64_t>(&value);
+  if (is_huge(value)) {
+    return fmt::format(" must be at most {}, not {}", most_whole(setting.range),
+                       std::get<std::string>(value));
+  }
   if (whole == nullptr) return wrong_type("a whole number", value);
   std::string objection = range_objection(setting.range, static_cast<double>(*whole), shown(value));
   if (objection.empty()) to = static_cast<T>(*whole);
@@ -131,17 +156,14 @@ std::string assign(const Setting& setting, const Value& value, std::optional<std
   return "";
 }
 
-Value parse_value(const std::string& text) {
-  const char* const end = text.data() + text.size();
+Value parse_whole(const std::string& text) {
   std::int64_t whole = 0;
-  if (const auto read = std::from_chars(text.data(), end, whole); read.ptr == end && read.ec == std::errc()) {
-    return whole;
-  }
+  return read_all(text, whole) ? Value(whole) : Value(text);
+}
+
+Value parse_real(const std::string& text) {
   double real = 0;
-  if (const auto read = std::from_chars(text.data(), end, real); read.ptr == end && read.ec == std::errc()) {
-    return real;
-  }
-  return text;
+  return read_all(text, real) ? Value(real) : Value(text);
 }
 
 void check_model_name(const std::string& name) {
@@ -161,31 +183,15 @@ void check_update(const std::string& name) {
 }
 
 void check_time(const std::string& text) {
-  parse_time(text);
+  if (!text.empty()) parse_time_span(text);
+}
+
+void check_schedule(const std::string& text) {
+  parse_schedule(text);
 }
 
 void check_on_divergence(const std::string& name) {
   check_one_of("reaction to divergence", name, "pause", "fail");
-}
-
-double parse_time(std::string_view text) {
-  double seconds = 0;
-  std::string_view rest = text;
-  std::string_view units = "hms";  // each at most once, the largest first
-  while (!rest.empty()) {
-    double count = 0;
-    const auto read =
-        std::from_chars(rest.data(), rest.data() + rest.size(), count, std::chars_format::fixed);
-    const auto digits = static_cast<std::size_t>(read.ptr - rest.data());
-    const std::size_t unit = digits < rest.size() ? units.find(rest[digits]) : std::string_view::npos;
-    if (read.ec != std::errc() || unit == std::string_view::npos || !std::isfinite(count) || count < 0) {
-      throw core::BadInput(fmt::format("'{}' is no time; valid are 90s, 15m, 2h or 1h30m", text));
-    }
-    seconds += count * (units[unit] == 'h' ? 3600 : units[unit] == 'm' ? 60 : 1);
-    units.remove_prefix(unit + 1);
-    rest.remove_prefix(digits + 1);
-  }
-  return seconds;
 }
 
 std::string describe(const Setting& setting) {

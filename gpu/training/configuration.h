@@ -72,11 +72,8 @@ Configuration defaults();
 Configuration merge(const Configuration& base, const Configuration& over);
 
 /// `given` with everything filled in that is unset: defaults(), and by the optimizer learning_rate, beta2 and weight_decay,
-/// by the precision clip_norm (1 in fp16, else 0).
+/// by the precision clip_norm (1 in fp16, else 0). Throws core::BadInput for an unknown optimizer or precision.
 Configuration resolve(const Configuration& given);
-
-/// Seconds in "90s", "15m", "2h" or "1h30m"; 0 for "". Throws core::BadInput.
-double parse_time(std::string_view text);
 
 /// Reads a TOML file in which every setting may be left out. Throws core::BadInput with one sentence that begins with
 /// FILE:LINE:COLUMN for the first mistake in the file: bad syntax, an unknown key (with the nearest valid one), a value of
@@ -86,7 +83,7 @@ Configuration read_toml(const std::filesystem::path& file);
 Configuration parse_toml(std::string_view text, std::string_view name);
 
 /// The settings in a fixed order, each with a comment; unset ones as comments with the value that applies. parse_toml()
-/// gives an equal configuration. Throws core::BadInput if a text is not UTF-8, which TOML cannot hold.
+/// gives an equal configuration. Throws core::BadInput if a text is not UTF-8, which TOML cannot hold, and as resolve().
 std::string to_toml(const Configuration& configuration);
 /// Replaces `file` by to_toml(), whole or not at all. Throws core::BadInput as to_toml(), core::Error if writing fails.
 void write_toml(const Configuration& configuration, const std::filesystem::path& file);

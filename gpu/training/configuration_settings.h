@@ -58,8 +58,9 @@ std::string assign(const Setting& setting, const Value& value, std::optional<flo
 std::string assign(const Setting& setting, const Value& value, std::optional<double>& to);
 std::string assign(const Setting& setting, const Value& value, std::optional<std::string>& to);
 
-/// What stands on a command line: a number if all of it reads as one.
-Value parse_value(const std::string& text);
+/// What stands on a command line: a number if all of `text` reads as one, else the text.
+Value parse_whole(const std::string& text);
+Value parse_real(const std::string& text);
 
 /// The shortest digits that read back as the same number, with a point or an exponent: "0.1", "1.0", "1e-08".
 std::string decimal(float value);
@@ -74,6 +75,7 @@ void check_precision(const std::string& name);
 void check_optimizer(const std::string& name);
 void check_update(const std::string& name);
 void check_time(const std::string& text);
+void check_schedule(const std::string& text);
 void check_on_divergence(const std::string& name);
 
 inline constexpr Range kCount = {.least = 0, .most = 9223372036854775807.0};  ///< of TOML's integers
@@ -87,7 +89,7 @@ void visit_model_and_data(const Visitor& visit, C&... c) {
   visit(Setting{"model", "name", "model", "network"}.checked_by(check_model_name), c.model.name...);
   visit(Setting{"model", "init", "init", "initial weights (safetensors, PyTorch layout)"}, c.model.init...);
   visit(Setting{"data", "source", "data_source", "training images: builtin, cifar10, mnist or a folder"}
-            .or_else("$WARPSCOPE_DATA, the user's cache, else builtin"),
+            .or_else("$WARPSCOPE_DATA or the cache, else builtin"),
         c.data.source...);
   visit(
       Setting{"data", "validation", "validation", "share of the training images held out"}.in({.most = 0.9}),
@@ -101,7 +103,7 @@ void visit_model_and_data(const Visitor& visit, C&... c) {
 
 template <class Visitor, class... C>
 void visit_device(const Visitor& visit, C&... c) {
-  visit(Setting{"device", "name", "device", "device: auto, cpu or cuda:N"}, c.device.name...);
+  visit(Setting{"device", "name", "device", "where to train: auto, cpu or cuda:N"}, c.device.name...);
   visit(Setting{"device", "precision", "precision", "arithmetic: fp32, tf32, fp16 or bf16"}.checked_by(
             check_precision),
         c.device.precision...);
@@ -119,20 +121,19 @@ void visit_optimizer(const Visitor& visit, C&... c) {
       c.optimizer.name...);
   visit(Setting{"optimizer", "learning_rate", "learning_rate", "learning rate"}.or_else(kOwn),
         c.optimizer.learning_rate...);
-  visit(Setting{"optimizer", "momentum", "momentum", "decay of the velocity (momentum, nesterov)"}.in(
+  visit(Setting{"optimizer", "momentum", "momentum", "decay of the velocity, for momentum and nesterov"}.in(
             kBelowOne),
         c.optimizer.momentum...);
-  visit(Setting{"optimizer", "beta1", "beta1", "decay of the first moment (adam, adamw), of the step (lion)"}
-            .in(kBelowOne),
+  visit(Setting{"optimizer", "beta1", "beta1", "decay of the first moment, for adam, adamw and lion"}.in(
+            kBelowOne),
         c.optimizer.beta1...);
-  visit(Setting{"optimizer", "beta2", "beta2",
-                "decay of the second moment (adam, adamw), of the momentum (lion)"}
+  visit(Setting{"optimizer", "beta2", "beta2", "decay of the second moment, for adam, adamw and lion"}
             .in(kBelowOne)
             .or_else(kOwn),
         c.optimizer.beta2...);
-  visit(Setting{"optimizer", "alpha", "alpha", "decay of the mean square (rmsprop)"}.in(kBelowOne),
+  visit(Setting{"optimizer", "alpha", "alpha", "decay of the mean square, for rmsprop"}.in(kBelowOne),
         c.optimizer.alpha...);
-  visit(Setting{"optimizer", "epsilon", "epsilon", "added to the root (adam, adamw, rmsprop)"},
+  visit(Setting{"optimizer", "epsilon", "epsilon", "added to the root, for adam, adamw and rmsprop"},
         c.optimizer.epsilon...);
   visit(
       Setting{"optimizer", "weight_decay", "weight_decay", "L2 in the gradient; decoupled in adamw and lion"}
@@ -148,10 +149,11 @@ void visit_optimizer(const Visitor& visit, C&... c) {
   visit(Setting{"optimizer", "accumulate", "accumulate", "micro-batches of a step"}.in(kFromOne),
         c.optimizer.accumulate...);
   visit(Setting{"optimizer", "update", "update",
-                "batch, or per_sample (the historic faulty scheme, to watch it fail)"}
+                "scheme: batch, or per_sample, historic and faulty, to watch it fail"}
             .checked_by(check_update),
         c.optimizer.update...);
-  visit(Setting{"schedule", "text", "schedule", "schedule of the learning rate, such as cosine:warmup=1"},
+  visit(Setting{"schedule", "text", "schedule", "schedule of the learning rate, such as cosine:warmup=1"}
+            .checked_by(check_schedule),
         c.schedule.text...);
 }
 
@@ -169,7 +171,8 @@ void visit_stop(const Visitor& visit, C&... c) {
         c.stop.time...);
   visit(Setting{"stop", "zscore", "zscore", "loss this many standard deviations up is divergence; 0: off"},
         c.stop.zscore...);
-  visit(Setting{"stop", "on_divergence", "on_divergence", "pause or fail; without a window it always fails"}
+  visit(Setting{"stop", "on_divergence", "on_divergence",
+                "reaction: pause or fail; without a window it always fails"}
             .checked_by(check_on_divergence),
         c.stop.on_divergence...);
 }

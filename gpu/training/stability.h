@@ -103,7 +103,8 @@ std::string stop_after_time(const StopRules& rules, double seconds);
 void to_json(nlohmann::json& json, const StopState& state);
 void from_json(const nlohmann::json& json, StopState& state);
 
-/// Seconds of "90", "90s", "15m", "2h", "1h30m", "1.5h": units from large to small, each once. Throws BadInput that lists the valid forms.
+/// Seconds of "90", "90s", "15m", "2h", "1h30m", "1.5h": units from large to small, each once. Throws BadInput that lists
+/// the valid forms.
 double parse_time_span(std::string_view text);
 
 /// "1h30m", "90s" as "1m30s", "0.25s"; parse_time_span reads it back, to the millisecond.

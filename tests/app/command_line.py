@@ -16,14 +16,20 @@ class CommandLine(ProgramCase):
     def test_help_names_every_command_and_option(self):
         ended = self.run_program("--help")
         self.assert_succeeded(ended)
-        for word in ("train", "fetch", "devices", "verify", "bench", "--device", "--screenshot", "--run-dir"):
+        for word in ("train", "config", "fetch", "devices", "verify", "bench", "--device", "--screenshot", "--run-dir",
+                     "--config"):
             self.assertIn(word, ended.out)
         ended = self.run_program("train", "--help")
         self.assert_succeeded(ended)
-        for option in ("--model", "--data", "--device", "--precision", "--select", "--optimizer", "--lr", "--batch",
-                       "--epochs", "--steps", "--seed", "--no-shuffle", "--test-images", "--init", "--save",
-                       "--run-dir"):
+        for option in ("--model", "--init", "--data", "--validation", "--no-shuffle", "--seed", "--test-images", "--device",
+                       "--precision", "--select", "--optimizer", "--lr", "--momentum", "--beta1", "--beta2", "--alpha",
+                       "--epsilon", "--weight-decay", "--clip-norm", "--clip-value", "--batch", "--accumulate", "--update",
+                       "--schedule", "--epochs", "--steps", "--early-stop", "--target-loss", "--time", "--zscore",
+                       "--on-divergence", "--checkpoint-every", "--keep", "--run-dir", "--save", "--config", "--resume"):
             self.assertIn(option, ended.out)
+        for group in ("Network and data:", "Device:", "Optimizer:", "When to stop:", "Run:"):
+            self.assertIn("\n" + group, ended.out)
+        self.assertRegex(ended.out, r"--batch N +Images of a batch.*\(default: 64\)")
 
     def test_unknown_options_and_commands_are_refused(self):
         self.assert_refused(["--nonsense"], "--nonsense", "warpscope --help")
@@ -55,7 +61,7 @@ class CommandLine(ProgramCase):
 
     def test_numbers_that_make_no_sense_are_refused(self):
         for option in ("--steps", "--epochs", "--seed", "--test-images"):
-            self.assert_refused(["train", option, "-1"], option, "negative")
+            self.assert_refused(["train", option, "-1"], option, "must be 0 or more, not -1")
             self.assert_refused(["train", option, "many"], option, "many")
         self.assert_refused(["train", "--batch", "0"], "--batch")
         self.assert_refused(["train", "--batch", "-4"], "--batch")
@@ -94,9 +100,10 @@ class CommandLine(ProgramCase):
             proxy = "http://127.0.0.1:%d" % unused.getsockname()[1]
             nowhere = self.environment(http_proxy=proxy, https_proxy=proxy, HTTPS_PROXY=proxy, all_proxy=proxy,
                                        no_proxy=None, NO_PROXY=None)
-            ended = self.run_program("fetch", "cifar10", "--data", self.path("data"), environment=nowhere)
-        self.assert_one_sentence(ended, 1, "cifar-10-binary.tar.gz", "network")
-        self.assertFalse(os.path.exists(self.path("data", "cifar-10-batches-bin")))
+            for data_set, file in (("cifar10", "cifar-10-binary.tar.gz"), ("mnist", "train-images-idx3-ubyte.gz")):
+                ended = self.run_program("fetch", data_set, "--data", self.path("data"), environment=nowhere)
+                self.assert_one_sentence(ended, 1, file, "network")
+        self.assertEqual(os.listdir(self.path("data")), [])
 
 
 if __name__ == "__main__":

@@ -37,9 +37,9 @@ TEST(OptimizerSettings, HasTheUsualDefaultsOfEachRule) {
     float learning_rate, beta2, weight_decay;
   };
   for (const Expected& expected :
-       {Expected{UpdateRule::sgd, 0.005f, 0.999f, 0}, Expected{UpdateRule::momentum, 0.005f, 0.999f, 0},
-        Expected{UpdateRule::nesterov, 0.005f, 0.999f, 0}, Expected{UpdateRule::adam, 0.001f, 0.999f, 0},
-        Expected{UpdateRule::adamw, 0.001f, 0.999f, 0.01f}, Expected{UpdateRule::rmsprop, 0.01f, 0.999f, 0},
+       {Expected{UpdateRule::sgd, 0.005f, 0.999f, 0}, Expected{UpdateRule::momentum, 0.0005f, 0.999f, 0},
+        Expected{UpdateRule::nesterov, 0.0005f, 0.999f, 0}, Expected{UpdateRule::adam, 0.001f, 0.999f, 0},
+        Expected{UpdateRule::adamw, 0.001f, 0.999f, 0.01f}, Expected{UpdateRule::rmsprop, 0.001f, 0.999f, 0},
         Expected{UpdateRule::lion, 1e-4f, 0.99f, 0}}) {
     const OptimizerSettings settings = defaults_of(expected.rule);
     EXPECT_EQ(settings.rule, expected.rule);

@@ -55,7 +55,7 @@ TEST(SpikeMonitor, SeesASpikeAndNothingElse) {
   const SpikeSettings settings{.threshold = 8};
   SpikeState state;
   for (std::uint64_t step = 0; step < 5000; ++step) {
-    const bool spike = step == 3000 || step == 4000;
+    const bool spike = step == 3000 || step == 3001 || step == 4000;  // the first must not hide the second
     const double loss = noisy_loss(step) * (spike ? 3 : 1);
     const double mean = state.mean;
     const Verdict verdict = observe(settings, state, loss, false);

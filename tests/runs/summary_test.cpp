@@ -1,0 +1,196 @@
+#include "gpu/runs/summary.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "gpu/core/error.h"
+#include "gpu/runs/settings.h"
+#include "gpu/training/run_folder.h"
+#include "tests/runs/run_maker.h"
+
+namespace warpscope::runs {
+namespace {
+
+using nlohmann::json;
+using tests::make_run;
+using tests::run_head;
+using tests::step_line;
+using tests::test_line;
+
+json finished(double test_loss, double speed) {
+  json head = run_head("finished");
+  head.update({{"steps", 1234},
+               {"epochs", 2.5},
+               {"final_train_loss", 0.25},
+               {"test_loss", test_loss},
+               {"images_per_second", speed},
+               {"seconds", 7.5}});
+  return head;
+}
+
+std::vector<std::string> names(const std::vector<RunSummary>& list) {
+  std::vector<std::string> result;
+  for (const RunSummary& run : list) result.push_back(run.name);
+  return result;
+}
+
+TEST(SummaryTest, AFinishedRunTellsItsOwnResults) {
+  const tests::TemporaryFolder folder;
+  json head = finished(0.5, 4000);
+  head["accuracy"] = 0.875;
+  make_run(folder / "a", head, step_line(1, 9));
+  const RunSummary run = summarize(read_run(folder / "a"));
+  EXPECT_EQ(run.name, "a");
+  EXPECT_EQ(run.model, "autoencoder");
+  EXPECT_EQ(run.data, "CIFAR-10");
+  EXPECT_EQ(run.device, "AMD EPYC");
+  EXPECT_EQ(run.precision, "fp32");
+  EXPECT_EQ(run.optimizer, "sgd");
+  EXPECT_FLOAT_EQ(static_cast<float>(run.learning_rate), 0.005f);
+  EXPECT_EQ(run.batch, 64);
+  EXPECT_EQ(run.steps, 1234u);
+  EXPECT_EQ(run.epochs, 2.5);
+  EXPECT_EQ(run.train_loss, 0.25);
+  EXPECT_EQ(run.test_loss, 0.5);
+  EXPECT_EQ(run.accuracy, 0.875);
+  EXPECT_EQ(run.images_per_second, 4000);
+  EXPECT_EQ(run.seconds, 7.5);
+  EXPECT_EQ(run.status, "finished");
+}
+
+TEST(SummaryTest, AnUnfinishedRunIsSummedUpFromItsPoints) {
+  const tests::TemporaryFolder folder;
+  std::string lines;
+  for (std::uint64_t n = 1; n <= 80; ++n) lines += step_line(n, static_cast<double>(n));
+  lines += test_line(80, 0.5, R"(,"accuracy":0.75)");
+  // Results of before it was resumed must not be taken for those of now.
+  json head = finished(99, 99);
+  head["status"] = "running";
+  make_run(folder / "a", head, lines);
+  RunSummary run = summarize(read_run(folder / "a"));
+  EXPECT_EQ(run.status, "interrupted");
+  EXPECT_EQ(run.steps, 80u);
+  EXPECT_EQ(run.epochs, 8);
+  EXPECT_EQ(run.seconds, 20);
+  EXPECT_EQ(run.train_loss, (31 + 80) / 2.0) << "mean over the last 50 steps";
+  EXPECT_EQ(run.test_loss, 0.5);
+  EXPECT_EQ(run.accuracy, 0.75);
+  EXPECT_EQ(run.images_per_second, 4100) << "the 41st of 80";
+
+  const auto writer = training::RunFolder::create(folder / "b");
+  run = summarize(read_run(folder / "b"));
+  EXPECT_EQ(run.status, "running");
+  EXPECT_EQ(run.steps, 0u);
+  EXPECT_TRUE(std::isnan(run.train_loss));
+  EXPECT_EQ(run.model, "");
+}
+
+TEST(SummaryTest, AFailedRunSaysWhy) {
+  const tests::TemporaryFolder folder;
+  json head = finished(0.5, 1);
+  head["status"] = "failed";
+  head["error"] = "the loss is nan";
+  head["test_loss"] = nullptr;
+  make_run(folder / "a", head, "");
+  const RunSummary run = summarize(read_run(folder / "a"));
+  EXPECT_EQ(run.status, "failed");
+  EXPECT_EQ(run.error, "the loss is nan");
+  EXPECT_TRUE(std::isnan(run.test_loss));
+}
+
+TEST(SummaryTest, TheStartIsFoundWhereItIsTold) {
+  const tests::TemporaryFolder folder;
+  json head = run_head("running");
+  head["started"] = "2026-01-31T23:59:59Z";
+  make_run(folder / "a", head, "");
+  EXPECT_EQ(start_of(read_run(folder / "a")), 1769903999);
+  head["started"] = 1769903999.5;
+  make_run(folder / "a", head, "");
+  EXPECT_EQ(start_of(read_run(folder / "a")), 1769903999.5);
+  make_run(folder / "20260131T235959Z-2", run_head("running"), "");
+  EXPECT_EQ(start_of(read_run(folder / "20260131T235959Z-2")), 1769903999);
+  make_run(folder / "b", run_head("running"), "");
+  tests::write_text(folder / "b/.lock", "");
+  const timespec times[2] = {{1000, 0}, {1769903999, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, (folder / "b/.lock").c_str(), times, 0), 0);
+  EXPECT_EQ(start_of(read_run(folder / "b")), 1769903999);
+}
+
+TEST(SummaryTest, RunsAreListedAndSorted) {
+  const tests::TemporaryFolder folder;
+  make_run(folder / "20260101T000000Z-1", finished(0.3, 150), "");
+  make_run(folder / "20260101T000000Z-2", finished(0.1, 300), "");
+  make_run(folder / "20260102T000000Z-1", finished(0.2, 200), "");
+  make_run(folder / "20251231T000000Z-1", run_head("running"), step_line(1, 1));
+  tests::write_text(folder / "20260103T000000Z-1/notes.txt", "no run");
+  tests::write_text(folder / "file", "no folder");
+  std::vector<RunSummary> list = list_runs(folder.path());
+  EXPECT_EQ(names(list), (std::vector<std::string>{"20260102T000000Z-1", "20260101T000000Z-2",
+                                                   "20260101T000000Z-1", "20251231T000000Z-1"}));
+  sort_runs(list, RunOrder::test_loss);
+  EXPECT_EQ(names(list), (std::vector<std::string>{"20260101T000000Z-2", "20260102T000000Z-1",
+                                                   "20260101T000000Z-1", "20251231T000000Z-1"}));
+  sort_runs(list, RunOrder::speed);
+  EXPECT_EQ(names(list), (std::vector<std::string>{"20260101T000000Z-2", "20260102T000000Z-1",
+                                                   "20260101T000000Z-1", "20251231T000000Z-1"}));
+  EXPECT_EQ(names(list_runs(folder / "20260102T000000Z-1")),
+            (std::vector<std::string>{"20260102T000000Z-1"}));
+  EXPECT_TRUE(tests::holds(tests::message_of<core::BadInput>([&] { list_runs(folder / "none"); }),
+                           {(folder / "none").string()}));
+}
+
+TEST(SummaryTest, WhatIsDamagedIsStillListed) {
+  const tests::TemporaryFolder folder;
+  tests::write_text(folder / "a/run.json", "{");
+  tests::write_text(
+      folder / "b/run.json",
+      R"({"status":5,"configuration":[1],"device":"x","steps":-1,"test_loss":"low","started":{}})");
+  const std::vector<RunSummary> list = list_runs(folder.path());
+  ASSERT_EQ(list.size(), 2u);
+  for (const RunSummary& run : list) {
+    EXPECT_EQ(run.status, "interrupted");
+    EXPECT_EQ(run.notes.size(), run.name == "a" ? 1u : 0u);
+  }
+}
+
+TEST(SettingsTest, OnlySettingsThatDifferAreListed) {
+  runs::Run a;
+  a.head = run_head("finished");
+  runs::Run b = a;
+  b.head["configuration"]["batch"] = 64.0;  // the same number
+  b.head["configuration"]["learning_rate"] = 0.01f;
+  b.head["configuration"]["selection"]["conv2d.forward"] = "loops";
+  b.head["configuration"]["schedule"] = {{"name", "cosine"}, {"warmup", 100}};
+  b.head["configuration"]["shuffle"] = true;
+  b.head["status"] = "failed";  // no setting
+  const auto differences = settings_that_differ({a, b, a});
+  using Values = std::vector<std::optional<std::string>>;
+  std::vector<std::pair<std::string, Values>> found;
+  for (const SettingDifference& one : differences) found.emplace_back(one.key, one.values);
+  EXPECT_EQ(found, (std::vector<std::pair<std::string, Values>>{
+                       {"learning_rate", {"0.005", "0.01", "0.005"}},
+                       {"schedule.name", {std::nullopt, "cosine", std::nullopt}},
+                       {"schedule.warmup", {std::nullopt, "100", std::nullopt}},
+                       {"selection.conv2d.forward", {"onednn", "loops", "onednn"}},
+                       {"shuffle", {std::nullopt, "yes", std::nullopt}}}));
+  EXPECT_TRUE(settings_that_differ({a, a}).empty());
+  EXPECT_TRUE(settings_that_differ({a}).empty());
+  EXPECT_TRUE(settings_that_differ({}).empty());
+  EXPECT_TRUE(settings_that_differ({runs::Run{}, runs::Run{}}).empty());
+}
+
+TEST(SettingsTest, ValuesAreShort) {
+  EXPECT_EQ(setting_text(0.004999999888241291), "0.005");
+  EXPECT_EQ(setting_text(0.1), "0.1");
+  EXPECT_EQ(setting_text(1.0 / 3), "0.3333333333333333");
+  EXPECT_EQ(setting_text(64), "64");
+  EXPECT_EQ(setting_text(false), "no");
+  EXPECT_EQ(setting_text("a\nb"), "a b");
+  EXPECT_EQ(setting_text(json::array({1, 2})), "[1,2]");
+  EXPECT_EQ(setting_text(nullptr), "null");
+}
+
+}  // namespace
+}  // namespace warpscope::runs
