@@ -11,6 +11,14 @@ namespace warpscope::ui {
 namespace {
 
 constexpr float kLabel = 104, kBox = 88;  // design pixels
+constexpr float kLeastWithUnit = 96;      // of a slider beside which its unit stands
+
+// What the unit takes from the slider's row: nothing where the slider would get short.
+float unit_room(const Frame& frame, const ValueSpec& spec) {
+  if (spec.unit.empty()) return 0;
+  const float wanted = text_width(frame.fonts.small, spec.unit) + 10 * frame.scale;
+  return ImGui::GetContentRegionAvail().x - wanted < kLeastWithUnit * frame.scale ? 0 : wanted;
+}
 
 }  // namespace
 
@@ -20,6 +28,10 @@ float value_left(const Frame& frame) {
 
 float value_width(const Frame& frame) {
   return kBox * frame.scale;
+}
+
+float choice_width(const Frame& frame, float beside) {
+  return std::clamp(ImGui::GetContentRegionAvail().x - beside, 72 * frame.scale, 120 * frame.scale);
 }
 
 ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double current, float width) {
@@ -65,7 +77,8 @@ ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double
 
 void ValueField::draw_slider(const Frame& frame, const ValueSpec& spec, double current, ValueEdit& edit) {
   const float s = frame.scale;
-  const float width = std::clamp(ImGui::GetContentRegionAvail().x, 40 * s, 240 * s);
+  const float room = ImGui::GetContentRegionAvail().x - unit_room(frame, spec);
+  const float width = std::clamp(room, 40 * s, 240 * s);
   const double before = dragging_ ? dragged_ : current;
   auto position = static_cast<float>(position_of(*spec.scale, before));
   const bool moved = slider(frame, (spec.name + "_slider").c_str(), &position, 0, 1, "", width, spec.tip);
@@ -97,7 +110,12 @@ ValueEdit ValueField::draw(const Frame& frame, const ValueSpec& spec, double cur
   ValueEdit edit = draw_box(frame, spec, dragging_ ? dragged_ : current, value_width(frame));
   if (!spec.scale) return edit;
   ImGui::SameLine(0, 8 * frame.scale);
+  const bool has_unit = unit_room(frame, spec) > 0;
   draw_slider(frame, spec, current, edit);
+  if (has_unit) {
+    ImGui::SameLine(0, 10 * frame.scale);
+    caption(frame, spec.unit);
+  }
   return edit;
 }
 

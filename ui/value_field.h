@@ -16,6 +16,7 @@ struct ValueSpec {
   ValueLimits limits;
   std::optional<ValueScale> scale;  ///< of the slider; none: there is no slider
   std::string zero_text;            ///< shown for 0 ("off"); "" for a 0
+  std::string unit;                 ///< "epochs", after the slider where there is room
 };
 
 /// What a person did with a field in this frame.
@@ -49,5 +50,8 @@ class ValueField {
 /// Pixels from a panel's left edge at which the boxes of value rows stand, and how wide these are.
 float value_left(const Frame& frame);
 float value_width(const Frame& frame);
+/// Width in pixels of a drop-down in that place with `beside` pixels of buttons behind it: 120 design pixels, less where the
+/// panel is narrow.
+float choice_width(const Frame& frame, float beside);
 
 }  // namespace warpscope::ui

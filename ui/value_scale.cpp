@@ -67,7 +67,8 @@ std::string range_text(const ValueLimits& limits) {
 
 std::string field_text(double value, bool whole, std::string_view zero_text) {
   if (value == 0 && !zero_text.empty()) return std::string(zero_text);
-  return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+  // Thousands in full: 10000 reads better than 1e+04.
+  return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.{}g}", value, value >= 1000 ? 7 : 4);
 }
 
 std::optional<double> read_field(std::string_view text, std::string_view zero_text) {

@@ -156,25 +156,26 @@ TEST(FinderCurve, ALossThatBlowsUpLeavesThePicture) {
   const training::RateFinderOptions options;
   training::RateFinderResult result;
   result.points = {{1e-7, 1.0, 1.0}, {1e-3, 0.6, 0.7}, {1e-2, 0.4, 0.5}, {1e-1, 9, 2}};
-  const FinderCurve curve = finder_curve(result, options);
+  const FinderCurve curve = finder_curve(result, options, false);
   EXPECT_EQ(curve.raw.size(), 4u);
   EXPECT_EQ(curve.x.low, options.low);
   EXPECT_EQ(curve.x.high, 1e-1);
   EXPECT_TRUE(curve.x.logarithmic);
+  EXPECT_EQ(finder_curve(result, options, true).x.high, options.high);
   EXPECT_DOUBLE_EQ(curve.y.high, 1.25);
   EXPECT_LT(curve.y.low, 0.5);
 }
 
 TEST(FinderCurve, HasRoomWhereThereIsLittleToSee) {
   const training::RateFinderOptions options;
-  EXPECT_TRUE(finder_curve({}, options).raw.empty());
+  EXPECT_TRUE(finder_curve({}, options, false).raw.empty());
   training::RateFinderResult result;
   result.points = {{1e-7, 0.5, 0.5}};
-  const FinderCurve one = finder_curve(result, options);
+  const FinderCurve one = finder_curve(result, options, false);
   EXPECT_GE(one.x.high / one.x.low, 99.9);
   EXPECT_GT(one.y.high, one.y.low);
   result.points = {{1e-7, 0, 0}, {2e-7, 0, 0}};
-  const FinderCurve flat = finder_curve(result, options);
+  const FinderCurve flat = finder_curve(result, options, false);
   EXPECT_GT(flat.y.high, flat.y.low);
 }
 
@@ -215,7 +216,7 @@ TEST(ResultsRows, BeforeTheFirstStepNothingIsKnown) {
       EXPECT_NE(cell.tip, "") << cell.label;
     }
   }
-  EXPECT_EQ(find(run_cells(snapshot, {}, 0), "checkpoint")->value, "none yet");
+  EXPECT_EQ(find(run_cells(snapshot, {}, 0), "checkpoint")->unit, "none yet");
 }
 
 TEST(ResultsRows, AClassifierHasAnAccuracyAndTheSplitItsName) {

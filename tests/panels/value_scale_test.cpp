@@ -83,6 +83,7 @@ TEST(FieldText, HasFourDigitsOrAWord) {
   EXPECT_EQ(field_text(static_cast<double>(0.9f), false, ""), "0.9");
   EXPECT_EQ(field_text(1e-8, false, ""), "1e-08");
   EXPECT_EQ(field_text(65536, true, ""), "65536");
+  EXPECT_EQ(field_text(1e4, false, ""), "10000");
   EXPECT_EQ(field_text(0, false, "off"), "off");
   EXPECT_EQ(field_text(0, false, ""), "0");
 }

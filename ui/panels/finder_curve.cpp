@@ -21,14 +21,14 @@ plot::Range loss_range(const std::vector<training::RatePoint>& points) {
 
 }  // namespace
 
-FinderCurve finder_curve(const training::RateFinderResult& result,
-                         const training::RateFinderOptions& options) {
+FinderCurve finder_curve(const training::RateFinderResult& result, const training::RateFinderOptions& options,
+                         bool running) {
   FinderCurve curve;
   for (const training::RatePoint& point : result.points) {
     curve.raw.append(point.rate, static_cast<float>(point.loss));
     curve.smoothed.append(point.rate, static_cast<float>(point.smoothed));
   }
-  const double reached = result.points.empty() ? options.high : result.points.back().rate;
+  const double reached = running || result.points.empty() ? options.high : result.points.back().rate;
   curve.x = {options.low, std::max(reached, kLeastSpan * options.low), true};
   if (!result.points.empty()) curve.y = loss_range(result.points);
   return curve;

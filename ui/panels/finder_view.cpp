@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/paragraph.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -31,19 +32,17 @@ void use_button(const Frame& frame, OptimizerDesk& desk, const char* name, const
   training::OptimizerSettings settings = desk.settings(frame);
   const bool used = settings.learning_rate == said;
   const std::string label = fmt::format("{} {}", verb, rate_text(*rate));
+  // On the next line where this one is full.
+  ImGui::SameLine(0, 8 * frame.scale);
+  if (ImGui::GetContentRegionAvail().x < text_button_width(frame, label)) ImGui::NewLine();
   if (text_button(frame, name, label.c_str(), used ? "This is the learning rate in use." : tip, !used)) {
     settings.learning_rate = said;
     desk.send(frame, settings);
   }
-  ImGui::SameLine(0, 8 * frame.scale);
 }
 
 void draw_sentence(const Frame& frame, const RateFinderResult& result) {
-  ImGui::PushStyleColor(ImGuiCol_Text, result.suggested ? frame.palette.text : frame.palette.warning);
-  ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x);
-  ImGui::TextUnformatted(result.text.c_str());
-  ImGui::PopTextWrapPos();
-  ImGui::PopStyleColor();
+  paragraph(frame.fonts.text, result.suggested ? frame.palette.text : frame.palette.warning, result.text);
   trace_item("training.finder_text");
 }
 
@@ -78,7 +77,6 @@ void FinderView::draw_start(const Frame& frame) {
           able)) {
     frame.send(training::FindRate{options_});
   }
-  ImGui::SameLine(0, 8 * s);
 }
 
 // The test's own sentences may ask for other ends of the sweep.
@@ -136,7 +134,6 @@ void FinderView::draw(const Frame& frame, OptimizerDesk& desk, std::string* refu
   const auto& search = frame.snapshot.rate_search;
   draw_start(frame);
   if (!search) {
-    ImGui::NewLine();
     draw_range(frame, refusal);
     centered_text(
         frame,
@@ -147,20 +144,24 @@ void FinderView::draw(const Frame& frame, OptimizerDesk& desk, std::string* refu
   const RateFinderResult& result = search->result;
   if (shown_ != search) {
     shown_ = search;
-    curve_ = finder_curve(result, options_);
+    curve_ = finder_curve(result, options_, search->running);
   }
+  const float s = frame.scale;
+  float below = 4 * s;
   if (!search->running) {
     use_button(frame, desk, "training.use_suggested", "Use", result.suggested,
                "Sets the learning rate at which the loss fell fastest.");
     use_button(frame, desk, "training.use_cautious", "Use cautious", result.cautious,
                "Sets a tenth of the learning rate at which the loss was lowest.");
-    ImGui::NewLine();
-    draw_range(frame, refusal);
-    if (!result.text.empty()) draw_sentence(frame, result);
+    below += paragraph_height(frame.fonts.text, result.text, ImGui::GetContentRegionAvail().x) +
+             ImGui::GetFrameHeight() + 2 * ImGui::GetStyle().ItemSpacing.y;
   }
-  if (result.points.empty()) return;
-  const float room = ImGui::GetContentRegionAvail().y - 4 * frame.scale;
-  draw_plot(frame, result, std::max(room, kLeastPlot * frame.scale));
+  if (!result.points.empty()) {
+    draw_plot(frame, result, std::max(ImGui::GetContentRegionAvail().y - below, kLeastPlot * s));
+  }
+  if (search->running) return;
+  if (!result.text.empty()) draw_sentence(frame, result);
+  draw_range(frame, refusal);
 }
 
 }  // namespace warpscope::ui

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ui/panels/optimizer_words.h"
+#include "ui/paragraph.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -13,6 +14,7 @@ namespace {
 
 using training::OptimizerSettings;
 
+constexpr const char* kFaulty = "each image by itself (faulty)";
 constexpr const char* kSchemeTip =
     "The historic faulty scheme, kept to watch it fail: each image of the batch changes weights and "
     "optimizer "
@@ -24,18 +26,6 @@ constexpr const char* kSchemeTip =
 void take(const ValueEdit& edit, std::string* refusal) {
   if (!edit.refusal.empty()) *refusal = edit.refusal;
   if (edit.finished) refusal->clear();
-}
-
-// A line of small text that wraps under the boxes.
-void small_paragraph(const Frame& frame, ImU32 color, const char* text, float left) {
-  ImGui::SetCursorPosX(left);
-  ImGui::PushFont(frame.fonts.small);
-  ImGui::PushStyleColor(ImGuiCol_Text, color);
-  ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x);
-  ImGui::TextUnformatted(text);
-  ImGui::PopTextWrapPos();
-  ImGui::PopStyleColor();
-  ImGui::PopFont();
 }
 
 }  // namespace
@@ -112,7 +102,8 @@ void OptimizerView::draw_accumulate(const Frame& frame, OptimizerDesk& desk, std
                                     "large batch, in the memory of a small one.",
                        .limits = {.least = 1, .most = 65536, .whole = true},
                        .scale = {},
-                       .zero_text = {}};
+                       .zero_text = {},
+                       .unit = {}};
   ImGui::BeginDisabled(settings.per_sample);
   const ValueEdit edit =
       fields_[spec.name].draw(frame, spec, static_cast<double>(settings.accumulate), value_left(frame));
@@ -133,7 +124,9 @@ void OptimizerView::draw_scheme(const Frame& frame, OptimizerDesk& desk) {
   row_text(frame, frame.fonts.text, frame.palette.muted, "scheme");
   tooltip(frame, kSchemeTip);
   ImGui::SameLine(value_left(frame));
-  if (toggle(frame, "training.per_sample", "each image by itself (faulty)", &faulty, kSchemeTip)) {
+  const float width = text_width(frame.fonts.text, kFaulty) + 16 * frame.scale;
+  if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
+  if (toggle(frame, "training.per_sample", kFaulty, &faulty, kSchemeTip)) {
     desk.send(frame, with_scheme(settings, faulty));
   }
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
@@ -143,11 +136,10 @@ void OptimizerView::draw_scheme(const Frame& frame, OptimizerDesk& desk) {
     return;
   }
   list->AddRect(min, max, frame.palette.warning, 3 * frame.scale, 0, std::max(1.0f, 1.5f * frame.scale));
-  small_paragraph(
-      frame, frame.palette.warning,
-      "Faulty on purpose: each image changes weights and state at once with the others. Momentum and "
-      "adam diverge; switch it off and see them recover.",
-      value_left(frame));
+  ImGui::SetCursorPosX(min.x - ImGui::GetWindowPos().x);
+  paragraph(frame.fonts.small, frame.palette.warning,
+            "Faulty on purpose: each image changes weights and state at once with the others. Momentum and "
+            "adam diverge; switch it off and see them recover.");
 }
 
 void OptimizerView::draw(const Frame& frame, OptimizerDesk& desk, std::string* refusal) {

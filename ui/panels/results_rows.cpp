@@ -73,7 +73,7 @@ std::vector<ResultCell> held_out_cells(const training::Snapshot& snapshot) {
 
 ResultCell checkpoint_cell(const training::Snapshot& snapshot, const CheckpointNews& news, double now) {
   if (snapshot.checkpoint_step == 0) {
-    return {"checkpoint", "none yet", "",
+    return {"checkpoint", kUnknown, "none yet",
             snapshot.run_dir.empty()
                 ? "No run is written, so there are no checkpoints."
                 : "None has been written yet: they come every few epochs and at the end."};

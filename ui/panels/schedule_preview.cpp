@@ -95,8 +95,8 @@ const char* schedule_note(ScheduleKind kind) {
 }
 
 ValueSpec spec_of(const training::ScheduleParameter& parameter) {
-  const std::string unit = parameter.unit;
   ValueSpec spec;
+  spec.unit = parameter.unit;
   spec.name = fmt::format("training.schedule.{}", parameter.key);
   spec.label = parameter.label;
   spec.limits = {.least = parameter.least,
@@ -113,7 +113,7 @@ ValueSpec spec_of(const training::ScheduleParameter& parameter) {
   if (parameter.below_most && spec.scale->high >= parameter.most) spec.scale->high = 0.999 * parameter.most;
   spec.tip =
       fmt::format("{}{}: {}. The preview follows at once, the training when it is applied.", parameter.label,
-                  unit.empty() ? "" : fmt::format(" ({})", unit), range_text(spec.limits));
+                  spec.unit.empty() ? "" : fmt::format(" ({})", spec.unit), range_text(spec.limits));
   return spec;
 }
 

@@ -58,6 +58,8 @@ void ScheduleView::draw_apply(const Frame& frame, const SchedulePreview& preview
   }
   ImGui::SameLine(0, 8 * frame.scale);
   const std::string text = fmt::format("{} in use", in_use);
+  // No room for a word of it: the tip of "Undo" says it.
+  if (ImGui::GetContentRegionAvail().x < 48 * frame.scale) return ImGui::NewLine();
   row_text(frame, frame.fonts.small, frame.palette.accent,
            ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
   tooltip(frame, fmt::format("Not applied yet: the training follows {}.", to_string(snapshot.schedule)));
@@ -65,12 +67,10 @@ void ScheduleView::draw_apply(const Frame& frame, const SchedulePreview& preview
 
 void ScheduleView::draw_parameters(const Frame& frame, std::string* refusal) {
   for (const training::ScheduleParameter& parameter : parameters_of(draft_.kind)) {
-    ValueSpec spec = spec_of(parameter);
     // Kinds share keys, not values: each has a field of its own.
     const std::string key = fmt::format("{}.{}", to_string(draft_.kind), parameter.key);
-    if (const std::string unit = parameter.unit; !unit.empty()) spec.label += fmt::format(" ({})", unit);
     const ValueEdit edit =
-        fields_[key].draw(frame, spec, draft_.*parameter.value, value_left(frame) + 32 * frame.scale);
+        fields_[key].draw(frame, spec_of(parameter), draft_.*parameter.value, value_left(frame));
     if (edit.changed) draft_.*parameter.value = edit.value;
     if (!edit.refusal.empty()) *refusal = edit.refusal;
     if (edit.finished) refusal->clear();
@@ -93,7 +93,7 @@ void ScheduleView::draw_preview(const Frame& frame, const SchedulePreview& previ
       .marks = marks,
       .x = preview.x,
       .y = preview.y,
-      .x_label = snapshot.total_epochs > 0 ? "epochs of the run" : "epochs",
+      .x_label = "epochs",
       .y_label = "rate",
       .describe = [](double x, double y) { return fmt::format("epoch {:.2f}: rate {:.4g}", x, y); }};
   const ImVec2 room = ImGui::GetContentRegionAvail();

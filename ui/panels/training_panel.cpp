@@ -36,7 +36,8 @@ void TrainingPanel::draw_batch(const Frame& frame, float left) {
           "is built anew, the weights go on.",
       .limits = {.least = 1, .most = kMostBatch, .whole = true},
       .scale = {},
-      .zero_text = "-"};
+      .zero_text = "-",
+      .unit = {}};
   const int batch = pending_batch_.shown(frame.snapshot.batch, frame.snapshot, ImGui::GetTime());
   const ValueEdit edit = batch_.draw(frame, spec, batch, left);
   if (!edit.refusal.empty()) refusal_ = edit.refusal;
@@ -72,7 +73,7 @@ void TrainingPanel::draw(const Frame& frame) {
   results_.update(frame);
   if (begin_tabbed_panel(frame, "training", kTabs, &tab_)) refusal_.clear();
   panel_body(frame);
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * frame.scale, frame.scale));
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * frame.scale, 2 * frame.scale));
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
   const bool able = takes_commands(frame.snapshot.state);
   ImGui::BeginDisabled(!able);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/paragraph.h"
 #include "ui/trace.h"
 #include "ui/widgets.h"
 
@@ -83,9 +84,7 @@ void TroubleBox::draw(const Frame& frame, ImVec2 corner) {
                                             frame.palette.error, 4 * s, ImDrawFlags_RoundCornersLeft);
   draw_title(frame, width);
   if (!folded_) {
-    ImGui::PushTextWrapPos(width - kPad * s);
-    ImGui::TextUnformatted(trouble.text.c_str());
-    ImGui::PopTextWrapPos();
+    paragraph(frame.fonts.text, frame.palette.text, trouble.text);
     trace_item("trouble.text");
     ImGui::Dummy(ImVec2(1, 2 * s));
     draw_choices(frame);

@@ -58,12 +58,14 @@ void draw_grid(const Frame& frame, const Chart& chart, const Area& area) {
             frame.palette.muted, chart.y_label);
   const float name_left = area.right - text_width(font, chart.x_label);
   const int wanted = std::max(2, static_cast<int>((area.right - area.left) / (64 * s)));
+  float free_from = area.left - 6 * s;
   for (const Tick& tick : ticks(x, wanted, Unit::value)) {
     const float pixel = std::floor(x.to_pixel(tick.value)), width = text_width(font, tick.label);
     list->AddRectFilled(ImVec2(pixel, area.top), ImVec2(pixel + hairline(frame), area.bottom),
                         frame.palette.grid);
     const float at = std::max(pixel - width / 2, area.left - 6 * s);
-    if (at + width > name_left - 6 * s) continue;
+    if (at < free_from || at + width > name_left - 6 * s) continue;
+    free_from = at + width + 6 * s;
     draw_text(list, font, at, area.bottom + 14 * s, frame.palette.muted, tick.label);
   }
   draw_text(list, font, name_left, area.bottom + 14 * s, frame.palette.muted, chart.x_label);
