@@ -10,8 +10,8 @@
 namespace warpscope::ui {
 namespace {
 
-constexpr float kLabel = 104, kBox = 88;  // design pixels
-constexpr float kLeastWithUnit = 96;      // of a slider beside which its unit stands
+constexpr float kLabel = 104, kBox = 88, kChoice = 120, kLeastChoice = 96;  // design pixels
+constexpr float kLeastWithUnit = 96;  // of a slider beside which its unit stands
 
 // What the unit takes from the slider's row: nothing where the slider would get short.
 float unit_room(const Frame& frame, const ValueSpec& spec) {
@@ -31,7 +31,15 @@ float value_width(const Frame& frame) {
 }
 
 float choice_width(const Frame& frame, float beside) {
-  return std::clamp(ImGui::GetContentRegionAvail().x - beside, 72 * frame.scale, 120 * frame.scale);
+  const float room = ImGui::GetContentRegionAvail().x - beside - 8 * frame.scale;
+  return room < kLeastChoice * frame.scale ? kChoice * frame.scale : std::min(room, kChoice * frame.scale);
+}
+
+void same_line_if_fits(const Frame& frame, float width) {
+  ImGui::SameLine(0, 8 * frame.scale);
+  if (ImGui::GetContentRegionAvail().x >= width) return;
+  ImGui::NewLine();
+  ImGui::SetCursorPosX(value_left(frame));
 }
 
 ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double current, float width) {

@@ -50,8 +50,10 @@ class ValueField {
 /// Pixels from a panel's left edge at which the boxes of value rows stand, and how wide these are.
 float value_left(const Frame& frame);
 float value_width(const Frame& frame);
-/// Width in pixels of a drop-down in that place with `beside` pixels of buttons behind it: 120 design pixels, less where the
-/// panel is narrow.
+/// Width in pixels of a drop-down in that place with `beside` pixels of buttons behind it: 120 design pixels, or a little less
+/// where that makes room for them.
 float choice_width(const Frame& frame, float beside);
+/// Goes on in the same row where `width` pixels are left in it, else in the next one, below the boxes.
+void same_line_if_fits(const Frame& frame, float width);
 
 }  // namespace warpscope::ui

@@ -1,5 +1,7 @@
 // What the tabs of the training panel say and allow.
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "ui/panels/finder_curve.h"
@@ -246,6 +248,19 @@ TEST(ResultsRows, TheRateNowIsThereWhenItIsAnother) {
   EXPECT_EQ(find(step_cells(snapshot), "loss scale"), nullptr);
   snapshot.selection.precision = core::Precision::fp16;
   EXPECT_NE(find(step_cells(snapshot), "loss scale"), nullptr);
+}
+
+TEST(ResultsRows, WhatIsNotFiniteIsSaidInAWord) {
+  training::Snapshot snapshot;
+  snapshot.step = 1;
+  snapshot.train_loss = std::numeric_limits<float>::infinity();
+  snapshot.gradient_norm = -std::numeric_limits<float>::quiet_NaN();
+  snapshot.skipped_steps = 1;
+  EXPECT_EQ(find(loss_cells(snapshot), "train loss")->value, "inf");
+  EXPECT_EQ(find(loss_cells(snapshot), "train PSNR")->value, "-");
+  EXPECT_EQ(find(step_cells(snapshot), "gradient norm")->value, "nan");
+  EXPECT_EQ(find(step_cells(snapshot), "skipped")->value, "1");
+  EXPECT_EQ(find(step_cells(snapshot), "loss scale"), nullptr);
 }
 
 TEST(ResultsRows, ACheckpointHasAStepAndAnAge) {

@@ -60,8 +60,9 @@ void OptimizerView::draw_rule(const Frame& frame, OptimizerDesk& desk) {
   row_text(frame, frame.fonts.text, frame.palette.muted, "rule");
   ImGui::SameLine(value_left(frame));
   const std::string now(ops::to_string(settings.rule));
+  const float beside = text_button_width(frame, "Defaults");
   if (begin_combo(
-          frame, "training.rule", now, 120 * frame.scale,
+          frame, "training.rule", now, choice_width(frame, beside),
           "The rule that changes the weights from their gradients. Another rule goes on with the same "
           "weights; its state (velocity, running means) starts fresh, and its numbers are its "
           "defaults.")) {
@@ -76,7 +77,7 @@ void OptimizerView::draw_rule(const Frame& frame, OptimizerDesk& desk) {
     }
     end_combo();
   }
-  ImGui::SameLine(0, 8 * frame.scale);
+  same_line_if_fits(frame, beside);
   const OptimizerSettings defaults = with_rule(settings, settings.rule);
   const bool differs = !(defaults == settings);
   if (text_button(

@@ -13,16 +13,18 @@ namespace {
 constexpr const char* kUnknown = "-";
 
 std::string decibels(double mean_squared_error) {
-  return mean_squared_error > 0 ? fmt::format("{:.2f}", -10 * std::log10(mean_squared_error)) : kUnknown;
+  return mean_squared_error > 0 && std::isfinite(mean_squared_error)
+             ? fmt::format("{:.2f}", -10 * std::log10(mean_squared_error))
+             : kUnknown;
 }
 
 std::string percent(double share) {
   return fmt::format("{:.2f}", 100 * share);
 }
 
-// Small numbers of any magnitude, in four digits.
+// Small numbers of any magnitude, in four digits. The sign of a NaN means nothing.
 std::string small_number(double value) {
-  return std::isfinite(value) ? fmt::format("{:.4g}", value) : fmt::format("{}", value);
+  return std::isnan(value) ? "nan" : fmt::format("{:.4g}", value);
 }
 
 std::vector<ResultCell> train_cells(const training::Snapshot& snapshot) {

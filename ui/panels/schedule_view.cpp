@@ -14,13 +14,18 @@ using training::Schedule;
 
 constexpr float kLeastPlot = 96;  // design pixels
 
+float buttons_width(const Frame& frame) {
+  return text_button_width(frame, "Apply") + text_button_width(frame, "Undo") + 8 * frame.scale;
+}
+
 }  // namespace
 
 void ScheduleView::draw_kind(const Frame& frame) {
   row_text(frame, frame.fonts.text, frame.palette.muted, "kind");
   ImGui::SameLine(value_left(frame));
   if (!begin_combo(
-          frame, "training.schedule", std::string(to_string(draft_.kind)), 120 * frame.scale,
+          frame, "training.schedule", std::string(to_string(draft_.kind)),
+          choice_width(frame, buttons_width(frame)),
           "How the learning rate changes over the run. Shown below first; the training follows it once it "
           "is applied.")) {
     return;
@@ -42,7 +47,7 @@ void ScheduleView::draw_apply(const Frame& frame, const SchedulePreview& preview
   const std::string tip = !preview.refusal.empty() ? preview.refusal
                           : differs ? "The training follows this schedule from its next step on."
                                     : "This is the schedule that the training follows.";
-  ImGui::SameLine(0, 8 * frame.scale);
+  same_line_if_fits(frame, buttons_width(frame));
   if (text_button(frame, "training.schedule_apply", "Apply", tip, differs && preview.refusal.empty())) {
     frame.send(training::SetSchedule{draft_});
   }

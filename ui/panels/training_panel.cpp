@@ -42,13 +42,22 @@ void TrainingPanel::draw_batch(const Frame& frame, float left) {
   const ValueEdit edit = batch_.draw(frame, spec, batch, left);
   if (!edit.refusal.empty()) refusal_ = edit.refusal;
   ImGui::SameLine(0, 8 * frame.scale);
-  caption(frame, "images");
+  draw_refusal(frame);
   if (!edit.finished) return;
   refusal_.clear();
   const int wanted = static_cast<int>(edit.value);
   if (wanted == batch) return;
   frame.send(training::SetBatch{wanted});
   pending_batch_.sent(wanted, frame.snapshot, ImGui::GetTime());
+}
+
+// In the place of the batch's unit, so that no row moves when it comes.
+void TrainingPanel::draw_refusal(const Frame& frame) const {
+  if (refusal_.empty()) return caption(frame, "images");
+  row_text(frame, frame.fonts.small, frame.palette.warning,
+           ellipsize(frame.fonts.small, refusal_, ImGui::GetContentRegionAvail().x));
+  trace_item("training.refusal");
+  tooltip(frame, refusal_);
 }
 
 void TrainingPanel::draw_tab(const Frame& frame) {
@@ -80,7 +89,6 @@ void TrainingPanel::draw(const Frame& frame) {
   optimizer_.draw_rate(frame, desk_, &refusal_);
   draw_batch(frame, value_left(frame));
   ImGui::EndDisabled();
-  if (!refusal_.empty()) row_text(frame, frame.fonts.small, frame.palette.warning, refusal_);
   rule_off(frame);
   // Results are read, not changed: they are as good after the end.
   ImGui::BeginDisabled(!able && tab_ != kResults);

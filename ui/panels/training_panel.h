@@ -22,6 +22,7 @@ class TrainingPanel {
   enum Tab : int { kResults, kOptimizer, kSchedule, kFinder };
 
   void draw_batch(const Frame& frame, float left);
+  void draw_refusal(const Frame& frame) const;
   void draw_tab(const Frame& frame);
 
   OptimizerDesk desk_;

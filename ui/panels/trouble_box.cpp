@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,12 @@ namespace {
 
 constexpr float kWidth = 480, kPad = 12;  // design pixels
 constexpr float kSlower = 0.5f;
+
+// Snapshots speak in lower case.
+std::string sentence(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text + ".";
+}
 
 void draw_choices(const Frame& frame) {
   const auto& trouble = frame.snapshot.trouble;
@@ -80,11 +87,14 @@ void TroubleBox::draw(const Frame& frame, ImVec2 corner) {
   ImGui::PopStyleColor();
   ImGui::PopStyleVar(2);
   const ImVec2 at = ImGui::GetWindowPos();
-  ImGui::GetWindowDrawList()->AddRectFilled(at, ImVec2(at.x + bar, at.y + ImGui::GetWindowHeight()),
-                                            frame.palette.error, 4 * s, ImDrawFlags_RoundCornersLeft);
+  auto* const list = ImGui::GetWindowDrawList();
+  list->PushClipRectFullScreen();  // up to the box's edge, over its padding
+  list->AddRectFilled(at, ImVec2(at.x + bar, at.y + ImGui::GetWindowHeight()), frame.palette.error, 4 * s,
+                      ImDrawFlags_RoundCornersLeft);
+  list->PopClipRect();
   draw_title(frame, width);
   if (!folded_) {
-    paragraph(frame.fonts.text, frame.palette.text, trouble.text);
+    paragraph(frame.fonts.text, frame.palette.text, sentence(trouble.text));
     trace_item("trouble.text");
     ImGui::Dummy(ImVec2(1, 2 * s));
     draw_choices(frame);
