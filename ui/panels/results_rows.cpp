@@ -124,11 +124,14 @@ std::vector<ResultCell> step_cells(const training::Snapshot& snapshot) {
                      fmt::format("Learning rate of the last step: the schedule {} from the base rate {:g}.",
                                  to_string(snapshot.schedule.kind), snapshot.learning_rate)});
   }
-  if (snapshot.selection.precision == core::Precision::fp16 || snapshot.skipped_steps > 0) {
+  const bool scaled = snapshot.selection.precision == core::Precision::fp16;
+  if (scaled) {
     cells.push_back(
         {"loss scale", with_thousands(static_cast<double>(snapshot.loss_scale)), "",
          "FP16 gradients are multiplied by this, so that small ones do not vanish; the update divides by "
          "it. It doubles after enough good steps and halves when a gradient overflows."});
+  }
+  if (scaled || snapshot.skipped_steps > 0) {
     cells.push_back(
         {"skipped", with_thousands(snapshot.skipped_steps), "steps",
          "Steps whose gradients overflowed: their update was skipped, the weights stayed as they were."});
