@@ -124,7 +124,7 @@ class Schedule(Tabs):
 
 
 class Finder(Tabs):
-    def test_a_search_ends_with_a_sentence_and_a_cancelled_one_too(self):
+    def test_a_search_can_be_cancelled(self):
         self.open_paused()
         self.open_tab("Finder", "training.find_rate")
         self.click("training.find_rate")
@@ -134,6 +134,14 @@ class Finder(Tabs):
         self.item("training.finder_text")
         self.assertEqual(self.state(), "paused")
         self.assertEqual(markers_of(self.run_dir), [])
+
+
+    def test_a_suggestion_is_taken_with_a_click(self):
+        self.open_paused("--model", "mlp", data="builtin")
+        self.open_tab("Finder", "training.find_rate")
+        self.click("training.find_rate")
+        self.click("training.use_cautious")
+        self.wait_for_marker("learning rate: 0.0005 -> ")
 
 
 class Trouble(Tabs):
