@@ -48,7 +48,7 @@ int fit_cells(const CellSpace& space) {
     const float seen = static_cast<float>(grid.columns) * static_cast<float>(space.height) /
                        static_cast<float>(grid.row_pitch());
     const float steps = std::max(0.0f, static_cast<float>(zoom) / space.scale - 2);
-    if (seen >= std::min(6 + 3 * steps, static_cast<float>(std::max(1, space.count)))) return zoom;
+    if (seen >= std::min(5 + 4 * steps, static_cast<float>(std::max(1, space.count)))) return zoom;
   }
   return 1;
 }

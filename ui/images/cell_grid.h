@@ -44,7 +44,7 @@ struct CellGrid {
 /// The grid at a given zoom. Images that are too wide for the room make one column.
 CellGrid make_cells(const CellSpace& space, int zoom);
 
-/// The largest zoom at which enough cells are seen at once: six at twice the design size, and three more for each step
+/// The largest zoom at which enough cells are seen at once: five at twice the design size, and four more for each step
 /// of size above it, since larger images are worth it only where there is room. 1 if none is small enough.
 int fit_cells(const CellSpace& space);
 
