@@ -151,7 +151,7 @@ int run(int argc, char** argv) {
     throw core::BadInput(usage_error(app, error));
   }
   for (const CLI::App* command : app.get_subcommands()) refuse_options_before(app, *command);
-  if (*train) return app::train(app::training_options(app::parse(train_arguments)));
+  if (*train) return app::train(app::training_options(train_arguments));
   if (*config) return app::config(app::parse(config_arguments));
   if (*fetch) return app::fetch(data_set, directory);
   if (*verify) return app::verify(verify_arguments);
@@ -159,7 +159,7 @@ int run(int argc, char** argv) {
   if (*runs) return app::runs(runs_arguments);
   if (*exporting) return app::export_runs(export_arguments);
   if (*devices) return app::devices();
-  return app::window(app::training_options(app::parse(window_arguments)), window);
+  return app::window(app::training_options(window_arguments), window);
 }
 
 }  // namespace

@@ -121,8 +121,9 @@ WARPSCOPE_BOTH inline Real clipped(const Settings<Real>& s, Real gradient) {
 /// -1, 0 or 1; a NaN stays one.
 template <class Real>
 WARPSCOPE_BOTH inline Real sign(Real x) {
-  if (x > Real{0}) return Real{1};
-  return x < Real{0} ? Real{-1} : x;
+  if (x == Real{0} || std::isnan(x))
+    return x;  // rare: which of the signs it is would be a branch nobody can foresee
+  return std::copysign(Real{1}, x);
 }
 
 /// a b rounded by itself: a sum with it is not made a fused multiply-add, just as PyTorch's two operations are not.
