@@ -14,6 +14,7 @@ CellSpace space(int width, int height, int count = 10000, int side = 32) {
   result.image_width = result.image_height = side;
   result.count = count;
   result.gap = 8;
+  result.edge = 3;
   result.caption_height = 36;
   result.least_width = 84;
   return result;
@@ -28,7 +29,7 @@ TEST(CellGrid, SharesTheWidthAmongItsColumns) {
       if (grid.columns > 1) {
         EXPECT_LE(grid.place(grid.columns - 1).x + grid.cell_width, width);
       }
-      EXPECT_LT(width, grid.space.gap + (grid.columns + 1) * (std::max(84, zoom * 32) + grid.space.gap));
+      EXPECT_LT(width, 6 + (grid.columns + 1) * (std::max(84, zoom * 32) + 8));
     }
   }
 }
@@ -58,7 +59,7 @@ TEST(CellGrid, OnlyWhatIsSeenIsVisible) {
     if (end < 10000) {
       EXPECT_GE(grid.place(end).y, top + 400);
     }
-    EXPECT_LE(grid.place(first).y, std::max(top, grid.space.gap));
+    EXPECT_LE(grid.place(first).y, std::max(top, grid.space.edge));
   }
   EXPECT_EQ(grid.end_visible(grid.content_height()), 10000);
 }
@@ -77,7 +78,9 @@ TEST(CellGrid, FitsMoreThanAFewCells) {
 }
 
 TEST(CellGrid, AFewImagesMayBeLarge) {
-  EXPECT_GT(fit_cells(space(780, 420, 2)), fit_cells(space(780, 420)));
+  const int zoom = fit_cells(space(780, 420, 4));
+  EXPECT_GT(zoom, fit_cells(space(780, 420)));
+  EXPECT_LE(make_cells(space(780, 420, 4), zoom).content_height(), 420);
 }
 
 TEST(CellGrid, ImagesWiderThanTheRoomMakeOneColumn) {

@@ -13,6 +13,7 @@ MatrixSpace space(float width, float height, int classes, float scale = 1) {
   result.height = height;
   result.classes = classes;
   result.longest_name = 72 * scale;
+  result.label_width = 56 * scale;
   result.sum_width = 44 * scale;
   result.rate_width = 48 * scale;
   result.line = 17 * scale;
@@ -40,20 +41,29 @@ TEST(ConfusionLayout, NamesAboveStandUprightWhereTheyDoNotFit) {
 }
 
 TEST(ConfusionLayout, LeavesOutFiguresInASmallPanel) {
-  const MatrixLayout layout = arrange_matrix(space(300, 230, 10));
+  const MatrixLayout layout = arrange_matrix(space(240, 200, 10));
   EXPECT_EQ(layout.sum_top, 0);
   EXPECT_EQ(layout.sum_right, 0);
   EXPECT_GT(layout.name_width, 0);
-  EXPECT_GE(layout.cell_height, 15);
-  EXPECT_LE(layout.width, 300);
-  EXPECT_LE(layout.height, 230);
+  EXPECT_GE(layout.cell_height, 13);
+  EXPECT_LE(layout.width, 240);
+  EXPECT_LE(layout.height, 200);
+}
+
+TEST(ConfusionLayout, DigitsNeedLittleRoomForNames) {
+  MatrixSpace digits = space(380, 180, 10);
+  digits.longest_name = 8;
+  const MatrixLayout layout = arrange_matrix(digits);
+  EXPECT_FALSE(layout.turned);
+  EXPECT_GT(layout.recall_right, 0);
+  EXPECT_LE(layout.height, 180);
 }
 
 TEST(ConfusionLayout, NeverMakesNamedCellsTooSmallToRead) {
   for (int classes = 2; classes <= kMostNamedClasses; ++classes) {
     const MatrixLayout layout = arrange_matrix(space(200, 120, classes));
-    EXPECT_GE(layout.cell_width, 15);
-    EXPECT_GE(layout.cell_height, 15);
+    EXPECT_GE(layout.cell_width, 14);
+    EXPECT_GE(layout.cell_height, 13);
     EXPECT_GE(layout.height, layout.cells_bottom(classes));
   }
 }

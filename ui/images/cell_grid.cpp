@@ -8,11 +8,11 @@
 namespace warpscope::ui::images {
 
 Point CellGrid::place(int cell) const {
-  return {space.gap + cell % columns * (cell_width + space.gap), space.gap + cell / columns * row_pitch()};
+  return {space.edge + cell % columns * (cell_width + space.gap), space.edge + cell / columns * row_pitch()};
 }
 
 std::optional<int> CellGrid::hit(Point point) const {
-  const int x = point.x - space.gap, y = point.y - space.gap;
+  const int x = point.x - space.edge, y = point.y - space.edge;
   if (x < 0 || y < 0) return std::nullopt;
   const int column = x / (cell_width + space.gap), row = y / row_pitch();
   const bool between = x % (cell_width + space.gap) >= cell_width || y % row_pitch() >= cell_height();
@@ -22,11 +22,11 @@ std::optional<int> CellGrid::hit(Point point) const {
 }
 
 int CellGrid::first_visible(int top) const {
-  return std::clamp((top - space.gap) / row_pitch() * columns, 0, space.count);
+  return std::clamp((top - space.edge) / row_pitch() * columns, 0, space.count);
 }
 
 int CellGrid::end_visible(int top) const {
-  const int row = std::max(0, top + space.height - space.gap + row_pitch() - 1) / row_pitch();
+  const int row = std::max(0, top + space.height - space.edge + row_pitch() - 1) / row_pitch();
   return std::clamp(row * columns, 0, space.count);
 }
 
@@ -35,7 +35,7 @@ CellGrid make_cells(const CellSpace& space, int zoom) {
   grid.space = space;
   grid.zoom = std::clamp(zoom, 1, kLargestZoom);
   const int least = std::max(space.least_width, grid.zoom * space.image_width);
-  const int room = space.width - space.gap;
+  const int room = space.width - 2 * space.edge + space.gap;
   grid.columns = std::max(1, room / (least + space.gap));
   grid.cell_width = std::max(least, room / grid.columns - space.gap);
   return grid;
@@ -44,11 +44,15 @@ CellGrid make_cells(const CellSpace& space, int zoom) {
 int fit_cells(const CellSpace& space) {
   for (int zoom = kLargestZoom; zoom > 1; --zoom) {
     const CellGrid grid = make_cells(space, zoom);
-    if (space.gap + zoom * space.image_width > space.width || grid.row_pitch() > space.height) continue;
+    if (2 * space.edge + zoom * space.image_width > space.width || grid.row_pitch() > space.height) continue;
+    const float steps = std::max(0.0f, static_cast<float>(zoom) / space.scale - 2), wanted = 5 + 4 * steps;
+    if (static_cast<float>(space.count) <= wanted) {
+      if (grid.content_height() <= space.height) return zoom;  // so few are seen all at once
+      continue;
+    }
     const float seen = static_cast<float>(grid.columns) * static_cast<float>(space.height) /
                        static_cast<float>(grid.row_pitch());
-    const float steps = std::max(0.0f, static_cast<float>(zoom) / space.scale - 2);
-    if (seen >= std::min(5 + 4 * steps, static_cast<float>(std::max(1, space.count)))) return zoom;
+    if (seen >= wanted) return zoom;
   }
   return 1;
 }

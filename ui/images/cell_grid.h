@@ -16,7 +16,8 @@ struct CellSpace {
   int image_width = 0;  ///< of one image at zoom 1
   int image_height = 0;
   int count = 0;           ///< cells
-  int gap = 0;             ///< between cells, and around them
+  int gap = 0;             ///< between cells
+  int edge = 0;            ///< left of the cells, above and below them: room for outlines
   int caption_height = 0;  ///< below an image
   int least_width = 0;     ///< narrowest cell whose caption can be read
   float scale = 1;         ///< framebuffer pixels per design pixel
@@ -31,7 +32,7 @@ struct CellGrid {
   int rows() const { return (space.count + columns - 1) / columns; }
   int cell_height() const { return zoom * space.image_height + space.caption_height; }
   int row_pitch() const { return cell_height() + space.gap; }
-  int content_height() const { return space.gap + rows() * row_pitch(); }
+  int content_height() const { return 2 * space.edge + rows() * row_pitch(); }
   /// The top left corner of a cell, which is that of its image, relative to the grid's.
   Point place(int cell) const;
   /// The cell at a point relative to the grid's top left corner, if there is one.
@@ -45,7 +46,8 @@ struct CellGrid {
 CellGrid make_cells(const CellSpace& space, int zoom);
 
 /// The largest zoom at which enough cells are seen at once: five at twice the design size, and four more for each step
-/// of size above it, since larger images are worth it only where there is room. 1 if none is small enough.
+/// of size above it, since larger images are worth it only where there is room. Fewer images are all seen. 1 if no zoom is
+/// small enough.
 int fit_cells(const CellSpace& space);
 
 }  // namespace warpscope::ui::images

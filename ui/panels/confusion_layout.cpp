@@ -8,7 +8,7 @@ namespace warpscope::ui {
 namespace {
 
 // Design pixels.
-constexpr float kGap = 8, kLeastNamedCell = 15, kMostWidth = 88, kMostHeight = 48;
+constexpr float kGap = 8, kLeastCellWidth = 14, kLeastCellHeight = 13, kMostWidth = 88, kMostHeight = 48;
 constexpr float kMostName = 112, kShortName = 64, kMostTurned = 88, kShortTurned = 44;
 
 // A whole number of framebuffer pixels, so that all cells are equally large.
@@ -37,15 +37,20 @@ MatrixLayout colours_only(const MatrixSpace& space) {
   return layout;
 }
 
+// The first way that leaves room for cells of the least size, or else the last.
+Margins choose(const std::array<Margins, 4>& ways, float room, int classes, float least) {
+  const auto fits = [&](const Margins& way) { return cell_size(room, way, classes) >= least; };
+  const auto found = std::find_if(ways.begin(), ways.end(), fits);
+  return found == ways.end() ? ways.back() : *found;
+}
+
 void arrange_columns(const MatrixSpace& space, MatrixLayout& layout) {
-  const float s = space.scale, gap = kGap * s, least = kLeastNamedCell * s;
-  const float full = std::min(space.longest_name, kMostName * s) + gap;
+  const float s = space.scale, gap = kGap * s, least = kLeastCellWidth * s;
+  const float full = std::max(std::min(space.longest_name, kMostName * s), space.label_width) + gap;
   const float cut = std::min(space.longest_name, kShortName * s) + gap;
   const float figures = space.sum_width + space.rate_width + 2 * gap;
-  const std::array<Margins, 4> ways{{{full, figures}, {cut, figures}, {full, 0}, {cut, 0}}};
-  const auto fits = [&](const Margins& way) { return cell_size(space.width, way, space.classes) >= least; };
-  const auto found = std::find_if(ways.begin(), ways.end(), fits);
-  const Margins way = found == ways.end() ? ways.back() : *found;
+  const Margins way =
+      choose({{{full, figures}, {cut, figures}, {full, 0}, {cut, 0}}}, space.width, space.classes, least);
   layout.cell_width =
       whole(std::clamp(cell_size(space.width, way, space.classes), least, kMostWidth * s), space);
   layout.left = std::floor(way.before);
@@ -57,23 +62,21 @@ void arrange_columns(const MatrixSpace& space, MatrixLayout& layout) {
 }
 
 void arrange_rows(const MatrixSpace& space, MatrixLayout& layout) {
-  const float s = space.scale, gap = kGap / 2 * s, least = kLeastNamedCell * s;
-  // Above the names stands a line that says "predicted".
+  const float s = space.scale, gap = kGap / 2 * s, least = kLeastCellHeight * s;
+  layout.turned = space.longest_name + gap > layout.cell_width;
+  // Upright names are as high as two lines at least: what the sides stand for is written beside them.
   const auto names = [&](float most) {
-    return std::floor(space.line + std::min(space.longest_name, most) + gap);
+    const float length = layout.turned ? std::min(space.longest_name, most) : 0;
+    return std::floor(std::max(length, 2 * space.line) + gap);
   };
-  layout.turned = space.longest_name + kGap / 2 * s > layout.cell_width;
-  const float full = layout.turned ? names(kMostTurned * s) : std::floor(2 * space.line + gap);
-  const float cut = layout.turned ? names(kShortTurned * s) : full;
-  const float figures = 2 * space.line + gap;
-  const std::array<Margins, 4> ways{{{full, figures}, {cut, figures}, {full, 0}, {cut, 0}}};
-  const auto fits = [&](const Margins& way) { return cell_size(space.height, way, space.classes) >= least; };
-  const auto found = std::find_if(ways.begin(), ways.end(), fits);
-  const Margins way = found == ways.end() ? ways.back() : *found;
+  const float full = names(kMostTurned * s), cut = names(kShortTurned * s);
+  const float figures = layout.name_width >= space.label_width ? 2 * space.line + gap : 0;
+  const Margins way =
+      choose({{{full, figures}, {cut, figures}, {full, 0}, {cut, 0}}}, space.height, space.classes, least);
   layout.cell_height =
       whole(std::clamp(cell_size(space.height, way, space.classes), least, kMostHeight * s), space);
   layout.top = way.before;
-  layout.name_height = layout.top - space.line - gap;
+  layout.name_height = layout.turned ? layout.top - gap : space.line;
   layout.height = layout.cells_bottom(space.classes);
   if (way.after == 0) return;
   layout.sum_top = layout.height + gap;

@@ -15,12 +15,13 @@ struct MatrixSpace {
   float width = 0;
   float height = 0;
   int classes = 0;
-  float longest_name = 0;
-  float sum_width = 0;   ///< of the widest sum
-  float rate_width = 0;  ///< of "100.0 %"
-  float line = 0;        ///< height of a line of text
-  float scale = 1;       ///< pixels per design pixel
-  float finest = 1;      ///< smallest length on the screen: one framebuffer pixel
+  float longest_name = 0;  ///< of the classes
+  float label_width = 0;   ///< of "precision", which stands left of the lines below
+  float sum_width = 0;     ///< of the widest sum
+  float rate_width = 0;    ///< of "100.0 %"
+  float line = 0;          ///< height of a line of text
+  float scale = 1;         ///< pixels per design pixel
+  float finest = 1;        ///< smallest length on the screen: one framebuffer pixel
 };
 
 struct MatrixLayout {

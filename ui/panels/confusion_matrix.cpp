@@ -70,7 +70,7 @@ MatrixSpace ConfusionMatrix::measure(const Frame& frame, const HeldOut& held_out
   space.width = room.x;
   space.height = room.y;
   space.classes = figures_.classes;
-  space.longest_name = text_width(font, "precision");
+  space.label_width = text_width(font, "precision");
   if (space.classes <= kMostNamedClasses) {
     for (int i = 0; i < space.classes; ++i) {
       space.longest_name = std::max(space.longest_name, text_width(font, held_out.class_name(i)));
@@ -159,15 +159,22 @@ void ConfusionMatrix::draw_names(const Frame& frame, const HeldOut& held_out, Im
   const ImFont* const font = frame.fonts.small;
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const float left = origin.x + layout.left, top = origin.y + layout.top;
-  draw_text(list, font, left, middle_baseline(frame, origin.y, line), frame.palette.muted,
-            "predicted \u2192");
+  const std::string_view across = "predicted \u2192", down = "truth \u2193";
   if (layout.name_width <= 0) {
-    const float length = text_width(font, "\u2190 truth");
-    draw_upright(frame, ImVec2(origin.x, top + length), frame.palette.muted, "\u2190 truth");
-    return;
+    draw_text(list, font, left, middle_baseline(frame, origin.y, line), frame.palette.muted, across);
+    constexpr std::string_view kUpright = "\u2190 truth";
+    return draw_upright(frame, ImVec2(origin.x, top + text_width(font, kUpright)), frame.palette.muted,
+                        kUpright);
   }
-  right_aligned(frame, left - 2 * gap, middle_baseline(frame, top - line, line), frame.palette.muted,
-                "truth \u2193");
+  // Above short names, or beside upright ones if there is room.
+  const float corner = middle_baseline(frame, top - gap - line, line),
+              above = middle_baseline(frame, top - gap - 2 * line, line);
+  right_aligned(frame, left - 2 * gap, corner, frame.palette.muted, down);
+  if (!layout.turned) {
+    draw_text(list, font, left, above, frame.palette.muted, across);
+  } else if (text_width(font, across) <= layout.name_width) {
+    right_aligned(frame, left - 2 * gap, above, frame.palette.muted, across);
+  }
   for (int i = 0; i < figures_.classes; ++i) {
     const std::string name = held_out.class_name(i);
     const float row = top + layout.cell_height * static_cast<float>(i);

@@ -52,7 +52,7 @@ void figures(const Frame& frame, const HeldOut& held_out, int image) {
   figure(frame, "prediction", held_out.class_name(held_out.predicted(image)), "", false);
   figure(frame, "loss", compact_number(static_cast<double>(held_out.loss(image))), "nats, cross-entropy",
          true);
-  figure(frame, "of the truth", percent_text(held_out.probability_of_truth(image)), "probability, exp(-loss)",
+  figure(frame, "probability", percent_text(held_out.probability_of_truth(image)), "of the truth, exp(-loss)",
          true);
   const std::string_view split = training::to_string(held_out.evaluation->split);
   figure(frame, "index", with_thousands(image), fmt::format("of the {} set, from 0", split), true);

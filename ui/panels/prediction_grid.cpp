@@ -206,6 +206,7 @@ images::CellGrid PredictionGrid::lay_out(const Frame& frame, const HeldOut& held
   space.image_height = set.height;
   space.count = static_cast<int>(order_.size());
   space.gap = std::max(1, static_cast<int>(8 * s));
+  space.edge = std::max(1, static_cast<int>(std::ceil(3 * s)));
   space.caption_height = static_cast<int>(std::ceil(prediction_height(frame) * pixels));
   space.least_width = static_cast<int>(std::ceil(prediction_least_width(frame) * pixels));
   space.scale = s;
@@ -229,10 +230,7 @@ void PredictionGrid::draw_cells(const Frame& frame, const HeldOut& held_out) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const images::CellGrid grid = lay_out(frame, held_out, room);
   shown_zoom_ = grid.zoom;
-  // From the panel's left edge on, so that the images stand below the choices in spite of the gap around them.
-  const float gap = static_cast<float>(grid.space.gap) / density();
-  ImGui::SetCursorPosX(ImGui::GetCursorPosX() - gap);
-  ImGui::BeginChild("predictions.grid", ImVec2(room.x + gap, std::max(1.0f, room.y)), false,
+  ImGui::BeginChild("predictions.grid", ImVec2(room.x, std::max(1.0f, room.y)), false,
                     ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav);
   if (std::exchange(scroll_to_start_, false)) ImGui::SetScrollY(0);
   const ImVec2 cursor = ImGui::GetCursorScreenPos();
@@ -274,7 +272,7 @@ void PredictionGrid::draw_cell(const Frame& frame, const HeldOut& held_out, cons
                   hovered ? frame.palette.accent : frame.palette.error, 0, 0, line);
   }
   draw_prediction(frame, held_out, image, ImVec2(min.x, max.y + std::floor(2 * frame.scale)),
-                  pixels(grid.cell_width));
+                  pixels(std::max(grid.space.least_width, grid.zoom * grid.space.image_width)));
   if (trace_enabled()) trace_rectangle(fmt::format("predictions.cell.{}", cell), min, max);
 }
 
