@@ -97,7 +97,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   place_next_window(large ? layout.all : layout.kernels);
   workbench_.draw(frame);
   place_next_window(layout.status);
-  facts.image_path = frame.snapshot.classifies ? "images from the data set" : images_.path_text();
+  facts.image_path = frame.snapshot.classifies ? "images from host memory" : images_.path_text();
   status_.draw(frame, facts);
   if (!large) drag_splitters(frame, layout, settings_.splits);
   if (notices_.draw(frame)) {

@@ -11,6 +11,7 @@
 namespace warpscope::ui {
 namespace {
 
+constexpr const char* kPrecisionInPercent = "precision, %";
 constexpr float kFooterFrom = 240;  // design pixels of the body: below, the matrix has all of it
 
 ImU32 colour(images::Rgba rgba) {
@@ -70,7 +71,7 @@ MatrixSpace ConfusionMatrix::measure(const Frame& frame, const HeldOut& held_out
   space.width = room.x;
   space.height = room.y;
   space.classes = figures_.classes;
-  space.label_width = text_width(font, "precision");
+  space.label_width = text_width(font, kPrecisionInPercent);
   if (space.classes <= kMostNamedClasses) {
     for (int i = 0; i < space.classes; ++i) {
       space.longest_name = std::max(space.longest_name, text_width(font, held_out.class_name(i)));
@@ -210,27 +211,32 @@ void ConfusionMatrix::draw_figures(const Frame& frame, ImVec2 origin, const Matr
     right_aligned(frame, origin.x + layout.sum_right, baseline, muted, "images");
     right_aligned(frame, origin.x + layout.recall_right, baseline, muted, "recall");
   }
-  if (layout.sum_top == 0) return;
+  if (layout.sum_top > 0) draw_column_figures(frame, origin, layout);
+}
+
+// Below the columns: the sign of per cent stands beside the line where the columns are too narrow for it.
+void ConfusionMatrix::draw_column_figures(const Frame& frame, ImVec2 origin,
+                                          const MatrixLayout& layout) const {
+  const ImFont* const font = frame.fonts.small;
+  const float line = std::floor(17 * frame.scale), names = origin.x + layout.left - 8 * frame.scale;
   const float sums = middle_baseline(frame, origin.y + layout.sum_top, line);
   const float precisions = middle_baseline(frame, origin.y + layout.precision_top, line);
-  const float names = origin.x + layout.left - gap;
-  right_aligned(frame, names, sums, muted, "images");
-  right_aligned(frame, names, precisions, muted, "precision");
+  const float room = layout.cell_width - 2 * frame.scale;
+  const bool narrow = text_width(font, "100.0 %") > room;
+  right_aligned(frame, names, sums, frame.palette.muted, "images");
+  right_aligned(frame, names, precisions, frame.palette.muted, narrow ? kPrecisionInPercent : "precision");
+  const auto centred = [&](int column, float baseline, std::string_view text) {
+    const float width = text_width(font, text);
+    if (width > room) return;
+    const float middle = origin.x + layout.left + layout.cell_width * (static_cast<float>(column) + 0.5f);
+    draw_text(ImGui::GetWindowDrawList(), font, middle - width / 2, baseline, frame.palette.text, text);
+  };
   for (int i = 0; i < figures_.classes; ++i) {
-    const auto fitting = [&](const std::string& wanted, const std::string& shorter, float baseline) {
-      const auto fits = [&](const std::string& each) {
-        return text_width(frame.fonts.small, each) <= layout.cell_width - 2 * frame.scale;
-      };
-      const std::string& shown = fits(wanted) ? wanted : shorter;
-      if (!fits(shown)) return;
-      const float column = origin.x + layout.left + layout.cell_width * (static_cast<float>(i) + 0.5f);
-      right_aligned(frame, column + text_width(frame.fonts.small, shown) / 2, baseline, text, shown);
-    };
-    const std::string sum = with_thousands(figures_.predictions[static_cast<std::size_t>(i)]);
-    fitting(sum, sum, sums);
+    centred(i, sums, with_thousands(figures_.predictions[static_cast<std::size_t>(i)]));
     const double precision = figures_.precision(i);
-    fitting(percent_text(precision),
-            std::isnan(precision) ? "-" : fmt::format("{:.0f}", std::floor(100 * precision)), precisions);
+    centred(i, precisions,
+            narrow && !std::isnan(precision) ? fmt::format("{:.0f}", std::floor(100 * precision))
+                                             : percent_text(precision));
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "ui/frame.h"
 #include "ui/interop/tile_page.h"
@@ -27,6 +26,7 @@ class ConfusionMatrix {
   void draw_names(const Frame& frame, const HeldOut& held_out, ImVec2 origin, const MatrixLayout& layout,
                   const MatrixHit& hit) const;
   void draw_figures(const Frame& frame, ImVec2 origin, const MatrixLayout& layout) const;
+  void draw_column_figures(const Frame& frame, ImVec2 origin, const MatrixLayout& layout) const;
   void describe(const Frame& frame, const HeldOut& held_out, const MatrixHit& hit) const;
   void draw_footer(const Frame& frame, const HeldOut& held_out) const;
 
@@ -34,7 +34,6 @@ class ConfusionMatrix {
   ConfusionFigures figures_;
   std::unique_ptr<interop::TilePage>
       page_;  ///< the cells as pixels, where there are too many to draw one by one
-  std::string traced_;
 };
 
 }  // namespace warpscope::ui

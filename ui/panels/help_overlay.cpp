@@ -37,7 +37,10 @@ constexpr std::array kMouse{
 constexpr std::array kPanels{
     Row{"Loss",
         "every training step (faint), its smoothed mean, the tests, and a flag where something was changed"},
-    Row{"Images", "held-out images, what the network makes of them now, and the difference"},
+    Row{"Images",
+        "held-out images, what the network makes of them now, and the difference; of a network that "
+        "classifies: "
+        "its predictions, worst first, and the confusion matrix, whose cells show their images when clicked"},
     Row{"Kernels",
         "each operation of the step: the variant that runs it, its time and its distance from what the "
         "device "

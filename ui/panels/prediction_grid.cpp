@@ -279,10 +279,14 @@ void PredictionGrid::draw_cell(const Frame& frame, const HeldOut& held_out, cons
 void PredictionGrid::trace(const HeldOut& held_out) {
   if (!trace_enabled()) return;
   const int first = order_.empty() ? -1 : order_.front();
-  const std::string now =
-      fmt::format("\"step\":{},\"count\":{},\"first\":{},\"order\":{},\"truth\":{},\"predicted\":{}",
-                  held_out.evaluation->step, order_.size(), first, static_cast<int>(choice_.order),
-                  choice_.truth, choice_.predicted);
+  std::string now =
+      fmt::format("\"step\":{},\"count\":{},\"order\":{},\"truth\":{},\"predicted\":{},\"first\":{}",
+                  held_out.evaluation->step, order_.size(), static_cast<int>(choice_.order), choice_.truth,
+                  choice_.predicted, first);
+  if (first >= 0) {
+    now += fmt::format(",\"first_truth\":{},\"first_predicted\":{}", held_out.truth(first),
+                       held_out.predicted(first));
+  }
   if (now == traced_) return;
   traced_ = now;
   trace_event("predictions", now);
