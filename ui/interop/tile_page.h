@@ -36,6 +36,7 @@ class TilePage {
   void draw(ImDrawList* list, int tile, ImVec2 min, ImVec2 max) const;
 
   const PageShape& shape() const { return shape_; }
+  unsigned id() const { return texture_; }
 
  private:
   PageShape shape_;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr float kLine = 17, kSign = 14;  // design pixels
 constexpr float kEnlarged = 256;         // side of an enlarged image, at most
+constexpr float kNames = 84, kLeastFigures = 320, kMostFigures = 560;
 
 // A tick or a cross, in a square of `size` pixels.
 void draw_sign(const Frame& frame, bool right, ImVec2 at, float size) {
@@ -41,8 +42,8 @@ void figure(const Frame& frame, const char* name, std::string_view value, std::s
   ImDrawList* const list = ImGui::GetWindowDrawList();
   draw_text(list, frame.fonts.small, at.x, baseline, frame.palette.muted, name);
   const ImFont* const font = number ? frame.fonts.numbers : frame.fonts.text;
-  const std::string shown = ellipsize(font, value, 220 * s);
-  float x = draw_text(list, font, at.x + 84 * s, baseline, frame.palette.text, shown);
+  const std::string shown = ellipsize(font, value, (kMostFigures - kNames) * s);
+  float x = draw_text(list, font, at.x + kNames * s, baseline, frame.palette.text, shown);
   if (!unit.empty()) x = draw_text(list, frame.fonts.small, x + 5 * s, baseline, frame.palette.muted, unit);
   ImGui::Dummy(ImVec2(x - at.x, height));
 }
@@ -57,6 +58,13 @@ void figures(const Frame& frame, const HeldOut& held_out, int image) {
   const std::string_view split = training::to_string(held_out.evaluation->split);
   figure(frame, "index", with_thousands(image), fmt::format("of the {} set, from 0", split), true);
   figure(frame, "step", with_thousands(held_out.evaluation->step), "", true);
+}
+
+// As wide as the names of the classes need, within limits.
+float figures_width(const Frame& frame, const HeldOut& held_out, int image) {
+  const auto width = [&](int index) { return text_width(frame.fonts.text, held_out.class_name(index)); };
+  const float s = frame.scale, names = std::max(width(held_out.truth(image)), width(held_out.predicted(image)));
+  return std::ceil(std::clamp(kNames * s + names, kLeastFigures * s, kMostFigures * s));
 }
 
 }  // namespace
@@ -94,7 +102,8 @@ void magnify_prediction(const Frame& frame, const HeldOut& held_out, int image, 
   const float side = static_cast<float>(std::max(set.width, set.height));
   const float pixel = std::max(1.0f, std::floor(kEnlarged * s * density / side)) / density;
   const ImVec2 size(pixel * static_cast<float>(set.width), pixel * static_cast<float>(set.height));
-  const ImVec2 all(std::max(size.x, 320 * s) + 24 * s,
+  const float width = std::max(size.x, figures_width(frame, held_out, image));
+  const ImVec2 all(width + 24 * s,
                    ImGui::GetFrameHeight() + size.y + 8 * s + 6 * std::floor(22 * s) + 16 * s);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * s, 8 * s));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
@@ -114,7 +123,7 @@ void magnify_prediction(const Frame& frame, const HeldOut& held_out, int image, 
   const ImVec2 cursor = ImGui::GetCursorScreenPos();
   const ImVec2 min(std::round(cursor.x * density) / density, std::round(cursor.y * density) / density);
   page.draw(ImGui::GetWindowDrawList(), tile, min, ImVec2(min.x + size.x, min.y + size.y));
-  ImGui::Dummy(ImVec2(std::max(size.x, 320 * s), size.y + 8 * s));
+  ImGui::Dummy(ImVec2(width, size.y + 8 * s));
   figures(frame, held_out, image);
   ImGui::EndTooltip();
   ImGui::PopStyleColor();
