@@ -63,7 +63,8 @@ void figures(const Frame& frame, const HeldOut& held_out, int image) {
 // As wide as the names of the classes need, within limits.
 float figures_width(const Frame& frame, const HeldOut& held_out, int image) {
   const auto width = [&](int index) { return text_width(frame.fonts.text, held_out.class_name(index)); };
-  const float s = frame.scale, names = std::max(width(held_out.truth(image)), width(held_out.predicted(image)));
+  const float s = frame.scale,
+              names = std::max(width(held_out.truth(image)), width(held_out.predicted(image)));
   return std::ceil(std::clamp(kNames * s + names, kLeastFigures * s, kMostFigures * s));
 }
 
