@@ -45,8 +45,8 @@ struct CellGrid {
 /// The grid at a given zoom. Images that are too wide for the room make one column.
 CellGrid make_cells(const CellSpace& space, int zoom);
 
-/// The largest zoom at which enough cells are seen at once: five at twice the design size, and four more for each step
-/// of size above it, since larger images are worth it only where there is room. Fewer images are all seen. 1 if no zoom is
+/// The largest zoom at which enough cells are seen at once: five at twice the design size, and four more for each step of
+/// size above it, since larger images are worth it only where there is room. Fewer images are all seen. 1 if no zoom is
 /// small enough.
 int fit_cells(const CellSpace& space);
 

@@ -11,11 +11,11 @@ namespace warpscope::ui::interop {
 
 PageShape make_page(int tiles, int width, int height, int largest) {
   const double side = std::sqrt(static_cast<double>(tiles) * width * height);
-  const auto fit = [largest](double wanted, int one) {
-    return std::clamp(static_cast<int>(std::ceil(wanted / one)), 1, std::max(1, largest / one));
+  const auto within = [largest](int count, int one) {
+    return std::clamp(count, 1, std::max(1, largest / one));
   };
-  PageShape shape{width, height, fit(side, width), 1};
-  shape.rows = fit(static_cast<double>((tiles + shape.columns - 1) / shape.columns) * height, height);
+  PageShape shape{width, height, within(static_cast<int>(std::ceil(side / width)), width), 1};
+  shape.rows = within((tiles + shape.columns - 1) / shape.columns, height);
   return shape;
 }
 
@@ -40,19 +40,20 @@ TilePage::~TilePage() {
 
 void TilePage::upload(int tile, const images::Rgba* pixels) {
   glBindTexture(GL_TEXTURE_2D, texture_);
-  glTexSubImage2D(GL_TEXTURE_2D, 0, tile % shape_.columns * shape_.width,
-                  tile / shape_.columns * shape_.height, shape_.width, shape_.height, GL_RGBA,
-                  GL_UNSIGNED_BYTE, pixels);
+  const images::Point at = shape_.corner(tile);
+  glTexSubImage2D(GL_TEXTURE_2D, 0, at.x, at.y, shape_.width, shape_.height, GL_RGBA, GL_UNSIGNED_BYTE,
+                  pixels);
   glBindTexture(GL_TEXTURE_2D, 0);
 }
 
 void TilePage::draw(ImDrawList* list, int tile, ImVec2 min, ImVec2 max) const {
-  const float column = static_cast<float>(tile % shape_.columns),
-              row = static_cast<float>(tile / shape_.columns);
-  const float u = 1 / static_cast<float>(shape_.columns), v = 1 / static_cast<float>(shape_.rows);
+  const auto part = [](int texel, int all) { return static_cast<float>(texel) / static_cast<float>(all); };
+  const int width = shape_.columns * shape_.width, height = shape_.rows * shape_.height;
+  const images::Point at = shape_.corner(tile);
   // ImTextureID is a pointer in older versions of Dear ImGui and an integer in newer ones: only this cast fits both.
-  list->AddImage((ImTextureID)(std::intptr_t)texture_, min, max, ImVec2(column * u, row * v),
-                 ImVec2((column + 1) * u, (row + 1) * v));
+  list->AddImage((ImTextureID)(std::intptr_t)texture_, min, max,
+                 ImVec2(part(at.x, width), part(at.y, height)),
+                 ImVec2(part(at.x + shape_.width, width), part(at.y + shape_.height, height)));
 }
 
 }  // namespace warpscope::ui::interop

@@ -16,6 +16,8 @@ struct PageShape {
   int rows = 1;
 
   int tiles() const { return columns * rows; }
+  /// The top left texel of a tile.
+  images::Point corner(int tile) const { return {tile % columns * width, tile / columns * height}; }
   bool operator==(const PageShape&) const = default;
 };
 
