@@ -40,6 +40,14 @@ class Predictions(WindowCase):
     def point_at(self, name):
         self.xdotool("mousemove", "--window", self.window, *map(str, center(self.item(name))))
 
+    def choose_and_see(self, menu, choice, **fields):
+        """Chooses and returns the predictions that follow, once the menu is off the screen."""
+        self.choose(menu, choice)
+        shown = self.wait_for(choice, **fields)
+        self.point_away()
+        self.settled_step()
+        return shown
+
     def evaluations(self):
         return sum("test_loss" in line for line in read_metrics(self.run_dir))
 
@@ -47,13 +55,12 @@ class Predictions(WindowCase):
         shown = self.open_with_predictions()
         self.assertEqual((shown["count"], shown["order"], shown["truth"]), (IMAGES, WORST, ANY))
         self.assertNotEqual(shown["first_truth"], shown["first_predicted"])
-        self.choose("predictions.order", "predictions.order=stored order")
-        self.wait_for("stored order", order=STORED, first=0, count=IMAGES)
-        self.choose("predictions.order", "predictions.order=wrong only")
-        wrong = self.wait_for("wrong ones", order=WRONG, first=shown["first"])
+        self.choose_and_see("predictions.order", "predictions.order=stored order", order=STORED, first=0, count=IMAGES)
+        wrong = self.choose_and_see("predictions.order", "predictions.order=wrong only", order=WRONG,
+                                    first=shown["first"])
         self.assertLess(wrong["count"], IMAGES)
-        self.choose("predictions.class", f"predictions.class={shown['first_truth']}")
-        of_class = self.wait_for("one class", truth=shown["first_truth"], first=shown["first"])
+        of_class = self.choose_and_see("predictions.class", f"predictions.class={shown['first_truth']}",
+                                       truth=shown["first_truth"], first=shown["first"])
         self.assertLess(of_class["count"], wrong["count"])
 
     def test_a_cell_of_the_matrix_shows_its_images_until_the_chip_is_clicked(self):
