@@ -164,11 +164,15 @@ bool icon_button(const Frame& frame, const char* name, Icon icon, std::string_vi
   return clicked;
 }
 
+float text_button_width(const Frame& frame, std::string_view label) {
+  return text_width(frame.fonts.text, label) + 20 * frame.scale;
+}
+
 bool text_button(const Frame& frame, const char* name, const char* label, std::string_view tip,
                  bool enabled) {
-  const float width = text_width(frame.fonts.text, label) + 20 * frame.scale;
   push_disabled(enabled);
-  const bool clicked = ImGui::InvisibleButton(name, ImVec2(width, ImGui::GetFrameHeight()));
+  const bool clicked =
+      ImGui::InvisibleButton(name, ImVec2(text_button_width(frame, label), ImGui::GetFrameHeight()));
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   ImGui::GetWindowDrawList()->AddRectFilled(min, max, button_fill(false), corner(frame));
   draw_label(frame, min, max, faded(frame.palette.text), label);
@@ -314,14 +318,15 @@ bool slider(const Frame& frame, const char* name, float* value, float minimum, f
   const float track = std::floor((min.y + max.y) / 2);
   const float x = left + span * std::clamp(to_position(*value), 0.0f, 1.0f);
   const float half = std::max(1.0f, std::floor(s));
-  list->AddRectFilled(ImVec2(left, track - half), ImVec2(right, track + half), frame.palette.grid, half);
-  list->AddRectFilled(ImVec2(left, track - half), ImVec2(x, track + half), frame.palette.accent, half);
+  list->AddRectFilled(ImVec2(left, track - half), ImVec2(right, track + half), faded(frame.palette.grid),
+                      half);
+  list->AddRectFilled(ImVec2(left, track - half), ImVec2(x, track + half), faded(frame.palette.accent), half);
   const bool hot = ImGui::IsItemHovered() || ImGui::IsItemActive();
-  list->AddCircleFilled(ImVec2(x, track), hot ? knob : 4 * s, hot ? frame.palette.text : frame.palette.accent,
-                        20);
+  list->AddCircleFilled(ImVec2(x, track), hot ? knob : 4 * s,
+                        faded(hot ? frame.palette.text : frame.palette.accent), 20);
   if (has_text) {
     const float text_x = right + knob + 5 * s;
-    draw_text(list, frame.fonts.numbers, text_x, row_baseline(frame, min.y), frame.palette.text, text);
+    draw_text(list, frame.fonts.numbers, text_x, row_baseline(frame, min.y), faded(frame.palette.text), text);
   }
   trace_item(name);
   if (!ImGui::IsItemActive()) tooltip(frame, tip);

@@ -73,6 +73,8 @@ Wishes MainView::handle_keys(const Frame& frame, const std::vector<KeyPress>& ke
     }
     if (press.letter == 'r') frame.send(training::Reset{});
     if (press.letter == 'l') workbench_.toggle_large();
+    if (press.letter == 'e') workbench_.show_runs();
+    loss_.handle_key(frame, press.letter, settings_.plot);
   }
   return wishes;
 }
@@ -81,6 +83,9 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   const Layout layout = arrange(settings_.splits, ImGui::GetIO().DisplaySize, frame.scale);
   place_next_window(layout.toolbar);
   toolbar_.draw(frame, &help_open_);
+  loss_.update(frame, settings_.plot);
+  if (loss_.take_runs_wish()) workbench_.show_runs();
+  if (const auto message = loss_.take_message()) tell(message->text, message->level);
   const bool large = workbench_.large();
   if (!large) {
     place_next_window(layout.loss);
@@ -92,14 +97,15 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
       images_.draw(frame);
     }
     place_next_window(layout.training);
-    training_.draw(frame, loss_.history());
+    training_.draw(frame);
   }
   place_next_window(large ? layout.all : layout.kernels);
-  workbench_.draw(frame);
+  workbench_.draw(frame, loss_.shelf());
   place_next_window(layout.status);
   facts.image_path = frame.snapshot.classifies ? "images from host memory" : images_.path_text();
   status_.draw(frame, facts);
   if (!large) drag_splitters(frame, layout, settings_.splits);
+  trouble_.draw(frame, ImVec2(layout.training.max.x, layout.training.min.y - 2 * frame.scale));
   if (notices_.draw(frame)) {
     trace_event("notice", fmt::format("\"text\":{}", json_string(notices_.text())));
   }
@@ -156,6 +162,7 @@ bool MainView::has_shown_all(const training::Snapshot& snapshot, bool images_exp
 
 void MainView::tell(std::string text, training::LogLevel level) {
   status_.log(level, text);
+  trace_event("notice", fmt::format("\"text\":{}", json_string(text)));
   notices_.show(std::move(text), level);
 }
 

@@ -14,6 +14,7 @@
 #include "ui/panels/status_bar.h"
 #include "ui/panels/toolbar.h"
 #include "ui/panels/training_panel.h"
+#include "ui/panels/trouble_box.h"
 #include "ui/panels/workbench.h"
 #include "ui/settings.h"
 
@@ -48,9 +49,11 @@ class MainView {
   Settings settings() const;
   float zoom() const { return settings_.zoom; }
   std::size_t loss_points() const { return loss_.history().steps(); }
-  /// True if the laboratory has come further than was drawn, or there are newer predictions.
+  /// True if the laboratory or what is read of earlier runs has come further than was drawn, or there are newer
+  /// predictions.
   bool has_news() const {
-    return workbench_.desk().has_news() || (!workbench_.large() && predictions_.waiting());
+    return workbench_.desk().has_news() || loss_.has_news() ||
+           (!workbench_.large() && predictions_.waiting());
   }
 
  private:
@@ -66,6 +69,7 @@ class MainView {
   TrainingPanel training_;
   StatusBar status_;
   Notices notices_;
+  TroubleBox trouble_;
   bool help_open_ = false;
   std::string traced_state_, traced_images_, traced_laboratory_, traced_determinism_, traced_ladder_;
 };
