@@ -35,7 +35,8 @@ class Predictions(WindowCase):
         self.wait_for_state("paused")
         self.point_away()
         self.settled_step()
-        return self.newest()
+        # One evaluation a second is shown: the last may still be to come.
+        return self.wait_for("the last evaluation", step=self.evaluations()[-1])
 
     def point_at(self, name):
         self.xdotool("mousemove", "--window", self.window, *map(str, center(self.item(name))))
@@ -49,7 +50,8 @@ class Predictions(WindowCase):
         return shown
 
     def evaluations(self):
-        return sum("test_loss" in line for line in read_metrics(self.run_dir))
+        """The steps after which held-out images were looked at."""
+        return [line["step"] for line in read_metrics(self.run_dir) if "test_loss" in line]
 
     def test_the_worst_image_comes_first_and_the_order_can_be_chosen(self):
         shown = self.open_with_predictions()
@@ -77,11 +79,11 @@ class Predictions(WindowCase):
         self.open_window()
         wait_until(self.newest, "the first predictions", self.process)
         self.point_at("predictions.cell.1")
-        before = self.evaluations()
-        wait_until(lambda: self.evaluations() > before, "another test", self.process)
+        before = len(self.evaluations())
+        wait_until(lambda: len(self.evaluations()) > before, "another evaluation", self.process)
         held = self.newest()
-        count = self.evaluations()
-        wait_until(lambda: self.evaluations() > count + 2, "more tests", self.process)
+        count = len(self.evaluations())
+        wait_until(lambda: len(self.evaluations()) > count + 2, "more evaluations", self.process)
         self.assertEqual(self.newest(), held)
         self.point_away()
         wait_until(lambda: self.newest()["step"] > held["step"], "newer predictions", self.process)
