@@ -59,6 +59,15 @@ TEST(ConfusionLayout, DigitsNeedLittleRoomForNames) {
   EXPECT_LE(layout.height, 180);
 }
 
+TEST(ConfusionLayout, ShortNamesLeaveRoomForTheLabelsBelow) {
+  MatrixSpace digits = space(760, 420, 10);
+  digits.longest_name = 8.3f;
+  digits.label_width = 70.7f;
+  const MatrixLayout layout = arrange_matrix(digits);
+  EXPECT_GT(layout.precision_top, 0);
+  EXPECT_GE(layout.name_width, digits.label_width);
+}
+
 TEST(ConfusionLayout, NeverMakesNamedCellsTooSmallToRead) {
   for (int classes = 2; classes <= kMostNamedClasses; ++classes) {
     const MatrixLayout layout = arrange_matrix(space(200, 120, classes));

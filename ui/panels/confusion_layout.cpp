@@ -53,7 +53,7 @@ void arrange_columns(const MatrixSpace& space, MatrixLayout& layout) {
       choose({{{full, figures}, {cut, figures}, {full, 0}, {cut, 0}}}, space.width, space.classes, least);
   layout.cell_width =
       whole(std::clamp(cell_size(space.width, way, space.classes), least, kMostWidth * s), space);
-  layout.left = std::floor(way.before);
+  layout.left = std::ceil(way.before);
   layout.name_width = layout.left - gap;
   layout.width = layout.cells_right(space.classes);
   if (way.after == 0) return;
