@@ -21,6 +21,7 @@ namespace warpscope::ops {
 enum class Op : std::uint8_t {
   weights_cast,
   batch_gather,
+  block_forward,
   conv2d_forward,
   linear_forward,
   bias_forward,
@@ -30,6 +31,8 @@ enum class Op : std::uint8_t {
   mse_forward,
   images_widen,
   mse_backward,
+  block_backward_weights,
+  block_backward_input,
   conv2d_backward_input,
   conv2d_backward_weights,
   conv2d_backward_bias,
@@ -60,6 +63,11 @@ struct OpShape {
   int kernel_height = 1;
   int kernel_width = 1;
   std::int64_t count = 1;
+  // Of blocks alone (block/block.h).
+  bool upsample = false;  ///< the input is upsampled before the convolution
+  bool relu = false;      ///< a ReLU follows it
+  bool pool = false;      ///< max pooling ends it
+  bool masked = false;    ///< backward_input: the input is what a ReLU gave
 
   bool operator==(const OpShape&) const = default;
 };
