@@ -297,6 +297,10 @@ std::string_view to_string(Op op) {
   return contract(op).name;
 }
 
+bool is_block(Op op) {
+  return op == Op::block_forward || op == Op::block_backward_weights || op == Op::block_backward_input;
+}
+
 Op parse_op(std::string_view text) {
   std::string valid;
   for (const auto& entry : kContracts) {
@@ -356,6 +360,12 @@ std::string describe(Op op, const OpShape& s) {
     case Op::conv2d_backward_bias:
       return fmt::format("{}x{}x{}x{} -> {}, {}x{}", s.batch, s.height, s.width, s.in_channels,
                          s.out_channels, s.kernel_height, s.kernel_width);
+    case Op::block_forward:
+    case Op::block_backward_weights:
+    case Op::block_backward_input:
+      return fmt::format("{}{}x{}x{}x{} -> {}, {}x{}{}{}", s.upsample ? "up, " : "", s.batch, s.height,
+                         s.width, s.in_channels, s.out_channels, s.kernel_height, s.kernel_width,
+                         s.relu ? ", relu" : "", s.pool ? ", pool" : "");
     case Op::linear_forward:
     case Op::linear_backward_input:
     case Op::linear_backward_weights:

@@ -115,6 +115,9 @@ std::span<const OpContract> contracts();
 
 std::string_view to_string(Op op);
 
+/// Whether `op` is one of block.forward, block.backward_weights, block.backward_input.
+bool is_block(Op op);
+
 /// Reads "conv2d.forward". Throws BadInput that lists the valid names.
 Op parse_op(std::string_view text);
 

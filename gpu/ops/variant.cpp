@@ -10,6 +10,7 @@
 
 #include "gpu/ops/batch/batch.h"
 #include "gpu/ops/bias/bias.h"
+#include "gpu/ops/block/block.h"
 #include "gpu/ops/cast/cast.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/gradients/gradients.h"
@@ -26,9 +27,9 @@ namespace {
 
 std::vector<Variant> collect() {
   std::vector<Variant> all;
-  for (auto list : {batch::variants, conv2d::variants, bias::variants, relu::variants, maxpool2d::variants,
-                    upsample2d::variants, mse::variants, sgd::variants, step::variants, cast::variants,
-                    gradients::variants, linear::variants}) {
+  for (auto list : {batch::variants, conv2d::variants, bias::variants, block::variants, relu::variants,
+                    maxpool2d::variants, upsample2d::variants, mse::variants, sgd::variants, step::variants,
+                    cast::variants, gradients::variants, linear::variants}) {
     auto some = list();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }

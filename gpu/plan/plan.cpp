@@ -54,8 +54,8 @@ std::vector<std::string> names_of_hosts(ops::Op op, core::DeviceKind device) {
 Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selection, int batch,
            std::shared_ptr<core::Device> device, core::Stream& stream, const Bindings& bindings)
     : device_(std::move(device)),
-      program_(
-          lower(model, purpose, batch, bindings.image_count, bindings.ring_capacity, selection.precision)),
+      program_(lower(model, purpose, batch, bindings.image_count, bindings.ring_capacity, selection.precision,
+                     uses_blocks(selection, device_->info().kind))),
       precision_(selection.precision),
       batch_(batch) {
   choose_variants(selection);

@@ -63,9 +63,9 @@ enum class Purpose : std::uint8_t {
 };
 
 /// Lowers `model`. `image_count` is the size of the data set, `ring_capacity` that of the ring of step
-/// records. In 16-bit precisions the weights are cast first; in FP16 the gradients are checked before the update.
+/// records. With `blocks`, what lies around each convolution becomes one block op (ops/block/block.h). In 16-bit precisions the weights are cast first; in FP16 the gradients are checked before the update.
 Program lower(const models::Model& model, Purpose purpose, int batch, std::int64_t image_count,
-              std::int64_t ring_capacity, core::Precision precision);
+              std::int64_t ring_capacity, core::Precision precision, bool blocks = false);
 
 /// Lets the variants that cover several ops absorb the nodes after them: `variants` holds the variant of each node. An
 /// absorbing node takes over the last absorbed one's output and what they need beside it (ops::OpCall).

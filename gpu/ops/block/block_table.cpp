@@ -1,0 +1,17 @@
+#include "gpu/ops/block/block.h"
+#include "gpu/ops/block/block_variants.h"
+
+namespace warpscope::ops::block {
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(),          loops_forward(),
+                            reference_backward_weights(), loops_backward_weights(),
+                            reference_backward_input(),   loops_backward_input()};
+  for (const Op op : {Op::block_forward, Op::block_backward_weights, Op::block_backward_input}) {
+    list.push_back(parts(op, core::DeviceKind::cpu));
+    list.push_back(parts(op, core::DeviceKind::cuda));
+  }
+  return list;
+}
+
+}  // namespace warpscope::ops::block
