@@ -6,6 +6,7 @@
 
 #include "gpu/ops/cast/cast.h"
 #include "gpu/ops/cast/cast_variants.h"
+#include "gpu/ops/reference_support.h"
 
 namespace warpscope::ops::cast {
 namespace {
@@ -22,26 +23,15 @@ void widen(const OpCall& call) {
               call.operand<T>(kWidenOutput));
 }
 
-template <auto Fp32, auto Fp64>
-void launch(const OpCall& call) {
-  call.precision == core::Precision::fp64 ? Fp64(call) : Fp32(call);
-}
-
-Variant reference(Op op, void (*run)(const OpCall&)) {
-  return {.op = op,
-          .name = "reference",
-          .precisions = {core::Precision::fp32, core::Precision::fp64},
-          .summary = "A copy: what the others are held against.",
-          .launch = run};
-}
+constexpr const char* kSummary = "A copy: what the others are held against.";
 
 }  // namespace
 
 Variant reference_weights() {
-  return reference(Op::weights_cast, launch<weights<float>, weights<double>>);
+  return reference_variant(Op::weights_cast, in_either_width<weights<float>, weights<double>>, kSummary);
 }
 Variant reference_widen() {
-  return reference(Op::images_widen, launch<widen<float>, widen<double>>);
+  return reference_variant(Op::images_widen, in_either_width<widen<float>, widen<double>>, kSummary);
 }
 
 }  // namespace warpscope::ops::cast

@@ -2,9 +2,9 @@
 // cache blocking, FMA in registers and threads. Activations stay NHWC; weights are reordered inside the call,
 // into memory of the prepared program, when the primitive wants another order. The bias gradient is a product
 // of a row of ones with the gradient, because oneDNN's reduction over the outer dimension is not vectorised.
-// Limits: FP32, and BF16 where the CPU has it, with weight gradients in FP32; the last bits depend on the number of threads, and are the same from run to run on one
-// machine. Source: E. Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions on SIMD
-// Architectures" (2018).
+// Limits: FP32, and BF16 where the CPU has it, with weight gradients in FP32; the last bits depend on the
+// number of threads, and are the same from run to run on one machine. Source: E. Georganas et al., "Anatomy of
+// High-Performance Deep Learning Convolutions on SIMD Architectures" (2018).
 
 #include <algorithm>
 

@@ -5,6 +5,7 @@
 
 #include "gpu/ops/linear/linear.h"
 #include "gpu/ops/linear/linear_variants.h"
+#include "gpu/ops/reference_support.h"
 
 namespace warpscope::ops::linear {
 namespace {
@@ -72,32 +73,22 @@ void backward_bias(const OpCall& call) {
   }
 }
 
-template <auto Fp32, auto Fp64>
-void launch(const OpCall& call) {
-  call.precision == core::Precision::fp64 ? Fp64(call) : Fp32(call);
-}
-
-Variant reference(Op op, void (*run)(const OpCall&)) {
-  return {.op = op,
-          .name = "reference",
-          .precisions = {core::Precision::fp32, core::Precision::fp64},
-          .summary = "The formula term by term, summed in double: what the others are held against.",
-          .launch = run};
-}
-
 }  // namespace
 
 Variant reference_forward() {
-  return reference(Op::linear_forward, launch<forward<float>, forward<double>>);
+  return reference_variant(Op::linear_forward, in_either_width<forward<float>, forward<double>>);
 }
 Variant reference_backward_input() {
-  return reference(Op::linear_backward_input, launch<backward_input<float>, backward_input<double>>);
+  return reference_variant(Op::linear_backward_input,
+                           in_either_width<backward_input<float>, backward_input<double>>);
 }
 Variant reference_backward_weights() {
-  return reference(Op::linear_backward_weights, launch<backward_weights<float>, backward_weights<double>>);
+  return reference_variant(Op::linear_backward_weights,
+                           in_either_width<backward_weights<float>, backward_weights<double>>);
 }
 Variant reference_backward_bias() {
-  return reference(Op::linear_backward_bias, launch<backward_bias<float>, backward_bias<double>>);
+  return reference_variant(Op::linear_backward_bias,
+                           in_either_width<backward_bias<float>, backward_bias<double>>);
 }
 
 }  // namespace warpscope::ops::linear

@@ -11,7 +11,11 @@ std::vector<Variant> variants() {
                             loops_forward(),
                             loops_backward_input(),
                             loops_backward_weights(),
-                            loops_backward_bias()};
+                            loops_backward_bias(),
+                            onednn_forward(),
+                            onednn_backward_input(),
+                            onednn_backward_weights(),
+                            onednn_backward_bias()};
 #if WARPSCOPE_HAVE_CUDA
   list.insert(list.end(),
               {naive_forward(), naive_backward_input(), naive_backward_weights(), naive_backward_bias(),

@@ -11,6 +11,11 @@ Variant reference_backward_input();
 Variant reference_backward_weights();
 Variant reference_backward_bias();
 
+Variant onednn_forward();
+Variant onednn_backward_input();
+Variant onednn_backward_weights();
+Variant onednn_backward_bias();
+
 Variant loops_forward();
 Variant loops_backward_input();
 Variant loops_backward_weights();

@@ -7,6 +7,7 @@
 
 #include "gpu/ops/maxpool2d/maxpool2d.h"
 #include "gpu/ops/maxpool2d/maxpool2d_variants.h"
+#include "gpu/ops/reference_support.h"
 #include "gpu/ops/view4.h"
 
 namespace warpscope::ops::maxpool2d {
@@ -63,26 +64,16 @@ void backward(const OpCall& call) {
   });
 }
 
-template <auto Fp32, auto Fp64>
-void launch(const OpCall& call) {
-  call.precision == core::Precision::fp64 ? Fp64(call) : Fp32(call);
-}
-
-Variant reference(Op op, void (*run)(const OpCall&)) {
-  return {.op = op,
-          .name = "reference",
-          .precisions = {core::Precision::fp32, core::Precision::fp64},
-          .summary = "The definition window by window: what the others are held against.",
-          .launch = run};
-}
+constexpr const char* kSummary = "The definition window by window: what the others are held against.";
 
 }  // namespace
 
 Variant reference_forward() {
-  return reference(Op::maxpool2d_forward, launch<forward<float>, forward<double>>);
+  return reference_variant(Op::maxpool2d_forward, in_either_width<forward<float>, forward<double>>, kSummary);
 }
 Variant reference_backward() {
-  return reference(Op::maxpool2d_backward, launch<backward<float>, backward<double>>);
+  return reference_variant(Op::maxpool2d_backward, in_either_width<backward<float>, backward<double>>,
+                           kSummary);
 }
 
 }  // namespace warpscope::ops::maxpool2d

@@ -5,6 +5,7 @@
 
 #include "gpu/ops/mse/mse.h"
 #include "gpu/ops/mse/mse_variants.h"
+#include "gpu/ops/reference_support.h"
 #include "gpu/ops/step/step.h"
 
 namespace warpscope::ops::mse {
@@ -44,26 +45,13 @@ void backward(const OpCall& call) {
   }
 }
 
-template <auto Fp32, auto Fp64>
-void launch(const OpCall& call) {
-  call.precision == core::Precision::fp64 ? Fp64(call) : Fp32(call);
-}
-
-Variant reference(Op op, void (*run)(const OpCall&)) {
-  return {.op = op,
-          .name = "reference",
-          .precisions = {core::Precision::fp32, core::Precision::fp64},
-          .summary = "The formula term by term, summed in double: what the others are held against.",
-          .launch = run};
-}
-
 }  // namespace
 
 Variant reference_forward() {
-  return reference(Op::mse_forward, launch<forward<float>, forward<double>>);
+  return reference_variant(Op::mse_forward, in_either_width<forward<float>, forward<double>>);
 }
 Variant reference_backward() {
-  return reference(Op::mse_backward, launch<backward<float>, backward<double>>);
+  return reference_variant(Op::mse_backward, in_either_width<backward<float>, backward<double>>);
 }
 
 }  // namespace warpscope::ops::mse

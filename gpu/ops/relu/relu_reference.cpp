@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "gpu/ops/reference_support.h"
 #include "gpu/ops/relu/relu.h"
 #include "gpu/ops/relu/relu_variants.h"
 
@@ -29,26 +30,15 @@ void backward(const OpCall& call) {
   for (std::int64_t i = 0; i < elements(call.shape); ++i) dx[i] = y[i] > T{0} ? dy[i] : T{0};
 }
 
-template <auto Fp32, auto Fp64>
-void launch(const OpCall& call) {
-  call.precision == core::Precision::fp64 ? Fp64(call) : Fp32(call);
-}
-
-Variant reference(Op op, void (*run)(const OpCall&)) {
-  return {.op = op,
-          .name = "reference",
-          .precisions = {core::Precision::fp32, core::Precision::fp64},
-          .summary = "The formula element by element: what the others are held against.",
-          .launch = run};
-}
+constexpr const char* kSummary = "The formula element by element: what the others are held against.";
 
 }  // namespace
 
 Variant reference_forward() {
-  return reference(Op::relu_forward, launch<forward<float>, forward<double>>);
+  return reference_variant(Op::relu_forward, in_either_width<forward<float>, forward<double>>, kSummary);
 }
 Variant reference_backward() {
-  return reference(Op::relu_backward, launch<backward<float>, backward<double>>);
+  return reference_variant(Op::relu_backward, in_either_width<backward<float>, backward<double>>, kSummary);
 }
 
 }  // namespace warpscope::ops::relu

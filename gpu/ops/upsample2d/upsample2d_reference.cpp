@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "gpu/ops/reference_support.h"
 #include "gpu/ops/upsample2d/upsample2d.h"
 #include "gpu/ops/upsample2d/upsample2d_variants.h"
 #include "gpu/ops/view4.h"
@@ -44,26 +45,18 @@ void backward(const OpCall& call) {
   });
 }
 
-template <auto Fp32, auto Fp64>
-void launch(const OpCall& call) {
-  call.precision == core::Precision::fp64 ? Fp64(call) : Fp32(call);
-}
-
-Variant reference(Op op, void (*run)(const OpCall&)) {
-  return {.op = op,
-          .name = "reference",
-          .precisions = {core::Precision::fp32, core::Precision::fp64},
-          .summary = "The formula element by element, summed in double: what the others are held against.",
-          .launch = run};
-}
+constexpr const char* kSummary =
+    "The formula element by element, summed in double: what the others are held against.";
 
 }  // namespace
 
 Variant reference_forward() {
-  return reference(Op::upsample2d_forward, launch<forward<float>, forward<double>>);
+  return reference_variant(Op::upsample2d_forward, in_either_width<forward<float>, forward<double>>,
+                           kSummary);
 }
 Variant reference_backward() {
-  return reference(Op::upsample2d_backward, launch<backward<float>, backward<double>>);
+  return reference_variant(Op::upsample2d_backward, in_either_width<backward<float>, backward<double>>,
+                           kSummary);
 }
 
 }  // namespace warpscope::ops::upsample2d

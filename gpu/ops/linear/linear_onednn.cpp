@@ -1,0 +1,117 @@
+// linear, variant `onednn`: oneDNN's matrix product, vectorised and on all cores. Over `loops` it adds cache blocking, FMA in
+// registers and threads. A transposed operand is described by its strides and not copied. The bias gradient is a product
+// of a row of ones with the gradient. Limits: FP32, and BF16 where the CPU has it, with parameter gradients in FP32; the last
+// bits depend on the number of threads, and are the same from run to run on one machine. Source: linear.h; oneDNN's
+// documentation, "Matrix Multiplication".
+
+#include <algorithm>
+
+#include "gpu/ops/bfloat16.h"
+#include "gpu/ops/linear/linear.h"
+#include "gpu/ops/linear/linear_variants.h"
+#include "gpu/ops/onednn_support.h"
+
+namespace warpscope::ops::linear {
+namespace {
+
+using dnnl::memory;
+
+constexpr auto kF32 = memory::data_type::f32;
+
+memory::desc rows(memory::dim height, memory::dim width, memory::data_type type) {
+  return memory::desc({height, width}, type, memory::format_tag::ab);
+}
+
+/// The transpose of a row-major (width, height) matrix, where it lies.
+memory::desc transposed(memory::dim height, memory::dim width, memory::data_type type) {
+  return memory::desc({height, width}, type, memory::format_tag::ba);
+}
+
+/// An operand and how it is read.
+struct Matrix {
+  int operand;
+  memory::desc layout;
+};
+
+void add_product(onednn::Program& program, const Matrix& left, const Matrix& right, const Matrix& result) {
+  program.add<dnnl::matmul>(onednn::describe<dnnl::matmul>(program, left.layout, right.layout, result.layout),
+                            {{DNNL_ARG_SRC, program.operand(left.operand, left.layout)},
+                             {DNNL_ARG_WEIGHTS, program.operand(right.operand, right.layout)},
+                             {DNNL_ARG_DST, program.operand(result.operand, result.layout)}});
+}
+
+std::unique_ptr<Prepared> prepare_forward(const OpShape& s, core::Precision precision, core::Device&) {
+  const auto type = onednn::storage(precision);
+  return onednn::make_program(Op::linear_forward, [&](onednn::Program& program) {
+    add_product(program, {kForwardInput, rows(s.batch, s.in_channels, type)},
+                {kForwardWeights, transposed(s.in_channels, s.out_channels, type)},
+                {kForwardOutput, rows(s.batch, s.out_channels, type)});
+  });
+}
+
+std::unique_ptr<Prepared> prepare_backward_input(const OpShape& s, core::Precision precision, core::Device&) {
+  const auto type = onednn::storage(precision);
+  return onednn::make_program(Op::linear_backward_input, [&](onednn::Program& program) {
+    add_product(program, {kInputOutputGradient, rows(s.batch, s.out_channels, type)},
+                {kInputWeights, rows(s.out_channels, s.in_channels, type)},
+                {kInputInputGradient, rows(s.batch, s.in_channels, type)});
+  });
+}
+
+std::unique_ptr<Prepared> prepare_backward_weights(const OpShape& s, core::Precision precision,
+                                                   core::Device&) {
+  const auto type = onednn::storage(precision);
+  return onednn::make_program(Op::linear_backward_weights, [&](onednn::Program& program) {
+    add_product(program, {kWeightsOutputGradient, transposed(s.out_channels, s.batch, type)},
+                {kWeightsInput, rows(s.batch, s.in_channels, type)},
+                {kWeightsGradient, rows(s.out_channels, s.in_channels, kF32)});
+  });
+}
+
+std::unique_ptr<Prepared> prepare_backward_bias(const OpShape& s, core::Precision precision, core::Device&) {
+  const auto type = onednn::storage(precision);
+  return onednn::make_program(Op::linear_backward_bias, [&](onednn::Program& program) {
+    const auto ones_layout = rows(1, s.batch, type);
+    const auto gradient_layout = rows(s.batch, s.out_channels, type);
+    const auto sum_layout = rows(1, s.out_channels, kF32);
+    const auto ones = program.scratch(ones_layout);
+    if (precision == core::Precision::bf16) {
+      std::fill_n(static_cast<BFloat16*>(ones.get_data_handle()), s.batch, from_float<BFloat16>(1.0f));
+    } else {
+      std::fill_n(static_cast<float*>(ones.get_data_handle()), s.batch, 1.0f);
+    }
+    program.add<dnnl::matmul>(
+        onednn::describe<dnnl::matmul>(program, ones_layout, gradient_layout, sum_layout),
+        {{DNNL_ARG_SRC, ones},
+         {DNNL_ARG_WEIGHTS, program.operand(kBiasOutputGradient, gradient_layout)},
+         {DNNL_ARG_DST, program.operand(kBiasGradient, sum_layout)}});
+  });
+}
+
+template <Op Which>
+Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core::Precision, core::Device&)) {
+  return {
+      .op = Which,
+      .name = "onednn",
+      .precisions = onednn::precisions(),
+      .summary = "oneDNN's matrix product on all cores: adds cache blocking, FMA in registers and threads.",
+      .launch = onednn::launch<Which>,
+      .prepare = prepare};
+}
+
+}  // namespace
+
+Variant onednn_forward() {
+  return onednn_variant<Op::linear_forward>(prepare_forward);
+}
+Variant onednn_backward_input() {
+  return onednn_variant<Op::linear_backward_input>(prepare_backward_input);
+}
+Variant onednn_backward_weights() {
+  return onednn_variant<Op::linear_backward_weights>(prepare_backward_weights);
+}
+Variant onednn_backward_bias() {
+  return onednn_variant<Op::linear_backward_bias>(prepare_backward_bias);
+}
+
+}  // namespace warpscope::ops::linear
