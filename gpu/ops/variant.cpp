@@ -76,6 +76,11 @@ std::string unavailable_reason(const Variant& variant, const core::DeviceInfo& d
                        variant.minimum_compute_capability / 10, variant.minimum_compute_capability % 10,
                        device.compute_capability / 10, device.compute_capability % 10);
   }
+  const int only = variant.only_compute_capability;
+  if (only != 0 && device.compute_capability != only) {
+    return fmt::format("runs on compute capability {}.{} alone, this GPU has {}.{}", only / 10, only % 10,
+                       device.compute_capability / 10, device.compute_capability % 10);
+  }
   if (std::find(variant.precisions.begin(), variant.precisions.end(), precision) ==
       variant.precisions.end()) {
     std::string has;

@@ -11,6 +11,12 @@ std::vector<Variant> variants() {
     list.push_back(parts(op, core::DeviceKind::cpu));
     list.push_back(parts(op, core::DeviceKind::cuda));
   }
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {fused_forward(), fused_backward_weights(), fused_backward_input()});
+#if WARPSCOPE_HAVE_HOPPER
+  list.insert(list.end(), {hopper_forward(), hopper_backward_weights(), hopper_backward_input()});
+#endif
+#endif
   return list;
 }
 

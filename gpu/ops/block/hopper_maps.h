@@ -33,7 +33,7 @@ struct Grid {
   int down;    ///< patches of an image's column
   int across;  ///< patches of an image's row
 
-  __host__ __device__ int patches() const { return images * down * across; }
+  int patches() const { return images * down * across; }
 };
 
 Grid grid_of(const OpShape& shape);
