@@ -137,12 +137,14 @@ Selection preset_selection(std::string_view id, const core::DeviceInfo& device, 
 }
 
 std::string preset_of(const Selection& selection, const core::DeviceInfo& device) {
+  std::string found;
   for (const Definition& each : definitions()) {
     if (each.device != device.kind) continue;
     if (!preset_unavailable_reason(each.preset.id, device, selection.precision).empty()) continue;
-    if (preset_selection(each.preset.id, device, selection.precision) == selection) return each.preset.id;
+    // Another name says more than "fastest", which is the first.
+    if (preset_selection(each.preset.id, device, selection.precision) == selection) found = each.preset.id;
   }
-  return "";
+  return found;
 }
 
 }  // namespace warpscope::plan

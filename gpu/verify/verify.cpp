@@ -46,6 +46,7 @@ std::string host_of(const Variant& placeholder) {
       hosts.emplace(ops::to_string(variant.op));
     }
   }
+  if (hosts.empty()) return "stands for the single layers";
   return fmt::format("runs inside {}", fmt::join(hosts, ", "));
 }
 

@@ -1,9 +1,8 @@
-#include "gpu/ops/block/hopper_maps.h"
-
 #include <string>
 
 #include "gpu/core/cuda.h"
 #include "gpu/core/error.h"
+#include "gpu/ops/block/hopper_maps.h"
 
 namespace warpscope::ops::block::hopper {
 namespace {
@@ -20,9 +19,11 @@ Encode encode_function() {
   static const Encode function = [] {
     void* found = nullptr;
     cudaDriverEntryPointQueryResult result{};
-    core::check_cuda(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result),
-                     "cudaGetDriverEntryPointByVersion(cuTensorMapEncodeTiled)");
-    if (found == nullptr) throw core::Error("the driver has no cuTensorMapEncodeTiled; it must be of CUDA 12 or later");
+    core::check_cuda(
+        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result),
+        "cudaGetDriverEntryPointByVersion(cuTensorMapEncodeTiled)");
+    if (found == nullptr)
+      throw core::Error("the driver has no cuTensorMapEncodeTiled; it must be of CUDA 12 or later");
     return reinterpret_cast<Encode>(found);
   }();
   return function;
@@ -34,9 +35,9 @@ CUtensorMap encode(const void* data, unsigned rank, const cuuint64_t* sizes, con
   const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
   const auto type =
       precision == core::Precision::fp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-  const CUresult status = encode_function()(&map, type, rank, const_cast<void*>(data), sizes, strides, box, steps,
-                                            CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                                            CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult status = encode_function()(
+      &map, type, rank, const_cast<void*>(data), sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (status != CUDA_SUCCESS) {
     throw core::Error("cuTensorMapEncodeTiled of a block's operand failed with CUDA driver error " +
                       std::to_string(static_cast<int>(status)) + "; operands must be aligned to 16 bytes");
@@ -59,8 +60,8 @@ CUtensorMap map_pixels(const Pixels& p, int rows, core::Precision precision) {
   const auto parities = p.interleaved ? cuuint64_t{2} : cuuint64_t{1};
   const auto column = parities * static_cast<cuuint64_t>(p.channels);
   const cuuint64_t row = parities * static_cast<cuuint64_t>(p.width) * static_cast<cuuint64_t>(p.channels);
-  const cuuint64_t sizes[] = {column, static_cast<cuuint64_t>(p.width), parities, static_cast<cuuint64_t>(p.height),
-                              static_cast<cuuint64_t>(p.images)};
+  const cuuint64_t sizes[] = {column, static_cast<cuuint64_t>(p.width), parities,
+                              static_cast<cuuint64_t>(p.height), static_cast<cuuint64_t>(p.images)};
   // In bytes, of all dimensions but the innermost.
   const cuuint64_t strides[] = {2 * column, 2 * row, 2 * parities * row,
                                 2 * parities * row * static_cast<cuuint64_t>(p.height)};
@@ -82,7 +83,8 @@ int multiprocessors() {
   int device = 0;
   int count = 0;
   core::check_cuda(cudaGetDevice(&device), "cudaGetDevice");
-  core::check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+  core::check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
+                   "cudaDeviceGetAttribute");
   return count;
 }
 
@@ -104,7 +106,8 @@ bool is_wide(const OpShape& s) {
   if (s.in_channels % kSlice != 0 || s.out_channels % kSlice != 0) return false;
   if (s.in_channels > kMostChannels || s.out_channels > kMostChannels) return false;
   if (s.batch < 1 || s.height < 1 || s.width < 1 || (s.upsample && s.pool)) return false;
-  return s.batch * s.height * s.width * s.in_channels <= kMostElements && convolution_elements(s) <= kMostElements;
+  return s.batch * s.height * s.width * s.in_channels <= kMostElements &&
+         convolution_elements(s) <= kMostElements;
 }
 
 }  // namespace warpscope::ops::block::hopper

@@ -11,7 +11,7 @@
 // copied for one column of taps serves all its rows. In backward_input two more warps of the first warpgroup read the mask
 // into shared memory as bits while the products run.
 //
-// Threads 384 of 168 registers, exchanged to 88 and 208; shared memory 221 KiB with kPatches = 2 and 3x3 taps, 161 KiB with 1.
+// Threads 384 of 168 registers, exchanged to 40 and 232 (backward_input: 88 and 208); shared memory 221 KiB with kPatches = 2 and 3x3 taps, 161 KiB with 1.
 // Source: NVIDIA, "CUTLASS documentation", "Efficient GEMM in CUDA", section "Warp specialization".
 
 #include <algorithm>
@@ -33,6 +33,9 @@ struct Shape {
   static constexpr bool pool = kPool;
   static constexpr int patches = kPatchCount;  ///< of a warpgroup
   static constexpr int tile_patches = 2 * patches;
+  // Together no more than the 168 of three warpgroups; who reads masks needs more than who copies alone.
+  static constexpr int producer_registers = back ? 88 : 40;
+  static constexpr int consumer_registers = back ? 208 : 232;
   static constexpr int pixel_stages = 3;
   static constexpr int filter_stages = 6;
   static constexpr unsigned pixel_bytes = tile_patches * kPatchBytes<taps>;
@@ -46,8 +49,6 @@ struct Shape {
 };
 
 inline constexpr int kThreads = 384;
-inline constexpr int kProducerRegisters = 88;
-inline constexpr int kConsumerRegisters = 208;
 
 struct ActivationsProblem {
   Grid grid;
@@ -78,7 +79,9 @@ template <class S>
 struct Places {
   SharedAddress base;
 
-  __device__ SharedAddress pixels(int stage) const { return base + static_cast<unsigned>(stage) * S::pixel_bytes; }
+  __device__ SharedAddress pixels(int stage) const {
+    return base + static_cast<unsigned>(stage) * S::pixel_bytes;
+  }
   __device__ SharedAddress filters(int stage) const {
     return base + S::filters_at + static_cast<unsigned>(stage) * S::filter_bytes;
   }
@@ -120,27 +123,31 @@ __device__ void make_barriers(const Places<S>& at) {
 
 /// One slice of channels of the tile's pixels, for the column u of taps.
 template <class S>
-__device__ __forceinline__ void copy_pixels(const ActivationsProblem& q, const Places<S>& at, const Ring<S::pixel_stages>& ring,
-                                            const CUtensorMap& pixels, const Tile& tile, int plane, int slice, int u) {
+__device__ __forceinline__ void copy_pixels(const ActivationsProblem& q, const Places<S>& at,
+                                            const Ring<S::pixel_stages>& ring, const CUtensorMap& pixels,
+                                            const Place (&patches)[S::tile_patches], int parity, int plane,
+                                            int slice, int u) {
   // How far the first tap lies before the pixel: 1 of 3x3; of 2x2 taps that depends on the parity.
-  const int parity = S::back ? plane : tile.parity;
-  const int row_shift = S::taps == 3 ? 1 : S::back ? parity >> 1 : 1 - (parity >> 1);
-  const int column_shift = S::taps == 3 ? 1 : S::back ? parity & 1 : 1 - (parity & 1);
+  const int side = S::back ? plane : parity;
+  const int row_shift = S::taps == 3 ? 1 : S::back ? side >> 1 : 1 - (side >> 1);
+  const int column_shift = S::taps == 3 ? 1 : S::back ? side & 1 : 1 - (side & 1);
   const int channel = ((plane & 1) * q.slices + slice) * kSlice;
   const SharedAddress full = at.pixels_full(ring.stage);
+  const SharedAddress to = at.pixels(ring.stage);
   wait(at.pixels_empty(ring.stage), ring.parity ^ 1);
   arrive_expecting(full, S::pixel_bytes);
+#pragma unroll
   for (int i = 0; i < S::tile_patches; ++i) {
-    const Place patch = place_of(q.grid, tile.patch + i);
-    load_box(at.pixels(ring.stage) + static_cast<unsigned>(i) * kPatchBytes<S::taps>, pixels, full, channel,
-             patch.column + u - column_shift, plane >> 1, patch.row - row_shift, patch.image);
+    load_box(to + static_cast<unsigned>(i) * kPatchBytes<S::taps>, pixels, full, channel,
+             patches[i].column + u - column_shift, plane >> 1, patches[i].row - row_shift, patches[i].image);
   }
 }
 
 /// One slice of channels of the tile's filters, of tap (t, u).
 template <class S>
-__device__ __forceinline__ void copy_filters(const Places<S>& at, const Ring<S::filter_stages>& ring, const CUtensorMap& filters,
-                                             const Tile& tile, int plane, int slice, int t, int u) {
+__device__ __forceinline__ void copy_filters(const Places<S>& at, const Ring<S::filter_stages>& ring,
+                                             const CUtensorMap& filters, const Tile& tile, int plane,
+                                             int slice, int t, int u) {
   constexpr int kLast = S::taps - 1;
   const int tap = S::back ? (kLast - t) * S::taps + kLast - u : t * S::taps + u;
   const int set = S::taps == 3 ? 0 : (S::back ? plane : tile.parity) * S::taps * S::taps;
@@ -161,15 +168,24 @@ __device__ __forceinline__ void copy_filters(const Places<S>& at, const Ring<S::
 template <class S>
 __device__ void produce(const ActivationsProblem& q, const Places<S>& at, const CUtensorMap& pixels,
                         const CUtensorMap& filters) {
+  prefetch_map(pixels);
+  prefetch_map(filters);
   Ring<S::pixel_stages> pixel_ring;
   Ring<S::filter_stages> filter_ring;
   for (int i = static_cast<int>(blockIdx.x); i < q.tiles; i += static_cast<int>(gridDim.x)) {
     const Tile tile = tile_of<S>(q, i);
+    Place patches[S::tile_patches];
+#pragma unroll
+    for (int p = 0; p < S::tile_patches; ++p) patches[p] = place_of(q.grid, tile.patch + p);
+#pragma unroll 1
     for (int plane = 0; plane < q.planes; ++plane) {
+#pragma unroll 1
       for (int slice = 0; slice < q.slices; ++slice) {
+#pragma unroll 1
         for (int u = 0; u < S::taps; ++u) {
-          copy_pixels<S>(q, at, pixel_ring, pixels, tile, plane, slice, u);
+          copy_pixels<S>(q, at, pixel_ring, pixels, patches, tile.parity, plane, slice, u);
           pixel_ring.advance();
+#pragma unroll 1
           for (int t = 0; t < S::taps; ++t) {
             copy_filters<S>(at, filter_ring, filters, tile, plane, slice, t, u);
             filter_ring.advance();
@@ -218,7 +234,8 @@ __device__ void read_mask(const ActivationsProblem& q, const Places<S>& at, cons
         const int column = patch.column + pixel % kPatchSide;
         chunks[k] = uint4{0, 0, 0, 0};
         if (q.to.has(patch.image, row, column) && channel < q.to.channels) {
-          chunks[k] = __ldg(reinterpret_cast<const uint4*>(x + q.to.at(patch.image, row, column, 0) + channel));
+          chunks[k] =
+              __ldg(reinterpret_cast<const uint4*>(x + q.to.at(patch.image, row, column, 0) + channel));
         }
       }
 #pragma unroll
@@ -239,8 +256,8 @@ __device__ __forceinline__ void release(SharedAddress barrier, int lane) {
 
 /// The products of one stage of filters, of row t of taps.
 template <class Math, class S>
-__device__ __forceinline__ void multiply_stage(float (&sums)[S::patches][kSums], SharedAddress pixels, SharedAddress filters,
-                                               int t, bool add) {
+__device__ __forceinline__ void multiply_stage(float (&sums)[S::patches][kSums], SharedAddress pixels,
+                                               SharedAddress filters, int t, bool add) {
   // Tiles of one slice in K-major order have no second slice: the field is not used.
   const std::uint64_t a = describe(pixels + static_cast<unsigned>(t) * kPeriodBytes, 16);
   const std::uint64_t b = describe(filters, S::back ? S::filter_bytes / 2 : 16);
@@ -250,8 +267,10 @@ __device__ __forceinline__ void multiply_stage(float (&sums)[S::patches][kSums],
     for (int i = 0; i < S::patches; ++i) {
       multiply<0, S::back ? 1 : 0>(
           Math{}, sums[i],
-          advanced(a, static_cast<unsigned>(i) * kPatchBytes<S::taps> + static_cast<unsigned>(step) * kStraightStep),
-          advanced(b, static_cast<unsigned>(step) * (S::back ? kTurnedStep : kStraightStep)), add || step > 0);
+          advanced(a, static_cast<unsigned>(i) * kPatchBytes<S::taps> +
+                          static_cast<unsigned>(step) * kStraightStep),
+          advanced(b, static_cast<unsigned>(step) * (S::back ? kTurnedStep : kStraightStep)),
+          add || step > 0);
     }
   }
 }
@@ -259,8 +278,9 @@ __device__ __forceinline__ void multiply_stage(float (&sums)[S::patches][kSums],
 /// The sums of one tile. A stage is given back when the products after it have been issued and its own are done.
 template <class Math, class S>
 __device__ __forceinline__ void multiply_tile(float (&sums)[S::patches][kSums], const Places<S>& at,
-                                              Ring<S::pixel_stages>& pixel_ring, Ring<S::filter_stages>& filter_ring,
-                                              int columns, int consumer, int lane) {
+                                              Ring<S::pixel_stages>& pixel_ring,
+                                              Ring<S::filter_stages>& filter_ring, int columns, int consumer,
+                                              int lane) {
   SharedAddress used_pixels = 0;
   SharedAddress used_filters = 0;
   for (int column = 0; column < columns; ++column) {
@@ -295,6 +315,9 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
   Ring<S::pixel_stages> pixel_ring;
   Ring<S::filter_stages> filter_ring;
   unsigned mask_parity = 0;
+  // One consumer starts some stages later, so that while one writes the other still multiplies. A tile has at least as many.
+  constexpr int kLate = 3;
+  if (consumer == 1) wait(at.filters_full(kLate), 0);
   for (int i = static_cast<int>(blockIdx.x); i < q.tiles; i += static_cast<int>(gridDim.x)) {
     const Tile tile = tile_of<S>(q, i);
     float sums[S::patches][kSums];
@@ -329,8 +352,10 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
 /// `beside`: the bias in forward, x in backward_input where it is masked.
 template <class Math, class S>
 __global__ void __launch_bounds__(kThreads, 1)
-    hopper_activations(const __grid_constant__ ActivationsProblem q, const __grid_constant__ CUtensorMap pixels,
-                       const __grid_constant__ CUtensorMap filters, const typename Math::Storage* __restrict__ beside,
+    hopper_activations(const __grid_constant__ ActivationsProblem q,
+                       const __grid_constant__ CUtensorMap pixels,
+                       const __grid_constant__ CUtensorMap filters,
+                       const typename Math::Storage* __restrict__ beside,
                        typename Math::Storage* __restrict__ out, std::uint8_t* __restrict__ argmax) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) unsigned char shared[];
@@ -347,16 +372,17 @@ __global__ void __launch_bounds__(kThreads, 1)
   __syncthreads();
   const int warp = thread / 32;
   if (thread < static_cast<int>(kWarpgroup)) {
-    shrink_registers<kProducerRegisters>();
+    shrink_registers<S::producer_registers>();
     if (thread == 0) produce<S>(q, at, pixels, filters);
     if constexpr (S::back) {
       if (q.masked && (warp == 1 || warp == 2)) {
         const int consumer = warp - 1;
-        read_mask<Math, S>(q, at, beside, extra + consumer * S::patches * kPatchPixels * 16, consumer, thread % 32);
+        read_mask<Math, S>(q, at, beside, extra + consumer * S::patches * kPatchPixels * 16, consumer,
+                           thread % 32);
       }
     }
   } else {
-    grow_registers<kConsumerRegisters>();
+    grow_registers<S::consumer_registers>();
     consume<Math, S>(q, at, extra, out, argmax, warp / 4 - 1, thread % static_cast<int>(kWarpgroup));
   }
 #else

@@ -36,7 +36,8 @@ void backward_input::launch(const OpCall& call) {
   const int taps = s.upsample ? 2 : 3;
   const Grid grid = grid_of(s);
   const std::int64_t c = s.in_channels;
-  const Layout to{grid.images, s.height, s.width, s.height * s.width * c, s.width * c, c, 0, 0, s.in_channels};
+  const Layout to{grid.images, s.height, s.width, s.height * s.width * c, s.width * c,
+                  c,           0,        0,       s.in_channels};
   const ActivationsProblem problem{grid,
                                    0,
                                    static_cast<int>(divide_up(s.in_channels, kColumns)),

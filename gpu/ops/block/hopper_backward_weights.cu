@@ -77,9 +77,12 @@ __device__ __forceinline__ Unit unit_of(const WeightsProblem& q) {
   const int u = i % S::taps;
   const int channel = i / S::taps % q.channel_tiles;
   const int rest = i / S::taps / q.channel_tiles;
-  return {rest / q.filter_tiles,        rest % q.filter_tiles * kFilters,
-          u,                            channel * kColumns,
-          first,                        min(first + q.split_patches, q.patches),
+  return {rest / q.filter_tiles,
+          rest % q.filter_tiles * kFilters,
+          u,
+          channel * kColumns,
+          first,
+          min(first + q.split_patches, q.patches),
           static_cast<std::int64_t>(blockIdx.y)};
 }
 
@@ -95,36 +98,41 @@ struct Places {
 /// One thread: all copies of the block. dy's second slice may lie past its last filter, x's past its last channel: what is
 /// read there only meets sums that are not written.
 template <class S>
-__device__ void produce(const WeightsProblem& q, const Places<S>& at, const CUtensorMap& dy, const CUtensorMap& x) {
+__device__ void produce(const WeightsProblem& q, const Places<S>& at, const CUtensorMap& dy,
+                        const CUtensorMap& x) {
+  prefetch_map(dy);
+  prefetch_map(x);
   const Unit unit = unit_of<S>(q);
   const int row_parity = unit.plane >> 1;
   const int column_parity = unit.plane & 1;
   const int row_shift = S::taps == 3 ? 1 : 1 - row_parity;
   const int column_shift = S::taps == 3 ? 1 : 1 - column_parity;
   const int filter = column_parity * q.filters + unit.filter;
+  Place patch = place_of(q.grid, unit.first_patch);
   Ring<S::stages> ring;
 #pragma unroll 1
   for (int i = unit.first_patch; i < unit.end_patch; ++i) {
-    const Place patch = place_of(q.grid, i);
     const SharedAddress stage = at.stage(ring.stage);
     const SharedAddress full = at.full(ring.stage);
     wait(at.empty(ring.stage), ring.parity ^ 1);
     arrive_expecting(full, S::stage_bytes);
+#pragma unroll
     for (int slice = 0; slice < 2; ++slice) {
-      load_box(stage + static_cast<unsigned>(slice) * S::slice_bytes, dy, full, filter + slice * kSlice, patch.column,
-               row_parity, patch.row, patch.image);
+      load_box(stage + static_cast<unsigned>(slice) * S::slice_bytes, dy, full, filter + slice * kSlice,
+               patch.column, row_parity, patch.row, patch.image);
       load_box(stage + S::x_at + static_cast<unsigned>(slice) * kPatchBytes<S::taps>, x, full,
                unit.channel + slice * kSlice, patch.column + unit.u - column_shift, 0, patch.row - row_shift,
                patch.image);
     }
+    advance(patch, q.grid);
     ring.advance();
   }
 }
 
 /// A warp: the sums over the split's pixels of 64 filters. A lane has eight of them, of every fourth pixel.
 template <class Math, class S>
-__device__ void add_gradients(const WeightsProblem& q, const Places<S>& at, const unsigned char* tiles, float* partial,
-                              int slice, int lane) {
+__device__ void add_gradients(const WeightsProblem& q, const Places<S>& at, const unsigned char* tiles,
+                              float* partial, int slice, int lane) {
   const Unit unit = unit_of<S>(q);
   float sums[8] = {};
   Ring<S::stages> ring;
@@ -160,10 +168,12 @@ __device__ void add_gradients(const WeightsProblem& q, const Places<S>& at, cons
 
 /// The products of a stage, of the tap t.
 template <class Math, class S>
-__device__ __forceinline__ void multiply_stage(float (&sums)[2][kSums], SharedAddress stage, int t, bool add) {
+__device__ __forceinline__ void multiply_stage(float (&sums)[2][kSums], SharedAddress stage, int t,
+                                               bool add) {
   // 64 filters are one slice of dy: there is no next one within a product.
   const std::uint64_t a = describe(stage, 16);
-  const std::uint64_t b = describe(stage + S::x_at + static_cast<unsigned>(t) * kPeriodBytes, kPatchBytes<S::taps>);
+  const std::uint64_t b =
+      describe(stage + S::x_at + static_cast<unsigned>(t) * kPeriodBytes, kPatchBytes<S::taps>);
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
     const unsigned further = static_cast<unsigned>(step) * kTurnedStep;
@@ -177,8 +187,8 @@ __device__ __forceinline__ void multiply_stage(float (&sums)[2][kSums], SharedAd
 
 /// The partial results of one tap, where the second kernel finds them.
 template <class S>
-__device__ __forceinline__ void write_sums(const WeightsProblem& q, const Unit& unit, const float (&sums)[2][kSums],
-                                           float* partial, int t, int thread) {
+__device__ __forceinline__ void write_sums(const WeightsProblem& q, const Unit& unit,
+                                           const float (&sums)[2][kSums], float* partial, int t, int thread) {
   const int group = thread % 32 / 4;
   const int member = thread % 4;
   float* part = partial + unit.split * q.split_elements;
@@ -187,7 +197,8 @@ __device__ __forceinline__ void write_sums(const WeightsProblem& q, const Unit& 
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int filter = unit.filter + i * kSlice + thread / 32 * 16 + half * 8 + group;
-      const std::int64_t line = (static_cast<std::int64_t>(unit.plane) * q.filters + filter) * S::taps * S::taps;
+      const std::int64_t line =
+          (static_cast<std::int64_t>(unit.plane) * q.filters + filter) * S::taps * S::taps;
       float* to = part + (line + t * S::taps + unit.u) * q.channels + unit.channel + 2 * member;
 #pragma unroll
       for (int slice = 0; slice < kColumns / kSlice; ++slice) {
@@ -195,7 +206,8 @@ __device__ __forceinline__ void write_sums(const WeightsProblem& q, const Unit& 
 #pragma unroll
           for (int k = 0; k < kSlice / 8; ++k) {
             const int j = slice * kSlice / 8 + k;
-            *reinterpret_cast<float2*>(to + 8 * j) = float2{sums[i][4 * j + 2 * half], sums[i][4 * j + 2 * half + 1]};
+            *reinterpret_cast<float2*>(to + 8 * j) =
+                float2{sums[i][4 * j + 2 * half], sums[i][4 * j + 2 * half + 1]};
           }
         }
       }
@@ -248,7 +260,8 @@ __global__ void __launch_bounds__(S::threads, 1)
     shrink_registers<S::producer_registers>();
     if (thread == 0) produce<S>(q, at, dy, x);
     if (adds_gradients && (warp == 1 || warp == 2)) {
-      add_gradients<Math, S>(q, at, shared + (at.base - shared_address(shared)), partial, warp - 1, thread % 32);
+      add_gradients<Math, S>(q, at, shared + (at.base - shared_address(shared)), partial, warp - 1,
+                             thread % 32);
     }
   } else {
     grow_registers<S::consumer_registers>();
@@ -305,7 +318,8 @@ __device__ __forceinline__ float4 sum_quad(const SumProblem& q, const float* par
     for (int plane = 0; plane < 4; ++plane) {
       const int tap = folded_tap(plane >> 1, r) * 2 + folded_tap(plane & 1, s);
       add_splits(sum, q,
-                 partial + ((static_cast<std::int64_t>(plane) * q.filters + filter) * 4 + tap) * q.channels + channel);
+                 partial + ((static_cast<std::int64_t>(plane) * q.filters + filter) * 4 + tap) * q.channels +
+                     channel);
     }
   }
   return sum;
@@ -313,8 +327,8 @@ __device__ __forceinline__ float4 sum_quad(const SumProblem& q, const float* par
 
 template <int kTaps>
 __global__ void __launch_bounds__(kSumThreads)
-    hopper_weights_sum(const __grid_constant__ SumProblem q, const float* __restrict__ partial, float* __restrict__ dw,
-                       float* __restrict__ db) {
+    hopper_weights_sum(const __grid_constant__ SumProblem q, const float* __restrict__ partial,
+                       float* __restrict__ dw, float* __restrict__ db) {
   const int i = static_cast<int>(blockIdx.x * kSumThreads + threadIdx.x);
   if (i < q.quads) {
     const float4 sum = sum_quad<kTaps>(q, partial, i);
@@ -333,7 +347,8 @@ __global__ void __launch_bounds__(kSumThreads)
     float sum = 0.0f;
     for (int plane = 0; plane < kPlanes; ++plane) {
 #pragma unroll 8
-      for (int split = 0; split < q.splits; ++split) sum += from[plane * q.filters + split * q.split_elements];
+      for (int split = 0; split < q.splits; ++split)
+        sum += from[plane * q.filters + split * q.split_elements];
     }
     db[i - q.quads] = sum;
   }
@@ -384,7 +399,8 @@ void launch_products(const WeightsCall& call) {
   const auto kernel = hopper_weights<Math, S>;
   core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes),
                    "the shared memory of block.backward_weights hopper");
-  kernel<<<call.blocks, S::threads, S::shared_bytes, call.stream>>>(call.problem, call.dy, call.x, call.partial);
+  kernel<<<call.blocks, S::threads, S::shared_bytes, call.stream>>>(call.problem, call.dy, call.x,
+                                                                    call.partial);
 }
 
 template <int kTaps>
@@ -433,10 +449,12 @@ void backward_weights::launch(const OpCall& call) {
     dy = call.workspace;
     partial = reinterpret_cast<float*>(static_cast<unsigned char*>(call.workspace) + convolution_bytes(s));
   }
-  const WeightsProblem problem{grid,           grid.patches(),    plan.split_patches,  plan.filter_tiles, plan.channel_tiles,
-                               s.out_channels, s.in_channels, plan.split_elements, plan.bias_at};
+  const WeightsProblem problem{
+      grid,           grid.patches(), plan.split_patches,  plan.filter_tiles, plan.channel_tiles,
+      s.out_channels, s.in_channels,  plan.split_elements, plan.bias_at};
   const Pixels gradient{dy, grid.images, s.height, s.width, s.out_channels, s.upsample};
-  const Pixels x{call.operand<const void>(kWeightsInput), grid.images, s.height, s.width, s.in_channels, false};
+  const Pixels x{
+      call.operand<const void>(kWeightsInput), grid.images, s.height, s.width, s.in_channels, false};
   const WeightsCall products{problem,
                              map_pixels(gradient, kPatchSide, call.precision),
                              map_pixels(x, kPatchSide + plan.taps - 1, call.precision),

@@ -22,11 +22,13 @@ struct Layout {
   std::int64_t image;
   std::int64_t row;
   std::int64_t column;
-  std::int64_t parity_row;     ///< of interleaved outputs
+  std::int64_t parity_row;  ///< of interleaved outputs
   std::int64_t parity_column;
   int channels;
 
-  __device__ __forceinline__ bool has(int n, int i, int j) const { return n < images && i < height && j < width; }
+  __device__ __forceinline__ bool has(int n, int i, int j) const {
+    return n < images && i < height && j < width;
+  }
   __device__ __forceinline__ std::int64_t at(int n, int i, int j, int parity) const {
     return n * image + i * row + j * column + (parity >> 1) * parity_row + (parity & 1) * parity_column;
   }
@@ -50,10 +52,6 @@ __device__ __forceinline__ void transpose(unsigned (&w)[4], int member) {
   w[3] = high ? b3 : far1;
 }
 
-__device__ __forceinline__ void write_chunk(void* to, const unsigned (&w)[4]) {
-  *static_cast<uint4*>(to) = uint4{w[0], w[1], w[2], w[3]};
-}
-
 /// Not fmaxf: a NaN stays.
 __device__ __forceinline__ float activate(float value, bool relu) {
   return relu && value < 0.0f ? 0.0f : value;
@@ -73,9 +71,9 @@ __device__ __forceinline__ unsigned keep_pair(unsigned bits) {
 
 /// Bias and ReLU, no pooling. `bias`: of the tile's 128 channels, which begin at `channel`.
 template <class Math>
-__device__ __forceinline__ void write_plain(const float (&sums)[kSums], const Layout& to, typename Math::Storage* out,
-                                            const Place& patch, int parity, int channel, const float* bias, bool relu,
-                                            const Lane& lane) {
+__device__ __forceinline__ void write_plain(const float (&sums)[kSums], const Layout& to,
+                                            typename Math::Storage* out, const Place& patch, int parity,
+                                            int channel, const float* bias, bool relu, const Lane& lane) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int row = patch.row + 2 * lane.warp + half;
@@ -102,9 +100,9 @@ __device__ __forceinline__ void write_plain(const float (&sums)[kSums], const La
 /// Gradients, zero where the mask's bit is. `mask`: a byte for each 8 channels, 16 for each pixel of the patch; none if
 /// nullptr.
 template <class Math>
-__device__ __forceinline__ void write_masked(const float (&sums)[kSums], const Layout& to, typename Math::Storage* out,
-                                             const Place& patch, int channel, const unsigned char* mask,
-                                             const Lane& lane) {
+__device__ __forceinline__ void write_masked(const float (&sums)[kSums], const Layout& to,
+                                             typename Math::Storage* out, const Place& patch, int channel,
+                                             const unsigned char* mask, const Lane& lane) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int row = 2 * lane.warp + half;
@@ -153,9 +151,10 @@ __device__ __forceinline__ float pool(float top, float bottom, bool odd, unsigne
 
 /// Bias, ReLU and pooling. Both lanes of a window pool its 128 channels' words; the even one writes those of even j.
 template <class Math>
-__device__ __forceinline__ void write_pooled(const float (&sums)[kSums], const Layout& to, typename Math::Storage* out,
-                                             std::uint8_t* argmax, const Place& patch, int channel, const float* bias,
-                                             bool relu, const Lane& lane) {
+__device__ __forceinline__ void write_pooled(const float (&sums)[kSums], const Layout& to,
+                                             typename Math::Storage* out, std::uint8_t* argmax,
+                                             const Place& patch, int channel, const float* bias, bool relu,
+                                             const Lane& lane) {
   const bool odd = (lane.group & 1) != 0;
   unsigned w[2][4];
   unsigned codes = 0;  // byte i: the codes of words i and 4 + i, of two channels each
@@ -169,8 +168,10 @@ __device__ __forceinline__ void write_pooled(const float (&sums)[kSums], const L
       const float2 b = *reinterpret_cast<const float2*>(bias + 8 * j + 2 * lane.member);
       unsigned low = 0;
       unsigned high = 0;
-      const float first = pool(activate(sums[4 * j] + b.x, relu), activate(sums[4 * j + 2] + b.x, relu), odd, low);
-      const float second = pool(activate(sums[4 * j + 1] + b.y, relu), activate(sums[4 * j + 3] + b.y, relu), odd, high);
+      const float first =
+          pool(activate(sums[4 * j] + b.x, relu), activate(sums[4 * j + 2] + b.x, relu), odd, low);
+      const float second =
+          pool(activate(sums[4 * j + 1] + b.y, relu), activate(sums[4 * j + 3] + b.y, relu), odd, high);
       words[i] = mma::narrow_pair(Math{}, first, second);
       nibbles[i] = low | high << 2;
     }
@@ -199,7 +200,8 @@ __device__ __forceinline__ void write_pooled(const float (&sums)[kSums], const L
     if (channel + first >= to.channels) continue;
     write_chunk(out + pixel + first, w[half]);
     // Two bits an element; eight elements from a multiple of eight fill two bytes.
-    *reinterpret_cast<std::uint16_t*>(argmax + (pixel + first) / 4) = static_cast<std::uint16_t>(chunk_codes[half]);
+    *reinterpret_cast<std::uint16_t*>(argmax + (pixel + first) / 4) =
+        static_cast<std::uint16_t>(chunk_codes[half]);
   }
 }
 

@@ -61,7 +61,8 @@ void forward::launch(const OpCall& call) {
                                    s.relu,
                                    false,
                                    output_layout(s)};
-  const Pixels x{call.operand<const void>(kForwardInput), grid.images, s.height, s.width, s.in_channels, false};
+  const Pixels x{
+      call.operand<const void>(kForwardInput), grid.images, s.height, s.width, s.in_channels, false};
   const Filters w{weights, s.out_channels, s.upsample ? 16 : 9, s.in_channels, s.upsample};
   const ActivationsCall activations{problem,
                                     map_pixels(x, kPatchSide + taps - 1, call.precision),

@@ -2,9 +2,8 @@
 // shared memory; channels must be multiples of 8.
 // Source: W. Shi et al., "Is the deconvolution layer the same as a convolutional layer?" (2016), for the sums.
 
-#include "gpu/ops/block/hopper_prepare.h"
-
 #include "gpu/core/cuda.h"
+#include "gpu/ops/block/hopper_prepare.h"
 #include "gpu/ops/mma.cuh"
 
 namespace warpscope::ops::block::hopper {
@@ -38,7 +37,8 @@ __device__ __forceinline__ int tap_count(int parity, int a) {
 
 template <class Math>
 __global__ void __launch_bounds__(kPrepareThreads)
-    hopper_sum_weights(const uint4* __restrict__ weights, uint4* __restrict__ summed, int filters, int chunks) {
+    hopper_sum_weights(const uint4* __restrict__ weights, uint4* __restrict__ summed, int filters,
+                       int chunks) {
   const int i = static_cast<int>(blockIdx.x * kPrepareThreads + threadIdx.x);
   const int set = filters * chunks;
   if (i >= 16 * set) return;
@@ -87,7 +87,8 @@ __global__ void __launch_bounds__(kPrepareThreads)
   unsigned codes = 0;
   if (row < q.height / 2 && column < q.width / 2) {
     const std::int64_t from =
-        ((static_cast<std::int64_t>(image) * (q.height / 2) + row) * (q.width / 2) + column) * q.chunks + chunk;
+        ((static_cast<std::int64_t>(image) * (q.height / 2) + row) * (q.width / 2) + column) * q.chunks +
+        chunk;
     value = pooled[from];
     codes = reinterpret_cast<const std::uint16_t*>(argmax)[from];
   }
@@ -125,12 +126,13 @@ void sum_weights(const OpShape& s, const void* weights, void* summed, core::Prec
   core::check_launch("block hopper, sums of the weights");
 }
 
-void unpool(const OpShape& s, const void* pooled, const std::uint8_t* argmax, void* full, cudaStream_t stream) {
+void unpool(const OpShape& s, const void* pooled, const std::uint8_t* argmax, void* full,
+            cudaStream_t stream) {
   const int scale = s.upsample ? 2 : 1;
   UnpoolProblem q{static_cast<int>(s.batch), scale * s.height, scale * s.width, s.out_channels / kWidth, 0};
   q.items = s.batch * ((q.height + 1) / 2) * ((q.width + 1) / 2) * q.chunks;
-  hopper_unpool<<<blocks_for(q.items), kPrepareThreads, 0, stream>>>(q, static_cast<const uint4*>(pooled), argmax,
-                                                                     static_cast<uint4*>(full));
+  hopper_unpool<<<blocks_for(q.items), kPrepareThreads, 0, stream>>>(q, static_cast<const uint4*>(pooled),
+                                                                     argmax, static_cast<uint4*>(full));
   core::check_launch("block hopper, unpooling");
 }
 

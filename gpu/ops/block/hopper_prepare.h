@@ -17,6 +17,7 @@ void sum_weights(const OpShape& shape, const void* weights, void* summed, core::
 
 /// The gradient of the convolution's output from that of the pooled one: each element to the largest of its window, zeros
 /// elsewhere. Moves 16 bits for each element of both tensors: of 67 MB at 1024x16x16x128, about 30 us.
-void unpool(const OpShape& shape, const void* pooled, const std::uint8_t* argmax, void* full, cudaStream_t stream);
+void unpool(const OpShape& shape, const void* pooled, const std::uint8_t* argmax, void* full,
+            cudaStream_t stream);
 
 }  // namespace warpscope::ops::block::hopper

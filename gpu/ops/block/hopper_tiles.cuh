@@ -22,11 +22,11 @@
 
 namespace warpscope::ops::block::hopper {
 
-inline constexpr unsigned kPeriodBytes = 1024;   ///< of the swizzle: eight rows; a row of a patch
-inline constexpr unsigned kWarpgroup = 128;      ///< threads
-inline constexpr int kSums = 64;                 ///< of a thread, of 64 x 128
-inline constexpr int kSteps = kSlice / 16;       ///< products over the 64 channels or pixels of a stage
-inline constexpr unsigned kStraightStep = 32;    ///< bytes between steps
+inline constexpr unsigned kPeriodBytes = 1024;  ///< of the swizzle: eight rows; a row of a patch
+inline constexpr unsigned kWarpgroup = 128;     ///< threads
+inline constexpr int kSums = 64;                ///< of a thread, of 64 x 128
+inline constexpr int kSteps = kSlice / 16;      ///< products over the 64 channels or pixels of a stage
+inline constexpr unsigned kStraightStep = 32;   ///< bytes between steps
 inline constexpr unsigned kTurnedStep = 2 * kPeriodBytes;
 
 /// A patch with the rows that `taps` taps of a column reach.
@@ -75,6 +75,17 @@ __device__ __forceinline__ Place place_of(const Grid& grid, int patch) {
   const int line = patch / grid.across;
   const int image = line / grid.down;
   return {image, (line - image * grid.down) * kPatchSide, (patch - line * grid.across) * kPatchSide};
+}
+
+/// The next patch.
+__device__ __forceinline__ void advance(Place& place, const Grid& grid) {
+  place.column += kPatchSide;
+  if (place.column < grid.width) return;
+  place.column = 0;
+  place.row += kPatchSide;
+  if (place.row < grid.height) return;
+  place.row = 0;
+  ++place.image;
 }
 
 /// The first byte of the dynamic shared memory where a tile may begin; kAlignSlack bytes are needed for that.

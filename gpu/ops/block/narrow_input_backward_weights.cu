@@ -20,6 +20,7 @@
 #include "gpu/ops/block/block.h"
 #include "gpu/ops/block/narrow.h"
 #include "gpu/ops/block/narrow_patch.cuh"
+#include "gpu/ops/block/narrow_permute.cuh"
 #include "gpu/ops/block/narrow_sum.h"
 
 namespace warpscope::ops::block::narrow {
@@ -35,11 +36,6 @@ inline constexpr int kLineBytes = 2 * kSlabChannels + 32;
 inline constexpr int kSumStride = kSlabChannels + 4;  // floats
 
 using Gradients = WideTile<kLineBytes>;
-
-struct WeightsProblem {
-  Tiles tiles;
-  int channels;
-};
 
 template <class Math, int kNarrow>
 struct Layout {
@@ -68,42 +64,48 @@ __device__ __forceinline__ void copy_rows(mma::SharedAddress rows, const Half* p
   }
 }
 
-/// A lane's part of a tile: window `lane % 4` of each step of its group of warps, and 8 channels from `channel` on.
+/// A lane's part of a tile: window `lane % 4` of each step of its group of warps, which has two rows of windows, and 8
+/// channels from `channel` on.
 struct LanePlace {
   int group;
   int member;
   int channel;  ///< of all
+  int offset;   ///< of the element at its first window and channel, from the tile's first
   bool exists;  ///< whether there are these channels
 };
 
 /// The codes of the lane's channels, 16 bits a step.
-__device__ __forceinline__ void fetch_codes(unsigned (&codes)[kSteps], const WeightsProblem& q, int tile,
+__device__ __forceinline__ void fetch_codes(unsigned (&codes)[kSteps], const Tiles& tiles, int tile,
                                             const LanePlace& at, const std::uint8_t* __restrict__ argmax) {
-  const TilePlace place = place_of(q.tiles, tile);
+  const TilePlace place = place_of(tiles, tile);
+  const int rows = at.exists ? tiles.rows - place.row - 2 * at.group : 0;
+  const int columns = tiles.columns - place.column - at.member;
+  const std::uint8_t* from = argmax + (first_element(tiles, place) + at.offset) / 4;
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
-    const int window = 4 * (kSteps * at.group + step) + at.member;
-    const int row = place.row + window / kTileColumns;
-    const int column = place.column + window % kTileColumns;
-    const std::int64_t pixel =
-        (static_cast<std::int64_t>(place.image) * q.tiles.rows + row) * q.tiles.columns + column;
+    const int row = step / 2;
+    const int column = step % 2 * 4;
     codes[step] = 0;
-    if (at.exists && row < q.tiles.rows && column < q.tiles.columns) {
-      codes[step] = *reinterpret_cast<const Half*>(argmax + pixel * (q.channels / 4) + at.channel / 4);
+    if (row < rows && column < columns) {
+      codes[step] = *reinterpret_cast<const Half*>(from + (row * tiles.line() + column * tiles.channels) / 4);
     }
   }
 }
 
-/// Channel j's words of B: its element of dy, in the half of the word and in the word that its code says.
-__device__ __forceinline__ void expand(unsigned (&b)[2], const unsigned (&dy)[4], unsigned codes, int j) {
-  const bool right = (codes >> (2 * j) & 1u) != 0;
-  const bool lower = (codes >> (2 * j + 1) & 1u) != 0;
-  // Selectors of the element's two bytes and two zeros.
-  const unsigned to_low = j % 2 == 0 ? 0x4410u : 0x4432u;
-  const unsigned to_high = j % 2 == 0 ? 0x1044u : 0x3244u;
-  const unsigned placed = __byte_perm(dy[j / 2], 0u, right ? to_high : to_low);
-  b[0] = lower ? 0u : placed;
-  b[1] = lower ? placed : 0u;
+/// Eight times each of the four codes in the low byte, in a byte of its own. Multiplications, which the adders and shifters that
+/// expand() keeps busy have no part in.
+__device__ __forceinline__ unsigned spread(unsigned codes) {
+  const unsigned pairs = (codes * 0x1001u) & 0x000f000fu;
+  return (pairs * 0x208u) & 0x18181818u;
+}
+
+/// The two words of B of one window and channel: the element of dy, the lower or upper half of `word`, in the half that its code
+/// says, and zeros. `shift` has eight times the code in its lowest five bits.
+__device__ __forceinline__ void expand(unsigned (&b)[2], unsigned word, bool upper, unsigned shift) {
+  // Selectors for both words at once: 4 is a byte of zeros.
+  const unsigned selectors = __funnelshift_l(0x44444444u, upper ? 0x44444432u : 0x44444410u, shift);
+  b[0] = permute(word, selectors);
+  b[1] = permute(word, selectors >> 16);
 }
 
 template <class Math, class L>
@@ -125,10 +127,11 @@ __device__ __forceinline__ void multiply_tile(float (&sums)[L::products][kFragme
     unsigned dy[4];
     mma::load_chunk(dy, gradients + static_cast<unsigned>((4 * number + at.member) * kLineBytes +
                                                           at.channel % kSlabChannels * 2));
+    const unsigned shifts[2] = {spread(codes[step] & 0xffu), spread(codes[step] >> 8)};
 #pragma unroll
     for (int j = 0; j < kFragments; ++j) {
       unsigned b[2];
-      expand(b, dy, codes[step], j);
+      expand(b, dy[j / 2], j % 2 != 0, shifts[j / 4] >> (8 * (j % 4)));
 #pragma unroll
       for (int i = 0; i < L::products; ++i) mma::multiply_add(Math{}, sums[i][j], a[i], b);
     }
@@ -138,7 +141,7 @@ __device__ __forceinline__ void multiply_tile(float (&sums)[L::products][kFragme
 /// Adds the sums of the two groups of warps and writes them as (k, r, s, c), and after these the bias gradient.
 template <class L, int kNarrow>
 __device__ __forceinline__ void write_partial(const float (&sums)[L::products][kFragments][4],
-                                              float* __restrict__ shared, const WeightsProblem& q,
+                                              float* __restrict__ shared, const Tiles& tiles,
                                               const LanePlace& at, int lane, float* __restrict__ partial) {
   constexpr int kTaps = 9 * kNarrow;
   const int first_column = static_cast<int>(threadIdx.x) / 32 % 4 * kChannels;
@@ -161,18 +164,18 @@ __device__ __forceinline__ void write_partial(const float (&sums)[L::products][k
     __syncthreads();
   }
   const int first = static_cast<int>(blockIdx.y) * kSlabChannels;
-  const int channels = min(kSlabChannels, q.channels - first);
+  const int channels = min(kSlabChannels, tiles.channels - first);
   for (int i = static_cast<int>(threadIdx.x); i < channels * kTaps; i += kThreads) {
     partial[first * kTaps + i] = shared[i % kTaps * kSumStride + i / kTaps];
   }
   for (int i = static_cast<int>(threadIdx.x); i < channels; i += kThreads) {
-    partial[q.channels * kTaps + first + i] = shared[kTaps * kSumStride + i];
+    partial[tiles.channels * kTaps + first + i] = shared[kTaps * kSumStride + i];
   }
 }
 
 template <class Math, int kNarrow>
 __global__ void __launch_bounds__(kThreads, (Layout<Math, kNarrow>::blocks))
-    narrow_input_weights(const __grid_constant__ WeightsProblem q, const Half* __restrict__ x,
+    narrow_input_weights(const __grid_constant__ Tiles tiles, const Half* __restrict__ x,
                          const Half* __restrict__ dy, const std::uint8_t* __restrict__ argmax,
                          float* __restrict__ partial) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
@@ -184,37 +187,39 @@ __global__ void __launch_bounds__(kThreads, (Layout<Math, kNarrow>::blocks))
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int first_channel = static_cast<int>(blockIdx.y) * kSlabChannels;
   const int channel = first_channel + warp % 4 * kChannels + lane / 4 * 8;
-  const LanePlace at{warp / 4, lane % 4, channel, channel < q.channels};
+  const LanePlace at{warp / 4, lane % 4, channel,
+                     warp / 4 * 2 * tiles.line() + lane % 4 * tiles.channels + channel,
+                     channel < tiles.channels};
 
   const auto stride = static_cast<int>(gridDim.x);
   int tile = static_cast<int>(blockIdx.x);
   int next = tile;  // to copy
   const auto copy_next = [&](mma::SharedAddress to) {
-    if (next < q.tiles.count) Gradients::fetch(q.tiles, next, dy, q.channels, first_channel, to);
+    if (next < tiles.count) Gradients::fetch(tiles, next, dy, first_channel, to);
     mma::commit_copies();
     next += stride;
   };
 #pragma unroll
   for (int stage = 0; stage < kStages - 1; ++stage) copy_next(stages + stage * Gradients::bytes);
   Patch<kNarrow, kThreads> patch;
-  patch.fetch(q.tiles, tile, x);
+  patch.fetch(tiles, tile, x);
   unsigned codes[kSteps];
-  fetch_codes(codes, q, tile, at, argmax);
+  fetch_codes(codes, tiles, tile, at, argmax);
   float sums[L::products][kFragments][4] = {};
 
   mma::SharedAddress read = stages;
   mma::SharedAddress write = stages + (kStages - 1) * Gradients::bytes;
   const mma::SharedAddress end = stages + kStages * Gradients::bytes;
-  for (; tile < q.tiles.count; tile += stride) {
-    const bool last = tile + stride >= q.tiles.count;
+  for (; tile < tiles.count; tile += stride) {
+    const bool last = tile + stride >= tiles.count;
     patch.store(raw);
-    if (!last) patch.fetch(q.tiles, tile + stride, x);
+    if (!last) patch.fetch(tiles, tile + stride, x);
     mma::wait_copies<kStages - 2>();
     __syncthreads();  // patch and dy are complete; all have multiplied the tile before, whose stage is filled next
     copy_next(write);
     copy_rows<typename L::Rows>(stages + L::rows, raw);
     unsigned next_codes[kSteps] = {};
-    if (!last) fetch_codes(next_codes, q, tile + stride, at, argmax);
+    if (!last) fetch_codes(next_codes, tiles, tile + stride, at, argmax);
     __syncthreads();
     multiply_tile<Math, L>(sums, stages + L::rows, read, codes, at, lane);
 #pragma unroll
@@ -225,8 +230,8 @@ __global__ void __launch_bounds__(kThreads, (Layout<Math, kNarrow>::blocks))
   }
   mma::wait_copies<0>();
   __syncthreads();
-  write_partial<L, kNarrow>(sums, reinterpret_cast<float*>(shared), q, at, lane,
-                            partial + static_cast<int>(blockIdx.x) * q.channels * (9 * kNarrow + 1));
+  write_partial<L, kNarrow>(sums, reinterpret_cast<float*>(shared), tiles, at, lane,
+                            partial + static_cast<int>(blockIdx.x) * tiles.channels * (9 * kNarrow + 1));
 #endif
 }
 
@@ -236,17 +241,15 @@ void launch_kernel(const OpCall& call, const Tiles& tiles) {
   const auto kernel = narrow_input_weights<Math, kNarrow>;
   core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared),
                    "the shared memory of block.backward_weights narrow_input");
-  const int channels = call.shape.out_channels;
   const dim3 blocks(static_cast<unsigned>(splits_of(tiles.count)),
-                    static_cast<unsigned>((channels + kSlabChannels - 1) / kSlabChannels));
+                    static_cast<unsigned>((tiles.channels + kSlabChannels - 1) / kSlabChannels));
   kernel<<<blocks, kThreads, kShared, core::cuda_stream(*call.stream)>>>(
-      WeightsProblem{tiles, channels}, call.operand<const Half>(kWeightsInput),
-      call.operand<const Half>(kWeightsOutputGradient), call.operand<const std::uint8_t>(kWeightsArgmax),
-      static_cast<float*>(call.workspace));
+      tiles, call.operand<const Half>(kWeightsInput), call.operand<const Half>(kWeightsOutputGradient),
+      call.operand<const std::uint8_t>(kWeightsArgmax), static_cast<float*>(call.workspace));
 }
 
 Tiles tiles_of_shape(const OpShape& s) {
-  return tiles_of(s.batch, s.height / 2, s.width / 2);
+  return tiles_of(s.batch, s.height / 2, s.width / 2, s.out_channels);
 }
 
 }  // namespace

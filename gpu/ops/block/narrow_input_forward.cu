@@ -35,7 +35,6 @@ inline constexpr int kChannels = 64;  // of a warp
 
 struct ForwardProblem {
   Tiles tiles;
-  int channels;
   unsigned tag_mask;  ///< all bits but a code's; a parameter, because an instruction takes one constant only
   bool relu;          ///< where there is no pooling
 };
@@ -111,43 +110,40 @@ __device__ __forceinline__ float pool(const Sums& sums, int j, int e, unsigned m
   return __uint_as_float(static_cast<unsigned>(best) & mask);
 }
 
+/// A lane's part of the results: one window, and of each 32 of the warp's channels eight.
+struct LanePlace {
+  std::int64_t element;  ///< of the pooled result, at the first of the channels
+  int channel;           ///< the first
+  bool exists;
+};
+
 /// Writes the codes of a window's 64 channels: 16 bits a lane of each 32 channels, of which a pair of lanes makes
 /// 32 bits. All lanes call it.
 __device__ __forceinline__ void store_codes(unsigned codes, std::uint8_t* __restrict__ argmax,
-                                            std::int64_t pixel, int first_channel, int channels, bool exists,
-                                            int member) {
+                                            const LanePlace& at, int channels, bool odd) {
   codes = ~codes;
-  std::uint8_t* line = argmax + pixel * (channels / 4);
   if (channels % 16 != 0) {
 #pragma unroll
     for (int group = 0; group < 2; ++group) {
-      const int channel = first_channel + 32 * group + 8 * member;
-      if (exists && channel < channels) {
-        *reinterpret_cast<Half*>(line + channel / 4) = static_cast<Half>(codes >> (16 * group));
+      if (at.exists && at.channel + 32 * group < channels) {
+        *reinterpret_cast<Half*>(argmax + (at.element + 32 * group) / 4) =
+            static_cast<Half>(codes >> (16 * group));
       }
     }
     return;
   }
+  // The first lane of a pair takes the first 32 channels' 16 of both, the second the others'.
   const unsigned other = __shfl_xor_sync(0xffffffffu, codes, 1);
-  const bool odd = member % 2 != 0;
-  const unsigned word = odd ? (other >> 16) | (codes & 0xffff0000u) : (codes & 0xffffu) | (other << 16);
-  const int channel = first_channel + (odd ? 32 : 0) + 8 * (member / 2 * 2);
-  if (exists && channel < channels) *reinterpret_cast<unsigned*>(line + channel / 4) = word;
+  const unsigned word = __byte_perm(codes, other, odd ? 0x3276u : 0x5410u);
+  const int shift = odd ? 32 - 8 : 0;
+  if (at.exists && at.channel + shift < channels)
+    *reinterpret_cast<unsigned*>(argmax + (at.element + shift) / 4) = word;
 }
-
-/// Where a lane's results go: eight windows of one row of the tile.
-struct WindowsPlace {
-  std::int64_t line;  ///< number of the row of windows, of all images
-  int column;         ///< of the lane's window
-  bool exists;
-};
 
 template <class Math, int kSteps>
 __device__ __forceinline__ void pooled(const ForwardProblem& q, const unsigned (&a)[2][kSteps][4],
-                                       const unsigned (&b)[kFragments][kSteps][2], const WindowsPlace& at,
-                                       int first_channel, int member, Half* __restrict__ y,
-                                       std::uint8_t* __restrict__ argmax) {
-  const std::int64_t pixel = at.line * q.tiles.columns + at.column;
+                                       const unsigned (&b)[kFragments][kSteps][2], const LanePlace& at,
+                                       bool odd, Half* __restrict__ y, std::uint8_t* __restrict__ argmax) {
   unsigned codes = 0;
 #pragma unroll
   for (int group = 0; group < 2; ++group) {
@@ -160,13 +156,11 @@ __device__ __forceinline__ void pooled(const ForwardProblem& q, const unsigned (
       const float high = pool(sums, j, 1, q.tag_mask, codes);
       words[j] = mma::narrow_pair(Math{}, low, high);
     }
-    const int channel = first_channel + 32 * group + 8 * member;
-    if (at.exists && channel < q.channels) {
-      *reinterpret_cast<uint4*>(y + pixel * q.channels + channel) =
-          uint4{words[0], words[1], words[2], words[3]};
+    if (at.exists && at.channel + 32 * group < q.tiles.channels) {
+      *reinterpret_cast<uint4*>(y + at.element + 32 * group) = uint4{words[0], words[1], words[2], words[3]};
     }
   }
-  store_codes(codes, argmax, pixel, first_channel, q.channels, at.exists, member);
+  store_codes(codes, argmax, at, q.tiles.channels, odd);
 }
 
 /// Zero where negative; NaN stays.
@@ -174,16 +168,16 @@ __device__ __forceinline__ float rectify(float z, bool relu) {
   return relu && z < 0.0f ? 0.0f : z;
 }
 
+/// Without pooling: a window's four pixels, `corner` the element of the first.
 template <class Math, int kSteps>
 __device__ __forceinline__ void plain(const ForwardProblem& q, const unsigned (&a)[2][kSteps][4],
-                                      const unsigned (&b)[kFragments][kSteps][2], const WindowsPlace& at,
-                                      int first_channel, int member, Half* __restrict__ y) {
+                                      const unsigned (&b)[kFragments][kSteps][2], const LanePlace& at,
+                                      std::int64_t corner, Half* __restrict__ y) {
 #pragma unroll
   for (int group = 0; group < 2; ++group) {
     Sums sums;
     multiply<Math>(sums, a, b, group);
-    const int channel = first_channel + 32 * group + 8 * member;
-    if (!at.exists || channel >= q.channels) continue;
+    if (!at.exists || at.channel + 32 * group >= q.tiles.channels) continue;
 #pragma unroll
     for (int t = 0; t < 2; ++t) {
 #pragma unroll
@@ -194,9 +188,8 @@ __device__ __forceinline__ void plain(const ForwardProblem& q, const unsigned (&
           words[j] = mma::narrow_pair(Math{}, rectify(sums[t][j][2 * right], q.relu),
                                       rectify(sums[t][j][2 * right + 1], q.relu));
         }
-        const std::int64_t pixel = (2 * at.line + t) * (2 * q.tiles.columns) + 2 * at.column + right;
-        *reinterpret_cast<uint4*>(y + pixel * q.channels + channel) =
-            uint4{words[0], words[1], words[2], words[3]};
+        Half* to = y + corner + t * 2 * q.tiles.line() + right * q.tiles.channels + 32 * group;
+        *reinterpret_cast<uint4*>(to) = uint4{words[0], words[1], words[2], words[3]};
       }
     }
   }
@@ -216,8 +209,9 @@ __global__ void __launch_bounds__(kThreads, blocks_of(kNarrow))
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int first_channel =
       static_cast<int>(blockIdx.y) * kSlabChannels + static_cast<int>(threadIdx.x) / 32 * kChannels;
+  const int channel = first_channel + lane % 4 * 8;
   unsigned b[kFragments][kSteps][2];
-  load_weights<kNarrow>(b, w, bias, first_channel, q.channels, lane);
+  load_weights<kNarrow>(b, w, bias, first_channel, q.tiles.channels, lane);
 
   const auto stride = static_cast<int>(gridDim.x);
   int tile = static_cast<int>(blockIdx.x);
@@ -229,8 +223,10 @@ __global__ void __launch_bounds__(kThreads, blocks_of(kNarrow))
     __syncthreads();  // the patch is complete, and all have multiplied the rows of the tile before
     copy_rows<Rows>(rows, raw);
     __syncthreads();
-    if (first_channel >= q.channels) continue;
+    if (first_channel >= q.tiles.channels) continue;
     const TilePlace at = place_of(q.tiles, tile);
+    const int rows_left = at.column + lane / 4 < q.tiles.columns ? q.tiles.rows - at.row : 0;
+    LanePlace place{first_element(q.tiles, at) + (lane / 4 * q.tiles.channels + channel), channel, false};
 #pragma unroll 1
     for (int line = 0; line < kTileRows; ++line) {
       unsigned a[2][kSteps][4];
@@ -243,14 +239,18 @@ __global__ void __launch_bounds__(kThreads, blocks_of(kNarrow))
                                                           32 * step + lane / 16 * 16));
         }
       }
-      const WindowsPlace windows{static_cast<std::int64_t>(at.image) * q.tiles.rows + at.row + line,
-                                 at.column + lane / 4,
-                                 at.row + line < q.tiles.rows && at.column + lane / 4 < q.tiles.columns};
+      place.exists = line < rows_left;
       if constexpr (kPool) {
-        pooled<Math>(q, a, b, windows, first_channel, lane % 4, y, argmax);
+        pooled<Math>(q, a, b, place, lane % 2 != 0, y, argmax);
       } else {
-        plain<Math>(q, a, b, windows, first_channel, lane % 4, y);
+        const std::int64_t corner = ((static_cast<std::int64_t>(at.image) * q.tiles.rows + at.row + line) *
+                                         2 * (2 * q.tiles.columns) +
+                                     2 * (at.column + lane / 4)) *
+                                        q.tiles.channels +
+                                    channel;
+        plain<Math>(q, a, b, place, corner, y);
       }
+      place.element += q.tiles.line();
     }
   }
 #endif
@@ -259,12 +259,12 @@ __global__ void __launch_bounds__(kThreads, blocks_of(kNarrow))
 template <class Math, int kNarrow, bool kPool>
 void launch_kernel(const OpCall& call) {
   const OpShape& s = call.shape;
-  const Tiles tiles = tiles_of(s.batch, s.height / 2, s.width / 2);
+  const Tiles tiles = tiles_of(s.batch, s.height / 2, s.width / 2, s.out_channels);
   constexpr unsigned kShared = PixelRows<Math, kNarrow>::bytes + Patch<kNarrow, kThreads>::bytes;
   const dim3 blocks(persistent_blocks(tiles.count, blocks_of(kNarrow)),
                     static_cast<unsigned>((s.out_channels + kSlabChannels - 1) / kSlabChannels));
   narrow_input_forward<Math, kNarrow, kPool><<<blocks, kThreads, kShared, core::cuda_stream(*call.stream)>>>(
-      ForwardProblem{tiles, s.out_channels, ~3u, s.relu}, call.operand<const Half>(kForwardInput),
+      ForwardProblem{tiles, ~3u, s.relu}, call.operand<const Half>(kForwardInput),
       call.operand<const Half>(kForwardWeights), call.operand<const Half>(kForwardBias),
       call.operand<Half>(kForwardOutput), call.operand<std::uint8_t>(kForwardArgmax));
 }

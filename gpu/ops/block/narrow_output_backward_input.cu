@@ -20,16 +20,15 @@ namespace warpscope::ops::block::narrow {
 namespace {
 
 inline constexpr int kThreads = 128;
-inline constexpr int kBlocks = 3;     // of a multiprocessor
 inline constexpr int kFragments = 8;  // of eight channels, of a warp
 inline constexpr int kChannels = 64;  // of a warp
 inline constexpr int kLineBytes =
     2 * kSlabChannels + 16;  // of the summed weights; eight lines meet all banks
 
-struct InputProblem {
-  Tiles tiles;
-  int channels;
-};
+/// Blocks of a multiprocessor, as registers allow.
+constexpr int blocks_of(int narrow) {
+  return narrow < 4 ? 3 : 2;
+}
 
 template <int kNarrow>
 struct Layout {
@@ -83,18 +82,16 @@ __device__ __forceinline__ void load_weights(unsigned (&b)[kFragments][kSteps][2
 /// channels, 32 apart.
 struct LanePixels {
   std::int64_t first;  ///< element of the first pixel and chunk
-  std::int64_t line;   ///< elements from one row of pixels to the next
+  int line;            ///< elements from one row of pixels to the next
   int rows;            ///< of the tile, that exist; none if the column does not
   int chunks;          ///< that exist
 
-  __device__ __forceinline__ LanePixels(const InputProblem& q, int tile, int channel, int lane) {
-    const TilePlace at = place_of(q.tiles, tile);
-    const int column = at.column + lane / 4;
-    line = static_cast<std::int64_t>(q.tiles.columns) * q.channels;
-    first =
-        (static_cast<std::int64_t>(at.image) * q.tiles.rows + at.row) * line + column * q.channels + channel;
-    rows = column < q.tiles.columns ? min(kTileRows, q.tiles.rows - at.row) : 0;
-    chunks = channel + 32 < q.channels ? 2 : channel < q.channels ? 1 : 0;
+  __device__ __forceinline__ LanePixels(const Tiles& tiles, int tile, int channel, int lane) {
+    const TilePlace at = place_of(tiles, tile);
+    first = first_element(tiles, at) + (lane / 4 * tiles.channels + channel);
+    line = tiles.line();
+    rows = at.column + lane / 4 < tiles.columns ? tiles.rows - at.row : 0;
+    chunks = channel + 32 < tiles.channels ? 2 : channel < tiles.channels ? 1 : 0;
   }
   __device__ __forceinline__ bool exists(int row, int chunk) const { return row < rows && chunk < chunks; }
   __device__ __forceinline__ std::int64_t element(int row, int chunk) const {
@@ -111,8 +108,8 @@ __device__ __forceinline__ unsigned masked_pair(unsigned x, float low, float hig
 }
 
 template <class Math, int kNarrow, bool kMasked>
-__global__ void __launch_bounds__(kThreads, kBlocks)
-    narrow_output_input(const __grid_constant__ InputProblem q, const Half* __restrict__ dy,
+__global__ void __launch_bounds__(kThreads, blocks_of(kNarrow))
+    narrow_output_input(const __grid_constant__ Tiles tiles, const Half* __restrict__ dy,
                         const Half* __restrict__ w, const Half* __restrict__ x, Half* __restrict__ dx) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   extern __shared__ __align__(128) unsigned char shared[];
@@ -127,16 +124,16 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   const auto stride = static_cast<int>(gridDim.x);
   int tile = static_cast<int>(blockIdx.x);
   Patch<kNarrow, kThreads> patch;
-  patch.fetch(q.tiles, tile, dy);
+  patch.fetch(tiles, tile, dy);
 
-  sum_weights<Math, kNarrow>(shared, w, q.channels, first_channel);
+  sum_weights<Math, kNarrow>(shared, w, tiles.channels, first_channel);
   __syncthreads();
   unsigned b[kFragments][kSteps][2];
   load_weights<kSteps>(b, rows, warp, lane);
   __syncthreads();
 
-  for (; tile < q.tiles.count; tile += stride) {
-    const LanePixels at(q, tile, channel, lane);
+  for (; tile < tiles.count; tile += stride) {
+    const LanePixels at(tiles, tile, channel, lane);
     uint4 mask[kTileRows][2] = {};
     if constexpr (kMasked) {
 #pragma unroll
@@ -149,7 +146,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
       }
     }
     patch.store(raw);
-    if (tile + stride < q.tiles.count) patch.fetch(q.tiles, tile + stride, dy);
+    if (tile + stride < tiles.count) patch.fetch(tiles, tile + stride, dy);
     __syncthreads();  // the patch is complete, and all have multiplied the rows of the tile before
     Rows::template copy_all<kThreads>(rows, rows + Rows::bytes);
     __syncthreads();
@@ -196,14 +193,13 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 template <class Math, int kNarrow, bool kMasked>
 void launch_kernel(const OpCall& call) {
   const OpShape& s = call.shape;
-  const Tiles tiles = tiles_of(s.batch, s.height, s.width);
-  const dim3 blocks(persistent_blocks(tiles.count, kBlocks),
+  const Tiles tiles = tiles_of(s.batch, s.height, s.width, s.in_channels);
+  const dim3 blocks(persistent_blocks(tiles.count, blocks_of(kNarrow)),
                     static_cast<unsigned>((s.in_channels + kSlabChannels - 1) / kSlabChannels));
   narrow_output_input<Math, kNarrow, kMasked>
       <<<blocks, kThreads, Layout<kNarrow>::bytes, core::cuda_stream(*call.stream)>>>(
-          InputProblem{tiles, s.in_channels}, call.operand<const Half>(kInputOutputGradient),
-          call.operand<const Half>(kInputWeights), call.operand<const Half>(kInputInput),
-          call.operand<Half>(kInputInputGradient));
+          tiles, call.operand<const Half>(kInputOutputGradient), call.operand<const Half>(kInputWeights),
+          call.operand<const Half>(kInputInput), call.operand<Half>(kInputInputGradient));
 }
 
 }  // namespace

@@ -31,11 +31,6 @@ inline constexpr int kSumStride = kSlabChannels + 4;       // floats
 
 using Inputs = WideTile<kLineBytes>;
 
-struct WeightsProblem {
-  Tiles tiles;
-  int channels;
-};
-
 template <int kNarrow>
 struct Layout {
   using Rows = WindowRows<kNarrow>;
@@ -77,7 +72,7 @@ __device__ __forceinline__ void multiply_tile(float (&sums)[kNarrow][kFragments]
 /// Writes dw as (o, r, s, c), folded from the sums.
 template <int kNarrow>
 __device__ __forceinline__ void write_partial(const float (&sums)[kNarrow][kFragments][4],
-                                              float* __restrict__ shared, const WeightsProblem& q, int warp,
+                                              float* __restrict__ shared, const Tiles& tiles, int warp,
                                               int lane, float* __restrict__ partial) {
 #pragma unroll
   for (int i = 0; i < kNarrow; ++i) {
@@ -93,7 +88,7 @@ __device__ __forceinline__ void write_partial(const float (&sums)[kNarrow][kFrag
   __syncthreads();
   const int first = static_cast<int>(blockIdx.y) * kSlabChannels;
   const int column = static_cast<int>(threadIdx.x);
-  if (first + column >= q.channels) return;
+  if (first + column >= tiles.channels) return;
   for (int filter = 0; filter < kNarrow; ++filter) {
     for (int tap = 0; tap < 9; ++tap) {
       // Tap r meets the pixel from positions 2 - r and 3 - r of the four, tap s alike.
@@ -101,7 +96,7 @@ __device__ __forceinline__ void write_partial(const float (&sums)[kNarrow][kFrag
       const float* from = shared + (position * kNarrow + filter) * kSumStride + column;
       constexpr int kRight = kNarrow * kSumStride;
       constexpr int kDown = 4 * kRight;
-      partial[(filter * 9 + tap) * q.channels + first + column] =
+      partial[(filter * 9 + tap) * tiles.channels + first + column] =
           (from[0] + from[kRight]) + (from[kDown] + from[kDown + kRight]);
     }
   }
@@ -128,7 +123,7 @@ __device__ __forceinline__ void write_bias(const float (&bias)[kNarrow], float* 
 
 template <class Math, int kNarrow>
 __global__ void __launch_bounds__(kThreads, 2)
-    narrow_output_weights(const __grid_constant__ WeightsProblem q, const Half* __restrict__ x,
+    narrow_output_weights(const __grid_constant__ Tiles tiles, const Half* __restrict__ x,
                           const Half* __restrict__ dy, float* __restrict__ partial) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   extern __shared__ __align__(128) unsigned char shared[];
@@ -144,21 +139,21 @@ __global__ void __launch_bounds__(kThreads, 2)
   int tile = static_cast<int>(blockIdx.x);
   int next = tile;  // to copy
   const auto copy_next = [&](mma::SharedAddress to) {
-    if (next < q.tiles.count) Inputs::fetch(q.tiles, next, x, q.channels, first_channel, to);
+    if (next < tiles.count) Inputs::fetch(tiles, next, x, first_channel, to);
     mma::commit_copies();
     next += stride;
   };
 #pragma unroll
   for (int stage = 0; stage < kStages - 1; ++stage) copy_next(stages + stage * Inputs::bytes);
   Patch<kNarrow, kThreads> patch;
-  patch.fetch(q.tiles, tile, dy);
+  patch.fetch(tiles, tile, dy);
   float sums[kNarrow][kFragments][4] = {};
   float bias[kNarrow] = {};
 
   mma::SharedAddress read = stages;
   mma::SharedAddress write = stages + (kStages - 1) * Inputs::bytes;
   const mma::SharedAddress end = stages + kStages * Inputs::bytes;
-  for (; tile < q.tiles.count; tile += stride) {
+  for (; tile < tiles.count; tile += stride) {
     patch.store(raw);
 #pragma unroll
     for (int i = 0; i < patch.pixels; ++i) {
@@ -166,7 +161,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       for (int o = 0; o < kNarrow; ++o)
         bias[o] += patch.inside[i] ? mma::widen(Math{}, patch.values[i][o]) : 0.0f;
     }
-    if (tile + stride < q.tiles.count) patch.fetch(q.tiles, tile + stride, dy);
+    if (tile + stride < tiles.count) patch.fetch(tiles, tile + stride, dy);
     mma::wait_copies<kStages - 2>();
     __syncthreads();  // patch and x are complete; all have multiplied the tile before, whose stage is filled next
     copy_next(write);
@@ -179,11 +174,11 @@ __global__ void __launch_bounds__(kThreads, 2)
   }
   mma::wait_copies<0>();
   __syncthreads();
-  float* mine = partial + static_cast<int>(blockIdx.x) * (9 * q.channels + 1) * kNarrow;
+  float* mine = partial + static_cast<int>(blockIdx.x) * (9 * tiles.channels + 1) * kNarrow;
   auto* scratch = reinterpret_cast<float*>(shared);
   if (blockIdx.y == 0)
-    write_bias<kNarrow>(bias, scratch + L::rows / 4, warp, lane, mine + 9 * q.channels * kNarrow);
-  write_partial<kNarrow>(sums, scratch, q, warp, lane, mine);
+    write_bias<kNarrow>(bias, scratch + L::rows / 4, warp, lane, mine + 9 * tiles.channels * kNarrow);
+  write_partial<kNarrow>(sums, scratch, tiles, warp, lane, mine);
 #endif
 }
 
@@ -193,16 +188,15 @@ void launch_kernel(const OpCall& call, const Tiles& tiles) {
   const auto kernel = narrow_output_weights<Math, kNarrow>;
   core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared),
                    "the shared memory of block.backward_weights narrow_output");
-  const int channels = call.shape.in_channels;
   const dim3 blocks(static_cast<unsigned>(splits_of(tiles.count)),
-                    static_cast<unsigned>((channels + kSlabChannels - 1) / kSlabChannels));
+                    static_cast<unsigned>((tiles.channels + kSlabChannels - 1) / kSlabChannels));
   kernel<<<blocks, kThreads, kShared, core::cuda_stream(*call.stream)>>>(
-      WeightsProblem{tiles, channels}, call.operand<const Half>(kWeightsInput),
-      call.operand<const Half>(kWeightsOutputGradient), static_cast<float*>(call.workspace));
+      tiles, call.operand<const Half>(kWeightsInput), call.operand<const Half>(kWeightsOutputGradient),
+      static_cast<float*>(call.workspace));
 }
 
 Tiles tiles_of_shape(const OpShape& s) {
-  return tiles_of(s.batch, s.height, s.width);
+  return tiles_of(s.batch, s.height, s.width, s.in_channels);
 }
 
 }  // namespace

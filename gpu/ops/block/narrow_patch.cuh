@@ -16,6 +16,7 @@
 #include <cuda_runtime.h>
 
 #include "gpu/core/cuda.h"
+#include "gpu/ops/conv2d/implicit_gemm_loaders.cuh"
 #include "gpu/ops/mma.cuh"
 #include "gpu/ops/op.h"
 
@@ -32,13 +33,20 @@ inline constexpr int kPatchColumns = 2 * kTileColumns + 2;
 inline constexpr int kPatchPixels = kPatchRows * kPatchColumns;
 inline constexpr int kSlabChannels = 256;  // wide channels of a block
 
-/// The tiles of all images.
+/// The tiles of all images, and the wide tensor: (images, rows, columns, channels).
 struct Tiles {
   int rows;  ///< windows of an image
   int columns;
-  int across;  ///< tiles of an image
-  int down;
+  int channels;
   int count;
+  conv2d::FastDivide by_across;  ///< tiles of an image
+  conv2d::FastDivide by_down;
+  int across;
+  int down;
+
+  /// Elements of the wide tensor from one row of windows, and from one image, to the next.
+  __device__ __forceinline__ int line() const { return columns * channels; }
+  __device__ __forceinline__ int image() const { return rows * columns * channels; }
 };
 
 struct TilePlace {
@@ -48,26 +56,38 @@ struct TilePlace {
 };
 
 __device__ __forceinline__ TilePlace place_of(const Tiles& tiles, int tile) {
-  const int line = tile / tiles.across;
-  const int image = line / tiles.down;
+  const int line = tiles.by_across.quotient(tile);
+  const int image = tiles.by_down.quotient(line);
   return {image, (line - image * tiles.down) * kTileRows, (tile - line * tiles.across) * kTileColumns};
 }
 
-/// Tiles of `rows` x `columns` windows an image; what takes() must keep below 2^30.
-inline std::int64_t tile_count(std::int64_t batch, int rows, int columns) {
-  return batch * ((rows + kTileRows - 1) / kTileRows) * ((columns + kTileColumns - 1) / kTileColumns);
+/// The element of the wide tensor at a tile's first window and channel 0.
+__device__ __forceinline__ std::int64_t first_element(const Tiles& tiles, const TilePlace& at) {
+  return static_cast<std::int64_t>(at.image) * tiles.image() +
+         (at.row * tiles.columns + at.column) * tiles.channels;
 }
 
-inline Tiles tiles_of(std::int64_t batch, int rows, int columns) {
-  return {rows, columns, (columns + kTileColumns - 1) / kTileColumns, (rows + kTileRows - 1) / kTileRows,
-          static_cast<int>(tile_count(batch, rows, columns))};
+inline Tiles tiles_of(std::int64_t batch, int rows, int columns, int channels) {
+  const int across = (columns + kTileColumns - 1) / kTileColumns;
+  const int down = (rows + kTileRows - 1) / kTileRows;
+  return {rows,
+          columns,
+          channels,
+          static_cast<int>(batch) * across * down,
+          conv2d::FastDivide::by(static_cast<unsigned>(across)),
+          conv2d::FastDivide::by(static_cast<unsigned>(down)),
+          across,
+          down};
 }
 
-/// What both kinds of narrow layers ask of a shape; `windows` of an image are rows x columns.
+/// What both kinds of narrow layers ask of a shape; `windows` of an image are rows x columns. Offsets in an image have 32
+/// bits, so have the numbers of tiles.
 inline bool takes_layer(const OpShape& s, int narrow, int wide, int rows, int columns) {
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 28;
+  const std::int64_t windows = std::int64_t{rows} * columns;
   return s.kernel_height == 3 && s.kernel_width == 3 && narrow >= 1 && narrow <= 4 && wide >= 8 &&
-         wide % 8 == 0 && s.batch >= 1 && rows >= 1 && columns >= 1 &&
-         tile_count(s.batch, rows, columns) < (std::int64_t{1} << 30);
+         wide % 8 == 0 && s.batch >= 1 && rows >= 1 && columns >= 1 && windows * wide <= kMostElements &&
+         windows * 16 <= kMostElements && s.batch * windows <= kMostElements;
 }
 
 /// Steps of 16 that `elements` fill.
@@ -100,7 +120,7 @@ struct Patch {
     const TilePlace at = place_of(tiles, tile);
     const int height = 2 * tiles.rows;
     const int width = 2 * tiles.columns;
-    const Half* image = narrow + static_cast<std::int64_t>(at.image) * height * width * kNarrow;
+    const Half* image = narrow + static_cast<std::int64_t>(at.image) * (height * width * kNarrow);
 #pragma unroll
     for (int i = 0; i < pixels; ++i) {
       const int pixel = static_cast<int>(threadIdx.x) + i * kThreads;
@@ -108,7 +128,8 @@ struct Patch {
       const int column = pixel - row * kPatchColumns;
       const int y = 2 * at.row - 1 + row;
       const int x = 2 * at.column - 1 + column;
-      const bool exists = row < kPatchRows && y >= 0 && y < height && x >= 0 && x < width;
+      const bool exists = row < kPatchRows && static_cast<unsigned>(y) < static_cast<unsigned>(height) &&
+                          static_cast<unsigned>(x) < static_cast<unsigned>(width);
       inside[i] = exists && row > 0 && row < kPatchRows - 1 && column > 0 && column < kPatchColumns - 1;
 #pragma unroll
       for (int c = 0; c < kNarrow; ++c)
@@ -201,24 +222,20 @@ template <int kLineBytes>
 struct WideTile {
   static constexpr int bytes = kTileWindows * kLineBytes;
 
-  /// Starts the copies of `tile` of a (images, tiles.rows, tiles.columns, channels) tensor, from `first_channel`
-  /// on. What does not exist becomes zero.
+  /// Starts the copies of `tile`, from `first_channel` on. What does not exist becomes zero.
   static __device__ __forceinline__ void fetch(const Tiles& tiles, int tile, const Half* __restrict__ wide,
-                                               int channels, int first_channel, mma::SharedAddress to) {
+                                               int first_channel, mma::SharedAddress to) {
     const TilePlace at = place_of(tiles, tile);
     const int column = static_cast<int>(threadIdx.x) / 32;
     const int chunk = static_cast<int>(threadIdx.x) % 32;
     const int channel = first_channel + 8 * chunk;
-    const bool in_columns = at.column + column < tiles.columns && channel < channels;
-    const std::int64_t line = static_cast<std::int64_t>(at.image) * tiles.rows + at.row;
-    const Half* from = wide + (line * tiles.columns + at.column + column) * channels + channel;
+    const int rows = at.column + column < tiles.columns && channel < tiles.channels ? tiles.rows - at.row : 0;
+    const Half* from = wide + first_element(tiles, at) + (column * tiles.channels + channel);
     to += static_cast<unsigned>(column * kLineBytes + chunk * 16);
 #pragma unroll
     for (int row = 0; row < kTileRows; ++row) {
-      const bool exists = in_columns && at.row + row < tiles.rows;
       mma::copy_async(to + static_cast<unsigned>(row * kTileColumns * kLineBytes),
-                      exists ? from + static_cast<std::int64_t>(row) * tiles.columns * channels : wide,
-                      exists);
+                      row < rows ? from + row * tiles.line() : wide, row < rows);
     }
   }
 };
