@@ -1,9 +1,13 @@
-// block, variant `fused` in FP32: the launches of fused_simt.cuh. Over conv2d's `implicit_gemm` they add windows (2x2 taps
-// of the small image in place of 3x3 of the upsampled one), bias, ReLU, mask and pooling in the sums.
+// block, variant `fused` in FP32: the launches of fused_simt.cuh. Over conv2d's `implicit_gemm` they add
+// windows (2x2 taps of the small image in place of 3x3 of the upsampled one), bias, ReLU, mask and pooling in
+// the sums.
 //
-// Tiles: 128x128, 128x64, 64x64 or 64x32 as implicit_gemm chooses them; at most four filters without mask or pooling go
-// to a kernel of the kind of implicit_gemm_narrow.cuh. Channels in fours are read 16 bytes at a time, others 4.
-// Registers on sm_90: REGISTERS. Shared memory: as implicit_gemm_tile.cuh.
+// Tiles: 128x128, 128x64, 64x64 or 64x32 as implicit_gemm chooses them; at most four filters without mask or
+// pooling go to a kernel of the kind of implicit_gemm_narrow.cuh. Channels in fours are read 16 bytes at a
+// time, others 4.
+// Registers on sm_90: tiles 124 to 128, of which 128x64 and 64x32 with vectors and without pooling spill 32
+// and 40 bytes; narrow 70 to 128, of which three filters with vectors spill 4 bytes. Shared memory: as
+// implicit_gemm_tile.cuh.
 // Source: block.h; implicit_gemm_tile.cuh; implicit_gemm_narrow.cuh.
 
 #include "gpu/core/cuda.h"
@@ -22,8 +26,8 @@ struct ActivationsProblem {
 };
 
 template <class T, bool kPooled, class LoaderA, class LoaderB, class Cursor>
-__device__ __forceinline__ void activations_tile(const ActivationsProblem& q, const float* in, const float* weights,
-                                                 Cursor cursor, int stages) {
+__device__ __forceinline__ void activations_tile(const ActivationsProblem& q, const float* in,
+                                                 const float* weights, Cursor cursor, int stages) {
   __shared__ __align__(16) float shared[2 * T::stage];
   const Window& window = q.target.window;
   const int column_tile = static_cast<int>(blockIdx.x) % q.product.column_tiles;
@@ -60,8 +64,9 @@ __global__ void __launch_bounds__(kGemmThreads, 2)
       q, in, weights, conv2d::DenseCursor<T::depth>{}, (terms + T::depth - 1) / T::depth);
 }
 
-/// At most kNarrowFilters filters: a warp makes all filters of 16 pixels, its threads share the channels, and shuffles
-/// add what they have. As conv2d::implicit_gemm_narrow, with windows of stride 1. Channels are a multiple of kVector.
+/// At most kNarrowFilters filters: a warp makes all filters of 16 pixels, its threads share the channels, and
+/// shuffles add what they have. As conv2d::implicit_gemm_narrow, with windows of stride 1. Channels are a
+/// multiple of kVector.
 template <int kFilters, int kVector>
 __global__ void __launch_bounds__(kGemmThreads, 2)
     block_fused_simt_narrow(const __grid_constant__ Target to, const float* __restrict__ in,
@@ -76,7 +81,7 @@ __global__ void __launch_bounds__(kGemmThreads, 2)
   if (first >= taps.pixels) return;
   // Thread i, and i + 16, watch over the borders for pixel i. Windows of neighbours are neighbours.
   const Corner corner(to.window, parity, first + lane % kNarrowPixels);
-  const int first_element = Corner(to.window, parity, first).element;
+  const int first_element = corner.element - lane % kNarrowPixels * taps.channels;
   const int per_filter = taps.kernel_height * taps.kernel_width * taps.channels;
   const float* weights = all_weights + parity * kFilters * per_filter;
   float sum[kFilters][kNarrowPixels] = {};
@@ -141,7 +146,8 @@ __global__ void __launch_bounds__(kGemmThreads, 2)
   LoaderA a(q.rows, plain, first_row, end);
   LoaderB b(q.window, q.columns, shifted, first_column, end);
   float sum[8][8];
-  conv2d::multiply<T>(sum, a, b, PixelCursor<T::depth>{begin}, (end - begin + T::depth - 1) / T::depth, shared, place);
+  conv2d::multiply<T>(sum, a, b, PixelCursor<T::depth>{begin}, (end - begin + T::depth - 1) / T::depth,
+                      shared, place);
   conv2d::finish<T>(sum, shared, place, first_row, first_column,
                     {partial + blockIdx.y * q.split_elements, q.rows, q.columns, q.columns % 4 == 0});
 }
@@ -162,7 +168,8 @@ Target target_of(const Activations& call) {
 }
 
 bool reads_vectors(const Activations& call) {
-  return call.window.taps.channels % 4 == 0 && conv2d::takes_vectors(call.in) && conv2d::takes_vectors(call.weights);
+  return call.window.taps.channels % 4 == 0 && conv2d::takes_vectors(call.in) &&
+         conv2d::takes_vectors(call.weights);
 }
 
 template <class T, bool kPooled>
@@ -222,8 +229,8 @@ void launch_weights(const Weights& call) {
   const auto columns = static_cast<int>(plan.columns);
   const int row_tiles = (rows + T::rows - 1) / T::rows;
   const int column_tiles = (columns + T::columns - 1) / T::columns;
-  const WeightsProblem problem{call.window,  rows, columns, static_cast<int>(plan.split_pixels),
-                               column_tiles, plan.split_elements()};
+  const WeightsProblem problem{
+      call.window, rows, columns, static_cast<int>(plan.split_pixels), column_tiles, plan.split_elements()};
   const dim3 blocks(static_cast<unsigned>(row_tiles) * static_cast<unsigned>(column_tiles),
                     static_cast<unsigned>(plan.splits));
   block_fused_simt_weights<T, LoaderA, LoaderB><<<blocks, kGemmThreads, 0, call.stream>>>(
@@ -264,7 +271,8 @@ void launch_weights_plan(const Weights& call) {
 }  // namespace simt
 
 void activations_simt(const Activations& call) {
-  const bool narrow = call.filters <= conv2d::kNarrowFilters && call.mask == nullptr && call.window.stride == 1;
+  const bool narrow =
+      call.filters <= conv2d::kNarrowFilters && call.mask == nullptr && call.window.stride == 1;
   if (!narrow) {
     call.window.pooled ? simt::launch_activations<true>(call) : simt::launch_activations<false>(call);
   } else if (call.filters == 1) {

@@ -1,7 +1,8 @@
 #pragma once
-// The products of the variant `fused` on tensor cores: the tiles, weights and stages of conv2d/wmma_*.cuh, with pixels
-// read through a Window and with what follows the convolution done to the sums. The sixteen rows that a warp writes at
-// once are four pooling windows if the window is pooled: the largest is found as they leave shared memory.
+// The products of the variant `fused` on tensor cores: the tiles, weights and stages of conv2d/wmma_*.cuh,
+// with pixels read through a Window and with what follows the convolution done to the sums. The sixteen rows
+// that a warp writes at once are four pooling windows if the window is pooled: the largest is found as they
+// leave shared memory.
 //
 // Registers and shared memory: block_fused_mma.cu. Source: wmma_tile.cuh.
 
@@ -37,7 +38,9 @@ struct TapPlace {
     row_bit = static_cast<unsigned>(r);
     column_bit = static_cast<unsigned>(16 + s);
   }
-  __device__ __forceinline__ bool inside(unsigned mask) const { return (mask >> row_bit & mask >> column_bit & 1u) != 0; }
+  __device__ __forceinline__ bool inside(unsigned mask) const {
+    return (mask >> row_bit & mask >> column_bit & 1u) != 0;
+  }
 };
 
 /// The tap and channel of a column of the weights gradient.
@@ -55,7 +58,8 @@ struct PixelLines : Chunks<Math, Layout> {
   int element[Base::count];
   unsigned mask[Base::count];
 
-  __device__ __forceinline__ PixelLines(const Window& w, int parity, const typename Math::Storage* from, int first_pixel)
+  __device__ __forceinline__ PixelLines(const Window& w, int parity, const typename Math::Storage* from,
+                                        int first_pixel)
       : in(from) {
 #pragma unroll
     for (int i = 0; i < Base::count; ++i) {
@@ -94,7 +98,9 @@ struct PixelScalars : PixelLines<Math, Layout> {
 #pragma unroll
     for (int i = 0; i < this->count; ++i) {
       this->gather(tile, i, [&](int e) -> typename Math::Storage {
-        return tap[e].inside(this->mask[i]) ? this->in[static_cast<unsigned>(this->element[i] + tap[e].offset)] : 0;
+        return tap[e].inside(this->mask[i])
+                   ? this->in[static_cast<unsigned>(this->element[i] + tap[e].offset)]
+                   : 0;
       });
     }
   }
@@ -102,7 +108,8 @@ struct PixelScalars : PixelLines<Math, Layout> {
 
 // ---- B of backward_weights: the gradient through the window, AlongSide ----
 
-/// A thread has one tap and chunk of channels for the whole kernel, so of a pixel it needs no mask of all taps.
+/// A thread has one tap and chunk of channels for the whole kernel, so of a pixel it needs no mask of all
+/// taps.
 template <class Math, class Layout>
 struct ShiftedVectors : Chunks<Math, Layout> {
   using Base = Chunks<Math, Layout>;
@@ -112,7 +119,8 @@ struct ShiftedVectors : Chunks<Math, Layout> {
   int column;  ///< likewise
   int offset;  ///< elements from the pixel's first to the chunk
 
-  __device__ __forceinline__ ShiftedVectors(const Window& w, const typename Math::Storage* from, int first, int end_pixel)
+  __device__ __forceinline__ ShiftedVectors(const Window& w, const typename Math::Storage* from, int first,
+                                            int end_pixel)
       : shifted(from), end(end_pixel) {
     const int tap = w.taps.by_channels.quotient(first + this->first());
     const int r = w.taps.by_kernel_width.quotient(tap);
@@ -127,7 +135,8 @@ struct ShiftedVectors : Chunks<Math, Layout> {
       const int line = w.taps.by_width.quotient(pixel);
       const int across = w.stride * (pixel - line * w.taps.width);
       const int down = w.stride * (line - w.taps.by_height.quotient(line) * w.taps.height);
-      const bool inside = pixel < end && static_cast<unsigned>(down + row) < static_cast<unsigned>(w.in_height) &&
+      const bool inside = pixel < end &&
+                          static_cast<unsigned>(down + row) < static_cast<unsigned>(w.in_height) &&
                           static_cast<unsigned>(across + column) < static_cast<unsigned>(w.in_width);
       // Images follow each other: the tensor is `stride` times as high as the cells.
       const int element = (w.stride * line * w.in_width + across) * w.taps.channels + offset;
@@ -143,7 +152,8 @@ struct ShiftedScalars : Chunks<Math, Layout> {
   int end;
   TapPlace tap[Base::per_chunk];
 
-  __device__ __forceinline__ ShiftedScalars(const Window& w, const typename Math::Storage* from, int first, int end_pixel)
+  __device__ __forceinline__ ShiftedScalars(const Window& w, const typename Math::Storage* from, int first,
+                                            int end_pixel)
       : shifted(from), end(end_pixel) {
 #pragma unroll
     for (int e = 0; e < Base::per_chunk; ++e) tap[e] = column_place(w, first + this->first() + e);
@@ -195,6 +205,14 @@ struct Chunk {
     }
   }
   __device__ __forceinline__ void clear(int e) { take(e, Chunk{}); }
+  /// Element e, which must be zero, becomes `stored`.
+  __device__ __forceinline__ void put(int e, Storage stored) {
+    if constexpr (count == 8) {
+      words[e / 2] |= static_cast<unsigned>(stored) << 16 * (e % 2);
+    } else {
+      words[e] = stored;
+    }
+  }
 };
 
 /// Where a result goes and what is done to it on the way.
@@ -210,6 +228,10 @@ struct Target {
   Storage* out;
   std::uint8_t* argmax;
 
+  /// Of a column.
+  __device__ __forceinline__ float bias_of(int column) const {
+    return bias != nullptr ? mma::widen(Out{}, bias[window.joint ? column % (filters / 4) : column]) : 0.0f;
+  }
   __device__ __forceinline__ float finished(float sum, float add) const {
     const float z = sum + add;
     return relu && z < 0.0f ? 0.0f : z;
@@ -237,10 +259,24 @@ struct Target {
   }
 };
 
+/// A chunk of a cell's row in a joint result: its columns are filters of four pixels.
+template <class Out>
+__device__ __forceinline__ void put_joint(const Target<Out>& to, int cell, int column,
+                                          const Chunk<Out>& chunk) {
+  const int filters = to.filters / 4;
+#pragma unroll
+  for (int e = 0; e < Chunk<Out>::count; ++e) {
+    if (column + e >= to.filters) continue;
+    const int parity = (column + e) / filters;
+    const int filter = column + e - parity * filters;
+    to.out[static_cast<unsigned>(to.window.out_pixel(cell, parity) * filters + filter)] = chunk.at(e);
+  }
+}
+
 /// Writes sixteen rows of a warp's part, from `slab`.
 template <class T, class Out>
-__device__ __forceinline__ void write_rows(const unsigned* slab, const Target<Out>& to, int first_pixel, int first_column,
-                                           int parity, int lane) {
+__device__ __forceinline__ void write_rows(const unsigned* slab, const Target<Out>& to, int first_pixel,
+                                           int first_column, int parity, int lane) {
   using S = Slab<T, Out>;
   constexpr int kChunks = S::row_words / 4;
 #pragma unroll
@@ -250,11 +286,16 @@ __device__ __forceinline__ void write_rows(const unsigned* slab, const Target<Ou
     if (pixel >= to.window.taps.pixels || column >= to.filters) continue;
     Chunk<Out> chunk;
     chunk.read(slab + i / kChunks * S::stride + i % kChunks * 4);
-    to.put(static_cast<unsigned>(to.window.out_pixel(pixel, parity) * to.filters + column), column, chunk);
+    if (to.window.joint) {
+      put_joint(to, pixel, column, chunk);
+    } else {
+      to.put(static_cast<unsigned>(to.window.out_pixel(pixel, parity) * to.filters + column), column, chunk);
+    }
   }
 }
 
-/// Writes the largest of each of the four windows in sixteen rows, and where they were. Filters come in fours.
+/// Writes the largest of each of the four windows in sixteen rows, and where they were. Filters come in
+/// fours.
 template <class T, class Out>
 __device__ __forceinline__ void write_largest(const unsigned* slab, const Target<Out>& to, int first_pixel,
                                               int first_column, int lane) {
@@ -292,21 +333,19 @@ __device__ __forceinline__ void write_largest(const unsigned* slab, const Target
 
 /// Writes the tile whose first element is (first_pixel, first_filter). `shared` holds nothing any more.
 template <class T, class Out>
-__device__ __forceinline__ void finish(const Sums<T>& sums, unsigned char* shared, const WarpPlace& at, int first_pixel,
-                                       int first_filter, int parity, const Target<Out>& to) {
+__device__ __forceinline__ void finish(const Sums<T>& sums, unsigned char* shared, const WarpPlace& at,
+                                       int first_pixel, int first_filter, int parity, const Target<Out>& to) {
   using S = Slab<T, Out>;
   unsigned* slab = reinterpret_cast<unsigned*>(shared) + at.warp * S::words;
   const int group = at.lane / 4;
   const int member = at.lane % 4;
-  float bias[T::column_fragments][2] = {};
-  if (to.bias != nullptr) {
+  float bias[T::column_fragments][2];
 #pragma unroll
-    for (int j = 0; j < T::column_fragments; ++j) {
+  for (int j = 0; j < T::column_fragments; ++j) {
 #pragma unroll
-      for (int w = 0; w < 2; ++w) {
-        const int column = first_filter + at.column + j * 8 + member * 2 + w;
-        if (column < to.filters) bias[j][w] = mma::widen(Out{}, to.bias[column]);
-      }
+    for (int w = 0; w < 2; ++w) {
+      const int column = first_filter + at.column + j * 8 + member * 2 + w;
+      bias[j][w] = column < to.filters ? to.bias_of(column) : 0.0f;
     }
   }
 #pragma unroll

@@ -1,8 +1,8 @@
 #pragma once
 // The products of the variant `fused` in FP32 on the ordinary cores: the tiles, weights and reads of
-// conv2d/implicit_gemm_*.cuh, with pixels read through a Window and with what follows the convolution done to the sums.
-// A thread's rows come in fours, which are the four pixels of a pooling window if the window is pooled: the largest is
-// found in registers.
+// conv2d/implicit_gemm_*.cuh, with pixels read through a Window and with what follows the convolution done to
+// the sums. A thread's rows come in fours, which are the four pixels of a pooling window if the window is
+// pooled: the largest is found in registers.
 //
 // Registers and shared memory: block_fused_simt.cu. Source: implicit_gemm_tile.cuh.
 
@@ -92,11 +92,13 @@ struct Target {
     }
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      if (column + j < filters) out[element + j] = mask == nullptr || mask[element + j] > 0.0f ? value[j] : 0.0f;
+      if (column + j < filters)
+        out[element + j] = mask == nullptr || mask[element + j] > 0.0f ? value[j] : 0.0f;
     }
   }
   /// The largest of the four pixels of a window, four filters of them; filters come in fours.
-  __device__ __forceinline__ void write_largest(int window_index, int column, const float (*sums)[8], int first) const {
+  __device__ __forceinline__ void write_largest(int window_index, int column, const float (*sums)[8],
+                                                int first) const {
     if (column >= filters) return;
     float value[4];
     unsigned codes = 0;
@@ -121,11 +123,11 @@ struct Target {
   }
 };
 
-/// Writes the block's tile as conv2d::finish() does. With slices, a thread's rows go through shared memory four at a
-/// time in two halves, and of the four one slice in turn has the sum.
+/// Writes the block's tile as conv2d::finish() does. With slices, a thread's rows go through shared memory
+/// four at a time in two halves, and of the four one slice in turn has the sum.
 template <class T, bool kPooled>
-__device__ __forceinline__ void finish(float (&sum)[8][8], float* shared, const conv2d::Place& place, int first_pixel,
-                                       int first_filter, int parity, const Target& to) {
+__device__ __forceinline__ void finish(float (&sum)[8][8], float* shared, const conv2d::Place& place,
+                                       int first_pixel, int first_filter, int parity, const Target& to) {
   const int thread = static_cast<int>(threadIdx.x) % T::slice_threads;
   const int column = first_filter + place.column;
 #pragma unroll
@@ -135,7 +137,8 @@ __device__ __forceinline__ void finish(float (&sum)[8][8], float* shared, const 
 #pragma unroll
       for (int pair = 2 * four; pair < 2 * four + 2; ++pair) {
         if (place.slice != owner) {
-          float* mine = shared + (place.slice - (place.slice > owner ? 1 : 0)) * 16 * T::slice_threads + thread;
+          float* mine =
+              shared + (place.slice - (place.slice > owner ? 1 : 0)) * 16 * T::slice_threads + thread;
 #pragma unroll
           for (int v = 0; v < 16; ++v) mine[v * T::slice_threads] = sum[2 * pair + v / 8][v % 8];
         }
@@ -187,7 +190,10 @@ struct PlainPixels : conv2d::Rows<T::rows, T::depth, kVector> {
   const float* from;
 
   __device__ __forceinline__ PlainPixels(int all_rows, const float* plain, int first_row, int end_pixel)
-      : rows(all_rows), end(end_pixel), exists(first_row + this->side < all_rows), from(plain + first_row + this->side) {}
+      : rows(all_rows),
+        end(end_pixel),
+        exists(first_row + this->side < all_rows),
+        from(plain + first_row + this->side) {}
   __device__ __forceinline__ void fetch(const PixelCursor<T::depth>& at) {
 #pragma unroll
     for (int i = 0; i < this->count; ++i) {
@@ -198,7 +204,8 @@ struct PlainPixels : conv2d::Rows<T::rows, T::depth, kVector> {
   }
 };
 
-/// B: the gradient's channels in fours. A thread's four columns are one tap and four channels for the whole kernel.
+/// B: the gradient's channels in fours. A thread's four columns are one tap and four channels for the whole
+/// kernel.
 template <class T>
 struct ShiftedVectors : conv2d::Rows<T::columns, T::depth, 4> {
   const Window& window;

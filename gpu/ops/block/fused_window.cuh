@@ -1,18 +1,24 @@
 #pragma once
-// Which input elements a result of a block is made of. One description serves all products of the variant `fused`:
+// Which input elements a result of a block is made of. One description serves all products of the variant
+// `fused`:
 //
-//   result[cell, j] = sum over taps (r, s) and channels c of in[stride * cell + origin + (r, s), c] * weight(j, r, s, c)
+//   result[cell, j] = sum over taps (r, s) and channels c of
+//                     in[stride * cell + origin + (r, s), c] * weight(j, r, s, c)
 //
-//   forward                 in = x,  stride 1, origin -half, R x S taps
-//   forward, pooled         as forward, cells in windows of four: a window's four pixels are neighbours in the result
-//   forward, upsampled      in = x,  stride 1, (R+1)/2 x (S+1)/2 taps, one result for each parity (p, q) of the pixels
-//                           (2i + p, 2j + q), its origin floor((parity - half) / 2)
-//   backward_input          in = dz, stride 1, origin -half, R x S taps, the kernel turned round
-//   backward_input, upsampled  in = dz, stride 2, origin -half, (R+1) x (S+1) taps: as an input pixel is in 2x2 pixels of
-//                           the upsampled image, it meets the sums of 2x2 neighbouring taps
-//   backward_weights, upsampled  the same window, each tap and channel a column of the result
+//   forward             in = x, stride 1, origin -half, R x S taps
+//   forward, pooled     as forward, cells in windows of four: their pixels are neighbours in the result
+//   forward, upsampled  in = x, stride 1, (R+1)/2 x (S+1)/2 taps, a result for each parity (p, q) of the
+//                       pixels (2i + p, 2j + q), its origin floor((parity - half) / 2)
+//   forward, joint      in = x, stride 1, the taps of all four parities, which are columns of one result: for
+//                       few filters, whose tiles are then fuller
+//   backward_input      in = dz, stride 1, origin -half, R x S taps, the kernel turned round
+//   backward_input, upsampled
+//                       in = dz, stride 2, origin -half, (R+1) x (S+1) taps: an input pixel is 2x2 pixels of
+//                       the upsampled image, so it meets the sums of 2x2 neighbouring taps
+//   backward_weights    the same windows, each tap and channel a column of the result
 //
-// with half = ((R-1)/2, (S-1)/2) and dz the gradient of the convolution's output. Host and device code; no kernels.
+// with half = ((R-1)/2, (S-1)/2) and dz the gradient of the convolution's output. Host and device code; no
+// kernels.
 // Source: block.h.
 
 #include <cuda_runtime.h>
@@ -30,6 +36,7 @@ struct Window {
   int half_height;
   int half_width;
   int parities;  ///< 4 if the results are the parities of a tensor twice as high and wide, else 1
+  bool joint;    ///< the result's columns are (parity, filter) of a tensor twice as high and wide
   bool pooled;   ///< pixel 4 i + 2 a + b is pixel (a, b) of window i
 
   /// The origin of parity 2 p + q.
@@ -41,7 +48,7 @@ struct Window {
   }
   /// The number of the result's pixel among all pixels of the tensor that it is part of.
   __device__ __forceinline__ int out_pixel(int pixel, int parity) const {
-    if (parities == 1) return pixel;
+    if (parities == 1 && !joint) return pixel;
     const int line = taps.by_width.quotient(pixel);
     const int column = pixel - line * taps.width;
     return ((2 * line + (parity >> 1)) * taps.width + column) * 2 + (parity & 1);
@@ -83,7 +90,8 @@ struct Corner {
   }
 };
 
-inline Window window_of(std::int64_t batch, int height, int width, int channels, int kernel_height, int kernel_width) {
+inline Window window_of(std::int64_t batch, int height, int width, int channels, int kernel_height,
+                        int kernel_width) {
   Window w{};
   w.taps.pixels = static_cast<int>(batch * height * width);
   w.taps.height = height;
@@ -121,11 +129,29 @@ inline Window forward_window(const OpShape& s, bool pooled) {
   return w;
 }
 
+/// Rows or columns of taps that the parities of an upsampled image have together: their origins are one apart
+/// if half the kernel is odd.
+inline int joint_taps(int kernel) {
+  const int half = (kernel - 1) / 2;
+  return half + 1 + half % 2;
+}
+
+/// The same for all parities at once, after upsampling.
+inline Window joint_window(const OpShape& s) {
+  Window w = window_of(s.batch, s.height, s.width, s.in_channels, joint_taps(s.kernel_height),
+                       joint_taps(s.kernel_width));
+  w.half_height = s.kernel_height / 2 / 2 + s.kernel_height / 2 % 2;
+  w.half_width = s.kernel_width / 2 / 2 + s.kernel_width / 2 % 2;
+  w.joint = true;
+  return w;
+}
+
 /// The window that the backward passes read the gradient of the convolution's output through.
 inline Window backward_window(const OpShape& s) {
   const int scale = s.upsample ? 2 : 1;
   const int more = scale - 1;
-  Window w = window_of(s.batch, s.height, s.width, s.out_channels, s.kernel_height + more, s.kernel_width + more);
+  Window w =
+      window_of(s.batch, s.height, s.width, s.out_channels, s.kernel_height + more, s.kernel_width + more);
   w.in_height = scale * s.height;
   w.in_width = scale * s.width;
   w.stride = scale;

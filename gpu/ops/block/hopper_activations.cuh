@@ -1,17 +1,19 @@
 #pragma once
 // The kernel behind the wide blocks' forward and backward_input, one computation on different tensors:
 //
-//   out[pixel, j] = sum over planes, taps (t, u) and channels c of in[plane][pixel + (t, u) - shift, c] * weight(.., c, j)
+//   out[pixel, j] = sum over planes p, taps (t, u) and channels c of
+//                   in[p][pixel + (t, u) - shift, c] * weight(p, t, u, c, j)
 //
-//   forward         in = x, 3x3 taps; upsampled: 2x2 taps with summed weights for each of four parities of the output
+//   forward         in = x, 3x3 taps; upsampled: for each parity of the output 2x2 taps of summed weights
 //   backward_input  in = dy, the taps turned round; upsampled: dy is four planes by parity, 2x2 taps each
 //
-// Persistent blocks: warp 0 of the first warpgroup copies (TMA), two warpgroups multiply (wgmma), each its own half of a
-// tile of 2 kPatches patches (64 pixels each) and 128 channels. Pixels and weights wait in rings of their own: what is
-// copied for one column of taps serves all its rows. In backward_input two more warps of the first warpgroup read the mask
-// into shared memory as bits while the products run.
+// Persistent blocks: warp 0 of the first warpgroup copies (TMA), two warpgroups multiply (wgmma), each its
+// own half of a tile of two or four patches (64 pixels each) and 128 channels. Pixels and weights wait in
+// rings of their own: what is copied for one column of taps serves all its rows. In backward_input two more
+// warps of the first warpgroup read the mask into shared memory as bits while the products run.
 //
-// Threads 384 of 168 registers, exchanged to 40 and 232 (backward_input: 88 and 208); shared memory 221 KiB with kPatches = 2 and 3x3 taps, 161 KiB with 1.
+// Threads 384 of 168 registers, exchanged to 40 and 232 (backward_input: 88 and 208); shared memory 221 KiB
+// with four patches and 3x3 taps, 161 KiB with two.
 // Source: NVIDIA, "CUTLASS documentation", "Efficient GEMM in CUDA", section "Warp specialization".
 
 #include <algorithm>
@@ -275,7 +277,8 @@ __device__ __forceinline__ void multiply_stage(float (&sums)[S::patches][kSums],
   }
 }
 
-/// The sums of one tile. A stage is given back when the products after it have been issued and its own are done.
+/// The sums of one tile. A stage is given back when the products after it have been issued and its own are
+/// done.
 template <class Math, class S>
 __device__ __forceinline__ void multiply_tile(float (&sums)[S::patches][kSums], const Places<S>& at,
                                               Ring<S::pixel_stages>& pixel_ring,
@@ -315,7 +318,8 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
   Ring<S::pixel_stages> pixel_ring;
   Ring<S::filter_stages> filter_ring;
   unsigned mask_parity = 0;
-  // One consumer starts some stages later, so that while one writes the other still multiplies. A tile has at least as many.
+  // One consumer starts some stages later, so that while one writes the other still multiplies. A tile has at
+  // least as many.
   constexpr int kLate = 3;
   if (consumer == 1) wait(at.filters_full(kLate), 0);
   for (int i = static_cast<int>(blockIdx.x); i < q.tiles; i += static_cast<int>(gridDim.x)) {

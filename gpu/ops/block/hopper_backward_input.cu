@@ -1,9 +1,10 @@
-// block.backward_input of the wide blocks on Hopper: over `wmma` it adds wgmma and TMA, an upsampled block's gradient from
-// four parity planes of dy by 2x2 taps each (2.25 times fewer products, no sum over copies), and the mask of the ReLU
-// before, read as bits while the products run.
+// block.backward_input of the wide blocks on Hopper: over `wmma` it adds wgmma and TMA, an upsampled block's
+// gradient from four parity planes of dy by 2x2 taps each (2.25 times fewer products, no sum over copies),
+// and the mask of the ReLU before, read as bits while the products run.
 //
-// The kernel and its limits: hopper_activations.cuh. The weights are read as they lie, turned by the tensor cores. A pooled
-// block's dy is first spread over the convolution's size in the workspace, an upsampled block's weights are summed there.
+// The kernel and its limits: hopper_activations.cuh. The weights are read as they lie, turned by the tensor
+// cores. A pooled block's dy is first spread over the convolution's size in the workspace, an upsampled
+// block's weights are summed there.
 
 #include "gpu/ops/block/block.h"
 #include "gpu/ops/block/hopper_activations.cuh"

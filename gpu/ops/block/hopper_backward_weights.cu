@@ -1,18 +1,20 @@
-// block.backward_weights of the wide blocks on Hopper: over `wmma` it adds wgmma and TMA, an upsampled block's gradient from
-// four parity planes of dy by 2x2 taps each (2.25 times fewer products), and the bias gradient from the tiles of dy that
-// are in shared memory anyway.
+// block.backward_weights of the wide blocks on Hopper: over `wmma` it adds wgmma and TMA, an upsampled
+// block's gradient from four parity planes of dy by 2x2 taps each (2.25 times fewer products), and the bias
+// gradient from the tiles of dy that are in shared memory anyway.
 //
-//   part[plane][k][t][u][c] = sum over the split's pixels of dy[plane][pixel][k] * x[pixel + (t, u) - shift][c]
+//   part[p][k][t][u][c] = sum over the split's pixels of dy[p][pixel][k] * x[pixel + (t, u) - shift][c]
 //
-// Both operands have the pixels, over which is summed, as rows: the tensor cores turn them. A unit is 128 filters, one column
-// u of taps and 128 channels: a warpgroup for each tap t has 128 x 128 sums and reads x from the row t of the stage's
-// patch on. A block does one unit for one split of the patches; a second kernel adds the splits in order and folds an
-// upsampled block's parts, four to a tap of dw. In the blocks of the first column and channels two more warps add up dy.
+// Both operands have the pixels, over which is summed, as rows: the tensor cores turn them. A unit is 128
+// filters, one column u of taps and 128 channels: a warpgroup for each tap t has 128 x 128 sums and reads x
+// from the row t of the stage's patch on. A block does one unit for one split of the patches; a second kernel
+// adds the splits in order and folds an upsampled block's parts, four to a tap of dw. In the blocks of the
+// first column and channels two more warps add up dy.
 //
-// Threads 512 of 128 registers with 3x3 taps (exchanged to 32 and 160), 384 of 168 with 2x2 (88 and 208); shared memory 218
-// and 206 KiB. A pooled block's dy is first spread over the convolution's size in the workspace. The splits are made for 132
-// multiprocessors, whatever the GPU has.
-// Source: NVIDIA, "CUTLASS documentation", "Implicit GEMM convolution" and "Efficient GEMM in CUDA", section "Split-K".
+// Threads 512 of 128 registers with 3x3 taps (exchanged to 32 and 160), 384 of 168 with 2x2 (88 and 208);
+// shared memory 218 and 206 KiB. A pooled block's dy is first spread over the convolution's size in the
+// workspace. The splits are made for 132 multiprocessors, whatever the GPU has.
+// Source: NVIDIA, "CUTLASS documentation", "Implicit GEMM convolution" and "Efficient GEMM in CUDA", section
+// "Split-K".
 
 #include <algorithm>
 #include <cstdint>
@@ -26,14 +28,10 @@
 #include "gpu/ops/block/hopper_wide.h"
 
 namespace warpscope::ops::block::hopper {
-namespace {
-
-constexpr int kFilters = 128;  // of a unit
-constexpr int kSplitProcessors = 132;
 
 /// A variation of the kernel.
 template <int kTapSide>
-struct Shape {
+struct WeightsShape {
   static constexpr int taps = kTapSide;
   static constexpr int consumers = taps;
   static constexpr int threads = (1 + consumers) * static_cast<int>(kWarpgroup);
@@ -46,6 +44,11 @@ struct Shape {
   static constexpr unsigned barriers_at = stages * stage_bytes;
   static constexpr unsigned shared_bytes = barriers_at + 2 * stages * 8 + kAlignSlack;
 };
+
+namespace {
+
+constexpr int kFilters = 128;  // of a unit
+constexpr int kSplitProcessors = 132;
 
 struct WeightsProblem {
   Grid grid;
@@ -95,8 +98,8 @@ struct Places {
   __device__ SharedAddress empty(int i) const { return barrier_at(base + S::barriers_at, S::stages + i); }
 };
 
-/// One thread: all copies of the block. dy's second slice may lie past its last filter, x's past its last channel: what is
-/// read there only meets sums that are not written.
+/// One thread: all copies of the block. dy's second slice may lie past its last filter, x's past its last
+/// channel: what is read there only meets sums that are not written.
 template <class S>
 __device__ void produce(const WeightsProblem& q, const Places<S>& at, const CUtensorMap& dy,
                         const CUtensorMap& x) {
@@ -306,12 +309,11 @@ __device__ __forceinline__ int folded_tap(int parity, int r) {
 template <int kTaps>
 __device__ __forceinline__ float4 sum_quad(const SumProblem& q, const float* partial, int quad) {
   float4 sum{0.0f, 0.0f, 0.0f, 0.0f};
-  const std::int64_t first = std::int64_t{4} * quad;
   if constexpr (kTaps == 3) {
-    add_splits(sum, q, partial + first);
+    add_splits(sum, q, partial + 4 * quad);
   } else {
-    const auto channel = static_cast<int>(first % q.channels);
-    const auto line = static_cast<int>(first / q.channels);
+    const int channel = 4 * quad % q.channels;
+    const int line = 4 * quad / q.channels;
     const int filter = line / 9;
     const int r = line % 9 / 3;
     const int s = line % 3;
@@ -332,7 +334,7 @@ __global__ void __launch_bounds__(kSumThreads)
   const int i = static_cast<int>(blockIdx.x * kSumThreads + threadIdx.x);
   if (i < q.quads) {
     const float4 sum = sum_quad<kTaps>(q, partial, i);
-    float* to = dw + std::int64_t{4} * i;
+    float* to = dw + 4 * i;
     if (q.aligned) {
       *reinterpret_cast<float4*>(to) = sum;
     } else {
@@ -395,7 +397,7 @@ struct WeightsCall {
 
 template <class Math, int kTaps>
 void launch_products(const WeightsCall& call) {
-  using S = Shape<kTaps>;
+  using S = WeightsShape<kTaps>;
   const auto kernel = hopper_weights<Math, S>;
   core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes),
                    "the shared memory of block.backward_weights hopper");

@@ -1,10 +1,11 @@
 #pragma once
 // How the sums of a patch reach global memory, for the wide blocks' activations (hopper_activations.cuh).
 //
-// A warpgroup has the sums of 64 pixels and 128 channels; warp w has rows 2 w and 2 w + 1 of the patch. A lane (group =
-// lane / 4, member = lane % 4) has column `group` of both rows and the channels 8 j + 2 member and one more, j = 0 .. 15: a
-// pooling window is two lanes, 4 apart, with all its rows. The four members exchange their words, so that each writes 16
-// bytes: 64 bytes of a pixel by a warp's instruction. No shared memory, no barrier but what gets bias and mask there.
+// A warpgroup has the sums of 64 pixels and 128 channels; warp w has rows 2 w and 2 w + 1 of the patch. A
+// lane (group = lane / 4, member = lane % 4) has column `group` of both rows and the channels 8 j + 2 member
+// and one more, j = 0 .. 15: a pooling window is two lanes, 4 apart, with all its rows. The four members
+// exchange their words, so that each writes 16 bytes: 64 bytes of a pixel by a warp's instruction. No shared
+// memory, no barrier but what gets bias and mask there.
 
 #include <cstdint>
 
@@ -97,8 +98,8 @@ __device__ __forceinline__ void write_plain(const float (&sums)[kSums], const La
   }
 }
 
-/// Gradients, zero where the mask's bit is. `mask`: a byte for each 8 channels, 16 for each pixel of the patch; none if
-/// nullptr.
+/// Gradients, zero where the mask's bit is. `mask`: a byte for each 8 channels, 16 for each pixel of the
+/// patch; none if nullptr.
 template <class Math>
 __device__ __forceinline__ void write_masked(const float (&sums)[kSums], const Layout& to,
                                              typename Math::Storage* out, const Place& patch, int channel,
@@ -129,7 +130,8 @@ __device__ __forceinline__ void write_masked(const float (&sums)[kSums], const L
   }
 }
 
-/// Takes the next of a window's elements in order: the first of equal ones stays, the first NaN stays before all.
+/// Takes the next of a window's elements in order: the first of equal ones stays, the first NaN stays before
+/// all.
 __device__ __forceinline__ void take_larger(float& best, unsigned& code, float next, unsigned next_code) {
   if (!(next <= best) && best == best) {
     best = next;
@@ -149,7 +151,8 @@ __device__ __forceinline__ float pool(float top, float bottom, bool odd, unsigne
   return best;
 }
 
-/// Bias, ReLU and pooling. Both lanes of a window pool its 128 channels' words; the even one writes those of even j.
+/// Bias, ReLU and pooling. Both lanes of a window pool its 128 channels' words; the even one writes those of
+/// even j.
 template <class Math>
 __device__ __forceinline__ void write_pooled(const float (&sums)[kSums], const Layout& to,
                                              typename Math::Storage* out, std::uint8_t* argmax,

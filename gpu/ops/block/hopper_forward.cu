@@ -1,10 +1,12 @@
-// block.forward of the wide blocks on Hopper: over `wmma` it adds wgmma and TMA, the upsampled block as four 2x2
-// convolutions of the small input (2.25 times fewer products), and bias, ReLU and pooling on the FP32 sums in registers:
-// nothing between the layers is stored.
+// block.forward of the wide blocks on Hopper: over `wmma` it adds wgmma and TMA, the upsampled block as four
+// 2x2 convolutions of the small input (2.25 times fewer products), and bias, ReLU and pooling on the FP32
+// sums in registers: nothing between the layers is stored.
 //
-// The kernel and its limits: hopper_activations.cuh. An upsampled block first sums its weights for each parity of the
-// output into the workspace. Tiles of 256 pixels and 128 channels, or 128 pixels where these fill the GPU better.
-// Source: W. Shi et al., "Is the deconvolution layer the same as a convolutional layer?" (2016), for the parities.
+// The kernel and its limits: hopper_activations.cuh. An upsampled block first sums its weights for each
+// parity of the output into the workspace. Tiles of 256 pixels and 128 channels, or 128 pixels where these
+// fill the GPU better.
+// Source: W. Shi et al., "Is the deconvolution layer the same as a convolutional layer?" (2016), for the
+// parities.
 
 #include "gpu/ops/block/block.h"
 #include "gpu/ops/block/hopper_activations.cuh"

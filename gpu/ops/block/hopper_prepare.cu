@@ -1,6 +1,7 @@
-// sum_weights() and unpool() of hopper_prepare.h: bound by memory, a thread moves 16 bytes at a time. Few registers, no
-// shared memory; channels must be multiples of 8.
-// Source: W. Shi et al., "Is the deconvolution layer the same as a convolutional layer?" (2016), for the sums.
+// sum_weights() and unpool() of hopper_prepare.h: bound by memory, a thread moves 16 bytes at a time. Few
+// registers, no shared memory; channels must be multiples of 8.
+// Source: W. Shi et al., "Is the deconvolution layer the same as a convolutional layer?" (2016), for the
+// sums.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block/hopper_prepare.h"
@@ -61,24 +62,25 @@ __global__ void __launch_bounds__(kPrepareThreads)
                     mma::narrow_pair(Math{}, sums[4], sums[5]), mma::narrow_pair(Math{}, sums[6], sums[7])};
 }
 
-/// `height` and `width` of the convolution's output. A thread has eight channels of a window, complete or not.
+/// `height` and `width` of the convolution's output. A thread has eight channels of a window, complete or
+/// not.
 struct UnpoolProblem {
   int images;
   int height;
   int width;
   int chunks;
-  std::int64_t items;
+  int items;
 };
 
 __global__ void __launch_bounds__(kPrepareThreads)
     hopper_unpool(const __grid_constant__ UnpoolProblem q, const uint4* __restrict__ pooled,
                   const std::uint8_t* __restrict__ argmax, uint4* __restrict__ full) {
-  const auto item = static_cast<std::int64_t>(blockIdx.x) * kPrepareThreads + threadIdx.x;
+  const int item = static_cast<int>(blockIdx.x * kPrepareThreads + threadIdx.x);
   if (item >= q.items) return;
   const int across = (q.width + 1) / 2;
   const int down = (q.height + 1) / 2;
-  const auto chunk = static_cast<int>(item % q.chunks);
-  auto rest = static_cast<int>(item / q.chunks);
+  const int chunk = item % q.chunks;
+  int rest = item / q.chunks;
   const int column = rest % across;
   rest /= across;
   const int row = rest % down;
@@ -130,7 +132,7 @@ void unpool(const OpShape& s, const void* pooled, const std::uint8_t* argmax, vo
             cudaStream_t stream) {
   const int scale = s.upsample ? 2 : 1;
   UnpoolProblem q{static_cast<int>(s.batch), scale * s.height, scale * s.width, s.out_channels / kWidth, 0};
-  q.items = s.batch * ((q.height + 1) / 2) * ((q.width + 1) / 2) * q.chunks;
+  q.items = q.images * ((q.height + 1) / 2) * ((q.width + 1) / 2) * q.chunks;
   hopper_unpool<<<blocks_for(q.items), kPrepareThreads, 0, stream>>>(q, static_cast<const uint4*>(pooled),
                                                                      argmax, static_cast<uint4*>(full));
   core::check_launch("block hopper, unpooling");

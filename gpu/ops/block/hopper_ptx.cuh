@@ -1,14 +1,16 @@
 #pragma once
-// Hopper's instructions as functions, one instruction each: barriers that count bytes (mbarrier), copies of boxes of tensors
-// (TMA), products of warpgroups (wgmma), and the exchange of registers between warpgroups (setmaxnreg). No other file has
-// inline PTX of these.
+// Hopper's instructions as functions, one instruction each: barriers that count bytes (mbarrier), copies of
+// boxes of tensors (TMA), products of warpgroups (wgmma), and the exchange of registers between warpgroups
+// (setmaxnreg). No other file has inline PTX of these.
 //
-// A product of one warpgroup is D[64][128] += A[64][16] * B[16][128] of 16-bit elements from shared memory. With group =
-// lane / 4 and member = lane % 4 a lane of warp w (of four) holds in d[4 j], d[4 j + 1] row 16 w + group, columns 8 j + 2
-// member and one more, and in d[4 j + 2], d[4 j + 3] the same of row 16 w + group + 8.
+// A product of one warpgroup is D[64][128] += A[64][16] * B[16][128] of 16-bit elements from shared memory.
+// With group = lane / 4 and member = lane % 4 a lane of warp w (of four) holds in d[4 j], d[4 j + 1] row 16 w
+// + group, columns 8 j + 2 member and one more, and in d[4 j + 2], d[4 j + 3] the same of row 16 w + group +
+// 8.
 //
-// Source: NVIDIA, "Parallel Thread Execution ISA", sections "Asynchronous Warpgroup Level Matrix Instructions", "mbarrier",
-// "cp.async.bulk.tensor", "setmaxnreg". Needs sm_90a: kernels leave their bodies out where they are compiled for another.
+// Source: NVIDIA, "Parallel Thread Execution ISA", sections "Asynchronous Warpgroup Level Matrix
+// Instructions", "mbarrier", "cp.async.bulk.tensor", "setmaxnreg". Needs sm_90a: kernels leave their bodies
+// out where they are compiled for another.
 
 #include <cstdint>
 
@@ -65,8 +67,8 @@ __device__ __forceinline__ void prefetch_map(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(reinterpret_cast<std::uint64_t>(&map)) : "memory");
 }
 
-/// Copies a box of a tensor of five dimensions, innermost coordinate first, to shared memory; what lies outside the tensor
-/// becomes zero. `barrier` gets the box's bytes.
+/// Copies a box of a tensor of five dimensions, innermost coordinate first, to shared memory; what lies
+/// outside the tensor becomes zero. `barrier` gets the box's bytes.
 __device__ __forceinline__ void load_box(SharedAddress to, const CUtensorMap& map, SharedAddress barrier,
                                          int c0, int c1, int c2, int c3, int c4) {
   asm volatile(
@@ -88,7 +90,8 @@ __device__ __forceinline__ void load_box(SharedAddress to, const CUtensorMap& ma
 
 /// Sixteen bytes to global memory, by one instruction whatever registers they are in.
 __device__ __forceinline__ void write_chunk(void* to, const unsigned (&w)[4]) {
-  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]),
+               "r"(w[3])
                : "memory");
 }
 
@@ -122,8 +125,8 @@ __device__ __forceinline__ void wait_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-/// D = A B, plus D if `add`, of two operands in shared memory by their descriptors. kTurned: 0 if k runs along the rows of
-/// the operand's tile, 1 if it runs across them.
+/// D = A B, plus D if `add`, of two operands in shared memory by their descriptors. kTurned: 0 if k runs
+/// along the rows of the operand's tile, 1 if it runs across them.
 template <int kTurnedA, int kTurnedB>
 __device__ __forceinline__ void multiply(mma::Bf16, float (&d)[64], std::uint64_t a, std::uint64_t b,
                                          bool add) {

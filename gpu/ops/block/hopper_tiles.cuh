@@ -1,17 +1,18 @@
 #pragma once
-// The parts of the wide blocks' product kernels (hopper_activations.cuh, hopper_backward_weights.cu): rings of stages in
-// shared memory, descriptors of the operands' tiles, and where a patch lies.
+// The parts of the wide blocks' product kernels (hopper_activations.cuh, hopper_backward_weights.cu): rings
+// of stages in shared memory, descriptors of the operands' tiles, and where a patch lies.
 //
-// A tile lies in shared memory as the copy engine writes it: rows of 128 bytes (64 channels of a pixel or of a filter), the
-// 16-byte chunk c of row r at chunk c ^ (r % 8), tiles beginning at multiples of 1024 bytes. As an operand of wgmma it is
+// A tile lies in shared memory as the copy engine writes it: rows of 128 bytes (64 channels of a pixel or of
+// a filter), the 16-byte chunk c of row r at chunk c ^ (r % 8), tiles beginning at multiples of 1024 bytes.
+// As an operand of wgmma it is
 //
 //   straight  k runs along the rows, eight rows to a period of 1024 bytes; a step of 16 k is 32 bytes
-//   turned    k runs across the rows, the tile's 64 channels are rows or columns of the result; eight k to a period of
-//             1024 bytes, a step of 16 k is 2048 bytes; the next 64 channels lie `next` bytes further
+//   turned    k runs across the rows, the tile's 64 channels are rows or columns of the result; eight k to a
+//             period of 1024 bytes, a step of 16 k is 2048 bytes; the next 64 channels lie `next` bytes on
 //
-// Source: NVIDIA, "Parallel Thread Execution ISA", "Asynchronous Warpgroup Level Matrix Shared Memory Layout": K-major and
-// MN-major canonical layouts with 128-byte swizzling, ((8,m),(T,2k)):((8T,SBO),(1,T)) and
-// ((T,8,m),(8,k)):((1,T,LBO),(8T,SBO)) in 16-byte units T.
+// Source: NVIDIA, "Parallel Thread Execution ISA", "Asynchronous Warpgroup Level Matrix Shared Memory
+// Layout": K-major and MN-major canonical layouts with 128-byte swizzling, ((8,m),(T,2k)):((8T,SBO),(1,T))
+// and ((T,8,m),(8,k)):((1,T,LBO),(8T,SBO)) in 16-byte units T.
 
 #include <cstdint>
 
@@ -64,7 +65,8 @@ __device__ __forceinline__ std::uint64_t advanced(std::uint64_t descriptor, unsi
   return descriptor + (bytes >> 4);
 }
 
-/// Where a patch begins. Those past the last lie in images that do not exist: they are read as zeros and not written.
+/// Where a patch begins. Those past the last lie in images that do not exist: they are read as zeros and not
+/// written.
 struct Place {
   int image;
   int row;

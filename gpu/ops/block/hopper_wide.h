@@ -1,10 +1,12 @@
 #pragma once
-// The wide blocks on Hopper: 3x3 blocks of channels in multiples of 64, on wgmma and the tensor memory accelerator (TMA).
-// What a dispatcher needs of each of the three ops; precisions fp16 and bf16, compute capability 9.0 built as sm_90a.
+// The wide blocks on Hopper: 3x3 blocks of channels in multiples of 64, on wgmma and the tensor memory
+// accelerator (TMA). What a dispatcher needs of each of the three ops; precisions fp16 and bf16, compute
+// capability 9.0 built as sm_90a.
 //
-// `takes` says whether the shape is one of these; the others may be called only where it is true. Activations, weights
-// and their gradients must be aligned to 16 bytes, as the tensor maps want (`launch` throws core::Error otherwise); bias,
-// dw and db to their elements. `launch` only enqueues kernels on the call's stream: it can be captured in a graph.
+// `takes` says whether the shape is one of these; the others may be called only where it is true.
+// Activations, weights and their gradients must be aligned to 16 bytes, as the tensor maps want (`launch`
+// throws core::Error otherwise); bias, dw and db to their elements. `launch` only enqueues kernels on the
+// call's stream: it can be captured in a graph.
 
 #include <cstddef>
 

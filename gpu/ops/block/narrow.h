@@ -1,12 +1,13 @@
 #pragma once
-// Block ops of the layers that have few channels on one side, on tensor cores (mma.sync): bound by memory, so that each kernel
-// reads and writes every wide element once.
+// Block ops of the layers that have few channels on one side, on tensor cores (mma.sync): bound by memory, so
+// that each kernel reads and writes every wide element once.
 //
 //   input_*   the narrow side is x: 3x3, 1 to 4 input channels, no upsampling
 //   output_*  the narrow side is y: upsampled input, 3x3, 1 to 4 output channels, no pooling
 //
-// The wide side has a multiple of 8 channels and is best at 256; 16-bit precisions alone; compute capability 8.0 or more.
-// All operands must be aligned to 16 bytes, which the memory of plans is. Results are deterministic.
+// The wide side has a multiple of 8 channels and is best at 256; 16-bit precisions alone; compute capability
+// 8.0 or more. All operands must be aligned to 16 bytes, which the memory of plans is. Results are
+// deterministic.
 
 #include <cstddef>
 

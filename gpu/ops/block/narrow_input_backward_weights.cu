@@ -1,20 +1,23 @@
-// block.backward_weights for few input channels, pooled: on tensor cores, dy, the codes and the images read once.
+// block.backward_weights for few input channels, pooled: on tensor cores, dy, the codes and the images read
+// once.
 //
-//   dw[k, (r, s, c)] = sum over windows and their pixels of (code[window, k] = pixel ? dy[window, k] : 0) * row[pixel, (r, s, c)]
+//   dw[k, (r, s, c)] = sum over pixels of spread[pixel, k] * row[pixel, (r, s, c)]
+//   spread[pixel, k] = code[window, k] is the pixel's ? dy[window, k] : 0
 //
-// A[(r, s, c)][pixel] are the rows of narrow_patch.cuh, transposed as they are loaded. B[pixel][k] never exists in memory:
-// a step of 16 pixels is four windows, ordered so that a lane's two words of B are the upper and the lower two
-// pixels of one window and channel; dy goes to the half of the word that its code says, the rest is zero. A lane's
-// columns of eight products are 8 channels in a row: one 16-byte read of dy serves them all. The one at the end of
-// each row makes the last row of the result the bias gradient.
+// A[(r, s, c)][pixel] are the rows of narrow_patch.cuh, transposed as they are loaded. B[pixel][k] never
+// exists in memory: a step of 16 pixels is four windows, ordered so that a lane's two words of B are the
+// upper and the lower two pixels of one window and channel; dy goes to the half of the word that its code
+// says, the rest is zero. A lane's columns of eight products are 8 channels in a row: one 16-byte read of dy
+// serves them all. The one at the end of each row makes the last row of the result the bias gradient.
 //
 // Tiles are dealt out to 264 blocks, in each of which two groups of four warps share the pixels of a tile and
-// four warps the channels; dy comes by asynchronous copies, three tiles deep. A second kernel adds the partial results in
-// a fixed order (narrow_sum.h).
+// four warps the channels; dy comes by asynchronous copies, three tiles deep. A second kernel adds the
+// partial results in a fixed order (narrow_sum.h).
 //
-// Limits: compute capability 8.0; one block has 256 output channels, more are more blocks that read the images again.
-// Two blocks of 256 threads a multiprocessor (one for 4 channels), 64 KB of shared memory for 3 channels; the
-// workspace has 264 copies of the gradients.
+// Limits: compute capability 8.0; one block has 256 output channels, more are more blocks that read the
+// images again. Two blocks of 256 threads a multiprocessor (one for 4 channels), 64 KB of shared memory for 3
+// channels, at most 128 registers (187 for 4 channels), none spilled; the workspace has 264 copies of the
+// gradients.
 // Source: NVIDIA, "CUTLASS: implicit GEMM convolution", for split-K; the operand made from the codes is ours.
 
 #include "gpu/ops/block/block.h"
@@ -31,7 +34,8 @@ inline constexpr int kStages = 3;
 inline constexpr int kFragments = 8;                 // of eight output channels, of a warp
 inline constexpr int kChannels = 64;                 // of a warp
 inline constexpr int kSteps = kTileWindows / 4 / 2;  // of four windows, of a group of warps
-// The lanes of a read have two chunks of 16 bytes of each of four lines: with two chunks more a line, they meet all banks.
+// The lanes of a read have two chunks of 16 bytes of each of four lines: with two chunks more a line, they
+// meet all banks.
 inline constexpr int kLineBytes = 2 * kSlabChannels + 32;
 inline constexpr int kSumStride = kSlabChannels + 4;  // floats
 
@@ -48,8 +52,8 @@ struct Layout {
   static_assert(16 * products * kSumStride * 4 <= rows);
 };
 
-/// The rows of a tile: 16 for each four windows, first the upper two pixels of each, then the lower two. Half of the
-/// threads copy the first half of each row.
+/// The rows of a tile: 16 for each four windows, first the upper two pixels of each, then the lower two. Half
+/// of the threads copy the first half of each row.
 template <class Rows>
 __device__ __forceinline__ void copy_rows(mma::SharedAddress rows, const Half* patch) {
   const int row = static_cast<int>(threadIdx.x) % kTilePixels;
@@ -64,8 +68,8 @@ __device__ __forceinline__ void copy_rows(mma::SharedAddress rows, const Half* p
   }
 }
 
-/// A lane's part of a tile: window `lane % 4` of each step of its group of warps, which has two rows of windows, and 8
-/// channels from `channel` on.
+/// A lane's part of a tile: window `lane % 4` of each step of its group of warps, which has two rows of
+/// windows, and 8 channels from `channel` on.
 struct LanePlace {
   int group;
   int member;
@@ -92,15 +96,15 @@ __device__ __forceinline__ void fetch_codes(unsigned (&codes)[kSteps], const Til
   }
 }
 
-/// Eight times each of the four codes in the low byte, in a byte of its own. Multiplications, which the adders and shifters that
-/// expand() keeps busy have no part in.
+/// Eight times each of the four codes in the low byte, in a byte of its own. Multiplications, which the
+/// adders and shifters that expand() keeps busy have no part in.
 __device__ __forceinline__ unsigned spread(unsigned codes) {
   const unsigned pairs = (codes * 0x1001u) & 0x000f000fu;
   return (pairs * 0x208u) & 0x18181818u;
 }
 
-/// The two words of B of one window and channel: the element of dy, the lower or upper half of `word`, in the half that its code
-/// says, and zeros. `shift` has eight times the code in its lowest five bits.
+/// The two words of B of one window and channel: the element of dy, the lower or upper half of `word`, in the
+/// half that its code says, and zeros. `shift` has eight times the code in its lowest five bits.
 __device__ __forceinline__ void expand(unsigned (&b)[2], unsigned word, bool upper, unsigned shift) {
   // Selectors for both words at once: 4 is a byte of zeros.
   const unsigned selectors = __funnelshift_l(0x44444444u, upper ? 0x44444432u : 0x44444410u, shift);
@@ -138,7 +142,8 @@ __device__ __forceinline__ void multiply_tile(float (&sums)[L::products][kFragme
   }
 }
 
-/// Adds the sums of the two groups of warps and writes them as (k, r, s, c), and after these the bias gradient.
+/// Adds the sums of the two groups of warps and writes them as (k, r, s, c), and after these the bias
+/// gradient.
 template <class L, int kNarrow>
 __device__ __forceinline__ void write_partial(const float (&sums)[L::products][kFragments][4],
                                               float* __restrict__ shared, const Tiles& tiles,
@@ -215,7 +220,8 @@ __global__ void __launch_bounds__(kThreads, (Layout<Math, kNarrow>::blocks))
     patch.store(raw);
     if (!last) patch.fetch(tiles, tile + stride, x);
     mma::wait_copies<kStages - 2>();
-    __syncthreads();  // patch and dy are complete; all have multiplied the tile before, whose stage is filled next
+    // Patch and dy are complete; all have multiplied the tile before, whose stage is filled next.
+    __syncthreads();
     copy_next(write);
     copy_rows<typename L::Rows>(stages + L::rows, raw);
     unsigned next_codes[kSteps] = {};

@@ -1,19 +1,20 @@
 // block.forward for few input channels: on tensor cores, the images read and the pooled result written once.
 //
-//   z[pixel, k] = sum over (r, s, c) and a one of row[pixel, (r, s, c)] * w[k, (r, s, c)], the one times the bias
+//   z[pixel, k] = sum over (r, s, c) of row[pixel, (r, s, c)] * w[k, (r, s, c)], and a one times bias[k]
 //
-// A block takes tiles in turn; each of its four warps keeps the weights of 64 output channels in registers. The
-// rows of a tile are ordered so that a lane's four results of two 16x8 products are the four pixels of one window,
-// and the weights so that its results of four such products are 8 channels in a row: pooling needs no exchange,
-// and the stores are of 16 bytes.
+// A block takes tiles in turn; each of its four warps keeps the weights of 64 output channels in registers.
+// The rows of a tile are ordered so that a lane's four results of two 16x8 products are the four pixels of
+// one window, and the weights so that its results of four such products are 8 channels in a row: pooling
+// needs no exchange, and the stores are of 16 bytes.
 //
-// The pooling is a maximum of integers: of the numbers that are not negative, the bits order as the numbers do, and
-// a NaN, which the tensor cores give without a sign, is above all. The two lowest bits give way to 3 - code: numbers
-// that differ in no other bit count as equal, and of equal ones the first wins. The floor of 3, zero with code 0, is
-// the ReLU. Two more instructions take the code out and the bits away.
+// The pooling is a maximum of integers: of the numbers that are not negative, the bits order as the numbers
+// do, and a NaN, which the tensor cores give without a sign, is above all. The two lowest bits give way
+// to (3 - code): numbers that differ in no other bit count as equal, and of equal ones the first wins. The
+// floor of 3, zero with code 0, is the ReLU. Two more instructions take the code out and the bits away.
 //
-// Limits: compute capability 8.0; one block has 256 output channels, more are more blocks that read the images
-// again. At most 4 blocks of 128 threads a multiprocessor; 11 KB of shared memory for 3 channels.
+// Limits: compute capability 8.0; one block has 256 output channels, more are more blocks that read the
+// images again. Four blocks of 128 threads a multiprocessor (three for 4 channels);
+// 11 KB of shared memory for 3 channels, at most 126 registers (158 for 4 channels), none spilled.
 // Source: NVIDIA, "CUTLASS: implicit GEMM convolution", for the product; the codes in the low bits are ours.
 
 #include "gpu/ops/block/block.h"
@@ -39,8 +40,8 @@ struct ForwardProblem {
   bool relu;          ///< where there is no pooling
 };
 
-/// The output channel, in a warp's 64, of column `column` of fragment `fragment`: a lane's results of four fragments
-/// are neighbours.
+/// The output channel, in a warp's 64, of column `column` of fragment `fragment`: a lane's results of four
+/// fragments are neighbours.
 __device__ __forceinline__ int channel_of(int fragment, int column) {
   return 32 * (fragment / 4) + 8 * (column / 2) + 2 * (fragment % 4) + column % 2;
 }
@@ -68,8 +69,8 @@ __device__ __forceinline__ void load_weights(unsigned (&b)[kFragments][kSteps][2
   }
 }
 
-/// The rows of a tile: 32 for each row of eight windows, in two products of 16. Product t has the windows' pixels of
-/// row t, the left ones first.
+/// The rows of a tile: 32 for each row of eight windows, in two products of 16. Product t has the windows'
+/// pixels of row t, the left ones first.
 template <class Rows>
 __device__ __forceinline__ void copy_rows(mma::SharedAddress rows, const Half* patch) {
   const int row = static_cast<int>(threadIdx.x);
@@ -117,8 +118,8 @@ struct LanePlace {
   bool exists;
 };
 
-/// Writes the codes of a window's 64 channels: 16 bits a lane of each 32 channels, of which a pair of lanes makes
-/// 32 bits. All lanes call it.
+/// Writes the codes of a window's 64 channels: 16 bits a lane of each 32 channels, of which a pair of lanes
+/// makes 32 bits. All lanes call it.
 __device__ __forceinline__ void store_codes(unsigned codes, std::uint8_t* __restrict__ argmax,
                                             const LanePlace& at, int channels, bool odd) {
   codes = ~codes;

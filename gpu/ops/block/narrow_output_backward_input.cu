@@ -1,15 +1,19 @@
-// block.backward_input for an upsampled input and few output channels: on tensor cores, x read for the mask, dx written once.
+// block.backward_input for an upsampled input and few output channels: on tensor cores, x read for the mask,
+// dx written once.
 //
-//   dx[pixel, c] = sum over the 4x4 outputs around pixel's 2x2 and their channels o of dy[output, o] * ws[(output, o), c]
+//   dx[pixel, c] = sum over the 4x4 outputs around pixel's 2x2, and o, of dy[output, o] * ws[(output, o), c]
 //
-// where ws sums the taps with which the output meets the pixel: nothing is upsampled. Each block makes ws in shared memory and
-// takes tiles in turn; each of its four warps keeps ws of 64 channels in registers. The columns are ordered so that
-// a lane's results of four products are 8 channels in a row: it reads the mask and writes dx 16 bytes at a time. The
-// mask of a tile is read before dy's rows are made, so that one waits for both together.
+// where ws sums the taps with which the output meets the pixel: nothing is upsampled. Each block makes ws in
+// shared memory and takes tiles in turn; each of its four warps keeps ws of 64 channels in registers. The
+// columns are ordered so that a lane's results of four products are 8 channels in a row: it reads the mask
+// and writes dx 16 bytes at a time. The mask of a tile is read before dy's rows are made, so that one waits
+// for both together.
 //
-// Limits: compute capability 8.0; one block has 256 input channels, more are more blocks that read dy again. Three blocks of
-// 128 threads a multiprocessor, 25 KB of shared memory for 3 channels.
-// Source: W. Shi et al., "Is the deconvolution layer the same as a convolutional layer?" (2016), for the sums of taps.
+// Limits: compute capability 8.0; one block has 256 input channels, more are more blocks that read dy again.
+// Three blocks of 128 threads a multiprocessor (two for 4 channels), 25 KB of shared memory for 3 channels,
+// at most 168 registers (230 for 4 channels), none spilled.
+// Source: W. Shi et al., "Is the deconvolution layer the same as a convolutional layer?" (2016), for the sums
+// of taps.
 
 #include "gpu/ops/block/block.h"
 #include "gpu/ops/block/narrow.h"
@@ -38,12 +42,13 @@ struct Layout {
   static constexpr int bytes = weights > rows_and_patch ? weights : rows_and_patch;
 };
 
-/// Makes the summed weights of the block's 256 channels, zero where there are none. The channels of each 32 are
-/// ordered so that fragment j's columns 2m and 2m + 1 are channels 8m + 2j and 8m + 2j + 1.
+/// Makes the summed weights of the block's 256 channels, zero where there are none. The channels of each 32
+/// are ordered so that fragment j's columns 2m and 2m + 1 are channels 8m + 2j and 8m + 2j + 1.
 template <class Math, int kNarrow>
 __device__ __forceinline__ void sum_weights(unsigned char* shared, const Half* __restrict__ w, int channels,
                                             int first_channel) {
   constexpr int kChunks = kSlabChannels / 8;
+#pragma unroll 4
   for (int i = static_cast<int>(threadIdx.x); i < WindowRows<kNarrow>::elements * kChunks; i += kThreads) {
     const int line = i / kChunks;
     const int chunk = i % kChunks;
@@ -78,8 +83,8 @@ __device__ __forceinline__ void load_weights(unsigned (&b)[kFragments][kSteps][2
   }
 }
 
-/// A lane's part of a tile: of product t, pixels (2t, lane / 4) and (2t + 1, lane / 4), each with two chunks of 8
-/// channels, 32 apart.
+/// A lane's part of a tile: of product t, pixels (2t, lane / 4) and (2t + 1, lane / 4), each with two chunks
+/// of 8 channels, 32 apart.
 struct LanePixels {
   std::int64_t first;  ///< element of the first pixel and chunk
   int line;            ///< elements from one row of pixels to the next

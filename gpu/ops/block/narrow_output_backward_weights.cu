@@ -3,15 +3,17 @@
 //   dws[(output, o), c] = sum over pixels of dy[output of the 4x4 around pixel's 2x2, o] * x[pixel, c]
 //   dw[o, r, s, c]      = the sum of the four dws whose output meets the pixel with tap (r, s)
 //
-// A[(output, o)][pixel] are the rows of narrow_patch.cuh, transposed as they are loaded, B[pixel][c] is x, which comes by
-// asynchronous copies, four tiles deep. Tiles are dealt out to 264 blocks, whose eight warps have 32 channels each; a block
-// folds dws into dw before it writes, and a second kernel adds the partial results in a fixed order (narrow_sum.h).
-// The bias gradient is summed from the patches on their way through registers.
+// A[(output, o)][pixel] are the rows of narrow_patch.cuh, transposed as they are loaded, B[pixel][c] is x,
+// which comes by asynchronous copies, four tiles deep. Tiles are dealt out to 264 blocks, whose eight warps
+// have 32 channels each; a block folds dws into dw before it writes, and a second kernel adds the partial
+// results in a fixed order (narrow_sum.h). The bias gradient is summed from the patches on their way through
+// registers.
 //
-// Limits: compute capability 8.0; one block has 256 input channels, more are more blocks that read dy again. Two blocks of
-// 256 threads a multiprocessor, 72 KB of shared memory for 3 channels; the workspace has 264 copies of the gradients.
-// Source: W. Shi et al., "Is the deconvolution layer the same as a convolutional layer?" (2016), for the sums of taps;
-// NVIDIA, "CUTLASS: implicit GEMM convolution", for split-K.
+// Limits: compute capability 8.0; one block has 256 input channels, more are more blocks that read dy again.
+// Two blocks of 256 threads a multiprocessor, 72 KB of shared memory for 3 channels, at most 125 registers,
+// none spilled; the workspace has 264 copies of the gradients.
+// Source: W. Shi et al., "Is the deconvolution layer the same as a convolutional layer?" (2016), for the sums
+// of taps; NVIDIA, "CUTLASS: implicit GEMM convolution", for split-K.
 
 #include "gpu/ops/block/block.h"
 #include "gpu/ops/block/narrow.h"
@@ -163,7 +165,8 @@ __global__ void __launch_bounds__(kThreads, 2)
     }
     if (tile + stride < tiles.count) patch.fetch(tiles, tile + stride, dy);
     mma::wait_copies<kStages - 2>();
-    __syncthreads();  // patch and x are complete; all have multiplied the tile before, whose stage is filled next
+    // Patch and x are complete; all have multiplied the tile before, whose stage is filled next.
+    __syncthreads();
     copy_next(write);
     Rows::template copy_all<kThreads>(stages + L::rows, stages + L::patch);
     __syncthreads();

@@ -1,21 +1,25 @@
-// block.forward for an upsampled input and few output channels: on tensor cores, x read and the result written once.
+// block.forward for an upsampled input and few output channels: on tensor cores, x read and the result
+// written once.
 //
 //   y[2i + p, 2j + q, o] = bias[o] + sum over (di, dj, c) of x[i + di, j + dj, c] * ws[di, p; dj, q; o, c]
 //
-// where ws sums the taps with which the output of parity (p, q) meets the pixel: nothing is upsampled. The product has the
-// pixels as rows and (q, o) as columns, eight for each p; p meets two of the three di, so four products of 16 by 8
-// serve one read of 16 pixels and 16 channels: those of row i go to the outputs of rows i - 1, i and i + 1.
+// where ws sums the taps with which the output of parity (p, q) meets the pixel: nothing is upsampled. The
+// product has the pixels as rows and (q, o) as columns, eight for each p; p meets two of the three di, so
+// four products of 16 by 8 serve one read of 16 pixels and 16 channels: those of row i go to the outputs of
+// rows i - 1, i and i + 1.
 //
-// A block takes tiles of 16x16 pixels in turn; 32 channels at a time of a tile and its border come by asynchronous copies,
-// three deep across tiles, and are read once for each dj. Its eight warps are four rows of pixels by 16 of the channels; the
-// two halves are added at the end. Each block makes ws in shared memory.
+// A block takes tiles of 16x16 pixels in turn; 32 channels at a time of a tile and its border come by
+// asynchronous copies, three deep across tiles, and are read once for each dj. Its eight warps are four rows
+// of pixels by 16 of the channels; the two halves are added at the end. Each block makes ws in shared memory.
 //
-// Where dj does not meet a parity q its weights are zero: a number of x that is not finite makes the outputs of the
-// pixels left and right of it NaN in both parities.
+// Where dj does not meet a parity q its weights are zero: a number of x that is not finite makes the outputs
+// of the pixels left and right of it NaN in both parities.
 //
-// Limits: compute capability 8.0; at most 256 input channels; small images fill a part of the tile. Two blocks of 256 threads a
-// multiprocessor, 109 KB of shared memory.
-// Source: W. Shi et al., "Is the deconvolution layer the same as a convolutional layer?" (2016), for the sums of taps.
+// Limits: compute capability 8.0; at most 256 input channels; small images fill a part of the tile. Two
+// blocks of 256 threads a multiprocessor, 109 KB of shared memory (89 KB, with two stages, where a block
+// cannot have that), at most 126 registers, none spilled.
+// Source: W. Shi et al., "Is the deconvolution layer the same as a convolutional layer?" (2016), for the sums
+// of taps.
 
 #include "gpu/ops/block/block.h"
 #include "gpu/ops/block/narrow.h"
@@ -27,7 +31,7 @@ namespace {
 
 inline constexpr int kThreads = 256;
 inline constexpr int kBlocks = 2;  // of a multiprocessor
-inline constexpr int kStages = 3;
+inline constexpr int kMostStages = 3;
 inline constexpr int kSide = 16;             // pixels of a tile
 inline constexpr int kHaloSide = kSide + 2;  // and with its border
 inline constexpr int kSlab = 32;             // channels of a stage
@@ -41,11 +45,15 @@ inline constexpr int kFragments = 4;        // of weights, for each dj and 16 ch
 inline constexpr int kFragmentBytes = 256;  // 8 columns by 16 channels
 inline constexpr int kMostChannels = 256;
 inline constexpr int kSlabWeightBytes = kSlab / 16 * 3 * kFragments * kFragmentBytes;
-inline constexpr int kSharedBytes = kStages * kStageBytes + kMostChannels / kSlab * kSlabWeightBytes;
+inline constexpr int kWeightBytes = kMostChannels / kSlab * kSlabWeightBytes;
 inline constexpr int kSumStride = 18;  // floats of a pixel's 16 sums
 static_assert(kSide * kSide * kSumStride * 4 <= kStageBytes);
 // Eight pixels in a row then lie in different banks whatever the row (place_of_chunk).
 static_assert(kRowBytes % 128 == 0);
+
+constexpr int shared_bytes(int stages) {
+  return stages * kStageBytes + kWeightBytes;
+}
 
 struct ForwardProblem {
   int height;  ///< of x
@@ -75,11 +83,12 @@ __device__ __forceinline__ TapRange taps_of(int parity, int shift) {
   return {max(0, 2 * shift + 1 - parity), min(2, 2 * shift + 2 - parity)};
 }
 
-/// Makes the summed weights: for each 16 channels and dj the fragments (di, p) = (-1, 0), (0, 0), (0, 1), (1, 1), each two
-/// matrices of 8 columns (q, o) by 8 channels.
+/// Makes the summed weights: for each 16 channels and dj the fragments (di, p) = (-1, 0), (0, 0), (0, 1), (1,
+/// 1), each two matrices of 8 columns (q, o) by 8 channels.
 template <class Math, int kNarrow>
 __device__ __forceinline__ void sum_weights(unsigned char* shared, const Half* __restrict__ w,
                                             const ForwardProblem& q) {
+#pragma unroll 4
   for (int i = static_cast<int>(threadIdx.x); i < q.slabs * kSlabWeightBytes / 16; i += kThreads) {
     const int column = i % 8;
     const int fragment = i / 16 % kFragments;
@@ -95,8 +104,8 @@ __device__ __forceinline__ void sum_weights(unsigned char* shared, const Half* _
   }
 }
 
-/// Where a chunk of 8 channels of a pixel lies in a stage: chunks change places so that the same chunk of eight pixels in a row
-/// is in different banks.
+/// Where a chunk of 8 channels of a pixel lies in a stage: chunks change places so that the same chunk of
+/// eight pixels in a row is in different banks.
 __device__ __forceinline__ unsigned place_of_chunk(int row, int column, int chunk) {
   return static_cast<unsigned>(row * kRowBytes + column * kPixelBytes + ((chunk ^ (column / 2 % 4)) * 16));
 }
@@ -140,9 +149,9 @@ struct Copies {
       const bool in_channels = channel + static_cast<int>(threadIdx.x) % 4 * 8 < q.channels;
 #pragma unroll
       for (int i = 0; i < kCopies; ++i) {
-        if (static_cast<int>(threadIdx.x) + i * kThreads >= kChunks) continue;
+        if ((i + 1) * kThreads > kChunks && static_cast<int>(threadIdx.x) + i * kThreads >= kChunks) continue;
         const bool exists = in_channels && elements[i] >= 0;
-        mma::copy_async(stage + places[i], exists ? image + elements[i] + channel : x, exists);
+        mma::copy_async(stage + places[i], image + (exists ? elements[i] + channel : 0), exists);
       }
       if (++slab == q.slabs) {
         slab = 0;
@@ -157,8 +166,8 @@ struct Copies {
 /// A warp's results: rows of 16 pixels, p.
 using Sums = float[kRows][2][4];
 
-/// Multiplies 16 channels of a stage; `reads` are the places of the lane's part of the warp's first row for each dj, `weights`
-/// those of the 16 channels.
+/// Multiplies 16 channels of a stage; `reads` are the places of the lane's part of the warp's first row for
+/// each dj, `weights` those of the 16 channels.
 template <class Math>
 __device__ __forceinline__ void multiply_stage(Sums& sums, mma::SharedAddress stage,
                                                const unsigned (&reads)[3], mma::SharedAddress weights) {
@@ -236,7 +245,7 @@ __device__ __forceinline__ void write_tile(const float* shared, const ForwardPro
   }
 }
 
-template <class Math, int kNarrow>
+template <class Math, int kNarrow, int kStages>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     narrow_output_forward(const __grid_constant__ ForwardProblem q, const Half* __restrict__ x,
                           const Half* __restrict__ w, const Half* __restrict__ bias, Half* __restrict__ y) {
@@ -283,6 +292,18 @@ int tiles_along(int pixels) {
   return (pixels + kSide - 1) / kSide;
 }
 
+template <class Math, int kNarrow, int kStages>
+void launch_stages(const OpCall& call, const ForwardProblem& q) {
+  const auto kernel = narrow_output_forward<Math, kNarrow, kStages>;
+  core::check_cuda(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes(kStages)),
+      "the shared memory of block.forward narrow_output");
+  kernel<<<persistent_blocks(q.count, kBlocks), kThreads, shared_bytes(kStages),
+           core::cuda_stream(*call.stream)>>>(
+      q, call.operand<const Half>(kForwardInput), call.operand<const Half>(kForwardWeights),
+      call.operand<const Half>(kForwardBias), call.operand<Half>(kForwardOutput));
+}
+
 template <class Math, int kNarrow>
 void launch_kernel(const OpCall& call) {
   const OpShape& s = call.shape;
@@ -290,12 +311,9 @@ void launch_kernel(const OpCall& call) {
                    0,        0,       s.relu};
   q.count = static_cast<int>(s.batch) * q.across * q.down;
   q.slabs = (s.in_channels + kSlab - 1) / kSlab;
-  const auto kernel = narrow_output_forward<Math, kNarrow>;
-  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
-                   "the shared memory of block.forward narrow_output");
-  kernel<<<persistent_blocks(q.count, kBlocks), kThreads, kSharedBytes, core::cuda_stream(*call.stream)>>>(
-      q, call.operand<const Half>(kForwardInput), call.operand<const Half>(kForwardWeights),
-      call.operand<const Half>(kForwardBias), call.operand<Half>(kForwardOutput));
+  const bool deep = conv2d::wmma::current_device().shared_bytes >= shared_bytes(kMostStages);
+  deep ? launch_stages<Math, kNarrow, kMostStages>(call, q)
+       : launch_stages<Math, kNarrow, kMostStages - 1>(call, q);
 }
 
 }  // namespace
@@ -304,8 +322,7 @@ namespace output_forward {
 
 bool takes(const OpShape& s) {
   return takes_layer(s, s.out_channels, s.in_channels, s.height, s.width) && s.upsample && !s.pool &&
-         s.in_channels <= kMostChannels &&
-         static_cast<std::int64_t>(s.height) * s.width * s.in_channels < (std::int64_t{1} << 30);
+         s.in_channels <= kMostChannels;
 }
 
 std::size_t workspace(const OpShape&, core::Precision) {

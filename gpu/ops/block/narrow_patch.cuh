@@ -1,14 +1,16 @@
 #pragma once
-// What the kernels of narrow.h share: tiles of 4x8 windows of the narrow tensor, and the patch of it that a tile needs, made
-// into the rows of a matrix in shared memory.
+// What the kernels of narrow.h share: tiles of 4x8 windows of the narrow tensor, and the patch of it that a
+// tile needs, made into the rows of a matrix in shared memory.
 //
-// A window is 2x2 pixels of the narrow tensor: a window of the pooling where it is x, the outputs of one pixel of x where it is
-// y. A patch is a tile's 8x16 pixels and a border of one, zero outside the image: fetched into registers while the tile before
-// it is multiplied, stored as it is in the tensor, then copied into rows: the 3x3 pixels around each pixel (PixelRows), or the
-// 4x4 around each window (WindowRows).
+// A window is 2x2 pixels of the narrow tensor: a window of the pooling where it is x, the outputs of one
+// pixel of x where it is y. A patch is a tile's 8x16 pixels and a border of one, zero outside the image:
+// fetched into registers while the tile before it is multiplied, stored as it is in the tensor, then copied
+// into rows: the 3x3 pixels around each pixel (PixelRows), or the 4x4 around each window (WindowRows).
 //
-// Rows are padded to an odd number of 16 bytes, so that eight of them, of one matrix of ldmatrix, lie in different banks.
-// Source: K. Chellapilla et al., "High performance convolutional neural networks for document processing" (2006), for the rows.
+// Rows are padded to an odd number of 16 bytes, so that eight of them, of one matrix of ldmatrix, lie in
+// different banks.
+// Source: K. Chellapilla et al., "High performance convolutional neural networks for document processing"
+// (2006), for the rows.
 
 #include <cstdint>
 #include <type_traits>
@@ -17,6 +19,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/implicit_gemm_loaders.cuh"
+#include "gpu/ops/conv2d/wmma_plan.h"
 #include "gpu/ops/mma.cuh"
 #include "gpu/ops/op.h"
 
@@ -80,8 +83,8 @@ inline Tiles tiles_of(std::int64_t batch, int rows, int columns, int channels) {
           down};
 }
 
-/// What both kinds of narrow layers ask of a shape; `windows` of an image are rows x columns. Offsets in an image have 32
-/// bits, so have the numbers of tiles.
+/// What both kinds of narrow layers ask of a shape; `windows` of an image are rows x columns. Offsets in an
+/// image have 32 bits, so have the numbers of tiles.
 inline bool takes_layer(const OpShape& s, int narrow, int wide, int rows, int columns) {
   constexpr std::int64_t kMostElements = std::int64_t{1} << 28;
   const std::int64_t windows = std::int64_t{rows} * columns;
@@ -147,8 +150,8 @@ struct Patch {
   }
 };
 
-/// Rows of the 3x3 pixels around a pixel, in the order of the weights, (r, s, c), and a one after them: what the
-/// bias is multiplied with, or what sums the other operand.
+/// Rows of the 3x3 pixels around a pixel, in the order of the weights, (r, s, c), and a one after them: what
+/// the bias is multiplied with, or what sums the other operand.
 template <class Math, int kNarrow>
 struct PixelRows {
   static constexpr int elements = 9 * kNarrow + 1;
@@ -216,8 +219,8 @@ struct WindowRows {
   }
 };
 
-/// A tile of the wide tensor in shared memory: `kTileWindows` lines of kSlabChannels elements, filled 16 bytes a
-/// copy by 256 threads.
+/// A tile of the wide tensor in shared memory: `kTileWindows` lines of kSlabChannels elements, filled 16
+/// bytes a copy by 256 threads.
 template <int kLineBytes>
 struct WideTile {
   static constexpr int bytes = kTileWindows * kLineBytes;
@@ -240,18 +243,9 @@ struct WideTile {
   }
 };
 
-inline int multiprocessors() {
-  int device = 0;
-  int count = 0;
-  core::check_cuda(cudaGetDevice(&device), "the current CUDA device");
-  core::check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
-                   "a figure of the device");
-  return count;
-}
-
 /// Blocks of a kernel that takes tiles in turn: enough to fill the device, no more than there are tiles.
 inline unsigned persistent_blocks(int tiles, int per_multiprocessor) {
-  const int fill = multiprocessors() * per_multiprocessor;
+  const int fill = conv2d::wmma::current_device().multiprocessors * per_multiprocessor;
   return static_cast<unsigned>(tiles < fill ? tiles : fill);
 }
 

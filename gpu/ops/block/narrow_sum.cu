@@ -1,6 +1,7 @@
-// The sum of partial gradients (narrow_sum.h). A block has 32 neighbouring elements; its eight warps share the partial results
-// of each, and the first adds up the eight sums: the same bits every time. Bound by the L2 cache, where the partial results
-// still are. Limits: fewer than 2^31 elements of all partial results together.
+// The sum of partial gradients (narrow_sum.h). A block has 32 neighbouring elements; its eight warps share
+// the partial results of each, and the first adds up the eight sums: the same bits every time. Bound by the
+// L2 cache, where the partial results still are. Limits: fewer than 2^31 elements of all partial results
+// together.
 // Source: M. Harris, "Optimizing parallel reduction in CUDA" (2007).
 
 #include "gpu/ops/block/narrow_sum.h"
