@@ -126,7 +126,7 @@ void MainView::trace_changes(const Frame& frame) {
 // What tests wait for: how far the laboratory is, the newest determinism report, the rungs of the ladder.
 void MainView::trace_laboratory(const Frame& frame) {
   const auto& state = workbench_.desk().state();
-  const auto changed = [](std::string& before, const char* event, std::string fields) {
+  const auto changed = [](std::string& before, const char* event, const std::string& fields) {
     if (fields == before) return;
     before = fields;
     trace_event(event, fields);

@@ -12,8 +12,6 @@
 namespace warpscope::ops::conv2d {
 namespace {
 
-using core::Precision;
-
 template <class T>
 View4<T> input_view(T* data, const OpShape& s) {
   return {data, s.height, s.width, s.in_channels};
