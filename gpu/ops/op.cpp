@@ -81,6 +81,18 @@ std::int64_t statistics(const OpShape&) {
 std::int64_t metrics(const OpShape&) {
   return step::kMetrics;
 }
+/// Elements of one channel of a block's convolution, and of its output.
+std::int64_t block_pixels(const OpShape& s) {
+  return s.upsample ? 4 * pixels(s) : pixels(s);
+}
+std::int64_t block_output(const OpShape& s) {
+  if (!s.pool) return block_pixels(s) * s.out_channels;
+  const int scale = s.upsample ? 2 : 1;
+  return s.batch * (scale * s.height / 2) * (scale * s.width / 2) * s.out_channels;
+}
+std::int64_t block_argmax(const OpShape& s) {
+  return s.pool ? (block_output(s) + 3) / 4 : 0;
+}
 std::int64_t control(const OpShape&) {
   return sizeof(step::StepControl);
 }
@@ -106,6 +118,21 @@ constexpr std::array kConvBackwardWeights{Operand{"input", kRead, Role::activati
                                           Operand{"weights_gradient", kWrite, Role::gradient, weights}};
 constexpr std::array kConvBackwardBias{Operand{"output_gradient", kRead, Role::activation, conv_output},
                                        Operand{"bias_gradient", kWrite, Role::gradient, out_channels}};
+constexpr std::array kBlockForward{Operand{"input", kRead, Role::activation, input},
+                                   Operand{"weights", kRead, Role::weight, weights},
+                                   Operand{"bias", kRead, Role::weight, out_channels},
+                                   Operand{"output", kWrite, Role::activation, block_output},
+                                   Operand{"argmax", kWrite, Role::byte, block_argmax}};
+constexpr std::array kBlockBackwardWeights{Operand{"input", kRead, Role::activation, input},
+                                           Operand{"output_gradient", kRead, Role::activation, block_output},
+                                           Operand{"argmax", kRead, Role::byte, block_argmax},
+                                           Operand{"weights_gradient", kWrite, Role::gradient, weights},
+                                           Operand{"bias_gradient", kWrite, Role::gradient, out_channels}};
+constexpr std::array kBlockBackwardInput{Operand{"output_gradient", kRead, Role::activation, block_output},
+                                         Operand{"argmax", kRead, Role::byte, block_argmax},
+                                         Operand{"weights", kRead, Role::weight, weights},
+                                         Operand{"input", kRead, Role::activation, input},
+                                         Operand{"input_gradient", kWrite, Role::activation, input}};
 constexpr std::array kLinearForward{Operand{"input", kRead, Role::activation, features_in},
                                     Operand{"weights", kRead, Role::weight, matrix},
                                     Operand{"output", kWrite, Role::activation, features_out}};
@@ -197,6 +224,11 @@ double flops_input(const OpShape& s) {
 double flops_conv(const OpShape& s) {
   return 2.0 * static_cast<double>(conv_output(s)) * static_cast<double>(taps(s) * s.in_channels);
 }
+// What the layers one by one would cost: a block that needs fewer shows a higher rate.
+double flops_block(const OpShape& s) {
+  return 2.0 * static_cast<double>(block_pixels(s) * s.out_channels) *
+         static_cast<double>(taps(s) * s.in_channels);
+}
 double flops_bias_gradient(const OpShape& s) {
   return static_cast<double>(conv_output(s));
 }
@@ -242,6 +274,9 @@ std::int64_t terms_backward_input(const OpShape& s) {
 std::int64_t terms_out_channels(const OpShape& s) {
   return s.out_channels;
 }
+std::int64_t terms_block_input(const OpShape& s) {
+  return (s.upsample ? 4 : 1) * taps(s) * s.out_channels;
+}
 std::int64_t terms_two(const OpShape&) {
   return 2;
 }
@@ -266,6 +301,8 @@ const std::array<OpContract, kOpCount> kContracts{{
     {Op::batch_gather, "batch.gather", "pick the batch's images and scale bytes to [0, 1]", kGather,
      flops_input, one},
     {Op::labels_gather, "labels.gather", "pick the batch's labels", kLabelsGather, flops_none, one},
+    {Op::block_forward, "block.forward", "upsampling, convolution, bias, ReLU and pooling in one",
+     kBlockForward, flops_block, terms_forward},
     {Op::conv2d_forward, "conv2d.forward", "y = x * w", kConvForward, flops_conv, terms_forward},
     {Op::linear_forward, "linear.forward", "y = x W^T", kLinearForward, flops_linear, in_channels},
     {Op::bias_forward, "bias.forward", "y = x + b", kBiasForward, flops_input, terms_two},
@@ -282,6 +319,10 @@ const std::array<OpContract, kOpCount> kContracts{{
     {Op::cross_entropy_backward, "cross_entropy.backward",
      "(softmax - one-hot) / batch, times the loss scale", kCrossEntropyBackward, flops_cross_entropy,
      in_channels},
+    {Op::block_backward_weights, "block.backward_weights", "gradients of a block's weights and bias",
+     kBlockBackwardWeights, flops_block, block_pixels},
+    {Op::block_backward_input, "block.backward_input", "gradient of a block's input", kBlockBackwardInput,
+     flops_block, terms_block_input},
     {Op::conv2d_backward_input, "conv2d.backward_input", "gradient of the input", kConvBackwardInput,
      flops_conv, terms_backward_input},
     {Op::conv2d_backward_weights, "conv2d.backward_weights", "gradient of the weights", kConvBackwardWeights,
@@ -377,6 +418,10 @@ std::string_view to_string(Op op) {
   return contract(op).name;
 }
 
+bool is_block(Op op) {
+  return op == Op::block_forward || op == Op::block_backward_weights || op == Op::block_backward_input;
+}
+
 Op parse_op(std::string_view text) {
   std::string valid;
   for (const auto& entry : kContracts) {
@@ -437,6 +482,12 @@ std::string describe(Op op, const OpShape& s) {
     case Op::conv2d_backward_bias:
       return fmt::format("{}x{}x{}x{} -> {}, {}x{}", s.batch, s.height, s.width, s.in_channels,
                          s.out_channels, s.kernel_height, s.kernel_width);
+    case Op::block_forward:
+    case Op::block_backward_weights:
+    case Op::block_backward_input:
+      return fmt::format("{}{}x{}x{}x{} -> {}, {}x{}{}{}", s.upsample ? "up, " : "", s.batch, s.height,
+                         s.width, s.in_channels, s.out_channels, s.kernel_height, s.kernel_width,
+                         s.relu ? ", relu" : "", s.pool ? ", pool" : "");
     case Op::linear_forward:
     case Op::linear_backward_input:
     case Op::linear_backward_weights:

@@ -22,6 +22,7 @@ enum class Op : std::uint8_t {
   weights_cast,
   batch_gather,
   labels_gather,
+  block_forward,
   conv2d_forward,
   linear_forward,
   bias_forward,
@@ -33,6 +34,8 @@ enum class Op : std::uint8_t {
   images_widen,
   mse_backward,
   cross_entropy_backward,
+  block_backward_weights,
+  block_backward_input,
   conv2d_backward_input,
   conv2d_backward_weights,
   conv2d_backward_bias,
@@ -91,6 +94,11 @@ struct OpShape {
   int kernel_width = 1;
   std::int64_t count = 1;
   UpdateRule rule = UpdateRule::sgd;  ///< of optimizer.update and optimizer.update_per_sample
+  // Of blocks alone (block/block.h).
+  bool upsample = false;  ///< the input is upsampled before the convolution
+  bool relu = false;      ///< a ReLU follows it
+  bool pool = false;      ///< max pooling ends it
+  bool masked = false;    ///< backward_input: the input is what a ReLU gave
 
   bool operator==(const OpShape&) const = default;
 };
@@ -137,6 +145,9 @@ const OpContract& contract(Op op);
 std::span<const OpContract> contracts();
 
 std::string_view to_string(Op op);
+
+/// Whether `op` is one of block.forward, block.backward_weights, block.backward_input.
+bool is_block(Op op);
 
 /// Reads "conv2d.forward". Throws BadInput that lists the valid names.
 Op parse_op(std::string_view text);

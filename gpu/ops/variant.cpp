@@ -10,6 +10,7 @@
 
 #include "gpu/ops/batch/batch.h"
 #include "gpu/ops/bias/bias.h"
+#include "gpu/ops/block/block.h"
 #include "gpu/ops/cast/cast.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/cross_entropy/cross_entropy.h"
@@ -27,9 +28,10 @@ namespace {
 
 std::vector<Variant> collect() {
   std::vector<Variant> all;
-  for (auto list : {batch::variants, conv2d::variants, bias::variants, relu::variants, maxpool2d::variants,
-                    upsample2d::variants, mse::variants, optimizer::variants, step::variants, cast::variants,
-                    linear::variants, labels::variants, cross_entropy::variants}) {
+  for (auto list :
+       {batch::variants, conv2d::variants, bias::variants, block::variants, relu::variants,
+        maxpool2d::variants, upsample2d::variants, mse::variants, optimizer::variants, step::variants,
+        cast::variants, linear::variants, labels::variants, cross_entropy::variants}) {
     auto some = list();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }
@@ -74,6 +76,11 @@ std::string unavailable_reason(const Variant& variant, const core::DeviceInfo& d
   if (device.compute_capability < variant.minimum_compute_capability) {
     return fmt::format("needs compute capability {}.{}, this GPU has {}.{}",
                        variant.minimum_compute_capability / 10, variant.minimum_compute_capability % 10,
+                       device.compute_capability / 10, device.compute_capability % 10);
+  }
+  const int only = variant.only_compute_capability;
+  if (only != 0 && device.compute_capability != only) {
+    return fmt::format("runs on compute capability {}.{} alone, this GPU has {}.{}", only / 10, only % 10,
                        device.compute_capability / 10, device.compute_capability % 10);
   }
   if (std::find(variant.precisions.begin(), variant.precisions.end(), precision) ==

@@ -52,11 +52,12 @@ struct Variant {
   core::DeviceKind device = core::DeviceKind::cpu;
   std::vector<core::Precision> precisions;
   int minimum_compute_capability = 0;  ///< 90 for Hopper; 0 for CPU variants
-  bool deterministic = true;           ///< the same bits from the same input, every time
-  bool library = false;                ///< a library's kernels: the default only where we have none
-  std::vector<Op> fuses = {};          ///< ops that it covers too where they follow it, in this order
-  bool fuses_on_request = false;       ///< covers them only where their selected variant is a placeholder
-  std::string summary;                 ///< one sentence: what it adds over the variant before it
+  int only_compute_capability = 0;  ///< for code of one architecture alone (sm_90a); 0: any from the minimum
+  bool deterministic = true;        ///< the same bits from the same input, every time
+  bool library = false;             ///< a library's kernels: the default only where we have none
+  std::vector<Op> fuses = {};       ///< ops that it covers too where they follow it, in this order
+  bool fuses_on_request = false;    ///< covers them only where their selected variant is a placeholder
+  std::string summary;              ///< one sentence: what it adds over the variant before it
 
   /// Enqueues the work on call.stream. Throws core::Error that names the kernel. nullptr makes the variant a
   /// placeholder: its op must be absorbed by the variant of an op before it.

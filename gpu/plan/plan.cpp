@@ -56,7 +56,7 @@ Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selecti
            const Recipe& recipe)
     : device_(std::move(device)),
       program_(lower(model, purpose, batch, bindings.image_count, bindings.ring_capacity, selection.precision,
-                     recipe)),
+                     recipe, uses_blocks(selection, device_->info().kind))),
       precision_(selection.precision),
       recipe_(recipe),
       batch_(batch) {

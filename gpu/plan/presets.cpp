@@ -25,40 +25,44 @@ struct Definition {
 
 const std::vector<Definition>& definitions() {
   static const std::vector<Definition> all{
+      {{"fastest", "fastest", "The default: our fastest kernel of every operation on this device."},
+       DeviceKind::cuda,
+       {},
+       {}},
       {{"naive", "naive", "The simplest kernel of every operation: a thread an element, no shared memory."},
        DeviceKind::cuda,
-       {"naive", "gather", "per_weight", "direct", "warp_shuffle"},
+       {"parts", "naive", "gather", "per_weight", "direct", "warp_shuffle"},
        {"naive"}},
       {{"atomic", "atomic", "Backward passes that scatter with atomic additions, as first written by many."},
        DeviceKind::cuda,
-       {"atomic", "naive"},
+       {"parts", "atomic", "naive"},
        {"atomic"}},
       {{"atomic_free", "atomic-free", "The same backward passes with a thread for each result: no atomics."},
        DeviceKind::cuda,
-       {"gather", "tree_reduction", "per_weight", "warp_shuffle", "direct", "naive"},
+       {"parts", "gather", "tree_reduction", "per_weight", "warp_shuffle", "direct", "naive"},
        {"gather"}},
       {{"tiled", "tiled", "Forward convolutions with tiles of input and weights in shared memory."},
        DeviceKind::cuda,
-       {"tiled", "gather", "tree_reduction", "warp_shuffle", "direct", "vectorized", "naive"},
+       {"parts", "tiled", "gather", "tree_reduction", "warp_shuffle", "direct", "vectorized", "naive"},
        {"tiled"}},
       {{"implicit_gemm", "implicit GEMM",
         "Convolutions as matrix products that are never stored, on the ordinary cores."},
        DeviceKind::cuda,
-       {"implicit_gemm", "tiled", "warp_shuffle", "direct", "vectorized", "naive"},
+       {"parts", "implicit_gemm", "tiled", "warp_shuffle", "direct", "vectorized", "naive"},
        {"implicit_gemm"}},
       {{"tensor_cores", "tensor cores", "Convolutions on the tensor cores, bias and ReLU in their epilogue."},
        DeviceKind::cuda,
-       {"wmma_fused", "wmma", "cublas_fused", "cublas", "fused", "warp_shuffle", "direct", "vectorized",
-        "naive"},
+       {"parts", "wmma_fused", "wmma", "cublas_fused", "cublas", "fused", "warp_shuffle", "direct",
+        "vectorized", "naive"},
        {"wmma"}},
       {{"cudnn", "cuDNN", "The library's convolutions; our own kernels for the rest."},
        DeviceKind::cuda,
-       {"cudnn", "cublas_fused", "cublas", "warp_shuffle", "direct", "vectorized", "naive"},
+       {"parts", "cudnn", "cublas_fused", "cublas", "warp_shuffle", "direct", "vectorized", "naive"},
        {"cudnn"}},
-      {{"loops", "loops", "Plain loops on one core."}, DeviceKind::cpu, {"loops"}, {"loops"}},
+      {{"loops", "loops", "Plain loops on one core."}, DeviceKind::cpu, {"parts", "loops"}, {"loops"}},
       {{"onednn", "oneDNN", "The library's kernels on all cores."},
        DeviceKind::cpu,
-       {"onednn", "loops"},
+       {"parts", "onednn", "loops"},
        {"onednn"}}};
   return all;
 }
@@ -105,6 +109,7 @@ std::vector<Preset> presets(DeviceKind device) {
 std::string preset_unavailable_reason(std::string_view id, const core::DeviceInfo& device,
                                       core::Precision precision) {
   const Definition& definition = find(id, device.kind);
+  if (definition.characteristic.empty()) return "";
   const auto possible = precisions_of(definition, device);
   if (std::find(possible.begin(), possible.end(), core::to_string(precision)) != possible.end()) return "";
   const std::string variants = fmt::format("{}", fmt::join(definition.characteristic, ", "));
@@ -132,12 +137,14 @@ Selection preset_selection(std::string_view id, const core::DeviceInfo& device, 
 }
 
 std::string preset_of(const Selection& selection, const core::DeviceInfo& device) {
+  std::string found;
   for (const Definition& each : definitions()) {
     if (each.device != device.kind) continue;
     if (!preset_unavailable_reason(each.preset.id, device, selection.precision).empty()) continue;
-    if (preset_selection(each.preset.id, device, selection.precision) == selection) return each.preset.id;
+    // Another name says more than "fastest", which is the first.
+    if (preset_selection(each.preset.id, device, selection.precision) == selection) found = each.preset.id;
   }
-  return "";
+  return found;
 }
 
 }  // namespace warpscope::plan

@@ -1,5 +1,6 @@
 #include "gpu/plan/program.h"
 
+#include "gpu/ops/block/block.h"
 #include "gpu/ops/cross_entropy/cross_entropy.h"
 #include "gpu/ops/mse/mse.h"
 #include "gpu/ops/step/step.h"
@@ -14,18 +15,46 @@ using ops::Role;
 
 constexpr int kCastOutput = 1;  ///< of weights.cast and images.widen
 
-/// What backward needs to know of a layer's forward.
+/// What backward needs to know of a layer's forward, or of a block's.
 struct LayerTensors {
   int input = -1;
   int output = -1;
   int argmax = -1;
   OpShape shape;
+  const models::Layer* layer = nullptr;  ///< a block's convolution
+  bool block = false;
 };
+
+/// The layers of one block: [upsample2d] conv2d [relu] [maxpool2d].
+struct Block {
+  const models::Layer* convolution = nullptr;  ///< nullptr: no block begins here
+  std::size_t layers = 0;
+  bool upsample = false;
+  bool relu = false;
+  bool pool = false;
+};
+
+Block block_at(const std::vector<models::Layer>& layers, std::size_t first) {
+  Block block;
+  std::size_t at = first;
+  const auto take = [&](LayerKind kind) {
+    const bool is = at < layers.size() && layers[at].kind == kind;
+    at += is;
+    return is;
+  };
+  block.upsample = take(LayerKind::upsample2d);
+  if (!take(LayerKind::conv2d)) return {};
+  block.convolution = &layers[at - 1];
+  block.relu = take(LayerKind::relu);
+  block.pool = take(LayerKind::maxpool2d);
+  block.layers = at - first;
+  return block;
+}
 
 class Lowering {
  public:
   Lowering(const models::Model& model, int batch, std::int64_t image_count, std::int64_t ring_capacity,
-           core::Precision precision, const Recipe& recipe)
+           core::Precision precision, const Recipe& recipe, bool blocks)
       : model_(model),
         recipe_(recipe),
         layout_(models::parameter_layout(model)),
@@ -33,6 +62,7 @@ class Lowering {
         image_count_(image_count),
         ring_capacity_(ring_capacity),
         precision_(precision),
+        blocks_(blocks),
         casts_(ops::element_type(Role::weight, precision) != ops::element_type(Role::parameter, precision)) {}
 
   Program run(Purpose purpose) {
@@ -130,7 +160,15 @@ class Lowering {
     node(Op::batch_gather, "", shape, {images, order, control_, program_.target});
     int current = program_.target;
     shape.count = 1;
-    for (const models::Layer& layer : model_.layers) current = forward_layer(layer, current, shape);
+    for (std::size_t i = 0; i < model_.layers.size();) {
+      const Block block = blocks_ ? block_at(model_.layers, i) : Block{};
+      if (block.convolution != nullptr) {
+        current = forward_block(block, current, shape);
+        i += block.layers;
+      } else {
+        current = forward_layer(model_.layers[i++], current, shape);
+      }
+    }
     program_.prediction = current;
     OpShape record;
     record.count = ring_capacity_;
@@ -167,8 +205,30 @@ class Lowering {
           element("accuracy", metrics_, ops::step::kAccuracyMetric)});
   }
 
+  int forward_block(const Block& block, int input, OpShape& shape) {
+    const std::string& name = block.convolution->name;
+    const bool after_relu = !layers_.empty() && layers_.back().block && layers_.back().shape.relu;
+    shape.out_channels = block.convolution->out_channels;
+    shape.kernel_height = shape.kernel_width = block.convolution->kernel;
+    shape.upsample = block.upsample;
+    shape.relu = block.relu;
+    shape.pool = block.pool;
+    shape.masked = after_relu;
+    LayerTensors saved{input, -1, -1, shape, block.convolution, true};
+    saved.output = planned(name, Op::block_forward, ops::block::kForwardOutput, shape);
+    saved.argmax = planned(name + ".argmax", Op::block_forward, ops::block::kForwardArgmax, shape);
+    node(Op::block_forward, name, shape,
+         {input, parameter(name + ".weight", Storage::parameters),
+          parameter(name + ".bias", Storage::parameters), saved.output, saved.argmax});
+    layers_.push_back(saved);
+    const int up = block.upsample ? 2 : 1;
+    const int down = block.pool ? 2 : 1;
+    shape = image_shape(shape.height * up / down, shape.width * up / down, block.convolution->out_channels);
+    return saved.output;
+  }
+
   int forward_layer(const models::Layer& layer, int input, OpShape& shape) {
-    LayerTensors saved{input, -1, -1, shape};
+    LayerTensors saved{input, -1, -1, shape, &layer, false};
     switch (layer.kind) {
       case LayerKind::conv2d: {
         shape.out_channels = layer.out_channels;
@@ -234,9 +294,38 @@ class Lowering {
 
   void backward() {
     int gradient = loss_gradient();
-    for (std::size_t i = model_.layers.size(); i-- > 0;) {
-      gradient = backward_layer(model_.layers[i], layers_[i], gradient, i == 0);
+    bool masked = false;  // the gradient is zero already where the ReLU before was not active
+    for (std::size_t i = layers_.size(); i-- > 0;) {
+      if (layers_[i].block) {
+        gradient = backward_block(layers_[i], gradient, masked, i == 0);
+        masked = layers_[i].shape.masked;
+      } else {
+        gradient = backward_layer(*layers_[i].layer, layers_[i], gradient, i == 0);
+        masked = false;
+      }
     }
+  }
+
+  int backward_block(const LayerTensors& saved, int gradient, bool masked, bool first) {
+    const std::string& name = saved.layer->name;
+    if (saved.shape.relu && !masked) {
+      const OpShape& s = saved.shape;
+      const int up = s.upsample ? 2 : 1;
+      const int down = s.pool ? 2 : 1;
+      const OpShape output = image_shape(s.height * up / down, s.width * up / down, s.out_channels);
+      const int unmasked = gradient;
+      gradient = planned(name + ".output_gradient", Op::relu_backward, 2, output);
+      node(Op::relu_backward, name, output, {saved.output, unmasked, gradient});
+    }
+    node(Op::block_backward_weights, name, saved.shape,
+         {saved.input, gradient, saved.argmax, parameter(name + ".weight", Storage::gradients),
+          parameter(name + ".bias", Storage::gradients)});
+    if (first) return -1;  // nobody needs the gradient of the images
+    const int result = planned(name + ".input_gradient", Op::block_backward_input,
+                               ops::block::kInputInputGradient, saved.shape);
+    node(Op::block_backward_input, name, saved.shape,
+         {gradient, saved.argmax, parameter(name + ".weight", Storage::parameters), saved.input, result});
+    return result;
   }
 
   int backward_layer(const models::Layer& layer, const LayerTensors& saved, int gradient, bool first) {
@@ -340,6 +429,7 @@ class Lowering {
   std::int64_t image_count_;
   std::int64_t ring_capacity_;
   core::Precision precision_;
+  bool blocks_;
   bool casts_;  ///< the working weights are not the master weights
   int control_ = -1;
   int working_ = -1;
@@ -352,8 +442,8 @@ class Lowering {
 }  // namespace
 
 Program lower(const models::Model& model, Purpose purpose, int batch, std::int64_t image_count,
-              std::int64_t ring_capacity, core::Precision precision, const Recipe& recipe) {
-  return Lowering(model, batch, image_count, ring_capacity, precision, recipe).run(purpose);
+              std::int64_t ring_capacity, core::Precision precision, const Recipe& recipe, bool blocks) {
+  return Lowering(model, batch, image_count, ring_capacity, precision, recipe, blocks).run(purpose);
 }
 
 namespace {

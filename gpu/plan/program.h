@@ -81,10 +81,12 @@ enum class Purpose : std::uint8_t {
 };
 
 /// Lowers `model`. `image_count` is the size of the data set, `ring_capacity` that of the ring of step
-/// records; `batch` counts the images of a micro-batch if the recipe has several. In 16-bit precisions the weights are
-/// cast first; in FP16 the gradients' norm, which tells of overflows, comes before the update.
+/// records; `batch` counts the images of a micro-batch if the recipe has several. With `blocks`, what lies around each
+/// convolution becomes one block op (ops/block/block.h). In 16-bit precisions the weights are cast first; in FP16 the
+/// gradients' norm, which tells of overflows, comes before the update.
 Program lower(const models::Model& model, Purpose purpose, int batch, std::int64_t image_count,
-              std::int64_t ring_capacity, core::Precision precision, const Recipe& recipe = {});
+              std::int64_t ring_capacity, core::Precision precision, const Recipe& recipe = {},
+              bool blocks = false);
 
 /// Lets the variants that cover several ops absorb the nodes after them: `variants` holds the variant of each node. An
 /// absorbing node takes over the last absorbed one's output and what they need beside it (ops::OpCall).

@@ -1,6 +1,7 @@
 #include "gpu/plan/selection.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -17,26 +18,49 @@ std::string names_of(const std::vector<const ops::Variant*>& variants) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+constexpr const char* kParts = "parts";
+constexpr std::array kBlockOps{ops::Op::block_forward, ops::Op::block_backward_weights,
+                               ops::Op::block_backward_input};
+
 void set_all(Selection& selection, std::string_view name, core::DeviceKind device) {
-  bool found = false;
+  bool layers = false;
+  bool blocks = false;
   for (const ops::OpContract& contract : ops::contracts()) {
     if (ops::find_variant(contract.op, device, name) == nullptr) continue;
+    (ops::is_block(contract.op) ? blocks : layers) = true;
     selection.variants[contract.op] = name;
-    found = true;
   }
-  if (!found) {
+  // A name that layers have means the layers: within blocks theirs would not be seen.
+  for (const ops::Op op : kBlockOps) {
+    if (layers && selection.variants.contains(op)) selection.variants[op] = kParts;
+  }
+  if (!layers && !blocks) {
     throw core::BadInput(fmt::format("no operation has a variant '{}' on {}; valid: {}", name,
                                      core::to_string(device), fmt::join(variant_names(device), ", ")));
   }
 }
 
-void set_one(Selection& selection, std::string_view op_name, std::string_view name, core::DeviceKind device) {
+/// If one of the block ops is `parts`, all are.
+void settle_blocks(Selection& selection, const core::DeviceInfo& device) {
+  const bool whole = std::all_of(kBlockOps.begin(), kBlockOps.end(), [&](ops::Op op) {
+    const auto found = selection.variants.find(op);
+    return found != selection.variants.end() && found->second != kParts;
+  });
+  if (whole) return;
+  for (const ops::Op op : kBlockOps) {
+    if (ops::find_variant(op, device.kind, kParts) != nullptr) selection.variants[op] = kParts;
+  }
+}
+
+void set_one(Selection& selection, std::string_view op_name, std::string_view name,
+             const core::DeviceInfo& info) {
+  const core::DeviceKind device = info.kind;
   const ops::Op op = ops::parse_op(op_name);
   if (ops::find_variant(op, device, name) == nullptr) {
     throw core::BadInput(fmt::format("{} has no variant '{}' on {}; valid: {}", op_name, name,
                                      core::to_string(device), names_of(ops::variants_of(op, device))));
   }
-  selection.variants[op] = name;
+  choose(selection, op, name, info);
 }
 
 }  // namespace
@@ -49,7 +73,8 @@ Selection default_selection(const core::DeviceInfo& device, core::Precision prec
     for (const ops::Variant& variant : ops::variants()) {
       if (variant.library != library || !ops::unavailable_reason(variant, device, precision).empty())
         continue;
-      (variant.launch == nullptr ? placeholders : selection.variants)[variant.op] = variant.name;
+      const bool placeholder = variant.launch == nullptr && !ops::is_block(variant.op);
+      (placeholder ? placeholders : selection.variants)[variant.op] = variant.name;
     }
   }
   for (const auto& [op, name] : placeholders) {
@@ -70,7 +95,7 @@ const ops::Variant* absorber(const Selection& selection, ops::Op op, core::Devic
 void settle_placeholders(Selection& selection, const core::DeviceInfo& device) {
   for (auto& [op, name] : selection.variants) {
     const ops::Variant* variant = ops::find_variant(op, device.kind, name);
-    if (variant == nullptr || variant->launch != nullptr) continue;
+    if (variant == nullptr || variant->launch != nullptr || ops::is_block(op)) continue;
     if (absorber(selection, op, device.kind) != nullptr) continue;
     for (const ops::Variant* other : ops::variants_of(op, device.kind)) {
       if (other->launch == nullptr || other->library) continue;
@@ -82,14 +107,37 @@ void settle_placeholders(Selection& selection, const core::DeviceInfo& device) {
 Selection with_precision(const Selection& selection, core::Precision precision,
                          const core::DeviceInfo& device) {
   Selection changed = default_selection(device, precision);
+  if (selection == default_selection(device, selection.precision)) return changed;
   for (const auto& [op, name] : selection.variants) {
     const ops::Variant* variant = ops::find_variant(op, device.kind, name);
     if (variant != nullptr && ops::unavailable_reason(*variant, device, precision).empty()) {
       changed.variants[op] = name;
     }
   }
+  settle_blocks(changed, device);
   settle_placeholders(changed, device);
   return changed;
+}
+
+bool uses_blocks(const Selection& selection, core::DeviceKind device) {
+  const auto chosen = selection.variants.find(ops::Op::block_forward);
+  if (chosen == selection.variants.end()) return false;
+  const ops::Variant* variant = ops::find_variant(ops::Op::block_forward, device, chosen->second);
+  return variant != nullptr && variant->launch != nullptr;
+}
+
+void choose(Selection& selection, ops::Op op, std::string_view variant, const core::DeviceInfo& device) {
+  selection.variants[op] = variant;
+  if (ops::is_block(op)) {
+    const bool parts = variant == kParts;
+    for (const ops::Op other : kBlockOps) {
+      auto& name = selection.variants[other];
+      if (other == op || parts == (name == kParts)) continue;
+      name = parts || ops::find_variant(other, device.kind, variant) == nullptr ? kParts : variant;
+    }
+    settle_blocks(selection, device);
+  }
+  settle_placeholders(selection, device);
 }
 
 void apply(Selection& selection, std::string_view text, const core::DeviceInfo& device) {
@@ -112,7 +160,7 @@ void apply(Selection& selection, std::string_view text, const core::DeviceInfo& 
     } else if (op == "all") {
       set_all(changed, name, device.kind);
     } else {
-      set_one(changed, op, name, device.kind);
+      set_one(changed, op, name, device);
     }
   }
   settle_placeholders(changed, device);

@@ -26,12 +26,19 @@ struct Selection {
 Selection default_selection(const core::DeviceInfo& device, core::Precision precision);
 
 /// `selection` in another precision: each op keeps its variant where that runs in `precision`, and takes the default one
-/// where it does not.
+/// where it does not. The default selection becomes the default one of `precision`.
 Selection with_precision(const Selection& selection, core::Precision precision,
                          const core::DeviceInfo& device);
 
 /// The variant of `selection` that runs `op` inside itself ("wmma" of conv2d.backward_weights), or nullptr.
 const ops::Variant* absorber(const Selection& selection, ops::Op op, core::DeviceKind device);
+
+/// Sets one op's variant and what must go with it: the three block ops are `parts` together or none is; placeholders that
+/// nothing absorbs any more are replaced.
+void choose(Selection& selection, ops::Op op, std::string_view variant, const core::DeviceInfo& device);
+
+/// Whether plans of `selection` run blocks instead of single layers.
+bool uses_blocks(const Selection& selection, core::DeviceKind device);
 
 /// Replaces placeholders that nothing in `selection` absorbs by the default variants of their ops.
 void settle_placeholders(Selection& selection, const core::DeviceInfo& device);

@@ -13,15 +13,21 @@ constexpr std::int64_t kRing = 4096;
 
 std::vector<BenchCase> cases_of(const models::Model& model, int batch, core::Precision precision) {
   std::vector<BenchCase> cases;
-  for (const auto purpose : {plan::Purpose::training, plan::Purpose::inference}) {
-    for (const plan::Node& node : plan::lower(model, purpose, batch, kImages, kRing, precision).nodes) {
-      // Of inference only what training does not have: the pictures.
-      if (purpose == plan::Purpose::inference && node.op != ops::Op::images_widen) continue;
-      const bool known = std::any_of(cases.begin(), cases.end(), [&](const BenchCase& known_case) {
-        return known_case.op == node.op && known_case.shape == node.shape;
-      });
-      if (!known) cases.push_back({node.op, node.layer, node.shape});
-    }
+  const auto add = [&](const plan::Node& node) {
+    const bool known = std::any_of(cases.begin(), cases.end(), [&](const BenchCase& known_case) {
+      return known_case.op == node.op && known_case.shape == node.shape;
+    });
+    if (!known) cases.push_back({node.op, node.layer, node.shape});
+  };
+  const auto lower = [&](plan::Purpose purpose, bool blocks) {
+    return plan::lower(model, purpose, batch, kImages, kRing, precision, {}, blocks).nodes;
+  };
+  for (const plan::Node& node : lower(plan::Purpose::training, false)) add(node);
+  for (const plan::Node& node : lower(plan::Purpose::training, true)) {
+    if (ops::is_block(node.op)) add(node);
+  }
+  for (const plan::Node& node : lower(plan::Purpose::inference, false)) {
+    if (node.op == ops::Op::images_widen) add(node);  // the pictures
   }
   std::stable_sort(cases.begin(), cases.end(),
                    [](const BenchCase& a, const BenchCase& b) { return a.op < b.op; });

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "gpu/profiling/bench.h"
@@ -54,6 +55,32 @@ void choose_placeholders(plan::Selection& selection, core::DeviceKind device) {
   }
 }
 
+/// Sets the block ops to `parts` unless the best of them together take less than the best of the layers they replace.
+void choose_blocks(plan::Selection& selection, const std::map<ops::Op, double>& best,
+                   const core::DeviceKind device) {
+  using enum ops::Op;
+  constexpr std::array kBlocks{block_forward, block_backward_weights, block_backward_input};
+  constexpr std::array kLayers{conv2d_forward,          bias_forward,         relu_forward,
+                               maxpool2d_forward,       upsample2d_forward,   conv2d_backward_input,
+                               conv2d_backward_weights, conv2d_backward_bias, relu_backward,
+                               maxpool2d_backward,      upsample2d_backward};
+  double blocks = 0;
+  double layers = 0;
+  bool all = true;
+  for (const ops::Op op : kBlocks) {
+    const auto found = best.find(op);
+    all = all && found != best.end();
+    if (found != best.end()) blocks += found->second;
+  }
+  for (const ops::Op op : kLayers) {
+    if (const auto found = best.find(op); found != best.end()) layers += found->second;
+  }
+  if (all && blocks < layers) return;
+  for (const ops::Op op : kBlocks) {
+    if (ops::find_variant(op, device, "parts") != nullptr) selection.variants[op] = "parts";
+  }
+}
+
 }  // namespace
 
 plan::Selection fastest_of(const std::vector<BenchRow>& rows, core::Precision precision,
@@ -75,15 +102,19 @@ plan::Selection fastest_of(const std::vector<BenchRow>& rows, core::Precision pr
     if (variant != nullptr) sum.median -= saved_by_fusing(rows, row, variant->fuses);
     ++sum.cases;
   }
+  std::map<ops::Op, double> medians;
   for (const auto& [op, variants] : sums) {
     const Sum* best = nullptr;
     for (const auto& [name, sum] : variants) {
       if (sum.cases != shapes[op].size() || (best != nullptr && sum.median >= best->median)) continue;
       best = &sum;
       otherwise.variants[op] = name;
+      medians[op] = sum.median;
     }
   }
-  if (!sums.empty()) choose_placeholders(otherwise, device);
+  if (sums.empty()) return otherwise;
+  choose_blocks(otherwise, medians, device);
+  choose_placeholders(otherwise, device);
   return otherwise;
 }
 

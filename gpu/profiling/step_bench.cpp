@@ -125,7 +125,8 @@ std::vector<StepCase> step_cases(const core::DeviceInfo& device, const std::vect
   std::vector<StepCase> cases;
   for (const Precision precision : precisions) {
     const plan::Selection standard = plan::default_selection(device, precision);
-    cases.push_back({"default", standard, ""});
+    if (device.kind == core::DeviceKind::cpu)
+      cases.push_back({"default", standard, ""});  // else: preset "fastest"
     for (const plan::Preset& preset : plan::presets(device.kind)) {
       StepCase made{preset.label, standard, plan::preset_unavailable_reason(preset.id, device, precision)};
       if (made.skipped.empty()) made.selection = plan::preset_selection(preset.id, device, precision);

@@ -34,6 +34,32 @@ std::vector<OpShape> conv_shapes() {
           conv(2, 16, 16, 3, 256, 3, 3), conv(3, 4, 4, 128, 128, 3, 3)};
 }
 
+OpShape block(OpShape shape, bool upsample, bool relu, bool pool) {
+  shape.upsample = upsample;
+  shape.relu = relu;
+  shape.pool = pool;
+  shape.masked = relu != pool;
+  return shape;
+}
+
+/// The layers of the models, small, and everything around a convolution in all combinations.
+std::vector<OpShape> block_shapes() {
+  std::vector<OpShape> shapes{block(conv(3, 32, 32, 3, 256, 3, 3), false, true, true),
+                              block(conv(2, 16, 16, 256, 128, 3, 3), false, true, true),
+                              block(conv(3, 8, 8, 128, 128, 3, 3), false, true, false),
+                              block(conv(3, 8, 8, 128, 256, 3, 3), true, true, false),
+                              block(conv(2, 16, 16, 256, 3, 3, 3), true, false, false),
+                              block(conv(1, 16, 16, 64, 64, 3, 3), false, true, true),
+                              block(conv(5, 4, 4, 64, 192, 3, 3), true, true, false),
+                              block(conv(3, 16, 16, 24, 3, 3, 3), true, false, false),
+                              block(conv(1, 8, 12, 3, 8, 3, 3), false, true, true)};
+  for (int flags = 0; flags < 8; ++flags) {
+    shapes.push_back(block(conv(2, 5, 6, 3, 7, 3, 3), flags & 1, flags & 2, flags & 4));
+    shapes.push_back(block(conv(1, 4, 3, 9, 5, 5, 1), flags & 1, flags & 2, flags & 4));
+  }
+  return shapes;
+}
+
 OpShape linear(std::int64_t batch, int in, int out) {
   return {.batch = batch, .in_channels = in, .out_channels = out};
 }
@@ -157,6 +183,12 @@ OpShape random_shape(Op op, Random& random) {
   shape.width = extent(random, windows ? 2 : 1, 19);
   shape.kernel_height = 2 * between(random, 0, 3) + 1;
   shape.kernel_width = random() % 2 == 0 ? shape.kernel_height : 2 * between(random, 0, 3) + 1;
+  if (ops::is_block(op)) {
+    shape.upsample = random() % 2 == 0;
+    shape.relu = random() % 2 == 0;
+    shape.pool = random() % 2 == 0 && shape.height > 1 && shape.width > 1;
+    shape.masked = random() % 2 == 0;
+  }
   return shape;
 }
 
@@ -192,6 +224,10 @@ std::vector<OpShape> shapes_of(Op op) {
       shapes.push_back(conv(64, 32, 32, 1, 3, 3, 3));
       return shapes;
     }
+    case Op::block_forward:
+    case Op::block_backward_weights:
+    case Op::block_backward_input:
+      return block_shapes();
     case Op::batch_gather:
       return gather_shapes();
     case Op::labels_gather:

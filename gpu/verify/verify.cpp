@@ -46,6 +46,7 @@ std::string host_of(const Variant& placeholder) {
       hosts.emplace(ops::to_string(variant.op));
     }
   }
+  if (hosts.empty()) return "stands for the single layers";
   return fmt::format("runs inside {}", fmt::join(hosts, ", "));
 }
 
@@ -156,6 +157,10 @@ void check_differences(VerifyRow& row, std::uint64_t seed) {
 /// Every op by its variant called `name` where that runs in `precision`, else by the default one.
 plan::Selection selection_of(const std::string& name, const core::DeviceInfo& device, Precision precision) {
   plan::Selection selection = plan::default_selection(device, precision);
+  // Blocks would hide the variants of the layers.
+  const bool blocks =
+      name == kDefaultSelection || ops::find_variant(Op::block_forward, device.kind, name) != nullptr;
+  if (!blocks) plan::choose(selection, Op::block_forward, "parts", device);
   for (auto& [op, chosen] : selection.variants) {
     const Variant* variant = ops::find_variant(op, device.kind, name);
     if (variant != nullptr && unavailable_reason(*variant, device, precision).empty()) chosen = name;

@@ -47,7 +47,7 @@ TEST(VariantTable, GoesByOpAndThenCpuBeforeCuda) {
 TEST(VariantTable, EveryVariantIsComplete) {
   for (const Variant& variant : variants()) {
     SCOPED_TRACE(std::string(to_string(variant.op)) + " " + variant.name);
-    if (variant.launch == nullptr) {
+    if (variant.launch == nullptr && !is_block(variant.op)) {
       // A placeholder: something must absorb it.
       const auto all = variants();
       EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const Variant& host) {

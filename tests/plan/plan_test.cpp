@@ -69,6 +69,30 @@ TEST(Plan, ReferenceLoopsAndOnednnAgree) {
   }
 }
 
+/// As OneStep, the network as blocks.
+struct OneStepOfBlocks {
+  PlanMemory memory;
+  OneStepOfBlocks() {
+    memory.control.position = 2;
+    Selection selection = all_of("loops");
+    choose(selection, ops::Op::block_forward, "loops", memory.device->info());
+    Plan plan = memory.make(Purpose::training, selection, 5);
+    plan.launch(*memory.stream);
+    nodes = plan.nodes().size();
+  }
+  std::size_t nodes = 0;
+};
+
+// The same loops run, on the same numbers, in the same order: nothing may differ.
+TEST(Plan, BlocksGiveTheBitsOfTheirLayers) {
+  const OneStep layers("loops");
+  const OneStepOfBlocks blocks;
+  EXPECT_EQ(blocks.memory.ring[0].loss, layers.memory.ring[0].loss);
+  EXPECT_EQ(blocks.memory.gradients, layers.memory.gradients);
+  EXPECT_EQ(blocks.memory.parameters, layers.memory.parameters);
+  EXPECT_EQ(blocks.nodes, 13u) << "gather, 3 forward, 2 mse, 5 backward, update, record";
+}
+
 // The loss in double precision, moved by 1e-7 each way: the difference's own error is about 1e-9, and with larger
 // moves some activations would change their sign. The plan computes in double but stores FP32 between ops, so 1e-5 of
 // the tensor's largest gradient is allowed.

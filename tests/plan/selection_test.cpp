@@ -55,7 +55,9 @@ TEST_F(CpuSelection, SetsSingleOps) {
 
 TEST_F(CpuSelection, AllSetsEveryOpThatHasTheVariant) {
   apply(selection, "all=reference", device);
-  for (const auto& [op, name] : selection.variants) EXPECT_EQ(name, "reference") << ops::to_string(op);
+  for (const auto& [op, name] : selection.variants) {
+    EXPECT_EQ(name, ops::is_block(op) ? "parts" : "reference") << ops::to_string(op);
+  }
   apply(selection, "all=onednn", device);
   EXPECT_EQ(selection.variants[Op::conv2d_forward], "onednn");
   EXPECT_EQ(selection.variants[Op::batch_gather], "reference") << "has no variant onednn";
@@ -82,10 +84,10 @@ TEST_F(CpuSelection, UnknownNamesListTheValidOnesAndChangeNothing) {
   EXPECT_EQ(refusal("all=loops,conv2d.forward=winograd"),
             "conv2d.forward has no variant 'winograd' on cpu; valid: reference, loops, onednn");
   EXPECT_EQ(refusal("all=winograd"),
-            "no operation has a variant 'winograd' on cpu; valid: reference, loops, onednn");
+            "no operation has a variant 'winograd' on cpu; valid: reference, loops, parts, onednn");
   const std::string unknown = refusal("all=loops,conv3d.forward=loops");
   EXPECT_TRUE(unknown.starts_with(
-      "unknown operation 'conv3d.forward'; valid: weights.cast, batch.gather, labels.gather, conv2d.forward"))
+      "unknown operation 'conv3d.forward'; valid: weights.cast, batch.gather, labels.gather, block.forward"))
       << unknown;
   EXPECT_EQ(refusal("all=loops,conv2d.forward"),
             "selection 'conv2d.forward' is not of the form operation=variant, all=variant or preset=name");
@@ -115,8 +117,9 @@ TEST_F(CpuSelection, DescribesOpsThatComeAndGo) {
 TEST_F(CpuSelection, GoesThroughTextAndBack) {
   apply(selection, "all=loops,conv2d.backward_weights=reference,relu.forward=onednn", device);
   const std::string text = to_string(selection);
-  EXPECT_TRUE(text.starts_with(
-      "fp32 weights.cast=loops,batch.gather=loops,labels.gather=loops,conv2d.forward=loops,"))
+  EXPECT_TRUE(
+      text.starts_with("fp32 weights.cast=loops,batch.gather=loops,labels.gather=loops,block.forward=parts,"
+                       "conv2d.forward=loops,"))
       << text;
   const auto space = text.find(' ');
   Selection back;
@@ -126,7 +129,23 @@ TEST_F(CpuSelection, GoesThroughTextAndBack) {
 }
 
 TEST(VariantNames, AreWhatAllTakes) {
-  EXPECT_EQ(variant_names(core::DeviceKind::cpu), (std::vector<std::string>{"reference", "loops", "onednn"}));
+  EXPECT_EQ(variant_names(core::DeviceKind::cpu),
+            (std::vector<std::string>{"reference", "loops", "parts", "onednn"}));
+}
+
+TEST_F(CpuSelection, TheBlockOpsAreBlocksTogetherOrNotAtAll) {
+  EXPECT_FALSE(uses_blocks(selection, device.kind));
+  choose(selection, Op::block_backward_input, "loops", device);
+  EXPECT_TRUE(uses_blocks(selection, device.kind));
+  for (const Op op : {Op::block_forward, Op::block_backward_weights, Op::block_backward_input}) {
+    EXPECT_EQ(selection.variants[op], "loops");
+  }
+  choose(selection, Op::block_forward, "reference", device);
+  EXPECT_EQ(selection.variants[Op::block_backward_weights], "loops");
+  apply(selection, "block.backward_weights=parts", device);
+  EXPECT_FALSE(uses_blocks(selection, device.kind));
+  EXPECT_EQ(selection.variants[Op::block_forward], "parts");
+  EXPECT_EQ(selection.variants[Op::block_backward_input], "parts");
 }
 
 }  // namespace

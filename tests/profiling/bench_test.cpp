@@ -159,6 +159,26 @@ TEST(FastestOf, CreditsAFusedVariantWithWhatItSaves) {
   EXPECT_EQ(fastest().variants.at(Op::conv2d_backward_bias), "fused");
 }
 
+TEST(FastestOf, TakesBlocksOnlyWhereTheyBeatTheirLayers) {
+  const auto of = [](Op op, double median) {
+    BenchRow result = row("loops", median, median, median);
+    result.what.op = op;
+    return result;
+  };
+  std::vector<BenchRow> rows{of(Op::block_forward, 10), of(Op::block_backward_weights, 10),
+                             of(Op::block_backward_input, 10), of(Op::conv2d_forward, 20),
+                             of(Op::conv2d_backward_weights, 9)};
+  const auto forward = [&] {
+    return fastest_of(rows, Precision::fp32, core::DeviceKind::cpu, {}).variants.at(Op::block_forward);
+  };
+  EXPECT_EQ(forward(), "parts");
+  rows.push_back(of(Op::relu_backward, 2));
+  EXPECT_EQ(forward(), "loops");
+  rows.erase(rows.begin());
+  rows.push_back(of(Op::relu_forward, 100));
+  EXPECT_EQ(forward(), "parts") << "one of the block ops was not timed";
+}
+
 TEST(Compare, MatchesRowsAndSaysWhatIsBeyondTheSpread) {
   const std::vector before{row("a", 19, 20, 21), row("b", 9, 10, 11), row("gone", 1, 2, 3)};
   const std::vector after{row("a", 9, 10, 11), row("b", 10, 11, 12), row("new", 1, 2, 3)};

@@ -40,8 +40,7 @@ class Clicker {
         auto chosen = selection.variants.begin();
         std::advance(chosen, random_() % selection.variants.size());
         const auto offered = offers(chosen->first, selection.precision);
-        chosen->second = offered[random_() % offered.size()];
-        plan::settle_placeholders(selection, device_);
+        plan::choose(selection, chosen->first, offered[random_() % offered.size()], device_);
         return Select{selection};
       }
     }

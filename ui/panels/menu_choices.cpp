@@ -43,6 +43,7 @@ std::string variant_refusal(const ops::Variant& variant, const core::DeviceInfo&
     std::string reason = ops::unavailable_reason(variant, device, selection.precision, &layer->shape);
     if (!reason.empty()) return reason;
   }
+  if (ops::is_block(variant.op)) return {};  // its placeholder means the single layers
   if (variant.launch != nullptr || plan::absorber(selection, variant.op, device.kind) != nullptr) return {};
   const std::string absorbers = absorbers_of(variant.op, device, selection.precision);
   if (!absorbers.empty()) return "needs " + absorbers;
@@ -52,8 +53,7 @@ std::string variant_refusal(const ops::Variant& variant, const core::DeviceInfo&
 plan::Selection with_variant(const plan::Selection& selection, ops::Op op, const std::string& name,
                              const core::DeviceInfo& device) {
   plan::Selection changed = selection;
-  changed.variants[op] = name;
-  plan::settle_placeholders(changed, device);
+  plan::choose(changed, op, name, device);
   return changed;
 }
 

@@ -109,10 +109,12 @@ void VariantMenus::draw_all(const Frame& frame, const profiling::LaboratoryState
                    "default.")) {
     return;
   }
-  const plan::Selection standard = plan::default_selection(device, selection.precision);
-  if (combo_item(frame, "kernels.all=default", "default", selection == standard)) request(frame, standard);
-  tooltip(frame,
-          "For every operation the last of our own variants that runs on this device in this precision.");
+  if (device.kind == core::DeviceKind::cpu) {  // on a GPU it is the preset "fastest"
+    const plan::Selection standard = plan::default_selection(device, selection.precision);
+    if (combo_item(frame, "kernels.all=default", "default", selection == standard)) request(frame, standard);
+    tooltip(frame,
+            "For every operation the last of our own variants that runs on this device in this precision.");
+  }
   const std::string reason = fastest_here_refusal(laboratory, selection.precision, frame.snapshot.batch);
   const plan::Selection fastest =
       reason.empty() ? fastest_here(laboratory, selection, device) : plan::Selection();

@@ -1,0 +1,87 @@
+// block.forward of the wide blocks on Hopper: over `wmma` it adds wgmma and TMA, the upsampled block as four
+// 2x2 convolutions of the small input (2.25 times fewer products), and bias, ReLU and pooling on the FP32
+// sums in registers: nothing between the layers is stored.
+//
+// The kernel and its limits: hopper_activations.cuh. An upsampled block first sums its weights for each
+// parity of the output into the workspace. Tiles of 256 pixels and 128 channels, or 128 pixels where these
+// fill the GPU better.
+// Source: W. Shi et al., "Is the deconvolution layer the same as a convolutional layer?" (2016), for the
+// parities.
+
+#include "gpu/ops/block/block.h"
+#include "gpu/ops/block/hopper_activations.cuh"
+#include "gpu/ops/block/hopper_prepare.h"
+#include "gpu/ops/block/hopper_wide.h"
+
+namespace warpscope::ops::block::hopper {
+namespace {
+
+/// The output's pixels as the tiles' epilogue meets them.
+Layout output_layout(const OpShape& s) {
+  const int scale = s.upsample ? 2 : 1;
+  const std::int64_t k = s.out_channels;
+  Layout to{static_cast<int>(s.batch), s.height, s.width, 0, 0, 0, 0, 0, s.out_channels};
+  if (s.pool) {
+    to.height /= 2;
+    to.width /= 2;
+  }
+  const std::int64_t line = scale * to.width * k;
+  to.image = scale * to.height * line;
+  to.row = scale * line;
+  to.column = scale * k;
+  to.parity_row = line;
+  to.parity_column = k;
+  return to;
+}
+
+}  // namespace
+
+bool forward::takes(const OpShape& s) {
+  return is_wide(s);
+}
+
+std::size_t forward::workspace(const OpShape& s) {
+  return s.upsample ? summed_bytes(s) : 0;
+}
+
+void forward::launch(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const cudaStream_t stream = core::cuda_stream(*call.stream);
+  const void* weights = call.operand<const void>(kForwardWeights);
+  if (s.upsample) {
+    sum_weights(s, weights, call.workspace, call.precision, stream);
+    weights = call.workspace;
+  }
+  const int taps = s.upsample ? 2 : 3;
+  const Grid grid = grid_of(s);
+  const ActivationsProblem problem{grid,
+                                   0,
+                                   static_cast<int>(divide_up(s.out_channels, kColumns)),
+                                   s.upsample ? 4 : 1,
+                                   1,
+                                   s.in_channels / kSlice,
+                                   s.relu,
+                                   false,
+                                   output_layout(s)};
+  const Pixels x{
+      call.operand<const void>(kForwardInput), grid.images, s.height, s.width, s.in_channels, false};
+  const Filters w{weights, s.out_channels, s.upsample ? 16 : 9, s.in_channels, s.upsample};
+  const ActivationsCall activations{problem,
+                                    map_pixels(x, kPatchSide + taps - 1, call.precision),
+                                    map_filters(w, kColumns, call.precision),
+                                    call.operand<const void>(kForwardBias),
+                                    call.operand<void>(kForwardOutput),
+                                    call.operand<std::uint8_t>(kForwardArgmax),
+                                    call.precision,
+                                    stream};
+  if (s.upsample) {
+    launch_activations<2, false, false>(activations);
+  } else if (s.pool) {
+    launch_activations<3, false, true>(activations);
+  } else {
+    launch_activations<3, false, false>(activations);
+  }
+  core::check_launch("block.forward hopper");
+}
+
+}  // namespace warpscope::ops::block::hopper

@@ -1,0 +1,25 @@
+#pragma once
+// Small kernels before the products of the wide blocks: summed weights and unpooled gradients.
+
+#include <cstdint>
+
+#include <cuda_runtime.h>
+
+#include "gpu/core/types.h"
+#include "gpu/ops/op.h"
+
+namespace warpscope::ops::block::hopper {
+
+/// Of 3x3 weights (K,3,3,C) the sums for each parity (p, q) of an upsampled block's output, as (p, q, a, b,
+/// K, C): tap (a, b) of 2x2 meets the pixel (a + p - 1, b + q - 1) away. FP32 sums, rounded to the storage
+/// type.
+void sum_weights(const OpShape& shape, const void* weights, void* summed, core::Precision precision,
+                 cudaStream_t stream);
+
+/// The gradient of the convolution's output from that of the pooled one: each element to the largest of its
+/// window, zeros elsewhere. Moves 16 bits for each element of both tensors: of 67 MB at 1024x16x16x128, about
+/// 30 us.
+void unpool(const OpShape& shape, const void* pooled, const std::uint8_t* argmax, void* full,
+            cudaStream_t stream);
+
+}  // namespace warpscope::ops::block::hopper

@@ -1,0 +1,53 @@
+#pragma once
+// Block ops of the layers that have few channels on one side, on tensor cores (mma.sync): bound by memory, so
+// that each kernel reads and writes every wide element once.
+//
+//   input_*   the narrow side is x: 3x3, 1 to 4 input channels, no upsampling
+//   output_*  the narrow side is y: upsampled input, 3x3, 1 to 4 output channels, no pooling
+//
+// The wide side has a multiple of 8 channels and is best at 256; 16-bit precisions alone; compute capability
+// 8.0 or more. All operands must be aligned to 16 bytes, which the memory of plans is. Results are
+// deterministic.
+
+#include <cstddef>
+
+#include "gpu/core/types.h"
+#include "gpu/ops/op.h"
+#include "gpu/ops/variant.h"
+
+namespace warpscope::ops::block::narrow {
+
+/// Even height and width; pooled only behind a ReLU.
+namespace input_forward {
+bool takes(const OpShape& shape);
+std::size_t workspace(const OpShape& shape, core::Precision precision);
+void launch(const OpCall& call);
+}  // namespace input_forward
+
+/// Pooled blocks alone; even height and width.
+namespace input_backward_weights {
+bool takes(const OpShape& shape);
+std::size_t workspace(const OpShape& shape, core::Precision precision);
+void launch(const OpCall& call);
+}  // namespace input_backward_weights
+
+/// At most 256 input channels.
+namespace output_forward {
+bool takes(const OpShape& shape);
+std::size_t workspace(const OpShape& shape, core::Precision precision);
+void launch(const OpCall& call);
+}  // namespace output_forward
+
+namespace output_backward_input {
+bool takes(const OpShape& shape);
+std::size_t workspace(const OpShape& shape, core::Precision precision);
+void launch(const OpCall& call);
+}  // namespace output_backward_input
+
+namespace output_backward_weights {
+bool takes(const OpShape& shape);
+std::size_t workspace(const OpShape& shape, core::Precision precision);
+void launch(const OpCall& call);
+}  // namespace output_backward_weights
+
+}  // namespace warpscope::ops::block::narrow

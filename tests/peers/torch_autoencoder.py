@@ -1,0 +1,172 @@
+"""The speed of the autoencoder's training step in PyTorch and in Warpscope, alternately, in one run.
+
+    torch_autoencoder.py WARPSCOPE [--device cuda:0] [--cases bf16:1024,fp16:1024,...] [--modes eager,default,...] [--json FILE]
+
+Both train on random images that lie on the device, with plain SGD (PyTorch's fused one), from He-normal weights. PyTorch runs
+eagerly and through torch.compile's modes, each with NCHW and channels_last tensors; its best counts. Warpscope runs its
+default selection of the precision (--select to choose another). Every figure is a median over three rounds; prints the
+ratios. Exit code 0 whatever they are; 77 if PyTorch or the device is missing.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import torch
+except ImportError:
+    print("PyTorch is not installed here")
+    sys.exit(77)
+
+ROUNDS = 3
+SECONDS = 1.0  # of steps in one round
+
+
+class Autoencoder(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        for number, (inside, outside) in enumerate([(3, 256), (256, 128), (128, 128), (128, 256), (256, 3)], 1):
+            setattr(self, f"conv{number}", torch.nn.Conv2d(inside, outside, 3, padding=1))
+
+    def forward(self, x):
+        f = torch.nn.functional
+        x = f.max_pool2d(f.relu(self.conv1(x)), 2)
+        x = f.max_pool2d(f.relu(self.conv2(x)), 2)
+        x = f.relu(self.conv3(x))
+        x = f.relu(self.conv4(f.interpolate(x, scale_factor=2.0, mode="nearest")))
+        return self.conv5(f.interpolate(x, scale_factor=2.0, mode="nearest"))
+
+
+class TorchTraining:
+    """One way to run PyTorch's step."""
+
+    def __init__(self, device, precision, batch, mode, channels_last):
+        self.device, self.batch = device, batch
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != "fp32"
+        torch.backends.cudnn.benchmark = True
+        torch.manual_seed(1)
+        self.layout = torch.channels_last if channels_last else torch.contiguous_format
+        self.model = Autoencoder().to(device, memory_format=self.layout)
+        fused = {"fused": True} if device.startswith("cuda") else {}
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-3, **fused)
+        self.half = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision)
+        self.scaler = torch.amp.GradScaler(enabled=precision == "fp16" and device.startswith("cuda"))
+        self.images = torch.rand(batch, 3, 32, 32, device=device).contiguous(memory_format=self.layout)
+        self.forward = self.loss if mode == "eager" else torch.compile(self.loss, mode=mode)
+
+    def loss(self, images):
+        with torch.autocast(self.device.split(":")[0], dtype=self.half, enabled=self.half is not None):
+            reconstruction = self.model(images)
+        return torch.nn.functional.mse_loss(reconstruction.float(), images)
+
+    def step(self):
+        self.optimizer.zero_grad(set_to_none=True)
+        self.scaler.scale(self.forward(self.images)).backward()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+
+    def synchronize(self):
+        if self.device.startswith("cuda"):
+            torch.cuda.synchronize()
+
+    def images_per_second(self, seconds):
+        self.synchronize()
+        start, steps = time.perf_counter(), 0
+        while time.perf_counter() - start < seconds:
+            for _ in range(5):
+                self.step()
+            self.synchronize()
+            steps += 5
+        return steps * self.batch / (time.perf_counter() - start)
+
+
+def torch_trainings(device, precision, batch, modes):
+    """Every way that works here, warmed up; those that fail say so."""
+    ways = {}
+    for mode in modes:
+        for channels_last in (False, True):
+            name = f"{mode}{', channels_last' if channels_last else ''}"
+            try:
+                torch._dynamo.reset()
+                way = TorchTraining(device, precision, batch, mode, channels_last)
+                for _ in range(6):
+                    way.step()
+                way.synchronize()
+                ways[name] = way
+            except Exception as error:  # a mode that this version cannot compile is no reason to stop
+                print(f"  PyTorch, {name}: {type(error).__name__}: {str(error).splitlines()[0][:120]}")
+    return ways
+
+
+def warpscope_speed(program, device, precision, batch, select, steps):
+    with tempfile.TemporaryDirectory() as folder:
+        run_dir = os.path.join(folder, "run")
+        command = [program, "train", "--data", "builtin", "--device", device, "--precision", precision, "--batch", str(batch),
+                   "--steps", str(steps), "--test-images", "64", "--lr", "0.001", "--run-dir", run_dir]
+        if select:
+            command += ["--select", select]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)}\nexited with {done.returncode}: {done.stderr}")
+        with open(os.path.join(run_dir, "metrics.jsonl")) as file:
+            speeds = [point["images_per_second"] for point in map(json.loads, file) if point.get("images_per_second", 0) > 0]
+        # Early steps fill the pipeline and are timed kernel by kernel.
+        return statistics.median(speeds[len(speeds) // 4:])
+
+
+def compare(arguments, precision, batch):
+    print(f"{precision}, batch {batch}")
+    ways = torch_trainings(arguments.device, precision, batch, arguments.modes.split(","))
+    speeds = {name: [] for name in ways}
+    ours = []
+    for _ in range(ROUNDS):
+        for name, way in ways.items():
+            speeds[name].append(way.images_per_second(SECONDS))
+        if arguments.device.startswith("cuda"):
+            torch.cuda.synchronize()
+        ours.append(warpscope_speed(arguments.program, arguments.device, precision, batch, arguments.select, arguments.steps))
+    medians = {name: statistics.median(values) for name, values in speeds.items()}
+    for name, value in sorted(medians.items(), key=lambda item: -item[1]):
+        print(f"  PyTorch, {name:<36} {value:12,.0f} images/s")
+    own = statistics.median(ours)
+    best = max(medians.values()) if medians else float("nan")
+    print(f"  Warpscope{'':<36} {own:12,.0f} images/s   {own / best:.2f} times PyTorch's best"
+          f"   ({min(ours):,.0f} to {max(ours):,.0f})")
+    ways.clear()
+    if arguments.device.startswith("cuda"):
+        torch.cuda.empty_cache()
+    return {"precision": precision, "batch": batch, "torch": medians, "warpscope": own, "ratio": own / best}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--cases", default="bf16:1024,fp16:1024,bf16:256,bf16:64,tf32:1024,fp32:1024")
+    parser.add_argument("--modes", default="eager,default,reduce-overhead,max-autotune")
+    parser.add_argument("--select", default="")
+    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--json", default="")
+    arguments = parser.parse_args()
+    arguments.program = os.path.abspath(arguments.program)
+    if arguments.device.startswith("cuda") and not torch.cuda.is_available():
+        print("PyTorch sees no GPU here")
+        return 77
+    name = torch.cuda.get_device_name() if arguments.device.startswith("cuda") else "CPU"
+    print(f"PyTorch {torch.__version__} on {name}, {torch.get_num_threads()} CPU threads")
+    results = []
+    for case in arguments.cases.split(","):
+        precision, batch = case.split(":")
+        results.append(compare(arguments, precision, int(batch)))
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump(results, file, indent=1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
