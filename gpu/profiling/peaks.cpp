@@ -14,6 +14,9 @@ using ops::Op;
 /// Ops that are matrix products, which tensor cores can run.
 bool multiplies_matrices(Op op) {
   switch (op) {
+    case Op::block_forward:
+    case Op::block_backward_input:
+    case Op::block_backward_weights:
     case Op::conv2d_forward:
     case Op::conv2d_backward_input:
     case Op::conv2d_backward_weights:

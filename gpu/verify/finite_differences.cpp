@@ -25,6 +25,14 @@ constexpr OpShape kConv{.batch = 2,
                         .out_channels = 3,
                         .kernel_height = 3,
                         .kernel_width = 5};
+constexpr OpShape kBlock{.batch = 2,
+                         .height = 3,
+                         .width = 2,
+                         .in_channels = 2,
+                         .out_channels = 3,
+                         .kernel_height = 3,
+                         .kernel_width = 5,
+                         .upsample = true};
 constexpr OpShape kImages{.batch = 2, .height = 5, .width = 4, .in_channels = 3, .out_channels = 3};
 constexpr OpShape kLogits{.batch = 6, .in_channels = 5};
 constexpr OpShape kLinear{.batch = 3, .in_channels = 4, .out_channels = 5};
@@ -46,6 +54,8 @@ struct Pair {
 constexpr std::array kPairs{
     Pair{Op::mse_backward, Op::mse_forward, kImages, 0, 3, -1, 3, 0, 0, false},
     Pair{Op::cross_entropy_backward, Op::cross_entropy_forward, kLogits, 0, 4, -1, 3, 0, 0, false},
+    Pair{Op::block_backward_weights, Op::block_forward, kBlock, 1, 3, 1, 3, 0, 0, false},
+    Pair{Op::block_backward_input, Op::block_forward, kBlock, 0, 3, 0, 4, 1, 2, false},
     Pair{Op::conv2d_backward_input, Op::conv2d_forward, kConv, 0, 2, 0, 2, 1, 1, false},
     Pair{Op::conv2d_backward_weights, Op::conv2d_forward, kConv, 1, 2, 1, 2, 0, 0, false},
     Pair{Op::conv2d_backward_bias, Op::bias_forward, kImages, 1, 2, 0, 1, -1, -1, false},

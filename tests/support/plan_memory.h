@@ -28,15 +28,18 @@ class PlanMemory {
  public:
   static constexpr std::int64_t kRing = 16;
 
-  explicit PlanMemory(std::shared_ptr<core::Device> on = core::open_device("cpu"))
+  explicit PlanMemory(std::shared_ptr<core::Device> on = core::open_device("cpu"),
+                      models::Model network = tiny_model())
       : device(std::move(on)),
         stream(device->make_stream()),
-        model(tiny_model()),
+        model(std::move(network)),
         layout(models::parameter_layout(model)),
         images(smooth_images(12, 3)),
         order(12),
         ring(kRing),
         gradients(layout.elements) {
+    for (std::size_t i = 0; i < images.labels.size(); ++i)
+      images.labels[i] = static_cast<std::uint8_t>(static_cast<int>(i) % std::max(1, model.classes));
     // With zero biases a black patch would lie just where the ReLU has no derivative.
     initial = models::initial_parameters(model, 5);
     for (const models::Parameter& parameter : layout.parameters) {
@@ -49,11 +52,14 @@ class PlanMemory {
     control = {0, 0, 12, 0.1f, 0.0f};
   }
   plan::Bindings bindings() {
-    return {images.pixels.data(), images.count, order.data(),      &control,
-            ring.data(),          kRing,        parameters.data(), gradients.data()};
+    plan::Bindings bound{images.pixels.data(), images.count, order.data(),      &control,
+                         ring.data(),          kRing,        parameters.data(), gradients.data()};
+    bound.labels = images.labels.data();
+    return bound;
   }
-  plan::Plan make(plan::Purpose purpose, const plan::Selection& selection, int batch) {
-    return {model, purpose, selection, batch, device, *stream, bindings()};
+  plan::Plan make(plan::Purpose purpose, const plan::Selection& selection, int batch,
+                  const plan::Recipe& recipe = {}) {
+    return {model, purpose, selection, batch, device, *stream, bindings(), recipe};
   }
   /// What `elements` floats of an inference plan hold.
   static std::vector<float> floats(const void* from, std::size_t elements) {
