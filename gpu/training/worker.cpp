@@ -42,6 +42,7 @@ Trainer::Worker::~Worker() {
   }
   wake_.notify_all();
   thread_.join();
+  recorder_.reset();  // its thread reads snapshots
 }
 
 // --- the calling threads
@@ -200,14 +201,21 @@ void Trainer::Worker::loop() {
     handle_trouble();
     remember_if_due();
     show_images_if_due();
-    if (recorder_) {
-      if (const std::string error = recorder_->error(); !error.empty()) throw core::Error(error);
-    }
+    hand_over_kept_images();
+    if (recorder_) watch_recorder();
     publish(false);
   }
   if (rate_search_) end_rate_search(true);
   drain();
   publish(true);
+}
+
+/// Ends the run if its folder cannot be written.
+void Trainer::Worker::watch_recorder() {
+  if (const std::string error = recorder_->error(); !error.empty()) throw core::Error(error);
+  if (const std::string warning = recorder_->status().take_warning(); !warning.empty()) {
+    log(LogLevel::warning, warning + "; other processes do not see how the run goes on");
+  }
 }
 
 /// False if the thread must end.
@@ -280,8 +288,9 @@ void Trainer::Worker::finish() {
   if (diverged_ && !told) return;  // a window first sees what happened
   if (!stop_reason_.empty()) mark(stop_reason_);
   evaluate_all();
-  engine_->publish_images();
+  engine_->publish_images(recorder_ != nullptr);
   engine_->synchronize();
+  hand_over_kept_images();
   publish(true);
   if (checkpoints_ && !diverged_) {
     write_checkpoint(false);
