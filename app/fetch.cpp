@@ -3,6 +3,7 @@
 #include "gpu/data/fetch.h"
 
 #include <cstdio>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -54,21 +55,30 @@ class Bar {
   data::FetchPhase last_phase_{};
 };
 
+std::filesystem::path bring(bool mnist, const std::filesystem::path& folder,
+                            const data::FetchCallback& show) {
+  if (mnist) return data::fetch_mnist(folder, show);
+  return data::fetch_cifar10(folder, show);
+}
+
 }  // namespace
 
 int fetch(const std::string& data_set, const std::string& directory) {
-  if (data_set != "cifar10")
-    throw core::BadInput(fmt::format("unknown data set '{}'; valid: cifar10", data_set));
+  const bool mnist = data_set == "mnist";
+  if (!mnist && data_set != "cifar10") {
+    throw core::BadInput(fmt::format("unknown data set '{}'; valid: cifar10, mnist", data_set));
+  }
   const std::atomic<bool>& interrupted = catch_interrupts();
   Bar bar;
   const auto folder = directory.empty() ? core::cache_dir() : std::filesystem::path(directory);
   try {
-    const auto made = data::fetch_cifar10(folder, [&](const data::FetchProgress& progress) {
+    const data::FetchCallback show = [&](const data::FetchProgress& progress) {
       bar.show(progress);
       return !interrupted.load();
-    });
+    };
+    const std::filesystem::path made = bring(mnist, folder, show);
     bar.end();
-    fmt::print("CIFAR-10 is in {}\n", made.string());
+    fmt::print("{} is in {}\n", mnist ? "MNIST" : "CIFAR-10", made.string());
   } catch (...) {
     bar.end();
     throw;

@@ -122,7 +122,7 @@ int run(int argc, char** argv) {
   std::string data_set = "cifar10";
   std::string directory;
   CLI::App* const fetch = app.add_subcommand("fetch", "Download a data set");
-  fetch->add_option("name", data_set, "Data set: cifar10")->capture_default_str();
+  fetch->add_option("name", data_set, "Data set: cifar10 or mnist")->capture_default_str();
   fetch->add_option("--data", directory, "Folder to unpack it into (default: the user's cache folder)");
 
   app::VerifyArguments verify_arguments;
@@ -151,7 +151,7 @@ int run(int argc, char** argv) {
     throw core::BadInput(usage_error(app, error));
   }
   for (const CLI::App* command : app.get_subcommands()) refuse_options_before(app, *command);
-  if (*train) return app::train(app::training_options(app::parse(train_arguments)));
+  if (*train) return app::train(app::training_options(train_arguments));
   if (*config) return app::config(app::parse(config_arguments));
   if (*fetch) return app::fetch(data_set, directory);
   if (*verify) return app::verify(verify_arguments);
@@ -159,7 +159,7 @@ int run(int argc, char** argv) {
   if (*runs) return app::runs(runs_arguments);
   if (*exporting) return app::export_runs(export_arguments);
   if (*devices) return app::devices();
-  return app::window(app::training_options(app::parse(window_arguments)), window);
+  return app::window(app::training_options(window_arguments), window);
 }
 
 }  // namespace

@@ -218,7 +218,8 @@ Configuration parse(const TrainingArguments& arguments) {
   return training::merge(file.configuration, arguments.given);
 }
 
-training::TrainerOptions training_options(const Configuration& configuration) {
+training::TrainerOptions training_options(const TrainingArguments& arguments) {
+  const Configuration configuration = parse(arguments);
   const Configuration c = training::resolve(configuration);
   check_save_file(*c.run.save, *c.run.folder);
   training::TrainerOptions options;
@@ -228,7 +229,7 @@ training::TrainerOptions training_options(const Configuration& configuration) {
   options.precision = core::parse_precision(*c.device.precision);
   options.select = *c.device.select;
   options.optimizer = optimizer_settings(c.optimizer);
-  options.clip_chosen = given.optimizer.clip_norm.has_value();
+  options.clip_chosen = configuration.optimizer.clip_norm.has_value();
   options.schedule = training::parse_schedule(*c.schedule.text);
   options.stop = stop_rules(c.stop);
   options.spikes.threshold = static_cast<double>(*c.stop.zscore);
@@ -244,6 +245,7 @@ training::TrainerOptions training_options(const Configuration& configuration) {
   options.init_file = *c.model.init;
   options.save_file = *c.run.save;
   options.run_dir = *c.run.folder;
+  options.resume_dir = arguments.resume;
   options.pause_on_divergence = *c.stop.on_divergence == "pause";
   return options;
 }

@@ -28,7 +28,8 @@ void add_training_options(CLI::App& app, TrainingArguments& arguments);
 /// of a resumed run.
 training::Configuration parse(const TrainingArguments& arguments);
 
-/// What the trainer takes, with defaults filled in. Throws core::BadInput if the file to save could not be written.
-training::TrainerOptions training_options(const training::Configuration& configuration);
+/// What the trainer takes: parse() with defaults filled in. Throws core::BadInput as parse(), and if the file to save could
+/// not be written.
+training::TrainerOptions training_options(const TrainingArguments& arguments);
 
 }  // namespace warpscope::app

@@ -8,7 +8,7 @@ run_packages=(
   libimgui-dev libglfw3-dev 'python3-glad|glad' libstb-dev libgl-dev
   libgl1-mesa-dri libglx-mesa0 libxrandr2 libxinerama1 libxcursor1 libxi6 # loaded at run time
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libfmt-dev
-  libcurl4-openssl-dev ca-certificates libarchive-dev libssl-dev
+  libcurl4-openssl-dev ca-certificates libarchive-dev libssl-dev zlib1g-dev
   'libdnnl-dev|libonednn-dev'
   fonts-inter fonts-jetbrains-mono
   librsvg2-bin # rsvg-convert, run by warpscope export --to png

@@ -12,6 +12,8 @@
 #include "gpu/ops/op.h"
 #include "gpu/training/configuration_settings.h"
 #include "gpu/training/optimizer_settings.h"
+#include "gpu/training/schedule.h"
+#include "gpu/training/stability.h"
 
 namespace warpscope::training {
 namespace {
@@ -181,31 +183,15 @@ void check_update(const std::string& name) {
 }
 
 void check_time(const std::string& text) {
-  parse_time(text);
+  if (!text.empty()) parse_time_span(text);
+}
+
+void check_schedule(const std::string& text) {
+  parse_schedule(text);
 }
 
 void check_on_divergence(const std::string& name) {
   check_one_of("reaction to divergence", name, "pause", "fail");
-}
-
-double parse_time(std::string_view text) {
-  double seconds = 0;
-  std::string_view rest = text;
-  std::string_view units = "hms";  // each at most once, the largest first
-  while (!rest.empty()) {
-    double count = 0;
-    const auto read =
-        std::from_chars(rest.data(), rest.data() + rest.size(), count, std::chars_format::fixed);
-    const auto digits = static_cast<std::size_t>(read.ptr - rest.data());
-    const std::size_t unit = digits < rest.size() ? units.find(rest[digits]) : std::string_view::npos;
-    if (read.ec != std::errc() || unit == std::string_view::npos || !std::isfinite(count) || count < 0) {
-      throw core::BadInput(fmt::format("'{}' is no time; valid are 90s, 15m, 2h or 1h30m", text));
-    }
-    seconds += count * (units[unit] == 'h' ? 3600 : units[unit] == 'm' ? 60 : 1);
-    units.remove_prefix(unit + 1);
-    rest.remove_prefix(digits + 1);
-  }
-  return seconds;
 }
 
 std::string describe(const Setting& setting) {

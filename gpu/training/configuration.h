@@ -75,9 +75,6 @@ Configuration merge(const Configuration& base, const Configuration& over);
 /// by the precision clip_norm (1 in fp16, else 0). Throws core::BadInput for an unknown optimizer or precision.
 Configuration resolve(const Configuration& given);
 
-/// Seconds in "90s", "15m", "2h" or "1h30m"; 0 for "". Throws core::BadInput.
-double parse_time(std::string_view text);
-
 /// Reads a TOML file in which every setting may be left out. Throws core::BadInput with one sentence that begins with
 /// FILE:LINE:COLUMN for the first mistake in the file: bad syntax, an unknown key (with the nearest valid one), a value of
 /// another type or out of range, an unknown name.

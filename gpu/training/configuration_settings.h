@@ -75,6 +75,7 @@ void check_precision(const std::string& name);
 void check_optimizer(const std::string& name);
 void check_update(const std::string& name);
 void check_time(const std::string& text);
+void check_schedule(const std::string& text);
 void check_on_divergence(const std::string& name);
 
 inline constexpr Range kCount = {.least = 0, .most = 9223372036854775807.0};  ///< of TOML's integers
@@ -151,7 +152,8 @@ void visit_optimizer(const Visitor& visit, C&... c) {
                 "scheme: batch, or per_sample, historic and faulty, to watch it fail"}
             .checked_by(check_update),
         c.optimizer.update...);
-  visit(Setting{"schedule", "text", "schedule", "schedule of the learning rate, such as cosine:warmup=1"},
+  visit(Setting{"schedule", "text", "schedule", "schedule of the learning rate, such as cosine:warmup=1"}
+            .checked_by(check_schedule),
         c.schedule.text...);
 }
 

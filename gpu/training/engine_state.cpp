@@ -100,6 +100,7 @@ void Engine::restore(const EngineState& state) {
   stream_->synchronize();
   put_back(state);
   order_.restore(state.epochs_done, state.position);
+  order_.set_batch(images_of_step());  // another batch cuts the rest of the epoch anew
   steps_ = arrived_ = state.steps;
   ring_.reset(steps_);
   pending_.clear();

@@ -39,6 +39,14 @@ void square(std::vector<double>& values) {
   for (double& value : values) value *= value;
 }
 
+/// Gives each value of operand `to` the sign that the first values of operand `from` have: what is added does not cancel.
+void point_alike(Op op, Precision precision, int from, int to, Operands& operands) {
+  const std::vector<double> signs = operand_values(op, operands, from, precision);
+  edit(op, precision, to, operands, [&](std::vector<double>& values) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::copysign(values[i], signs[i]);
+  });
+}
+
 /// Gradients of N(0, 1) after dividing by the loss scale, and state that fits them.
 void fit_moments(Op op, const OpShape& shape, Precision precision, double loss_scale, Operands& operands) {
   const bool per_sample = op == Op::optimizer_update_per_sample;
@@ -46,16 +54,15 @@ void fit_moments(Op op, const OpShape& shape, Precision precision, double loss_s
       per_sample ? int{ops::optimizer::kPerSampleFirstState} : int{ops::optimizer::kUpdateFirstState};
   const int second =
       per_sample ? int{ops::optimizer::kPerSampleSecondState} : int{ops::optimizer::kUpdateSecondState};
-  std::vector<double> gradients;
   edit(op, precision, ops::optimizer::kUpdateGradients, operands, [&](std::vector<double>& values) {
     for (double& value : values) value *= loss_scale;
-    gradients = values;
   });
   edit(op, precision, second, operands, square);
-  edit(op, precision, first, operands, [&](std::vector<double>& values) {
-    if (shape.rule == UpdateRule::rmsprop) return square(values);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::copysign(values[i], gradients[i]);
-  });
+  if (shape.rule == UpdateRule::rmsprop) {
+    edit(op, precision, first, operands, square);
+  } else {
+    point_alike(op, precision, ops::optimizer::kUpdateGradients, first, operands);
+  }
 }
 
 /// The parts of the gradients' norm, and clipping that sometimes does something.
@@ -114,6 +121,13 @@ void fit_update(Op op, const OpShape& shape, Precision precision, Random& random
   if (op == Op::step_record) {
     edit(op, precision, ops::step::kRecordStatistics, operands, square);
     sometimes_lose_the_loss(op, precision, ops::step::kRecordMetrics, random, operands);
+  }
+  if (op == Op::gradients_accumulate) {
+    point_alike(op, precision, ops::optimizer::kAccumulateGradients, ops::optimizer::kAccumulateSums,
+                operands);
+  }
+  if (op == Op::micro_batch_record) {
+    point_alike(op, precision, ops::step::kMicroBatchMetrics, ops::step::kMicroBatchSums, operands);
   }
   if (op != Op::optimizer_update && op != Op::optimizer_update_per_sample) return;
   StepControl control;

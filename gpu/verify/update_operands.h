@@ -13,8 +13,9 @@ namespace warpscope::verify {
 void randomize_update_settings(ops::Op op, const ops::OpShape& shape, std::mt19937_64& random,
                                ops::step::StepControl& control);
 
-/// Makes random operands of an update or of step.record belong together: gradients times the loss scale, moments, parts
-/// of the norm, clipping by norm (one in two) and by value (one in three); one loss in eight is NaN.
+/// Makes random operands of an update, of step.record or of what is summed over micro-batches belong together: gradients
+/// times the loss scale, moments, parts of the norm, clipping by norm (one in two) and by value (one in three), sums that
+/// do not cancel; one loss in eight is NaN.
 void fit_update(ops::Op op, const ops::OpShape& shape, core::Precision precision, std::mt19937_64& random,
                 Operands& operands);
 

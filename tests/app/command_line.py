@@ -100,9 +100,10 @@ class CommandLine(ProgramCase):
             proxy = "http://127.0.0.1:%d" % unused.getsockname()[1]
             nowhere = self.environment(http_proxy=proxy, https_proxy=proxy, HTTPS_PROXY=proxy, all_proxy=proxy,
                                        no_proxy=None, NO_PROXY=None)
-            ended = self.run_program("fetch", "cifar10", "--data", self.path("data"), environment=nowhere)
-        self.assert_one_sentence(ended, 1, "cifar-10-binary.tar.gz", "network")
-        self.assertFalse(os.path.exists(self.path("data", "cifar-10-batches-bin")))
+            for data_set, file in (("cifar10", "cifar-10-binary.tar.gz"), ("mnist", "train-images-idx3-ubyte.gz")):
+                ended = self.run_program("fetch", data_set, "--data", self.path("data"), environment=nowhere)
+                self.assert_one_sentence(ended, 1, file, "network")
+        self.assertEqual(os.listdir(self.path("data")), [])
 
 
 if __name__ == "__main__":

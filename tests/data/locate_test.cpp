@@ -8,6 +8,7 @@
 
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
+#include "tests/data/idx_files.h"
 
 namespace warpscope::data {
 namespace {
@@ -115,6 +116,72 @@ TEST_F(Locate, ABrokenCacheIsAnError) {
   fs::resize_file(cache_ / "data_batch_1.bin", 5);
   std::string notice;
   EXPECT_TRUE(holds(message_of<BadInput>([&] { load("", notice); }), {"data_batch_1.bin", "truncated"}));
+}
+
+TEST_F(Locate, DigitsComeFromTheCacheOrAreDrawn) {
+  make_cifar10(cache_);
+  std::string notice = "before";
+  const DataSet drawn = load("", notice, kDigitShape);
+  EXPECT_EQ(drawn.name, "built-in digits");
+  EXPECT_EQ(drawn.train.count, 12'000);
+  EXPECT_EQ(drawn.test.count, 2'000);
+  EXPECT_TRUE(holds(
+      notice, {"no MNIST found in", cache_.string(), "using the built-in digits", "warpscope fetch mnist"}));
+  tests::make_small_mnist(cache_ / "mnist");
+  for (const char* option : {"", "mnist"}) {
+    EXPECT_EQ(load(option, notice, kDigitShape).name, "MNIST");
+    EXPECT_EQ(notice, "");
+  }
+  EXPECT_EQ(load("builtin", notice, kDigitShape).name, "built-in digits");
+  EXPECT_EQ(notice, "");
+}
+
+TEST_F(Locate, BothDataSetsCanShareAFolder) {
+  const TemporaryFolder folder;
+  make_cifar10(folder / "cifar-10-batches-bin");
+  tests::make_small_mnist(folder / "mnist");
+  for (const std::string& option : {folder.path().string(), std::string()}) {
+    const Variable data("WARPSCOPE_DATA", folder.path().c_str());
+    std::string notice;
+    EXPECT_EQ(load(option, notice).name, "CIFAR-10");
+    EXPECT_EQ(load(option, notice, kDigitShape).name, "MNIST");
+  }
+}
+
+TEST_F(Locate, MnistByNameMustBeThere) {
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { locate("mnist", kDigitShape); }),
+                    {cache_.string(), "warpscope fetch mnist"}));
+}
+
+TEST_F(Locate, RefusesTheOtherDataSetByName) {
+  make_cifar10(cache_);
+  tests::make_small_mnist(cache_);
+  EXPECT_TRUE(
+      holds(message_of<BadInput>([&] { locate("cifar10", kDigitShape); }),
+            {"CIFAR-10 has images of 32x32x3", "takes 28x28x1", "valid: mnist, builtin or a folder"}));
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { locate("mnist"); }),
+                    {"MNIST has images of 28x28x1", "takes 32x32x3", "valid: cifar10, builtin or a folder"}));
+}
+
+TEST_F(Locate, SaysThatAFolderHoldsTheOtherDataSet) {
+  const TemporaryFolder scenes;
+  make_cifar10(scenes.path());
+  const TemporaryFolder digits;
+  tests::make_small_mnist(digits.path());
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { locate(scenes.path().string(), kDigitShape); }),
+                    {"no MNIST in " + scenes.path().string(), "it holds CIFAR-10", "28x28x1"}));
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { locate(digits.path().string()); }),
+                    {"no CIFAR-10 in " + digits.path().string(), "it holds MNIST", "32x32x3"}));
+  const Variable data("WARPSCOPE_DATA", scenes.path().c_str());
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { locate("", kDigitShape); }),
+                    {"$WARPSCOPE_DATA is " + scenes.path().string(), "no MNIST: it holds CIFAR-10"}));
+}
+
+TEST_F(Locate, RefusesModelsThatNoDataFit) {
+  EXPECT_TRUE(holds(message_of<BadInput>([] {
+                      locate("builtin", {64, 48, 3});
+                    }),
+                    {"64x48x3", "32x32x3 (CIFAR-10)", "28x28x1 (MNIST)"}));
 }
 
 }  // namespace

@@ -105,12 +105,12 @@ TEST(StepCost, IsCompleteWithoutTimesOfAbsorbedOps) {
 TEST(KernelOrder, IsByLaunchOrByFallingTime) {
   const std::vector<training::OpTiming> timings{
       timing(Op::batch_gather, "", 2), timing(Op::conv2d_forward, "conv1", 20),
-      timing(Op::relu_forward, "relu1", 0), timing(Op::sgd_update, "", 4)};
+      timing(Op::relu_forward, "relu1", 0), timing(Op::optimizer_update, "", 4)};
   const auto rows = kernel_rows(timings);
   EXPECT_EQ(ops_by_launch(rows),
-            (std::vector<Op>{Op::batch_gather, Op::conv2d_forward, Op::relu_forward, Op::sgd_update}));
+            (std::vector<Op>{Op::batch_gather, Op::conv2d_forward, Op::relu_forward, Op::optimizer_update}));
   EXPECT_EQ(ops_by_time(rows),
-            (std::vector<Op>{Op::conv2d_forward, Op::sgd_update, Op::batch_gather, Op::relu_forward}));
+            (std::vector<Op>{Op::conv2d_forward, Op::optimizer_update, Op::batch_gather, Op::relu_forward}));
 }
 
 }  // namespace

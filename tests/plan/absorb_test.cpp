@@ -129,7 +129,7 @@ TEST(Lowering, CastsTheWeightsFirstInSixteenBits) {
       for (const Node& node : program.nodes) {
         if (node.op != Op::conv2d_forward) continue;
         const Tensor& used = program.tensors[static_cast<std::size_t>(node.tensors[1])];
-        EXPECT_EQ(used.storage, Storage::working);
+        EXPECT_EQ(used.storage, Storage::part);
         EXPECT_EQ(used.parent, weights);
       }
     }
@@ -138,14 +138,56 @@ TEST(Lowering, CastsTheWeightsFirstInSixteenBits) {
   EXPECT_EQ(count(training(Precision::tf32), Op::weights_cast), 0);
 }
 
-TEST(Lowering, ChecksTheGradientsBeforeTheUpdateInFp16Alone) {
+TEST(Lowering, TakesTheNormBeforeTheUpdateInFp16OrToClip) {
   for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16}) {
-    EXPECT_EQ(count(training(precision), Op::gradients_check), 0);
+    EXPECT_EQ(count(training(precision), Op::gradients_norm), 0);
   }
-  const std::vector<Op> list = ops_of(training(Precision::fp16));
-  const auto check = std::find(list.begin(), list.end(), Op::gradients_check);
-  ASSERT_NE(check, list.end());
-  EXPECT_EQ(*(check + 1), Op::sgd_update);
+  Recipe clips;
+  clips.clip_norm = true;
+  for (const Program& program : {training(Precision::fp16), lower(tests::tiny_model(), Purpose::training, 3,
+                                                                  12, 16, Precision::fp32, clips)}) {
+    const std::vector<Op> list = ops_of(program);
+    const auto norm = std::find(list.begin(), list.end(), Op::gradients_norm);
+    ASSERT_NE(norm, list.end());
+    EXPECT_EQ(*(norm + 1), Op::optimizer_update);
+  }
+}
+
+TEST(Lowering, MicroBatchesShareOneUpdate) {
+  Recipe recipe;
+  recipe.micro_batches = 4;
+  const Program program = lower(tests::tiny_model(), Purpose::training, 3, 12, 16, Precision::fp32, recipe);
+  const std::vector<Op> list = ops_of(program);
+  ASSERT_LT(program.update, list.size());
+  EXPECT_EQ(list[program.update], Op::optimizer_update);
+  EXPECT_EQ(list[program.update - 1], Op::micro_batch_record);
+  EXPECT_EQ(list[program.update - 2], Op::gradients_accumulate);
+  EXPECT_EQ(list.back(), Op::step_record);
+  EXPECT_EQ(program.nodes.back().shape.batch, 0) << "the position has advanced already";
+}
+
+TEST(Lowering, ASamplesGradientsAreKeptApartUnderTheFaultyScheme) {
+  Recipe recipe;
+  recipe.micro_batches = 8;
+  recipe.per_sample = true;
+  recipe.rule = ops::UpdateRule::adam;
+  const Program program = lower(tests::tiny_model(), Purpose::training, 1, 12, 16, Precision::fp32, recipe);
+  const Node& update = program.nodes[program.update];
+  EXPECT_EQ(update.op, Op::optimizer_update_per_sample);
+  EXPECT_EQ(update.shape.batch, 8);
+  EXPECT_EQ(program.tensors[static_cast<std::size_t>(update.tensors[0])].elements, 8 * update.shape.count);
+}
+
+TEST(Lowering, EndsAClassifierWithTheCrossEntropyOfItsLabels) {
+  const Program program = lower(models::find_model("mlp"), Purpose::training, 5, 100, 16, Precision::fp32);
+  const std::vector<Op> list = ops_of(program);
+  EXPECT_EQ(count(program, Op::linear_forward), 3);
+  EXPECT_EQ(count(program, Op::linear_backward_weights), 3);
+  EXPECT_EQ(count(program, Op::linear_backward_input), 2) << "nobody needs the gradient of the images";
+  EXPECT_EQ(count(program, Op::mse_forward), 0);
+  const auto loss = std::find(list.begin(), list.end(), Op::cross_entropy_forward);
+  ASSERT_NE(loss, list.end());
+  EXPECT_EQ(*(loss - 1), Op::labels_gather);
 }
 
 TEST(Lowering, ShowsImagesInFp32WhateverThePrecision) {

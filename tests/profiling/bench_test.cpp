@@ -117,7 +117,7 @@ TEST(CasesOf, NamesEachShapeOnceAfterItsFirstLayer) {
   };
   EXPECT_TRUE(has(Op::weights_cast));
   EXPECT_TRUE(has(Op::images_widen));
-  EXPECT_TRUE(has(Op::gradients_check));
+  EXPECT_TRUE(has(Op::gradients_norm));
 }
 
 TEST(FastestOf, SumsOverTheCasesAndNeedsAllOfThem) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -89,6 +90,8 @@ class DoubleNetwork {
     switch (layer.kind) {
       case conv2d:
         return convolve(layer, parameters, in);
+      case linear:
+        throw std::logic_error("no linear layers here");
       case relu:
         for (double& value : out.values) value = std::max(value, 0.0);
         return out;

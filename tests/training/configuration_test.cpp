@@ -32,15 +32,6 @@ std::string refusal(const std::string& text) {
   return "";
 }
 
-std::string time_refusal(const std::string& text) {
-  try {
-    parse_time(text);
-  } catch (const core::BadInput& error) {
-    return error.what();
-  }
-  return "";
-}
-
 void expect_words(const std::string& sentence, const std::vector<std::string>& words) {
   for (const std::string& word : words)
     EXPECT_NE(sentence.find(word), std::string::npos) << sentence << "\n" << word;
@@ -438,18 +429,6 @@ TEST(Configuration, EverySettingHasAValueOnceResolvedAndNamesOfItsOwn) {
         EXPECT_TRUE(places.insert(fmt::format("{}.{}", setting.table, setting.key)).second) << setting.key;
       },
       c);
-}
-
-TEST(Configuration, TimesAreReadInHoursMinutesAndSeconds) {
-  EXPECT_EQ(parse_time(""), 0);
-  EXPECT_EQ(parse_time("90s"), 90);
-  EXPECT_EQ(parse_time("15m"), 900);
-  EXPECT_EQ(parse_time("1h30m"), 5400);
-  EXPECT_EQ(parse_time("1h2m3s"), 3723);
-  EXPECT_EQ(parse_time("0.5h"), 1800);
-  for (const char* text : {"90", "s", "m15", "15 m", "15m1h", "5m5m", "-5m", "nanm", "infs", "1d", "1h30"}) {
-    expect_words(time_refusal(text), {fmt::format("'{}'", text), "15m"});
-  }
 }
 
 TEST(Configuration, EditDistanceCountsInsertionsDeletionsAndReplacements) {

@@ -37,7 +37,7 @@ TEST(Determinism, LoopsGiveTheSameBitsTwiceAndLeaveTheTrainingAlone) {
     EXPECT_EQ(tensor.different, 0) << tensor.tensor;
     EXPECT_GT(tensor.elements, 0) << tensor.tensor;
     gradients |= tensor.op == ops::Op::conv2d_backward_weights;
-    weights |= tensor.op == ops::Op::sgd_update;
+    weights |= tensor.op == ops::Op::optimizer_update;
   }
   EXPECT_TRUE(gradients && weights);
   EXPECT_EQ(tests::losses(tests::run_steps(engine, 3)), tests::losses(tests::run_steps(untouched, 3)));

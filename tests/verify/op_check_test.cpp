@@ -4,11 +4,15 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
+#include "gpu/ops/optimizer/optimizer.h"
 #include "gpu/ops/relu/relu.h"
+#include "gpu/ops/step/step.h"
 
 namespace warpscope::verify {
 namespace {
@@ -144,6 +148,62 @@ TEST(OpCheck, CatchesAWrongArgmax) {
   const Check check = check_variant(variant, core::open_device("cpu"), kShape, Precision::fp32, 1);
   EXPECT_NE(check.failure.find("operand 'argmax' differs from the reference at byte 1"), std::string::npos)
       << check.failure;
+}
+
+TEST(OpCheck, HoldsWhatIsNotFiniteAgainstTheReferenceToo) {
+  // Half of the random gradients hold a NaN or an infinity, and so do the parts of their norm.
+  Variant variant = *find_variant(Op::gradients_norm, core::DeviceKind::cpu, "loops");
+  const auto failures = [&] {
+    int count = 0;
+    for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+      const Check check =
+          check_variant(variant, core::open_device("cpu"), {.count = 500}, Precision::fp32, seed);
+      count += check.failure.find("'parts'") != std::string::npos ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_EQ(failures(), 0);
+  static void (*const right)(const OpCall&) = variant.launch;
+  variant.launch = [](const OpCall& call) {
+    right(call);
+    float* parts = call.operand<float>(2);
+    for (int i = 0; i < ops::kSumParts; ++i) parts[i] = std::isfinite(parts[i]) ? parts[i] : 0.0f;
+  };
+  EXPECT_GT(failures(), 2);
+  EXPECT_LT(failures(), 14);
+}
+
+TEST(RandomOperands, OfUpdatesBelongTogether) {
+  int clipped = 0;
+  int skipped = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const OpShape shape{.count = 700, .rule = ops::UpdateRule::adam};
+    const Operands operands = random_operands(Op::optimizer_update, shape, Precision::fp32, seed);
+    const auto values = [&](int index) {
+      return operand_values(Op::optimizer_update, operands, index, Precision::fp32);
+    };
+    ops::step::StepControl control;
+    std::memcpy(&control, operands[ops::optimizer::kUpdateControl].data(), sizeof(control));
+    double squares = 0;
+    for (const double part : values(ops::optimizer::kUpdateNormParts)) squares += part;
+    const auto gradients = values(ops::optimizer::kUpdateGradients);
+    const double right = std::inner_product(gradients.begin(), gradients.end(), gradients.begin(), 0.0);
+    EXPECT_NEAR(squares, right, 1e-5 * right);
+    EXPECT_NEAR(std::sqrt(right) / control.loss_scale, std::sqrt(700), 5);
+    for (const double moment : values(ops::optimizer::kUpdateSecondState)) ASSERT_GE(moment, 0);
+    for (const float decay : {control.first_decay, control.second_decay}) {
+      EXPECT_GT(decay, 0);
+      EXPECT_LT(decay, 1);
+    }
+    EXPECT_LE(control.updates, 1000u);
+    const double loss = values(ops::optimizer::kUpdateMetrics)[ops::step::kLossMetric];
+    clipped += control.clip_norm > 0 ? 1 : 0;
+    skipped += ops::step::skips_update(control, static_cast<float>(loss)) ? 1 : 0;
+  }
+  EXPECT_GT(clipped, 10);
+  EXPECT_LT(clipped, 30);
+  EXPECT_GT(skipped, 4);
+  EXPECT_LT(skipped, 25);
 }
 
 TEST(RandomOperands, AreTheSameForTheSameSeed) {

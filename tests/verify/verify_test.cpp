@@ -97,6 +97,14 @@ TEST(RandomShapes, AreReproducibleAndWithinTheirLimits) {
   }
 }
 
+TEST(RandomShapes, ShrinkToTheLimitWhateverTheyAreMadeOf) {
+  for (const ops::OpShape& shape : random_shapes_of(Op::optimizer_update, 50, 3, 1000)) {
+    EXPECT_LE(ops::contract(Op::optimizer_update).flops(shape), 1000);
+  }
+  EXPECT_EQ(random_shapes_of(Op::optimizer_update, 1, 3, 0).front().count, 1)
+      << "the smallest, though it costs more";
+}
+
 TEST(ReferenceCases, MakesEachResultOnceForAllWhoStoreAlike) {
   ReferenceCases cases(Op::relu_forward, {{.in_channels = 5}}, 1);
   const Case& fp32 = cases.get(0, Precision::fp32, {});

@@ -1,12 +1,12 @@
 // cross_entropy, variant `naive`: the first rung on CUDA. One thread per image walks its logits: once for the largest,
 // once for the sum, and in backward once more for the gradient. A second kernel of one block adds the images; each thread
-// adds its share and a tree adds the threads, so the result is the same bits every time. The largest exponential, which
+// adds its share, then shuffles add the threads, so the result is the same bits every time. The largest exponential, which
 // is 1, and the one of the label stay out of the sums, so that an image that is all but certain keeps its digits. Limits:
 // neighbouring threads read logits that lie a row apart, and a small batch leaves most of the GPU idle. At most 32
-// registers (54 on compute capability 7.5), 1 KiB of shared memory, no spills. Source: cross_entropy.h; the tree:
-// M. Harris, "Optimizing parallel reduction in CUDA" (2007).
+// registers (54 on compute capability 7.5), 256 bytes of shared memory, no spills. Source: cross_entropy.h; block_sum.cuh.
 
 #include "gpu/core/cuda.h"
+#include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/cross_entropy/cross_entropy.h"
 #include "gpu/ops/cross_entropy/cross_entropy_variants.h"
 #include "gpu/ops/elementwise.cuh"
@@ -60,35 +60,19 @@ __global__ void cross_entropy_images_naive(std::int64_t images, int classes, con
   }
 }
 
-/// The sum of `value` over the block, valid in thread 0. Every thread of the block must call it.
-__device__ float block_sum(float value) {
-  __shared__ float partial[kElementThreads];
-  partial[threadIdx.x] = value;
-  __syncthreads();
-  for (unsigned half = kElementThreads / 2; half > 0; half /= 2) {
-    if (threadIdx.x < half) partial[threadIdx.x] += partial[threadIdx.x + half];
-    __syncthreads();
-  }
-  const float total = partial[0];
-  __syncthreads();  // before another call writes there
-  return total;
-}
-
 __global__ void cross_entropy_loss_naive(std::int64_t images, const float* __restrict__ image_losses,
                                          const std::uint8_t* __restrict__ predicted,
                                          const std::uint8_t* __restrict__ labels, float* __restrict__ loss,
                                          float* __restrict__ accuracy) {
-  float sum = 0.0f;
-  float right = 0.0f;
+  float sums[2] = {0.0f, 0.0f};
   for (std::int64_t n = threadIdx.x; n < images; n += kElementThreads) {
-    sum += image_losses[n];
-    right += predicted[n] == labels[n] ? 1.0f : 0.0f;
+    sums[0] += image_losses[n];
+    sums[1] += predicted[n] == labels[n] ? 1.0f : 0.0f;
   }
-  const float all_losses = block_sum(sum);
-  const float all_right = block_sum(right);
+  block_sums(sums);
   if (threadIdx.x == 0) {
-    *loss = all_losses / static_cast<float>(images);
-    *accuracy = all_right / static_cast<float>(images);
+    *loss = sums[0] / static_cast<float>(images);
+    *accuracy = sums[1] / static_cast<float>(images);
   }
 }
 

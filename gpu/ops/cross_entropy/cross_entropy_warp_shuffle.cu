@@ -4,13 +4,14 @@
 // those of all, in an order that the shape alone fixes, so the result is the same bits every time. The count of arrived
 // blocks lives beside the call and is back at 0 after each. The largest exponential, which is 1, and the one of the label
 // stay out of the sums, so that an image that is all but certain keeps its digits. Limits: at most 256 classes. Bound by
-// memory in large batches, by its latency in small ones. At most 38 registers (41 on compute capability 7.5), 65 bytes of
+// memory in large batches, by its latency in small ones. At most 38 registers (41 on compute capability 7.5), 260 bytes of
 // shared memory, no spills; workspace: 8 bytes a block. Source: cross_entropy.h; J. Luitjens, "Faster parallel reductions
 // on Kepler" (2014); the last block: "CUDA C++ Programming Guide", memory fence functions.
 
 #include <memory>
 
 #include "gpu/core/cuda.h"
+#include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/cross_entropy/cross_entropy.h"
 #include "gpu/ops/cross_entropy/cross_entropy_variants.h"
 #include "gpu/ops/elementwise.cuh"
@@ -21,8 +22,6 @@ namespace warpscope::ops::cross_entropy {
 namespace {
 
 constexpr unsigned kAllLanes = 0xffffffffu;
-constexpr unsigned kWarpLanes = 32;
-constexpr unsigned kWarps = kElementThreads / kWarpLanes;
 constexpr int kMostClasses = 256;
 constexpr std::int64_t kMostBlocks = 1024;  // enough to fill the largest GPUs
 
@@ -93,8 +92,8 @@ struct Logits {
     bool mine = false;
     for (int k = 0; k < G::kValues; ++k) mine |= at[k] != at[k];
     const unsigned all = __ballot_sync(kAllLanes, mine);
-    const unsigned first = threadIdx.x % kWarpLanes / G::kLanes * G::kLanes;
-    return (all >> first & kAllLanes >> (kWarpLanes - G::kLanes)) != 0;
+    const unsigned first = threadIdx.x % kWarpThreads / G::kLanes * G::kLanes;
+    return (all >> first & kAllLanes >> (kWarpThreads - G::kLanes)) != 0;
   }
 
  private:
@@ -114,36 +113,14 @@ struct Logits {
   }
 };
 
-/// What is added up over the images.
-struct Totals {
-  float loss;
-  float right;
-};
-
-/// The totals over the block, valid in thread 0. Every thread of the block must call it.
-__device__ Totals block_totals(Totals mine) {
-  __shared__ Totals of_warp[kWarps];
-  for (unsigned distance = kWarpLanes / 2; distance > 0; distance /= 2) {
-    mine.loss += __shfl_xor_sync(kAllLanes, mine.loss, distance);
-    mine.right += __shfl_xor_sync(kAllLanes, mine.right, distance);
-  }
-  __syncthreads();  // after an earlier call was read
-  if (threadIdx.x % kWarpLanes == 0) of_warp[threadIdx.x / kWarpLanes] = mine;
-  __syncthreads();
-  Totals all{0.0f, 0.0f};
-  for (unsigned warp = 0; warp < kWarps && threadIdx.x == 0; ++warp) {
-    all.loss += of_warp[warp].loss;
-    all.right += of_warp[warp].right;
-  }
-  return all;
-}
+/// What is added up over the images: their losses, and how many are right.
+constexpr int kTotals = 2;
 
 /// Leaves `mine` in of_block and returns true in the block that is the last to do so, for which those of all are visible.
-__device__ bool arrive_last(Totals mine, volatile Totals* of_block, unsigned* arrived) {
+__device__ bool arrive_last(const float (&mine)[kTotals], volatile float* of_block, unsigned* arrived) {
   __shared__ bool last;
   if (threadIdx.x == 0) {
-    of_block[blockIdx.x].loss = mine.loss;
-    of_block[blockIdx.x].right = mine.right;
+    for (int k = 0; k < kTotals; ++k) of_block[blockIdx.x * kTotals + k] = mine[k];
     __threadfence();
     last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;  // wraps to 0: ready for the next call
     __threadfence();
@@ -155,9 +132,9 @@ __device__ bool arrive_last(Totals mine, volatile Totals* of_block, unsigned* ar
 template <class G, class T>
 __global__ void cross_entropy_forward_warp_shuffle(
     std::int64_t images, int classes, const T* __restrict__ logits, const std::uint8_t* __restrict__ labels,
-    float* __restrict__ image_losses, std::uint8_t* __restrict__ predicted, volatile Totals* of_block,
+    float* __restrict__ image_losses, std::uint8_t* __restrict__ predicted, volatile float* of_block,
     unsigned* arrived, float* __restrict__ loss, float* __restrict__ accuracy) {
-  Totals mine{0.0f, 0.0f};
+  float mine[kTotals] = {0.0f, 0.0f};
   // A block's threads make the same turns: shuffles need all lanes of a warp.
   for (std::int64_t first = std::int64_t{blockIdx.x} * G::kImages; first < images;
        first += std::int64_t{gridDim.x} * G::kImages) {
@@ -173,19 +150,19 @@ __global__ void cross_entropy_forward_warp_shuffle(
     const float image_loss = nan ? NAN : log1pf(others) + (image.peak - to_float(z[label]));
     image_losses[n] = image_loss;
     predicted[n] = static_cast<std::uint8_t>(best);
-    mine.loss += image_loss;
-    mine.right += best == label ? 1.0f : 0.0f;
+    mine[0] += image_loss;
+    mine[1] += best == label ? 1.0f : 0.0f;
   }
-  if (!arrive_last(block_totals(mine), of_block, arrived)) return;
-  mine = {0.0f, 0.0f};
+  block_sums(mine);
+  if (!arrive_last(mine, of_block, arrived)) return;
+  float all[kTotals] = {0.0f, 0.0f};
   for (unsigned block = threadIdx.x; block < gridDim.x; block += kElementThreads) {
-    mine.loss += of_block[block].loss;
-    mine.right += of_block[block].right;
+    for (int k = 0; k < kTotals; ++k) all[k] += of_block[block * kTotals + k];
   }
-  const Totals all = block_totals(mine);
+  block_sums(all);
   if (threadIdx.x == 0) {
-    *loss = all.loss / static_cast<float>(images);
-    *accuracy = all.right / static_cast<float>(images);
+    *loss = all[0] / static_cast<float>(images);
+    *accuracy = all[1] / static_cast<float>(images);
   }
 }
 
@@ -243,7 +220,7 @@ unsigned forward_blocks(const OpShape& s) {
 }
 
 std::size_t forward_workspace(const OpShape& s, core::Precision) {
-  return forward_blocks(s) * sizeof(Totals);
+  return forward_blocks(s) * kTotals * sizeof(float);
 }
 
 void forward(const OpCall& call) {
@@ -256,7 +233,7 @@ void forward(const OpCall& call) {
           <<<forward_blocks(s), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
               s.batch, s.in_channels, call.operand<const T>(kForwardLogits),
               call.operand<const std::uint8_t>(kForwardLabels), call.operand<float>(kForwardImageLosses),
-              call.operand<std::uint8_t>(kForwardPredicted), static_cast<Totals*>(call.workspace),
+              call.operand<std::uint8_t>(kForwardPredicted), static_cast<float*>(call.workspace),
               static_cast<Arrivals&>(*call.prepared).count(), call.operand<float>(kForwardLoss),
               call.operand<float>(kForwardAccuracy));
     });

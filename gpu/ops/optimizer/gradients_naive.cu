@@ -1,9 +1,9 @@
 // gradients.accumulate, gradients.keep and gradients.norm, variant `naive`: the first rung on CUDA. One thread per gradient;
 // for the norm one block a slice, whose threads take every 256th gradient and vote whether one is not finite. A block that
 // found one stores the flag: all store the same value to the same place, so the result does not depend on their order.
-// Limits: none on the count. Bound by memory: 12 bytes a parameter (8 in a step's first micro-batch), 8 and 4. REGISTERS
-// Source: optimizer.h; block_sum.cuh; __syncthreads_or: "CUDA C++ Programming
-// Guide", synchronization functions.
+// Limits: none on the count. Bound by memory: 12 bytes a parameter (8 in a step's first micro-batch), 8 and 4. At most 46
+// registers, 128 bytes of shared memory, no spills. Source: optimizer.h; block_sum.cuh; __syncthreads_or: "CUDA C++
+// Programming Guide", synchronization functions.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"

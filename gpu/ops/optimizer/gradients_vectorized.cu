@@ -1,8 +1,8 @@
 // gradients.accumulate, gradients.keep and gradients.norm, variant `vectorized`: over `naive` they add 16-byte accesses, and
-// the norm two vectors at a time. A row of kept gradients that does not begin at a multiple of 16 bytes is written element by
+// the norm more threads on each slice. A row of kept gradients that does not begin at a multiple of 16 bytes is written element by
 // element. Limits: none on the count; what is left over after the last whole vector, and memory that is not aligned to 16
-// bytes, goes element by element. Bound by memory: 12 bytes a parameter (8 in a step's first micro-batch), 8 and 4. REGISTERS
-// Source: optimizer.h; vectorized.cuh; block_sum.cuh.
+// bytes, goes element by element. Bound by memory: 12 bytes a parameter (8 in a step's first micro-batch), 8 and 4. At most
+// 33 registers, 128 bytes of shared memory, no spills. Source: optimizer.h; vectorized.cuh; block_sum.cuh.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"

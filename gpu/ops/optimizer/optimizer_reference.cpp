@@ -34,8 +34,7 @@ void adam(const StepControl& c, double g, Element& x) {
          (std::sqrt(x.second) / std::sqrt(1 - std::pow(e, t)) + c.epsilon);
 }
 
-/// `keep` is 1 - rate decay as the parameters' type holds it.
-void step_element(UpdateRule rule, const StepControl& c, double keep, double g, Element& x) {
+void step_element(UpdateRule rule, const StepControl& c, double g, Element& x) {
   const double rate = c.learning_rate;
   const double d = c.first_decay;
   const double e = c.second_decay;
@@ -56,7 +55,7 @@ void step_element(UpdateRule rule, const StepControl& c, double keep, double g, 
     case UpdateRule::adam:
       return adam(c, g + decay * x.p, x);
     case UpdateRule::adamw:
-      x.p *= keep;
+      x.p *= 1 - rate * decay;
       return adam(c, g, x);
     case UpdateRule::rmsprop:
       g += decay * x.p;
@@ -64,7 +63,7 @@ void step_element(UpdateRule rule, const StepControl& c, double keep, double g, 
       x.p -= rate * g / (std::sqrt(x.first) + c.epsilon);
       return;
     case UpdateRule::lion: {
-      x.p *= keep;
+      x.p *= 1 - rate * decay;
       const double direction = d * x.first + (1 - d) * g;
       if (direction != 0) x.p -= std::copysign(rate, direction);
       x.first = e * x.first + (1 - e) * g;
@@ -72,11 +71,6 @@ void step_element(UpdateRule rule, const StepControl& c, double keep, double g, 
     }
   }
   throw std::logic_error("unknown update rule");
-}
-
-template <class T>
-double kept_share(const StepControl& c) {
-  return static_cast<T>(1 - double{c.learning_rate} * double{c.weight_decay});
 }
 
 double clip_factor(const StepControl& c, double squares) {
@@ -119,7 +113,6 @@ void update(const OpCall& call) {
   double squares = 0;
   for (int i = 0; control.clip_norm > 0 && i < kSumParts; ++i) squares += norm_parts[i];
   const double clip = clip_factor(control, squares);
-  const double keep = kept_share<T>(control);
   const std::int64_t length = slice_length(call.shape.count);
   for (std::int64_t part = 0; part < kSumParts; ++part) {
     double sums[step::kStatistics] = {};
@@ -127,7 +120,7 @@ void update(const OpCall& call) {
       const double g = double{gradients[i]} / control.loss_scale;
       const Element before = buffers.load(i);
       Element after = before;
-      if (!skipped) step_element(call.shape.rule, control, keep, clip_by_value(control, g * clip), after);
+      if (!skipped) step_element(call.shape.rule, control, clip_by_value(control, g * clip), after);
       sums[step::kGradientStatistic] += g * g;
       sums[step::kUpdateStatistic] += (after.p - before.p) * (after.p - before.p);
       sums[step::kParameterStatistic] += before.p * before.p;
@@ -144,11 +137,10 @@ void update_per_sample(const OpCall& call) {
                            call.operand<T>(kPerSampleSecondState), states_of(call.shape.rule)};
   const auto& control = *call.operand<const StepControl>(kPerSampleControl);
   if (control.overflow != 0 || control.halted != 0) return;
-  const double keep = kept_share<T>(control);
   for (std::int64_t sample = 0; sample < call.shape.batch; ++sample) {
     for (std::int64_t i = 0; i < call.shape.count; ++i) {
       Element x = buffers.load(i);
-      step_element(call.shape.rule, control, keep,
+      step_element(call.shape.rule, control,
                    double{gradients[sample * call.shape.count + i]} / control.loss_scale, x);
       buffers.store(i, x);
     }

@@ -121,8 +121,18 @@ WARPSCOPE_BOTH inline Real clipped(const Settings<Real>& s, Real gradient) {
 /// -1, 0 or 1; a NaN stays one.
 template <class Real>
 WARPSCOPE_BOTH inline Real sign(Real x) {
-  if (x > Real{0}) return Real{1};
-  return x < Real{0} ? Real{-1} : x;
+  if (x == Real{0} || std::isnan(x))
+    return x;  // rare: which of the signs it is would be a branch nobody can foresee
+  return std::copysign(Real{1}, x);
+}
+
+/// a b rounded by itself: a sum with it is not made a fused multiply-add, just as PyTorch's two operations are not.
+template <class Real>
+WARPSCOPE_BOTH inline Real product(Real a, Real b) {
+#ifdef __CUDA_ARCH__
+  if constexpr (std::is_same_v<Real, float>) return __fmul_rn(a, b);
+#endif
+  return a * b;
 }
 
 /// One element: `g` its gradient, unscaled and clipped, `p` the parameter. States that the rule does not have are ignored.
@@ -152,7 +162,7 @@ WARPSCOPE_BOTH inline Updated<Real> updated(const Settings<Real>& s, Real g, Rea
     u.first = s.second_decay * first + s.second_share * g;
   }
   if constexpr (is_decoupled(R)) {
-    u.parameter = s.keep * p + u.change;
+    u.parameter = product(s.keep, p) + u.change;
     u.change -= s.decay * p;
   } else {
     u.parameter = p + u.change;
