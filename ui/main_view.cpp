@@ -10,6 +10,8 @@
 #include "ui/layout.h"
 #include "ui/panels/determinism_rows.h"
 #include "ui/panels/help_overlay.h"
+#include "ui/panels/view_strip.h"
+#include "ui/steering.h"
 #include "ui/trace.h"
 #include "ui/widgets.h"
 
@@ -78,9 +80,12 @@ Wishes MainView::handle_keys(const Frame& frame, const std::vector<KeyPress>& ke
 }
 
 void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& banner) {
-  const Layout layout = arrange(settings_.splits, ImGui::GetIO().DisplaySize, frame.scale);
+  const Layout layout =
+      arrange(settings_.splits, ImGui::GetIO().DisplaySize, frame.scale, view_strip_height(frame));
   place_next_window(layout.toolbar);
   toolbar_.draw(frame, &help_open_);
+  place_next_window(layout.strip);
+  draw_view_strip(frame);
   const bool large = workbench_.large();
   if (!large) {
     place_next_window(layout.loss);
@@ -93,7 +98,8 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   place_next_window(large ? layout.all : layout.kernels);
   workbench_.draw(frame);
   place_next_window(layout.status);
-  facts.image_path = images_.path_text();
+  facts.image_path =
+      is_view(frame) && images_.has_images() ? "images from the run folder" : images_.path_text();
   status_.draw(frame, facts);
   if (!large) drag_splitters(frame, layout, settings_.splits);
   if (notices_.draw(frame)) {
@@ -107,9 +113,9 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
 void MainView::trace_changes(const Frame& frame) {
   if (!trace_enabled()) return;
   const auto& snapshot = frame.snapshot;
-  const std::string state =
-      fmt::format("\"state\":{},\"generation\":{}", json_string(training::to_string(snapshot.state)),
-                  snapshot.generation);
+  const std::string state = fmt::format("\"state\":{},\"generation\":{},\"viewing\":{}",
+                                        json_string(training::to_string(snapshot.state)), snapshot.generation,
+                                        json_string(snapshot.viewing));
   if (state != traced_state_) {
     traced_state_ = state;
     trace_event("state", fmt::format("{},\"step\":{}", state, snapshot.step));

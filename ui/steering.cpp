@@ -1,0 +1,28 @@
+#include "ui/steering.h"
+
+namespace warpscope::ui {
+namespace {
+
+// Dear ImGui's own stack of disabled controls, of the same thread, does not tell why they are.
+thread_local int refusals = 0;
+
+}  // namespace
+
+Steering::Steering(const Frame& frame) : refused_(is_view(frame)) {
+  if (!refused_) return;
+  ++refusals;
+  ImGui::BeginDisabled();
+}
+
+Steering::~Steering() {
+  if (!refused_) return;
+  ImGui::EndDisabled();
+  --refusals;
+}
+
+std::string_view steering_refusal() {
+  return refusals > 0 ? "This window shows a run that another process trains: it cannot be steered from here."
+                      : std::string_view();
+}
+
+}  // namespace warpscope::ui
