@@ -61,7 +61,7 @@ TEST(Model, UnknownNamesListTheValidOnes) {
     find_model("autoencode");
     FAIL() << "found";
   } catch (const core::BadInput& error) {
-    EXPECT_STREQ(error.what(), "unknown model 'autoencode'; valid: autoencoder");
+    EXPECT_STREQ(error.what(), "unknown model 'autoencode'; valid: autoencoder, classifier, mlp");
   }
   for (const std::string& name : model_names()) EXPECT_EQ(find_model(name).name, name);
 }
@@ -112,7 +112,7 @@ TEST(Model, RefusesWhatIsNoReconstructionOfItsInput) {
   EXPECT_EQ(refusal([](Model& model) { model.height = 9; }),
             "model tiny: the output is 8x8x3, the input it reconstructs 9x8x3")
       << "pooling drops the odd row";
-  EXPECT_EQ(refusal([](Model& model) { model.layers.clear(); }), "model tiny has no convolution to train");
+  EXPECT_EQ(refusal([](Model& model) { model.layers.clear(); }), "model tiny has no layer to train");
   EXPECT_EQ(refusal([](Model& model) { model.channels = 0; }), "model tiny takes images of 8x8x0");
 }
 

@@ -85,7 +85,7 @@ TEST_F(CpuSelection, UnknownNamesListTheValidOnesAndChangeNothing) {
             "no operation has a variant 'winograd' on cpu; valid: reference, loops, onednn");
   const std::string unknown = refusal("all=loops,conv3d.forward=loops");
   EXPECT_TRUE(unknown.starts_with(
-      "unknown operation 'conv3d.forward'; valid: weights.cast, batch.gather, conv2d.forward"))
+      "unknown operation 'conv3d.forward'; valid: weights.cast, batch.gather, labels.gather, conv2d.forward"))
       << unknown;
   EXPECT_EQ(refusal("all=loops,conv2d.forward"),
             "selection 'conv2d.forward' is not of the form operation=variant, all=variant or preset=name");
@@ -115,7 +115,7 @@ TEST_F(CpuSelection, DescribesOpsThatComeAndGo) {
 TEST_F(CpuSelection, GoesThroughTextAndBack) {
   apply(selection, "all=loops,conv2d.backward_weights=reference,relu.forward=onednn", device);
   const std::string text = to_string(selection);
-  EXPECT_TRUE(text.starts_with("fp32 weights.cast=loops,batch.gather=loops,conv2d.forward=loops,")) << text;
+  EXPECT_TRUE(text.starts_with("fp32 weights.cast=loops,batch.gather=loops,labels.gather=loops,conv2d.forward=loops,")) << text;
   const auto space = text.find(' ');
   Selection back;
   back.precision = core::parse_precision(text.substr(0, space));

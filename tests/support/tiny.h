@@ -52,7 +52,7 @@ inline data::ImageSet smooth_images(std::int64_t count, std::uint64_t seed) {
 }
 
 inline data::DataSet tiny_data(std::int64_t train = 40, std::int64_t test = 12) {
-  return {"tiny waves", "built in", {"wave"}, smooth_images(train, 7), smooth_images(test, 8), {}};
+  return {"tiny waves", "built in", {"wave"}, smooth_images(train, 7), {}, smooth_images(test, 8)};
 }
 
 }  // namespace warpscope::tests
