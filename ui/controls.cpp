@@ -164,11 +164,15 @@ bool icon_button(const Frame& frame, const char* name, Icon icon, std::string_vi
   return clicked;
 }
 
+float text_button_width(const Frame& frame, std::string_view label) {
+  return text_width(frame.fonts.text, label) + 20 * frame.scale;
+}
+
 bool text_button(const Frame& frame, const char* name, const char* label, std::string_view tip,
                  bool enabled) {
-  const float width = text_width(frame.fonts.text, label) + 20 * frame.scale;
   push_disabled(enabled);
-  const bool clicked = ImGui::InvisibleButton(name, ImVec2(width, ImGui::GetFrameHeight()));
+  const bool clicked =
+      ImGui::InvisibleButton(name, ImVec2(text_button_width(frame, label), ImGui::GetFrameHeight()));
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   ImGui::GetWindowDrawList()->AddRectFilled(min, max, button_fill(false), corner(frame));
   draw_label(frame, min, max, faded(frame.palette.text), label);

@@ -93,7 +93,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
     place_next_window(layout.images);
     images_.draw(frame);
     place_next_window(layout.training);
-    training_.draw(frame, loss_.history());
+    training_.draw(frame);
   }
   place_next_window(large ? layout.all : layout.kernels);
   workbench_.draw(frame);
@@ -102,6 +102,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
       is_view(frame) && images_.has_images() ? "images from the run folder" : images_.path_text();
   status_.draw(frame, facts);
   if (!large) drag_splitters(frame, layout, settings_.splits);
+  trouble_.draw(frame, ImVec2(layout.training.max.x, layout.training.min.y - 2 * frame.scale));
   if (notices_.draw(frame)) {
     trace_event("notice", fmt::format("\"text\":{}", json_string(notices_.text())));
   }

@@ -13,6 +13,7 @@
 #include "ui/panels/status_bar.h"
 #include "ui/panels/toolbar.h"
 #include "ui/panels/training_panel.h"
+#include "ui/panels/trouble_box.h"
 #include "ui/panels/workbench.h"
 #include "ui/settings.h"
 
@@ -62,6 +63,7 @@ class MainView {
   TrainingPanel training_;
   StatusBar status_;
   Notices notices_;
+  TroubleBox trouble_;
   bool help_open_ = false;
   std::string traced_state_, traced_images_, traced_laboratory_, traced_determinism_, traced_ladder_;
 };

@@ -214,6 +214,15 @@ bool tab(const Frame& frame, const char* name, const char* label, bool active) {
   return clicked;
 }
 
+// Between tabs: less where they would not fit.
+float tab_gap(const Frame& frame, std::span<const char* const> tabs) {
+  float words = 0;
+  for (const char* const label : tabs) words += text_width(frame.fonts.strong, label);
+  const float room = ImGui::GetContentRegionAvail().x - words;
+  return std::floor(std::clamp(room / static_cast<float>(std::max<std::size_t>(1, tabs.size())),
+                               6 * frame.scale, 16 * frame.scale));
+}
+
 }  // namespace
 
 void begin_panel(const Frame& frame, const char* title) {
@@ -225,6 +234,7 @@ void begin_panel(const Frame& frame, const char* title) {
 bool begin_tabbed_panel(const Frame& frame, const char* name, std::span<const char* const> tabs,
                         int* active) {
   begin_panel_window(frame, name);
+  const float gap = tab_gap(frame, tabs);
   bool changed = false;
   for (int i = 0; i < static_cast<int>(tabs.size()); ++i) {
     const char* const label = tabs[static_cast<std::size_t>(i)];
@@ -233,7 +243,7 @@ bool begin_tabbed_panel(const Frame& frame, const char* name, std::span<const ch
       *active = i;
       changed = true;
     }
-    ImGui::SameLine(0, 16 * frame.scale);
+    ImGui::SameLine(0, gap);
   }
   return changed;
 }

@@ -96,6 +96,8 @@ enum class Icon : std::uint8_t {
 void draw_icon(ImDrawList* list, Icon icon, ImVec2 min, ImVec2 max, ImU32 color);
 /// A square button, one frame high. True when clicked.
 bool icon_button(const Frame& frame, const char* name, Icon icon, std::string_view tip, bool enabled = true);
+/// Width in pixels of a text_button().
+float text_button_width(const Frame& frame, std::string_view label);
 /// A button with a word.
 bool text_button(const Frame& frame, const char* name, const char* label, std::string_view tip,
                  bool enabled = true);

@@ -49,7 +49,7 @@ class Sizes(WindowCase):
         self.check("1024x640", *self.EVERYWHERE)
 
     def test_everything_fits_and_nothing_overlaps_at_1920x1080(self):
-        self.check("1920x1080", *self.EVERYWHERE, "kernels.sgd.update", "images.now.7")
+        self.check("1920x1080", *self.EVERYWHERE, "kernels.optimizer.update", "images.now.7")
 
     def test_everything_follows_when_the_window_is_resized(self):
         self.open_paused(size="1600x900")

@@ -46,8 +46,8 @@ Family family_of(Op op) {
     case Op::mse_forward:
     case Op::mse_backward:
       return {"mse", 5};
-    case Op::sgd_update:
-      return {"sgd.update", 6};
+    case Op::optimizer_update:
+      return {"optimizer.update", 6};
     default:
       return {"other", 7};
   }

@@ -31,6 +31,7 @@ constexpr std::array kMouse{
     Row{"Shift drag", "zoom to a box"},
     Row{"Double-click", "show everything; on a gap: put it back"},
     Row{"Legend", "hide or show a curve"},
+    Row{"Slider", "drag, it counts when let go; Ctrl-click to type a number"},
     Row{"Drag a gap", "resize the panels"},
 };
 
@@ -46,7 +47,10 @@ constexpr std::array kPanels{
         "Bench times every variant by itself, Verify holds each against the reference, Determinism runs a "
         "step "
         "twice and compares bits, Ladder lists how fast each selection of this run was"},
-    Row{"Training", "optimizer, learning rate and batch, changed while it trains, and the results so far"},
+    Row{"Training",
+        "learning rate and batch, and in tabs: the results so far, the optimizer, the schedule with a "
+        "preview, "
+        "and a finder of learning rates; all of it changes while it trains"},
     Row{"Status", "how images reach the screen, frame times, device memory, data, and the log"},
 };
 

@@ -23,12 +23,18 @@ ImU32 bar_color(const Frame& frame, training::LogLevel level) {
   return frame.palette.accent;
 }
 
+// What the box about the trouble says already, for as long as it stands there.
+bool told_elsewhere(const training::Snapshot& snapshot) {
+  return snapshot.state == training::TrainerState::paused && !snapshot.trouble.text.empty() &&
+         snapshot.notice.starts_with(snapshot.trouble.text);
+}
+
 }  // namespace
 
 void Notices::show(std::string text, training::LogLevel level) {
   text_ = std::move(text);
   level_ = level;
-  stays_ = false;
+  stays_ = quiet_ = false;
   until_ = ImGui::GetTime() + kSecondsShown;
 }
 
@@ -40,9 +46,10 @@ bool Notices::draw(const Frame& frame) {
     const bool failed = snapshot.state == training::TrainerState::failed;
     show(snapshot.notice, failed ? training::LogLevel::error : training::LogLevel::warning);
     stays_ = failed;
+    quiet_ = told_elsewhere(snapshot);
   }
   if (!stays_ && ImGui::GetTime() >= until_) text_.clear();
-  if (!text_.empty()) draw_bar(frame);
+  if (!text_.empty() && !quiet_) draw_bar(frame);
   return fresh && !snapshot.notice.empty();
 }
 

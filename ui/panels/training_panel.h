@@ -1,36 +1,38 @@
 #pragma once
-// Optimizer, learning rate and batch, which can be changed while it trains, and the results so far.
+// The update, steered while it trains: learning rate and batch above tabs with the results so far, the optimizer, the
+// schedule and the learning-rate finder.
 
 #include <string>
 
 #include "ui/frame.h"
-#include "ui/panels/loss_history.h"
+#include "ui/panels/finder_view.h"
+#include "ui/panels/optimizer_view.h"
+#include "ui/panels/pending.h"
+#include "ui/panels/results_view.h"
+#include "ui/panels/schedule_view.h"
+#include "ui/value_field.h"
 
 namespace warpscope::ui {
 
 class TrainingPanel {
  public:
-  void draw(const Frame& frame, const LossHistory& history);
+  void draw(const Frame& frame);
 
  private:
-  /// A value that a person edits: it shows the trainer's until it is touched, and the sent one until the
-  /// trainer has it.
-  struct Edit {
-    std::string text;
-    bool active = false;
-    double hold_until = 0;  ///< ImGui time
-  };
+  enum Tab : int { kResults, kOptimizer, kSchedule, kFinder };
 
-  void draw_learning_rate(const Frame& frame, float left);
   void draw_batch(const Frame& frame, float left);
-  bool input(const Frame& frame, const char* name, Edit& edit, const std::string& current, float width,
-             std::string_view tip);
+  void draw_refusal(const Frame& frame) const;
+  void draw_tab(const Frame& frame);
 
-  Edit rate_edit_;
-  Edit batch_edit_;
-  float rate_ = 0.1f;
-  bool rate_dragged_ = false;
-  double rate_hold_until_ = 0;
+  OptimizerDesk desk_;
+  OptimizerView optimizer_;
+  ScheduleView schedule_;
+  FinderView finder_;
+  ResultsView results_;
+  ValueField batch_;
+  Pending<int> pending_batch_;
+  int tab_ = kResults;
   std::string refusal_;  ///< why the last text was not taken
 };
 

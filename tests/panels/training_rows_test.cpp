@@ -1,0 +1,288 @@
+// What the tabs of the training panel say and allow.
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "ui/panels/finder_curve.h"
+#include "ui/panels/optimizer_words.h"
+#include "ui/panels/pending.h"
+#include "ui/panels/results_rows.h"
+#include "ui/panels/schedule_preview.h"
+#include "ui/panels/trouble_watch.h"
+
+namespace warpscope::ui {
+namespace {
+
+using training::OptimizerSettings;
+using training::Schedule;
+using training::ScheduleKind;
+using training::TrainerState;
+
+const ResultCell* find(const std::vector<ResultCell>& cells, std::string_view label) {
+  for (const ResultCell& cell : cells) {
+    if (cell.label == label) return &cell;
+  }
+  return nullptr;
+}
+
+TEST(OptimizerWords, EveryRuleHasANoteAndEveryFieldAUsableRow) {
+  for (int i = 0; i < ops::kUpdateRuleCount; ++i) {
+    const auto rule = static_cast<ops::UpdateRule>(i);
+    EXPECT_STRNE(rule_note(rule), "");
+    const OptimizerSettings defaults = training::defaults_of(rule);
+    for (const auto* field : training::fields_of(rule)) {
+      const ValueSpec spec = spec_of(*field);
+      ASSERT_TRUE(spec.scale.has_value());
+      EXPECT_TRUE(is_valid(spec.limits, static_cast<double>(defaults.*field->value))) << field->key;
+      for (const double position : {0.0, 0.5, 1.0}) {
+        EXPECT_TRUE(is_valid(spec.limits, value_at(*spec.scale, position)))
+            << field->key << " at " << position;
+      }
+    }
+  }
+}
+
+TEST(OptimizerWords, ClippingCanBeOffAndTheRateCannotBeZero) {
+  const ValueSpec clip = spec_of(*training::find_field("clip_norm"));
+  EXPECT_EQ(value_at(*clip.scale, 0), 0);
+  EXPECT_EQ(field_text(0, false, clip.zero_text), "off");
+  const ValueSpec rate = spec_of(*training::find_field("learning_rate"));
+  EXPECT_EQ(rate.name, "training.rate");
+  EXPECT_FALSE(is_valid(rate.limits, 0));
+  EXPECT_GT(value_at(*rate.scale, 0), 0);
+}
+
+TEST(OptimizerWords, TheFaultySchemeDoesNotAccumulate) {
+  OptimizerSettings settings;
+  settings.accumulate = 4;
+  EXPECT_EQ(update_images_text(settings, 64), "\u00d7 64 = 256 images an update");
+  const OptimizerSettings faulty = with_scheme(settings, true);
+  EXPECT_NO_THROW(training::check(faulty));
+  EXPECT_EQ(update_images_text(faulty, 64), "each of 64 images updates");
+  EXPECT_EQ(update_images_text(with_scheme(faulty, false), 64), "64 images an update");
+  EXPECT_EQ(update_images_text(settings, 0), "");
+}
+
+TEST(Pending, ShowsWhatWasSentUntilItArrives) {
+  training::Snapshot snapshot;
+  Pending<int> pending;
+  EXPECT_EQ(pending.shown(3, snapshot, 0), 3);
+  pending.sent(5, snapshot, 0);
+  EXPECT_EQ(pending.shown(3, snapshot, 1), 5);
+  EXPECT_EQ(pending.shown(5, snapshot, 2), 5);
+  EXPECT_EQ(pending.shown(4, snapshot, 3), 4);  // it had arrived: what comes later is the trainer's
+}
+
+TEST(Pending, ForgetsWhatWasRefusedResetOrIsOverdue) {
+  training::Snapshot snapshot;
+  Pending<int> pending;
+  pending.sent(5, snapshot, 0);
+  snapshot.notice_id = 1;
+  EXPECT_EQ(pending.shown(3, snapshot, 1), 3);
+  pending.sent(5, snapshot, 0);
+  snapshot.generation = 1;
+  EXPECT_EQ(pending.shown(3, snapshot, 1), 3);
+  pending.sent(5, snapshot, 0);
+  EXPECT_EQ(pending.shown(3, snapshot, 1000), 3);
+}
+
+TEST(SchedulePreview, CoversTheRun) {
+  Schedule schedule;
+  schedule.kind = ScheduleKind::cosine;
+  const SchedulePreview preview = preview_of(schedule, {0.1, 3, 20});
+  EXPECT_EQ(preview.refusal, "");
+  EXPECT_EQ(preview.sentence, "");
+  EXPECT_EQ(preview.x.high, 20);
+  EXPECT_FLOAT_EQ(preview.rates.y(0), 0.1f);
+  EXPECT_FALSE(preview.y.logarithmic);  // it ends at 0
+  EXPECT_GT(preview.y.high, 0.1);
+}
+
+TEST(SchedulePreview, IsLogarithmicBeyondTwoDecades) {
+  Schedule schedule;
+  schedule.kind = ScheduleKind::one_cycle;
+  const SchedulePreview preview = preview_of(schedule, {0.1, 0, 10});
+  EXPECT_TRUE(preview.y.logarithmic);
+  EXPECT_LT(preview.y.low, 0.1 / 25 / 1e4);
+  schedule.kind = ScheduleKind::step;
+  schedule.step_factor = 0.5;
+  EXPECT_FALSE(preview_of(schedule, {0.1, 0, 20}).y.logarithmic);
+}
+
+TEST(SchedulePreview, SaysWhyItCannotBeApplied) {
+  Schedule schedule;
+  schedule.kind = ScheduleKind::one_cycle;
+  const SchedulePreview endless = preview_of(schedule, {0.1, 0, 0});
+  EXPECT_NE(endless.refusal.find("--epochs"), std::string::npos);
+  EXPECT_EQ(endless.sentence, endless.refusal);
+  EXPECT_TRUE(endless.rates.empty());
+  schedule.kind = ScheduleKind::cosine;
+  schedule.warmup = 12;
+  EXPECT_NE(preview_of(schedule, {0.1, 0, 10}).refusal, "");
+}
+
+TEST(SchedulePreview, OfARunWithoutEndShowsSomeDropsAndNow) {
+  Schedule schedule;
+  schedule.kind = ScheduleKind::step;
+  schedule.every = 7;
+  EXPECT_EQ(preview_of(schedule, {0.1, 2, 0}).x.high, 28);
+  EXPECT_GT(preview_of(schedule, {0.1, 100, 0}).x.high, 100);
+}
+
+TEST(SchedulePreview, OfPlateauIsASentence) {
+  Schedule schedule;
+  schedule.kind = ScheduleKind::plateau;
+  const SchedulePreview preview = preview_of(schedule, {0.1, 0, 0});
+  EXPECT_EQ(preview.refusal, "");
+  EXPECT_NE(preview.sentence.find("3 epochs"), std::string::npos);
+  EXPECT_NE(preview.sentence.find("0.5"), std::string::npos);
+}
+
+TEST(SchedulePreview, EveryParameterHasAUsableRow) {
+  for (int i = 0; i < training::kScheduleKindCount; ++i) {
+    const auto kind = static_cast<ScheduleKind>(i);
+    EXPECT_STRNE(schedule_note(kind), "");
+    for (const auto& parameter : training::parameters_of(kind)) {
+      const ValueSpec spec = spec_of(parameter);
+      EXPECT_TRUE(is_valid(spec.limits, Schedule().*parameter.value)) << parameter.key;
+      for (const double position : {0.0, 0.3, 1.0}) {
+        EXPECT_TRUE(is_valid(spec.limits, value_at(*spec.scale, position)))
+            << parameter.key << " " << position;
+      }
+    }
+  }
+}
+
+TEST(FinderCurve, ALossThatBlowsUpLeavesThePicture) {
+  const training::RateFinderOptions options;
+  training::RateFinderResult result;
+  result.points = {{1e-7, 1.0, 1.0}, {1e-3, 0.6, 0.7}, {1e-2, 0.4, 0.5}, {1e-1, 9, 2}};
+  const FinderCurve curve = finder_curve(result, options, false);
+  EXPECT_EQ(curve.raw.size(), 4u);
+  EXPECT_EQ(curve.x.low, options.low);
+  EXPECT_EQ(curve.x.high, 1e-1);
+  EXPECT_TRUE(curve.x.logarithmic);
+  EXPECT_EQ(finder_curve(result, options, true).x.high, options.high);
+  EXPECT_DOUBLE_EQ(curve.y.high, 1.25);
+  EXPECT_LT(curve.y.low, 0.5);
+}
+
+TEST(FinderCurve, HasRoomWhereThereIsLittleToSee) {
+  const training::RateFinderOptions options;
+  EXPECT_TRUE(finder_curve({}, options, false).raw.empty());
+  training::RateFinderResult result;
+  result.points = {{1e-7, 0.5, 0.5}};
+  const FinderCurve one = finder_curve(result, options, false);
+  EXPECT_GE(one.x.high / one.x.low, 99.9);
+  EXPECT_GT(one.y.high, one.y.low);
+  result.points = {{1e-7, 0, 0}, {2e-7, 0, 0}};
+  const FinderCurve flat = finder_curve(result, options, false);
+  EXPECT_GT(flat.y.high, flat.y.low);
+}
+
+training::Snapshot in_trouble(std::uint64_t id, TrainerState state) {
+  training::Snapshot snapshot;
+  snapshot.trouble.id = id;
+  snapshot.trouble.text = "the loss of step 3 is not finite (nan)";
+  snapshot.state = state;
+  return snapshot;
+}
+
+TEST(TroubleWatch, IsOpenFromThePauseUntilItRunsAgain) {
+  TroubleWatch watch;
+  EXPECT_FALSE(watch.open(training::Snapshot{}));
+  EXPECT_FALSE(watch.open(in_trouble(1, TrainerState::running)));  // before it has paused
+  EXPECT_TRUE(watch.open(in_trouble(1, TrainerState::paused)));
+  EXPECT_TRUE(watch.open(in_trouble(1, TrainerState::paused)));
+  EXPECT_FALSE(watch.open(in_trouble(1, TrainerState::running)));
+  EXPECT_FALSE(watch.open(in_trouble(1, TrainerState::paused)));  // a pause of the person's own
+  EXPECT_TRUE(watch.open(in_trouble(2, TrainerState::paused)));
+}
+
+TEST(TroubleWatch, GoesWithAReset) {
+  TroubleWatch watch;
+  EXPECT_TRUE(watch.open(in_trouble(1, TrainerState::paused)));
+  training::Snapshot reset = in_trouble(1, TrainerState::paused);
+  reset.trouble.text.clear();
+  EXPECT_FALSE(watch.open(reset));
+  EXPECT_FALSE(watch.open(in_trouble(1, TrainerState::finished)));
+}
+
+TEST(ResultsRows, BeforeTheFirstStepNothingIsKnown) {
+  const training::Snapshot snapshot;
+  for (const auto& cells : {loss_cells(snapshot), step_cells(snapshot)}) {
+    for (const ResultCell& cell : cells) {
+      EXPECT_EQ(cell.value, "-") << cell.label;
+      EXPECT_EQ(cell.unit, "") << cell.label;
+      EXPECT_NE(cell.tip, "") << cell.label;
+    }
+  }
+  EXPECT_EQ(find(run_cells(snapshot, {}, 0), "checkpoint")->unit, "none yet");
+}
+
+TEST(ResultsRows, AClassifierHasAnAccuracyAndTheSplitItsName) {
+  training::Snapshot snapshot;
+  snapshot.step = 10;
+  snapshot.classifies = true;
+  snapshot.train_accuracy = 0.925f;
+  training::Evaluation evaluation;
+  evaluation.split = training::Split::validation;
+  evaluation.accuracy = 0.9;
+  evaluation.loss = 0.25;
+  snapshot.evaluation = std::make_shared<const training::Evaluation>(evaluation);
+  const auto cells = loss_cells(snapshot);
+  EXPECT_EQ(find(cells, "train accuracy")->value, "92.50");
+  EXPECT_EQ(find(cells, "validation accuracy")->value, "90.00");
+  EXPECT_EQ(find(cells, "validation loss")->value, "0.25000");
+  EXPECT_EQ(find(cells, "train PSNR"), nullptr);
+}
+
+TEST(ResultsRows, TheRateNowIsThereWhenItIsAnother) {
+  training::Snapshot snapshot;
+  snapshot.step = 1;
+  snapshot.learning_rate = snapshot.current_rate = 0.1f;
+  EXPECT_EQ(find(step_cells(snapshot), "rate now"), nullptr);
+  snapshot.current_rate = 0.05f;
+  EXPECT_EQ(find(step_cells(snapshot), "rate now")->value, "0.05");
+  EXPECT_EQ(find(step_cells(snapshot), "loss scale"), nullptr);
+  snapshot.selection.precision = core::Precision::fp16;
+  EXPECT_NE(find(step_cells(snapshot), "loss scale"), nullptr);
+}
+
+TEST(ResultsRows, WhatIsNotFiniteIsSaidInAWord) {
+  training::Snapshot snapshot;
+  snapshot.step = 1;
+  snapshot.train_loss = std::numeric_limits<float>::infinity();
+  snapshot.gradient_norm = -std::numeric_limits<float>::quiet_NaN();
+  snapshot.skipped_steps = 1;
+  EXPECT_EQ(find(loss_cells(snapshot), "train loss")->value, "inf");
+  EXPECT_EQ(find(loss_cells(snapshot), "train PSNR")->value, "-");
+  EXPECT_EQ(find(step_cells(snapshot), "gradient norm")->value, "nan");
+  EXPECT_EQ(find(step_cells(snapshot), "skipped")->value, "1");
+  EXPECT_EQ(find(step_cells(snapshot), "loss scale"), nullptr);
+}
+
+TEST(ResultsRows, ACheckpointHasAStepAndAnAge) {
+  CheckpointNews news = observe_checkpoint({}, 0, 5, true);
+  news = observe_checkpoint(news, 1200, 10, false);
+  news = observe_checkpoint(news, 1200, 20, false);
+  training::Snapshot snapshot;
+  snapshot.checkpoint_step = 1200;
+  const auto cells = run_cells(snapshot, news, 22);
+  EXPECT_EQ(find(cells, "checkpoint")->value, "1,200");
+  EXPECT_EQ(find(cells, "checkpoint")->unit, "step, 12 s ago");
+  // One that was there from the start has no age.
+  const CheckpointNews old = observe_checkpoint({}, 1200, 5, true);
+  EXPECT_EQ(find(run_cells(snapshot, old, 22), "checkpoint")->unit, "step");
+}
+
+TEST(AgoText, HasOneUnit) {
+  EXPECT_EQ(ago_text(-1), "0 s ago");
+  EXPECT_EQ(ago_text(59.9), "59 s ago");
+  EXPECT_EQ(ago_text(150), "2 min ago");
+  EXPECT_EQ(ago_text(7300), "2 h ago");
+}
+
+}  // namespace
+}  // namespace warpscope::ui

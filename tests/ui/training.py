@@ -1,0 +1,170 @@
+"""The tabs of the training panel in the real window: optimizer, schedule, finder, and what comes after trouble."""
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import main, markers_of, read_metrics, steps_of, wait_until  # noqa: E402
+from window_driver import WindowCase, center  # noqa: E402
+
+
+class Tabs(WindowCase):
+    def open_tab(self, name, item):
+        """Opens a tab and waits for an item of it."""
+        self.click(f"training.{name}")
+        return self.item(item)
+
+    def drag(self, name, part):
+        """Drags a slider's knob to a part of its width, with frames between press, moves and release."""
+        place = self.item(name)
+        x, y = place.x + int(place.w * part), place.y + place.h // 2
+        self.xdotool("mousemove", "--window", self.window, *map(str, center(place)), "sleep", "0.3", "mousedown", "1",
+                     "sleep", "0.3", "mousemove", "--window", self.window, str(x - 4), str(y), "sleep", "0.2",
+                     "mousemove", "--window", self.window, str(x), str(y), "sleep", "0.3", "mouseup", "1")
+
+    def newest(self, event):
+        events = self.events(event)
+        return events[-1] if events else None
+
+
+class Optimizer(Tabs):
+    def test_another_rule_goes_on_from_the_same_weights(self):
+        step = self.open_paused()
+        self.open_tab("Optimizer", "training.rule")
+        self.choose("training.rule", "training.rule.adam")
+        self.wait_for_marker("sgd -> adam")
+        self.item("training.beta1")
+        self.click("toolbar.step")
+        self.wait_for_step(self.process, self.run_dir, step + 1)
+        self.assertEqual(len(markers_of(self.run_dir)), 1)
+
+    def test_numbers_are_typed_and_two_changes_at_once_both_count(self):
+        self.open_paused()
+        self.open_tab("Optimizer", "training.rule")
+        self.choose("training.rule", "training.rule.adam")
+        self.wait_for_marker("sgd -> adam")
+        self.enter("training.beta1", "0.8")
+        self.enter("training.clip_norm", "2")
+        self.wait_for_marker("clip norm: 0 -> 2")
+        self.assertEqual(markers_of(self.run_dir)[1:], ["beta 1: 0.9 -> 0.8", "clip norm: 0 -> 2"])
+
+    def test_a_slider_counts_once_when_it_is_let_go(self):
+        self.open_paused()
+        self.open_tab("Optimizer", "training.weight_decay_slider")
+        self.drag("training.weight_decay_slider", 0.8)
+        marker = self.wait_for_marker("weight decay: 0 -> ")["marker"]
+        self.point_away()
+        self.key("Right")
+        self.wait_for_step(self.process, self.run_dir, max(steps_of(self.run_dir)) + 1)
+        self.assertEqual(markers_of(self.run_dir), [marker])
+
+    def test_ctrl_click_on_a_slider_types(self):
+        self.open_paused()
+        place = self.item("training.rate_slider")
+        self.xdotool("keydown", "ctrl")
+        self.click_at(*center(place))
+        self.xdotool("sleep", "0.3", "keyup", "ctrl", "sleep", "0.3")
+        self.key("0", "period", "0", "1", "Return")
+        self.wait_for_marker("learning rate: 0.0005 -> 0.01")
+        self.assertEqual(len(markers_of(self.run_dir)), 1)
+
+    def test_a_number_out_of_range_is_refused_and_changes_nothing(self):
+        self.open_paused()
+        self.open_tab("Optimizer", "training.rule")
+        self.choose("training.rule", "training.rule.momentum")
+        self.wait_for_marker("sgd -> momentum")
+        self.enter("training.momentum", "1")
+        self.item("training.refusal")
+        self.enter("training.momentum", "0.5")
+        self.wait_for_marker("momentum: 0.9 -> 0.5")
+        self.assertEqual(len(markers_of(self.run_dir)), 2)
+
+    def test_the_faulty_scheme_is_switched_on_and_off(self):
+        step = self.open_paused()
+        self.open_tab("Optimizer", "training.per_sample")
+        self.click("training.per_sample")
+        self.wait_for_marker("update: two_phase -> per_sample")
+        self.point_away()
+        self.click("toolbar.step")
+        self.wait_for_step(self.process, self.run_dir, step + 1)
+        self.click("training.per_sample")
+        self.wait_for_marker("update: per_sample -> two_phase")
+
+    def test_defaults_bring_back_the_numbers_of_the_rule(self):
+        self.open_paused()
+        self.open_tab("Optimizer", "training.defaults")
+        self.click("training.defaults")
+        self.wait_for_marker("learning rate: 0.0005 -> 0.005")
+
+
+class Schedule(Tabs):
+    def test_a_schedule_is_previewed_and_then_applied(self):
+        step = self.open_paused("--epochs", "4")
+        self.open_tab("Schedule", "training.schedule_preview")
+        self.choose("training.schedule", "training.schedule=cosine")
+        self.enter("training.schedule.warmup", "1")
+        self.item("training.schedule_undo")
+        self.assertEqual(markers_of(self.run_dir), [])
+        self.click("training.schedule_apply")
+        marker = self.wait_for_marker("schedule: constant -> cosine")
+        self.assertIn("warmup=1", marker["marker"])
+        self.click("toolbar.step")
+        self.wait_for_step(self.process, self.run_dir, step + 1)
+        point = [line for line in read_metrics(self.run_dir) if "loss" in line][-1]
+        self.assertLess(point["learning_rate"], 0.0005)  # warming up
+
+    def test_cosine_without_a_length_is_not_applied(self):
+        self.open_paused()
+        self.open_tab("Schedule", "training.schedule_preview")
+        self.choose("training.schedule", "training.schedule=cosine")
+        self.click("training.schedule_apply")
+        self.choose("training.schedule", "training.schedule=step")
+        self.click("training.schedule_apply")
+        self.wait_for_marker("schedule: constant -> step")
+        self.assertEqual(len(markers_of(self.run_dir)), 1)
+
+
+class Finder(Tabs):
+    def test_a_search_ends_with_a_sentence_and_a_cancelled_one_too(self):
+        self.open_paused()
+        self.open_tab("Finder", "training.find_rate")
+        self.click("training.find_rate")
+        self.item("training.finder_progress")
+        self.item("training.finder_plot")
+        self.click("training.finder_cancel")
+        self.item("training.finder_text")
+        self.assertEqual(self.state(), "paused")
+        self.assertEqual(markers_of(self.run_dir), [])
+
+
+class Trouble(Tabs):
+    def open_diverged(self):
+        """A training whose loss has become infinite or no number, and the box that asks what to do."""
+        self.open_window()
+        self.wait_for_step(self.process, self.run_dir, 2)
+        self.enter("training.rate", "1e5")
+        wait_until(lambda: (self.newest("trouble") or {}).get("open"), "the box", self.process)
+        self.wait_for_state("paused")
+        self.item("trouble.reset")
+
+    def test_a_reset_closes_the_box(self):
+        self.open_diverged()
+        self.assertIn("not finite", self.newest("trouble")["text"])
+        self.click("trouble.reset")
+        self.wait_for_marker("reset")
+        wait_until(lambda: not self.newest("trouble")["open"], "the box to go", self.process)
+
+    def test_going_on_all_the_same_asks_again(self):
+        self.open_diverged()
+        first = self.newest("trouble")["id"]
+        self.click("trouble.resume")
+        wait_until(lambda: self.newest("trouble")["id"] > first, "the next trouble", self.process)
+
+    def test_going_back_halves_the_rate(self):
+        self.open_diverged()
+        self.assertTrue(self.newest("trouble")["can_roll_back"])
+        self.click("trouble.back")
+        self.wait_for_marker("back to earlier weights; learning rate: 100000 -> 50000")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+#include "ui/panels/finder_curve.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace warpscope::ui {
+namespace {
+
+constexpr double kLeastSpan = 100;  // of the rates
+
+plot::Range loss_range(const std::vector<training::RatePoint>& points) {
+  const auto lowest = std::min_element(points.begin(), points.end(),
+                                       [](const auto& a, const auto& b) { return a.smoothed < b.smoothed; });
+  double high = lowest->smoothed, low = high;
+  for (auto point = points.begin(); point != lowest; ++point) high = std::max(high, point->smoothed);
+  // From the first point on it rose, or it stood still.
+  if (high - low <= 0.05 * std::abs(high)) high = low + std::max(0.25 * std::abs(low), 1e-9);
+  const double span = high - low;
+  return {std::max(0.0, low - 0.25 * span), high + 0.5 * span, false};
+}
+
+}  // namespace
+
+FinderCurve finder_curve(const training::RateFinderResult& result, const training::RateFinderOptions& options,
+                         bool running) {
+  FinderCurve curve;
+  for (const training::RatePoint& point : result.points) {
+    curve.raw.append(point.rate, static_cast<float>(point.loss));
+    curve.smoothed.append(point.rate, static_cast<float>(point.smoothed));
+  }
+  const double reached = running || result.points.empty() ? options.high : result.points.back().rate;
+  curve.x = {options.low, std::max(reached, kLeastSpan * options.low), true};
+  if (!result.points.empty()) curve.y = loss_range(result.points);
+  return curve;
+}
+
+}  // namespace warpscope::ui

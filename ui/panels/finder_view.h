@@ -1,0 +1,30 @@
+#pragma once
+// The "Finder" tab: the learning-rate range test.
+
+#include <memory>
+#include <string>
+
+#include "ui/frame.h"
+#include "ui/panels/finder_curve.h"
+#include "ui/panels/optimizer_view.h"
+#include "ui/value_field.h"
+
+namespace warpscope::ui {
+
+class FinderView {
+ public:
+  /// What was refused goes to `refusal`.
+  void draw(const Frame& frame, OptimizerDesk& desk, std::string* refusal);
+
+ private:
+  void draw_range(const Frame& frame, std::string* refusal);
+  void draw_start(const Frame& frame);
+  void draw_plot(const Frame& frame, const training::RateFinderResult& result, float height);
+
+  training::RateFinderOptions options_;
+  ValueField low_, high_;
+  std::shared_ptr<const training::RateSearch> shown_;  ///< what `curve_` was made of
+  FinderCurve curve_;
+};
+
+}  // namespace warpscope::ui

@@ -1,0 +1,157 @@
+#include "ui/panels/optimizer_view.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "ui/panels/optimizer_words.h"
+#include "ui/paragraph.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+using training::OptimizerSettings;
+
+constexpr const char* kFaulty = "each image by itself (faulty)";
+constexpr const char* kSchemeTip =
+    "The historic faulty scheme, kept to watch it fail: each image of the batch changes weights and "
+    "optimizer "
+    "state by itself, at once with the others. Momentum and second moments decay once an image instead of "
+    "once "
+    "a step, and the rate counts as many times over as the batch has images: momentum and adam diverge. "
+    "Switched off, gradients are averaged first and the update runs once, and the training recovers.";
+
+void take(const ValueEdit& edit, std::string* refusal) {
+  if (!edit.refusal.empty()) *refusal = edit.refusal;
+  if (edit.finished) refusal->clear();
+}
+
+}  // namespace
+
+OptimizerSettings OptimizerDesk::settings(const Frame& frame) {
+  return pending_.shown(frame.snapshot.optimizer, frame.snapshot, ImGui::GetTime());
+}
+
+void OptimizerDesk::send(const Frame& frame, const OptimizerSettings& settings) {
+  if (settings == this->settings(frame)) return;
+  frame.send(training::SetOptimizer{settings});
+  pending_.sent(settings, frame.snapshot, ImGui::GetTime());
+}
+
+void OptimizerView::draw_field(const Frame& frame, OptimizerDesk& desk, const training::OptimizerField& field,
+                               std::string* refusal) {
+  OptimizerSettings settings = desk.settings(frame);
+  const ValueEdit edit = fields_[field.key].draw(
+      frame, spec_of(field), static_cast<double>(settings.*field.value), value_left(frame));
+  take(edit, refusal);
+  if (!edit.finished) return;
+  settings.*field.value = static_cast<float>(edit.value);
+  desk.send(frame, settings);
+}
+
+void OptimizerView::draw_rate(const Frame& frame, OptimizerDesk& desk, std::string* refusal) {
+  draw_field(frame, desk, *training::find_field("learning_rate"), refusal);
+}
+
+void OptimizerView::draw_rule(const Frame& frame, OptimizerDesk& desk) {
+  const OptimizerSettings settings = desk.settings(frame);
+  row_text(frame, frame.fonts.text, frame.palette.muted, "rule");
+  ImGui::SameLine(value_left(frame));
+  const std::string now(ops::to_string(settings.rule));
+  const float beside = text_button_width(frame, "Defaults");
+  if (begin_combo(
+          frame, "training.rule", now, choice_width(frame, beside),
+          "The rule that changes the weights from their gradients. Another rule goes on with the same "
+          "weights; its state (velocity, running means) starts fresh, and its numbers are its "
+          "defaults.")) {
+    for (int i = 0; i < ops::kUpdateRuleCount; ++i) {
+      const auto rule = static_cast<ops::UpdateRule>(i);
+      const std::string label(ops::to_string(rule));
+      const std::string name = "training.rule." + label;
+      if (combo_item(frame, name.c_str(), label.c_str(), rule == settings.rule, rule_note(rule)) &&
+          rule != settings.rule) {
+        desk.send(frame, with_rule(settings, rule));
+      }
+    }
+    end_combo();
+  }
+  same_line_if_fits(frame, beside);
+  const OptimizerSettings defaults = with_rule(settings, settings.rule);
+  const bool differs = !(defaults == settings);
+  if (text_button(
+          frame, "training.defaults", "Defaults",
+          differs ? fmt::format(
+                        "The numbers that {} starts with: learning rate {:g}, ... Clipping, micro-batches "
+                        "and the scheme stay.",
+                        now, defaults.learning_rate)
+                  : fmt::format("These are the numbers that {} starts with.", now),
+          differs)) {
+    desk.send(frame, defaults);
+  }
+}
+
+void OptimizerView::draw_accumulate(const Frame& frame, OptimizerDesk& desk, std::string* refusal) {
+  OptimizerSettings settings = desk.settings(frame);
+  const ValueSpec spec{.name = "training.accumulate",
+                       .label = "micro-batches",
+                       .tip = settings.per_sample
+                                  ? "Each image updates by itself: there is nothing to accumulate."
+                                  : "Gradients of so many batches are added up before one update with their "
+                                    "mean: the same as one "
+                                    "large batch, in the memory of a small one.",
+                       .limits = {.least = 1, .most = 65536, .whole = true},
+                       .scale = {},
+                       .zero_text = {},
+                       .unit = {}};
+  ImGui::BeginDisabled(settings.per_sample);
+  const ValueEdit edit =
+      fields_[spec.name].draw(frame, spec, static_cast<double>(settings.accumulate), value_left(frame));
+  ImGui::EndDisabled();
+  ImGui::SameLine(0, 8 * frame.scale);
+  const std::string images = update_images_text(settings, frame.snapshot.batch);
+  caption(frame, ellipsize(frame.fonts.small, images, ImGui::GetContentRegionAvail().x));
+  tooltip(frame, spec.tip);
+  take(edit, refusal);
+  if (!edit.finished) return;
+  settings.accumulate = static_cast<int>(edit.value);
+  desk.send(frame, settings);
+}
+
+void OptimizerView::draw_scheme(const Frame& frame, OptimizerDesk& desk) {
+  const OptimizerSettings settings = desk.settings(frame);
+  bool faulty = settings.per_sample;
+  row_text(frame, frame.fonts.text, frame.palette.muted, "scheme");
+  tooltip(frame, kSchemeTip);
+  ImGui::SameLine(value_left(frame));
+  const float width = text_width(frame.fonts.text, kFaulty) + 16 * frame.scale;
+  if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
+  if (toggle(frame, "training.per_sample", kFaulty, &faulty, kSchemeTip)) {
+    desk.send(frame, with_scheme(settings, faulty));
+  }
+  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+  auto* const list = ImGui::GetWindowDrawList();
+  if (!settings.per_sample) {
+    list->AddRect(min, max, blend(frame.palette.warning, frame.palette.panel, 0.45f), 3 * frame.scale);
+    return;
+  }
+  list->AddRect(min, max, frame.palette.warning, 3 * frame.scale, 0, std::max(1.0f, 1.5f * frame.scale));
+  ImGui::SetCursorPosX(min.x - ImGui::GetWindowPos().x);
+  paragraph(frame.fonts.small, frame.palette.warning,
+            "Faulty on purpose: each image changes weights and state at once with the others. Momentum and "
+            "adam diverge; switch it off and see them recover.");
+}
+
+void OptimizerView::draw(const Frame& frame, OptimizerDesk& desk, std::string* refusal) {
+  draw_rule(frame, desk);
+  const OptimizerSettings settings = desk.settings(frame);
+  for (const training::OptimizerField* const field :
+       training::fields_of(settings.rule, settings.per_sample)) {
+    if (std::string_view(field->key) != "learning_rate") draw_field(frame, desk, *field, refusal);
+  }
+  draw_accumulate(frame, desk, refusal);
+  draw_scheme(frame, desk);
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,42 @@
+#pragma once
+// The "Optimizer" tab: rule, its numbers, clipping, accumulation, and the faulty scheme.
+
+#include <map>
+#include <string>
+
+#include "ui/frame.h"
+#include "ui/panels/pending.h"
+#include "ui/value_field.h"
+
+namespace warpscope::ui {
+
+/// The optimizer's settings between window and trainer, for all tabs.
+class OptimizerDesk {
+ public:
+  /// The settings as they are, or as they will be once the trainer has taken them.
+  training::OptimizerSettings settings(const Frame& frame);
+  /// Sends settings that differ from those.
+  void send(const Frame& frame, const training::OptimizerSettings& settings);
+
+ private:
+  Pending<training::OptimizerSettings> pending_;
+};
+
+class OptimizerView {
+ public:
+  /// The learning rate, which stands above all tabs. What was refused goes to `refusal`, which is emptied when a value is
+  /// taken.
+  void draw_rate(const Frame& frame, OptimizerDesk& desk, std::string* refusal);
+  void draw(const Frame& frame, OptimizerDesk& desk, std::string* refusal);
+
+ private:
+  void draw_rule(const Frame& frame, OptimizerDesk& desk);
+  void draw_field(const Frame& frame, OptimizerDesk& desk, const training::OptimizerField& field,
+                  std::string* refusal);
+  void draw_accumulate(const Frame& frame, OptimizerDesk& desk, std::string* refusal);
+  void draw_scheme(const Frame& frame, OptimizerDesk& desk);
+
+  std::map<std::string, ValueField> fields_;
+};
+
+}  // namespace warpscope::ui

@@ -1,0 +1,158 @@
+#include "ui/panels/results_rows.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "ui/numbers.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr const char* kUnknown = "-";
+
+std::string decibels(double mean_squared_error) {
+  return mean_squared_error > 0 && std::isfinite(mean_squared_error)
+             ? fmt::format("{:.2f}", -10 * std::log10(mean_squared_error))
+             : kUnknown;
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.2f}", 100 * share);
+}
+
+// Small numbers of any magnitude, in four digits. The sign of a NaN means nothing.
+std::string small_number(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{:.4g}", value);
+}
+
+std::vector<ResultCell> train_cells(const training::Snapshot& snapshot) {
+  const bool known = snapshot.step > 0;
+  const auto loss = static_cast<double>(snapshot.train_loss);
+  const char* const what = snapshot.classifies ? "Cross-entropy" : "Mean squared error";
+  std::vector<ResultCell> cells;
+  cells.push_back({"train loss", known ? compact_number(loss) : kUnknown, "",
+                   fmt::format("{} of the last step's images, computed on the device.", what)});
+  if (snapshot.classifies) {
+    cells.push_back({"train accuracy",
+                     known ? percent(static_cast<double>(snapshot.train_accuracy)) : kUnknown,
+                     known ? "%" : "", "Part of the last step's images that were classified right."});
+  } else {
+    const std::string ratio = known ? decibels(loss) : kUnknown;
+    cells.push_back(
+        {"train PSNR", ratio, ratio == kUnknown ? "" : "dB",
+         "Peak signal-to-noise ratio that this loss stands for: -10 log10(loss), for pixels in [0, 1]."});
+  }
+  return cells;
+}
+
+std::vector<ResultCell> held_out_cells(const training::Snapshot& snapshot) {
+  const auto& evaluation = snapshot.evaluation;
+  const std::string split(evaluation                       ? to_string(evaluation->split)
+                          : snapshot.validation_images > 0 ? "validation"
+                                                           : "test");
+  const std::string when =
+      evaluation ? fmt::format(", at step {}", with_thousands(evaluation->step)) : ", at the last test";
+  const char* const what = snapshot.classifies ? "Cross-entropy" : "Mean squared error";
+  std::vector<ResultCell> cells;
+  cells.push_back({split + " loss", evaluation ? compact_number(evaluation->loss) : kUnknown, "",
+                   fmt::format("{} over the {} images, which are never trained on{}.", what, split, when)});
+  if (snapshot.classifies) {
+    cells.push_back({split + " accuracy", evaluation ? percent(evaluation->accuracy) : kUnknown,
+                     evaluation ? "%" : "",
+                     fmt::format("Part of the {} images that were classified right{}.", split, when)});
+  } else {
+    cells.push_back(
+        {split + " PSNR", evaluation ? fmt::format("{:.2f}", evaluation->psnr) : kUnknown,
+         evaluation ? "dB" : "",
+         fmt::format("Peak signal-to-noise ratio: the mean over the {} images of -10 log10(error of the "
+                     "image){}.",
+                     split, when)});
+  }
+  return cells;
+}
+
+ResultCell checkpoint_cell(const training::Snapshot& snapshot, const CheckpointNews& news, double now) {
+  if (snapshot.checkpoint_step == 0) {
+    return {"checkpoint", kUnknown, "none yet",
+            snapshot.run_dir.empty()
+                ? "No run is written, so there are no checkpoints."
+                : "None has been written yet: they come every few epochs and at the end."};
+  }
+  std::string when = news.seen >= 0 ? ago_text(now - news.seen) : "";
+  return {"checkpoint", with_thousands(snapshot.checkpoint_step), when.empty() ? "step" : "step, " + when,
+          "The step of the newest checkpoint: weights, optimizer state and all that is needed to go on from "
+          "there "
+          "with --resume."};
+}
+
+}  // namespace
+
+CheckpointNews observe_checkpoint(CheckpointNews news, std::uint64_t checkpoint_step, double now,
+                                  bool first) {
+  if (first) return {checkpoint_step, -1};
+  if (checkpoint_step != news.step) return {checkpoint_step, now};
+  return news;
+}
+
+std::string ago_text(double seconds) {
+  const double whole = std::max(0.0, std::floor(seconds));
+  if (whole < 60) return fmt::format("{:.0f} s ago", whole);
+  if (whole < 3600) return fmt::format("{:.0f} min ago", std::floor(whole / 60));
+  return fmt::format("{:.0f} h ago", std::floor(whole / 3600));
+}
+
+std::vector<ResultCell> loss_cells(const training::Snapshot& snapshot) {
+  std::vector<ResultCell> cells = train_cells(snapshot);
+  for (ResultCell& cell : held_out_cells(snapshot)) cells.push_back(std::move(cell));
+  return cells;
+}
+
+std::vector<ResultCell> step_cells(const training::Snapshot& snapshot) {
+  const bool known = snapshot.step > 0;
+  std::vector<ResultCell> cells;
+  cells.push_back(
+      {"gradient norm", known ? small_number(static_cast<double>(snapshot.gradient_norm)) : kUnknown, "",
+       "Length (L2 norm) of the last step's mean gradient over all parameters, before clipping."});
+  cells.push_back(
+      {"update ratio", known ? small_number(static_cast<double>(snapshot.update_ratio)) : kUnknown, "",
+       "Length of the last update over the length of all parameters: about 0.001 is healthy, near 1 the "
+       "weights are thrown about."});
+  if (known && snapshot.current_rate != snapshot.learning_rate) {
+    cells.push_back({"rate now", small_number(static_cast<double>(snapshot.current_rate)), "",
+                     fmt::format("Learning rate of the last step: the schedule {} from the base rate {:g}.",
+                                 to_string(snapshot.schedule.kind), snapshot.learning_rate)});
+  }
+  const bool scaled = snapshot.selection.precision == core::Precision::fp16;
+  if (scaled) {
+    cells.push_back(
+        {"loss scale", with_thousands(static_cast<double>(snapshot.loss_scale)), "",
+         "FP16 gradients are multiplied by this, so that small ones do not vanish; the update divides by "
+         "it. It doubles after enough good steps and halves when a gradient overflows."});
+  }
+  if (scaled || snapshot.skipped_steps > 0) {
+    cells.push_back(
+        {"skipped", with_thousands(snapshot.skipped_steps), "steps",
+         "Steps whose gradients overflowed: their update was skipped, the weights stayed as they were."});
+  }
+  return cells;
+}
+
+std::vector<ResultCell> run_cells(const training::Snapshot& snapshot, const CheckpointNews& news,
+                                  double now) {
+  std::vector<ResultCell> cells;
+  cells.push_back({"epoch", snapshot.step > 0 ? with_thousands(snapshot.epoch, 2) : kUnknown,
+                   snapshot.total_epochs > 0 ? fmt::format("of {:.6g}", snapshot.total_epochs) : "",
+                   "Passes over the training images, and the length of the run if it has one."});
+  cells.push_back({"time", clock_text(snapshot.seconds), "", "Time of training, pauses not counted."});
+  cells.push_back(checkpoint_cell(snapshot, news, now));
+  cells.push_back({"parameters", snapshot.parameters > 0 ? with_thousands(snapshot.parameters) : kUnknown, "",
+                   "Trained parameters of the network."});
+  cells.push_back(
+      {"plan", snapshot.plan_bytes > 0 ? bytes_text(static_cast<double>(snapshot.plan_bytes)) : kUnknown, "",
+       "Memory of the plan: activations, gradients and workspace of the training step, on the device."});
+  return cells;
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,41 @@
+#pragma once
+// The results of the training so far as rows of words and numbers. No drawing here.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gpu/training/snapshot.h"
+
+namespace warpscope::ui {
+
+/// One number: "gradient norm | 0.0123".
+struct ResultCell {
+  std::string label;
+  std::string value;
+  std::string unit;
+  std::string tip;
+};
+
+/// When the window saw a new checkpoint.
+struct CheckpointNews {
+  std::uint64_t step = 0;  ///< of the newest one; 0 before the first
+  double seen = -1;        ///< seconds on the window's clock; below 0 if it was there from the start
+};
+
+/// `news` after another snapshot, at `now` on the window's clock. The first snapshot of all is told by `first`.
+CheckpointNews observe_checkpoint(CheckpointNews news, std::uint64_t checkpoint_step, double now, bool first);
+
+/// "12 s ago", "3 min ago", "2 h ago".
+std::string ago_text(double seconds);
+
+/// Losses and what belongs to them: accuracy where the model classifies, else the signal-to-noise ratio.
+std::vector<ResultCell> loss_cells(const training::Snapshot& snapshot);
+
+/// Gradient norm, update ratio; the rate now where it is not the chosen one; loss scale and skipped steps in fp16.
+std::vector<ResultCell> step_cells(const training::Snapshot& snapshot);
+
+/// Epoch, time, checkpoint, parameters, memory of the plan.
+std::vector<ResultCell> run_cells(const training::Snapshot& snapshot, const CheckpointNews& news, double now);
+
+}  // namespace warpscope::ui

@@ -1,0 +1,120 @@
+#include "ui/panels/schedule_view.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+using training::Schedule;
+
+constexpr float kLeastPlot = 96;  // design pixels
+
+float buttons_width(const Frame& frame) {
+  return text_button_width(frame, "Apply") + text_button_width(frame, "Undo") + 8 * frame.scale;
+}
+
+}  // namespace
+
+void ScheduleView::draw_kind(const Frame& frame) {
+  row_text(frame, frame.fonts.text, frame.palette.muted, "kind");
+  ImGui::SameLine(value_left(frame));
+  if (!begin_combo(
+          frame, "training.schedule", std::string(to_string(draft_.kind)),
+          choice_width(frame, buttons_width(frame)),
+          "How the learning rate changes over the run. Shown below first; the training follows it once it "
+          "is applied.")) {
+    return;
+  }
+  for (int i = 0; i < training::kScheduleKindCount; ++i) {
+    const auto kind = static_cast<training::ScheduleKind>(i);
+    const std::string label(to_string(kind));
+    const std::string name = "training.schedule=" + label;
+    if (combo_item(frame, name.c_str(), label.c_str(), kind == draft_.kind, schedule_note(kind))) {
+      draft_.kind = kind;
+    }
+  }
+  end_combo();
+}
+
+void ScheduleView::draw_apply(const Frame& frame, const SchedulePreview& preview) {
+  const auto& snapshot = frame.snapshot;
+  const bool differs = !(draft_ == snapshot.schedule);
+  const std::string tip = !preview.refusal.empty() ? preview.refusal
+                          : differs ? "The training follows this schedule from its next step on."
+                                    : "This is the schedule that the training follows.";
+  same_line_if_fits(frame, buttons_width(frame));
+  if (text_button(frame, "training.schedule_apply", "Apply", tip, differs && preview.refusal.empty())) {
+    frame.send(training::SetSchedule{draft_});
+  }
+  ImGui::SameLine(0, 8 * frame.scale);
+  if (!differs) {
+    caption(frame, ellipsize(frame.fonts.small, "in use", ImGui::GetContentRegionAvail().x));
+    return;
+  }
+  const std::string in_use(to_string(snapshot.schedule.kind));
+  if (text_button(frame, "training.schedule_undo", "Undo",
+                  fmt::format("Back to the schedule in use: {}.", to_string(snapshot.schedule)))) {
+    draft_ = snapshot.schedule;
+  }
+  ImGui::SameLine(0, 8 * frame.scale);
+  const std::string text = fmt::format("{} in use", in_use);
+  // No room for a word of it: the tip of "Undo" says it.
+  if (ImGui::GetContentRegionAvail().x < 48 * frame.scale) return ImGui::NewLine();
+  row_text(frame, frame.fonts.small, frame.palette.accent,
+           ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
+  tooltip(frame, fmt::format("Not applied yet: the training follows {}.", to_string(snapshot.schedule)));
+}
+
+void ScheduleView::draw_parameters(const Frame& frame, std::string* refusal) {
+  for (const training::ScheduleParameter& parameter : parameters_of(draft_.kind)) {
+    // Kinds share keys, not values: each has a field of its own.
+    const std::string key = fmt::format("{}.{}", to_string(draft_.kind), parameter.key);
+    const ValueEdit edit =
+        fields_[key].draw(frame, spec_of(parameter), draft_.*parameter.value, value_left(frame));
+    if (edit.changed) draft_.*parameter.value = edit.value;
+    if (!edit.refusal.empty()) *refusal = edit.refusal;
+    if (edit.finished) refusal->clear();
+  }
+}
+
+void ScheduleView::draw_preview(const Frame& frame, const SchedulePreview& preview) {
+  const float s = frame.scale;
+  if (!preview.sentence.empty()) {
+    centered_text(frame, preview.sentence);
+    return;
+  }
+  const auto& snapshot = frame.snapshot;
+  const std::array lines{plot::ChartLine{&preview.rates, frame.palette.series[0]}};
+  std::array<plot::ChartMark, 1> marks{
+      plot::ChartMark{std::clamp(snapshot.epoch, 0.0, preview.x.high),
+                      snapshot.epoch > preview.x.high ? "now, after the end" : "now", frame.palette.accent}};
+  const plot::Chart chart{
+      .lines = lines,
+      .marks = marks,
+      .x = preview.x,
+      .y = preview.y,
+      .x_label = "epochs",
+      .y_label = "rate",
+      .describe = [](double x, double y) { return fmt::format("epoch {:.2f}: rate {:.4g}", x, y); }};
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  plot::draw_chart(frame, "training.schedule_preview",
+                   ImVec2(room.x, std::max(room.y - 4 * s, kLeastPlot * s)), chart);
+}
+
+void ScheduleView::draw(const Frame& frame, double base_rate, std::string* refusal) {
+  const auto& snapshot = frame.snapshot;
+  if (!seen_ || !(*seen_ == snapshot.schedule)) draft_ = snapshot.schedule;
+  seen_ = snapshot.schedule;
+  draw_kind(frame);
+  const ScheduleMoment moment{base_rate, snapshot.epoch, snapshot.total_epochs};
+  draw_apply(frame, preview_of(draft_, moment));
+  draw_parameters(frame, refusal);
+  draw_preview(frame, preview_of(draft_, moment));
+}
+
+}  // namespace warpscope::ui

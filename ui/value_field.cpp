@@ -1,0 +1,130 @@
+#include "ui/value_field.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr float kLabel = 104, kBox = 88, kChoice = 120, kLeastChoice = 96;  // design pixels
+constexpr float kLeastWithUnit = 96;  // of a slider beside which its unit stands
+
+// What the unit takes from the slider's row: nothing where the slider would get short.
+float unit_room(const Frame& frame, const ValueSpec& spec) {
+  if (spec.unit.empty()) return 0;
+  const float wanted = text_width(frame.fonts.small, spec.unit) + 10 * frame.scale;
+  return ImGui::GetContentRegionAvail().x - wanted < kLeastWithUnit * frame.scale ? 0 : wanted;
+}
+
+}  // namespace
+
+float value_left(const Frame& frame) {
+  return kLabel * frame.scale;
+}
+
+float value_width(const Frame& frame) {
+  return kBox * frame.scale;
+}
+
+float choice_width(const Frame& frame, float beside) {
+  const float room = ImGui::GetContentRegionAvail().x - beside - 8 * frame.scale;
+  return room < kLeastChoice * frame.scale ? kChoice * frame.scale : std::min(room, kChoice * frame.scale);
+}
+
+void same_line_if_fits(const Frame& frame, float width) {
+  ImGui::SameLine(0, 8 * frame.scale);
+  if (ImGui::GetContentRegionAvail().x >= width) return;
+  ImGui::NewLine();
+  ImGui::SetCursorPosX(value_left(frame));
+}
+
+ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double current, float width) {
+  const std::string shown = field_text(current, spec.limits.whole, spec.zero_text);
+  if (!typing_) text_ = shown;
+  char buffer[32] = {};
+  text_.copy(buffer, sizeof buffer - 1);
+  ImGui::PushFont(frame.fonts.numbers);
+  // Numbers are a pixel smaller than text: the same frame height as the other controls.
+  const float pad = std::max(0.0f, (ImGui::GetStyle().FramePadding.y * 2 + font_size(frame.fonts.text) -
+                                    font_size(frame.fonts.numbers)) /
+                                       2);
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(8 * frame.scale, pad));
+  ImGui::SetNextItemWidth(width);
+  if (std::exchange(wants_keys_, false)) ImGui::SetKeyboardFocusHere();
+  const bool entered =
+      ImGui::InputText(fmt::format("##{}", spec.name).c_str(), buffer, sizeof buffer,
+                       ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CharsScientific |
+                           ImGuiInputTextFlags_AutoSelectAll);
+  ImGui::PopStyleVar();
+  ImGui::PopFont();
+  text_ = buffer;
+  typing_ = ImGui::IsItemActive();
+  if (typing_) {
+    ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
+                                        frame.palette.accent, 3 * frame.scale);
+  }
+  trace_item(spec.name);
+  if (!typing_) tooltip(frame, spec.tip);
+  ValueEdit edit;
+  edit.value = current;
+  // The text may have fewer digits than the value: Enter on what stands there changes nothing.
+  if (!entered || text_ == shown) return edit;
+  const auto value = read_field(text_, spec.zero_text);
+  if (value && is_valid(spec.limits, *value)) {
+    edit.changed = edit.finished = true;
+    edit.value = *value;
+  } else {
+    edit.refusal = fmt::format("{} must be {}", spec.label, range_text(spec.limits));
+  }
+  return edit;
+}
+
+void ValueField::draw_slider(const Frame& frame, const ValueSpec& spec, double current, ValueEdit& edit) {
+  const float s = frame.scale;
+  const float room = ImGui::GetContentRegionAvail().x - unit_room(frame, spec);
+  const float width = std::clamp(room, 40 * s, 240 * s);
+  const double before = dragging_ ? dragged_ : current;
+  auto position = static_cast<float>(position_of(*spec.scale, before));
+  const bool moved = slider(frame, (spec.name + "_slider").c_str(), &position, 0, 1, "", width, spec.tip);
+  if (ImGui::IsItemActivated() && ImGui::GetIO().KeyCtrl) asked_to_type_ = true;
+  if (asked_to_type_) {
+    // Taken from the slider only when the button is up: before that the box would lose the keyboard to it again.
+    if (ImGui::IsItemActive()) return;
+    asked_to_type_ = false;
+    wants_keys_ = true;
+    return;
+  }
+  if (ImGui::IsItemActive()) {
+    if (!dragging_) dragged_ = current;
+    dragging_ = true;
+    if (moved) dragged_ = value_at(*spec.scale, static_cast<double>(position));
+    edit.changed = dragged_ != before;
+    edit.value = dragged_;
+  } else if (dragging_) {
+    dragging_ = false;
+    edit.value = dragged_;
+    edit.changed = edit.finished = dragged_ != current;
+  }
+}
+
+ValueEdit ValueField::draw(const Frame& frame, const ValueSpec& spec, double current, float left) {
+  row_text(frame, frame.fonts.text, frame.palette.muted, spec.label);
+  tooltip(frame, spec.tip);
+  ImGui::SameLine(left);
+  ValueEdit edit = draw_box(frame, spec, dragging_ ? dragged_ : current, value_width(frame));
+  if (!spec.scale) return edit;
+  ImGui::SameLine(0, 8 * frame.scale);
+  const bool has_unit = unit_room(frame, spec) > 0;
+  draw_slider(frame, spec, current, edit);
+  if (has_unit) {
+    ImGui::SameLine(0, 10 * frame.scale);
+    caption(frame, spec.unit);
+  }
+  return edit;
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,59 @@
+#pragma once
+// A row in which a person chooses a number: its name, a box to type into and a slider.
+
+#include <optional>
+#include <string>
+
+#include "ui/frame.h"
+#include "ui/value_scale.h"
+
+namespace warpscope::ui {
+
+struct ValueSpec {
+  std::string name;   ///< "training.momentum": the box; the slider is "training.momentum_slider"
+  std::string label;  ///< "momentum"
+  std::string tip;
+  ValueLimits limits;
+  std::optional<ValueScale> scale;  ///< of the slider; none: there is no slider
+  std::string zero_text;            ///< shown for 0 ("off"); "" for a 0
+  std::string unit;                 ///< "epochs", after the slider where there is room
+};
+
+/// What a person did with a field in this frame.
+struct ValueEdit {
+  bool changed = false;   ///< `value` is another one, perhaps only while the slider is held
+  bool finished = false;  ///< the slider was let go, or Enter pressed: `value` is meant
+  double value = 0;
+  std::string refusal;  ///< why what was typed is not taken
+};
+
+/// One such row. It shows `current` until it is touched.
+class ValueField {
+ public:
+  /// Draws the label, the box at `left` (pixels from the window's left edge) and the slider in what room is left. Ctrl-click
+  /// on the slider types into the box.
+  ValueEdit draw(const Frame& frame, const ValueSpec& spec, double current, float left);
+  /// The box alone, `width` pixels wide.
+  ValueEdit draw_box(const Frame& frame, const ValueSpec& spec, double current, float width);
+
+ private:
+  void draw_slider(const Frame& frame, const ValueSpec& spec, double current, ValueEdit& edit);
+
+  std::string text_;
+  bool typing_ = false;
+  bool asked_to_type_ = false;  ///< by a Ctrl-click that still holds the slider
+  bool wants_keys_ = false;     ///< the box takes the keyboard in the next frame
+  bool dragging_ = false;
+  double dragged_ = 0;
+};
+
+/// Pixels from a panel's left edge at which the boxes of value rows stand, and how wide these are.
+float value_left(const Frame& frame);
+float value_width(const Frame& frame);
+/// Width in pixels of a drop-down in that place with `beside` pixels of buttons behind it: 120 design pixels, or a little less
+/// where that makes room for them.
+float choice_width(const Frame& frame, float beside);
+/// Goes on in the same row where `width` pixels are left in it, else in the next one, below the boxes.
+void same_line_if_fits(const Frame& frame, float width);
+
+}  // namespace warpscope::ui
