@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "ui/steering.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -154,7 +155,9 @@ bool icon_button(const Frame& frame, const char* name, Icon icon, std::string_vi
   const bool clicked = ImGui::InvisibleButton(name, ImVec2(side, side));
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   auto* const list = ImGui::GetWindowDrawList();
-  if (enabled) list->AddRectFilled(min, max, button_fill(false), corner(frame));
+  if (enabled && steering_refusal().empty()) {
+    list->AddRectFilled(min, max, button_fill(false), corner(frame));
+  }
   const float inset = std::floor((side - 16 * frame.scale) / 2);
   draw_icon(list, icon, ImVec2(min.x + inset, min.y + inset), ImVec2(max.x - inset, max.y - inset),
             faded(frame.palette.text));
@@ -319,10 +322,10 @@ bool slider(const Frame& frame, const char* name, float* value, float minimum, f
   const float x = left + span * std::clamp(to_position(*value), 0.0f, 1.0f);
   const float half = std::max(1.0f, std::floor(s));
   list->AddRectFilled(ImVec2(left, track - half), ImVec2(right, track + half), frame.palette.grid, half);
-  list->AddRectFilled(ImVec2(left, track - half), ImVec2(x, track + half), frame.palette.accent, half);
+  list->AddRectFilled(ImVec2(left, track - half), ImVec2(x, track + half), faded(frame.palette.accent), half);
   const bool hot = ImGui::IsItemHovered() || ImGui::IsItemActive();
-  list->AddCircleFilled(ImVec2(x, track), hot ? knob : 4 * s, hot ? frame.palette.text : frame.palette.accent,
-                        20);
+  list->AddCircleFilled(ImVec2(x, track), hot ? knob : 4 * s,
+                        faded(hot ? frame.palette.text : frame.palette.accent), 20);
   if (has_text) {
     const float text_x = right + knob + 5 * s;
     draw_text(list, frame.fonts.numbers, text_x, row_baseline(frame, min.y), frame.palette.text, text);

@@ -21,7 +21,7 @@ Steering::~Steering() {
 }
 
 std::string_view steering_refusal() {
-  return refusals > 0 ? "This window shows a run that another process trains: it cannot be steered from here."
+  return refusals > 0 ? "This window shows the run of another process: it cannot be steered from here."
                       : std::string_view();
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ui/paragraph.h"
+#include "ui/steering.h"
 #include "ui/trace.h"
 #include "ui/widgets.h"
 
@@ -23,6 +24,7 @@ std::string sentence(std::string text) {
 }
 
 void draw_choices(const Frame& frame) {
+  const Steering steering(frame);
   const auto& trouble = frame.snapshot.trouble;
   const float s = frame.scale;
   const auto rate = static_cast<double>(frame.snapshot.learning_rate);
