@@ -12,6 +12,7 @@
 
 #include "app/commands.h"
 #include "app/interrupt.h"
+#include "gpu/plan/presets.h"
 
 namespace warpscope::app {
 namespace {
@@ -87,7 +88,7 @@ class Progress {
         clear();
         if (line->level != training::LogLevel::error) fmt::print("{}\n", line->text);
       } else if (const auto* test = std::get_if<training::TestPoint>(&item)) {
-        last_psnr_ = test->psnr;
+        last_test_ = *test;
       }
     }
     std::fflush(stdout);
@@ -110,24 +111,42 @@ class Progress {
     if (drawn_) fmt::print("\r\x1b[2K");
     drawn_ = false;
   }
-  float psnr() const { return last_psnr_; }
+  const training::TestPoint& last_test() const { return last_test_; }
 
  private:
   bool terminal_ = isatty(STDOUT_FILENO) == 1;
   bool drawn_ = false;
-  float last_psnr_ = 0;
+  training::TestPoint last_test_;
   std::uint64_t last_step_ = 0;
   std::chrono::steady_clock::time_point last_{};
 };
 
-void print_summary(const Snapshot& end, float psnr) {
+/// The preset, or what is chosen beside it.
+std::string selection_text(const Snapshot& end) {
+  const std::string preset = plan::preset_of(end.selection, end.device);
+  const std::string_view precision = core::to_string(end.selection.precision);
+  if (!preset.empty()) return fmt::format("{}, preset {}", precision, preset);
+  const plan::Selection standard = plan::default_selection(end.device, end.selection.precision);
+  const std::string changes = plan::describe_change(standard, end.selection);
+  return fmt::format("{}, {}", precision, changes.empty() ? "default variants" : changes);
+}
+
+void print_summary(const Snapshot& end, const training::TestPoint& last) {
+  const std::string quality = end.classifies
+                                  ? fmt::format("accuracy {:.2f} %", 100 * static_cast<double>(last.accuracy))
+                                  : fmt::format("PSNR {:.2f} dB", last.psnr);
+  const std::int64_t images = end.validation_images > 0 && end.evaluation
+                                  ? static_cast<std::int64_t>(end.evaluation->image_losses.size())
+                                  : end.test_images;
   fmt::print("\n");
   fmt::print("steps        {} (epoch {:.2f}) in {}\n", end.step, end.epoch, clock_text(end.seconds));
   fmt::print("train loss   {:.6f}\n", end.train_loss);
-  fmt::print("test loss    {:.6f} over {} images, PSNR {:.2f} dB\n", end.test_loss, end.test_images, psnr);
+  fmt::print("test loss    {:.6f} over {} images, {}\n", last.loss, images, quality);
   fmt::print("speed        {:.1f} images/s (median of the last steps), batch {}\n", end.images_per_second,
              end.batch);
-  fmt::print("device       {}, {}\n", end.device.name, plan::to_string(end.selection));
+  fmt::print("optimizer    {}, learning rate {:g}, schedule {}\n", ops::to_string(end.optimizer.rule),
+             end.learning_rate, to_string(end.schedule));
+  fmt::print("device       {}, {}\n", end.device.name, selection_text(end));
   if (end.selection.precision == core::Precision::fp16) {
     fmt::print("loss scale   {}, {} steps skipped\n", end.loss_scale, end.skipped_steps);
   }
@@ -167,7 +186,7 @@ int train(training::TrainerOptions options) {
     fmt::print(stderr, "warpscope: {}\n", end->notice);
     return end->failed_by_input ? 2 : 1;
   }
-  print_summary(*end, progress.psnr());
+  print_summary(*end, progress.last_test());
   return 0;
 }
 

@@ -2,16 +2,14 @@
 
 #include <fmt/format.h>
 #include <glad/gl.h>
-#include <stb_image_write.h>
 // glad first: it stands in for the system's OpenGL header.
 #include <algorithm>
-#include <cstring>
-#include <vector>
 
 #include <GLFW/glfw3.h>
 
 #include "gpu/core/atomic_file.h"
 #include "gpu/core/error.h"
+#include "ui/plot/picture.h"
 
 namespace warpscope::ui {
 namespace {
@@ -128,25 +126,12 @@ std::string GlWindow::renderer() const {
 
 void write_screenshot(const GlWindow& window, const std::filesystem::path& file) {
   const int width = window.framebuffer_width(), height = window.framebuffer_height();
-  const std::size_t row = static_cast<std::size_t>(width) * 3;
-  std::vector<unsigned char> pixels(row * static_cast<std::size_t>(height));
-  std::vector<unsigned char> flipped(pixels.size());
+  plot::Picture picture{width, height, {}};
+  picture.pixels.resize(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3);
   glPixelStorei(GL_PACK_ALIGNMENT, 1);
   glReadBuffer(GL_BACK);
-  glReadPixels(0, 0, width, height, GL_RGB, GL_UNSIGNED_BYTE, pixels.data());
-  for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
-    std::memcpy(flipped.data() + y * row, pixels.data() + (static_cast<std::size_t>(height) - 1 - y) * row,
-                row);
-  }
-  std::string png;
-  const auto append = [](void* target, void* data, int size) {
-    static_cast<std::string*>(target)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
-  };
-  if (stbi_write_png_to_func(append, &png, width, height, 3, flipped.data(), static_cast<int>(row)) == 0) {
-    throw core::Error(
-        fmt::format("cannot write the screenshot {}: the image could not be encoded", file.string()));
-  }
-  core::write_file_atomically(file, png);
+  glReadPixels(0, 0, width, height, GL_RGB, GL_UNSIGNED_BYTE, picture.pixels.data());
+  core::write_file_atomically(file, plot::encode_png(picture));
 }
 
 }  // namespace warpscope::ui

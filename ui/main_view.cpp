@@ -75,6 +75,8 @@ Wishes MainView::handle_keys(const Frame& frame, const std::vector<KeyPress>& ke
     }
     if (press.letter == 'r') frame.send(training::Reset{});
     if (press.letter == 'l') workbench_.toggle_large();
+    if (press.letter == 'e') workbench_.show_runs();
+    loss_.handle_key(frame, press.letter, settings_.plot);
   }
   return wishes;
 }
@@ -86,6 +88,9 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   toolbar_.draw(frame, &help_open_);
   place_next_window(layout.strip);
   draw_view_strip(frame);
+  loss_.update(frame, settings_.plot);
+  if (loss_.take_runs_wish()) workbench_.show_runs();
+  if (const auto message = loss_.take_message()) tell(message->text, message->level);
   const bool large = workbench_.large();
   if (!large) {
     place_next_window(layout.loss);
@@ -96,7 +101,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
     training_.draw(frame);
   }
   place_next_window(large ? layout.all : layout.kernels);
-  workbench_.draw(frame);
+  workbench_.draw(frame, loss_.shelf());
   place_next_window(layout.status);
   facts.image_path =
       is_view(frame) && images_.has_images() ? "images from the run folder" : images_.path_text();
@@ -158,6 +163,7 @@ bool MainView::has_shown_all(const training::Snapshot& snapshot, bool images_exp
 
 void MainView::tell(std::string text, training::LogLevel level) {
   status_.log(level, text);
+  trace_event("notice", fmt::format("\"text\":{}", json_string(text)));
   notices_.show(std::move(text), level);
 }
 

@@ -48,8 +48,8 @@ class MainView {
   Settings settings() const;
   float zoom() const { return settings_.zoom; }
   std::size_t loss_points() const { return loss_.history().steps(); }
-  /// True if the laboratory has come further than was drawn.
-  bool has_news() const { return workbench_.desk().has_news(); }
+  /// True if the laboratory or what is read of earlier runs has come further than was drawn.
+  bool has_news() const { return workbench_.desk().has_news() || loss_.has_news(); }
 
  private:
   void trace_changes(const Frame& frame);

@@ -65,12 +65,17 @@ void visit_splits(const Visitor& visit, S& splits) {
 
 template <class Visitor, class P>
 void visit_plot(const Visitor& visit, P& plot) {
-  visit("logarithmic", plot.logarithmic);
-  visit("over_time", plot.over_time);
+  visit("metric", plot.metric, 0, static_cast<int>(kMetrics) - 1);
+  visit("over", plot.over, 0, 2);
   visit("smoothing_steps", plot.smoothing_steps, 1.0f, 1000.0f);
   visit("show_train", plot.show_train);
   visit("show_test", plot.show_test);
+  visit("show_validation", plot.show_validation);
   visit("show_before", plot.show_before);
+  for (std::size_t i = 0; i < kMetrics; ++i) {
+    const std::string key = std::string("logarithmic_") + facts_of(static_cast<Metric>(i)).key;
+    visit(key.c_str(), plot.logarithmic[i]);
+  }
 }
 
 template <class Visitor, class I>

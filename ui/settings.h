@@ -1,9 +1,11 @@
 #pragma once
 // What the window remembers from one start to the next, in window.json in the configuration folder.
 
+#include <array>
 #include <filesystem>
 
 #include "ui/gl_context.h"
+#include "ui/panels/loss_metrics.h"
 
 namespace warpscope::ui {
 
@@ -14,14 +16,17 @@ struct Splits {
   float kernels = 0.68f;  ///< width of the kernels panel in the lower row
 };
 
-/// How the loss is plotted.
+/// How the curves are plotted.
 struct PlotSettings {
-  bool logarithmic = true;
-  bool over_time = false;      ///< x is training time instead of steps
+  int metric = 0;              ///< Metric
+  int over = 0;                ///< runs::Over
   float smoothing_steps = 20;  ///< about how many steps the average covers; 1: none
   bool show_train = true;
   bool show_test = true;
+  bool show_validation = true;
   bool show_before = true;  ///< the training before the last reset
+  /// Of the value axis of each metric.
+  std::array<bool, kMetrics> logarithmic = logarithmic_at_first();
 };
 
 /// How the images are shown.

@@ -50,6 +50,9 @@ Bytes control_block(const OpShape& shape) {
   ops::step::StepControl control;
   control.epoch_size = static_cast<std::uint32_t>(shape.batch) * 1000u;
   control.learning_rate = 1e-6f;
+  control.first_decay = 0.9f;
+  control.second_decay = 0.999f;
+  control.epsilon = 1e-8f;
   return bytes_of(std::vector{control});
 }
 

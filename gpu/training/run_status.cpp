@@ -40,7 +40,7 @@ void RunStatus::show(ShownImages images) {
 void RunStatus::write(Clock::time_point now) {
   const std::lock_guard lock(writing_);
   if (last_ != Clock::time_point{} && now - last_ < kInterval) return;
-  attempt([&] { write_pictures(); });
+  write_pictures();
   SnapshotSource source;
   {
     const std::lock_guard handed(mutex_);
@@ -56,7 +56,7 @@ void RunStatus::write(Clock::time_point now) {
 void RunStatus::end(TrainerState state) {
   const std::lock_guard lock(writing_);
   last_ = Clock::now();  // the state that is published a moment later is not overwritten by the one before
-  attempt([&] { write_pictures(); });
+  write_pictures();
   attempt([&] { write_status(state); });
 }
 
@@ -82,7 +82,7 @@ void RunStatus::write_pictures() {
     const std::lock_guard lock(mutex_);
     images = std::exchange(pending_, std::nullopt);
   }
-  if (images) images_.write(*images);
+  if (images) attempt([&] { images_.write(*images); });
 }
 
 void RunStatus::attempt(const std::function<void()>& write) {

@@ -17,7 +17,12 @@ using std::chrono::milliseconds;
 
 constexpr auto kFlushInterval = milliseconds(10);
 constexpr auto kTimingInterval = milliseconds(250);
-constexpr std::int64_t kTestImagesCpu = 256;
+constexpr std::int64_t kTestImagesCpu = 256;  ///< of networks with convolutions
+
+bool has_convolutions(const models::Model& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const models::Layer& layer) { return layer.kind == models::LayerKind::conv2d; });
+}
 
 }  // namespace
 
@@ -147,7 +152,7 @@ EngineOptions Trainer::Worker::engine_options() const {
   EngineOptions engine;
   engine.selection = plan::default_selection(device_->info(), options_.precision);
   plan::apply(engine.selection, options_.select, device_->info());
-  const bool gpu = device_->kind() == core::DeviceKind::cuda;
+  const bool fast = device_->kind() == core::DeviceKind::cuda || !has_convolutions(options_.model);
   const std::int64_t all = std::max(data_->test.count, data_->validation.count);
   engine.model = options_.model;
   engine.batch = options_.batch;
@@ -156,7 +161,7 @@ EngineOptions Trainer::Worker::engine_options() const {
   engine.shuffle = options_.shuffle;
   engine.init_file = options_.init_file;
   engine.test_images = options_.test_images > 0 ? options_.test_images
-                       : gpu                    ? all
+                       : fast                   ? all
                                                 : std::min(all, kTestImagesCpu);
   engine.shown_images = options_.shown_images;
   return engine;
@@ -203,6 +208,7 @@ void Trainer::Worker::loop() {
     show_images_if_due();
     hand_over_kept_images();
     if (recorder_) watch_recorder();
+    note_checkpoints();
     publish(false);
   }
   if (rate_search_) end_rate_search(true);
@@ -292,12 +298,13 @@ void Trainer::Worker::finish() {
   engine_->synchronize();
   hand_over_kept_images();
   publish(true);
-  if (checkpoints_ && !diverged_) {
-    write_checkpoint(false);
-    checkpoints_->flush();
-    if (const std::string error = checkpoints_->error(); !error.empty()) throw core::Error(error);
-  }
   if (!options_.save_file.empty()) save(options_.save_file);
+  if (checkpoints_ && !diverged_) {
+    if (engine_->steps() != written_step_) write_checkpoint(false);
+    checkpoints_->flush();
+    note_checkpoints();
+    if (!checkpoint_error_.empty()) throw core::Error(checkpoint_error_);
+  }
   if (recorder_) recorder_->finish("finished", "");
   set_state(TrainerState::finished);
 }

@@ -65,6 +65,7 @@ class Trainer::Worker {
   void note_settings();
   bool checkpoint_due() const;
   void write_checkpoint(bool is_best);
+  void note_checkpoints();
   void save(const std::string& file);
 
   // Commands, each at a step boundary (worker_commands.cpp).
@@ -119,6 +120,8 @@ class Trainer::Worker {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<RunRecorder> recorder_;
   std::unique_ptr<CheckpointWriter> checkpoints_;
+  std::uint64_t written_step_ = ~std::uint64_t{0};  ///< of the last checkpoint handed to the writer
+  std::string checkpoint_error_;                    ///< that has been told
 
   Snapshot view_;  ///< what the next snapshot will say; the thread's own
   std::vector<FeedItem> unsent_;

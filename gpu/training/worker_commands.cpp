@@ -234,6 +234,7 @@ void Trainer::Worker::handle_reset() {
   spikes_ = {};
   stops_ = {};
   best_loss_.reset();
+  written_step_ = ~std::uint64_t{0};
   stop_reason_.clear();
   epochs_seen_ = 0;
   plateau_due_ = checkpoint_due_ = trouble_pending_ = false;

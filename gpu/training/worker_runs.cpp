@@ -172,8 +172,21 @@ void Trainer::Worker::write_checkpoint(bool is_best) {
                       static_cast<std::uint32_t>(engine_->images_of_step()),
                       options_.shuffle};
   checkpoint.training = training_state();
+  written_step_ = checkpoint.step;
   checkpoints_->save(std::move(checkpoint), is_best);
   engine_->interrupt();
+}
+
+/// What has become of the checkpoints. The training goes on without, until its end.
+void Trainer::Worker::note_checkpoints() {
+  if (!checkpoints_) return;
+  view_.checkpoint_step = checkpoints_->saved_step().value_or(view_.checkpoint_step);
+  std::string error = checkpoints_->error();
+  if (error == checkpoint_error_) return;
+  checkpoint_error_ = std::move(error);
+  if (checkpoint_error_.empty()) return;
+  notice(checkpoint_error_);
+  log(LogLevel::warning, checkpoint_error_);
 }
 
 void Trainer::Worker::save(const std::string& file) {

@@ -48,7 +48,7 @@ class CommandLine(ProgramCase):
         self.assert_refused([*train, "--precision", "fp8"], "'fp8'", "valid: ", "fp32", "tf32", "fp16", "bf16")
         self.assert_refused([*train, "--optimizer", "magic"], "'magic'", "valid: ", "sgd")
         self.assert_refused([*train, "--select", "conv2d.forward=magic"], "'magic'", "valid: ", "reference", "onednn")
-        self.assert_refused([*train, "--select", "magic=onednn"], "'magic'", "valid: ", "conv2d.forward", "sgd.update")
+        self.assert_refused([*train, "--select", "magic=onednn"], "'magic'", "valid: ", "conv2d.forward", "optimizer.update")
         self.assert_refused([*train, "--select", "all=magic"], "'magic'", "valid: ", "reference", "loops")
         self.assert_refused([*train, "--select", "magic"], "'magic'", "operation=variant")
         self.assert_refused(["train", "--data", "builtin", "--device", "magic"], "'magic'", "valid: ", "auto", "cpu")
@@ -92,7 +92,7 @@ class CommandLine(ProgramCase):
         self.assertRegex(ended.out, r"(?m)^cpu +\S.*, \d+ cores, [\d.]+ GiB$")
         cpu = ended.out[ended.out.index("\ncpu ") if "\ncpu " in ended.out else 0:]
         self.assertRegex(cpu, r"(?m)^ +conv2d\.forward +reference \(fp32\), loops \(fp32, bf16\), onednn \(fp32.*\)$")
-        self.assertRegex(cpu, r"(?m)^ +sgd\.update +reference \(fp32\), loops \(fp32, bf16\)$")
+        self.assertRegex(cpu, r"(?m)^ +optimizer\.update +reference \(fp32\), loops \(fp32, bf16\)$")
 
     def test_a_fetch_without_a_network_says_so(self):
         with socket.socket() as unused:  # bound but not listening: nobody answers there

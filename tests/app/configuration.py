@@ -123,7 +123,7 @@ class Files(SettingsCase):
     def test_options_that_do_not_fit_are_refused(self):
         for option, values in {"--validation": ("0.95", "-0.1", "much"), "--momentum": ("1", "nan"),
                                "--beta1": ("1.5",), "--weight-decay": ("-1",), "--clip-norm": ("inf",),
-                               "--accumulate": ("0", "2.5"), "--update": ("never",), "--time": ("soon", "15"),
+                               "--accumulate": ("0", "2.5"), "--update": ("never",), "--time": ("soon", "15x"),
                                "--early-stop": ("-1",), "--checkpoint-every": ("-2",), "--keep": ("0",),
                                "--on-divergence": ("weep",)}.items():
             for value in values:

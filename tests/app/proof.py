@@ -112,7 +112,7 @@ class Bench(ProgramCase):
         self.assert_refused(["bench", "--samples", "0"], "--samples")
         for shape in ("", "8", "8x8", "2x8x8x0", "2x8x8x3:4", "2x8x8x3:4x2x2", "2x8x8x3:4x3x3x", "axbxcxd"):
             self.assert_refused(["bench", "--shape", shape], "--shape", "valid: ")
-        self.assert_refused(["bench", "--op", "sgd.update", "--shape", "2x8x8x3"], "--shape", "--op")
+        self.assert_refused(["bench", "--op", "optimizer.update", "--shape", "2x8x8x3"], "--shape", "--op")
         self.assert_refused(["bench", "--op", "weights.cast", "--device", "cpu", "--precision", "fp32"], "weights.cast")
         self.assert_refused(["bench", "--json", "nowhere/bench.json"], "--json", "nowhere")
         self.assert_refused(["bench", "--json", "-", "--csv", "-"], "--json", "--csv")

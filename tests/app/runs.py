@@ -47,7 +47,8 @@ class RunFolder(ProgramCase):
         tests = [line for line in lines if "test_loss" in line]
         self.assertEqual([line["step"] for line in steps], [1, 2, 3])
         for line in steps:
-            self.assertEqual(set(line), {"step", "epoch", "loss", "learning_rate", "images_per_second", "seconds"})
+            self.assertEqual(set(line), {"step", "epoch", "loss", "learning_rate", "images_per_second", "seconds",
+                                         "gradient_norm", "update_ratio"})
             self.assertTrue(math.isfinite(line["loss"]) and line["loss"] > 0)
             self.assertAlmostEqual(line["epoch"], line["step"] * 4 / 50000, places=9)
         seconds = [line["seconds"] for line in steps]
@@ -74,9 +75,10 @@ class RunFolder(ProgramCase):
 
         def content():
             files = {}
-            for name in os.listdir(run_dir):
-                with open(os.path.join(run_dir, name), "rb") as file:
-                    files[name] = file.read()
+            for folder, _, names in os.walk(run_dir):
+                for name in names:
+                    with open(os.path.join(folder, name), "rb") as file:
+                        files[os.path.join(folder, name)] = file.read()
             return files
 
         before = content()

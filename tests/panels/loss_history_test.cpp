@@ -1,5 +1,8 @@
 #include "ui/panels/loss_history.h"
 
+#include <cmath>
+#include <limits>
+
 #include <gtest/gtest.h>
 
 namespace warpscope::ui {
@@ -25,10 +28,10 @@ TEST(LossHistory, OverTimeMovesCurvesAndMarkers) {
   history.consume(step(1, 1));
   history.consume(step(2, 0.5f));
   history.consume(training::Marker{2, 1.0, "batch 64 -> 128"});
-  history.set_over_time(true);
+  history.choose({.over = runs::Over::seconds});
   EXPECT_EQ(history.train().x(1), 1.0);
   EXPECT_EQ(history.markers().at(0).x, 1.0);
-  history.set_over_time(false);
+  history.choose({});
   EXPECT_EQ(history.train().x(1), 2.0);
   EXPECT_EQ(history.markers().at(0).x, 2.0);
 }
@@ -36,9 +39,9 @@ TEST(LossHistory, OverTimeMovesCurvesAndMarkers) {
 TEST(LossHistory, SmoothingChangesTheSmoothedCurveAlone) {
   LossHistory history;
   for (std::uint64_t i = 1; i <= 10; ++i) history.consume(step(i, i % 2 == 0 ? 1.0f : 3.0f));
-  history.set_smoothing(1);
-  EXPECT_FLOAT_EQ(history.smoothed().y(9), 1.0f);
-  history.set_smoothing(100);
+  history.choose({.smoothing = 1});
+  EXPECT_TRUE(history.smoothed().empty()) << "nothing to average";
+  history.choose({.smoothing = 100});
   EXPECT_NEAR(history.smoothed().y(9), 2.0f, 0.1f);
   EXPECT_FLOAT_EQ(history.train().y(9), 1.0f);
 }
@@ -63,6 +66,129 @@ TEST(LossHistory, DescribesTheNearestStep) {
   EXPECT_EQ(history.describe(3), "");
   for (std::uint64_t i = 1; i <= 2000; ++i) history.consume(step(i, 1));
   EXPECT_EQ(history.describe(1233.7), "step 1,234 \xC2\xB7 epoch 123.40 \xC2\xB7 10:17 \xC2\xB7 rate 0.1");
+}
+
+TEST(LossHistory, OverEpochsMarkersStandAtTheirSteps) {
+  LossHistory history;
+  history.consume(step(1, 1));
+  history.consume(step(2, 1));
+  history.consume(training::Marker{2, 1.0, "rate"});
+  history.consume(training::Marker{0, 0.0, "start"});
+  history.choose({.over = runs::Over::epoch});
+  EXPECT_FLOAT_EQ(static_cast<float>(history.train().x(1)), 0.2f);
+  EXPECT_FLOAT_EQ(static_cast<float>(history.markers().at(0).x), 0.2f);
+  EXPECT_EQ(history.markers().at(1).x, 0.0);
+}
+
+TEST(LossHistory, EveryMetricHasItsCurve) {
+  LossHistory history;
+  training::LossPoint point = step(1, 2);
+  point.accuracy = 0.5f;
+  point.gradient_norm = 3;
+  point.update_ratio = 0.001f;
+  point.loss_scale = 65536;
+  point.images_per_second = 0;
+  history.consume(point);
+  point.step = 2;
+  point.images_per_second = 1000;
+  history.consume(point);
+  const auto value = [&](Metric metric) {
+    history.choose({.metric = metric});
+    return history.train().y(1);
+  };
+  EXPECT_FLOAT_EQ(value(Metric::loss), 2);
+  EXPECT_FLOAT_EQ(value(Metric::accuracy), 50) << "in percent";
+  EXPECT_FLOAT_EQ(value(Metric::gradient_norm), 3);
+  EXPECT_FLOAT_EQ(value(Metric::update_ratio), 0.001f);
+  EXPECT_FLOAT_EQ(value(Metric::learning_rate), 0.1f);
+  EXPECT_TRUE(history.smoothed().empty()) << "a rate is not averaged";
+  EXPECT_FLOAT_EQ(value(Metric::loss_scale), 65536);
+  EXPECT_FLOAT_EQ(value(Metric::images_per_second), 1000);
+  EXPECT_TRUE(std::isnan(history.train().y(0))) << "the first step after a pause has no speed";
+}
+
+TEST(LossHistory, SplitsOfHeldOutImagesAreCurvesOfTheirOwn) {
+  LossHistory history;
+  training::TestPoint point{1, 0.1, 0.5, 0.9f, 0, 0.25f, training::Split::validation};
+  history.consume(point);
+  point.split = training::Split::test;
+  history.consume(point);
+  EXPECT_EQ(history.test().size(), 1u);
+  EXPECT_EQ(history.validation().size(), 1u);
+  history.choose({.metric = Metric::accuracy});
+  EXPECT_FLOAT_EQ(history.validation().y(0), 25);
+  history.choose({.metric = Metric::gradient_norm});
+  EXPECT_TRUE(history.test().empty()) << "it is not measured on held-out images";
+}
+
+TEST(LossHistory, SkippedStepsAreMarkedOnTheLossScale) {
+  LossHistory history;
+  training::LossPoint point = step(1, 1);
+  point.loss_scale = 1024;
+  history.consume(point);
+  point = step(2, 1);
+  point.loss_scale = 512;
+  point.skipped = true;
+  history.consume(point);
+  EXPECT_TRUE(history.skipped().empty()) << "they are marks of the scale";
+  history.choose({.metric = Metric::loss_scale});
+  ASSERT_EQ(history.skipped().size(), 1u);
+  EXPECT_EQ(history.skipped().x(0), 2);
+  EXPECT_FLOAT_EQ(history.skipped().y(0), 512);
+}
+
+TEST(LossHistory, GoingBackReplacesWhatCameAfter) {
+  LossHistory history;
+  for (std::uint64_t i = 1; i <= 10; ++i) history.consume(step(i, 1));
+  history.consume(training::TestPoint{10, 1, 5, 0.9f, 1.0f});
+  history.consume(step(6, 0.5f));
+  EXPECT_EQ(history.steps(), 6u);
+  EXPECT_EQ(history.train().x(5), 6);
+  EXPECT_FLOAT_EQ(history.train().y(5), 0.5f);
+  EXPECT_TRUE(history.test().empty());
+  history.consume(step(7, 0.4f));
+  EXPECT_EQ(history.train().size(), 7u);
+}
+
+TEST(LossHistory, KnowsWhichMetricsHaveValues) {
+  LossHistory history;
+  training::Snapshot snapshot;
+  snapshot.state = training::TrainerState::running;
+  history.consume(step(1, 1));
+  snapshot.step = 1;
+  EXPECT_EQ(why_missing(Metric::loss, snapshot, history.seen()), "");
+  EXPECT_EQ(why_missing(Metric::learning_rate, snapshot, history.seen()), "");
+  EXPECT_NE(why_missing(Metric::accuracy, snapshot, history.seen()), "");
+  EXPECT_NE(why_missing(Metric::gradient_norm, snapshot, history.seen()), "");
+  EXPECT_NE(why_missing(Metric::loss_scale, snapshot, history.seen()), "");
+  snapshot.classifies = true;
+  snapshot.selection.precision = core::Precision::fp16;
+  EXPECT_EQ(why_missing(Metric::accuracy, snapshot, history.seen()), "");
+  EXPECT_EQ(why_missing(Metric::loss_scale, snapshot, history.seen()), "");
+  training::LossPoint point = step(2, 1);
+  point.gradient_norm = 1;
+  history.consume(point);
+  EXPECT_EQ(why_missing(Metric::gradient_norm, snapshot, history.seen()), "");
+}
+
+TEST(StepTable, WhatNeverChangesTakesNoRoom) {
+  QuietColumn column;
+  for (int i = 0; i < 1000; ++i) column.append(1);
+  EXPECT_TRUE(column.quiet());
+  column.append(2);
+  EXPECT_FALSE(column.quiet());
+  EXPECT_EQ(column.size(), 1001u);
+  EXPECT_EQ(column[0], 1);
+  EXPECT_EQ(column[999], 1);
+  EXPECT_EQ(column[1000], 2);
+  column.cut(500);
+  EXPECT_EQ(column.size(), 500u);
+  column.append(7);
+  EXPECT_EQ(column[500], 7);
+  QuietColumn gaps;
+  gaps.append(std::numeric_limits<float>::quiet_NaN());
+  gaps.append(std::numeric_limits<float>::quiet_NaN());
+  EXPECT_TRUE(gaps.quiet());
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST_F(SettingsFile, ComesBackAsItWasSaved) {
   saved.window = {1234, 777, -20, 40, true, true};
   saved.zoom = 1.5f;
   saved.splits = {0.4f, 0.3f, 0.8f};
-  saved.plot = {false, true, 10, true, false, false};
+  saved.plot = {2, 1, 10, true, false, false, false, {}};
   saved.images = {4, true, 0.5f};
   save_settings(file_, saved);
   const Settings read = load_settings(file_);
@@ -43,10 +43,12 @@ TEST_F(SettingsFile, ComesBackAsItWasSaved) {
   EXPECT_TRUE(read.window.maximized);
   EXPECT_FLOAT_EQ(read.zoom, 1.5f);
   EXPECT_FLOAT_EQ(read.splits.kernels, 0.8f);
-  EXPECT_FALSE(read.plot.logarithmic);
-  EXPECT_TRUE(read.plot.over_time);
+  EXPECT_EQ(read.plot.metric, 2);
+  EXPECT_EQ(read.plot.over, 1);
+  for (const bool logarithmic : read.plot.logarithmic) EXPECT_FALSE(logarithmic);
   EXPECT_FLOAT_EQ(read.plot.smoothing_steps, 10);
   EXPECT_FALSE(read.plot.show_test);
+  EXPECT_FALSE(read.plot.show_validation);
   EXPECT_EQ(read.images.zoom, 4);
   EXPECT_TRUE(read.images.absolute_difference);
   EXPECT_FLOAT_EQ(read.images.difference_range, 0.5f);

@@ -159,12 +159,42 @@ TEST(Memory, KeptTensorsAreNeverOverwritten) {
   }
 }
 
+TEST(Memory, PersistentTensorsShareNothing) {
+  Recipe recipe;
+  recipe.micro_batches = 3;
+  recipe.rule = ops::UpdateRule::adam;
+  const Program program =
+      lower(tests::tiny_model(), Purpose::training, 3, 100, 16, core::Precision::fp32, recipe);
+  const MemoryPlan memory =
+      plan_memory(program, core::Precision::fp32, std::vector<std::size_t>(program.nodes.size(), 100));
+  const auto end = [&](std::size_t t) {
+    const Tensor& tensor = program.tensors[t];
+    return memory.tensor_offset[t] + static_cast<std::size_t>(tensor.elements) *
+                                         core::size_of(ops::element_type(tensor.role, core::Precision::fp32));
+  };
+  int persistent = 0;
+  for (std::size_t t = 0; t < program.tensors.size(); ++t) {
+    if (!program.tensors[t].persistent) continue;
+    ++persistent;
+    for (std::size_t other = 0; other < program.tensors.size(); ++other) {
+      if (other == t || program.tensors[other].storage != Storage::planned) continue;
+      EXPECT_TRUE(end(t) <= memory.tensor_offset[other] || end(other) <= memory.tensor_offset[t])
+          << program.tensors[other].name << " lies in " << program.tensors[t].name;
+    }
+    for (const std::size_t offset : memory.workspace_offset) {
+      EXPECT_TRUE(end(t) <= offset || offset + 100 <= memory.tensor_offset[t]) << program.tensors[t].name;
+    }
+  }
+  EXPECT_EQ(persistent, 5) << "metrics and gradients, their sums, statistics, norm";
+}
+
 TEST(Memory, InferenceKeepsWhatIsReadAfterIt) {
   const Program program = lower(tests::tiny_model(), Purpose::inference, 3, 100, 16, core::Precision::fp32);
-  for (const int tensor : {program.target, program.prediction, program.image_errors, program.loss}) {
+  for (const int tensor : {program.target, program.prediction, program.image_errors,
+                           program.tensors[static_cast<std::size_t>(program.loss)].parent}) {
     ASSERT_GE(tensor, 0);
-    EXPECT_TRUE(program.tensors[static_cast<std::size_t>(tensor)].kept)
-        << program.tensors[static_cast<std::size_t>(tensor)].name;
+    const Tensor& found = program.tensors[static_cast<std::size_t>(tensor)];
+    EXPECT_TRUE(found.kept || found.persistent) << program.tensors[static_cast<std::size_t>(tensor)].name;
   }
 }
 

@@ -115,7 +115,9 @@ TEST_F(CpuSelection, DescribesOpsThatComeAndGo) {
 TEST_F(CpuSelection, GoesThroughTextAndBack) {
   apply(selection, "all=loops,conv2d.backward_weights=reference,relu.forward=onednn", device);
   const std::string text = to_string(selection);
-  EXPECT_TRUE(text.starts_with("fp32 weights.cast=loops,batch.gather=loops,labels.gather=loops,conv2d.forward=loops,")) << text;
+  EXPECT_TRUE(text.starts_with(
+      "fp32 weights.cast=loops,batch.gather=loops,labels.gather=loops,conv2d.forward=loops,"))
+      << text;
   const auto space = text.find(' ');
   Selection back;
   back.precision = core::parse_precision(text.substr(0, space));

@@ -127,5 +127,14 @@ TEST(Flags, GroupsDoNotChainAlongARowOfMarkers) {
   EXPECT_EQ(groups.size(), 34u);
 }
 
+TEST(View, KnowsWhetherItEndsAtAPoint) {
+  View view;
+  track_x(view, 0, 1000);
+  EXPECT_TRUE(is_at(view, 1000));
+  EXPECT_TRUE(is_at(view, 998));
+  EXPECT_FALSE(is_at(view, 900));
+  EXPECT_FALSE(is_at(view, 1100)) << "beyond what is shown";
+}
+
 }  // namespace
 }  // namespace warpscope::ui::plot

@@ -122,8 +122,8 @@ class Viewed : public testing::Test {
 using Steps = std::vector<std::uint64_t>;
 
 TEST_F(Viewed, NoRunIsRefused) {
-  EXPECT_THROW(RunSource source(folder / "nothing"), core::BadInput);
-  EXPECT_THROW(RunSource source(folder.path()), core::BadInput);
+  EXPECT_THROW(RunSource refused(folder / "nothing"), core::BadInput);
+  EXPECT_THROW(RunSource refused(folder.path()), core::BadInput);
 }
 
 TEST_F(Viewed, AFinishedRunShowsItsPointsAndItsStatus) {

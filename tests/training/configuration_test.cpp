@@ -80,6 +80,8 @@ struct Dice {
       to = coin() ? "batch" : "per_sample";
     } else if (name == "on_divergence") {
       to = coin() ? "pause" : "fail";
+    } else if (name == "schedule") {
+      to = coin() ? "step:every=3,factor=0.5" : "one_cycle";
     } else if (name == "time") {
       to = fmt::format("{}h{}m", random() % 100, random() % 60);
     } else {

@@ -91,8 +91,8 @@ TEST(Command, WhatCannotBeDoneIsToldAndTrainingGoesOn) {
       {Select{lacking}, "bias.forward in conv1: no variant is selected"},
       {SetBatch{41}, "batch size 41 is not between 1 and the 40 training images"},
       {SetBatch{0}, "batch size 0 is not"},
-      {SetLearningRate{-1.0f}, "learning rate -1 is not a number from 0 up"},
-      {SetLearningRate{std::nanf("")}, "learning rate nan is not"},
+      {SetLearningRate{-1.0f}, "learning rate -1 of the optimizer is not valid"},
+      {SetLearningRate{std::nanf("")}, "learning rate nan of the optimizer is not"},
       {Save{"/nonexistent/folder/weights.safetensors"}, "/nonexistent/folder/weights.safetensors"},
   };
   std::uint64_t notices = 0;

@@ -284,6 +284,7 @@ TEST(Trainer, InputThatCannotBeIsSaidInOneSentence) {
        [](TrainerOptions& o) {
          o.data_set = nullptr;
          o.data = "/nonexistent/data";
+         o.model = models::find_model("autoencoder");
        }},
       {"unknown device 'tpu'", [](TrainerOptions& o) { o.device = "tpu"; }},
       {"no operation has a variant 'fast' on cpu", [](TrainerOptions& o) { o.select = "all=fast"; }},
@@ -294,7 +295,7 @@ TEST(Trainer, InputThatCannotBeIsSaidInOneSentence) {
        }},
       {"batch size 41 is not between 1 and the 40", [](TrainerOptions& o) { o.batch = 41; }},
       {"batch size 0 is not", [](TrainerOptions& o) { o.batch = 0; }},
-      {"learning rate nan is not a number",
+      {"learning rate nan of the optimizer is not valid",
        [](TrainerOptions& o) { o.optimizer.learning_rate = std::nanf(""); }},
       {"model autoencoder takes 32x32x3",
        [](TrainerOptions& o) { o.model = models::find_model("autoencoder"); }},

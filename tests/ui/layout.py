@@ -41,7 +41,8 @@ class Sizes(WindowCase):
                 self.assertGreaterEqual(min(place.w, place.h), 16, f"{name} {place} is too small to click on")
 
     EVERYWHERE = ("toolbar.start", "toolbar.step", "toolbar.reset", "toolbar.precision", "toolbar.help", "loss.plot",
-                  "loss.legend.train", "tabs.Kernels", "tabs.Bench", "tabs.Verify", "tabs.Determinism", "tabs.Ladder",
+                  "loss.metric", "loss.legend.train", "loss.runs", "loss.save", "tabs.Kernels", "tabs.Bench",
+                  "tabs.Verify", "tabs.Determinism", "tabs.Ladder", "tabs.Runs",
                   "tabs.large", "kernels.all", "kernels.conv2d.forward", "training.rate", "training.batch",
                   "images.original.0", "images.now.0", "images.difference.0", "status.log")
 
@@ -99,7 +100,7 @@ class Memory(WindowCase):
         self.assertEqual(self.close_window().code, 0)
         settings = self.settings()
         self.assertEqual((settings["window"]["width"], settings["window"]["height"]), (1100, 720))
-        self.assertTrue(settings["plot"]["over_time"])
+        self.assertEqual(settings["plot"]["over"], 2)
         self.assertTrue(settings["images"]["absolute_difference"])
 
         self.open_window(size=None, run_dir=self.path("again"))

@@ -45,7 +45,9 @@ Family family_of(Op op) {
       return {"linear", 4};
     case Op::mse_forward:
     case Op::mse_backward:
-      return {"mse", 5};
+    case Op::cross_entropy_forward:
+    case Op::cross_entropy_backward:
+      return {"loss", 5};
     case Op::optimizer_update:
       return {"optimizer.update", 6};
     default:

@@ -19,6 +19,9 @@ constexpr std::array kKeys{
     Row{"Right", "one step while paused"},
     Row{"R", "reset: first weights, step 0"},
     Row{"L", "lower left panel over the whole window, and back"},
+    Row{"1 to 7", "what the curves show: loss, accuracy, gradient norm, ..."},
+    Row{"E", "earlier runs, to show with the curves"},
+    Row{"P  V", "save the plot as PNG, as SVG"},
     Row{"F1", "this page"},
     Row{"F12", "screenshot into a PNG file"},
     Row{"Ctrl +  Ctrl -  Ctrl 0", "larger, smaller, normal size"},
@@ -26,7 +29,7 @@ constexpr std::array kKeys{
 };
 
 constexpr std::array kMouse{
-    Row{"Wheel", "zoom at the pointer; over the loss axis: zoom the loss"},
+    Row{"Wheel", "zoom at the pointer; over the value axis: zoom the values"},
     Row{"Drag", "move along the curve"},
     Row{"Shift drag", "zoom to a box"},
     Row{"Double-click", "show everything; on a gap: put it back"},
@@ -36,8 +39,9 @@ constexpr std::array kMouse{
 };
 
 constexpr std::array kPanels{
-    Row{"Loss",
-        "every training step (faint), its smoothed mean, the tests, and a flag where something was changed"},
+    Row{"Curves",
+        "one metric of every training step (faint), its smoothed mean, the tests, a flag where something was "
+        "changed, and the same of earlier runs"},
     Row{"Images", "held-out images, what the network makes of them now, and the difference"},
     Row{"Kernels",
         "each operation of the step: the variant that runs it, its time and its distance from what the "
@@ -47,6 +51,10 @@ constexpr std::array kPanels{
         "Bench times every variant by itself, Verify holds each against the reference, Determinism runs a "
         "step "
         "twice and compares bits, Ladder lists how fast each selection of this run was"},
+    Row{"Runs",
+        "earlier runs of this folder: click on one to lay its curves over the present ones, on its colour to "
+        "choose "
+        "another; below or beside them the settings that differ"},
     Row{"Training",
         "learning rate and batch, and in tabs: the results so far, the optimizer, the schedule with a "
         "preview, "

@@ -7,7 +7,7 @@
 namespace warpscope::ui {
 namespace {
 
-constexpr std::array<const char*, 5> kTabs{"Kernels", "Bench", "Verify", "Determinism", "Ladder"};
+constexpr std::array<const char*, 6> kTabs{"Kernels", "Bench", "Verify", "Determinism", "Ladder", "Runs"};
 
 // At the right end of the title row; the cursor then stands where it was.
 bool size_button(const Frame& frame, bool large) {
@@ -23,10 +23,11 @@ bool size_button(const Frame& frame, bool large) {
 
 }  // namespace
 
-void Workbench::draw(const Frame& frame) {
+void Workbench::draw(const Frame& frame, RunShelf& shelf) {
   desk_.update(frame);
   begin_tabbed_panel(frame, "tabs", kTabs, &tab_);
   if (size_button(frame, large_)) toggle_large();
+  shelf.want_list(tab_ == kRuns);
   switch (tab_) {
     case kBench:
       bench_.draw(frame, desk_);
@@ -39,6 +40,9 @@ void Workbench::draw(const Frame& frame) {
       break;
     case kLadder:
       ladder_.draw(frame, desk_);
+      break;
+    case kRuns:
+      runs_.draw(frame, shelf);
       break;
     default:
       kernels_.draw(frame, desk_.state());

@@ -1,5 +1,5 @@
 #pragma once
-// The lower left of the window: the kernels of the running step and the laboratory, as tabs of one panel that can take the
+// The lower left of the window: the kernels of the running step, the laboratory and earlier runs, as tabs of one panel that can take the
 // whole window.
 
 #include "ui/frame.h"
@@ -8,6 +8,8 @@
 #include "ui/panels/determinism_panel.h"
 #include "ui/panels/kernels_panel.h"
 #include "ui/panels/ladder_panel.h"
+#include "ui/panels/run_shelf.h"
+#include "ui/panels/runs_panel.h"
 #include "ui/panels/verify_panel.h"
 
 namespace warpscope::ui {
@@ -16,14 +18,16 @@ class Workbench {
  public:
   explicit Workbench(models::Model model) : desk_(std::move(model)) {}
 
-  void draw(const Frame& frame);
+  /// `shelf`: the earlier runs beside the curves.
+  void draw(const Frame& frame, RunShelf& shelf);
+  void show_runs() { tab_ = kRuns; }
   /// True while it takes the room of the other panels.
   bool large() const { return large_; }
   void toggle_large() { large_ = !large_; }
   const LaboratoryDesk& desk() const { return desk_; }
 
  private:
-  enum Tab : int { kKernels, kBench, kVerify, kDeterminism, kLadder };
+  enum Tab : int { kKernels, kBench, kVerify, kDeterminism, kLadder, kRuns };
 
   LaboratoryDesk desk_;
   KernelsPanel kernels_;
@@ -31,6 +35,7 @@ class Workbench {
   VerifyPanel verify_;
   DeterminismPanel determinism_;
   LadderPanel ladder_;
+  RunsPanel runs_;
   int tab_ = kKernels;
   bool large_ = false;
 };

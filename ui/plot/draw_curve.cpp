@@ -111,4 +111,19 @@ void draw_dots(ImDrawList* list, const Series& series, const Axis& x, const Axis
   }
 }
 
+void draw_crosses(ImDrawList* list, const Series& series, const Axis& x, const Axis& y, ImU32 color,
+                  float radius) {
+  if (series.empty()) return;
+  const int count = std::max(1, static_cast<int>((x.pixel_high - x.pixel_low) / radius));
+  for (const Column& column : series.columns(x.low, x.high, count)) {
+    if (column.first == column.last || !y.shows(static_cast<double>(series.y(column.first)))) continue;
+    const ImVec2 at = position(series, column.first, x, y);
+    const float thickness = std::max(1.0f, 0.4f * radius);
+    list->AddLine(ImVec2(at.x - radius, at.y - radius), ImVec2(at.x + radius, at.y + radius), color,
+                  thickness);
+    list->AddLine(ImVec2(at.x - radius, at.y + radius), ImVec2(at.x + radius, at.y - radius), color,
+                  thickness);
+  }
+}
+
 }  // namespace warpscope::ui::plot

@@ -18,4 +18,8 @@ void draw_curve(ImDrawList* list, const Series& series, const Axis& x, const Axi
 void draw_dots(ImDrawList* list, const Series& series, const Axis& x, const Axis& y, ImU32 color,
                float radius);
 
+/// A cross on each visible point, however many there are: one for each `radius` pixels at most.
+void draw_crosses(ImDrawList* list, const Series& series, const Axis& x, const Axis& y, ImU32 color,
+                  float radius);
+
 }  // namespace warpscope::ui::plot

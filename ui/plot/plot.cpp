@@ -165,7 +165,9 @@ void draw_axes(const Frame& frame, const Content& content, const Room& room, con
 void draw_lines(const Frame& frame, const Content& content, const Room& room, const Axis& x, const Axis& y) {
   auto* const list = ImGui::GetWindowDrawList();
   const float thick = 1.6f * frame.scale, thin = std::max(1.0f, frame.scale), column = hairline(frame);
-  list->PushClipRect(ImVec2(room.left, room.top), ImVec2(room.right, room.bottom), true);
+  // A little beyond the end, so that the dot of the newest point is a whole one.
+  const float beyond = 3 * frame.scale;
+  list->PushClipRect(ImVec2(room.left, room.top), ImVec2(room.right + beyond, room.bottom), true);
   for (const Line& line : content.lines) {
     if (line.beneath != nullptr) {
       draw_curve(list, *line.beneath, x, y, blend(line.color, frame.palette.panel, 0.32f), thin, column);
@@ -173,17 +175,41 @@ void draw_lines(const Frame& frame, const Content& content, const Room& room, co
   }
   for (const Line& line : content.lines) {
     const ImU32 color = line.faint ? blend(line.color, frame.palette.panel, 0.45f) : line.color;
-    draw_curve(list, *line.series, x, y, color, line.faint ? thin : thick, column);
+    if (!line.alone)
+      draw_curve(list, *line.series, x, y, color, line.faint || line.thin ? thin : thick, column);
     if (line.dots) draw_dots(list, *line.series, x, y, color, 2.6f * frame.scale);
+    if (line.alone) draw_crosses(list, *line.series, x, y, color, 4 * frame.scale);
   }
   list->PopClipRect();
 }
 
 struct ReadOutRow {
-  const char* name;
+  std::string name;
   ImU32 color;
   std::string value;
+  float distance = 0;    // of the point from the pointer, in pixels
+  bool nearest = false;  // of all, and near
 };
+
+// Large numbers with thousands, as everywhere.
+std::string read_out_text(double value) {
+  return std::abs(value) >= 1000 && std::abs(value) < 1e9 ? with_thousands(value)
+                                                          : value_text(value, Unit::value);
+}
+
+// No more rows than the plot has room for: those nearest to the pointer, in their order. Marks the nearest.
+void limit_rows(std::vector<ReadOutRow>& rows, std::size_t most, float reach) {
+  std::vector<float> distances;
+  for (const ReadOutRow& row : rows) distances.push_back(row.distance);
+  std::sort(distances.begin(), distances.end());
+  if (rows.size() > 2 && distances.front() < reach) {
+    for (ReadOutRow& row : rows) row.nearest = row.distance == distances.front();
+  }
+  if (rows.size() <= most) return;
+  const float limit = distances[most - 1];
+  std::erase_if(rows, [limit](const ReadOutRow& row) { return row.distance > limit; });
+  rows.resize(std::min(rows.size(), most));
+}
 
 void draw_read_out_box(const Frame& frame, const Room& room, const std::string& head,
                        const std::vector<ReadOutRow>& rows, float at) {
@@ -211,11 +237,38 @@ void draw_read_out_box(const Frame& frame, const Room& room, const std::string& 
   for (const ReadOutRow& r : rows) {
     baseline += row;
     const float middle = std::floor(baseline - 5 * s);
+    if (r.nearest) {
+      list->AddRectFilled(ImVec2(left + pad / 2, middle - row / 2 + s),
+                          ImVec2(left + width - pad / 2, middle + row / 2 + s),
+                          ImGui::GetColorU32(ImGuiCol_HeaderHovered), 3 * s);
+    }
     list->AddRectFilled(ImVec2(left + pad, middle), ImVec2(left + pad + 10 * s, middle + 2 * s), r.color);
     draw_text(list, frame.fonts.text, left + pad + swatch, baseline, frame.palette.text, r.name);
     draw_text(list, frame.fonts.numbers, left + width - pad - text_width(frame.fonts.numbers, r.value),
               baseline, frame.palette.text, r.value);
   }
+}
+
+// Marks the line's point at `at` and adds what it reads there.
+void read_line(const Frame& frame, const Line& line, const Room& room, const Axis& x, const Axis& y,
+               double at, std::vector<ReadOutRow>& rows) {
+  auto* const list = ImGui::GetWindowDrawList();
+  const std::size_t i = line.series->nearest(at);
+  const double value = static_cast<double>(line.series->y(i));
+  // A point of a sparse series stands for its surroundings; a lone mark only for itself.
+  if (line.alone && std::abs(x.to_pixel(line.series->x(i)) - x.to_pixel(at)) > 3 * frame.scale) return;
+  const ImVec2 point(x.to_pixel(line.series->x(i)), y.to_pixel(value));
+  if (y.shows(value) && room.in_area(point)) {
+    list->AddCircleFilled(point, 4 * frame.scale, frame.palette.panel, 16);
+    list->AddCircleFilled(point, 3 * frame.scale, line.color, 16);
+  }
+  const std::string name = ellipsize(frame.fonts.text, line.name, 240 * frame.scale);
+  rows.push_back(
+      {name, line.color, read_out_text(value), std::abs(point.y - ImGui::GetIO().MousePos.y), false});
+  if (line.beneath == nullptr || line.beneath->empty()) return;
+  const auto raw = static_cast<double>(line.beneath->y(line.beneath->nearest(at)));
+  rows.push_back({line.beneath_name, blend(line.color, frame.palette.panel, 0.45f), read_out_text(raw),
+                  std::abs(y.to_pixel(raw) - ImGui::GetIO().MousePos.y), false});
 }
 
 void draw_read_out(const Frame& frame, const Content& content, const Room& room, const Axis& x,
@@ -225,9 +278,13 @@ void draw_read_out(const Frame& frame, const Content& content, const Room& room,
   // The nearest point of the line that has most points decides where the hairline stands.
   const double wanted = x.to_value(mouse.x);
   const Line* densest = nullptr;
-  for (const Line& line : content.lines) {
-    if (!line.series->empty() && (densest == nullptr || line.series->size() > densest->series->size()))
-      densest = &line;
+  for (const bool thin : {false, true}) {
+    // Earlier runs lead only where nothing else is.
+    if (thin && densest != nullptr && wanted <= content.newest) break;
+    for (const Line& line : content.lines) {
+      if (line.series->empty() || line.thin != thin || line.alone) continue;
+      if (densest == nullptr || line.series->size() > densest->series->size()) densest = &line;
+    }
   }
   if (densest == nullptr) return;
   const double at = densest->series->x(densest->series->nearest(wanted));
@@ -238,20 +295,11 @@ void draw_read_out(const Frame& frame, const Content& content, const Room& room,
                       frame.palette.muted);
   std::vector<ReadOutRow> rows;
   for (const Line& line : content.lines) {
-    if (line.series->empty()) continue;
-    const std::size_t i = line.series->nearest(at);
-    const double value = static_cast<double>(line.series->y(i));
-    const ImVec2 point(x.to_pixel(line.series->x(i)), y.to_pixel(value));
-    if (y.shows(value) && room.in_area(point)) {
-      list->AddCircleFilled(point, 4 * frame.scale, frame.palette.panel, 16);
-      list->AddCircleFilled(point, 3 * frame.scale, line.color, 16);
-    }
-    rows.push_back({line.name, line.color, value_text(value, Unit::value)});
-    if (line.beneath == nullptr || line.beneath->empty()) continue;
-    const auto raw = static_cast<double>(line.beneath->y(line.beneath->nearest(at)));
-    rows.push_back(
-        {line.beneath_name, blend(line.color, frame.palette.panel, 0.45f), value_text(raw, Unit::value)});
+    if (!line.series->empty() && at <= line.end) read_line(frame, line, room, x, y, at, rows);
   }
+  const float row_height = 18 * frame.scale;
+  limit_rows(rows, static_cast<std::size_t>(std::max(3.0f, (room.bottom - room.top) / row_height - 2)),
+             row_height);
   draw_read_out_box(frame, room, content.describe ? content.describe(at) : value_text(at, content.x_unit),
                     rows, x.to_pixel(at));
 }
@@ -263,7 +311,24 @@ void draw_empty(const Frame& frame, const Content& content, const Room& room) {
             content.empty_text);
 }
 
+// Everything but what answers the mouse. True if a flag is under the pointer.
+bool draw_picture(const Frame& frame, const Content& content, const Room& room, const Axis& x,
+                  const Axis& y) {
+  draw_axes(frame, content, room, x, y);
+  draw_lines(frame, content, room, x, y);
+  return draw_flags(frame, content.markers, x, content.x_unit, room.top, room.bottom);
+}
+
 }  // namespace
+
+void paint(const Frame& frame, ImVec2 min, ImVec2 max, const Content& content, const View& view) {
+  const Room room = arrange(frame, min, max, content, view);
+  if (span_of(content)) {
+    draw_picture(frame, content, room, x_axis(view, room), y_axis(view, room, content.logarithmic));
+  } else {
+    draw_empty(frame, content, room);
+  }
+}
 
 void draw(const Frame& frame, const char* name, ImVec2 size, const Content& content, View& view, Drag& drag) {
   size = ImVec2(std::max(size.x, 64.0f), std::max(size.y, 48.0f));
@@ -276,14 +341,17 @@ void draw(const Frame& frame, const char* name, ImVec2 size, const Content& cont
     draw_empty(frame, content, room);
     return;
   }
-  track_x(view, span->first, span->last);
+  const double newest = std::min(content.newest, span->last);
+  track_x(view, span->first, view.fit_x ? span->last : newest);
+  const double left = view.x0, right = view.x1;
   handle_mouse(content, room, *span, view, drag);
-  track_x(view, span->first, span->last);
+  // Where other lines go on beyond the newest point, their end is not what is followed.
+  if (newest < span->last && !view.fit_x && (view.x0 != left || view.x1 != right))
+    view.follow = is_at(view, newest);
+  track_x(view, span->first, view.fit_x ? span->last : newest);
   track_y(view, visible_extent(content, view), content.logarithmic);
   const Axis x = x_axis(view, room), y = y_axis(view, room, content.logarithmic);
-  draw_axes(frame, content, room, x, y);
-  draw_lines(frame, content, room, x, y);
-  const bool on_flag = draw_flags(frame, content.markers, x, content.x_unit, room.top, room.bottom);
+  const bool on_flag = draw_picture(frame, content, room, x, y);
   if (drag.kind == Drag::Kind::box) {
     auto* const list = ImGui::GetWindowDrawList();
     list->AddRectFilled(drag.start, ImGui::GetIO().MousePos,

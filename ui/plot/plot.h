@@ -5,6 +5,7 @@
 // box. Double-click: show everything and follow.
 
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -25,6 +26,10 @@ struct Line {
   ImU32 color = 0;
   bool dots = false;   ///< mark single points where there is room
   bool faint = false;  ///< draw it faintly as a whole
+  bool thin = false;   ///< beside what matters: an earlier run
+  bool alone = false;  ///< points alone, not joined
+  /// Beyond it the curve has ended, however far the plot goes: no value is read out there.
+  double end = std::numeric_limits<double>::infinity();
 };
 
 /// What a plot shows this frame.
@@ -33,7 +38,9 @@ struct Content {
   std::span<const Marker> markers;
   Unit x_unit = Unit::count;
   const char* x_label = "";
-  bool logarithmic = false;                       ///< the y axis
+  bool logarithmic = false;  ///< the y axis
+  /// The end that the view follows; infinity: that of the longest line.
+  double newest = std::numeric_limits<double>::infinity();
   const char* empty_text = "";                    ///< shown while no line has a point
   std::function<std::string(double x)> describe;  ///< first line of the read-out for a point at x
 };
@@ -46,5 +53,8 @@ struct Drag {
 
 /// Draws the plot as an item of `size` pixels, traced as `name`.
 void draw(const Frame& frame, const char* name, ImVec2 size, const Content& content, View& view, Drag& drag);
+
+/// Draws the plot as draw() has last shown it, without mouse and read-out, into the rectangle: for files.
+void paint(const Frame& frame, ImVec2 min, ImVec2 max, const Content& content, const View& view);
 
 }  // namespace warpscope::ui::plot

@@ -81,6 +81,10 @@ void pan_x(View& view, double distance, double first, double last) {
   view.follow = distance > 0 && reaches(view, last);
 }
 
+bool is_at(const View& view, double x) {
+  return std::abs(view.x1 - x) <= kFollowReach * (view.x1 - view.x0);
+}
+
 void show_box(View& view, double xa, double xb, double ya, double yb, double last) {
   if (xa == xb || ya == yb) return;
   view.fit_x = false;

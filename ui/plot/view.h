@@ -37,6 +37,9 @@ void zoom_y(View& view, double center, double factor, bool logarithmic);
 /// Moves x by `distance`, not beyond the data by more than half the view.
 void pan_x(View& view, double distance, double first, double last);
 
+/// True if the right edge stands at x.
+bool is_at(const View& view, double x);
+
 /// Shows exactly the box; coordinates in any order. Boxes without area are ignored.
 void show_box(View& view, double xa, double xb, double ya, double yb, double last);
 

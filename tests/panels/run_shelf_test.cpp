@@ -1,0 +1,210 @@
+#include "ui/panels/run_shelf.h"
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "tests/runs/run_maker.h"
+#include "ui/panels/loss_lines.h"
+#include "ui/panels/run_rows.h"
+
+namespace warpscope::ui {
+namespace {
+
+using tests::append_text;
+using tests::make_run;
+using tests::run_head;
+using tests::step_line;
+using tests::test_line;
+using tests::write_text;
+
+std::string steps(std::uint64_t from, std::uint64_t to, const std::string& more = "") {
+  std::string lines;
+  for (std::uint64_t i = from; i <= to; ++i) lines += step_line(i, 1.0 / static_cast<double>(i), more);
+  return lines;
+}
+
+nlohmann::json finished(std::uint64_t steps, double rate = 0.005) {
+  nlohmann::json head = run_head("finished");
+  head["configuration"]["learning_rate"] = rate;
+  head.update({{"steps", steps}, {"final_train_loss", 0.1}, {"test_loss", 0.2}});
+  return head;
+}
+
+class Shelf : public testing::Test {
+ protected:
+  Shelf() { snapshot_.run_dir = (folder_.path() / "runs" / "present").string(); }
+
+  std::filesystem::path run(const std::string& name) const { return folder_.path() / "runs" / name; }
+
+  void update() { shelf_.update(snapshot_, choice_); }
+
+  // Frame after frame until `done`; a run that is never read fails the test instead of hanging it.
+  void wait(const std::function<bool()>& done) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    for (update(); !done(); update()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  std::size_t points(const std::string& name) const {
+    const ShelfRun* const found = shelf_.find(run(name));
+    return found == nullptr ? 0 : found->curves.train.size();
+  }
+
+  tests::TemporaryFolder folder_;
+  training::Snapshot snapshot_;
+  CurveChoice choice_;
+  RunShelf shelf_;
+};
+
+TEST_F(Shelf, ListsTheRunsBesideThePresentOne) {
+  make_run(run("present"), run_head("running"), steps(1, 3));
+  make_run(run("20260101T000000Z-1"), finished(10), "");
+  make_run(run("20260102T000000Z-1"), run_head("running"), steps(1, 4));
+  write_text(run("broken") / "run.json", "{\"status\": ");
+  std::filesystem::create_directories(run("no-run"));
+  shelf_.want_list(true);
+  wait([this] { return shelf_.list() != nullptr; });
+  const auto list = shelf_.list();
+  ASSERT_EQ(list->runs.size(), 3u);
+  EXPECT_EQ(list->runs[0].name, "broken") << "its files are of today";
+  EXPECT_NE(trouble_of(list->runs[0]).find("damaged"), std::string::npos);
+  EXPECT_EQ(list->runs[1].status, "interrupted");
+  EXPECT_EQ(list->runs[1].steps, 4u);
+  EXPECT_EQ(list->runs[2].steps, 10u);
+  EXPECT_EQ(trouble_of(list->runs[2]), "");
+  make_run(run("20260103T000000Z-1"), finished(20), "");
+  wait([this] { return shelf_.list()->runs.size() == 4; });
+}
+
+TEST_F(Shelf, ShowsFollowsHidesAndRemovesARun) {
+  make_run(run("a"), run_head("running"), steps(1, 100) + test_line(100, 0.5));
+  shelf_.show(run("a"), "a");
+  wait([this] { return points("a") == 100; });
+  EXPECT_EQ(shelf_.find(run("a"))->curves.test.size(), 1u);
+  EXPECT_EQ(shelf_.find(run("a"))->curves.end, 100);
+  append_text(run("a") / "metrics.jsonl", steps(101, 150));
+  wait([this] { return points("a") == 150; });
+  shelf_.hide(run("a"));
+  EXPECT_FALSE(shelf_.find(run("a"))->visible);
+  append_text(run("a") / "metrics.jsonl", steps(151, 160));
+  wait([this] { return points("a") == 160; });
+  shelf_.show(run("a"), "a");
+  EXPECT_TRUE(shelf_.find(run("a"))->visible);
+  shelf_.remove(run("a"));
+  EXPECT_EQ(shelf_.find(run("a")), nullptr);
+  shelf_.show(run("a"), "a");  // at once: what the loader knew of the one before must not be missing
+  wait([this] { return points("a") == 160; });
+}
+
+TEST_F(Shelf, AnotherMetricOrAxisMakesTheCurvesAnew) {
+  make_run(run("a"), finished(50), steps(1, 50, R"(,"gradient_norm":3)"));
+  shelf_.show(run("a"), "a");
+  wait([this] { return points("a") == 50; });
+  choice_ = {.metric = Metric::gradient_norm, .over = runs::Over::seconds, .smoothing = 1};
+  update();
+  EXPECT_LE(points("a"), 50u);
+  wait([this] { return points("a") == 50; });
+  const RunCurves& curves = shelf_.find(run("a"))->curves;
+  EXPECT_FLOAT_EQ(curves.train.y(49), 3);
+  EXPECT_EQ(curves.train.x(49), 12.5);
+  choice_ = {.metric = Metric::loss_scale};
+  wait([this] { return shelf_.find(run("a"))->loaded; });
+  EXPECT_EQ(points("a"), 0u) << "it has no loss scale";
+  // There and back before the loader has looked.
+  choice_ = {.metric = Metric::loss};
+  update();
+  choice_ = {.metric = Metric::loss_scale};
+  update();
+  choice_ = {.metric = Metric::loss};
+  wait([this] { return points("a") == 50; });
+}
+
+TEST_F(Shelf, AStartAgainReplacesTheCurves) {
+  make_run(run("a"), run_head("running"), steps(1, 40));
+  shelf_.show(run("a"), "a");
+  wait([this] { return points("a") == 40; });
+  append_text(run("a") / "metrics.jsonl", steps(21, 25));
+  wait([this] { return points("a") == 25; });
+}
+
+TEST_F(Shelf, ARunThatIsGoneSaysSo) {
+  shelf_.show(run("nowhere"), "nowhere");
+  wait([this] { return shelf_.find(run("nowhere"))->loaded; });
+  EXPECT_NE(shelf_.find(run("nowhere"))->trouble, "");
+}
+
+TEST_F(Shelf, ComparesTheSettingsOfWhatIsShown) {
+  make_run(run("present"), finished(10, 0.005), "");
+  make_run(run("a"), finished(10, 0.1), steps(1, 10));
+  make_run(run("b"), finished(10, 0.005), steps(1, 10));
+  shelf_.show(run("a"), "a");
+  shelf_.show(run("b"), "b");
+  wait([this] { return shelf_.settings()->runs.size() == 3; });
+  const auto rows = setting_rows(*shelf_.settings());
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].key, "learning_rate");
+  EXPECT_EQ(rows[0].values, (std::vector<std::string>{"0.005", "0.1", "0.005"}));
+  EXPECT_EQ(rows[0].differs, (std::vector<bool>{false, true, false}));
+}
+
+TEST_F(Shelf, RunsGetColoursThatTellThemApart) {
+  for (const char* name : {"a", "b", "c"}) shelf_.show(run(name), name);
+  EXPECT_EQ(shelf_.find(run("a"))->color, 2);
+  EXPECT_EQ(shelf_.find(run("b"))->color, 4);
+  EXPECT_EQ(shelf_.find(run("c"))->color, 5);
+  shelf_.recolor(run("b"), 6);
+  shelf_.show(run("d"), "d");
+  EXPECT_EQ(shelf_.find(run("d"))->color, 4);
+}
+
+TEST_F(Shelf, ChoosesWhatIsDrawn) {
+  make_run(run("a"), finished(5), steps(1, 5) + test_line(5, 0.5));
+  shelf_.show(run("a"), "a");
+  wait([this] { return points("a") == 5; });
+  LossHistory history;
+  for (std::uint64_t i = 1; i <= 3; ++i) history.consume(training::LossPoint{.step = i, .loss = 1});
+  history.consume(training::TestPoint{.step = 3, .loss = 1});
+  PlotSettings settings;
+  const auto names = [&] {
+    std::vector<std::string> result;
+    for (const ShownCurve& curve : shown_curves(history, shelf_.runs(), settings))
+      result.push_back(curve.name);
+    return result;
+  };
+  EXPECT_EQ(names(), (std::vector<std::string>{"a train", "a test", "train", "test"}));
+  settings.show_test = false;
+  EXPECT_EQ(names(), (std::vector<std::string>{"a train", "train"}));
+  settings.show_train = false;
+  EXPECT_TRUE(names().empty());
+  settings = {};
+  shelf_.hide(run("a"));
+  EXPECT_EQ(names(), (std::vector<std::string>{"train", "test"}));
+}
+
+TEST(FolderOfRuns, IsThatOfThePresentRun) {
+  EXPECT_EQ(folder_of_runs(""), "runs");
+  EXPECT_EQ(folder_of_runs("runs/x"), "runs");
+  EXPECT_EQ(folder_of_runs("runs/x/"), "runs");
+  EXPECT_EQ(folder_of_runs("/a/b/../c/run"), "/a/c");
+  EXPECT_EQ(folder_of_runs("run"), ".");
+}
+
+TEST(StartedText, IsAsShortAsCanBe) {
+  ::setenv("TZ", "UTC", 1);
+  ::tzset();
+  constexpr std::time_t kNow = 1790000000;  // 2026-09-21 14:13:20
+  EXPECT_EQ(started_text(kNow - 3600, kNow), "13:13");
+  EXPECT_EQ(started_text(kNow - 86400, kNow), "Sun 14:13");
+  EXPECT_EQ(started_text(kNow - 30 * 86400, kNow), "08-22 14:13");
+  EXPECT_EQ(started_text(kNow - 500.0 * 86400, kNow), "2025-05-09");
+  EXPECT_EQ(started_text(runs::RunSummary::kNone, kNow), "-");
+  EXPECT_EQ(started_text(1e300, kNow), "-");
+}
+
+}  // namespace
+}  // namespace warpscope::ui

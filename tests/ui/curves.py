@@ -1,0 +1,187 @@
+"""The curves panel: metrics, earlier runs laid over the present one, and the plot as files."""
+import json
+import os
+import sys
+import xml.etree.ElementTree
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import main, wait_until  # noqa: E402
+from window_driver import WindowCase, colors_in, pixels_near, read_picture  # noqa: E402
+
+# Of the palette of data (ui/theme.cpp): the first colour an earlier run gets, and the one chosen for it.
+GREEN, PURPLE, PURPLE_INDEX = (0x00, 0x9E, 0x73), (0xCC, 0x79, 0xA7), 3
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class Curves(WindowCase):
+    def make_run(self, name, steps, rate, status="finished"):
+        folder = self.path(name)
+        os.mkdir(folder)
+        head = {"status": status, "started": "2026-01-02T03:04:05Z", "steps": steps, "final_train_loss": 0.02,
+                "configuration": {"model": "autoencoder", "optimizer": "adam", "learning_rate": rate, "batch": 4}}
+        with open(os.path.join(folder, "run.json"), "w", encoding="utf-8") as file:
+            json.dump(head, file)
+        self.add_steps(name, 1, steps)
+
+    def add_steps(self, name, first, last):
+        with open(os.path.join(self.path(name), "metrics.jsonl"), "a", encoding="utf-8") as file:
+            for step in range(first, last + 1):
+                line = {"step": step, "epoch": step / 100, "loss": 0.3 / (1 + step / 20), "learning_rate": 0.01,
+                        "seconds": step / 10, "gradient_norm": 2.0}
+                file.write(json.dumps(line) + "\n")
+
+    def curves(self):
+        return self.events("curves")[-1]
+
+    def wait_for_run(self, what, name, **fields):
+        def found():
+            return any(run["name"] == name and all(run[key] == value for key, value in fields.items())
+                       for run in self.curves()["runs"])
+        wait_until(found, what, self.process)
+
+    def wait_for_pixels(self, what, color, some):
+        """Waits until the plot has pixels of `color`, or has none."""
+        self.point_away()
+
+        def seen():
+            return (pixels_near(self.grab(self.item("loss.plot")), color, 24) > 40) == some
+        wait_until(seen, what, self.process)
+
+
+class EarlierRuns(Curves):
+    def open_list(self, *names):
+        self.open_paused()
+        self.click("loss.runs")
+        for name in names:
+            self.item(f"runs.run.{name}")
+
+    def test_an_earlier_run_is_shown_hidden_recoloured_and_removed(self):
+        self.make_run("earlier", 400, 0.01)
+        self.open_list("earlier")
+        self.click("runs.run.earlier")
+        self.wait_for_run("its curve", "earlier", visible=True, points=400)
+        self.wait_for_pixels("its curve in the plot", GREEN, True)
+        self.item("loss.legend.run.earlier")
+        self.click("runs.run.earlier")
+        self.wait_for_run("it to be hidden", "earlier", visible=False)
+        self.wait_for_pixels("its curve to go", GREEN, False)
+        self.click("runs.run.earlier")
+        self.wait_for_run("it to come back", "earlier", visible=True)
+        self.choose("runs.swatch.earlier", f"runs.color.{PURPLE_INDEX}")
+        self.wait_for_run("the other colour", "earlier", color=PURPLE_INDEX)
+        self.wait_for_pixels("the curve in its new colour", PURPLE, True)
+        self.click("runs.remove.earlier")
+        wait_until(lambda: not self.curves()["runs"], "it to leave the view", self.process)
+        self.wait_for_pixels("the curve to leave the plot", PURPLE, False)
+
+    def test_a_run_that_is_still_written_is_followed(self):
+        self.make_run("growing", 50, 0.01, status="running")
+        self.open_list("growing")
+        self.click("runs.run.growing")
+        self.wait_for_run("its curve", "growing", points=50)
+        self.add_steps("growing", 51, 80)
+        self.wait_for_run("the new steps", "growing", points=80)
+
+    def test_other_metrics_and_axes_are_those_of_earlier_runs_too(self):
+        self.make_run("earlier", 60, 0.01)
+        self.open_list("earlier")
+        self.click("runs.run.earlier")
+        self.wait_for_run("its curve", "earlier", points=60)
+        self.key("3")
+        wait_until(lambda: self.curves()["metric"] == "gradient_norm", "the gradient norm", self.process)
+        self.wait_for_run("its gradient norm", "earlier", points=60)
+        self.click("loss.x.epochs")
+        wait_until(lambda: self.curves()["over"] == 1, "epochs", self.process)
+        self.wait_for_run("its curve over epochs", "earlier", points=60)
+        self.key("4")
+        self.wait_for_run("no update ratio, which it does not have", "earlier", points=0)
+
+    def test_a_damaged_run_does_no_harm(self):
+        self.make_run("earlier", 20, 0.01)
+        os.mkdir(self.path("damaged"))
+        with open(os.path.join(self.path("damaged"), "run.json"), "wb") as file:
+            file.write(b'{"status": "fin\xff')
+        self.add_steps("damaged", 1, 5)
+        with open(os.path.join(self.path("damaged"), "metrics.jsonl"), "ab") as file:
+            file.write(b"\x00\xffnonsense\n{}\n[1,2\n")
+        self.open_list("earlier", "damaged")
+        self.click("runs.run.damaged")
+        self.wait_for_run("what can be read of it", "damaged", points=5)
+        self.assertEqual(self.close_window().code, 0)
+
+
+class Metrics(Curves):
+    def test_keys_and_the_menu_choose_the_metric(self):
+        self.open_paused(steps=3)
+        self.key("5")
+        wait_until(lambda: self.curves()["metric"] == "learning_rate", "the learning rate", self.process)
+        self.choose("loss.metric", "loss.metric.images_per_second")
+        wait_until(lambda: self.curves()["metric"] == "images_per_second", "the speed", self.process)
+        self.key("2")
+        self.wait_for_notice("does not classify")
+        self.assertEqual(self.curves()["metric"], "images_per_second")
+        self.key("6")
+        self.wait_for_notice("Only FP16 scales the loss")
+
+
+class Files(Curves):
+    def saved(self, number):
+        """The file of the n-th message that a plot was written."""
+        def told():
+            files = [event["text"].split("plot written: ")[1] for event in self.events("notice")
+                     if "plot written: " in event["text"]]
+            return files[number - 1] if len(files) >= number else None
+        return wait_until(told, f"file {number}", self.process)
+
+    def test_the_plot_is_saved_as_png_and_svg(self):
+        self.make_run("earlier", 400, 0.01)
+        self.open_paused(steps=3)
+        self.click("loss.runs")
+        self.click("runs.run.earlier")
+        self.wait_for_run("its curve", "earlier", points=400)
+        self.point_away()
+        self.settled_step()
+
+        place = self.item("loss.plot")
+        self.key("p")
+        first = self.saved(1)
+        self.assertEqual(os.path.dirname(first), self.run_dir)
+        picture = read_picture(first)
+        self.assertLessEqual(abs(picture.shape[0] - 2 * place.h), 2)
+        self.assertLessEqual(abs(picture.shape[1] - 2 * place.w), 2)
+        self.assertGreater(colors_in(picture), 30)
+        self.assertGreater(pixels_near(picture, GREEN, 24), 200)
+
+        before = self.grab(place)
+        self.choose("loss.save", "loss.save.png")
+        second = self.saved(2)
+        self.assertNotEqual(first, second)
+        self.assertEqual(read_picture(second).shape, picture.shape)
+        self.point_away()
+        wait_until(lambda: (self.grab(place) == before).all(), "the window as it was before", self.process)
+
+        self.key("v")
+        document = xml.etree.ElementTree.parse(self.saved(3)).getroot()
+        self.assertEqual(document.tag, SVG + "svg")
+        texts = [text.text for text in document.iter(SVG + "text")]
+        for name in ("train", "earlier train"):
+            self.assertIn(name, texts)
+        paths = [path for path in document.iter(SVG + "path") if path.get("class") == "curve"]
+        self.assertGreaterEqual(len(paths), 2)
+
+    def test_without_a_run_folder_it_goes_to_the_working_directory(self):
+        os.makedirs(self.path("elsewhere"))
+        self.process = self.start("--device", "cpu", "--data", self.cifar10(), "--batch", "4", "--lr", "0.0005",
+                                  "--test-images", "8", "--window-size", "1280x800",
+                                  environment=self.window_environment(), cwd=self.path("elsewhere"))
+        self.window = wait_until(lambda: self.xdotool("search", "--onlyvisible", "--class", "warpscope", check=False),
+                                 "the window", self.process).split()[0]
+        self.xdotool("windowfocus", self.window)
+        wait_until(lambda: any(event["points"] > 0 for event in self.events("frame")), "a step", self.process)
+        self.key("v")
+        self.wait_for_notice("plot written")
+        self.assertTrue([name for name in os.listdir(self.path("elsewhere")) if name.endswith(".svg")])
+
+
+if __name__ == "__main__":
+    main()

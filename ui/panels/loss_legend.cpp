@@ -1,0 +1,39 @@
+#include "ui/panels/loss_legend.h"
+
+#include <cmath>
+
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+
+std::string curve_value_text(double value) {
+  return std::abs(value) >= 1000 && std::abs(value) < 1e9 ? with_thousands(value) : compact_number(value, 4);
+}
+
+float legend_width(const Frame& frame, const LegendEntry& entry, bool with_value) {
+  const float label = 18 * frame.scale + text_width(frame.fonts.text, entry.label);
+  if (!with_value || entry.value.empty()) return label;
+  return label + 6 * frame.scale + text_width(frame.fonts.numbers, "0.00000");
+}
+
+bool legend_item(const Frame& frame, const LegendEntry& entry, bool with_value, std::string_view tip) {
+  const float s = frame.scale;
+  const bool clicked = ImGui::InvisibleButton(
+      entry.name.c_str(), ImVec2(legend_width(frame, entry, with_value), ImGui::GetFrameHeight()));
+  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+  auto* const list = ImGui::GetWindowDrawList();
+  const float middle = std::floor((min.y + max.y) / 2), baseline = row_baseline(frame, min.y);
+  const ImU32 text = entry.shown || ImGui::IsItemHovered() ? frame.palette.text : frame.palette.muted;
+  list->AddRectFilled(ImVec2(min.x, middle - s), ImVec2(min.x + 12 * s, middle + s),
+                      entry.shown ? entry.color : frame.palette.grid);
+  const float end = draw_text(list, frame.fonts.text, min.x + 18 * s, baseline, text, entry.label);
+  if (with_value && !entry.value.empty()) {
+    draw_text(list, frame.fonts.numbers, end + 6 * s, baseline, entry.shown ? text : frame.palette.muted,
+              entry.value);
+  }
+  trace_item(entry.name);
+  tooltip(frame, tip);
+  return clicked;
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,77 @@
+#include "ui/panels/loss_lines.h"
+
+namespace warpscope::ui {
+namespace {
+
+using Kind = ShownCurve::Kind;
+
+void add_run(const ShelfRun& run, const PlotSettings& settings, bool held_out,
+             std::vector<ShownCurve>& curves) {
+  const auto add = [&](Kind kind, const char* what, const plot::Series& series, bool wanted) {
+    if (!wanted || series.empty()) return;
+    curves.push_back({.name = held_out ? run.name + " " + what : run.name,
+                      .kind = kind,
+                      .run = run.name,
+                      .earlier = true,
+                      .color = run.color,
+                      .series = &series,
+                      .end = run.curves.end});
+  };
+  add(Kind::train, "train", run.curves.train, settings.show_train);
+  add(Kind::validation, "validation", run.curves.validation, settings.show_validation);
+  add(Kind::test, "test", run.curves.test, settings.show_test);
+}
+
+}  // namespace
+
+bool has_held_out(Metric metric) {
+  return facts_of(metric).test[0] != '\0';
+}
+
+std::vector<ShownCurve> shown_curves(const LossHistory& history, std::span<const ShelfRun> runs,
+                                     const PlotSettings& settings) {
+  std::vector<ShownCurve> curves;
+  const bool held_out = has_held_out(history.choice().metric);
+  for (const ShelfRun& run : runs) {
+    if (run.visible) add_run(run, settings, held_out, curves);
+  }
+  const plot::Series& steps = history.train();
+  const double end = steps.empty() ? 0 : steps.x(steps.size() - 1);
+  const auto add = [&](Kind kind, const char* name, int color, const plot::Series& series,
+                       const plot::Series* beneath, bool wanted) {
+    if (!wanted || series.empty()) return;
+    curves.push_back({name, kind, "", false, color, &series, beneath, end});
+  };
+  const plot::Series& before = history.before();
+  add(Kind::before, "before reset", kBeforeColor, before, nullptr, settings.show_before);
+  if (!curves.empty() && curves.back().kind == Kind::before) curves.back().end = before.x(before.size() - 1);
+  const bool averaged = !history.smoothed().empty();
+  add(Kind::train, held_out ? "train" : "this run", kTrainColor, averaged ? history.smoothed() : steps,
+      averaged ? &steps : nullptr, settings.show_train);
+  add(Kind::validation, "validation", kValidationColor, history.validation(), nullptr,
+      settings.show_validation);
+  add(Kind::test, "test", kTestColor, history.test(), nullptr, settings.show_test);
+  add(Kind::skipped, "skipped", kTestColor, history.skipped(), nullptr, settings.show_train);
+  return curves;
+}
+
+std::vector<plot::Line> lines_of(std::span<const ShownCurve> curves, const Palette& palette) {
+  std::vector<plot::Line> lines;
+  for (const ShownCurve& curve : curves) {
+    const bool held_out = curve.kind == Kind::test || curve.kind == Kind::validation;
+    lines.push_back({.name = curve.name.c_str(),
+                     .series = curve.series,
+                     .beneath = curve.beneath,
+                     .beneath_name = "this step",
+                     .color = palette.series[curve.color],
+                     .dots = curve.kind != Kind::before && (held_out || !curve.earlier),
+                     .faint = curve.kind == Kind::before,
+                     .thin = curve.earlier,
+                     .alone = curve.kind == Kind::skipped,
+                     // Beyond its training's end even a test says nothing.
+                     .end = curve.end});
+  }
+  return lines;
+}
+
+}  // namespace warpscope::ui

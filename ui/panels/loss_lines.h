@@ -1,0 +1,41 @@
+#pragma once
+// Which curves the plot shows: those of the present training, and those of earlier runs. No drawing here.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ui/panels/loss_history.h"
+#include "ui/panels/run_shelf.h"
+#include "ui/plot/plot.h"
+#include "ui/settings.h"
+
+namespace warpscope::ui {
+
+/// Colours of the present curves, of Palette::series.
+enum PresentColor : int { kTrainColor = 0, kTestColor = 1, kValidationColor = 3, kBeforeColor = 7 };
+
+/// A curve of the plot. `name` and the series must outlive it.
+struct ShownCurve {
+  enum class Kind { train, test, validation, before, skipped };
+  std::string name;  ///< "train"; "20260131T235959Z-1 test" of an earlier run
+  Kind kind = Kind::train;
+  std::string run{};     ///< the name of the other run that it belongs to
+  bool earlier = false;  ///< of another run
+  int color = 0;         ///< of Palette::series
+  const plot::Series* series = nullptr;
+  const plot::Series* beneath = nullptr;  ///< each step's value under an average
+  double end = 0;                         ///< x of its training's last step
+};
+
+/// True if `metric` is measured on held-out images too.
+bool has_held_out(Metric metric);
+
+/// The curves to be drawn, from the back to the front; those that are hidden or empty are left out.
+std::vector<ShownCurve> shown_curves(const LossHistory& history, std::span<const ShelfRun> runs,
+                                     const PlotSettings& settings);
+
+/// As lines of a plot. They point into `curves`.
+std::vector<plot::Line> lines_of(std::span<const ShownCurve> curves, const Palette& palette);
+
+}  // namespace warpscope::ui

@@ -1,0 +1,68 @@
+#include "ui/panels/loss_metrics.h"
+
+#include <limits>
+
+namespace warpscope::ui {
+namespace {
+
+constexpr std::array<MetricFacts, kMetrics> kFacts{{
+    {"Loss", "loss", 1, "train_loss", "test_loss", "validation_loss", true, true,
+     "Loss of each training step: the mean over the batch, written by the device at the end of the step."},
+    {"Accuracy, %", "accuracy", 100, "train_accuracy", "test_accuracy", "validation_accuracy", true, false,
+     "Share of the batch's images that the network classified right in this step, before its update."},
+    {"Gradient norm", "gradient_norm", 1, "gradient_norm", "", "", true, true,
+     "Global L2 norm of the batch's mean gradient over all parameters, before clipping."},
+    {"Update ratio", "update_ratio", 1, "update_ratio", "", "", true, true,
+     "L2 norm of the step's update over that of the parameters. About 0.001 is a common aim; much more means "
+     "that the "
+     "rate is high, much less that it is low."},
+    {"Learning rate", "learning_rate", 1, "learning_rate", "", "", false, true,
+     "The rate that the schedule gave the step."},
+    {"Loss scale", "loss_scale", 1, "loss_scale", "", "", false, true,
+     "What the step's gradients were multiplied by, so that small ones do not vanish in FP16. It doubles "
+     "after "
+     "enough "
+     "good steps and halves when a gradient overflows; such a step is skipped, and marked."},
+    {"Images/s", "images_per_second", 1, "images_per_second", "", "", true, false,
+     "Batch over the time since the step before, by the device's clock. The first step after a pause has "
+     "none."},
+}};
+
+}  // namespace
+
+const MetricFacts& facts_of(Metric metric) {
+  return kFacts[static_cast<std::size_t>(metric)];
+}
+
+std::array<bool, kMetrics> logarithmic_at_first() {
+  std::array<bool, kMetrics> result{};
+  for (std::size_t i = 0; i < kMetrics; ++i) result[i] = kFacts[i].logarithmic;
+  return result;
+}
+
+float shown_value(Metric metric, double value) {
+  const bool never_zero = metric == Metric::gradient_norm || metric == Metric::update_ratio ||
+                          metric == Metric::images_per_second;
+  if (never_zero && value == 0) return std::numeric_limits<float>::quiet_NaN();
+  return static_cast<float>(value) * facts_of(metric).factor;
+}
+
+std::string why_missing(Metric metric, const training::Snapshot& snapshot, const MetricsSeen& seen) {
+  if (seen[static_cast<std::size_t>(metric)]) return {};
+  switch (metric) {
+    case Metric::accuracy:
+      if (snapshot.state == training::TrainerState::preparing || snapshot.classifies) return {};
+      return "This network does not classify: it rebuilds its input, and has no accuracy.";
+    case Metric::loss_scale:
+      if (snapshot.selection.precision == core::Precision::fp16) return {};
+      return "Only FP16 scales the loss: choose fp16 above to see it.";
+    case Metric::gradient_norm:
+    case Metric::update_ratio:
+      if (snapshot.step == 0) return {};
+      return "No step of this training has measured it.";
+    default:
+      return {};
+  }
+}
+
+}  // namespace warpscope::ui

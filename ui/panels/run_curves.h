@@ -1,0 +1,57 @@
+#pragma once
+// The curves of an earlier run, made of its folder as it grows. Reads files: not for the GUI's thread.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "gpu/runs/run_reader.h"
+#include "ui/panels/loss_history.h"
+#include "ui/plot/curve.h"
+#include "ui/plot/smoothing.h"
+
+namespace warpscope::ui {
+
+struct RunCurves {
+  plot::Series train;  ///< averaged as the choice says
+  plot::Series test;
+  plot::Series validation;
+  double end = 0;  ///< x of the last step
+
+  /// Adds the points of `more` behind these.
+  void append(const RunCurves& more);
+};
+
+/// What a run has gained.
+struct RunGain {
+  bool anew = false;  ///< `curves` are all of them, not only the new points
+  RunCurves curves;
+};
+
+class RunCurveMaker {
+ public:
+  /// Throws core::BadInput if `folder` holds no run.
+  explicit RunCurveMaker(std::filesystem::path folder) : follower_(std::move(folder)) {}
+
+  /// The next advance() gives everything, as `choice` says. To be called before the first one.
+  void choose(const CurveChoice& choice);
+  /// Reads about `most_bytes` more of the run. Gives what is new, or everything if the run has begun again; nothing if
+  /// there is nothing new.
+  std::optional<RunGain> advance(std::uint64_t most_bytes);
+  /// True if there was more to read.
+  bool more() const { return more_; }
+  const runs::Run& run() const { return follower_.run(); }
+
+ private:
+  void add_steps(RunCurves& curves);
+  void add_tests(RunCurves& curves);
+
+  runs::RunFollower follower_;
+  CurveChoice choice_;
+  bool anew_ = true;
+  plot::Smoother smoother_{0};
+  std::size_t steps_done_ = 0, tests_done_ = 0;
+  bool more_ = false;
+};
+
+}  // namespace warpscope::ui

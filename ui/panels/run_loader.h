@@ -1,0 +1,107 @@
+#pragma once
+// Reads earlier runs on a thread of its own, so that no disk or network makes a frame wait.
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gpu/runs/settings.h"
+#include "gpu/runs/summary.h"
+#include "ui/panels/run_curves.h"
+#include "ui/panels/run_listing.h"
+
+namespace warpscope::ui {
+
+/// A run whose curves are wanted. Shown again after it was removed, it is another one.
+struct WantedRun {
+  std::filesystem::path folder;
+  std::uint64_t id = 0;
+  bool operator==(const WantedRun&) const = default;
+};
+
+/// What the window wants to know.
+struct RunWish {
+  std::filesystem::path folder;   ///< that holds runs
+  std::filesystem::path present;  ///< the run of this window; "" if it writes none
+  bool list = false;              ///< the list is looked at
+  std::vector<WantedRun> shown;   ///< runs whose curves are wanted
+  CurveChoice choice;
+  std::uint64_t serial = 0;  ///< another one: all curves are wanted anew
+  bool operator==(const RunWish&) const = default;
+};
+
+/// The runs of the folder; immutable once made.
+struct RunList {
+  std::vector<runs::RunSummary> runs;  ///< newest first, without the present one
+  std::string trouble;                 ///< why there are none; "" if nothing is wrong
+};
+
+/// Where the settings of the runs shown differ; immutable once made.
+struct RunSettings {
+  std::vector<std::filesystem::path> runs;  ///< the present one first, if it writes a run
+  std::vector<runs::SettingDifference> differences;
+};
+
+/// News of one run's curves.
+struct RunNews {
+  std::uint64_t id = 0;  ///< WantedRun::id
+  std::uint64_t serial = 0;
+  RunGain gain;
+  std::string trouble;  ///< why there are no curves; "" if nothing is wrong
+};
+
+class RunLoader {
+ public:
+  RunLoader();
+  /// Waits for the piece of a file that is being read.
+  ~RunLoader() = default;
+  RunLoader(const RunLoader&) = delete;
+  RunLoader& operator=(const RunLoader&) = delete;
+
+  void want(RunWish wish);
+  /// nullptr until the folder has been looked at.
+  std::shared_ptr<const RunList> list() const;
+  std::shared_ptr<const RunSettings> settings() const;
+  /// News of curves since the last call, in order.
+  std::vector<RunNews> take();
+  /// Grows with everything new.
+  std::uint64_t version() const { return version_; }
+
+ private:
+  void work(const std::stop_token& stop);
+  RunWish wait_for_wish(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, bool hurry);
+  void look_at_list(const RunWish& wish, const std::stop_token& stop);
+  bool advance_curves(const RunWish& wish, const std::stop_token& stop);
+  bool advance(const RunWish& wish, const WantedRun& run);
+  void compare_settings(const RunWish& wish);
+  void publish(RunNews news);
+
+  mutable std::mutex mutex_;  ///< of what follows
+  std::condition_variable_any wake_;
+  RunWish wish_;
+  bool changed_ = false;
+  std::vector<RunNews> news_;
+  std::shared_ptr<const RunList> list_;
+  std::shared_ptr<const RunSettings> settings_ = std::make_shared<RunSettings>();
+  std::atomic<std::uint64_t> version_ = 0;
+
+  // Of the thread.
+  RunListing listing_;
+  struct Maker {
+    std::unique_ptr<RunCurveMaker> curves;  ///< nullptr: the folder holds no run
+    std::uint64_t serial = 0;
+  };
+  std::map<std::uint64_t, Maker> makers_;  ///< by WantedRun::id
+
+  std::jthread thread_;  // last: it uses all of the above
+};
+
+}  // namespace warpscope::ui

@@ -1,0 +1,64 @@
+#include "ui/panels/run_rows.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+namespace warpscope::ui {
+
+std::string started_text(double started, std::time_t now) {
+  if (!std::isfinite(started) || std::abs(started) > 1e11) return "-";
+  constexpr double kDay = 86400;
+  const auto at = static_cast<std::time_t>(started);
+  std::tm then{}, today{};
+  if (::localtime_r(&at, &then) == nullptr || ::localtime_r(&now, &today) == nullptr) return "-";
+  if (then.tm_year == today.tm_year && then.tm_yday == today.tm_yday) return fmt::format("{:%H:%M}", then);
+  const double age = std::difftime(now, at);
+  if (age >= 0 && age < 6 * kDay) return fmt::format("{:%a %H:%M}", then);
+  if (then.tm_year == today.tm_year) return fmt::format("{:%m-%d %H:%M}", then);
+  return fmt::format("{:%Y-%m-%d}", then);
+}
+
+runs::RunSummary summary_of(const training::Snapshot& snapshot) {
+  runs::RunSummary run;
+  const auto number = [](auto value, bool there) {
+    return there ? static_cast<double>(value) : runs::RunSummary::kNone;
+  };
+  run.name = snapshot.run_dir.empty() ? "this training"
+                                      : std::filesystem::path(snapshot.run_dir).filename().string();
+  run.folder = snapshot.run_dir;
+  run.model = snapshot.model;
+  run.data = snapshot.data_name;
+  run.device = snapshot.device.name;
+  run.precision = core::to_string(snapshot.selection.precision);
+  run.optimizer = ops::to_string(snapshot.optimizer.rule);
+  run.learning_rate = number(snapshot.learning_rate, snapshot.batch > 0);
+  run.batch = number(snapshot.batch, snapshot.batch > 0);
+  run.steps = snapshot.step;
+  run.epochs = number(snapshot.epoch, snapshot.step > 0);
+  run.train_loss = number(snapshot.train_loss, snapshot.step > 0);
+  run.test_loss = number(snapshot.test_loss, snapshot.evaluation != nullptr);
+  run.accuracy = number(snapshot.test_accuracy, snapshot.evaluation != nullptr && snapshot.classifies);
+  run.images_per_second = number(snapshot.images_per_second, snapshot.images_per_second > 0);
+  run.seconds = number(snapshot.seconds, snapshot.step > 0);
+  run.status = training::to_string(snapshot.state);
+  return run;
+}
+
+std::vector<SettingRow> setting_rows(const RunSettings& settings) {
+  std::vector<SettingRow> rows;
+  for (const runs::SettingDifference& difference : settings.differences) {
+    SettingRow row;
+    row.key = difference.key;
+    for (const auto& value : difference.values) {
+      row.values.push_back(value.value_or("-"));
+      row.differs.push_back(value != difference.values.front());
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace warpscope::ui

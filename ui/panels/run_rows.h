@@ -1,0 +1,29 @@
+#pragma once
+// The list of runs as text.
+
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "gpu/runs/summary.h"
+#include "gpu/training/snapshot.h"
+#include "ui/panels/run_loader.h"
+
+namespace warpscope::ui {
+
+/// When a run started, in local time, as short as can be: "14:03" today, "Mon 14:03" within six days, "01-31 14:03" this
+/// year, else "2025-01-31". "-" if nothing tells.
+std::string started_text(double started, std::time_t now);
+
+/// The running training in the form of the list.
+runs::RunSummary summary_of(const training::Snapshot& snapshot);
+
+/// A row of the table of settings: a key and what each run has, "-" where it does not have it.
+struct SettingRow {
+  std::string key;
+  std::vector<std::string> values;
+  std::vector<bool> differs;  ///< from the first run, the present one
+};
+std::vector<SettingRow> setting_rows(const RunSettings& settings);
+
+}  // namespace warpscope::ui

@@ -1,0 +1,72 @@
+#pragma once
+// The earlier runs that are shown beside the present one: which, in what colour, and their curves. No drawing here.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gpu/training/snapshot.h"
+#include "ui/panels/run_loader.h"
+
+namespace warpscope::ui {
+
+/// A run in the view.
+struct ShelfRun {
+  std::filesystem::path folder;
+  std::uint64_t id = 0;
+  std::string name;
+  int color = 0;  ///< of Palette::series
+  bool visible = true;
+  bool loaded = false;  ///< its curves, as far as the run goes, are there
+  RunCurves curves;
+  std::string trouble;  ///< why there are none
+};
+
+inline constexpr int kRunColors = 8;
+
+/// The first colour of the palette that no run has, those of the present curves last; repeats when all are taken.
+int free_color(std::span<const ShelfRun> runs);
+
+/// The folder whose runs are listed: that of the present run, "runs" without one.
+std::filesystem::path folder_of_runs(const std::string& run_dir);
+
+class RunShelf {
+ public:
+  /// Once a frame: tells the loader what is wanted, takes what it has read. The loader starts with the first wish.
+  void update(const training::Snapshot& snapshot, const CurveChoice& choice);
+  /// The list is looked at, or not any more.
+  void want_list(bool wanted) { wants_list_ = wanted; }
+
+  const std::vector<ShelfRun>& runs() const { return runs_; }
+  /// nullptr if the run is not in the view.
+  const ShelfRun* find(const std::filesystem::path& folder) const;
+  /// Brings a run into the view, or lets it be seen again.
+  void show(const std::filesystem::path& folder, const std::string& name);
+  /// It stays in the view, with its colour, but is not drawn.
+  void hide(const std::filesystem::path& folder);
+  void recolor(const std::filesystem::path& folder, int color);
+  /// Out of the view; its points are let go.
+  void remove(const std::filesystem::path& folder);
+
+  /// nullptr until the folder has been looked at.
+  std::shared_ptr<const RunList> list() const { return loader_ ? loader_->list() : nullptr; }
+  std::shared_ptr<const RunSettings> settings() const;
+  const std::filesystem::path& folder() const { return wish_.folder; }
+  /// True if there is something that update() has not taken.
+  bool has_news() const { return loader_ && loader_->version() != version_; }
+
+ private:
+  void take_news();
+
+  std::vector<ShelfRun> runs_;
+  RunWish wish_;
+  std::uint64_t last_id_ = 0;
+  bool wants_list_ = false;
+  std::uint64_t version_ = 0;
+  std::unique_ptr<RunLoader> loader_;
+};
+
+}  // namespace warpscope::ui

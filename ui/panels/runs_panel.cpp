@@ -1,0 +1,309 @@
+#include "ui/panels/runs_panel.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "ui/panels/loss_legend.h"
+#include "ui/panels/loss_lines.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+enum : std::size_t {
+  kSwatch,
+  kName,
+  kStarted,
+  kModel,
+  kOptimizer,
+  kRate,
+  kBatch,
+  kPrecision,
+  kEpochs,
+  kTrain,
+  kTest,
+  kAccuracy,
+  kSpeed,
+  kTime,
+  kStatus,
+  kRemove
+};
+
+// Of the table of settings, design pixels.
+constexpr float kLeastKey = 116, kLeastValue = 100;
+
+constexpr std::array<Column, 16> kColumns{{
+    {"", "Colour of the run's curves; click to choose another.", 20, 20},
+    {"run", "Folder of the run. Click to show its curves with the present ones, click again to hide them.",
+     152, 260},
+    {.label = "started", .tip = "Local time.", .least = 76, .most = 96, .rank = 6},
+    {.label = "model", .tip = "", .least = 76, .most = 100, .rank = 9},
+    {.label = "optimizer", .tip = "At the start.", .least = 66, .most = 88, .rank = 4},
+    {.label = "rate",
+     .tip = "Learning rate at the start.",
+     .least = 56,
+     .most = 72,
+     .right = true,
+     .rank = 5},
+    {.label = "batch",
+     .tip = "Images a step, at the start.",
+     .least = 48,
+     .most = 60,
+     .right = true,
+     .rank = 8},
+    {.label = "precision", .tip = "At the start.", .least = 56, .most = 64, .rank = 11},
+    {.label = "epochs",
+     .tip = "Passes over the training images.",
+     .least = 52,
+     .most = 68,
+     .right = true,
+     .rank = 7},
+    {.label = "train loss",
+     .tip = "Mean over the last 50 steps; of this training, the last step's.",
+     .least = 68,
+     .most = 84,
+     .right = true,
+     .rank = 2},
+    {.label = "test loss", .tip = "Of the last test.", .least = 68, .most = 84, .right = true, .rank = 1},
+    {.label = "accuracy",
+     .tip = "Share of the test images classified right at the last test; of networks that classify.",
+     .least = 62,
+     .most = 76,
+     .right = true,
+     .rank = 10},
+    {.label = "images/s",
+     .tip = "Training images a second: the median over the steps.",
+     .least = 68,
+     .most = 88,
+     .right = true,
+     .rank = 3},
+    {.label = "time",
+     .tip = "Of training, pauses not counted.",
+     .least = 56,
+     .most = 72,
+     .right = true,
+     .rank = 10},
+    {.label = "status", .tip = "Whether the run ended, and how.", .least = 76, .most = 100, .rank = 7},
+    {"", "", 22, 22},
+}};
+
+std::string number_text(double value) {
+  return std::isfinite(value) ? curve_value_text(value) : "-";
+}
+
+ImU32 status_color(const Frame& frame, const std::string& status) {
+  if (status == "failed") return frame.palette.error;
+  if (status == "running") return frame.palette.good;
+  return frame.palette.muted;
+}
+
+void draw_figures(const Frame& frame, Table& table, const runs::RunSummary& run, ImU32 color) {
+  table.text(kStarted, started_text(run.started, std::time(nullptr)), color);
+  table.text(kModel, run.model.empty() ? "-" : run.model, color,
+             run.data.empty() ? "" : "Data: " + run.data + "\nDevice: " + run.device);
+  table.text(kOptimizer, run.optimizer.empty() ? "-" : run.optimizer, color);
+  table.number(kRate, std::isfinite(run.learning_rate) ? fmt::format("{:.4g}", run.learning_rate) : "-",
+               color);
+  table.number(kBatch, number_text(run.batch).substr(0, number_text(run.batch).find('.')), color);
+  table.text(kPrecision, run.precision.empty() ? "-" : run.precision, color);
+  table.number(kEpochs,
+               std::isfinite(run.epochs) ? with_thousands(run.epochs, run.epochs < 100 ? 2 : 0) : "-", color,
+               fmt::format("{} steps", with_thousands(run.steps)));
+  table.number(kTrain, number_text(run.train_loss), color);
+  table.number(kTest, number_text(run.test_loss), color);
+  table.number(kAccuracy, std::isfinite(run.accuracy) ? fmt::format("{:.2f} %", 100 * run.accuracy) : "-",
+               color);
+  const double speed = run.images_per_second;
+  table.number(kSpeed, std::isfinite(speed) ? with_thousands(speed, speed < 100 ? 1 : 0) : "-", color);
+  table.number(kTime, std::isfinite(run.seconds) ? clock_text(run.seconds) : "-", color);
+  table.text(kStatus, run.status, status_color(frame, run.status));
+}
+
+// The end of a name: runs are named for their time, and begin alike.
+std::string end_of(const Frame& frame, std::string name, float width) {
+  if (text_width(frame.fonts.small, name) <= width) return name;
+  while (!name.empty() && text_width(frame.fonts.small, "..." + name) > width) {
+    // A whole character at a time, which in UTF-8 may be several bytes.
+    do {
+      name.erase(0, 1);
+    } while (!name.empty() && (static_cast<unsigned char>(name.front()) & 0xC0U) == 0x80U);
+  }
+  return "..." + name;
+}
+
+// The running training, above the others: two bars in the colours of its curves.
+void draw_present(const Frame& frame, Table& table) {
+  const auto& palette = frame.palette;
+  const float s = frame.scale;
+  const ImVec2 min = table.cell_min(kSwatch), max = table.cell_max(kSwatch);
+  const float middle = std::floor((min.y + max.y) / 2);
+  auto* const list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(ImVec2(min.x, middle - 4 * s), ImVec2(min.x + 14 * s, middle - s),
+                      palette.series[kTrainColor]);
+  list->AddRectFilled(ImVec2(min.x, middle + s), ImVec2(min.x + 14 * s, middle + 4 * s),
+                      palette.series[kTestColor]);
+  const runs::RunSummary run = summary_of(frame.snapshot);
+  table.text(kName, run.name, palette.accent, "The training of this window.");
+  draw_figures(frame, table, run, palette.text);
+}
+
+}  // namespace
+
+void RunsPanel::draw_swatch(const Frame& frame, RunShelf& shelf, const Table& table,
+                            const runs::RunSummary& run) {
+  const float s = frame.scale;
+  const ImVec2 min = table.cell_min(kSwatch), max = table.cell_max(kSwatch);
+  const ShelfRun* const shown = shelf.find(run.folder);
+  ImGui::SetCursorScreenPos(min);
+  const std::string name = "runs.swatch." + run.name;
+  const bool clicked = ImGui::InvisibleButton(name.c_str(), ImVec2(max.x - min.x, max.y - min.y));
+  const bool hovered = ImGui::IsItemHovered();
+  trace_item(name);
+  tooltip(frame, shown == nullptr ? "Show its curves with the present ones." : "Choose another colour.");
+  const float top = std::floor((min.y + max.y) / 2 - 7 * s);
+  const ImVec2 a(min.x, top), b(min.x + 14 * s, top + 14 * s);
+  auto* const list = ImGui::GetWindowDrawList();
+  const ImU32 line = hovered ? frame.palette.text : frame.palette.muted;
+  if (shown != nullptr && shown->visible) {
+    list->AddRectFilled(a, b, frame.palette.series[shown->color], 3 * s);
+    if (hovered) list->AddRect(a, b, line, 3 * s);
+  } else {
+    list->AddRect(a, b, shown != nullptr ? frame.palette.series[shown->color] : line, 3 * s);
+  }
+  if (!clicked) return;
+  if (shown == nullptr) {
+    shelf.show(run.folder, run.name);
+    return;
+  }
+  recolored_ = run.folder;
+  open_palette_ = true;
+}
+
+void RunsPanel::draw_run(const Frame& frame, RunShelf& shelf, Table& table, const runs::RunSummary& run) {
+  const auto& palette = frame.palette;
+  draw_swatch(frame, shelf, table, run);
+  const ShelfRun* const before = shelf.find(run.folder);
+  const bool visible = before != nullptr && before->visible;
+  const ImU32 color = visible ? palette.text : blend(palette.text, palette.panel, 0.7f);
+  const ImVec2 min = table.cell_min(kName), max = table.cell_max(kName);
+  ImGui::SetCursorScreenPos(min);
+  const std::string name = "runs.run." + run.name;
+  if (ImGui::InvisibleButton(name.c_str(), ImVec2(max.x - min.x, max.y - min.y)))
+    visible ? shelf.hide(run.folder) : shelf.show(run.folder, run.name);
+  const bool hovered = ImGui::IsItemHovered();
+  trace_item(name);
+  table.text(kName, run.name, hovered ? palette.accent : color,
+             run.folder.string() + (visible ? "\nClick to hide its curves." : "\nClick to show its curves."));
+  draw_figures(frame, table, run, color);
+  if (before == nullptr) return;
+  ImGui::SetCursorScreenPos(table.cell_min(kRemove));
+  ImGui::PushID(run.name.c_str());
+  const std::string remove = "runs.remove." + run.name;
+  if (icon_button(frame, remove.c_str(), Icon::close, "Remove it from the view")) shelf.remove(run.folder);
+  ImGui::PopID();
+}
+
+// The eight colours of Okabe and Ito, side by side.
+void RunsPanel::draw_palette(const Frame& frame, RunShelf& shelf) {
+  const float s = frame.scale, side = std::floor(24 * s);
+  if (std::exchange(open_palette_, false)) ImGui::OpenPopup("runs.palette");
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(6 * s, 6 * s));
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(4 * s, 4 * s));
+  if (ImGui::BeginPopup("runs.palette", ImGuiWindowFlags_NoMove)) {
+    const ShelfRun* const run = shelf.find(recolored_);
+    for (int i = 0; i < kRunColors; ++i) {
+      if (i > 0) ImGui::SameLine();
+      const std::string name = fmt::format("runs.color.{}", i);
+      if (ImGui::InvisibleButton(name.c_str(), ImVec2(side, side))) {
+        shelf.recolor(recolored_, i);
+        ImGui::CloseCurrentPopup();
+      }
+      trace_item(name);
+      const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+      auto* const list = ImGui::GetWindowDrawList();
+      list->AddRectFilled(min, max, frame.palette.series[i], 3 * s);
+      if (ImGui::IsItemHovered() || (run != nullptr && run->color == i))
+        list->AddRect(min, max, frame.palette.text, 3 * s, 0, 2 * s);
+    }
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar(2);
+}
+
+void RunsPanel::draw_list(const Frame& frame, RunShelf& shelf, const RunList& list) {
+  {
+    Table table(frame, "runs.table", kColumns);
+    if (table.row()) draw_present(frame, table);
+    for (const runs::RunSummary& run : list.runs) {
+      if (table.row()) draw_run(frame, shelf, table, run);
+      const std::string trouble = trouble_of(run);
+      if (!trouble.empty() && table.row()) table.span_text(kName, kStatus, trouble, frame.palette.warning);
+    }
+  }
+  draw_palette(frame, shelf);
+}
+
+void RunsPanel::draw_settings(const Frame& frame, const RunShelf& shelf) {
+  const auto settings = shelf.settings();
+  const auto rows = setting_rows(*settings);
+  if (rows.empty()) {
+    centered_text(frame, settings->runs.size() < 2 ? "Only one of the runs says how it was set."
+                                                   : "The runs that are shown have the same settings.");
+    return;
+  }
+  std::vector<std::string> names, labels;
+  for (const auto& folder : settings->runs) {
+    const ShelfRun* const run = shelf.find(folder);
+    names.push_back(run != nullptr ? run->name : "this run");
+    labels.push_back(end_of(frame, names.back(), kLeastValue * frame.scale));
+  }
+  std::vector<Column> columns{
+      {"setting that differs", "Of the runs that are shown, when they started.", kLeastKey, 200}};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    columns.push_back({labels[i].c_str(), names[i].c_str(), kLeastValue, 180});
+  Table table(frame, "runs.settings", columns);
+  for (const SettingRow& row : rows) {
+    if (!table.row()) continue;
+    table.text(0, row.key, frame.palette.muted);
+    for (std::size_t i = 0; i < row.values.size(); ++i)
+      table.text(i + 1, row.values[i], row.differs[i] ? frame.palette.text : frame.palette.muted);
+  }
+}
+
+void RunsPanel::draw(const Frame& frame, RunShelf& shelf) {
+  panel_body(frame, false);
+  const float s = frame.scale;
+  const auto list = shelf.list();
+  if (!list || !list->trouble.empty() || list->runs.empty()) {
+    const std::string folder = shelf.folder().string();
+    centered_text(frame, !list                    ? "Looking at " + folder + " ..."
+                         : !list->trouble.empty() ? list->trouble
+                                                  : "There are no earlier runs in " + folder + " yet.");
+    if (shelf.runs().empty()) return;
+  }
+  if (!list) return;
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  // The settings stand beside the list where it is wide, below it where it is high, else nowhere: L makes room.
+  const bool beside = room.x > 620 * s;
+  if (shelf.runs().empty() || (!beside && room.y < 240 * s)) {
+    draw_list(frame, shelf, *list);
+    return;
+  }
+  const float wanted =
+      (kLeastKey + 24 + (kLeastValue + 12) * static_cast<float>(shelf.settings()->runs.size())) * s;
+  const float settings = std::clamp(wanted, room.x * 0.3f, room.x * 0.46f);
+  const ImVec2 size =
+      beside ? ImVec2(std::floor(room.x - settings - 24 * s), 0) : ImVec2(0, std::floor(room.y * 0.58f));
+  ImGui::BeginChild("runs.list", size);
+  draw_list(frame, shelf, *list);
+  ImGui::EndChild();
+  if (beside) ImGui::SameLine(0, 24 * s);
+  ImGui::BeginChild("runs.differences", ImVec2(0, 0));
+  draw_settings(frame, shelf);
+  ImGui::EndChild();
+}
+
+}  // namespace warpscope::ui

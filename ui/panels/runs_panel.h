@@ -1,0 +1,32 @@
+#pragma once
+// Earlier runs in a list: which are shown with the curves, their key figures, and where their settings differ from the
+// present ones.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ui/frame.h"
+#include "ui/panels/run_rows.h"
+#include "ui/panels/run_shelf.h"
+#include "ui/table.h"
+
+namespace warpscope::ui {
+
+class RunsPanel {
+ public:
+  void draw(const Frame& frame, RunShelf& shelf);
+
+ private:
+  void draw_list(const Frame& frame, RunShelf& shelf, const RunList& list);
+  void draw_run(const Frame& frame, RunShelf& shelf, Table& table, const runs::RunSummary& run);
+  void draw_swatch(const Frame& frame, RunShelf& shelf, const Table& table, const runs::RunSummary& run);
+  void draw_palette(const Frame& frame, RunShelf& shelf);
+  void draw_settings(const Frame& frame, const RunShelf& shelf);
+
+  std::filesystem::path recolored_;  ///< the run whose colour is being chosen
+  bool open_palette_ = false;
+};
+
+}  // namespace warpscope::ui

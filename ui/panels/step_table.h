@@ -1,0 +1,63 @@
+#pragma once
+// Every step of a training in little memory: one column a quantity, and none for what never changes.
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "ui/panels/loss_metrics.h"
+
+namespace warpscope::ui {
+
+/// Floats, of which the leading equal ones take no room: a loss scale of 1 or a constant rate costs nothing.
+class QuietColumn {
+ public:
+  void append(float value) {
+    if (size_ == 0) same_ = value;
+    // Bits, so that NaN equals itself.
+    if (!values_.empty() || std::bit_cast<std::uint32_t>(value) != std::bit_cast<std::uint32_t>(same_)) {
+      if (values_.empty()) values_.assign(size_, same_);
+      values_.push_back(value);
+    }
+    ++size_;
+  }
+  std::size_t size() const { return size_; }
+  float operator[](std::size_t i) const { return values_.empty() ? same_ : values_[i]; }
+  /// Drops the values from `size` on.
+  void cut(std::size_t size) {
+    size_ = std::min(size_, size);
+    if (!values_.empty()) values_.resize(size_);
+  }
+  /// True while all values are equal.
+  bool quiet() const { return values_.empty(); }
+
+ private:
+  std::size_t size_ = 0;
+  float same_ = 0;
+  std::vector<float> values_;
+};
+
+struct StepTable {
+  std::vector<std::uint64_t> step;
+  std::vector<double> seconds;
+  std::vector<float> epoch;
+  std::array<QuietColumn, kMetrics> values;  ///< by Metric
+  std::vector<std::size_t> skipped;          ///< rows whose gradients overflowed
+
+  /// Drops the rows from `size` on.
+  void cut(std::size_t size) {
+    step.resize(size);
+    seconds.resize(size);
+    epoch.resize(size);
+    for (QuietColumn& column : values) column.cut(size);
+    std::erase_if(skipped, [size](std::size_t row) { return row >= size; });
+  }
+  std::size_t size() const { return step.size(); }
+  bool empty() const { return step.empty(); }
+  const QuietColumn& of(Metric metric) const { return values[static_cast<std::size_t>(metric)]; }
+};
+
+}  // namespace warpscope::ui
