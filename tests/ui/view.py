@@ -1,6 +1,5 @@
 """`warpscope view`: a window on a run that another process trains or has trained."""
 import os
-import signal
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
@@ -63,19 +62,16 @@ class Running(View):
         wait_until(lambda: self.shown_step() > shown, "it goes on", self.process)
         self.assertEqual(self.state(), "running")
 
-    def test_a_killed_training_is_seen_as_interrupted_and_a_resumed_one_is_followed(self):
-        self.start_training()
-        self.open_window()
-        self.training.send_signal(signal.SIGINT)
-        self.finish(self.training)
-        self.wait_for_state("finished")
-        self.run_dir = self.path("second")
-        self.close_window()
-        self.start_training()
-        self.open_window()
+    def test_a_resumed_run_is_followed_and_a_killed_one_is_interrupted(self):
+        self.assert_succeeded(self.train("--run-dir", self.run_dir, batch=2, steps=3))
+        self.open_window(until="finished")
+        self.training = self.start("train", "--resume", self.run_dir, "--steps", "100000")
+        self.wait_for_state("running")
+        wait_until(lambda: self.shown_step() >= 6, "the resumed steps", self.process)
         self.training.kill()
         self.wait_for_state("interrupted")
         self.assertIn("interrupted", self.viewing())
+        self.assertEqual(self.close_window().code, 0)
 
 
 class Ended(View):
