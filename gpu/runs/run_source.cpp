@@ -9,7 +9,8 @@ namespace warpscope::runs {
 namespace {
 
 constexpr auto kInterval = std::chrono::milliseconds(250);
-constexpr std::uint64_t kMostBytes = 4 << 20;  ///< of metrics.jsonl at a time, so that a large run appears bit by bit
+constexpr std::uint64_t kMostBytes =
+    4 << 20;  ///< of metrics.jsonl at a time, so that a large run appears bit by bit
 constexpr const char* kRefusal =
     "this window shows a run that another process trains: it cannot be steered from here";
 
@@ -19,7 +20,7 @@ bool begins_anew(const training::FeedItem& item) {
 
 }  // namespace
 
-RunSource::RunSource(std::filesystem::path folder) : follower_(folder) {
+RunSource::RunSource(const std::filesystem::path& folder) : follower_(folder) {
   published_ = std::make_shared<training::Snapshot>(RunView(folder).snapshot());
   thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }

@@ -25,7 +25,7 @@ class RunSource : public training::Source {
  public:
   /// Throws core::BadInput if `folder` holds no run. Reads what is there in the thread: the first snapshots may say
   /// `preparing`.
-  explicit RunSource(std::filesystem::path folder);
+  explicit RunSource(const std::filesystem::path& folder);
   ~RunSource() override;
   RunSource(const RunSource&) = delete;
   RunSource& operator=(const RunSource&) = delete;

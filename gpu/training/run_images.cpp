@@ -84,7 +84,8 @@ std::string encode_grid(const std::vector<float>& images, const ImageShape& shap
 
 std::string read_file(const fs::path& path) {
   std::error_code error;
-  const std::uintmax_t bytes = fs::file_size(path, error);  // only of regular files: opening a pipe would wait
+  const std::uintmax_t bytes =
+      fs::file_size(path, error);  // only of regular files: opening a pipe would wait
   if (error) throw core::BadInput(fmt::format("cannot read {}: {}", path.string(), error.message()));
   std::ifstream file(path, std::ios::binary);
   if (!file) throw core::BadInput(fmt::format("cannot read {}", path.string()));
@@ -147,8 +148,12 @@ ImageIndex::Picture read_picture(const json& object, const ImageShape& shape) {
 
 void to_json(json& json, const ImageIndex& index) {
   const ImageShape& shape = index.shape;
-  json = {{"count", shape.count},       {"height", shape.height},    {"width", shape.width},
-          {"channels", shape.channels}, {"columns", index.columns}, {"generation", index.generation},
+  json = {{"count", shape.count},
+          {"height", shape.height},
+          {"width", shape.width},
+          {"channels", shape.channels},
+          {"columns", index.columns},
+          {"generation", index.generation},
           {"pictures", nlohmann::json::array()}};
   for (const ImageIndex::Picture& picture : index.pictures) {
     json["pictures"].push_back(
@@ -169,8 +174,7 @@ void from_json(const json& json, ImageIndex& index) {
   if (read.shape.elements() > kMostElements) {
     throw core::BadInput(fmt::format("{} tells of more pixels than can be shown", kIndexName));
   }
-  read.generation =
-      count_field(json, "generation", kIndexName, std::numeric_limits<std::uint64_t>::max());
+  read.generation = count_field(json, "generation", kIndexName, std::numeric_limits<std::uint64_t>::max());
   const auto pictures = json.find("pictures");
   if (pictures == json.end() || !pictures->is_array()) {
     throw core::BadInput(fmt::format("{} has no list of pictures", kIndexName));
@@ -199,7 +203,7 @@ std::size_t least_missed(const std::vector<std::uint64_t>& steps) {
   return best;
 }
 
-RunImages::RunImages(fs::path folder) : folder_(std::move(folder) / kFolder) {}
+RunImages::RunImages(const fs::path& folder) : folder_(folder / kFolder) {}
 
 /// Goes on with what an earlier process has left.
 void RunImages::open() {
@@ -266,7 +270,8 @@ void RunImages::remove_unlisted() const {
 ImageIndex read_image_index(const fs::path& folder) {
   const fs::path path = folder / kFolder / kIndexFile;
   const json object = json::parse(read_file(path), nullptr, false);
-  if (object.is_discarded()) throw core::BadInput(fmt::format("{} is damaged: it is not JSON", path.string()));
+  if (object.is_discarded())
+    throw core::BadInput(fmt::format("{} is damaged: it is not JSON", path.string()));
   return object.get<ImageIndex>();
 }
 

@@ -59,7 +59,7 @@ std::size_t least_missed(const std::vector<std::uint64_t>& steps);
 class RunImages {
  public:
   /// `folder` is the run's. Nothing is read or written yet.
-  explicit RunImages(std::filesystem::path folder);
+  explicit RunImages(const std::filesystem::path& folder);
 
   /// Adds a picture. Pictures of other generations and of steps from this one on (a training that was reset, or went back)
   /// go. Throws core::Error if something cannot be written; what was there before then stays readable.

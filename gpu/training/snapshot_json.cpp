@@ -167,13 +167,13 @@ struct Writer {
 };
 
 template <class T>
-struct is_vector : std::false_type {};
+struct IsVector : std::false_type {};
 template <class T>
-struct is_vector<std::vector<T>> : std::true_type {};
+struct IsVector<std::vector<T>> : std::true_type {};
 template <class T>
-struct is_shared : std::false_type {};
+struct IsShared : std::false_type {};
 template <class T>
-struct is_shared<std::shared_ptr<T>> : std::true_type {};
+struct IsShared<std::shared_ptr<T>> : std::true_type {};
 
 json encode(const auto& value) {
   using T = std::remove_cvref_t<decltype(value)>;
@@ -182,9 +182,9 @@ json encode(const auto& value) {
     return value;
   } else if constexpr (std::same_as<T, Schedule> || std::is_enum_v<T>) {
     return std::string(to_string(value));
-  } else if constexpr (is_vector<T>::value) {
+  } else if constexpr (IsVector<T>::value) {
     return encode_all(value);
-  } else if constexpr (is_shared<T>::value) {
+  } else if constexpr (IsShared<T>::value) {
     return value ? encode(*value) : json();
   } else if constexpr (std::same_as<T, std::map<ops::Op, std::string>>) {
     return encode_variants(value);
@@ -243,8 +243,7 @@ void decode_number(const char* key, const json& value, T& number) {
     number = value.is_null() ? std::numeric_limits<T>::quiet_NaN() : value.get<T>();
   } else {
     // Through the widest type, so that what does not fit is told from what does.
-    const bool fits = value.is_number_unsigned() &&
-                      std::in_range<T>(value.get<std::uint64_t>());
+    const bool fits = value.is_number_unsigned() && std::in_range<T>(value.get<std::uint64_t>());
     const bool fits_below = value.is_number_integer() && !value.is_number_unsigned() &&
                             std::in_range<T>(value.get<std::int64_t>());
     if (!fits && !fits_below) refuse(key, "no whole number of the valid range");
@@ -309,9 +308,9 @@ void decode(const char* key, const json& value, auto& out) {
   } else if constexpr (std::same_as<T, Schedule> || std::is_enum_v<T>) {
     if (!value.is_string()) refuse(key, "no name");
     parse(key, value.get_ref<const std::string&>(), out);
-  } else if constexpr (is_vector<T>::value) {
+  } else if constexpr (IsVector<T>::value) {
     decode_all(key, value, out);
-  } else if constexpr (is_shared<T>::value) {
+  } else if constexpr (IsShared<T>::value) {
     decode_shared(key, value, out);
   } else if constexpr (std::same_as<T, std::map<ops::Op, std::string>>) {
     decode_variants(key, value, out);
