@@ -321,14 +321,15 @@ bool slider(const Frame& frame, const char* name, float* value, float minimum, f
   const float track = std::floor((min.y + max.y) / 2);
   const float x = left + span * std::clamp(to_position(*value), 0.0f, 1.0f);
   const float half = std::max(1.0f, std::floor(s));
-  list->AddRectFilled(ImVec2(left, track - half), ImVec2(right, track + half), frame.palette.grid, half);
+  list->AddRectFilled(ImVec2(left, track - half), ImVec2(right, track + half), faded(frame.palette.grid),
+                      half);
   list->AddRectFilled(ImVec2(left, track - half), ImVec2(x, track + half), faded(frame.palette.accent), half);
   const bool hot = ImGui::IsItemHovered() || ImGui::IsItemActive();
   list->AddCircleFilled(ImVec2(x, track), hot ? knob : 4 * s,
                         faded(hot ? frame.palette.text : frame.palette.accent), 20);
   if (has_text) {
     const float text_x = right + knob + 5 * s;
-    draw_text(list, frame.fonts.numbers, text_x, row_baseline(frame, min.y), frame.palette.text, text);
+    draw_text(list, frame.fonts.numbers, text_x, row_baseline(frame, min.y), faded(frame.palette.text), text);
   }
   trace_item(name);
   if (!ImGui::IsItemActive()) tooltip(frame, tip);

@@ -96,15 +96,20 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
     place_next_window(layout.loss);
     loss_.draw(frame, settings_.plot);
     place_next_window(layout.images);
-    images_.draw(frame);
+    if (frame.snapshot.classifies) {
+      predictions_.draw(frame);
+    } else {
+      images_.draw(frame);
+    }
     place_next_window(layout.training);
     training_.draw(frame);
   }
   place_next_window(large ? layout.all : layout.kernels);
   workbench_.draw(frame, loss_.shelf());
   place_next_window(layout.status);
-  facts.image_path =
-      is_view(frame) && images_.has_images() ? "images from the run folder" : images_.path_text();
+  facts.image_path = is_view(frame) && images_.has_images() ? "images from the run folder"
+                     : frame.snapshot.classifies            ? "images from host memory"
+                                                            : images_.path_text();
   status_.draw(frame, facts);
   if (!large) drag_splitters(frame, layout, settings_.splits);
   trouble_.draw(frame, ImVec2(layout.training.max.x, layout.training.min.y - 2 * frame.scale));
@@ -158,7 +163,8 @@ void MainView::trace_laboratory(const Frame& frame) {
 bool MainView::has_shown_all(const training::Snapshot& snapshot, bool images_expected) const {
   const bool timed = std::any_of(snapshot.timings.begin(), snapshot.timings.end(),
                                  [](const training::OpTiming& timing) { return timing.samples > 0; });
-  return timed && loss_points() > 0 && (!images_expected || images_.has_images());
+  const bool images = snapshot.classifies ? predictions_.has_images() : images_.has_images();
+  return timed && loss_points() > 0 && (!images_expected || images);
 }
 
 void MainView::tell(std::string text, training::LogLevel level) {
@@ -169,6 +175,7 @@ void MainView::tell(std::string text, training::LogLevel level) {
 
 void MainView::shutdown() {
   images_.shutdown();
+  predictions_.shutdown();
 }
 
 Settings MainView::settings() const {

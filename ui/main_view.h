@@ -10,6 +10,7 @@
 #include "ui/panels/images_panel.h"
 #include "ui/panels/loss_panel.h"
 #include "ui/panels/notices.h"
+#include "ui/panels/predictions_panel.h"
 #include "ui/panels/status_bar.h"
 #include "ui/panels/toolbar.h"
 #include "ui/panels/training_panel.h"
@@ -48,8 +49,12 @@ class MainView {
   Settings settings() const;
   float zoom() const { return settings_.zoom; }
   std::size_t loss_points() const { return loss_.history().steps(); }
-  /// True if the laboratory or what is read of earlier runs has come further than was drawn.
-  bool has_news() const { return workbench_.desk().has_news() || loss_.has_news(); }
+  /// True if the laboratory or what is read of earlier runs has come further than was drawn, or there are newer
+  /// predictions.
+  bool has_news() const {
+    return workbench_.desk().has_news() || loss_.has_news() ||
+           (!workbench_.large() && predictions_.waiting());
+  }
 
  private:
   void trace_changes(const Frame& frame);
@@ -58,7 +63,8 @@ class MainView {
   Settings settings_;
   Toolbar toolbar_;
   LossPanel loss_;
-  ImagesPanel images_;
+  ImagesPanel images_;            ///< of models that reconstruct
+  PredictionsPanel predictions_;  ///< of models that classify: in its place
   Workbench workbench_;
   TrainingPanel training_;
   StatusBar status_;

@@ -14,6 +14,12 @@ float line_height(const ImFont* font) {
 
 }  // namespace
 
+std::string sentence(std::string text) {
+  if (text.empty()) return text;
+  if (text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  return text.back() == '.' ? text : text + ".";
+}
+
 std::vector<std::string> wrap(const ImFont* font, std::string_view text, float width) {
   std::vector<std::string> lines;
   while (!text.empty()) {

@@ -9,6 +9,9 @@
 
 namespace warpscope::ui {
 
+/// What the trainer says in lower case, as a sentence: "the loss fell" becomes "The loss fell."
+std::string sentence(std::string text);
+
 /// `text` in lines at most `width` pixels wide; a word that is wider has a line of its own.
 std::vector<std::string> wrap(const ImFont* font, std::string_view text, float width);
 

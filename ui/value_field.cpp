@@ -62,7 +62,7 @@ ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double
   ImGui::PopStyleVar();
   ImGui::PopFont();
   text_ = buffer;
-  typing_ = ImGui::IsItemActive();
+  const bool was_typing = std::exchange(typing_, ImGui::IsItemActive());
   if (typing_) {
     ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
                                         frame.palette.accent, 3 * frame.scale);
@@ -72,7 +72,8 @@ ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double
   ValueEdit edit;
   edit.value = current;
   // The text may have fewer digits than the value: Enter on what stands there changes nothing.
-  if (!entered || text_ == shown) return edit;
+  const bool meant = entered || (spec.draft && was_typing && !typing_);
+  if (!meant || text_ == shown) return edit;
   const auto value = read_field(text_, spec.zero_text);
   if (value && is_valid(spec.limits, *value)) {
     edit.changed = edit.finished = true;

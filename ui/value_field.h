@@ -16,7 +16,8 @@ struct ValueSpec {
   ValueLimits limits;
   std::optional<ValueScale> scale;  ///< of the slider; none: there is no slider
   std::string zero_text;            ///< shown for 0 ("off"); "" for a 0
-  std::string unit;                 ///< "epochs", after the slider where there is room
+  bool draft = false;  ///< nothing follows from it yet: what was typed is also taken when the box is left
+  std::string unit;    ///< "epochs", after the slider where there is room
 };
 
 /// What a person did with a field in this frame.

@@ -102,6 +102,9 @@ class Chain {
         case plan::Storage::images:
           memory_[t] = bytes_of(network.images.data(), network.images.size());
           break;
+        case plan::Storage::labels:
+          memory_[t] = bytes_of(network.labels.data(), network.labels.size());
+          break;
         case plan::Storage::order:
           memory_[t] = bytes_of(order.data(), order.size() * sizeof(order[0]));
           break;
@@ -204,6 +207,7 @@ PlanStep run_plan(const NetworkCase& network, const std::shared_ptr<core::Device
   std::iota(order.begin(), order.end(), 0u);
   const ops::step::StepControl control = control_of(selection.precision);
   const core::Buffer images = uploaded(device, *stream, network.images);
+  const core::Buffer labels = uploaded(device, *stream, network.labels);
   const core::Buffer orders = uploaded(device, *stream, order);
   const core::Buffer controls = uploaded(device, *stream, std::vector{control});
   const core::Buffer ring = uploaded(device, *stream, std::vector<ops::step::StepRecord>(kRing));
@@ -213,6 +217,7 @@ PlanStep run_plan(const NetworkCase& network, const std::shared_ptr<core::Device
 
   plan::Bindings bindings;
   bindings.images = images.as<std::uint8_t>();
+  bindings.labels = labels.as<std::uint8_t>();
   bindings.image_count = kImages;
   bindings.order = orders.as<std::uint32_t>();
   bindings.control = controls.as<ops::step::StepControl>();
@@ -256,14 +261,32 @@ models::Model small_network() {
            {conv2d, "conv5", 16, 3, 3}}};
 }
 
-NetworkCase make_network_case(Precision precision, std::uint64_t seed) {
+models::Model small_classifier() {
+  using enum models::LayerKind;
+  return {"small classifier",
+          8,
+          8,
+          3,
+          {{conv2d, "conv1", 3, 16, 3},
+           {relu, "relu1"},
+           {maxpool2d, "pool1"},
+           {linear, "fc1", 4 * 4 * 16, 24},
+           {relu, "relu2"},
+           {linear, "fc2", 24, 5}},
+          models::Loss::cross_entropy,
+          5};
+}
+
+NetworkCase make_network_case(Precision precision, std::uint64_t seed, const models::Model& model) {
   NetworkCase network;
-  network.model = small_network();
+  network.model = model;
   network.parameters = rounded(random_parameters(network.model, seed), precision);
-  const models::Model& model = network.model;
   for (std::int64_t i = 0; i < kImages * model.height * model.width * model.channels; ++i) {
     network.images.push_back(
         static_cast<std::uint8_t>(core::random_bits(seed + 2, static_cast<std::uint64_t>(i)) & 0xff));
+  }
+  for (std::int64_t i = 0; i < kImages; ++i) {
+    network.labels.push_back(static_cast<std::uint8_t>(i % std::max(1, model.classes)));
   }
   const plan::Program program =
       plan::lower(model, plan::Purpose::training, kBatch, kImages, kRing, Precision::fp64);

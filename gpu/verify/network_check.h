@@ -15,12 +15,15 @@ namespace warpscope::verify {
 
 /// Every kind of layer in an autoencoder small enough for the reference: 8x8x3, five convolutions, two poolings.
 models::Model small_network();
+/// A classifier as small: 8x8x3, a convolution, pooling, two linear layers, five classes.
+models::Model small_classifier();
 
 /// Weights, images and the right gradients of one training step of two images.
 struct NetworkCase {
   models::Model model;
   std::vector<float> parameters;  ///< rounded to the precision, so that casting them is exact
   std::vector<std::uint8_t> images;
+  std::vector<std::uint8_t> labels;
   std::vector<double> gradients;  ///< in the layout of the parameters
   double loss = 0;
   /// Numbers that the tolerance follows from: ReLU inputs and pooling windows nearer to their corner than rounding may
@@ -30,7 +33,8 @@ struct NetworkCase {
   int path = 0;
 };
 
-NetworkCase make_network_case(core::Precision precision, std::uint64_t seed);
+NetworkCase make_network_case(core::Precision precision, std::uint64_t seed,
+                              const models::Model& model = small_network());
 
 /// What the gradients may be off by. Each op on the path adds an error of its own tolerance, and independent errors add in
 /// squares: ops::tolerance() sqrt(path). Where rounding may carry a value across the corner of a ReLU or to another winner

@@ -15,6 +15,8 @@
 #include <glad/gl.h>
 #include <gtest/gtest.h>
 
+#include "ui/interop/tile_page.h"
+
 namespace warpscope::ui::interop {
 namespace {
 
@@ -169,6 +171,27 @@ TEST_F(ImageViewTest, ShowsTheImagesOfTheCpu) {
 
 TEST_F(ImageViewTest, ShowsGreyImages) {
   check_path(core::open_device("cpu"), {3, 28, 28, 1}, "host");
+}
+
+TEST_F(ImageViewTest, TilesAreUploadedOneByOne) {
+  const PageShape shape = make_page(6, 5, 3, AtlasTexture::largest());
+  ASSERT_GE(shape.tiles(), 6);
+  TilePage page(shape);
+  const int width = shape.columns * shape.width;
+  std::vector<Rgba> expected(static_cast<std::size_t>(width * shape.rows * shape.height), Rgba{0, 0, 0, 0});
+  for (const int tile : {0, 4, 1, 4}) {
+    const std::vector<Rgba> pixels(15, Rgba{static_cast<std::uint8_t>(40 * tile + 7), 1, 2, 255});
+    page.upload(tile, pixels.data());
+    for (int i = 0; i < 15; ++i) {
+      const int x = tile % shape.columns * shape.width + i % 5,
+                y = tile / shape.columns * shape.height + i / 5;
+      expected[static_cast<std::size_t>(y * width + x)] = pixels[static_cast<std::size_t>(i)];
+    }
+  }
+  std::vector<Rgba> found(expected.size());
+  glBindTexture(GL_TEXTURE_2D, page.id());
+  glGetTexImage(GL_TEXTURE_2D, 0, GL_RGBA, GL_UNSIGNED_BYTE, found.data());
+  EXPECT_EQ(found, expected);
 }
 
 TEST_F(ImageViewTest, SaysThatTheImagesComeFromTheCpu) {

@@ -4,7 +4,7 @@ import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from warpscope_program import main, markers_of, read_metrics, steps_of, wait_until  # noqa: E402
-from window_driver import WindowCase, center  # noqa: E402
+from window_driver import ACCENT, WindowCase, center, pixels_near  # noqa: E402
 
 
 class Tabs(WindowCase):
@@ -103,6 +103,7 @@ class Schedule(Tabs):
         self.choose("training.schedule", "training.schedule=cosine")
         self.enter("training.schedule.warmup", "1")
         self.item("training.schedule_undo")
+        self.point_away()
         self.assertEqual(markers_of(self.run_dir), [])
         self.click("training.schedule_apply")
         marker = self.wait_for_marker("schedule: constant -> cosine")
@@ -111,6 +112,17 @@ class Schedule(Tabs):
         self.wait_for_step(self.process, self.run_dir, step + 1)
         point = [line for line in read_metrics(self.run_dir) if "loss" in line][-1]
         self.assertLess(point["learning_rate"], 0.0005)  # warming up
+
+    def test_what_was_typed_counts_when_apply_is_clicked_without_enter(self):
+        self.open_paused()
+        self.open_tab("Schedule", "training.schedule_preview")
+        self.choose("training.schedule", "training.schedule=step")
+        field = self.item("training.schedule.every")
+        self.click("training.schedule.every")
+        wait_until(lambda: pixels_near(self.grab(field), ACCENT, 24) > field.w, "the box to take keys", self.process)
+        self.key("7")
+        self.click("training.schedule_apply")
+        self.assertIn("every=7", self.wait_for_marker("schedule: constant -> step")["marker"])
 
     def test_cosine_without_a_length_is_not_applied(self):
         self.open_paused()
@@ -124,7 +136,7 @@ class Schedule(Tabs):
 
 
 class Finder(Tabs):
-    def test_a_search_ends_with_a_sentence_and_a_cancelled_one_too(self):
+    def test_a_search_can_be_cancelled(self):
         self.open_paused()
         self.open_tab("Finder", "training.find_rate")
         self.click("training.find_rate")
@@ -134,6 +146,14 @@ class Finder(Tabs):
         self.item("training.finder_text")
         self.assertEqual(self.state(), "paused")
         self.assertEqual(markers_of(self.run_dir), [])
+
+
+    def test_a_suggestion_is_taken_with_a_click(self):
+        self.open_paused("--model", "mlp", data="builtin")
+        self.open_tab("Finder", "training.find_rate")
+        self.click("training.find_rate")
+        self.click("training.use_cautious")
+        self.wait_for_marker("learning rate: 0.0005 -> ")
 
 
 class Trouble(Tabs):

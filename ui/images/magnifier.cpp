@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/images/beside_pointer.h"
 #include "ui/images/difference_scale.h"
 #include "ui/images/draw_part.h"
 #include "ui/images/psnr.h"
@@ -38,25 +39,6 @@ Crop crop_around(const Atlas& atlas, const GridHit& hit) {
 /// Side of an enlarged image pixel, in pixels of the window.
 float enlarged_pixel(const Frame& frame, float density) {
   return static_cast<float>(kMagnification) * std::max(1.0f, std::round(frame.scale * density)) / density;
-}
-
-/// Where a tool-tip of this size neither leaves the window nor, if there is any room for that, covers the
-/// pointer.
-ImVec2 beside_pointer(ImVec2 size, float scale) {
-  const ImVec2 pointer = ImGui::GetIO().MousePos;
-  const ImVec2 window = ImGui::GetIO().DisplaySize;
-  const float away = 24 * scale;
-  const float margin = 4 * scale;
-  const auto inside = [margin](float wanted, float length, float room) {
-    return std::floor(std::max(margin, std::min(wanted, room - length - margin)));
-  };
-  const float x = inside(pointer.x - size.x / 2, size.x, window.x);
-  if (pointer.y + away + size.y + margin <= window.y) return {x, std::floor(pointer.y + away)};
-  if (pointer.y - away - size.y >= margin) return {x, std::floor(pointer.y - away - size.y)};
-  const float y = inside(pointer.y - size.y / 2, size.y, window.y);
-  if (pointer.x - away - size.x >= margin) return {std::floor(pointer.x - away - size.x), y};
-  if (pointer.x + away + size.x + margin <= window.x) return {std::floor(pointer.x + away), y};
-  return {x, pointer.y > window.y / 2 ? margin : inside(window.y, size.y, window.y)};
 }
 
 /// Size of the whole tool-tip, its padding included.

@@ -42,7 +42,8 @@ void use_button(const Frame& frame, OptimizerDesk& desk, const char* name, const
 }
 
 void draw_sentence(const Frame& frame, const RateFinderResult& result) {
-  paragraph(frame.fonts.text, result.suggested ? frame.palette.text : frame.palette.warning, result.text);
+  paragraph(frame.fonts.text, result.suggested ? frame.palette.text : frame.palette.warning,
+            sentence(result.text));
   trace_item("training.finder_text");
 }
 
@@ -88,6 +89,7 @@ void FinderView::draw_range(const Frame& frame, std::string* refusal) {
     spec.name = name;
     spec.label = label;
     spec.tip = fmt::format("The {} of the sweep.", label);
+    spec.draft = true;
     spec.limits = {.least = valid_low ? 0 : bound,
                    .most = valid_low ? bound : 1e6,
                    .above_least = true,
@@ -123,7 +125,7 @@ void FinderView::draw_plot(const Frame& frame, const RateFinderResult& result, f
                           .y_label = "loss",
                           .describe = [this](double x, double y) {
                             const std::size_t i = curve_.raw.nearest(x);
-                            return fmt::format("rate {:.3g}: smoothed loss {}, of this step {}", x,
+                            return fmt::format("rate {:.3g}\nsmoothed loss {}\nloss of this step {}", x,
                                                compact_number(y),
                                                compact_number(static_cast<double>(curve_.raw.y(i))));
                           }};
@@ -153,7 +155,7 @@ void FinderView::draw(const Frame& frame, OptimizerDesk& desk, std::string* refu
                "Sets the learning rate at which the loss fell fastest.");
     use_button(frame, desk, "training.use_cautious", "Use cautious", result.cautious,
                "Sets a tenth of the learning rate at which the loss was lowest.");
-    below += paragraph_height(frame.fonts.text, result.text, ImGui::GetContentRegionAvail().x) +
+    below += paragraph_height(frame.fonts.text, sentence(result.text), ImGui::GetContentRegionAvail().x) +
              ImGui::GetFrameHeight() + 2 * ImGui::GetStyle().ItemSpacing.y;
   }
   if (!result.points.empty()) {

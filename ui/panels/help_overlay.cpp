@@ -42,7 +42,9 @@ constexpr std::array kPanels{
     Row{"Curves",
         "one metric of every training step (faint), its smoothed mean, the tests, a flag where something was "
         "changed, and the same of earlier runs"},
-    Row{"Images", "held-out images, what the network makes of them now, and the difference"},
+    Row{"Images",
+        "held-out images, what the network makes of them now, and the difference; of a network that "
+        "classifies: its predictions, worst first, and the confusion matrix, whose cells show their images"},
     Row{"Kernels",
         "each operation of the step: the variant that runs it, its time and its distance from what the "
         "device "

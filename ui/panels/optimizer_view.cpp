@@ -104,6 +104,7 @@ void OptimizerView::draw_accumulate(const Frame& frame, OptimizerDesk& desk, std
                        .limits = {.least = 1, .most = 65536, .whole = true},
                        .scale = {},
                        .zero_text = {},
+                       .draft = false,
                        .unit = {}};
   ImGui::BeginDisabled(settings.per_sample);
   const ValueEdit edit =

@@ -1,6 +1,8 @@
 #include "ui/panels/results_view.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,26 +24,42 @@ void separate(const Frame& frame) {
   ImGui::Dummy(ImVec2(1, 4 * frame.scale));
 }
 
-void draw_cells(const Frame& frame, std::span<const ResultCell> cells) {
-  const float room = ImGui::GetContentRegionAvail().x, label = value_left(frame);
-  const bool two = room >= 2 * kLeastCell * frame.scale;
-  const float second = std::floor(room / 2);
+// Where the values of the two columns stand: all groups of rows share them.
+struct Columns {
+  bool two = false;
+  float second = 0;               ///< left edge of the second column
+  float values = 0, values2 = 0;  ///< from the left edge of its column
+};
+
+Columns columns_of(const Frame& frame, std::span<const std::vector<ResultCell>> groups) {
+  const float room = ImGui::GetContentRegionAvail().x;
+  Columns columns{room >= 2 * kLeastCell * frame.scale, std::floor(room / 2), value_left(frame),
+                  value_left(frame)};
+  for (const auto& cells : groups) {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      float& values = columns.two && i % 2 == 1 ? columns.values2 : columns.values;
+      values = std::max(values, text_width(frame.fonts.text, cells[i].label) + 10 * frame.scale);
+    }
+  }
+  return columns;
+}
+
+void draw_cells(const Frame& frame, std::span<const ResultCell> cells, const Columns& columns) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const ResultCell& cell = cells[i];
-    const bool right = two && i % 2 == 1;
-    if (right) ImGui::SameLine(second);
-    const float left = right ? second : 0;
+    const bool right = columns.two && i % 2 == 1;
+    if (right) ImGui::SameLine(columns.second);
     row_text(frame, frame.fonts.text, frame.palette.muted, cell.label);
     tooltip(frame, cell.tip);
-    ImGui::SameLine(left + std::max(label, text_width(frame.fonts.text, cell.label) + 8 * frame.scale));
+    ImGui::SameLine(right ? columns.second + columns.values2 : columns.values);
     value_with_unit(frame, cell.value, cell.unit, cell.tip);
   }
 }
 
-void draw_folder(const Frame& frame) {
+void draw_folder(const Frame& frame, float left) {
   const std::string& folder = frame.snapshot.run_dir;
   row_text(frame, frame.fonts.text, frame.palette.muted, "run folder");
-  ImGui::SameLine(value_left(frame));
+  ImGui::SameLine(left);
   const float room = ImGui::GetContentRegionAvail().x;
   // The end of a path tells more than its start.
   std::string shown = folder.empty() ? "not written" : folder;
@@ -58,12 +76,15 @@ void ResultsView::update(const Frame& frame) {
 }
 
 void ResultsView::draw(const Frame& frame) const {
-  draw_cells(frame, loss_cells(frame.snapshot));
-  separate(frame);
-  draw_cells(frame, step_cells(frame.snapshot));
-  separate(frame);
-  draw_cells(frame, run_cells(frame.snapshot, news_, ImGui::GetTime()));
-  draw_folder(frame);
+  const auto& snapshot = frame.snapshot;
+  const std::array groups{loss_cells(snapshot), step_cells(snapshot),
+                          run_cells(snapshot, news_, ImGui::GetTime())};
+  const Columns columns = columns_of(frame, groups);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (i > 0) separate(frame);
+    draw_cells(frame, groups[i], columns);
+  }
+  draw_folder(frame, columns.values);
 }
 
 }  // namespace warpscope::ui

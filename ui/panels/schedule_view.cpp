@@ -10,8 +10,6 @@
 namespace warpscope::ui {
 namespace {
 
-using training::Schedule;
-
 constexpr float kLeastPlot = 96;  // design pixels
 
 float buttons_width(const Frame& frame) {

@@ -151,6 +151,16 @@ std::string device_tip(const core::DeviceInfo& device) {
   return device.driver.empty() ? tip : tip + "\n" + device.driver;
 }
 
+std::string data_tip(const training::Snapshot& snapshot) {
+  std::string tip = fmt::format("The data set: {} training images, {} test images a test",
+                                with_thousands(snapshot.train_images), with_thousands(snapshot.test_images));
+  if (snapshot.validation_images > 0) {
+    tip += fmt::format(", {} kept back for validation", with_thousands(snapshot.validation_images));
+  }
+  if (snapshot.classifies && snapshot.data) tip += fmt::format("; {} classes", snapshot.data->classes.size());
+  return tip + ".";
+}
+
 const char* precision_note(core::Precision precision) {
   switch (precision) {
     case core::Precision::fp32:
@@ -276,10 +286,7 @@ void Toolbar::draw(const Frame& frame, bool* help_open) {
   if (!snapshot.model.empty())
     left.push_back(text_piece(frame, 5, "", snapshot.model, "The network that is trained."));
   if (!snapshot.data_name.empty()) {
-    left.push_back(
-        text_piece(frame, 7, "", snapshot.data_name,
-                   fmt::format("The data set: {} training images, {} test images a test.",
-                               with_thousands(snapshot.train_images), with_thousands(snapshot.test_images))));
+    left.push_back(text_piece(frame, 7, "", snapshot.data_name, data_tip(snapshot)));
   }
   if (!snapshot.device.name.empty()) {
     left.push_back(

@@ -38,6 +38,7 @@ void TrainingPanel::draw_batch(const Frame& frame, float left) {
       .limits = {.least = 1, .most = kMostBatch, .whole = true},
       .scale = {},
       .zero_text = "-",
+      .draft = false,
       .unit = {}};
   const int batch = pending_batch_.shown(frame.snapshot.batch, frame.snapshot, ImGui::GetTime());
   const ValueEdit edit = batch_.draw(frame, spec, batch, left);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include <fmt/format.h>
 
@@ -16,12 +15,6 @@ namespace {
 
 constexpr float kWidth = 480, kPad = 12;  // design pixels
 constexpr float kSlower = 0.5f;
-
-// Snapshots speak in lower case.
-std::string sentence(std::string text) {
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  return text + ".";
-}
 
 void draw_choices(const Frame& frame) {
   const Steering steering(frame);

@@ -1,0 +1,98 @@
+#include "ui/panels/confusion_figures.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace warpscope::ui {
+namespace {
+
+HeldOut matrix(int classes, std::vector<std::uint32_t> counts) {
+  auto data = std::make_shared<data::DataSet>();
+  data->classes = {"cat", "dog", "ship"};
+  auto evaluation = std::make_shared<training::Evaluation>();
+  evaluation->classes = classes;
+  evaluation->confusion = std::move(counts);
+  return {evaluation, data};
+}
+
+// Nothing was taken for a ship, and there are no dogs.
+const HeldOut kThree = matrix(3, {930, 70, 0, 0, 0, 0, 1, 2, 0});
+
+TEST(ConfusionFigures, AddsUpRowsColumnsAndTheDiagonal) {
+  const ConfusionFigures figures = confusion_figures(*kThree.evaluation);
+  EXPECT_EQ(figures.truths, (std::vector<std::uint64_t>{1000, 0, 3}));
+  EXPECT_EQ(figures.predictions, (std::vector<std::uint64_t>{931, 72, 0}));
+  EXPECT_EQ(figures.total, 1003u);
+  EXPECT_EQ(figures.right, 930u);
+  EXPECT_DOUBLE_EQ(figures.accuracy(), 930.0 / 1003);
+  EXPECT_DOUBLE_EQ(figures.share(0, 1), 0.07);
+  EXPECT_DOUBLE_EQ(figures.recall(0), 0.93);
+  EXPECT_DOUBLE_EQ(figures.precision(0), 930.0 / 931);
+}
+
+TEST(ConfusionFigures, WhatCannotBeDividedIsNotANumber) {
+  const ConfusionFigures figures = confusion_figures(*kThree.evaluation);
+  EXPECT_EQ(figures.share(1, 0), 0);
+  EXPECT_TRUE(std::isnan(figures.recall(1)));
+  EXPECT_TRUE(std::isnan(figures.precision(2)));
+  EXPECT_EQ(figures.precision(1), 0);
+}
+
+TEST(ConfusionFigures, EqualsTheEvaluationsAccuracy) {
+  training::Evaluation evaluation;
+  evaluation.classes = 256;
+  std::vector<std::uint8_t> labels;
+  for (int i = 0; i < 1000; ++i) {
+    labels.push_back(static_cast<std::uint8_t>(i * 7));
+    evaluation.predicted.push_back(static_cast<std::uint8_t>(i % 3 == 0 ? i * 7 : i));
+    evaluation.image_losses.push_back(1);
+  }
+  summarize(evaluation, labels.data());
+  EXPECT_DOUBLE_EQ(confusion_figures(evaluation).accuracy(), evaluation.accuracy);
+}
+
+TEST(ConfusionTexts, ACellInWords) {
+  const ConfusionFigures figures = confusion_figures(*kThree.evaluation);
+  EXPECT_EQ(cell_text(figures, kThree, 0, 1), "70 of 1,000 images of “cat” were taken for “dog”, 7.0 %.");
+  EXPECT_EQ(cell_text(figures, kThree, 0, 0), "930 of 1,000 images of “cat” were classified right, 93.0 %.");
+  EXPECT_EQ(cell_text(figures, kThree, 2, 0), "1 of 3 images of “ship” was taken for “cat”, 33.3 %.");
+  EXPECT_EQ(cell_text(figures, kThree, 0, 2), "None of the 1,000 images of “cat” was taken for “ship”.");
+  EXPECT_EQ(cell_text(figures, kThree, 1, 0), "There are no images of “dog” among these.");
+}
+
+TEST(ConfusionTexts, AClassOfOneImage) {
+  const HeldOut two = matrix(2, {0, 1, 0, 5});
+  const ConfusionFigures figures = confusion_figures(*two.evaluation);
+  EXPECT_EQ(cell_text(figures, two, 0, 1), "The only image of “cat” was taken for “dog”.");
+  EXPECT_EQ(cell_text(figures, two, 0, 0), "The only image of “cat” was not classified right.");
+}
+
+TEST(ConfusionTexts, AClassInWords) {
+  const ConfusionFigures figures = confusion_figures(*kThree.evaluation);
+  EXPECT_EQ(class_text(figures, kThree, 0),
+            "Recall 93.0 %: so many of the 1,000 images of “cat” were classified right (930).\n"
+            "Precision 99.9 %: so many of the 931 images taken for “cat” are right (930).");
+  EXPECT_EQ(class_text(figures, kThree, 1),
+            "Recall: unknown, there are no images of “dog” among these.\n"
+            "Precision 0 %: so many of the 72 images taken for “dog” are right (0).");
+}
+
+TEST(ConfusionTexts, PercentNeverRoundsToAllOrNothing) {
+  EXPECT_EQ(percent_text(1), "100 %");
+  EXPECT_EQ(percent_text(0.99999), "99.9 %");
+  EXPECT_EQ(percent_text(0.5), "50.0 %");
+  EXPECT_EQ(percent_text(0.00001), "< 0.1 %");
+  EXPECT_EQ(percent_text(0), "0 %");
+  EXPECT_EQ(percent_text(std::nan("")), "-");
+}
+
+TEST(ConfusionColours, TextIsReadOnEveryCell) {
+  EXPECT_FALSE(black_reads_better(share_colour(0)));
+  EXPECT_TRUE(black_reads_better(share_colour(1)));
+  EXPECT_TRUE(black_reads_better({255, 255, 255, 255}));
+  EXPECT_FALSE(black_reads_better({0, 0, 0, 255}));
+}
+
+}  // namespace
+}  // namespace warpscope::ui

@@ -1,0 +1,154 @@
+#include "ui/panels/held_out.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace warpscope::ui {
+namespace {
+
+using training::Evaluation;
+
+/// Four images of "cat" and "dog"; the second and the last are wrong.
+HeldOut four_images(std::uint64_t step = 7) {
+  auto data = std::make_shared<data::DataSet>();
+  data->classes = {"cat", "dog"};
+  data->test = {2, 2, 1, 4, std::vector<std::uint8_t>(16), {0, 1, 1, 0}};
+  auto evaluation = std::make_shared<Evaluation>();
+  evaluation->step = step;
+  evaluation->image_losses = {0.1f, 2.0f, 0.3f, 3.0f};
+  evaluation->predicted = {0, 0, 1, 1};
+  evaluation->classes = 2;
+  summarize(*evaluation, data->test.labels.data());
+  return {evaluation, data};
+}
+
+TEST(HeldOut, KnowsEachImage) {
+  const HeldOut held_out = four_images();
+  EXPECT_EQ(held_out.count(), 4);
+  EXPECT_TRUE(held_out.right(0));
+  EXPECT_FALSE(held_out.right(1));
+  EXPECT_EQ(held_out.class_name(held_out.truth(1)), "dog");
+  EXPECT_EQ(held_out.class_name(held_out.predicted(1)), "cat");
+  EXPECT_NEAR(held_out.probability_of_truth(1), 0.1353, 1e-4);
+}
+
+TEST(HeldOut, IsEmptyBeforeTheFirstEvaluation) {
+  EXPECT_EQ(HeldOut{}.count(), 0);
+  HeldOut held_out = four_images();
+  held_out.data = nullptr;
+  EXPECT_EQ(held_out.count(), 0);
+}
+
+TEST(HeldOut, CountsOnlyImagesOfWhichEverythingIsKnown) {
+  const HeldOut held_out = four_images();
+  Evaluation fewer = *held_out.evaluation;
+  fewer.image_losses.resize(3);
+  EXPECT_EQ((HeldOut{std::make_shared<Evaluation>(fewer), held_out.data}).count(), 3);
+  fewer.predicted.clear();  // of a model that reconstructs
+  EXPECT_EQ((HeldOut{std::make_shared<Evaluation>(fewer), held_out.data}).count(), 0);
+}
+
+TEST(HeldOut, LooksAtTheSetThatWasEvaluated) {
+  const HeldOut held_out = four_images();
+  Evaluation other = *held_out.evaluation;
+  other.split = training::Split::validation;
+  const HeldOut validation{std::make_shared<Evaluation>(other), held_out.data};
+  EXPECT_EQ(&validation.images(), &held_out.data->validation);
+  EXPECT_EQ(validation.count(), 0);
+}
+
+TEST(HeldOut, AClassWithoutANameIsANumber) {
+  HeldOut held_out = four_images();
+  EXPECT_EQ(held_out.class_name(2), "2");
+  held_out.data = nullptr;
+  EXPECT_EQ(held_out.class_name(0), "0");
+}
+
+TEST(Arrange, WorstFirst) {
+  EXPECT_EQ(arrange(four_images(), {}), (std::vector<int>{3, 1, 2, 0}));
+}
+
+TEST(Arrange, WrongOnlyAndStoredOrder) {
+  EXPECT_EQ(arrange(four_images(), {PredictionOrder::wrong_only, kAnyClass, kAnyClass}),
+            (std::vector<int>{3, 1}));
+  EXPECT_EQ(arrange(four_images(), {PredictionOrder::stored, kAnyClass, kAnyClass}),
+            (std::vector<int>{0, 1, 2, 3}));
+}
+
+TEST(Arrange, AClassAndAPair) {
+  EXPECT_EQ(arrange(four_images(), {PredictionOrder::worst_first, 1, kAnyClass}), (std::vector<int>{1, 2}));
+  EXPECT_EQ(arrange(four_images(), {PredictionOrder::worst_first, 1, 0}), (std::vector<int>{1}));
+  EXPECT_EQ(arrange(four_images(), {PredictionOrder::stored, 0, 0}), (std::vector<int>{0}));
+  EXPECT_TRUE(arrange(four_images(), {PredictionOrder::wrong_only, 0, 0}).empty());
+}
+
+TEST(Arrange, NotANumberIsTheWorstAndEqualLossesStayInStoredOrder) {
+  const HeldOut held_out = four_images();
+  Evaluation odd = *held_out.evaluation;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  odd.image_losses = {1, nan, 1, std::numeric_limits<float>::infinity()};
+  EXPECT_EQ(arrange({std::make_shared<Evaluation>(odd), held_out.data}, {}), (std::vector<int>{1, 3, 0, 2}));
+}
+
+TEST(EvaluationFollower, TakesTheFirstAtOnceAndLaterOnesOnceASecond) {
+  EvaluationFollower follower;
+  EXPECT_FALSE(follower.update({}, 0, 10, false));
+  const HeldOut first = four_images(1), second = four_images(2), third = four_images(3);
+  EXPECT_TRUE(follower.update(first, 0, 10.0, true));
+  EXPECT_FALSE(follower.update(first, 0, 10.1, false));
+  EXPECT_FALSE(follower.waiting());
+  EXPECT_FALSE(follower.update(second, 0, 10.5, false));
+  EXPECT_TRUE(follower.waiting());
+  EXPECT_EQ(follower.shown().evaluation->step, 1u);
+  EXPECT_TRUE(follower.update(third, 0, 11.0, false));
+  EXPECT_FALSE(follower.waiting());
+  EXPECT_EQ(follower.shown().evaluation->step, 3u);
+}
+
+TEST(EvaluationFollower, HoldsStillWhileSomebodyLooks) {
+  EvaluationFollower follower;
+  follower.update(four_images(1), 0, 0, false);
+  const HeldOut second = four_images(2);
+  EXPECT_FALSE(follower.update(second, 0, 5, true));
+  EXPECT_TRUE(follower.held());
+  EXPECT_FALSE(follower.waiting());
+  EXPECT_TRUE(follower.update(second, 0, 5.1, false));
+  EXPECT_FALSE(follower.held());
+}
+
+TEST(EvaluationFollower, AResetShowsNothingUntilTheNext) {
+  EvaluationFollower follower;
+  follower.update(four_images(1), 0, 0, false);
+  EXPECT_TRUE(follower.update({}, 1, 0.1, true));
+  EXPECT_EQ(follower.shown().count(), 0);
+  EXPECT_TRUE(follower.update(four_images(2), 1, 0.2, true));
+  EXPECT_EQ(follower.shown().evaluation->step, 2u);
+}
+
+TEST(PredictionTexts, SayWhatIsShownAndWhyNothingIs) {
+  const HeldOut held_out = four_images(1234);
+  EXPECT_EQ(pair_text(held_out, {PredictionOrder::worst_first, 0, 1}), "cat, taken for dog");
+  EXPECT_EQ(pair_text(held_out, {PredictionOrder::worst_first, 0, 0}), "cat, classified right");
+  EXPECT_EQ(nothing_text(held_out, {PredictionOrder::wrong_only, kAnyClass, kAnyClass}),
+            "No image was classified wrong at step 1,234");
+  EXPECT_EQ(nothing_text(held_out, {PredictionOrder::worst_first, 0, 1}),
+            "No image of “cat” was taken for “dog” at step 1,234");
+  EXPECT_EQ(nothing_text(held_out, {PredictionOrder::worst_first, 0, kAnyClass}),
+            "None of the held-out images shows “cat”");
+}
+
+TEST(PredictionTexts, LossesAreShort) {
+  EXPECT_EQ(loss_text(0.0012f), "0.00");
+  EXPECT_EQ(loss_text(4.213f), "4.21");
+  EXPECT_EQ(loss_text(42.13f), "42.1");
+  EXPECT_EQ(loss_text(421.3f), "421");
+  EXPECT_EQ(loss_text(1.25e7f), "1e+07");
+  EXPECT_EQ(loss_text(std::numeric_limits<float>::infinity()), "inf");
+  EXPECT_EQ(loss_text(std::nanf("")), "nan");
+}
+
+}  // namespace
+}  // namespace warpscope::ui

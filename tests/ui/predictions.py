@@ -1,0 +1,121 @@
+"""What the window shows of a network that classifies: predictions, worst first, and the confusion matrix."""
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import main, read_metrics, wait_until  # noqa: E402
+from window_driver import WindowCase, center, colors_in  # noqa: E402
+
+WORST, WRONG, STORED = range(3)  # PredictionOrder
+IMAGES = 64
+ANY = -1
+
+
+class Predictions(WindowCase):
+    def window_arguments(self, *more, size="1280x800", data="builtin", run_dir=None):
+        return ["--model", "mlp", "--device", "cpu", "--data", data, "--batch", "8", "--test-images", str(IMAGES),
+                "--run-dir", run_dir or self.run_dir, "--window-size", size, *more]
+
+    def newest(self):
+        events = self.events("predictions")
+        return events[-1] if events else None
+
+    def wait_for(self, what, **fields):
+        """Waits until the newest predictions have all of `fields`."""
+        def found():
+            newest = self.newest()
+            return newest if newest and all(newest.get(name) == value for name, value in fields.items()) else None
+        return wait_until(found, what, self.process)
+
+    def open_with_predictions(self):
+        """A paused training whose window shows an evaluation; returns what is shown of it."""
+        self.open_window()
+        wait_until(self.newest, "the first predictions", self.process)
+        self.click("toolbar.pause")
+        self.wait_for_state("paused")
+        self.point_away()
+        self.settled_step()
+        # One evaluation a second is shown: the last may still be to come.
+        return self.wait_for("the last evaluation", step=self.evaluations()[-1])
+
+    def point_at(self, name):
+        self.xdotool("mousemove", "--window", self.window, *map(str, center(self.item(name))))
+
+    def choose_and_see(self, menu, choice, **fields):
+        """Chooses and returns the predictions that follow, once the menu is off the screen."""
+        self.choose(menu, choice)
+        shown = self.wait_for(choice, **fields)
+        self.point_away()
+        self.settled_step()
+        return shown
+
+    def evaluations(self):
+        """The steps after which held-out images were looked at."""
+        return [line["step"] for line in read_metrics(self.run_dir) if "test_loss" in line]
+
+    def test_the_worst_image_comes_first_and_the_order_can_be_chosen(self):
+        shown = self.open_with_predictions()
+        self.assertEqual((shown["count"], shown["order"], shown["truth"]), (IMAGES, WORST, ANY))
+        self.assertNotEqual(shown["first_truth"], shown["first_predicted"])
+        self.choose_and_see("predictions.order", "predictions.order=stored order", order=STORED, first=0, count=IMAGES)
+        wrong = self.choose_and_see("predictions.order", "predictions.order=wrong only", order=WRONG,
+                                    first=shown["first"])
+        self.assertLess(wrong["count"], IMAGES)
+        of_class = self.choose_and_see("predictions.class", f"predictions.class={shown['first_truth']}",
+                                       truth=shown["first_truth"], first=shown["first"])
+        self.assertLess(of_class["count"], wrong["count"])
+
+    def test_a_cell_of_the_matrix_shows_its_images_until_the_chip_is_clicked(self):
+        shown = self.open_with_predictions()
+        truth, predicted = shown["first_truth"], shown["first_predicted"]
+        self.click("images.Confusion")
+        self.click(f"confusion.{truth}.{predicted}")
+        pair = self.wait_for("the pair", truth=truth, predicted=predicted, first=shown["first"])
+        self.assertLess(pair["count"], IMAGES)
+        self.click("predictions.chip")
+        self.wait_for("all images", truth=ANY, predicted=ANY, count=IMAGES)
+
+    def test_images_stay_while_the_pointer_is_over_them(self):
+        self.open_window()
+        wait_until(self.newest, "the first predictions", self.process)
+        self.point_at("predictions.cell.1")
+        before = len(self.evaluations())
+        wait_until(lambda: len(self.evaluations()) > before, "another evaluation", self.process)
+        held = self.newest()
+        count = len(self.evaluations())
+        wait_until(lambda: len(self.evaluations()) > count + 2, "more evaluations", self.process)
+        self.assertEqual(self.newest(), held)
+        self.point_away()
+        wait_until(lambda: self.newest()["step"] > held["step"], "newer predictions", self.process)
+
+    def test_digits_are_grey_and_the_pointer_enlarges_them(self):
+        self.open_with_predictions()
+        cell = self.item("predictions.cell.1")
+        picture = self.grab(cell)[4:-4, 4:-4]
+        self.assertGreater(colors_in(picture), 10)
+        self.assertTrue((picture.max(axis=2) == picture.min(axis=2)).all())
+        before = self.grab()
+        self.point_at("predictions.cell.1")
+
+        def enlarged():
+            return int((self.grab() != before).any(axis=2).sum()) > 256 * 256
+        wait_until(enlarged, "the enlarged image", self.process)
+
+    def test_the_wheel_brings_later_images(self):
+        self.open_with_predictions()
+        last = f"predictions.cell.{IMAGES - 1}"
+        self.assertNotIn(last, self.layout())
+        self.point_at("predictions.cell.1")
+        self.xdotool("click", "--repeat", "60", "--delay", "20", "5")
+        self.item(last)
+
+
+class Reconstructions(WindowCase):
+    def test_networks_that_reconstruct_keep_their_images(self):
+        self.open_paused(data="builtin")
+        self.item("images.difference.0")
+        self.assertNotIn("images.Predictions", self.layout())
+
+
+if __name__ == "__main__":
+    main()

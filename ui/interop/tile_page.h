@@ -1,0 +1,48 @@
+#pragma once
+// An OpenGL texture of equal tiles that are uploaded one by one, as they are needed. All calls belong to the thread
+// with the GL context.
+
+#include <imgui.h>
+
+#include "ui/images/atlas.h"
+
+namespace warpscope::ui::interop {
+
+/// The sizes of a page.
+struct PageShape {
+  int width = 0;  ///< of a tile, in texels
+  int height = 0;
+  int columns = 1;
+  int rows = 1;
+
+  int tiles() const { return columns * rows; }
+  /// The top left texel of a tile.
+  images::Point corner(int tile) const { return {tile % columns * width, tile / columns * height}; }
+  bool operator==(const PageShape&) const = default;
+};
+
+/// The nearly square page of at least `tiles` tiles, or as many as fit into `largest` x `largest` texels; at least one.
+PageShape make_page(int tiles, int width, int height, int largest);
+
+/// An owned RGBA8 texture with nearest filtering, transparent at first.
+class TilePage {
+ public:
+  explicit TilePage(const PageShape& shape);
+  ~TilePage();
+  TilePage(const TilePage&) = delete;
+  TilePage& operator=(const TilePage&) = delete;
+
+  /// Replaces the pixels of one tile.
+  void upload(int tile, const images::Rgba* pixels);
+  /// Draws a tile into the rectangle from `min` to `max`, in pixels of the window.
+  void draw(ImDrawList* list, int tile, ImVec2 min, ImVec2 max) const;
+
+  const PageShape& shape() const { return shape_; }
+  unsigned id() const { return texture_; }
+
+ private:
+  PageShape shape_;
+  unsigned texture_ = 0;
+};
+
+}  // namespace warpscope::ui::interop

@@ -1,0 +1,117 @@
+#include "ui/panels/confusion_figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "ui/numbers.h"
+
+namespace warpscope::ui {
+namespace {
+
+double ratio(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? std::numeric_limits<double>::quiet_NaN()
+                    : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string quoted(const HeldOut& held_out, int index) {
+  return fmt::format("\u201c{}\u201d", held_out.class_name(index));
+}
+
+// Linear light of a byte in sRGB.
+double linear(std::uint8_t byte) {
+  const double value = byte / 255.0;
+  return value <= 0.04045 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4);
+}
+
+}  // namespace
+
+double ConfusionFigures::share(int truth, int predicted) const {
+  const double part = ratio(count(truth, predicted), truths[static_cast<std::size_t>(truth)]);
+  return std::isnan(part) ? 0 : part;
+}
+
+double ConfusionFigures::recall(int index) const {
+  return ratio(count(index, index), truths[static_cast<std::size_t>(index)]);
+}
+
+double ConfusionFigures::precision(int index) const {
+  return ratio(count(index, index), predictions[static_cast<std::size_t>(index)]);
+}
+
+double ConfusionFigures::accuracy() const {
+  return ratio(right, total);
+}
+
+ConfusionFigures confusion_figures(const training::Evaluation& evaluation) {
+  ConfusionFigures figures;
+  figures.classes = evaluation.classes;
+  figures.counts = evaluation.confusion;
+  const auto classes = static_cast<std::size_t>(evaluation.classes);
+  figures.truths.assign(classes, 0);
+  figures.predictions.assign(classes, 0);
+  for (std::size_t truth = 0; truth < classes; ++truth) {
+    for (std::size_t predicted = 0; predicted < classes; ++predicted) {
+      const std::uint32_t count = figures.counts[truth * classes + predicted];
+      figures.truths[truth] += count;
+      figures.predictions[predicted] += count;
+      figures.total += count;
+      if (truth == predicted) figures.right += count;
+    }
+  }
+  return figures;
+}
+
+std::string percent_text(double part) {
+  if (std::isnan(part)) return "-";
+  // A part just below the whole must not be rounded to it, nor one just above nothing to nothing.
+  const double percent = 100 * part;
+  if (percent < 100 && percent > 99.9) return "99.9 %";
+  if (percent > 0 && percent < 0.1) return "< 0.1 %";
+  return percent == 100 || percent == 0 ? fmt::format("{:.0f} %", percent) : fmt::format("{:.1f} %", percent);
+}
+
+std::string cell_text(const ConfusionFigures& figures, const HeldOut& held_out, int truth, int predicted) {
+  const std::uint64_t all = figures.truths[static_cast<std::size_t>(truth)];
+  const std::string name = quoted(held_out, truth);
+  if (all == 0) return fmt::format("There are no images of {} among these.", name);
+  const std::uint64_t count = figures.count(truth, predicted);
+  const std::string what =
+      truth == predicted ? "classified right" : "taken for " + quoted(held_out, predicted);
+  if (all == 1) return fmt::format("The only image of {} was {}{}.", name, count == 1 ? "" : "not ", what);
+  if (count == 0) return fmt::format("None of the {} images of {} was {}.", with_thousands(all), name, what);
+  return fmt::format("{} of {} images of {} {} {}, {}.", with_thousands(count), with_thousands(all), name,
+                     count == 1 ? "was" : "were", what, percent_text(figures.share(truth, predicted)));
+}
+
+std::string class_text(const ConfusionFigures& figures, const HeldOut& held_out, int index) {
+  const auto at = static_cast<std::size_t>(index);
+  const std::string name = quoted(held_out, index);
+  const std::string right = with_thousands(std::uint64_t{figures.count(index, index)});
+  const std::string recall =
+      figures.truths[at] == 0
+          ? fmt::format("Recall: unknown, there are no images of {} among these.", name)
+          : fmt::format("Recall {}: so many of the {} images of {} were classified right ({}).",
+                        percent_text(figures.recall(index)), with_thousands(figures.truths[at]), name, right);
+  const std::string precision =
+      figures.predictions[at] == 0
+          ? fmt::format("Precision: unknown, no image was taken for {}.", name)
+          : fmt::format("Precision {}: so many of the {} images taken for {} are right ({}).",
+                        percent_text(figures.precision(index)), with_thousands(figures.predictions[at]), name,
+                        right);
+  return recall + "\n" + precision;
+}
+
+images::Rgba share_colour(double share) {
+  return images::magnitude_colour(static_cast<float>(share));
+}
+
+bool black_reads_better(images::Rgba background) {
+  const double luminance =
+      0.2126 * linear(background.r) + 0.7152 * linear(background.g) + 0.0722 * linear(background.b);
+  return (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05);
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,281 @@
+#include "ui/panels/confusion_matrix.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr const char* kPrecisionInPercent = "precision, %";
+constexpr float kFooterFrom = 240;  // design pixels of the body: below, the matrix has all of it
+
+ImU32 colour(images::Rgba rgba) {
+  return IM_COL32(rgba.r, rgba.g, rgba.b, rgba.a);
+}
+
+float ascent(const ImFont* font) {
+  return font->Ascent * ImGui::GetIO().FontGlobalScale;
+}
+
+// The baseline of a line of small text in the middle of a row.
+float middle_baseline(const Frame& frame, float top, float height) {
+  return std::floor(top + (height - font_size(frame.fonts.small)) / 2 + ascent(frame.fonts.small) + 0.5f);
+}
+
+void right_aligned(const Frame& frame, float right, float baseline, ImU32 color, std::string_view text) {
+  draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, right - text_width(frame.fonts.small, text),
+            baseline, color, text);
+}
+
+// Text from the bottom to the top. It is written where it is surely not clipped, and then turned.
+void draw_upright(const Frame& frame, ImVec2 bottom_left, ImU32 color, std::string_view text) {
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  const ImVec2 clip = list->GetClipRectMin();
+  const ImVec2 from(std::floor(clip.x), std::floor(clip.y)),
+      to(std::floor(bottom_left.x), std::floor(bottom_left.y));
+  const int first = list->VtxBuffer.Size;
+  draw_text(list, frame.fonts.small, from.x, from.y + ascent(frame.fonts.small), color, text);
+  for (int i = first; i < list->VtxBuffer.Size; ++i) {
+    ImVec2& at = list->VtxBuffer[i].pos;
+    at = ImVec2(to.x + at.y - from.y, to.y - (at.x - from.x));
+  }
+}
+
+}  // namespace
+
+void ConfusionMatrix::refresh(const HeldOut& held_out) {
+  if (evaluation_ == held_out.evaluation) return;
+  evaluation_ = held_out.evaluation;
+  figures_ = confusion_figures(*evaluation_);
+  if (figures_.classes <= kMostNamedClasses) return;
+  const interop::PageShape shape{figures_.classes, figures_.classes, 1, 1};
+  if (!page_ || page_->shape() != shape) page_ = std::make_unique<interop::TilePage>(shape);
+  std::vector<images::Rgba> pixels;
+  pixels.reserve(figures_.counts.size());
+  for (int truth = 0; truth < figures_.classes; ++truth) {
+    for (int predicted = 0; predicted < figures_.classes; ++predicted) {
+      pixels.push_back(share_colour(figures_.share(truth, predicted)));
+    }
+  }
+  page_->upload(0, pixels.data());
+}
+
+MatrixSpace ConfusionMatrix::measure(const Frame& frame, const HeldOut& held_out, ImVec2 room) const {
+  const ImFont* const font = frame.fonts.small;
+  MatrixSpace space;
+  space.width = room.x;
+  space.height = room.y;
+  space.classes = figures_.classes;
+  space.label_width = text_width(font, kPrecisionInPercent);
+  if (space.classes <= kMostNamedClasses) {
+    for (int i = 0; i < space.classes; ++i) {
+      space.longest_name = std::max(space.longest_name, text_width(font, held_out.class_name(i)));
+    }
+  }
+  space.sum_width = std::max(text_width(font, "images"), text_width(font, with_thousands(figures_.total)));
+  space.rate_width = text_width(font, "100.0 %");
+  space.line = std::floor(17 * frame.scale);
+  space.scale = frame.scale;
+  space.finest = 1 / std::max(0.01f, ImGui::GetIO().DisplayFramebufferScale.x);
+  return space;
+}
+
+std::optional<MatrixHit> ConfusionMatrix::draw(const Frame& frame, const HeldOut& held_out) {
+  refresh(held_out);
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const float s = frame.scale, above = std::floor(6 * s);
+  const bool footer = room.y >= kFooterFrom * s;
+  const float height = room.y - above - (footer ? ImGui::GetFrameHeight() + 8 * s : above);
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + above);
+  ImGui::BeginChild("confusion.matrix", ImVec2(room.x, std::max(1.0f, height)), false,
+                    ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoNav);
+  const MatrixLayout layout =
+      arrange_matrix(measure(frame, held_out, ImVec2(room.x - ImGui::GetStyle().ScrollbarSize, height)));
+  const ImVec2 cursor = ImGui::GetCursorScreenPos(), origin(std::floor(cursor.x), std::floor(cursor.y));
+  const bool clicked = ImGui::InvisibleButton("confusion.area", ImVec2(layout.width, layout.height));
+  trace_item("confusion.area");
+  std::optional<MatrixHit> hit;
+  if (ImGui::IsItemHovered()) {
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    hit = hit_matrix(layout, figures_.classes, mouse.x - origin.x, mouse.y - origin.y);
+  }
+  draw_cells(frame, origin, layout);
+  draw_names(frame, held_out, origin, layout, hit.value_or(MatrixHit{}));
+  draw_figures(frame, origin, layout);
+  const bool on_cell = hit && hit->truth >= 0 && hit->predicted >= 0;
+  if (on_cell) {
+    const ImVec2 min(origin.x + layout.left + layout.cell_width * static_cast<float>(hit->predicted),
+                     origin.y + layout.top + layout.cell_height * static_cast<float>(hit->truth));
+    const ImVec2 max(min.x + layout.cell_width, min.y + layout.cell_height);
+    const float line = hairline(frame);
+    ImDrawList* const list = ImGui::GetWindowDrawList();
+    list->AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + line), frame.palette.panel,
+                  0, 0, line);
+    list->AddRect(min, max, frame.palette.text, 0, 0, line);
+  }
+  if (hit) describe(frame, held_out, *hit);
+  ImGui::EndChild();
+  if (footer) draw_footer(frame, held_out);
+  return clicked && on_cell ? hit : std::nullopt;
+}
+
+void ConfusionMatrix::draw_cells(const Frame& frame, ImVec2 origin, const MatrixLayout& layout) {
+  const ImVec2 start(origin.x + layout.left, origin.y + layout.top);
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  if (figures_.classes > kMostNamedClasses) {
+    const auto count = static_cast<float>(figures_.classes);
+    page_->draw(list, 0, start,
+                ImVec2(start.x + layout.cell_width * count, start.y + layout.cell_height * count));
+    return;
+  }
+  const float line = hairline(frame);
+  for (int truth = 0; truth < figures_.classes; ++truth) {
+    for (int predicted = 0; predicted < figures_.classes; ++predicted) {
+      const ImVec2 min(start.x + layout.cell_width * static_cast<float>(predicted),
+                       start.y + layout.cell_height * static_cast<float>(truth));
+      const ImVec2 max(min.x + layout.cell_width - line, min.y + layout.cell_height - line);
+      const images::Rgba fill = share_colour(figures_.share(truth, predicted));
+      list->AddRectFilled(min, max, colour(fill));
+      if (trace_enabled()) trace_rectangle(fmt::format("confusion.{}.{}", truth, predicted), min, max);
+      const std::uint32_t count = figures_.count(truth, predicted);
+      if (count == 0) continue;  // the many empty cells stay quiet
+      const std::string text = with_thousands(std::uint64_t{count});
+      const float width = text_width(frame.fonts.small, text);
+      if (width + 3 * frame.scale > layout.cell_width) continue;
+      draw_text(list, frame.fonts.small, (min.x + max.x - width) / 2,
+                middle_baseline(frame, min.y, max.y - min.y),
+                black_reads_better(fill) ? IM_COL32_BLACK : IM_COL32_WHITE, text);
+    }
+  }
+}
+
+void ConfusionMatrix::draw_names(const Frame& frame, const HeldOut& held_out, ImVec2 origin,
+                                 const MatrixLayout& layout, const MatrixHit& hit) const {
+  const float s = frame.scale, gap = 4 * s, line = std::floor(17 * s);
+  const ImFont* const font = frame.fonts.small;
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  const float left = origin.x + layout.left, top = origin.y + layout.top;
+  const std::string_view across = "predicted \u2192", down = "truth \u2193";
+  if (layout.name_width <= 0) {
+    draw_text(list, font, left, middle_baseline(frame, origin.y, line), frame.palette.muted, across);
+    constexpr std::string_view kUpright = "\u2190 truth";
+    return draw_upright(frame, ImVec2(origin.x, top + text_width(font, kUpright)), frame.palette.muted,
+                        kUpright);
+  }
+  // Above short names, or beside upright ones if there is room.
+  const float corner = middle_baseline(frame, top - gap - line, line),
+              above = middle_baseline(frame, top - gap - 2 * line, line);
+  right_aligned(frame, left - 2 * gap, corner, frame.palette.muted, down);
+  if (!layout.turned) {
+    draw_text(list, font, left, above, frame.palette.muted, across);
+  } else if (text_width(font, across) <= layout.name_width) {
+    right_aligned(frame, left - 2 * gap, above, frame.palette.muted, across);
+  }
+  for (int i = 0; i < figures_.classes; ++i) {
+    const std::string name = held_out.class_name(i);
+    const float row = top + layout.cell_height * static_cast<float>(i);
+    right_aligned(frame, left - 2 * gap, middle_baseline(frame, row, layout.cell_height),
+                  hit.truth == i ? frame.palette.text : frame.palette.muted,
+                  ellipsize(font, name, layout.name_width));
+    const float column = left + layout.cell_width * static_cast<float>(i);
+    const ImU32 color = hit.predicted == i ? frame.palette.text : frame.palette.muted;
+    const std::string shown =
+        ellipsize(font, name, layout.turned ? layout.name_height : layout.cell_width - gap);
+    if (layout.turned) {
+      draw_upright(frame, ImVec2(column + (layout.cell_width - font_size(font)) / 2, top - gap), color,
+                   shown);
+    } else {
+      draw_text(list, font, column + (layout.cell_width - text_width(font, shown)) / 2,
+                middle_baseline(frame, top - gap - line, line), color, shown);
+    }
+  }
+}
+
+void ConfusionMatrix::draw_figures(const Frame& frame, ImVec2 origin, const MatrixLayout& layout) const {
+  const float gap = 8 * frame.scale, line = std::floor(17 * frame.scale);
+  const ImU32 text = frame.palette.text, muted = frame.palette.muted;
+  for (int i = 0; i < figures_.classes && layout.sum_right > 0; ++i) {
+    const float row = origin.y + layout.top + layout.cell_height * static_cast<float>(i);
+    const float baseline = middle_baseline(frame, row, layout.cell_height);
+    right_aligned(frame, origin.x + layout.sum_right, baseline, text,
+                  with_thousands(figures_.truths[static_cast<std::size_t>(i)]));
+    right_aligned(frame, origin.x + layout.recall_right, baseline, text, percent_text(figures_.recall(i)));
+  }
+  if (layout.sum_right > 0) {
+    const float baseline = middle_baseline(frame, origin.y + layout.top - line - gap / 2, line);
+    right_aligned(frame, origin.x + layout.sum_right, baseline, muted, "images");
+    right_aligned(frame, origin.x + layout.recall_right, baseline, muted, "recall");
+  }
+  if (layout.sum_top > 0) draw_column_figures(frame, origin, layout);
+}
+
+// Below the columns: the sign of per cent stands beside the line where the columns are too narrow for it.
+void ConfusionMatrix::draw_column_figures(const Frame& frame, ImVec2 origin,
+                                          const MatrixLayout& layout) const {
+  const ImFont* const font = frame.fonts.small;
+  const float line = std::floor(17 * frame.scale), names = origin.x + layout.left - 8 * frame.scale;
+  const float sums = middle_baseline(frame, origin.y + layout.sum_top, line);
+  const float precisions = middle_baseline(frame, origin.y + layout.precision_top, line);
+  const float room = layout.cell_width - 2 * frame.scale;
+  const bool narrow = text_width(font, "100.0 %") > room;
+  right_aligned(frame, names, sums, frame.palette.muted, "images");
+  right_aligned(frame, names, precisions, frame.palette.muted, narrow ? kPrecisionInPercent : "precision");
+  const auto centred = [&](int column, float baseline, std::string_view text) {
+    const float width = text_width(font, text);
+    if (width > room) return;
+    const float middle = origin.x + layout.left + layout.cell_width * (static_cast<float>(column) + 0.5f);
+    draw_text(ImGui::GetWindowDrawList(), font, middle - width / 2, baseline, frame.palette.text, text);
+  };
+  for (int i = 0; i < figures_.classes; ++i) {
+    centred(i, sums, with_thousands(figures_.predictions[static_cast<std::size_t>(i)]));
+    const double precision = figures_.precision(i);
+    centred(i, precisions,
+            narrow && !std::isnan(precision) ? fmt::format("{:.0f}", std::floor(100 * precision))
+                                             : percent_text(precision));
+  }
+}
+
+void ConfusionMatrix::describe(const Frame& frame, const HeldOut& held_out, const MatrixHit& hit) const {
+  if (hit.truth >= 0 && hit.predicted >= 0) {
+    std::string text = cell_text(figures_, held_out, hit.truth, hit.predicted);
+    if (figures_.count(hit.truth, hit.predicted) > 0) text += "\nClick to see these images.";
+    return pointer_tip(frame, text);
+  }
+  pointer_tip(frame, class_text(figures_, held_out, std::max(hit.truth, hit.predicted)));
+}
+
+// The scale of the colours, and how many are right.
+void ConfusionMatrix::draw_footer(const Frame& frame, const HeldOut& held_out) const {
+  const float s = frame.scale, bar = std::floor(96 * s), height = std::floor(8 * s);
+  ImGui::SetCursorPosY(ImGui::GetWindowHeight() - ImGui::GetFrameHeight() - std::floor(4 * s));
+  caption(frame, "0 %");
+  ImGui::SameLine(0, 6 * s);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float top = std::floor(at.y + (ImGui::GetFrameHeight() - height) / 2);
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  for (int i = 0; i < 8; ++i) {
+    const float from = at.x + bar * static_cast<float>(i) / 8,
+                to = at.x + bar * static_cast<float>(i + 1) / 8;
+    const ImU32 low = colour(share_colour(i / 8.0)), high = colour(share_colour((i + 1) / 8.0));
+    list->AddRectFilledMultiColor(ImVec2(from, top), ImVec2(to, top + height), low, high, high, low);
+  }
+  ImGui::Dummy(ImVec2(bar, ImGui::GetFrameHeight()));
+  tooltip(frame, "Colour of a cell: the part of its row, that is of the images of one class.");
+  ImGui::SameLine(0, 6 * s);
+  caption(frame, "100 % of the row");
+  ImGui::SameLine(0, 16 * s);
+  const std::string right =
+      fmt::format("{} of {}", with_thousands(figures_.right), with_thousands(figures_.total));
+  const std::string unit = fmt::format("{} images right", training::to_string(held_out.evaluation->split));
+  const float width = text_width(frame.fonts.numbers, right) + text_width(frame.fonts.small, unit) + 5 * s;
+  if (ImGui::GetContentRegionAvail().x < width) return;
+  value_with_unit(frame, right, unit,
+                  "Images whose most probable class is their truth: the sum of the diagonal.");
+}
+
+}  // namespace warpscope::ui

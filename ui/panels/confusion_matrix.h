@@ -1,0 +1,39 @@
+#pragma once
+// Truth against prediction as a heat map with counts, sums, recall and precision.
+
+#include <memory>
+#include <optional>
+
+#include "ui/frame.h"
+#include "ui/interop/tile_page.h"
+#include "ui/panels/confusion_figures.h"
+#include "ui/panels/confusion_layout.h"
+#include "ui/panels/held_out.h"
+
+namespace warpscope::ui {
+
+class ConfusionMatrix {
+ public:
+  /// The panel's body. The cell that was clicked.
+  std::optional<MatrixHit> draw(const Frame& frame, const HeldOut& held_out);
+  /// Frees the texture; called before the context goes.
+  void shutdown() { page_.reset(); }
+
+ private:
+  void refresh(const HeldOut& held_out);
+  MatrixSpace measure(const Frame& frame, const HeldOut& held_out, ImVec2 room) const;
+  void draw_cells(const Frame& frame, ImVec2 origin, const MatrixLayout& layout);
+  void draw_names(const Frame& frame, const HeldOut& held_out, ImVec2 origin, const MatrixLayout& layout,
+                  const MatrixHit& hit) const;
+  void draw_figures(const Frame& frame, ImVec2 origin, const MatrixLayout& layout) const;
+  void draw_column_figures(const Frame& frame, ImVec2 origin, const MatrixLayout& layout) const;
+  void describe(const Frame& frame, const HeldOut& held_out, const MatrixHit& hit) const;
+  void draw_footer(const Frame& frame, const HeldOut& held_out) const;
+
+  std::shared_ptr<const training::Evaluation> evaluation_;  ///< what `figures_` was made from
+  ConfusionFigures figures_;
+  std::unique_ptr<interop::TilePage>
+      page_;  ///< the cells as pixels, where there are too many to draw one by one
+};
+
+}  // namespace warpscope::ui

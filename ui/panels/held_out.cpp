@@ -1,0 +1,117 @@
+#include "ui/panels/held_out.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "ui/numbers.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr double kLeastSeconds = 1.0;  // between two evaluations that are shown
+
+// What sorting compares: a loss that is not a number would have no place.
+float badness(float loss) {
+  return std::isnan(loss) ? std::numeric_limits<float>::infinity() : loss;
+}
+
+bool chosen(const HeldOut& held_out, const PredictionChoice& choice, int image) {
+  if (choice.truth != kAnyClass && held_out.truth(image) != choice.truth) return false;
+  if (choice.predicted != kAnyClass && held_out.predicted(image) != choice.predicted) return false;
+  return choice.order != PredictionOrder::wrong_only || !held_out.right(image);
+}
+
+}  // namespace
+
+const data::ImageSet& HeldOut::images() const {
+  return evaluation->split == training::Split::validation ? data->validation : data->test;
+}
+
+int HeldOut::count() const {
+  if (!evaluation || !data) return 0;
+  const data::ImageSet& set = images();
+  const auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(set.image_bytes(), 1));
+  return static_cast<int>(std::min({evaluation->image_losses.size(), evaluation->predicted.size(),
+                                    set.labels.size(), set.pixels.size() / bytes}));
+}
+
+int HeldOut::truth(int image) const {
+  return images().labels[static_cast<std::size_t>(image)];
+}
+
+int HeldOut::predicted(int image) const {
+  return evaluation->predicted[static_cast<std::size_t>(image)];
+}
+
+double HeldOut::probability_of_truth(int image) const {
+  return std::exp(-static_cast<double>(loss(image)));
+}
+
+std::string HeldOut::class_name(int index) const {
+  const auto at = static_cast<std::size_t>(index);
+  const bool named = data && at < data->classes.size() && !data->classes[at].empty();
+  return named ? data->classes[at] : std::to_string(index);
+}
+
+bool EvaluationFollower::update(const HeldOut& newest, std::uint64_t generation, double now, bool still) {
+  const bool restarted = generation != generation_ || !newest.evaluation;
+  generation_ = generation;
+  const bool newer = newest.evaluation != shown_.evaluation || newest.data != shown_.data;
+  const bool first = !shown_.evaluation || restarted;
+  const bool soon = now - taken_ < kLeastSeconds;
+  held_ = newer && !first && still;
+  waiting_ = newer && !first && !still && soon;
+  if (!newer || held_ || waiting_) return false;
+  shown_ = newest;
+  taken_ = now;
+  return true;
+}
+
+std::vector<int> arrange(const HeldOut& held_out, const PredictionChoice& choice) {
+  std::vector<int> images;
+  for (int image = 0; image < held_out.count(); ++image) {
+    if (chosen(held_out, choice, image)) images.push_back(image);
+  }
+  if (choice.order == PredictionOrder::stored) return images;
+  std::stable_sort(images.begin(), images.end(),
+                   [&](int a, int b) { return badness(held_out.loss(a)) > badness(held_out.loss(b)); });
+  return images;
+}
+
+std::string pair_text(const HeldOut& held_out, const PredictionChoice& choice) {
+  const std::string truth = held_out.class_name(choice.truth);
+  if (choice.truth == choice.predicted) return truth + ", classified right";
+  return fmt::format("{}, taken for {}", truth, held_out.class_name(choice.predicted));
+}
+
+std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice) {
+  const std::string step = with_thousands(held_out.evaluation->step);
+  const bool wrong = choice.order == PredictionOrder::wrong_only;
+  if (choice.truth == kAnyClass) {
+    return wrong ? fmt::format("No image was classified wrong at step {}", step)
+                 : "There are no held-out images";
+  }
+  const std::string truth = held_out.class_name(choice.truth);
+  if (choice.predicted == kAnyClass) {
+    return wrong ? fmt::format("No image of \u201c{}\u201d was classified wrong at step {}", truth, step)
+                 : fmt::format("None of the held-out images shows \u201c{}\u201d", truth);
+  }
+  if (choice.truth == choice.predicted) {
+    return wrong ? "These images were classified right: none of them is wrong"
+                 : fmt::format("No image of \u201c{}\u201d was classified right at step {}", truth, step);
+  }
+  return fmt::format("No image of \u201c{}\u201d was taken for \u201c{}\u201d at step {}", truth,
+                     held_out.class_name(choice.predicted), step);
+}
+
+std::string loss_text(float loss) {
+  if (std::isnan(loss)) return "nan";
+  if (std::isinf(loss)) return "inf";
+  if (loss >= 1000) return fmt::format("{:.0e}", loss);
+  return fmt::format("{:.{}f}", loss, loss < 10 ? 2 : loss < 100 ? 1 : 0);
+}
+
+}  // namespace warpscope::ui

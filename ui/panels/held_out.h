@@ -1,0 +1,81 @@
+#pragma once
+// Held-out images with what a classifying network makes of them: which are shown, and in which order.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/data/dataset.h"
+#include "gpu/training/evaluation.h"
+
+namespace warpscope::ui {
+
+/// One evaluation and the images it looked at.
+struct HeldOut {
+  std::shared_ptr<const training::Evaluation> evaluation;  ///< nullptr before the first
+  std::shared_ptr<const data::DataSet> data;
+
+  /// Images with a loss, a prediction, a label and pixels.
+  int count() const;
+  /// The set the evaluation looked at; only with a count above 0.
+  const data::ImageSet& images() const;
+  int truth(int image) const;
+  int predicted(int image) const;
+  bool right(int image) const { return truth(image) == predicted(image); }
+  float loss(int image) const { return evaluation->image_losses[static_cast<std::size_t>(image)]; }
+  /// The probability that the network gives to the truth: exp(-loss), the loss being the softmax cross-entropy.
+  double probability_of_truth(int image) const;
+  /// The class's name, or its number if it has none.
+  std::string class_name(int index) const;
+};
+
+/// Decides when a newer evaluation takes the place of the one that is shown: the first at once, later ones not more
+/// often than once a second and not while somebody looks at single images. A reset shows nothing until the next.
+class EvaluationFollower {
+ public:
+  /// `still`: keep what is shown. `now` is in seconds. True if shown() has changed.
+  bool update(const HeldOut& newest, std::uint64_t generation, double now, bool still);
+  const HeldOut& shown() const { return shown_; }
+  /// True if a newer one is there and will be taken by itself, in less than a second.
+  bool waiting() const { return waiting_; }
+  /// True if a newer one is held back by `still`.
+  bool held() const { return held_; }
+
+ private:
+  HeldOut shown_;
+  std::uint64_t generation_ = 0;
+  double taken_ = 0;
+  bool waiting_ = false;
+  bool held_ = false;
+};
+
+enum class PredictionOrder : std::uint8_t {
+  worst_first,  ///< the largest loss first
+  wrong_only,   ///< the same, without the images that were classified right
+  stored,       ///< as in the data set
+};
+
+constexpr int kAnyClass = -1;
+
+/// What the grid shows.
+struct PredictionChoice {
+  PredictionOrder order = PredictionOrder::worst_first;
+  int truth = kAnyClass;
+  int predicted = kAnyClass;
+
+  bool operator==(const PredictionChoice&) const = default;
+};
+
+/// The images of the choice, in its order. A loss that is not a number counts as the worst; equal losses stay in stored
+/// order.
+std::vector<int> arrange(const HeldOut& held_out, const PredictionChoice& choice);
+
+/// "cat, taken for dog": the pair that the grid is filtered to.
+std::string pair_text(const HeldOut& held_out, const PredictionChoice& choice);
+/// Why the grid is empty, in a sentence.
+std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice);
+/// "4.213", or an exponent, or "nan": a loss in a cell, at most six letters long.
+std::string loss_text(float loss);
+
+}  // namespace warpscope::ui

@@ -1,0 +1,62 @@
+#pragma once
+// The held-out images of a classifying network, with truth and prediction, worst first.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ui/frame.h"
+#include "ui/images/cell_grid.h"
+#include "ui/images/tile_cache.h"
+#include "ui/interop/tile_page.h"
+#include "ui/panels/held_out.h"
+
+namespace warpscope::ui {
+
+class PredictionGrid {
+ public:
+  /// The zoom's buttons, at the right end of the title row. Left out where there is no room.
+  void draw_zoom(const Frame& frame);
+  /// The panel's body. `held`: a newer evaluation waits until the pointer leaves.
+  void draw(const Frame& frame, const HeldOut& held_out, bool held);
+  /// True while the pointer is over the images: what is looked at must not move.
+  bool looked_at() const { return looked_at_; }
+  void left_alone() { looked_at_ = false; }
+  /// Shows the images of `truth` that were taken for `predicted`.
+  void show_pair(int truth, int predicted);
+  /// True once images are on the screen.
+  bool has_images() const { return page_ != nullptr; }
+  /// Frees the texture; called before the context goes.
+  void shutdown() { page_.reset(); }
+
+ private:
+  void refresh(const HeldOut& held_out);
+  void draw_choices(const Frame& frame, const HeldOut& held_out, bool held);
+  void draw_order(const Frame& frame);
+  void draw_classes(const Frame& frame, const HeldOut& held_out);
+  void draw_chip(const Frame& frame, const HeldOut& held_out);
+  void draw_cells(const Frame& frame, const HeldOut& held_out);
+  images::CellGrid lay_out(const Frame& frame, const HeldOut& held_out, ImVec2 room) const;
+  /// Scrolls and zooms; the cell under the pointer.
+  std::optional<int> handle_pointer(const images::CellGrid& grid, ImVec2 origin);
+  void draw_cell(const Frame& frame, const HeldOut& held_out, const images::CellGrid& grid, ImVec2 origin,
+                 int cell, bool hovered);
+  std::optional<int> tile_of(const HeldOut& held_out, int image);
+  void trace(const HeldOut& held_out);
+
+  PredictionChoice choice_;
+  HeldOut arranged_;  ///< what `order_` was made from
+  PredictionChoice arranged_as_;
+  std::vector<int> order_;
+  std::unique_ptr<interop::TilePage> page_;
+  images::TileCache cache_{0};
+  int zoom_ = 0;  ///< framebuffer pixels per image pixel; 0: fit
+  int shown_zoom_ = 1;
+  bool looked_at_ = false;
+  bool scroll_to_start_ = false;
+  double hovered_since_ = 0;  ///< ImGui time at which the pointer came to the images
+  std::string traced_;
+};
+
+}  // namespace warpscope::ui

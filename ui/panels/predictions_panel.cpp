@@ -1,0 +1,96 @@
+#include "ui/panels/predictions_panel.h"
+
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr std::array<const char*, 2> kTabs{"Predictions", "Confusion"};
+
+std::string empty_text(const training::Snapshot& snapshot) {
+  constexpr std::string_view kBefore = "No held-out images were looked at yet: ";
+  using training::TrainerState;
+  if (!snapshot.viewing.empty() && snapshot.evaluation) {
+    return "What was predicted for single images is known to the process that trains alone; Confusion counts "
+           "it";
+  }
+  switch (snapshot.state) {
+    case TrainerState::preparing:
+      return fmt::format("{}the training is being prepared", kBefore);
+    case TrainerState::failed:
+      return fmt::format("{}the training ended before", kBefore);
+    case TrainerState::paused:
+      return fmt::format("{}the training is paused; the first look comes some steps after it goes on",
+                         kBefore);
+    default:
+      return fmt::format("{}the first look at {} of them comes after some more steps", kBefore,
+                         with_thousands(snapshot.test_images));
+  }
+}
+
+}  // namespace
+
+void PredictionsPanel::shutdown() {
+  grid_.shutdown();
+  matrix_.shutdown();
+  follower_ = {};
+}
+
+void PredictionsPanel::draw_title(const Frame& frame) {
+  const float s = frame.scale;
+  const auto& evaluation = *follower_.shown().evaluation;
+  const std::int64_t known = follower_.shown().count();
+  const std::int64_t evaluated = known > 0 ? known : frame.snapshot.test_images;
+  const std::string_view split = training::to_string(evaluation.split);
+  const std::string accuracy = fmt::format("{:.2f}", 100 * evaluation.accuracy),
+                    step = with_thousands(evaluation.step);
+  const auto room = [] { return ImGui::GetWindowContentRegionMax().x - ImGui::GetCursorPosX(); };
+  const float accuracy_width =
+      text_width(frame.fonts.numbers, accuracy) + text_width(frame.fonts.small, "% accuracy") + 5 * s;
+  const float step_width =
+      text_width(frame.fonts.small, "step") + text_width(frame.fonts.numbers, step) + 22 * s;
+  if (room() >= step_width + accuracy_width) {
+    caption(frame, "step");
+    ImGui::SameLine(0, 6 * s);
+    value_with_unit(frame, step, "", "The training step after which the network looked at these images.");
+    ImGui::SameLine(0, 16 * s);
+  }
+  if (room() >= accuracy_width) {
+    value_with_unit(
+        frame, accuracy, "% accuracy",
+        fmt::format("Part of the {} {} images whose most probable class is their truth, at step {}.",
+                    with_thousands(evaluated), split, step));
+    ImGui::SameLine(0, 16 * s);
+  }
+  if (tab_ == kPredictions) grid_.draw_zoom(frame);
+}
+
+void PredictionsPanel::draw(const Frame& frame) {
+  const auto& snapshot = frame.snapshot;
+  const bool still = tab_ == kPredictions && grid_.looked_at();
+  follower_.update({snapshot.evaluation, snapshot.data}, snapshot.generation, ImGui::GetTime(), still);
+  const HeldOut& held_out = follower_.shown();
+  if (begin_tabbed_panel(frame, "images", kTabs, &tab_)) grid_.left_alone();
+  // The view of another process's run has the figures without the images.
+  const bool images = held_out.count() > 0;
+  const bool figures = held_out.evaluation && held_out.evaluation->classes > 0;
+  if (images || figures) draw_title(frame);
+  panel_body(frame, false);
+  if (!images && !(figures && tab_ == kConfusion)) {
+    grid_.left_alone();
+    centered_text(frame, empty_text(snapshot));
+  } else if (tab_ == kPredictions) {
+    grid_.draw(frame, held_out, follower_.held());
+  } else if (const auto clicked = matrix_.draw(frame, held_out); clicked && images) {
+    grid_.show_pair(clicked->truth, clicked->predicted);
+    tab_ = kPredictions;
+  }
+  end_panel();
+}
+
+}  // namespace warpscope::ui
