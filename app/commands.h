@@ -24,6 +24,10 @@ int train(training::TrainerOptions options);
 /// Opens the window. Without a display it says so and trains headless.
 int window(training::TrainerOptions options, const WindowArguments& arguments);
 
+/// Opens the window on a run, a folder or the name of one in the default folder of runs, that another process trains or has
+/// trained. Throws core::BadInput if there is no such run or no display.
+int view(const std::string& run, const WindowArguments& arguments);
+
 /// Prints the settings as a TOML file.
 int config(const training::Configuration& configuration);
 

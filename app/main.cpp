@@ -93,6 +93,14 @@ void add_export_options(CLI::App& app, app::ExportArguments& a) {
   app.add_option("--checkpoint", a.checkpoint, "safetensors: best, last or a file (default: last)");
 }
 
+void add_window_options(CLI::App& app, app::WindowArguments& a) {
+  app.add_option("--screenshot", a.screenshot, "Save a PNG of the window before leaving")->type_name("FILE");
+  app.add_option("--exit-after-steps", a.exit_after_steps, "Leave the window after N steps")
+      ->type_name("N")
+      ->check(app::refuse_negative);
+  app.add_option("--window-size", a.size, "Size of the window in pixels")->type_name("WxH");
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Warpscope: watch a network train, kernel by kernel.\nWithout a command it opens the window.",
                "warpscope"};
@@ -102,12 +110,7 @@ int run(int argc, char** argv) {
   app::TrainingArguments window_arguments;
   app::WindowArguments window;
   app::add_training_options(app, window_arguments);
-  app.add_option("--screenshot", window.screenshot, "Save a PNG of the window before leaving")
-      ->type_name("FILE");
-  app.add_option("--exit-after-steps", window.exit_after_steps, "Leave the window after N steps")
-      ->type_name("N")
-      ->check(app::refuse_negative);
-  app.add_option("--window-size", window.size, "Size of the window in pixels")->type_name("WxH");
+  add_window_options(app, window);
 
   app::TrainingArguments train_arguments;
   CLI::App* const train =
@@ -141,6 +144,15 @@ int run(int argc, char** argv) {
   CLI::App* const exporting = app.add_subcommand("export", "Write a run in another format");
   add_export_options(*exporting, export_arguments);
 
+  std::string viewed;
+  CLI::App* const view =
+      app.add_subcommand("view", "Open the window on a run that another process writes or has written");
+  view->add_option("run", viewed, "Folder of the run, or its name in the folder runs")
+      ->type_name("RUN")
+      ->required();
+  app::WindowArguments view_window;
+  add_window_options(*view, view_window);
+
   CLI::App* const devices = app.add_subcommand("devices", "List devices and the variants each can run");
 
   try {
@@ -158,6 +170,7 @@ int run(int argc, char** argv) {
   if (*bench) return app::bench(bench_arguments);
   if (*runs) return app::runs(runs_arguments);
   if (*exporting) return app::export_runs(export_arguments);
+  if (*view) return app::view(viewed, view_window);
   if (*devices) return app::devices();
   return app::window(app::training_options(window_arguments), window);
 }

@@ -1,4 +1,4 @@
-// warpscope without a command, in a build without the window.
+// What opens a window, in a build without it.
 
 #include <fmt/format.h>
 
@@ -12,6 +12,11 @@ int window(training::TrainerOptions options, const WindowArguments& arguments) {
   if (!arguments.screenshot.empty()) throw core::BadInput("--screenshot needs a build with the window");
   if (options.steps == 0) options.steps = arguments.exit_after_steps;
   return train(std::move(options));
+}
+
+int view(const std::string& /*run*/, const WindowArguments& /*arguments*/) {
+  throw core::BadInput(
+      "this build has no window; warpscope runs and warpscope export tell of runs without one");
 }
 
 }  // namespace warpscope::app

@@ -20,6 +20,9 @@ namespace {
 using training::Snapshot;
 using training::TrainerState;
 
+constexpr int kShownImages = 16;
+constexpr double kImageSeconds = 10;
+
 std::string clock_text(double seconds) {
   const auto whole = std::llround(seconds);
   if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
@@ -154,7 +157,10 @@ void print_summary(const Snapshot& end, const training::TestPoint& last) {
 }  // namespace
 
 int train(training::TrainerOptions options) {
-  options.shown_images = 0;
+  // For whoever views the run from another process; they may cost next to nothing.
+  const bool writes_run = !options.run_dir.empty() || !options.resume_dir.empty();
+  options.shown_images = writes_run ? kShownImages : 0;
+  options.image_seconds = kImageSeconds;
   options.pause_on_divergence = false;  // nobody is there to go on
   if (options.epochs == 0 && options.steps == 0) options.epochs = 1;
   const std::atomic<bool>& interrupted = catch_interrupts();

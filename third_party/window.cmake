@@ -1,9 +1,7 @@
-# What the window uses: GLFW, Dear ImGui (with its GLFW and OpenGL 3 backends, which Debian's library contains), stb, and
+# What the window uses: GLFW, Dear ImGui (with its GLFW and OpenGL 3 backends, which Debian's library contains), and
 # glad, whose loader is generated at build time (--reproducible: without it the generator wants the network).
-find_package(PkgConfig REQUIRED)
 find_package(glfw3 3.3 REQUIRED)
 pkg_check_modules(IMGUI REQUIRED IMPORTED_TARGET imgui)
-pkg_check_modules(STB REQUIRED IMPORTED_TARGET stb)
 find_program(GLAD_PROGRAM glad REQUIRED)
 
 set(glad_dir ${CMAKE_BINARY_DIR}/glad)

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "ui/steering.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -154,7 +155,9 @@ bool icon_button(const Frame& frame, const char* name, Icon icon, std::string_vi
   const bool clicked = ImGui::InvisibleButton(name, ImVec2(side, side));
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   auto* const list = ImGui::GetWindowDrawList();
-  if (enabled) list->AddRectFilled(min, max, button_fill(false), corner(frame));
+  if (enabled && steering_refusal().empty()) {
+    list->AddRectFilled(min, max, button_fill(false), corner(frame));
+  }
   const float inset = std::floor((side - 16 * frame.scale) / 2);
   draw_icon(list, icon, ImVec2(min.x + inset, min.y + inset), ImVec2(max.x - inset, max.y - inset),
             faded(frame.palette.text));

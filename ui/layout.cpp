@@ -46,15 +46,18 @@ void splitter(const Frame& frame, const char* name, const Box& grip, bool moves_
 
 }  // namespace
 
-Layout arrange(const Splits& splits, ImVec2 size, float scale) {
+Layout arrange(const Splits& splits, ImVec2 size, float scale, float strip) {
   const float gap = std::floor(kGap * scale);
-  const float top = std::floor(kToolbar * scale) + gap, bottom = size.y - std::floor(kStatus * scale) - gap;
+  const float toolbar = std::floor(kToolbar * scale), strip_end = toolbar + gap + std::floor(strip * scale);
+  const float top = strip > 0 ? strip_end + gap : toolbar + gap,
+              bottom = size.y - std::floor(kStatus * scale) - gap;
   const float rows = std::max(1.0f, bottom - top - gap), columns = std::max(1.0f, size.x - 3 * gap);
   const float upper = top + divide(splits.top, rows, kLeastUpper * scale, kLeastLower * scale);
   const float loss = gap + divide(splits.loss, columns, kLeastLoss * scale, kLeastImages * scale);
   const float kernels = gap + divide(splits.kernels, columns, kLeastKernels * scale, kLeastTraining * scale);
   Layout layout;
-  layout.toolbar = {ImVec2(0, 0), ImVec2(size.x, top - gap)};
+  layout.toolbar = {ImVec2(0, 0), ImVec2(size.x, toolbar)};
+  layout.strip = {ImVec2(gap, toolbar + gap), ImVec2(size.x - gap, strip_end)};
   layout.loss = {ImVec2(gap, top), ImVec2(loss, upper)};
   layout.images = {ImVec2(loss + gap, top), ImVec2(size.x - gap, upper)};
   layout.kernels = {ImVec2(gap, upper + gap), ImVec2(kernels, bottom)};

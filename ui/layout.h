@@ -18,14 +18,14 @@ struct Box {
 };
 
 struct Layout {
-  Box toolbar, loss, images, kernels, training, status;
+  Box toolbar, strip, loss, images, kernels, training, status;
   Box all;                                           ///< everything between toolbar and status bar
   Box row_splitter, upper_splitter, lower_splitter;  ///< the gaps that can be dragged
 };
 
 /// Divides a window of `size` pixels. Fits from 1024 x 640 design pixels up; smaller windows shrink every
-/// panel alike.
-Layout arrange(const Splits& splits, ImVec2 size, float scale);
+/// panel alike. `strip` design pixels are left below the toolbar.
+Layout arrange(const Splits& splits, ImVec2 size, float scale, float strip = 0);
 
 /// Draws the window behind the panels, whose gaps are the splitters, and changes `splits` while one is
 /// dragged. Double-clicking a splitter puts it back. To be called after the panels: of windows that never

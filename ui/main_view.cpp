@@ -10,6 +10,8 @@
 #include "ui/layout.h"
 #include "ui/panels/determinism_rows.h"
 #include "ui/panels/help_overlay.h"
+#include "ui/panels/view_strip.h"
+#include "ui/steering.h"
 #include "ui/trace.h"
 #include "ui/widgets.h"
 
@@ -80,9 +82,12 @@ Wishes MainView::handle_keys(const Frame& frame, const std::vector<KeyPress>& ke
 }
 
 void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& banner) {
-  const Layout layout = arrange(settings_.splits, ImGui::GetIO().DisplaySize, frame.scale);
+  const Layout layout =
+      arrange(settings_.splits, ImGui::GetIO().DisplaySize, frame.scale, view_strip_height(frame));
   place_next_window(layout.toolbar);
   toolbar_.draw(frame, &help_open_);
+  place_next_window(layout.strip);
+  draw_view_strip(frame);
   loss_.update(frame, settings_.plot);
   if (loss_.take_runs_wish()) workbench_.show_runs();
   if (const auto message = loss_.take_message()) tell(message->text, message->level);
@@ -102,7 +107,9 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   place_next_window(large ? layout.all : layout.kernels);
   workbench_.draw(frame, loss_.shelf());
   place_next_window(layout.status);
-  facts.image_path = frame.snapshot.classifies ? "images from host memory" : images_.path_text();
+  facts.image_path = is_view(frame) && images_.has_images() ? "images from the run folder"
+                     : frame.snapshot.classifies            ? "images from host memory"
+                                                            : images_.path_text();
   status_.draw(frame, facts);
   if (!large) drag_splitters(frame, layout, settings_.splits);
   trouble_.draw(frame, ImVec2(layout.training.max.x, layout.training.min.y - 2 * frame.scale));
@@ -117,9 +124,9 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
 void MainView::trace_changes(const Frame& frame) {
   if (!trace_enabled()) return;
   const auto& snapshot = frame.snapshot;
-  const std::string state =
-      fmt::format("\"state\":{},\"generation\":{}", json_string(training::to_string(snapshot.state)),
-                  snapshot.generation);
+  const std::string state = fmt::format("\"state\":{},\"generation\":{},\"viewing\":{}",
+                                        json_string(training::to_string(snapshot.state)), snapshot.generation,
+                                        json_string(snapshot.viewing));
   if (state != traced_state_) {
     traced_state_ = state;
     trace_event("state", fmt::format("{},\"step\":{}", state, snapshot.step));

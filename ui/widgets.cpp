@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "ui/steering.h"
+
 namespace warpscope::ui {
 namespace {
 
@@ -105,9 +107,13 @@ void value_with_unit(const Frame& frame, std::string_view value, std::string_vie
   tooltip(frame, tip);
 }
 
-void tooltip(const Frame& frame, std::string_view text) {
-  if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled) || !hovered_long_enough())
+void tooltip(const Frame& frame, std::string_view item_text) {
+  const std::string_view refusal = steering_refusal();
+  if ((item_text.empty() && refusal.empty()) || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled) ||
+      !hovered_long_enough())
     return;
+  std::string text(item_text);
+  if (!refusal.empty()) text.append(text.empty() ? "" : "\n").append(refusal);
   const float s = frame.scale, wrap = 340 * s, gap = 6 * s;
   const ImVec2 padding(10 * s, 8 * s), display = ImGui::GetIO().DisplaySize;
   const ImFont* const font = frame.fonts.text;

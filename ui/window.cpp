@@ -60,7 +60,8 @@ class ImGuiSession {
 };
 
 bool ended(TrainerState state) {
-  return state == TrainerState::finished || state == TrainerState::failed;
+  return state == TrainerState::finished || state == TrainerState::failed ||
+         state == TrainerState::interrupted;
 }
 
 // True if a person would see the difference at once. The rest (memory, above all) is seen with the next
@@ -69,7 +70,7 @@ bool differs(const training::Snapshot& a, const training::Snapshot& b) {
   return a.state != b.state || a.step != b.step || a.generation != b.generation ||
          a.notice_id != b.notice_id || a.batch != b.batch || a.learning_rate != b.learning_rate ||
          !(a.selection == b.selection) || a.plan_bytes != b.plan_bytes || a.determinism != b.determinism ||
-         a.ladder != b.ladder;
+         a.ladder != b.ladder || a.viewing != b.viewing || a.evaluation != b.evaluation;
 }
 
 WindowPlacement placement_for(const WindowOptions& options, const Settings& settings) {
@@ -81,6 +82,7 @@ WindowPlacement placement_for(const WindowOptions& options, const Settings& sett
 }
 
 std::string title_for(const WindowOptions& options) {
+  if (options.source) return "Warpscope \xE2\x80\x94 viewing " + options.source->snapshot()->run_dir;
   const std::string& model = options.training.model.name;
   return model.empty() ? "Warpscope" : "Warpscope \xE2\x80\x94 " + model;
 }
@@ -106,9 +108,9 @@ class Session {
         palette_(dark_palette()),
         view_(settings, options.training.model),
         renderer_(window_.renderer()) {
-    trainer_.emplace(trainer_options(options));
-    feed_ = trainer_->subscribe();
-    send_ = [this](training::Command command) { trainer_->send(std::move(command)); };
+    source_ = options.source ? options.source : std::make_shared<training::Trainer>(trainer_options(options));
+    feed_ = source_->subscribe();
+    send_ = [this](training::Command command) { source_->send(std::move(command)); };
   }
   ~Session() { view_.shutdown(); }
   Session(const Session&) = delete;
@@ -137,7 +139,7 @@ class Session {
   Palette palette_;
   MainView view_;
   std::string renderer_;
-  std::optional<training::Trainer> trainer_;
+  std::shared_ptr<training::Source> source_;
   std::shared_ptr<training::Feed> feed_;
   std::function<void(training::Command)> send_;
   std::shared_ptr<const training::Snapshot> snapshot_;
@@ -169,7 +171,7 @@ void Session::fit_scale() {
 bool Session::look() {
   const auto items = feed_->take();
   view_.consume(items);
-  auto newest = trainer_->snapshot();
+  auto newest = source_->snapshot();
   const bool changed = !snapshot_ || differs(*newest, *snapshot_);
   snapshot_ = std::move(newest);
   return changed || !items.empty() || view_.has_news();
@@ -202,7 +204,7 @@ void Session::draw_frame() {
   ImGui::NewFrame();
   const Frame frame{*snapshot_, send_, fonts_, palette_, scale_};
   const Wishes wishes = view_.handle_keys(frame, input_.take_keys());
-  view_.update_images(trainer_->images(), frame);
+  view_.update_images(source_->images(), frame);
   const WindowFacts facts{
       {}, clock_.frames_per_second(), clock_.p99_milliseconds(), clock_.work_milliseconds(), renderer_};
   view_.draw(frame, facts, saving_since_ ? "Saving the run" : "");
@@ -248,9 +250,9 @@ bool Session::all_shown() {
   const bool reached = snapshot_->step >= options_.exit_after_steps || ended(snapshot_->state);
   if (options_.exit_after_steps == 0 || !reached) return false;
   if (!reached_) reached_ = glfwGetTime();
-  const bool shown = snapshot_->state == TrainerState::failed ||
-                     view_.has_shown_all(*snapshot_, options_.training.shown_images > 0) ||
-                     glfwGetTime() - *reached_ > kPatienceSeconds;
+  const bool images = options_.source ? source_->images() != nullptr : options_.training.shown_images > 0;
+  const bool shown = (snapshot_->state == TrainerState::failed && !options_.source) ||
+                     view_.has_shown_all(*snapshot_, images) || glfwGetTime() - *reached_ > kPatienceSeconds;
   return shown && --frames_to_go_ <= 0;
 }
 
@@ -286,7 +288,8 @@ void Session::trace_frame(double now) {
 }
 
 int Session::exit_code() const {
-  if (snapshot_->state != TrainerState::failed) return 0;
+  // The failure of a run that is only shown is no failure of the window.
+  if (snapshot_->state != TrainerState::failed || options_.source) return 0;
   fmt::print(stderr, "warpscope: {}\n", snapshot_->notice);
   return snapshot_->failed_by_input ? 2 : 1;
 }
@@ -320,7 +323,7 @@ int Session::run() {
   glfwHideWindow(window_.handle());
   const int code = exit_code();
   view_.shutdown();
-  trainer_.reset();
+  source_.reset();
   return code;
 }
 

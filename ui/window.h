@@ -3,14 +3,18 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "gpu/training/source.h"
 #include "gpu/training/trainer.h"
 
 namespace warpscope::ui {
 
 struct WindowOptions {
   training::TrainerOptions training;
+  /// Shown instead of training; then `training` tells the model alone. nullptr: train.
+  std::shared_ptr<training::Source> source;
   std::string
       screenshot_file;  ///< PNG written before leaving, or by F12 if exit_after_steps is 0; "" for none
   std::uint64_t exit_after_steps =
@@ -24,8 +28,8 @@ struct WindowOptions {
 /// True if there is a display to open a window on.
 bool display_available();
 
-/// Opens the window, trains, and returns when it is closed: 0, or what the failure of the training asks for,
-/// which is then on stderr (1; 2 if the input is to blame). Throws core::Error if there is no display or no
+/// Opens the window, trains or shows the source, and returns when it is closed: 0, or what the failure of its own training
+/// asks for, which is then on stderr (1; 2 if the input is to blame). Throws core::Error if there is no display or no
 /// OpenGL 3.3, or if the screenshot cannot be written.
 int run_window(const WindowOptions& options);
 

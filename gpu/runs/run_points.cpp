@@ -69,7 +69,9 @@ bool RunPoints::add(const MetricsLine& line) {
     case MetricsLine::Kind::marker:
       if (line.step == 0 && line.marker == "reset") {
         dropped = steps.size() > 0 || tests.size() > 0 || !markers.empty();
+        const std::uint64_t before = resets;
         *this = {};
+        resets = before + 1;
       } else {
         markers.push_back({line.step, line.seconds, line.marker});
       }

@@ -56,6 +56,7 @@ struct RunPoints {
   PointTable steps;
   PointTable tests;
   std::vector<RunMarker> markers;
+  std::uint64_t resets = 0;  ///< lines so far that said that the training began again
 
   /// Adds a line. The marker "reset" at step 0 says that the training began again from new weights: what was there is
   /// dropped, as run.json's figures leave it out too. A step that is not after the last one says that the training

@@ -5,13 +5,11 @@
 #include <optional>
 #include <utility>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "gpu/core/error.h"
+#include "gpu/runs/open_file.h"
 #include "gpu/runs/text.h"
 
 namespace warpscope::runs {
@@ -29,43 +27,6 @@ constexpr std::size_t kRememberedBytes = 1024;
 constexpr std::size_t kMostNotes = 8;
 constexpr std::size_t kMostHeadBytes = 64 << 20;
 constexpr int kMostDepth = 64;
-
-/// A file open for reading, or nothing.
-class OpenFile {
- public:
-  explicit OpenFile(const fs::path& path)
-      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  int get() const { return descriptor_; }
-  /// Bytes; nothing if it is no regular file.
-  std::optional<std::uint64_t> size() const {
-    struct stat status {};
-    if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return {};
-    return static_cast<std::uint64_t>(status.st_size);
-  }
-
- private:
-  int descriptor_;
-};
-
-/// Up to `bytes` from `offset`; fewer at the end of the file or where reading fails.
-std::string read_at(int file, std::uint64_t offset, std::size_t bytes) {
-  std::string text(bytes, '\0');
-  std::size_t done = 0;
-  while (done < bytes) {
-    const ::ssize_t got =
-        ::pread(file, text.data() + done, bytes - done, static_cast<::off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  text.resize(done);
-  return text;
-}
 
 /// The object in `text`; nothing if it is no JSON object, or nested so deeply that walking through it is a danger.
 std::optional<json> parse_head(const std::string& text) {

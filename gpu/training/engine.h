@@ -20,6 +20,7 @@
 #include "gpu/training/image_exchange.h"
 #include "gpu/training/loss_ring.h"
 #include "gpu/training/optimizer_settings.h"
+#include "gpu/training/run_images.h"
 #include "gpu/training/timing_table.h"
 
 namespace warpscope::training {
@@ -136,8 +137,10 @@ class Engine {
   std::int64_t evaluated_images(Split split) const;
 
   /// Reconstructs the shown images and publishes them. Does nothing and returns false while the pictures before
-  /// are still under way, or if none are shown: `exchange()` is then nullptr.
-  bool publish_images();
+  /// are still under way, or if none are shown: `exchange()` is then nullptr. With `keep` they are copied to the host too.
+  bool publish_images(bool keep = false);
+  /// What was kept last, once it has arrived; the generation is the caller's to fill in.
+  std::optional<ShownImages> take_kept_images();
   const std::shared_ptr<ImageExchange>& exchange() const { return exchange_; }
   /// Device time of the last publish_images() that finished, in seconds.
   double publish_seconds();
@@ -259,6 +262,10 @@ class Engine {
   std::shared_ptr<ImageExchange> exchange_;
   std::unique_ptr<core::Event> publish_start_, publish_end_, publish_done_;
   bool publish_pending_ = false;
+  void keep_images();
+  core::HostBuffer kept_original_, kept_reconstruction_, kept_errors_;
+  std::uint64_t kept_step_ = 0;
+  bool kept_pending_ = false;
   double publish_seconds_ = 0;
 };
 

@@ -79,7 +79,7 @@ std::shared_ptr<const Evaluation> Engine::collect_evaluation() {
   return result;
 }
 
-bool Engine::publish_images() {
+bool Engine::publish_images(bool keep) {
   if (!exchange_ || (publish_pending_ && !publish_done_->ready())) return false;
   publish_seconds();
   ImageSlot& slot = exchange_->begin_write(*stream_);
@@ -96,11 +96,45 @@ bool Engine::publish_images() {
   stream_->copy(slot.reconstruction.data(), plan.prediction(), slot.reconstruction.bytes());
   stream_->copy(slot.errors.data(), plan.image_errors(), slot.errors.bytes());
   stream_->record(*publish_end_);
+  if (keep) keep_images();
   stream_->record(*publish_done_);
   slot.step = steps_;
   exchange_->publish(*stream_);
   publish_pending_ = true;
   return true;
+}
+
+/// Part of publish_images(), after the pictures were made.
+void Engine::keep_images() {
+  const plan::Plan& plan = *plans_.showing;
+  const std::size_t bytes = exchange_->shape().elements() * sizeof(float);
+  if (kept_original_.bytes() == 0) {
+    kept_original_ = core::HostBuffer(device_, bytes);
+    kept_reconstruction_ = core::HostBuffer(device_, bytes);
+    kept_errors_ =
+        core::HostBuffer(device_, static_cast<std::size_t>(exchange_->shape().count) * sizeof(float));
+  }
+  stream_->copy(kept_original_.data(), plan.target(), bytes);
+  stream_->copy(kept_reconstruction_.data(), plan.prediction(), bytes);
+  stream_->copy(kept_errors_.data(), plan.image_errors(), kept_errors_.bytes());
+  kept_step_ = steps_;
+  kept_pending_ = true;
+}
+
+std::optional<ShownImages> Engine::take_kept_images() {
+  if (!kept_pending_ || !publish_done_->ready()) return {};
+  kept_pending_ = false;
+  const auto copy = [](const core::HostBuffer& buffer) {
+    const auto* const values = buffer.as<const float>();
+    return std::vector<float>(values, values + buffer.bytes() / sizeof(float));
+  };
+  ShownImages images;
+  images.shape = exchange_->shape();
+  images.step = kept_step_;
+  images.original = copy(kept_original_);
+  images.reconstruction = copy(kept_reconstruction_);
+  images.errors = copy(kept_errors_);
+  return images;
 }
 
 double Engine::publish_seconds() {

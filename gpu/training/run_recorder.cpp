@@ -36,7 +36,7 @@ std::string utc_now() {
 }  // namespace
 
 RunRecorder::RunRecorder(RunFolder folder, std::shared_ptr<Feed> feed, nlohmann::json head)
-    : folder_(std::move(folder)), feed_(std::move(feed)), head_(std::move(head)) {
+    : folder_(std::move(folder)), status_(folder_.path()), feed_(std::move(feed)), head_(std::move(head)) {
   head_["status"] = "running";
   head_.erase("error");
   if (!head_.contains("started")) head_["started"] = utc_now();
@@ -60,6 +60,9 @@ void RunRecorder::work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     write_points();
+    lock.unlock();  // nobody has to wait for these
+    status_.write(RunStatus::Clock::now());
+    lock.lock();
     wake_.wait_for(lock, stop, kInterval, [] { return false; });
   }
 }
@@ -170,6 +173,7 @@ void RunRecorder::finish(const std::string& status, const std::string& error) {
     const std::lock_guard lock(mutex_);
     write_points();
   }
+  status_.end(status == "failed" ? TrainerState::failed : TrainerState::finished);
   const RunFigures figures = this->figures();
   const std::lock_guard lock(mutex_);
   head_["status"] = status;

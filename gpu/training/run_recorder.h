@@ -5,6 +5,8 @@
 // metrics.jsonl holds one object a line: a step {step, epoch, loss, learning_rate, images_per_second, seconds,
 // gradient_norm, update_ratio; loss_scale, skipped in fp16; accuracy with labels}, an evaluation {step, epoch, test_loss,
 // psnr or accuracy, seconds, split where it is "validation"}, or a marker {step, seconds, marker}.
+//
+// For other processes that show the run it writes status.json and images/ too (run_status.h).
 
 #include <atomic>
 #include <condition_variable>
@@ -19,6 +21,7 @@
 
 #include "gpu/training/feed.h"
 #include "gpu/training/run_folder.h"
+#include "gpu/training/run_status.h"
 
 namespace warpscope::training {
 
@@ -55,6 +58,9 @@ class RunRecorder {
   /// The first write that failed, in one sentence; "" if none. Never waits for the disk.
   std::string error() const;
 
+  /// What the snapshots and pictures that other processes see are made of. Never waits for the disk.
+  RunStatus& status() { return status_; }
+
   /// The figures of all points that have been taken so far.
   RunFigures figures() const;
 
@@ -66,6 +72,7 @@ class RunRecorder {
   void note(const TestPoint& test, std::string& lines);
 
   RunFolder folder_;
+  RunStatus status_;
   std::shared_ptr<Feed> feed_;
   nlohmann::json head_;
   std::atomic<bool> failed_ = false;  ///< error_ says why

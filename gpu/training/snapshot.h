@@ -26,6 +26,7 @@ enum class TrainerState : std::uint8_t {
   running,
   finished,  ///< all steps or epochs done, results written; takes no more commands but Reset and Save
   failed,    ///< an error that ends the run: Snapshot::notice says it
+  interrupted,  ///< seen in a run folder alone: its process ended without finishing it
 };
 
 std::string_view to_string(TrainerState state);
@@ -120,6 +121,8 @@ struct Snapshot {
   std::int64_t validation_images = 0;
   std::int64_t test_images = 0;  ///< used by each evaluation
   std::string run_dir;           ///< "" if no run is written
+  std::string viewing;           ///< "running in another process" and the like, where this is the view of a run folder that takes
+                                 ///< no commands; "" for a training of this process
 };
 
 }  // namespace warpscope::training

@@ -19,6 +19,8 @@ std::string_view to_string(TrainerState state) {
       return "finished";
     case TrainerState::failed:
       return "failed";
+    case TrainerState::interrupted:
+      return "interrupted";
   }
   throw std::logic_error("unknown state");
 }

@@ -3,22 +3,16 @@
 // step boundaries, and publishes snapshots, feeds and image batches. No call here waits for the device.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <variant>
 
 #include "gpu/core/device.h"
 #include "gpu/data/dataset.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/selection.h"
-#include "gpu/training/feed.h"
-#include "gpu/training/image_exchange.h"
 #include "gpu/training/optimizer_settings.h"
-#include "gpu/training/rate_finder.h"
 #include "gpu/training/schedule.h"
-#include "gpu/training/snapshot.h"
+#include "gpu/training/source.h"
 #include "gpu/training/stability.h"
 
 namespace warpscope::training {
@@ -51,71 +45,26 @@ struct TrainerOptions {
   int checkpoint_epochs = 1;     ///< a checkpoint every so many epochs; 0: at the end alone
   int keep_checkpoints = 3;      ///< beside the best one
   int shown_images = 32;         ///< held-out images reconstructed for the reader; 0 for none
+  double image_seconds = 0.1;    ///< between two reconstructions, at the least
   std::int64_t test_images = 0;  ///< test images per test; 0: all on CUDA, 256 on the CPU
   bool start_paused = false;
   bool pause_on_divergence =
       false;  ///< a loss that is no number, or a spike, pauses (a window) instead of failing (headless)
 };
 
-// Commands.
-struct Pause {};
-struct Resume {};
-struct StepOnce {};
-struct Reset {};  ///< new weights from the same seed or file, step 0, a new generation
-struct Select {
-  plan::Selection selection;
-};
-/// The base rate of the schedule.
-struct SetLearningRate {
-  float learning_rate = 0;
-};
-/// Another rule starts with fresh state; the weights go on.
-struct SetOptimizer {
-  OptimizerSettings optimizer;
-};
-struct SetSchedule {
-  Schedule schedule;
-};
-/// A learning-rate range test, from the weights as they are and back to them: Snapshot::rate_search.
-struct FindRate {
-  RateFinderOptions settings;
-};
-struct CancelFindRate {};
-/// Back to the last weights from before the trouble, at `factor` times the rate, and on.
-struct RollBack {
-  float factor = 0.5f;
-};
-struct SaveCheckpoint {};  ///< in the run folder
-struct SetBatch {
-  int batch = 0;
-};
-struct Save {
-  std::string file;
-};
-/// Runs the next step twice side by side and compares bits: Snapshot::determinism. The weights stay as they are.
-struct CheckDeterminism {};
-struct Finish {};  ///< after the running step: save, write the results, state `finished`
-using Command =
-    std::variant<Pause, Resume, StepOnce, Reset, Select, SetLearningRate, SetOptimizer, SetSchedule, SetBatch,
-                 FindRate, CancelFindRate, RollBack, Save, SaveCheckpoint, CheckDeterminism, Finish>;
-
-class Trainer {
+class Trainer : public Source {
  public:
   /// Starts the worker. Errors appear as state `failed`, never as exceptions.
   explicit Trainer(TrainerOptions options);
   /// Finishes the running step and stops; writes nothing that Finish has not written.
-  ~Trainer();
+  ~Trainer() override;
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  /// Queues a command; it takes effect at the next step boundary.
-  void send(Command command);
-  /// The newest complete snapshot; never nullptr.
-  std::shared_ptr<const Snapshot> snapshot() const;
-  /// A queue of everything from now on (from the start if called before the first step).
-  std::shared_ptr<Feed> subscribe();
-  /// The image batches; nullptr while preparing and if shown_images is 0.
-  std::shared_ptr<ImageExchange> images() const;
+  void send(Command command) override;
+  std::shared_ptr<const Snapshot> snapshot() const override;
+  std::shared_ptr<Feed> subscribe() override;
+  std::shared_ptr<ImageExchange> images() const override;
   /// Waits until the state is `finished` or `failed`, or `seconds` have passed. True if it ended.
   bool wait(double seconds);
 

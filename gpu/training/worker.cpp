@@ -47,6 +47,7 @@ Trainer::Worker::~Worker() {
   }
   wake_.notify_all();
   thread_.join();
+  recorder_.reset();  // its thread reads snapshots
 }
 
 // --- the calling threads
@@ -205,15 +206,22 @@ void Trainer::Worker::loop() {
     handle_trouble();
     remember_if_due();
     show_images_if_due();
-    if (recorder_) {
-      if (const std::string error = recorder_->error(); !error.empty()) throw core::Error(error);
-    }
+    hand_over_kept_images();
+    if (recorder_) watch_recorder();
     note_checkpoints();
     publish(false);
   }
   if (rate_search_) end_rate_search(true);
   drain();
   publish(true);
+}
+
+/// Ends the run if its folder cannot be written.
+void Trainer::Worker::watch_recorder() {
+  if (const std::string error = recorder_->error(); !error.empty()) throw core::Error(error);
+  if (const std::string warning = recorder_->status().take_warning(); !warning.empty()) {
+    log(LogLevel::warning, warning + "; other processes do not see how the run goes on");
+  }
 }
 
 /// False if the thread must end.
@@ -286,8 +294,9 @@ void Trainer::Worker::finish() {
   if (diverged_ && !told) return;  // a window first sees what happened
   if (!stop_reason_.empty()) mark(stop_reason_);
   evaluate_all();
-  engine_->publish_images();
+  engine_->publish_images(recorder_ != nullptr);
   engine_->synchronize();
+  hand_over_kept_images();
   publish(true);
   if (!options_.save_file.empty()) save(options_.save_file);
   if (checkpoints_ && !diverged_) {

@@ -55,6 +55,7 @@ class Trainer::Worker {
 
   // The run folder and its checkpoints (worker_runs.cpp).
   void start_recorder();
+  void watch_recorder();
   void open_checkpoints();
   void resume();
   void take_up(Checkpoint checkpoint);
@@ -99,6 +100,8 @@ class Trainer::Worker {
   std::string first_not_finite(std::uint64_t step);
   void remember_if_due();
   void show_images_if_due();
+  bool keep_images_due() const;
+  void hand_over_kept_images();
   bool limit_reached() const;
   bool evaluation_due() const;
   bool timing_due();
@@ -156,6 +159,8 @@ class Trainer::Worker {
   Clock::time_point last_checkpoint_{};
   Clock::time_point last_remembered_{};
   Clock::time_point next_images_{};
+  Clock::time_point next_kept_images_{};
+  int kept_images_ = 0;  ///< times that they were kept for the run folder
   static constexpr std::uint64_t kNeverShown = ~std::uint64_t{0};
   std::uint64_t shown_step_ = kNeverShown;
 

@@ -222,6 +222,8 @@ void Trainer::Worker::handle_reset() {
   view_.loss_scale = 1;
   view_.skipped_steps = 0;
   recent_speeds_.clear();
+  kept_images_ = 0;
+  next_kept_images_ = {};
   view_.train_accuracy = view_.test_accuracy = 0;
   view_.gradient_norm = view_.update_ratio = 0;
   view_.evaluation = nullptr;

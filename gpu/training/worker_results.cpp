@@ -15,8 +15,9 @@ namespace {
 using std::chrono::duration;
 using std::chrono::milliseconds;
 
-constexpr double kImageInterval = 0.1;  ///< seconds between shown reconstructions, at the least
-constexpr double kImageShare = 12.0;    ///< at most one part in so many of the time goes to showing images
+constexpr double kImageShare = 12.0;  ///< at most one part in so many of the time goes to showing images
+/// Seconds from one reconstruction that goes to the run folder to the next: the first few come faster.
+constexpr double kFirstKeptSeconds = 2.0, kKeptSeconds = 10.0;
 /// An evaluation comes after so many times its images were trained on.
 constexpr std::int64_t kTestSteps = 5;
 /// Between two evaluations: the step right after one has no time of its own, so few of those would make no speed.
@@ -160,11 +161,28 @@ void Trainer::Worker::show_images_if_due() {
   const auto now = Clock::now();
   if (!engine_->exchange() || now < next_images_ || engine_->steps() == shown_step_) return;
   if (view_.state == TrainerState::finished) return;
-  if (!engine_->publish_images()) return;
+  const bool keep = keep_images_due();
+  if (!engine_->publish_images(keep)) return;
+  if (keep) {
+    const double wait = std::min(kKeptSeconds, kFirstKeptSeconds * ++kept_images_);
+    next_kept_images_ = now + std::chrono::duration_cast<Clock::duration>(duration<double>(wait));
+  }
   shown_step_ = engine_->steps();
   engine_->interrupt();
-  const double pause = std::max(kImageInterval, kImageShare * engine_->publish_seconds());
+  const double pause = std::max(options_.image_seconds, kImageShare * engine_->publish_seconds());
   next_images_ = now + std::chrono::duration_cast<Clock::duration>(duration<double>(pause));
+}
+
+bool Trainer::Worker::keep_images_due() const {
+  return recorder_ && Clock::now() >= next_kept_images_;
+}
+
+void Trainer::Worker::hand_over_kept_images() {
+  if (!recorder_) return;
+  auto kept = engine_->take_kept_images();
+  if (!kept) return;
+  kept->generation = view_.generation;
+  recorder_->status().show(std::move(*kept));
 }
 
 }  // namespace warpscope::training

@@ -62,6 +62,7 @@ void Trainer::Worker::start_recorder() {
 }
 
 void Trainer::Worker::open_checkpoints() {
+  recorder_->status().watch([this] { return snapshot(); });
   checkpoints_ = std::make_unique<CheckpointWriter>(
       CheckpointStore(options_.run_dir, options_.model, options_.keep_checkpoints));
 }

@@ -49,9 +49,9 @@ class Closing(WindowCase):
         self.assert_whole(self.close_window())
 
     def test_bad_input_is_told_in_the_window_and_by_the_exit_code(self):
-        self.open_window("--optimizer", "magic", until="failed")
+        self.open_window("--select", "all=magic", until="failed")
         self.wait_for_notice("'magic'")
-        self.assert_one_sentence(self.close_window(), 2, "'magic'", "valid: ", "sgd")
+        self.assert_one_sentence(self.close_window(), 2, "'magic'", "valid: ", "loops")
         self.assertFalse(os.path.exists(self.run_dir))
 
 

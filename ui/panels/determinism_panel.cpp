@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ui/panels/determinism_rows.h"
+#include "ui/steering.h"
 #include "ui/table.h"
 #include "ui/widgets.h"
 
@@ -62,6 +63,7 @@ void DeterminismPanel::draw_button(const Frame& frame) {
   const std::uint64_t id = snapshot.determinism ? snapshot.determinism->id : 0;
   const bool able = snapshot.state == TrainerState::running || snapshot.state == TrainerState::paused;
   if (waiting_ && (id != id_before_ || snapshot.notice_id != notice_id_ || !able)) waiting_ = false;
+  const Steering steering(frame);
   if (text_button(frame, "determinism.check", waiting_ ? "Running ..." : "Run the same step twice",
                   "Runs the next step twice side by side from the same weights and images and compares every "
                   "bit that its "

@@ -12,6 +12,7 @@
 #include "ui/images/draw_part.h"
 #include "ui/images/magnifier.h"
 #include "ui/images/psnr.h"
+#include "ui/steering.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -37,6 +38,15 @@ float label_width(const Frame& frame) {
 
 float snap(float value) {
   return std::round(value * density()) / density();
+}
+
+// What stands there before the first images.
+std::string waiting_text(const Frame& frame) {
+  const auto state = frame.snapshot.state;
+  const bool going = state == training::TrainerState::running || state == training::TrainerState::paused ||
+                     state == training::TrainerState::preparing;
+  return is_view(frame) && !going ? "No images were kept with this run"
+                                  : "Waiting for the first reconstructions";
 }
 
 std::string psnr_text(double value, int decimals) {
@@ -90,7 +100,7 @@ void ImagesPanel::draw(const Frame& frame) {
     draw_grid(frame, ImGui::GetContentRegionAvail().y - footer);
     draw_footer(frame);
   } else {
-    const std::string text = failure_.empty() ? "Waiting for the first reconstructions" : path_text();
+    const std::string text = failure_.empty() ? waiting_text(frame) : path_text();
     const ImVec2 room = ImGui::GetContentRegionAvail();
     const std::string shown = ellipsize(frame.fonts.text, text, room.x);
     ImGui::SetCursorPos(ImVec2(std::max(0.0f, (room.x - text_width(frame.fonts.text, shown)) / 2),

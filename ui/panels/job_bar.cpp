@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/steering.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -39,6 +40,7 @@ bool job_button(const Frame& frame, LaboratoryDesk& desk, const JobButton& butto
       desk.cancel(frame);
     return false;
   }
+  const Steering steering(frame);
   const std::string tip =
       desk.busy() ? fmt::format("Waits for the end of {}.", job_name(desk.job())) : std::string(button.tip);
   return text_button(frame, button.name, button.label, tip, ready(frame) && !desk.busy());

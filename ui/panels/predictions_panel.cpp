@@ -15,6 +15,10 @@ constexpr std::array<const char*, 2> kTabs{"Predictions", "Confusion"};
 std::string empty_text(const training::Snapshot& snapshot) {
   constexpr std::string_view kBefore = "No held-out images were looked at yet: ";
   using training::TrainerState;
+  if (!snapshot.viewing.empty() && snapshot.evaluation) {
+    return "What was predicted for single images is known to the process that trains alone; Confusion counts "
+           "it";
+  }
   switch (snapshot.state) {
     case TrainerState::preparing:
       return fmt::format("{}the training is being prepared", kBefore);
@@ -40,6 +44,8 @@ void PredictionsPanel::shutdown() {
 void PredictionsPanel::draw_title(const Frame& frame) {
   const float s = frame.scale;
   const auto& evaluation = *follower_.shown().evaluation;
+  const std::int64_t known = follower_.shown().count();
+  const std::int64_t evaluated = known > 0 ? known : frame.snapshot.test_images;
   const std::string_view split = training::to_string(evaluation.split);
   const std::string accuracy = fmt::format("{:.2f}", 100 * evaluation.accuracy),
                     step = with_thousands(evaluation.step);
@@ -58,7 +64,7 @@ void PredictionsPanel::draw_title(const Frame& frame) {
     value_with_unit(
         frame, accuracy, "% accuracy",
         fmt::format("Part of the {} {} images whose most probable class is their truth, at step {}.",
-                    with_thousands(follower_.shown().count()), split, step));
+                    with_thousands(evaluated), split, step));
     ImGui::SameLine(0, 16 * s);
   }
   if (tab_ == kPredictions) grid_.draw_zoom(frame);
@@ -70,14 +76,17 @@ void PredictionsPanel::draw(const Frame& frame) {
   follower_.update({snapshot.evaluation, snapshot.data}, snapshot.generation, ImGui::GetTime(), still);
   const HeldOut& held_out = follower_.shown();
   if (begin_tabbed_panel(frame, "images", kTabs, &tab_)) grid_.left_alone();
-  if (held_out.count() > 0) draw_title(frame);
+  // The view of another process's run has the figures without the images.
+  const bool images = held_out.count() > 0;
+  const bool figures = held_out.evaluation && held_out.evaluation->classes > 0;
+  if (images || figures) draw_title(frame);
   panel_body(frame, false);
-  if (held_out.count() == 0) {
+  if (!images && !(figures && tab_ == kConfusion)) {
     grid_.left_alone();
     centered_text(frame, empty_text(snapshot));
   } else if (tab_ == kPredictions) {
     grid_.draw(frame, held_out, follower_.held());
-  } else if (const auto clicked = matrix_.draw(frame, held_out)) {
+  } else if (const auto clicked = matrix_.draw(frame, held_out); clicked && images) {
     grid_.show_pair(clicked->truth, clicked->predicted);
     tab_ = kPredictions;
   }

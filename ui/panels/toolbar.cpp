@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ui/panels/selection_text.h"
+#include "ui/steering.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -27,6 +28,8 @@ ImU32 state_color(const Frame& frame) {
       return frame.palette.accent;
     case TrainerState::failed:
       return frame.palette.error;
+    case TrainerState::interrupted:
+      return frame.palette.warning;
   }
   return frame.palette.muted;
 }
@@ -43,6 +46,10 @@ std::string_view state_tip(TrainerState state) {
       return "All steps are done and the results are written. Reset starts again.";
     case TrainerState::failed:
       return "The training ended with an error; the notice says which.";
+    case TrainerState::interrupted:
+      return "The process that trained has ended without finishing the run. It can be gone on with: "
+             "warpscope "
+             "train --resume.";
   }
   return {};
 }
@@ -106,10 +113,11 @@ Piece number_piece(const Frame& frame, int rank, std::string value, const char* 
 Piece state_piece(const Frame& frame) {
   const std::string word(training::to_string(frame.snapshot.state));
   const float dot = 14 * frame.scale;
-  return {0, dot + text_width(frame.fonts.strong, "preparing"), [&frame, word, dot] {
+  const float room =
+      std::max(text_width(frame.fonts.strong, "preparing"), text_width(frame.fonts.strong, word));
+  return {0, dot + room, [&frame, word, dot, room] {
             const ImVec2 at = ImGui::GetCursorScreenPos();
-            const float width = dot + text_width(frame.fonts.strong, "preparing"),
-                        height = ImGui::GetFrameHeight();
+            const float width = dot + room, height = ImGui::GetFrameHeight();
             auto* const list = ImGui::GetWindowDrawList();
             list->AddCircleFilled(ImVec2(at.x + 4 * frame.scale, at.y + height / 2), 4 * frame.scale,
                                   state_color(frame), 20);
@@ -222,6 +230,7 @@ const std::string& Toolbar::word(const training::Snapshot& snapshot) {
 }
 
 void Toolbar::draw_transport(const Frame& frame) {
+  const Steering steering(frame);
   const float s = frame.scale;
   const TrainerState state = frame.snapshot.state;
   const bool running = state == TrainerState::running;
@@ -285,6 +294,7 @@ void Toolbar::draw(const Frame& frame, bool* help_open) {
   }
   if (!snapshot.selection.variants.empty()) {
     left.push_back({0, 72 * s, [&] {
+                      const Steering steering(frame);
                       ImGui::BeginDisabled(snapshot.state != TrainerState::running &&
                                            snapshot.state != TrainerState::paused);
                       draw_precision(frame);

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ui/steering.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -61,7 +62,9 @@ void TrainingPanel::draw_refusal(const Frame& frame) const {
   tooltip(frame, refusal_);
 }
 
-void TrainingPanel::draw_tab(const Frame& frame) {
+void TrainingPanel::draw_tab(const Frame& frame, bool able) {
+  const Steering steering(frame);
+  ImGui::BeginDisabled(!able);
   const auto settings = desk_.settings(frame);
   switch (tab_) {
     case kOptimizer:
@@ -70,13 +73,20 @@ void TrainingPanel::draw_tab(const Frame& frame) {
     case kSchedule:
       schedule_.draw(frame, static_cast<double>(settings.learning_rate), &refusal_);
       break;
-    case kFinder:
+    default:
       finder_.draw(frame, desk_, &refusal_);
       break;
-    default:
-      results_.draw(frame);
-      break;
   }
+  ImGui::EndDisabled();
+}
+
+/// What belongs to all tabs.
+void TrainingPanel::draw_settings(const Frame& frame, bool able) {
+  const Steering steering(frame);
+  ImGui::BeginDisabled(!able);
+  optimizer_.draw_rate(frame, desk_, &refusal_);
+  draw_batch(frame, value_left(frame));
+  ImGui::EndDisabled();
 }
 
 void TrainingPanel::draw(const Frame& frame) {
@@ -86,15 +96,14 @@ void TrainingPanel::draw(const Frame& frame) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * frame.scale, 2 * frame.scale));
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
   const bool able = takes_commands(frame.snapshot.state);
-  ImGui::BeginDisabled(!able);
-  optimizer_.draw_rate(frame, desk_, &refusal_);
-  draw_batch(frame, value_left(frame));
-  ImGui::EndDisabled();
+  draw_settings(frame, able);
   rule_off(frame);
   // Results are read, not changed: they are as good after the end.
-  ImGui::BeginDisabled(!able && tab_ != kResults);
-  draw_tab(frame);
-  ImGui::EndDisabled();
+  if (tab_ == kResults) {
+    results_.draw(frame);
+  } else {
+    draw_tab(frame, able);
+  }
   ImGui::PopStyleVar();
   end_panel();
 }

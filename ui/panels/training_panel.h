@@ -23,7 +23,8 @@ class TrainingPanel {
 
   void draw_batch(const Frame& frame, float left);
   void draw_refusal(const Frame& frame) const;
-  void draw_tab(const Frame& frame);
+  void draw_settings(const Frame& frame, bool able);
+  void draw_tab(const Frame& frame, bool able);
 
   OptimizerDesk desk_;
   OptimizerView optimizer_;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ui/paragraph.h"
+#include "ui/steering.h"
 #include "ui/trace.h"
 #include "ui/widgets.h"
 
@@ -16,6 +17,7 @@ constexpr float kWidth = 480, kPad = 12;  // design pixels
 constexpr float kSlower = 0.5f;
 
 void draw_choices(const Frame& frame) {
+  const Steering steering(frame);
   const auto& trouble = frame.snapshot.trouble;
   const float s = frame.scale;
   const auto rate = static_cast<double>(frame.snapshot.learning_rate);

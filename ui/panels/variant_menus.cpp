@@ -10,9 +10,20 @@
 #include "ui/panels/kernel_cells.h"
 #include "ui/panels/menu_choices.h"
 #include "ui/panels/selection_text.h"
+#include "ui/steering.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
+namespace {
+
+bool begin_steering_combo(const Frame& frame, const char* name, const std::string& preview, float width,
+                          std::string_view tip) {
+  const Steering steering(frame);
+  return begin_combo(frame, name, preview, width, tip);
+}
+
+}  // namespace
+
 void VariantMenus::update(const Frame& frame, const std::vector<KernelRow>& rows) {
   const training::Snapshot& snapshot = frame.snapshot;
   if (!requested_.empty()) {
@@ -63,7 +74,8 @@ void VariantMenus::draw_op(const Frame& frame, const KernelRow& row, float width
                                                : variant_tip(*variant);
   // Sixteen buttons in a column would be louder than the numbers beside them.
   ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetColorU32(ImGuiCol_Button, 0.4f));
-  const bool open = begin_combo(frame, name.c_str(), waiting ? current + " ..." : current, width, tip);
+  const bool open =
+      begin_steering_combo(frame, name.c_str(), waiting ? current + " ..." : current, width, tip);
   ImGui::PopStyleColor();
   if (!open) return;
   for (const ops::Variant* choice : ops::variants_of(row.op, frame.snapshot.device.kind)) {
@@ -104,9 +116,10 @@ void VariantMenus::draw_presets(const Frame& frame, const plan::Selection& selec
 void VariantMenus::draw_all(const Frame& frame, const profiling::LaboratoryState& laboratory, float width) {
   const core::DeviceInfo& device = frame.snapshot.device;
   const plan::Selection selection = coming(frame);
-  if (!begin_combo(frame, "kernels.all", "all: " + word(selection, device), width,
-                   "Switches every operation at once. Operations that lack what a preset prefers take their "
-                   "default.")) {
+  if (!begin_steering_combo(
+          frame, "kernels.all", "all: " + word(selection, device), width,
+          "Switches every operation at once. Operations that lack what a preset prefers take their "
+          "default.")) {
     return;
   }
   if (device.kind == core::DeviceKind::cpu) {  // on a GPU it is the preset "fastest"

@@ -1,0 +1,44 @@
+// warpscope view: the window on a run that another process trains or has trained.
+
+#include <memory>
+
+#include "app/commands.h"
+#include "app/run_folders.h"
+#include "app/window_options.h"
+#include "gpu/core/error.h"
+#include "gpu/runs/head_snapshot.h"
+#include "gpu/runs/run_source.h"
+
+namespace warpscope::app {
+namespace {
+
+/// The network of the run; without layers if this version does not know it.
+models::Model model_of(const std::filesystem::path& folder) {
+  runs::RunFollower run(folder);
+  run.poll(0);
+  const std::string name = runs::snapshot_of(run.run().head).model;
+  try {
+    return models::find_model(name);
+  } catch (const core::BadInput&) {
+    models::Model unknown;
+    unknown.name = name;
+    return unknown;
+  }
+}
+
+}  // namespace
+
+int view(const std::string& run, const WindowArguments& arguments) {
+  const std::filesystem::path folder = find_run(run, kRunsFolder);
+  ui::WindowOptions window = window_options(arguments);
+  window.training.model = model_of(folder);
+  if (!ui::display_available()) {
+    throw core::BadInput(
+        "there is no display to open a window on; warpscope runs and warpscope export tell of runs without "
+        "one");
+  }
+  window.source = std::make_shared<runs::RunSource>(folder);
+  return ui::run_window(window);
+}
+
+}  // namespace warpscope::app

@@ -1,0 +1,137 @@
+#include "gpu/runs/head_snapshot.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "gpu/core/error.h"
+#include "gpu/models/model.h"
+#include "gpu/runs/text.h"
+#include "gpu/training/optimizer_settings.h"
+
+namespace warpscope::runs {
+namespace {
+
+using nlohmann::json;
+using training::TrainerState;
+
+/// A member of an object; null if it has none or is none.
+const json& member(const json& object, const char* key) {
+  static const json none;
+  if (!object.is_object()) return none;
+  const auto found = object.find(key);
+  return found == object.end() ? none : *found;
+}
+
+std::string text_of(const json& value) {
+  return value.is_string() ? printable(value.get_ref<const std::string&>()) : "";
+}
+
+template <class T>
+T number_of(const json& value, T missing) {
+  if (value.is_number_unsigned() || (value.is_number() && std::is_floating_point_v<T>)) return value.get<T>();
+  return missing;
+}
+
+/// `read`'s value; `missing` if it throws that the input is bad.
+template <class T, class Read>
+T attempt(Read read, T missing) {
+  try {
+    return read();
+  } catch (const core::BadInput&) {
+    return missing;
+  }
+}
+
+training::OptimizerSettings optimizer_of(const json& settings) {
+  const std::string name = text_of(member(settings, "optimizer"));
+  training::OptimizerSettings optimizer;
+  if (name.empty()) return optimizer;
+  optimizer = attempt([&] { return training::defaults_of(ops::parse_update_rule(name)); }, optimizer);
+  for (const auto& [key, value] : settings.items()) {
+    const training::OptimizerField* const field = training::find_field(key);
+    if (field != nullptr && value.is_number()) optimizer.*field->value = value.get<float>();
+  }
+  optimizer.accumulate = number_of(member(settings, "accumulate"), optimizer.accumulate);
+  optimizer.per_sample = text_of(member(settings, "update")) == "per_sample";
+  return optimizer;
+}
+
+plan::Selection selection_of(const json& settings) {
+  plan::Selection selection;
+  const std::string precision = text_of(member(settings, "precision"));
+  selection.precision = attempt([&] { return core::parse_precision(precision); }, selection.precision);
+  const json& variants = member(settings, "selection");
+  if (!variants.is_object()) return selection;
+  for (const auto& [name, variant] : variants.items()) {
+    if (!variant.is_string()) continue;
+    attempt(
+        [&, op = name, chosen = text_of(variant)] {
+          selection.variants[ops::parse_op(op)] = chosen;
+          return true;
+        },
+        false);
+  }
+  return selection;
+}
+
+core::DeviceInfo device_of(const json& head) {
+  const json& said = member(head, "device");
+  core::DeviceInfo device;
+  device.kind = text_of(member(said, "kind")) == "cuda" ? core::DeviceKind::cuda : core::DeviceKind::cpu;
+  device.name = text_of(member(said, "name"));
+  device.compute_capability = number_of(member(said, "compute_capability"), 0);
+  device.multiprocessors = number_of(member(said, "multiprocessors"), 0);
+  device.memory_bytes = number_of(member(said, "memory_bytes"), std::size_t{0});
+  device.driver = text_of(member(said, "driver"));
+  return device;
+}
+
+}  // namespace
+
+training::Snapshot snapshot_of(const json& head) {
+  // The settings as they were changed last; those at the start in runs that do not tell.
+  const json& now = member(head, "current");
+  const json& settings = now.is_object() ? now : member(head, "configuration");
+  training::Snapshot snapshot;
+  if (!settings.is_object()) return snapshot;
+  snapshot.model = text_of(member(settings, "model"));
+  snapshot.classifies = member(head, "classifies") == json(true);
+  snapshot.data_name = text_of(member(settings, "data"));
+  snapshot.train_images = number_of(member(settings, "train_images"), std::int64_t{0});
+  snapshot.validation_images = number_of(member(settings, "validation_images"), std::int64_t{0});
+  snapshot.test_images = number_of(member(settings, "evaluated_images"), std::int64_t{0});
+  snapshot.batch = number_of(member(settings, "batch"), 0);
+  snapshot.optimizer = optimizer_of(settings);
+  snapshot.learning_rate = number_of(member(settings, "learning_rate"), 0.0f);
+  snapshot.schedule = attempt(
+      [&] { return training::parse_schedule(text_of(member(settings, "schedule"))); }, training::Schedule{});
+  snapshot.total_epochs = number_of(member(settings, "epochs"), 0.0);
+  snapshot.steps_planned = number_of(member(settings, "steps"), std::uint64_t{0});
+  snapshot.parameters =
+      attempt([&] { return models::parameter_layout(models::find_model(snapshot.model)).count; },
+              std::size_t{0});
+  snapshot.selection = selection_of(settings);
+  snapshot.device = device_of(head);
+  return snapshot;
+}
+
+TrainerState state_of(const json& head) {
+  const std::string status = text_of(member(head, "status"));
+  if (status == "finished") return TrainerState::finished;
+  return status == "failed" ? TrainerState::failed : TrainerState::running;
+}
+
+std::string error_of(const json& head) {
+  return text_of(member(head, "error"));
+}
+
+std::shared_ptr<const data::DataSet> named_data(const json& head, const std::string& name) {
+  const json& classes = member(head, "classes");
+  if (!classes.is_array()) return nullptr;
+  auto data = std::make_shared<data::DataSet>();
+  data->name = name;
+  for (const json& one : classes) data->classes.push_back(text_of(one));
+  return data;
+}
+
+}  // namespace warpscope::runs

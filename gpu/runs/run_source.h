@@ -1,0 +1,56 @@
+#pragma once
+// A run folder as a source for the window: finished, or still being written by another process on any machine that sees
+// the folder. A thread looks at the files a few times a second (no notification from the file system is needed) and
+// publishes snapshots, points and pictures as a trainer does. Nothing is written.
+//
+// What metrics.jsonl tells comes from there; the rest (state, times of the ops, selection, memory, ...) from status.json,
+// and for runs of versions without it from run.json as far as that goes. A file that is damaged or half written leaves the
+// last good state, with a notice.
+
+#include <condition_variable>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gpu/runs/run_reader.h"
+#include "gpu/runs/run_view.h"
+#include "gpu/training/source.h"
+
+namespace warpscope::runs {
+
+class RunSource : public training::Source {
+ public:
+  /// Throws core::BadInput if `folder` holds no run. Reads what is there in the thread: the first snapshots may say
+  /// `preparing`.
+  explicit RunSource(const std::filesystem::path& folder);
+  ~RunSource() override;
+  RunSource(const RunSource&) = delete;
+  RunSource& operator=(const RunSource&) = delete;
+
+  /// Refused, with a notice: another process trains the run.
+  void send(training::Command command) override;
+  std::shared_ptr<const training::Snapshot> snapshot() const override;
+  /// Everything that the run has, from its start.
+  std::shared_ptr<training::Feed> subscribe() override;
+  std::shared_ptr<training::ImageExchange> images() const override;
+
+ private:
+  void work(const std::stop_token& stop);
+  bool look(RunView& view, const RunUpdate& update);
+  void publish(RunView& view);
+
+  RunFollower follower_;
+  mutable std::mutex mutex_;  ///< of everything below
+  std::condition_variable_any wake_;
+  std::uint64_t refused_ = 0;  ///< commands
+  std::shared_ptr<const training::Snapshot> published_;
+  std::shared_ptr<training::ImageExchange> exchange_;
+  std::vector<std::weak_ptr<training::Feed>> feeds_;
+  std::vector<training::FeedItem> history_;  ///< since the last restart, for subscribers that come later
+  std::jthread thread_;
+};
+
+}  // namespace warpscope::runs

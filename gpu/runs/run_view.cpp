@@ -1,0 +1,274 @@
+#include "gpu/runs/run_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/runs/head_snapshot.h"
+#include "gpu/runs/open_file.h"
+#include "gpu/runs/text.h"
+#include "gpu/training/snapshot_json.h"
+
+namespace warpscope::runs {
+namespace {
+
+using nlohmann::json;
+using training::TrainerState;
+
+constexpr std::size_t kMostStatusBytes = 64 << 20;
+constexpr auto kQuietForLock = std::chrono::seconds(3);   ///< a running training writes every second
+constexpr auto kLockInterval = std::chrono::seconds(2);
+/// Where locks of other machines are not seen: more than the longest time between two heartbeats.
+constexpr auto kQuietForDeath = std::chrono::seconds(12);
+constexpr std::size_t kRowsOfSpeed = 100;
+
+bool ended(TrainerState state) {
+  return state == TrainerState::finished || state == TrainerState::failed;
+}
+
+std::string viewing_text(TrainerState state) {
+  switch (state) {
+    case TrainerState::finished:
+      return "finished";
+    case TrainerState::failed:
+      return "failed";
+    case TrainerState::interrupted:
+      return "interrupted: its process ended without finishing it";
+    case TrainerState::preparing:
+      return "being prepared by another process";
+    case TrainerState::paused:
+      return "paused in another process";
+    case TrainerState::running:
+      break;
+  }
+  return "running in another process";
+}
+
+/// The last value of a series; `missing` if there is none.
+double last_of(const PointTable& table, const char* name, double missing) {
+  const Series* const series = table.find(name);
+  if (series == nullptr || series->values.empty() || std::isnan(series->values.back())) return missing;
+  return series->values.back();
+}
+
+/// The last value that is there; `missing` if there is none.
+double newest_of(const PointTable& table, const std::string& name, double missing) {
+  const Series* const series = table.find(name);
+  if (series == nullptr) return missing;
+  const auto found = std::find_if(series->values.rbegin(), series->values.rend(),
+                                  [](double value) { return !std::isnan(value); });
+  return found == series->values.rend() ? missing : *found;
+}
+
+double median_speed(const PointTable& steps) {
+  const Series* const series = steps.find("images_per_second");
+  if (series == nullptr) return 0;
+  std::vector<double> speeds;
+  const std::size_t count = series->values.size();
+  for (std::size_t i = count - std::min(count, kRowsOfSpeed); i < count; ++i) {
+    if (series->values[i] > 0) speeds.push_back(series->values[i]);
+  }
+  if (speeds.empty()) return 0;
+  const auto middle = speeds.begin() + static_cast<std::ptrdiff_t>(speeds.size() / 2);
+  std::nth_element(speeds.begin(), middle, speeds.end());
+  return *middle;
+}
+
+}  // namespace
+
+bool Liveness::alive(const std::filesystem::path& folder, bool changed, Clock::time_point now) {
+  const auto ask = [&] {
+    asked_ = true;
+    last_asked_ = now;
+    const bool held = is_being_written(folder);
+    locks_seen_ = locks_seen_ || held;
+    return held;
+  };
+  if (!asked_) {
+    last_change_ = now;
+    return alive_ = ask();
+  }
+  if (changed) {
+    last_change_ = now;
+    return alive_ = true;
+  }
+  if (!alive_ || now - last_change_ < kQuietForLock || now - last_asked_ < kLockInterval) return alive_;
+  if (!ask() && (locks_seen_ || now - last_change_ > kQuietForDeath)) alive_ = false;
+  return alive_;
+}
+
+RunView::RunView(std::filesystem::path folder) : folder_(std::move(folder)), name_(printable(folder_.string())) {
+  snapshot_.run_dir = name_;
+  snapshot_.viewing = "being read";
+}
+
+std::vector<training::FeedItem> RunView::take_items() {
+  return std::exchange(items_, {});
+}
+
+void RunView::notice(const std::string& text) {
+  notice_ = text;
+  ++notices_;
+  snapshot_.notice = notice_;
+  snapshot_.notice_id = notices_;
+}
+
+bool RunView::look(const Run& run, const RunUpdate& update, Liveness::Clock::time_point now) {
+  std::vector<training::FeedItem> points = points_.take(run.points, update.restarted);
+  const bool status_changed = read_status();
+  const bool images_changed = read_images();
+  const bool changed = status_changed || update.head_changed || update.restarted || !points.empty();
+  const bool was_alive = alive_;
+  alive_ = liveness_.alive(folder_, changed, now);
+  items_.insert(items_.end(), points.begin(), points.end());
+  for (; notes_ < run.notes.size(); ++notes_) {
+    items_.emplace_back(training::LogLine{training::LogLevel::warning, run.notes[notes_]});
+    notice(run.notes[notes_]);
+  }
+  notes_ = std::min(notes_, run.notes.size());
+  if (!changed && alive_ == was_alive && described_) return images_changed || !items_.empty();
+  describe(run);
+  described_ = true;
+  return true;
+}
+
+/// True if it holds another snapshot than before.
+bool RunView::read_status() {
+  auto text = read_small_file(folder_ / "status.json", kMostStatusBytes);
+  if (!text || *text == status_text_) return false;
+  try {
+    const json object = json::parse(*text, nullptr, false);
+    if (object.is_discarded()) throw core::BadInput("it is not JSON");
+    training::Snapshot read;
+    from_json(object, read);
+    status_ = std::move(read);
+  } catch (const std::exception& error) {
+    // Over a network a file may be seen half written: it is damaged only if it stays as it is.
+    if (std::exchange(bad_status_text_, *text) == *text) {
+      complain(status_objection_, fmt::format("{}/status.json is damaged: {}; what it said before is shown",
+                                              name_, error.what()));
+    }
+    return false;
+  }
+  status_text_ = std::move(*text);
+  return true;
+}
+
+/// True if there are newer pictures.
+bool RunView::read_images() {
+  const auto text = read_small_file(folder_ / "images" / "index.json", kMostStatusBytes);
+  if (!text || *text == index_text_) return false;
+  try {
+    const json object = json::parse(*text, nullptr, false);
+    if (object.is_discarded()) throw core::BadInput("images/index.json is not JSON");
+    const auto index = object.get<training::ImageIndex>();
+    if (index.pictures.empty()) return false;
+    show(training::read_shown_images(folder_, index, index.pictures.size() - 1));
+  } catch (const std::exception& error) {
+    // A picture may go between the two readings; then the index is another the next time.
+    if (std::exchange(bad_index_text_, *text) == *text) {
+      complain(images_objection_, fmt::format("the newest images of {} cannot be shown: {}", name_, error.what()));
+    }
+    return false;
+  }
+  index_text_ = *text;
+  return true;
+}
+
+void RunView::complain(std::string& last, const std::string& text) {
+  const std::string shown = printable(text);
+  if (std::exchange(last, shown) == shown) return;
+  items_.emplace_back(training::LogLine{training::LogLevel::warning, shown});
+  notice(shown);
+}
+
+void RunView::show(const training::ShownImages& images) {
+  const training::ImageShape& shape = images.shape;
+  const auto same = [&](const training::ImageShape& other) {
+    return other.count == shape.count && other.height == shape.height && other.width == shape.width &&
+           other.channels == shape.channels;
+  };
+  if (!exchange_ || !same(exchange_->shape())) {
+    const auto device = core::open_device("cpu");
+    exchange_ = std::make_shared<training::ImageExchange>(device, shape);
+    stream_ = device->make_stream();
+  }
+  training::ImageSlot& slot = exchange_->begin_write(*stream_);
+  std::memcpy(slot.original.data(), images.original.data(), slot.original.bytes());
+  std::memcpy(slot.reconstruction.data(), images.reconstruction.data(), slot.reconstruction.bytes());
+  std::memcpy(slot.errors.data(), images.errors.data(), slot.errors.bytes());
+  slot.step = images.step;
+  exchange_->publish(*stream_);
+}
+
+/// The snapshot of now.
+void RunView::describe(const Run& run) {
+  const TrainerState before = snapshot_.state;
+  auto data = snapshot_.data;
+  snapshot_ = status_ ? *status_ : snapshot_of(run.head);
+  snapshot_.run_dir = name_;
+  snapshot_.data = std::move(data);
+  if (!snapshot_.data) snapshot_.data = named_data(run.head, snapshot_.data_name);
+  snapshot_.generation = run.points.resets;
+  describe_by_points(run.points);
+  if (status_ && status_->notice_id != run_notice_id_) {
+    run_notice_id_ = status_->notice_id;
+    notice(status_->notice);
+  }
+  set_state(run);
+  snapshot_.notice = notice_;
+  snapshot_.notice_id = notices_;
+  if (snapshot_.state == before && described_) return;
+  items_.emplace_back(training::LogLine{snapshot_.state == TrainerState::failed ? training::LogLevel::error
+                                                                                : training::LogLevel::info,
+                                        fmt::format("{} is {}", name_, snapshot_.viewing)});
+}
+
+/// What the points know better than the status: they are newer, and belong to the curves.
+void RunView::describe_by_points(const RunPoints& points) {
+  const PointTable& steps = points.steps;
+  training::Snapshot& now = snapshot_;
+  if (steps.size() == 0) return;
+  const auto value = [&](const char* name, float missing) {
+    return static_cast<float>(last_of(steps, name, static_cast<double>(missing)));
+  };
+  now.step = steps.step.back();
+  now.epoch = std::isnan(steps.epoch.back()) ? now.epoch : steps.epoch.back();
+  now.seconds = std::isnan(steps.seconds.back()) ? now.seconds : steps.seconds.back();
+  now.train_loss = value("train_loss", std::nanf(""));
+  now.current_rate = value("learning_rate", now.current_rate);
+  now.train_accuracy = value("train_accuracy", now.train_accuracy);
+  now.gradient_norm = value("gradient_norm", now.gradient_norm);
+  now.update_ratio = value("update_ratio", now.update_ratio);
+  now.loss_scale = value("loss_scale", 1);
+  if (!status_) now.images_per_second = median_speed(steps);
+  const std::string split = points.tests.find("validation_loss") != nullptr ? "validation_" : "test_";
+  now.test_loss = static_cast<float>(newest_of(points.tests, split + "loss", static_cast<double>(now.test_loss)));
+  now.test_accuracy =
+      static_cast<float>(newest_of(points.tests, split + "accuracy", static_cast<double>(now.test_accuracy)));
+}
+
+void RunView::set_state(const Run& run) {
+  const TrainerState by_head = state_of(run.head);
+  // A run that is finished can be reset and go on, in the window of its process.
+  const bool goes_on = alive_ && status_ && !ended(status_->state);
+  if (ended(by_head) && !goes_on) {
+    snapshot_.state = by_head;
+  } else if (!alive_) {
+    snapshot_.state = TrainerState::interrupted;
+  } else {
+    snapshot_.state = status_ ? status_->state : TrainerState::running;
+  }
+  snapshot_.viewing = viewing_text(snapshot_.state);
+  if (snapshot_.state != TrainerState::failed || error_told_) return;
+  error_told_ = true;
+  const std::string error = error_of(run.head);
+  if (!error.empty() && error != notice_) notice(error);
+}
+
+}  // namespace warpscope::runs

@@ -1,0 +1,102 @@
+#pragma once
+// How a run folder looks to a window at one moment after the other: what RunSource publishes. For one thread.
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu/runs/run_reader.h"
+#include "gpu/training/feed.h"
+#include "gpu/training/image_exchange.h"
+#include "gpu/training/run_images.h"
+#include "gpu/training/snapshot.h"
+
+namespace warpscope::runs {
+
+/// The points and markers of a run as feed items, each once.
+class PointFeed {
+ public:
+  /// What has come since the last call. Where points were dropped (`restarted`) those that stayed as they were are not sent
+  /// again: a reader knows from a step that is not after the last one that the training went back. A training that was reset
+  /// begins with a Restart.
+  std::vector<training::FeedItem> take(const RunPoints& points, bool restarted);
+
+ private:
+  struct Sent {
+    std::uint64_t step = 0;
+    double value = 0;
+  };
+  static std::size_t kept(const std::vector<Sent>& sent, const PointTable& table);
+  static void note(std::vector<Sent>& sent, const PointTable& table, std::size_t first);
+
+  std::vector<Sent> steps_;
+  std::vector<Sent> tests_;
+  std::size_t markers_ = 0;
+  std::uint64_t generation_ = 0;
+};
+
+/// Whether somebody writes the run. Changes of its files say so; where nothing changes, the lock does.
+class Liveness {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// `changed`: a file of the run has changed since the last call. The first call asks the lock.
+  bool alive(const std::filesystem::path& folder, bool changed, Clock::time_point now);
+
+ private:
+  bool alive_ = false;
+  bool asked_ = false;
+  bool locks_seen_ = false;  ///< the file system tells of other processes' locks
+  Clock::time_point last_change_{};
+  Clock::time_point last_asked_{};
+};
+
+class RunView {
+ public:
+  explicit RunView(std::filesystem::path folder);
+
+  /// Looks at status.json and the pictures, and at what `follower` has read in `update`. True if anything has changed.
+  bool look(const Run& run, const RunUpdate& update, Liveness::Clock::time_point now);
+
+  const training::Snapshot& snapshot() const { return snapshot_; }
+  /// The items since the last call.
+  std::vector<training::FeedItem> take_items();
+  const std::shared_ptr<training::ImageExchange>& images() const { return exchange_; }
+  /// A sentence for the person.
+  void notice(const std::string& text);
+
+ private:
+  bool read_status();
+  bool read_images();
+  void show(const training::ShownImages& images);
+  void describe(const Run& run);
+  void describe_by_points(const RunPoints& points);
+  void set_state(const Run& run);
+  void complain(std::string& last, const std::string& text);
+
+  std::filesystem::path folder_;
+  std::string name_;  ///< of the folder, printable
+  PointFeed points_;
+  Liveness liveness_;
+  bool alive_ = false;
+  bool described_ = false;
+
+  std::string status_text_, bad_status_text_, status_objection_;
+  std::optional<training::Snapshot> status_;  ///< the last good one
+  std::string index_text_, bad_index_text_, images_objection_;
+  std::shared_ptr<training::ImageExchange> exchange_;
+  std::unique_ptr<core::Stream> stream_;  ///< of the exchange's device
+
+  training::Snapshot snapshot_;
+  std::vector<training::FeedItem> items_;
+  std::string notice_;
+  std::uint64_t notices_ = 0;
+  std::uint64_t run_notice_id_ = 0;  ///< the newest of the trainer's notices that was shown
+  std::size_t notes_ = 0;            ///< of the run's notes, told so far
+  bool error_told_ = false;
+};
+
+}  // namespace warpscope::runs

@@ -1,0 +1,55 @@
+#pragma once
+// What a trainer can be told. Each command takes effect at a step boundary.
+
+#include <string>
+#include <variant>
+
+#include "gpu/plan/selection.h"
+#include "gpu/training/optimizer_settings.h"
+#include "gpu/training/rate_finder.h"
+#include "gpu/training/schedule.h"
+
+namespace warpscope::training {
+
+struct Pause {};
+struct Resume {};
+struct StepOnce {};
+struct Reset {};  ///< new weights from the same seed or file, step 0, a new generation
+struct Select {
+  plan::Selection selection;
+};
+/// The base rate of the schedule.
+struct SetLearningRate {
+  float learning_rate = 0;
+};
+/// Another rule starts with fresh state; the weights go on.
+struct SetOptimizer {
+  OptimizerSettings optimizer;
+};
+struct SetSchedule {
+  Schedule schedule;
+};
+/// A learning-rate range test, from the weights as they are and back to them: Snapshot::rate_search.
+struct FindRate {
+  RateFinderOptions settings;
+};
+struct CancelFindRate {};
+/// Back to the last weights from before the trouble, at `factor` times the rate, and on.
+struct RollBack {
+  float factor = 0.5f;
+};
+struct SaveCheckpoint {};  ///< in the run folder
+struct SetBatch {
+  int batch = 0;
+};
+struct Save {
+  std::string file;
+};
+/// Runs the next step twice side by side and compares bits: Snapshot::determinism. The weights stay as they are.
+struct CheckDeterminism {};
+struct Finish {};  ///< after the running step: save, write the results, state `finished`
+using Command =
+    std::variant<Pause, Resume, StepOnce, Reset, Select, SetLearningRate, SetOptimizer, SetSchedule, SetBatch,
+                 FindRate, CancelFindRate, RollBack, Save, SaveCheckpoint, CheckDeterminism, Finish>;
+
+}  // namespace warpscope::training

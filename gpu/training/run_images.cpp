@@ -1,0 +1,290 @@
+#include "gpu/training/run_images.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <stb_image.h>
+#include <stb_image_write.h>
+
+#include "gpu/core/atomic_file.h"
+#include "gpu/core/error.h"
+#include "gpu/training/numbers.h"
+
+namespace warpscope::training {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kFolder = "images";
+constexpr const char* kIndexFile = "index.json";
+constexpr const char* kOriginalsFile = "originals.png";
+constexpr const char* kIndexName = "the index of the images";
+constexpr int kMostColumns = 8;
+constexpr std::uint64_t kMostImages = 4096, kMostSide = 4096, kMostChannels = 4;
+constexpr std::size_t kMostElements = std::size_t{1} << 27;
+constexpr std::uintmax_t kMostFileBytes = std::uintmax_t{1} << 30;
+
+struct Grid {
+  int columns = 0;
+  int width = 0;  ///< pixels
+  int height = 0;
+};
+
+Grid grid_of(const ImageShape& shape, int columns) {
+  const int rows = (shape.count + columns - 1) / columns;
+  return {columns, columns * shape.width, rows * shape.height};
+}
+
+/// Calls at(element of the batch, element of the grid) for each of the batch.
+template <class At>
+void for_each_element(const ImageShape& shape, const Grid& grid, At at) {
+  const auto line = static_cast<std::size_t>(shape.width) * static_cast<std::size_t>(shape.channels);
+  const auto grid_line = static_cast<std::size_t>(grid.width) * static_cast<std::size_t>(shape.channels);
+  std::size_t element = 0;
+  for (int image = 0; image < shape.count; ++image) {
+    for (int y = 0; y < shape.height; ++y) {
+      const auto row = static_cast<std::size_t>(image / grid.columns * shape.height + y);
+      const std::size_t begin = row * grid_line + static_cast<std::size_t>(image % grid.columns) * line;
+      for (std::size_t x = 0; x < line; ++x) at(element++, begin + x);
+    }
+  }
+}
+
+std::uint8_t byte_of(float value) {
+  // Not-a-number becomes black: PNG has no other way.
+  return value > 0 ? static_cast<std::uint8_t>(std::lround(std::min(value, 1.0f) * 255.0f)) : 0;
+}
+
+std::string encode_grid(const std::vector<float>& images, const ImageShape& shape, int columns) {
+  const Grid grid = grid_of(shape, columns);
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(grid.width) *
+                                  static_cast<std::size_t>(grid.height) *
+                                  static_cast<std::size_t>(shape.channels));
+  for_each_element(shape, grid, [&](std::size_t from, std::size_t to) { bytes[to] = byte_of(images[from]); });
+  std::string png;
+  const auto append = [](void* target, void* data, int size) {
+    static_cast<std::string*>(target)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
+  };
+  if (stbi_write_png_to_func(append, &png, grid.width, grid.height, shape.channels, bytes.data(),
+                             grid.width * shape.channels) == 0) {
+    throw core::Error("cannot write the shown images: they could not be encoded");
+  }
+  return png;
+}
+
+std::string read_file(const fs::path& path) {
+  std::error_code error;
+  const std::uintmax_t bytes =
+      fs::file_size(path, error);  // only of regular files: opening a pipe would wait
+  if (error) throw core::BadInput(fmt::format("cannot read {}: {}", path.string(), error.message()));
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw core::BadInput(fmt::format("cannot read {}", path.string()));
+  if (bytes > kMostFileBytes) throw core::BadInput(fmt::format("{} is too large", path.string()));
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::vector<float> read_grid(const fs::path& path, const ImageShape& shape, int columns) {
+  const std::string png = read_file(path);
+  const auto* const data = reinterpret_cast<const stbi_uc*>(png.data());
+  const auto size = static_cast<int>(png.size());
+  const Grid grid = grid_of(shape, columns);
+  int width = 0;
+  int height = 0;
+  int channels = 0;
+  // Looked at before anything is allocated for what a damaged header says.
+  if (stbi_info_from_memory(data, size, &width, &height, &channels) == 0 || width != grid.width ||
+      height != grid.height || channels != shape.channels) {
+    throw core::BadInput(fmt::format("{} is damaged: it is no PNG of {} x {} pixels in {} channels",
+                                     path.string(), grid.width, grid.height, shape.channels));
+  }
+  const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(
+      stbi_load_from_memory(data, size, &width, &height, &channels, shape.channels), stbi_image_free);
+  if (!pixels) throw core::BadInput(fmt::format("{} is damaged: its pixels cannot be read", path.string()));
+  std::vector<float> images(shape.elements());
+  for_each_element(shape, grid, [&](std::size_t to, std::size_t from) {
+    images[to] = static_cast<float>(pixels.get()[from]) / 255.0f;
+  });
+  return images;
+}
+
+json numbers(const std::vector<float>& values) {
+  json list = json::array();
+  for (const float value : values) list.push_back(std::isfinite(value) ? json(shortest(value)) : json());
+  return list;
+}
+
+bool same(const ImageShape& a, const ImageShape& b) {
+  return a.count == b.count && a.height == b.height && a.width == b.width && a.channels == b.channels;
+}
+
+ImageIndex::Picture read_picture(const json& object, const ImageShape& shape) {
+  ImageIndex::Picture picture;
+  picture.step = count_field(object, "step", kIndexName, std::numeric_limits<std::uint64_t>::max());
+  const auto errors = object.find("errors");
+  if (errors == object.end() || !errors->is_array() ||
+      errors->size() != static_cast<std::size_t>(shape.count)) {
+    throw core::BadInput(fmt::format("'errors' of {} is no list of one number an image", kIndexName));
+  }
+  for (const json& error : *errors) {
+    if (!error.is_number() && !error.is_null()) {
+      throw core::BadInput(fmt::format("'errors' of {} has what is no number", kIndexName));
+    }
+    picture.errors.push_back(error.is_null() ? std::nanf("") : error.get<float>());
+  }
+  return picture;
+}
+
+}  // namespace
+
+void to_json(json& json, const ImageIndex& index) {
+  const ImageShape& shape = index.shape;
+  json = {{"count", shape.count},
+          {"height", shape.height},
+          {"width", shape.width},
+          {"channels", shape.channels},
+          {"columns", index.columns},
+          {"generation", index.generation},
+          {"pictures", nlohmann::json::array()}};
+  for (const ImageIndex::Picture& picture : index.pictures) {
+    json["pictures"].push_back(
+        {{"step", picture.step}, {"file", picture_name(picture.step)}, {"errors", numbers(picture.errors)}});
+  }
+}
+
+void from_json(const json& json, ImageIndex& index) {
+  const auto size = [&](const char* name, std::uint64_t most) {
+    const auto value = static_cast<int>(count_field(json, name, kIndexName, most));
+    if (value > 0) return value;
+    throw core::BadInput(fmt::format("'{}' of {} is 0", name, kIndexName));
+  };
+  ImageIndex read;
+  read.shape = {size("count", kMostImages), size("height", kMostSide), size("width", kMostSide),
+                size("channels", kMostChannels)};
+  read.columns = size("columns", static_cast<std::uint64_t>(read.shape.count));
+  if (read.shape.elements() > kMostElements) {
+    throw core::BadInput(fmt::format("{} tells of more pixels than can be shown", kIndexName));
+  }
+  read.generation = count_field(json, "generation", kIndexName, std::numeric_limits<std::uint64_t>::max());
+  const auto pictures = json.find("pictures");
+  if (pictures == json.end() || !pictures->is_array()) {
+    throw core::BadInput(fmt::format("{} has no list of pictures", kIndexName));
+  }
+  for (const auto& picture : *pictures) {
+    require_object(picture, "a picture of the index of the images");
+    read.pictures.push_back(read_picture(picture, read.shape));
+  }
+  index = std::move(read);
+}
+
+std::string picture_name(std::uint64_t step) {
+  return fmt::format("step-{:09}.png", step);
+}
+
+std::size_t least_missed(const std::vector<std::uint64_t>& steps) {
+  std::size_t best = 1;
+  double smallest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 1; i + 1 < steps.size(); ++i) {
+    // Steps count from 0, which has no ratio.
+    const double gap = (static_cast<double>(steps[i + 1]) + 1) / (static_cast<double>(steps[i - 1]) + 1);
+    if (gap >= smallest) continue;
+    smallest = gap;
+    best = i;
+  }
+  return best;
+}
+
+RunImages::RunImages(const fs::path& folder) : folder_(folder / kFolder) {}
+
+/// Goes on with what an earlier process has left.
+void RunImages::open() {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (error) {
+    throw core::Error(fmt::format("cannot make the folder {}: {}", folder_.string(), error.message()));
+  }
+  core::remove_leftovers(folder_);
+  try {
+    index_ = read_image_index(folder_.parent_path());
+  } catch (const core::BadInput&) {
+    index_ = {};  // none yet, or damaged: the pictures begin anew
+  }
+  opened_ = true;
+}
+
+void RunImages::write(const ShownImages& images) {
+  if (!opened_) open();
+  if (index_.columns == 0 || !same(index_.shape, images.shape) || index_.generation != images.generation) {
+    start_anew(images);
+  }
+  std::erase_if(index_.pictures,
+                [&](const ImageIndex::Picture& picture) { return picture.step >= images.step; });
+  core::write_file_atomically(folder_ / picture_name(images.step),
+                              encode_grid(images.reconstruction, index_.shape, index_.columns));
+  index_.pictures.push_back({images.step, images.errors});
+  if (index_.pictures.size() > kMostPictures) {
+    std::vector<std::uint64_t> steps;
+    for (const ImageIndex::Picture& picture : index_.pictures) steps.push_back(picture.step);
+    index_.pictures.erase(index_.pictures.begin() + static_cast<std::ptrdiff_t>(least_missed(steps)));
+  }
+  // First the index, then the files it no longer names: a reader may miss one for a moment, but never read another.
+  write_index();
+  remove_unlisted();
+}
+
+void RunImages::start_anew(const ShownImages& images) {
+  index_ = {};
+  index_.shape = images.shape;
+  index_.columns = std::min(kMostColumns, images.shape.count);
+  index_.generation = images.generation;
+  core::write_file_atomically(folder_ / kOriginalsFile,
+                              encode_grid(images.original, index_.shape, index_.columns));
+}
+
+void RunImages::write_index() const {
+  core::write_file_atomically(folder_ / kIndexFile, json(index_).dump() + "\n");
+}
+
+void RunImages::remove_unlisted() const {
+  std::set<std::string> listed;
+  for (const ImageIndex::Picture& picture : index_.pictures) listed.insert(picture_name(picture.step));
+  std::error_code error;
+  std::vector<fs::path> gone;
+  for (fs::directory_iterator entry(folder_, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const bool picture = name.starts_with("step-") && name.ends_with(".png");
+    if (picture && !listed.contains(name)) gone.push_back(entry->path());
+  }
+  for (const fs::path& path : gone) fs::remove(path, error);
+}
+
+ImageIndex read_image_index(const fs::path& folder) {
+  const fs::path path = folder / kFolder / kIndexFile;
+  const json object = json::parse(read_file(path), nullptr, false);
+  if (object.is_discarded())
+    throw core::BadInput(fmt::format("{} is damaged: it is not JSON", path.string()));
+  return object.get<ImageIndex>();
+}
+
+ShownImages read_shown_images(const fs::path& folder, const ImageIndex& index, std::size_t picture) {
+  const ImageIndex::Picture& chosen = index.pictures.at(picture);
+  ShownImages images;
+  images.shape = index.shape;
+  images.step = chosen.step;
+  images.generation = index.generation;
+  images.errors = chosen.errors;
+  images.original = read_grid(folder / kFolder / kOriginalsFile, index.shape, index.columns);
+  images.reconstruction = read_grid(folder / kFolder / picture_name(chosen.step), index.shape, index.columns);
+  return images;
+}
+
+}  // namespace warpscope::training

@@ -1,0 +1,105 @@
+#include "gpu/training/run_status.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "gpu/core/atomic_file.h"
+#include "gpu/core/error.h"
+#include "gpu/training/snapshot_json.h"
+
+namespace warpscope::training {
+namespace {
+
+constexpr auto kInterval = std::chrono::milliseconds(1000);
+/// So that a reader who cannot see the lock still sees that somebody is there.
+constexpr auto kIdleInterval = std::chrono::milliseconds(5000);
+/// A full disk ends the run by its metrics; what fails only here is told after a while.
+constexpr int kFailuresBorne = 5;
+
+bool differs(const Snapshot& a, const Snapshot& b) {
+  return a.step != b.step || a.state != b.state || a.generation != b.generation ||
+         a.notice_id != b.notice_id || a.evaluation != b.evaluation || a.learning_rate != b.learning_rate ||
+         a.batch != b.batch || !(a.selection == b.selection) || !(a.optimizer == b.optimizer) ||
+         !(a.schedule == b.schedule) || a.checkpoint_step != b.checkpoint_step;
+}
+
+}  // namespace
+
+RunStatus::RunStatus(const std::filesystem::path& folder) : folder_(folder), images_(folder) {}
+
+void RunStatus::watch(SnapshotSource source) {
+  const std::lock_guard lock(mutex_);
+  source_ = std::move(source);
+}
+
+void RunStatus::show(ShownImages images) {
+  const std::lock_guard lock(mutex_);
+  pending_ = std::move(images);
+}
+
+void RunStatus::write(Clock::time_point now) {
+  const std::lock_guard lock(writing_);
+  if (last_ != Clock::time_point{} && now - last_ < kInterval) return;
+  write_pictures();
+  SnapshotSource source;
+  {
+    const std::lock_guard handed(mutex_);
+    source = source_;
+  }
+  const auto newest = source ? source() : nullptr;
+  if (!newest) return;
+  if (written_snapshot_ && !differs(*newest, *written_snapshot_) && now - last_ < kIdleInterval) return;
+  last_ = now;
+  attempt([&] { write_status({}); });
+}
+
+void RunStatus::end(TrainerState state) {
+  const std::lock_guard lock(writing_);
+  last_ = Clock::now();  // the state that is published a moment later is not overwritten by the one before
+  write_pictures();
+  attempt([&] { write_status(state); });
+}
+
+void RunStatus::write_status(std::optional<TrainerState> state) {
+  SnapshotSource source;
+  {
+    const std::lock_guard lock(mutex_);
+    source = source_;
+  }
+  const auto newest = source ? source() : nullptr;
+  if (!newest) return;
+  written_snapshot_ = newest;
+  nlohmann::json json = *newest;
+  if (state) json["state"] = to_string(*state);
+  json["written"] = ++written_;
+  core::write_file_atomically(folder_ / "status.json",
+                              json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void RunStatus::write_pictures() {
+  std::optional<ShownImages> images;
+  {
+    const std::lock_guard lock(mutex_);
+    images = std::exchange(pending_, std::nullopt);
+  }
+  if (images) attempt([&] { images_.write(*images); });
+}
+
+void RunStatus::attempt(const std::function<void()>& write) {
+  try {
+    write();
+    failures_ = 0;
+  } catch (const core::Error& error) {
+    if (++failures_ <= kFailuresBorne || warned_) return;
+    warned_ = true;
+    const std::lock_guard lock(mutex_);
+    warning_ = error.what();
+  }
+}
+
+std::string RunStatus::take_warning() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(warning_, {});
+}
+
+}  // namespace warpscope::training

@@ -1,0 +1,374 @@
+#include "gpu/runs/run_source.h"
+
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "gpu/core/error.h"
+#include "gpu/runs/head_snapshot.h"
+#include "gpu/training/run_images.h"
+#include "gpu/training/snapshot_json.h"
+#include "tests/runs/run_maker.h"
+
+namespace warpscope::runs {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+using tests::append_text;
+using tests::make_run;
+using tests::marker_line;
+using tests::run_head;
+using tests::step_line;
+using tests::test_line;
+using training::LossPoint;
+using training::Marker;
+using training::Restart;
+using training::TestPoint;
+using training::TrainerState;
+
+/// The lock that a training process holds.
+class Lock {
+ public:
+  explicit Lock(const std::filesystem::path& folder)
+      : file_(::open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+    EXPECT_EQ(::flock(file_, LOCK_EX | LOCK_NB), 0);
+  }
+  ~Lock() { ::close(file_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  int file_;
+};
+
+training::Snapshot status_at(std::uint64_t step) {
+  training::Snapshot status;
+  status.state = TrainerState::running;
+  status.step = step;
+  status.model = "autoencoder";
+  status.batch = 64;
+  status.images_per_second = 1234.5;
+  status.device.name = "NVIDIA H100";
+  training::OpTiming timing;
+  timing.op = ops::Op::relu_forward;
+  timing.variant = "loops";
+  timing.microseconds = 3.5;
+  status.timings.push_back(timing);
+  return status;
+}
+
+/// A run folder, its view, and a reader of everything that the view says.
+class Viewed : public testing::Test {
+ protected:
+  std::filesystem::path run() const { return folder / "run"; }
+  void SetUp() override { std::filesystem::create_directory(run()); }
+  void write_status(const training::Snapshot& status) const {
+    tests::write_text(run() / "status.json", json(status).dump());
+  }
+  void open() {
+    source = std::make_unique<RunSource>(run());
+    feed = source->subscribe();
+  }
+
+  /// Waits until the newest snapshot fulfils `condition`; takes the feed's items meanwhile.
+  template <class Condition>
+  bool wait_until(Condition condition) {
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (std::chrono::steady_clock::now() < deadline) {
+      // The items of a snapshot are there with it.
+      const auto now = source->snapshot();
+      for (training::FeedItem& item : feed->take()) items.push_back(std::move(item));
+      if (condition(*now)) {
+        for (training::FeedItem& item : feed->take()) items.push_back(std::move(item));
+        return true;
+      }
+      std::this_thread::sleep_for(2ms);
+    }
+    const auto last = source->snapshot();
+    ADD_FAILURE() << "still " << training::to_string(last->state) << " at step " << last->step << ", '"
+                  << last->notice << "'";
+    return false;
+  }
+  bool wait_for_step(std::uint64_t step) {
+    return wait_until([step](const training::Snapshot& now) { return now.step == step; });
+  }
+  bool wait_for_state(TrainerState state) {
+    return wait_until([state](const training::Snapshot& now) { return now.state == state; });
+  }
+  /// The steps of all loss points so far, with 0 for a restart.
+  std::vector<std::uint64_t> steps() const {
+    std::vector<std::uint64_t> found;
+    for (const training::FeedItem& item : items) {
+      if (const auto* point = std::get_if<LossPoint>(&item)) found.push_back(point->step);
+      if (std::holds_alternative<Restart>(item)) found.push_back(0);
+    }
+    return found;
+  }
+
+  const tests::TemporaryFolder folder;
+  std::unique_ptr<RunSource> source;
+  std::shared_ptr<training::Feed> feed;
+  std::vector<training::FeedItem> items;
+};
+
+using Steps = std::vector<std::uint64_t>;
+
+TEST_F(Viewed, NoRunIsRefused) {
+  EXPECT_THROW(RunSource refused(folder / "nothing"), core::BadInput);
+  EXPECT_THROW(RunSource refused(folder.path()), core::BadInput);
+}
+
+TEST_F(Viewed, AFinishedRunShowsItsPointsAndItsStatus) {
+  make_run(run(), run_head("finished"),
+           step_line(1, 0.5) + step_line(2, 0.25, R"(,"gradient_norm":1.5,"update_ratio":0.001)") +
+               marker_line(2, "batch 64 -> 32") + test_line(2, 0.125) +
+               test_line(2, 0.0625, R"(,"split":"validation")"));
+  training::Snapshot status = status_at(2);
+  status.state = TrainerState::finished;
+  write_status(status);
+  open();
+  ASSERT_TRUE(wait_for_state(TrainerState::finished));
+  const auto now = source->snapshot();
+  EXPECT_EQ(now->viewing, "finished");
+  EXPECT_EQ(now->run_dir, run().string());
+  EXPECT_EQ(now->step, 2u);
+  EXPECT_EQ(now->train_loss, 0.25f);
+  EXPECT_EQ(now->gradient_norm, 1.5f);
+  EXPECT_EQ(now->test_loss, 0.0625f) << "of the images that steer";
+  EXPECT_EQ(now->images_per_second, 1234.5);
+  ASSERT_EQ(now->timings.size(), 1u);
+  EXPECT_EQ(now->timings[0].variant, "loops");
+  EXPECT_EQ(steps(), (Steps{1, 2}));
+  std::vector<training::Split> splits;
+  int markers = 0;
+  for (const auto& item : items) {
+    if (const auto* test = std::get_if<TestPoint>(&item)) splits.push_back(test->split);
+    markers += std::holds_alternative<Marker>(item);
+  }
+  EXPECT_EQ(splits, (std::vector{training::Split::validation, training::Split::test}));
+  EXPECT_EQ(markers, 1);
+}
+
+TEST_F(Viewed, ARunIsFollowedWhileItGrows) {
+  make_run(run(), run_head("running"), step_line(1, 0.5));
+  write_status(status_at(1));
+  const Lock lock(run());
+  open();
+  ASSERT_TRUE(wait_for_step(1));
+  EXPECT_EQ(source->snapshot()->state, TrainerState::running);
+  EXPECT_EQ(source->snapshot()->viewing, "running in another process");
+  append_text(run() / "metrics.jsonl", step_line(2, 0.4) + R"({"step":3,"lo)");
+  ASSERT_TRUE(wait_for_step(2));
+  append_text(run() / "metrics.jsonl", "ss\":0.3}\n" + step_line(4, 0.2));
+  ASSERT_TRUE(wait_for_step(4));
+  EXPECT_EQ(steps(), (Steps{1, 2, 3, 4}));
+  training::Snapshot paused = status_at(4);
+  paused.state = TrainerState::paused;
+  write_status(paused);
+  ASSERT_TRUE(wait_for_state(TrainerState::paused));
+}
+
+TEST_F(Viewed, ALateSubscriberGetsEverything) {
+  make_run(run(), run_head("finished"), step_line(1, 0.5) + step_line(2, 0.4));
+  open();
+  ASSERT_TRUE(wait_for_step(2));
+  items.clear();
+  feed = source->subscribe();
+  ASSERT_TRUE(wait_for_step(2));
+  EXPECT_EQ(steps(), (Steps{1, 2}));
+}
+
+TEST_F(Viewed, ARunThatNobodyWritesIsInterruptedAndComesBackToLife) {
+  make_run(run(), run_head("running"), step_line(1, 0.5));
+  write_status(status_at(1));
+  open();
+  ASSERT_TRUE(wait_for_state(TrainerState::interrupted));
+  EXPECT_NE(source->snapshot()->viewing.find("interrupted"), std::string::npos);
+  append_text(run() / "metrics.jsonl", step_line(2, 0.4));
+  ASSERT_TRUE(wait_for_state(TrainerState::running)) << "where locks are not seen, changes tell";
+}
+
+TEST_F(Viewed, AProcessThatDiesIsNoticed) {
+  make_run(run(), run_head("running"), step_line(1, 0.5));
+  write_status(status_at(1));
+  auto lock = std::make_unique<Lock>(run());
+  open();
+  ASSERT_TRUE(wait_for_state(TrainerState::running));
+  lock.reset();
+  ASSERT_TRUE(wait_for_state(TrainerState::interrupted));
+}
+
+TEST_F(Viewed, WhatAResumeCutsOffIsGoneAndTheRestIsNotSentAgain) {
+  make_run(run(), run_head("running"), step_line(1, 0.5) + step_line(2, 0.4) + step_line(3, 0.3));
+  const Lock lock(run());
+  open();
+  ASSERT_TRUE(wait_for_step(3));
+  tests::write_text(run() / "metrics.jsonl", step_line(1, 0.5));
+  append_text(run() / "metrics.jsonl", step_line(2, 0.45));
+  ASSERT_TRUE(wait_for_step(2));
+  append_text(run() / "metrics.jsonl", step_line(3, 0.35));
+  ASSERT_TRUE(wait_for_step(3));
+  const Steps seen = steps();
+  ASSERT_GE(seen.size(), 5u);
+  EXPECT_EQ(Steps(seen.begin(), seen.begin() + 3), (Steps{1, 2, 3}));
+  EXPECT_EQ(Steps(seen.end() - 2, seen.end()), (Steps{2, 3}));
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), 0), 0) << "no restart: it is the same training";
+}
+
+TEST_F(Viewed, ARollBackGoesBack) {
+  make_run(run(), run_head("running"), step_line(1, 0.5) + step_line(2, 9));
+  const Lock lock(run());
+  open();
+  ASSERT_TRUE(wait_for_step(2));
+  append_text(run() / "metrics.jsonl", step_line(2, 0.4) + step_line(3, 0.3));
+  ASSERT_TRUE(wait_for_step(3));
+  EXPECT_EQ(steps(), (Steps{1, 2, 2, 3}));
+}
+
+TEST_F(Viewed, AResetIsARestartEvenIfTheLossesAreTheSame) {
+  make_run(run(), run_head("running"), step_line(1, 0.5) + step_line(2, 0.4) + step_line(3, 0.3));
+  const Lock lock(run());
+  open();
+  ASSERT_TRUE(wait_for_step(3));
+  append_text(run() / "metrics.jsonl", marker_line(0, "reset") + step_line(1, 0.5));
+  ASSERT_TRUE(wait_for_step(1));
+  EXPECT_EQ(source->snapshot()->generation, 1u);
+  EXPECT_EQ(steps(), (Steps{1, 2, 3, 0, 1}));
+}
+
+TEST_F(Viewed, ADamagedStatusLeavesTheLastGoodOneWithANotice) {
+  make_run(run(), run_head("running"), step_line(1, 0.5));
+  write_status(status_at(1));
+  const Lock lock(run());
+  open();
+  ASSERT_TRUE(wait_until([](const training::Snapshot& now) { return !now.timings.empty(); }));
+  const std::string whole = tests::read_text(run() / "status.json");
+  tests::write_text(run() / "status.json", whole.substr(0, whole.size() / 2));
+  ASSERT_TRUE(wait_until([](const training::Snapshot& now) {
+    return now.notice.find("status.json is damaged") != std::string::npos;
+  }));
+  EXPECT_EQ(source->snapshot()->timings.size(), 1u);
+  EXPECT_EQ(source->snapshot()->images_per_second, 1234.5);
+  training::Snapshot next = status_at(1);
+  next.images_per_second = 99;
+  write_status(next);
+  ASSERT_TRUE(wait_until([](const training::Snapshot& now) { return now.images_per_second == 99; }));
+}
+
+TEST_F(Viewed, DamagedLinesAreToldAndLeftOut) {
+  make_run(run(), run_head("finished"), step_line(1, 0.5) + "nonsense\n" + step_line(2, 0.4));
+  open();
+  ASSERT_TRUE(wait_for_step(2));
+  EXPECT_NE(source->snapshot()->notice.find("line 2"), std::string::npos) << source->snapshot()->notice;
+  EXPECT_EQ(steps(), (Steps{1, 2}));
+}
+
+TEST_F(Viewed, WithoutAStatusRunJsonTells) {
+  make_run(run(), run_head("finished"), step_line(1, 0.5) + step_line(2, 0.4));
+  open();
+  ASSERT_TRUE(wait_for_state(TrainerState::finished));
+  const auto now = source->snapshot();
+  EXPECT_EQ(now->model, "autoencoder");
+  EXPECT_EQ(now->data_name, "CIFAR-10");
+  EXPECT_EQ(now->batch, 64);
+  EXPECT_EQ(now->device.name, "AMD EPYC");
+  EXPECT_EQ(now->optimizer.rule, ops::UpdateRule::sgd);
+  EXPECT_FLOAT_EQ(now->learning_rate, 0.005f);
+  EXPECT_EQ(now->selection.variants.at(ops::Op::conv2d_forward), "onednn");
+  EXPECT_EQ(now->parameters, 751875u);
+  EXPECT_GT(now->images_per_second, 0);
+}
+
+TEST_F(Viewed, AFailedRunSaysWhy) {
+  json head = run_head("failed");
+  head["error"] = "the loss is not finite";
+  make_run(run(), head, step_line(1, 0.5));
+  open();
+  ASSERT_TRUE(wait_for_state(TrainerState::failed));
+  EXPECT_EQ(source->snapshot()->notice, "the loss is not finite");
+}
+
+TEST_F(Viewed, CommandsAreRefusedWithASentence) {
+  make_run(run(), run_head("finished"), step_line(1, 0.5));
+  open();
+  ASSERT_TRUE(wait_for_state(TrainerState::finished));
+  for (int i = 0; i < 2; ++i) {
+    const std::uint64_t before = source->snapshot()->notice_id;
+    source->send(training::Reset{});
+    ASSERT_TRUE(wait_until([before](const training::Snapshot& now) { return now.notice_id > before; }));
+    EXPECT_EQ(source->snapshot()->notice,
+              "this window shows a run that another process trains: it cannot be steered from here");
+    EXPECT_EQ(source->snapshot()->state, TrainerState::finished);
+  }
+}
+
+TEST_F(Viewed, PicturesFollow) {
+  make_run(run(), run_head("running"), step_line(1, 0.5));
+  const Lock lock(run());
+  training::RunImages writer(run());
+  training::ShownImages images;
+  images.shape = {3, 2, 2, 3};
+  images.step = 1;
+  images.original.assign(images.shape.elements(), 1.0f);
+  images.reconstruction.assign(images.shape.elements(), 0.2f);
+  images.errors = {0.5f, 0.25f, 0.125f};
+  writer.write(images);
+  open();
+  ASSERT_TRUE(wait_until([this](const training::Snapshot&) { return source->images() != nullptr; }));
+  const auto exchange = source->images();
+  const training::ImageSlot* slot = exchange->acquire();
+  ASSERT_NE(slot, nullptr);
+  EXPECT_EQ(slot->step, 1u);
+  EXPECT_EQ(slot->original.as<const float>()[5], 1.0f);
+  EXPECT_FLOAT_EQ(slot->reconstruction.as<const float>()[5], 0.2f);
+  EXPECT_EQ(slot->errors.as<const float>()[2], 0.125f);
+  images.step = 2;
+  images.reconstruction.assign(images.shape.elements(), 0.4f);
+  writer.write(images);
+  ASSERT_TRUE(wait_until([&](const training::Snapshot&) {
+    slot = exchange->acquire();
+    return slot->step == 2;
+  }));
+  EXPECT_FLOAT_EQ(slot->reconstruction.as<const float>()[5], 0.4f);
+  EXPECT_EQ(source->images(), exchange);
+}
+
+TEST_F(Viewed, MissingPicturesAreToldOnce) {
+  make_run(run(), run_head("finished"), step_line(1, 0.5));
+  std::filesystem::create_directory(run() / "images");
+  tests::write_text(run() / "images" / "index.json", "[]");
+  open();
+  ASSERT_TRUE(wait_until(
+      [](const training::Snapshot& now) { return now.notice.find("images") != std::string::npos; }));
+  const std::uint64_t id = source->snapshot()->notice_id;
+  std::this_thread::sleep_for(700ms);
+  EXPECT_EQ(source->snapshot()->notice_id, id);
+}
+
+TEST(HeadSnapshot, NonsenseIsLeftOut) {
+  for (const json& head : {json(), json::array(), json{{"configuration", 5}},
+                           json{{"configuration",
+                                 {{"model", 3},
+                                  {"batch", "x"},
+                                  {"optimizer", "none"},
+                                  {"schedule", "never"},
+                                  {"precision", "fp1"},
+                                  {"selection", {{"conv9d", "a"}, {"relu.forward", 4}}}}}},
+                           json{{"device", "cpu"}, {"classes", {1, 2}}, {"status", 4}}}) {
+    const training::Snapshot snapshot = snapshot_of(head);
+    EXPECT_EQ(snapshot.batch, 0) << head;
+    EXPECT_TRUE(snapshot.selection.variants.empty()) << head;
+    EXPECT_EQ(state_of(head), TrainerState::running);
+  }
+}
+
+}  // namespace
+}  // namespace warpscope::runs

@@ -1,0 +1,119 @@
+"""`warpscope view`: a window on a run that another process trains or has trained."""
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import main, read_run, steps_of, wait_until  # noqa: E402
+from window_driver import TEST_CURVE, TRAIN_CURVE, WindowCase, pixels_near, read_picture  # noqa: E402
+
+REFUSAL = "cannot be steered from here"
+
+
+class View(WindowCase):
+    def start_training(self, *more, steps=100000):
+        """A training in another process, once it has made a step."""
+        self.training = self.start(*self.train_arguments("--run-dir", self.run_dir, *more, batch=2, steps=steps))
+        self.wait_for_step(self.training, self.run_dir, 1)
+
+    def window_arguments(self, *more, size="1280x800", data=None, run_dir=None):
+        return ["view", run_dir or self.run_dir, *(["--window-size", size] if size else []), *more]
+
+    def shown_step(self):
+        frames = self.events("frame")
+        return frames[-1]["step"] if frames else 0
+
+    def viewing(self):
+        states = self.events("state")
+        return states[-1]["viewing"] if states else ""
+
+
+class Running(View):
+    def test_the_window_follows_a_training_in_another_process(self):
+        self.start_training()
+        self.open_window()
+        self.assertEqual(self.viewing(), "running in another process")
+        self.item("view.strip")
+        first = wait_until(self.shown_step, "a first step", self.process)
+        wait_until(lambda: self.shown_step() >= first + 3, "three more steps", self.process)
+        points = [event["points"] for event in self.events("frame")]
+        self.assertGreaterEqual(points[-1], first + 3)
+        self.assertEqual(points, sorted(points))
+        self.item("images.now.0")
+        curve = lambda: pixels_near(self.grab(), TRAIN_CURVE, 40)  # noqa: E731
+        wait_until(lambda: curve() > 50, "the curve", self.process)
+        self.assertIsNone(self.training.poll(), "the training goes on")
+        self.assertEqual(self.close_window().code, 0)
+        steps = max(steps_of(self.run_dir))
+        self.wait_for_step(self.training, self.run_dir, steps + 2)
+
+    def test_what_steers_is_disabled_and_refused_with_a_sentence(self):
+        self.start_training()
+        self.open_window()
+        for name in ("toolbar.pause", "toolbar.reset"):
+            self.click(name)
+        self.click("kernels.conv2d.forward")
+        self.point_away()
+        self.assertFalse([name for name in self.layout() if name.startswith("kernels.conv2d.forward=")],
+                         "the menu stays closed")
+        self.assertEqual(self.events("notice"), [], "disabled buttons do nothing")
+        self.key("r")
+        self.wait_for_notice(REFUSAL)
+        shown = self.shown_step()
+        wait_until(lambda: self.shown_step() > shown, "it goes on", self.process)
+        self.assertEqual(self.state(), "running")
+
+    def test_a_resumed_run_is_followed_and_a_killed_one_is_interrupted(self):
+        self.assert_succeeded(self.train("--run-dir", self.run_dir, batch=2, steps=3))
+        self.open_window(until="finished")
+        self.training = self.start("train", "--resume", self.run_dir, "--steps", "100000")
+        self.wait_for_state("running")
+        wait_until(lambda: self.shown_step() >= 6, "the resumed steps", self.process)
+        self.training.kill()
+        self.wait_for_state("interrupted")
+        self.assertIn("interrupted", self.viewing())
+        self.assertEqual(self.close_window().code, 0)
+
+
+class Ended(View):
+    def setUp(self):
+        super().setUp()
+        self.assert_succeeded(self.train("--run-dir", self.run_dir, steps=4))
+
+    def test_a_finished_run_shows_its_final_state(self):
+        self.open_window(until="finished")
+        self.assertEqual(self.viewing(), "finished")
+        wait_until(lambda: self.shown_step() == 4, "the last step", self.process)
+        self.item("images.now.0")
+        wait_until(lambda: pixels_near(self.grab(), TEST_CURVE, 40) > 10, "the tests", self.process)
+        before = read_run(self.run_dir)
+        self.assertEqual(self.close_window().code, 0)
+        self.assertEqual(read_run(self.run_dir), before, "nothing is written")
+
+    def test_a_screenshot_of_a_finished_run_needs_no_hands(self):
+        picture = self.path("view.png")
+        ended = self.run_program("view", self.run_dir, "--window-size", "1024x640", "--exit-after-steps", "1",
+                                 "--screenshot", picture, environment=self.window_environment())
+        self.assertEqual(ended.code, 0, ended.err)
+        self.assertEqual(read_picture(picture).shape, (640, 1024, 3))
+
+    def test_a_damaged_status_is_told_and_run_json_shown(self):
+        with open(os.path.join(self.run_dir, "status.json"), "r+", encoding="utf-8") as file:
+            file.truncate(100)
+        self.open_window(until="finished")
+        self.wait_for_notice("status.json is damaged")
+        wait_until(lambda: self.shown_step() == 4, "the last step", self.process)
+
+    def test_without_a_display_it_says_so_and_trains_nothing(self):
+        before = sorted(os.listdir(self.run_dir))
+        self.assert_one_sentence(self.run_program("view", self.run_dir), 2, "display")
+        self.assertEqual(sorted(os.listdir(self.run_dir)), before)
+
+    def test_what_is_no_run_is_refused(self):
+        environment = self.window_environment()
+        self.assert_one_sentence(self.run_program("view", self.path("none"), environment=environment), 2, "none")
+        self.assert_one_sentence(self.run_program("view", self.home, environment=environment), 2, "holds no run")
+        self.assert_one_sentence(self.run_program("view", environment=environment), 2, "run is required")
+
+
+if __name__ == "__main__":
+    main()

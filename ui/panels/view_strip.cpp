@@ -1,0 +1,88 @@
+#include "ui/panels/view_strip.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "ui/steering.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr float kHeight = 28;
+// The end of a path tells more than its start.
+std::string fitting_end(const ImFont* font, const std::string& path, float room) {
+  if (text_width(font, path) <= room) return path;
+  std::string_view rest(path);
+  while (!rest.empty() && text_width(font, "..." + std::string(rest)) > room) {
+    rest.remove_prefix(1);
+    while (!rest.empty() && (static_cast<unsigned char>(rest.front()) & 0xC0) == 0x80) rest.remove_prefix(1);
+  }
+  return "..." + std::string(rest);
+}
+
+ImU32 state_color(const Frame& frame) {
+  using training::TrainerState;
+  switch (frame.snapshot.state) {
+    case TrainerState::running:
+      return frame.palette.good;
+    case TrainerState::paused:
+    case TrainerState::interrupted:
+      return frame.palette.warning;
+    case TrainerState::failed:
+      return frame.palette.error;
+    case TrainerState::finished:
+      return frame.palette.accent;
+    case TrainerState::preparing:
+      break;
+  }
+  return frame.palette.muted;
+}
+
+}  // namespace
+
+float view_strip_height(const Frame& frame) {
+  return is_view(frame) ? kHeight : 0;
+}
+
+void draw_view_strip(const Frame& frame) {
+  if (!is_view(frame)) return;
+  const float s = frame.scale;
+  const auto& snapshot = frame.snapshot;
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * s, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 4 * s);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, blend(frame.palette.accent, frame.palette.panel, 0.16f));
+  ImGui::Begin("view", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoBringToFrontOnFocus |
+                   ImGuiWindowFlags_NoNav);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar(3);
+  const ImVec2 at = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
+  ImGui::SetCursorPosY(std::floor((size.y - ImGui::GetFrameHeight()) / 2));
+  const float top = ImGui::GetCursorScreenPos().y, gap = 8 * s;
+  const float baseline = row_baseline(frame, top), right = at.x + size.x - 12 * s;
+  const std::string state = ellipsize(frame.fonts.text, snapshot.viewing, (size.x - 24 * s) / 2);
+  auto* const list = ImGui::GetWindowDrawList();
+  float x =
+      draw_text(list, frame.fonts.strong, at.x + 12 * s, baseline, frame.palette.accent, "Viewing") + gap;
+  const float room = right - x - 2 * gap - 12 * s - text_width(frame.fonts.text, state);
+  x = draw_text(list, frame.fonts.text, x, baseline, frame.palette.text,
+                fitting_end(frame.fonts.text, snapshot.run_dir, std::max(room, 0.0f))) +
+      2 * gap;
+  list->AddCircleFilled(ImVec2(x, top + ImGui::GetFrameHeight() / 2), 3.5f * s, state_color(frame), 16);
+  draw_text(list, frame.fonts.text, x + 12 * s, baseline, frame.palette.text, state);
+  ImGui::Dummy(ImVec2(std::max(1.0f, size.x - 24 * s), ImGui::GetFrameHeight()));
+  trace_item("view.strip");
+  tooltip(frame, fmt::format("{}: {}.\nThis window reads the run folder a few times a second and writes "
+                             "nothing. What steers the training is disabled: it belongs to the process that "
+                             "trains.",
+                             snapshot.run_dir, snapshot.viewing));
+  ImGui::End();
+}
+
+}  // namespace warpscope::ui
