@@ -246,6 +246,9 @@ training::TrainerOptions training_options(const TrainingArguments& arguments) {
   options.save_file = *c.run.save;
   options.run_dir = *c.run.folder;
   options.resume_dir = arguments.resume;
+  if (!arguments.config.empty() && !training::read_configuration(arguments.config).of_run) {
+    options.settings_file = arguments.config;
+  }
   options.pause_on_divergence = *c.stop.on_divergence == "pause";
   return options;
 }

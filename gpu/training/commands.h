@@ -39,6 +39,9 @@ struct RollBack {
   float factor = 0.5f;
 };
 struct SaveCheckpoint {};  ///< in the run folder
+/// All settings as they are now, to the TOML file that the training was started with, else to training.toml in the run
+/// folder, else to training.toml here.
+struct SaveSettings {};
 struct SetBatch {
   int batch = 0;
 };
@@ -48,8 +51,8 @@ struct Save {
 /// Runs the next step twice side by side and compares bits: Snapshot::determinism. The weights stay as they are.
 struct CheckDeterminism {};
 struct Finish {};  ///< after the running step: save, write the results, state `finished`
-using Command =
-    std::variant<Pause, Resume, StepOnce, Reset, Select, SetLearningRate, SetOptimizer, SetSchedule, SetBatch,
-                 FindRate, CancelFindRate, RollBack, Save, SaveCheckpoint, CheckDeterminism, Finish>;
+using Command = std::variant<Pause, Resume, StepOnce, Reset, Select, SetLearningRate, SetOptimizer,
+                             SetSchedule, SetBatch, FindRate, CancelFindRate, RollBack, Save, SaveCheckpoint,
+                             SaveSettings, CheckDeterminism, Finish>;
 
 }  // namespace warpscope::training

@@ -24,8 +24,8 @@ enum class TrainerState : std::uint8_t {
   preparing,  ///< opening the device, loading data, building the first plan
   paused,     ///< ready, no step running
   running,
-  finished,  ///< all steps or epochs done, results written; takes no more commands but Reset and Save
-  failed,    ///< an error that ends the run: Snapshot::notice says it
+  finished,     ///< all steps or epochs done, results written; takes no more commands but Reset and Save
+  failed,       ///< an error that ends the run: Snapshot::notice says it
   interrupted,  ///< seen in a run folder alone: its process ended without finishing it
 };
 
@@ -121,8 +121,9 @@ struct Snapshot {
   std::int64_t validation_images = 0;
   std::int64_t test_images = 0;  ///< used by each evaluation
   std::string run_dir;           ///< "" if no run is written
-  std::string viewing;           ///< "running in another process" and the like, where this is the view of a run folder that takes
-                                 ///< no commands; "" for a training of this process
+  std::string
+      viewing;  ///< "running in another process" and the like, where this is the view of a run folder that takes
+                ///< no commands; "" for a training of this process
 };
 
 }  // namespace warpscope::training

@@ -38,6 +38,7 @@ struct TrainerOptions {
   std::uint64_t steps = 0;   ///< 0: no limit; the smaller limit wins
   std::uint64_t seed = 1;
   bool shuffle = true;
+  std::string settings_file;     ///< TOML file that SaveSettings replaces; "" for none
   std::string init_file;         ///< safetensors with the initial weights; "" for He-normal from the seed
   std::string save_file;         ///< safetensors written at the end; "" for none
   std::string run_dir;           ///< run folder; "" writes no run

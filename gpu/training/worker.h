@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "gpu/training/checkpoint_store.h"
+#include "gpu/training/configuration.h"
 #include "gpu/training/engine.h"
 #include "gpu/training/ladder.h"
 #include "gpu/training/run_recorder.h"
@@ -60,7 +61,9 @@ class Trainer::Worker {
   void resume();
   void take_up(Checkpoint checkpoint);
   nlohmann::json description() const;
+  Configuration settings() const;
   nlohmann::json configuration() const;
+  void save_settings();
   nlohmann::json training_state() const;
   void note_settings();
   bool checkpoint_due() const;

@@ -30,9 +30,9 @@ void Trainer::Worker::handle_commands() {
 }
 
 void Trainer::Worker::handle(const Command& command) {
-  const bool taken_when_finished = std::holds_alternative<Reset>(command) ||
-                                   std::holds_alternative<Save>(command) ||
-                                   std::holds_alternative<CheckDeterminism>(command);
+  const bool taken_when_finished =
+      std::holds_alternative<Reset>(command) || std::holds_alternative<Save>(command) ||
+      std::holds_alternative<SaveSettings>(command) || std::holds_alternative<CheckDeterminism>(command);
   if (view_.state == TrainerState::finished && !taken_when_finished) return;
   // The search's weights are not the training's: whatever is asked for meanwhile comes after it.
   if (rate_search_) end_rate_search(true);
@@ -63,6 +63,7 @@ void Trainer::Worker::handle(const Command& command) {
                         },
                         [&](const SetBatch& set) { attempt([&] { handle_batch(set.batch); }); },
                         [&](const Save& to) { attempt([&] { save(to.file); }); },
+                        [&](const SaveSettings&) { attempt([&] { save_settings(); }); },
                         [&](const CheckDeterminism&) { attempt([&] { handle_determinism(); }); },
                         [&](const Finish&) { finish(); }},
              command);

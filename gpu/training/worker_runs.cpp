@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/training/configuration.h"
 #include "gpu/training/parameters.h"
 #include "gpu/training/worker.h"
 
@@ -194,6 +193,24 @@ void Trainer::Worker::save(const std::string& file) {
   log(LogLevel::info, fmt::format("weights saved to {}", file));
 }
 
+void Trainer::Worker::save_settings() {
+  Configuration c = settings();
+  if (c.data.source == "built in") c.data.source = "builtin";  // how data sets name it
+  if (!clip_chosen_) c.optimizer.clip_norm.reset();
+  plan::Selection standard = plan::default_selection(device_->info(), view_.selection.precision);
+  std::vector<std::string> chosen;
+  for (const auto& [op, variant] : view_.selection.variants) {
+    if (standard.variants[op] != variant) chosen.push_back(fmt::format("{}={}", ops::to_string(op), variant));
+  }
+  c.device.select = fmt::format("{}", fmt::join(chosen, ","));
+  const std::filesystem::path folder = options_.run_dir;
+  const std::filesystem::path file = options_.settings_file.empty()
+                                         ? folder / "training.toml"
+                                         : std::filesystem::path(options_.settings_file);
+  write_toml(c, file);
+  log(LogLevel::info, fmt::format("settings saved to {}", file.string()));
+}
+
 /// The run's settings as they are now.
 void Trainer::Worker::note_settings() {
   if (recorder_) recorder_->set("current", configuration());
@@ -214,8 +231,8 @@ nlohmann::json Trainer::Worker::description() const {
           {"classifies", view_.classifies}};
 }
 
-/// All settings as they are now, as from_json() reads them, and what they turned out to mean.
-nlohmann::json Trainer::Worker::configuration() const {
+/// All settings as they are now.
+Configuration Trainer::Worker::settings() const {
   const OptimizerSettings& optimizer = view_.optimizer;
   Configuration c;
   c.model = {options_.model.name, options_.init_file};
@@ -242,7 +259,12 @@ nlohmann::json Trainer::Worker::configuration() const {
   c.stop.time = options_.stop.seconds > 0 ? format_time_span(options_.stop.seconds) : "";
   c.stop.zscore = static_cast<float>(options_.spikes.threshold);
   c.checkpoints = {options_.checkpoint_epochs, options_.keep_checkpoints};
-  nlohmann::json json = to_json(c);
+  return c;
+}
+
+/// The same as from_json() reads it, and what it turned out to mean.
+nlohmann::json Trainer::Worker::configuration() const {
+  nlohmann::json json = to_json(settings());
   json["data"] = data_->name;
   json["train_images"] = data_->train.count;
   json["validation_images"] = data_->validation.count;

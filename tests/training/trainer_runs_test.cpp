@@ -277,6 +277,26 @@ TEST(RateSearch, LeavesNoTraceInTheTraining) {
   }
 }
 
+TEST(Command, SettingsAreWrittenBackAsTheyAreNow) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = options_with(UpdateRule::sgd, 0.1f, 9);
+  options.settings_file = (folder / "mine.toml").string();
+  options.start_paused = true;
+  Trainer trainer(options);
+  OptimizerSettings lion = defaults_of(UpdateRule::lion);
+  lion.clip_value = 0.25f;
+  trainer.send(SetOptimizer{lion});
+  trainer.send(SetSchedule{parse_schedule("cosine:warmup=2")});
+  trainer.send(SetBatch{4});
+  trainer.send(SaveSettings{});
+  ASSERT_TRUE(
+      wait_until(trainer, [&](const Snapshot&) { return std::filesystem::exists(folder / "mine.toml"); }));
+  const std::string written = tests::read_text(folder / "mine.toml");
+  EXPECT_TRUE(tests::holds(written, {"name = \"lion\"", "clip_value = 0.25", "batch = 4", "\"cosine:warmup=2",
+                                     "epochs = 9", "learning_rate = 0.0001"}))
+      << written;
+}
+
 TEST(Command, AnotherOptimizerPutsAMarkerAndKeepsTheWeights) {
   TrainerOptions options = options_with(UpdateRule::sgd, 0.1f, 0);
   options.start_paused = true;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ui/steering.h"
 #include "ui/value_field.h"
 #include "ui/widgets.h"
 
@@ -68,6 +69,23 @@ void draw_folder(const Frame& frame, float left) {
   tooltip(frame, folder.empty() ? "No run is written; start with a run folder to keep one." : folder);
 }
 
+/// What can be kept of the training as it stands.
+void draw_buttons(const Frame& frame) {
+  const Steering steering(frame);
+  const bool written = !frame.snapshot.run_dir.empty();
+  if (text_button(frame, "training.save_checkpoint", "Save checkpoint",
+                  written ? "Write a checkpoint to the run folder now"
+                          : "No run is written: there is no folder for it",
+                  written)) {
+    frame.send(training::SaveCheckpoint{});
+  }
+  ImGui::SameLine();
+  if (text_button(frame, "training.save_settings", "Save settings",
+                  "Write all settings as they are now to the TOML file of --config, else to training.toml")) {
+    frame.send(training::SaveSettings{});
+  }
+}
+
 }  // namespace
 
 void ResultsView::update(const Frame& frame) {
@@ -85,6 +103,7 @@ void ResultsView::draw(const Frame& frame) const {
     draw_cells(frame, groups[i], columns);
   }
   draw_folder(frame, columns.values);
+  draw_buttons(frame);
 }
 
 }  // namespace warpscope::ui
