@@ -32,13 +32,14 @@ int view(const std::string& run, const WindowArguments& arguments) {
   const std::filesystem::path folder = find_run(run, kRunsFolder);
   ui::WindowOptions window = window_options(arguments);
   window.training.model = model_of(folder);
-  if (!ui::display_available()) {
+  window.source = std::make_shared<runs::RunSource>(folder);
+  try {
+    return ui::run_window(window);
+  } catch (const ui::NoDisplay&) {
     throw core::BadInput(
         "there is no display to open a window on; warpscope runs and warpscope export tell of runs without "
         "one");
   }
-  window.source = std::make_shared<runs::RunSource>(folder);
-  return ui::run_window(window);
 }
 
 }  // namespace warpscope::app

@@ -12,14 +12,15 @@ namespace warpscope::app {
 
 int window(training::TrainerOptions options, const WindowArguments& arguments) {
   ui::WindowOptions window = window_options(arguments);
-  if (!ui::display_available()) {
+  window.training = options;
+  try {
+    return ui::run_window(window);
+  } catch (const ui::NoDisplay&) {
     fmt::print("There is no display: training headless (as warpscope train does).\n");
     if (!arguments.screenshot.empty()) throw core::BadInput("--screenshot needs a display");
     if (options.steps == 0) options.steps = arguments.exit_after_steps;
     return train(std::move(options));
   }
-  window.training = std::move(options);
-  return ui::run_window(window);
 }
 
 }  // namespace warpscope::app

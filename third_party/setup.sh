@@ -13,7 +13,7 @@ run_packages=(
   fonts-inter fonts-jetbrains-mono
   librsvg2-bin # rsvg-convert, run by warpscope export --to png
 )
-test_packages=(libgtest-dev xvfb xdotool imagemagick python3 python3-numpy python3-pil x11-utils)
+test_packages=(libgtest-dev xvfb xdotool imagemagick python3 python3-numpy python3-pil python3-venv x11-utils)
 ci_packages=(clang-format clang-tidy shellcheck)
 
 say() { printf 'warpscope: %s\n' "$*" >&2; }
@@ -148,6 +148,21 @@ configure() {
   if grep -q 'building the CPU variants only' "$build/build.log"; then
     say "building the CPU variants only: ${nvcc:-no nvcc on the PATH or in /usr/local/cuda/bin}${nvcc:+ does not work}"
   fi
+}
+
+# Puts TensorBoard, which no Debian package has, into a virtual environment of the tests at $1, and its interpreter into
+# WARPSCOPE_PYTHON, unless that is set. Without a network the test that reads event files skips itself.
+find_tensorboard() {
+  local folder=$1
+  [[ -z ${WARPSCOPE_PYTHON:-} ]] || return 0
+  if [[ ! -e $folder/ready ]]; then
+    if ! { python3 -m venv "$folder" && timeout 180 "$folder/bin/pip" install --quiet tensorboard && touch "$folder/ready"; } \
+      >"$folder.log" 2>&1; then
+      say "TensorBoard could not be installed: its test is skipped (see $folder.log)"
+      return 0
+    fi
+  fi
+  export WARPSCOPE_PYTHON=$folder/bin/python
 }
 
 # As many jobs as there are processors, but none without a gigabyte of memory: nvcc takes that much.

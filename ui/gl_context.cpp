@@ -10,6 +10,7 @@
 #include "gpu/core/atomic_file.h"
 #include "gpu/core/error.h"
 #include "ui/plot/picture.h"
+#include "ui/window.h"
 
 namespace warpscope::ui {
 namespace {
@@ -37,7 +38,7 @@ void choose_size(WindowPlacement& placement) {
 
 WindowSystem::WindowSystem() {
   if (glfwInit() != GLFW_TRUE) {
-    throw core::Error(fmt::format(
+    throw NoDisplay(fmt::format(
         "cannot open a window: no display ({}); set DISPLAY or WAYLAND_DISPLAY, or train without a window",
         last_glfw_error()));
   }

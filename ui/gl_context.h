@@ -8,7 +8,7 @@ struct GLFWwindow;
 
 namespace warpscope::ui {
 
-/// Starts GLFW. Throws core::Error that says why there is no display. Ends it with the object.
+/// Starts GLFW. Throws NoDisplay (window.h) that says why there is none. Ends it with the object.
 class WindowSystem {
  public:
   WindowSystem();

@@ -329,15 +329,6 @@ int Session::run() {
 
 }  // namespace
 
-bool display_available() {
-  try {
-    const WindowSystem system;
-    return true;
-  } catch (const core::Error&) {
-    return false;
-  }
-}
-
 int run_window(const WindowOptions& options) {
   const WindowSystem system;
   const Settings settings = load_settings(settings_file());

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "gpu/core/error.h"
 #include "gpu/training/source.h"
 #include "gpu/training/trainer.h"
 
@@ -25,12 +26,15 @@ struct WindowOptions {
   const std::atomic<bool>* leave = nullptr;
 };
 
-/// True if there is a display to open a window on.
-bool display_available();
+/// There is no display to open a window on.
+class NoDisplay : public core::Error {
+ public:
+  using core::Error::Error;
+};
 
 /// Opens the window, trains or shows the source, and returns when it is closed: 0, or what the failure of its own training
-/// asks for, which is then on stderr (1; 2 if the input is to blame). Throws core::Error if there is no display or no
-/// OpenGL 3.3, or if the screenshot cannot be written.
+/// asks for, which is then on stderr (1; 2 if the input is to blame). Throws NoDisplay, before anything is
+/// begun; core::Error if there is no OpenGL 3.3, or if the screenshot cannot be written.
 int run_window(const WindowOptions& options);
 
 }  // namespace warpscope::ui

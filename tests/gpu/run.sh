@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in one go: every variant against the reference, compute-sanitizer, random live switches, the
-# loss curves against PyTorch, the benchmark, training on images in every precision, and the window with both image paths.
+# loss curves against PyTorch, the benchmark, training on images in every precision, optimizers and runs that are gone on
+# with, and the window with both image paths.
 #
-#   tests/gpu/run.sh BUILD [OUT] [PART...]      parts: proof curve bench train half memory window (default: all)
+#   tests/gpu/run.sh BUILD [OUT] [PART...]      parts: proof curve bench train half runs memory window (default: all)
 #
 # BUILD holds a build with CUDA for this GPU; OUT (default: gpu-results) gets logs, runs and screenshots. A part whose
 # means are missing (compute-sanitizer, PyTorch, a display) says so and counts as skipped. Prints a summary; the exit code is
@@ -11,7 +12,7 @@ set -uo pipefail
 build=$(cd "${1:?usage: run.sh BUILD [OUT] [PART...]}" && pwd)
 out=${2:-gpu-results}
 shift $(($# > 1 ? 2 : 1))
-parts=${*:-proof curve bench train half memory window}
+parts=${*:-proof curve bench train half runs memory window}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
@@ -89,6 +90,45 @@ part_half() {
   local code=$?
   tail -n 8 "$out/half.log"
   gzip -f "$out/run-fp16/metrics.jsonl"
+  return $code
+}
+
+# Optimizers against PyTorch's, losses of all models against PyTorch's, digits with each optimizer, the faulty scheme, and a run
+# that is stopped and gone on with. MNIST if $WARPSCOPE_DATA has it, else the built-in digits.
+part_runs() {
+  local code=0
+  if python3 -c 'import torch' 2>/dev/null; then
+    python3 "$here"/tests/peers/torch_optimizers.py "$build"/tests/optimizer_steps >"$out/optimizers.log" 2>&1 || code=1
+    tail -n 1 "$out/optimizers.log"
+    if python3 -c 'import safetensors' 2>/dev/null; then
+      python3 "$here"/tests/peers/torch_loss.py "$build"/warpscope cuda:0 || code=1
+    fi
+  fi
+  local digits=builtin
+  [ -d "${WARPSCOPE_DATA:-}/mnist" ] && digits=$WARPSCOPE_DATA/mnist
+  local how
+  for how in "sgd --lr 0.1 --batch 32" "momentum --lr 0.02 --batch 128" "nesterov --lr 0.02 --batch 128" \
+    "adam --lr 0.001 --batch 128" "adamw --lr 0.001 --batch 128" "rmsprop --lr 0.001 --batch 128" \
+    "lion --lr 0.0002 --batch 128" "adam --lr 0.01 --batch 2048" "momentum --lr 0.01 --batch 64 --update per_sample" \
+    "momentum --lr 0.01 --batch 256 --accumulate 8"; do
+    local epochs=10
+    [[ $how == *per_sample* ]] && epochs=1
+    # shellcheck disable=SC2086 # options
+    "$build"/warpscope train --model mlp --data "$digits" --device cuda:0 --optimizer $how --epochs $epochs >"$out/digits.log" 2>&1 || code=1
+    echo "mlp $how: $(grep -E '^(steps|speed|test loss)' "$out/digits.log" | tr -s ' ' | tr '\n' ' ')"
+  done
+  local atomic_free="preset=implicit_gemm"
+  local same=(--model classifier --data builtin --device cuda:0 --select $atomic_free --optimizer adam --schedule cosine:warmup=0.1)
+  "$build"/warpscope train "${same[@]}" --epochs 6 --batch 256 --save "$out/straight.safetensors" >"$out/straight.log" 2>&1 || code=1
+  "$build"/warpscope train "${same[@]}" --epochs 6 --batch 256 --run-dir "$out/resumed" >/dev/null 2>&1 &
+  local trainer=$!
+  sleep 4
+  kill -9 $trainer
+  wait $trainer 2>/dev/null
+  "$build"/warpscope train --resume "$out/resumed" --save "$out/resumed.safetensors" >"$out/resumed.log" 2>&1 || code=1
+  grep -h 'resumed at' "$out/resumed.log"
+  if cmp "$out/straight.safetensors" "$out/resumed.safetensors"; then echo "resumed: the same bits"; else code=1; fi
+  rm -rf "$out"/{straight,resumed}.safetensors "$out/resumed/checkpoints"
   return $code
 }
 
