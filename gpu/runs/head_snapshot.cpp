@@ -103,13 +103,12 @@ training::Snapshot snapshot_of(const json& head) {
   snapshot.batch = number_of(member(settings, "batch"), 0);
   snapshot.optimizer = optimizer_of(settings);
   snapshot.learning_rate = number_of(member(settings, "learning_rate"), 0.0f);
-  snapshot.schedule = attempt(
-      [&] { return training::parse_schedule(text_of(member(settings, "schedule"))); }, training::Schedule{});
+  snapshot.schedule = attempt([&] { return training::parse_schedule(text_of(member(settings, "schedule"))); },
+                              training::Schedule{});
   snapshot.total_epochs = number_of(member(settings, "epochs"), 0.0);
   snapshot.steps_planned = number_of(member(settings, "steps"), std::uint64_t{0});
-  snapshot.parameters =
-      attempt([&] { return models::parameter_layout(models::find_model(snapshot.model)).count; },
-              std::size_t{0});
+  snapshot.parameters = attempt(
+      [&] { return models::parameter_layout(models::find_model(snapshot.model)).count; }, std::size_t{0});
   snapshot.selection = selection_of(settings);
   snapshot.device = device_of(head);
   return snapshot;

@@ -51,7 +51,8 @@ void add_steps(const PointTable& table, std::size_t first, std::vector<FeedItem>
 void add_tests(const PointTable& table, std::size_t first, std::vector<FeedItem>& items) {
   for (const auto& [split, name] : {std::pair(training::Split::validation, std::string("validation")),
                                     std::pair(training::Split::test, std::string("test"))}) {
-    const Column loss(table, name + "_loss"), psnr(table, name + "_psnr"), accuracy(table, name + "_accuracy");
+    const Column loss(table, name + "_loss"), psnr(table, name + "_psnr"),
+        accuracy(table, name + "_accuracy");
     for (std::size_t i = first; i < table.size(); ++i) {
       if (!loss.has(i) && !psnr.has(i) && !accuracy.has(i)) continue;
       items.emplace_back(training::TestPoint{table.step[i], known(table.epoch[i]), known(table.seconds[i]),

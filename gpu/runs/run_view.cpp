@@ -21,7 +21,7 @@ using nlohmann::json;
 using training::TrainerState;
 
 constexpr std::size_t kMostStatusBytes = 64 << 20;
-constexpr auto kQuietForLock = std::chrono::seconds(3);   ///< a running training writes every second
+constexpr auto kQuietForLock = std::chrono::seconds(3);  ///< a running training writes every second
 constexpr auto kLockInterval = std::chrono::seconds(2);
 /// Where locks of other machines are not seen: more than the longest time between two heartbeats.
 constexpr auto kQuietForDeath = std::chrono::seconds(12);
@@ -102,7 +102,8 @@ bool Liveness::alive(const std::filesystem::path& folder, bool changed, Clock::t
   return alive_;
 }
 
-RunView::RunView(std::filesystem::path folder) : folder_(std::move(folder)), name_(printable(folder_.string())) {
+RunView::RunView(std::filesystem::path folder)
+    : folder_(std::move(folder)), name_(printable(folder_.string())) {
   snapshot_.run_dir = name_;
   snapshot_.viewing = "being read";
 }
@@ -172,7 +173,8 @@ bool RunView::read_images() {
   } catch (const std::exception& error) {
     // A picture may go between the two readings; then the index is another the next time.
     if (std::exchange(bad_index_text_, *text) == *text) {
-      complain(images_objection_, fmt::format("the newest images of {} cannot be shown: {}", name_, error.what()));
+      complain(images_objection_,
+               fmt::format("the newest images of {} cannot be shown: {}", name_, error.what()));
     }
     return false;
   }
@@ -224,9 +226,9 @@ void RunView::describe(const Run& run) {
   snapshot_.notice = notice_;
   snapshot_.notice_id = notices_;
   if (snapshot_.state == before && described_) return;
-  items_.emplace_back(training::LogLine{snapshot_.state == TrainerState::failed ? training::LogLevel::error
-                                                                                : training::LogLevel::info,
-                                        fmt::format("{} is {}", name_, snapshot_.viewing)});
+  items_.emplace_back(training::LogLine{
+      snapshot_.state == TrainerState::failed ? training::LogLevel::error : training::LogLevel::info,
+      fmt::format("{} is {}", name_, snapshot_.viewing)});
 }
 
 /// What the points know better than the status: they are newer, and belong to the curves.
@@ -248,7 +250,8 @@ void RunView::describe_by_points(const RunPoints& points) {
   now.loss_scale = value("loss_scale", 1);
   if (!status_) now.images_per_second = median_speed(steps);
   const std::string split = points.tests.find("validation_loss") != nullptr ? "validation_" : "test_";
-  now.test_loss = static_cast<float>(newest_of(points.tests, split + "loss", static_cast<double>(now.test_loss)));
+  now.test_loss =
+      static_cast<float>(newest_of(points.tests, split + "loss", static_cast<double>(now.test_loss)));
   now.test_accuracy =
       static_cast<float>(newest_of(points.tests, split + "accuracy", static_cast<double>(now.test_accuracy)));
 }
