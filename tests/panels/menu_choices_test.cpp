@@ -69,6 +69,7 @@ TEST(VariantRefusal, OnAGpuAPlaceholderNamesTheVariantThatItNeeds) {
   gpu.compute_capability = 90;
   for (const ops::Variant& placeholder : ops::variants()) {
     if (placeholder.launch != nullptr || placeholder.precisions.empty()) continue;
+    if (ops::is_block(placeholder.op)) continue;  // stands for the single layers and needs nothing
     plan::Selection selection;
     selection.precision = placeholder.precisions.front();
     const std::string reason = variant_refusal(placeholder, gpu, selection, {});
@@ -78,6 +79,22 @@ TEST(VariantRefusal, OnAGpuAPlaceholderNamesTheVariantThatItNeeds) {
       if (!ops::unavailable_reason(other, gpu, selection.precision).empty()) continue;
       const plan::Selection with = with_variant(selection, other.op, other.name, gpu);
       EXPECT_EQ(variant_refusal(placeholder, gpu, with, {}), "") << "with " << other.name;
+    }
+  }
+}
+
+TEST(VariantRefusal, SingleLayersInPlaceOfBlocksAreNeverRefused) {
+  const core::DeviceInfo cpu = core::open_device("cpu")->info();
+  core::DeviceInfo gpu;
+  gpu.kind = core::DeviceKind::cuda;
+  gpu.compute_capability = 90;
+  plan::Selection selection;
+  selection.precision = Precision::fp32;
+  for (const core::DeviceInfo& device : {cpu, gpu}) {
+    for (const Op op : {Op::block_forward, Op::block_backward_weights, Op::block_backward_input}) {
+      const ops::Variant* parts = ops::find_variant(op, device.kind, "parts");
+      ASSERT_NE(parts, nullptr);
+      EXPECT_EQ(variant_refusal(*parts, device, selection, {}), "");
     }
   }
 }
