@@ -28,7 +28,7 @@ constexpr std::uint32_t kGrowthInterval = 2000;
 // What the host writes before steps, and what the device keeps for itself.
 constexpr std::size_t kHostControlBytes = offsetof(StepControl, loss_scale);
 
-void check_batch(int batch, std::int64_t images) {
+void check_batch(std::int64_t batch, std::int64_t images) {
   if (batch < 1 || batch > images) {
     throw core::BadInput(
         fmt::format("batch size {} is not between 1 and the {} training images", batch, images));
@@ -49,7 +49,7 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
   models::check_model(options_.model);
   check_images();
   check(options_.optimizer);
-  check_batch(images_of_step(), data_->train.count);
+  check_batch(static_cast<std::int64_t>(options_.batch) * options_.optimizer.accumulate, data_->train.count);
   learning_rate_ = options_.optimizer.learning_rate;
   options_.shown_images =
       options_.model.loss == models::Loss::mse

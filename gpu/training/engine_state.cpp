@@ -24,7 +24,7 @@ void Engine::make_states(ops::UpdateRule rule) {
 void Engine::set_optimizer(const OptimizerSettings& optimizer) {
   check(optimizer);
   const OptimizerSettings before = options_.optimizer;
-  const int images = options_.batch * optimizer.accumulate;
+  const std::int64_t images = static_cast<std::int64_t>(options_.batch) * optimizer.accumulate;
   if (images > data_->train.count) {
     throw core::BadInput(fmt::format("{} micro-batches of {} images are more than the {} training images",
                                      optimizer.accumulate, options_.batch, data_->train.count));

@@ -184,10 +184,10 @@ void Trainer::Worker::plan_steps() {
   if (options_.steps > 0 && (view_.steps_planned == 0 || options_.steps < view_.steps_planned)) {
     view_.steps_planned = options_.steps;
   }
-  const double steps_of_epoch = static_cast<double>(data_->train.count / engine_->images_of_step());
+  const std::int64_t steps_of_epoch = data_->train.count / engine_->images_of_step();
   view_.total_epochs = static_cast<double>(options_.epochs);
   if (options_.steps > 0) {
-    const double epochs = static_cast<double>(options_.steps) / steps_of_epoch;
+    const double epochs = static_cast<double>(options_.steps) / static_cast<double>(steps_of_epoch);
     view_.total_epochs = options_.epochs > 0 ? std::min(view_.total_epochs, epochs) : epochs;
   }
 }
