@@ -41,6 +41,7 @@ void FrameClock::add(double start, double work) {
   shown_interval_ = quantile(intervals_, 0.5);
   shown_p99_ = quantile(intervals_, 0.99);
   shown_work_ = quantile(works_, 0.5);
+  shown_p99_work_ = quantile(works_, 0.99);
 }
 
 }  // namespace warpscope::ui

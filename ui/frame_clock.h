@@ -17,11 +17,12 @@ class FrameClock {
   /// make textures and shaders.
   void add(double start, double work);
   void restart() { last_start_ = -1; }
-  /// Medians and the 99 % quantile as of a moment ago: they are renewed twice a second, so that they can be
+  /// Medians and 99 % quantiles as of a moment ago: they are renewed twice a second, so that they can be
   /// read.
   double frames_per_second() const { return shown_interval_ > 0 ? 1 / shown_interval_ : 0; }
   double p99_milliseconds() const { return 1e3 * shown_p99_; }
   double work_milliseconds() const { return 1e3 * shown_work_; }
+  double p99_work_milliseconds() const { return 1e3 * shown_p99_work_; }
 
  private:
   std::vector<double> intervals_, works_;
@@ -29,7 +30,7 @@ class FrameClock {
   int to_skip_ = 10;
   double last_start_ = -1;
   double renewed_ = -1;
-  double shown_interval_ = 0, shown_p99_ = 0, shown_work_ = 0;
+  double shown_interval_ = 0, shown_p99_ = 0, shown_work_ = 0, shown_p99_work_ = 0;
 };
 
 }  // namespace warpscope::ui

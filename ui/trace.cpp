@@ -1,6 +1,7 @@
 #include "ui/trace.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -47,7 +48,9 @@ std::string json_string(std::string_view text) {
 void trace_event(std::string_view event, const std::string& fields) {
   Trace* const out = trace();
   if (out == nullptr) return;
-  out->file << fmt::format("{{\"event\":{}{}{}}}", json_string(event), fields.empty() ? "" : ",", fields)
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now().time_since_epoch();
+  out->file << fmt::format("{{\"event\":{},\"time\":{:.4f}{}{}}}", json_string(event), time.count(),
+                           fields.empty() ? "" : ",", fields)
             << std::endl;
 }
 

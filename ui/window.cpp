@@ -110,7 +110,10 @@ class Session {
         renderer_(window_.renderer()) {
     source_ = options.source ? options.source : std::make_shared<training::Trainer>(trainer_options(options));
     feed_ = source_->subscribe();
-    send_ = [this](training::Command command) { source_->send(std::move(command)); };
+    send_ = [this](training::Command command) {
+      trace_event("sent", fmt::format("\"step\":{}", source_->snapshot()->step));
+      source_->send(std::move(command));
+    };
   }
   ~Session() { view_.shutdown(); }
   Session(const Session&) = delete;
@@ -173,6 +176,7 @@ bool Session::look() {
   view_.consume(items);
   auto newest = source_->snapshot();
   const bool changed = !snapshot_ || differs(*newest, *snapshot_);
+  if (newest->step > 0 && (!snapshot_ || snapshot_->step == 0)) trace_event("stepped", "");
   snapshot_ = std::move(newest);
   return changed || !items.empty() || view_.has_news();
 }
@@ -282,9 +286,10 @@ void Session::trace_frame(double now) {
   if (!trace_enabled() || (traced_ >= 0 && now - traced_ < 1)) return;
   traced_ = now;
   trace_event("frame",
-              fmt::format("\"fps\":{:.2f},\"p99_ms\":{:.2f},\"draw_ms\":{:.2f},\"step\":{},\"points\":{}",
+              fmt::format("\"fps\":{:.2f},\"p99_ms\":{:.2f},\"draw_ms\":{:.2f},\"p99_draw_ms\":{:.2f},"
+                          "\"step\":{},\"points\":{}",
                           clock_.frames_per_second(), clock_.p99_milliseconds(), clock_.work_milliseconds(),
-                          snapshot_->step, view_.loss_points()));
+                          clock_.p99_work_milliseconds(), snapshot_->step, view_.loss_points()));
 }
 
 int Session::exit_code() const {

@@ -32,5 +32,13 @@ TEST(FrameClock, OneSlowFrameInAHundredIsInTheQuantileAndNotInTheMedian) {
   EXPECT_NEAR(clock.p99_milliseconds(), 100, 0.01);
 }
 
+TEST(FrameClock, QuantileOfTheWorkLeavesOutTheWaiting) {
+  FrameClock clock;
+  double now = 0;
+  for (int i = 0; i < 300; ++i) clock.add(now += 0.016, i % 50 == 0 ? 0.009 : 0.002);
+  EXPECT_NEAR(clock.work_milliseconds(), 2, 0.01);
+  EXPECT_NEAR(clock.p99_work_milliseconds(), 9, 0.01);
+}
+
 }  // namespace
 }  // namespace warpscope::ui

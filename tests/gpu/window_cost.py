@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""What the window costs, on a GPU with a display: start, frames, images a second, the answer to a click.
+
+    window_cost.py WARPSCOPE [--device cuda:0] [--steps 60000] [--rounds 3] [--json FILE]
+
+Start: seconds from the start of the process to the first frame and to the first step that the window shows. Frames: the 99 %
+quantile of the work on a frame with 100,000 points on the curve, 1600x1000. Cost: the time of STEPS steps at batch 64 in the
+window against the same without one, alternately; of each, the process runs twice, with STEPS and with few steps, so that start
+and end drop out. Click: on variants while slow steps (about 0.1 s each) run; how many steps the old selection still made.
+Prints each figure with its limit; the exit code is the number of limits missed.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+LIMITS = {"first frame s": 0.5, "first step s": 1.5, "p99 work ms": 8.0, "cost %": 1.0, "steps after a click": 2}
+FEW = 2000
+
+
+def events(path):
+    found = []
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                try:
+                    found.append(json.loads(line))
+                except ValueError:
+                    break  # still being written
+    return found
+
+
+class Bench:
+    def __init__(self, arguments, folder):
+        self.program, self.device, self.folder, self.count = os.path.abspath(arguments.program), arguments.device, folder, 0
+
+    def window(self, *more):
+        """Starts the window; returns the process, its trace and when it was started."""
+        self.count += 1
+        trace = os.path.join(self.folder, f"trace-{self.count}.jsonl")
+        command = [self.program, "--device", self.device, "--data", "builtin", "--window-size", "1600x1000", *more]
+        started = time.monotonic()
+        return subprocess.Popen(command, env=dict(os.environ, WARPSCOPE_UI_TRACE=trace)), trace, started
+
+    def timed(self, command):
+        start = time.monotonic()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return time.monotonic() - start
+
+    def headless_seconds(self, steps):
+        return self.timed([self.program, "train", "--device", self.device, "--data", "builtin", "--steps", str(steps)])
+
+    def window_seconds(self, steps):
+        """From step FEW to `steps`, by the frames of the trace that show them."""
+        process, trace, _ = self.window("--exit-after-steps", str(steps))
+        if process.wait(300) != 0:
+            sys.exit("the window failed")
+        frames = [e for e in events(trace) if e["event"] == "frame" and FEW <= e["step"] < steps]
+        span = frames[-1]["step"] - frames[0]["step"]
+        return (frames[-1]["time"] - frames[0]["time"]) / span * (steps - FEW), frames
+
+
+def start(bench):
+    first_frame, first_step = [], []
+    for _ in range(4):
+        process, trace, started = bench.window("--exit-after-steps", "500")
+        process.wait(120)
+        seen = events(trace)
+        first_frame.append(next(e["time"] for e in seen if e["event"] == "frame") - started)
+        first_step.append(next(e["time"] for e in seen if e["event"] == "stepped") - started)
+    print(f"start: first frame {', '.join(f'{t:.3f}' for t in first_frame)} s, first step {', '.join(f'{t:.3f}' for t in first_step)} s")
+    # The first start reads the program from disk.
+    return {"first frame s": statistics.median(first_frame[1:]), "first step s": statistics.median(first_step[1:]),
+            "cold": [first_frame[0], first_step[0]]}
+
+
+def cost(bench, steps, rounds):
+    with_window, without, frames = [], [], []
+    for _ in range(rounds):
+        without.append(bench.headless_seconds(steps) - bench.headless_seconds(FEW))
+        seconds, frames = bench.window_seconds(steps)
+        with_window.append(seconds)
+    speed = [64 * (steps - FEW) / statistics.median(seconds) for seconds in (without, with_window)]
+    late = frames[-1]
+    print(f"cost: {speed[0]:,.0f} images/s without a window, {speed[1]:,.0f} with; rounds {[round(s, 3) for s in without]} s, "
+          f"{[round(s, 3) for s in with_window]} s; {late['fps']:.1f} frames/s, p99 of their interval {late['p99_ms']:.1f} ms")
+    return {"images/s without": speed[0], "images/s with": speed[1], "cost %": 100 * (1 - speed[1] / speed[0])}
+
+
+def frames(bench):
+    process, trace, _ = bench.window("--exit-after-steps", "110000")
+    process.wait(300)
+    full = [e for e in events(trace) if e["event"] == "frame" and e["points"] >= 100000]
+    worst = max(e["p99_draw_ms"] for e in full)
+    print(f"frames: {full[-1]['points']} points, work on a frame {full[-1]['draw_ms']:.2f} ms, 99 % below {worst:.2f} ms")
+    return {"p99 work ms": worst, "work ms": full[-1]["draw_ms"]}
+
+
+class Hand:
+    def __init__(self, trace):
+        self.trace = trace
+
+    def place(self, name):
+        for _ in range(400):
+            places = {e["name"]: e for e in events(self.trace) if e["event"] == "layout"}
+            if name in places:
+                return places[name]
+            time.sleep(0.05)
+        sys.exit(f"the window shows no {name}")
+
+    def click(self, name):
+        place = self.place(name)
+        x, y = place["x"] + place["w"] // 2, place["y"] + place["h"] // 2
+        subprocess.run(["xdotool", "mousemove", str(x), str(y), "sleep", "0.2", "click", "1"], check=True)
+        time.sleep(0.6)
+
+
+def clicks(bench):
+    run = os.path.join(bench.folder, "clicked")
+    process, trace, _ = bench.window("--precision", "fp32", "--select", "preset=naive", "--run-dir", run)
+    hand, late = Hand(trace), []
+    hand.place("kernels.conv2d.forward")
+    time.sleep(3)
+    for variant in ("tiled", "naive", "tiled", "naive"):
+        hand.click("kernels.conv2d.forward")
+        hand.click(f"kernels.conv2d.forward={variant}")
+        time.sleep(1)
+    sent = [e["step"] for e in events(trace) if e["event"] == "sent"]
+    process.terminate()
+    process.wait(60)
+    marked = [e["step"] for e in events(os.path.join(run, "metrics.jsonl")) if "marker" in e][-len(sent):]
+    late = [b - a for a, b in zip(sent, marked)]
+    print(f"clicks: sent at steps {sent}, acted at {marked}")
+    return {"steps after a click": max(late) if len(late) == 4 else float("inf")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--steps", type=int, default=60000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", default="")
+    arguments = parser.parse_args()
+    if not os.environ.get("DISPLAY"):
+        print("no display")
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(arguments, folder)
+        figures = {**start(bench), **cost(bench, arguments.steps, arguments.rounds), **frames(bench), **clicks(bench)}
+    missed = 0
+    for name, limit in LIMITS.items():
+        good = figures[name] <= limit
+        missed += not good
+        print(f"{'ok  ' if good else 'MISS'} {name}: {figures[name]:.3f}, limit {limit}")
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump(figures, file, indent=1)
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
