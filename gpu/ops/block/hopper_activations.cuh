@@ -207,70 +207,61 @@ __device__ void produce(const ActivationsProblem& q, const Places<S>& at, const 
 
 // ---- the mask ----
 
-/// Bit i: element i of these 16 bytes is above zero (and no NaN).
-template <class Math>
-__device__ __forceinline__ unsigned positive_bits(const uint4& chunk) {
-  const unsigned words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
+/// Bit i: element i of eight is above zero (and no NaN).
+__device__ __forceinline__ unsigned positive_bits(mma::Tf32, const uint4 (&eight)[2]) {
+  constexpr unsigned kInfinity = 0x7f800000;
+  const unsigned words[8] = {eight[0].x, eight[0].y, eight[0].z, eight[0].w,
+                             eight[1].x, eight[1].y, eight[1].z, eight[1].w};
   unsigned bits = 0;
-  if constexpr (std::is_same_v<Math, mma::Tf32>) {
-    constexpr unsigned kInfinity = 0x7f800000;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) bits |= (words[i] - 1 < kInfinity ? 1u : 0u) << i;
-  } else {
-    constexpr unsigned kInfinity = std::is_same_v<Math, mma::Bf16> ? 0x7f80 : 0x7c00;
+  for (int i = 0; i < 8; ++i) bits |= (words[i] - 1 < kInfinity ? 1u : 0u) << i;
+  return bits;
+}
+template <class Math>
+__device__ __forceinline__ unsigned positive_bits(Math, const uint4 (&eight)[1]) {
+  constexpr unsigned kInfinity = std::is_same_v<Math, mma::Bf16> ? 0x7f80 : 0x7c00;
+  const unsigned words[4] = {eight[0].x, eight[0].y, eight[0].z, eight[0].w};
+  unsigned bits = 0;
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const unsigned element = words[i / 2] >> (16 * (i % 2)) & 0xffff;
-      bits |= (element - 1 < kInfinity ? 1u : 0u) << i;
-    }
+  for (int i = 0; i < 8; ++i) {
+    const unsigned element = words[i / 2] >> (16 * (i % 2)) & 0xffff;
+    bits |= (element - 1 < kInfinity ? 1u : 0u) << i;
   }
   return bits;
 }
 
-/// Writes what a lane's 16 bytes of x are, of the pixel (of two, in 16 bits) whose mask begins at `mask`. Two
-/// lanes make a byte of FP32.
-template <class S>
-__device__ __forceinline__ void write_bits(unsigned char* mask, const uint4& chunk, int lane) {
-  unsigned bits = positive_bits<typename S::Math>(chunk);
-  if constexpr (sizeof(typename S::Storage) == 2) {
-    mask[lane] = static_cast<unsigned char>(bits);
-  } else {
-    bits |= __shfl_down_sync(0xffffffffu, bits, 1) << 4;
-    if (lane % 2 == 0) mask[lane / 2] = static_cast<unsigned char>(bits);
-  }
-}
-
-/// A warp: the mask of one consumer's pixels, 16 bytes a pixel. Half a warp to a pixel, in FP32 a warp.
+/// A warp: the mask of one consumer's pixels, 16 bytes a pixel, half a warp to a pixel: a lane has eight
+/// channels.
 template <class S>
 __device__ void read_mask(const ActivationsProblem& q, const Places<S>& at, const typename S::Storage* x,
                           unsigned char* mask, int consumer, int lane) {
-  constexpr int kElements = 16 / static_cast<int>(sizeof(typename S::Storage));
-  constexpr int kLanes = kColumns / kElements;  // of a pixel
-  constexpr int kPixels = 32 / kLanes;
-  constexpr int kTogether = 8 / kPixels;
-  const int chunk = lane % kLanes;
+  constexpr int kChunks = 8 * static_cast<int>(sizeof(typename S::Storage)) / 16;
+  constexpr int kTogether = 4;
+  const int chunk = lane % 16;
   unsigned parity = 1;
   for (int i = static_cast<int>(blockIdx.x); i < q.tiles; i += static_cast<int>(gridDim.x)) {
     const Tile tile = tile_of<S>(q, i);
     wait(at.mask_empty(consumer), parity);
     parity ^= 1;
-    const int channel = tile.channel + kElements * chunk;
-    for (int first = 0; first < S::patches * kPatchPixels; first += kPixels * kTogether) {
+    const int channel = tile.channel + 8 * chunk;
+    for (int first = 0; first < S::patches * kPatchPixels; first += 2 * kTogether) {
       const Place patch = place_of(q.grid, tile.patch + consumer * S::patches + first / kPatchPixels);
-      uint4 chunks[kTogether];
+      uint4 eights[kTogether][kChunks];
 #pragma unroll
       for (int k = 0; k < kTogether; ++k) {
-        const int pixel = (first + kPixels * k + lane / kLanes) % kPatchPixels;
+        const int pixel = (first + 2 * k + lane / 16) % kPatchPixels;
         const int row = patch.row + pixel / kPatchSide;
         const int column = patch.column + pixel % kPatchSide;
-        chunks[k] = uint4{0, 0, 0, 0};
-        if (q.to.has(patch.image, row, column) && channel < q.to.channels) {
-          chunks[k] =
-              __ldg(reinterpret_cast<const uint4*>(x + q.to.at(patch.image, row, column, 0) + channel));
-        }
+        const bool exists = q.to.has(patch.image, row, column) && channel < q.to.channels;
+        const auto* from = reinterpret_cast<const uint4*>(x + q.to.at(patch.image, row, column, 0) + channel);
+#pragma unroll
+        for (int c = 0; c < kChunks; ++c) eights[k][c] = exists ? __ldg(from + c) : uint4{0, 0, 0, 0};
       }
 #pragma unroll
-      for (int k = 0; k < kTogether; ++k) write_bits<S>(mask + (first + kPixels * k) * 16, chunks[k], lane);
+      for (int k = 0; k < kTogether; ++k) {
+        mask[(first + 2 * k) * 16 + lane] =
+            static_cast<unsigned char>(positive_bits(typename S::Math{}, eights[k]));
+      }
     }
     arrive(at.mask_full(consumer));
   }
