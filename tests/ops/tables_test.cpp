@@ -115,6 +115,27 @@ TEST(UnavailableReason, PassesOnWhyAShapeIsRefused) {
   EXPECT_EQ(unavailable_reason(picky, {}, Precision::fp32), "");
 }
 
+TEST(HopperBlocks, WorkspaceIsThatOfTheRouteInEachPrecision) {
+  const Variant* hopper = find_variant(Op::block_backward_input, DeviceKind::cuda, "hopper");
+  if (hopper == nullptr) GTEST_SKIP() << "this build has no kernels for Hopper";
+  const Variant& fused = *find_variant(Op::block_backward_input, DeviceKind::cuda, "fused");
+  OpShape shape{.batch = 2,
+                .height = 8,
+                .width = 8,
+                .in_channels = 64,
+                .out_channels = 128,
+                .kernel_height = 3,
+                .kernel_width = 3};
+  EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::bf16), 0u);
+  EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::tf32), std::size_t{4 * 9 * 64 * 128});
+  shape.pool = true;
+  EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::bf16), std::size_t{2 * 2 * 8 * 8 * 128});
+  EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::tf32),
+            std::size_t{4 * 9 * 64 * 128 + 4 * 2 * 8 * 8 * 128});
+  shape.in_channels = 60;
+  EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::tf32), workspace_bytes(fused, shape, Precision::tf32));
+}
+
 TEST(Contract, InPlaceOperandsShareWithAReadOneOfTheSameSize) {
   for (const OpContract& contract : contracts()) {
     for (std::size_t i = 0; i < contract.operands.size(); ++i) {

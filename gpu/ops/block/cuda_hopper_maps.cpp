@@ -29,15 +29,25 @@ Encode encode_function() {
   return function;
 }
 
+CUtensorMapDataType data_type(core::Precision precision) {
+  switch (precision) {
+    case core::Precision::tf32:
+      return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
+    case core::Precision::fp16:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    default:
+      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  }
+}
+
 CUtensorMap encode(const void* data, unsigned rank, const cuuint64_t* sizes, const cuuint64_t* strides,
                    const cuuint32_t* box, core::Precision precision) {
   CUtensorMap map{};
   const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
-  const auto type =
-      precision == core::Precision::fp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-  const CUresult status = encode_function()(
-      &map, type, rank, const_cast<void*>(data), sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult status =
+      encode_function()(&map, data_type(precision), rank, const_cast<void*>(data), sizes, strides, box, steps,
+                        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (status != CUDA_SUCCESS) {
     throw core::Error("cuTensorMapEncodeTiled of a block's operand failed with CUDA driver error " +
                       std::to_string(static_cast<int>(status)) + "; operands must be aligned to 16 bytes");
@@ -57,25 +67,29 @@ Grid grid_of(const OpShape& s) {
 }
 
 CUtensorMap map_pixels(const Pixels& p, int rows, core::Precision precision) {
+  const auto bytes = static_cast<cuuint64_t>(element_bytes(precision));
   const auto parities = p.interleaved ? cuuint64_t{2} : cuuint64_t{1};
   const auto column = parities * static_cast<cuuint64_t>(p.channels);
   const cuuint64_t row = parities * static_cast<cuuint64_t>(p.width) * static_cast<cuuint64_t>(p.channels);
   const cuuint64_t sizes[] = {column, static_cast<cuuint64_t>(p.width), parities,
                               static_cast<cuuint64_t>(p.height), static_cast<cuuint64_t>(p.images)};
   // In bytes, of all dimensions but the innermost.
-  const cuuint64_t strides[] = {2 * column, 2 * row, 2 * parities * row,
-                                2 * parities * row * static_cast<cuuint64_t>(p.height)};
-  const cuuint32_t box[] = {kSlice, kPatchSide, 1, static_cast<cuuint32_t>(rows), 1};
+  const cuuint64_t strides[] = {bytes * column, bytes * row, bytes * parities * row,
+                                bytes * parities * row * static_cast<cuuint64_t>(p.height)};
+  const cuuint32_t box[] = {static_cast<cuuint32_t>(slice_of(precision)), kPatchSide, 1,
+                            static_cast<cuuint32_t>(rows), 1};
   return encode(p.data, 5, sizes, strides, box, precision);
 }
 
 CUtensorMap map_filters(const Filters& w, int filters, core::Precision precision) {
   const auto channels = static_cast<cuuint64_t>(w.channels);
+  const cuuint64_t line = static_cast<cuuint64_t>(element_bytes(precision)) * channels;
   const auto taps = static_cast<cuuint64_t>(w.taps);
   const auto all = static_cast<cuuint64_t>(w.filters);
   const cuuint64_t sizes[] = {channels, all, taps};
-  const cuuint64_t strides[] = {2 * channels * (w.summed ? 1 : taps), 2 * channels * (w.summed ? all : 1)};
-  const cuuint32_t box[] = {kSlice, static_cast<cuuint32_t>(filters), 1};
+  const cuuint64_t strides[] = {line * (w.arranged ? 1 : taps), line * (w.arranged ? all : 1)};
+  const cuuint32_t box[] = {static_cast<cuuint32_t>(slice_of(precision)), static_cast<cuuint32_t>(filters),
+                            1};
   return encode(w.data, 3, sizes, strides, box, precision);
 }
 
@@ -92,13 +106,14 @@ std::int64_t convolution_elements(const OpShape& s) {
   return (s.upsample ? 4 : 1) * s.batch * s.height * s.width * s.out_channels;
 }
 
-std::size_t convolution_bytes(const OpShape& s) {
-  return round_up(2 * static_cast<std::size_t>(convolution_elements(s)));
+std::size_t convolution_bytes(const OpShape& s, core::Precision precision) {
+  return round_up(static_cast<std::size_t>(element_bytes(precision) * convolution_elements(s)));
 }
 
-std::size_t summed_bytes(const OpShape& s) {
-  return round_up(std::size_t{2} * 16 * static_cast<std::size_t>(s.in_channels) *
-                  static_cast<std::size_t>(s.out_channels));
+std::size_t arranged_bytes(const OpShape& s, core::Precision precision) {
+  const int taps = s.upsample ? 16 : 9;
+  return round_up(static_cast<std::size_t>(element_bytes(precision) * taps) *
+                  static_cast<std::size_t>(s.in_channels) * static_cast<std::size_t>(s.out_channels));
 }
 
 bool is_wide(const OpShape& s) {

@@ -12,6 +12,9 @@
 // rings of their own: what is copied for one column of taps serves all its rows. In backward_input two more
 // warps of the first warpgroup read the mask into shared memory as bits while the products run.
 //
+// In 16 bits backward_input reads the weights as they lie, turned by the tensor cores; in TF32, which they do
+// not turn, the weights come with the input channels as filters.
+//
 // Threads 384 of 168 registers, exchanged to 40 and 232 (backward_input: 88 and 208); shared memory 221 KiB
 // with four patches and 3x3 taps, 161 KiB with two.
 // Source: NVIDIA, "CUTLASS documentation", "Efficient GEMM in CUDA", section "Warp specialization".
@@ -28,10 +31,14 @@
 namespace warpscope::ops::block::hopper {
 
 /// A variation of the kernel.
-template <int kTapSide, bool kBack, bool kPool, int kPatchCount>
+template <class Arithmetic, int kTapSide, bool kBack, bool kPool, int kPatchCount>
 struct Shape {
-  static constexpr int taps = kTapSide;  ///< of a column, and columns
-  static constexpr bool back = kBack;    ///< backward_input
+  using Math = Arithmetic;
+  using Storage = typename Math::Storage;
+  static constexpr int slice = kRowBytes / static_cast<int>(sizeof(Storage));  ///< channels
+  static constexpr int taps = kTapSide;                                        ///< of a column, and columns
+  static constexpr bool back = kBack;                                          ///< backward_input
+  static constexpr bool turned = back && sizeof(Storage) == 2;                 ///< filters
   static constexpr bool pool = kPool;
   static constexpr int patches = kPatchCount;  ///< of a warpgroup
   static constexpr int tile_patches = 2 * patches;
@@ -41,7 +48,7 @@ struct Shape {
   static constexpr int pixel_stages = 3;
   static constexpr int filter_stages = 6;
   static constexpr unsigned pixel_bytes = tile_patches * kPatchBytes<taps>;
-  static constexpr unsigned filter_bytes = kColumns * kSlice * 2;
+  static constexpr unsigned filter_bytes = kColumns * kRowBytes;
   static constexpr unsigned filters_at = pixel_stages * pixel_bytes;
   static constexpr unsigned extra_at = filters_at + filter_stages * filter_bytes;
   static constexpr unsigned extra_bytes = 4096;  ///< bias of up to 1024 channels, or mask of 256 pixels
@@ -58,7 +65,7 @@ struct ActivationsProblem {
   int column_tiles;
   int parities;  ///< of the output
   int planes;    ///< of the input
-  int slices;    ///< of 64 of the input's channels
+  int slices;    ///< of the input's channels
   bool relu;
   bool masked;
   Layout to;
@@ -133,7 +140,7 @@ __device__ __forceinline__ void copy_pixels(const ActivationsProblem& q, const P
   const int side = S::back ? plane : parity;
   const int row_shift = S::taps == 3 ? 1 : S::back ? side >> 1 : 1 - (side >> 1);
   const int column_shift = S::taps == 3 ? 1 : S::back ? side & 1 : 1 - (side & 1);
-  const int channel = ((plane & 1) * q.slices + slice) * kSlice;
+  const int channel = ((plane & 1) * q.slices + slice) * S::slice;
   const SharedAddress full = at.pixels_full(ring.stage);
   const SharedAddress to = at.pixels(ring.stage);
   wait(at.pixels_empty(ring.stage), ring.parity ^ 1);
@@ -157,12 +164,12 @@ __device__ __forceinline__ void copy_filters(const Places<S>& at, const Ring<S::
   const SharedAddress to = at.filters(ring.stage);
   wait(at.filters_empty(ring.stage), ring.parity ^ 1);
   arrive_expecting(full, S::filter_bytes);
-  if constexpr (S::back) {
+  if constexpr (S::turned) {
     // Rows are the channels of dy; the tile's channels are two slices.
-    load_box(to, filters, full, tile.channel, slice * kSlice, set + tap);
-    load_box(to + S::filter_bytes / 2, filters, full, tile.channel + kSlice, slice * kSlice, set + tap);
+    load_box(to, filters, full, tile.channel, slice * S::slice, set + tap);
+    load_box(to + S::filter_bytes / 2, filters, full, tile.channel + S::slice, slice * S::slice, set + tap);
   } else {
-    load_box(to, filters, full, slice * kSlice, tile.channel, set + tap);
+    load_box(to, filters, full, slice * S::slice, tile.channel, set + tap);
   }
 }
 
@@ -201,10 +208,19 @@ __device__ void produce(const ActivationsProblem& q, const Places<S>& at, const 
 // ---- the mask ----
 
 /// Bit i: element i of eight is above zero (and no NaN).
+__device__ __forceinline__ unsigned positive_bits(mma::Tf32, const uint4 (&eight)[2]) {
+  constexpr unsigned kInfinity = 0x7f800000;
+  const unsigned words[8] = {eight[0].x, eight[0].y, eight[0].z, eight[0].w,
+                             eight[1].x, eight[1].y, eight[1].z, eight[1].w};
+  unsigned bits = 0;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) bits |= (words[i] - 1 < kInfinity ? 1u : 0u) << i;
+  return bits;
+}
 template <class Math>
-__device__ __forceinline__ unsigned positive_bits(const uint4& chunk) {
+__device__ __forceinline__ unsigned positive_bits(Math, const uint4 (&eight)[1]) {
   constexpr unsigned kInfinity = std::is_same_v<Math, mma::Bf16> ? 0x7f80 : 0x7c00;
-  const unsigned words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
+  const unsigned words[4] = {eight[0].x, eight[0].y, eight[0].z, eight[0].w};
   unsigned bits = 0;
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
@@ -214,10 +230,12 @@ __device__ __forceinline__ unsigned positive_bits(const uint4& chunk) {
   return bits;
 }
 
-/// A warp: the mask of one consumer's pixels, 16 bytes a pixel, half a warp to a pixel.
-template <class Math, class S>
-__device__ void read_mask(const ActivationsProblem& q, const Places<S>& at, const typename Math::Storage* x,
+/// A warp: the mask of one consumer's pixels, 16 bytes a pixel, half a warp to a pixel: a lane has eight
+/// channels.
+template <class S>
+__device__ void read_mask(const ActivationsProblem& q, const Places<S>& at, const typename S::Storage* x,
                           unsigned char* mask, int consumer, int lane) {
+  constexpr int kChunks = 8 * static_cast<int>(sizeof(typename S::Storage)) / 16;
   constexpr int kTogether = 4;
   const int chunk = lane % 16;
   unsigned parity = 1;
@@ -228,21 +246,21 @@ __device__ void read_mask(const ActivationsProblem& q, const Places<S>& at, cons
     const int channel = tile.channel + 8 * chunk;
     for (int first = 0; first < S::patches * kPatchPixels; first += 2 * kTogether) {
       const Place patch = place_of(q.grid, tile.patch + consumer * S::patches + first / kPatchPixels);
-      uint4 chunks[kTogether];
+      uint4 eights[kTogether][kChunks];
 #pragma unroll
       for (int k = 0; k < kTogether; ++k) {
         const int pixel = (first + 2 * k + lane / 16) % kPatchPixels;
         const int row = patch.row + pixel / kPatchSide;
         const int column = patch.column + pixel % kPatchSide;
-        chunks[k] = uint4{0, 0, 0, 0};
-        if (q.to.has(patch.image, row, column) && channel < q.to.channels) {
-          chunks[k] =
-              __ldg(reinterpret_cast<const uint4*>(x + q.to.at(patch.image, row, column, 0) + channel));
-        }
+        const bool exists = q.to.has(patch.image, row, column) && channel < q.to.channels;
+        const auto* from = reinterpret_cast<const uint4*>(x + q.to.at(patch.image, row, column, 0) + channel);
+#pragma unroll
+        for (int c = 0; c < kChunks; ++c) eights[k][c] = exists ? __ldg(from + c) : uint4{0, 0, 0, 0};
       }
 #pragma unroll
       for (int k = 0; k < kTogether; ++k) {
-        mask[(first + 2 * k) * 16 + lane] = static_cast<unsigned char>(positive_bits<Math>(chunks[k]));
+        mask[(first + 2 * k) * 16 + lane] =
+            static_cast<unsigned char>(positive_bits(typename S::Math{}, eights[k]));
       }
     }
     arrive(at.mask_full(consumer));
@@ -257,21 +275,21 @@ __device__ __forceinline__ void release(SharedAddress barrier, int lane) {
 }
 
 /// The products of one stage of filters, of row t of taps.
-template <class Math, class S>
+template <class S>
 __device__ __forceinline__ void multiply_stage(float (&sums)[S::patches][kSums], SharedAddress pixels,
                                                SharedAddress filters, int t, bool add) {
   // Tiles of one slice in K-major order have no second slice: the field is not used.
   const std::uint64_t a = describe(pixels + static_cast<unsigned>(t) * kPeriodBytes, 16);
-  const std::uint64_t b = describe(filters, S::back ? S::filter_bytes / 2 : 16);
+  const std::uint64_t b = describe(filters, S::turned ? S::filter_bytes / 2 : 16);
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
 #pragma unroll
     for (int i = 0; i < S::patches; ++i) {
-      multiply<0, S::back ? 1 : 0>(
-          Math{}, sums[i],
+      multiply<0, S::turned ? 1 : 0>(
+          typename S::Math{}, sums[i],
           advanced(a, static_cast<unsigned>(i) * kPatchBytes<S::taps> +
                           static_cast<unsigned>(step) * kStraightStep),
-          advanced(b, static_cast<unsigned>(step) * (S::back ? kTurnedStep : kStraightStep)),
+          advanced(b, static_cast<unsigned>(step) * (S::turned ? kTurnedStep : kStraightStep)),
           add || step > 0);
     }
   }
@@ -279,7 +297,7 @@ __device__ __forceinline__ void multiply_stage(float (&sums)[S::patches][kSums],
 
 /// The sums of one tile. A stage is given back when the products after it have been issued and its own are
 /// done.
-template <class Math, class S>
+template <class S>
 __device__ __forceinline__ void multiply_tile(float (&sums)[S::patches][kSums], const Places<S>& at,
                                               Ring<S::pixel_stages>& pixel_ring,
                                               Ring<S::filter_stages>& filter_ring, int columns, int consumer,
@@ -294,7 +312,7 @@ __device__ __forceinline__ void multiply_tile(float (&sums)[S::patches][kSums], 
     for (int t = 0; t < S::taps; ++t) {
       wait(at.filters_full(filter_ring.stage), filter_ring.parity);
       fence_products();
-      multiply_stage<Math, S>(sums, pixels, at.filters(filter_ring.stage), t, column > 0 || t > 0);
+      multiply_stage<S>(sums, pixels, at.filters(filter_ring.stage), t, column > 0 || t > 0);
       commit_products();
       wait_products<1>();
       if (column > 0 || t > 0) release(used_filters, lane);
@@ -310,9 +328,10 @@ __device__ __forceinline__ void multiply_tile(float (&sums)[S::patches][kSums], 
   release(used_pixels, lane);
 }
 
-template <class Math, class S>
+template <class S>
 __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const unsigned char* extra,
-                        typename Math::Storage* out, std::uint8_t* argmax, int consumer, int thread) {
+                        typename S::Storage* out, std::uint8_t* argmax, int consumer, int thread) {
+  using Math = typename S::Math;
   const int lane = thread % 32;
   const Lane place{thread / 32, lane / 4, lane % 4};
   Ring<S::pixel_stages> pixel_ring;
@@ -325,7 +344,7 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
   for (int i = static_cast<int>(blockIdx.x); i < q.tiles; i += static_cast<int>(gridDim.x)) {
     const Tile tile = tile_of<S>(q, i);
     float sums[S::patches][kSums];
-    multiply_tile<Math, S>(sums, at, pixel_ring, filter_ring, q.planes * q.slices * S::taps, consumer, lane);
+    multiply_tile<S>(sums, at, pixel_ring, filter_ring, q.planes * q.slices * S::taps, consumer, lane);
     if (S::back && q.masked) {
       wait(at.mask_full(consumer), mask_parity);
       mask_parity ^= 1;
@@ -336,13 +355,13 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
       const Place patch = place_of(q.grid, tile.patch + mine);
       if constexpr (S::back) {
         const unsigned char* mask = q.masked ? extra + mine * kPatchPixels * 16 : nullptr;
-        write_masked<Math>(sums[p], q.to, out, patch, tile.channel, mask, place);
+        write_masked(Math{}, sums[p], q.to, out, patch, tile.channel, mask, place);
       } else {
         const float* bias = reinterpret_cast<const float*>(extra) + tile.channel;
         if constexpr (S::pool) {
-          write_pooled<Math>(sums[p], q.to, out, argmax, patch, tile.channel, bias, q.relu, place);
+          write_pooled(Math{}, sums[p], q.to, out, argmax, patch, tile.channel, bias, q.relu, place);
         } else {
-          write_plain<Math>(sums[p], q.to, out, patch, tile.parity, tile.channel, bias, q.relu, place);
+          write_plain(Math{}, sums[p], q.to, out, patch, tile.parity, tile.channel, bias, q.relu, place);
         }
       }
     }
@@ -354,13 +373,13 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
 }
 
 /// `beside`: the bias in forward, x in backward_input where it is masked.
-template <class Math, class S>
+template <class S>
 __global__ void __launch_bounds__(kThreads, 1)
     hopper_activations(const __grid_constant__ ActivationsProblem q,
                        const __grid_constant__ CUtensorMap pixels,
                        const __grid_constant__ CUtensorMap filters,
-                       const typename Math::Storage* __restrict__ beside,
-                       typename Math::Storage* __restrict__ out, std::uint8_t* __restrict__ argmax) {
+                       const typename S::Storage* __restrict__ beside, typename S::Storage* __restrict__ out,
+                       std::uint8_t* __restrict__ argmax) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) unsigned char shared[];
   const Places<S> at{first_tile(shared)};
@@ -370,7 +389,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   if constexpr (!S::back) {
     // Channels past the last of the last tile have no bias; they are not written.
     for (int i = thread; i < q.column_tiles * kColumns; i += kThreads) {
-      reinterpret_cast<float*>(extra)[i] = i < q.to.channels ? mma::widen(Math{}, beside[i]) : 0.0f;
+      reinterpret_cast<float*>(extra)[i] =
+          i < q.to.channels ? mma::widen(typename S::Math{}, beside[i]) : 0.0f;
     }
   }
   __syncthreads();
@@ -381,13 +401,12 @@ __global__ void __launch_bounds__(kThreads, 1)
     if constexpr (S::back) {
       if (q.masked && (warp == 1 || warp == 2)) {
         const int consumer = warp - 1;
-        read_mask<Math, S>(q, at, beside, extra + consumer * S::patches * kPatchPixels * 16, consumer,
-                           thread % 32);
+        read_mask<S>(q, at, beside, extra + consumer * S::patches * kPatchPixels * 16, consumer, thread % 32);
       }
     }
   } else {
     grow_registers<S::consumer_registers>();
-    consume<Math, S>(q, at, extra, out, argmax, warp / 4 - 1, thread % static_cast<int>(kWarpgroup));
+    consume<S>(q, at, extra, out, argmax, warp / 4 - 1, thread % static_cast<int>(kWarpgroup));
   }
 #else
   __trap();  // this build has no code for sm_90a
@@ -415,12 +434,12 @@ inline bool large_tiles(const ActivationsProblem& q, int processors) {
   return 2.0 * static_cast<double>(large) <= kSmallCost * static_cast<double>(small);
 }
 
-template <class Math, class S>
+template <class S>
 void launch_shape(const ActivationsCall& call, int processors) {
-  using Storage = typename Math::Storage;
+  using Storage = typename S::Storage;
   ActivationsProblem q = call.problem;
   q.tiles = static_cast<int>(divide_up(q.grid.patches(), S::tile_patches)) * q.column_tiles * q.parities;
-  const auto kernel = hopper_activations<Math, S>;
+  const auto kernel = hopper_activations<S>;
   core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes),
                    "the shared memory of a hopper block");
   const auto blocks = static_cast<unsigned>(std::min(q.tiles, processors));
@@ -429,16 +448,26 @@ void launch_shape(const ActivationsCall& call, int processors) {
                                                              static_cast<Storage*>(call.out), call.argmax);
 }
 
+template <class Math, int kTaps, bool kBack, bool kPool>
+void launch_size(const ActivationsCall& call) {
+  const int processors = multiprocessors();
+  if (large_tiles(call.problem, processors)) {
+    launch_shape<Shape<Math, kTaps, kBack, kPool, 2>>(call, processors);
+  } else {
+    launch_shape<Shape<Math, kTaps, kBack, kPool, 1>>(call, processors);
+  }
+}
+
 template <int kTaps, bool kBack, bool kPool>
 void launch_activations(const ActivationsCall& call) {
-  const int processors = multiprocessors();
-  const bool large = large_tiles(call.problem, processors);
-  if (call.precision == core::Precision::fp16) {
-    if (large) return launch_shape<mma::Fp16, Shape<kTaps, kBack, kPool, 2>>(call, processors);
-    return launch_shape<mma::Fp16, Shape<kTaps, kBack, kPool, 1>>(call, processors);
+  switch (call.precision) {
+    case core::Precision::tf32:
+      return launch_size<mma::Tf32, kTaps, kBack, kPool>(call);
+    case core::Precision::fp16:
+      return launch_size<mma::Fp16, kTaps, kBack, kPool>(call);
+    default:
+      return launch_size<mma::Bf16, kTaps, kBack, kPool>(call);
   }
-  if (large) return launch_shape<mma::Bf16, Shape<kTaps, kBack, kPool, 2>>(call, processors);
-  return launch_shape<mma::Bf16, Shape<kTaps, kBack, kPool, 1>>(call, processors);
 }
 
 }  // namespace warpscope::ops::block::hopper

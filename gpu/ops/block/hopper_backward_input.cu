@@ -2,9 +2,9 @@
 // gradient from four parity planes of dy by 2x2 taps each (2.25 times fewer products, no sum over copies),
 // and the mask of the ReLU before, read as bits while the products run.
 //
-// The kernel and its limits: hopper_activations.cuh. The weights are read as they lie, turned by the tensor
-// cores. A pooled block's dy is first spread over the convolution's size in the workspace, an upsampled
-// block's weights are summed there.
+// The kernel and its limits: hopper_activations.cuh. In 16 bits the weights are read as they lie, turned by
+// the tensor cores; an upsampled block's are first summed in the workspace. In TF32 both are transposed
+// there. A pooled block's dy is first spread over the convolution's size in the workspace.
 
 #include "gpu/ops/block/block.h"
 #include "gpu/ops/block/hopper_activations.cuh"
@@ -13,26 +13,54 @@
 
 namespace warpscope::ops::block::hopper {
 
+namespace {
+
+bool transposes(core::Precision precision) {
+  return precision == core::Precision::tf32;
+}
+
+/// Of the weights in the workspace.
+std::size_t weights_bytes(const OpShape& s, core::Precision precision) {
+  return s.upsample || transposes(precision) ? arranged_bytes(s, precision) : 0;
+}
+
+/// The weights as the kernel takes them, and the box of a stage: as they lie, or arranged in the workspace.
+CUtensorMap arrange_weights(const OpCall& call, cudaStream_t stream) {
+  const OpShape& s = call.shape;
+  const void* weights = call.operand<const void>(kInputWeights);
+  if (transposes(call.precision)) {
+    transpose_weights(s, weights, call.workspace, stream);
+    const Filters w{call.workspace, s.in_channels, s.upsample ? 16 : 9, s.out_channels, true};
+    return map_filters(w, kColumns, call.precision);
+  }
+  if (s.upsample) {
+    sum_weights(s, weights, call.workspace, call.precision, stream);
+    weights = call.workspace;
+  }
+  const Filters w{weights, s.out_channels, s.upsample ? 16 : 9, s.in_channels, s.upsample};
+  return map_filters(w, kSlice, call.precision);
+}
+
+}  // namespace
+
 bool backward_input::takes(const OpShape& s) {
   return is_wide(s);
 }
 
-std::size_t backward_input::workspace(const OpShape& s) {
-  if (s.upsample) return summed_bytes(s);
-  return s.pool ? convolution_bytes(s) : 0;
+/// The arranged weights, then the unpooled dy.
+std::size_t backward_input::workspace(const OpShape& s, core::Precision precision) {
+  return weights_bytes(s, precision) + (s.pool ? convolution_bytes(s, precision) : 0);
 }
 
 void backward_input::launch(const OpCall& call) {
   const OpShape& s = call.shape;
   const cudaStream_t stream = core::cuda_stream(*call.stream);
-  const void* weights = call.operand<const void>(kInputWeights);
+  const CUtensorMap weights = arrange_weights(call, stream);
   const void* dy = call.operand<const void>(kInputOutputGradient);
-  if (s.upsample) {
-    sum_weights(s, weights, call.workspace, call.precision, stream);
-    weights = call.workspace;
-  } else if (s.pool) {
-    unpool(s, dy, call.operand<const std::uint8_t>(kInputArgmax), call.workspace, stream);
-    dy = call.workspace;
+  if (s.pool) {
+    void* full = static_cast<unsigned char*>(call.workspace) + weights_bytes(s, call.precision);
+    unpool(s, dy, call.operand<const std::uint8_t>(kInputArgmax), full, call.precision, stream);
+    dy = full;
   }
   const int taps = s.upsample ? 2 : 3;
   const Grid grid = grid_of(s);
@@ -44,15 +72,14 @@ void backward_input::launch(const OpCall& call) {
                                    static_cast<int>(divide_up(s.in_channels, kColumns)),
                                    1,
                                    s.upsample ? 4 : 1,
-                                   s.out_channels / kSlice,
+                                   s.out_channels / slice_of(call.precision),
                                    false,
                                    s.masked,
                                    to};
   const Pixels gradient{dy, grid.images, s.height, s.width, s.out_channels, s.upsample};
-  const Filters w{weights, s.out_channels, s.upsample ? 16 : 9, s.in_channels, s.upsample};
   const ActivationsCall activations{problem,
                                     map_pixels(gradient, kPatchSide + taps - 1, call.precision),
-                                    map_filters(w, kSlice, call.precision),
+                                    weights,
                                     call.operand<const void>(kInputInput),
                                     call.operand<void>(kInputInputGradient),
                                     nullptr,

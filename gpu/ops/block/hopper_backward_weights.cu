@@ -8,7 +8,7 @@
 // filters, one column u of taps and 128 channels: a warpgroup for each tap t has 128 x 128 sums and reads x
 // from the row t of the stage's patch on. A block does one unit for one split of the patches; a second kernel
 // adds the splits in order and folds an upsampled block's parts, four to a tap of dw. In the blocks of the
-// first column and channels two more warps add up dy.
+// first column and channels two more warps add up dy. FP16 and BF16 alone: tensor cores do not turn TF32.
 //
 // Threads 512 of 128 registers with 3x3 taps (exchanged to 32 and 160), 384 of 168 with 2x2 (88 and 208);
 // shared memory 218 and 206 KiB. A pooled block's dy is first spread over the convolution's size in the
@@ -433,9 +433,9 @@ bool backward_weights::takes(const OpShape& s) {
 }
 
 /// The unpooled dy, then the splits' partial results.
-std::size_t backward_weights::workspace(const OpShape& s) {
+std::size_t backward_weights::workspace(const OpShape& s, core::Precision precision) {
   const Plan plan = plan_of(s);
-  return (s.pool ? convolution_bytes(s) : 0) +
+  return (s.pool ? convolution_bytes(s, precision) : 0) +
          sizeof(float) * static_cast<std::size_t>(plan.splits * plan.split_elements);
 }
 
@@ -447,9 +447,10 @@ void backward_weights::launch(const OpCall& call) {
   const void* dy = call.operand<const void>(kWeightsOutputGradient);
   auto* partial = static_cast<float*>(call.workspace);
   if (s.pool) {
-    unpool(s, dy, call.operand<const std::uint8_t>(kWeightsArgmax), call.workspace, stream);
+    unpool(s, dy, call.operand<const std::uint8_t>(kWeightsArgmax), call.workspace, call.precision, stream);
     dy = call.workspace;
-    partial = reinterpret_cast<float*>(static_cast<unsigned char*>(call.workspace) + convolution_bytes(s));
+    partial = reinterpret_cast<float*>(static_cast<unsigned char*>(call.workspace) +
+                                       convolution_bytes(s, call.precision));
   }
   const WeightsProblem problem{
       grid,           grid.patches(), plan.split_patches,  plan.filter_tiles, plan.channel_tiles,

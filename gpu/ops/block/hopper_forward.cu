@@ -40,8 +40,8 @@ bool forward::takes(const OpShape& s) {
   return is_wide(s);
 }
 
-std::size_t forward::workspace(const OpShape& s) {
-  return s.upsample ? summed_bytes(s) : 0;
+std::size_t forward::workspace(const OpShape& s, core::Precision precision) {
+  return s.upsample ? arranged_bytes(s, precision) : 0;
 }
 
 void forward::launch(const OpCall& call) {
@@ -59,7 +59,7 @@ void forward::launch(const OpCall& call) {
                                    static_cast<int>(divide_up(s.out_channels, kColumns)),
                                    s.upsample ? 4 : 1,
                                    1,
-                                   s.in_channels / kSlice,
+                                   s.in_channels / slice_of(call.precision),
                                    s.relu,
                                    false,
                                    output_layout(s)};

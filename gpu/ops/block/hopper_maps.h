@@ -1,10 +1,10 @@
 #pragma once
 // What the wide blocks' launches share on the host: tensor maps, the pixel grid, checks of shapes.
 //
-// The unit of all products is a patch, 8x8 pixels of one image: with 64 channels of 16 bits a pixel is a row
-// of 128 bytes and a row of the patch 1024 bytes, one period of the 128-byte swizzle. So a tap's shift by
-// whole rows of the patch is a shift of the tile's start that keeps the swizzle, and a box of 8 + taps - 1
-// rows serves all taps of one column.
+// The unit of all products is a patch, 8x8 pixels of one image: with 64 channels of 16 bits, or 32 of FP32, a
+// pixel is a row of 128 bytes and a row of the patch 1024 bytes, one period of the 128-byte swizzle. So a
+// tap's shift by whole rows of the patch is a shift of the tile's start that keeps the swizzle, and a box of
+// 8 + taps - 1 rows serves all taps of one column. In TF32 the copy engine rounds on the way, to nearest.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +18,18 @@ namespace warpscope::ops::block::hopper {
 
 inline constexpr int kPatchSide = 8;
 inline constexpr int kPatchPixels = kPatchSide * kPatchSide;
-inline constexpr int kSlice = 64;     ///< channels of a copied box
-inline constexpr int kColumns = 128;  ///< of a product's tile
+inline constexpr int kRowBytes = 128;  ///< of a copied box: a slice of a pixel's or a filter's channels
+inline constexpr int kSlice = 64;      ///< channels of a slice in 16 bits
+inline constexpr int kColumns = 128;   ///< of a product's tile
+
+/// Bytes of an element; of the three precisions.
+inline constexpr int element_bytes(core::Precision precision) {
+  return precision == core::Precision::tf32 ? 4 : 2;
+}
+/// Channels of a slice.
+inline constexpr int slice_of(core::Precision precision) {
+  return kRowBytes / element_bytes(precision);
+}
 
 inline constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
@@ -50,21 +60,21 @@ struct Pixels {
   bool interleaved;
 };
 
-/// Boxes of 64 channels, 8 columns and `rows` rows of one image and row parity, with the 128-byte swizzle.
-/// Dimensions: (column parity, channel), column, row parity, row, image.
+/// Boxes of a slice of channels, 8 columns and `rows` rows of one image and row parity, with the 128-byte
+/// swizzle. Dimensions: (column parity, channel), column, row parity, row, image.
 CUtensorMap map_pixels(const Pixels& pixels, int rows, core::Precision precision);
 
-/// Weights by filter, tap and channel; `summed`: made by sum_weights(), with the taps outermost.
+/// Weights by filter, tap and channel; `arranged`: by hopper_prepare.h, with the taps outermost.
 struct Filters {
   const void* data;
   int filters;
   int taps;
   int channels;
-  bool summed;
+  bool arranged;
 };
 
-/// Boxes of 64 channels and `filters` filters of one tap, with the 128-byte swizzle. Dimensions: channel,
-/// filter, tap.
+/// Boxes of a slice of channels and `filters` filters of one tap, with the 128-byte swizzle. Dimensions:
+/// channel, filter, tap.
 CUtensorMap map_filters(const Filters& weights, int filters, core::Precision precision);
 
 int multiprocessors();
@@ -72,11 +82,10 @@ int multiprocessors();
 /// What all three ops ask of a shape.
 bool is_wide(const OpShape& shape);
 
-/// Elements of the convolution's output, and bytes of these in 16 bits, rounded up to where the next tensor
-/// may begin.
+/// Elements of the convolution's output, and bytes of these, rounded up to where the next tensor may begin.
 std::int64_t convolution_elements(const OpShape& shape);
-std::size_t convolution_bytes(const OpShape& shape);
-/// Bytes of the summed weights of an upsampled block, rounded up likewise.
-std::size_t summed_bytes(const OpShape& shape);
+std::size_t convolution_bytes(const OpShape& shape, core::Precision precision);
+/// Bytes of arranged weights, of an upsampled block summed ones; rounded up likewise.
+std::size_t arranged_bytes(const OpShape& shape, core::Precision precision);
 
 }  // namespace warpscope::ops::block::hopper

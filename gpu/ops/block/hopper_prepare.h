@@ -1,5 +1,5 @@
 #pragma once
-// Small kernels before the products of the wide blocks: summed weights and unpooled gradients.
+// Small kernels before the products of the wide blocks: summed and transposed weights, unpooled gradients.
 
 #include <cstdint>
 
@@ -16,10 +16,13 @@ namespace warpscope::ops::block::hopper {
 void sum_weights(const OpShape& shape, const void* weights, void* summed, core::Precision precision,
                  cudaStream_t stream);
 
+/// The weights of FP32 for backward_input in TF32, with the input channels as filters: (r, s, C, K), or of an
+/// upsampled block the sums as (p, q, a, b, C, K).
+void transpose_weights(const OpShape& shape, const void* weights, void* transposed, cudaStream_t stream);
+
 /// The gradient of the convolution's output from that of the pooled one: each element to the largest of its
-/// window, zeros elsewhere. Moves 16 bits for each element of both tensors: of 67 MB at 1024x16x16x128, about
-/// 30 us.
+/// window, zeros elsewhere. Moves each element of both tensors once: at 1024x16x16x128 84 MB in 16 bits.
 void unpool(const OpShape& shape, const void* pooled, const std::uint8_t* argmax, void* full,
-            cudaStream_t stream);
+            core::Precision precision, cudaStream_t stream);
 
 }  // namespace warpscope::ops::block::hopper

@@ -2,13 +2,14 @@
 // The parts of the wide blocks' product kernels (hopper_activations.cuh, hopper_backward_weights.cu): rings
 // of stages in shared memory, descriptors of the operands' tiles, and where a patch lies.
 //
-// A tile lies in shared memory as the copy engine writes it: rows of 128 bytes (64 channels of a pixel or of
-// a filter), the 16-byte chunk c of row r at chunk c ^ (r % 8), tiles beginning at multiples of 1024 bytes.
-// As an operand of wgmma it is
+// A tile lies in shared memory as the copy engine writes it: rows of 128 bytes (a slice of the channels of a
+// pixel or of a filter: 64 of 16 bits, 32 of TF32), the 16-byte chunk c of row r at chunk c ^ (r % 8), tiles
+// beginning at multiples of 1024 bytes. As an operand of wgmma it is
 //
-//   straight  k runs along the rows, eight rows to a period of 1024 bytes; a step of 16 k is 32 bytes
+//   straight  k runs along the rows, eight rows to a period of 1024 bytes; a step of k is 32 bytes
 //   turned    k runs across the rows, the tile's 64 channels are rows or columns of the result; eight k to a
-//             period of 1024 bytes, a step of 16 k is 2048 bytes; the next 64 channels lie `next` bytes on
+//             period of 1024 bytes, a step of 16 k is 2048 bytes; the next 64 channels lie `next` bytes on;
+//             16 bits alone
 //
 // Source: NVIDIA, "Parallel Thread Execution ISA", "Asynchronous Warpgroup Level Matrix Shared Memory
 // Layout": K-major and MN-major canonical layouts with 128-byte swizzling, ((8,m),(T,2k)):((8T,SBO),(1,T))
@@ -26,7 +27,7 @@ namespace warpscope::ops::block::hopper {
 inline constexpr unsigned kPeriodBytes = 1024;  ///< of the swizzle: eight rows; a row of a patch
 inline constexpr unsigned kWarpgroup = 128;     ///< threads
 inline constexpr int kSums = 64;                ///< of a thread, of 64 x 128
-inline constexpr int kSteps = kSlice / 16;      ///< products over the 64 channels or pixels of a stage
+inline constexpr int kSteps = 4;                ///< products over a slice of channels, or 64 pixels
 inline constexpr unsigned kStraightStep = 32;   ///< bytes between steps
 inline constexpr unsigned kTurnedStep = 2 * kPeriodBytes;
 

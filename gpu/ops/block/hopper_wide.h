@@ -1,7 +1,7 @@
 #pragma once
 // The wide blocks on Hopper: 3x3 blocks of channels in multiples of 64, on wgmma and the tensor memory
-// accelerator (TMA). What a dispatcher needs of each of the three ops; precisions fp16 and bf16, compute
-// capability 9.0 built as sm_90a.
+// accelerator (TMA). What a dispatcher needs of each of the three ops; precisions tf32, fp16 and bf16,
+// backward_weights fp16 and bf16 alone; compute capability 9.0 built as sm_90a.
 //
 // `takes` says whether the shape is one of these; the others may be called only where it is true.
 // Activations, weights and their gradients must be aligned to 16 bytes, as the tensor maps want (`launch`
@@ -10,25 +10,26 @@
 
 #include <cstddef>
 
+#include "gpu/core/types.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::block::hopper {
 
 namespace forward {
 bool takes(const OpShape& shape);
-std::size_t workspace(const OpShape& shape);
+std::size_t workspace(const OpShape& shape, core::Precision precision);
 void launch(const OpCall& call);
 }  // namespace forward
 
 namespace backward_weights {
 bool takes(const OpShape& shape);
-std::size_t workspace(const OpShape& shape);
+std::size_t workspace(const OpShape& shape, core::Precision precision);
 void launch(const OpCall& call);
 }  // namespace backward_weights
 
 namespace backward_input {
 bool takes(const OpShape& shape);
-std::size_t workspace(const OpShape& shape);
+std::size_t workspace(const OpShape& shape, core::Precision precision);
 void launch(const OpCall& call);
 }  // namespace backward_input
 
