@@ -3,7 +3,7 @@
 # loss curves against PyTorch, the benchmark, training on images in every precision, optimizers and runs that are gone on
 # with, and the window with both image paths.
 #
-#   tests/gpu/run.sh BUILD [OUT] [PART...]      parts: proof curve bench train half runs memory window (default: all)
+#   tests/gpu/run.sh BUILD [OUT] [PART...]      parts: proof curve epochs bench speed train half runs memory window (default: all)
 #
 # BUILD holds a build with CUDA for this GPU; OUT (default: gpu-results) gets logs, runs and screenshots. A part whose
 # means are missing (compute-sanitizer, PyTorch, a display) says so and counts as skipped. Prints a summary; the exit code is
@@ -12,7 +12,7 @@ set -uo pipefail
 build=$(cd "${1:?usage: run.sh BUILD [OUT] [PART...]}" && pwd)
 out=${2:-gpu-results}
 shift $(($# > 1 ? 2 : 1))
-parts=${*:-proof curve bench train half runs memory window}
+parts=${*:-proof curve epochs bench speed train half runs memory window}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
@@ -27,6 +27,12 @@ verdict() { # name, exit code
   esac
 }
 
+# sanitize TOOL NAME [OPTION...]: a reduced verification under compute-sanitizer.
+sanitize() {
+  timeout 400 compute-sanitizer --tool "$1" --error-exitcode 9 --launch-timeout 60 \
+    "$build"/warpscope verify --device cuda:0 --shapes 0 --no-libraries "${@:3}" >"$out/sanitizer-$2.log" 2>&1
+}
+
 # Checks of results, side by side: none of them measures time.
 part_proof() {
   local -A jobs=()
@@ -37,10 +43,15 @@ part_proof() {
   "$build"/tests/test_core --gtest_filter='*cuda*' --gtest_brief=1 >"$out/core.log" 2>&1 &
   jobs[core]=$!
   if command -v compute-sanitizer >/dev/null; then
-    for tool in memcheck racecheck initcheck synccheck; do
-      timeout 260 compute-sanitizer --tool "$tool" --error-exitcode 9 --launch-timeout 60 \
-        "$build"/warpscope verify --device cuda:0 --shapes 0 --no-libraries >"$out/sanitizer-$tool.log" 2>&1 &
+    for tool in memcheck initcheck synccheck; do
+      sanitize "$tool" "$tool" &
       jobs[$tool]=$!
+    done
+    # By far the slowest: the operations side by side.
+    local op
+    for op in $("$build"/warpscope verify --op list 2>&1 | sed 's/.*valid: //; s/,//g'); do
+      sanitize racecheck "racecheck-$op" --op "$op" &
+      jobs[racecheck-$op]=$!
     done
   else
     echo "no compute-sanitizer"
@@ -60,6 +71,20 @@ part_proof() {
 
 part_curve() {
   python3 "$here"/tests/peers/torch_curve.py "$build"/warpscope 50 64 2>&1 | tee "$out/curve.log"
+  return "${PIPESTATUS[0]}"
+}
+
+# Twenty epochs of CIFAR-10 ($WARPSCOPE_DATA) in each precision end no worse than PyTorch's.
+part_epochs() {
+  [ -d "${WARPSCOPE_DATA:-}/cifar-10-batches-bin" ] || { echo "no CIFAR-10"; return 77; }
+  python3 "$here"/tests/peers/torch_epochs.py "$build"/warpscope "$WARPSCOPE_DATA" --json "$out/epochs.json" 2>&1 | tee "$out/epochs.log"
+  return "${PIPESTATUS[0]}"
+}
+
+# Images a second against PyTorch's; $SPEED_CASES and $SPEED_MODES choose.
+part_speed() {
+  python3 "$here"/tests/peers/torch_autoencoder.py "$build"/warpscope --json "$out/speed.json" \
+    ${SPEED_CASES:+--cases "$SPEED_CASES"} ${SPEED_MODES:+--modes "$SPEED_MODES"} 2>&1 | tee "$out/speed.log"
   return "${PIPESTATUS[0]}"
 }
 
@@ -172,6 +197,8 @@ part_window() {
     grep -q "\"path\":\"$expected\"" <<<"$seen" || { echo "expected the $expected path"; code=1; }
     [ $expected = copied ] || grep -q '"image_bytes_to_host":0[,}]' <<<"$seen" || { echo "image bytes were read back"; code=1; }
   done
+  python3 "$here"/tests/gpu/window_cost.py "$build"/warpscope --json "$out/window-cost.json" 2>&1 | tee "$out/window-cost.log"
+  [ "${PIPESTATUS[0]}" -eq 0 ] || code=1
   return $code
 }
 

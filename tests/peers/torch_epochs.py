@@ -1,0 +1,129 @@
+"""After twenty epochs the test loss is no worse than PyTorch's in the same precision.
+
+usage: torch_epochs.py WARPSCOPE DATA [--device cuda:0] [--epochs 20] [--precisions bf16,fp16,tf32,fp32] [--json FILE]
+
+DATA is a folder with cifar-10-batches-bin. Both train the autoencoder from the same initial weights with Adam (rate 0.001,
+batch 256, the rate falling to zero along half a cosine, no clipping), each in its own random order; PyTorch runs eagerly under
+autocast (FP16 with its gradient scaler), Warpscope its default selection. Prints both test losses (mean squared error over the
+10,000 test images) and speeds; the exit code is the number of precisions in which Warpscope's loss is more than 2 % above
+PyTorch's. 77 if PyTorch or the device is missing.
+"""
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import numpy as np
+    import torch
+
+    from torch_curve import Autoencoder, write_safetensors
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+RATE, BATCH, TOLERANCE = 0.001, 256, 0.02
+
+
+def read_images(folder, names, device):
+    records = np.concatenate([np.fromfile(os.path.join(folder, name), np.uint8).reshape(-1, 3073) for name in names])
+    images = torch.from_numpy(records[:, 1:].reshape(-1, 3, 32, 32).copy())
+    return images.to(device).to(memory_format=torch.channels_last)
+
+
+class Peer:
+    def __init__(self, init, precision, device):
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != "fp32"
+        torch.backends.cudnn.benchmark = True
+        self.kind = device.split(":")[0]
+        self.half = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision)
+        self.model = Autoencoder().to(device, memory_format=torch.channels_last)
+        self.model.load_state_dict(init)
+        fused = {"fused": True} if self.kind == "cuda" else {}
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=RATE, **fused)
+        self.scaler = torch.amp.GradScaler(enabled=precision == "fp16" and self.kind == "cuda")
+
+    def loss(self, images):
+        x = images.float() / 255
+        with torch.autocast(self.kind, dtype=self.half, enabled=self.half is not None):
+            y = self.model(x)
+        return torch.nn.functional.mse_loss(y.float(), x)
+
+    def train(self, images, epochs):
+        steps = len(images) // BATCH
+        for epoch in range(epochs):
+            order = torch.randperm(len(images), device=images.device)
+            for step in range(steps):
+                progress = (epoch + step / steps) / epochs
+                self.optimizer.param_groups[0]["lr"] = RATE * (1 + math.cos(math.pi * progress)) / 2
+                loss = self.loss(images[order[step * BATCH:(step + 1) * BATCH]])
+                self.optimizer.zero_grad(set_to_none=True)
+                self.scaler.scale(loss).backward()
+                self.scaler.step(self.optimizer)
+                self.scaler.update()
+
+    @torch.no_grad()
+    def test(self, images):
+        return sum(self.loss(part).item() * len(part) for part in images.split(1000)) / len(images)
+
+
+def run_warpscope(arguments, precision, init_file, folder):
+    run = os.path.join(folder, precision)
+    command = [arguments.program, "train", "--data", arguments.data, "--device", arguments.device, "--precision", precision,
+               "--init", init_file, "--optimizer", "adam", "--lr", str(RATE), "--batch", str(BATCH), "--schedule",
+               "cosine:warmup=0", "--clip-norm", "0", "--epochs", str(arguments.epochs), "--run-dir", run]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}\nexited with {done.returncode}: {done.stderr}")
+    with open(os.path.join(run, "metrics.jsonl")) as file:
+        points = [json.loads(line) for line in file]
+    return [p["test_loss"] for p in points if "test_loss" in p][-1], [p["seconds"] for p in points if "loss" in p][-1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", type=os.path.abspath)
+    parser.add_argument("data")
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--precisions", default="bf16,fp16,tf32,fp32")
+    parser.add_argument("--json", default="")
+    arguments = parser.parse_args()
+    if arguments.device.startswith("cuda") and not torch.cuda.is_available():
+        print("PyTorch sees no GPU here")
+        return 77
+    batches = os.path.join(arguments.data, "cifar-10-batches-bin")
+    train = read_images(batches, [f"data_batch_{i}.bin" for i in range(1, 6)], arguments.device)
+    test = read_images(batches, ["test_batch.bin"], arguments.device)
+    torch.manual_seed(3)
+    init = {name: tensor.clone() for name, tensor in Autoencoder().state_dict().items()}
+    results, worse = [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        init_file = os.path.join(folder, "init.safetensors")
+        write_safetensors(init_file, init)
+        for precision in arguments.precisions.split(","):
+            peer = Peer(init, precision, arguments.device)
+            start = time.perf_counter()
+            peer.train(train, arguments.epochs)
+            theirs = peer.test(test)
+            their_seconds = time.perf_counter() - start
+            ours, seconds = run_warpscope(arguments, precision, init_file, folder)
+            ratio = ours / theirs
+            good = ratio <= 1 + TOLERANCE
+            worse += not good
+            print(f"{'ok   ' if good else 'WORSE'} {precision}: test loss {ours:.6f} in {seconds:.1f} s, PyTorch {theirs:.6f} in "
+                  f"{their_seconds:.1f} s, {100 * (ratio - 1):+.2f} %", flush=True)
+            results.append({"precision": precision, "warpscope": ours, "seconds": seconds, "torch": theirs,
+                            "torch_seconds": their_seconds})
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump(results, file, indent=1)
+    return worse
+
+
+if __name__ == "__main__":
+    sys.exit(main())
