@@ -18,7 +18,8 @@ import sys
 import tempfile
 import time
 
-LIMITS = {"first frame s": 0.5, "first step s": 1.5, "p99 work ms": 8.0, "cost %": 1.0, "steps after a click": 2}
+LIMITS = {"first frame s": 0.5, "first step s": 1.5, "p99 work ms": 8.0, "cost %": 1.0, "timed steps %": 0.5,
+          "steps after a click": 2}
 FEW = 2000
 
 
@@ -101,6 +102,18 @@ def frames(bench):
     return {"p99 work ms": worst, "work ms": full[-1]["draw_ms"]}
 
 
+def timed_steps(bench, steps):
+    run = os.path.join(bench.folder, "timed")
+    bench.timed([bench.program, "train", *bench.training, "--precision", bench.precision, "--steps", str(steps), "--run-dir", run])
+    ends = [e["seconds"] for e in events(os.path.join(run, "metrics.jsonl")) if "loss" in e][FEW:]
+    spans = [b - a for a, b in zip(ends, ends[1:])]
+    median = statistics.median(spans)
+    long = [span - median for span in spans if span > 1.1 * median]
+    print(f"timed steps: {len(long)} of {len(spans)} steps of {1e6 * median:.1f} us took longer, together {1e3 * sum(long):.2f} ms "
+          f"of {sum(spans):.2f} s; the mean is {100 * (statistics.mean(spans) / median - 1):.3f} % above the median")
+    return {"timed steps %": 100 * sum(long) / sum(spans)}
+
+
 class Hand:
     def __init__(self, trace):
         self.trace = trace
@@ -153,7 +166,8 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(arguments, folder)
-        figures = {**start(bench), **cost(bench, arguments.steps, arguments.rounds), **frames(bench), **clicks(bench)}
+        figures = {**start(bench), **cost(bench, arguments.steps, arguments.rounds), **timed_steps(bench, arguments.steps),
+                   **frames(bench), **clicks(bench)}
     missed = 0
     for name, limit in LIMITS.items():
         good = figures[name] <= limit
