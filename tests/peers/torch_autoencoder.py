@@ -93,10 +93,13 @@ def torch_trainings(device, precision, batch, modes):
             try:
                 torch._dynamo.reset()
                 way = TorchTraining(device, precision, batch, mode, channels_last)
+                start = time.perf_counter()
                 for _ in range(6):
                     way.step()
                 way.synchronize()
                 ways[name] = way
+                print(f"  PyTorch, {name}: ready in {time.perf_counter() - start:.0f} s, "
+                      f"{way.images_per_second(0.2):,.0f} images/s at first", flush=True)
             except Exception as error:  # a mode that this version cannot compile is no reason to stop
                 print(f"  PyTorch, {name}: {type(error).__name__}: {str(error).splitlines()[0][:120]}")
     return ways
@@ -135,7 +138,7 @@ def compare(arguments, precision, batch):
     own = statistics.median(ours)
     best = max(medians.values()) if medians else float("nan")
     print(f"  Warpscope{'':<36} {own:12,.0f} images/s   {own / best:.2f} times PyTorch's best"
-          f"   ({min(ours):,.0f} to {max(ours):,.0f})")
+          f"   ({min(ours):,.0f} to {max(ours):,.0f})", flush=True)
     ways.clear()
     if arguments.device.startswith("cuda"):
         torch.cuda.empty_cache()
