@@ -136,6 +136,26 @@ TEST(HopperBlocks, WorkspaceIsThatOfTheRouteInEachPrecision) {
   EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::tf32), workspace_bytes(fused, shape, Precision::tf32));
 }
 
+TEST(HopperBlocks, GradientsOfFewChannelsHaveTheirRouteInEachPrecision) {
+  const Variant* hopper = find_variant(Op::block_backward_weights, DeviceKind::cuda, "hopper");
+  if (hopper == nullptr) GTEST_SKIP() << "this build has no kernels for Hopper";
+  const Variant& fused = *find_variant(Op::block_backward_weights, DeviceKind::cuda, "fused");
+  OpShape shape{.batch = 2,
+                .height = 32,
+                .width = 32,
+                .in_channels = 3,
+                .out_channels = 64,
+                .kernel_height = 3,
+                .kernel_width = 3,
+                .relu = true,
+                .pool = true};
+  constexpr std::size_t kTiles = 2 * 4 * 2;  // of 4x8 windows, each with its part of the gradients
+  EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::bf16), 4 * kTiles * 64 * (9 * 3 + 1));
+  EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::tf32), 4 * kTiles * 64 * (9 * 3 + 1));
+  shape.in_channels = 64;
+  EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::tf32), workspace_bytes(fused, shape, Precision::tf32));
+}
+
 TEST(Contract, InPlaceOperandsShareWithAReadOneOfTheSameSize) {
   for (const OpContract& contract : contracts()) {
     for (std::size_t i = 0; i < contract.operands.size(); ++i) {

@@ -1,9 +1,8 @@
 // block, variant `hopper`: for each shape the best kernel for Hopper (compute capability 9.0). Over `fused` it adds: blocks with
 // channels in multiples of 64 on wgmma, fed by the tensor memory accelerator (hopper_*.cu); blocks with few channels on one
-// side, bound by memory, in one pass (narrow_*.cu). Other shapes run as `fused`. Limits: FP16 and BF16, and the wide blocks'
-// forward and backward_input in TF32; built as sm_90a, so that no other architecture can run it. Source: the files named.
+// side, bound by memory, in one pass (narrow_*.cu). Other shapes run as `fused`, and the wide blocks' backward_weights in TF32.
+// Limits: TF32, FP16 and BF16; built as sm_90a, so that no other architecture can run it. Source: the files named.
 
-#include <utility>
 #include <vector>
 
 #include "gpu/ops/block/block_variants.h"
@@ -60,9 +59,9 @@ template <>
 const std::vector<Route>& routes<Op::block_forward>() {
   static const std::vector<Route> all{
       {in_any_precision<hopper::forward::takes>, hopper::forward::workspace, hopper::forward::launch},
-      {in_16_bits<narrow::input_forward::takes>, narrow::input_forward::workspace,
+      {in_any_precision<narrow::input_forward::takes>, narrow::input_forward::workspace,
        narrow::input_forward::launch},
-      {in_16_bits<narrow::output_forward::takes>, narrow::output_forward::workspace,
+      {in_any_precision<narrow::output_forward::takes>, narrow::output_forward::workspace,
        narrow::output_forward::launch},
       {takes_all, fused_workspace<Op::block_forward>, fused_launch<Op::block_forward>}};
   return all;
@@ -73,9 +72,9 @@ const std::vector<Route>& routes<Op::block_backward_weights>() {
   static const std::vector<Route> all{
       {in_16_bits<hopper::backward_weights::takes>, hopper::backward_weights::workspace,
        hopper::backward_weights::launch},
-      {in_16_bits<narrow::input_backward_weights::takes>, narrow::input_backward_weights::workspace,
+      {in_any_precision<narrow::input_backward_weights::takes>, narrow::input_backward_weights::workspace,
        narrow::input_backward_weights::launch},
-      {in_16_bits<narrow::output_backward_weights::takes>, narrow::output_backward_weights::workspace,
+      {in_any_precision<narrow::output_backward_weights::takes>, narrow::output_backward_weights::workspace,
        narrow::output_backward_weights::launch},
       {takes_all, fused_workspace<Op::block_backward_weights>, fused_launch<Op::block_backward_weights>}};
   return all;
@@ -86,7 +85,7 @@ const std::vector<Route>& routes<Op::block_backward_input>() {
   static const std::vector<Route> all{
       {in_any_precision<hopper::backward_input::takes>, hopper::backward_input::workspace,
        hopper::backward_input::launch},
-      {in_16_bits<narrow::output_backward_input::takes>, narrow::output_backward_input::workspace,
+      {in_any_precision<narrow::output_backward_input::takes>, narrow::output_backward_input::workspace,
        narrow::output_backward_input::launch},
       {takes_all, fused_workspace<Op::block_backward_input>, fused_launch<Op::block_backward_input>}};
   return all;
@@ -111,10 +110,10 @@ void launch(const OpCall& call) {
 }
 
 template <Op Which>
-Variant hopper_variant(std::vector<core::Precision> precisions) {
+Variant hopper_variant() {
   Variant variant = fused_of(Which);
   variant.name = "hopper";
-  variant.precisions = std::move(precisions);
+  variant.precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16};
   variant.minimum_compute_capability = 90;
   variant.only_compute_capability = 90;
   variant.summary = "wgmma fed by TMA for wide blocks, one pass through memory for those with 3 channels.";
@@ -126,15 +125,13 @@ Variant hopper_variant(std::vector<core::Precision> precisions) {
 }  // namespace
 
 Variant hopper_forward() {
-  return hopper_variant<Op::block_forward>(
-      {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16});
+  return hopper_variant<Op::block_forward>();
 }
 Variant hopper_backward_weights() {
-  return hopper_variant<Op::block_backward_weights>({core::Precision::fp16, core::Precision::bf16});
+  return hopper_variant<Op::block_backward_weights>();
 }
 Variant hopper_backward_input() {
-  return hopper_variant<Op::block_backward_input>(
-      {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16});
+  return hopper_variant<Op::block_backward_input>();
 }
 
 }  // namespace warpscope::ops::block

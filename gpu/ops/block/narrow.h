@@ -5,8 +5,8 @@
 //   input_*   the narrow side is x: 3x3, 1 to 4 input channels, no upsampling
 //   output_*  the narrow side is y: upsampled input, 3x3, 1 to 4 output channels, no pooling
 //
-// The wide side has a multiple of 8 channels and is best at 256; 16-bit precisions alone; compute capability
-// 8.0 or more. All operands must be aligned to 16 bytes, which the memory of plans is. Results are
+// The wide side has a multiple of 8 channels and is best at 256; TF32, in which operands are rounded to
+// nearest, FP16 and BF16; compute capability 8.0 or more, in TF32 with 128 KB of shared memory a block. All operands must be aligned to 16 bytes, which the memory of plans is. Results are
 // deterministic.
 
 #include <cstddef>

@@ -25,6 +25,7 @@
 #include "gpu/ops/block/narrow_patch.cuh"
 #include "gpu/ops/block/narrow_permute.cuh"
 #include "gpu/ops/block/narrow_sum.h"
+#include "gpu/ops/block/narrow_tf32.h"
 
 namespace warpscope::ops::block::narrow {
 namespace {
@@ -276,10 +277,14 @@ std::size_t workspace(const OpShape& s, core::Precision) {
 void launch(const OpCall& call) {
   const OpShape& s = call.shape;
   const Tiles tiles = tiles_of_shape(s);
-  with_math(call.precision, [&](auto math) {
-    with_narrow(s.in_channels,
-                [&](auto narrow) { launch_kernel<decltype(math), decltype(narrow)::value>(call, tiles); });
-  });
+  if (call.precision == core::Precision::tf32) {
+    tf32::launch_input_weights(call, tiles);
+  } else {
+    with_math(call.precision, [&](auto math) {
+      with_narrow(s.in_channels,
+                  [&](auto narrow) { launch_kernel<decltype(math), decltype(narrow)::value>(call, tiles); });
+    });
+  }
   core::check_launch("block.backward_weights narrow_input");
   launch_sum({9 * s.in_channels * s.out_channels, s.out_channels, splits_of(tiles.count)},
              static_cast<const float*>(call.workspace), call.operand<float>(kWeightsGradient),

@@ -19,6 +19,7 @@
 #include "gpu/ops/block/narrow.h"
 #include "gpu/ops/block/narrow_patch.cuh"
 #include "gpu/ops/block/narrow_summed.cuh"
+#include "gpu/ops/block/narrow_tf32.h"
 
 namespace warpscope::ops::block::narrow {
 namespace {
@@ -220,14 +221,18 @@ std::size_t workspace(const OpShape&, core::Precision) {
 }
 
 void launch(const OpCall& call) {
-  with_math(call.precision, [&](auto math) {
-    with_narrow(call.shape.out_channels, [&](auto narrow) {
-      using Math = decltype(math);
-      constexpr int kNarrow = decltype(narrow)::value;
-      call.shape.masked ? launch_kernel<Math, kNarrow, true>(call)
-                        : launch_kernel<Math, kNarrow, false>(call);
+  if (call.precision == core::Precision::tf32) {
+    tf32::launch_output_input(call);
+  } else {
+    with_math(call.precision, [&](auto math) {
+      with_narrow(call.shape.out_channels, [&](auto narrow) {
+        using Math = decltype(math);
+        constexpr int kNarrow = decltype(narrow)::value;
+        call.shape.masked ? launch_kernel<Math, kNarrow, true>(call)
+                          : launch_kernel<Math, kNarrow, false>(call);
+      });
     });
-  });
+  }
   core::check_launch("block.backward_input narrow_output");
 }
 

@@ -17,8 +17,10 @@
 
 #include "gpu/ops/block/block.h"
 #include "gpu/ops/block/narrow.h"
+#include "gpu/ops/block/narrow_fold.cuh"
 #include "gpu/ops/block/narrow_patch.cuh"
 #include "gpu/ops/block/narrow_sum.h"
+#include "gpu/ops/block/narrow_tf32.h"
 
 namespace warpscope::ops::block::narrow {
 namespace {
@@ -88,39 +90,7 @@ __device__ __forceinline__ void write_partial(const float (&sums)[kNarrow][kFrag
     }
   }
   __syncthreads();
-  const int first = static_cast<int>(blockIdx.y) * kSlabChannels;
-  const int column = static_cast<int>(threadIdx.x);
-  if (first + column >= tiles.channels) return;
-  for (int filter = 0; filter < kNarrow; ++filter) {
-    for (int tap = 0; tap < 9; ++tap) {
-      // Tap r meets the pixel from positions 2 - r and 3 - r of the four, tap s alike.
-      const int position = (2 - tap / 3) * 4 + 2 - tap % 3;
-      const float* from = shared + (position * kNarrow + filter) * kSumStride + column;
-      constexpr int kRight = kNarrow * kSumStride;
-      constexpr int kDown = 4 * kRight;
-      partial[(filter * 9 + tap) * tiles.channels + first + column] =
-          (from[0] + from[kRight]) + (from[kDown] + from[kDown + kRight]);
-    }
-  }
-}
-
-/// Adds the threads' sums of dy, within warps by shuffles, and writes the bias gradient.
-template <int kNarrow>
-__device__ __forceinline__ void write_bias(const float (&bias)[kNarrow], float* __restrict__ shared, int warp,
-                                           int lane, float* __restrict__ partial) {
-#pragma unroll
-  for (int o = 0; o < kNarrow; ++o) {
-    float sum = bias[o];
-#pragma unroll
-    for (int apart = 16; apart > 0; apart /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);
-    if (lane == 0) shared[warp * kNarrow + o] = sum;
-  }
-  __syncthreads();
-  const int o = static_cast<int>(threadIdx.x);
-  if (o >= kNarrow) return;
-  float sum = shared[o];
-  for (int other = 1; other < kThreads / 32; ++other) sum += shared[other * kNarrow + o];
-  partial[o] = sum;
+  fold_sums<kNarrow, kSumStride>(shared, tiles, partial);
 }
 
 template <class Math, int kNarrow>
@@ -180,7 +150,8 @@ __global__ void __launch_bounds__(kThreads, 2)
   float* mine = partial + static_cast<int>(blockIdx.x) * (9 * tiles.channels + 1) * kNarrow;
   auto* scratch = reinterpret_cast<float*>(shared);
   if (blockIdx.y == 0)
-    write_bias<kNarrow>(bias, scratch + L::rows / 4, warp, lane, mine + 9 * tiles.channels * kNarrow);
+    write_bias<kNarrow, kThreads>(bias, scratch + L::rows / 4, warp, lane,
+                                  mine + 9 * tiles.channels * kNarrow);
   write_partial<kNarrow>(sums, scratch, tiles, warp, lane, mine);
 #endif
 }
@@ -220,10 +191,14 @@ std::size_t workspace(const OpShape& s, core::Precision) {
 void launch(const OpCall& call) {
   const OpShape& s = call.shape;
   const Tiles tiles = tiles_of_shape(s);
-  with_math(call.precision, [&](auto math) {
-    with_narrow(s.out_channels,
-                [&](auto narrow) { launch_kernel<decltype(math), decltype(narrow)::value>(call, tiles); });
-  });
+  if (call.precision == core::Precision::tf32) {
+    tf32::launch_output_weights(call, tiles);
+  } else {
+    with_math(call.precision, [&](auto math) {
+      with_narrow(s.out_channels,
+                  [&](auto narrow) { launch_kernel<decltype(math), decltype(narrow)::value>(call, tiles); });
+    });
+  }
   core::check_launch("block.backward_weights narrow_output");
   launch_sum({9 * s.in_channels * s.out_channels, s.out_channels, splits_of(tiles.count)},
              static_cast<const float*>(call.workspace), call.operand<float>(kWeightsGradient),

@@ -25,6 +25,7 @@
 #include "gpu/ops/block/narrow.h"
 #include "gpu/ops/block/narrow_patch.cuh"
 #include "gpu/ops/block/narrow_summed.cuh"
+#include "gpu/ops/block/narrow_tf32.h"
 
 namespace warpscope::ops::block::narrow {
 namespace {
@@ -330,10 +331,14 @@ std::size_t workspace(const OpShape&, core::Precision) {
 }
 
 void launch(const OpCall& call) {
-  with_math(call.precision, [&](auto math) {
-    with_narrow(call.shape.out_channels,
-                [&](auto narrow) { launch_kernel<decltype(math), decltype(narrow)::value>(call); });
-  });
+  if (call.precision == core::Precision::tf32) {
+    tf32::launch_output_forward(call);
+  } else {
+    with_math(call.precision, [&](auto math) {
+      with_narrow(call.shape.out_channels,
+                  [&](auto narrow) { launch_kernel<decltype(math), decltype(narrow)::value>(call); });
+    });
+  }
   core::check_launch("block.forward narrow_output");
 }
 

@@ -25,7 +25,8 @@
 
 namespace warpscope::ops::block::narrow {
 
-using Half = std::uint16_t;  ///< a stored element of either 16-bit type
+using Half = std::uint16_t;         ///< a stored element of either 16-bit type
+using Single = mma::Tf32::Storage;  ///< and one of FP32
 
 inline constexpr int kTileRows = 4;  // windows
 inline constexpr int kTileColumns = 8;
@@ -93,9 +94,10 @@ inline bool takes_layer(const OpShape& s, int narrow, int wide, int rows, int co
          windows * 16 <= kMostElements && s.batch * windows <= kMostElements;
 }
 
-/// Steps of 16 that `elements` fill.
+/// Steps of 32 bytes, those of a product, that `elements` fill.
+template <class Storage>
 constexpr int steps_of(int elements) {
-  return (elements + 15) / 16;
+  return (elements * static_cast<int>(sizeof(Storage)) + 31) / 32;
 }
 
 constexpr int row_bytes(int steps) {
@@ -109,21 +111,25 @@ __device__ __forceinline__ constexpr unsigned one_of(mma::Fp16) {
 __device__ __forceinline__ constexpr unsigned one_of(mma::Bf16) {
   return 0x3f80u;
 }
+__device__ __forceinline__ constexpr unsigned one_of(mma::Tf32) {
+  return 0x3f800000u;
+}
 
-/// A patch on its way through the registers of a block of kThreads threads.
-template <int kNarrow, int kThreads>
+/// A patch on its way through the registers of a block of kThreads threads; kLine elements are from one row
+/// of pixels in shared memory to the next. TF32 is rounded as it is stored.
+template <int kNarrow, int kThreads, class Storage = Half, int kLine = kPatchColumns* kNarrow>
 struct Patch {
   static constexpr int pixels = (kPatchPixels + kThreads - 1) / kThreads;  // of a thread
-  static constexpr int bytes = (kPatchPixels * kNarrow * 2 + 15) / 16 * 16;
+  static constexpr int bytes = (kPatchRows * kLine * static_cast<int>(sizeof(Storage)) + 15) / 16 * 16;
 
-  Half values[pixels][kNarrow];
+  Storage values[pixels][kNarrow];
   bool inside[pixels];  ///< in the image and not in the border
 
-  __device__ __forceinline__ void fetch(const Tiles& tiles, int tile, const Half* __restrict__ narrow) {
+  __device__ __forceinline__ void fetch(const Tiles& tiles, int tile, const Storage* __restrict__ narrow) {
     const TilePlace at = place_of(tiles, tile);
     const int height = 2 * tiles.rows;
     const int width = 2 * tiles.columns;
-    const Half* image = narrow + static_cast<std::int64_t>(at.image) * (height * width * kNarrow);
+    const Storage* image = narrow + static_cast<std::int64_t>(at.image) * (height * width * kNarrow);
 #pragma unroll
     for (int i = 0; i < pixels; ++i) {
       const int pixel = static_cast<int>(threadIdx.x) + i * kThreads;
@@ -136,50 +142,67 @@ struct Patch {
       inside[i] = exists && row > 0 && row < kPatchRows - 1 && column > 0 && column < kPatchColumns - 1;
 #pragma unroll
       for (int c = 0; c < kNarrow; ++c)
-        values[i][c] = exists ? image[(y * width + x) * kNarrow + c] : Half{0};
+        values[i][c] = exists ? image[(y * width + x) * kNarrow + c] : Storage{0};
     }
   }
-  __device__ __forceinline__ void store(Half* patch) const {
+  __device__ __forceinline__ void store(Storage* patch) const {
 #pragma unroll
     for (int i = 0; i < pixels; ++i) {
       const int pixel = static_cast<int>(threadIdx.x) + i * kThreads;
       if (pixel >= kPatchPixels) continue;
+      const int padding = pixel / kPatchColumns * (kLine - kPatchColumns * kNarrow);
 #pragma unroll
-      for (int c = 0; c < kNarrow; ++c) patch[pixel * kNarrow + c] = values[i][c];
+      for (int c = 0; c < kNarrow; ++c) patch[pixel * kNarrow + padding + c] = operand(values[i][c]);
     }
+  }
+
+ private:
+  static __device__ __forceinline__ Storage operand(Storage stored) {
+    if constexpr (sizeof(Storage) == sizeof(mma::Tf32::Storage))
+      return mma::operand_word(mma::Tf32{}, stored);
+    return stored;
   }
 };
 
 /// Rows of the 3x3 pixels around a pixel, in the order of the weights, (r, s, c), and a one after them: what
-/// the bias is multiplied with, or what sums the other operand.
+/// the bias is multiplied with, or what sums the other operand. In TF32 there is a second one, for what
+/// rounding leaves of the bias.
 template <class Math, int kNarrow>
 struct PixelRows {
-  static constexpr int elements = 9 * kNarrow + 1;
-  static constexpr int steps = steps_of(elements);
+  using Storage = typename Math::Storage;
+  static constexpr int elements = 9 * kNarrow + (sizeof(Storage) == 4 ? 2 : 1);
+  static constexpr int steps = steps_of<Storage>(elements);
   static constexpr int stride = row_bytes(steps);
   static constexpr int bytes = kTilePixels * stride;
 
   template <int kElement>
-  static __device__ __forceinline__ unsigned element(const Half* corner) {
+  static __device__ __forceinline__ unsigned element(const Storage* corner) {
     constexpr int kLine = 3 * kNarrow;
     if constexpr (kElement < 9 * kNarrow) {
       return corner[kElement / kLine * kPatchColumns * kNarrow + kElement % kLine];
     } else {
-      return kElement == 9 * kNarrow ? one_of(Math{}) : 0u;
+      return kElement < elements ? one_of(Math{}) : 0u;
     }
   }
   template <int kChunk>
-  static __device__ __forceinline__ void copy_chunk(mma::SharedAddress row, const Half* corner) {
-    constexpr int k = 8 * kChunk;
-    const unsigned words[4] = {element<k>(corner) | element<k + 1>(corner) << 16,
-                               element<k + 2>(corner) | element<k + 3>(corner) << 16,
-                               element<k + 4>(corner) | element<k + 5>(corner) << 16,
-                               element<k + 6>(corner) | element<k + 7>(corner) << 16};
-    mma::store_chunk(row + 16 * kChunk, words);
+  static __device__ __forceinline__ void copy_chunk(mma::SharedAddress row, const Storage* corner) {
+    if constexpr (sizeof(Storage) == 4) {
+      constexpr int k = 4 * kChunk;
+      const unsigned words[4] = {element<k>(corner), element<k + 1>(corner), element<k + 2>(corner),
+                                 element<k + 3>(corner)};
+      mma::store_chunk(row + 16 * kChunk, words);
+    } else {
+      constexpr int k = 8 * kChunk;
+      const unsigned words[4] = {element<k>(corner) | element<k + 1>(corner) << 16,
+                                 element<k + 2>(corner) | element<k + 3>(corner) << 16,
+                                 element<k + 4>(corner) | element<k + 5>(corner) << 16,
+                                 element<k + 6>(corner) | element<k + 7>(corner) << 16};
+      mma::store_chunk(row + 16 * kChunk, words);
+    }
   }
   /// Chunks [kFirst, kEnd) of the row of pixel (y, x) of the tile.
   template <int kFirst, int kEnd>
-  static __device__ __forceinline__ void copy(mma::SharedAddress row, const Half* patch, int y, int x) {
+  static __device__ __forceinline__ void copy(mma::SharedAddress row, const Storage* patch, int y, int x) {
     if constexpr (kFirst < kEnd) {
       copy_chunk<kFirst>(row, patch + (y * kPatchColumns + x) * kNarrow);
       copy<kFirst + 1, kEnd>(row, patch, y, x);
@@ -188,13 +211,15 @@ struct PixelRows {
 };
 
 /// Rows of the 4x4 pixels around a window, in the order (row, column, c), which are whole words of the patch.
-template <int kNarrow>
+template <int kNarrow, class Storage = Half>
 struct WindowRows {
   static constexpr int elements = 16 * kNarrow;
-  static constexpr int steps = kNarrow;
+  static constexpr int steps = steps_of<Storage>(elements);
   static constexpr int stride = row_bytes(steps);
   static constexpr int bytes = kTileWindows * stride;
-  static constexpr int chunks = 2 * kNarrow;
+  static constexpr int chunks = 2 * steps;
+  static constexpr int pixel_bytes = kNarrow * static_cast<int>(sizeof(Storage));
+  static constexpr int words = pixel_bytes;  // of each of the window's four lines: four pixels
 
   /// Copies all rows: a thread one chunk of one window at a time.
   template <int kThreads>
@@ -205,40 +230,52 @@ struct WindowRows {
       const int window = i % kTileWindows;
       const int y = 2 * (window / kTileColumns);
       const int x = 2 * (window % kTileColumns);
-      const mma::SharedAddress corner = patch + static_cast<unsigned>((y * kPatchColumns + x) * kNarrow * 2);
-      unsigned words[4];
+      const mma::SharedAddress corner = patch + static_cast<unsigned>((y * kPatchColumns + x) * pixel_bytes);
+      unsigned four[4];
 #pragma unroll
       for (int w = 0; w < 4; ++w) {
-        const int word = 4 * chunk + w;  // of the row; each line of the window is 2 kNarrow words
-        words[w] =
-            mma::load_word(corner + static_cast<unsigned>(word / (2 * kNarrow) * kPatchColumns * kNarrow * 2 +
-                                                          word % (2 * kNarrow) * 4));
+        const int word = 4 * chunk + w;  // of the row
+        four[w] = mma::load_word(
+            corner + static_cast<unsigned>(word / words * kPatchColumns * pixel_bytes + word % words * 4));
       }
-      mma::store_chunk(rows + static_cast<unsigned>(window * stride + chunk * 16), words);
+      mma::store_chunk(rows + static_cast<unsigned>(window * stride + chunk * 16), four);
     }
   }
 };
 
 /// A tile of the wide tensor in shared memory: `kTileWindows` lines of kSlabChannels elements, filled 16
 /// bytes a copy by 256 threads.
-template <int kLineBytes>
+template <int kLineBytes, class Storage = Half>
 struct WideTile {
   static constexpr int bytes = kTileWindows * kLineBytes;
 
   /// Starts the copies of `tile`, from `first_channel` on. What does not exist becomes zero.
-  static __device__ __forceinline__ void fetch(const Tiles& tiles, int tile, const Half* __restrict__ wide,
+  static __device__ __forceinline__ void fetch(const Tiles& tiles, int tile, const Storage* __restrict__ wide,
                                                int first_channel, mma::SharedAddress to) {
+    constexpr int kElements = 16 / static_cast<int>(sizeof(Storage));  // of a copy
+    constexpr int kChunks = kSlabChannels / kElements;
+    constexpr int kColumns = 256 / kChunks;  // at once
     const TilePlace at = place_of(tiles, tile);
-    const int column = static_cast<int>(threadIdx.x) / 32;
-    const int chunk = static_cast<int>(threadIdx.x) % 32;
-    const int channel = first_channel + 8 * chunk;
-    const int rows = at.column + column < tiles.columns && channel < tiles.channels ? tiles.rows - at.row : 0;
-    const Half* from = wide + first_element(tiles, at) + (column * tiles.channels + channel);
+    const int column = static_cast<int>(threadIdx.x) / kChunks;
+    const int chunk = static_cast<int>(threadIdx.x) % kChunks;
+    const int channel = first_channel + kElements * chunk;
+    int rows[kTileColumns / kColumns];
+#pragma unroll
+    for (int i = 0; i < kTileColumns / kColumns; ++i) {
+      const bool exists = at.column + column + i * kColumns < tiles.columns && channel < tiles.channels;
+      rows[i] = exists ? tiles.rows - at.row : 0;
+    }
+    const Storage* from = wide + first_element(tiles, at) + (column * tiles.channels + channel);
     to += static_cast<unsigned>(column * kLineBytes + chunk * 16);
 #pragma unroll
-    for (int row = 0; row < kTileRows; ++row) {
-      mma::copy_async(to + static_cast<unsigned>(row * kTileColumns * kLineBytes),
-                      row < rows ? from + row * tiles.line() : wide, row < rows);
+    for (int i = 0; i < kTileColumns / kColumns; ++i) {
+      const int apart = i * kColumns;
+#pragma unroll
+      for (int row = 0; row < kTileRows; ++row) {
+        const bool exists = row < rows[i];
+        mma::copy_async(to + static_cast<unsigned>((row * kTileColumns + apart) * kLineBytes),
+                        exists ? from + (row * tiles.line() + apart * tiles.channels) : wide, exists);
+      }
     }
   }
 };
@@ -269,6 +306,13 @@ template <class Launch>
 void with_math(core::Precision precision, Launch launch) {
   if (precision == core::Precision::fp16) return launch(mma::Fp16{});
   launch(mma::Bf16{});
+}
+
+/// The same, also with that of TF32.
+template <class Launch>
+void with_any_math(core::Precision precision, Launch launch) {
+  if (precision == core::Precision::tf32) return launch(mma::Tf32{});
+  with_math(precision, launch);
 }
 
 }  // namespace warpscope::ops::block::narrow

@@ -1,6 +1,6 @@
 #pragma once
 // Sums of taps of a 3x3 kernel: what the convolution of an upsampled image multiplies one pixel with, because
-// several taps meet the same pixel (block.h). Rounded once to 16 bits.
+// several taps meet the same pixel (block.h). Rounded once to 16 bits, or to TF32.
 
 #include <cstdint>
 
@@ -22,13 +22,11 @@ __device__ __forceinline__ TapRange taps_at(int position) {
   return {max(0, 2 - position), min(2, 3 - position)};
 }
 
-/// The sums of eight channels, from `channel` on, of w (filters, 3, 3, channels), in four words. A range has
-/// at most two taps: up to four reads, none of which waits for another.
-template <class Math>
-__device__ __forceinline__ void sum_taps(unsigned (&words)[4], const std::uint16_t* __restrict__ w,
-                                         int filter, TapRange rows, TapRange columns, int channels,
-                                         int channel) {
-  uint4 chunks[4];
+/// Chunks of 16 bytes of the taps, from `channel` on, of w (filters, 3, 3, channels). A range has at most two
+/// taps: up to four reads, none of which waits for another; zeros for the others.
+template <class Storage>
+__device__ __forceinline__ void read_taps(uint4 (&chunks)[4], const Storage* __restrict__ w, int filter,
+                                          TapRange rows, TapRange columns, int channels, int channel) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int r = rows.first + i / 2;
@@ -38,6 +36,15 @@ __device__ __forceinline__ void sum_taps(unsigned (&words)[4], const std::uint16
       chunks[i] = *reinterpret_cast<const uint4*>(w + ((filter * 3 + r) * 3 + s) * channels + channel);
     }
   }
+}
+
+/// The sums of eight channels in four words.
+template <class Math>
+__device__ __forceinline__ void sum_taps(unsigned (&words)[4], const std::uint16_t* __restrict__ w,
+                                         int filter, TapRange rows, TapRange columns, int channels,
+                                         int channel) {
+  uint4 chunks[4];
+  read_taps(chunks, w, filter, rows, columns, channels, channel);
   float sums[8] = {};
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
@@ -50,6 +57,23 @@ __device__ __forceinline__ void sum_taps(unsigned (&words)[4], const std::uint16
   }
 #pragma unroll
   for (int j = 0; j < 4; ++j) words[j] = mma::narrow_pair(Math{}, sums[2 * j], sums[2 * j + 1]);
+}
+
+/// Those of four channels.
+__device__ __forceinline__ void sum_taps(unsigned (&words)[4], const mma::Tf32::Storage* __restrict__ w,
+                                         int filter, TapRange rows, TapRange columns, int channels,
+                                         int channel) {
+  uint4 chunks[4];
+  read_taps(chunks, w, filter, rows, columns, channels, channel);
+  float sums[4] = {};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const unsigned from[4] = {chunks[i].x, chunks[i].y, chunks[i].z, chunks[i].w};
+#pragma unroll
+    for (int j = 0; j < 4; ++j) sums[j] += __uint_as_float(from[j]);
+  }
+#pragma unroll
+  for (int j = 0; j < 4; ++j) words[j] = mma::operand_word(mma::Tf32{}, __float_as_uint(sums[j]));
 }
 
 }  // namespace warpscope::ops::block::narrow
