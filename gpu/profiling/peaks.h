@@ -12,8 +12,9 @@ namespace warpscope::profiling {
 
 /// Measured ceilings of one device.
 struct Peaks {
-  double fp32 = 0;   ///< FLOP/s of FP32 fused multiply-adds
-  double tf32 = 0;   ///< FLOP/s of matrix products on the tensor cores; 0 where there are none
+  double fp32 = 0;  ///< FLOP/s of FP32 fused multiply-adds
+  double tf32 =
+      0;  ///< FLOP/s of matrix products on the tensor cores, by mma.sync or wgmma; 0 where there are none
   double fp16 = 0;   ///< the same
   double bf16 = 0;   ///< the same; on a CPU, of the library's matrix product
   double bytes = 0;  ///< bytes/s of a copy through memory, read and written bytes both counted
