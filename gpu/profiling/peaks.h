@@ -26,7 +26,8 @@ struct Peaks {
 /// Measures for about a second. The device should do nothing else meanwhile. Throws core::Error.
 Peaks measure_peaks(const std::shared_ptr<core::Device>& device);
 
-/// The least time of a call in seconds: the larger of FLOPs over the precision's ceiling and bytes over the bandwidth.
+/// The least time of a call in seconds: the larger of the least FLOPs known (ops::least_flops) over the precision's ceiling
+/// and bytes over the bandwidth.
 /// Element-wise ops are held against the FP32 ceiling.
 double floor_seconds(const Peaks& peaks, ops::Op op, const ops::OpShape& shape, core::Precision precision);
 

@@ -46,6 +46,29 @@ TEST(FloorSeconds, IsTheLargerOfComputeAndMemory) {
                    ops::minimum_bytes(Op::relu_forward, conv, Precision::fp32) / 1e11);
 }
 
+TEST(FloorSeconds, OfUpsampledBlocksRestsOnTheFourSmallConvolutionsTheyAre) {
+  Peaks peaks;
+  peaks.fp32 = 1e12;
+  ops::OpShape block{.batch = 64,
+                     .height = 8,
+                     .width = 8,
+                     .in_channels = 128,
+                     .out_channels = 256,
+                     .kernel_height = 3,
+                     .kernel_width = 3,
+                     .upsample = true};
+  const double pixels = 64.0 * 16 * 16;
+  for (const Op op : {Op::block_forward, Op::block_backward_input, Op::block_backward_weights}) {
+    EXPECT_DOUBLE_EQ(ops::contract(op).flops(block), 2 * pixels * 128 * 256 * 9) << "the formula's products";
+    EXPECT_DOUBLE_EQ(floor_seconds(peaks, op, block, Precision::fp32), 2 * pixels * 128 * 256 * 4 / 1e12);
+  }
+  block.kernel_height = 5;
+  block.kernel_width = 1;
+  EXPECT_DOUBLE_EQ(ops::least_flops(Op::block_forward, block), 2 * pixels * 128 * 256 * 3);
+  block.upsample = false;
+  EXPECT_DOUBLE_EQ(ops::least_flops(Op::block_forward, block), ops::contract(Op::block_forward).flops(block));
+}
+
 TEST(Peaks, OfTheCpuArePlausible) {
   const Peaks peaks = measure_peaks(core::open_device("cpu"));
   EXPECT_GT(peaks.fp32, 1e8);
