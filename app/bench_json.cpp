@@ -22,7 +22,11 @@ ordered_json shape_json(const ops::OpShape& s) {
           {"out_channels", s.out_channels},
           {"kernel_height", s.kernel_height},
           {"kernel_width", s.kernel_width},
-          {"count", s.count}};
+          {"count", s.count},
+          {"upsample", s.upsample},
+          {"relu", s.relu},
+          {"pool", s.pool},
+          {"masked", s.masked}};
 }
 
 ops::OpShape shape_from(const ordered_json& json) {
@@ -35,6 +39,11 @@ ops::OpShape shape_from(const ordered_json& json) {
   s.kernel_height = json.at("kernel_height");
   s.kernel_width = json.at("kernel_width");
   s.count = json.at("count");
+  // Files of before blocks have none of these.
+  s.upsample = json.value("upsample", false);
+  s.relu = json.value("relu", false);
+  s.pool = json.value("pool", false);
+  s.masked = json.value("masked", false);
   return s;
 }
 
@@ -56,6 +65,7 @@ ordered_json row_json(const BenchRow& row) {
   json["p90_us"] = row.p90;
   json["floor_us"] = row.floor;
   json["flops"] = row.flops;
+  json["least_flops"] = row.least_flops;
   json["bytes"] = row.bytes;
   json["launches"] = row.launches;
   json["workspace_bytes"] = row.workspace;
@@ -81,6 +91,7 @@ BenchRow row_from(const ordered_json& json) {
   row.p90 = json.at("p90_us");
   row.floor = json.at("floor_us");
   row.flops = json.at("flops");
+  row.least_flops = json.value("least_flops", row.flops);
   row.bytes = json.at("bytes");
   row.launches = json.at("launches");
   row.workspace = json.at("workspace_bytes");
@@ -173,19 +184,20 @@ BenchReport read_bench_report(const std::string& file) {
 
 std::string to_csv(const BenchReport& report) {
   std::string text =
-      "op,layer,shape,precision,variant,rank,samples,median_us,p10_us,p90_us,floor_us,flops,bytes,launches,"
-      "workspace_bytes,registers,shared_bytes,occupancy\n";
+      "op,layer,shape,precision,variant,rank,samples,median_us,p10_us,p90_us,floor_us,flops,least_flops,"
+      "bytes,"
+      "launches,workspace_bytes,registers,shared_bytes,occupancy\n";
   for (const BenchRow& row : report.rows) {
     if (!row.skipped.empty()) continue;
-    fmt::format_to(std::back_inserter(text), "{},{},\"{}\",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+    fmt::format_to(std::back_inserter(text), "{},{},\"{}\",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
                    ops::to_string(row.what.op), row.what.layer, ops::describe(row.what.op, row.what.shape),
                    core::to_string(row.precision), row.variant, row.rank, row.samples, row.median, row.p10,
-                   row.p90, row.floor, row.flops, row.bytes, row.launches, row.workspace,
+                   row.p90, row.floor, row.flops, row.least_flops, row.bytes, row.launches, row.workspace,
                    row.resources.registers, row.resources.shared_bytes, row.resources.occupancy);
   }
   for (const StepRow& row : report.steps) {
     if (!row.skipped.empty()) continue;
-    fmt::format_to(std::back_inserter(text), "step,,\"batch {}\",{},{},,,{},{},{},,,,,{},,,\n", row.batch,
+    fmt::format_to(std::back_inserter(text), "step,,\"batch {}\",{},{},,,{},{},{},,,,,,{},,,\n", row.batch,
                    core::to_string(row.selection.precision), row.name, row.median, row.p10, row.p90,
                    row.peak_bytes);
   }

@@ -93,6 +93,12 @@ std::string title_of(const BenchRow& row) {
                      core::to_string(row.precision));
 }
 
+/// Beside the floor, where it rests on fewer operations than the rate counts.
+std::string fewer_text(const BenchRow& row) {
+  if (!(row.least_flops < row.flops)) return "";
+  return fmt::format(" ({:.2f} times fewer products than the rate counts)", row.flops / row.least_flops);
+}
+
 std::string group_text(std::vector<const BenchRow*> group, core::DeviceKind device) {
   std::stable_sort(group.begin(), group.end(), [](const BenchRow* a, const BenchRow* b) {
     return timed(*a) && (!timed(*b) || a->median < b->median);
@@ -104,8 +110,8 @@ std::string group_text(std::vector<const BenchRow*> group, core::DeviceKind devi
   for (const BenchRow* row : group) {
     if (timed(*row)) table.add(row_cells(*row, group, device));
   }
-  return fmt::format("{}  floor {} µs\n{}{}\n", title_of(*group.front()), figure(group.front()->floor),
-                     table.text(), skipped_text(group));
+  return fmt::format("{}  floor {} µs{}\n{}{}\n", title_of(*group.front()), figure(group.front()->floor),
+                     fewer_text(*group.front()), table.text(), skipped_text(group));
 }
 
 std::string verdict_of(const profiling::Change& change) {
@@ -128,7 +134,11 @@ std::string peaks_text(const core::DeviceInfo& device, const profiling::Peaks& p
     text += fmt::format(" {} {} {},", core::to_string(precision), rate_text(flops, device.kind),
                         rate_unit(device.kind));
   }
-  return text + fmt::format(" memory {} GB/s\n", figure(peaks.bytes / 1e9));
+  text += fmt::format(" memory {} GB/s\n", figure(peaks.bytes / 1e9));
+  return text + fmt::format(
+                    "floor: the least products known over the peak, or the bytes over the memory's rate, "
+                    "whichever takes longer; {} counts the formulas' products\n",
+                    rate_unit(device.kind));
 }
 
 std::string rows_text(const BenchReport& report) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -104,10 +105,17 @@ std::string difference_table(const std::vector<runs::Run>& list,
   Table table(columns);
   for (const runs::SettingDifference& difference : differences) {
     std::vector<std::string> cells{difference.key};
-    for (const auto& value : difference.values) cells.push_back(value.value_or(kNothing));
+    for (std::size_t run = 0; run < list.size(); ++run) cells.push_back(runs::shown_value(difference, run));
     table.add(std::move(cells));
   }
   return table.text();
+}
+
+/// An array, with null for nothing.
+nlohmann::json json_of(const std::vector<std::optional<std::string>>& values) {
+  nlohmann::json array = nlohmann::json::array();
+  for (const auto& value : values) array.push_back(value ? nlohmann::json(*value) : nlohmann::json(nullptr));
+  return array;
 }
 
 int show_differences(const RunsArguments& arguments, const fs::path& folder) {
@@ -117,12 +125,15 @@ int show_differences(const RunsArguments& arguments, const fs::path& folder) {
     fmt::print("{}",
                differences.empty() ? "all settings are the same\n" : difference_table(list, differences));
   }
-  nlohmann::json report{{"runs", nlohmann::json::array()}, {"settings", nlohmann::json::object()}};
+  nlohmann::json report{{"runs", nlohmann::json::array()},
+                        {"settings", nlohmann::json::object()},
+                        {"at_first", nlohmann::json::object()}};
   for (const runs::Run& run : list) report["runs"].push_back(runs::run_name(run.folder));
   for (const runs::SettingDifference& difference : differences) {
-    nlohmann::json& values = report["settings"][difference.key] = nlohmann::json::array();
-    for (const auto& value : difference.values) {
-      values.push_back(value ? nlohmann::json(*value) : nlohmann::json(nullptr));
+    report["settings"][difference.key] = json_of(difference.values);
+    const auto& first = difference.at_first;
+    if (std::any_of(first.begin(), first.end(), [](const auto& value) { return value.has_value(); })) {
+      report["at_first"][difference.key] = json_of(first);
     }
   }
   write_output(arguments.json, runs::json_text(report));

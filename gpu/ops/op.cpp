@@ -474,6 +474,13 @@ double minimum_bytes(Op op, const OpShape& shape, Precision precision) {
   return bytes;
 }
 
+double least_flops(Op op, const OpShape& shape) {
+  const double flops = contract(op).flops(shape);
+  if (!is_block(op) || !shape.upsample) return flops;
+  const int met = ((shape.kernel_height + 1) / 2) * ((shape.kernel_width + 1) / 2);
+  return flops * met / static_cast<double>(taps(shape));
+}
+
 std::string describe(Op op, const OpShape& s) {
   switch (op) {
     case Op::conv2d_forward:

@@ -133,7 +133,7 @@ struct OpContract {
   const char* name;     ///< "conv2d.forward", as people type it
   const char* summary;  ///< what it computes, in one line
   std::span<const Operand> operands;
-  double (*flops)(const OpShape&);  ///< floating-point operations of one call
+  double (*flops)(const OpShape&);  ///< floating-point operations of one call, as the formula says
   std::int64_t (*terms)(
       const OpShape&);  ///< products summed into one output element: the tolerance follows from it
 };
@@ -161,6 +161,11 @@ std::size_t operand_bytes(Op op, int index, const OpShape& shape, core::Precisio
 /// Fewest bytes a call moves through memory: each operand read once and written once. For batch.gather only
 /// the gathered images count, not the whole data set.
 double minimum_bytes(Op op, const OpShape& shape, core::Precision precision);
+
+/// The floating-point operations of the cheapest way known to compute a call. Blocks with an upsampled input: each output
+/// pixel meets only ((k + 1) / 2)^2 different input pixels of the k^2 that its formula names (block/block.h), 4 of 9 for
+/// 3x3 kernels. All others: those of the formula, OpContract::flops.
+double least_flops(Op op, const OpShape& shape);
 
 /// "64x32x32x3 -> 256, 3x3": the shape as people read it.
 std::string describe(Op op, const OpShape& shape);

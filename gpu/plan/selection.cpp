@@ -53,14 +53,57 @@ void settle_blocks(Selection& selection, const core::DeviceInfo& device) {
 }
 
 void set_one(Selection& selection, std::string_view op_name, std::string_view name,
-             const core::DeviceInfo& info) {
+             const core::DeviceInfo& info, BlockRule rule) {
   const core::DeviceKind device = info.kind;
   const ops::Op op = ops::parse_op(op_name);
   if (ops::find_variant(op, device, name) == nullptr) {
     throw core::BadInput(fmt::format("{} has no variant '{}' on {}; valid: {}", op_name, name,
                                      core::to_string(device), names_of(ops::variants_of(op, device))));
   }
-  choose(selection, op, name, info);
+  choose(selection, op, name, info, rule);
+}
+
+/// "conv2d.forward=naive": what is before and after the sign.
+struct Item {
+  std::string_view op;
+  std::string_view name;
+};
+
+std::vector<Item> items_of(std::string_view text) {
+  std::vector<Item> items;
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    const std::string_view item = text.substr(0, comma);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    if (item.empty()) continue;
+    const auto equals = item.find('=');
+    if (equals == std::string_view::npos) {
+      throw core::BadInput(fmt::format(
+          "selection '{}' is not of the form operation=variant, all=variant or preset=name", item));
+    }
+    items.push_back({item.substr(0, equals), item.substr(equals + 1)});
+  }
+  return items;
+}
+
+bool names_blocks(const std::vector<Item>& items) {
+  return std::any_of(items.begin(), items.end(), [](const Item& item) {
+    return item.name != kParts && std::any_of(kBlockOps.begin(), kBlockOps.end(),
+                                              [&](ops::Op op) { return item.op == ops::to_string(op); });
+  });
+}
+
+/// "block.*: hopper -> parts, layers run one by one" if `to` ends the blocks of `from`.
+std::string blocks_ended(const Selection& from, const Selection& to) {
+  std::vector<std::string_view> before;
+  for (const ops::Op op : kBlockOps) {
+    const auto was = from.variants.find(op);
+    const auto is = to.variants.find(op);
+    if (was == from.variants.end() || was->second == kParts) return {};
+    if (is == to.variants.end() || is->second != kParts) return {};
+    if (std::find(before.begin(), before.end(), was->second) == before.end()) before.push_back(was->second);
+  }
+  return fmt::format("block.*: {} -> {}, layers run one by one", fmt::join(before, ", "), kParts);
 }
 
 }  // namespace
@@ -126,7 +169,17 @@ bool uses_blocks(const Selection& selection, core::DeviceKind device) {
   return variant != nullptr && variant->launch != nullptr;
 }
 
-void choose(Selection& selection, ops::Op op, std::string_view variant, const core::DeviceInfo& device) {
+bool blocks_contain(ops::Op op) {
+  using enum ops::Op;
+  constexpr std::array kContained{conv2d_forward,          bias_forward,         relu_forward,
+                                  maxpool2d_forward,       upsample2d_forward,   conv2d_backward_input,
+                                  conv2d_backward_weights, conv2d_backward_bias, relu_backward,
+                                  maxpool2d_backward,      upsample2d_backward};
+  return std::find(kContained.begin(), kContained.end(), op) != kContained.end();
+}
+
+void choose(Selection& selection, ops::Op op, std::string_view variant, const core::DeviceInfo& device,
+            BlockRule rule) {
   selection.variants[op] = variant;
   if (ops::is_block(op)) {
     const bool parts = variant == kParts;
@@ -136,35 +189,52 @@ void choose(Selection& selection, ops::Op op, std::string_view variant, const co
       name = parts || ops::find_variant(other, device.kind, variant) == nullptr ? kParts : variant;
     }
     settle_blocks(selection, device);
+  } else if (rule == BlockRule::layers_end_blocks && blocks_contain(op) &&
+             uses_blocks(selection, device.kind)) {
+    choose(selection, ops::Op::block_forward, kParts, device);
   }
   settle_placeholders(selection, device);
 }
 
-void apply(Selection& selection, std::string_view text, const core::DeviceInfo& device) {
+void apply(Selection& selection, std::string_view text, const core::DeviceInfo& device, BlockRule rule) {
+  const std::vector<Item> items = items_of(text);
+  if (names_blocks(items)) rule = BlockRule::keep_blocks;
   Selection changed = selection;
-  while (!text.empty()) {
-    const auto comma = text.find(',');
-    const std::string_view item = text.substr(0, comma);
-    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-    if (item.empty()) continue;
-    const auto equals = item.find('=');
-    if (equals == std::string_view::npos) {
-      throw core::BadInput(fmt::format(
-          "selection '{}' is not of the form operation=variant, all=variant or preset=name", item));
-    }
-    const std::string_view op = item.substr(0, equals);
-    const std::string_view name = item.substr(equals + 1);
-    if (op == "preset") {
-      const Selection preset = preset_selection(name, device, changed.precision);
+  for (const Item& item : items) {
+    if (item.op == "preset") {
+      const Selection preset = preset_selection(item.name, device, changed.precision);
       for (const auto& [each, variant] : preset.variants) changed.variants[each] = variant;
-    } else if (op == "all") {
-      set_all(changed, name, device.kind);
+    } else if (item.op == "all") {
+      set_all(changed, item.name, device.kind);
     } else {
-      set_one(changed, op, name, device);
+      set_one(changed, item.op, item.name, device, rule);
     }
   }
   settle_placeholders(changed, device);
   selection = std::move(changed);
+}
+
+std::string selection_text(const Selection& selection, const core::DeviceInfo& device) {
+  const Selection standard = default_selection(device, selection.precision);
+  const bool blocks = uses_blocks(selection, device.kind);
+  bool layers = false;  // chosen, though within blocks they are not seen
+  std::vector<std::string> chosen;
+  for (const auto& [op, name] : selection.variants) {
+    const auto usual = standard.variants.find(op);
+    if (usual != standard.variants.end() && usual->second == name) continue;
+    layers = layers || blocks_contain(op);
+    if (!ops::is_block(op)) chosen.push_back(fmt::format("{}={}", ops::to_string(op), name));
+  }
+  for (const ops::Op op : kBlockOps) {
+    const auto found = selection.variants.find(op);
+    if (found == selection.variants.end()) continue;
+    const auto usual = standard.variants.find(op);
+    const bool same = usual != standard.variants.end() && usual->second == found->second;
+    // The blocks must be named where they shall stay beside chosen layers.
+    if (!same || (blocks && layers))
+      chosen.push_back(fmt::format("{}={}", ops::to_string(op), found->second));
+  }
+  return fmt::format("{}", fmt::join(chosen, ","));
 }
 
 std::string to_string(const Selection& selection) {
@@ -180,15 +250,18 @@ std::string describe_change(const Selection& from, const Selection& to) {
     changes.push_back(
         fmt::format("{} -> {}", core::to_string(from.precision), core::to_string(to.precision)));
   }
+  const std::string blocks = blocks_ended(from, to);
   for (const auto& [op, name] : to.variants) {
     const auto before = from.variants.find(op);
     if (before != from.variants.end() && before->second == name) continue;
+    if (!blocks.empty() && ops::is_block(op)) continue;
     changes.push_back(fmt::format("{}: {} -> {}", ops::to_string(op),
                                   before == from.variants.end() ? "none" : before->second, name));
   }
   for (const auto& [op, name] : from.variants) {
     if (!to.variants.contains(op)) changes.push_back(fmt::format("{}: {} -> none", ops::to_string(op), name));
   }
+  if (!blocks.empty()) changes.push_back(blocks);
   return fmt::format("{}", fmt::join(changes, "; "));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Which variant each op uses, and the precision: plain data, comparable, printable, parsed from text.
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -33,26 +34,43 @@ Selection with_precision(const Selection& selection, core::Precision precision,
 /// The variant of `selection` that runs `op` inside itself ("wmma" of conv2d.backward_weights), or nullptr.
 const ops::Variant* absorber(const Selection& selection, ops::Op op, core::DeviceKind device);
 
-/// Sets one op's variant and what must go with it: the three block ops are `parts` together or none is; placeholders that
-/// nothing absorbs any more are replaced.
-void choose(Selection& selection, ops::Op op, std::string_view variant, const core::DeviceInfo& device);
-
 /// Whether plans of `selection` run blocks instead of single layers.
 bool uses_blocks(const Selection& selection, core::DeviceKind device);
+
+/// Whether `op` is one of the single layers' ops that a block does by itself: those of convolutions, biases, ReLUs, pooling
+/// and upsampling. Within blocks their variants are not seen.
+bool blocks_contain(ops::Op op);
+
+/// What a choice of a single layer's op that blocks contain does to the block ops.
+enum class BlockRule : std::uint8_t {
+  layers_end_blocks,  ///< they become `parts`, so that what was chosen runs
+  keep_blocks,        ///< nothing: for models without blocks, or where block variants were asked for by name
+};
+
+/// Sets one op's variant and what must go with it: the three block ops are `parts` together or none is; placeholders that
+/// nothing absorbs any more are replaced.
+void choose(Selection& selection, ops::Op op, std::string_view variant, const core::DeviceInfo& device,
+            BlockRule rule = BlockRule::layers_end_blocks);
 
 /// Replaces placeholders that nothing in `selection` absorbs by the default variants of their ops.
 void settle_placeholders(Selection& selection, const core::DeviceInfo& device);
 
 /// Changes `selection` by "conv2d.forward=naive,conv2d.backward_weights=implicit_gemm". "all=naive" sets
 /// every op that has a variant of that name on `device`, "preset=tensor_cores" what plan::preset_selection gives; later items
-/// win. Throws core::BadInput that lists
-/// the valid names; `selection` is then unchanged.
-void apply(Selection& selection, std::string_view text, const core::DeviceInfo& device);
+/// win. Items that name a variant of a block op other than `parts` keep the blocks, whatever other items choose for single
+/// layers. Throws core::BadInput that lists the valid names; `selection` is then unchanged.
+void apply(Selection& selection, std::string_view text, const core::DeviceInfo& device,
+           BlockRule rule = BlockRule::layers_end_blocks);
+
+/// What apply() makes `selection` of the default one of its precision, as short as can be:
+/// "conv2d.forward=naive,conv2d.backward_weights=implicit_gemm", or "".
+std::string selection_text(const Selection& selection, const core::DeviceInfo& device);
 
 /// "fp32 batch.gather=naive,conv2d.forward=implicit_gemm,..."
 std::string to_string(const Selection& selection);
 
-/// "fp32 -> bf16; conv2d.forward: naive -> implicit_gemm", for markers; "" if they are equal.
+/// "fp32 -> bf16; conv2d.forward: naive -> implicit_gemm", for markers; "" if they are equal. Blocks that end are one item:
+/// "block.*: hopper -> parts, layers run one by one".
 std::string describe_change(const Selection& from, const Selection& to);
 
 /// Every name that some op has on `device`, in table order: what "all=" takes.

@@ -59,6 +59,7 @@ class Bench {
       row.skipped = "runs inside another operation; the whole steps show it";
     }
     row.flops = ops::contract(what.op).flops(what.shape);
+    row.least_flops = ops::least_flops(what.op, what.shape);
     row.bytes = ops::minimum_bytes(what.op, what.shape, precision);
     row.floor = 1e6 * floor_seconds(peaks_, what.op, what.shape, precision);
     return row;

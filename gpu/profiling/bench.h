@@ -44,7 +44,8 @@ struct BenchRow {
   double p10 = 0;             ///< microseconds
   double p90 = 0;             ///< microseconds
   int launches = 0;           ///< kernels and memory operations of a call; 0 on a CPU
-  double flops = 0;           ///< of a call
+  double flops = 0;           ///< of a call, by the op's formula
+  double least_flops = 0;     ///< of the cheapest way known: ops::least_flops()
   double bytes = 0;           ///< least bytes of a call
   double floor = 0;           ///< microseconds: floor_seconds()
   std::size_t workspace = 0;  ///< bytes

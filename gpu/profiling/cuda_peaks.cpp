@@ -1,4 +1,4 @@
-// The ceilings of a GPU: the best of several launches of the kernels in peak_kernels.cu.
+// The ceilings of a GPU: the best of several launches of the kernels in peak_kernels.cu and hopper_peak_kernels.cu.
 
 #include <algorithm>
 #include <functional>
@@ -11,6 +11,8 @@ namespace warpscope::profiling {
 namespace {
 
 constexpr double kLaunchSeconds = 0.01;  // long enough for the clocks to settle
+// Of wgmma: so much power is drawn that the clocks fall in longer ones, which no single launch of a step would see.
+constexpr double kShortLaunchSeconds = 0.003;
 constexpr int kLaunches = 8;
 
 /// Times launches on one stream.
@@ -31,15 +33,16 @@ class Timer {
   }
 
   /// The most that `launch(iterations)` does in a second, over launches that take long enough.
-  double best_rate(const std::function<double(int)>& launch) {
+  double best_rate(const std::function<double(int)>& launch, double launch_seconds = kLaunchSeconds) {
     int iterations = 64;
-    double work = 0;
+    double work = launch(1);  // loads the kernel, which takes longer than the first launches
+    stream_->synchronize();
     double taken = 0;
-    while ((taken = seconds([&] { work = launch(iterations); })) < kLaunchSeconds / 4 &&
+    while ((taken = seconds([&] { work = launch(iterations); })) < launch_seconds / 4 &&
            iterations < (1 << 26)) {
       iterations *= 4;
     }
-    iterations = static_cast<int>(iterations * std::clamp(kLaunchSeconds / taken, 1.0, 8.0));
+    iterations = static_cast<int>(iterations * std::clamp(launch_seconds / taken, 1.0, 8.0));
     double best = 0;
     for (int i = 0; i < kLaunches; ++i) {
       taken = seconds([&] { work = launch(iterations); });
@@ -86,8 +89,17 @@ Peaks measure_cuda_peaks(const std::shared_ptr<core::Device>& device) {
     return PeakLaunch{timer.stream(), device->info().multiprocessors, iterations, sink.as<float>()};
   };
   const auto products = [&](core::Precision precision) {
-    return timer.best_rate(
-        [&](int iterations) { return launch_matrix_products(launch(iterations), precision); });
+    double best = 0;
+#if WARPSCOPE_HAVE_HOPPER
+    if (device->info().compute_capability == 90) {
+      best = timer.best_rate(
+          [&](int iterations) { return launch_warpgroup_products(launch(iterations), precision); },
+          kShortLaunchSeconds);
+    }
+#endif
+    return std::max(best, timer.best_rate([&](int iterations) {
+      return launch_matrix_products(launch(iterations), precision);
+    }));
   };
   Peaks peaks;
   peaks.fp32 =

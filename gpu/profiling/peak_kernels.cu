@@ -2,7 +2,7 @@
 //
 // Multiply-adds and matrix products: independent accumulators in registers, enough of them in flight to hide the latency
 // of the unit; nothing goes through memory. Matrix products use mma.sync, which every GPU from compute capability 8.0 has;
-// Hopper's own wgmma reaches about half as much again, so that a library there may exceed this ceiling.
+// Hopper's own wgmma reaches more (hopper_peak_kernels.cu).
 // Source: PTX ISA, "Warp-level matrix instructions" (mma.m16n8k16, mma.m16n8k8).
 
 #include <cstdint>

@@ -23,6 +23,9 @@ double launch_fused_multiply_adds(const PeakLaunch& launch);
 /// Matrix products in registers by mma.sync in tf32, fp16 or bf16, accumulated in FP32. Returns the FLOPs of the launch.
 double launch_matrix_products(const PeakLaunch& launch, core::Precision precision);
 
+/// The same by wgmma from shared memory, on compute capability 9.0 where the build has code for it (WARPSCOPE_HAVE_HOPPER).
+double launch_warpgroup_products(const PeakLaunch& launch, core::Precision precision);
+
 /// Copies `bytes` (a multiple of 16) by 16-byte loads and stores.
 void launch_copy(cudaStream_t stream, int multiprocessors, void* destination, const void* source,
                  std::size_t bytes);

@@ -55,7 +55,7 @@ Peaks measure_peaks(const std::shared_ptr<core::Device>& device) {
 double floor_seconds(const Peaks& peaks, Op op, const ops::OpShape& shape, Precision precision) {
   double rate = multiplies_matrices(op) ? peaks.flops(precision) : peaks.fp32;
   if (rate <= 0) rate = peaks.fp32;
-  const double compute = rate > 0 ? ops::contract(op).flops(shape) / rate : 0;
+  const double compute = rate > 0 ? ops::least_flops(op, shape) / rate : 0;
   const double memory = peaks.bytes > 0 ? ops::minimum_bytes(op, shape, precision) / peaks.bytes : 0;
   return std::max(compute, memory);
 }

@@ -12,8 +12,9 @@ namespace warpscope::profiling {
 
 /// Measured ceilings of one device.
 struct Peaks {
-  double fp32 = 0;   ///< FLOP/s of FP32 fused multiply-adds
-  double tf32 = 0;   ///< FLOP/s of matrix products on the tensor cores; 0 where there are none
+  double fp32 = 0;  ///< FLOP/s of FP32 fused multiply-adds
+  double tf32 =
+      0;  ///< FLOP/s of matrix products on the tensor cores, by mma.sync or wgmma; 0 where there are none
   double fp16 = 0;   ///< the same
   double bf16 = 0;   ///< the same; on a CPU, of the library's matrix product
   double bytes = 0;  ///< bytes/s of a copy through memory, read and written bytes both counted
@@ -25,7 +26,8 @@ struct Peaks {
 /// Measures for about a second. The device should do nothing else meanwhile. Throws core::Error.
 Peaks measure_peaks(const std::shared_ptr<core::Device>& device);
 
-/// The least time of a call in seconds: the larger of FLOPs over the precision's ceiling and bytes over the bandwidth.
+/// The least time of a call in seconds: the larger of the least FLOPs known (ops::least_flops) over the precision's ceiling
+/// and bytes over the bandwidth.
 /// Element-wise ops are held against the FP32 ceiling.
 double floor_seconds(const Peaks& peaks, ops::Op op, const ops::OpShape& shape, core::Precision precision);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,6 +23,38 @@ void flatten(const json& value, const std::string& key, Settings& settings) {
   for (const auto& [name, member] : value.items()) flatten(member, fmt::format("{}.{}", key, name), settings);
 }
 
+/// The settings of an object of run.json, in the order of their keys.
+Settings settings_in(const json& head, const char* object) {
+  Settings settings;
+  const auto found = head.find(object);
+  if (found == head.end() || !found->is_object()) return settings;
+  for (const auto& [name, value] : found->items()) flatten(value, name, settings);
+  // Keys with dots in them come where they belong.
+  std::sort(settings.begin(), settings.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return settings;
+}
+
+/// A setting of one run.
+struct History {
+  std::optional<json> last;
+  std::optional<json> first;  ///< if it was another one
+
+  bool operator==(const History&) const = default;
+};
+
+/// What "current" does not tell is as it was at first. What it alone tells was not known at first: a later version, which
+/// went on with the run, has more settings.
+std::map<std::string, History> histories_of(const json& head) {
+  std::map<std::string, History> histories;
+  for (auto& [key, value] : settings_in(head, "configuration")) histories[key].last = std::move(value);
+  for (auto& [key, value] : settings_in(head, "current")) {
+    History& history = histories[key];
+    if (history.last == value) continue;
+    history.first = std::exchange(history.last, std::move(value));
+  }
+  return histories;
+}
+
 }  // namespace
 
 std::string setting_text(const json& value) {
@@ -36,32 +69,36 @@ std::string setting_text(const json& value) {
 }
 
 Settings settings_of(const json& head) {
-  Settings settings;
-  const auto configuration = head.find("configuration");
-  if (configuration == head.end() || !configuration->is_object()) return settings;
-  for (const auto& [name, value] : configuration->items()) flatten(value, name, settings);
-  // Keys with dots in them come where they belong.
-  std::sort(settings.begin(), settings.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  return settings;
+  return settings_in(head, "configuration");
+}
+
+std::string shown_value(const SettingDifference& difference, std::size_t run) {
+  std::string text = difference.values[run].value_or("-");
+  if (const auto& first = difference.at_first[run]) text += fmt::format(" (at first {})", *first);
+  return text;
 }
 
 std::vector<SettingDifference> settings_that_differ(const std::vector<Run>& runs) {
-  std::map<std::string, std::vector<std::optional<json>>> all;
+  std::map<std::string, std::vector<History>> all;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    for (auto& [key, value] : settings_of(runs[i].head)) {
-      auto& values = all[key];
-      values.resize(runs.size());
-      values[i] = std::move(value);
+    for (auto& [key, history] : histories_of(runs[i].head)) {
+      auto& histories = all[key];
+      histories.resize(runs.size());
+      histories[i] = std::move(history);
     }
   }
+  const auto text = [](const std::optional<json>& value) {
+    return value ? std::optional(setting_text(*value)) : std::nullopt;
+  };
   std::vector<SettingDifference> differences;
-  for (const auto& entry : all) {
-    const std::vector<std::optional<json>>& values = entry.second;
-    if (std::all_of(values.begin(), values.end(), [&](const auto& value) { return value == values.front(); }))
+  for (const auto& [key, histories] : all) {
+    if (std::all_of(histories.begin(), histories.end(),
+                    [&](const History& history) { return history == histories.front(); }))
       continue;
-    SettingDifference difference{printable(entry.first), {}};
-    for (const auto& value : values) {
-      difference.values.push_back(value ? std::optional(setting_text(*value)) : std::nullopt);
+    SettingDifference difference{printable(key), {}, {}};
+    for (const History& history : histories) {
+      difference.values.push_back(text(history.last));
+      difference.at_first.push_back(text(history.first));
     }
     differences.push_back(std::move(difference));
   }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/ops/op.h"
 #include "gpu/training/configuration.h"
 #include "gpu/training/configuration_settings.h"
 #include "gpu/training/configuration_text.h"
@@ -41,9 +42,13 @@ std::optional<Value> value_of(const json& from, std::string& objection) {
   return std::nullopt;
 }
 
-/// "conv2d.forward=naive,..." from {"conv2d.forward": "naive", ...}.
+/// "conv2d.forward=naive,..." from {"conv2d.forward": "naive", ...}. Runs that say nothing of blocks are of before there were
+/// any: they ran layer by layer.
 std::string selection_text(const json& selection, std::string_view where) {
   std::string text;
+  if (!selection.empty() && !selection.contains(ops::to_string(ops::Op::block_forward))) {
+    text = fmt::format("{}=parts", ops::to_string(ops::Op::block_forward));
+  }
   for (const auto& [op, variant] : selection.items()) {
     if (!variant.is_string()) {
       throw core::BadInput(fmt::format("{}: \"selection\" does not name a variant of {}", where, op));

@@ -108,7 +108,8 @@ void visit_device(const Visitor& visit, C&... c) {
             check_precision),
         c.device.precision...);
   visit(Setting{"device", "select", "select",
-                "variants: conv2d.forward=naive,..., all=naive or preset=tensor_cores"},
+                "variants: conv2d.forward=naive,..., all=naive or preset=tensor_cores; those of layers end "
+                "the blocks around them"},
         c.device.select...);
 }
 

@@ -151,8 +151,10 @@ void Trainer::Worker::open() {
 EngineOptions Trainer::Worker::engine_options() const {
   EngineOptions engine;
   engine.selection = plan::default_selection(device_->info(), options_.precision);
-  plan::apply(engine.selection, options_.select, device_->info());
-  const bool fast = device_->kind() == core::DeviceKind::cuda || !has_convolutions(options_.model);
+  const bool convolves = has_convolutions(options_.model);
+  plan::apply(engine.selection, options_.select, device_->info(),
+              convolves ? plan::BlockRule::layers_end_blocks : plan::BlockRule::keep_blocks);
+  const bool fast = device_->kind() == core::DeviceKind::cuda || !convolves;
   const std::int64_t all = std::max(data_->test.count, data_->validation.count);
   engine.model = options_.model;
   engine.batch = options_.batch;

@@ -197,12 +197,7 @@ void Trainer::Worker::save_settings() {
   Configuration c = settings();
   if (c.data.source == "built in") c.data.source = "builtin";  // how data sets name it
   if (!clip_chosen_) c.optimizer.clip_norm.reset();
-  plan::Selection standard = plan::default_selection(device_->info(), view_.selection.precision);
-  std::vector<std::string> chosen;
-  for (const auto& [op, variant] : view_.selection.variants) {
-    if (standard.variants[op] != variant) chosen.push_back(fmt::format("{}={}", ops::to_string(op), variant));
-  }
-  c.device.select = fmt::format("{}", fmt::join(chosen, ","));
+  c.device.select = plan::selection_text(view_.selection, device_->info());
   const std::filesystem::path folder = options_.run_dir;
   const std::filesystem::path file = options_.settings_file.empty()
                                          ? folder / "training.toml"

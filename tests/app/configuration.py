@@ -140,7 +140,7 @@ class Runs(SettingsCase):
         settings = self.settings("--config", self.earlier_run())
         self.assertEqual(settings["data"], dict(source="builtin", validation=0.0, shuffle=False, seed=5, test_images=8))
         self.assertEqual(settings["device"], dict(name="cpu", precision="fp32",
-                                                  select="conv2d.forward=onednn,mse.forward=loops"))
+                                                  select="block.forward=parts,conv2d.forward=onednn,mse.forward=loops"))
         self.assertEqual(settings["optimizer"]["learning_rate"], 0.01)
         self.assertEqual((settings["stop"]["steps"], settings["optimizer"]["batch"]), (3, 4))
 
@@ -150,6 +150,37 @@ class Runs(SettingsCase):
             self.assertEqual(self.settings("--config", run, *moved)["device"]["select"], "")
         chosen = self.settings("--config", run, "--device", "cuda:0", "--select", "all=naive")
         self.assertEqual(chosen["device"]["select"], "all=naive")
+
+    def blocks_of(self, folder):
+        selection = read_run(folder)["configuration"]["selection"]
+        return {variant for op, variant in selection.items() if op.startswith("block.")}
+
+    def test_blocks_stay_where_the_selection_names_them(self):
+        blocks = self.path("blocks")
+        self.assert_succeeded(self.train("--select", "conv2d.forward=loops,block.forward=loops", "--run-dir", blocks,
+                                         steps=1, batch=1))
+        self.assertEqual(self.blocks_of(blocks), {"loops"})
+        layers = self.path("layers")
+        file = self.write("layers.toml", "[device]\nselect = \"block.forward=loops,block.forward=parts\"\n")
+        self.assert_succeeded(self.train("--config", file, "--run-dir", layers, steps=1, batch=1))
+        self.assertEqual(self.blocks_of(layers), {"parts"})
+        again = self.path("again")
+        self.assert_succeeded(self.run_program("train", "--config", os.path.join(blocks, "run.json"), "--run-dir", again))
+        self.assertEqual(self.blocks_of(again), {"loops"})
+        self.assertEqual(losses_of(again), losses_of(blocks))
+
+    def test_runs_of_before_there_were_blocks_run_layer_by_layer(self):
+        first, second = self.path("first"), self.path("second")
+        self.assert_succeeded(self.train("--select", "relu.forward=loops", "--run-dir", first, steps=2))
+        run = read_run(first)
+        selection = run["configuration"]["selection"]
+        for op in [op for op in selection if op.startswith("block.")]:
+            del selection[op]
+        file = self.write("earlier.json", json.dumps(run))
+        self.assertTrue(self.settings("--config", file)["device"]["select"].startswith("block.forward=parts,"))
+        self.assert_succeeded(self.run_program("train", "--config", file, "--run-dir", second))
+        self.assertEqual(self.blocks_of(second), {"parts"})
+        self.assertEqual(losses_of(second), losses_of(first))
 
     def test_files_of_a_run_are_not_overwritten_by_its_repetition(self):
         run = self.earlier_run(save="last.safetensors", run_dir="runs/1")

@@ -78,6 +78,31 @@ class ListRuns(ProgramCase):
         ended = self.run_program("runs", "--diff", "a", "b", "--json", "-")
         self.assertEqual(json.loads(ended.out)["settings"]["learning_rate"], ["0.005", "0.01"])
 
+    def test_settings_are_compared_as_they_are_now(self):
+        changed = run_maker.head()
+        changed["current"] = dict(changed["configuration"], learning_rate=0.01, batch=32)
+        self.make("a", changed)
+        self.make("b", run_maker.head(learning_rate=0.01))
+        ended = self.run_program("runs", "--diff", "a", "b")
+        self.assert_succeeded(ended)
+        self.assertEqual([line.split() for line in ended.out.splitlines()],
+                         [["setting", "a", "b"], ["batch", "32", "(at", "first", "64)", "64"],
+                          ["learning_rate", "0.01", "(at", "first", "0.005)", "0.01"]])
+        report = json.loads(self.run_program("runs", "--diff", "a", "b", "--json", "-").out)
+        self.assertEqual(report["settings"], {"batch": ["32", "64"], "learning_rate": ["0.01", "0.01"]})
+        self.assertEqual(report["at_first"], {"batch": ["64", None], "learning_rate": ["0.005", None]})
+
+    def test_a_setting_changed_when_a_run_is_gone_on_with_is_marked(self):
+        folder = self.path("runs", "a")
+        self.assert_succeeded(self.train("--run-dir", folder, steps=2))
+        self.assert_succeeded(self.train("--run-dir", self.path("runs", "b"), steps=2))
+        ended = self.run_program("train", "--resume", folder, "--steps", "3", "--lr", "0.0001")
+        self.assert_succeeded(ended)
+        ended = self.run_program("runs", "--diff", "a", "b")
+        self.assert_succeeded(ended)
+        self.assertRegex(ended.out, r"(?m)^learning_rate +0\.0001 \(at first 0\.0005\) +0\.0005$")
+        self.assertRegex(ended.out, r"(?m)^steps +3 \(at first 2\) +2$")
+
     def test_no_runs_are_no_error(self):
         ended = self.run_program("runs")
         self.assert_succeeded(ended)

@@ -93,6 +93,29 @@ class Bench(ProgramCase):
         self.assertIn("against", ended.out)
         self.assertIn("ratio", ended.out)
 
+    def test_bench_holds_upsampled_blocks_against_the_products_they_need(self):
+        blocks = ("bench", "--device", "cpu", "--op", "block.forward", "--variant", "loops", "--batch", "1", "--samples",
+                  "3", "--precision", "fp32")
+        ended = self.run_program(*blocks, "--json", self.path("bench.json"))
+        self.assert_succeeded(ended)
+        self.assertIn("floor: the least products known", ended.out)
+        self.assertIn("2.25 times fewer products", ended.out)
+        with open(self.path("bench.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        rows = [row for row in report["rows"] if "skipped" not in row]
+        self.assertEqual({row["shape"]["upsample"] for row in rows}, {False, True})
+        for row in rows:
+            fewer = 9 / 4 if row["shape"]["upsample"] else 1
+            self.assertAlmostEqual(row["flops"], fewer * row["least_flops"])
+            compute = 1e6 * row["least_flops"] / report["peaks"]["fp32_flops"]
+            memory = 1e6 * row["bytes"] / report["peaks"]["bytes_per_second"]
+            self.assertAlmostEqual(row["floor_us"], max(compute, memory), places=3)
+
+        ended = self.run_program(*blocks, "--against", self.path("bench.json"))
+        self.assert_succeeded(ended)
+        changes = ended.out[ended.out.index("against"):]
+        self.assertIn("up, 1x", changes, "blocks are found again by the whole of their shape")
+
     def test_bench_times_whole_steps_where_asked(self):
         ended = self.run_program("bench", "--device", "cpu", "--batch", "1", "--precision", "fp32", "--op",
                                  "step.record", "--samples", "3", "--steps", "--json", "-")

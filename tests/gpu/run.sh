@@ -89,8 +89,10 @@ part_speed() {
 }
 
 part_bench() {
-  "$build"/warpscope bench --device cuda:0 --batch 256 --json "$out/bench.json" >"$out/bench.log" 2>&1
-  local code=$?
+  local code=0
+  "$build"/tests/test_profiling --gtest_filter='*OnTheGpu*' --gtest_brief=1 >"$out/peaks.log" 2>&1 || code=1
+  tail -n 5 "$out/peaks.log"
+  "$build"/warpscope bench --device cuda:0 --batch 256 --json "$out/bench.json" >"$out/bench.log" 2>&1 || code=1
   tail -n 40 "$out/bench.log"
   return $code
 }

@@ -21,7 +21,7 @@ BenchRow row(Op op, const char* layer, const char* variant, double median, int r
   made.p10 = 0.9 * median;
   made.p90 = 1.2 * median;
   made.floor = 5;
-  made.flops = 2e9;
+  made.flops = made.least_flops = 2e9;
   made.bytes = 1e7;
   made.rank = rank;
   return made;
@@ -105,7 +105,7 @@ TEST(BenchTip, HasTheNumbersOrTheReason) {
 
 TEST(BenchPoints, AddUpTheLayersUnlessOneOpIsChosen) {
   BenchRow moves = row(Op::maxpool2d_forward, "pool1", "naive", 3, 1);
-  moves.flops = 0;
+  moves.flops = moves.least_flops = 0;
   const std::vector<BenchRow> rows{row(Op::conv2d_forward, "conv1", "naive", 40, 1),
                                    row(Op::conv2d_forward, "conv2", "naive", 60, 1), moves,
                                    skipped(Op::conv2d_forward, "conv1", "wmma", "not in fp32")};
@@ -117,6 +117,25 @@ TEST(BenchPoints, AddUpTheLayersUnlessOneOpIsChosen) {
   const auto each = bench_points(rows, {Op::conv2d_forward, {}});
   ASSERT_EQ(each.size(), 2u);
   EXPECT_EQ(each[1].layer, "conv2");
+}
+
+TEST(BenchPoints, OfUpsampledBlocksStandUnderTheRoofWithTheLeastWorkKnown) {
+  BenchRow up = row(Op::block_forward, "conv4", "hopper", 100, 1);
+  up.least_flops = up.flops / 2.25;
+  const auto points = bench_points({up, row(Op::block_forward, "conv2", "hopper", 100, 1)}, {});
+  ASSERT_EQ(points.size(), 1u);
+  EXPECT_DOUBLE_EQ(points[0].least_flops, 2e9 / 2.25 + 2e9);
+  EXPECT_DOUBLE_EQ(points[0].intensity(), (2e9 / 2.25 + 2e9) / 2e7);
+  EXPECT_DOUBLE_EQ(points[0].rate(), (2e9 / 2.25 + 2e9) / 200e-6);
+  EXPECT_DOUBLE_EQ(points[0].formula_rate(), 4e9 / 200e-6);
+  const std::string tip = point_tip(bench_points({up}, {Op::block_forward, {}})[0], 1e13);
+  EXPECT_NE(tip.find("20.0 TFLOP/s by the layers' formulas"), std::string::npos) << tip;
+  EXPECT_NE(tip.find("889 MFLOP at least: 8.89 TFLOP/s"), std::string::npos) << tip;
+  EXPECT_NE(tip.find("89% of the roof above it, 10.0 TFLOP/s"), std::string::npos) << tip;
+  const std::string plain = point_tip(bench_points({row(Op::relu_forward, "r", "naive", 1, 1)}, {})[0], 0);
+  EXPECT_EQ(plain.find("at least"), std::string::npos) << plain;
+  EXPECT_EQ(plain.find("roof"), std::string::npos) << plain;
+  EXPECT_NE(bench_tip(up).find("889 MFLOP at least"), std::string::npos) << bench_tip(up);
 }
 
 TEST(BenchSummary, CountsWhatWasTimed) {

@@ -77,7 +77,7 @@ TEST(VariantRefusal, OnAGpuAPlaceholderNamesTheVariantThatItNeeds) {
     for (const ops::Variant& other : ops::variants()) {
       if (std::find(other.fuses.begin(), other.fuses.end(), placeholder.op) == other.fuses.end()) continue;
       if (!ops::unavailable_reason(other, gpu, selection.precision).empty()) continue;
-      const plan::Selection with = with_variant(selection, other.op, other.name, gpu);
+      const plan::Selection with = with_variant(selection, other.op, other.name, gpu, false);
       EXPECT_EQ(variant_refusal(placeholder, gpu, with, {}), "") << "with " << other.name;
     }
   }
@@ -134,9 +134,32 @@ TEST(VariantTip, MarksLibrariesAndWhatIsNotDeterministic) {
 TEST(WithVariant, ChangesOneOpAlone) {
   const core::DeviceInfo device = cpu();
   const plan::Selection before = plan::default_selection(device, Precision::fp32);
-  const plan::Selection after = with_variant(before, Op::relu_forward, "loops", device);
+  const plan::Selection after = with_variant(before, Op::relu_forward, "loops", device, true);
   EXPECT_EQ(after.variants.at(Op::relu_forward), "loops");
   EXPECT_EQ(after.variants.at(Op::conv2d_forward), before.variants.at(Op::conv2d_forward));
+}
+
+TEST(WithVariant, EndsTheBlocksThatContainTheLayer) {
+  const core::DeviceInfo device = cpu();
+  plan::Selection blocks = plan::default_selection(device, Precision::fp32);
+  plan::choose(blocks, Op::block_forward, "loops", device);
+  std::vector<training::OpTiming> timings(2);
+  timings[0].op = Op::linear_forward;
+  timings[1].op = Op::relu_forward;
+  EXPECT_FALSE(blocks_run(timings)) << "a network without convolutions";
+  EXPECT_FALSE(ends_blocks(blocks, Op::relu_forward, device.kind, false));
+  EXPECT_EQ(plan::describe_change(blocks, with_variant(blocks, Op::relu_forward, "reference", device, false)),
+            "relu.forward: onednn -> reference");
+
+  timings.emplace_back().op = Op::block_forward;
+  ASSERT_TRUE(blocks_run(timings));
+  EXPECT_TRUE(ends_blocks(blocks, Op::relu_forward, device.kind, true));
+  EXPECT_FALSE(ends_blocks(blocks, Op::linear_forward, device.kind, true));
+  const plan::Selection ended = with_variant(blocks, Op::relu_forward, "reference", device, true);
+  EXPECT_EQ(plan::describe_change(blocks, ended),
+            "relu.forward: onednn -> reference; block.*: loops -> parts, layers run one by one");
+  EXPECT_FALSE(ends_blocks(ended, Op::relu_forward, device.kind, true));
+  EXPECT_TRUE(variant_tip(variant(Op::relu_forward, "x"), true).ends_with("every layer runs by itself."));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "gpu/plan/selection.h"
 
+#include <array>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -146,6 +148,109 @@ TEST_F(CpuSelection, TheBlockOpsAreBlocksTogetherOrNotAtAll) {
   EXPECT_FALSE(uses_blocks(selection, device.kind));
   EXPECT_EQ(selection.variants[Op::block_forward], "parts");
   EXPECT_EQ(selection.variants[Op::block_backward_input], "parts");
+}
+
+constexpr std::array kBlockOps{Op::block_forward, Op::block_backward_weights, Op::block_backward_input};
+
+/// A selection that runs blocks, as the default one on a GPU.
+struct BlockSelection : CpuSelection {
+  BlockSelection() { choose(selection, Op::block_forward, "loops", device); }
+
+  Selection after(std::string_view text, BlockRule rule = BlockRule::layers_end_blocks) const {
+    Selection changed = selection;
+    apply(changed, text, device, rule);
+    return changed;
+  }
+  bool blocks_after(std::string_view text, BlockRule rule = BlockRule::layers_end_blocks) const {
+    return uses_blocks(after(text, rule), device.kind);
+  }
+};
+
+TEST_F(BlockSelection, ALayersVariantEndsTheBlocksThatContainIt) {
+  int contained = 0;
+  for (const ops::OpContract& contract : ops::contracts()) {
+    if (ops::is_block(contract.op)) continue;
+    contained += blocks_contain(contract.op) ? 1 : 0;
+    Selection changed = after(std::string(contract.name) + "=loops");
+    EXPECT_EQ(changed.variants[contract.op], "loops");
+    for (const Op op : kBlockOps) {
+      EXPECT_EQ(changed.variants[op], blocks_contain(contract.op) ? "parts" : "loops") << contract.name;
+    }
+  }
+  EXPECT_EQ(contained, 11)
+      << "forward and backward: convolution 4, bias 1, ReLU, pooling and upsampling 2 each";
+}
+
+TEST_F(BlockSelection, BlocksThatAreAskedForByNameStay) {
+  EXPECT_FALSE(blocks_after("conv2d.forward=loops"));
+  EXPECT_TRUE(blocks_after("conv2d.forward=loops,block.forward=reference"));
+  EXPECT_TRUE(blocks_after("block.backward_weights=loops,conv2d.forward=loops"));
+  EXPECT_FALSE(blocks_after("block.forward=parts,conv2d.forward=loops"));
+  EXPECT_FALSE(blocks_after("preset=loops,conv2d.forward=reference"));
+  EXPECT_TRUE(blocks_after("linear.forward=reference,optimizer.update=loops"));
+}
+
+TEST_F(BlockSelection, WithoutBlocksInTheModelNothingElseChanges) {
+  const Selection changed = after("relu.forward=reference", BlockRule::keep_blocks);
+  EXPECT_TRUE(uses_blocks(changed, device.kind));
+  EXPECT_EQ(describe_change(selection, changed), "relu.forward: onednn -> reference");
+}
+
+TEST_F(BlockSelection, TheMarkerSaysThatBlocksEnd) {
+  Selection changed = after("conv2d.forward=loops");
+  EXPECT_EQ(describe_change(selection, changed),
+            "conv2d.forward: onednn -> loops; block.*: loops -> parts, layers run one by one");
+  EXPECT_EQ(
+      describe_change(changed, selection),
+      "block.forward: parts -> loops; conv2d.forward: loops -> onednn; block.backward_weights: parts -> "
+      "loops; block.backward_input: parts -> loops");
+  choose(selection, Op::block_forward, "reference", device);
+  changed = selection;
+  choose(changed, Op::block_forward, "parts", device);
+  EXPECT_EQ(describe_change(selection, changed), "block.*: reference, loops -> parts, layers run one by one");
+}
+
+TEST_F(BlockSelection, ItsTextGivesItAgain) {
+  for (const char* text : {"", "conv2d.forward=loops", "block.forward=reference,conv2d.forward=reference",
+                           "linear.forward=loops", "all=loops", "block.forward=parts"}) {
+    const Selection changed = after(text);
+    Selection again = default_selection(device, changed.precision);
+    apply(again, selection_text(changed, device), device);
+    EXPECT_EQ(again, changed) << text << ": " << selection_text(changed, device);
+  }
+  EXPECT_EQ(selection_text(default_selection(device, selection.precision), device), "");
+}
+
+// The variants of GPUs are in the tables wherever CUDA is built in, with or without a device.
+TEST(GpuSelection, ALayersVariantAloneEndsTheDefaultBlocksAndItsTextGivesItAgain) {
+  core::DeviceInfo gpu;
+  gpu.kind = core::DeviceKind::cuda;
+  gpu.compute_capability = 90;
+  for (const Precision precision : core::selectable_precisions()) {
+    const Selection standard = default_selection(gpu, precision);
+    if (!uses_blocks(standard, gpu.kind)) GTEST_SKIP() << "this build has no blocks for GPUs";
+    for (const char* text :
+         {"conv2d.backward_input=gather", "relu.backward=naive", "upsample2d.forward=naive",
+          "preset=fastest,maxpool2d.forward=naive", "preset=tensor_cores"}) {
+      Selection changed = standard;
+      try {
+        apply(changed, text, gpu);
+      } catch (const core::BadInput&) {
+        continue;  // not in this precision
+      }
+      EXPECT_FALSE(uses_blocks(changed, gpu.kind)) << text;
+      Selection again = standard;
+      apply(again, selection_text(changed, gpu), gpu);
+      EXPECT_EQ(again, changed) << selection_text(changed, gpu);
+      EXPECT_FALSE(uses_blocks(with_precision(changed, Precision::bf16, gpu), gpu.kind)) << text;
+    }
+    Selection kept = standard;
+    apply(kept, "conv2d.forward=naive,block.forward=fused", gpu);
+    EXPECT_TRUE(uses_blocks(kept, gpu.kind));
+    Selection again = standard;
+    apply(again, selection_text(kept, gpu), gpu);
+    EXPECT_EQ(again, kept) << selection_text(kept, gpu);
+  }
 }
 
 }  // namespace

@@ -64,44 +64,6 @@ TEST(Spread, IsTheMedianAndTheTenths) {
   EXPECT_EQ(spread_of({}).samples, 0);
 }
 
-TEST(FloorSeconds, IsTheLargerOfComputeAndMemory) {
-  Peaks peaks;
-  peaks.fp32 = 1e12;
-  peaks.bf16 = 1e14;
-  peaks.bytes = 1e11;
-  const ops::OpShape conv{.batch = 64,
-                          .height = 16,
-                          .width = 16,
-                          .in_channels = 256,
-                          .out_channels = 128,
-                          .kernel_height = 3,
-                          .kernel_width = 3};
-  const double flops = ops::contract(Op::conv2d_forward).flops(conv);
-  EXPECT_DOUBLE_EQ(floor_seconds(peaks, Op::conv2d_forward, conv, Precision::fp32), flops / 1e12);
-  const double bytes = ops::minimum_bytes(Op::conv2d_forward, conv, Precision::bf16);
-  EXPECT_DOUBLE_EQ(floor_seconds(peaks, Op::conv2d_forward, conv, Precision::bf16),
-                   std::max(flops / 1e14, bytes / 1e11));
-  peaks.bytes = 1e12;
-  EXPECT_DOUBLE_EQ(floor_seconds(peaks, Op::block_forward, conv, Precision::bf16), flops / 1e14)
-      << "blocks run on tensor cores too";
-  peaks.bytes = 1e11;
-  // No tensor cores: FP32's ceiling. Element by element: memory.
-  EXPECT_DOUBLE_EQ(floor_seconds(peaks, Op::conv2d_forward, conv, Precision::fp16), flops / 1e12);
-  EXPECT_DOUBLE_EQ(floor_seconds(peaks, Op::relu_forward, conv, Precision::fp32),
-                   ops::minimum_bytes(Op::relu_forward, conv, Precision::fp32) / 1e11);
-}
-
-TEST(Peaks, OfTheCpuArePlausible) {
-  const Peaks peaks = measure_peaks(core::open_device("cpu"));
-  EXPECT_GT(peaks.fp32, 1e8);
-  EXPECT_LT(peaks.fp32, 1e15);
-  EXPECT_GT(peaks.bytes, 1e8);
-  EXPECT_LT(peaks.bytes, 1e13);
-  EXPECT_EQ(peaks.tf32, 0);
-  EXPECT_EQ(peaks.flops(Precision::fp32), peaks.fp32);
-  EXPECT_EQ(peaks.flops(Precision::bf16), peaks.bf16);
-}
-
 TEST(CasesOf, NamesEachShapeOnceAfterItsFirstLayer) {
   const auto cases = cases_of(models::find_model("autoencoder"), 4, Precision::fp32);
   for (std::size_t i = 0; i < cases.size(); ++i) {

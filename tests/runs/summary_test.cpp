@@ -181,6 +181,35 @@ TEST(SettingsTest, OnlySettingsThatDifferAreListed) {
   EXPECT_TRUE(settings_that_differ({runs::Run{}, runs::Run{}}).empty());
 }
 
+TEST(SettingsTest, RunsAreComparedAsTheyAreNowAndChangesOnTheWayAreMarked) {
+  runs::Run start;
+  start.head = run_head("finished");
+  runs::Run changed = start;
+  changed.head["current"] = changed.head["configuration"];
+  EXPECT_TRUE(settings_that_differ({start, changed}).empty()) << "nothing was changed";
+  changed.head["current"]["learning_rate"] = 0.01f;
+  changed.head["current"]["selection"]["conv2d.forward"] = "loops";
+  changed.head["current"].erase("batch");  // as at first
+  changed.head["current"]["zscore"] = 8;   // of a later version, which went on with the run
+  start.head["configuration"]["zscore"] = 8;
+  runs::Run other = start;
+  other.head["configuration"]["learning_rate"] = 0.01f;  // the same last, another at first
+
+  const auto differences = settings_that_differ({start, changed, other});
+  ASSERT_EQ(differences.size(), 2u);
+  EXPECT_EQ(differences[0].key, "learning_rate");
+  EXPECT_EQ(shown_value(differences[0], 0), "0.005");
+  EXPECT_EQ(shown_value(differences[0], 1), "0.01 (at first 0.005)");
+  EXPECT_EQ(shown_value(differences[0], 2), "0.01");
+  EXPECT_EQ(differences[1].key, "selection.conv2d.forward");
+  EXPECT_EQ(shown_value(differences[1], 1), "loops (at first onednn)");
+
+  const auto same_now = settings_that_differ({changed, other});
+  EXPECT_EQ(same_now.front().key, "learning_rate") << "both end with 0.01, but one began with 0.005";
+  EXPECT_EQ(same_now.front().values, (std::vector<std::optional<std::string>>{"0.01", "0.01"}));
+  EXPECT_EQ(same_now.front().at_first, (std::vector<std::optional<std::string>>{"0.005", std::nullopt}));
+}
+
 TEST(SettingsTest, ValuesAreShort) {
   EXPECT_EQ(setting_text(0.004999999888241291), "0.005");
   EXPECT_EQ(setting_text(0.1), "0.1");

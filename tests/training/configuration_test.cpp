@@ -345,7 +345,7 @@ TEST(ConfigurationJson, RunsOfEarlierVersionsAreRead) {
   expected.data.shuffle = true;
   expected.data.seed = 5;
   expected.data.test_images = 8;
-  expected.device = {"cpu", "fp32", "conv2d.forward=onednn,mse.forward=loops"};
+  expected.device = {"cpu", "fp32", "block.forward=parts,conv2d.forward=onednn,mse.forward=loops"};
   expected.optimizer.name = "sgd";
   expected.optimizer.learning_rate = 0.01f;
   expected.optimizer.batch = 4;
@@ -353,6 +353,15 @@ TEST(ConfigurationJson, RunsOfEarlierVersionsAreRead) {
   expected.stop.steps = 3;
   EXPECT_EQ(read_run(file), expected);
   EXPECT_TRUE(read_configuration(file).of_run);
+}
+
+TEST(ConfigurationJson, RunsThatTellOfBlocksKeepThem) {
+  const auto select = [](const char* selection) {
+    return *from_json(nlohmann::json::parse(selection), "run.json").device.select;
+  };
+  EXPECT_EQ(select(R"({"selection": {"conv2d.forward": "naive", "block.forward": "fused"}})"),
+            "block.forward=fused,conv2d.forward=naive");
+  EXPECT_EQ(select(R"({"selection": {}})"), "");
 }
 
 TEST(ConfigurationJson, AConfigurationFromARunLeavesItsFilesAlone) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -295,6 +296,40 @@ TEST(Command, SettingsAreWrittenBackAsTheyAreNow) {
   EXPECT_TRUE(tests::holds(written, {"name = \"lion\"", "clip_value = 0.25", "batch = 4", "\"cosine:warmup=2",
                                      "epochs = 9", "learning_rate = 0.0001"}))
       << written;
+}
+
+TEST(Command, SettingsThatAreWrittenBackNameTheBlocksThatStay) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = options_with(UpdateRule::sgd, 0.1f, 9);
+  options.settings_file = (folder / "mine.toml").string();
+  options.start_paused = true;
+  options.select = "conv2d.forward=reference,block.forward=loops";
+  Trainer trainer(options);
+  trainer.send(SaveSettings{});
+  ASSERT_TRUE(
+      wait_until(trainer, [&](const Snapshot&) { return std::filesystem::exists(folder / "mine.toml"); }));
+  const std::string written = tests::read_text(folder / "mine.toml");
+  EXPECT_TRUE(tests::holds(written, {"conv2d.forward=reference", "block.forward=loops"})) << written;
+}
+
+TEST(SelectionOnTheGpu, ALayersVariantAloneIsTheOneThatRuns) {
+  if (const std::string reason = core::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+  const auto ops_of = [](const std::string& select) {
+    TrainerOptions options = options_with(UpdateRule::sgd, 0.01f, 0);
+    options.device = "cuda:0";
+    options.select = select;
+    options.start_paused = true;
+    Trainer trainer(options);
+    EXPECT_TRUE(wait_for_state(trainer, TrainerState::paused));
+    std::set<ops::Op> found;
+    for (const OpTiming& timing : trainer.snapshot()->timings) found.insert(timing.op);
+    return found;
+  };
+  EXPECT_TRUE(ops_of("").contains(ops::Op::block_forward));
+  const std::set<ops::Op> layers = ops_of("conv2d.forward=naive");
+  EXPECT_TRUE(layers.contains(ops::Op::conv2d_forward));
+  EXPECT_FALSE(layers.contains(ops::Op::block_forward));
+  EXPECT_TRUE(ops_of("conv2d.forward=naive,block.forward=fused").contains(ops::Op::block_forward));
 }
 
 TEST(Command, AnotherOptimizerPutsAMarkerAndKeepsTheWeights) {

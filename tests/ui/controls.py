@@ -89,6 +89,15 @@ class Choices(WindowCase):
         self.point_away()
         wait_until(lambda: (self.grab(menu) == before).all(), "the first name in the menu", self.process)
 
+    def test_a_layers_variant_ends_the_blocks_and_the_marker_says_so(self):
+        self.open_window("--model", "classifier", "--select", "block.forward=loops")
+        self.wait_for_step(self.process, self.run_dir, 1)
+        self.choose("kernels.relu.forward", "kernels.relu.forward=loops")
+        marker = self.wait_for_marker("relu.forward: onednn -> loops")
+        self.assertIn("block.*: loops -> parts, layers run one by one", marker["marker"])
+        self.wait_for_step(self.process, self.run_dir, marker["step"] + 1)
+        self.assertEqual(self.state(), "running")
+
     def test_one_menu_switches_every_operation(self):
         step = self.open_paused()
         self.choose("kernels.all", "kernels.all=loops")

@@ -101,17 +101,7 @@ plot::BarGroup bars_of(const Frame& frame, const BenchGroup& group, bool name_pr
 
 plot::RooflinePoint point_of(const Frame& frame, const BenchPoint& point, bool by_precision, double bytes,
                              double peak) {
-  const std::string where =
-      point.layer.empty() ? fmt::format("{} layer{} added up", point.layers, point.layers == 1 ? "" : "s")
-                          : point.layer;
-  const double roof = plot::roof(point.intensity(), peak, bytes);
-  std::string tip = fmt::format("{} {} {}, {}\n{}FLOP in {} \u00b5s: {}FLOP/s\n{} FLOP/byte",
-                                ops::to_string(point.op), point.variant, core::to_string(point.precision),
-                                where, si_number(point.flops), with_thousands(point.microseconds, 1),
-                                si_number(point.rate()), with_thousands(point.intensity(), 1));
-  if (roof > 0)
-    tip +=
-        fmt::format("\n{:.0f}% of the roof above it, {}FLOP/s", 100 * point.rate() / roof, si_number(roof));
+  std::string tip = point_tip(point, plot::roof(point.intensity(), peak, bytes));
   return {point.layer.empty() ? point.variant : fmt::format("{} {}", point.variant, point.layer),
           std::move(tip),
           point.intensity(),
@@ -326,9 +316,9 @@ void BenchPanel::draw(const Frame& frame, LaboratoryDesk& desk) {
         .text_tip =
             "Microseconds of one call: the median; the whisker spans the 10th to the 90th percentile.",
         .detail_tip =
-            "How much of the time the roofline says is needed at least: the larger of operations over the "
-            "measured "
-            "peak and bytes over the measured bandwidth. The yellow line is that floor."};
+            "How much of the time the roofline says is needed at least: the larger of the least operations "
+            "known over the measured peak and bytes over the measured bandwidth. The yellow line is that "
+            "floor."};
     plot::draw_bars(frame, "bench.bars", ImVec2(bars, 0), groups_, kNames, logarithmic_);
   }
   if (both) ImGui::SameLine(0, gap);

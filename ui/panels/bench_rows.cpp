@@ -100,6 +100,10 @@ std::string bench_tip(const BenchRow& row) {
   if (row.flops > 0) {
     tip += fmt::format("\n{}FLOP, {}FLOP/s", si_number(row.flops), si_number(row.flops / row.median * 1e6));
   }
+  if (row.least_flops < row.flops) {
+    tip += fmt::format(" by the layers' formulas\n{}FLOP at least, on which the floor rests",
+                       si_number(row.least_flops));
+  }
   tip += fmt::format("\n{} at least, {}B/s", bytes_text(row.bytes), si_number(row.bytes / row.median * 1e6));
   if (row.floor > 0) {
     tip += fmt::format("\n{:.0f}% of the floor, {} \u00b5s", 100 * part_of_floor(row),
@@ -115,6 +119,26 @@ std::string bench_tip(const BenchRow& row) {
   return tip;
 }
 
+std::string point_tip(const BenchPoint& point, double roof) {
+  const std::string where =
+      point.layer.empty() ? fmt::format("{} layer{} added up", point.layers, point.layers == 1 ? "" : "s")
+                          : point.layer;
+  std::string tip =
+      fmt::format("{} {} {}, {}\n{}FLOP in {} \u00b5s: {}FLOP/s", ops::to_string(point.op), point.variant,
+                  core::to_string(point.precision), where, si_number(point.flops),
+                  with_thousands(point.microseconds, 1), si_number(point.formula_rate()));
+  if (point.least_flops < point.flops) {
+    tip += fmt::format(" by the layers' formulas\n{}FLOP at least: {}FLOP/s, which is shown",
+                       si_number(point.least_flops), si_number(point.rate()));
+  }
+  tip += fmt::format("\n{} FLOP/byte", with_thousands(point.intensity(), 1));
+  if (roof > 0) {
+    tip +=
+        fmt::format("\n{:.0f}% of the roof above it, {}FLOP/s", 100 * point.rate() / roof, si_number(roof));
+  }
+  return tip;
+}
+
 std::vector<BenchPoint> bench_points(const std::vector<BenchRow>& rows, const BenchFilter& filter) {
   std::vector<BenchPoint> points;
   for (const BenchRow& row : rows) {
@@ -126,10 +150,11 @@ std::vector<BenchPoint> bench_points(const std::vector<BenchRow>& rows, const Be
     };
     auto point = std::find_if(points.begin(), points.end(), same);
     if (point == points.end()) {
-      points.push_back({row.what.op, row.variant, layer, row.precision, 0, 0, 0, 0});
+      points.push_back({row.what.op, row.variant, layer, row.precision, 0, 0, 0, 0, 0});
       point = points.end() - 1;
     }
     point->flops += row.flops;
+    point->least_flops += row.least_flops;
     point->bytes += row.bytes;
     point->microseconds += row.median;
     ++point->layers;

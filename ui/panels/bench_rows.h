@@ -46,17 +46,22 @@ struct BenchPoint {
   std::string variant;
   std::string layer;  ///< "" if layers are added up
   core::Precision precision{};
-  double flops = 0;
+  double flops = 0;        ///< by the op's formula
+  double least_flops = 0;  ///< of the cheapest way known: what the roof is held against
   double bytes = 0;
   double microseconds = 0;
   int layers = 0;
 
-  double intensity() const { return flops / bytes; }          ///< FLOP/byte
-  double rate() const { return flops / microseconds * 1e6; }  ///< FLOP/s
+  double intensity() const { return least_flops / bytes; }            ///< least FLOP/byte
+  double rate() const { return least_flops / microseconds * 1e6; }    ///< least FLOP/s
+  double formula_rate() const { return flops / microseconds * 1e6; }  ///< FLOP/s
 };
 
 /// The timed rows that compute something: layers added up, or one by one where `filter` names an op.
 std::vector<BenchPoint> bench_points(const std::vector<profiling::BenchRow>& rows, const BenchFilter& filter);
+
+/// Every number of a point, a line each; `roof` is what the device allows at its intensity, or 0.
+std::string point_tip(const BenchPoint& point, double roof);
 
 /// What was timed and what was not: "214 timed, 12 cannot run here".
 std::string bench_summary(const std::vector<profiling::BenchRow>& rows);

@@ -172,8 +172,10 @@ void KernelsPanel::draw_header(const Frame& frame, const profiling::LaboratorySt
     sort_ = true;
   }
   header_cell(frame, line, kShare, "share", "Part of the sum of all ops of the step.");
-  header_cell(frame, line, kRate, rate_unit(frame),
-              "Floating-point operations a second: the operation's formula over time.");
+  header_cell(
+      frame, line, kRate, rate_unit(frame),
+      "Floating-point operations a second: the operation's formula over time; of a block, the formulas of "
+      "its layers, even where a variant needs fewer.");
   header_cell(frame, line, kBandwidth, "GB/s",
               "10^9 bytes a second: the least that the operation must move, over time.");
   header_cell(frame, line, kWas, "was, \u00b5s",

@@ -51,10 +51,20 @@ std::string variant_refusal(const ops::Variant& variant, const core::DeviceInfo&
 }
 
 plan::Selection with_variant(const plan::Selection& selection, ops::Op op, const std::string& name,
-                             const core::DeviceInfo& device) {
+                             const core::DeviceInfo& device, bool blocks_run) {
   plan::Selection changed = selection;
-  plan::choose(changed, op, name, device);
+  plan::choose(changed, op, name, device,
+               blocks_run ? plan::BlockRule::layers_end_blocks : plan::BlockRule::keep_blocks);
   return changed;
+}
+
+bool blocks_run(std::span<const training::OpTiming> timings) {
+  return std::any_of(timings.begin(), timings.end(),
+                     [](const auto& timing) { return ops::is_block(timing.op); });
+}
+
+bool ends_blocks(const plan::Selection& selection, ops::Op op, core::DeviceKind device, bool blocks_run) {
+  return blocks_run && plan::blocks_contain(op) && plan::uses_blocks(selection, device);
 }
 
 std::string fastest_here_refusal(const profiling::LaboratoryState& laboratory, core::Precision precision,
@@ -78,10 +88,11 @@ plan::Selection fastest_here(const profiling::LaboratoryState& laboratory, const
   return fastest;
 }
 
-std::string variant_tip(const ops::Variant& variant) {
+std::string variant_tip(const ops::Variant& variant, bool ends_blocks) {
   std::string tip = variant.summary;
   if (variant.library) tip = "library: " + tip;
   if (!variant.deterministic) tip += " Not deterministic: two runs differ in the last bits.";
+  if (ends_blocks) tip += " Ends the blocks: block.* become parts, so that every layer runs by itself.";
   return tip;
 }
 

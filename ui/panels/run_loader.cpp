@@ -38,10 +38,7 @@ bool same_list(const RunList& a, const RunList& b) {
 }
 
 bool same_settings(const RunSettings& a, const RunSettings& b) {
-  return a.runs == b.runs && std::equal(a.differences.begin(), a.differences.end(), b.differences.begin(),
-                                        b.differences.end(), [](const auto& one, const auto& other) {
-                                          return one.key == other.key && one.values == other.values;
-                                        });
+  return a.runs == b.runs && a.differences == b.differences;
 }
 
 }  // namespace

@@ -52,9 +52,9 @@ std::vector<SettingRow> setting_rows(const RunSettings& settings) {
   for (const runs::SettingDifference& difference : settings.differences) {
     SettingRow row;
     row.key = difference.key;
-    for (const auto& value : difference.values) {
-      row.values.push_back(value.value_or("-"));
-      row.differs.push_back(value != difference.values.front());
+    for (std::size_t run = 0; run < difference.values.size(); ++run) {
+      row.values.push_back(runs::shown_value(difference, run));
+      row.differs.push_back(row.values.back() != row.values.front());
     }
     rows.push_back(std::move(row));
   }

@@ -18,7 +18,7 @@ std::string started_text(double started, std::time_t now);
 /// The running training in the form of the list.
 runs::RunSummary summary_of(const training::Snapshot& snapshot);
 
-/// A row of the table of settings: a key and what each run has, "-" where it does not have it.
+/// A row of the table of settings: a key and what each run has, as runs::shown_value() says.
 struct SettingRow {
   std::string key;
   std::vector<std::string> values;

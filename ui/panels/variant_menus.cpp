@@ -78,15 +78,18 @@ void VariantMenus::draw_op(const Frame& frame, const KernelRow& row, float width
       begin_steering_combo(frame, name.c_str(), waiting ? current + " ..." : current, width, tip);
   ImGui::PopStyleColor();
   if (!open) return;
-  for (const ops::Variant* choice : ops::variants_of(row.op, frame.snapshot.device.kind)) {
+  const core::DeviceInfo& device = frame.snapshot.device;
+  const bool blocks = blocks_run(frame.snapshot.timings);
+  const bool ends = ends_blocks(selection, row.op, device.kind, blocks);
+  for (const ops::Variant* choice : ops::variants_of(row.op, device.kind)) {
     const std::string item = fmt::format("{}={}", name, choice->name);
-    const std::string reason = variant_refusal(*choice, frame.snapshot.device, selection, row.layers);
+    const std::string reason = variant_refusal(*choice, device, selection, row.layers);
     if (combo_item(frame, item.c_str(), choice->name.c_str(), choice->name == current,
                    measured(frame, row.op, choice->name), reason)) {
-      request(frame, with_variant(selection, row.op, choice->name, frame.snapshot.device));
+      request(frame, with_variant(selection, row.op, choice->name, device, blocks));
       break;
     }
-    tooltip(frame, variant_tip(*choice));
+    tooltip(frame, variant_tip(*choice, ends && choice->name != current));
   }
   end_combo();
 }

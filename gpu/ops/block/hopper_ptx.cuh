@@ -1,7 +1,8 @@
 #pragma once
 // Hopper's instructions as functions, one instruction each: barriers that count bytes (mbarrier), copies of
 // boxes of tensors (TMA), products of warpgroups (wgmma), and the exchange of registers between warpgroups
-// (setmaxnreg). No other file has inline PTX of these.
+// (setmaxnreg). No other file has inline PTX of these but profiling/hopper_wide_products.cuh, of larger
+// products.
 //
 // A product of one warpgroup is D[64][128] += A[64][k] * B[k][128] with 32 bytes of k from shared memory: 16
 // elements of 16 bits or 8 of TF32, which is FP32 whose low bits the product leaves out. With group = lane /
@@ -30,10 +31,16 @@ __device__ __forceinline__ void make_barrier(SharedAddress barrier, unsigned arr
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
+/// After this thread's writes to shared memory, before the block's __syncthreads: products and the copy engine
+/// see them.
+__device__ __forceinline__ void publish_writes() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 /// After the barriers are made, before the block's __syncthreads: they are known to the copy engine too.
 __device__ __forceinline__ void publish_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  publish_writes();
 }
 
 __device__ __forceinline__ void arrive(SharedAddress barrier) {

@@ -1,0 +1,136 @@
+// Measured ceilings, and the floors that follow from them.
+
+#include "gpu/profiling/peaks.h"
+
+#include <algorithm>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#if WARPSCOPE_HAVE_HOPPER
+#include "gpu/core/cuda.h"
+#include "gpu/profiling/peak_kernels.h"
+#endif
+
+namespace warpscope::profiling {
+namespace {
+
+using core::Precision;
+using ops::Op;
+
+TEST(FloorSeconds, IsTheLargerOfComputeAndMemory) {
+  Peaks peaks;
+  peaks.fp32 = 1e12;
+  peaks.bf16 = 1e14;
+  peaks.bytes = 1e11;
+  const ops::OpShape conv{.batch = 64,
+                          .height = 16,
+                          .width = 16,
+                          .in_channels = 256,
+                          .out_channels = 128,
+                          .kernel_height = 3,
+                          .kernel_width = 3};
+  const double flops = ops::contract(Op::conv2d_forward).flops(conv);
+  EXPECT_DOUBLE_EQ(floor_seconds(peaks, Op::conv2d_forward, conv, Precision::fp32), flops / 1e12);
+  const double bytes = ops::minimum_bytes(Op::conv2d_forward, conv, Precision::bf16);
+  EXPECT_DOUBLE_EQ(floor_seconds(peaks, Op::conv2d_forward, conv, Precision::bf16),
+                   std::max(flops / 1e14, bytes / 1e11));
+  peaks.bytes = 1e12;
+  EXPECT_DOUBLE_EQ(floor_seconds(peaks, Op::block_forward, conv, Precision::bf16), flops / 1e14)
+      << "blocks run on tensor cores too";
+  peaks.bytes = 1e11;
+  // No tensor cores: FP32's ceiling. Element by element: memory.
+  EXPECT_DOUBLE_EQ(floor_seconds(peaks, Op::conv2d_forward, conv, Precision::fp16), flops / 1e12);
+  EXPECT_DOUBLE_EQ(floor_seconds(peaks, Op::relu_forward, conv, Precision::fp32),
+                   ops::minimum_bytes(Op::relu_forward, conv, Precision::fp32) / 1e11);
+}
+
+TEST(FloorSeconds, OfUpsampledBlocksRestsOnTheFourSmallConvolutionsTheyAre) {
+  Peaks peaks;
+  peaks.fp32 = 1e12;
+  ops::OpShape block{.batch = 64,
+                     .height = 8,
+                     .width = 8,
+                     .in_channels = 128,
+                     .out_channels = 256,
+                     .kernel_height = 3,
+                     .kernel_width = 3,
+                     .upsample = true};
+  const double pixels = 64.0 * 16 * 16;
+  for (const Op op : {Op::block_forward, Op::block_backward_input, Op::block_backward_weights}) {
+    EXPECT_DOUBLE_EQ(ops::contract(op).flops(block), 2 * pixels * 128 * 256 * 9) << "the formula's products";
+    EXPECT_DOUBLE_EQ(floor_seconds(peaks, op, block, Precision::fp32), 2 * pixels * 128 * 256 * 4 / 1e12);
+  }
+  block.kernel_height = 5;
+  block.kernel_width = 1;
+  EXPECT_DOUBLE_EQ(ops::least_flops(Op::block_forward, block), 2 * pixels * 128 * 256 * 3);
+  block.upsample = false;
+  EXPECT_DOUBLE_EQ(ops::least_flops(Op::block_forward, block), ops::contract(Op::block_forward).flops(block));
+}
+
+TEST(Peaks, OfTheCpuArePlausible) {
+  const Peaks peaks = measure_peaks(core::open_device("cpu"));
+  EXPECT_GT(peaks.fp32, 1e8);
+  EXPECT_LT(peaks.fp32, 1e15);
+  EXPECT_GT(peaks.bytes, 1e8);
+  EXPECT_LT(peaks.bytes, 1e13);
+  EXPECT_EQ(peaks.tf32, 0);
+  EXPECT_EQ(peaks.flops(Precision::fp32), peaks.fp32);
+  EXPECT_EQ(peaks.flops(Precision::bf16), peaks.bf16);
+}
+
+TEST(PeaksOnTheGpu, OfTensorCoresAreAboveThatOfTheOrdinaryCores) {
+  if (const std::string reason = core::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+  const auto device = core::open_device("cuda:0");
+  const Peaks peaks = measure_peaks(device);
+  EXPECT_GT(peaks.fp32, 1e11);
+  EXPECT_GT(peaks.bytes, 1e10);
+  if (device->info().compute_capability < 80) GTEST_SKIP() << "no tensor cores that are measured";
+  EXPECT_GT(peaks.tf32, peaks.fp32);
+  EXPECT_GT(peaks.fp16, peaks.tf32);
+  EXPECT_GT(peaks.bf16, peaks.tf32);
+}
+
+#if WARPSCOPE_HAVE_HOPPER
+/// The best of some launches of about three milliseconds, in FLOP/s.
+double rate_of(const std::shared_ptr<core::Device>& device, double (*launch)(const PeakLaunch&, Precision),
+               Precision precision, int iterations) {
+  const auto stream = device->make_stream();
+  const auto start = device->make_event(true);
+  const auto end = device->make_event(true);
+  const core::Buffer sink(device, sizeof(float));
+  const PeakLaunch what{core::cuda_stream(*stream), device->info().multiprocessors, iterations,
+                        sink.as<float>()};
+  double best = 0;
+  for (int i = 0; i < 6; ++i) {
+    stream->record(*start);
+    const double work = launch(what, precision);
+    stream->record(*end);
+    end->synchronize();
+    best = std::max(best, 1e6 * work / end->microseconds_since(*start));
+  }
+  return best;
+}
+
+TEST(PeaksOnTheGpu, WarpgroupsOnHopperMultiplyFasterThanWarpsAndNoFasterThanTheChipCan) {
+  if (const std::string reason = core::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+  const auto device = core::open_device("cuda:0");
+  if (device->info().compute_capability != 90) GTEST_SKIP() << "needs compute capability 9.0";
+  device->make_current();
+  int kilohertz = 0;
+  core::check_cuda(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, 0), "cudaDeviceGetAttribute");
+  // A multiprocessor's four tensor cores: 4096 FLOP a clock in 16 bits, half as many in TF32.
+  const double most = 4096.0 * 1e3 * kilohertz * device->info().multiprocessors;
+  for (const Precision precision : {Precision::fp16, Precision::bf16, Precision::tf32}) {
+    const double warps = rate_of(device, launch_matrix_products, precision, 16384);
+    const double warpgroups = rate_of(device, launch_warpgroup_products, precision, 1536);
+    EXPECT_GT(warpgroups, 1.05 * warps) << core::to_string(precision);
+    EXPECT_LT(warpgroups, 1.01 * (precision == Precision::tf32 ? most / 2 : most))
+        << core::to_string(precision);
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace warpscope::profiling
