@@ -37,6 +37,8 @@ void Engine::start_evaluation(Split split) {
 bool Engine::enqueue_evaluation_batch() {
   const std::int64_t count = evaluated_images(evaluation_split_);
   if (evaluation_enqueued_ >= count) return true;
+  // One that begins anew in its middle writes to the same places, from which copies may be under way.
+  if (evaluation_enqueued_ == 0) evaluation_done_->synchronize();
   auto* const control = evaluation_controls_.as<StepControl>() + evaluation_enqueued_;
   *control = StepControl{};
   control->position = static_cast<std::uint32_t>(first_of(evaluation_split_) + evaluation_enqueued_);

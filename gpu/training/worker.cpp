@@ -47,6 +47,8 @@ Trainer::Worker::~Worker() {
   }
   wake_.notify_all();
   thread_.join();
+  // The last checkpoint is on the disk before the recorder lets go of the folder's lock.
+  checkpoints_.reset();
   recorder_.reset();  // its thread reads snapshots
 }
 

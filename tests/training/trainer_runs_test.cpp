@@ -7,11 +7,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "gpu/core/error.h"
 #include "gpu/training/parameters.h"
 #include "gpu/training/run_folder.h"
 #include "gpu/training/trainer.h"
@@ -70,6 +73,40 @@ TEST(Resume, OfARunInUseIsRefused) {
   ASSERT_TRUE(refused.wait(30));
   EXPECT_TRUE(refused.snapshot()->failed_by_input);
   EXPECT_TRUE(tests::holds(refused.snapshot()->notice, {"in use by another"}));
+}
+
+/// The names in a run's folder of checkpoints, temporary ones too.
+std::set<std::string> files_of_checkpoints(const std::filesystem::path& run) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(run / "checkpoints"))
+    names.insert(entry.path().filename().string());
+  return names;
+}
+
+TEST(Resume, FindsTheFolderFreeOnlyOnceTheLastCheckpointIsWritten) {
+  const tests::TemporaryFolder folder;
+  for (int i = 0; i < 10; ++i) {
+    TrainerOptions options = options_with(UpdateRule::adam, 0.01f, 0);
+    options.run_dir = (folder / std::to_string(i)).string();
+    auto trainer = std::make_unique<Trainer>(options);
+    ASSERT_TRUE(wait_for_step(*trainer, 6)) << "a step after the first checkpoint was handed to its writer";
+    std::set<std::string> when_free;
+    std::jthread next([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        try {
+          const RunFolder mine = RunFolder::reopen(options.run_dir);
+          when_free = files_of_checkpoints(options.run_dir);
+          return;
+        } catch (const core::BadInput&) {
+          std::this_thread::yield();
+        }
+      }
+    });
+    trainer.reset();
+    next.join();
+    EXPECT_EQ(when_free, files_of_checkpoints(options.run_dir));
+    EXPECT_TRUE(when_free.contains("step-000000005.safetensors")) << testing::PrintToString(when_free);
+  }
 }
 
 TEST(Resume, GivesTheSameWeightsAsARunThatWasNotStopped) {
