@@ -1,6 +1,7 @@
 """The speed of the autoencoder's training step in PyTorch and in Warpscope, alternately, in one run.
 
-    torch_autoencoder.py WARPSCOPE [--device cuda:0] [--cases bf16:1024,fp16:1024,...] [--modes eager,default,...] [--json FILE]
+    torch_autoencoder.py WARPSCOPE [--device cuda:0] [--cases bf16:1024,fp16:1024,...] [--modes eager,default,...]
+                                   [--layouts contiguous,channels_last] [--json FILE]
 
 Both train on random images that lie on the device, with plain SGD (PyTorch's fused one), from He-normal weights. PyTorch runs
 eagerly and through torch.compile's modes, each with NCHW and channels_last tensors; its best counts. Warpscope runs its
@@ -84,11 +85,12 @@ class TorchTraining:
         return steps * self.batch / (time.perf_counter() - start)
 
 
-def torch_trainings(device, precision, batch, modes):
+def torch_trainings(device, precision, batch, modes, layouts):
     """Every way that works here, warmed up; those that fail say so."""
     ways = {}
     for mode in modes:
-        for channels_last in (False, True):
+        for layout in layouts:
+            channels_last = layout == "channels_last"
             name = f"{mode}{', channels_last' if channels_last else ''}"
             try:
                 torch._dynamo.reset()
@@ -123,7 +125,7 @@ def warpscope_speed(program, device, precision, batch, select, steps):
 
 def compare(arguments, precision, batch):
     print(f"{precision}, batch {batch}")
-    ways = torch_trainings(arguments.device, precision, batch, arguments.modes.split(","))
+    ways = torch_trainings(arguments.device, precision, batch, arguments.modes.split(","), arguments.layouts.split(","))
     speeds = {name: [] for name in ways}
     ours = []
     for _ in range(ROUNDS):
@@ -151,6 +153,7 @@ def main():
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--cases", default="bf16:1024,fp16:1024,bf16:256,bf16:64,tf32:1024,fp32:1024")
     parser.add_argument("--modes", default="eager,default,reduce-overhead,max-autotune")
+    parser.add_argument("--layouts", default="contiguous,channels_last")
     parser.add_argument("--select", default="")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--json", default="")
