@@ -47,7 +47,8 @@ Trainer::Worker::~Worker() {
   }
   wake_.notify_all();
   thread_.join();
-  recorder_.reset();  // its thread reads snapshots
+  checkpoints_.reset();  // its thread writes the recorder's points
+  recorder_.reset();     // its thread reads snapshots
 }
 
 // --- the calling threads
@@ -298,6 +299,7 @@ void Trainer::Worker::finish() {
   engine_->synchronize();
   hand_over_kept_images();
   publish(true);
+  note_confusion();
   if (!options_.save_file.empty()) save(options_.save_file);
   if (checkpoints_ && !diverged_) {
     if (engine_->steps() != written_step_) write_checkpoint(false);
