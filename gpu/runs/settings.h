@@ -25,7 +25,8 @@ std::string setting_text(const nlohmann::json& value);
 /// The settings of "configuration" in run.json, in the order of their keys.
 std::vector<std::pair<std::string, nlohmann::json>> settings_of(const nlohmann::json& head);
 
-/// Those that are not the same in all of `runs`, in the order of their keys. Numbers are compared as numbers.
+/// Those that are not the same in all of `runs`, in the order of their keys. Numbers are compared as numbers. A setting that
+/// was changed during the run ("current" in run.json) reads "adam -> sgd".
 std::vector<SettingDifference> settings_that_differ(const std::vector<Run>& runs);
 
 }  // namespace warpscope::runs
