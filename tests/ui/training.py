@@ -149,7 +149,8 @@ class Finder(Tabs):
 
 
     def test_a_suggestion_is_taken_with_a_click(self):
-        self.open_paused("--model", "mlp", "--select", "all=loops", data="builtin")
+        # As few images as the other tests take show more noise than a fall.
+        self.open_paused("--model", "mlp", "--select", "all=loops", "--accumulate", "16", data="builtin")
         self.open_tab("Finder", "training.find_rate")
         self.click("training.find_rate")
         self.click("training.use_cautious")
