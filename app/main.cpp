@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <regex>
 #include <string>
 
 #include <fmt/format.h>
@@ -18,6 +19,12 @@ using namespace warpscope;
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::string what = error.what();
   for (char& c : what) c = c == '\n' ? ' ' : c;
+  // What CLI11 says of numbers of values, in words.
+  what = std::regex_replace(what, std::regex(": At Most 1 required but received (\\d+)"),
+                            " stands there $1 times; give it once");
+  what = std::regex_replace(what, std::regex(": At least (\\d+) required but received (\\d+)"),
+                            " takes $1 values or more, not $2");
+  what = std::regex_replace(what, std::regex(": 1 required \\S+ missing"), " needs a value");
   std::string command = "warpscope";
   for (const CLI::App* used : app.get_subcommands()) command += " " + used->get_name();
   return fmt::format("{}; {} --help lists what is valid", what, command);

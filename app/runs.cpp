@@ -66,6 +66,8 @@ Tone tone_of(const RunSummary& run) {
 std::string table_of(const std::vector<RunSummary>& list) {
   const bool classifiers = std::any_of(list.begin(), list.end(),
                                        [](const RunSummary& run) { return std::isfinite(run.accuracy); });
+  const bool validated = std::any_of(
+      list.begin(), list.end(), [](const RunSummary& run) { return std::isfinite(run.validation_loss); });
   std::vector<Column> columns{{"run", Align::left},
                               {"started", Align::left},
                               {"model", Align::left},
@@ -77,8 +79,9 @@ std::string table_of(const std::vector<RunSummary>& list) {
                               {"batch"},
                               {"steps"},
                               {"epochs"},
-                              {"train loss"},
-                              {"test loss"}};
+                              {"train loss"}};
+  if (validated) columns.push_back({"validation"});
+  columns.push_back({"test loss"});
   if (classifiers) columns.push_back({"accuracy"});
   columns.insert(columns.end(), {{"images/s"}, {"status", Align::left}});
   Table table(columns);
@@ -88,7 +91,9 @@ std::string table_of(const std::vector<RunSummary>& list) {
         text_or_nothing(run.device), text_or_nothing(run.precision), text_or_nothing(run.optimizer),
         // As a float, which it is: 0.005 and not 0.00499999989.
         number(run.learning_rate, "{:.6g}"), number(run.batch, "{:.0f}"), charts::with_thousands(run.steps),
-        number(run.epochs, "{:.2f}"), loss(run.train_loss), loss(run.test_loss)};
+        number(run.epochs, "{:.2f}"), loss(run.train_loss)};
+    if (validated) cells.push_back(loss(run.validation_loss));
+    cells.push_back(loss(run.test_loss));
     if (classifiers) cells.push_back(number(100 * run.accuracy, "{:.2f} %"));
     cells.push_back(std::isfinite(run.images_per_second) ? charts::with_thousands(run.images_per_second)
                                                          : kNothing);

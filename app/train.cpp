@@ -38,7 +38,7 @@ std::string time_left(const Snapshot& now) {
 constexpr std::size_t kBarWidth = 24;
 
 std::string progress_bar(const Snapshot& now, std::size_t width) {
-  if (now.steps_planned == 0) return fmt::format("step {}", now.step);
+  if (now.steps_planned < now.step) return fmt::format("step {}", now.step);
   const double share = static_cast<double>(now.step) / static_cast<double>(now.steps_planned);
   const auto filled = std::min(width, static_cast<std::size_t>(share * static_cast<double>(width)));
   const std::string bar =
@@ -53,8 +53,9 @@ std::string status_line(const Snapshot& now, std::size_t bar_width = kBarWidth,
                         Detail detail = Detail::test_and_epoch) {
   const std::string epoch = detail >= Detail::test_and_epoch ? fmt::format("  epoch {:.2f}", now.epoch) : "";
   const bool tested = now.test_loss > 0 && detail >= Detail::test;
+  const char* const split = now.validation_images > 0 ? "validation" : "test";
   return fmt::format("{}{}  loss {:.5f}{}  {:.0f} images/s{}", progress_bar(now, bar_width), epoch,
-                     now.train_loss, tested ? fmt::format("  test {:.5f}", now.test_loss) : "",
+                     now.train_loss, tested ? fmt::format("  {} {:.5f}", split, now.test_loss) : "",
                      now.images_per_second, time_left(now));
 }
 
@@ -88,7 +89,7 @@ class Progress {
         clear();
         if (line->level != training::LogLevel::error) fmt::print("{}\n", line->text);
       } else if (const auto* test = std::get_if<training::TestPoint>(&item)) {
-        last_test_ = *test;
+        (test->split == training::Split::validation ? last_validation_ : last_test_) = *test;
       }
     }
     std::fflush(stdout);
@@ -112,11 +113,12 @@ class Progress {
     drawn_ = false;
   }
   const training::TestPoint& last_test() const { return last_test_; }
+  const training::TestPoint& last_validation() const { return last_validation_; }
 
  private:
   bool terminal_ = isatty(STDOUT_FILENO) == 1;
   bool drawn_ = false;
-  training::TestPoint last_test_;
+  training::TestPoint last_test_, last_validation_;
   std::uint64_t last_step_ = 0;
   std::chrono::steady_clock::time_point last_{};
 };
@@ -131,21 +133,29 @@ std::string selection_text(const Snapshot& end) {
   return fmt::format("{}, {}", precision, changes.empty() ? "default variants" : changes);
 }
 
-void print_summary(const Snapshot& end, const training::TestPoint& last) {
-  const std::string quality = end.classifies
-                                  ? fmt::format("accuracy {:.2f} %", 100 * static_cast<double>(last.accuracy))
-                                  : fmt::format("PSNR {:.2f} dB", last.psnr);
+std::string quality_text(const Snapshot& end, const training::TestPoint& test) {
+  return end.classifies ? fmt::format("accuracy {:.2f} %", 100 * static_cast<double>(test.accuracy))
+                        : fmt::format("PSNR {:.2f} dB", test.psnr);
+}
+
+void print_summary(const Snapshot& end, const training::TestPoint& test,
+                   const training::TestPoint& validation) {
   const std::int64_t images = end.validation_images > 0 && end.evaluation
                                   ? static_cast<std::int64_t>(end.evaluation->image_losses.size())
                                   : end.test_images;
   fmt::print("\n");
   fmt::print("steps        {} (epoch {:.2f}) in {}\n", end.step, end.epoch, clock_text(end.seconds));
   fmt::print("train loss   {:.6f}\n", end.train_loss);
-  fmt::print("test loss    {:.6f} over {} images, {}\n", last.loss, images, quality);
+  if (end.validation_images > 0) {
+    fmt::print("validation   {:.6f} over {} images, {}\n", validation.loss, end.test_images,
+               quality_text(end, validation));
+  }
+  fmt::print("test loss    {:.6f} over {} images, {}\n", test.loss, images, quality_text(end, test));
   fmt::print("speed        {:.1f} images/s (median of the last steps), batch {}\n", end.images_per_second,
              end.batch);
-  fmt::print("optimizer    {}, learning rate {:g}, schedule {}\n", ops::to_string(end.optimizer.rule),
-             end.learning_rate, to_string(end.schedule));
+  fmt::print("optimizer    {}{}, learning rate {:g}, schedule {}\n", ops::to_string(end.optimizer.rule),
+             end.optimizer.per_sample ? " by each image (faulty)" : "", end.learning_rate,
+             to_string(end.schedule));
   fmt::print("device       {}, {}\n", end.device.name, selection_text(end));
   if (end.selection.precision == core::Precision::fp16) {
     fmt::print("loss scale   {}, {} steps skipped\n", end.loss_scale, end.skipped_steps);
@@ -162,7 +172,8 @@ int train(training::TrainerOptions options) {
   options.shown_images = writes_run ? kShownImages : 0;
   options.image_seconds = kImageSeconds;
   options.pause_on_divergence = false;  // nobody is there to go on
-  if (options.epochs == 0 && options.steps == 0) options.epochs = 1;
+  const bool ends = options.epochs > 0 || options.steps > 0 || training::any(options.stop);
+  if (!ends) options.epochs = 1;
   const std::atomic<bool>& interrupted = catch_interrupts();
   training::Trainer trainer(std::move(options));
   const auto feed = trainer.subscribe();
@@ -186,7 +197,7 @@ int train(training::TrainerOptions options) {
     fmt::print(stderr, "warpscope: {}\n", end->notice);
     return end->failed_by_input ? 2 : 1;
   }
-  print_summary(*end, progress.last_test());
+  print_summary(*end, progress.last_test(), progress.last_validation());
   return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "ui/value_field.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -79,7 +80,10 @@ ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double
     edit.changed = edit.finished = true;
     edit.value = *value;
   } else {
-    edit.refusal = fmt::format("{} must be {}", spec.label, range_text(spec.limits));
+    std::string range = range_text(spec.limits, value.value_or(0));
+    constexpr std::string_view kNumber = "a number ";
+    if (value && range.starts_with(kNumber)) range.erase(0, kNumber.size());  // it is one
+    edit.refusal = fmt::format("{} must be {}", spec.label, range);
   }
   return edit;
 }

@@ -50,12 +50,12 @@ bool is_valid(const ValueLimits& limits, double value) {
          (!limits.whole || value == std::floor(value));
 }
 
-std::string range_text(const ValueLimits& limits) {
+std::string range_text(const ValueLimits& limits, double refused) {
   const auto number = [&](double value) {
     return limits.whole ? with_thousands(value) : fmt::format("{:g}", value);
   };
   std::string text = limits.whole ? "a whole number" : "a number";
-  if (limits.most >= kSaidLimit) {
+  if (limits.most >= kSaidLimit && !(refused > limits.most)) {
     return text + (limits.above_least ? " above " : " of at least ") + number(limits.least);
   }
   text += (limits.above_least ? " above " : " from ") + number(limits.least);

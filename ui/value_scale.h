@@ -35,8 +35,8 @@ struct ValueLimits {
 bool is_valid(const ValueLimits& limits, double value);
 
 /// "a number above 0", "a whole number from 1 to 65,536", "a number from 0 to below 1". A limit of a million and more goes
-/// without saying.
-std::string range_text(const ValueLimits& limits);
+/// without saying, unless `refused` is above it.
+std::string range_text(const ValueLimits& limits, double refused = 0);
 
 /// "0.005", "1e-08", "64" in four digits (whole numbers in all of theirs); `zero_text` for 0 unless it is "".
 std::string field_text(double value, bool whole, std::string_view zero_text);

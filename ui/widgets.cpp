@@ -13,6 +13,7 @@ namespace {
 // Tool-tips come when the pointer has rested on an item for a moment, so that moving across the window is
 // quiet.
 constexpr double kTooltipDelay = 0.35;
+constexpr float kStillPixels = 3;  // a pointer that moves less stands still
 
 struct Hovered {
   ImVec2 min{-1, -1};
@@ -20,8 +21,18 @@ struct Hovered {
   int frame = 0;  // the last frame in which it was hovered
 };
 
+// After a click or a key the item's answer is in view, not its explanation: until the pointer moves again.
+bool just_used() {
+  static ImVec2 at(-FLT_MAX, -FLT_MAX);
+  const ImGuiIO& io = ImGui::GetIO();
+  if (io.MouseDown[0] || io.MouseReleased[0] || io.WantTextInput) at = io.MousePos;
+  const float x = io.MousePos.x - at.x, y = io.MousePos.y - at.y;
+  return x * x + y * y < kStillPixels * kStillPixels;
+}
+
 bool hovered_long_enough() {
   static Hovered hovered;  // there is one pointer
+  if (just_used()) return false;
   const ImVec2 min = ImGui::GetItemRectMin();
   const int frame = ImGui::GetFrameCount();
   if (hovered.min.x != min.x || hovered.min.y != min.y || hovered.frame < frame - 1) {

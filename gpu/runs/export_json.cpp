@@ -38,6 +38,7 @@ json json_of(const RunSummary& summary) {
           {"steps", summary.steps},
           {"epochs", summary.epochs},
           {"train_loss", summary.train_loss},
+          {"validation_loss", summary.validation_loss},
           {"test_loss", summary.test_loss},
           {"accuracy", summary.accuracy},
           {"images_per_second", summary.images_per_second},

@@ -95,6 +95,7 @@ void take_results(const json& head, RunSummary& summary) {
   summary.epochs = number_of(member(head, "epochs"));
   summary.train_loss = number_of(member(head, "final_train_loss"));
   summary.test_loss = number_of(member(head, "test_loss"));
+  summary.validation_loss = number_of(member(head, "validation_loss"));
   summary.images_per_second = number_of(member(head, "images_per_second"));
   summary.seconds = number_of(member(head, "seconds"));
   for (const char* key : {"accuracy", "test_accuracy"}) {
@@ -109,6 +110,7 @@ void take_points(const RunPoints& points, RunSummary& summary) {
   summary.seconds = steps.size() > 0 ? steps.seconds.back() : RunSummary::kNone;
   summary.train_loss = mean_of_last_losses(steps);
   summary.test_loss = last_of(points.tests, "test_loss");
+  summary.validation_loss = last_of(points.tests, "validation_loss");
   summary.accuracy = last_of(points.tests, "test_accuracy");
   summary.images_per_second = median_speed(steps);
 }

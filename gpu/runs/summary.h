@@ -29,6 +29,7 @@ struct RunSummary {
   double epochs = kNone;
   double train_loss = kNone;         ///< mean over the last 50 steps, or all if there are fewer
   double test_loss = kNone;          ///< of the last test
+  double validation_loss = kNone;    ///< of the last evaluation of images held out to steer by
   double accuracy = kNone;           ///< of the last test, 0 to 1; for classifiers
   double images_per_second = kNone;  ///< median over the steps
   double seconds = kNone;            ///< of training

@@ -127,8 +127,10 @@ void CheckpointStore::prune(std::uint64_t step, bool other_generation) const {
   }
 }
 
-CheckpointWriter::CheckpointWriter(CheckpointStore store)
-    : store_(std::move(store)), thread_([this](const std::stop_token& stop) { work(stop); }) {}
+CheckpointWriter::CheckpointWriter(CheckpointStore store, std::function<void()> before)
+    : store_(std::move(store)),
+      before_(std::move(before)),
+      thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
 void CheckpointWriter::save(Checkpoint checkpoint, bool is_best) {
   {
@@ -156,6 +158,7 @@ void CheckpointWriter::work(const std::stop_token& stop) {
 void CheckpointWriter::write(const Waiting& next) {
   std::string error;
   try {
+    if (before_) before_();
     store_.save(next.checkpoint, next.is_best);
   } catch (const std::exception& failure) {
     error = failure.what();

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -68,7 +69,8 @@ class CheckpointStore {
 /// Writes checkpoints on a thread of its own, so that the training never waits for the disk.
 class CheckpointWriter {
  public:
-  explicit CheckpointWriter(CheckpointStore store);
+  /// `before` is called on that thread before each checkpoint is written.
+  explicit CheckpointWriter(CheckpointStore store, std::function<void()> before = {});
   /// Writes what is left.
   ~CheckpointWriter() = default;
   CheckpointWriter(const CheckpointWriter&) = delete;
@@ -96,6 +98,7 @@ class CheckpointWriter {
   void write(const Waiting& next);
 
   CheckpointStore store_;  ///< of the thread alone
+  std::function<void()> before_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::vector<Waiting> waiting_;  ///< at most the best and a newer one, in the order of their steps

@@ -75,6 +75,20 @@ const Key& nearest_key(const std::vector<Key>& keys, std::string_view table, std
                            [&](const Key& a, const Key& b) { return distance(a) < distance(b); });
 }
 
+/// What is valid instead of `name` in `table`: the key that was meant, or all of them where none is near.
+std::string valid_keys(const std::vector<Key>& keys, std::string_view table, std::string_view name) {
+  const Key& near = nearest_key(keys, table, name);
+  if (2 * edit_distance(name, near.name) <= static_cast<int>(name.size())) {
+    return fmt::format("the nearest valid one is {}{}", near.name,
+                       near.table == table ? "" : fmt::format(" in [{}]", near.table));
+  }
+  std::vector<std::string_view> names;
+  for (const Key& key : keys) {
+    if (key.table == table) names.push_back(key.name);
+  }
+  return fmt::format("valid: {}", fmt::join(names, ", "));
+}
+
 std::string_view nearest_table(const std::vector<Key>& keys, std::string_view name) {
   return std::min_element(keys.begin(), keys.end(),
                           [&](const Key& a, const Key& b) {
@@ -90,10 +104,8 @@ void find_unknown_keys(const toml::table& table, std::string_view name, const st
       return valid.table == name && valid.name == text.str();
     });
     if (known) continue;
-    const Key& near = nearest_key(keys, name, key.str());
-    const std::string place = near.table == name ? "" : fmt::format(" in [{}]", near.table);
-    mistakes.add(key.source(), fmt::format("unknown key '{}' in [{}]; the nearest valid one is {}{}",
-                                           key.str(), name, near.name, place));
+    mistakes.add(key.source(), fmt::format("unknown key '{}' in [{}]; {}", key.str(), name,
+                                           valid_keys(keys, name, key.str())));
   }
 }
 

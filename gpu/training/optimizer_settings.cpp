@@ -82,7 +82,7 @@ void check_field(const OptimizerField& field, float value) {
 }
 
 const char* scheme(bool per_sample) {
-  return per_sample ? "per_sample" : "two_phase";
+  return per_sample ? "per_sample (faulty)" : "batch";
 }
 
 void refuse_unknown_fields(const nlohmann::json& json) {

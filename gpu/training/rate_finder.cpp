@@ -14,6 +14,9 @@ namespace {
 /// Smaller changes of the smoothed loss, as a share of it, are taken for noise.
 constexpr double kLeastChange = 0.02;
 
+/// A fall of the smoothed loss by fewer of its standard deviations is taken for noise too.
+constexpr double kLeastDeviations = 6;
+
 constexpr int kLeastSteps = 20;
 constexpr int kMostSteps = 100'000;
 constexpr double kMostSmoothing = 0.98;
@@ -57,6 +60,18 @@ std::size_t steepest(const std::vector<double>& curve, std::size_t from) {
   return found;
 }
 
+/// Standard deviation of the smoothed loss up to `best`, were the losses independent. Taken from the differences between
+/// neighbours, which a fall of the loss hardly touches.
+double noise(const std::vector<RatePoint>& points, std::size_t best, double smoothing) {
+  double squares = 0;
+  for (std::size_t i = 0; i < best; ++i) {
+    const double difference = points[i + 1].loss - points[i].loss;
+    squares += difference * difference;
+  }
+  const double variance = squares / (2 * static_cast<double>(std::max<std::size_t>(best, 1)));
+  return std::sqrt(variance * (1 - smoothing) / (1 + smoothing));
+}
+
 double share(double change, double of) {
   return of != 0 ? change / std::abs(of) : 0;
 }
@@ -75,6 +90,10 @@ std::string degenerate(const RateFinderOptions& options, const std::vector<RateP
   const std::size_t best = best_of(points);
   const double start = points[first].smoothed;
   const double fell = share(start - points[best].smoothed, start);
+  const double least = kLeastDeviations * noise(points, best, options.smoothing);
+  if (best > first && fell >= kLeastChange && start - points[best].smoothed < least) {
+    return "the loss falls by no more than its noise: take more images a step, or try from new weights";
+  }
   if (best > first && fell >= kLeastChange) return "";
   if (share(points.back().smoothed - points[best].smoothed, points[best].smoothed) >= kLeastChange) {
     return fmt::format(

@@ -71,22 +71,24 @@ void check_used(const fs::path& folder) {
 
 /// What a line of metrics.jsonl is about.
 struct MetricsLine {
+  nlohmann::json object;
   std::uint64_t step = 0;
   bool is_reset = false;
 };
 
 /// None if the line is not a JSON object with a step.
 std::optional<MetricsLine> read_metrics_line(const std::string& line) {
-  const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+  nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
   if (!object.is_object()) return {};
   const auto step = object.find("step");
   if (step == object.end() || !step->is_number_unsigned()) return {};
   const auto marker = object.find("marker");
   const bool is_reset = marker != object.end() && *marker == "reset" && *step == 0;
-  return MetricsLine{step->get<std::uint64_t>(), is_reset};
+  const auto number = step->get<std::uint64_t>();
+  return MetricsLine{std::move(object), number, is_reset};
 }
 
-/// Calls take(line, generation, step) for each whole line of metrics.jsonl. A reset opens its generation.
+/// Calls take(text, line, generation) for each whole line of metrics.jsonl. A reset opens its generation.
 template <class Take>
 void for_each_metrics_line(const fs::path& path, Take take) {
   std::ifstream file(path, std::ios::binary);
@@ -96,25 +98,27 @@ void for_each_metrics_line(const fs::path& path, Take take) {
     const auto read = read_metrics_line(line);
     if (!read) continue;
     if (read->is_reset) ++generation;
-    take(line, generation, read->step);
+    take(line, *read, generation);
   }
   if (file.bad()) throw core::Error(fmt::format("cannot read {}", path.string()));
 }
 
 /// Leaves in metrics.jsonl what belongs to a run that goes on after `step` of `generation`.
-void cut_metrics(const fs::path& path, std::uint64_t step, std::optional<std::uint64_t> generation) {
+void cut_metrics(const fs::path& path, std::uint64_t step, std::optional<std::uint64_t> generation,
+                 const std::function<void(const nlohmann::json&)>& take) {
   std::error_code error;
   if (!fs::exists(path, error)) return;
   if (!generation) {
     generation = 0;
     for_each_metrics_line(
-        path, [&](const std::string&, std::uint64_t of_line, std::uint64_t) { generation = of_line; });
+        path, [&](const std::string&, const MetricsLine&, std::uint64_t of_line) { generation = of_line; });
   }
   core::AtomicFile file(path);
   std::string block;
-  for_each_metrics_line(path, [&](const std::string& line, std::uint64_t of_line, std::uint64_t line_step) {
-    if (of_line > *generation || (of_line == *generation && line_step > step)) return;
-    block += line;
+  for_each_metrics_line(path, [&](const std::string& text, const MetricsLine& line, std::uint64_t of_line) {
+    if (of_line > *generation || (of_line == *generation && line.step > step)) return;
+    if (take) take(line.object);
+    block += text;
     block += '\n';
     if (block.size() < kBlockBytes) return;
     file.write(block);
@@ -170,8 +174,9 @@ RunFolder RunFolder::reopen(const fs::path& folder) {
   return run;
 }
 
-void RunFolder::resume_at(std::uint64_t step, std::optional<std::uint64_t> generation) {
-  cut_metrics(folder_ / kMetricsFile, step, generation);
+void RunFolder::resume_at(std::uint64_t step, std::optional<std::uint64_t> generation,
+                          const std::function<void(const nlohmann::json&)>& take) {
+  cut_metrics(folder_ / kMetricsFile, step, generation, take);
   open_metrics(0);
   metrics_bytes_ = ::lseek(metrics_, 0, SEEK_END);
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string_view>
@@ -30,8 +31,10 @@ class RunFolder {
   /// After reopen(): goes on after step `step` of generation `generation` (resets before it; the last one in
   /// metrics.jsonl if none is given). Of metrics.jsonl go: the generation's lines beyond the step, everything of later
   /// generations, and what is no whole line with a step (left by a killed process or a lost disk write). run.json stays.
-  /// Throws core::Error if metrics.jsonl cannot be read or replaced; it then stays as it was.
-  void resume_at(std::uint64_t step, std::optional<std::uint64_t> generation = {});
+  /// take(line) is called with each line that stays. Throws core::Error if metrics.jsonl cannot be read or replaced; it
+  /// then stays as it was.
+  void resume_at(std::uint64_t step, std::optional<std::uint64_t> generation = {},
+                 const std::function<void(const nlohmann::json&)>& take = {});
 
   /// Replaces run.json, whole or not at all. Metrics appended before are on the disk first. What is not
   /// UTF-8 in `run` is replaced by U+FFFD. Throws core::Error; the old file then stays as it was.

@@ -1,11 +1,9 @@
 #include "gpu/training/run_recorder.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ctime>
 #include <iterator>
-#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,7 +13,6 @@
 namespace warpscope::training {
 namespace {
 
-constexpr std::size_t kFinalSteps = 50;
 constexpr auto kInterval = std::chrono::milliseconds(200);
 
 /// A JSON number; null for what JSON cannot hold (NaN, infinity).
@@ -35,8 +32,13 @@ std::string utc_now() {
 
 }  // namespace
 
-RunRecorder::RunRecorder(RunFolder folder, std::shared_ptr<Feed> feed, nlohmann::json head)
-    : folder_(std::move(folder)), status_(folder_.path()), feed_(std::move(feed)), head_(std::move(head)) {
+RunRecorder::RunRecorder(RunFolder folder, std::shared_ptr<Feed> feed, nlohmann::json head,
+                         FigureTally before)
+    : folder_(std::move(folder)),
+      status_(folder_.path()),
+      feed_(std::move(feed)),
+      head_(std::move(head)),
+      tally_(std::move(before)) {
   head_["status"] = "running";
   head_.erase("error");
   if (!head_.contains("started")) head_["started"] = utc_now();
@@ -65,6 +67,11 @@ void RunRecorder::work(const std::stop_token& stop) {
     lock.lock();
     wake_.wait_for(lock, stop, kInterval, [] { return false; });
   }
+}
+
+void RunRecorder::write() {
+  const std::lock_guard lock(mutex_);
+  write_points();
 }
 
 void RunRecorder::set(const std::string& key, nlohmann::json value) {
@@ -104,15 +111,7 @@ void RunRecorder::note(const LossPoint& point, std::string& lines) {
       number(static_cast<double>(point.update_ratio)),
       classifies_ ? fmt::format(R"(,"accuracy":{})", number(static_cast<double>(point.accuracy))) : "",
       loss_scale_text(point));
-  figures_.steps = point.step;
-  figures_.epochs = point.epoch;
-  figures_.seconds = point.seconds;
-  if (last_losses_.size() < kFinalSteps) {
-    last_losses_.push_back(point.loss);
-  } else {
-    last_losses_[(point.step - 1) % kFinalSteps] = point.loss;
-  }
-  if (point.images_per_second > 0) speeds_.push_back(static_cast<float>(point.images_per_second));
+  tally_.note(point);
 }
 
 void RunRecorder::note(const TestPoint& test, std::string& lines) {
@@ -125,11 +124,7 @@ void RunRecorder::note(const TestPoint& test, std::string& lines) {
                  "\n",
                  test.step, number(test.epoch), number(static_cast<double>(test.loss)), quality,
                  number(test.seconds), validation ? R"(,"split":"validation")" : "");
-  (validation ? figures_.validation_loss : figures_.test_loss) = static_cast<double>(test.loss);
-  if (!validation || std::isnan(figures_.test_loss)) {
-    (classifies_ ? figures_.accuracy : figures_.psnr) =
-        static_cast<double>(classifies_ ? test.accuracy : test.psnr);
-  }
+  tally_.note(test);
 }
 
 void RunRecorder::note(const FeedItem& item, std::string& lines) {
@@ -146,26 +141,13 @@ void RunRecorder::note(const FeedItem& item, std::string& lines) {
   } else if (std::holds_alternative<Restart>(item)) {
     fmt::format_to(out, R"({{"step":0,"seconds":0,"marker":"reset"}})"
                         "\n");
-    figures_ = {};
-    last_losses_.clear();
-    speeds_.clear();
+    tally_.reset();
   }
 }
 
 RunFigures RunRecorder::figures() const {
   const std::lock_guard lock(mutex_);
-  RunFigures figures = figures_;
-  if (!last_losses_.empty()) {
-    figures.final_train_loss = std::accumulate(last_losses_.begin(), last_losses_.end(), 0.0) /
-                               static_cast<double>(last_losses_.size());
-  }
-  if (!speeds_.empty()) {
-    std::vector<float> sorted = speeds_;
-    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-    std::nth_element(sorted.begin(), middle, sorted.end());
-    figures.images_per_second = static_cast<double>(*middle);
-  }
-  return figures;
+  return tally_.figures();
 }
 
 void RunRecorder::finish(const std::string& status, const std::string& error) {
@@ -182,7 +164,7 @@ void RunRecorder::finish(const std::string& status, const std::string& error) {
   head_["epochs"] = figures.epochs;
   head_["final_train_loss"] = figures.final_train_loss;
   head_["test_loss"] = figures.test_loss;
-  head_["psnr"] = figures.psnr;
+  head_["psnr"] = classifies_ ? RunFigures::kNone : figures.psnr;
   if (classifies_) head_["accuracy"] = figures.accuracy;
   if (!std::isnan(figures.validation_loss)) head_["validation_loss"] = figures.validation_loss;
   head_["images_per_second"] = figures.images_per_second;

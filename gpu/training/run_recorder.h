@@ -10,43 +10,31 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <cstdint>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "gpu/training/feed.h"
+#include "gpu/training/run_figures.h"
 #include "gpu/training/run_folder.h"
 #include "gpu/training/run_status.h"
 
 namespace warpscope::training {
 
-/// Figures of a run, taken from its points since the last reset. NaN (null in run.json) where there are none.
-struct RunFigures {
-  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  std::uint64_t steps = 0;
-  double epochs = 0;
-  double final_train_loss = kNone;   ///< mean over the last 50 steps, or all if there are fewer
-  double images_per_second = kNone;  ///< median over the steps
-  double seconds = 0;                ///< of training, pauses not counted
-  double test_loss = kNone;          ///< of the last test
-  double psnr = kNone;
-  double accuracy = kNone;         ///< of the last evaluation; with labels
-  double validation_loss = kNone;  ///< of the last evaluation of validation images
-};
-
 class RunRecorder {
  public:
   /// Writes run.json with `head`, the time ("started", UTC) and status "running". Throws core::Error.
-  RunRecorder(RunFolder folder, std::shared_ptr<Feed> feed, nlohmann::json head);
+  /// `before` has the points of a run that is gone on with.
+  RunRecorder(RunFolder folder, std::shared_ptr<Feed> feed, nlohmann::json head, FigureTally before = {});
   /// Writes what has come, without results.
   ~RunRecorder();
   RunRecorder(const RunRecorder&) = delete;
   RunRecorder& operator=(const RunRecorder&) = delete;
+
+  /// Writes the points that have come now, and waits for that: what follows them in time may be relied on.
+  void write();
 
   /// Sets a key of run.json, which is written a moment later.
   void set(const std::string& key, nlohmann::json value);
@@ -81,9 +69,7 @@ class RunRecorder {
   std::string error_;
   bool head_changed_ = false;
   bool classifies_ = false;
-  RunFigures figures_;
-  std::vector<float> last_losses_;
-  std::vector<float> speeds_;
+  FigureTally tally_;
   std::jthread thread_;
 };
 

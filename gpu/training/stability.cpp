@@ -68,7 +68,9 @@ std::string describe(const Verdict& verdict, std::uint64_t step, double loss) {
     case Stability::fine:
       return "";
     case Stability::not_finite:
-      return fmt::format("the loss of step {} is not finite ({})", step, loss);
+      // The sign of what is not a number says nothing.
+      return fmt::format("the loss of step {} is not finite ({})", step,
+                         std::isnan(loss) ? std::abs(loss) : loss);
     case Stability::spike:
       return fmt::format(
           "the loss of step {}, {:.4g}, is {:.1f} standard deviations above its mean of {:.4g}", step, loss,
@@ -88,6 +90,10 @@ void from_json(const nlohmann::json& json, SpikeState& state) {
   read.variance = number_field(json, "variance", kWhere, 0, kMost);
   read.count = count_field(json, "count", kWhere, std::numeric_limits<std::uint64_t>::max() - 1);
   state = read;
+}
+
+bool any(const StopRules& rules) {
+  return rules.patience > 0 || rules.target_loss.has_value() || rules.seconds > 0;
 }
 
 void check(const StopRules& rules) {

@@ -79,6 +79,9 @@ struct StopRules {
   bool operator==(const StopRules&) const = default;
 };
 
+/// Whether any of them can end a run.
+bool any(const StopRules& rules);
+
 /// Throws BadInput that names the value out of range and what is valid.
 void check(const StopRules& rules);
 

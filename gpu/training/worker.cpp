@@ -47,7 +47,7 @@ Trainer::Worker::~Worker() {
   }
   wake_.notify_all();
   thread_.join();
-  // The last checkpoint is on the disk before the recorder lets go of the folder's lock.
+  // Its thread writes the recorder's points; the last checkpoint is on the disk before the folder's lock is let go.
   checkpoints_.reset();
   recorder_.reset();  // its thread reads snapshots
 }

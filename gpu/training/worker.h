@@ -66,6 +66,7 @@ class Trainer::Worker {
   void save_settings();
   nlohmann::json training_state() const;
   void note_settings();
+  void note_confusion();
   bool checkpoint_due() const;
   void write_checkpoint(bool is_best);
   void note_checkpoints();

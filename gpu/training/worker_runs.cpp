@@ -1,5 +1,6 @@
 // The trainer's thread: its run folder, and the checkpoints from which a run goes on.
 
+#include <cmath>
 #include <fstream>
 #include <utility>
 
@@ -62,8 +63,10 @@ void Trainer::Worker::start_recorder() {
 
 void Trainer::Worker::open_checkpoints() {
   recorder_->status().watch([this] { return snapshot(); });
+  // Nothing of the curve before a checkpoint is lost with the process that goes on from it.
   checkpoints_ = std::make_unique<CheckpointWriter>(
-      CheckpointStore(options_.run_dir, options_.model, options_.keep_checkpoints));
+      CheckpointStore(options_.run_dir, options_.model, options_.keep_checkpoints),
+      [this] { recorder_->write(); });
 }
 
 void Trainer::Worker::resume() {
@@ -80,14 +83,25 @@ void Trainer::Worker::resume() {
   const std::uint64_t step = checkpoint.step;
   const std::uint64_t generation = checkpoint.generation;
   take_up(std::move(checkpoint));
-  run.resume_at(step, generation);
+  FigureTally tally;
+  run.resume_at(step, generation, [&](const nlohmann::json& line) { tally.note(line); });
+  const RunFigures before = tally.figures();
+  if (!std::isnan(before.last_train_loss)) view_.train_loss = static_cast<float>(before.last_train_loss);
+  if (!std::isnan(before.images_per_second)) view_.images_per_second = before.images_per_second;
   head["resumed"].push_back(step);
+  head.erase("confusion");
   head["current"] = configuration();
   view_.generation = generation;
-  recorder_ = std::make_unique<RunRecorder>(std::move(run), subscribe(), std::move(head));
+  recorder_ = std::make_unique<RunRecorder>(std::move(run), subscribe(), std::move(head), std::move(tally));
   open_checkpoints();
   for (const std::string& reason : found.skipped) log(LogLevel::warning, reason);
   mark(fmt::format("resumed at step {}", step));
+  if (limit_reached()) {
+    log(LogLevel::warning,
+        fmt::format("the run is at its end already, with {} steps of {}: ask for more epochs "
+                    "or steps to go on",
+                    step, view_.steps_planned));
+  }
 }
 
 /// Goes on where the checkpoint was taken.
@@ -152,6 +166,7 @@ bool Trainer::Worker::checkpoint_due() const {
 void Trainer::Worker::write_checkpoint(bool is_best) {
   drain();
   if (trouble_pending_) return;  // these weights are not worth keeping
+  publish(true);                 // the points up to here reach the recorder
   checkpoint_due_ = false;
   last_checkpoint_ = Clock::now();
   EngineState state = engine_->state();
@@ -209,6 +224,18 @@ void Trainer::Worker::save_settings() {
 /// The run's settings as they are now.
 void Trainer::Worker::note_settings() {
   if (recorder_) recorder_->set("current", configuration());
+}
+
+/// The confusion matrix of the last evaluation, for run.json: a row for each class the images have.
+void Trainer::Worker::note_confusion() {
+  if (!recorder_ || !view_.evaluation || view_.evaluation->confusion.empty()) return;
+  const Evaluation& evaluation = *view_.evaluation;
+  nlohmann::json rows = nlohmann::json::array();
+  const auto classes = static_cast<std::ptrdiff_t>(evaluation.classes);
+  for (auto row = evaluation.confusion.begin(); row != evaluation.confusion.end(); row += classes) {
+    rows.push_back(std::vector<std::uint32_t>(row, row + classes));
+  }
+  recorder_->set("confusion", {{"split", to_string(evaluation.split)}, {"truth_by_prediction", rows}});
 }
 
 /// What a run.json says beside its configuration.

@@ -68,6 +68,8 @@ class CommandLine(ProgramCase):
         self.assert_refused(["train", "--batch", "4.5"], "--batch")
         for rate in ("-0.1", "nan", "inf", "fast"):
             self.assert_refused(["train", "--lr", rate], "--lr")
+        self.assert_refused(["train", "--lr", "1", "--lr", "2"], "--lr stands there 2 times; give it once")
+        self.assert_one_sentence(self.run_program("train", "--lr"), 2, "--lr needs a value")
 
     def test_a_batch_larger_than_the_training_set_is_refused(self):
         arguments = ["train", "--device", "cpu", "--data", self.cifar10(), "--batch", "50001"]

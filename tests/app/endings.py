@@ -48,6 +48,38 @@ class Signals(ProgramCase):
         self.assertEqual(steps, list(range(1, len(steps) + 1)))
 
 
+class Limits(ProgramCase):
+    def train_digits(self, *arguments):
+        return self.run_program("train", "--model", "mlp", "--data", "builtin", "--device", "cpu", "--select", "all=loops",
+                                "--test-images", "100", *arguments)
+
+    def test_a_time_budget_alone_is_used_up(self):
+        run_dir = self.path("run")
+        self.assert_succeeded(self.train_digits("--batch", "6000", "--time", "2s", "--run-dir", run_dir))
+        run = read_run(run_dir)
+        self.assertGreaterEqual(run["seconds"], 2)
+        self.assertIn("the time budget of 2s is used up", [line.get("marker") for line in read_metrics(run_dir)])
+
+    def test_validation_and_test_are_told_apart(self):
+        run_dir = self.path("run")
+        ended = self.train_digits("--validation", "0.1", "--run-dir", run_dir)
+        self.assert_succeeded(ended)
+        run = read_run(run_dir)
+        self.assertIn(f"validation   {run['validation_loss']:.6f} over 100 images", ended.out)
+        self.assertIn(f"test loss    {run['test_loss']:.6f} over 100 images", ended.out)
+        confusion = run["confusion"]
+        self.assertEqual(confusion["split"], "test")
+        rows = confusion["truth_by_prediction"]
+        self.assertEqual(len(rows), len(run["classes"]))
+        self.assertEqual(sum(map(sum, rows)), 100)
+        self.assertAlmostEqual(sum(row[i] for i, row in enumerate(rows)) / 100, run["accuracy"], places=6)
+
+    def test_the_faulty_scheme_is_named_at_the_end(self):
+        ended = self.train_digits("--steps", "2", "--update", "per_sample")
+        self.assert_succeeded(ended)
+        self.assertIn("optimizer    sgd by each image (faulty), ", ended.out)
+
+
 class FullDisks(ProgramCase):
     def test_a_full_disk_leaves_the_older_weights_whole(self):
         disk = self.small_disk(megabytes=8)

@@ -75,6 +75,17 @@ class Resuming(ProgramCase):
         markers = [line["marker"] for line in read_metrics(run) if "marker" in line]
         self.assertIn(f"resumed at step {EPOCHS * (12000 // 96)}", markers)
 
+    def test_a_run_at_its_end_keeps_its_results(self):
+        run = self.path("run")
+        self.assert_succeeded(self.run_program(*self.arguments("--run-dir", run)))
+        before = read_run(run)
+        ended = self.resume(run)
+        self.assert_succeeded(ended)
+        self.assertIn("is at its end already", ended.out)
+        after = read_run(run)
+        for key in ("steps", "epochs", "final_train_loss", "test_loss", "accuracy", "images_per_second", "confusion", "status"):
+            self.assertEqual(after[key], before[key], key)
+
     def test_another_model_or_other_data_are_refused(self):
         run = self.path("run")
         self.assert_succeeded(self.run_program(*self.arguments("--run-dir", run)))

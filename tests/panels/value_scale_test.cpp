@@ -76,6 +76,8 @@ TEST(ValueLimits, TellWhatIsValid) {
   EXPECT_EQ(range_text({.least = 0, .most = 1, .above_least = true, .below_most = true}),
             "a number above 0 and below 1");
   EXPECT_EQ(range_text({.least = 0, .most = 1e9}), "a number of at least 0");
+  EXPECT_EQ(range_text({.least = 0, .most = 1e6, .above_least = true}, 1e30),
+            "a number above 0 and at most 1e+06");
 }
 
 TEST(FieldText, HasFourDigitsOrAWord) {

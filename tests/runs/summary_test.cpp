@@ -176,6 +176,15 @@ TEST(SettingsTest, OnlySettingsThatDifferAreListed) {
                        {"selection.conv2d.forward", {"onednn", "loops", "onednn"}},
                        {"shuffle", {std::nullopt, "yes", std::nullopt}}}));
   EXPECT_TRUE(settings_that_differ({a, a}).empty());
+  runs::Run changed = a;
+  changed.head["current"] = a.head["configuration"];
+  EXPECT_TRUE(settings_that_differ({a, changed}).empty());
+  changed.head["current"]["optimizer"] = "lion";
+  const auto later = settings_that_differ({a, changed});
+  ASSERT_EQ(later.size(), 1u);
+  EXPECT_EQ(later[0].key, "optimizer");
+  EXPECT_EQ(shown_value(later[0], 1),
+            "lion (at first " + setting_text(a.head["configuration"]["optimizer"]) + ")");
   EXPECT_TRUE(settings_that_differ({a}).empty());
   EXPECT_TRUE(settings_that_differ({}).empty());
   EXPECT_TRUE(settings_that_differ({runs::Run{}, runs::Run{}}).empty());

@@ -245,6 +245,17 @@ TEST_F(Checkpoints, AreWrittenByTheWriter) {
   EXPECT_EQ(best_step(), 1u);
 }
 
+TEST_F(Checkpoints, TheWriterFirstWritesWhatTheyRelyOn) {
+  std::vector<std::size_t> files_before;
+  CheckpointWriter writer(CheckpointStore(run, model),
+                          [&] { files_before.push_back(list_checkpoints(run).size()); });
+  for (std::uint64_t step = 1; step <= 2; ++step) {
+    writer.save(at(step), false);
+    writer.flush();
+  }
+  EXPECT_EQ(files_before, (std::vector<std::size_t>{0, 1}));
+}
+
 TEST_F(Checkpoints, TheWriterTakesTheNewestAndTheBest) {
   constexpr std::uint64_t kBest = 57;
   {

@@ -210,6 +210,8 @@ TEST(ConfigurationToml, UnknownKeysAreRefusedWithTheNearestValidOne) {
   expect_words(refusal("[optimizer]\n  lerning_rate = 1\n"),
                {"file.toml:2:3: ", "'lerning_rate' in [optimizer]", "nearest valid one is learning_rate"});
   expect_words(refusal("[optimizer]\nepochs = 1\n"), {"file.toml:2:1: ", "epochs in [stop]"});
+  expect_words(refusal("[optimizer]\nlr = 1\n"),
+               {"file.toml:2:1: ", "'lr' in [optimizer]", "valid: name, learning_rate, "});
   expect_words(refusal("batch = 1\n"), {"file.toml:1:1: ", "'batch'", "batch in [optimizer]"});
   expect_words(refusal("\n[optimiser]\nbatch = 1\n"), {"file.toml:2:", "[optimiser]", "[optimizer]"});
   expect_words(refusal("optimizer = \"sgd\"\n"), {"file.toml:1:1: ", "[optimizer]", "table"});

@@ -157,6 +157,15 @@ TEST(RateFinder, SaysWhyThereIsNoSuggestion) {
   expect_no_suggestion([](double rate) { return std::exp(std::log(rate / 1e-7) * 3); }, {"blew up near"});
 }
 
+TEST(RateFinder, NoiseAloneSuggestsNothing) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    std::uint64_t step = 0;
+    const RateFinderResult result =
+        sweep({}, [&](double rate) { return 0.1 + 0.4 * core::random_unit(seed, step++) + rate; }).result();
+    EXPECT_FALSE(result.suggested.has_value()) << seed << ": " << result.text;
+  }
+}
+
 TEST(RateFinder, SuggestsNothingBeforeItIsDone) {
   RateFinder finder({});
   for (int i = 0; i < 50; ++i) finder.note(valley(finder.next_rate(), 1e-6, 1));

@@ -131,6 +131,37 @@ TEST_F(Run, FinalLossIsTheMeanOfTheLastFiftySteps) {
   }
 }
 
+TEST_F(Run, WhatWasWrittenIsThere) {
+  RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
+  for (std::uint64_t n = 1; n <= 30; ++n) {
+    feed->push({point(n)});
+    recorder.write();
+    ASSERT_EQ(metrics().size(), n);
+  }
+}
+
+TEST_F(Run, PointsFromBeforeItWasGoneOnWithCount) {
+  {
+    RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
+    feed->push({point(1), Restart{1}});
+    for (std::uint64_t n = 1; n <= 60; ++n) feed->push({point(n)});
+    feed->push({TestPoint{60, 6, 0.6, 0.5f, 3.0f}, TestPoint{60, 6, 0.6, 0.25f, 0, 0, Split::validation}});
+  }
+  FigureTally tally;
+  RunFolder again = RunFolder::reopen(directory());
+  again.resume_at(60, {}, [&](const json& line) { tally.note(line); });
+  RunRecorder recorder(std::move(again), feed, json::object(), tally);
+  EXPECT_EQ(recorder.figures().steps, 60u);
+  EXPECT_DOUBLE_EQ(recorder.figures().test_loss, 0.5);
+  EXPECT_DOUBLE_EQ(recorder.figures().psnr, 3.0);
+  EXPECT_DOUBLE_EQ(recorder.figures().validation_loss, 0.25);
+  for (std::uint64_t n = 61; n <= 75; ++n) feed->push({point(n)});
+  recorder.finish("finished", "");
+  EXPECT_EQ(run()["steps"], 75);
+  EXPECT_DOUBLE_EQ(run()["final_train_loss"].get<double>(), (26 + 75) / 2.0);
+  EXPECT_DOUBLE_EQ(run()["images_per_second"].get<double>(), 10 * (75 / 2 + 1));
+}
+
 TEST_F(Run, ResultsAreThoseSinceTheLastReset) {
   RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
   feed->push({point(1), point(2), TestPoint{2, 0.2, 0.02, 0.5f, 3.0f}, Restart{1}, point(1)});

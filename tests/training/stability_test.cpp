@@ -160,7 +160,8 @@ TEST(SpikeMonitor, GoesOnFromJson) {
 
 TEST(SpikeMonitor, DescribesWhatItSaw) {
   EXPECT_EQ(describe({}, 1, 1), "");
-  EXPECT_EQ(describe({Stability::not_finite, 0, 1}, 812, kNan), "the loss of step 812 is not finite (nan)");
+  for (const double nan : {kNan, -kNan})
+    EXPECT_EQ(describe({Stability::not_finite, 0, 1}, 812, nan), "the loss of step 812 is not finite (nan)");
   EXPECT_EQ(describe({Stability::spike, 9.23, 0.52}, 812, 3.41),
             "the loss of step 812, 3.41, is 9.2 standard deviations above its mean of 0.52");
 }

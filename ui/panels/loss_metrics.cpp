@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include <fmt/format.h>
+
 namespace warpscope::ui {
 namespace {
 
@@ -59,7 +61,11 @@ std::string why_missing(Metric metric, const training::Snapshot& snapshot, const
     case Metric::gradient_norm:
     case Metric::update_ratio:
       if (snapshot.step == 0) return {};
-      return "No step of this training has measured it.";
+      if (snapshot.optimizer.per_sample) {
+        return "Each image updates by itself: no step has one gradient to measure.";
+      }
+      return fmt::format("No step of this training has measured the {}.",
+                         metric == Metric::gradient_norm ? "gradient norm" : "update-to-weight ratio");
     default:
       return {};
   }

@@ -39,7 +39,12 @@ runs::RunSummary summary_of(const training::Snapshot& snapshot) {
   run.steps = snapshot.step;
   run.epochs = number(snapshot.epoch, snapshot.step > 0);
   run.train_loss = number(snapshot.train_loss, snapshot.step > 0);
-  run.test_loss = number(snapshot.test_loss, snapshot.evaluation != nullptr);
+  const bool validated = snapshot.validation_images > 0;
+  run.test_loss = number(snapshot.test_loss, snapshot.evaluation != nullptr && !validated);
+  run.validation_loss = number(snapshot.test_loss, snapshot.evaluation != nullptr && validated);
+  if (validated && snapshot.evaluation && snapshot.evaluation->split == training::Split::test) {
+    run.test_loss = snapshot.evaluation->loss;
+  }
   run.accuracy = number(snapshot.test_accuracy, snapshot.evaluation != nullptr && snapshot.classifies);
   run.images_per_second = number(snapshot.images_per_second, snapshot.images_per_second > 0);
   run.seconds = number(snapshot.seconds, snapshot.step > 0);

@@ -113,7 +113,12 @@ void draw_figures(const Frame& frame, Table& table, const runs::RunSummary& run,
                std::isfinite(run.epochs) ? with_thousands(run.epochs, run.epochs < 100 ? 2 : 0) : "-", color,
                fmt::format("{} steps", with_thousands(run.steps)));
   table.number(kTrain, number_text(run.train_loss), color);
-  table.number(kTest, number_text(run.test_loss), color);
+  if (std::isfinite(run.test_loss) || !std::isfinite(run.validation_loss)) {
+    table.number(kTest, number_text(run.test_loss), color);
+  } else {
+    table.number(kTest, number_text(run.validation_loss), frame.palette.muted,
+                 "Of the validation images: the test comes at the end.");
+  }
   table.number(kAccuracy, std::isfinite(run.accuracy) ? fmt::format("{:.2f} %", 100 * run.accuracy) : "-",
                color);
   const double speed = run.images_per_second;
@@ -261,7 +266,9 @@ void RunsPanel::draw_settings(const Frame& frame, const RunShelf& shelf) {
     labels.push_back(end_of(frame, names.back(), kLeastValue * frame.scale));
   }
   std::vector<Column> columns{
-      {"setting that differs", "Of the runs that are shown, when they started.", kLeastKey, 200}};
+      {"setting that differs",
+       "Of the runs that are shown; in brackets what it was at first, where it was changed.", kLeastKey,
+       200}};
   for (std::size_t i = 0; i < names.size(); ++i)
     columns.push_back({labels[i].c_str(), names[i].c_str(), kLeastValue, 180});
   Table table(frame, "runs.settings", columns);

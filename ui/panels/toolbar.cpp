@@ -129,6 +129,18 @@ Piece state_piece(const Frame& frame) {
           }};
 }
 
+Piece faulty_piece(const Frame& frame) {
+  constexpr const char* kText = "faulty updates";
+  return {1, text_width(frame.fonts.text, kText), [&frame] {
+            row_text(frame, frame.fonts.text, frame.palette.warning, kText);
+            trace_item("toolbar.faulty");
+            tooltip(
+                frame,
+                "Each image updates weights and optimizer state by itself: the historic faulty scheme, kept "
+                "to watch it fail. The Optimizer tab switches it off.");
+          }};
+}
+
 // "NVIDIA H100 80GB HBM3" is long for a toolbar; the maker is in the tool-tip.
 std::string short_device_name(std::string name) {
   for (const std::string_view maker : {"NVIDIA ", "AMD ", "Intel(R) "}) {
@@ -283,6 +295,7 @@ void Toolbar::draw(const Frame& frame, bool* help_open) {
   ImGui::PopStyleVar(2);
   draw_transport(frame);
   std::vector<Piece> left{state_piece(frame)};
+  if (snapshot.optimizer.per_sample) left.push_back(faulty_piece(frame));
   if (!snapshot.model.empty())
     left.push_back(text_piece(frame, 5, "", snapshot.model, "The network that is trained."));
   if (!snapshot.data_name.empty()) {
