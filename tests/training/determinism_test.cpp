@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gpu/data/locate.h"
+#include "gpu/data/builtin.h"
 #include "gpu/plan/presets.h"
 #include "gpu/training/compare_bits.h"
 #include "tests/support/tiny_engine.h"
@@ -83,6 +83,13 @@ TEST_F(CompareBits, ReadsBfloat16) {
   EXPECT_EQ(found.largest, 0.5f);
 }
 
+class DeterminismOnTheGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string reason = core::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+  }
+};
+
 /// The report of the autoencoder's third step on the GPU with a preset.
 DeterminismReport report_on_the_gpu(const char* preset, core::Precision precision) {
   const auto device = core::open_device("cuda:0");
@@ -92,8 +99,7 @@ DeterminismReport report_on_the_gpu(const char* preset, core::Precision precisio
   options.selection = plan::preset_selection(preset, device->info(), precision);
   options.batch = 32;
   options.test_images = 32;
-  std::string notice;
-  Engine engine(options, std::make_shared<data::DataSet>(data::load("builtin", notice)), device);
+  Engine engine(options, std::make_shared<data::DataSet>(data::make_builtin(96, 32)), device);
   tests::run_steps(engine, 2);
   const std::vector<float> before = engine.parameters();
   DeterminismReport report = engine.check_determinism();
@@ -101,8 +107,7 @@ DeterminismReport report_on_the_gpu(const char* preset, core::Precision precisio
   return report;
 }
 
-TEST(DeterminismOnTheGpu, ShowsWhereAtomicAdditionsDiffer) {
-  if (const std::string reason = core::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+TEST_F(DeterminismOnTheGpu, ShowsWhereAtomicAdditionsDiffer) {
   const DeterminismReport report = report_on_the_gpu("atomic", core::Precision::fp32);
   std::int64_t forward = 0;
   std::int64_t weights = 0;
@@ -117,8 +122,7 @@ TEST(DeterminismOnTheGpu, ShowsWhereAtomicAdditionsDiffer) {
   EXPECT_GT(weights, 0);
 }
 
-TEST(DeterminismOnTheGpu, FindsAllBitsEqualWithoutAtomics) {
-  if (const std::string reason = core::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+TEST_F(DeterminismOnTheGpu, FindsAllBitsEqualWithoutAtomics) {
   for (const auto& [preset, precision] :
        {std::pair("atomic_free", core::Precision::fp32), std::pair("tensor_cores", core::Precision::fp16),
         std::pair("tensor_cores", core::Precision::bf16)}) {
@@ -151,8 +155,7 @@ BitDifferences compare_on_the_gpu(core::ElementType type, Bits value, std::int64
   return found;
 }
 
-TEST(DeterminismOnTheGpu, CountsAndMeasuresDifferencesOfEveryType) {
-  if (const std::string reason = core::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+TEST_F(DeterminismOnTheGpu, CountsAndMeasuresDifferencesOfEveryType) {
   const auto check = [](const BitDifferences& found, std::uint64_t different, float largest) {
     EXPECT_EQ(found.different, different);
     EXPECT_EQ(found.largest, different > 0 ? largest : 0.0f);
