@@ -302,6 +302,7 @@ void Trainer::Worker::finish() {
   engine_->synchronize();
   hand_over_kept_images();
   publish(true);
+  note_confusion();
   if (!options_.save_file.empty()) save(options_.save_file);
   if (checkpoints_ && !diverged_) {
     if (engine_->steps() != written_step_) write_checkpoint(false);
