@@ -6,15 +6,18 @@ import json
 import os
 import random
 import signal
+import struct
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 from support.warpscope_program import ProgramCase, main, read_metrics, read_run, steps_of  # noqa: E402
 
-# Kills of the long test; the whole hundred takes a minute or two.
+# Of the long test; WARPSCOPE_KILLS=100 takes a minute or two.
 KILLS = int(os.environ.get("WARPSCOPE_KILLS", "12"))
-EPOCHS = max(6, KILLS // 2)
+EPOCHS = 6
+IMAGES, BATCH = 960, 96
+STEPS = IMAGES // BATCH  # of an epoch
 
 
 def digest(file):
@@ -22,58 +25,77 @@ def digest(file):
         return hashlib.sha256(opened.read()).hexdigest()
 
 
-class Resuming(ProgramCase):
-    def arguments(self, *more):
-        """A training of a second or two whose every bit is determined."""
-        return ["train", "--model", "mlp", "--data", "builtin", "--device", "cpu", "--select", "all=loops", "--batch", "96",
-                "--optimizer", "adam", "--schedule", "cosine:warmup=0.5", "--epochs", str(EPOCHS), *more]
+def make_digits(folder):
+    """MNIST's four files with a few random images."""
+    os.mkdir(folder)
+    dice = random.Random(9)
+    for name, count in (("train", IMAGES), ("t10k", BATCH)):
+        with open(os.path.join(folder, f"{name}-images-idx3-ubyte"), "wb") as file:
+            file.write(struct.pack(">4i", 0x803, count, 28, 28) + dice.randbytes(count * 28 * 28))
+        with open(os.path.join(folder, f"{name}-labels-idx1-ubyte"), "wb") as file:
+            file.write(struct.pack(">2i", 0x801, count) + bytes(dice.randrange(10) for _ in range(count)))
 
-    def straight(self):
-        weights = self.path("straight.safetensors")
-        self.assert_succeeded(self.run_program(*self.arguments("--save", weights)))
-        return digest(weights)
+
+class Resuming(ProgramCase):
+    def setUp(self):
+        super().setUp()
+        make_digits(self.path("digits"))
+
+    def arguments(self, *more, epochs=EPOCHS):
+        """A short training whose every bit is determined."""
+        return ["train", "--model", "mlp", "--data", self.path("digits"), "--device", "cpu", "--select", "all=loops",
+                "--batch", str(BATCH), "--optimizer", "adam", "--schedule", "cosine:warmup=0.5", "--epochs", str(epochs),
+                *more]
 
     def resume(self, run, *more):
         return self.run_program("train", "--resume", run, *more)
 
     def test_a_run_killed_at_any_moment_ends_as_if_it_had_not_been(self):
-        expected = self.straight()
-        run, weights = self.path("run"), self.path("weights.safetensors")
+        straight, epochs = self.path("straight.safetensors"), 2 * EPOCHS
+        begin = time.monotonic()
+        self.assert_succeeded(self.run_program(*self.arguments("--save", straight, epochs=epochs)))
+        seconds = min(time.monotonic() - begin, 2.5)
         chance = random.Random(4)
-        process = self.start(*self.arguments("--run-dir", run, "--save", weights))
-        kills = 0
+        kills = runs = 0
         while kills < KILLS:
-            time.sleep(chance.uniform(0.02, 0.6))
-            if process.poll() is not None:
-                break
-            process.send_signal(signal.SIGKILL)
-            self.finish(process)
-            kills += 1
-            for file in glob.glob(os.path.join(run, "*.json")):
-                with open(file, encoding="utf-8") as opened:
-                    json.load(opened)
-            if not glob.glob(os.path.join(run, "checkpoints", "*.safetensors")):
-                # Killed before the first one: there is nothing to go on from, which is said in one sentence.
-                self.assert_one_sentence(self.resume(run), 2, run)
-                if os.path.exists(run):
-                    os.rename(run, f"{run}-{time.monotonic_ns()}")
-                process = self.start(*self.arguments("--run-dir", run, "--save", weights))
-            else:
-                process = self.start("train", "--resume", run, "--save", weights)
-        self.assert_succeeded(self.finish(process))
-        self.assertGreaterEqual(kills, min(KILLS, 8), "hardly a kill before the end")
-        self.assertEqual(digest(weights), expected)
-        steps = steps_of(run)
-        self.assertEqual(steps, list(range(1, len(steps) + 1)))
-        self.assertEqual(read_run(run)["status"], "finished")
+            runs += 1
+            self.assertLess(runs, 2 * KILLS, "hardly a kill before the end")
+            run, weights = self.path(f"run{runs}"), self.path(f"run{runs}.safetensors")
+            start = self.arguments("--run-dir", run, "--save", weights, epochs=epochs)
+            process = self.start(*start)
+            while kills < KILLS:
+                time.sleep(chance.uniform(0.02, seconds))
+                if process.poll() is not None:
+                    break
+                process.send_signal(signal.SIGKILL)
+                self.finish(process)
+                kills += 1
+                process = self.go_on(run, start, weights)
+            self.assert_succeeded(self.finish(process))
+            self.assertEqual(digest(weights), digest(straight))
+            self.assertEqual(steps_of(run), list(range(1, epochs * STEPS + 1)))
+            self.assertEqual(read_run(run)["status"], "finished")
+
+    def go_on(self, run, start, weights):
+        """Resumes a killed run, or starts it anew if it was killed before its first checkpoint."""
+        for file in glob.glob(os.path.join(run, "*.json")):
+            with open(file, encoding="utf-8") as opened:
+                json.load(opened)
+        if glob.glob(os.path.join(run, "checkpoints", "*.safetensors")):
+            return self.start("train", "--resume", run, "--save", weights)
+        # There is nothing to go on from, which is said in one sentence.
+        self.assert_one_sentence(self.resume(run), 2, run)
+        if os.path.exists(run):
+            os.rename(run, f"{run}-{time.monotonic_ns()}")
+        return self.start(*start)
 
     def test_more_epochs_go_on_with_a_finished_run(self):
         run = self.path("run")
         self.assert_succeeded(self.run_program(*self.arguments("--run-dir", run)))
         self.assert_succeeded(self.resume(run, "--epochs", str(EPOCHS + 1)))
-        self.assertEqual(read_run(run)["steps"], (EPOCHS + 1) * (12000 // 96))
+        self.assertEqual(read_run(run)["steps"], (EPOCHS + 1) * STEPS)
         markers = [line["marker"] for line in read_metrics(run) if "marker" in line]
-        self.assertIn(f"resumed at step {EPOCHS * (12000 // 96)}", markers)
+        self.assertIn(f"resumed at step {EPOCHS * STEPS}", markers)
 
     def test_a_run_at_its_end_keeps_its_results(self):
         run = self.path("run")
@@ -105,7 +127,7 @@ class Resuming(ProgramCase):
         ended = self.resume(run, "--epochs", str(EPOCHS + 1))
         self.assert_succeeded(ended)
         self.assertIn(os.path.basename(newest), ended.out)
-        self.assertEqual(read_run(run)["steps"], (EPOCHS + 1) * (12000 // 96))
+        self.assertEqual(read_run(run)["steps"], (EPOCHS + 1) * STEPS)
 
     def test_a_run_repeats_from_its_own_record(self):
         run, again = self.path("run"), self.path("again")
