@@ -193,6 +193,9 @@ show_progress() {
   if [[ -t 2 && -n $total ]]; then printf '\r\033[K' >&2; fi
 }
 
+# What ccache knows of one clone serves another: paths below the source tree count as relative.
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=1
+
 # build_targets BUILD [TARGET...]: builds quietly; on failure shows the first errors.
 build_targets() {
   local build=$1

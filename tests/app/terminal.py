@@ -36,14 +36,14 @@ class Terminal(ProgramCase):
         return text.decode()
 
     def test_a_terminal_shows_a_bar_that_is_redrawn(self):
-        text = self.train_on_terminal(columns=120, steps=200)
+        text = self.train_on_terminal(columns=120, steps=100)
         drawn = re.findall(r"\r\x1b\[2K(\[[^\r\n]*)", text)
         self.assertGreater(len(drawn), 1, text)
         for line in drawn:
-            self.assertRegex(line, r"\A\[#*\.*\] +\d+%  step \d+/200  epoch \d\.\d\d  loss \d+\.\d+.*  \d+ images/s")
+            self.assertRegex(line, r"\A\[#*\.*\] +\d+%  step \d+/100  epoch \d\.\d\d  loss \d+\.\d+.*  \d+ images/s")
         self.assertRegex(drawn[-1], r"[1-9]\d* images/s  \d+:\d\d left\Z")
         # The bar is wiped before the results come.
-        self.assertRegex(text, r"\r\x1b\[2K\r\nsteps        200 ")
+        self.assertRegex(text, r"\r\x1b\[2K\r\nsteps        100 ")
 
     def test_a_bar_fits_a_narrow_terminal(self):
         # A line that wraps cannot be redrawn: each would stay.
