@@ -53,6 +53,12 @@ __device__ __forceinline__ void copy_async_cached(SharedAddress to, const void* 
   asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
 
+/// The same for 4 bytes, aligned to as many.
+__device__ __forceinline__ void copy_word_async(SharedAddress to, const void* from, bool exists) {
+  const int bytes = exists ? 4 : 0;
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+
 /// Closes a group of this thread's copies, which may be empty.
 __device__ __forceinline__ void commit_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");

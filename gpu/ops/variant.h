@@ -26,9 +26,11 @@ class Prepared {
 
 /// One call of an op. Operands are in the order of the contract; in-place operands may be the same pointer.
 ///
-/// A call that absorbs the ops after it (Variant::fuses) gets the operands of its own op, with the last absorbed
-/// op's output in place of its own, and after these what the absorbed ops need beside it: the bias of an
-/// absorbed bias.forward, the bias gradient of an absorbed backward_bias; ReLU needs nothing.
+/// A call that absorbs the ops after it (Variant::fuses) gets the operands of its own op and after these what the absorbed
+/// ops need beside them, in their order. bias.forward: the bias, and its output in place of the op's own; relu.forward the
+/// same without a bias. backward_bias: the bias gradient. linear.backward_input, absorbed by backward_weights: the weights
+/// and the input gradient; relu.backward after it: its own input gradient in place of that one, and the ReLU's output.
+/// labels.gather, absorbed by batch.gather: all labels and the batch's. cross_entropy.backward: the control and the gradient.
 struct OpCall {
   OpShape shape;
   core::Precision precision = core::Precision::fp32;

@@ -49,7 +49,7 @@ std::vector<int> assign_blocks(const Program& program, core::Precision precision
     const Node& node = program.nodes[n];
     if (node.absorbed_by >= 0) continue;
     const auto operands = ops::contract(node.op).operands;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
+    for (std::size_t i = 0; i < node.tensors.size(); ++i) {  // those of absorbed ops too
       const auto operand = static_cast<std::size_t>(node.tensors[i]);
       const int parent = program.tensors[operand].parent;
       const std::size_t t = parent < 0 ? operand : static_cast<std::size_t>(parent);
@@ -58,7 +58,7 @@ std::vector<int> assign_blocks(const Program& program, core::Precision precision
       if (block_of[t] < 0) {
         const std::size_t bytes = static_cast<std::size_t>(tensor.elements) *
                                   core::size_of(ops::element_type(tensor.role, precision));
-        if (operands[i].in_place_of >= 0) {
+        if (i < operands.size() && operands[i].in_place_of >= 0) {
           const auto source =
               static_cast<std::size_t>(node.tensors[static_cast<std::size_t>(operands[i].in_place_of)]);
           const bool dies = last[source] == static_cast<int>(n);

@@ -214,9 +214,9 @@ std::vector<WrittenTensor> Plan::written(std::size_t index) const {
     const auto t = static_cast<std::size_t>(node.tensors[i]);
     const Tensor& tensor = program_.tensors[t];
     if (tensor.elements == 0) continue;  // the state of an optimizer that keeps none
-    // What absorbed ops bring along is written if it is a gradient (of a bias), and read otherwise.
-    const bool writes =
-        i < contract.size() ? contract[i].access != ops::Access::read : tensor.role == ops::Role::gradient;
+    const auto& too = node.written_too;
+    const bool writes = i < contract.size() ? contract[i].access != ops::Access::read
+                                            : std::find(too.begin(), too.end(), node.tensors[i]) != too.end();
     if (!writes || tensor.role == ops::Role::control || tensor.role == ops::Role::byte) continue;
     result.push_back({tensor.name, ops::element_type(tensor.role, precision_), tensor.elements, address_[t]});
   }

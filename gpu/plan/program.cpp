@@ -158,6 +158,7 @@ class Lowering {
     const int order = external("order", Storage::order, Role::index, image_count_);
     program_.target = planned("input", Op::batch_gather, 3, shape);
     node(Op::batch_gather, "", shape, {images, order, control_, program_.target});
+    if (model_.loss != models::Loss::mse) gather_labels(order);
     int current = program_.target;
     shape.count = 1;
     for (std::size_t i = 0; i < model_.layers.size();) {
@@ -174,7 +175,7 @@ class Lowering {
     record.count = ring_capacity_;
     metrics_ = persistent("metrics", Op::step_record, ops::step::kRecordMetrics, record);
     program_.loss = element("loss", metrics_, ops::step::kLossMetric);
-    model_.loss == models::Loss::mse ? reconstruction_loss(keep) : classification_loss(order, keep);
+    model_.loss == models::Loss::mse ? reconstruction_loss(keep) : classification_loss(keep);
   }
 
   void reconstruction_loss(bool keep) {
@@ -188,13 +189,16 @@ class Lowering {
     program_.shown_prediction = shown(program_.prediction, output);
   }
 
-  void classification_loss(int order, bool keep) {
+  void gather_labels(int order) {
     OpShape gather;
     gather.batch = batch_;
     gather.count = image_count_;
     labels_ = planned("labels", Op::labels_gather, 3, gather);
     node(Op::labels_gather, "", gather,
          {external("all_labels", Storage::labels, Role::byte, 0), order, control_, labels_});
+  }
+
+  void classification_loss(bool keep) {
     const OpShape logits = image_shape(1, 1, model_.classes);
     program_.image_errors = planned("image_losses", Op::cross_entropy_forward,
                                     ops::cross_entropy::kForwardImageLosses, logits, keep);
@@ -454,6 +458,22 @@ constexpr std::size_t kElementwiseInput = 0;    // bias.forward, relu.forward
 constexpr std::size_t kOutputGradient = 1;      // backward_weights
 constexpr std::size_t kBiasOutputGradient = 0;  // backward_bias
 constexpr std::size_t kBiasGradient = 1;
+constexpr std::size_t kInputWeights = 1;  // linear.backward_input
+constexpr std::size_t kInputGradient = 2;
+constexpr std::size_t kGatherFrom = 0;  // batch.gather, labels.gather
+constexpr std::size_t kGatherOrder = 1;
+constexpr std::size_t kGatherTo = 3;
+constexpr std::size_t kLogits = 0;  // cross_entropy
+constexpr std::size_t kLabels = 1;
+constexpr std::size_t kReluOutput = 0;  // relu.backward
+constexpr std::size_t kReluOutputGradient = 1;
+constexpr std::size_t kReluInputGradient = 2;
+
+/// Adds to `node` a tensor that an absorbed op writes.
+void write_too(Node& node, int tensor) {
+  node.tensors.push_back(tensor);
+  node.written_too.push_back(tensor);
+}
 
 /// Moves `next` into `node` and says true, if their tensors fit together.
 bool take(Node& node, const Node& next) {
@@ -467,7 +487,32 @@ bool take(Node& node, const Node& next) {
     case Op::conv2d_backward_bias:
     case Op::linear_backward_bias:
       if (next.tensors[kBiasOutputGradient] != node.tensors[kOutputGradient]) return false;
-      node.tensors.push_back(next.tensors[kBiasGradient]);
+      write_too(node, next.tensors[kBiasGradient]);
+      return true;
+    case Op::linear_backward_input:
+      if (next.tensors[kBiasOutputGradient] != node.tensors[kOutputGradient]) return false;
+      node.tensors.push_back(next.tensors[kInputWeights]);
+      write_too(node, next.tensors[kInputGradient]);
+      return true;
+    case Op::relu_backward: {
+      // What it goes on with is the last that the node writes.
+      if (node.written_too.empty() || next.tensors[kReluOutputGradient] != node.written_too.back())
+        return false;
+      node.tensors.back() = node.written_too.back() = next.tensors[kReluInputGradient];
+      node.tensors.push_back(next.tensors[kReluOutput]);
+      return true;
+    }
+    case Op::labels_gather:
+      if (next.tensors[kGatherOrder] != node.tensors[kGatherOrder]) return false;
+      node.tensors.push_back(next.tensors[kGatherFrom]);
+      write_too(node, next.tensors[kGatherTo]);
+      return true;
+    case Op::cross_entropy_backward:
+      if (next.tensors[kLogits] != node.tensors[kLogits] || next.tensors[kLabels] != node.tensors[kLabels]) {
+        return false;
+      }
+      node.tensors.push_back(next.tensors[ops::cross_entropy::kBackwardControl]);
+      write_too(node, next.tensors[ops::cross_entropy::kBackwardGradient]);
       return true;
     default:
       return false;

@@ -47,6 +47,7 @@ struct Node {
                          ///< Program::tensors; none if absorbed
   int absorbed = 0;      ///< how many of the nodes right after it run inside it
   int absorbed_by = -1;  ///< the node that this one runs inside of, or -1
+  std::vector<int> written_too = {};  ///< tensors that absorbed ops write beside the op's own output
 };
 
 struct Program {
@@ -89,7 +90,7 @@ Program lower(const models::Model& model, Purpose purpose, int batch, std::int64
               bool blocks = false);
 
 /// Lets the variants that cover several ops absorb the nodes after them: `variants` holds the variant of each node. An
-/// absorbing node takes over the last absorbed one's output and what they need beside it (ops::OpCall).
+/// absorbing node takes over the outputs of the absorbed ones and what they need beside them (ops::OpCall).
 void absorb(Program& program, const std::vector<const ops::Variant*>& variants);
 
 }  // namespace warpscope::plan

@@ -18,6 +18,17 @@ void rank(std::vector<BenchRow*> rows) {
 
 namespace {
 
+/// Whether an op of `shape` covers one of `its` after it in a plan.
+bool follows(ops::Op op, const ops::OpShape& its, const ops::OpShape& shape) {
+  if (its == shape)
+    return true;  // backward_bias, backward_input and the loss's gradient have the shape of their neighbour
+  if (its.batch != shape.batch) return false;
+  if (op == ops::Op::labels_gather) return its.count == shape.count;
+  if (its.height != shape.height || its.width != shape.width) return false;
+  // Element-wise ops on the output know its channels as their input's; the mask of backward is the input's.
+  return its.in_channels == (op == ops::Op::relu_backward ? shape.in_channels : shape.out_channels);
+}
+
 /// What the ops of `fuses` cost by themselves after the op of `row`, where the best of their variants runs them: a variant
 /// that covers them saves that.
 double saved_by_fusing(const std::vector<BenchRow>& rows, const BenchRow& row,
@@ -27,12 +38,8 @@ double saved_by_fusing(const std::vector<BenchRow>& rows, const BenchRow& row,
     const ops::OpShape& shape = row.what.shape;
     double best = 0;
     for (const BenchRow& other : rows) {
-      const ops::OpShape& its = other.what.shape;
-      // Element-wise ops on the output know its channels as their input's; backward_bias has the shape of its neighbour.
-      const bool follows =
-          its == shape || (its.batch == shape.batch && its.height == shape.height &&
-                           its.width == shape.width && its.in_channels == shape.out_channels);
-      if (other.what.op != op || other.precision != row.precision || !follows || other.samples == 0) continue;
+      if (other.what.op != op || other.precision != row.precision || other.samples == 0) continue;
+      if (!follows(op, other.what.shape, shape)) continue;
       if (best == 0 || other.median < best) best = other.median;
     }
     if (best == 0) break;

@@ -8,7 +8,10 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/ops/batch/batch.h"
 #include "gpu/ops/block/block.h"
+#include "gpu/ops/cross_entropy/cross_entropy.h"
+#include "gpu/ops/linear/linear.h"
 #include "gpu/ops/step/step.h"
 
 namespace warpscope::verify {
@@ -146,6 +149,21 @@ std::string check_placement(const Variant& variant, const std::shared_ptr<core::
   return op_run.fault();
 }
 
+/// The operands of an op that is absorbed whole, whose own are `before` from `extra` on: what it reads of them and what it
+/// shares with the op before it. The last one is its output.
+Operands operands_of_absorbed(Op absorbed, const Operands& before, std::size_t extra) {
+  const Bytes& own = before[extra];
+  switch (absorbed) {
+    case Op::linear_backward_input:
+      return {before[ops::linear::kWeightsOutputGradient], own, {}};
+    case Op::labels_gather:
+      return {own, before[ops::batch::kGatherOrder], before[ops::batch::kGatherControl], {}};
+    default:
+      return {
+          before[ops::cross_entropy::kForwardLogits], before[ops::cross_entropy::kForwardLabels], own, {}};
+  }
+}
+
 /// An absorbed op's reference, given the output so far; writes the output or the gradient that it makes.
 void run_absorbed(Op op, const OpShape& shape, Op absorbed, const Operands& before, std::size_t& extra,
                   Operands& after) {
@@ -158,6 +176,19 @@ void run_absorbed(Op op, const OpShape& shape, Op absorbed, const Operands& befo
     case Op::relu_forward:
       after[output] = run_reference(absorbed, output_shape(op, shape), {after[output], {}})[1];
       break;
+    case Op::relu_backward:
+      after[extra - 1] =
+          run_reference(absorbed, output_shape(op, shape), {before[extra], after[extra - 1], {}})[2];
+      ++extra;
+      break;
+    case Op::linear_backward_input:
+    case Op::labels_gather:
+    case Op::cross_entropy_backward: {
+      const Operands result = run_reference(absorbed, shape, operands_of_absorbed(absorbed, before, extra));
+      after[extra + 1] = result.back();
+      extra += 2;
+      break;
+    }
     default: {
       // slots_of() lets nothing else pass than a bias gradient, summed over the gradient that the op reads.
       const bool weights = op == Op::conv2d_backward_weights || op == Op::linear_backward_weights;
@@ -205,6 +236,9 @@ Check check_case(const Variant& variant, const std::shared_ptr<core::Device>& de
   check.terms = ops::contract(variant.op).terms(tested.shape);
   for (const Op op : tested.absorbed) {
     if (op == Op::bias_forward) ++check.terms;
+    if (op == Op::linear_backward_input) {
+      check.terms = std::max(check.terms, ops::contract(op).terms(tested.shape));
+    }
   }
   check.tolerance = ops::tolerance(precision, check.terms);
   check.workspace = workspace_bytes(variant, tested.shape, precision);

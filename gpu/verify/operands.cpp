@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/ops/cross_entropy/cross_entropy.h"
+#include "gpu/ops/labels/labels.h"
+#include "gpu/ops/linear/linear.h"
 
 namespace warpscope::verify {
 namespace {
@@ -23,6 +26,15 @@ bool widens_channels(Op op) {
   }
 }
 
+/// What an absorbed op has beside the operands that it shares with the one before it.
+void add_slots(Op absorbed, const OpShape& shape, std::vector<Slot>& slots) {
+  const auto operands = ops::contract(absorbed).operands;
+  for (const int index : own_operands(absorbed)) {
+    const ops::Operand& operand = operands[static_cast<std::size_t>(index)];
+    slots.push_back({operand.name, operand.access, operand.role, operand.elements(shape)});
+  }
+}
+
 /// Converts where `roles` says that a slot holds numbers.
 template <class RoleOf>
 Operands convert_by(const Operands& operands, Precision from, Precision to, RoleOf role_of) {
@@ -37,6 +49,19 @@ Operands convert_by(const Operands& operands, Precision from, Precision to, Role
 }
 
 }  // namespace
+
+std::vector<int> own_operands(Op absorbed) {
+  switch (absorbed) {
+    case Op::linear_backward_input:
+      return {ops::linear::kInputWeights, ops::linear::kInputInputGradient};
+    case Op::labels_gather:
+      return {ops::labels::kGatherLabels, ops::labels::kGatherOutput};
+    case Op::cross_entropy_backward:
+      return {ops::cross_entropy::kBackwardControl, ops::cross_entropy::kBackwardGradient};
+    default:
+      return {};
+  }
+}
 
 bool is_number(Role role) {
   return role != Role::byte && role != Role::index && role != Role::control;
@@ -76,6 +101,14 @@ std::vector<Slot> slots_of(Op op, const OpShape& shape, std::span<const Op> abso
       case Op::conv2d_backward_bias:
       case Op::linear_backward_bias:
         slots.push_back({"bias_gradient", Access::write, Role::gradient, shape.out_channels});
+        break;
+      case Op::linear_backward_input:
+      case Op::labels_gather:
+      case Op::cross_entropy_backward:
+        add_slots(after, shape, slots);
+        break;
+      case Op::relu_backward:
+        slots.push_back({kReluOutputSlot, Access::read, Role::activation, slots.back().elements});
         break;
       default:
         throw core::Error(fmt::format("{} cannot absorb {}: no rule says which operands that needs",

@@ -23,9 +23,14 @@ struct Slot {
   int in_place_of = -1;
 };
 
-/// The operands of a call of `op` that absorbs the ops `absorbed` after it (OpCall::absorbed): those of the contract, then
-/// the bias of an absorbed bias.forward, the gradient of an absorbed backward_bias. Throws core::Error for an op that
-/// nothing says how to absorb.
+/// The slot of the ReLU's output that an absorbed relu.backward brings along.
+inline constexpr const char* kReluOutputSlot = "relu_output";
+
+/// Which operands of its contract an op brings along that is absorbed whole: those that the op before it does not have.
+std::vector<int> own_operands(ops::Op absorbed);
+
+/// The operands of a call of `op` that absorbs the ops `absorbed` after it: those of the contract, then those that OpCall
+/// names. Throws core::Error for an op that nothing says how to absorb.
 std::vector<Slot> slots_of(ops::Op op, const ops::OpShape& shape, std::span<const ops::Op> absorbed = {});
 
 /// The slot of the op's last output: what an absorbed op goes on with.

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "gpu/plan/memory.h"
 #include "gpu/plan/program.h"
+#include "gpu/plan/selection.h"
 #include "tests/support/tiny.h"
 
 namespace warpscope::plan {
@@ -114,6 +116,139 @@ TEST(Absorb, SavesTheMemoryOfWhatIsNotWrittenAnyMore) {
   }
 }
 
+const Variant kLayerBackward{
+    .op = Op::linear_backward_weights,
+    .name = "layer",
+    .precisions = {},
+    .fuses = {Op::linear_backward_bias, Op::linear_backward_input, Op::relu_backward},
+    .summary = "",
+    .launch = [](const ops::OpCall&) {}};
+const Variant kLoss{.op = Op::cross_entropy_forward,
+                    .name = "loss",
+                    .precisions = {},
+                    .fuses = {Op::cross_entropy_backward},
+                    .summary = "",
+                    .launch = [](const ops::OpCall&) {}};
+const Variant kGather{.op = Op::batch_gather,
+                      .name = "gather",
+                      .precisions = {},
+                      .fuses = {Op::labels_gather},
+                      .summary = "",
+                      .launch = [](const ops::OpCall&) {}};
+
+/// The program of the network of linear layers, and the same with `variant` in all its places.
+struct Classifier {
+  explicit Classifier(const Variant& variant)
+      : before(lower(models::find_model("mlp"), Purpose::training, 5, 100, 16, Precision::fp32)),
+        after(before) {
+    std::vector<const Variant*> chosen;
+    for (const Node& node : before.nodes) chosen.push_back(node.op == variant.op ? &variant : &kPlain);
+    absorb(after, chosen);
+  }
+  Program before;
+  Program after;
+};
+
+TEST(Absorb, TheWholeBackwardPassOfALinearLayerIsOneNode) {
+  const Classifier network(kLayerBackward);
+  std::vector<int> absorbed;
+  for (std::size_t n = 0; n < network.after.nodes.size(); ++n) {
+    const Node& node = network.after.nodes[n];
+    if (node.op != Op::linear_backward_weights) continue;
+    absorbed.push_back(node.absorbed);
+    const auto& own = network.before.nodes;
+    std::vector<int> expected = own[n].tensors;
+    expected.push_back(own[n + 1].tensors[1]);
+    std::vector<int> written{own[n + 1].tensors[1]};
+    if (node.absorbed == 3) {
+      expected.insert(expected.end(), {own[n + 2].tensors[1], own[n + 3].tensors[2], own[n + 3].tensors[0]});
+      written.push_back(own[n + 3].tensors[2]);
+    }
+    EXPECT_EQ(node.tensors, expected);
+    EXPECT_EQ(node.written_too, written);
+  }
+  EXPECT_EQ(absorbed, (std::vector<int>{3, 3, 1})) << "nobody needs the gradient of the images";
+}
+
+TEST(Absorb, TheLossTakesItsGradient) {
+  const Classifier network(kLoss);
+  for (std::size_t n = 0; n < network.after.nodes.size(); ++n) {
+    const Node& node = network.after.nodes[n];
+    if (node.op != Op::cross_entropy_forward) continue;
+    EXPECT_EQ(node.absorbed, 1);
+    const std::vector<int>& backward = network.before.nodes[n + 1].tensors;
+    ASSERT_EQ(node.tensors.size(), 8u);
+    EXPECT_EQ(node.tensors[6], backward[2]);
+    EXPECT_EQ(node.tensors[7], backward[3]);
+    EXPECT_EQ(node.written_too, std::vector<int>{backward[3]});
+  }
+}
+
+TEST(Absorb, TheImagesTakeTheirLabels) {
+  const Classifier network(kGather);
+  const Node& node = network.after.nodes.front();
+  EXPECT_EQ(node.absorbed, 1);
+  const std::vector<int>& labels = network.before.nodes[1].tensors;
+  ASSERT_EQ(node.tensors.size(), 6u);
+  EXPECT_EQ(node.tensors[4], labels[0]);
+  EXPECT_EQ(node.tensors[5], labels[3]);
+}
+
+TEST(Absorb, AStepOfTheNetworkOfLinearLayersIsTenLaunchesByDefault) {
+  core::DeviceInfo hopper;
+  hopper.kind = core::DeviceKind::cuda;
+  hopper.compute_capability = 90;
+  if (ops::variants_of(Op::linear_forward, hopper.kind).empty()) GTEST_SKIP() << "this build has no CUDA";
+  const Selection selection = default_selection(hopper, Precision::fp32);
+  Program program = lower(models::find_model("mlp"), Purpose::training, 5, 100, 16, Precision::fp32);
+  std::vector<const Variant*> chosen;
+  for (const Node& node : program.nodes) {
+    chosen.push_back(ops::find_variant(node.op, hopper.kind, selection.variants.at(node.op)));
+  }
+  absorb(program, chosen);
+  std::vector<Op> launches;
+  for (const Node& node : program.nodes) {
+    if (node.absorbed_by < 0) launches.push_back(node.op);
+  }
+  using enum Op;
+  EXPECT_EQ(launches,
+            (std::vector<Op>{batch_gather, linear_forward, linear_forward, linear_forward,
+                             cross_entropy_forward, linear_backward_weights, linear_backward_weights,
+                             linear_backward_weights, optimizer_update, step_record}));
+}
+
+/// Byte ranges [first, second) of the planned tensors that a node of `program` uses.
+std::vector<std::pair<std::size_t, std::size_t>> ranges_of(const Program& program, const MemoryPlan& memory,
+                                                           const Node& node) {
+  std::vector<std::pair<std::size_t, std::size_t>> ranges;
+  for (const int tensor : node.tensors) {
+    const Tensor& used = program.tensors[static_cast<std::size_t>(tensor)];
+    if (used.storage != Storage::planned) continue;
+    const std::size_t begin = memory.tensor_offset[static_cast<std::size_t>(tensor)];
+    ranges.emplace_back(begin, begin + static_cast<std::size_t>(used.elements) *
+                                           core::size_of(ops::element_type(used.role, Precision::fp32)));
+  }
+  return ranges;
+}
+
+TEST(Absorb, WhatAbsorbedOpsWriteHasMemoryOfItsOwn) {
+  for (const Variant* variant : {&kLayerBackward, &kLoss, &kGather}) {
+    const Classifier network(*variant);
+    const MemoryPlan memory =
+        plan_memory(network.after, Precision::fp32, std::vector<std::size_t>(network.after.nodes.size()));
+    for (const Node& node : network.after.nodes) {
+      if (node.op != variant->op) continue;
+      auto ranges = ranges_of(network.after, memory, node);
+      std::sort(ranges.begin(), ranges.end());
+      for (std::size_t i = 1; i < ranges.size(); ++i) {
+        // The mask of a layer is its input.
+        if (ranges[i] == ranges[i - 1]) continue;
+        EXPECT_LE(ranges[i - 1].second, ranges[i].first) << variant->name;
+      }
+    }
+  }
+}
+
 std::vector<Op> ops_of(const Program& program) {
   std::vector<Op> list;
   for (const Node& node : program.nodes) list.push_back(node.op);
@@ -187,7 +322,7 @@ TEST(Lowering, EndsAClassifierWithTheCrossEntropyOfItsLabels) {
   EXPECT_EQ(count(program, Op::mse_forward), 0);
   const auto loss = std::find(list.begin(), list.end(), Op::cross_entropy_forward);
   ASSERT_NE(loss, list.end());
-  EXPECT_EQ(*(loss - 1), Op::labels_gather);
+  EXPECT_EQ(*std::next(list.begin()), Op::labels_gather) << "beside the images";
 }
 
 TEST(Lowering, ShowsImagesInFp32WhateverThePrecision) {

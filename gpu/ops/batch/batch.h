@@ -13,6 +13,9 @@ namespace warpscope::ops::batch {
 
 enum GatherOperands : int { kGatherImages, kGatherOrder, kGatherControl, kGatherOutput };
 
+/// Of a call that absorbs labels.gather: after its own operands.
+enum AbsorbedOperands : int { kGatherAbsorbedLabels = 4, kGatherAbsorbedPicked };
+
 std::vector<Variant> variants();
 
 }  // namespace warpscope::ops::batch

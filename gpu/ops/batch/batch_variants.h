@@ -14,6 +14,7 @@ Variant loops_gather();
 Variant naive_gather();
 
 Variant vectorized_gather();
+Variant vectorized_fused_gather();
 #endif
 
 }  // namespace warpscope::ops::batch

@@ -1,8 +1,8 @@
-// batch.gather, variant `vectorized`: over `naive` it adds writes of 16 bytes and reads of the four or eight
-// bytes that these are made of, and one division and one look-up of the order for all of them. Limits: none
-// on the shape; images whose size is not a multiple of a vector, and memory that is not aligned to 16 bytes,
-// go element by element. Bound by memory. At most 34 registers, no shared memory, no spills. Source: batch.h;
-// vectorized.cuh.
+// batch.gather, variants `vectorized` and `vectorized_fused`: over `naive` they add writes of 16 bytes and reads of the four
+// or eight bytes that these are made of, and one division and one look-up of the order for all of them. `vectorized_fused`
+// picks the labels too: who writes the beginning of an image writes its label. Limits: none on the shape; images whose size is
+// not a multiple of a vector, and memory that is not aligned to 16 bytes, go element by element. Bound by memory. At most 34
+// registers, no shared memory, no spills. Source: batch.h; vectorized.cuh.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/batch/batch.h"
@@ -13,11 +13,18 @@
 namespace warpscope::ops::batch {
 namespace {
 
+/// Of an absorbed labels.gather: those of the data set and of the batch; nullptr without one.
+struct Labels {
+  const std::uint8_t* all;
+  std::uint8_t* picked;
+};
+
 template <class Index, class T>
 __global__ void batch_gather_vectorized(Index vectors, Index count, unsigned image_size,
                                         std::uint64_t data_set, const std::uint8_t* __restrict__ images,
                                         const std::uint32_t* __restrict__ order,
-                                        const step::StepControl* __restrict__ control, T* __restrict__ x) {
+                                        const step::StepControl* __restrict__ control, T* __restrict__ x,
+                                        const Labels labels) {
   const std::uint64_t position = control->position;
   for_each_vector<kWide<T>>(vectors, count, [=](Index i, auto width) {
     constexpr int kWidth = decltype(width)::value;
@@ -26,7 +33,9 @@ __global__ void batch_gather_vectorized(Index vectors, Index count, unsigned ima
     // A 64-bit remainder is slow, and only a batch that wraps around the data set needs one.
     if (slot >= data_set) slot %= data_set;
     using Bytes = Vec<std::uint8_t, kWidth>;
-    const std::uint8_t* from = images + std::uint64_t{order[slot]} * image_size + place;
+    const std::uint32_t image = order[slot];
+    if (place == 0 && labels.picked != nullptr) labels.picked[i / image_size] = labels.all[image];
+    const std::uint8_t* from = images + std::uint64_t{image} * image_size + place;
     const Bytes bytes = *reinterpret_cast<const Bytes*>(from);
     float values[kWidth];
     for (int k = 0; k < kWidth; ++k) values[k] = static_cast<float>(bytes.at[k]) / 255.0f;
@@ -39,6 +48,11 @@ void gather(const OpCall& call) {
   const std::int64_t count = input_elements(s);
   const std::int64_t image_size = count / s.batch;
   const auto* images = call.operand<const std::uint8_t>(kGatherImages);
+  Labels labels{};
+  if (call.absorbed > 0) {
+    labels = {call.operand<const std::uint8_t>(kGatherAbsorbedLabels),
+              call.operand<std::uint8_t>(kGatherAbsorbedPicked)};
+  }
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
     T* x = call.operand<T>(kGatherOutput);
@@ -50,22 +64,30 @@ void gather(const OpCall& call) {
               static_cast<Index>(covered.vectors), static_cast<Index>(count),
               static_cast<unsigned>(image_size), static_cast<std::uint64_t>(s.count), images,
               call.operand<const std::uint32_t>(kGatherOrder),
-              call.operand<const step::StepControl>(kGatherControl), x);
+              call.operand<const step::StepControl>(kGatherControl), x, labels);
     });
   });
   core::check_launch("batch.gather vectorized");
 }
 
-}  // namespace
-
-Variant vectorized_gather() {
+Variant vectorized(const char* name, std::vector<Op> fuses, const char* summary) {
   return {.op = Op::batch_gather,
-          .name = "vectorized",
+          .name = name,
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
-          .summary = "16 bytes written at a time: four or eight elements a thread.",
+          .fuses = std::move(fuses),
+          .summary = summary,
           .launch = gather};
+}
+
+}  // namespace
+
+Variant vectorized_gather() {
+  return vectorized("vectorized", {}, "16 bytes written at a time: four or eight elements a thread.");
+}
+Variant vectorized_fused_gather() {
+  return vectorized("vectorized_fused", {Op::labels_gather}, "The labels come in the same launch.");
 }
 
 }  // namespace warpscope::ops::batch

@@ -23,6 +23,8 @@ enum ForwardOperands : int {
   kForwardLoss,
   kForwardAccuracy,
 };
+/// Of a forward call that absorbs backward: after its own operands.
+enum AbsorbedOperands : int { kForwardAbsorbedControl = 6, kForwardAbsorbedGradient };
 enum BackwardOperands : int { kBackwardLogits, kBackwardLabels, kBackwardControl, kBackwardGradient };
 
 std::vector<Variant> variants();

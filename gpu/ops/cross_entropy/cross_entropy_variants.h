@@ -17,6 +17,7 @@ Variant naive_forward();
 Variant naive_backward();
 
 Variant warp_shuffle_forward();
+Variant warp_shuffle_fused_forward();
 Variant warp_shuffle_backward();
 #endif
 

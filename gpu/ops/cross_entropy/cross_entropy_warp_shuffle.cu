@@ -1,8 +1,9 @@
-// cross_entropy, variant `warp_shuffle`: 8, 16 or 32 lanes of a warp take an image together. Over `naive` it adds that
+// cross_entropy, variants `warp_shuffle` and `warp_shuffle_fused`: 8, 16 or 32 lanes of a warp take an image together. Over `naive` it adds that
 // neighbouring lanes read neighbouring logits, once, into registers; that lanes exchange the largest logit and the sum by
 // shuffles; and that forward is one launch: each block leaves the sum of its images, and the block that arrives last adds
 // those of all, in an order that the shape alone fixes, so the result is the same bits every time. The count of arrived
-// blocks lives beside the call and is back at 0 after each. The largest exponential, which is 1, and the one of the label
+// blocks lives beside the call and is back at 0 after each. `warp_shuffle_fused` of forward writes the gradient as well, from
+// the same registers: one launch instead of two. The largest exponential, which is 1, and the one of the label
 // stay out of the sums, so that an image that is all but certain keeps its digits. Limits: at most 256 classes. Bound by
 // memory in large batches, by its latency in small ones. At most 38 registers (41 on compute capability 7.5), 260 bytes of
 // shared memory, no spills; workspace: 8 bytes a block. Source: cross_entropy.h; J. Luitjens, "Faster parallel reductions
@@ -11,6 +12,7 @@
 #include <memory>
 
 #include "gpu/core/cuda.h"
+#include "gpu/ops/arrivals.h"
 #include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/cross_entropy/cross_entropy.h"
 #include "gpu/ops/cross_entropy/cross_entropy_variants.h"
@@ -129,11 +131,27 @@ __device__ bool arrive_last(const float (&mine)[kTotals], volatile float* of_blo
   return last;
 }
 
+/// The gradient of an image's logits; `dz` is its place. `scale`: the loss scale over the images of the batch. Every lane of
+/// the warp must call it; `classes` is 0 for a group that has no image.
+template <class G, class T>
+__device__ void write_gradient(const Logits<G>& image, int classes, int label, float scale, T* dz) {
+  const float others = image.sum_of_others(label);
+  const float own = image.exponential(label);
+  const float factor = scale / (others + own);
+  for (int k = 0; k < G::kValues; ++k) {
+    const int c = Logits<G>::place(k);
+    if (c >= classes) continue;
+    dz[c] = from_float<T>(factor * (c == label ? -others : expf(image.at[k] - image.peak)));
+  }
+}
+
+/// With `gradient`, backward as well.
 template <class G, class T>
 __global__ void cross_entropy_forward_warp_shuffle(
     std::int64_t images, int classes, const T* __restrict__ logits, const std::uint8_t* __restrict__ labels,
     float* __restrict__ image_losses, std::uint8_t* __restrict__ predicted, volatile float* of_block,
-    unsigned* arrived, float* __restrict__ loss, float* __restrict__ accuracy) {
+    unsigned* arrived, float* __restrict__ loss, float* __restrict__ accuracy,
+    const step::StepControl* __restrict__ control, T* __restrict__ gradient) {
   float mine[kTotals] = {0.0f, 0.0f};
   // A block's threads make the same turns: shuffles need all lanes of a warp.
   for (std::int64_t first = std::int64_t{blockIdx.x} * G::kImages; first < images;
@@ -144,8 +162,12 @@ __global__ void cross_entropy_forward_warp_shuffle(
     const Logits<G> image(z, exists ? classes : 0);
     const float others = image.sum_of_others(image.best);
     const bool nan = image.any_nan();
+    const int label = exists ? labels[n] : 0;
+    if (gradient != nullptr) {
+      const float scale = control->loss_scale / static_cast<float>(images);
+      write_gradient(image, exists ? classes : 0, label, scale, gradient + n * classes);
+    }
     if (!exists || threadIdx.x % G::kLanes != 0) continue;
-    const int label = labels[n];
     const int best = nan ? 0 : image.best;
     const float image_loss = nan ? NAN : log1pf(others) + (image.peak - to_float(z[label]));
     image_losses[n] = image_loss;
@@ -176,38 +198,12 @@ __global__ void cross_entropy_backward_warp_shuffle(std::int64_t images, int cla
   const bool exists = n < images;
   const int label = exists ? labels[n] : 0;
   const Logits<G> image(logits + n * classes, exists ? classes : 0);
-  const float others = image.sum_of_others(label);
-  const float own = image.exponential(label);
-  const float factor = control->loss_scale / static_cast<float>(images) / (others + own);
-  for (int k = 0; k < G::kValues; ++k) {
-    const int c = Logits<G>::place(k);
-    if (!exists || c >= classes) continue;
-    gradient[n * classes + c] =
-        from_float<T>(factor * (c == label ? -others : expf(image.at[k] - image.peak)));
-  }
+  write_gradient(image, exists ? classes : 0, label, control->loss_scale / static_cast<float>(images),
+                 gradient + n * classes);
 }
 
-/// The count of blocks that have arrived, in device memory: 0 between two calls.
-class Arrivals final : public Prepared {
- public:
-  explicit Arrivals(core::Device& device)
-      : device_(device), count_(static_cast<unsigned*>(device.allocate(sizeof(unsigned)))) {}
-  Arrivals(const Arrivals&) = delete;
-  Arrivals& operator=(const Arrivals&) = delete;
-  ~Arrivals() override { device_.deallocate(count_); }
-  unsigned* count() const { return count_; }
-
- private:
-  core::Device& device_;
-  unsigned* count_;
-};
-
 std::unique_ptr<Prepared> prepare(const OpShape&, core::Precision, core::Device& device) {
-  auto arrivals = std::make_unique<Arrivals>(device);
-  const auto stream = device.make_stream();
-  stream->fill(arrivals->count(), 0, sizeof(unsigned));
-  stream->synchronize();
-  return arrivals;
+  return std::make_unique<Arrivals>(device, 1);
 }
 
 unsigned forward_blocks(const OpShape& s) {
@@ -225,8 +221,11 @@ std::size_t forward_workspace(const OpShape& s, core::Precision) {
 
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
+  const bool fused = call.absorbed > 0;
+  const auto* control = fused ? call.operand<const step::StepControl>(kForwardAbsorbedControl) : nullptr;
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
+    T* gradient = fused ? call.operand<T>(kForwardAbsorbedGradient) : nullptr;
     with_group(s.in_channels, [&](auto group) {
       using G = decltype(group);
       cross_entropy_forward_warp_shuffle<G, T>
@@ -234,8 +233,8 @@ void forward(const OpCall& call) {
               s.batch, s.in_channels, call.operand<const T>(kForwardLogits),
               call.operand<const std::uint8_t>(kForwardLabels), call.operand<float>(kForwardImageLosses),
               call.operand<std::uint8_t>(kForwardPredicted), static_cast<float*>(call.workspace),
-              static_cast<Arrivals&>(*call.prepared).count(), call.operand<float>(kForwardLoss),
-              call.operand<float>(kForwardAccuracy));
+              static_cast<Arrivals&>(*call.prepared).counts(), call.operand<float>(kForwardLoss),
+              call.operand<float>(kForwardAccuracy), control, gradient);
     });
   });
   core::check_launch("cross_entropy.forward warp_shuffle");
@@ -258,19 +257,30 @@ void backward(const OpCall& call) {
   core::check_launch("cross_entropy.backward warp_shuffle");
 }
 
+Variant forward_variant(const char* name, std::vector<Op> fuses, const char* summary) {
+  return {.op = Op::cross_entropy_forward,
+          .name = name,
+          .device = core::DeviceKind::cuda,
+          .precisions = all_precisions(),
+          .minimum_compute_capability = 75,
+          .fuses = std::move(fuses),
+          .summary = summary,
+          .launch = forward,
+          .workspace_bytes = forward_workspace,
+          .prepare = prepare};
+}
+
 }  // namespace
 
 Variant warp_shuffle_forward() {
-  return {
-      .op = Op::cross_entropy_forward,
-      .name = "warp_shuffle",
-      .device = core::DeviceKind::cuda,
-      .precisions = all_precisions(),
-      .minimum_compute_capability = 75,
-      .summary = "Up to a warp per image exchanges by shuffles; the last block adds the batch: one launch.",
-      .launch = forward,
-      .workspace_bytes = forward_workspace,
-      .prepare = prepare};
+  return forward_variant(
+      "warp_shuffle", {},
+      "Up to a warp per image exchanges by shuffles; the last block adds the batch: one launch.");
+}
+Variant warp_shuffle_fused_forward() {
+  return forward_variant(
+      "warp_shuffle_fused", {Op::cross_entropy_backward},
+      "The gradient comes of the same registers: one launch for the loss and its gradient.");
 }
 Variant warp_shuffle_backward() {
   return {.op = Op::cross_entropy_backward,

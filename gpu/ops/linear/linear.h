@@ -24,6 +24,14 @@ enum BackwardBiasOperands : int { kBiasOutputGradient, kBiasGradient };
 /// Of a forward call that absorbs bias.forward: after its own operands, the bias.
 inline constexpr int kForwardAbsorbedBias = 3;
 
+/// Of a backward_weights call that absorbs backward_bias, backward_input and relu.backward: after its own operands.
+enum AbsorbedBackwardOperands : int {
+  kWeightsAbsorbedBiasGradient = 3,
+  kWeightsAbsorbedWeights,
+  kWeightsAbsorbedInputGradient,
+  kWeightsAbsorbedReluOutput,
+};
+
 std::vector<Variant> variants();
 
 }  // namespace warpscope::ops::linear

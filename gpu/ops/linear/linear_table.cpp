@@ -21,7 +21,8 @@ std::vector<Variant> variants() {
               {naive_forward(), naive_backward_input(), naive_backward_weights(), naive_backward_bias(),
                atomic_backward_input(), atomic_backward_weights(), atomic_backward_bias(),
                per_sample_backward_weights(), warp_shuffle_backward_bias(), tiled_forward(),
-               tiled_backward_input(), tiled_backward_weights()});
+               tiled_backward_input(), tiled_backward_weights(), split_k_forward(), split_k_fused_forward(),
+               split_k_backward_input(), split_k_backward_weights(), split_k_fused_backward_weights()});
 #if WARPSCOPE_HAVE_CUBLAS
   list.insert(list.end(),
               {cublas_forward(), cublas_fused_forward(), cublas_backward_input(), cublas_backward_weights()});

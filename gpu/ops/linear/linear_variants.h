@@ -1,6 +1,6 @@
 #pragma once
 // The factories behind linear_table.cpp. Each is defined in the file named for its variant: linear_<variant>.cpp or .cu;
-// the library's in cuda_linear_cublas.cpp.
+// those of the library and of `split_k` in cuda_linear_<variant>.cpp.
 
 #include "gpu/ops/variant.h"
 
@@ -38,6 +38,12 @@ Variant warp_shuffle_backward_bias();
 Variant tiled_forward();
 Variant tiled_backward_input();
 Variant tiled_backward_weights();
+
+Variant split_k_forward();
+Variant split_k_fused_forward();
+Variant split_k_backward_input();
+Variant split_k_backward_weights();
+Variant split_k_fused_backward_weights();
 
 #if WARPSCOPE_HAVE_CUBLAS
 Variant cublas_forward();

@@ -1,0 +1,83 @@
+// linear.backward_weights and linear.backward_input, variants `split_k` and `split_k_fused`: the blocks of
+// linear_split_k_forward.cu on the other two products, of which one launch may hold both. `split_k_fused` of backward_weights
+// adds to its blocks the sums of the output gradient that are the bias's gradient, from the strips that it has in shared
+// memory, and to its launch the blocks of backward_input, with the mask of the ReLU before the layer: the whole backward pass
+// of a layer in one launch. Limits and source: those of forward.
+
+#include <algorithm>
+
+#include "gpu/ops/linear/linear.h"
+#include "gpu/ops/linear/split_k_launch.cuh"
+
+namespace warpscope::ops::linear::split_k {
+namespace {
+
+/// The blocks of `weights` come first.
+template <class Tile, class T = typename Tile::Value>
+__global__ void __launch_bounds__(Tile::kThreads, 512 / Tile::kThreads)
+    linear_backward_split_k(const __grid_constant__ Job<T, RowSums> weights,
+                            const __grid_constant__ Job<T, Mask<T>> input) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  extern __shared__ __align__(128) unsigned char shared[];
+  const unsigned of_weights = weights.cut.blocks();
+  if (blockIdx.x < of_weights) {
+    Block<Tile, false, false, RowSums>(weights, blockIdx.x, shared).run();
+  } else {
+    Block<Tile, true, false, Mask<T>>(input, blockIdx.x - of_weights, shared).run();
+  }
+#endif
+}
+
+template <class Tile, class T>
+void launch(const OpCall& call, const Job<T, RowSums>& weights, const Job<T, Mask<T>>& input) {
+  constexpr unsigned kSharedBytes =
+      std::max(Layout<Tile, false, false>::kBytes, Layout<Tile, true, false>::kBytes);
+  core::check_cuda(cudaFuncSetAttribute(linear_backward_split_k<Tile>,
+                                        cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
+                   "linear split_k, shared memory");
+  const unsigned blocks = weights.cut.blocks() + input.cut.blocks();
+  linear_backward_split_k<Tile>
+      <<<blocks, Tile::kThreads, kSharedBytes, core::cuda_stream(*call.stream)>>>(weights, input);
+}
+
+}  // namespace
+
+void launch_backward_weights(const OpCall& call, const Pair& pair) {
+  with_tile(call.precision, pair.first.tile, [&](auto* tile) {
+    using Tile = std::remove_pointer_t<decltype(tile)>;
+    using T = typename Tile::Value;
+    const Product p = backward_weights_product(call.shape);
+    const auto* dy = call.operand<const T>(kWeightsOutputGradient);
+    Shared from = shared_of(call);
+    const RowSums sums{call.absorbed >= 1 ? call.operand<float>(kWeightsAbsorbedBiasGradient) : nullptr};
+    const auto weights = job(p, pair.first, line_first(dy, p.rows),
+                             line_first(call.operand<const T>(kWeightsInput), p.columns),
+                             call.operand<float>(kWeightsGradient), sums, from);
+    Job<T, Mask<T>> input{};
+    if (call.absorbed >= 2) {
+      const Product q = backward_input_product(call.shape);
+      const Mask<T> mask{call.absorbed >= 3 ? call.operand<const T>(kWeightsAbsorbedReluOutput) : nullptr};
+      input = job(q, pair.second, depth_first(dy, q.rows, q.depth),
+                  line_first(call.operand<const T>(kWeightsAbsorbedWeights), q.columns),
+                  call.operand<T>(kWeightsAbsorbedInputGradient), mask, from);
+    }
+    launch<Tile>(call, weights, input);
+  });
+  core::check_launch("linear.backward_weights split_k");
+}
+
+void launch_backward_input(const OpCall& call, const Cut& cut) {
+  with_tile(call.precision, cut.tile, [&](auto* tile) {
+    using Tile = std::remove_pointer_t<decltype(tile)>;
+    using T = typename Tile::Value;
+    const Product p = backward_input_product(call.shape);
+    Shared from = shared_of(call);
+    const auto input = job(p, cut, depth_first(call.operand<const T>(kInputOutputGradient), p.rows, p.depth),
+                           line_first(call.operand<const T>(kInputWeights), p.columns),
+                           call.operand<T>(kInputInputGradient), Mask<T>{}, from);
+    launch<Tile>(call, Job<T, RowSums>{}, input);
+  });
+  core::check_launch("linear.backward_input split_k");
+}
+
+}  // namespace warpscope::ops::linear::split_k
