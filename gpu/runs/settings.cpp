@@ -91,11 +91,12 @@ std::vector<SettingDifference> settings_that_differ(const std::vector<Run>& runs
     return value ? std::optional(setting_text(*value)) : std::nullopt;
   };
   std::vector<SettingDifference> differences;
-  for (const auto& [key, histories] : all) {
+  for (const auto& entry : all) {
+    const std::vector<History>& histories = entry.second;
     if (std::all_of(histories.begin(), histories.end(),
                     [&](const History& history) { return history == histories.front(); }))
       continue;
-    SettingDifference difference{printable(key), {}, {}};
+    SettingDifference difference{printable(entry.first), {}, {}};
     for (const History& history : histories) {
       difference.values.push_back(text(history.last));
       difference.at_first.push_back(text(history.first));
