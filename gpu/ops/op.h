@@ -173,7 +173,8 @@ std::string describe(Op op, const OpShape& shape);
 /// Relative tolerance of a correct result, ||out - ref|| / ||ref||, of a sum of `terms` products in
 /// `precision`: rounding errors of a sum grow with the square root of its length (N. Higham, "Accuracy and
 /// Stability of Numerical Algorithms", 4.2, the statistical bound), so 4 u sqrt(terms) for the accumulation
-/// in FP32 plus 2 u of the storage type for each rounded input and output; u is the unit roundoff.
+/// in FP32 plus 2 u of the storage type for each rounded input and output; u is the unit roundoff. Of a few outputs, which
+/// may cancel, ||ref|| is no less than what it is on average over the signs of the products.
 double tolerance(core::Precision precision, std::int64_t terms);
 
 }  // namespace warpscope::ops

@@ -1,5 +1,6 @@
 #include "gpu/verify/host_values.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -103,7 +104,7 @@ std::vector<double> decode(std::span<const std::byte> bytes, ElementType type) {
   }
 }
 
-double relative_error(std::span<const double> out, std::span<const double> expected) {
+double relative_error(std::span<const double> out, std::span<const double> expected, double least_norm) {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   if (out.size() != expected.size()) throw std::logic_error("vectors of different length cannot be compared");
   double difference = 0;
@@ -114,7 +115,8 @@ double relative_error(std::span<const double> out, std::span<const double> expec
     norm += expected[i] * expected[i];
   }
   if (difference == 0) return 0;
-  return norm > 0 ? std::sqrt(difference / norm) : kInfinite;
+  const double divisor = std::max(std::sqrt(norm), least_norm);
+  return divisor > 0 ? std::sqrt(difference) / divisor : kInfinite;
 }
 
 }  // namespace warpscope::verify

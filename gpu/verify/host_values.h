@@ -19,8 +19,8 @@ Bytes encode(std::span<const double> values, core::ElementType type);
 /// The values of elements of `type`: f64, f32, f16, bf16 or u8. 16-bit subnormals, infinities and NaN included.
 std::vector<double> decode(std::span<const std::byte> bytes, core::ElementType type);
 
-/// ||out - expected|| / ||expected|| in the Euclidean norm: 0 if both are zero or empty, infinity if any value of `out` is
-/// NaN or infinite or if `expected` is zero and `out` is not.
-double relative_error(std::span<const double> out, std::span<const double> expected);
+/// ||out - expected|| / max(||expected||, least_norm) in the Euclidean norm: 0 if both are zero or empty, infinity if any
+/// value of `out` is NaN or infinite or if the divisor is zero and `out` is not.
+double relative_error(std::span<const double> out, std::span<const double> expected, double least_norm = 0);
 
 }  // namespace warpscope::verify

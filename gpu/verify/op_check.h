@@ -34,6 +34,10 @@ struct Case {
   std::vector<ops::Op> absorbed;
   Operands before;    ///< in the precision's storage types
   Operands expected;  ///< in fp64; empty where the op only reads
+  /// The norm that the op's own output has on average over the signs of its products, sqrt(sum of their squares). A few
+  /// outputs may cancel by chance, or be cut by a ReLU; the rounding errors in them do not shrink with them, so errors are
+  /// measured against no less than this. 0 with many outputs, whose norm is near it anyway, and for other ops.
+  double usual_norm = 0;
 };
 
 Case make_case(ops::Op op, const ops::OpShape& shape, std::span<const ops::Op> absorbed,

@@ -7,9 +7,11 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "gpu/ops/linear/linear.h"
 #include "gpu/ops/optimizer/optimizer.h"
 #include "gpu/ops/relu/relu.h"
 #include "gpu/ops/step/step.h"
@@ -173,6 +175,38 @@ TEST(OpCheck, HoldsWhatIsNotFiniteAgainstTheReferenceToo) {
   EXPECT_LT(failures(), 14);
 }
 
+TEST(OpCheck, MeasuresFewOutputsAgainstWhatTheirProductsUsuallySumTo) {
+  const OpShape shape{.batch = 1, .in_channels = 513, .out_channels = 1};
+  const Case tested = make_case(Op::linear_forward, shape, {}, Precision::fp32, 4);
+  const auto x = decode(tested.before[ops::linear::kForwardInput], ElementType::f32);
+  const auto w = decode(tested.before[ops::linear::kForwardWeights], ElementType::f32);
+  double squares = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) squares += x[i] * w[i] * x[i] * w[i];
+  EXPECT_NEAR(tested.usual_norm, std::sqrt(squares), 1e-12 * std::sqrt(squares));
+
+  const OpShape many{.batch = 20, .in_channels = 5, .out_channels = 30};
+  EXPECT_EQ(make_case(Op::linear_forward, many, {}, Precision::fp32, 4).usual_norm, 0);
+}
+
+TEST(OpCheck, CatchesAWrongOutputThatShouldCancel) {
+  const OpShape shape{.batch = 1, .in_channels = 2, .out_channels = 1};
+  Case tested = make_case(Op::linear_forward, shape, {}, Precision::fp32, 4);
+  tested.before[ops::linear::kForwardInput] = encode(std::vector{1.0, -1.0}, ElementType::f32);
+  tested.before[ops::linear::kForwardWeights] = encode(std::vector{3.0, 3.0}, ElementType::f32);
+  tested.expected[ops::linear::kForwardOutput] = encode(std::vector{0.0}, ElementType::f64);
+  tested.usual_norm = std::sqrt(18.0);
+  const auto check = [&](void (*launch)(const OpCall&)) {
+    const Variant variant{.op = Op::linear_forward,
+                          .name = "tested",
+                          .precisions = {Precision::fp32},
+                          .summary = "",
+                          .launch = launch};
+    return check_case(variant, core::open_device("cpu"), Precision::fp32, tested).failure;
+  };
+  EXPECT_EQ(check([](const OpCall& call) { *call.operand<float>(ops::linear::kForwardOutput) = 1e-7f; }), "");
+  EXPECT_NE(check([](const OpCall& call) { *call.operand<float>(ops::linear::kForwardOutput) = 1e-4f; }), "");
+}
+
 TEST(RandomOperands, OfUpdatesBelongTogether) {
   int clipped = 0;
   int skipped = 0;
@@ -250,6 +284,8 @@ TEST(HostValues, NanNeverCompares) {
   EXPECT_EQ(relative_error(std::vector{1.0}, std::vector{0.0}), std::numeric_limits<double>::infinity());
   EXPECT_EQ(relative_error(std::vector{0.0}, std::vector{0.0}), 0);
   EXPECT_DOUBLE_EQ(relative_error(std::vector{3.0, 4.5}, std::vector{3.0, 4.0}), 0.1);
+  EXPECT_DOUBLE_EQ(relative_error(std::vector{3.0, 4.5}, std::vector{3.0, 4.0}, 2.0), 0.1);
+  EXPECT_DOUBLE_EQ(relative_error(std::vector{3.0, 4.5}, std::vector{3.0, 4.0}, 10.0), 0.05);
 }
 
 }  // namespace
