@@ -9,6 +9,7 @@
 
 #include "app/commands.h"
 #include "app/options.h"
+#include "app/waiting_threads.h"
 #include "gpu/core/error.h"
 
 namespace {
@@ -185,6 +186,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  warpscope::app::let_waiting_threads_sleep(argv);
   try {
     return run(argc, argv);
   } catch (const warpscope::core::BadInput& error) {
