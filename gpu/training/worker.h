@@ -42,6 +42,7 @@ class Trainer::Worker {
   void run();
   void prepare();
   void open();
+  plan::Selection first_selection() const;
   EngineOptions engine_options() const;
   void describe_training();
   void plan_steps();

@@ -88,6 +88,7 @@ void Trainer::Worker::pause() {
 void Trainer::Worker::handle_select(const plan::Selection& selection) {
   const std::string change = plan::describe_change(view_.selection, selection);
   if (change.empty()) return;
+  plan::check_precision(device_->info(), selection.precision);
   drain();  // the speeds of the steps under way belong to the selection before
   engine_->set_selection(selection);
   view_.selection = selection;

@@ -87,7 +87,7 @@ TEST(Command, WhatCannotBeDoneIsToldAndTrainingGoesOn) {
   lacking.variants.erase(ops::Op::bias_forward);
   const std::vector<std::pair<Command, std::string>> bad{
       {Select{unknown}, "conv2d.forward=winograd cannot run in conv1: there is no such variant on cpu"},
-      {Select{fp16}, "not in fp16"},
+      {Select{fp16}, "training in fp16 is not possible on cpu"},
       {Select{lacking}, "bias.forward in conv1: no variant is selected"},
       {SetBatch{41}, "batch size 41 is not between 1 and the 40 training images"},
       {SetBatch{0}, "batch size 0 is not"},
