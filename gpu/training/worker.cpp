@@ -31,6 +31,7 @@ Trainer::Worker::Worker(TrainerOptions options) : options_(std::move(options)) {
   view_.classifies = options_.model.loss == models::Loss::cross_entropy;
   view_.optimizer = options_.optimizer;
   view_.schedule = options_.schedule;
+  view_.spike_threshold = options_.spikes.threshold;
   view_.batch = options_.batch;
   view_.learning_rate = options_.optimizer.learning_rate;
   clip_chosen_ = options_.clip_chosen;
