@@ -78,6 +78,7 @@ struct Snapshot {
   std::string notice;            ///< the last refusal or error, in one sentence; "" if none
   std::uint64_t notice_id = 0;   ///< grows with each new notice, so that equal texts can be told apart
   bool failed_by_input = false;  ///< with `failed`: the caller's input is to blame (exit code 2)
+  double started = 0;            ///< when this process began the training: seconds since 1970; 0 if not known
   std::uint64_t generation = 0;  ///< grows with each reset: earlier points do not belong to this training
   std::uint64_t step = 0;        ///< steps whose loss has arrived
   std::uint64_t steps_planned = 0;  ///< 0 if there is no limit

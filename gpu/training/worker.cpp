@@ -27,6 +27,7 @@ bool has_convolutions(const models::Model& model) {
 }  // namespace
 
 Trainer::Worker::Worker(TrainerOptions options) : options_(std::move(options)) {
+  view_.started = duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   view_.model = options_.model.name;
   view_.classifies = options_.model.loss == models::Loss::cross_entropy;
   view_.optimizer = options_.optimizer;
