@@ -63,7 +63,27 @@ Tone tone_of(const RunSummary& run) {
   return run.status == "interrupted" ? Tone::dim : Tone::plain;
 }
 
+/// The four settings as they were last; with `stars`, those that were changed during the run have one and the others a
+/// space in its place, so that numbers stay one below the other.
+std::vector<std::string> setting_cells(const RunSummary& run, bool stars) {
+  const RunSummary::AtFirst& first = run.at_first;
+  const auto marked = [stars](const std::string& text, bool changed) {
+    return text + (changed ? "*" : stars ? " " : "");
+  };
+  return {marked(text_or_nothing(run.precision), !first.precision.empty()),
+          marked(text_or_nothing(run.optimizer), !first.optimizer.empty()),
+          // As a float, which it is: 0.005 and not 0.00499999989.
+          marked(number(run.learning_rate, "{:.6g}"), std::isfinite(first.learning_rate)),
+          marked(number(run.batch, "{:.0f}"), std::isfinite(first.batch))};
+}
+
+bool has_changed(const RunSummary& run) {
+  const std::vector<std::string> cells = setting_cells(run, false);
+  return std::any_of(cells.begin(), cells.end(), [](const std::string& text) { return text.ends_with('*'); });
+}
+
 std::string table_of(const std::vector<RunSummary>& list) {
+  const bool stars = std::any_of(list.begin(), list.end(), has_changed);
   const bool classifiers = std::any_of(list.begin(), list.end(),
                                        [](const RunSummary& run) { return std::isfinite(run.accuracy); });
   const bool validated = std::any_of(
@@ -86,12 +106,11 @@ std::string table_of(const std::vector<RunSummary>& list) {
   columns.insert(columns.end(), {{"images/s"}, {"status", Align::left}});
   Table table(columns);
   for (const RunSummary& run : list) {
-    std::vector<std::string> cells{
-        run.name, when(run.started), text_or_nothing(run.model), text_or_nothing(run.data),
-        text_or_nothing(run.device), text_or_nothing(run.precision), text_or_nothing(run.optimizer),
-        // As a float, which it is: 0.005 and not 0.00499999989.
-        number(run.learning_rate, "{:.6g}"), number(run.batch, "{:.0f}"), charts::with_thousands(run.steps),
-        number(run.epochs, "{:.2f}"), loss(run.train_loss)};
+    std::vector<std::string> cells{run.name, when(run.started), text_or_nothing(run.model),
+                                   text_or_nothing(run.data), text_or_nothing(run.device)};
+    for (std::string& cell : setting_cells(run, stars)) cells.push_back(std::move(cell));
+    cells.insert(cells.end(),
+                 {charts::with_thousands(run.steps), number(run.epochs, "{:.2f}"), loss(run.train_loss)});
     if (validated) cells.push_back(loss(run.validation_loss));
     cells.push_back(loss(run.test_loss));
     if (classifiers) cells.push_back(number(100 * run.accuracy, "{:.2f} %"));
@@ -100,7 +119,7 @@ std::string table_of(const std::vector<RunSummary>& list) {
     cells.push_back(run.status);
     table.add(std::move(cells), tone_of(run));
   }
-  return table.text();
+  return table.text() + (stars ? "* changed during the run; --json - says what it was at first\n" : "");
 }
 
 std::string difference_table(const std::vector<runs::Run>& list,

@@ -19,6 +19,13 @@ std::string names_of(const std::vector<const ops::Variant*>& variants) {
 }
 
 constexpr const char* kParts = "parts";
+/// What every training of a network needs, with the layers that all devices have.
+constexpr std::array kNeeded{ops::Op::batch_gather,
+                             ops::Op::conv2d_forward,
+                             ops::Op::linear_forward,
+                             ops::Op::conv2d_backward_weights,
+                             ops::Op::linear_backward_weights,
+                             ops::Op::optimizer_update};
 constexpr std::array kBlockOps{ops::Op::block_forward, ops::Op::block_backward_weights,
                                ops::Op::block_backward_input};
 
@@ -107,6 +114,28 @@ std::string blocks_ended(const Selection& from, const Selection& to) {
 }
 
 }  // namespace
+
+std::vector<core::Precision> training_precisions(const core::DeviceInfo& device) {
+  using enum ops::Op;
+  std::vector<core::Precision> precisions;
+  for (const core::Precision precision : core::selectable_precisions()) {
+    const Selection selection = default_selection(device, precision);
+    const bool whole = std::all_of(kNeeded.begin(), kNeeded.end(),
+                                   [&](ops::Op op) { return selection.variants.contains(op); });
+    if (whole) precisions.push_back(precision);
+  }
+  return precisions;
+}
+
+void check_precision(const core::DeviceInfo& device, core::Precision precision) {
+  const std::vector<core::Precision> precisions = training_precisions(device);
+  if (std::find(precisions.begin(), precisions.end(), precision) != precisions.end()) return;
+  std::vector<std::string_view> names;
+  for (const core::Precision each : precisions) names.push_back(core::to_string(each));
+  throw core::BadInput(fmt::format("training in {} is not possible on {} ({}); valid: {}",
+                                   core::to_string(precision), device.id(), device.name,
+                                   fmt::join(names, ", ")));
+}
 
 Selection default_selection(const core::DeviceInfo& device, core::Precision precision) {
   Selection selection;

@@ -21,6 +21,12 @@ struct Selection {
   bool operator==(const Selection&) const = default;
 };
 
+/// The precisions that a person can choose in which `device` can train: it has variants of layers, gradients and updates.
+std::vector<core::Precision> training_precisions(const core::DeviceInfo& device);
+
+/// Throws core::BadInput that names the device and its precisions if `precision` is none of them.
+void check_precision(const core::DeviceInfo& device, core::Precision precision);
+
 /// For every op the last variant in the table that runs on `device` in `precision`; a library's only where there is no other,
 /// a placeholder only where the chosen variants absorb it. An op with none is left out: building a plan that needs it then
 /// says so.

@@ -1,5 +1,7 @@
 #include "gpu/runs/export_json.h"
 
+#include <cmath>
+
 namespace warpscope::runs {
 namespace {
 
@@ -25,6 +27,12 @@ json json_of(const Run& run) {
 }
 
 json json_of(const RunSummary& summary) {
+  json at_first = json::object();
+  const RunSummary::AtFirst& first = summary.at_first;
+  if (!first.precision.empty()) at_first["precision"] = first.precision;
+  if (!first.optimizer.empty()) at_first["optimizer"] = first.optimizer;
+  if (!std::isnan(first.learning_rate)) at_first["learning_rate"] = first.learning_rate;
+  if (!std::isnan(first.batch)) at_first["batch"] = first.batch;
   return {{"name", summary.name},
           {"folder", summary.folder.string()},
           {"started", summary.started},
@@ -35,6 +43,7 @@ json json_of(const RunSummary& summary) {
           {"optimizer", summary.optimizer},
           {"learning_rate", summary.learning_rate},
           {"batch", summary.batch},
+          {"at_first", std::move(at_first)},
           {"steps", summary.steps},
           {"epochs", summary.epochs},
           {"train_loss", summary.train_loss},

@@ -13,7 +13,8 @@ namespace warpscope::runs {
 /// null where there is no number.
 nlohmann::json json_of(const Run& run);
 
-/// The key figures under the names of RunSummary's members, "started" in seconds since 1970; null where there are none.
+/// The key figures under the names of RunSummary's members, "started" in seconds since 1970; null where there are none;
+/// "at_first" holds those settings alone that were changed during the run.
 nlohmann::json json_of(const RunSummary& summary);
 
 /// As text, what is not UTF-8 replaced by U+FFFD, ended by a newline.

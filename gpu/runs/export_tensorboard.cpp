@@ -129,8 +129,8 @@ std::string markdown_cell(const std::string& text) {
 
 std::string configuration_table(const Run& run) {
   std::string text = "| setting | value |\n|---|---|\n";
-  for (const auto& [key, setting] : settings_of(run.head)) {
-    text += fmt::format("| {} | {} |\n", markdown_cell(printable(key)), markdown_cell(setting_text(setting)));
+  for (const Setting& setting : settings_of(run.head)) {
+    text += fmt::format("| {} | {} |\n", markdown_cell(setting.key), markdown_cell(shown_value(setting)));
   }
   return text;
 }

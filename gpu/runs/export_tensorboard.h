@@ -14,7 +14,8 @@ namespace warpscope::runs {
 std::string tensorboard_tag(const std::string& series);
 
 /// The content of an event file: each finite value as a scalar in FP32 under its tag, markers as text under "markers", the
-/// configuration as a text table under "configuration", and the files images/*.png of the run as images: their tag is
+/// settings as the run had them last (shown_value() marks what was changed) as a text table under "configuration", and the
+/// files images/*.png of the run as images: their tag is
 /// "images/" and the file's name up to the last number in it, which is the step ("images/epoch-000200.png" is
 /// "images/epoch" at step 200; without a number, step 0). Times are the run's start plus the seconds of training;
 /// everything in the order of steps. Sources: tensorboard/compat/proto/event.proto and summary.proto.

@@ -105,6 +105,7 @@ training::Snapshot snapshot_of(const json& head) {
   snapshot.learning_rate = number_of(member(settings, "learning_rate"), 0.0f);
   snapshot.schedule = attempt([&] { return training::parse_schedule(text_of(member(settings, "schedule"))); },
                               training::Schedule{});
+  snapshot.spike_threshold = number_of(member(settings, "zscore"), 0.0);
   snapshot.total_epochs = number_of(member(settings, "epochs"), 0.0);
   snapshot.steps_planned = number_of(member(settings, "steps"), std::uint64_t{0});
   snapshot.parameters = attempt(

@@ -13,25 +13,23 @@ namespace warpscope::runs {
 namespace {
 
 using nlohmann::json;
-using Settings = std::vector<std::pair<std::string, json>>;
+using Values = std::map<std::string, json>;
 
-void flatten(const json& value, const std::string& key, Settings& settings) {
+void flatten(const json& value, const std::string& key, Values& values) {
   if (!value.is_object() || value.empty()) {
-    settings.emplace_back(key, value);
+    values.emplace(key, value);
     return;
   }
-  for (const auto& [name, member] : value.items()) flatten(member, fmt::format("{}.{}", key, name), settings);
+  for (const auto& [name, member] : value.items()) flatten(member, fmt::format("{}.{}", key, name), values);
 }
 
-/// The settings of an object of run.json, in the order of their keys.
-Settings settings_in(const json& head, const char* object) {
-  Settings settings;
+/// The settings of an object of run.json by their dotted keys.
+Values values_in(const json& head, const char* object) {
+  Values values;
   const auto found = head.find(object);
-  if (found == head.end() || !found->is_object()) return settings;
-  for (const auto& [name, value] : found->items()) flatten(value, name, settings);
-  // Keys with dots in them come where they belong.
-  std::sort(settings.begin(), settings.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  return settings;
+  if (found == head.end() || !found->is_object()) return values;
+  for (const auto& [name, value] : found->items()) flatten(value, name, values);
+  return values;
 }
 
 /// A setting of one run.
@@ -46,13 +44,21 @@ struct History {
 /// went on with the run, has more settings.
 std::map<std::string, History> histories_of(const json& head) {
   std::map<std::string, History> histories;
-  for (auto& [key, value] : settings_in(head, "configuration")) histories[key].last = std::move(value);
-  for (auto& [key, value] : settings_in(head, "current")) {
+  for (auto& [key, value] : values_in(head, "configuration")) histories[key].last = std::move(value);
+  for (auto& [key, value] : values_in(head, "current")) {
     History& history = histories[key];
     if (history.last == value) continue;
     history.first = std::exchange(history.last, std::move(value));
   }
   return histories;
+}
+
+std::optional<std::string> text_of(const std::optional<json>& value) {
+  return value ? std::optional(setting_text(*value)) : std::nullopt;
+}
+
+std::string shown(const std::string& value, const std::optional<std::string>& at_first) {
+  return at_first ? fmt::format("{} (at first {})", value, *at_first) : value;
 }
 
 }  // namespace
@@ -68,14 +74,20 @@ std::string setting_text(const json& value) {
   return printable(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-Settings settings_of(const json& head) {
-  return settings_in(head, "configuration");
+std::vector<Setting> settings_of(const json& head) {
+  std::vector<Setting> settings;
+  for (const auto& [key, history] : histories_of(head)) {
+    settings.push_back({printable(key), setting_text(*history.last), text_of(history.first)});
+  }
+  return settings;
+}
+
+std::string shown_value(const Setting& setting) {
+  return shown(setting.value, setting.at_first);
 }
 
 std::string shown_value(const SettingDifference& difference, std::size_t run) {
-  std::string text = difference.values[run].value_or("-");
-  if (const auto& first = difference.at_first[run]) text += fmt::format(" (at first {})", *first);
-  return text;
+  return shown(difference.values[run].value_or("-"), difference.at_first[run]);
 }
 
 std::vector<SettingDifference> settings_that_differ(const std::vector<Run>& runs) {
@@ -87,9 +99,6 @@ std::vector<SettingDifference> settings_that_differ(const std::vector<Run>& runs
       histories[i] = std::move(history);
     }
   }
-  const auto text = [](const std::optional<json>& value) {
-    return value ? std::optional(setting_text(*value)) : std::nullopt;
-  };
   std::vector<SettingDifference> differences;
   for (const auto& entry : all) {
     const std::vector<History>& histories = entry.second;
@@ -98,8 +107,8 @@ std::vector<SettingDifference> settings_that_differ(const std::vector<Run>& runs
       continue;
     SettingDifference difference{printable(entry.first), {}, {}};
     for (const History& history : histories) {
-      difference.values.push_back(text(history.last));
-      difference.at_first.push_back(text(history.first));
+      difference.values.push_back(text_of(history.last));
+      difference.at_first.push_back(text_of(history.first));
     }
     differences.push_back(std::move(difference));
   }

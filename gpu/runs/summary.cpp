@@ -77,14 +77,25 @@ double median_speed(const PointTable& steps) {
   return *middle;
 }
 
+/// A setting as it was last, and in `at_first` as it was before if it was changed during the run.
+template <class Value>
+void take_setting(const json& head, const char* key, Value read(const json&), Value& value, Value& at_first) {
+  const json& first = member(member(head, "configuration"), key);
+  const json& current = member(member(head, "current"), key);
+  value = read(current.is_null() ? first : current);
+  // What is not known at first, of a run that a later version went on with, counts as unchanged.
+  if (!current.is_null() && !first.is_null() && current != first) at_first = read(first);
+}
+
 void take_settings(const json& head, RunSummary& summary) {
   const json& configuration = member(head, "configuration");
   summary.model = text_of(member(configuration, "model"));
   summary.data = text_of(member(configuration, "data"));
-  summary.precision = text_of(member(configuration, "precision"));
-  summary.optimizer = text_of(member(configuration, "optimizer"));
-  summary.learning_rate = number_of(member(configuration, "learning_rate"));
-  summary.batch = number_of(member(configuration, "batch"));
+  auto& first = summary.at_first;
+  take_setting(head, "precision", text_of, summary.precision, first.precision);
+  take_setting(head, "optimizer", text_of, summary.optimizer, first.optimizer);
+  take_setting(head, "learning_rate", number_of, summary.learning_rate, first.learning_rate);
+  take_setting(head, "batch", number_of, summary.batch, first.batch);
   summary.device = text_of(member(member(head, "device"), "name"));
   if (summary.device.empty()) summary.device = text_of(member(configuration, "device"));
 }
@@ -143,13 +154,18 @@ double start_of(const Run& run) {
   return RunSummary::kNone;
 }
 
-RunSummary summarize(const Run& run) {
+RunSummary summarize_settings(const Run& run) {
   RunSummary summary;
   summary.folder = run.folder;
   summary.name = run_name(run.folder);
   summary.started = start_of(run);
   summary.notes = run.notes;
   take_settings(run.head, summary);
+  return summary;
+}
+
+RunSummary summarize(const Run& run) {
+  RunSummary summary = summarize_settings(run);
   if (has_results(run.head)) {
     take_results(run.head, summary);
   } else {

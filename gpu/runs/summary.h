@@ -21,10 +21,18 @@ struct RunSummary {
   std::string model;
   std::string data;
   std::string device;  ///< its name: "NVIDIA H100 80GB HBM3"
+  // As they were last: "current" in run.json, where it tells.
   std::string precision;
   std::string optimizer;
-  double learning_rate = kNone;  ///< at the start
-  double batch = kNone;          ///< at the start
+  double learning_rate = kNone;
+  double batch = kNone;
+  /// Of those four what was changed during the run: as it was at first.
+  struct AtFirst {
+    std::string precision;
+    std::string optimizer;
+    double learning_rate = kNone;
+    double batch = kNone;
+  } at_first;
   std::uint64_t steps = 0;
   double epochs = kNone;
   double train_loss = kNone;         ///< mean over the last 50 steps, or all if there are fewer
@@ -42,6 +50,10 @@ struct RunSummary {
 /// in the name of a folder made by training::default_run_dir, else the time of its lock file, which is made at the start,
 /// or of run.json. NaN if nothing tells.
 double start_of(const Run& run);
+
+/// Name, start and settings of a run that was read, without results and status: it is not looked at whether a process
+/// writes to it.
+RunSummary summarize_settings(const Run& run);
 
 /// The key figures of a run that was read. Results come from run.json if the run has ended, from its points otherwise. A
 /// run that says "running" without a process that writes to it is "interrupted".

@@ -29,6 +29,10 @@ struct SetOptimizer {
 struct SetSchedule {
   Schedule schedule;
 };
+/// Losses so many standard deviations above their mean count as divergence from now on; 0: none do.
+struct SetSpikeThreshold {
+  double threshold = 0;
+};
 /// A learning-rate range test, from the weights as they are and back to them: Snapshot::rate_search.
 struct FindRate {
   RateFinderOptions settings;
@@ -52,7 +56,7 @@ struct Save {
 struct CheckDeterminism {};
 struct Finish {};  ///< after the running step: save, write the results, state `finished`
 using Command = std::variant<Pause, Resume, StepOnce, Reset, Select, SetLearningRate, SetOptimizer,
-                             SetSchedule, SetBatch, FindRate, CancelFindRate, RollBack, Save, SaveCheckpoint,
-                             SaveSettings, CheckDeterminism, Finish>;
+                             SetSchedule, SetSpikeThreshold, SetBatch, FindRate, CancelFindRate, RollBack,
+                             Save, SaveCheckpoint, SaveSettings, CheckDeterminism, Finish>;
 
 }  // namespace warpscope::training

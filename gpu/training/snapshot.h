@@ -75,11 +75,12 @@ struct Trouble {
 /// A complete view of the trainer at one moment.
 struct Snapshot {
   TrainerState state = TrainerState::preparing;
-  std::string notice;               ///< the last refusal or error, in one sentence; "" if none
-  std::uint64_t notice_id = 0;      ///< grows with each new notice, so that equal texts can be told apart
-  bool failed_by_input = false;     ///< with `failed`: the caller's input is to blame (exit code 2)
-  std::uint64_t generation = 0;     ///< grows with each reset: earlier points do not belong to this training
-  std::uint64_t step = 0;           ///< steps whose loss has arrived
+  std::string notice;            ///< the last refusal or error, in one sentence; "" if none
+  std::uint64_t notice_id = 0;   ///< grows with each new notice, so that equal texts can be told apart
+  bool failed_by_input = false;  ///< with `failed`: the caller's input is to blame (exit code 2)
+  double started = 0;            ///< when this process began the training: seconds since 1970; 0 if not known
+  std::uint64_t generation = 0;  ///< grows with each reset: earlier points do not belong to this training
+  std::uint64_t step = 0;        ///< steps whose loss has arrived
   std::uint64_t steps_planned = 0;  ///< 0 if there is no limit
   double epoch = 0;                 ///< passes over the training images, fractional
   double seconds = 0;               ///< of training, pauses not counted
@@ -99,6 +100,7 @@ struct Snapshot {
   bool classifies = false;  ///< the model has labels, classes and an accuracy
   OptimizerSettings optimizer;
   Schedule schedule;
+  double spike_threshold = 0;  ///< SpikeSettings::threshold
   double total_epochs = 0;     ///< length of the run; 0 if there is no limit
   std::size_t parameters = 0;  ///< trained parameters
   plan::Selection selection;

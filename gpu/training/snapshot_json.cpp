@@ -141,6 +141,7 @@ void fields(auto& visit, Of<Snapshot> auto& snapshot) {
   visit("train_images", snapshot.train_images);
   visit("validation_images", snapshot.validation_images);
   visit("test_images", snapshot.test_images);
+  visit.added("spike_threshold", snapshot.spike_threshold);
 }
 
 // --- writing
@@ -164,6 +165,7 @@ json encode_variants(const std::map<ops::Op, std::string>& variants) {
 struct Writer {
   json& object;
   void operator()(const char* key, const auto& value) { object[key] = encode(value); }
+  void added(const char* key, const auto& value) { object[key] = encode(value); }
 };
 
 template <class T>
@@ -259,6 +261,10 @@ struct Reader {
     const auto found = object.find(key);
     if (found == object.end()) refuse(key, "missing");
     decode(key, *found, value);
+  }
+  /// What earlier versions did not write.
+  void added(const char* key, auto& value) {
+    if (const auto found = object.find(key); found != object.end()) decode(key, *found, value);
   }
 };
 

@@ -27,10 +27,12 @@ bool has_convolutions(const models::Model& model) {
 }  // namespace
 
 Trainer::Worker::Worker(TrainerOptions options) : options_(std::move(options)) {
+  view_.started = duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   view_.model = options_.model.name;
   view_.classifies = options_.model.loss == models::Loss::cross_entropy;
   view_.optimizer = options_.optimizer;
   view_.schedule = options_.schedule;
+  view_.spike_threshold = options_.spikes.threshold;
   view_.batch = options_.batch;
   view_.learning_rate = options_.optimizer.learning_rate;
   clip_chosen_ = options_.clip_chosen;
@@ -133,12 +135,13 @@ void Trainer::Worker::prepare() {
   set_state(options_.start_paused ? TrainerState::paused : TrainerState::running);
 }
 
-/// The device and the data.
+/// The device and, unless what is chosen cannot run there, the data.
 void Trainer::Worker::open() {
   device_ = core::open_device(options_.device);
   device_->make_current();
   view_.device = device_->info();
   publish(true);
+  view_.selection = first_selection();
   const models::Model& model = options_.model;
   data_ = options_.data_set
               ? options_.data_set
@@ -150,13 +153,21 @@ void Trainer::Worker::open() {
   }
 }
 
+/// What was asked for, as far as it can be judged without data.
+plan::Selection Trainer::Worker::first_selection() const {
+  const core::DeviceInfo& device = device_->info();
+  plan::check_precision(device, options_.precision);
+  plan::Selection selection = plan::default_selection(device, options_.precision);
+  plan::apply(
+      selection, options_.select, device,
+      has_convolutions(options_.model) ? plan::BlockRule::layers_end_blocks : plan::BlockRule::keep_blocks);
+  return selection;
+}
+
 EngineOptions Trainer::Worker::engine_options() const {
   EngineOptions engine;
-  engine.selection = plan::default_selection(device_->info(), options_.precision);
-  const bool convolves = has_convolutions(options_.model);
-  plan::apply(engine.selection, options_.select, device_->info(),
-              convolves ? plan::BlockRule::layers_end_blocks : plan::BlockRule::keep_blocks);
-  const bool fast = device_->kind() == core::DeviceKind::cuda || !convolves;
+  engine.selection = view_.selection;
+  const bool fast = device_->kind() == core::DeviceKind::cuda || !has_convolutions(options_.model);
   const std::int64_t all = std::max(data_->test.count, data_->validation.count);
   engine.model = options_.model;
   engine.batch = options_.batch;

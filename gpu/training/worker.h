@@ -42,6 +42,7 @@ class Trainer::Worker {
   void run();
   void prepare();
   void open();
+  plan::Selection first_selection() const;
   EngineOptions engine_options() const;
   void describe_training();
   void plan_steps();
@@ -82,6 +83,7 @@ class Trainer::Worker {
   void handle_batch(int batch);
   void handle_optimizer(const OptimizerSettings& optimizer);
   void handle_schedule(const Schedule& schedule);
+  void handle_spike_threshold(double threshold);
   void handle_roll_back(float factor);
   void clip_by_default();
   void handle_resume();

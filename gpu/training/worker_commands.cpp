@@ -51,6 +51,9 @@ void Trainer::Worker::handle(const Command& command) {
                         },
                         [&](const SetOptimizer& set) { attempt([&] { handle_optimizer(set.optimizer); }); },
                         [&](const SetSchedule& set) { attempt([&] { handle_schedule(set.schedule); }); },
+                        [&](const SetSpikeThreshold& set) {
+                          attempt([&] { handle_spike_threshold(set.threshold); });
+                        },
                         [&](const FindRate& find) { attempt([&] { start_rate_search(find.settings); }); },
                         [](const CancelFindRate&) {},
                         [&](const RollBack& back) { attempt([&] { handle_roll_back(back.factor); }); },
@@ -88,6 +91,7 @@ void Trainer::Worker::pause() {
 void Trainer::Worker::handle_select(const plan::Selection& selection) {
   const std::string change = plan::describe_change(view_.selection, selection);
   if (change.empty()) return;
+  plan::check_precision(device_->info(), selection.precision);
   drain();  // the speeds of the steps under way belong to the selection before
   engine_->set_selection(selection);
   view_.selection = selection;
@@ -166,6 +170,18 @@ void Trainer::Worker::handle_schedule(const Schedule& schedule) {
   mark(fmt::format("schedule: {} -> {}", to_string(view_.schedule), to_string(schedule)));
   view_.schedule = schedule;
   plateau_ = {};
+  note_settings();
+  publish(true);
+}
+
+void Trainer::Worker::handle_spike_threshold(double threshold) {
+  SpikeSettings spikes = options_.spikes;
+  spikes.threshold = threshold;
+  check(spikes);
+  if (spikes == options_.spikes) return;
+  mark(fmt::format("loss z-score: {:g} -> {:g}", options_.spikes.threshold, threshold));
+  options_.spikes = spikes;
+  view_.spike_threshold = threshold;
   note_settings();
   publish(true);
 }

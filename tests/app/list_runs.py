@@ -65,6 +65,23 @@ class ListRuns(ProgramCase):
         self.assertEqual(run["test_loss"], 0.05)
         self.assertEqual(run["accuracy"], 0.8)
 
+    def test_runs_lists_settings_as_they_are_now_and_marks_changes(self):
+        changed = run_maker.head()
+        changed["current"] = dict(changed["configuration"], learning_rate=0.01, optimizer="adam")
+        self.make("b", changed)
+        self.make("a")
+        ended = self.run_program("runs")
+        self.assert_succeeded(ended)
+        rows = {line.split()[0]: line for line in ended.out.splitlines()}
+        self.assertRegex(rows["b"], r" fp32 +adam\* +0\.01\* +64 ")
+        self.assertRegex(rows["a"], r" fp32 +sgd +0\.005 +64 ")
+        self.assertEqual(rows["a"].index("0.005") + len("0.005"), rows["b"].index("0.01*") + len("0.01"))
+        self.assertIn("changed during the run", rows["*"])
+        runs = {run["name"]: run for run in json.loads(self.run_program("runs", "--json", "-").out)["runs"]}
+        self.assertEqual(runs["b"]["learning_rate"], 0.01)
+        self.assertEqual(runs["b"]["at_first"], {"learning_rate": 0.004999999888241291, "optimizer": "sgd"})
+        self.assertEqual(runs["a"]["at_first"], {})
+
     def test_settings_that_differ_are_shown(self):
         self.make("a")
         self.make("b", run_maker.head(learning_rate=0.01, selection={"conv2d.forward": "loops"}))

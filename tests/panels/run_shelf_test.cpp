@@ -1,6 +1,7 @@
 #include "ui/panels/run_shelf.h"
 
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <thread>
 
@@ -79,6 +80,29 @@ TEST_F(Shelf, ListsTheRunsBesideThePresentOne) {
   EXPECT_EQ(trouble_of(list->runs[2]), "");
   make_run(run("20260103T000000Z-1"), finished(20), "");
   wait([this] { return shelf_.list()->runs.size() == 4; });
+}
+
+TEST_F(Shelf, ThePresentRunHasItsStartAndWhatWasChanged) {
+  nlohmann::json head = run_head("running");
+  head["started"] = "2026-01-31T23:59:59Z";
+  head["current"] = head["configuration"];
+  head["current"]["batch"] = 32;
+  make_run(run("present"), head, "");
+  snapshot_.started = 1800000000;
+  snapshot_.batch = 32;
+  EXPECT_EQ(summary_of(snapshot_, nullptr).started, 1800000000) << "a training that writes no run";
+  EXPECT_TRUE(std::isnan(summary_of(training::Snapshot(), nullptr).started));
+  shelf_.want_list(true);
+  wait([this] { return shelf_.list() != nullptr; });
+  ASSERT_TRUE(shelf_.list()->present);
+  const runs::RunSummary before = summary_of(snapshot_, &*shelf_.list()->present);
+  EXPECT_EQ(before.started, 1769903999) << "resumed: it began before this process";
+  EXPECT_EQ(before.batch, 32);
+  EXPECT_EQ(before.at_first.batch, 64);
+  EXPECT_TRUE(std::isnan(before.at_first.learning_rate));
+  head["current"]["learning_rate"] = 0.25;
+  make_run(run("present"), head, "");
+  wait([this] { return std::isfinite(shelf_.list()->present->at_first.learning_rate); });
 }
 
 TEST_F(Shelf, ShowsFollowsHidesAndRemovesARun) {

@@ -53,6 +53,18 @@ TEST(OptimizerWords, ClippingCanBeOffAndTheRateCannotBeZero) {
   EXPECT_GT(value_at(*rate.scale, 0), 0);
 }
 
+TEST(OptimizerWords, TheSpikeThresholdCanBeOffAndTypedBeyondItsSlider) {
+  const ValueSpec spec = spike_spec();
+  EXPECT_EQ(value_at(*spec.scale, 0), 0);
+  EXPECT_EQ(field_text(0, false, spec.zero_text), "off");
+  EXPECT_EQ(read_field("off", spec.zero_text), 0.0);
+  for (const double position : {0.0, 0.1, 0.5, 1.0}) {
+    EXPECT_TRUE(is_valid(spec.limits, value_at(*spec.scale, position))) << position;
+  }
+  EXPECT_TRUE(is_valid(spec.limits, 0.5));
+  EXPECT_FALSE(is_valid(spec.limits, -1));
+}
+
 TEST(OptimizerWords, TheFaultySchemeDoesNotAccumulate) {
   OptimizerSettings settings;
   settings.accumulate = 4;

@@ -48,6 +48,20 @@ TEST_F(CpuSelection, LeavesOutOpsThatHaveNoVariantInThePrecision) {
   EXPECT_TRUE(fp16.variants.empty());
 }
 
+TEST_F(CpuSelection, APrecisionThatTheDeviceLacksIsRefusedWithThoseItHas) {
+  EXPECT_EQ(training_precisions(device), (std::vector<Precision>{Precision::fp32, Precision::bf16}));
+  EXPECT_NO_THROW(check_precision(device, Precision::bf16));
+  for (const Precision precision : {Precision::tf32, Precision::fp16, Precision::fp64}) {
+    try {
+      check_precision(device, precision);
+      ADD_FAILURE() << core::to_string(precision);
+    } catch (const core::BadInput& error) {
+      EXPECT_EQ(error.what(), "training in " + std::string(core::to_string(precision)) +
+                                  " is not possible on cpu (" + device.name + "); valid: fp32, bf16");
+    }
+  }
+}
+
 TEST_F(CpuSelection, SetsSingleOps) {
   apply(selection, "conv2d.forward=loops,relu.backward=reference", device);
   EXPECT_EQ(selection.variants[Op::conv2d_forward], "loops");

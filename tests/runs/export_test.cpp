@@ -134,6 +134,15 @@ TEST_F(ExportTest, TensorBoardTagsAreGroupedBySplit) {
   EXPECT_EQ(tensorboard_tag("learning_rate"), "learning_rate");
 }
 
+TEST_F(ExportTest, TensorBoardShowsSettingsAsTheyAreNow) {
+  runs::Run run = run_of(step_line(1, 0.5));
+  run.head["current"] = run.head["configuration"];
+  run.head["current"]["learning_rate"] = 0.25;
+  const std::string events = tensorboard_events(run);
+  EXPECT_NE(events.find("| learning\\_rate | 0.25 (at first 0.005) |\n"), std::string::npos);
+  EXPECT_NE(events.find("| batch | 64 |\n"), std::string::npos);
+}
+
 TEST_F(ExportTest, TensorBoardFoldersAreNotMixedUp) {
   const runs::Run run = run_of(step_line(1, 0.5));
   export_tensorboard({run}, folder / "tb");

@@ -353,6 +353,15 @@ TEST_F(Viewed, MissingPicturesAreToldOnce) {
   EXPECT_EQ(source->snapshot()->notice_id, id);
 }
 
+TEST(HeadSnapshot, TheSpikeThresholdIsThatOfNow) {
+  json head = run_head("finished");
+  head["configuration"]["zscore"] = 6;
+  EXPECT_EQ(snapshot_of(head).spike_threshold, 6);
+  head["current"] = head["configuration"];
+  head["current"]["zscore"] = 8.5;
+  EXPECT_EQ(snapshot_of(head).spike_threshold, 8.5);
+}
+
 TEST(HeadSnapshot, NonsenseIsLeftOut) {
   for (const json& head : {json(), json::array(), json{{"configuration", 5}},
                            json{{"configuration",

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "gpu/core/error.h"
+#include "gpu/runs/export_json.h"
 #include "gpu/runs/settings.h"
 #include "gpu/training/run_folder.h"
 #include "tests/runs/run_maker.h"
@@ -155,6 +156,32 @@ TEST(SummaryTest, WhatIsDamagedIsStillListed) {
   }
 }
 
+TEST(SummaryTest, SettingsAreThoseOfNowAndChangedOnesSaySo) {
+  runs::Run run;
+  run.head = run_head("finished");
+  const RunSummary unchanged = summarize_settings(run);
+  EXPECT_EQ(json_of(unchanged)["at_first"], json::object());
+  run.head["current"] = run.head["configuration"];
+  EXPECT_EQ(json_of(summarize_settings(run))["at_first"], json::object()) << "nothing was changed";
+
+  run.head["current"]["learning_rate"] = 0.25;
+  run.head["current"]["optimizer"] = "adam";
+  run.head["current"].erase("batch");  // as at first
+  const RunSummary changed = summarize_settings(run);
+  EXPECT_EQ(changed.learning_rate, 0.25);
+  EXPECT_EQ(changed.optimizer, "adam");
+  EXPECT_EQ(changed.batch, 64);
+  EXPECT_EQ(changed.precision, "fp32");
+  const json& first = run.head["configuration"];
+  EXPECT_EQ(json_of(changed)["at_first"],
+            (json{{"learning_rate", first["learning_rate"]}, {"optimizer", first["optimizer"]}}));
+
+  run.head["configuration"].erase("optimizer");  // of a version that did not tell
+  EXPECT_EQ(summarize_settings(run).at_first.optimizer, "");
+  run.head["current"] = "damaged";
+  EXPECT_EQ(summarize_settings(run).batch, 64);
+}
+
 TEST(SettingsTest, OnlySettingsThatDifferAreListed) {
   runs::Run a;
   a.head = run_head("finished");
@@ -217,6 +244,22 @@ TEST(SettingsTest, RunsAreComparedAsTheyAreNowAndChangesOnTheWayAreMarked) {
   EXPECT_EQ(same_now.front().key, "learning_rate") << "both end with 0.01, but one began with 0.005";
   EXPECT_EQ(same_now.front().values, (std::vector<std::optional<std::string>>{"0.01", "0.01"}));
   EXPECT_EQ(same_now.front().at_first, (std::vector<std::optional<std::string>>{"0.005", std::nullopt}));
+}
+
+TEST(SettingsTest, AllSettingsAreListedAsTheyAreNow) {
+  runs::Run run;
+  run.head = run_head("finished");
+  run.head["current"] = run.head["configuration"];
+  run.head["current"]["batch"] = 32;
+  run.head["current"]["selection"]["relu.forward"] = "onednn";
+  std::vector<std::string> texts;
+  for (const Setting& setting : settings_of(run.head))
+    texts.push_back(setting.key + ": " + shown_value(setting));
+  EXPECT_EQ(texts, (std::vector<std::string>{"batch: 32 (at first 64)", "data: CIFAR-10", "device: cpu",
+                                             "learning_rate: 0.005", "model: autoencoder", "optimizer: sgd",
+                                             "precision: fp32", "selection.conv2d.forward: onednn",
+                                             "selection.relu.forward: onednn (at first loops)"}));
+  EXPECT_TRUE(settings_of(json()).empty());
 }
 
 TEST(SettingsTest, ValuesAreShort) {

@@ -87,11 +87,12 @@ TEST(Command, WhatCannotBeDoneIsToldAndTrainingGoesOn) {
   lacking.variants.erase(ops::Op::bias_forward);
   const std::vector<std::pair<Command, std::string>> bad{
       {Select{unknown}, "conv2d.forward=winograd cannot run in conv1: there is no such variant on cpu"},
-      {Select{fp16}, "not in fp16"},
+      {Select{fp16}, "training in fp16 is not possible on cpu"},
       {Select{lacking}, "bias.forward in conv1: no variant is selected"},
       {SetBatch{41}, "batch size 41 is not between 1 and the 40 training images"},
       {SetBatch{0}, "batch size 0 is not"},
       {SetLearningRate{-1.0f}, "learning rate -1 of the optimizer is not valid"},
+      {SetSpikeThreshold{-1}, "a loss spike threshold of -1 standard deviations is not valid"},
       {SetLearningRate{std::nanf("")}, "learning rate nan of the optimizer is not"},
       {Save{"/nonexistent/folder/weights.safetensors"}, "/nonexistent/folder/weights.safetensors"},
   };
@@ -106,10 +107,31 @@ TEST(Command, WhatCannotBeDoneIsToldAndTrainingGoesOn) {
     EXPECT_EQ(now->selection, all_of("loops"));
     EXPECT_EQ(now->batch, 8);
     EXPECT_EQ(now->learning_rate, 0.1f);
+    EXPECT_EQ(now->spike_threshold, 0);
     ASSERT_TRUE(wait_for_step(trainer, now->step + 3));
   }
   EXPECT_TRUE(feed.markers().empty());
   feed.curves();
+}
+
+TEST(Command, AnotherSpikeThresholdCountsFromTheNextStep) {
+  TrainerOptions options = tiny_trainer_options();
+  options.pause_on_divergence = true;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  ASSERT_TRUE(wait_for_step(trainer, 60));  // the first 50 losses are not judged
+  EXPECT_EQ(trainer.snapshot()->trouble.id, 0u);
+  trainer.send(SetSpikeThreshold{1e-3});
+  trainer.send(SetSpikeThreshold{1e-3});
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  EXPECT_EQ(trainer.snapshot()->spike_threshold, 1e-3);
+  EXPECT_TRUE(tests::holds(trainer.snapshot()->trouble.text, {"standard deviations above its mean"}));
+  EXPECT_EQ(feed.markers(), (std::vector<std::string>{"loss z-score: 0 -> 0.001"}));
+  trainer.send(SetSpikeThreshold{0});
+  trainer.send(Resume{});
+  ASSERT_TRUE(wait_for_step(trainer, trainer.snapshot()->step + 100));
+  EXPECT_EQ(trainer.snapshot()->state, TrainerState::running);
+  EXPECT_EQ(trainer.snapshot()->trouble.id, 1u);
 }
 
 TEST(Command, ResetStartsTheSameCurveInANewGeneration) {

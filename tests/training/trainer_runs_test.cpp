@@ -326,12 +326,13 @@ TEST(Command, SettingsAreWrittenBackAsTheyAreNow) {
   trainer.send(SetOptimizer{lion});
   trainer.send(SetSchedule{parse_schedule("cosine:warmup=2")});
   trainer.send(SetBatch{4});
+  trainer.send(SetSpikeThreshold{6.5});
   trainer.send(SaveSettings{});
   ASSERT_TRUE(
       wait_until(trainer, [&](const Snapshot&) { return std::filesystem::exists(folder / "mine.toml"); }));
   const std::string written = tests::read_text(folder / "mine.toml");
   EXPECT_TRUE(tests::holds(written, {"name = \"lion\"", "clip_value = 0.25", "batch = 4", "\"cosine:warmup=2",
-                                     "epochs = 9", "learning_rate = 0.0001"}))
+                                     "epochs = 9", "zscore = 6.5", "learning_rate = 0.0001"}))
       << written;
 }
 

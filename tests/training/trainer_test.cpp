@@ -288,7 +288,7 @@ TEST(Trainer, InputThatCannotBeIsSaidInOneSentence) {
        }},
       {"unknown device 'tpu'", [](TrainerOptions& o) { o.device = "tpu"; }},
       {"no operation has a variant 'fast' on cpu", [](TrainerOptions& o) { o.select = "all=fast"; }},
-      {"precisions that do: fp32",
+      {"training in fp16 is not possible on cpu",
        [](TrainerOptions& o) {
          o.precision = core::Precision::fp16;
          o.select = "";
@@ -318,6 +318,26 @@ TEST(Trainer, InputThatCannotBeIsSaidInOneSentence) {
     trainer.send(Resume{});
     trainer.send(Finish{});
   }
+}
+
+TEST(Trainer, WhatTheDeviceCannotDoIsRefusedBeforeDataAreLoaded) {
+  const auto refusal = [](core::Precision precision, const std::string& select) {
+    TrainerOptions options = tiny_trainer_options();
+    options.model = models::find_model("autoencoder");
+    options.data_set = nullptr;
+    options.data = "/nonexistent/folder";
+    options.precision = precision;
+    options.select = select;
+    Trainer trainer(options);
+    EXPECT_TRUE(trainer.wait(20));
+    EXPECT_TRUE(trainer.snapshot()->failed_by_input);
+    return trainer.snapshot()->notice;
+  };
+  const std::string fp16 = refusal(core::Precision::fp16, "");
+  EXPECT_TRUE(tests::holds(fp16, {"training in fp16 is not possible on cpu (", "); valid: fp32, bf16"}))
+      << fp16;
+  EXPECT_TRUE(tests::holds(refusal(core::Precision::fp32, "all=winograd"), {"'winograd'", "valid: "}));
+  EXPECT_TRUE(tests::holds(refusal(core::Precision::bf16, ""), {"/nonexistent/folder"}));
 }
 
 TEST(Trainer, WaitsOnlyAsLongAsAsked) {

@@ -75,6 +75,41 @@ class Predictions(WindowCase):
         self.click("predictions.chip")
         self.wait_for("all images", truth=ANY, predicted=ANY, count=IMAGES)
 
+    def test_no_tip_covers_the_help_page(self):
+        self.open_with_predictions()
+        self.click("images.Confusion")
+        area, cell = self.item("confusion.area"), self.item("confusion.0.9")
+        self.point_away()
+        self.settled_step()
+        plain = self.grab(area)
+
+        def point_at_the_cell():
+            before = len(self.events("frame"))
+            for x in range(4):
+                self.xdotool("mousemove", "--window", self.window, str(cell.x + x), str(cell.y + 3), "sleep", "0.1")
+            wait_until(lambda: len(self.events("frame")) > before + 2, "frames", self.process)
+
+        self.key("F1")
+        wait_until(lambda: "help.close" in self.layout() and (self.grab(area) != plain).any(), "the help page",
+                   self.process)
+        covered = self.grab(area)
+        point_at_the_cell()
+        self.assertTrue((self.grab(area) == covered).all(), "something below the page answers the pointer")
+        self.point_away()
+        self.key("F1")
+        wait_until(lambda: (self.grab(area) == plain).all(), "the page to go", self.process)
+        point_at_the_cell()
+        wait_until(lambda: (self.grab(area) != plain).any(), "the tip", self.process)
+
+    def test_the_help_page_goes_with_a_click_beside_it_or_on_its_button(self):
+        self.open_paused(data="builtin")
+        plain = self.grab()
+        for closes in ("toolbar.help", "training.Finder", "help.close"):
+            self.click("toolbar.help")
+            wait_until(lambda: (self.grab() != plain).any(axis=2).sum() > 256 * 256, "the page", self.process)
+            self.click(closes)
+            wait_until(lambda: (self.grab() != plain).any(axis=2).sum() < 256 * 256, "it to go", self.process)
+
     def test_images_stay_while_the_pointer_is_over_them(self):
         self.open_window()
         wait_until(self.newest, "the first predictions", self.process)

@@ -3,7 +3,7 @@ import os
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
-from warpscope_program import main, markers_of, read_metrics, steps_of, wait_until  # noqa: E402
+from warpscope_program import main, markers_of, read_metrics, read_run, steps_of, wait_until  # noqa: E402
 from window_driver import ACCENT, WindowCase, center, pixels_near  # noqa: E402
 
 
@@ -46,6 +46,13 @@ class Optimizer(Tabs):
         self.enter("training.clip_norm", "2")
         self.wait_for_marker("clip norm: 0 -> 2")
         self.assertEqual(markers_of(self.run_dir)[1:], ["beta 1: 0.9 -> 0.8", "clip norm: 0 -> 2"])
+
+    def test_the_spike_threshold_is_typed_and_recorded(self):
+        self.open_paused()
+        self.open_tab("Optimizer", "training.rule")
+        self.enter("training.zscore", "6.5")
+        self.wait_for_marker("loss z-score: 0 -> 6.5")
+        wait_until(lambda: read_run(self.run_dir).get("current", {}).get("zscore") == 6.5, "it in run.json", self.process)
 
     def test_a_slider_counts_once_when_it_is_let_go(self):
         self.open_paused()

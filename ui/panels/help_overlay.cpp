@@ -88,23 +88,25 @@ void section(const Frame& frame, const char* title, const std::array<Row, N>& ro
 }  // namespace
 
 void draw_help(const Frame& frame, bool* open) {
-  if (!*open) return;
+  static bool shown = false;  // there is one page
+  if (!*open && !shown) return;
+  if (!shown) ImGui::OpenPopup("help");
+  shown = true;
   const float s = frame.scale;
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const float width = std::min(640 * s, display.x - 32 * s);
   ImGui::SetNextWindowPos(ImVec2(std::floor(display.x / 2), std::floor(display.y / 2)), ImGuiCond_Always,
                           ImVec2(0.5f, 0.5f));
   ImGui::SetNextWindowSizeConstraints(ImVec2(width, 0), ImVec2(width, display.y - 16 * s));
-  ImGui::SetNextWindowFocus();
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(24 * s, 16 * s));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, std::max(1.0f, std::floor(s)));
-  ImGui::PushStyleColor(ImGuiCol_WindowBg, ImGui::GetColorU32(ImGuiCol_PopupBg));
-  ImGui::Begin("help", nullptr,
-               ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoMove |
-                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_AlwaysAutoResize |
-                   ImGuiWindowFlags_NoNav);
-  ImGui::PopStyleColor();
+  ImGui::PushStyleVar(ImGuiStyleVar_PopupBorderSize, std::max(1.0f, std::floor(s)));
+  // A popup: while it is open nothing below it is hovered, so that no tool-tip covers it, and a click beside it closes it.
+  const bool visible = ImGui::BeginPopup("help", ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoNav);
   ImGui::PopStyleVar(2);
+  if (!visible) {
+    *open = shown = false;
+    return;
+  }
   const float inner = ImGui::GetContentRegionAvail().x;
   row_text(frame, frame.fonts.strong, frame.palette.text, "Warpscope");
   ImGui::SameLine();
@@ -115,11 +117,11 @@ void draw_help(const Frame& frame, bool* open) {
   section(frame, "Panels", kPanels, 96 * s, inner);
   row_text(frame, frame.fonts.small, frame.palette.muted,
            "Rest the pointer on any number to see how it was measured.");
-  const bool elsewhere = ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
-                         !ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows) &&
-                         !ImGui::IsWindowAppearing();
-  ImGui::End();
-  if (elsewhere) *open = false;
+  if (!*open) {
+    ImGui::CloseCurrentPopup();
+    shown = false;
+  }
+  ImGui::EndPopup();
 }
 
 }  // namespace warpscope::ui

@@ -92,6 +92,17 @@ void OptimizerView::draw_rule(const Frame& frame, OptimizerDesk& desk) {
   }
 }
 
+void OptimizerView::draw_spikes(const Frame& frame, std::string* refusal) {
+  const double now =
+      pending_threshold_.shown(frame.snapshot.spike_threshold, frame.snapshot, ImGui::GetTime());
+  const ValueSpec spec = spike_spec();
+  const ValueEdit edit = fields_[spec.name].draw(frame, spec, now, value_left(frame));
+  take(edit, refusal);
+  if (!edit.finished || edit.value == now) return;
+  frame.send(training::SetSpikeThreshold{edit.value});
+  pending_threshold_.sent(edit.value, frame.snapshot, ImGui::GetTime());
+}
+
 void OptimizerView::draw_accumulate(const Frame& frame, OptimizerDesk& desk, std::string* refusal) {
   OptimizerSettings settings = desk.settings(frame);
   const ValueSpec spec{.name = "training.accumulate",
@@ -151,6 +162,7 @@ void OptimizerView::draw(const Frame& frame, OptimizerDesk& desk, std::string* r
        training::fields_of(settings.rule, settings.per_sample)) {
     if (std::string_view(field->key) != "learning_rate") draw_field(frame, desk, *field, refusal);
   }
+  draw_spikes(frame, refusal);
   draw_accumulate(frame, desk, refusal);
   draw_scheme(frame, desk);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The "Optimizer" tab: rule, its numbers, clipping, accumulation, and the faulty scheme.
+// The "Optimizer" tab: rule, its numbers, clipping, what counts as a loss that diverges, accumulation, and the faulty scheme.
 
 #include <map>
 #include <string>
@@ -33,10 +33,12 @@ class OptimizerView {
   void draw_rule(const Frame& frame, OptimizerDesk& desk);
   void draw_field(const Frame& frame, OptimizerDesk& desk, const training::OptimizerField& field,
                   std::string* refusal);
+  void draw_spikes(const Frame& frame, std::string* refusal);
   void draw_accumulate(const Frame& frame, OptimizerDesk& desk, std::string* refusal);
   void draw_scheme(const Frame& frame, OptimizerDesk& desk);
 
   std::map<std::string, ValueField> fields_;
+  Pending<double> pending_threshold_;
 };
 
 }  // namespace warpscope::ui

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/training/stability.h"
 #include "ui/numbers.h"
 
 namespace warpscope::ui {
@@ -44,6 +45,21 @@ ValueSpec spec_of(const training::OptimizerField& field) {
                           .logarithmic = field.logarithmic,
                           .zero = field.logarithmic && field.least == 0 && !rate};
   if (clip) spec.zero_text = "off";
+  return spec;
+}
+
+ValueSpec spike_spec() {
+  ValueSpec spec;
+  spec.name = "training.zscore";
+  spec.label = "loss z-score";
+  spec.tip = fmt::format(
+      "A loss so many standard deviations above its running mean counts as divergence, as one that is not "
+      "finite always does. The first {} losses are not judged.\nApplied when the slider is let go; "
+      "Ctrl-click, or the box, to type.",
+      training::SpikeSettings().warm_up);
+  spec.limits = {.least = 0, .most = 1e6};
+  spec.scale = ValueScale{.low = 2, .high = 50, .logarithmic = true, .zero = true};
+  spec.zero_text = "off";
   return spec;
 }
 

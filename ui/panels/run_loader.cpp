@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gpu/core/error.h"
+#include "gpu/runs/export_json.h"
 
 namespace warpscope::ui {
 namespace {
@@ -28,11 +29,17 @@ std::optional<runs::Run> head_of(const fs::path& folder) {
   }
 }
 
+bool same_present(const std::optional<runs::RunSummary>& a, const std::optional<runs::RunSummary>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  // As text, in which no number equals no number.
+  return a->folder == b->folder && runs::json_text(runs::json_of(*a)) == runs::json_text(runs::json_of(*b));
+}
+
 bool same_list(const RunList& a, const RunList& b) {
   const auto key = [](const runs::RunSummary& run) {
     return std::tie(run.folder, run.status, run.steps, run.notes, run.error);
   };
-  return a.trouble == b.trouble &&
+  return a.trouble == b.trouble && same_present(a.present, b.present) &&
          std::equal(a.runs.begin(), a.runs.end(), b.runs.begin(), b.runs.end(),
                     [&](const auto& one, const auto& other) { return key(one) == key(other); });
 }
@@ -106,6 +113,9 @@ void RunLoader::work(const std::stop_token& stop) {
 
 void RunLoader::look_at_list(const RunWish& wish, const std::stop_token& stop) {
   auto list = std::make_shared<RunList>();
+  if (!wish.present.empty()) {
+    if (const auto head = head_of(wish.present)) list->present = runs::summarize_settings(*head);
+  }
   try {
     list->runs = listing_.look(wish.folder, wish.present, stop);
   } catch (const core::Error& error) {

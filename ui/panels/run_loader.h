@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -40,8 +41,9 @@ struct RunWish {
 
 /// The runs of the folder; immutable once made.
 struct RunList {
-  std::vector<runs::RunSummary> runs;  ///< newest first, without the present one
-  std::string trouble;                 ///< why there are none; "" if nothing is wrong
+  std::vector<runs::RunSummary> runs;       ///< newest first, without the present one
+  std::string trouble;                      ///< why there are none; "" if nothing is wrong
+  std::optional<runs::RunSummary> present;  ///< runs::summarize_settings(), if it writes a run
 };
 
 /// Where the settings of the runs shown differ; immutable once made.

@@ -21,7 +21,7 @@ std::string started_text(double started, std::time_t now) {
   return fmt::format("{:%Y-%m-%d}", then);
 }
 
-runs::RunSummary summary_of(const training::Snapshot& snapshot) {
+runs::RunSummary summary_of(const training::Snapshot& snapshot, const runs::RunSummary* folder) {
   runs::RunSummary run;
   const auto number = [](auto value, bool there) {
     return there ? static_cast<double>(value) : runs::RunSummary::kNone;
@@ -29,6 +29,11 @@ runs::RunSummary summary_of(const training::Snapshot& snapshot) {
   run.name = snapshot.run_dir.empty() ? "this training"
                                       : std::filesystem::path(snapshot.run_dir).filename().string();
   run.folder = snapshot.run_dir;
+  run.started = number(snapshot.started, snapshot.started > 0);
+  if (folder != nullptr) {
+    run.started = folder->started;  // one that was resumed began before this process
+    run.at_first = folder->at_first;
+  }
   run.model = snapshot.model;
   run.data = snapshot.data_name;
   run.device = snapshot.device.name;

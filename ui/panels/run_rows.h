@@ -15,8 +15,9 @@ namespace warpscope::ui {
 /// year, else "2025-01-31". "-" if nothing tells.
 std::string started_text(double started, std::time_t now);
 
-/// The running training in the form of the list.
-runs::RunSummary summary_of(const training::Snapshot& snapshot);
+/// The running training in the form of the list. `folder` is what its run folder tells, nullptr without one: when the run
+/// started, and what was changed since.
+runs::RunSummary summary_of(const training::Snapshot& snapshot, const runs::RunSummary* folder);
 
 /// A row of the table of settings: a key and what each run has, as runs::shown_value() says.
 struct SettingRow {

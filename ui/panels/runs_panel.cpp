@@ -35,26 +35,28 @@ enum : std::size_t {
 // Of the table of settings, design pixels.
 constexpr float kLeastKey = 116, kLeastValue = 100;
 
+constexpr const char* kChangedTip = "As it is now. * was changed during the run.";
+
 constexpr std::array<Column, 16> kColumns{{
     {"", "Colour of the run's curves; click to choose another.", 20, 20},
     {"run", "Folder of the run. Click to show its curves with the present ones, click again to hide them.",
      152, 260},
     {.label = "started", .tip = "Local time.", .least = 76, .most = 96, .rank = 6},
     {.label = "model", .tip = "", .least = 76, .most = 100, .rank = 9},
-    {.label = "optimizer", .tip = "At the start.", .least = 66, .most = 88, .rank = 4},
+    {.label = "optimizer", .tip = kChangedTip, .least = 66, .most = 88, .rank = 4},
     {.label = "rate",
-     .tip = "Learning rate at the start.",
+     .tip = "Learning rate, as it is now. * was changed during the run.",
      .least = 56,
      .most = 72,
      .right = true,
      .rank = 5},
     {.label = "batch",
-     .tip = "Images a step, at the start.",
+     .tip = "Images a step, as it is now. * was changed during the run.",
      .least = 48,
      .most = 60,
      .right = true,
      .rank = 8},
-    {.label = "precision", .tip = "At the start.", .least = 56, .most = 64, .rank = 11},
+    {.label = "precision", .tip = kChangedTip, .least = 56, .most = 64, .rank = 11},
     {.label = "epochs",
      .tip = "Passes over the training images.",
      .least = 52,
@@ -100,15 +102,53 @@ ImU32 status_color(const Frame& frame, const std::string& status) {
   return frame.palette.muted;
 }
 
+std::string rate_text(double rate) {
+  return std::isfinite(rate) ? fmt::format("{:.4g}", rate) : "-";
+}
+
+std::string batch_text(double batch) {
+  return std::isfinite(batch) ? fmt::format("{:.0f}", batch) : "-";
+}
+
+std::string changed_tip(const std::string& at_first) {
+  return fmt::format("Changed during the run: at first {}.", at_first);
+}
+
+// A star behind what is in a cell, if need be in the gap before the next one: digits stay one below the other, and it is
+// there where text is cut.
+void draw_star(const Frame& frame, const Table& table, std::size_t column, float width) {
+  const ImVec2 min = table.cell_min(column), max = table.cell_max(column);
+  if (max.x <= min.x) return;
+  const float x = kColumns[column].right ? max.x : std::min(min.x + width, max.x);
+  const float top = min.y + std::floor((max.y - min.y - ImGui::GetFrameHeight()) / 2);
+  draw_text(ImGui::GetWindowDrawList(), frame.fonts.numbers, x + frame.scale, row_baseline(frame, top),
+            frame.palette.accent, "*");
+}
+
+// Settings as they are now, starred where they were changed during the run.
+void draw_settings_of(const Frame& frame, Table& table, const runs::RunSummary& run, ImU32 color) {
+  const runs::RunSummary::AtFirst& first = run.at_first;
+  const auto text = [&](std::size_t column, const std::string& now, const std::string& before) {
+    if (before.empty()) return table.text(column, now.empty() ? "-" : now, color);
+    table.text(column, now, color, changed_tip(before));
+    draw_star(frame, table, column, text_width(frame.fonts.text, now));
+  };
+  const auto number = [&](std::size_t column, const std::string& now, double before, const std::string& was) {
+    if (!std::isfinite(before)) return table.number(column, now, color);
+    table.number(column, now, color, changed_tip(was));
+    draw_star(frame, table, column, 0);
+  };
+  text(kOptimizer, run.optimizer, first.optimizer);
+  number(kRate, rate_text(run.learning_rate), first.learning_rate, rate_text(first.learning_rate));
+  number(kBatch, batch_text(run.batch), first.batch, batch_text(first.batch));
+  text(kPrecision, run.precision, first.precision);
+}
+
 void draw_figures(const Frame& frame, Table& table, const runs::RunSummary& run, ImU32 color) {
   table.text(kStarted, started_text(run.started, std::time(nullptr)), color);
   table.text(kModel, run.model.empty() ? "-" : run.model, color,
              run.data.empty() ? "" : "Data: " + run.data + "\nDevice: " + run.device);
-  table.text(kOptimizer, run.optimizer.empty() ? "-" : run.optimizer, color);
-  table.number(kRate, std::isfinite(run.learning_rate) ? fmt::format("{:.4g}", run.learning_rate) : "-",
-               color);
-  table.number(kBatch, number_text(run.batch).substr(0, number_text(run.batch).find('.')), color);
-  table.text(kPrecision, run.precision.empty() ? "-" : run.precision, color);
+  draw_settings_of(frame, table, run, color);
   table.number(kEpochs,
                std::isfinite(run.epochs) ? with_thousands(run.epochs, run.epochs < 100 ? 2 : 0) : "-", color,
                fmt::format("{} steps", with_thousands(run.steps)));
@@ -140,7 +180,7 @@ std::string end_of(const Frame& frame, std::string name, float width) {
 }
 
 // The running training, above the others: two bars in the colours of its curves.
-void draw_present(const Frame& frame, Table& table) {
+void draw_present(const Frame& frame, Table& table, const RunList& runs) {
   const auto& palette = frame.palette;
   const float s = frame.scale;
   const ImVec2 min = table.cell_min(kSwatch), max = table.cell_max(kSwatch);
@@ -150,7 +190,7 @@ void draw_present(const Frame& frame, Table& table) {
                       palette.series[kTrainColor]);
   list->AddRectFilled(ImVec2(min.x, middle + s), ImVec2(min.x + 14 * s, middle + 4 * s),
                       palette.series[kTestColor]);
-  const runs::RunSummary run = summary_of(frame.snapshot);
+  const runs::RunSummary run = summary_of(frame.snapshot, runs.present ? &*runs.present : nullptr);
   table.text(kName, run.name, palette.accent, "The training of this window.");
   draw_figures(frame, table, run, palette.text);
 }
@@ -241,7 +281,7 @@ void RunsPanel::draw_palette(const Frame& frame, RunShelf& shelf) {
 void RunsPanel::draw_list(const Frame& frame, RunShelf& shelf, const RunList& list) {
   {
     Table table(frame, "runs.table", kColumns);
-    if (table.row()) draw_present(frame, table);
+    if (table.row()) draw_present(frame, table, list);
     for (const runs::RunSummary& run : list.runs) {
       if (table.row()) draw_run(frame, shelf, table, run);
       const std::string trouble = trouble_of(run);
