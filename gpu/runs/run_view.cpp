@@ -121,6 +121,7 @@ void RunView::notice(const std::string& text) {
 
 bool RunView::look(const Run& run, const RunUpdate& update, Liveness::Clock::time_point now) {
   std::vector<training::FeedItem> points = points_.take(run.points, update.restarted);
+  const bool predictions_changed = read_predictions();  // before the status: it is written after the status
   const bool status_changed = read_status();
   const bool images_changed = read_images();
   const bool changed = status_changed || update.head_changed || update.restarted || !points.empty();
@@ -132,7 +133,8 @@ bool RunView::look(const Run& run, const RunUpdate& update, Liveness::Clock::tim
     notice(run.notes[notes_]);
   }
   notes_ = std::min(notes_, run.notes.size());
-  if (!changed && alive_ == was_alive && described_) return images_changed || !items_.empty();
+  if (!changed && !predictions_changed && alive_ == was_alive && described_)
+    return images_changed || !items_.empty();
   describe(run);
   described_ = true;
   return true;
@@ -182,6 +184,24 @@ bool RunView::read_images() {
   return true;
 }
 
+/// True if there are newer predictions.
+bool RunView::read_predictions() {
+  const auto text = read_small_file(folder_ / "images" / "predictions.json", kMostStatusBytes);
+  if (!text || *text == predictions_text_) return false;
+  try {
+    predictions_ = std::make_shared<training::Predictions>(training::read_predictions(folder_));
+  } catch (const std::exception& error) {
+    // The picture may be replaced between the two readings; then the index is another the next time.
+    if (std::exchange(bad_predictions_text_, *text) == *text) {
+      complain(predictions_objection_,
+               fmt::format("the newest predictions of {} cannot be shown: {}", name_, error.what()));
+    }
+    return false;
+  }
+  predictions_text_ = *text;
+  return true;
+}
+
 void RunView::complain(std::string& last, const std::string& text) {
   const std::string shown = printable(text);
   if (std::exchange(last, shown) == shown) return;
@@ -211,13 +231,11 @@ void RunView::show(const training::ShownImages& images) {
 /// The snapshot of now.
 void RunView::describe(const Run& run) {
   const TrainerState before = snapshot_.state;
-  auto data = snapshot_.data;
   snapshot_ = status_ ? *status_ : snapshot_of(run.head);
   snapshot_.run_dir = name_;
-  snapshot_.data = std::move(data);
-  if (!snapshot_.data) snapshot_.data = named_data(run.head, snapshot_.data_name);
   snapshot_.generation = run.points.resets;
   describe_by_points(run.points);
+  describe_predictions(run.head);
   if (status_ && status_->notice_id != run_notice_id_) {
     run_notice_id_ = status_->notice_id;
     notice(status_->notice);
@@ -254,6 +272,29 @@ void RunView::describe_by_points(const RunPoints& points) {
       static_cast<float>(newest_of(points.tests, split + "loss", static_cast<double>(now.test_loss)));
   now.test_accuracy =
       static_cast<float>(newest_of(points.tests, split + "accuracy", static_cast<double>(now.test_accuracy)));
+}
+
+/// Predictions come with the evaluation they belong to. Those that lie ahead of the status are of steps that a resume has
+/// cut off.
+void RunView::describe_predictions(const json& head) {
+  training::Snapshot& now = snapshot_;
+  if (!named_data_) named_data_ = named_data(head, now.data_name);
+  now.data = named_data_;
+  if (!predictions_ || predictions_->generation != now.generation || !now.classifies) return;
+  const std::uint64_t step = predictions_->evaluation.step;
+  if (status_ && (!status_->evaluation || status_->evaluation->step < step)) return;
+  if (shown_ != predictions_) {
+    shown_ = predictions_;
+    shown_evaluation_ = std::shared_ptr<const training::Evaluation>(shown_, &shown_->evaluation);
+    auto data = std::make_shared<data::DataSet>();
+    if (named_data_) *data = *named_data_;
+    data->classes.resize(static_cast<std::size_t>(shown_->evaluation.classes));
+    const bool validation = shown_->evaluation.split == training::Split::validation;
+    (validation ? data->validation : data->test) = shown_->images;
+    shown_data_ = std::move(data);
+  }
+  now.evaluation = shown_evaluation_;
+  now.data = shown_data_;
 }
 
 void RunView::set_state(const Run& run) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "gpu/training/feed.h"
 #include "gpu/training/image_exchange.h"
 #include "gpu/training/run_images.h"
+#include "gpu/training/run_predictions.h"
 #include "gpu/training/snapshot.h"
 
 namespace warpscope::runs {
@@ -58,7 +60,7 @@ class RunView {
  public:
   explicit RunView(std::filesystem::path folder);
 
-  /// Looks at status.json and the pictures, and at what `follower` has read in `update`. True if anything has changed.
+  /// Looks at status.json, the pictures and the predictions, and at what `follower` has read in `update`. True if anything has changed.
   bool look(const Run& run, const RunUpdate& update, Liveness::Clock::time_point now);
 
   const training::Snapshot& snapshot() const { return snapshot_; }
@@ -71,9 +73,11 @@ class RunView {
  private:
   bool read_status();
   bool read_images();
+  bool read_predictions();
   void show(const training::ShownImages& images);
   void describe(const Run& run);
   void describe_by_points(const RunPoints& points);
+  void describe_predictions(const nlohmann::json& head);
   void set_state(const Run& run);
   void complain(std::string& last, const std::string& text);
 
@@ -89,6 +93,13 @@ class RunView {
   std::string index_text_, bad_index_text_, images_objection_;
   std::shared_ptr<training::ImageExchange> exchange_;
   std::unique_ptr<core::Stream> stream_;  ///< of the exchange's device
+
+  std::string predictions_text_, bad_predictions_text_, predictions_objection_;
+  std::shared_ptr<const training::Predictions> predictions_;  ///< the last good ones
+  std::shared_ptr<const training::Predictions> shown_;  ///< of which the snapshot holds evaluation and images
+  std::shared_ptr<const training::Evaluation> shown_evaluation_;
+  std::shared_ptr<const data::DataSet> shown_data_;
+  std::shared_ptr<const data::DataSet> named_data_;  ///< the names of the classes without images
 
   training::Snapshot snapshot_;
   std::vector<training::FeedItem> items_;

@@ -20,13 +20,17 @@ struct Evaluation {
   double epoch = 0;
   double loss = 0;  ///< mean over the images
   double psnr = 0;  ///< dB, mean over the images of -10 log10(mean squared error); reconstruction only
-  std::vector<float> image_losses;  ///< of each image, in stored order
+  std::vector<float> image_losses;  ///< of each image that is known, in stored order
 
   // Classification only.
   double accuracy = 0;                   ///< share of the images classified right
   int classes = 0;                       ///< 0 without labels
-  std::vector<std::uint8_t> predicted;   ///< of each image
+  std::vector<std::uint8_t> predicted;   ///< of each image that is known
   std::vector<std::uint32_t> confusion;  ///< [truth * classes + predicted], counts
+
+  /// Where only some of the images are known (the view of another process's run): the place of each of them in the set,
+  /// rising. Empty where all are known: image i is the set's i-th. The figures above are of all images that were looked at.
+  std::vector<std::uint32_t> positions;
 };
 
 /// Fills what follows from the image losses and, with classes, from the predictions and the true `labels`.

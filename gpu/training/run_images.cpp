@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,11 +10,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <stb_image.h>
-#include <stb_image_write.h>
 
 #include "gpu/core/atomic_file.h"
 #include "gpu/core/error.h"
+#include "gpu/training/image_grid.h"
 #include "gpu/training/numbers.h"
 
 namespace warpscope::training {
@@ -34,86 +31,23 @@ constexpr std::uint64_t kMostImages = 4096, kMostSide = 4096, kMostChannels = 4;
 constexpr std::size_t kMostElements = std::size_t{1} << 27;
 constexpr std::uintmax_t kMostFileBytes = std::uintmax_t{1} << 30;
 
-struct Grid {
-  int columns = 0;
-  int width = 0;  ///< pixels
-  int height = 0;
-};
-
-Grid grid_of(const ImageShape& shape, int columns) {
-  const int rows = (shape.count + columns - 1) / columns;
-  return {columns, columns * shape.width, rows * shape.height};
-}
-
-/// Calls at(element of the batch, element of the grid) for each of the batch.
-template <class At>
-void for_each_element(const ImageShape& shape, const Grid& grid, At at) {
-  const auto line = static_cast<std::size_t>(shape.width) * static_cast<std::size_t>(shape.channels);
-  const auto grid_line = static_cast<std::size_t>(grid.width) * static_cast<std::size_t>(shape.channels);
-  std::size_t element = 0;
-  for (int image = 0; image < shape.count; ++image) {
-    for (int y = 0; y < shape.height; ++y) {
-      const auto row = static_cast<std::size_t>(image / grid.columns * shape.height + y);
-      const std::size_t begin = row * grid_line + static_cast<std::size_t>(image % grid.columns) * line;
-      for (std::size_t x = 0; x < line; ++x) at(element++, begin + x);
-    }
-  }
-}
-
 std::uint8_t byte_of(float value) {
   // Not-a-number becomes black: PNG has no other way.
   return value > 0 ? static_cast<std::uint8_t>(std::lround(std::min(value, 1.0f) * 255.0f)) : 0;
 }
 
-std::string encode_grid(const std::vector<float>& images, const ImageShape& shape, int columns) {
-  const Grid grid = grid_of(shape, columns);
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(grid.width) *
-                                  static_cast<std::size_t>(grid.height) *
-                                  static_cast<std::size_t>(shape.channels));
-  for_each_element(shape, grid, [&](std::size_t from, std::size_t to) { bytes[to] = byte_of(images[from]); });
-  std::string png;
-  const auto append = [](void* target, void* data, int size) {
-    static_cast<std::string*>(target)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
-  };
-  if (stbi_write_png_to_func(append, &png, grid.width, grid.height, shape.channels, bytes.data(),
-                             grid.width * shape.channels) == 0) {
-    throw core::Error("cannot write the shown images: they could not be encoded");
-  }
-  return png;
-}
-
-std::string read_file(const fs::path& path) {
-  std::error_code error;
-  const std::uintmax_t bytes =
-      fs::file_size(path, error);  // only of regular files: opening a pipe would wait
-  if (error) throw core::BadInput(fmt::format("cannot read {}: {}", path.string(), error.message()));
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw core::BadInput(fmt::format("cannot read {}", path.string()));
-  if (bytes > kMostFileBytes) throw core::BadInput(fmt::format("{} is too large", path.string()));
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+std::string encode(const std::vector<float>& images, const ImageShape& shape, int columns) {
+  std::vector<std::uint8_t> bytes(images.size());
+  std::transform(images.begin(), images.end(), bytes.begin(), byte_of);
+  return encode_grid(bytes, shape, columns);
 }
 
 std::vector<float> read_grid(const fs::path& path, const ImageShape& shape, int columns) {
-  const std::string png = read_file(path);
-  const auto* const data = reinterpret_cast<const stbi_uc*>(png.data());
-  const auto size = static_cast<int>(png.size());
-  const Grid grid = grid_of(shape, columns);
-  int width = 0;
-  int height = 0;
-  int channels = 0;
-  // Looked at before anything is allocated for what a damaged header says.
-  if (stbi_info_from_memory(data, size, &width, &height, &channels) == 0 || width != grid.width ||
-      height != grid.height || channels != shape.channels) {
-    throw core::BadInput(fmt::format("{} is damaged: it is no PNG of {} x {} pixels in {} channels",
-                                     path.string(), grid.width, grid.height, shape.channels));
-  }
-  const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(
-      stbi_load_from_memory(data, size, &width, &height, &channels, shape.channels), stbi_image_free);
-  if (!pixels) throw core::BadInput(fmt::format("{} is damaged: its pixels cannot be read", path.string()));
-  std::vector<float> images(shape.elements());
-  for_each_element(shape, grid, [&](std::size_t to, std::size_t from) {
-    images[to] = static_cast<float>(pixels.get()[from]) / 255.0f;
-  });
+  const std::vector<std::uint8_t> bytes =
+      decode_grid(read_image_file(path, kMostFileBytes), shape, columns, path.string());
+  std::vector<float> images(bytes.size());
+  std::transform(bytes.begin(), bytes.end(), images.begin(),
+                 [](std::uint8_t value) { return static_cast<float>(value) / 255.0f; });
   return images;
 }
 
@@ -207,12 +141,7 @@ RunImages::RunImages(const fs::path& folder) : folder_(folder / kFolder) {}
 
 /// Goes on with what an earlier process has left.
 void RunImages::open() {
-  std::error_code error;
-  fs::create_directories(folder_, error);
-  if (error) {
-    throw core::Error(fmt::format("cannot make the folder {}: {}", folder_.string(), error.message()));
-  }
-  core::remove_leftovers(folder_);
+  open_image_folder(folder_);
   try {
     index_ = read_image_index(folder_.parent_path());
   } catch (const core::BadInput&) {
@@ -229,7 +158,7 @@ void RunImages::write(const ShownImages& images) {
   std::erase_if(index_.pictures,
                 [&](const ImageIndex::Picture& picture) { return picture.step >= images.step; });
   core::write_file_atomically(folder_ / picture_name(images.step),
-                              encode_grid(images.reconstruction, index_.shape, index_.columns));
+                              encode(images.reconstruction, index_.shape, index_.columns));
   index_.pictures.push_back({images.step, images.errors});
   if (index_.pictures.size() > kMostPictures) {
     std::vector<std::uint64_t> steps;
@@ -247,7 +176,7 @@ void RunImages::start_anew(const ShownImages& images) {
   index_.columns = std::min(kMostColumns, images.shape.count);
   index_.generation = images.generation;
   core::write_file_atomically(folder_ / kOriginalsFile,
-                              encode_grid(images.original, index_.shape, index_.columns));
+                              encode(images.original, index_.shape, index_.columns));
 }
 
 void RunImages::write_index() const {
@@ -269,7 +198,7 @@ void RunImages::remove_unlisted() const {
 
 ImageIndex read_image_index(const fs::path& folder) {
   const fs::path path = folder / kFolder / kIndexFile;
-  const json object = json::parse(read_file(path), nullptr, false);
+  const json object = json::parse(read_image_file(path, kMostFileBytes), nullptr, false);
   if (object.is_discarded())
     throw core::BadInput(fmt::format("{} is damaged: it is not JSON", path.string()));
   return object.get<ImageIndex>();

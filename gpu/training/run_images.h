@@ -6,6 +6,8 @@
 //   step-000001234.png    what the network made of them after so many steps, in the same places
 //   index.json            size and number of the images, and for each picture its step and the errors of its images
 //
+// What begins with "predictions" is run_predictions.h's.
+//
 // The first and the newest picture stay; of those between, so many that the folder stays small, at steps that lie further
 // apart the later they are.
 

@@ -13,6 +13,7 @@ namespace {
 constexpr auto kInterval = std::chrono::milliseconds(1000);
 /// So that a reader who cannot see the lock still sees that somebody is there.
 constexpr auto kIdleInterval = std::chrono::milliseconds(5000);
+constexpr auto kPredictionsInterval = std::chrono::milliseconds(5000);
 /// A full disk ends the run by its metrics; what fails only here is told after a while.
 constexpr int kFailuresBorne = 5;
 
@@ -25,7 +26,8 @@ bool differs(const Snapshot& a, const Snapshot& b) {
 
 }  // namespace
 
-RunStatus::RunStatus(const std::filesystem::path& folder) : folder_(folder), images_(folder) {}
+RunStatus::RunStatus(const std::filesystem::path& folder)
+    : folder_(folder), images_(folder), predictions_(folder) {}
 
 void RunStatus::watch(SnapshotSource source) {
   const std::lock_guard lock(mutex_);
@@ -48,16 +50,19 @@ void RunStatus::write(Clock::time_point now) {
   }
   const auto newest = source ? source() : nullptr;
   if (!newest) return;
-  if (written_snapshot_ && !differs(*newest, *written_snapshot_) && now - last_ < kIdleInterval) return;
-  last_ = now;
-  attempt([&] { write_status({}); });
+  if (!written_snapshot_ || differs(*newest, *written_snapshot_) || now - last_ >= kIdleInterval) {
+    last_ = now;
+    attempt(status_failures_, [&] { write_status({}); });
+  }
+  if (predictions_due(now)) write_predictions(now);
 }
 
 void RunStatus::end(TrainerState state) {
   const std::lock_guard lock(writing_);
   last_ = Clock::now();  // the state that is published a moment later is not overwritten by the one before
   write_pictures();
-  attempt([&] { write_status(state); });
+  attempt(status_failures_, [&] { write_status(state); });
+  if (predictions_due(Clock::time_point::max())) write_predictions(last_);
 }
 
 void RunStatus::write_status(std::optional<TrainerState> state) {
@@ -82,15 +87,38 @@ void RunStatus::write_pictures() {
     const std::lock_guard lock(mutex_);
     images = std::exchange(pending_, std::nullopt);
   }
-  if (images) attempt([&] { images_.write(*images); });
+  if (images) attempt(picture_failures_, [&] { images_.write(*images); });
 }
 
-void RunStatus::attempt(const std::function<void()>& write) {
+/// Only what the status tells of already: a reader knows by it whether predictions belong to the training as it is.
+bool RunStatus::predictions_due(Clock::time_point now) const {
+  if (!written_snapshot_) return false;
+  const Snapshot& seen = *written_snapshot_;
+  if (!seen.classifies || !seen.data || !seen.evaluation) return false;
+  if (seen.evaluation == tried_evaluation_ && prediction_failures_ == 0) return false;
+  // Those of a training that was reset or went back are not shown any more.
+  const bool behind = !tried_evaluation_ || seen.evaluation->step < tried_evaluation_->step;
+  return behind || now - last_predictions_ >= kPredictionsInterval;
+}
+
+void RunStatus::write_predictions(Clock::time_point now) {
+  last_predictions_ = now;
+  const Snapshot& seen = *written_snapshot_;
+  tried_evaluation_ = seen.evaluation;
+  const bool validation = seen.evaluation->split == Split::validation;
+  attempt(prediction_failures_, [&] {
+    const Predictions worst = worst_predictions(
+        *seen.evaluation, validation ? seen.data->validation : seen.data->test, seen.generation);
+    if (worst.images.count > 0) predictions_.write(worst);
+  });
+}
+
+void RunStatus::attempt(int& failures, const std::function<void()>& write) {
   try {
     write();
-    failures_ = 0;
+    failures = 0;
   } catch (const core::Error& error) {
-    if (++failures_ <= kFailuresBorne || warned_) return;
+    if (++failures <= kFailuresBorne || warned_) return;
     warned_ = true;
     const std::lock_guard lock(mutex_);
     warning_ = error.what();

@@ -93,6 +93,52 @@ TEST(Arrange, NotANumberIsTheWorstAndEqualLossesStayInStoredOrder) {
   EXPECT_EQ(arrange({std::make_shared<Evaluation>(odd), held_out.data}, {}), (std::vector<int>{1, 3, 0, 2}));
 }
 
+/// The two worst of the four, as the view of a run knows them.
+HeldOut two_of_four() {
+  const HeldOut all = four_images();
+  auto data = std::make_shared<data::DataSet>(*all.data);
+  data->test = {2, 2, 1, 2, std::vector<std::uint8_t>(8), {1, 0}};
+  auto evaluation = std::make_shared<Evaluation>(*all.evaluation);
+  evaluation->image_losses = {2.0f, 3.0f};
+  evaluation->predicted = {0, 1};
+  evaluation->positions = {1, 3};
+  return {evaluation, data};
+}
+
+TEST(HeldOut, KnowsWhereAnImageLiesAndHowManyWereLookedAt) {
+  EXPECT_EQ(four_images().position(3), 3u);
+  EXPECT_EQ(four_images().evaluated(), 4u);
+  EXPECT_EQ(two_of_four().count(), 2);
+  EXPECT_EQ(two_of_four().position(0), 1u);
+  EXPECT_EQ(two_of_four().position(1), 3u);
+  EXPECT_EQ(two_of_four().evaluated(), 4u);
+  EXPECT_EQ(HeldOut{}.evaluated(), 0u);
+}
+
+TEST(Matching, CountsImagesThatAreNotKnownToo) {
+  EXPECT_EQ(matching(two_of_four(), {}), 4u);
+  EXPECT_EQ(matching(two_of_four(), {PredictionOrder::wrong_only, kAnyClass, kAnyClass}), 2u);
+  EXPECT_EQ(matching(two_of_four(), {PredictionOrder::stored, 1, kAnyClass}), 2u);
+  EXPECT_EQ(matching(two_of_four(), {PredictionOrder::stored, 1, 1}), 1u);
+  EXPECT_EQ(matching({}, {}), 0u);
+}
+
+TEST(PredictionTexts, AViewTellsThatItKnowsOnlyTheWorst) {
+  EXPECT_EQ(count_text(four_images(), {}, 4), "Shown here, of 4 test images that the network looked at.");
+  EXPECT_EQ(
+      count_text(two_of_four(), {}, 2),
+      "Shown here: the 2 with the largest loss of 4 test images that the network looked at; this view of "
+      "another process's run knows no others.");
+  EXPECT_EQ(
+      count_text(two_of_four(), {PredictionOrder::worst_first, 1, kAnyClass}, 1),
+      "Shown here: 1 of 2 images of this choice; of 4 test images that the network looked at, this view of "
+      "another process's run knows only the 2 with the largest loss.");
+  EXPECT_EQ(nothing_text(two_of_four(), {PredictionOrder::worst_first, 1, 1}),
+            "The 1 such image is not among the 2 with the largest loss, which alone this view knows");
+  EXPECT_EQ(nothing_text(two_of_four(), {PredictionOrder::wrong_only, 1, 1}),
+            "These images were classified right: none of them is wrong");
+}
+
 TEST(EvaluationFollower, TakesTheFirstAtOnceAndLaterOnesOnceASecond) {
   EvaluationFollower follower;
   EXPECT_FALSE(follower.update({}, 0, 10, false));

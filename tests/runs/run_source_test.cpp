@@ -14,6 +14,7 @@
 #include "gpu/core/error.h"
 #include "gpu/runs/head_snapshot.h"
 #include "gpu/training/run_images.h"
+#include "gpu/training/run_predictions.h"
 #include "gpu/training/snapshot_json.h"
 #include "tests/runs/run_maker.h"
 
@@ -360,6 +361,138 @@ TEST(HeadSnapshot, TheSpikeThresholdIsThatOfNow) {
   head["current"] = head["configuration"];
   head["current"]["zscore"] = 8.5;
   EXPECT_EQ(snapshot_of(head).spike_threshold, 8.5);
+}
+
+/// A view of a run that classifies.
+class ViewedClassifier : public Viewed {
+ protected:
+  void SetUp() override {
+    Viewed::SetUp();
+    json head = run_head("running");
+    head["classifies"] = true;
+    head["classes"] = {"cat", "dog"};
+    make_run(run(), head, step_line(1, 0.5) + test_line(1, 0.25, R"(,"accuracy":0.75)"));
+    set = {2, 2, 1, 300, {}, {}};
+    for (int i = 0; i < 1200; ++i) set.pixels.push_back(static_cast<std::uint8_t>(i));
+    for (int i = 0; i < 300; ++i) set.labels.push_back(static_cast<std::uint8_t>(i % 2));
+  }
+  training::Evaluation evaluated(std::uint64_t step) const {
+    training::Evaluation evaluation;
+    evaluation.step = step;
+    evaluation.classes = 2;
+    for (int i = 0; i < 300; ++i) evaluation.image_losses.push_back(static_cast<float>(i));
+    evaluation.predicted.assign(300, 1);
+    training::summarize(evaluation, set.labels.data());
+    return evaluation;
+  }
+  /// As a training does: first the status, then the predictions.
+  void write(std::uint64_t step, std::uint64_t generation = 0) const {
+    write_status_of(step, generation);
+    training::RunPredictions(run()).write(training::worst_predictions(evaluated(step), set, generation));
+  }
+  void write_status_of(std::uint64_t step, std::uint64_t generation = 0) const {
+    training::Snapshot status = status_at(step);
+    status.classifies = true;
+    status.generation = generation;
+    status.evaluation = std::make_shared<training::Evaluation>(evaluated(step));
+    write_status(status);
+  }
+  /// Waits until images of an evaluation after `step` steps are shown.
+  bool wait_for_predictions(std::uint64_t step) {
+    return wait_until([step](const training::Snapshot& now) {
+      return now.evaluation && now.evaluation->step == step && !now.evaluation->predicted.empty();
+    });
+  }
+  bool wait_for_figures_alone(std::uint64_t step) {
+    return wait_until([step](const training::Snapshot& now) {
+      return now.evaluation && now.evaluation->step == step && now.evaluation->predicted.empty();
+    });
+  }
+
+  data::ImageSet set;
+};
+
+TEST_F(ViewedClassifier, PredictionsAreShownAndFollow) {
+  const Lock lock(run());
+  write(10);
+  open();
+  ASSERT_TRUE(wait_for_predictions(10));
+  auto now = source->snapshot();
+  ASSERT_TRUE(now->data);
+  EXPECT_EQ(now->data->classes, (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_EQ(now->data->test.count, 256);
+  EXPECT_EQ(now->data->test.pixels.front(), set.pixels[std::size_t{44} * 4]);
+  EXPECT_EQ(now->evaluation->positions.front(), 44u);
+  EXPECT_EQ(now->evaluation->image_losses.back(), 299.0f);
+  EXPECT_EQ(now->evaluation->confusion, (std::vector<std::uint32_t>{0, 150, 0, 150})) << "of all images";
+  EXPECT_EQ(now->test_loss, 0.25f) << "that of the points";
+  EXPECT_EQ(now->test_accuracy, 0.75f);
+  const auto data = now->data;
+  append_text(run() / "metrics.jsonl", step_line(2, 0.4));
+  ASSERT_TRUE(wait_for_step(2));
+  EXPECT_EQ(source->snapshot()->data, data) << "the same images are not shown anew";
+  write(20);
+  ASSERT_TRUE(wait_for_predictions(20));
+  EXPECT_NE(source->snapshot()->data, data);
+}
+
+TEST_F(ViewedClassifier, OfAValidationSetTheyLieThere) {
+  training::Evaluation evaluation = evaluated(10);
+  evaluation.split = training::Split::validation;
+  write_status_of(10);
+  training::RunPredictions(run()).write(training::worst_predictions(evaluation, set, 0));
+  open();
+  ASSERT_TRUE(wait_for_predictions(10));
+  EXPECT_EQ(source->snapshot()->data->validation.count, 256);
+  EXPECT_EQ(source->snapshot()->data->test.count, 0);
+}
+
+TEST_F(ViewedClassifier, WithoutPredictionsTheFiguresStay) {
+  write_status_of(10);
+  open();
+  ASSERT_TRUE(wait_for_figures_alone(10));
+  EXPECT_EQ(source->snapshot()->data->test.count, 0);
+  EXPECT_EQ(source->snapshot()->notice, "");
+}
+
+TEST_F(ViewedClassifier, PredictionsOfAnotherGenerationAreNotShown) {
+  const Lock lock(run());
+  write(10);
+  open();
+  ASSERT_TRUE(wait_for_predictions(10));
+  append_text(run() / "metrics.jsonl", marker_line(0, "reset") + step_line(1, 0.5));
+  write_status_of(5, 1);
+  ASSERT_TRUE(wait_for_figures_alone(5));
+  EXPECT_EQ(source->snapshot()->generation, 1u);
+  write(6, 1);
+  ASSERT_TRUE(wait_for_predictions(6));
+}
+
+TEST_F(ViewedClassifier, PredictionsThatAResumeHasCutOffAreNotShown) {
+  write(30);
+  write_status_of(20);
+  open();
+  ASSERT_TRUE(wait_for_figures_alone(20));
+}
+
+TEST_F(ViewedClassifier, WithoutAStatusTheyAreShown) {
+  training::RunPredictions(run()).write(training::worst_predictions(evaluated(10), set, 0));
+  open();
+  ASSERT_TRUE(wait_for_predictions(10));
+}
+
+TEST_F(ViewedClassifier, DamagedPredictionsLeaveTheLastGoodOnesWithANotice) {
+  const Lock lock(run());
+  write(10);
+  open();
+  ASSERT_TRUE(wait_for_predictions(10));
+  tests::write_text(run() / "images" / "predictions.json", "{}");
+  ASSERT_TRUE(wait_until([](const training::Snapshot& now) {
+    return now.notice.find("predictions.json") != std::string::npos;
+  }));
+  EXPECT_EQ(source->snapshot()->evaluation->predicted.size(), 256u);
+  write(20);
+  ASSERT_TRUE(wait_for_predictions(20));
 }
 
 TEST(HeadSnapshot, NonsenseIsLeftOut) {

@@ -12,6 +12,7 @@
 #include "gpu/training/snapshot_json.h"
 #include "gpu/training/trainer.h"
 #include "tests/core/temporary_folder.h"
+#include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_trainer.h"
 
 namespace warpscope::training {
@@ -80,6 +81,115 @@ TEST_F(Status, WhatCannotBeWrittenIsToldOnceAfterAWhile) {
     EXPECT_TRUE(warning.empty() || second >= 5) << warning;
   }
   EXPECT_EQ(warnings, 1);
+}
+
+/// A status of a network that classifies.
+class ClassifierStatus : public Status {
+ protected:
+  void SetUp() override {
+    Status::SetUp();
+    const auto set = std::make_shared<data::DataSet>(tests::labelled_data(0, 12));
+    snapshot.classifies = true;
+    snapshot.data = set;
+  }
+  void evaluate(std::uint64_t step) {
+    auto evaluation = std::make_shared<Evaluation>();
+    evaluation->step = snapshot.step = step;
+    evaluation->classes = 3;
+    evaluation->image_losses.assign(12, static_cast<float>(step));
+    evaluation->predicted.assign(12, 0);
+    summarize(*evaluation, snapshot.data->test.labels.data());
+    snapshot.evaluation = evaluation;
+  }
+  std::uint64_t predicted_at() const { return read_predictions(folder.path()).evaluation.step; }
+};
+
+TEST_F(ClassifierStatus, PredictionsAreWrittenAtMostEveryFiveSeconds) {
+  status.write(start);
+  EXPECT_FALSE(std::filesystem::exists(folder / "images")) << "before the first evaluation";
+  evaluate(10);
+  status.write(start + 1s);
+  EXPECT_EQ(predicted_at(), 10u);
+  evaluate(20);
+  status.write(start + 3s);
+  EXPECT_EQ(predicted_at(), 10u);
+  EXPECT_EQ(read()["evaluation"]["step"], 20) << "figures come sooner";
+  status.write(start + 6s);
+  EXPECT_EQ(predicted_at(), 20u) << "though nothing else has changed";
+}
+
+TEST_F(ClassifierStatus, PredictionsAreWrittenAgainOnlyForAnotherEvaluation) {
+  evaluate(10);
+  status.write(start);
+  std::filesystem::remove_all(folder / "images");
+  ++snapshot.step;
+  status.write(start + 20s);
+  EXPECT_FALSE(std::filesystem::exists(folder / "images"));
+}
+
+TEST_F(ClassifierStatus, TheEndHasTheLastPredictions) {
+  evaluate(10);
+  status.write(start);
+  evaluate(20);
+  snapshot.evaluation = [&] {
+    auto last = std::make_shared<Evaluation>(*snapshot.evaluation);
+    last->accuracy = 0.5;
+    return last;
+  }();
+  status.end(TrainerState::finished);
+  EXPECT_EQ(predicted_at(), 20u);
+  EXPECT_EQ(read_predictions(folder.path()).evaluation.accuracy, 0.5);
+}
+
+TEST_F(ClassifierStatus, ATrainingThatWentBackHasNewPredictionsAtOnce) {
+  evaluate(30);
+  status.write(start);
+  ++snapshot.generation;
+  evaluate(10);
+  status.write(start + 1s);
+  EXPECT_EQ(predicted_at(), 10u);
+  EXPECT_EQ(read_predictions(folder.path()).generation, 1u);
+}
+
+TEST_F(ClassifierStatus, PredictionsThatCannotBeWrittenAreToldOnceAndTriedAgain) {
+  tests::write_text(folder / "images", "in the way");
+  int warnings = 0;
+  for (int second = 0; second < 60; ++second) {
+    evaluate(static_cast<std::uint64_t>(second + 1));
+    status.write(start + std::chrono::seconds(second));
+    const std::string warning = status.take_warning();
+    warnings += !warning.empty();
+    EXPECT_TRUE(warning.empty() || second >= 25) << warning;
+  }
+  EXPECT_EQ(warnings, 1);
+  EXPECT_EQ(read()["step"], 60) << "the status goes on";
+  std::filesystem::remove(folder / "images");
+  status.write(start + 70s);
+  EXPECT_EQ(predicted_at(), 60u);
+}
+
+TEST(RunStatusOfATrainer, OfANetworkThatClassifiesLeavesItsPredictions) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = tests::tiny_trainer_options();
+  options.model = tests::tiny_classifier();
+  options.data_set = std::make_shared<data::DataSet>(tests::labelled_data(64, 300));
+  options.run_dir = (folder / "run").string();
+  options.test_images = 300;
+  options.epochs = 3;
+  options.optimizer.learning_rate = 0.01f;
+  Trainer trainer(options);
+  ASSERT_TRUE(trainer.wait(30));
+  const auto end = trainer.snapshot();
+  ASSERT_EQ(end->state, TrainerState::finished) << end->notice;
+  const Predictions seen = read_predictions(folder / "run");
+  EXPECT_EQ(seen.evaluation.step, end->step);
+  EXPECT_EQ(seen.evaluation.confusion, end->evaluation->confusion);
+  ASSERT_EQ(seen.images.count, 256);
+  for (std::size_t i = 0; i < 256; ++i) {
+    const std::size_t place = seen.evaluation.positions[i];
+    EXPECT_EQ(seen.evaluation.image_losses[i], end->evaluation->image_losses[place]);
+    EXPECT_EQ(seen.images.labels[i], options.data_set->test.labels[place]);
+  }
 }
 
 TEST(RunStatusOfATrainer, LeavesItsStateAndPicturesInTheRunFolder) {

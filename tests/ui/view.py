@@ -1,5 +1,7 @@
 """`warpscope view`: a window on a run that another process trains or has trained."""
+import json
 import os
+import shutil
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
@@ -113,6 +115,50 @@ class Ended(View):
         self.assert_one_sentence(self.run_program("view", self.path("none"), environment=environment), 2, "none")
         self.assert_one_sentence(self.run_program("view", self.home, environment=environment), 2, "holds no run")
         self.assert_one_sentence(self.run_program("view", environment=environment), 2, "run is required")
+
+
+class Predictions(View):
+    """Of a network that classifies: the images it gets most wrong."""
+    IMAGES, KNOWN, STORED = 300, 256, 2
+
+    def mlp(self, *more):
+        return ["train", "--model", "mlp", "--device", "cpu", "--data", "builtin", "--batch", "8", "--test-images",
+                str(self.IMAGES), "--run-dir", self.run_dir, *more]
+
+    def newest(self):
+        events = self.events("predictions")
+        return events[-1] if events else None
+
+    def test_a_finished_run_shows_its_worst_predictions(self):
+        self.assert_succeeded(self.run_program(*self.mlp("--steps", "30")))
+        self.open_window(until="finished")
+        shown = wait_until(self.newest, "the predictions", self.process)
+        self.assertEqual((shown["step"], shown["count"], shown["evaluated"]), (30, self.KNOWN, self.IMAGES))
+        self.assertNotEqual(shown["first_truth"], shown["first_predicted"])
+        with open(os.path.join(self.run_dir, "images", "predictions.json"), encoding="utf-8") as file:
+            images = json.load(file)["images"]
+        worst = max(images, key=lambda image: image["loss"])
+        self.assertEqual(shown["first"], worst["position"])
+        self.item("predictions.cell.1")
+        self.choose("predictions.order", "predictions.order=stored order")
+        wait_until(lambda: self.newest()["order"] == self.STORED, "the stored order", self.process)
+        self.assertEqual(self.newest()["first"], images[0]["position"])
+
+    def test_a_training_in_another_process_brings_newer_predictions(self):
+        self.training = self.start(*self.mlp("--steps", "1000000"))
+        self.wait_for_step(self.training, self.run_dir, 1)
+        self.open_window()
+        first = wait_until(self.newest, "the first predictions", self.process)
+        wait_until(lambda: self.newest()["step"] > first["step"], "newer predictions", self.process)
+        self.assertEqual(self.newest()["evaluated"], self.IMAGES)
+
+    def test_without_predictions_it_says_so(self):
+        self.assert_succeeded(self.run_program(*self.mlp("--steps", "30")))
+        shutil.rmtree(os.path.join(self.run_dir, "images"))
+        self.open_window(until="finished")
+        self.click("images.Confusion")
+        self.item("confusion.0.0")
+        self.assertIsNone(self.newest())
 
 
 if __name__ == "__main__":

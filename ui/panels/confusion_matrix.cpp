@@ -243,7 +243,10 @@ void ConfusionMatrix::draw_column_figures(const Frame& frame, ImVec2 origin,
 void ConfusionMatrix::describe(const Frame& frame, const HeldOut& held_out, const MatrixHit& hit) const {
   if (hit.truth >= 0 && hit.predicted >= 0) {
     std::string text = cell_text(figures_, held_out, hit.truth, hit.predicted);
-    if (figures_.count(hit.truth, hit.predicted) > 0) text += "\nClick to see these images.";
+    if (held_out.count() > 0 && figures_.count(hit.truth, hit.predicted) > 0) {
+      const bool all = held_out.evaluated() <= static_cast<std::uint64_t>(held_out.count());
+      text += all ? "\nClick to see these images." : "\nClick to see those with the largest losses.";
+    }
     return pointer_tip(frame, text);
   }
   pointer_tip(frame, class_text(figures_, held_out, std::max(hit.truth, hit.predicted)));

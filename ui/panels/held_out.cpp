@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -36,6 +37,17 @@ int HeldOut::count() const {
   const auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(set.image_bytes(), 1));
   return static_cast<int>(std::min({evaluation->image_losses.size(), evaluation->predicted.size(),
                                     set.labels.size(), set.pixels.size() / bytes}));
+}
+
+std::uint64_t HeldOut::evaluated() const {
+  if (!evaluation) return 0;
+  const std::vector<std::uint32_t>& counts = evaluation->confusion;
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+std::uint64_t HeldOut::position(int image) const {
+  const auto at = static_cast<std::size_t>(image);
+  return at < evaluation->positions.size() ? evaluation->positions[at] : at;
 }
 
 int HeldOut::truth(int image) const {
@@ -87,9 +99,51 @@ std::string pair_text(const HeldOut& held_out, const PredictionChoice& choice) {
   return fmt::format("{}, taken for {}", truth, held_out.class_name(choice.predicted));
 }
 
+std::uint64_t matching(const HeldOut& held_out, const PredictionChoice& choice) {
+  const int classes = held_out.evaluation ? held_out.evaluation->classes : 0;
+  std::uint64_t count = 0;
+  for (int truth = 0; truth < classes; ++truth) {
+    if (choice.truth != kAnyClass && choice.truth != truth) continue;
+    for (int predicted = 0; predicted < classes; ++predicted) {
+      if (choice.predicted != kAnyClass && choice.predicted != predicted) continue;
+      if (choice.order == PredictionOrder::wrong_only && truth == predicted) continue;
+      count += held_out.evaluation->confusion[static_cast<std::size_t>(truth * classes + predicted)];
+    }
+  }
+  return count;
+}
+
+std::string count_text(const HeldOut& held_out, const PredictionChoice& choice, std::uint64_t shown) {
+  const std::string evaluated = with_thousands(held_out.evaluated());
+  const std::string_view split = training::to_string(held_out.evaluation->split);
+  const auto known = static_cast<std::uint64_t>(held_out.count());
+  if (held_out.evaluated() <= known) {
+    return fmt::format("Shown here, of {} {} images that the network looked at.", evaluated, split);
+  }
+  constexpr std::string_view kView = "this view of another process's run knows";
+  if (shown == known) {
+    return fmt::format(
+        "Shown here: the {} with the largest loss of {} {} images that the network looked at; {} no others.",
+        with_thousands(known), evaluated, split, kView);
+  }
+  return fmt::format(
+      "Shown here: {} of {} images of this choice; of {} {} images that the network looked at, {} only "
+      "the {} with the largest loss.",
+      with_thousands(shown), with_thousands(matching(held_out, choice)), evaluated, split, kView,
+      with_thousands(known));
+}
+
 std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice) {
   const std::string step = with_thousands(held_out.evaluation->step);
   const bool wrong = choice.order == PredictionOrder::wrong_only;
+  const auto known = static_cast<std::uint64_t>(held_out.count());
+  const std::uint64_t unknown = matching(held_out, choice);
+  if (unknown > 0 && held_out.evaluated() > known) {
+    const std::string images =
+        unknown == 1 ? "The 1 such image is" : with_thousands(unknown) + " such images are";
+    return fmt::format("{} not among the {} with the largest loss, which alone this view knows", images,
+                       with_thousands(known));
+  }
   if (choice.truth == kAnyClass) {
     return wrong ? fmt::format("No image was classified wrong at step {}", step)
                  : "There are no held-out images";

@@ -18,6 +18,10 @@ struct HeldOut {
 
   /// Images with a loss, a prediction, a label and pixels.
   int count() const;
+  /// Images that the network looked at. The view of another process's run knows only some of them: the worst.
+  std::uint64_t evaluated() const;
+  /// The image's place in the set.
+  std::uint64_t position(int image) const;
   /// The set the evaluation looked at; only with a count above 0.
   const data::ImageSet& images() const;
   int truth(int image) const;
@@ -73,6 +77,10 @@ std::vector<int> arrange(const HeldOut& held_out, const PredictionChoice& choice
 
 /// "cat, taken for dog": the pair that the grid is filtered to.
 std::string pair_text(const HeldOut& held_out, const PredictionChoice& choice);
+/// Images that the network looked at and that are of the choice, known or not.
+std::uint64_t matching(const HeldOut& held_out, const PredictionChoice& choice);
+/// How many of which images the grid shows, in one sentence or two. `shown`: images of the choice that are known.
+std::string count_text(const HeldOut& held_out, const PredictionChoice& choice, std::uint64_t shown);
 /// Why the grid is empty, in a sentence.
 std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice);
 /// "4.213", or an exponent, or "nan": a loss in a cell, at most six letters long.

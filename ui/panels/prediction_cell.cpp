@@ -56,7 +56,8 @@ void figures(const Frame& frame, const HeldOut& held_out, int image) {
   figure(frame, "probability", percent_text(held_out.probability_of_truth(image)), "of the truth, exp(-loss)",
          true);
   const std::string_view split = training::to_string(held_out.evaluation->split);
-  figure(frame, "index", with_thousands(image), fmt::format("of the {} set, from 0", split), true);
+  figure(frame, "index", with_thousands(held_out.position(image)),
+         fmt::format("of the {} set, from 0", split), true);
   figure(frame, "step", with_thousands(held_out.evaluation->step), "", true);
 }
 

@@ -41,6 +41,11 @@ void PredictionGrid::show_pair(int truth, int predicted) {
 void PredictionGrid::refresh(const HeldOut& held_out) {
   const bool other_images = !arranged_.evaluation || arranged_.data != held_out.data ||
                             arranged_.evaluation->split != held_out.evaluation->split;
+  // A view's images are others with each evaluation; they follow as the losses of all images do.
+  const bool follows = arranged_.evaluation && !arranged_.evaluation->positions.empty() &&
+                       !held_out.evaluation->positions.empty() &&
+                       arranged_.evaluation->split == held_out.evaluation->split;
+  const bool other_set = other_images && !follows;
   const bool other_choice = !(arranged_as_ == choice_);
   if (other_images) {
     const data::ImageSet& set = held_out.images();
@@ -57,7 +62,7 @@ void PredictionGrid::refresh(const HeldOut& held_out) {
     arranged_ = held_out;
     arranged_as_ = choice_;
   }
-  if (other_images || other_choice) scroll_to_start_ = true;
+  if (other_set || other_choice) scroll_to_start_ = true;
 }
 
 std::optional<int> PredictionGrid::tile_of(const HeldOut& held_out, int image) {
@@ -171,9 +176,9 @@ void PredictionGrid::draw_choices(const Frame& frame, const HeldOut& held_out, b
   if (ImGui::GetContentRegionAvail().x < width) return ImGui::NewLine();
   value_with_unit(
       frame, count, "images",
-      fmt::format("Shown here, of {} {} images that the network looked at. Below an image: its truth and "
-                  "its loss (cross-entropy, in nats), then what the network took it for.",
-                  with_thousands(held_out.count()), training::to_string(held_out.evaluation->split)));
+      fmt::format("{} Below an image: its truth and its loss (cross-entropy, in nats), then what the network "
+                  "took it for.",
+                  count_text(held_out, choice_, order_.size())));
   ImGui::SameLine(0, 12 * s);
   if (held && ImGui::GetContentRegionAvail().x >= text_width(frame.fonts.small, "held still")) {
     row_text(frame, frame.fonts.small, frame.palette.accent, "held still");
@@ -279,10 +284,11 @@ void PredictionGrid::draw_cell(const Frame& frame, const HeldOut& held_out, cons
 void PredictionGrid::trace(const HeldOut& held_out) {
   if (!trace_enabled()) return;
   const int first = order_.empty() ? -1 : order_.front();
-  std::string now =
-      fmt::format("\"step\":{},\"count\":{},\"order\":{},\"truth\":{},\"predicted\":{},\"first\":{}",
-                  held_out.evaluation->step, order_.size(), static_cast<int>(choice_.order), choice_.truth,
-                  choice_.predicted, first);
+  std::string now = fmt::format(
+      "\"step\":{},\"count\":{},\"evaluated\":{},\"order\":{},\"truth\":{},\"predicted\":{},"
+      "\"first\":{}",
+      held_out.evaluation->step, order_.size(), held_out.evaluated(), static_cast<int>(choice_.order),
+      choice_.truth, choice_.predicted, first < 0 ? -1 : static_cast<std::int64_t>(held_out.position(first)));
   if (first >= 0) {
     now += fmt::format(",\"first_truth\":{},\"first_predicted\":{}", held_out.truth(first),
                        held_out.predicted(first));

@@ -16,8 +16,8 @@ std::string empty_text(const training::Snapshot& snapshot) {
   constexpr std::string_view kBefore = "No held-out images were looked at yet: ";
   using training::TrainerState;
   if (!snapshot.viewing.empty() && snapshot.evaluation) {
-    return "What was predicted for single images is known to the process that trains alone; Confusion counts "
-           "it";
+    return "The run's folder holds no predictions of single images (older versions wrote none); Confusion "
+           "counts them";
   }
   switch (snapshot.state) {
     case TrainerState::preparing:
@@ -44,8 +44,7 @@ void PredictionsPanel::shutdown() {
 void PredictionsPanel::draw_title(const Frame& frame) {
   const float s = frame.scale;
   const auto& evaluation = *follower_.shown().evaluation;
-  const std::int64_t known = follower_.shown().count();
-  const std::int64_t evaluated = known > 0 ? known : frame.snapshot.test_images;
+  const std::uint64_t evaluated = follower_.shown().evaluated();
   const std::string_view split = training::to_string(evaluation.split);
   const std::string accuracy = fmt::format("{:.2f}", 100 * evaluation.accuracy),
                     step = with_thousands(evaluation.step);
