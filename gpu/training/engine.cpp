@@ -306,14 +306,14 @@ void Engine::refresh_order() {
   control_stale_ = true;
 }
 
-void Engine::throttle() {
+void Engine::wait_for_room() {
   const double ahead = step_seconds_ > 0 ? kSecondsAhead / step_seconds_ : 2.0;
   const auto limit = static_cast<std::uint64_t>(std::clamp(ahead, 2.0, static_cast<double>(kPaceEvents)));
   if (steps_ >= limit) pace_[(steps_ - limit) % kPaceEvents]->synchronize();
 }
 
 void Engine::step(bool timed) {
-  throttle();
+  wait_for_room();
   refresh_order();
   if (control_stale_) upload_control();
   Pending pending;

@@ -84,7 +84,10 @@ class Engine {
   /// Initial weights again, step 0.
   void reset();
 
-  /// Enqueues one step at the rate that was set last. Waits only while more than a few milliseconds of work lie ahead.
+  /// Waits while more than a few milliseconds of work lie ahead, or more than one step beside the running one. What is
+  /// changed after it holds from the next step on: so commands are looked at between this and step().
+  void wait_for_room();
+  /// wait_for_room(), then enqueues one step at the rate that was set last.
   void step(bool timed);
   /// Steps enqueued since the start or reset.
   std::uint64_t steps() const { return steps_; }
@@ -198,7 +201,6 @@ class Engine {
   void upload_device_control(std::size_t begin, std::size_t end, const ops::step::StepControl& values);
   void refresh_order();
   std::int64_t first_of(Split split) const;
-  void throttle();
   int evaluation_batch(int batch) const;
   void upload(core::Buffer& buffer, const void* source, std::size_t bytes);
 

@@ -211,6 +211,7 @@ void Trainer::Worker::loop() {
   while (true) {
     const bool waits = view_.state != TrainerState::running && steps_to_run_ == 0 &&
                        !engine_->evaluation_running() && !rate_search_;
+    if (!waits) engine_->wait_for_room();
     if (!wait_for_command(waits ? milliseconds(20) : milliseconds(0))) break;
     handle_commands();
     if (view_.state == TrainerState::running || steps_to_run_ > 0 || engine_->evaluation_running() ||
