@@ -102,7 +102,8 @@ class Predictions(WindowCase):
         wait_until(lambda: (self.grab(area) != plain).any(), "the tip", self.process)
 
     def test_the_help_page_goes_with_a_click_beside_it_or_on_its_button(self):
-        self.open_paused(data="builtin")
+        self.open_with_predictions()
+        self.settled_step()
         plain = self.grab()
         for closes in ("toolbar.help", "training.Finder", "help.close"):
             self.click("toolbar.help")
