@@ -10,7 +10,6 @@
 namespace warpscope::ops::linear {
 namespace {
 
-using split_k::Cut;
 using split_k::Pair;
 
 /// How an op instance is cut. backward_weights takes backward_input in from the second absorbed op on.
@@ -59,14 +58,14 @@ void launch(const OpCall& call) {
 }
 
 template <Op Which>
-Variant split_k_variant(std::vector<Op> fuses, const char* summary) {
+Variant split_k_variant(const std::vector<Op>& fuses, const char* summary) {
   return {.op = Which,
           .name = fuses.empty() ? "split_k" : "split_k_fused",
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32, core::Precision::tf32, core::Precision::fp16,
                          core::Precision::bf16},
           .minimum_compute_capability = 80,
-          .fuses = std::move(fuses),
+          .fuses = fuses,
           .summary = summary,
           .launch = launch<Which>,
           .workspace_bytes = workspace<Which>,
