@@ -320,6 +320,7 @@ void Trainer::Worker::finish() {
     if (engine_->steps() != written_step_) write_checkpoint(false);
     checkpoints_->flush();
     note_checkpoints();
+    publish(true);  // what the recorder writes last tells of the last checkpoint
     if (!checkpoint_error_.empty()) throw core::Error(checkpoint_error_);
   }
   if (recorder_) recorder_->finish("finished", "");

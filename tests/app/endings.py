@@ -1,5 +1,6 @@
 """How trainings end before their time: by a signal, by a full disk. What is on the disk then is whole."""
 import ctypes
+import json
 import os
 import resource
 import signal
@@ -46,6 +47,14 @@ class Signals(ProgramCase):
         self.assertEqual(read_run(run_dir)["status"], "running")
         steps = steps_of(run_dir)
         self.assertEqual(steps, list(range(1, len(steps) + 1)))
+
+
+    def test_the_status_of_a_finished_run_tells_of_its_last_checkpoint(self):
+        run_dir = self.path("run")
+        self.assert_succeeded(self.train("--run-dir", run_dir, steps=3))
+        with open(os.path.join(run_dir, "status.json"), encoding="utf-8") as file:
+            status = json.load(file)
+        self.assertEqual((status["state"], status["step"], status["checkpoint_step"]), ("finished", 3, 3))
 
 
 class Limits(ProgramCase):
