@@ -20,6 +20,11 @@ std::string number(double value) {
   return std::isfinite(value) ? fmt::format("{:.9g}", value) : "null";
 }
 
+/// The nearest float: nine digits give it back as it is, so that a resumed run finds the same median.
+double as_float(double value) {
+  return static_cast<double>(static_cast<float>(value));
+}
+
 /// "2026-01-31T23:59:59Z"
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
@@ -106,7 +111,7 @@ void RunRecorder::note(const LossPoint& point, std::string& lines) {
       R"({{"step":{},"epoch":{},"loss":{},"learning_rate":{},"images_per_second":{},"seconds":{},"gradient_norm":{},"update_ratio":{}{}{}}})"
       "\n",
       point.step, number(point.epoch), number(static_cast<double>(point.loss)),
-      number(static_cast<double>(point.learning_rate)), number(point.images_per_second),
+      number(static_cast<double>(point.learning_rate)), number(as_float(point.images_per_second)),
       number(point.seconds), number(static_cast<double>(point.gradient_norm)),
       number(static_cast<double>(point.update_ratio)),
       classifies_ ? fmt::format(R"(,"accuracy":{})", number(static_cast<double>(point.accuracy))) : "",
