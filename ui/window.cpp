@@ -177,6 +177,9 @@ bool Session::look() {
   auto newest = source_->snapshot();
   const bool changed = !snapshot_ || differs(*newest, *snapshot_);
   if (newest->step > 0 && (!snapshot_ || snapshot_->step == 0)) trace_event("stepped", "");
+  if (trace_enabled() && snapshot_ && newest->step != snapshot_->step) {
+    trace_event("step", fmt::format("\"step\":{}", newest->step));
+  }
   snapshot_ = std::move(newest);
   return changed || !items.empty() || view_.has_news();
 }

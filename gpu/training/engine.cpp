@@ -321,7 +321,6 @@ void Engine::step(bool timed) {
   pending.position = order_.position();
   pending.timed = timed && plans_.training->launch_timed(*stream_);
   if (!pending.timed) plans_.training->launch(*stream_);
-  stream_->record(*pace_[steps_ % kPaceEvents]);
   order_.end_step();
   pending.epoch = order_.epoch();
   pending.batch = images_of_step();
@@ -329,7 +328,10 @@ void Engine::step(bool timed) {
   last_enqueued_[steps_ % kTracedSteps] = pending;
   pending_.push_back(pending);
   ++steps_;
-  if (ring_.unrequested(steps_) >= LossRing::kCapacity / 4) ring_.request(*stream_, steps_);
+  // Slow steps are told one by one, each before there is room for another, fast ones many at once.
+  const bool slow = step_seconds_ > kSecondsAhead / 2;
+  if (slow || ring_.unrequested(steps_) >= LossRing::kCapacity / 4) ring_.request(*stream_, steps_);
+  stream_->record(*pace_[(steps_ - 1) % kPaceEvents]);
 }
 
 std::vector<StepResult> Engine::collect_steps(bool flush) {

@@ -6,7 +6,8 @@
 Start: seconds from the start of the process to the first frame and to the first step that the window shows. Frames: the 99 %
 quantile of the work on a frame with 100,000 points on the curve, 1600x1000. Cost: the time of STEPS steps at batch 64 in the
 window against the same without one, alternately; of each, the process runs twice, with STEPS and with few steps, so that start
-and end drop out. Click: on variants while slow steps (about 0.1 s each) run; how many steps the old selection still made.
+and end drop out. Click: on variants while slow steps (about 0.1 s each) run; how many steps the old selection still made from
+one frame after the click on.
 Prints each figure with its limit; the exit code is the number of limits missed.
 """
 import argparse
@@ -21,6 +22,7 @@ import time
 LIMITS = {"first frame s": 0.5, "first step s": 1.5, "p99 work ms": 8.0, "cost %": 1.0, "timed steps %": 0.5,
           "steps after a click": 2}
 FEW = 2000
+FRAME = 1 / 60
 
 
 def events(path):
@@ -143,12 +145,15 @@ def clicks(bench):
         hand.click("kernels.conv2d.forward")
         hand.click(f"kernels.conv2d.forward={variant}")
         time.sleep(1)
-    sent = [e["step"] for e in events(trace) if e["event"] == "sent"]
+    seen = events(trace)
     process.terminate()
     process.wait(60)
-    marked = [e["step"] for e in events(os.path.join(run, "metrics.jsonl")) if "marker" in e][-len(sent):]
-    late = [b - a for a, b in zip(sent, marked)]
-    print(f"clicks: sent at steps {sent}, acted at {marked}")
+    done = []  # steps of which the window knew one frame after each click
+    for click in (e["time"] for e in seen if e["event"] == "sent"):
+        done.append([e["step"] for e in seen if e["event"] == "step" and e["time"] <= click + FRAME][-1])
+    marked = [e["step"] for e in events(os.path.join(run, "metrics.jsonl")) if "marker" in e][-len(done):]
+    late = [b - a for a, b in zip(done, marked)]
+    print(f"clicks: {done} steps done one frame after each, acted after {marked}")
     return {"steps after a click": max(late) if len(late) == 4 else float("inf")}
 
 
