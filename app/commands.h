@@ -15,7 +15,8 @@ namespace warpscope::app {
 struct WindowArguments {
   std::string screenshot;
   std::uint64_t exit_after_steps = 0;
-  std::string size;  ///< "1600x1000"; "" for the remembered one
+  std::string size;          ///< "1600x1000"; "" for the remembered one
+  std::string draw = "gpu";  ///< who draws: "gpu" or "cpu"
 };
 
 /// Trains without a window, with a progress bar on a terminal and plain lines elsewhere.

@@ -107,6 +107,9 @@ void add_window_options(CLI::App& app, app::WindowArguments& a) {
       ->type_name("N")
       ->check(app::refuse_negative);
   app.add_option("--window-size", a.size, "Size of the window in pixels")->type_name("WxH");
+  app.add_option("--draw", a.draw, "Who draws the window: gpu, or cpu where the GPU is to train alone")
+      ->type_name("gpu|cpu")
+      ->capture_default_str();
 }
 
 int run(int argc, char** argv) {

@@ -6,6 +6,7 @@
 
 #include "app/interrupt.h"
 #include "gpu/core/error.h"
+#include "ui/software_drawing.h"
 
 namespace warpscope::app {
 
@@ -17,6 +18,11 @@ ui::WindowOptions window_options(const WindowArguments& arguments) {
         window.width < 320 || window.height < 240 || window.width > 16384 || window.height > 16384) {
       throw core::BadInput(fmt::format("--window-size '{}' is not of the form 1600x1000", arguments.size));
     }
+  }
+  if (arguments.draw == "cpu") {
+    ui::draw_by_cpu();
+  } else if (arguments.draw != "gpu") {
+    throw core::BadInput(fmt::format("--draw '{}' is not possible; valid: gpu, cpu", arguments.draw));
   }
   window.screenshot_file = arguments.screenshot;
   window.exit_after_steps = arguments.exit_after_steps;

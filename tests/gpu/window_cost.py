@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the window costs, on a GPU with a display: start, frames, images a second, the answer to a click.
 
-    window_cost.py WARPSCOPE [--device cuda:0] [--precision bf16] [--steps 60000] [--rounds 3] [--json FILE]
+    window_cost.py WARPSCOPE [--device cuda:0] [--precision bf16] [--draw gpu] [--steps 60000] [--rounds 3] [--json FILE]
 
 Start: seconds from the start of the process to the first frame and to the first step that the window shows. Frames: the 99 %
 quantile of the work on a frame with 100,000 points on the curve, 1600x1000. Cost: the time of STEPS steps at batch 64 in the
@@ -41,12 +41,14 @@ class Bench:
     def __init__(self, arguments, folder):
         self.program, self.folder, self.count = os.path.abspath(arguments.program), folder, 0
         self.training, self.precision = ["--device", arguments.device, "--data", "builtin"], arguments.precision
+        self.draw = arguments.draw
 
     def window(self, *more, precision=None):
         """Starts the window; returns the process, its trace and when it was started."""
         self.count += 1
         trace = os.path.join(self.folder, f"trace-{self.count}.jsonl")
-        command = [self.program, *self.training, "--precision", precision or self.precision, "--window-size", "1600x1000", *more]
+        command = [self.program, *self.training, "--precision", precision or self.precision, "--window-size", "1600x1000",
+                   "--draw", self.draw, *more]
         started = time.monotonic()
         return subprocess.Popen(command, env=dict(os.environ, WARPSCOPE_UI_TRACE=trace)), trace, started
 
@@ -162,6 +164,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--precision", default="bf16")
+    parser.add_argument("--draw", default="gpu")
     parser.add_argument("--steps", type=int, default=60000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", default="")
