@@ -1,6 +1,7 @@
 """After twenty epochs the test loss is no worse than PyTorch's in the same precision.
 
-usage: torch_epochs.py WARPSCOPE DATA [--device cuda:0] [--epochs 20] [--precisions bf16,fp16,tf32,fp32] [--inits 2] [--json FILE]
+usage: torch_epochs.py WARPSCOPE DATA [--device cuda:0] [--epochs 20] [--precisions bf16,fp16,tf32,fp32] [--rate 0.001]
+                       [--inits 2] [--first-init 1] [--json FILE]
 
 DATA is a folder with cifar-10-batches-bin. Both train the autoencoder from the same initial weights with Adam (rate 0.001,
 batch 256, one epoch of warm-up, then the rate falls to zero along half a cosine, no clipping), each in its own random order;
@@ -28,7 +29,7 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-RATE, BATCH, TOLERANCE = 0.001, 256, 0.02
+BATCH, TOLERANCE = 256, 0.02
 WARM_UP_EPOCHS, WARM_UP_START = 1, 0.01
 
 
@@ -39,7 +40,8 @@ def read_images(folder, names, device):
 
 
 class Peer:
-    def __init__(self, init, precision, device):
+    def __init__(self, init, precision, device, rate):
+        self.rate = rate
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != "fp32"
         torch.backends.cudnn.benchmark = True
         self.kind = device.split(":")[0]
@@ -47,7 +49,7 @@ class Peer:
         self.model = Autoencoder().to(device, memory_format=torch.channels_last)
         self.model.load_state_dict(init)
         fused = {"fused": True} if self.kind == "cuda" else {}
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=RATE, **fused)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=rate, **fused)
         self.scaler = torch.amp.GradScaler(enabled=precision == "fp16" and self.kind == "cuda")
 
     def loss(self, images):
@@ -61,7 +63,7 @@ class Peer:
         for epoch in range(epochs):
             order = torch.randperm(len(images), device=images.device)
             for step in range(steps):
-                self.optimizer.param_groups[0]["lr"] = rate_at(epoch + step / steps, epochs)
+                self.optimizer.param_groups[0]["lr"] = rate_at(self.rate, epoch + step / steps, epochs)
                 loss = self.loss(images[order[step * BATCH:(step + 1) * BATCH]])
                 self.optimizer.zero_grad(set_to_none=True)
                 self.scaler.scale(loss).backward()
@@ -73,16 +75,16 @@ class Peer:
         return sum(self.loss(part).item() * len(part) for part in images.split(1000)) / len(images)
 
 
-def rate_at(epoch, epochs):
+def rate_at(rate, epoch, epochs):
     if epoch < WARM_UP_EPOCHS:
-        return RATE * (WARM_UP_START + (1 - WARM_UP_START) * epoch / WARM_UP_EPOCHS)
-    return RATE * (1 + math.cos(math.pi * (epoch - WARM_UP_EPOCHS) / (epochs - WARM_UP_EPOCHS))) / 2
+        return rate * (WARM_UP_START + (1 - WARM_UP_START) * epoch / WARM_UP_EPOCHS)
+    return rate * (1 + math.cos(math.pi * (epoch - WARM_UP_EPOCHS) / (epochs - WARM_UP_EPOCHS))) / 2
 
 
 def run_warpscope(arguments, precision, init_file, seed, folder):
     run = os.path.join(folder, f"{precision}-{seed}")
     command = [arguments.program, "train", "--data", arguments.data, "--device", arguments.device, "--precision", precision,
-               "--init", init_file, "--optimizer", "adam", "--lr", str(RATE), "--batch", str(BATCH), "--schedule",
+               "--init", init_file, "--optimizer", "adam", "--lr", str(arguments.rate), "--batch", str(BATCH), "--schedule",
                f"cosine:warmup={WARM_UP_EPOCHS}", "--clip-norm", "0", "--epochs", str(arguments.epochs), "--seed", str(seed),
                "--run-dir", run]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -100,7 +102,9 @@ def main():
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--precisions", default="bf16,fp16,tf32,fp32")
+    parser.add_argument("--rate", type=float, default=0.001)
     parser.add_argument("--inits", type=int, default=2)
+    parser.add_argument("--first-init", type=int, default=1)
     parser.add_argument("--json", default="")
     arguments = parser.parse_args()
     if arguments.device.startswith("cuda") and not torch.cuda.is_available():
@@ -112,13 +116,13 @@ def main():
     results, worse = [], 0
     with tempfile.TemporaryDirectory() as folder:
         for precision in arguments.precisions.split(","):
-            found = {"precision": precision, "warpscope": [], "seconds": [], "torch": [], "torch_seconds": []}
-            for seed in range(1, arguments.inits + 1):
+            found = {"precision": precision, "rate": arguments.rate, "warpscope": [], "seconds": [], "torch": [], "torch_seconds": []}
+            for seed in range(arguments.first_init, arguments.first_init + arguments.inits):
                 torch.manual_seed(seed)
                 init = {name: tensor.clone() for name, tensor in Autoencoder().state_dict().items()}
                 init_file = os.path.join(folder, f"init-{seed}.safetensors")
                 write_safetensors(init_file, init)
-                peer = Peer(init, precision, arguments.device)
+                peer = Peer(init, precision, arguments.device, arguments.rate)
                 start = time.perf_counter()
                 peer.train(train, arguments.epochs)
                 found["torch"].append(peer.test(test))
