@@ -19,6 +19,7 @@ ui::WindowOptions window_options(const WindowArguments& arguments) {
       throw core::BadInput(fmt::format("--window-size '{}' is not of the form 1600x1000", arguments.size));
     }
   }
+  ui::limit_drawing_threads();
   if (arguments.draw == "cpu") {
     ui::draw_by_cpu();
   } else if (arguments.draw != "gpu") {

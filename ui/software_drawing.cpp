@@ -1,15 +1,25 @@
 #include "ui/software_drawing.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <string>
+#include <thread>
 
 namespace warpscope::ui {
 
+int drawing_threads(unsigned cores) {
+  return static_cast<int>(std::clamp(cores / 4, 1u, 4u));
+}
+
+// NOLINTBEGIN(concurrency-mt-unsafe): there is one thread yet
+void limit_drawing_threads() {
+  setenv("LP_NUM_THREADS", std::to_string(drawing_threads(std::thread::hardware_concurrency())).c_str(), 0);
+}
+
 void draw_by_cpu() {
-  // NOLINTBEGIN(concurrency-mt-unsafe): there is one thread yet
   setenv("__GLX_VENDOR_LIBRARY_NAME", "mesa", 0);
   setenv("LIBGL_ALWAYS_SOFTWARE", "1", 0);
-  setenv("LP_NUM_THREADS", "2", 0);
-  // NOLINTEND(concurrency-mt-unsafe)
 }
+// NOLINTEND(concurrency-mt-unsafe)
 
 }  // namespace warpscope::ui

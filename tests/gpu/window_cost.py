@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """What the window costs, on a GPU with a display: start, frames, images a second, the answer to a click.
 
-    window_cost.py WARPSCOPE [--device cuda:0] [--precision bf16] [--draw gpu] [--steps 60000] [--rounds 3] [--json FILE]
+    window_cost.py WARPSCOPE [--device cuda:0] [--precision bf16] [--draw gpu] [--steps 60000] [--rounds 3]
+                   [--known-miss "cost %"] [--json FILE]
 
 Start: seconds from the start of the process to the first frame and to the first step that the window shows. Frames: the 99 %
 quantile of the work on a frame with 100,000 points on the curve, 1600x1000. Cost: the time of STEPS steps at batch 64 in the
 window against the same without one, alternately; of each, the process runs twice, with STEPS and with few steps, so that start
 and end drop out. Click: on variants while slow steps (about 0.1 s each) run; how many steps the old selection still made from
 one frame after the click on.
-Prints each figure with its limit; the exit code is the number of limits missed.
+Prints each figure with its limit; the exit code is the number of limits missed, but for the one that is known to be.
 """
 import argparse
 import json
@@ -167,6 +168,7 @@ def main():
     parser.add_argument("--draw", default="gpu")
     parser.add_argument("--steps", type=int, default=60000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--known-miss", default="", choices=["", *LIMITS])
     parser.add_argument("--json", default="")
     arguments = parser.parse_args()
     if not os.environ.get("DISPLAY"):
@@ -179,7 +181,7 @@ def main():
     missed = 0
     for name, limit in LIMITS.items():
         good = figures[name] <= limit
-        missed += not good
+        missed += not good and name != arguments.known_miss
         print(f"{'ok  ' if good else 'MISS'} {name}: {figures[name]:.3f}, limit {limit}")
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
