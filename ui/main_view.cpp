@@ -131,8 +131,9 @@ void MainView::trace_changes(const Frame& frame) {
     traced_state_ = state;
     trace_event("state", fmt::format("{},\"step\":{}", state, snapshot.step));
   }
-  const std::string images = fmt::format("\"path\":{},\"image_bytes_to_host\":{}",
-                                         json_string(images_.path_name()), images_.image_bytes_to_host());
+  const std::string images =
+      fmt::format("\"path\":{},\"image_bytes_to_host\":{},\"step\":{}", json_string(images_.path_name()),
+                  images_.image_bytes_to_host(), images_.shown_step());
   if (images != traced_images_) {
     traced_images_ = images;
     trace_event("images", images);

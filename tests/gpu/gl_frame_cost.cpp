@@ -69,7 +69,8 @@ Result measure(const training::Trainer& trainer, const Kind& kind, double second
   const double begin = now();
   double late = begin;
   while (late - begin < seconds) {
-    std::this_thread::sleep_for(std::chrono::duration<double>(begin + static_cast<double>(result.frames) / kFramesASecond - late));
+    std::this_thread::sleep_for(
+        std::chrono::duration<double>(begin + static_cast<double>(result.frames) / kFramesASecond - late));
     if (kind.draw) kind.draw(0.5 + 0.5 * static_cast<double>(result.frames % 60) / 60);
     ++result.frames;
     late = now();
@@ -109,7 +110,8 @@ int run(double seconds) {
       {"no frames", {}},
       {"one pixel, flushed", [&](double color) { clear(dot, color), glFlush(); }},
       {"1600x1000 cleared, flushed", [&](double color) { clear(picture, color), glFlush(); }},
-      {"1600x1000 cleared, swapped", [&](double color) { clear(0, color), glfwSwapBuffers(window.handle()); }},
+      {"1600x1000 cleared, swapped",
+       [&](double color) { clear(0, color), glfwSwapBuffers(window.handle()); }},
       {"no frames", {}},
   };
   double undisturbed = 0;  // seconds of a step
@@ -120,7 +122,8 @@ int run(double seconds) {
     if (undisturbed == 0) undisturbed = step;
     const double lost = result.seconds - static_cast<double>(result.steps) * undisturbed;
     fmt::print("{:28} {:9.0f} images/s, cost {:5.2f} %, {:6.0f} us a frame\n", kind.name, kBatch / step,
-               100 * (1 - undisturbed / step), kind.draw ? 1e6 * lost / static_cast<double>(result.frames) : 0.0);
+               100 * (1 - undisturbed / step),
+               kind.draw ? 1e6 * lost / static_cast<double>(result.frames) : 0.0);
   }
   return 0;
 }

@@ -23,7 +23,8 @@ TEST(SoftwareDrawing, TakesAQuarterOfTheCoresButFourAtTheMost) {
 }
 
 TEST(SoftwareDrawing, ChoosesMesaAndAFewThreads) {
-  for (const char* name : {"__GLX_VENDOR_LIBRARY_NAME", "LIBGL_ALWAYS_SOFTWARE", "LP_NUM_THREADS"}) unsetenv(name);
+  for (const char* name : {"__GLX_VENDOR_LIBRARY_NAME", "LIBGL_ALWAYS_SOFTWARE", "LP_NUM_THREADS"})
+    unsetenv(name);
   draw_by_cpu();
   limit_drawing_threads();
   EXPECT_EQ(variable("__GLX_VENDOR_LIBRARY_NAME"), "mesa");

@@ -251,3 +251,12 @@ class WindowCase(ProgramCase):
             step = max(steps_of(self.run_dir), default=0)
             return step if frames and frames[-1]["step"] == step else None
         return wait_until(settled, "the steps to end", self.process)
+
+    def wait_for_images(self, step):
+        """Until the pictures shown are those of `step`: they follow a paused training by up to some tenths of a second."""
+        def shown():
+            newest = self.events("images")[-1:]
+            if not newest or newest[0]["step"] != step:
+                return False
+            return sum(frame["time"] > newest[0]["time"] for frame in self.events("frame")) > 1  # it is on the screen
+        wait_until(shown, f"the images of step {step}", self.process)

@@ -111,7 +111,7 @@ class Images(WindowCase):
         self.assertFalse(any(same(look("difference"), differences)))
 
     def test_the_difference_can_be_shown_as_magnitudes(self):
-        self.open_paused(data="builtin")
+        self.wait_for_images(self.open_paused(data="builtin"))
         tile = self.item("images.difference.0")
         signed = self.grab(tile)
         self.assertGreater(reds(signed), 0)

@@ -87,6 +87,10 @@ std::uint64_t ImagesPanel::image_bytes_to_host() const {
   return view_ ? view_->image_bytes_to_host() : 0;
 }
 
+std::uint64_t ImagesPanel::shown_step() const {
+  return has_images() ? view_->shown().step : 0;
+}
+
 bool ImagesPanel::has_images() const {
   return view_ && view_->shown().number > 0;
 }

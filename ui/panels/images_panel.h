@@ -29,6 +29,8 @@ class ImagesPanel {
   /// "shared", "copied", "host" or "none".
   std::string path_name() const;
   std::uint64_t image_bytes_to_host() const;
+  /// Steps done when the reconstructions shown were made; 0 before the first.
+  std::uint64_t shown_step() const;
   /// True once a batch is on the screen.
   bool has_images() const;
 
