@@ -8,7 +8,7 @@
 namespace warpscope::ui {
 
 int drawing_threads(unsigned cores) {
-  return static_cast<int>(std::clamp(cores / 4, 1u, 4u));
+  return cores == 1 ? 1 : static_cast<int>(std::clamp(cores / 4, 2u, 4u));
 }
 
 // NOLINTBEGIN(concurrency-mt-unsafe): there is one thread yet
@@ -17,8 +17,8 @@ void limit_drawing_threads() {
 }
 
 void draw_by_cpu() {
-  setenv("__GLX_VENDOR_LIBRARY_NAME", "mesa", 0);
-  setenv("LIBGL_ALWAYS_SOFTWARE", "1", 0);
+  setenv("__GLX_VENDOR_LIBRARY_NAME", "mesa", 1);
+  setenv("LIBGL_ALWAYS_SOFTWARE", "1", 1);
 }
 // NOLINTEND(concurrency-mt-unsafe)
 

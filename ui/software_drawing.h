@@ -3,17 +3,17 @@
 
 namespace warpscope::ui {
 
-/// How many threads Mesa may draw with on a machine with so many cores: a quarter of them, 1 to 4. Four reach 60 frames a
-/// second at 1600x1000; what is left is for the training's own threads (docs/performance.md).
+/// How many threads Mesa may draw with on a machine with so many cores (0: unknown): a quarter of them, 2 to 4. Three reach 60
+/// frames a second at 1600x1000, two nearly (docs/performance.md); what is left is for the training's own threads.
 int drawing_threads(unsigned cores);
 
 /// From now on Mesa, should it draw this process's windows, takes drawing_threads() of the cores that the process may use
 /// (its own choice is all of them). An environment that says otherwise is left as it is. To be called before the first window.
 void limit_drawing_threads();
 
-/// From now on Mesa draws this process's windows with the CPU. A GPU runs one context at a time: where OpenGL draws on the GPU
-/// that trains, each frame takes it from CUDA. Environment variables that say so already are left as they are. To be called
-/// before the first window.
+/// From now on Mesa draws this process's windows with the CPU, whatever the environment says. Where OpenGL draws on the GPU that
+/// trains, each frame takes 0.4 ms or more from CUDA, even one of a single pixel (docs/performance.md). To be called before the
+/// first window.
 void draw_by_cpu();
 
 }  // namespace warpscope::ui
