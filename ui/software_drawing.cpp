@@ -8,7 +8,7 @@
 namespace warpscope::ui {
 
 int drawing_threads(unsigned cores) {
-  return cores == 1 ? 1 : static_cast<int>(std::clamp(cores / 4, 2u, 4u));
+  return cores == 1 ? 1 : static_cast<int>(std::clamp(cores / 2, 2u, 4u));
 }
 
 // NOLINTBEGIN(concurrency-mt-unsafe): there is one thread yet

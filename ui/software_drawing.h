@@ -3,8 +3,8 @@
 
 namespace warpscope::ui {
 
-/// How many threads Mesa may draw with on a machine with so many cores (0: unknown): a quarter of them, 2 to 4. Three reach 60
-/// frames a second at 1600x1000, two nearly (docs/performance.md); what is left is for the training's own threads.
+/// How many threads Mesa may draw with on a machine with so many cores (0: unknown): half of them, 2 to 4. Three reach 60
+/// frames a second at 1600x1000, two do not always (docs/performance.md); what is left is for the training's own threads.
 int drawing_threads(unsigned cores);
 
 /// From now on Mesa, should it draw this process's windows, takes drawing_threads() of the cores that the process may use

@@ -20,7 +20,7 @@ std::int64_t Engine::evaluated_images(Split split) const {
   return std::clamp<std::int64_t>(options_.test_images, 1, all);
 }
 
-/// A GPU evaluates small batches no faster than large ones, and every batch costs two copies.
+/// A GPU evaluates small batches no faster than large ones, and every batch costs two or three copies.
 int Engine::evaluation_batch(int batch) const {
   if (device_->kind() == core::DeviceKind::cuda) batch = kLargestEvaluationBatch;
   return static_cast<int>(

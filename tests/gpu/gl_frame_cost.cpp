@@ -2,7 +2,7 @@
 //
 //   gl_frame_cost [SECONDS]
 //
-// The autoencoder trains at batch 64 in BF16 (rate 0, no images shown) on the first CUDA device; meanwhile another thread makes
+// The autoencoder trains at batch 64 in BF16 (rate 0, no images shown) on the first CUDA device; meanwhile this thread makes
 // one kind of frame after the other, 60 a second, SECONDS (3) each. Prints the images a second that training makes beside
 // each, and how much of the GPU's time each frame takes from it: (seconds - steps x a step's seconds without frames) / frames.
 // Exit code: 0, 1 if training failed, 77 without a display or a GPU.
@@ -118,6 +118,10 @@ int run(double seconds) {
   for (const Kind& kind : kinds) {
     measure(trainer, kind, 0.3);
     const Result result = measure(trainer, kind, seconds);
+    if (trainer.wait(0) || result.steps == 0) {
+      fmt::print("the training ended: {}\n", trainer.snapshot()->notice);
+      return 1;
+    }
     const double step = result.seconds / static_cast<double>(result.steps);
     if (undisturbed == 0) undisturbed = step;
     const double lost = result.seconds - static_cast<double>(result.steps) * undisturbed;

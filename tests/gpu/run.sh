@@ -200,6 +200,7 @@ part_window() {
     [ $expected = copied ] || grep -q '"image_bytes_to_host":0[,}]' <<<"$seen" || { echo "image bytes were read back"; code=1; }
   done
   "$build"/tests/gl_frame_cost 2>&1 | tee "$out/gl-frame-cost.log"
+  [ "${PIPESTATUS[0]}" -eq 0 ] || code=1
   local by
   for by in gpu cpu; do
     local known=()

@@ -14,12 +14,13 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-TEST(SoftwareDrawing, TakesAQuarterOfTheCoresFromTwoToFour) {
+TEST(SoftwareDrawing, TakesHalfOfTheCoresFromTwoToFour) {
   EXPECT_EQ(drawing_threads(0), 2) << "an unknown number";
   EXPECT_EQ(drawing_threads(1), 1);
   EXPECT_EQ(drawing_threads(2), 2);
-  EXPECT_EQ(drawing_threads(8), 2);
-  EXPECT_EQ(drawing_threads(12), 3);
+  EXPECT_EQ(drawing_threads(4), 2);
+  EXPECT_EQ(drawing_threads(6), 3);
+  EXPECT_EQ(drawing_threads(8), 4);
   EXPECT_EQ(drawing_threads(16), 4);
   EXPECT_EQ(drawing_threads(128), 4);
 }
