@@ -173,7 +173,7 @@ class Trainer::Worker {
   mutable std::mutex mutex_;  ///< of everything below
   std::condition_variable_any wake_;
   std::condition_variable ended_;
-  std::vector<Command> commands_;
+  std::deque<Command> commands_;
   std::shared_ptr<const Snapshot> published_ = std::make_shared<Snapshot>();
   std::shared_ptr<ImageExchange> exchange_;
   std::vector<std::weak_ptr<Feed>> feeds_;

@@ -1,6 +1,7 @@
 // The trainer's thread: what people ask of it, between two steps.
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,15 +19,24 @@ struct Overloaded : Handlers... {
 template <class... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;  // clang 14 does not deduce it for an aggregate
 
+constexpr auto kCommandTime = std::chrono::milliseconds(20);
+
 }  // namespace
 
+/// In the order in which they were sent. What is left after 20 ms waits for the next step boundary: commands that come
+/// faster than they are carried out slow the training down and do not stop it.
 void Trainer::Worker::handle_commands() {
-  std::vector<Command> commands;
-  {
-    const std::lock_guard lock(mutex_);
-    commands = std::exchange(commands_, {});
-  }
-  for (const Command& command : commands) handle(command);
+  const Clock::time_point end = Clock::now() + kCommandTime;
+  do {
+    Command command;
+    {
+      const std::lock_guard lock(mutex_);
+      if (commands_.empty()) return;
+      command = std::move(commands_.front());
+      commands_.pop_front();
+    }
+    handle(command);
+  } while (Clock::now() < end);
 }
 
 void Trainer::Worker::handle(const Command& command) {

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -73,6 +74,19 @@ TEST(Command, SwitchesKeepTheCurve) {
   const auto other = feed.curves()[0];
   ASSERT_EQ(other.size(), curve.size());
   for (std::size_t i = 0; i < curve.size(); ++i) EXPECT_NEAR(other[i], curve[i], 1e-4) << "step " << i + 1;
+}
+
+TEST(Command, ComingFasterThanTheyAreCarriedOutDoNotStopTheTraining) {
+  TrainerOptions options = tiny_trainer_options();
+  options.steps = 20;
+  Trainer trainer(options);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  bool ended = false;
+  while (!ended && std::chrono::steady_clock::now() < deadline) {
+    for (int k = 0; k < 10; ++k) trainer.send(CheckDeterminism{});
+    ended = trainer.wait(0.001);
+  }
+  EXPECT_TRUE(ended) << "after " << trainer.snapshot()->step << " steps";
 }
 
 TEST(Command, WhatCannotBeDoneIsToldAndTrainingGoesOn) {
