@@ -18,7 +18,7 @@ import unittest
 
 SKIPPED = 77
 # Far more than anything takes: a test that waits in vain must fail, a busy machine must not make it fail.
-PATIENCE_S = 60
+PATIENCE_S = 120
 NOBODY = 65534
 
 RECORD_BYTES = 3073
@@ -153,8 +153,9 @@ class ProgramCase(unittest.TestCase):
 
     def train_arguments(self, *more, data=None, batch=4, steps=2):
         """A short training on the CPU, at a rate at which random images do not diverge; `more` is added."""
+        usual = (("--test-images", "8"), ("--lr", "0.0005"))
         return ["train", "--device", "cpu", "--data", data or self.cifar10(), "--batch", str(batch), "--steps",
-                str(steps), "--test-images", "8", *([] if "--lr" in more else ["--lr", "0.0005"]), *more]
+                str(steps), *(part for option in usual if option[0] not in more for part in option), *more]
 
     def train(self, *more, data=None, batch=4, steps=2, **options):
         return self.run_program(*self.train_arguments(*more, data=data, batch=batch, steps=steps), **options)
