@@ -28,13 +28,14 @@ double quantile(std::vector<double> values, double part) {
   return values[static_cast<std::size_t>(index)];
 }
 
-void FrameClock::add(double start, double work) {
+void FrameClock::add(double start, double work, double swapped) {
   if (to_skip_ > 0) {
     --to_skip_;
     return;
   }
   if (last_start_ >= 0) keep(intervals_, next_interval_, start - last_start_);
   keep(works_, next_work_, work);
+  keep(swapped_, next_swapped_, swapped);
   last_start_ = start;
   if (renewed_ >= 0 && start - renewed_ < kRenewSeconds) return;
   renewed_ = start;
@@ -42,6 +43,7 @@ void FrameClock::add(double start, double work) {
   shown_p99_ = quantile(intervals_, 0.99);
   shown_work_ = quantile(works_, 0.5);
   shown_p99_work_ = quantile(works_, 0.99);
+  shown_p99_swapped_ = quantile(swapped_, 0.99);
 }
 
 }  // namespace warpscope::ui

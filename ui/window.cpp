@@ -17,6 +17,7 @@
 #include "gpu/core/error.h"
 #include "ui/fonts.h"
 #include "ui/frame_clock.h"
+#include "ui/frame_phases.h"
 #include "ui/gl_context.h"
 #include "ui/main_view.h"
 #include "ui/settings.h"
@@ -147,6 +148,7 @@ class Session {
   std::function<void(training::Command)> send_;
   std::shared_ptr<const training::Snapshot> snapshot_;
   FrameClock clock_;
+  FramePhases phases_;
   Fonts fonts_;
   float scale_ = 0, density_ = 0;
   double lively_until_ = 0, traced_ = -1;
@@ -202,6 +204,7 @@ void Session::rest() {
     if (news && !hidden) break;
   }
   clock_.restart();
+  phases_.drop();
 }
 
 void Session::draw_frame() {
@@ -212,17 +215,20 @@ void Session::draw_frame() {
   const Frame frame{*snapshot_, send_, fonts_, palette_, scale_};
   const Wishes wishes = view_.handle_keys(frame, input_.take_keys());
   view_.update_images(source_->images(), frame);
+  phases_.mark("images");
   const WindowFacts facts{
       {}, clock_.frames_per_second(), clock_.p99_milliseconds(), clock_.work_milliseconds(), renderer_};
   view_.draw(frame, facts, saving_since_ ? "Saving the run" : "");
   handle(wishes);
   ImGui::Render();
+  phases_.mark("widgets");
   glViewport(0, 0, window_.framebuffer_width(), window_.framebuffer_height());
   const ImVec4 background = window_background();
   glClearColor(background.x, background.y, background.z, 1);
   glClear(GL_COLOR_BUFFER_BIT);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   if (!screenshot_wanted_.empty()) take_screenshot(std::exchange(screenshot_wanted_, {}));
+  phases_.mark("opengl");
 }
 
 // A screenshot by key that fails is told in the window.
@@ -290,9 +296,10 @@ void Session::trace_frame(double now) {
   traced_ = now;
   trace_event("frame",
               fmt::format("\"fps\":{:.2f},\"p99_ms\":{:.2f},\"draw_ms\":{:.2f},\"p99_draw_ms\":{:.2f},"
-                          "\"step\":{},\"points\":{}",
+                          "\"p99_swapped_ms\":{:.2f},\"step\":{},\"points\":{}",
                           clock_.frames_per_second(), clock_.p99_milliseconds(), clock_.work_milliseconds(),
-                          clock_.p99_work_milliseconds(), snapshot_->step, view_.loss_points()));
+                          clock_.p99_work_milliseconds(), clock_.p99_swapped_milliseconds(), snapshot_->step,
+                          view_.loss_points()));
 }
 
 int Session::exit_code() const {
@@ -306,15 +313,19 @@ int Session::run() {
   look();
   for (;;) {
     const double start = glfwGetTime();
+    phases_.begin();
     fit_scale();
     draw_frame();
     const double work = glfwGetTime() - start;
     if (should_leave()) break;
     glfwSwapBuffers(window_.handle());
-    clock_.add(start, work);
+    phases_.mark("swap");
+    clock_.add(start, work, glfwGetTime() - start);
     trace_frame(start);
     pace(start);
+    phases_.mark("wait");
     look();
+    phases_.mark("look");
     rest();
   }
   look();

@@ -9,7 +9,8 @@ quantile of the work on a frame with 100,000 points on the curve, 1600x1000. Cos
 window against the same without one, alternately; of each, the process runs twice, with STEPS and with few steps, so that start
 and end drop out. Click: on variants while slow steps (about 0.1 s each) run; how many steps the old selection still made from
 one frame after the click on.
-Prints each figure with its limit; the exit code is the number of limits missed, but for the one that is known to be.
+Prints the phases of slow frames, and each figure with its limit; the exit code is the number of limits missed, but for the
+one that is known to be.
 """
 import argparse
 import json
@@ -98,12 +99,35 @@ def cost(bench, steps, rounds):
     return {"images/s without": speed[0], "images/s with": speed[1], "cost %": 100 * (1 - speed[1] / speed[0])}
 
 
+def tell_slow_frames(seen):
+    slow = [e for e in seen if e["event"] == "slow_frame"]
+    print(f"frames of 25 ms and more: {len(slow)}, phases of the slowest, ms (and of them on the processor):")
+    for e in sorted(slow, key=lambda e: -e["ms"])[:8]:
+        phases = ", ".join(f"{p['name']} {p['ms']} ({p['cpu_ms']})" for p in e["phases"])
+        print(f"  {e['ms']} ms, of these ready to run for {e['waiting_ms']}: {phases}")
+
+
+def stolen_seconds():
+    """Of all processors, since the start of the machine: taken by the host of a virtual machine. None if it is not told."""
+    try:
+        with open("/proc/stat", encoding="utf-8") as file:
+            return int(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return None
+
+
 def frames(bench):
+    stolen, started = stolen_seconds(), time.monotonic()
     process, trace, _ = bench.window("--exit-after-steps", "110000")
     process.wait(300)
+    if stolen is not None:
+        print(f"frames: the host took {stolen_seconds() - stolen:.2f} s of the processors in {time.monotonic() - started:.1f} s")
     full = [e for e in events(trace) if e["event"] == "frame" and e["points"] >= 100000]
     worst = max(e["p99_draw_ms"] for e in full)
-    print(f"frames: {full[-1]['points']} points, work on a frame {full[-1]['draw_ms']:.2f} ms, 99 % below {worst:.2f} ms")
+    swapped = max(e["p99_swapped_ms"] for e in full)
+    print(f"frames: {full[-1]['points']} points, work on a frame {full[-1]['draw_ms']:.2f} ms, 99 % below {worst:.2f} ms, "
+          f"{swapped:.2f} ms with the swap")
+    tell_slow_frames(events(trace))
     return {"p99 work ms": worst, "work ms": full[-1]["draw_ms"]}
 
 

@@ -15,19 +15,19 @@ TEST(Quantile, IsTheNearestValueFromAbove) {
 TEST(FrameClock, GivesTheMedianRateAndIgnoresRests) {
   FrameClock clock;
   double now = 0;
-  for (int i = 0; i < 200; ++i) clock.add(now += 0.02, 0.004);
+  for (int i = 0; i < 200; ++i) clock.add(now += 0.02, 0.004, 0.005);
   EXPECT_NEAR(clock.frames_per_second(), 50, 0.01);
   EXPECT_NEAR(clock.work_milliseconds(), 4, 0.01);
   clock.restart();
   now += 60;
-  for (int i = 0; i < 200; ++i) clock.add(now += 0.02, 0.004);
+  for (int i = 0; i < 200; ++i) clock.add(now += 0.02, 0.004, 0.005);
   EXPECT_NEAR(clock.p99_milliseconds(), 20, 0.01);
 }
 
 TEST(FrameClock, OneSlowFrameInAHundredIsInTheQuantileAndNotInTheMedian) {
   FrameClock clock;
   double now = 0;
-  for (int i = 0; i < 300; ++i) clock.add(now += i % 50 == 0 ? 0.1 : 0.016, 0.001);
+  for (int i = 0; i < 300; ++i) clock.add(now += i % 50 == 0 ? 0.1 : 0.016, 0.001, 0.001);
   EXPECT_NEAR(clock.frames_per_second(), 62.5, 0.01);
   EXPECT_NEAR(clock.p99_milliseconds(), 100, 0.01);
 }
@@ -35,9 +35,10 @@ TEST(FrameClock, OneSlowFrameInAHundredIsInTheQuantileAndNotInTheMedian) {
 TEST(FrameClock, QuantileOfTheWorkLeavesOutTheWaiting) {
   FrameClock clock;
   double now = 0;
-  for (int i = 0; i < 300; ++i) clock.add(now += 0.016, i % 50 == 0 ? 0.009 : 0.002);
+  for (int i = 0; i < 300; ++i) clock.add(now += 0.016, i % 50 == 0 ? 0.009 : 0.002, 0.012);
   EXPECT_NEAR(clock.work_milliseconds(), 2, 0.01);
   EXPECT_NEAR(clock.p99_work_milliseconds(), 9, 0.01);
+  EXPECT_NEAR(clock.p99_swapped_milliseconds(), 12, 0.01);
 }
 
 }  // namespace

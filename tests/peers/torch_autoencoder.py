@@ -1,12 +1,12 @@
 """The speed of the autoencoder's training step in PyTorch and in Warpscope, alternately, in one run.
 
     torch_autoencoder.py WARPSCOPE [--device cuda:0] [--cases bf16:1024,fp16:1024,...] [--modes eager,default,...]
-                                   [--layouts contiguous,channels_last] [--json FILE]
+                                   [--layouts contiguous,channels_last] [--optimizer adam] [--json FILE]
 
-Both train on random images that lie on the device, with plain SGD (PyTorch's fused one), from He-normal weights. PyTorch runs
-eagerly and through torch.compile's modes, each with NCHW and channels_last tensors; its best counts. Warpscope runs its
-default selection of the precision (--select to choose another). Every figure is a median over three rounds; prints the
-ratios. Exit code 0 whatever they are; 77 if PyTorch or the device is missing.
+Both train on random images that lie on the device, with Adam (PyTorch's fused one) or plain SGD, from He-normal weights.
+PyTorch runs eagerly and through torch.compile's modes, each with NCHW and channels_last tensors; its best counts. Warpscope
+runs its default selection of the precision (--select to choose another). Every figure is a median over three rounds; prints
+the ratios. Exit code 0 whatever they are; 77 if PyTorch or the device is missing.
 """
 import argparse
 import json
@@ -25,6 +25,7 @@ except ImportError:
 
 ROUNDS = 3
 SECONDS = 1.0  # of steps in one round
+RATE = 0.001
 
 
 class Autoencoder(torch.nn.Module):
@@ -45,7 +46,7 @@ class Autoencoder(torch.nn.Module):
 class TorchTraining:
     """One way to run PyTorch's step."""
 
-    def __init__(self, device, precision, batch, mode, channels_last):
+    def __init__(self, device, precision, batch, mode, channels_last, optimizer):
         self.device, self.batch = device, batch
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != "fp32"
         torch.backends.cudnn.benchmark = True
@@ -53,7 +54,8 @@ class TorchTraining:
         self.layout = torch.channels_last if channels_last else torch.contiguous_format
         self.model = Autoencoder().to(device, memory_format=self.layout)
         fused = {"fused": True} if device.startswith("cuda") else {}
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-3, **fused)
+        make = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[optimizer]
+        self.optimizer = make(self.model.parameters(), lr=RATE, **fused)
         self.half = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision)
         self.scaler = torch.amp.GradScaler(enabled=precision == "fp16" and device.startswith("cuda"))
         self.images = torch.rand(batch, 3, 32, 32, device=device).contiguous(memory_format=self.layout)
@@ -85,7 +87,7 @@ class TorchTraining:
         return steps * self.batch / (time.perf_counter() - start)
 
 
-def torch_trainings(device, precision, batch, modes, layouts):
+def torch_trainings(device, precision, batch, modes, layouts, optimizer):
     """Every way that works here, warmed up; those that fail say so."""
     ways = {}
     for mode in modes:
@@ -94,7 +96,7 @@ def torch_trainings(device, precision, batch, modes, layouts):
             name = f"{mode}{', channels_last' if channels_last else ''}"
             try:
                 torch._dynamo.reset()
-                way = TorchTraining(device, precision, batch, mode, channels_last)
+                way = TorchTraining(device, precision, batch, mode, channels_last, optimizer)
                 start = time.perf_counter()
                 for _ in range(6):
                     way.step()
@@ -107,13 +109,14 @@ def torch_trainings(device, precision, batch, modes, layouts):
     return ways
 
 
-def warpscope_speed(program, device, precision, batch, select, steps):
+def warpscope_speed(arguments, precision, batch):
     with tempfile.TemporaryDirectory() as folder:
         run_dir = os.path.join(folder, "run")
-        command = [program, "train", "--data", "builtin", "--device", device, "--precision", precision, "--batch", str(batch),
-                   "--steps", str(steps), "--test-images", "64", "--lr", "0.001", "--run-dir", run_dir]
-        if select:
-            command += ["--select", select]
+        command = [arguments.program, "train", "--data", "builtin", "--device", arguments.device, "--precision", precision,
+                   "--batch", str(batch), "--steps", str(arguments.steps), "--test-images", "64", "--optimizer",
+                   arguments.optimizer, "--lr", str(RATE), "--clip-norm", "0", "--run-dir", run_dir]
+        if arguments.select:
+            command += ["--select", arguments.select]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"{' '.join(command)}\nexited with {done.returncode}: {done.stderr}")
@@ -125,7 +128,8 @@ def warpscope_speed(program, device, precision, batch, select, steps):
 
 def compare(arguments, precision, batch):
     print(f"{precision}, batch {batch}")
-    ways = torch_trainings(arguments.device, precision, batch, arguments.modes.split(","), arguments.layouts.split(","))
+    ways = torch_trainings(arguments.device, precision, batch, arguments.modes.split(","), arguments.layouts.split(","),
+                           arguments.optimizer)
     speeds = {name: [] for name in ways}
     ours = []
     for _ in range(ROUNDS):
@@ -133,7 +137,7 @@ def compare(arguments, precision, batch):
             speeds[name].append(way.images_per_second(SECONDS))
         if arguments.device.startswith("cuda"):
             torch.cuda.synchronize()
-        ours.append(warpscope_speed(arguments.program, arguments.device, precision, batch, arguments.select, arguments.steps))
+        ours.append(warpscope_speed(arguments, precision, batch))
     medians = {name: statistics.median(values) for name, values in speeds.items()}
     for name, value in sorted(medians.items(), key=lambda item: -item[1]):
         print(f"  PyTorch, {name:<36} {value:12,.0f} images/s")
@@ -144,7 +148,8 @@ def compare(arguments, precision, batch):
     ways.clear()
     if arguments.device.startswith("cuda"):
         torch.cuda.empty_cache()
-    return {"precision": precision, "batch": batch, "torch": medians, "warpscope": own, "ratio": own / best}
+    return {"precision": precision, "batch": batch, "optimizer": arguments.optimizer, "torch": medians, "warpscope": own,
+            "ratio": own / best}
 
 
 def main():
@@ -154,6 +159,7 @@ def main():
     parser.add_argument("--cases", default="bf16:1024,fp16:1024,bf16:256,bf16:64,tf32:1024,fp32:1024")
     parser.add_argument("--modes", default="eager,default,reduce-overhead,max-autotune")
     parser.add_argument("--layouts", default="contiguous,channels_last")
+    parser.add_argument("--optimizer", default="adam", choices=["adam", "sgd"])
     parser.add_argument("--select", default="")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--json", default="")

@@ -1,0 +1,67 @@
+#include "ui/frame_phases.h"
+
+#include <chrono>
+#include <ctime>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ui/trace.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr double kSlowSeconds = 1.5 / 60;
+
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double cpu_seconds() {
+  timespec time{};
+  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// Linux: nanoseconds run, nanoseconds waited to be run, and more. Negative where it is not told.
+double waited_seconds() {
+  std::ifstream file("/proc/thread-self/schedstat");
+  double run = 0, waited = 0;
+  return file >> run >> waited ? 1e-9 * waited : -1;
+}
+
+}  // namespace
+
+void FramePhases::begin() {
+  if (!trace_enabled()) return;
+  write();
+  phases_.clear();
+  last_ = wall_seconds();
+  last_cpu_ = cpu_seconds();
+  waited_ = waited_seconds();
+}
+
+void FramePhases::mark(const char* phase) {
+  if (!trace_enabled()) return;
+  const double now = wall_seconds(), cpu = cpu_seconds();
+  phases_.push_back({phase, now - last_, cpu - last_cpu_});
+  last_ = now;
+  last_cpu_ = cpu;
+}
+
+void FramePhases::write() const {
+  double seconds = 0;
+  std::vector<std::string> told;
+  for (const Phase& phase : phases_) {
+    seconds += phase.seconds;
+    told.push_back(fmt::format("{{\"name\":{},\"ms\":{:.2f},\"cpu_ms\":{:.2f}}}", json_string(phase.name),
+                               1e3 * phase.seconds, 1e3 * phase.cpu_seconds));
+  }
+  if (seconds < kSlowSeconds) return;
+  const double waited = waited_ < 0 ? -1e-3 : waited_seconds() - waited_;
+  trace_event("slow_frame", fmt::format("\"ms\":{:.2f},\"waiting_ms\":{:.2f},\"phases\":[{}]", 1e3 * seconds,
+                                        1e3 * waited, fmt::join(told, ",")));
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,33 @@
+#pragma once
+// Where the time of a slow frame went, for the trace (trace.h).
+
+#include <string>
+#include <vector>
+
+namespace warpscope::ui {
+
+/// Times the phases of the frames of the thread that calls it. A frame that lasted longer than one and a half at 60 frames/s is
+/// written into the trace: {"event":"slow_frame","ms":..,"waiting_ms":..,"phases":[{"name":"widgets","ms":..,"cpu_ms":..},..]},
+/// milliseconds of the clock and of the thread's own computing, and of being ready but not run by the system (-1: not told by
+/// it). Without a trace nothing is done.
+class FramePhases {
+ public:
+  /// A frame begins; the one before has ended.
+  void begin();
+  /// The phase that ends here, since the last one or the beginning.
+  void mark(const char* phase);
+  /// The window rested: the frame that has begun is not counted.
+  void drop() { phases_.clear(); }
+
+ private:
+  struct Phase {
+    const char* name;
+    double seconds, cpu_seconds;
+  };
+  void write() const;
+
+  std::vector<Phase> phases_;
+  double last_ = 0, last_cpu_ = 0, waited_ = 0;
+};
+
+}  // namespace warpscope::ui
