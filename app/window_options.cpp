@@ -20,11 +20,11 @@ ui::WindowOptions window_options(const WindowArguments& arguments) {
     }
   }
   ui::limit_drawing_threads();
-  if (arguments.draw == "cpu") {
-    ui::draw_by_cpu();
-  } else if (arguments.draw != "gpu") {
-    throw core::BadInput(fmt::format("--draw '{}' is not possible; valid: gpu, cpu", arguments.draw));
+  if (arguments.draw != "gpu" && arguments.draw != "cpu" && arguments.draw != "cuda") {
+    throw core::BadInput(fmt::format("--draw '{}' is not possible; valid: gpu, cpu, cuda", arguments.draw));
   }
+  if (arguments.draw != "gpu") ui::draw_by_cpu();
+  window.painted = arguments.draw == "cuda";
   window.screenshot_file = arguments.screenshot;
   window.exit_after_steps = arguments.exit_after_steps;
   window.leave = &catch_interrupts();

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <optional>
 
@@ -20,6 +21,7 @@
 #include "ui/frame_phases.h"
 #include "ui/gl_context.h"
 #include "ui/main_view.h"
+#include "ui/paint/frame_painter.h"
 #include "ui/settings.h"
 #include "ui/theme.h"
 #include "ui/trace.h"
@@ -111,6 +113,7 @@ class Session {
         renderer_(window_.renderer()) {
     source_ = options.source ? options.source : std::make_shared<training::Trainer>(trainer_options(options));
     feed_ = source_->subscribe();
+    if (options.painted) painter_.emplace();
     send_ = [this](training::Command command) {
       trace_event("sent", fmt::format("\"step\":{}", source_->snapshot()->step));
       source_->send(std::move(command));
@@ -127,6 +130,9 @@ class Session {
   bool look();
   void rest();
   void draw_frame();
+  void draw_pixels();
+  std::shared_ptr<core::Device> painting_device() const;
+  std::string drawn_by() const;
   void pace(double start);
   void take_screenshot(const std::string& file);
   void handle(const Wishes& wishes);
@@ -141,6 +147,7 @@ class Session {
   InputWatch input_;
   ImGuiSession imgui_;
   Palette palette_;
+  std::optional<paint::FramePainter> painter_;
   MainView view_;
   std::string renderer_;
   std::shared_ptr<training::Source> source_;
@@ -167,6 +174,7 @@ void Session::fit_scale() {
   density_ = density;
   apply_theme(scale);
   fonts_ = load_fonts(scale, density);
+  if (painter_) painter_->renew_font();
   if (first) return;
   ImGui_ImplOpenGL3_DestroyFontsTexture();
   ImGui_ImplOpenGL3_CreateFontsTexture();
@@ -217,18 +225,45 @@ void Session::draw_frame() {
   view_.update_images(source_->images(), frame);
   phases_.mark("images");
   const WindowFacts facts{
-      {}, clock_.frames_per_second(), clock_.p99_milliseconds(), clock_.work_milliseconds(), renderer_};
+      {}, clock_.frames_per_second(), clock_.p99_milliseconds(), clock_.work_milliseconds(), drawn_by()};
   view_.draw(frame, facts, saving_since_ ? "Saving the run" : "");
   handle(wishes);
   ImGui::Render();
   phases_.mark("widgets");
-  glViewport(0, 0, window_.framebuffer_width(), window_.framebuffer_height());
-  const ImVec4 background = window_background();
-  glClearColor(background.x, background.y, background.z, 1);
-  glClear(GL_COLOR_BUFFER_BIT);
-  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+  draw_pixels();
   if (!screenshot_wanted_.empty()) take_screenshot(std::exchange(screenshot_wanted_, {}));
   phases_.mark("opengl");
+}
+
+// In tests the CPU paints as CUDA would.
+std::shared_ptr<core::Device> Session::painting_device() const {
+  const auto images = source_->images();
+  if (images == nullptr) return nullptr;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment
+  const bool wanted =
+      images->device()->kind() == core::DeviceKind::cuda || std::getenv("WARPSCOPE_PAINT_ON_CPU") != nullptr;
+  return wanted ? images->device() : nullptr;
+}
+
+std::string Session::drawn_by() const {
+  const std::string painter = painter_ ? painter_->painted_by() : "";
+  return painter.empty() ? renderer_ : fmt::format("Painted by {}, shown by {}", painter, renderer_);
+}
+
+void Session::draw_pixels() {
+  ImDrawData* const data = ImGui::GetDrawData();
+  const ImVec4 background = window_background();
+  glViewport(0, 0, window_.framebuffer_width(), window_.framebuffer_height());
+  if (painter_) {
+    const bool could = painter_->failure().empty();
+    if (painter_->draw(*data, painting_device(), background)) return;
+    if (could && !painter_->failure().empty()) {
+      view_.tell("OpenGL draws the window from now on: " + painter_->failure(), training::LogLevel::error);
+    }
+  }
+  glClearColor(background.x, background.y, background.z, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+  ImGui_ImplOpenGL3_RenderDrawData(data);
 }
 
 // A screenshot by key that fails is told in the window.
@@ -296,10 +331,10 @@ void Session::trace_frame(double now) {
   traced_ = now;
   trace_event("frame",
               fmt::format("\"fps\":{:.2f},\"p99_ms\":{:.2f},\"draw_ms\":{:.2f},\"p99_draw_ms\":{:.2f},"
-                          "\"p99_swapped_ms\":{:.2f},\"step\":{},\"points\":{}",
+                          "\"p99_swapped_ms\":{:.2f},\"step\":{},\"points\":{},\"painted\":{}",
                           clock_.frames_per_second(), clock_.p99_milliseconds(), clock_.work_milliseconds(),
                           clock_.p99_work_milliseconds(), clock_.p99_swapped_milliseconds(), snapshot_->step,
-                          view_.loss_points()));
+                          view_.loss_points(), painter_ && !painter_->painted_by().empty()));
 }
 
 int Session::exit_code() const {

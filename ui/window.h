@@ -22,6 +22,8 @@ struct WindowOptions {
       0;          ///< leave by itself once this many steps are drawn; 0: only when closed
   int width = 0;  ///< pixels; 0: as remembered
   int height = 0;
+  /// CUDA's own kernels draw the window from the moment on that a CUDA device trains; until then, and elsewhere, OpenGL.
+  bool painted = false;
   /// Once true (set by a signal), the window leaves as if it were closed.
   const std::atomic<bool>* leave = nullptr;
 };

@@ -1,4 +1,5 @@
-// What frames of OpenGL cost the training on the same GPU, from the least that can be drawn to a whole cleared window.
+// What frames cost the training on the same GPU: frames of OpenGL, from the least that can be drawn to a whole cleared window,
+// and a window painted by CUDA.
 //
 //   gl_frame_cost [SECONDS]
 //
@@ -7,10 +8,12 @@
 // each, and how much of the GPU's time each frame takes from it: (seconds - steps x a step's seconds without frames) / frames.
 // Exit code: 0, 1 if training failed, 77 without a display or a GPU.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,6 +23,7 @@
 
 #include "gpu/training/trainer.h"
 #include "ui/gl_context.h"
+#include "ui/paint/painter.h"
 #include "ui/window.h"
 
 namespace {
@@ -50,6 +54,34 @@ void clear(GLuint target, double color) {
   glBindFramebuffer(GL_FRAMEBUFFER, target);
   glClearColor(static_cast<float>(color), 0.2f, 0.3f, 1);
   glClear(GL_COLOR_BUFFER_BIT);
+}
+
+/// 20,000 triangles as a window has them: large areas behind, small ones that wander with `number` before.
+ui::paint::Triangles make_triangles(std::uint64_t number) {
+  constexpr int kQuads = 10000, kColumns = 125;
+  ui::paint::Triangles scene;
+  scene.width = kWidth;
+  scene.height = kHeight;
+  scene.names = {1};
+  scene.commands = {{0, 0, kWidth, kHeight, 0}};
+  for (std::uint32_t i = 0; i < kQuads; ++i) {
+    const bool large = i < 8;
+    const auto x =
+        large ? static_cast<float>(i % 4 * 400) : static_cast<float>((i % kColumns) * 12 + number % 60);
+    const auto y = large ? static_cast<float>(i / 4 * 500) : static_cast<float>(i / kColumns * 12);
+    const float width = large ? 390 : 9, height = large ? 490 : 7;
+    const std::uint32_t first = 4 * i, colour = 0xc0000000u | (i * 2654435761u & 0xffffffu);
+    for (const auto& [across, down] :
+         {std::pair{0.0f, 0.0f}, {width, 0.0f}, {width, height}, {0.0f, height}}) {
+      scene.vertices.push_back({x + across, y + down, 0, 0, colour});
+    }
+    for (const std::uint32_t corner : {0, 1, 2, 0, 2, 3}) scene.indices.push_back(first + corner);
+  }
+  constexpr std::uint32_t kTriangles = 2 * kQuads;
+  for (std::uint32_t t = 0; t < kTriangles; t += ui::paint::kChunkTriangles) {
+    scene.chunks.push_back({3 * t, 0, std::min<std::uint32_t>(ui::paint::kChunkTriangles, kTriangles - t)});
+  }
+  return scene;
 }
 
 struct Kind {
@@ -106,12 +138,19 @@ int run(double seconds) {
     return trainer.snapshot()->failed_by_input ? 77 : 1;
   }
 
+  const ui::paint::TextureBook book;
+  const auto device = core::open_device(options.device);
+  device->make_current();
+  ui::paint::Painter painter(device);
+  std::uint64_t painted = 0;
   const std::vector<Kind> kinds = {
       {"no frames", {}},
       {"one pixel, flushed", [&](double color) { clear(dot, color), glFlush(); }},
       {"1600x1000 cleared, flushed", [&](double color) { clear(picture, color), glFlush(); }},
       {"1600x1000 cleared, swapped",
        [&](double color) { clear(0, color), glfwSwapBuffers(window.handle()); }},
+      {"1600x1000 painted by CUDA",
+       [&](double) { painter.paint(make_triangles(painted++), book, 0xff000000u); }},
       {"no frames", {}},
   };
   double undisturbed = 0;  // seconds of a step

@@ -42,10 +42,17 @@ part_proof() {
   jobs[switches]=$!
   "$build"/tests/test_core --gtest_filter='*cuda*' --gtest_brief=1 >"$out/core.log" 2>&1 &
   jobs[core]=$!
+  "$build"/tests/test_paint --gtest_filter='PainterTest.*cuda' --gtest_brief=1 >"$out/paint.log" 2>&1 &
+  jobs[paint]=$!
   if command -v compute-sanitizer >/dev/null; then
     for tool in memcheck initcheck synccheck; do
       sanitize "$tool" "$tool" &
       jobs[$tool]=$!
+    done
+    for tool in memcheck initcheck synccheck racecheck; do
+      timeout 400 compute-sanitizer --tool "$tool" --error-exitcode 9 --launch-timeout 60 "$build"/tests/test_paint \
+        --gtest_filter='PainterTest.*cuda' --gtest_brief=1 >"$out/sanitizer-paint-$tool.log" 2>&1 &
+      jobs[paint-$tool]=$!
     done
     # By far the slowest: the operations side by side.
     local op
@@ -186,13 +193,14 @@ PYTHON
 part_window() {
   [ -n "${DISPLAY:-}" ] || { echo "no display"; return 77; }
   local code=0
-  for vendor in nvidia mesa; do
-    local trace="$out/trace-$vendor.jsonl"
+  for vendor in nvidia mesa cuda; do
+    local trace="$out/trace-$vendor.jsonl" expected=copied draw=gpu library=$vendor
+    [ $vendor = nvidia ] && expected=shared
+    [ $vendor = cuda ] && draw=cuda library=mesa
     rm -f "$trace"
-    __GLX_VENDOR_LIBRARY_NAME=$vendor WARPSCOPE_UI_TRACE=$trace timeout 90 "$build"/warpscope --device cuda:0 \
+    __GLX_VENDOR_LIBRARY_NAME=$library WARPSCOPE_UI_TRACE=$trace timeout 90 "$build"/warpscope --device cuda:0 --draw $draw \
       --window-size 1600x1000 --exit-after-steps 3000 --screenshot "$out/window-$vendor.png" >"$out/window-$vendor.log" 2>&1 || code=1
-    local expected=shared
-    [ $vendor = mesa ] && expected=copied
+    [ $vendor != cuda ] || grep '"frame"' "$trace" | tail -n 1 | grep -q '"painted":true' || { echo "CUDA did not paint"; code=1; }
     local seen
     seen=$(grep '"images"' "$trace" | tail -n 1)
     echo "$vendor: $seen"
@@ -202,7 +210,7 @@ part_window() {
   "$build"/tests/gl_frame_cost 2>&1 | tee "$out/gl-frame-cost.log"
   [ "${PIPESTATUS[0]}" -eq 0 ] || code=1
   local by
-  for by in gpu cpu; do
+  for by in gpu cpu cuda; do
     local known=()
     # Any frame of OpenGL costs the GPU more than the target allows: gl_frame_cost, docs/performance.md.
     [ $by = gpu ] && known=(--known-miss "cost %")

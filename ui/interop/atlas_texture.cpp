@@ -4,6 +4,8 @@
 
 #include <glad/gl.h>
 
+#include "ui/paint/texture_book.h"
+
 namespace warpscope::ui::interop {
 
 AtlasTexture::AtlasTexture(const images::Atlas& atlas) : atlas_(atlas) {
@@ -19,11 +21,15 @@ AtlasTexture::AtlasTexture(const images::Atlas& atlas) : atlas_(atlas) {
                GL_UNSIGNED_BYTE, nothing.data());
   glBindTexture(GL_TEXTURE_2D, 0);
   glGenBuffers(1, &pixel_buffer_);
+  if (auto* book = paint::TextureBook::current()) {
+    book->put(texture_, atlas.texture_width(), atlas.texture_height(), false, nullptr);
+  }
 }
 
 AtlasTexture::~AtlasTexture() {
   glDeleteBuffers(1, &pixel_buffer_);
   glDeleteTextures(1, &texture_);
+  if (auto* book = paint::TextureBook::current()) book->remove(texture_);
 }
 
 void AtlasTexture::upload(const images::Rgba* pixels) {
@@ -35,6 +41,9 @@ void AtlasTexture::upload(const images::Rgba* pixels) {
                   GL_UNSIGNED_BYTE, nullptr);
   glBindTexture(GL_TEXTURE_2D, 0);
   glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
+  if (auto* book = paint::TextureBook::current()) {
+    book->put(texture_, atlas_.texture_width(), atlas_.texture_height(), false, pixels);
+  }
 }
 
 int AtlasTexture::largest() {

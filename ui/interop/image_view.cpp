@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "ui/paint/texture_book.h"
 
 namespace warpscope::ui::interop {
 namespace {
@@ -29,6 +30,9 @@ std::unique_ptr<ImagePath> choose_path(const training::ImageExchange& exchange, 
     const char* wish = std::getenv("WARPSCOPE_IMAGE_PATH");
     if (wish != nullptr && std::string_view(wish) == "copied") {
       return make_copied_path(exchange, texture, "WARPSCOPE_IMAGE_PATH=copied");
+    }
+    if (paint::TextureBook::current() != nullptr) {
+      return make_copied_path(exchange, texture, "CUDA draws the window");
     }
     try {
       return make_shared_path(exchange, texture);

@@ -7,6 +7,8 @@
 
 #include <glad/gl.h>
 
+#include "ui/paint/texture_book.h"
+
 namespace warpscope::ui::interop {
 
 PageShape make_page(int tiles, int width, int height, int largest) {
@@ -32,10 +34,12 @@ TilePage::TilePage(const PageShape& shape) : shape_(shape) {
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAX_LEVEL, 0);
   glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, width, height, 0, GL_RGBA, GL_UNSIGNED_BYTE, nothing.data());
   glBindTexture(GL_TEXTURE_2D, 0);
+  if (auto* book = paint::TextureBook::current()) book->put(texture_, width, height, false, nullptr);
 }
 
 TilePage::~TilePage() {
   glDeleteTextures(1, &texture_);
+  if (auto* book = paint::TextureBook::current()) book->remove(texture_);
 }
 
 void TilePage::upload(int tile, const images::Rgba* pixels) {
@@ -44,6 +48,9 @@ void TilePage::upload(int tile, const images::Rgba* pixels) {
   glTexSubImage2D(GL_TEXTURE_2D, 0, at.x, at.y, shape_.width, shape_.height, GL_RGBA, GL_UNSIGNED_BYTE,
                   pixels);
   glBindTexture(GL_TEXTURE_2D, 0);
+  if (auto* book = paint::TextureBook::current()) {
+    book->put_part(texture_, at.x, at.y, shape_.width, shape_.height, pixels);
+  }
 }
 
 void TilePage::draw(ImDrawList* list, int tile, ImVec2 min, ImVec2 max) const {

@@ -1,0 +1,245 @@
+#include "ui/paint/painter.h"
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "tests/paint/double_raster.h"
+
+namespace warpscope::ui::paint {
+namespace {
+
+constexpr std::uint32_t kBlack = 0xff000000u, kWhite = 0xffffffffu;
+constexpr std::uintptr_t kPlain = 1, kNearest = 2, kLinear = 3;
+
+/// On "cpu", and on "cuda" where there is one.
+class PainterTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (std::string(GetParam()) == "cuda" && !core::cuda_unavailable_reason().empty()) {
+      GTEST_SKIP() << core::cuda_unavailable_reason();
+    }
+    device_ = core::open_device(GetParam());
+    device_->make_current();
+    book_.put(kPlain, 1, 1, false, &kWhite);
+    std::vector<std::uint32_t> texels(7 * 5);
+    for (std::uint32_t& texel : texels) texel = number();
+    book_.put(kNearest, 7, 5, false, texels.data());
+    book_.put(kLinear, 5, 7, true, texels.data());
+  }
+
+  std::uint32_t number() { return static_cast<std::uint32_t>(random_()); }
+  float between(float low, float high) { return std::uniform_real_distribution<float>(low, high)(random_); }
+
+  static Triangles empty_scene(int width, int height) {
+    Triangles scene;
+    scene.width = width;
+    scene.height = height;
+    scene.names = {kPlain, kNearest, kLinear};
+    return scene;
+  }
+
+  static void add_command(Triangles& scene, const Command& command) { scene.commands.push_back(command); }
+
+  /// To the last command, in chunks as Triangles::collect() makes them.
+  static void add_triangle(Triangles& scene, const Vertex (&corners)[3]) {
+    const auto command = static_cast<std::uint32_t>(scene.commands.size() - 1);
+    const auto first = static_cast<std::uint32_t>(scene.indices.size());
+    for (const Vertex& vertex : corners) {
+      scene.indices.push_back(static_cast<std::uint32_t>(scene.vertices.size()));
+      scene.vertices.push_back(vertex);
+    }
+    if (scene.chunks.empty() || scene.chunks.back().command != command ||
+        scene.chunks.back().triangles == kChunkTriangles) {
+      scene.chunks.push_back({first, command, 0});
+    }
+    ++scene.chunks.back().triangles;
+  }
+
+  static void add_rectangle(Triangles& scene, int left, int top, int right, int bottom,
+                            std::uint32_t colour) {
+    const auto l = static_cast<float>(left), t = static_cast<float>(top), r = static_cast<float>(right),
+               b = static_cast<float>(bottom);
+    add_triangle(scene, {{l, t, 0, 0, colour}, {r, t, 0, 0, colour}, {r, b, 0, 0, colour}});
+    add_triangle(scene, {{l, t, 0, 0, colour}, {r, b, 0, 0, colour}, {l, b, 0, 0, colour}});
+  }
+
+  void add_random_triangle(Triangles& scene) {
+    const float size = std::exp(between(-2, 5));
+    const float x = between(-10, static_cast<float>(scene.width) + 10),
+                y = between(-10, static_cast<float>(scene.height) + 10);
+    const bool on_grid = random_() % 4 == 0, plain = random_() % 3 == 0;
+    const float u = between(-0.2f, 1.2f), v = between(-0.2f, 1.2f);
+    Vertex corners[3];
+    for (Vertex& corner : corners) {
+      corner = {x + between(-size, size), y + between(-size, size), plain ? u : between(-0.2f, 1.2f),
+                plain ? v : between(-0.2f, 1.2f), number()};
+      if (!on_grid) continue;
+      corner.x = std::round(corner.x * 2) / 2;  // centres of pixels lie on edges
+      corner.y = std::round(corner.y * 2) / 2;
+    }
+    if (on_grid) {  // level and upright edges
+      corners[1].y = corners[0].y;
+      corners[2].x = corners[1].x;
+    }
+    add_triangle(scene, corners);
+  }
+
+  std::vector<std::uint32_t> paint(const Triangles& scene, std::uint32_t background = kBlack) {
+    Painter painter(device_);
+    return paint(painter, scene, background);
+  }
+
+  std::vector<std::uint32_t> paint(Painter& painter, const Triangles& scene, std::uint32_t background) {
+    const std::uint32_t* pixels = painter.paint(scene, book_, background);
+    return {pixels, pixels + static_cast<std::ptrdiff_t>(scene.width) * scene.height};
+  }
+
+  std::mt19937 random_{20261122};
+  std::shared_ptr<core::Device> device_;
+  TextureBook book_;
+};
+
+// Of a nearest texel the exact place decides: a pixel whose texture place falls between two texels may take either.
+double apart(std::uint32_t pixel, const Channels& wanted) {
+  double most = 0;
+  for (std::size_t c = 0; c < 4; ++c) most = std::max(most, std::abs((pixel >> (8 * c) & 255) - wanted[c]));
+  return most;
+}
+
+TEST_P(PainterTest, DrawsRandomTrianglesAsDoublePrecisionDoes) {
+  int far = 0, all = 0;
+  for (const auto& [width, height] : {std::pair{1, 1}, {16, 16}, {17, 33}, {77, 53}, {130, 5}}) {
+    Triangles scene = empty_scene(width, height);
+    for (int command = 0; command < 6; ++command) {
+      const bool clipped = command % 2 == 1;
+      add_command(scene, {clipped ? width / 4 : 0, clipped ? height / 3 : 0, clipped ? width / 2 + 1 : width,
+                          height, command % 3});
+      for (int i = 0; i < 45; ++i) add_random_triangle(scene);
+    }
+    const std::uint32_t background = number();
+    const std::vector<std::uint32_t> painted = paint(scene, background);
+    const std::vector<Channels> wanted = double_picture(scene, book_, background);
+    for (std::size_t i = 0; i < painted.size(); ++i) {
+      ++all;
+      far += apart(painted[i], wanted[i]) > 1.0;
+    }
+  }
+  EXPECT_LE(far, all / 500) << "of " << all << " pixels";
+}
+
+TEST_P(PainterTest, DrawsPlainTrianglesAsDoublePrecisionDoesInEveryPixel) {
+  Triangles scene = empty_scene(77, 53);
+  add_command(scene, {0, 0, 77, 53, 0});
+  for (int i = 0; i < 300; ++i) add_random_triangle(scene);
+  const std::vector<std::uint32_t> painted = paint(scene, 0x80402010u);
+  const std::vector<Channels> wanted = double_picture(scene, book_, 0x80402010u);
+  for (std::size_t i = 0; i < painted.size(); ++i)
+    EXPECT_LE(apart(painted[i], wanted[i]), 1.0) << "pixel " << i;
+}
+
+TEST_P(PainterTest, NeighboursNeitherOverlapNorLeaveAGap) {
+  constexpr int kCells = 9, kSide = 90;
+  Triangles scene = empty_scene(kSide, kSide);
+  add_command(scene, {0, 0, kSide, kSide, 0});
+  Vertex grid[kCells + 1][kCells + 1];
+  for (int i = 0; i <= kCells; ++i) {
+    for (int j = 0; j <= kCells; ++j) {
+      const bool rim = i == 0 || j == 0 || i == kCells || j == kCells;
+      // Half of the places on centres of pixels.
+      const auto at = [&](int k) {
+        return static_cast<float>(10 * k) + (rim                ? 0
+                                             : (i + j) % 2 == 0 ? std::floor(between(-3, 3)) + 0.5f
+                                                                : between(-3, 3));
+      };
+      grid[i][j] = {at(j), at(i), 0, 0, 0x80ffffffu};
+    }
+  }
+  for (int i = 0; i < kCells; ++i) {
+    for (int j = 0; j < kCells; ++j) {
+      add_triangle(scene, {grid[i][j], grid[i][j + 1], grid[i + 1][j]});
+      add_triangle(scene, {grid[i + 1][j + 1], grid[i][j + 1], grid[i + 1][j]});
+    }
+  }
+  for (const std::uint32_t pixel : paint(scene))
+    ASSERT_EQ(pixel & 0xffffffu, 0x808080u) << "drawn once, not more or less often";
+}
+
+TEST_P(PainterTest, DrawsThousandsInTheirOrder) {
+  constexpr int kWidth = 120, kHeight = 70;
+  Triangles scene = empty_scene(kWidth, kHeight);
+  std::vector<std::uint32_t> wanted(kWidth * kHeight, kBlack);
+  for (int i = 0; i < 6000; ++i) {  // 12,000 triangles, 400 chunks and more
+    if (i % 500 == 0) add_command(scene, {0, 0, kWidth, kHeight, 0});
+    const int left = static_cast<int>(random_() % kWidth), top = static_cast<int>(random_() % kHeight);
+    const int right = std::min<int>(kWidth, left + 1 + static_cast<int>(random_() % 12));
+    const int bottom = std::min<int>(kHeight, top + 1 + static_cast<int>(random_() % 12));
+    const std::uint32_t colour = number() | 0xff000000u;
+    add_rectangle(scene, left, top, right, bottom, colour);
+    for (int y = top; y < bottom; ++y) {
+      for (int x = left; x < right; ++x) wanted[static_cast<std::size_t>(y * kWidth + x)] = colour;
+    }
+  }
+  EXPECT_EQ(paint(scene), wanted);
+}
+
+TEST_P(PainterTest, TheNextPictureHasNothingOfTheOneBefore) {
+  Painter painter(device_);
+  Triangles first = empty_scene(90, 60);
+  add_command(first, {0, 0, 90, 60, 2});
+  for (int i = 0; i < 500; ++i) add_random_triangle(first);
+  const std::vector<std::uint32_t> once = paint(painter, first, kWhite);
+  Triangles nothing = empty_scene(33, 70);
+  EXPECT_EQ(paint(painter, nothing, 0xff102030u), std::vector<std::uint32_t>(33 * 70, 0xff102030u));
+  EXPECT_EQ(paint(painter, first, kWhite), once) << "the same bits each time";
+}
+
+TEST_P(PainterTest, PlacesFarAwayOrNotNumbersDoNoHarm) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(),
+                  kNan = std::numeric_limits<float>::quiet_NaN();
+  Triangles scene = empty_scene(40, 40);
+  add_command(scene, {0, 0, 40, 40, 0});
+  add_triangle(scene, {{kNan, kNan, 0, 0, kWhite}, {kNan, kNan, 0, 0, kWhite}, {kNan, kNan, 0, 0, kWhite}});
+  add_triangle(scene, {{-1e30f, 5, 0, 0, kWhite}, {-kInfinity, 6, 0, 0, kWhite}, {-1e30f, 7, 0, 0, kWhite}});
+  add_triangle(scene, {{50, -1e30f, 0, 0, kWhite}, {60, kInfinity, 0, 0, kWhite}, {55, 1e30f, 0, 0, kWhite}});
+  add_rectangle(scene, -30000, 10, 30000, 12, 0xff0000ffu);
+  const std::vector<std::uint32_t> painted = paint(scene);
+  for (int y = 0; y < 40; ++y) {
+    for (int x = 0; x < 40; ++x) {
+      EXPECT_EQ(painted[static_cast<std::size_t>(y * 40 + x)], y == 10 || y == 11 ? 0xff0000ffu : kBlack)
+          << x << ", " << y;
+    }
+  }
+}
+
+TEST_P(PainterTest, ATextureThatChangesIsCopiedAnewAndAnUnknownOneIsWhite) {
+  Painter painter(device_);
+  Triangles scene = empty_scene(8, 8);
+  scene.names = {kNearest};
+  add_command(scene, {0, 0, 8, 8, 0});
+  add_rectangle(scene, 0, 0, 8, 8, kWhite);
+  const std::uint32_t green = 0xff00ff00u, blue = 0xffff0000u;
+  book_.put(kNearest, 1, 1, false, &green);
+  EXPECT_EQ(paint(painter, scene, kBlack), std::vector<std::uint32_t>(64, green));
+  book_.put_part(kNearest, 0, 0, 1, 1, &blue);
+  EXPECT_EQ(paint(painter, scene, kBlack), std::vector<std::uint32_t>(64, blue));
+  book_.remove(kNearest);
+  EXPECT_EQ(paint(painter, scene, kBlack), std::vector<std::uint32_t>(64, kWhite));
+}
+
+TEST_P(PainterTest, APictureWithoutPixelsIsRefused) {
+  EXPECT_THROW(paint(empty_scene(0, 10)), core::Error);
+  EXPECT_THROW(paint(empty_scene(40000, 10)), core::Error);
+}
+
+INSTANTIATE_TEST_SUITE_P(, PainterTest, testing::Values("cpu", "cuda"),
+                         [](const auto& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace warpscope::ui::paint

@@ -1,0 +1,48 @@
+"""The window painted by the device that trains (--draw cuda), here by the CPU with the same arithmetic."""
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import main, wait_until  # noqa: E402
+from window_driver import WindowCase  # noqa: E402
+
+
+class Painting(WindowCase):
+    def window_environment(self):
+        return dict(super().window_environment(), WARPSCOPE_PAINT_ON_CPU="1")
+
+    def painted(self):
+        return [event["painted"] for event in self.events("frame")][-1:]
+
+    def look(self, *more):
+        """Original images and the title of the panel, as seen on the screen by a paused window; True if it is painted."""
+        self.run_dir = self.path("painted" if more else "drawn")
+        self.wait_for_images(self.open_paused(*more, data="builtin", size="1000x700"))
+        self.key("space")
+        wait_until(lambda: self.painted() == ["--draw" in more], "the frames' painter", self.process)
+        self.key("space")
+        self.wait_for_state("paused")
+        self.settled_step()
+        self.point_away()
+        return [self.grab(self.item(f"images.original.{image}")) for image in range(3)]
+
+    def test_painted_images_and_clicks_are_as_those_of_opengl(self):
+        drawn = self.look()
+        self.assertEqual(self.close_window().code, 0)
+        painted = self.look("--draw", "cuda")
+        for one, other in zip(drawn, painted):
+            self.assertEqual(one.shape, other.shape)
+            self.assertLessEqual(abs(one - other).max(), 2)
+            self.assertGreater(one.std(), 8)
+        # A list that opens over what is there, and closes.
+        place = self.item("kernels.bias.forward")
+        before = self.grab(place)
+        self.choose("kernels.bias.forward", "kernels.bias.forward=loops")
+        self.wait_for_marker("bias.forward: onednn -> loops")
+        self.point_away()
+        wait_until(lambda: (self.grab(place) != before).any(), "the other name", self.process)
+        self.assertEqual(self.close_window().code, 0)
+
+
+if __name__ == "__main__":
+    main()

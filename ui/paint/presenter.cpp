@@ -1,0 +1,36 @@
+#include "ui/paint/presenter.h"
+
+#include <glad/gl.h>
+
+namespace warpscope::ui::paint {
+
+Presenter::Presenter() {
+  glGenTextures(1, &texture_);
+  glGenFramebuffers(1, &framebuffer_);
+}
+
+Presenter::~Presenter() {
+  glDeleteFramebuffers(1, &framebuffer_);
+  glDeleteTextures(1, &texture_);
+}
+
+void Presenter::show(const std::uint32_t* pixels, int width, int height) {
+  glBindTexture(GL_TEXTURE_2D, texture_);
+  if (width != width_ || height != height_) {
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAX_LEVEL, 0);
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, width, height, 0, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+    width_ = width;
+    height_ = height;
+  } else {
+    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, width, height, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+  }
+  glBindTexture(GL_TEXTURE_2D, 0);
+  glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer_);
+  glFramebufferTexture2D(GL_READ_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, texture_, 0);
+  // OpenGL counts rows from below.
+  glBlitFramebuffer(0, 0, width, height, 0, height, width, 0, GL_COLOR_BUFFER_BIT, GL_NEAREST);
+  glBindFramebuffer(GL_READ_FRAMEBUFFER, 0);
+}
+
+}  // namespace warpscope::ui::paint

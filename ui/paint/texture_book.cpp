@@ -1,0 +1,52 @@
+#include "ui/paint/texture_book.h"
+
+#include <cstddef>
+#include <cstring>
+
+namespace warpscope::ui::paint {
+namespace {
+
+TextureBook*& current_book() {
+  static TextureBook* book = nullptr;
+  return book;
+}
+
+}  // namespace
+
+TextureBook::~TextureBook() {
+  if (current_book() == this) current_book() = nullptr;
+}
+
+void TextureBook::make_current() {
+  current_book() = this;
+}
+
+TextureBook* TextureBook::current() {
+  return current_book();
+}
+
+void TextureBook::put(std::uintptr_t name, int width, int height, bool linear, const void* texels) {
+  Page& page = pages_[name];
+  page.width = width;
+  page.height = height;
+  page.linear = linear;
+  page.texels.assign(static_cast<std::size_t>(width) * static_cast<std::size_t>(height), 0);
+  page.version = ++version_;
+  if (texels != nullptr) std::memcpy(page.texels.data(), texels, page.texels.size() * sizeof(std::uint32_t));
+}
+
+void TextureBook::put_part(std::uintptr_t name, int x, int y, int width, int height, const void* texels) {
+  const auto found = pages_.find(name);
+  if (found == pages_.end()) return;
+  Page& page = found->second;
+  const auto line = static_cast<std::size_t>(width) * sizeof(std::uint32_t);
+  for (int row = 0; row < height; ++row) {
+    const auto at = static_cast<std::size_t>(y + row) * static_cast<std::size_t>(page.width) +
+                    static_cast<std::size_t>(x);
+    std::memcpy(page.texels.data() + at,
+                static_cast<const std::byte*>(texels) + static_cast<std::size_t>(row) * line, line);
+  }
+  page.version = ++version_;
+}
+
+}  // namespace warpscope::ui::paint

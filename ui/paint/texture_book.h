@@ -1,0 +1,42 @@
+#pragma once
+// What the window's textures hold, for the painter: it cannot read those of OpenGL.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace warpscope::ui::paint {
+
+/// The texels of textures by their OpenGL names. Those who make textures tell the current book of them, if there is one.
+class TextureBook {
+ public:
+  struct Page {
+    int width = 0, height = 0;
+    bool linear = false;  ///< filtered
+    std::vector<std::uint32_t> texels;
+    std::uint64_t version = 0;  ///< grows with each change
+  };
+
+  TextureBook() = default;
+  ~TextureBook();
+  TextureBook(const TextureBook&) = delete;
+  TextureBook& operator=(const TextureBook&) = delete;
+
+  /// From now on current() is this one, until it goes. Belongs to the thread of the window, as all of this does.
+  void make_current();
+  static TextureBook* current();
+
+  /// RGBA8 rows from the top; nullptr: transparent.
+  void put(std::uintptr_t name, int width, int height, bool linear, const void* texels);
+  /// Replaces a part of a texture that is there.
+  void put_part(std::uintptr_t name, int x, int y, int width, int height, const void* texels);
+  void remove(std::uintptr_t name) { pages_.erase(name); }
+
+  const std::map<std::uintptr_t, Page>& pages() const { return pages_; }
+
+ private:
+  std::map<std::uintptr_t, Page> pages_;
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace warpscope::ui::paint
