@@ -66,7 +66,12 @@ class CudaGraph final : public Graph {
 
 class CudaStream final : public Stream {
  public:
-  CudaStream() { check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate"); }
+  explicit CudaStream(bool urgent) {
+    int least = 0, most = 0;
+    check_cuda(cudaDeviceGetStreamPriorityRange(&least, &most), "cudaDeviceGetStreamPriorityRange");
+    check_cuda(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, urgent ? most : least),
+               "cudaStreamCreateWithPriority");
+  }
   ~CudaStream() override {
     cudaStreamSynchronize(stream_);
     cudaStreamDestroy(stream_);
@@ -171,7 +176,11 @@ class CudaDevice final : public Device {
   }
   std::unique_ptr<Stream> make_stream() override {
     make_current();
-    return std::make_unique<CudaStream>();
+    return std::make_unique<CudaStream>(false);
+  }
+  std::unique_ptr<Stream> make_urgent_stream() override {
+    make_current();
+    return std::make_unique<CudaStream>(true);
   }
   std::unique_ptr<Event> make_event(bool timing) override {
     make_current();

@@ -196,7 +196,7 @@ part_window() {
   for vendor in nvidia mesa cuda; do
     local trace="$out/trace-$vendor.jsonl" expected=copied draw=gpu library=$vendor
     [ $vendor = nvidia ] && expected=shared
-    [ $vendor = cuda ] && draw=cuda library=mesa
+    [ $vendor = cuda ] && draw=cuda library=mesa expected=painted
     rm -f "$trace"
     __GLX_VENDOR_LIBRARY_NAME=$library WARPSCOPE_UI_TRACE=$trace timeout 90 "$build"/warpscope --device cuda:0 --draw $draw \
       --window-size 1600x1000 --exit-after-steps 3000 --screenshot "$out/window-$vendor.png" >"$out/window-$vendor.log" 2>&1 || code=1

@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "ui/interop/tile_page.h"
+#include "ui/paint/texture_book.h"
 
 namespace warpscope::ui::interop {
 namespace {
@@ -105,6 +106,14 @@ std::vector<Rgba> expected(const Batch& batch, const images::Atlas& atlas, int c
 
 std::vector<Rgba> texture_pixels(const ImageView& view) {
   std::vector<Rgba> pixels(view.atlas().bytes() / sizeof(Rgba));
+  if (view.path_name() == "painted") {
+    const paint::TextureBook::Page& page = paint::TextureBook::current()->pages().at(view.texture());
+    if (page.on_device == nullptr) return pixels;
+    const auto stream = view.exchange().device()->make_stream();
+    stream->copy(pixels.data(), page.on_device, pixels.size() * sizeof(Rgba));
+    stream->synchronize();
+    return pixels;
+  }
   glBindTexture(GL_TEXTURE_2D, view.texture());
   glGetTexImage(GL_TEXTURE_2D, 0, GL_RGBA, GL_UNSIGNED_BYTE, pixels.data());
   glBindTexture(GL_TEXTURE_2D, 0);
@@ -214,6 +223,35 @@ TEST_F(CudaImageViewTest, CopiesIfAskedTo) {
   check_path(core::open_device("cuda"), {32, 32, 32, 3}, "copied");
   check_path(core::open_device("cuda"), {5, 7, 9, 1}, "copied");
   unsetenv("WARPSCOPE_IMAGE_PATH");
+}
+
+TEST_F(CudaImageViewTest, PaintsThemIfCudaDrawsTheWindow) {
+  paint::TextureBook book;
+  book.make_current();
+  check_path(core::open_device("cuda"), {32, 32, 32, 3}, "painted");
+  check_path(core::open_device("cuda"), {5, 7, 9, 1}, "painted");
+  EXPECT_TRUE(book.pages().empty());
+}
+
+TEST_F(CudaImageViewTest, CopiesOnceCudaNoLongerDrawsTheWindow) {
+  const auto device = core::open_device("cuda");
+  const auto exchange = std::make_shared<training::ImageExchange>(device, ImageShape{5, 7, 9, 3});
+  const auto stream = device->make_stream();
+  paint::TextureBook book;
+  book.make_current();
+  const auto view = ImageView::make(exchange);
+  EXPECT_EQ(view->path_name(), "painted");
+  publish(*exchange, *stream, 1);
+  view->update({});
+  book.retire();
+  const Batch batch = publish(*exchange, *stream, 2);
+  const std::vector<Rgba> pixels = expected(batch, view->atlas(), 3, {});
+  for (int frame = 0; frame < 1000 && view->shown().number != 2; ++frame) {
+    view->update({});
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(view->path_text().find("images copied"), 0u) << view->path_text();
+  EXPECT_EQ(texture_pixels(*view), pixels);
 }
 
 TEST_F(CudaImageViewTest, SharesOrSaysWhyItCopies) {

@@ -229,6 +229,15 @@ TEST_P(PainterTest, ATextureThatChangesIsCopiedAnewAndAnUnknownOneIsWhite) {
   EXPECT_EQ(paint(painter, scene, kBlack), std::vector<std::uint32_t>(64, green));
   book_.put_part(kNearest, 0, 0, 1, 1, &blue);
   EXPECT_EQ(paint(painter, scene, kBlack), std::vector<std::uint32_t>(64, blue));
+  const core::Buffer red(device_, sizeof(std::uint32_t));
+  const std::uint32_t colour = 0xff0000ffu;
+  const auto stream = device_->make_stream();
+  stream->copy(red.data(), &colour, sizeof colour);
+  stream->synchronize();
+  book_.put_on_device(kNearest, 1, 1, red.as<const std::uint32_t>());
+  EXPECT_EQ(paint(painter, scene, kBlack), std::vector<std::uint32_t>(64, colour));
+  book_.put(kNearest, 1, 1, false, &green);
+  EXPECT_EQ(paint(painter, scene, kBlack), std::vector<std::uint32_t>(64, green));
   book_.remove(kNearest);
   EXPECT_EQ(paint(painter, scene, kBlack), std::vector<std::uint32_t>(64, kWhite));
 }

@@ -33,6 +33,9 @@ TEST(TextureBook, IsCurrentUntilItGoes) {
   EXPECT_EQ(TextureBook::current(), nullptr);
   book->make_current();
   EXPECT_EQ(TextureBook::current(), book.get());
+  book->retire();
+  EXPECT_EQ(TextureBook::current(), nullptr);
+  book->make_current();
   book.reset();
   EXPECT_EQ(TextureBook::current(), nullptr);
 }

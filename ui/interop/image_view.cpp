@@ -31,9 +31,7 @@ std::unique_ptr<ImagePath> choose_path(const training::ImageExchange& exchange, 
     if (wish != nullptr && std::string_view(wish) == "copied") {
       return make_copied_path(exchange, texture, "WARPSCOPE_IMAGE_PATH=copied");
     }
-    if (paint::TextureBook::current() != nullptr) {
-      return make_copied_path(exchange, texture, "CUDA draws the window");
-    }
+    if (paint::TextureBook::current() != nullptr) return make_painted_path(exchange, texture);
     try {
       return make_shared_path(exchange, texture);
     } catch (const core::Error& error) {
@@ -79,8 +77,8 @@ void ImageView::convert(const images::Conversion& conversion) {
   try {
     started = path_->convert(*slot_, conversion);
   } catch (const core::Error& error) {
-    if (path_->name() != "shared") throw;
-    copy_from_now_on(std::string("sharing failed: ") + error.what());
+    if (path_->name() != "shared" && path_->name() != "painted") throw;
+    copy_from_now_on((path_->name() == "shared" ? "sharing failed: " : "") + std::string(error.what()));
     started = path_->convert(*slot_, conversion);
   }
   if (!started) return;

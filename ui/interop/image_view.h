@@ -2,9 +2,9 @@
 // What the window sees of the trainer's images: one OpenGL texture with the newest batch in it.
 //
 // The way from the device to the texture is chosen once, when the view is made (image_path.h): "host" for
-// the CPU, "shared" where CUDA and OpenGL run on one GPU, "copied" otherwise. If sharing fails later,
-// copying takes over with the reason. The environment variable WARPSCOPE_IMAGE_PATH=copied chooses copying
-// even where sharing works.
+// the CPU, "painted" where CUDA draws the window too, "shared" where CUDA and OpenGL run on one GPU, "copied"
+// otherwise. If painting or sharing fails later, copying takes over with the reason. The environment variable
+// WARPSCOPE_IMAGE_PATH=copied chooses copying even where the others work.
 //
 // No call waits for a stream. All calls belong to the thread with the GL context.
 
@@ -41,12 +41,12 @@ class ImageView {
   const images::Atlas& atlas() const { return texture_.atlas(); }
   unsigned texture() const { return texture_.id(); }
 
-  /// "shared", "copied" or "host".
+  /// "shared", "painted", "copied" or "host".
   std::string path_name() const;
-  /// "images shared with OpenGL", "images copied (384 KiB a batch): sharing failed: ...", "images from the
+  /// "images shared with OpenGL", "images painted by CUDA", "images copied (384 KiB a batch): sharing failed: ...", "images from the
   /// CPU".
   std::string path_text() const;
-  /// Bytes of images that have crossed from the device to the host: 0 while they are shared. The few bytes
+  /// Bytes of images that have crossed from the device to the host: 0 while they are shared or painted. The few bytes
   /// that probe() fetches are not counted.
   std::uint64_t image_bytes_to_host() const;
 

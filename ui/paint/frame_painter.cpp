@@ -34,6 +34,7 @@ bool FramePainter::draw(const ImDrawData& data, const std::shared_ptr<core::Devi
     presenter_.show(pixels, triangles_.width, triangles_.height);
   } catch (const core::Error& error) {
     failure_ = error.what();
+    book_.retire();
     return false;
   }
   return true;

@@ -59,7 +59,7 @@ Painter::Painter(std::shared_ptr<core::Device> device)
     : device_(std::move(device)),
       white_(device_, sizeof(std::uint32_t)),
       done_(device_->make_event(false)),
-      stream_(device_->make_stream()) {
+      stream_(device_->make_urgent_stream()) {
   stream_->fill(white_.data(), 255, white_.bytes());
 }
 
@@ -70,6 +70,7 @@ void Painter::copy_textures(const TextureBook& book) {
   for (const auto& [name, page] : book.pages()) {
     Copy& copy = copies_[name];
     if (copy.version == page.version) continue;
+    if (page.on_device != nullptr) continue;
     const std::size_t bytes = page.texels.size() * sizeof(std::uint32_t);
     if (copy.texels.bytes() != bytes) copy.texels = core::Buffer(device_, bytes);
     stream_->copy(copy.texels.data(), page.texels.data(), bytes);
@@ -78,10 +79,12 @@ void Painter::copy_textures(const TextureBook& book) {
 }
 
 Texture Painter::texture(const TextureBook& book, std::uintptr_t name) const {
-  const auto found = copies_.find(name);
-  if (found == copies_.end()) return {white_.as<const std::uint32_t>(), 1, 1, false};
-  const TextureBook::Page& page = book.pages().at(name);
-  return {found->second.texels.as<const std::uint32_t>(), page.width, page.height, page.linear};
+  const auto found = book.pages().find(name);
+  if (found == book.pages().end()) return {white_.as<const std::uint32_t>(), 1, 1, false};
+  const TextureBook::Page& page = found->second;
+  const std::uint32_t* texels =
+      page.on_device != nullptr ? page.on_device : copies_.at(name).texels.as<const std::uint32_t>();
+  return {texels, page.width, page.height, page.linear};
 }
 
 // Before anything of this frame is enqueued: the frame before has been waited for.

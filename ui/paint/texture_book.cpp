@@ -14,6 +14,10 @@ TextureBook*& current_book() {
 }  // namespace
 
 TextureBook::~TextureBook() {
+  retire();
+}
+
+void TextureBook::retire() {
   if (current_book() == this) current_book() = nullptr;
 }
 
@@ -31,13 +35,24 @@ void TextureBook::put(std::uintptr_t name, int width, int height, bool linear, c
   page.height = height;
   page.linear = linear;
   page.texels.assign(static_cast<std::size_t>(width) * static_cast<std::size_t>(height), 0);
+  page.on_device = nullptr;
   page.version = ++version_;
   if (texels != nullptr) std::memcpy(page.texels.data(), texels, page.texels.size() * sizeof(std::uint32_t));
 }
 
+void TextureBook::put_on_device(std::uintptr_t name, int width, int height, const std::uint32_t* texels) {
+  Page& page = pages_[name];
+  page.width = width;
+  page.height = height;
+  page.linear = false;
+  page.texels.clear();
+  page.on_device = texels;
+  page.version = ++version_;
+}
+
 void TextureBook::put_part(std::uintptr_t name, int x, int y, int width, int height, const void* texels) {
   const auto found = pages_.find(name);
-  if (found == pages_.end()) return;
+  if (found == pages_.end() || found->second.on_device != nullptr) return;
   Page& page = found->second;
   const auto line = static_cast<std::size_t>(width) * sizeof(std::uint32_t);
   for (int row = 0; row < height; ++row) {

@@ -14,6 +14,8 @@ class TextureBook {
     int width = 0, height = 0;
     bool linear = false;  ///< filtered
     std::vector<std::uint32_t> texels;
+    const std::uint32_t* on_device =
+        nullptr;                ///< if set, these are its texels, in memory of the painter's device
     std::uint64_t version = 0;  ///< grows with each change
   };
 
@@ -22,14 +24,17 @@ class TextureBook {
   TextureBook(const TextureBook&) = delete;
   TextureBook& operator=(const TextureBook&) = delete;
 
-  /// From now on current() is this one, until it goes. Belongs to the thread of the window, as all of this does.
+  /// From now on current() is this one, until it goes or retires. Belongs to the thread of the window, as all of this does.
   void make_current();
+  void retire();
   static TextureBook* current();
 
   /// RGBA8 rows from the top; nullptr: transparent.
   void put(std::uintptr_t name, int width, int height, bool linear, const void* texels);
   /// Replaces a part of a texture that is there.
   void put_part(std::uintptr_t name, int x, int y, int width, int height, const void* texels);
+  /// The texels lie in memory of the painter's device, and stay there until the name is put anew or removed. Not filtered.
+  void put_on_device(std::uintptr_t name, int width, int height, const std::uint32_t* texels);
   void remove(std::uintptr_t name) { pages_.erase(name); }
 
   const std::map<std::uintptr_t, Page>& pages() const { return pages_; }
