@@ -207,6 +207,13 @@ part_window() {
     grep -q "\"path\":\"$expected\"" <<<"$seen" || { echo "expected the $expected path"; code=1; }
     [ $expected = copied ] || grep -q '"image_bytes_to_host":0[,}]' <<<"$seen" || { echo "image bytes were read back"; code=1; }
   done
+  local suite library
+  for suite in test_images test_paint; do
+    for library in nvidia mesa; do
+      __GLX_VENDOR_LIBRARY_NAME=$library "$build"/tests/$suite --gtest_filter='*ImageView*:FramePainter*' --gtest_brief=1 \
+        >"$out/$suite-$library.log" 2>&1 || { echo "$suite with $library failed"; code=1; }
+    done
+  done
   "$build"/tests/gl_frame_cost 2>&1 | tee "$out/gl-frame-cost.log"
   [ "${PIPESTATUS[0]}" -eq 0 ] || code=1
   local by
