@@ -66,9 +66,9 @@ ui::paint::Triangles make_triangles(std::uint64_t number) {
   scene.commands = {{0, 0, kWidth, kHeight, 0}};
   for (std::uint32_t i = 0; i < kQuads; ++i) {
     const bool large = i < 8;
-    const auto x =
-        large ? static_cast<float>(i % 4 * 400) : static_cast<float>((i % kColumns) * 12 + number % 60);
-    const auto y = large ? static_cast<float>(i / 4 * 500) : static_cast<float>(i / kColumns * 12);
+    const std::uint32_t column = large ? i % 4 : i % kColumns, row = large ? i / 4 : i / kColumns;
+    const auto x = large ? 400 * static_cast<float>(column) : static_cast<float>(12 * column + number % 60);
+    const float y = (large ? 500.0f : 12.0f) * static_cast<float>(row);
     const float width = large ? 390 : 9, height = large ? 490 : 7;
     const std::uint32_t first = 4 * i, colour = 0xc0000000u | (i * 2654435761u & 0xffffffu);
     for (const auto& [across, down] :
