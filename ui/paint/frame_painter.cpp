@@ -17,6 +17,11 @@ void FramePainter::take_font() {
   book_.put(font_, width, height, true, texels);
 }
 
+void FramePainter::renew_font() {
+  book_.remove(font_);
+  font_ = 0;
+}
+
 bool FramePainter::draw(const ImDrawData& data, const std::shared_ptr<core::Device>& device,
                         const ImVec4& background) {
   if (!failure_.empty() || device == nullptr) return false;

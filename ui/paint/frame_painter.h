@@ -22,7 +22,7 @@ class FramePainter {
   FramePainter();
 
   /// The font's texture is made anew.
-  void renew_font() { font_ = 0; }
+  void renew_font();
   /// Draws into the back buffer. False, with nothing done, if OpenGL is to draw this frame: no device is known yet, or painting
   /// has failed before (failure()). `device`: nullptr if there is none.
   bool draw(const ImDrawData& data, const std::shared_ptr<core::Device>& device, const ImVec4& background);
