@@ -232,17 +232,17 @@ void Session::draw_frame() {
   phases_.mark("widgets");
   draw_pixels();
   if (!screenshot_wanted_.empty()) take_screenshot(std::exchange(screenshot_wanted_, {}));
-  phases_.mark("opengl");
+  phases_.mark("drawing");
 }
 
 // In tests the CPU paints as CUDA would.
 std::shared_ptr<core::Device> Session::painting_device() const {
-  const auto images = source_->images();
-  if (images == nullptr) return nullptr;
+  auto device = source_->device();
+  if (device == nullptr) return nullptr;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment
   const bool wanted =
-      images->device()->kind() == core::DeviceKind::cuda || std::getenv("WARPSCOPE_PAINT_ON_CPU") != nullptr;
-  return wanted ? images->device() : nullptr;
+      device->kind() == core::DeviceKind::cuda || std::getenv("WARPSCOPE_PAINT_ON_CPU") != nullptr;
+  return wanted ? device : nullptr;
 }
 
 std::string Session::drawn_by() const {

@@ -25,6 +25,8 @@ class Source {
   virtual std::shared_ptr<Feed> subscribe() = 0;
   /// The image batches; nullptr while preparing and if none are shown.
   virtual std::shared_ptr<ImageExchange> images() const = 0;
+  /// The device that trains; nullptr while preparing and if this process does not train.
+  virtual std::shared_ptr<core::Device> device() const { return nullptr; }
 };
 
 }  // namespace warpscope::training

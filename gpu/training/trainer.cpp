@@ -40,6 +40,9 @@ std::shared_ptr<Feed> Trainer::subscribe() {
 std::shared_ptr<ImageExchange> Trainer::images() const {
   return worker_->images();
 }
+std::shared_ptr<core::Device> Trainer::device() const {
+  return worker_->device();
+}
 bool Trainer::wait(double seconds) {
   return worker_->wait(seconds);
 }

@@ -66,6 +66,7 @@ class Trainer : public Source {
   std::shared_ptr<const Snapshot> snapshot() const override;
   std::shared_ptr<Feed> subscribe() override;
   std::shared_ptr<ImageExchange> images() const override;
+  std::shared_ptr<core::Device> device() const override;
   /// Waits until the state is `finished` or `failed`, or `seconds` have passed. True if it ended.
   bool wait(double seconds);
 

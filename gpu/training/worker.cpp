@@ -83,6 +83,11 @@ std::shared_ptr<ImageExchange> Trainer::Worker::images() const {
   return exchange_;
 }
 
+std::shared_ptr<core::Device> Trainer::Worker::device() const {
+  const std::lock_guard lock(mutex_);
+  return shown_device_;
+}
+
 bool Trainer::Worker::wait(double seconds) {
   std::unique_lock lock(mutex_);
   return ended_.wait_for(lock, duration<double>(seconds), [this] {
@@ -131,6 +136,7 @@ void Trainer::Worker::prepare() {
   {
     const std::lock_guard lock(mutex_);
     exchange_ = engine_->exchange();
+    shown_device_ = device_;
   }
   set_state(options_.start_paused ? TrainerState::paused : TrainerState::running);
 }

@@ -33,6 +33,7 @@ class Trainer::Worker {
   std::shared_ptr<const Snapshot> snapshot() const;
   std::shared_ptr<Feed> subscribe();
   std::shared_ptr<ImageExchange> images() const;
+  std::shared_ptr<core::Device> device() const;
   bool wait(double seconds);
 
  private:
@@ -176,6 +177,7 @@ class Trainer::Worker {
   std::deque<Command> commands_;
   std::shared_ptr<const Snapshot> published_ = std::make_shared<Snapshot>();
   std::shared_ptr<ImageExchange> exchange_;
+  std::shared_ptr<core::Device> shown_device_;  ///< device_, once everything is prepared
   std::vector<std::weak_ptr<Feed>> feeds_;
   std::vector<FeedItem>
       history_;  ///< emitted before the first step, for subscribers that come a moment later

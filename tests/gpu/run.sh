@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in one go: every variant against the reference, compute-sanitizer, random live switches, the
 # loss curves against PyTorch, the benchmark, training on images in every precision, optimizers and runs that are gone on
-# with, and the window with both image paths.
+# with, and the window with every image path.
 #
 #   tests/gpu/run.sh BUILD [OUT] [PART...]      parts: proof curve epochs bench speed train half runs memory window (default: all)
 #
@@ -33,6 +33,11 @@ sanitize() {
     "$build"/warpscope verify --device cuda:0 --shapes 0 --no-libraries "${@:3}" >"$out/sanitizer-$2.log" 2>&1
 }
 
+# painter_tests LOG [COMMAND...]: those of the painter on CUDA, which must not all be skipped.
+painter_tests() {
+  "${@:2}" "$build"/tests/test_paint --gtest_filter='PainterTest.*cuda' --gtest_brief=1 >"$1" 2>&1 && grep -q 'PASSED *\] [1-9]' "$1"
+}
+
 # Checks of results, side by side: none of them measures time.
 part_proof() {
   local -A jobs=()
@@ -42,7 +47,7 @@ part_proof() {
   jobs[switches]=$!
   "$build"/tests/test_core --gtest_filter='*cuda*' --gtest_brief=1 >"$out/core.log" 2>&1 &
   jobs[core]=$!
-  "$build"/tests/test_paint --gtest_filter='PainterTest.*cuda' --gtest_brief=1 >"$out/paint.log" 2>&1 &
+  painter_tests "$out/paint.log" &
   jobs[paint]=$!
   if command -v compute-sanitizer >/dev/null; then
     for tool in memcheck initcheck synccheck; do
@@ -50,8 +55,8 @@ part_proof() {
       jobs[$tool]=$!
     done
     for tool in memcheck initcheck synccheck racecheck; do
-      timeout 400 compute-sanitizer --tool "$tool" --error-exitcode 9 --launch-timeout 60 "$build"/tests/test_paint \
-        --gtest_filter='PainterTest.*cuda' --gtest_brief=1 >"$out/sanitizer-paint-$tool.log" 2>&1 &
+      painter_tests "$out/sanitizer-paint-$tool.log" timeout 400 compute-sanitizer --tool "$tool" --error-exitcode 9 \
+        --launch-timeout 60 &
       jobs[paint-$tool]=$!
     done
     # By far the slowest: the operations side by side.
@@ -200,6 +205,8 @@ part_window() {
     rm -f "$trace"
     __GLX_VENDOR_LIBRARY_NAME=$library WARPSCOPE_UI_TRACE=$trace timeout 90 "$build"/warpscope --device cuda:0 --draw $draw \
       --window-size 1600x1000 --exit-after-steps 3000 --screenshot "$out/window-$vendor.png" >"$out/window-$vendor.log" 2>&1 || code=1
+    # An empty window is a few KiB.
+    [ "$(stat -c %s "$out/window-$vendor.png")" -gt 100000 ] || { echo "an empty window"; code=1; }
     [ $vendor != cuda ] || grep '"frame"' "$trace" | tail -n 1 | grep -q '"painted":true' || { echo "CUDA did not paint"; code=1; }
     local seen
     seen=$(grep '"images"' "$trace" | tail -n 1)

@@ -69,6 +69,8 @@ class Bench:
             sys.exit("the window failed")
         frames = [e for e in events(trace) if e["event"] == "frame" and FEW <= e["step"] < steps]
         span = frames[-1]["step"] - frames[0]["step"]
+        if self.draw == "cuda" and not frames[-1]["painted"]:
+            sys.exit("CUDA did not paint the window")
         return (frames[-1]["time"] - frames[0]["time"]) / span * (steps - FEW), frames
 
 

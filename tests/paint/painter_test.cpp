@@ -218,6 +218,43 @@ TEST_P(PainterTest, PlacesFarAwayOrNotNumbersDoNoHarm) {
   }
 }
 
+// As of a curve that is looked at from very near.
+TEST_P(PainterTest, LinesThatLeaveThePictureFarBehindKeepTheirSlope) {
+  Triangles scene = empty_scene(300, 210);
+  add_command(scene, {0, 0, 300, 210, 0});
+  const auto add_line = [&](float x0, float y0, float x1, float y1) {
+    const float length = std::hypot(x1 - x0, y1 - y0), across = 2 * (y1 - y0) / length,
+                down = -2 * (x1 - x0) / length;
+    const Vertex a{x0 + across, y0 + down, 0, 0, kWhite}, b{x1 + across, y1 + down, 0, 0, kWhite},
+        c{x1, y1, 0, 0, 0x00ffffffu}, d{x0, y0, 0, 0, 0x00ffffffu};
+    add_triangle(scene, {a, b, c});
+    add_triangle(scene, {a, c, d});
+  };
+  add_line(-1e6f, 20, 200, 190);
+  add_line(-60000, 10, 1500, 180);
+  add_line(150, -1e6f, 170, 1e6f);
+  const std::vector<std::uint32_t> painted = paint(scene);
+  const std::vector<Channels> wanted = double_picture(scene, book_, kBlack);
+  int far = 0, lit = 0;
+  for (std::size_t i = 0; i < painted.size(); ++i) {
+    far += apart(painted[i], wanted[i]) > 3.0;
+    lit += wanted[i][0] > 60;
+  }
+  EXPECT_GT(lit, 1000);
+  EXPECT_LE(far, lit / 100) << "of " << lit << " pixels";
+}
+
+TEST_P(PainterTest, TheWidestPictureIsPaintedToItsLastColumn) {
+  constexpr int kWidest = 32752, kHeight = 3;
+  Triangles scene = empty_scene(kWidest, kHeight);
+  add_command(scene, {0, 0, kWidest, kHeight, 0});
+  add_rectangle(scene, kWidest - 20, 1, kWidest + 50, 2, kWhite);
+  const std::vector<std::uint32_t> painted = paint(scene);
+  for (int x = kWidest - 40; x < kWidest; ++x) {
+    EXPECT_EQ(painted[static_cast<std::size_t>(kWidest + x)], x < kWidest - 20 ? kBlack : kWhite) << x;
+  }
+}
+
 TEST_P(PainterTest, ATextureThatChangesIsCopiedAnewAndAnUnknownOneIsWhite) {
   Painter painter(device_);
   Triangles scene = empty_scene(8, 8);
@@ -244,7 +281,7 @@ TEST_P(PainterTest, ATextureThatChangesIsCopiedAnewAndAnUnknownOneIsWhite) {
 
 TEST_P(PainterTest, APictureWithoutPixelsIsRefused) {
   EXPECT_THROW(paint(empty_scene(0, 10)), core::Error);
-  EXPECT_THROW(paint(empty_scene(40000, 10)), core::Error);
+  EXPECT_THROW(paint(empty_scene(32753, 10)), core::Error);
 }
 
 INSTANTIATE_TEST_SUITE_P(, PainterTest, testing::Values("cpu", "cuda"),

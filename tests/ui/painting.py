@@ -15,7 +15,7 @@ class Painting(WindowCase):
         return [event["painted"] for event in self.events("frame")][-1:]
 
     def look(self, *more):
-        """Original images and the title of the panel, as seen on the screen by a paused window; True if it is painted."""
+        """The first original images on the screen of a paused window."""
         self.run_dir = self.path("painted" if more else "drawn")
         self.wait_for_images(self.open_paused(*more, data="builtin", size="1000x700"))
         self.key("space")
@@ -41,6 +41,11 @@ class Painting(WindowCase):
         self.wait_for_marker("bias.forward: onednn -> loops")
         self.point_away()
         wait_until(lambda: (self.grab(place) != before).any(), "the other name", self.process)
+        self.assertEqual(self.close_window().code, 0)
+
+    def test_a_training_without_images_is_painted_too(self):
+        self.open_window("--draw", "cuda", "--model", "mlp", data="builtin", size="900x600")
+        wait_until(lambda: self.painted() == [True], "a painted frame", self.process)
         self.assertEqual(self.close_window().code, 0)
 
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <utility>
 
-#include "gpu/core/error.h"
 #include "ui/interop/convert_images.h"
 #include "ui/interop/image_path.h"
 #include "ui/paint/texture_book.h"
@@ -11,7 +10,8 @@
 namespace warpscope::ui::interop {
 namespace {
 
-// Of two atlases one is shown, so that no conversion changes what is being painted: a frame has been painted when the next one begins.
+// Of two atlases one is shown, so that no conversion changes what is being painted: Painter::paint() waits for its picture, so
+// each frame has been painted when the next one begins.
 class PaintedPath final : public ImagePath {
  public:
   PaintedPath(const training::ImageExchange& exchange, AtlasTexture& texture)
@@ -25,9 +25,18 @@ class PaintedPath final : public ImagePath {
     }
   }
 
+  // The painter must not read what goes.
+  ~PaintedPath() override {
+    if (auto* book = paint::TextureBook::current()) {
+      book->put(texture_.id(), texture_.atlas().texture_width(), texture_.atlas().texture_height(), false,
+                nullptr);
+    }
+  }
+  PaintedPath(const PaintedPath&) = delete;
+  PaintedPath& operator=(const PaintedPath&) = delete;
+
   bool convert(const training::ImageSlot& slot, const images::Conversion& conversion) override {
     if (converting_) return false;
-    if (paint::TextureBook::current() == nullptr) throw core::Error("CUDA no longer draws the window");
     stream_->wait(*slot.written);
     convert_to_memory({slot.original.as<const float>(), slot.reconstruction.as<const float>(), channels_,
                        texture_.atlas(), conversion},

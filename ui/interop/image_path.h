@@ -4,7 +4,7 @@
 //
 //   host    the CPU's slots: converted in the calling thread, uploaded through a pixel buffer
 //   shared  CUDA writes into the GL texture itself: no image byte crosses to the host
-//   painted CUDA paints the window too (ui/paint) and reads what it converted: none either
+//   painted CUDA paints the window too (ui/paint) and reads what it converted: no batch is copied by itself
 //   copied  CUDA converts into device memory, copies to pinned memory, and a later frame uploads: for GL
 //           contexts that CUDA cannot reach (software GL, another GPU, a remote display)
 //
@@ -56,7 +56,7 @@ std::unique_ptr<ImagePath> make_host_path(const training::ImageExchange& exchang
 #if WARPSCOPE_HAVE_CUDA
 /// Throws core::Error that says why sharing is impossible.
 std::unique_ptr<ImagePath> make_shared_path(const training::ImageExchange& exchange, AtlasTexture& texture);
-/// For a window that CUDA paints: there is a current paint::TextureBook. Its convert() throws once there is none any more.
+/// For a window that CUDA paints: there is a current paint::TextureBook. Once there is none any more, its images are seen by nobody.
 std::unique_ptr<ImagePath> make_painted_path(const training::ImageExchange& exchange, AtlasTexture& texture);
 /// `reason` says why the images are not shared.
 std::unique_ptr<ImagePath> make_copied_path(const training::ImageExchange& exchange, AtlasTexture& texture,

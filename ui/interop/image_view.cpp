@@ -31,11 +31,12 @@ std::unique_ptr<ImagePath> choose_path(const training::ImageExchange& exchange, 
     if (wish != nullptr && std::string_view(wish) == "copied") {
       return make_copied_path(exchange, texture, "WARPSCOPE_IMAGE_PATH=copied");
     }
-    if (paint::TextureBook::current() != nullptr) return make_painted_path(exchange, texture);
     try {
+      if (paint::TextureBook::current() != nullptr) return make_painted_path(exchange, texture);
       return make_shared_path(exchange, texture);
     } catch (const core::Error& error) {
-      return make_copied_path(exchange, texture, std::string("sharing failed: ") + error.what());
+      const char* tried = paint::TextureBook::current() == nullptr ? "sharing failed: " : "painting failed: ";
+      return make_copied_path(exchange, texture, std::string(tried) + error.what());
     }
   }
 #endif
@@ -62,6 +63,10 @@ ImageView::ImageView(std::shared_ptr<training::ImageExchange> exchange)
 void ImageView::update(const images::Conversion& conversion) {
   if (!failure_.empty()) return;
   try {
+    if (path_->name() == "painted" && paint::TextureBook::current() == nullptr) {
+      copy_from_now_on("CUDA no longer draws the window");
+      converted_number_ = 0;
+    }
     slot_ = exchange_->acquire();
     if (slot_ == nullptr) return;
     if (slot_->number != converted_number_ || conversion != converted_as_) convert(conversion);
@@ -78,7 +83,8 @@ void ImageView::convert(const images::Conversion& conversion) {
     started = path_->convert(*slot_, conversion);
   } catch (const core::Error& error) {
     if (path_->name() != "shared" && path_->name() != "painted") throw;
-    copy_from_now_on((path_->name() == "shared" ? "sharing failed: " : "") + std::string(error.what()));
+    copy_from_now_on((path_->name() == "shared" ? "sharing failed: " : "painting failed: ") +
+                     std::string(error.what()));
     started = path_->convert(*slot_, conversion);
   }
   if (!started) return;

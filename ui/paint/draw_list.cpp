@@ -12,8 +12,8 @@ void Triangles::collect(const ImDrawData& data) {
   commands.clear();
   chunks.clear();
   names.clear();
-  width = static_cast<int>(data.DisplaySize.x * data.FramebufferScale.x);
-  height = static_cast<int>(data.DisplaySize.y * data.FramebufferScale.y);
+  width = static_cast<int>(std::lround(data.DisplaySize.x * data.FramebufferScale.x));
+  height = static_cast<int>(std::lround(data.DisplaySize.y * data.FramebufferScale.y));
   vertices.reserve(static_cast<std::size_t>(data.TotalVtxCount));
   indices.reserve(static_cast<std::size_t>(data.TotalIdxCount));
   for (int i = 0; i < data.CmdListsCount; ++i) add(*data.CmdLists[i], data.DisplayPos, data.FramebufferScale);

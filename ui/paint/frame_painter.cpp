@@ -25,7 +25,8 @@ void FramePainter::renew_font() {
 bool FramePainter::draw(const ImDrawData& data, const std::shared_ptr<core::Device>& device,
                         const ImVec4& background) {
   if (!failure_.empty() || device == nullptr) return false;
-  if (data.DisplaySize.x <= 0 || data.DisplaySize.y <= 0) return false;
+  triangles_.collect(data);
+  if (triangles_.width < 1 || triangles_.height < 1) return false;
   try {
     if (painter_ == nullptr || painter_->device() != device) {
       device->make_current();
@@ -33,13 +34,13 @@ bool FramePainter::draw(const ImDrawData& data, const std::shared_ptr<core::Devi
       painter_ = std::make_unique<Painter>(device);
     }
     if (font_ == 0) take_font();
-    triangles_.collect(data);
     const std::uint32_t* pixels =
         painter_->paint(triangles_, book_, ImGui::ColorConvertFloat4ToU32(background));
     presenter_.show(pixels, triangles_.width, triangles_.height);
   } catch (const core::Error& error) {
     failure_ = error.what();
     book_.retire();
+    painter_.reset();
     return false;
   }
   return true;

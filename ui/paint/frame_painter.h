@@ -23,8 +23,8 @@ class FramePainter {
 
   /// The font's texture is made anew.
   void renew_font();
-  /// Draws into the back buffer. False, with nothing done, if OpenGL is to draw this frame: no device is known yet, or painting
-  /// has failed before (failure()). `device`: nullptr if there is none.
+  /// Draws into the back buffer. False, with nothing drawn, if OpenGL is to draw this frame: no device is known yet (`device` is
+  /// nullptr), the frame has no pixels, or painting fails now or has failed before (failure()).
   bool draw(const ImDrawData& data, const std::shared_ptr<core::Device>& device, const ImVec4& background);
   /// Why OpenGL draws since then; "" while nothing failed.
   const std::string& failure() const { return failure_; }

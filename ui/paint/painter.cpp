@@ -16,7 +16,7 @@ namespace warpscope::ui::paint {
 namespace {
 
 constexpr std::size_t kAlignment = 256;
-constexpr int kLargestSide = 32767;
+constexpr int kLargestSide = 32752;  // its last tile ends below 2^15
 
 std::size_t aligned(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;

@@ -11,8 +11,9 @@
 
 namespace warpscope::ui::paint {
 
-/// A frame drawn by OpenGL takes the GPU from CUDA for the change of contexts alone (docs/performance.md); one drawn by CUDA's own
-/// kernels, in the context and beside the kernels of the training, does not. All calls belong to one thread.
+/// A frame drawn by OpenGL takes the GPU from CUDA to change contexts (docs/performance.md); CUDA's own kernels draw in the context
+/// of the training and beside its kernels. All calls belong to one thread. When a frame needs more memory than any before, asking
+/// for it may wait for the training's kernels.
 class Painter {
  public:
   explicit Painter(std::shared_ptr<core::Device> device);
@@ -22,7 +23,7 @@ class Painter {
 
   /// The picture: triangles.width x triangles.height RGBA8 pixels, rows from the top; valid until the next call. Waits for it.
   /// `background`: RGBA8, red in the lowest byte. A texture that the book does not know is white. Throws core::Error, also
-  /// if the picture has no pixels or more than 32,767 along a side.
+  /// if the picture has no pixels or more than 32,752 along a side.
   const std::uint32_t* paint(const Triangles& triangles, const TextureBook& book, std::uint32_t background);
 
   const std::shared_ptr<core::Device>& device() const { return device_; }

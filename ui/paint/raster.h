@@ -37,7 +37,7 @@ struct Colour {
 };
 
 WARPSCOPE_PAINT Place snap(const Vertex& vertex) {
-  constexpr float kFar = 32768.0f;  // pixels; written so that NaN becomes a place too
+  constexpr float kFar = 2097152.0f;  // pixels; written so that NaN becomes a place too
   const float x = vertex.x > -kFar ? (vertex.x < kFar ? vertex.x : kFar) : -kFar;
   const float y = vertex.y > -kFar ? (vertex.y < kFar ? vertex.y : kFar) : -kFar;
   return {static_cast<std::int32_t>(std::floor(x * kSteps + 0.5f)),
@@ -68,10 +68,12 @@ WARPSCOPE_PAINT Bounds bounds_of(const Place (&p)[3], const Command& clip, int w
   const int top = (smallest(p[0].y, p[1].y, p[2].y) + kHalf - 1) >> 8;
   const int right = ((largest(p[0].x, p[1].x, p[2].x) - kHalf) >> 8) + 1;
   const int bottom = ((largest(p[0].y, p[1].y, p[2].y) - kHalf) >> 8) + 1;
-  const Bounds found{static_cast<std::int16_t>(largest(left, clip.left, 0)),
-                     static_cast<std::int16_t>(largest(top, clip.top, 0)),
-                     static_cast<std::int16_t>(smallest(right, clip.right, width)),
-                     static_cast<std::int16_t>(smallest(bottom, clip.bottom, height))};
+  const auto part = [](int place, int low, int high) {
+    return static_cast<std::int16_t>(place > low ? (place < high ? place : high) : low);
+  };
+  const Bounds found{part(largest(left, clip.left, 0), 0, width), part(largest(top, clip.top, 0), 0, height),
+                     part(smallest(right, clip.right, width), 0, width),
+                     part(smallest(bottom, clip.bottom, height), 0, height)};
   return empty(found) ? Bounds{0, 0, 0, 0} : found;
 }
 
@@ -157,6 +159,7 @@ WARPSCOPE_PAINT bool make_piece(const Scene& scene, const std::uint32_t* index, 
     area = -area;
   }
   const std::int32_t x = tile_x * kSteps + kSteps / 2, y = tile_y * kSteps + kSteps / 2;
+  constexpr std::int32_t kLongest = 1 << 24;
   Linear share[3];
   for (int i = 0; i < 3; ++i) {
     const Place& from = p[i];
@@ -165,11 +168,16 @@ WARPSCOPE_PAINT bool make_piece(const Scene& scene, const std::uint32_t* index, 
     const std::int64_t exact =
         static_cast<std::int64_t>(dx) * (y - from.y) - static_cast<std::int64_t>(dy) * (x - from.x);
     const bool drawn_on = dy < 0 || (dy == 0 && dx > 0);
+    // Edges of more than 2^24 places, which leave any picture far behind, are taken a little less steep or steeper.
+    int shift = 0;
+    while ((dx >> shift) > kLongest || (dx >> shift) < -kLongest || (dy >> shift) > kLongest ||
+           (dy >> shift) < -kLongest)
+      ++shift;
     constexpr std::int64_t kMost = 1 << 30;  // more than an edge changes in a tile
-    const std::int64_t start = (exact - (drawn_on ? 0 : 1)) >> 8;
+    const std::int64_t start = (exact - (drawn_on ? 0 : 1)) >> (8 + shift);
     piece.edge[i] = static_cast<std::int32_t>(start < -kMost ? -kMost : (start > kMost ? kMost : start));
-    piece.edge_right[i] = -dy;
-    piece.edge_down[i] = dx;
+    piece.edge_right[i] = -(dy >> shift);
+    piece.edge_down[i] = dx >> shift;
     const float unit = 1.0f / static_cast<float>(area);
     share[i] = {static_cast<float>(exact) * unit, static_cast<float>(-dy) * kSteps * unit,
                 static_cast<float>(dx) * kSteps * unit};
