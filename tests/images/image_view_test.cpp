@@ -1,7 +1,6 @@
-// The way of the images into a real OpenGL texture. Needs a display; with a CUDA device both of its ways
+// The way of the images into a real OpenGL texture. Needs a display; with a CUDA device all of its ways
 // are tested.
 
-#define GLFW_INCLUDE_NONE  // glad declares OpenGL
 #include "ui/interop/image_view.h"
 
 #include <chrono>
@@ -11,10 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include <GLFW/glfw3.h>
 #include <glad/gl.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/hidden_window.h"
 #include "ui/interop/tile_page.h"
 #include "ui/paint/texture_book.h"
 
@@ -24,33 +23,15 @@ namespace {
 using images::Rgba;
 using training::ImageShape;
 
-/// A hidden window with an OpenGL 3.3 context, or a skipped test.
+/// With an OpenGL context, or skipped.
 class ImageViewTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!glfw_starts()) GTEST_SKIP() << "no display";
-    glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);
-    glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
-    glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
-    glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
-    window_ = glfwCreateWindow(64, 64, "image_view_test", nullptr, nullptr);
-    if (window_ == nullptr) GTEST_SKIP() << "no OpenGL 3.3";
-    glfwMakeContextCurrent(window_);
-    ASSERT_NE(gladLoadGL(glfwGetProcAddress), 0);
-  }
-  void TearDown() override {
-    if (window_ != nullptr) glfwDestroyWindow(window_);
+    if (!window_.missing().empty()) GTEST_SKIP() << window_.missing();
   }
 
  private:
-  // Once for all tests: an X server for tests may start anew when its last client leaves, and refuse the
-  // next.
-  static bool glfw_starts() {
-    static const bool started = glfwInit() == GLFW_TRUE;
-    return started;
-  }
-
-  GLFWwindow* window_ = nullptr;
+  tests::HiddenWindow window_;
 };
 
 /// Values over, under and in [0, 1] that differ between batches.

@@ -1,6 +1,5 @@
 // The painter against OpenGL: both draw the same frame of Dear ImGui. Needs a display.
 
-#define GLFW_INCLUDE_NONE  // glad declares OpenGL
 #include "ui/paint/frame_painter.h"
 
 #include <algorithm>
@@ -10,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include <GLFW/glfw3.h>
 #include <backends/imgui_impl_opengl3.h>
 #include <glad/gl.h>
 #include <gtest/gtest.h>
 #include <imgui.h>
 
+#include "tests/support/hidden_window.h"
 #include "ui/images/draw_part.h"
 #include "ui/interop/atlas_texture.h"
 
@@ -24,20 +23,11 @@ namespace {
 
 constexpr int kWidth = 640, kHeight = 410;
 
-/// A hidden window with an OpenGL 3.3 context and a framebuffer of known size, or a skipped test.
+/// With an OpenGL context and a framebuffer of known size, or skipped.
 class FramePainterTest : public testing::Test {
  protected:
   void SetUp() override {
-    static const bool started = glfwInit() == GLFW_TRUE;
-    if (!started) GTEST_SKIP() << "no display";
-    glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);
-    glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
-    glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
-    glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
-    window_ = glfwCreateWindow(64, 64, "frame_painter_test", nullptr, nullptr);
-    if (window_ == nullptr) GTEST_SKIP() << "no OpenGL 3.3";
-    glfwMakeContextCurrent(window_);
-    ASSERT_NE(gladLoadGL(glfwGetProcAddress), 0);
+    if (!window_.missing().empty()) GTEST_SKIP() << window_.missing();
     glGenRenderbuffers(1, &colours_);
     glBindRenderbuffer(GL_RENDERBUFFER, colours_);
     glRenderbufferStorage(GL_RENDERBUFFER, GL_RGBA8, kWidth, kHeight);
@@ -48,12 +38,11 @@ class FramePainterTest : public testing::Test {
     ImGui_ImplOpenGL3_Init("#version 330 core");
   }
   void TearDown() override {
-    if (window_ == nullptr) return;
+    if (!window_.missing().empty()) return;
     ImGui_ImplOpenGL3_Shutdown();
     ImGui::DestroyContext();
     glDeleteFramebuffers(1, &framebuffer_);
     glDeleteRenderbuffers(1, &colours_);
-    glfwDestroyWindow(window_);
   }
 
   void begin_picture() const {
@@ -104,9 +93,9 @@ class FramePainterTest : public testing::Test {
   }
 
   const ImVec4 background_{0.07f, 0.08f, 0.11f, 1};
-  GLFWwindow* window_ = nullptr;
 
  private:
+  tests::HiddenWindow window_;
   unsigned colours_ = 0, framebuffer_ = 0;
 };
 
