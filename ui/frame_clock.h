@@ -12,9 +12,9 @@ double quantile(std::vector<double> values, double part);
 /// Keeps the last 240 frames.
 class FrameClock {
  public:
-  /// Notes a frame that began at `start` and took `work` seconds of the thread, waiting for the monitor left
-  /// out, and `swapped` with the swap, in which the thread may have waited for it. Gaps while the window rests are told by restart() and not counted; nor are the first frames, which
-  /// make textures and shaders.
+  /// Notes a frame that began at `start` and took `work` seconds of the thread up to the swap, and `swapped`
+  /// with it: there the thread waits for the monitor, or for who draws. Gaps while the window rests are told by
+  /// restart() and not counted; nor are the first frames, which make textures and shaders.
   void add(double start, double work, double swapped);
   void restart() { last_start_ = -1; }
   /// Medians and 99 % quantiles as of a moment ago: they are renewed twice a second, so that they can be

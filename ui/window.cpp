@@ -148,6 +148,8 @@ class Session {
   ImGuiSession imgui_;
   Palette palette_;
   std::optional<paint::FramePainter> painter_;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment
+  const bool paints_on_cpu_ = std::getenv("WARPSCOPE_PAINT_ON_CPU") != nullptr;
   MainView view_;
   std::string renderer_;
   std::shared_ptr<training::Source> source_;
@@ -239,10 +241,7 @@ void Session::draw_frame() {
 std::shared_ptr<core::Device> Session::painting_device() const {
   auto device = source_->device();
   if (device == nullptr) return nullptr;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment
-  const bool wanted =
-      device->kind() == core::DeviceKind::cuda || std::getenv("WARPSCOPE_PAINT_ON_CPU") != nullptr;
-  return wanted ? device : nullptr;
+  return device->kind() == core::DeviceKind::cuda || paints_on_cpu_ ? device : nullptr;
 }
 
 std::string Session::drawn_by() const {

@@ -67,9 +67,13 @@ class CudaGraph final : public Graph {
 class CudaStream final : public Stream {
  public:
   explicit CudaStream(bool urgent) {
+    if (!urgent) {
+      check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+      return;
+    }
     int least = 0, most = 0;
     check_cuda(cudaDeviceGetStreamPriorityRange(&least, &most), "cudaDeviceGetStreamPriorityRange");
-    check_cuda(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, urgent ? most : least),
+    check_cuda(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, most),
                "cudaStreamCreateWithPriority");
   }
   ~CudaStream() override {

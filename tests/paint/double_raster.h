@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "ui/paint/draw_list.h"

@@ -1,7 +1,6 @@
 // The way of CUDA's images where CUDA paints the window (ui/paint): the painter reads them where the conversion wrote them.
 
 #include <array>
-#include <utility>
 
 #include "ui/interop/convert_images.h"
 #include "ui/interop/image_path.h"

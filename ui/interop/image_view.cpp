@@ -23,6 +23,11 @@ AtlasTexture make_texture(const training::ImageShape& shape) {
   return AtlasTexture(atlas);
 }
 
+/// Why images are copied: `how` the path that failed would have brought them.
+std::string failed(std::string_view how, const core::Error& error) {
+  return fmt::format("{} failed: {}", how == "painted" ? "painting" : "sharing", error.what());
+}
+
 std::unique_ptr<ImagePath> choose_path(const training::ImageExchange& exchange, AtlasTexture& texture) {
 #if WARPSCOPE_HAVE_CUDA
   if (exchange.device()->kind() == core::DeviceKind::cuda) {
@@ -31,12 +36,11 @@ std::unique_ptr<ImagePath> choose_path(const training::ImageExchange& exchange, 
     if (wish != nullptr && std::string_view(wish) == "copied") {
       return make_copied_path(exchange, texture, "WARPSCOPE_IMAGE_PATH=copied");
     }
+    const bool painted = paint::TextureBook::current() != nullptr;
     try {
-      if (paint::TextureBook::current() != nullptr) return make_painted_path(exchange, texture);
-      return make_shared_path(exchange, texture);
+      return painted ? make_painted_path(exchange, texture) : make_shared_path(exchange, texture);
     } catch (const core::Error& error) {
-      const char* tried = paint::TextureBook::current() == nullptr ? "sharing failed: " : "painting failed: ";
-      return make_copied_path(exchange, texture, std::string(tried) + error.what());
+      return make_copied_path(exchange, texture, failed(painted ? "painted" : "shared", error));
     }
   }
 #endif
@@ -83,8 +87,7 @@ void ImageView::convert(const images::Conversion& conversion) {
     started = path_->convert(*slot_, conversion);
   } catch (const core::Error& error) {
     if (path_->name() != "shared" && path_->name() != "painted") throw;
-    copy_from_now_on((path_->name() == "shared" ? "sharing failed: " : "painting failed: ") +
-                     std::string(error.what()));
+    copy_from_now_on(failed(path_->name(), error));
     started = path_->convert(*slot_, conversion);
   }
   if (!started) return;

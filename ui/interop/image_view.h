@@ -43,12 +43,11 @@ class ImageView {
 
   /// "shared", "painted", "copied" or "host".
   std::string path_name() const;
-  /// "images shared with OpenGL", "images painted by CUDA", "images copied (384 KiB a batch): sharing failed: ...", "images from the
-  /// CPU".
+  /// "images shared with OpenGL", "images painted by CUDA", "images copied (384 KiB a batch): sharing failed:
+  /// ...", "images from the CPU".
   std::string path_text() const;
   /// Bytes of images that have crossed from the device to the host: 0 while they are shared, or painted: then
-  /// the finished picture of the window crosses. The few bytes
-  /// that probe() fetches are not counted.
+  /// the finished picture of the window crosses. The few bytes that probe() fetches are not counted.
   std::uint64_t image_bytes_to_host() const;
 
  private:

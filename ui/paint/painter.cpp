@@ -69,8 +69,7 @@ void Painter::copy_textures(const TextureBook& book) {
   std::erase_if(copies_, [&](const auto& copy) { return !book.pages().contains(copy.first); });
   for (const auto& [name, page] : book.pages()) {
     Copy& copy = copies_[name];
-    if (copy.version == page.version) continue;
-    if (page.on_device != nullptr) continue;
+    if (page.on_device != nullptr || copy.version == page.version) continue;
     const std::size_t bytes = page.texels.size() * sizeof(std::uint32_t);
     if (copy.texels.bytes() != bytes) copy.texels = core::Buffer(device_, bytes);
     stream_->copy(copy.texels.data(), page.texels.data(), bytes);

@@ -34,10 +34,15 @@ void TextureBook::put(std::uintptr_t name, int width, int height, bool linear, c
   page.width = width;
   page.height = height;
   page.linear = linear;
-  page.texels.assign(static_cast<std::size_t>(width) * static_cast<std::size_t>(height), 0);
+  const std::size_t count = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+  if (texels == nullptr) {
+    page.texels.assign(count, 0);
+  } else {
+    page.texels.resize(count);
+    std::memcpy(page.texels.data(), texels, count * sizeof(std::uint32_t));
+  }
   page.on_device = nullptr;
   page.version = ++version_;
-  if (texels != nullptr) std::memcpy(page.texels.data(), texels, page.texels.size() * sizeof(std::uint32_t));
 }
 
 void TextureBook::put_on_device(std::uintptr_t name, int width, int height, const std::uint32_t* texels) {
