@@ -74,11 +74,16 @@ std::string ellipsize(const ImFont* font, std::string_view text, float width) {
   return kept + "...";
 }
 
-float draw_text(ImDrawList* list, const ImFont* font, float x, float baseline, ImU32 color,
-                std::string_view text) {
+void draw_text(ImDrawList* list, const ImFont* font, float x, float baseline, ImU32 color,
+               std::string_view text) {
   const float ascent = font->Ascent * ImGui::GetIO().FontGlobalScale;
   const ImVec2 position(std::floor(x), std::floor(baseline - ascent + 0.5f));
   list->AddText(mutable_font(font), font_size(font), position, color, text.data(), text.data() + text.size());
+}
+
+float advance_text(ImDrawList* list, const ImFont* font, float x, float baseline, ImU32 color,
+                   std::string_view text) {
+  draw_text(list, font, x, baseline, color, text);
   return x + text_width(font, text);
 }
 

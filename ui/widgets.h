@@ -30,9 +30,11 @@ float text_width(const ImFont* font, std::string_view text);
 /// `text`, cut at the end with "..." so that it is at most `width` pixels wide.
 std::string ellipsize(const ImFont* font, std::string_view text, float width);
 /// Draws `text` with its baseline at `baseline`, so that fonts of different sizes can stand on one line.
-/// Returns the x after it.
-float draw_text(ImDrawList* list, const ImFont* font, float x, float baseline, ImU32 color,
-                std::string_view text);
+void draw_text(ImDrawList* list, const ImFont* font, float x, float baseline, ImU32 color,
+               std::string_view text);
+/// The same; returns the x after it.
+float advance_text(ImDrawList* list, const ImFont* font, float x, float baseline, ImU32 color,
+                   std::string_view text);
 /// `color` over `background`, with `opacity` from 0 to 1, as an opaque colour.
 ImU32 blend(ImU32 color, ImU32 background, float opacity);
 /// The baseline of a row whose top is `top` and whose height is a frame's (ImGui::GetFrameHeight()).

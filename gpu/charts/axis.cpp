@@ -13,6 +13,10 @@ namespace {
 
 constexpr float kFarOutside = 1e6f;
 
+bool has_place(double value, bool logarithmic) {
+  return std::isfinite(value) && (!logarithmic || value > 0);
+}
+
 // The smallest of 1, 2, 5, 10, ... times a power of ten that is not below `step`.
 double round_step(double step) {
   const double power = std::pow(10.0, std::floor(std::log10(step)));
@@ -86,16 +90,31 @@ std::vector<Tick> log_ticks(const Axis& axis, int wanted, Unit unit) {
 
 }  // namespace
 
+PixelScale::PixelScale(const Axis& axis)
+    : low_(axis.low),
+      range_(axis.logarithmic ? std::log(axis.high / axis.low) : axis.high - axis.low),
+      pixel_low_(static_cast<double>(axis.pixel_low)),
+      pixels_(static_cast<double>(axis.pixel_high - axis.pixel_low)),
+      outside_(axis.pixel_low < axis.pixel_high ? -kFarOutside : kFarOutside),
+      logarithmic_(axis.logarithmic) {}
+
+bool PixelScale::shows(double value) const {
+  return has_place(value, logarithmic_);
+}
+
+float PixelScale::to_pixel(double value) const {
+  if (!shows(value)) return outside_;
+  const double t = (logarithmic_ ? std::log(value / low_) : value - low_) / range_;
+  return static_cast<float>(std::clamp(pixel_low_ + t * pixels_, -static_cast<double>(kFarOutside),
+                                       static_cast<double>(kFarOutside)));
+}
+
 bool Axis::shows(double value) const {
-  return std::isfinite(value) && (!logarithmic || value > 0);
+  return has_place(value, logarithmic);
 }
 
 float Axis::to_pixel(double value) const {
-  if (!shows(value)) return pixel_low < pixel_high ? -kFarOutside : kFarOutside;
-  const double t = logarithmic ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
-  const double pixel = static_cast<double>(pixel_low) + t * static_cast<double>(pixel_high - pixel_low);
-  return static_cast<float>(
-      std::clamp(pixel, -static_cast<double>(kFarOutside), static_cast<double>(kFarOutside)));
+  return PixelScale(*this).to_pixel(value);
 }
 
 double Axis::to_value(float pixel) const {

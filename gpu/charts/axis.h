@@ -25,6 +25,21 @@ struct Axis {
   bool shows(double value) const;
 };
 
+/// Axis::to_pixel() of many values: what they share is computed once.
+class PixelScale {
+ public:
+  explicit PixelScale(const Axis& axis);
+
+  float to_pixel(double value) const;
+  bool shows(double value) const;
+
+ private:
+  double low_, range_;  // on a logarithmic axis the range is that of the logarithms
+  double pixel_low_, pixels_;
+  float outside_;
+  bool logarithmic_;
+};
+
 struct Tick {
   double value = 0;
   std::string label;

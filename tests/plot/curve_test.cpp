@@ -37,7 +37,7 @@ Series random_series(std::size_t points, unsigned seed, double gaps) {
 }
 
 TEST(Series, ExtentOfAnyRangeIsExact) {
-  for (const std::size_t points : {1u, 2u, 3u, 7u, 8u, 9u, 64u, 100u, 129u}) {
+  for (const std::size_t points : {1u, 2u, 3u, 4u, 5u, 7u, 8u, 9u, 63u, 64u, 65u, 100u, 129u, 257u}) {
     const Series series = random_series(points, static_cast<unsigned>(points), 0.1);
     for (std::size_t first = 0; first <= points; ++first) {
       for (std::size_t last = first; last <= points; ++last) {
@@ -65,14 +65,34 @@ TEST(Series, ColumnsHoldEveryPointOnceWithItsExtent) {
   const double end = series.x(series.size() - 1);
   for (const int count : {1, 3, 640, 4000}) {
     const auto columns = series.columns(end * 0.1, end * 0.7, count);
+    const double width = (end * 0.7 - end * 0.1) / count;
     ASSERT_EQ(columns.size(), static_cast<std::size_t>(count));
     EXPECT_EQ(columns.front().first, series.lower_bound(end * 0.1));
     EXPECT_EQ(columns.back().last, series.lower_bound(end * 0.7));
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (i > 0) {
         EXPECT_EQ(columns[i].first, columns[i - 1].last);
+        EXPECT_EQ(columns[i].first, series.lower_bound(end * 0.1 + static_cast<double>(i) * width));
       }
       expect_same(columns[i].extent, by_hand(series, columns[i].first, columns[i].last));
+    }
+  }
+}
+
+// Steps of very different lengths: the number of points in a column tells nothing about the next.
+TEST(Series, ColumnsOfUnevenPointsAreThoseOfABinarySearch) {
+  std::mt19937 random(11);
+  std::uniform_int_distribution<int> exponent(-12, 4);
+  Series series;
+  double x = 0;
+  for (int i = 0; i < 5000; ++i) series.append(x += std::ldexp(1.0, exponent(random)), 1);
+  for (const int count : {1, 7, 64, 1024}) {
+    const auto columns = series.columns(0, 8192, count);
+    for (int i = 0; i < count; ++i) {
+      SCOPED_TRACE(testing::Message() << i << " of " << count);
+      const Column& column = columns[static_cast<std::size_t>(i)];
+      EXPECT_EQ(column.first, series.lower_bound(i * (8192.0 / count)));
+      EXPECT_EQ(column.last, series.lower_bound(i + 1 == count ? 8192.0 : (i + 1) * (8192.0 / count)));
     }
   }
 }

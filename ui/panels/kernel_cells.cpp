@@ -30,10 +30,13 @@ float baseline(const Frame& frame, const Cell& cell) {
 /// A number at the right edge `right`; a dash if it is not known.
 void number_left_of(const Frame& frame, const Cell& cell, float right, const std::string& text, ImU32 color) {
   const std::string& shown = text.empty() ? kUnknown : text;
-  const bool fits = text_width(frame.fonts.numbers, shown) <= right - cell.min.x;
-  const ImFont* const font = fits ? frame.fonts.numbers : frame.fonts.small;
-  const float left = right - text_width(font, shown);
-  draw_text(ImGui::GetWindowDrawList(), font, left, baseline(frame, cell),
+  const ImFont* font = frame.fonts.numbers;
+  float width = text_width(font, shown);
+  if (width > right - cell.min.x) {
+    font = frame.fonts.small;
+    width = text_width(font, shown);
+  }
+  draw_text(ImGui::GetWindowDrawList(), font, right - width, baseline(frame, cell),
             text.empty() ? frame.palette.muted : color, shown);
 }
 

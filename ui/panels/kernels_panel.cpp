@@ -42,6 +42,26 @@ const ImFont* name_font(const Frame& frame, float column) {
   return fits ? frame.fonts.text : frame.fonts.small;
 }
 
+std::string op_tip(const KernelRow& row) {
+  std::string tip = fmt::format("{}: {}.", ops::to_string(row.op), ops::contract(row.op).summary);
+  if (row.layers.size() == 1) {
+    tip += fmt::format("\n{}", ops::describe(row.op, row.layers.front()->shape));
+  } else {
+    tip += fmt::format("\n{} launches a step; click to list the layers.", row.layers.size());
+  }
+  return tip;
+}
+
+// Makes room for a row that is scrolled out of view, and tells so. An open menu needs its row wherever that is.
+bool skip_hidden_row(ImVec2 origin, ImVec2 end) {
+  const bool menu_open =
+      ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
+  if (menu_open || ImGui::IsRectVisible(origin, end)) return false;
+  ImGui::Dummy(ImVec2(end.x - origin.x, end.y - origin.y));
+  ImGui::SetCursorScreenPos(ImVec2(origin.x, end.y));
+  return true;
+}
+
 }  // namespace
 
 KernelsPanel::Edges KernelsPanel::edges(const Frame& frame, float room) {
@@ -141,7 +161,7 @@ bool KernelsPanel::header_cell(const Frame& frame, const Line& line, Column colu
   const float baseline =
       row_baseline(frame, line.origin.y + std::floor((height - ImGui::GetFrameHeight()) / 2));
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  const float after = draw_text(list, frame.fonts.small, x, baseline, color, label);
+  const float after = advance_text(list, frame.fonts.small, x, baseline, color, label);
   if (sorted) {
     const float icon = std::floor(10 * frame.scale);
     const float icon_left =
@@ -207,13 +227,7 @@ bool KernelsPanel::draw_name(const Frame& frame, const Line& line, const KernelR
   const bool clicked = ImGui::InvisibleButton(id.c_str(), ImVec2(room, height));
   trace_item(id);
   const bool hovered = ImGui::IsItemHovered();
-  std::string tip = fmt::format("{}: {}.", name, ops::contract(row.op).summary);
-  if (row.layers.size() == 1) {
-    tip += fmt::format("\n{}", ops::describe(row.op, row.layers.front()->shape));
-  } else {
-    tip += fmt::format("\n{} launches a step; click to list the layers.", row.layers.size());
-  }
-  tooltip(frame, tip);
+  if (hovered) tooltip(frame, op_tip(row));
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const float icon = std::floor(12 * s);
   const float middle = line.origin.y + height / 2;
@@ -235,6 +249,7 @@ void KernelsPanel::draw_row(const Frame& frame, const Edges& edges, const Kernel
   const float height = kernel_row_height(frame);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const ImVec2 end(origin.x + edges.width, origin.y + height);
+  if (skip_hidden_row(origin, end)) return;
   if (ImGui::IsMouseHoveringRect(origin, end) && ImGui::IsWindowHovered()) {
     ImGui::GetWindowDrawList()->AddRectFilled(origin, end, ImGui::GetColorU32(ImGuiCol_TableRowBgAlt, 2.0f));
   }
@@ -290,8 +305,8 @@ void KernelsPanel::draw_layers(const Frame& frame, const Edges& edges, const Ker
     const float baseline = row_baseline(frame, origin.y + std::floor((height - ImGui::GetFrameHeight()) / 2));
     ImDrawList* const list = ImGui::GetWindowDrawList();
     const float left = origin.x + std::floor(32 * frame.scale);
-    const float after = draw_text(list, name_font(frame, edges.right[kOp]), left, baseline,
-                                  frame.palette.muted, layer->layer);
+    const float after = advance_text(list, name_font(frame, edges.right[kOp]), left, baseline,
+                                     frame.palette.muted, layer->layer);
     const float room = origin.x + edges.right[kVariant] - after - std::floor(12 * frame.scale);
     draw_text(list, frame.fonts.small, after + std::floor(12 * frame.scale), baseline, frame.palette.muted,
               ellipsize(frame.fonts.small, ops::describe(layer->op, layer->shape), room));

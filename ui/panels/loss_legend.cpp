@@ -26,7 +26,7 @@ bool legend_item(const Frame& frame, const LegendEntry& entry, bool with_value, 
   const ImU32 text = entry.shown || ImGui::IsItemHovered() ? frame.palette.text : frame.palette.muted;
   list->AddRectFilled(ImVec2(min.x, middle - s), ImVec2(min.x + 12 * s, middle + s),
                       entry.shown ? entry.color : frame.palette.grid);
-  const float end = draw_text(list, frame.fonts.text, min.x + 18 * s, baseline, text, entry.label);
+  const float end = advance_text(list, frame.fonts.text, min.x + 18 * s, baseline, text, entry.label);
   if (with_value && !entry.value.empty()) {
     draw_text(list, frame.fonts.numbers, end + 6 * s, baseline, entry.shown ? text : frame.palette.muted,
               entry.value);

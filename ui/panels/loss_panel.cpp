@@ -107,7 +107,7 @@ float draw_picture_legend(const Frame& frame, std::span<const ShownCurve> curves
   const float s = frame.scale, row = std::floor(20 * s);
   auto* const list = ImGui::GetWindowDrawList();
   float x = min.x + 12 * s, baseline = min.y + 18 * s;
-  x = draw_text(list, frame.fonts.strong, x, baseline, frame.palette.text, title) + 20 * s;
+  x = advance_text(list, frame.fonts.strong, x, baseline, frame.palette.text, title) + 20 * s;
   for (const ShownCurve* const curve : picture_entries(curves)) {
     const std::string& name = curve->earlier ? curve->run : curve->name;
     const float width = 18 * s + text_width(frame.fonts.text, name);

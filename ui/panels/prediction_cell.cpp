@@ -43,8 +43,9 @@ void figure(const Frame& frame, const char* name, std::string_view value, std::s
   draw_text(list, frame.fonts.small, at.x, baseline, frame.palette.muted, name);
   const ImFont* const font = number ? frame.fonts.numbers : frame.fonts.text;
   const std::string shown = ellipsize(font, value, (kMostFigures - kNames) * s);
-  float x = draw_text(list, font, at.x + kNames * s, baseline, frame.palette.text, shown);
-  if (!unit.empty()) x = draw_text(list, frame.fonts.small, x + 5 * s, baseline, frame.palette.muted, unit);
+  float x = advance_text(list, font, at.x + kNames * s, baseline, frame.palette.text, shown);
+  if (!unit.empty())
+    x = advance_text(list, frame.fonts.small, x + 5 * s, baseline, frame.palette.muted, unit);
   ImGui::Dummy(ImVec2(x - at.x, height));
 }
 

@@ -72,7 +72,13 @@ void RunShelf::remove(const fs::path& folder) {
 }
 
 void RunShelf::update(const training::Snapshot& snapshot, const CurveChoice& choice) {
-  RunWish wish{folder_of_runs(snapshot.run_dir), snapshot.run_dir, wants_list_, {}, choice, wish_.serial};
+  const bool same_run = !wish_.folder.empty() && wish_.present.native() == snapshot.run_dir;
+  RunWish wish{same_run ? wish_.folder : folder_of_runs(snapshot.run_dir),
+               snapshot.run_dir,
+               wants_list_,
+               {},
+               choice,
+               wish_.serial};
   for (const ShelfRun& run : runs_) wish.shown.push_back({run.folder, run.id});
   if (!loader_ && (wants_list_ || !runs_.empty())) loader_ = std::make_unique<RunLoader>();
   if (!(choice == wish_.choice)) ++wish.serial;

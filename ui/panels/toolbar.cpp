@@ -233,12 +233,11 @@ void send_start_or_pause(const Frame& frame) {
   if (frame.snapshot.state == TrainerState::paused) frame.send(training::Resume{});
 }
 
-const std::string& Toolbar::word(const training::Snapshot& snapshot) {
-  if (word_.empty() || !(word_of_ == snapshot.selection)) {
-    word_of_ = snapshot.selection;
-    word_ = selection_word(snapshot.selection, snapshot.device);
-  }
-  return word_;
+void Toolbar::describe(const training::Snapshot& snapshot) {
+  if (!word_.empty() && described_ == snapshot.selection) return;
+  described_ = snapshot.selection;
+  word_ = selection_word(snapshot.selection, snapshot.device);
+  list_ = selection_list(snapshot.selection);
 }
 
 void Toolbar::draw_transport(const Frame& frame) {
@@ -313,10 +312,9 @@ void Toolbar::draw(const Frame& frame, bool* help_open) {
                       draw_precision(frame);
                       ImGui::EndDisabled();
                     }});
-    const std::string kernels = word(snapshot);
-    left.push_back(text_piece(frame, 8, "kernels", kernels,
-                              "Which variants run, in a word. Choose them in the kernels panel.\n" +
-                                  selection_list(snapshot.selection)));
+    describe(snapshot);
+    left.push_back(text_piece(frame, 8, "kernels", word_,
+                              "Which variants run, in a word. Choose them in the kernels panel.\n" + list_));
   }
   auto right = progress_pieces(frame);
   const float help_width = ImGui::GetFrameHeight();

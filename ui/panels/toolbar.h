@@ -14,10 +14,10 @@ class Toolbar {
   void draw_transport(const Frame& frame);
   void draw_precision(const Frame& frame);
 
-  /// selection_word() of `word_of_`: it walks all variants, so it is not computed each frame.
-  const std::string& word(const training::Snapshot& snapshot);
-  plan::Selection word_of_;
-  std::string word_;
+  /// Brings word and list up to date: they walk all variants, so they are not made each frame.
+  void describe(const training::Snapshot& snapshot);
+  plan::Selection described_;
+  std::string word_, list_;  ///< selection_word() and selection_list() of it
 };
 
 /// Start or pause, whichever the state allows: what the space key does too.

@@ -63,9 +63,10 @@ std::string VariantMenus::measured(const Frame& frame, ops::Op op, const std::st
 
 void VariantMenus::draw_op(const Frame& frame, const KernelRow& row, float width) {
   const std::string name = fmt::format("kernels.{}", ops::to_string(row.op));
-  const plan::Selection selection = coming(frame);
+  static const std::string kNone = "-";
+  const plan::Selection& selection = coming(frame);
   const auto chosen = selection.variants.find(row.op);
-  const std::string current = chosen == selection.variants.end() ? "-" : chosen->second;
+  const std::string& current = chosen == selection.variants.end() ? kNone : chosen->second;
   const auto used = frame.snapshot.selection.variants.find(row.op);
   const bool waiting = used != frame.snapshot.selection.variants.end() && used->second != current;
   const ops::Variant* variant = ops::find_variant(row.op, frame.snapshot.device.kind, current);
@@ -87,7 +88,7 @@ void VariantMenus::draw_op(const Frame& frame, const KernelRow& row, float width
     if (combo_item(frame, item.c_str(), choice->name.c_str(), choice->name == current,
                    measured(frame, row.op, choice->name), reason)) {
       request(frame, with_variant(selection, row.op, choice->name, device, blocks));
-      break;
+      break;  // another selection is coming now
     }
     tooltip(frame, variant_tip(*choice, ends && choice->name != current));
   }
@@ -118,14 +119,14 @@ void VariantMenus::draw_presets(const Frame& frame, const plan::Selection& selec
 
 void VariantMenus::draw_all(const Frame& frame, const profiling::LaboratoryState& laboratory, float width) {
   const core::DeviceInfo& device = frame.snapshot.device;
-  const plan::Selection selection = coming(frame);
   if (!begin_steering_combo(
-          frame, "kernels.all", "all: " + word(selection, device), width,
+          frame, "kernels.all", "all: " + word(coming(frame), device), width,
           "Switches every operation at once. Operations that lack what a preset prefers take their "
           "default.")) {
     return;
   }
-  if (device.kind == core::DeviceKind::cpu) {  // on a GPU it is the preset "fastest"
+  const plan::Selection selection = coming(frame);  // a copy: a request makes it another
+  if (device.kind == core::DeviceKind::cpu) {       // on a GPU it is the preset "fastest"
     const plan::Selection standard = plan::default_selection(device, selection.precision);
     if (combo_item(frame, "kernels.all=default", "default", selection == standard)) request(frame, standard);
     tooltip(frame,

@@ -69,10 +69,10 @@ void draw_view_strip(const Frame& frame) {
   const std::string state = ellipsize(frame.fonts.text, snapshot.viewing, (size.x - 24 * s) / 2);
   auto* const list = ImGui::GetWindowDrawList();
   float x =
-      draw_text(list, frame.fonts.strong, at.x + 12 * s, baseline, frame.palette.accent, "Viewing") + gap;
+      advance_text(list, frame.fonts.strong, at.x + 12 * s, baseline, frame.palette.accent, "Viewing") + gap;
   const float room = right - x - 2 * gap - 12 * s - text_width(frame.fonts.text, state);
-  x = draw_text(list, frame.fonts.text, x, baseline, frame.palette.text,
-                fitting_end(frame.fonts.text, snapshot.run_dir, std::max(room, 0.0f))) +
+  x = advance_text(list, frame.fonts.text, x, baseline, frame.palette.text,
+                   fitting_end(frame.fonts.text, snapshot.run_dir, std::max(room, 0.0f))) +
       2 * gap;
   list->AddCircleFilled(ImVec2(x, top + ImGui::GetFrameHeight() / 2), 3.5f * s, state_color(frame), 16);
   draw_text(list, frame.fonts.text, x + 12 * s, baseline, frame.palette.text, state);

@@ -6,6 +6,7 @@
 namespace warpscope::ui::plot {
 
 using charts::Axis;
+using charts::PixelScale;
 using charts::Tick;
 using charts::ticks;
 using charts::Unit;

@@ -58,7 +58,7 @@ void draw_title(const Frame& frame, const BarGroup& group, float width) {
   if (!ImGui::IsItemVisible()) return;
   auto* const list = ImGui::GetWindowDrawList();
   const float baseline = row_baseline(frame, at.y);
-  const float after = draw_text(list, frame.fonts.strong, at.x, baseline, frame.palette.text, group.title);
+  const float after = advance_text(list, frame.fonts.strong, at.x, baseline, frame.palette.text, group.title);
   const float left = after + 10 * frame.scale;
   draw_text(list, frame.fonts.small, left, baseline, frame.palette.muted,
             ellipsize(frame.fonts.small, group.subtitle, at.x + width - left));
@@ -68,7 +68,7 @@ void draw_label(const Frame& frame, const Bar& bar, ImVec2 at, float baseline, f
   auto* const list = ImGui::GetWindowDrawList();
   const ImU32 color = bar.refusal.empty() ? frame.palette.text : frame.palette.muted;
   const std::string label = ellipsize(frame.fonts.text, bar.label, room);
-  const float after = draw_text(list, frame.fonts.text, at.x, baseline, color, label);
+  const float after = advance_text(list, frame.fonts.text, at.x, baseline, color, label);
   if (bar.note.empty()) return;
   const float left = after + 8 * frame.scale;
   draw_text(list, frame.fonts.small, left, baseline, bar.best ? frame.palette.good : frame.palette.muted,

@@ -4,35 +4,41 @@
 #include <cmath>
 
 namespace warpscope::ui::plot {
+namespace {
 
-void Extent::include(float y) {
-  if (!std::isfinite(y)) return;
-  low = std::min(low, y);
-  high = std::max(high, y);
+// Points or entries to an entry of the level above. With more of them an extent would look at more entries, with fewer at
+// more levels, each in memory of its own.
+constexpr std::size_t kBranches = 4;
+
+// Adds the first and the last kBranches - 1 of [first, last), or all if there are fewer. Some of them twice, or as part of an
+// entry above too: that is cheaper than branches that nothing foretells.
+template <typename Entries>
+void include_ends(const Entries& entries, std::size_t first, std::size_t last, Extent& result) {
+  for (std::size_t i = 0; i + 1 < kBranches; ++i) {
+    result.include(entries[std::min(first + i, last - 1)]);
+    result.include(entries[last - 1 - std::min(i, last - 1 - first)]);
+  }
 }
 
-void Extent::include(const Extent& other) {
-  low = std::min(low, other.low);
-  high = std::max(high, other.high);
-}
+}  // namespace
 
 void Series::append(double x, float y) {
   if (!x_.empty() && !(x >= x_.back())) x = x_.back();
   x_.push_back(x);
   y_.push_back(y);
-  // An entry of a level is made when both entries below it are there. extent() asks for no other.
-  std::size_t index = x_.size() - 1;
-  for (std::size_t level = 0; index % 2 == 1; ++level, index /= 2) {
-    Extent pair;
-    if (level == 0) {
-      pair.include(y_[index - 1]);
-      pair.include(y_[index]);
-    } else {
-      pair = levels_[level - 1][index - 1];
-      pair.include(levels_[level - 1][index]);
-    }
+  // An entry of a level is made when all entries below it are there. extent() asks for no other.
+  std::size_t size = x_.size();
+  for (std::size_t level = 0; size % kBranches == 0; ++level, size /= kBranches) {
     if (level == levels_.size()) levels_.emplace_back();
-    levels_[level].push_back(pair);
+    Extent entry;
+    for (std::size_t i = size - kBranches; i < size; ++i) {
+      if (level == 0) {
+        entry.include(y_[i]);
+      } else {
+        entry.include(levels_[level - 1][i]);
+      }
+    }
+    levels_[level].push_back(entry);
   }
 }
 
@@ -57,32 +63,56 @@ Extent Series::extent(std::size_t first, std::size_t last) const {
   Extent result;
   last = std::min(last, size());
   if (first >= last) return result;
-  // Up the pyramid: an entry that the level above would share with a neighbour outside the range is taken
-  // here.
-  if (first % 2 == 1) result.include(y_[first++]);
-  if (last % 2 == 1 && first < last) result.include(y_[--last]);
-  first /= 2;
-  last /= 2;
+  // Up the pyramid: each level adds what the level above may lack at both ends.
+  include_ends(y_, first, last, result);
   for (const auto& level : levels_) {
+    first = (first + kBranches - 1) / kBranches;
+    last /= kBranches;
     if (first >= last) break;
-    if (first % 2 == 1) result.include(level[first++]);
-    if (last % 2 == 1 && first < last) result.include(level[--last]);
-    first /= 2;
-    last /= 2;
+    include_ends(level, first, last, result);
   }
   return result;
+}
+
+std::size_t Series::lower_bound_near(double value, std::size_t from, std::size_t guess) const {
+  // Away from the guess in steps that double, until the answer is enclosed: it is in [low, high].
+  std::size_t low = from, high = size();
+  guess = std::clamp(guess, low, high);
+  if (guess < high && x_[guess] < value) {
+    low = guess + 1;
+    for (std::size_t step = 1; low + step < high; step *= 2) {
+      if (x_[low + step] >= value) {
+        high = low + step;
+        break;
+      }
+      low += step + 1;
+    }
+  } else {
+    high = guess;
+    for (std::size_t step = 1; low + step <= high; step *= 2) {
+      if (x_[high - step] < value) {
+        low = high - step + 1;
+        break;
+      }
+      high -= step;
+    }
+  }
+  const auto begin = x_.begin();
+  return static_cast<std::size_t>(std::lower_bound(begin + static_cast<std::ptrdiff_t>(low),
+                                                   begin + static_cast<std::ptrdiff_t>(high), value) -
+                                  begin);
 }
 
 std::vector<Column> Series::columns(double x0, double x1, int count) const {
   std::vector<Column> result(static_cast<std::size_t>(std::max(count, 0)));
   if (count <= 0) return result;
   const double width = (x1 - x0) / count;
-  std::size_t from = lower_bound(x0);
+  std::size_t from = lower_bound(x0), held = 0;
   for (int i = 0; i < count; ++i) {
     const double end = i + 1 == count ? x1 : x0 + (i + 1) * width;
-    const std::size_t to = static_cast<std::size_t>(
-        std::lower_bound(x_.begin() + static_cast<std::ptrdiff_t>(from), x_.end(), end) - x_.begin());
+    const std::size_t to = lower_bound_near(end, from, from + held);  // about as many as in the column before
     result[static_cast<std::size_t>(i)] = {from, to, extent(from, to)};
+    held = to - from;
     from = to;
   }
   return result;

@@ -1,6 +1,7 @@
 #pragma once
 // A curve of any number of points that can be drawn in the time its pixels take, with every spike.
 
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <vector>
@@ -14,8 +15,13 @@ struct Extent {
 
   bool empty() const { return low > high; }
   /// Takes `y` in; values that are not finite are gaps and change nothing.
-  void include(float y);
-  void include(const Extent& other);
+  void include(float y) {
+    if (std::isfinite(y)) include(Extent{y, y});
+  }
+  void include(const Extent& other) {
+    low = other.low < low ? other.low : low;
+    high = other.high > high ? other.high : high;
+  }
 };
 
 /// What falls into one column of pixels.
@@ -27,8 +33,8 @@ struct Column {
 
 /// Points in the order of their x. Values of y that are not finite (NaN, infinity) are gaps.
 ///
-/// Over the points lies a pyramid of extents, each level half as long as the one below (level 0 covers
-/// pairs), so that the extent of any range is found from O(log n) entries: no point is dropped, whatever the
+/// Over the points lies a pyramid of extents, each level a quarter as long as the one below (level 0 covers
+/// four points), so that the extent of any range is found from O(log n) entries: no point is dropped, whatever the
 /// zoom.
 class Series {
  public:
@@ -52,6 +58,9 @@ class Series {
   std::vector<Column> columns(double x0, double x1, int count) const;
 
  private:
+  /// lower_bound() for a `value` that is above all points before `from`; fast if the answer is near `guess`.
+  std::size_t lower_bound_near(double value, std::size_t from, std::size_t guess) const;
+
   std::vector<double> x_;
   std::vector<float> y_;
   std::vector<std::vector<Extent>> levels_;

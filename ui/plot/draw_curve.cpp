@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace warpscope::ui::plot {
 namespace {
@@ -19,12 +20,12 @@ Visible visible_points(const Series& series, const Axis& x) {
   return {first, last};
 }
 
-ImVec2 position(const Series& series, std::size_t i, const Axis& x, const Axis& y) {
+ImVec2 position(const Series& series, std::size_t i, const PixelScale& x, const PixelScale& y) {
   return {x.to_pixel(series.x(i)), y.to_pixel(static_cast<double>(series.y(i)))};
 }
 
-void draw_points(ImDrawList* list, const Series& series, Visible range, const Axis& x, const Axis& y,
-                 ImU32 color, float thickness) {
+void draw_points(ImDrawList* list, const Series& series, Visible range, const PixelScale& x,
+                 const PixelScale& y, ImU32 color, float thickness) {
   bool joined = false;
   ImVec2 before;
   for (std::size_t i = range.first; i < range.last; ++i) {
@@ -44,46 +45,80 @@ void draw_points(ImDrawList* list, const Series& series, Visible range, const Ax
   }
 }
 
-// The smallest value of the column that has a place on the axis.
-double lowest_shown(const Extent& extent, const Axis& y) {
-  const double low = static_cast<double>(extent.low);
-  return y.shows(low) ? low : y.low;
-}
+// Draws columns of pixels from the left to the right, each joined to the one before it.
+class ColumnPen {
+ public:
+  ColumnPen(ImDrawList* list, const PixelScale& y, ImU32 color, float thickness, float width)
+      : list_(list), y_(y), color_(color), thickness_(thickness), width_(width) {}
+
+  /// A column from `low` to `high` whose last value is `end`.
+  void draw(float left, double low, double high, double end) {
+    float top = y_.to_pixel(high), bottom = y_.to_pixel(low);
+    const float middle = (top + bottom) / 2;
+    if (bottom - top < 2 * thickness_ && joined_ && std::abs(middle - middle_) < 4 * thickness_) {
+      flush();
+      list_->AddLine(ImVec2(left - width_ / 2, middle_), ImVec2(left + width_ / 2, middle), color_,
+                     thickness_);
+    } else {
+      // Only what lies beyond the column reaches out to it.
+      if (joined_ && !(end_ >= low && end_ <= high)) {
+        const float before = y_.shows(end_) ? y_.to_pixel(end_) : middle_;
+        top = std::min(top, before);
+        bottom = std::max(bottom, before);
+      }
+      const float pad = std::max(0.0f, thickness_ - (bottom - top)) / 2;
+      boxes_.push_back({ImVec2(left, top - pad), ImVec2(left + width_, bottom + pad)});
+      if (boxes_.size() == kMostBoxes) flush();
+    }
+    middle_ = middle;
+    end_ = end;
+    joined_ = true;
+  }
+  void gap() { joined_ = false; }
+  /// To be called at the end: draws what is collected.
+  void flush() {
+    const int count = static_cast<int>(boxes_.size());
+    if (count == 0) return;
+    list_->PrimReserve(6 * count, 4 * count);
+    for (const Box& box : boxes_) list_->PrimRect(box.min, box.max, color_);
+    boxes_.clear();
+  }
+
+ private:
+  struct Box {
+    ImVec2 min, max;
+  };
+  static constexpr std::size_t kMostBoxes = 4096;  // few enough for indices of 16 bits
+
+  ImDrawList* list_;
+  const PixelScale& y_;
+  ImU32 color_;
+  float thickness_, width_;
+  bool joined_ = false;
+  float middle_ = 0;  // of the column before, in pixels
+  double end_ = 0;    // the last value of the column before
+  std::vector<Box> boxes_;
+};
 
 void draw_columns(ImDrawList* list, const Series& series, const Axis& x, const Axis& y, ImU32 color,
                   float thickness, float width) {
   const int count = std::max(1, static_cast<int>((x.pixel_high - x.pixel_low) / width));
   const auto columns = series.columns(x.low, x.high, count);
-  bool joined = false;
-  float before = 0;  // the pixel at which the column before ended
-  float last_middle = 0;
+  const PixelScale scale(y);
+  ColumnPen pen(list, scale, color, thickness, width);
   for (int i = 0; i < count; ++i) {
     const Column& column = columns[static_cast<std::size_t>(i)];
     if (column.first == column.last) continue;
-    if (column.extent.empty() || !y.shows(static_cast<double>(column.extent.high))) {
-      joined = false;
+    const auto low = static_cast<double>(column.extent.low), high = static_cast<double>(column.extent.high);
+    if (column.extent.empty() || !scale.shows(high)) {
+      pen.gap();
       continue;
     }
-    const float left = x.pixel_low + width * static_cast<float>(i);
-    float top = y.to_pixel(static_cast<double>(column.extent.high));
-    float bottom = y.to_pixel(lowest_shown(column.extent, y));
-    const float middle = (top + bottom) / 2;
-    if (bottom - top < 2 * thickness && joined && std::abs(middle - last_middle) < 4 * thickness) {
-      list->AddLine(ImVec2(left - width / 2, last_middle), ImVec2(left + width / 2, middle), color,
-                    thickness);
-    } else {
-      if (joined) {
-        top = std::min(top, before);
-        bottom = std::max(bottom, before);
-      }
-      const float pad = std::max(0.0f, thickness - (bottom - top)) / 2;
-      list->AddRectFilled(ImVec2(left, top - pad), ImVec2(left + width, bottom + pad), color);
-    }
-    const double end = static_cast<double>(series.y(column.last - 1));
-    before = y.shows(end) ? y.to_pixel(end) : middle;
-    last_middle = middle;
-    joined = true;
+    // The smallest value may have no place on the axis.
+    pen.draw(x.pixel_low + width * static_cast<float>(i), scale.shows(low) ? low : y.low, high,
+             static_cast<double>(series.y(column.last - 1)));
   }
+  pen.flush();
 }
 
 }  // namespace
@@ -93,7 +128,7 @@ void draw_curve(ImDrawList* list, const Series& series, const Axis& x, const Axi
   if (series.empty()) return;
   const Visible range = visible_points(series, x);
   if (static_cast<float>(range.last - range.first) <= 2 * (x.pixel_high - x.pixel_low) / column) {
-    draw_points(list, series, range, x, y, color, thickness);
+    draw_points(list, series, range, PixelScale(x), PixelScale(y), color, thickness);
   } else {
     draw_columns(list, series, x, y, color, thickness, column);
   }
@@ -105,9 +140,10 @@ void draw_dots(ImDrawList* list, const Series& series, const Axis& x, const Axis
   const Visible range = visible_points(series, x);
   const auto count = static_cast<float>(range.last - range.first);
   if (count * 6 * radius > x.pixel_high - x.pixel_low) return;
+  const PixelScale x_scale(x), y_scale(y);
   for (std::size_t i = range.first; i < range.last; ++i) {
-    if (y.shows(static_cast<double>(series.y(i))))
-      list->AddCircleFilled(position(series, i, x, y), radius, color, 12);
+    if (y_scale.shows(static_cast<double>(series.y(i))))
+      list->AddCircleFilled(position(series, i, x_scale, y_scale), radius, color, 12);
   }
 }
 
@@ -115,9 +151,10 @@ void draw_crosses(ImDrawList* list, const Series& series, const Axis& x, const A
                   float radius) {
   if (series.empty()) return;
   const int count = std::max(1, static_cast<int>((x.pixel_high - x.pixel_low) / radius));
+  const PixelScale x_scale(x), y_scale(y);
   for (const Column& column : series.columns(x.low, x.high, count)) {
-    if (column.first == column.last || !y.shows(static_cast<double>(series.y(column.first)))) continue;
-    const ImVec2 at = position(series, column.first, x, y);
+    if (column.first == column.last || !y_scale.shows(static_cast<double>(series.y(column.first)))) continue;
+    const ImVec2 at = position(series, column.first, x_scale, y_scale);
     const float thickness = std::max(1.0f, 0.4f * radius);
     list->AddLine(ImVec2(at.x - radius, at.y - radius), ImVec2(at.x + radius, at.y + radius), color,
                   thickness);
