@@ -16,7 +16,7 @@ struct WindowArguments {
   std::string screenshot;
   std::uint64_t exit_after_steps = 0;
   std::string size;          ///< "1600x1000"; "" for the remembered one
-  std::string draw = "gpu";  ///< who draws: "gpu" or "cpu"
+  std::string draw = "auto";  ///< who draws: "auto", "gpu", "cpu" or "cuda"
 };
 
 /// Trains without a window, with a progress bar on a terminal and plain lines elsewhere.

@@ -1,14 +1,32 @@
 #include "app/window_options.h"
 
 #include <cstdio>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "app/interrupt.h"
 #include "gpu/core/error.h"
+#include "ui/paint/x11_presenter.h"
 #include "ui/software_drawing.h"
 
 namespace warpscope::app {
+
+namespace {
+
+// Who paints. What OpenGL there still is (it makes textures, and draws if painting fails) then is Mesa's, and leaves the GPU alone.
+ui::Painting painting(const std::string& draw) {
+  using ui::Painting;
+  if (draw == "gpu") return Painting::none;
+  if (draw == "auto" && !ui::paint::X11Presenter::server_is_virtual()) return Painting::none;
+  if (draw != "auto" && draw != "cpu" && draw != "cuda") {
+    throw core::BadInput(fmt::format("--draw '{}' is not possible; valid: auto, gpu, cpu, cuda", draw));
+  }
+  ui::draw_by_cpu();
+  return draw == "cuda" ? Painting::by_cuda : Painting::by_cpu;
+}
+
+}  // namespace
 
 ui::WindowOptions window_options(const WindowArguments& arguments) {
   ui::WindowOptions window;
@@ -20,11 +38,7 @@ ui::WindowOptions window_options(const WindowArguments& arguments) {
     }
   }
   ui::limit_drawing_threads();
-  if (arguments.draw != "gpu" && arguments.draw != "cpu" && arguments.draw != "cuda") {
-    throw core::BadInput(fmt::format("--draw '{}' is not possible; valid: gpu, cpu, cuda", arguments.draw));
-  }
-  if (arguments.draw != "gpu") ui::draw_by_cpu();
-  window.painted = arguments.draw == "cuda";
+  window.painting = painting(arguments.draw);
   window.screenshot_file = arguments.screenshot;
   window.exit_after_steps = arguments.exit_after_steps;
   window.leave = &catch_interrupts();

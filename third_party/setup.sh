@@ -5,7 +5,7 @@
 # "a|b" means that either will do. The names are those of Debian 12 and of Ubuntu 24.04.
 run_packages=(
   build-essential cmake ninja-build ccache 'pkg-config|pkgconf'
-  libimgui-dev libglfw3-dev 'python3-glad|glad' libstb-dev libgl-dev
+  libimgui-dev libglfw3-dev 'python3-glad|glad' libstb-dev libgl-dev libx11-dev libxext-dev
   libgl1-mesa-dri libglx-mesa0 libxrandr2 libxinerama1 libxcursor1 libxi6 # loaded at run time
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libfmt-dev
   libcurl4-openssl-dev ca-certificates libarchive-dev libssl-dev zlib1g-dev

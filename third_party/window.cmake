@@ -1,7 +1,8 @@
-# What the window uses: GLFW, Dear ImGui (with its GLFW and OpenGL 3 backends, which Debian's library contains), and
+# What the window uses: GLFW, Xlib, Dear ImGui (with its GLFW and OpenGL 3 backends, which Debian's library contains), and
 # glad, whose loader is generated at build time (--reproducible: without it the generator wants the network).
 find_package(glfw3 3.3 REQUIRED)
 pkg_check_modules(IMGUI REQUIRED IMPORTED_TARGET imgui)
+find_package(X11 REQUIRED COMPONENTS Xext)  # shared memory with the X server
 find_program(GLAD_PROGRAM glad REQUIRED)
 
 set(glad_dir ${CMAKE_BINARY_DIR}/glad)
@@ -15,4 +16,4 @@ target_include_directories(glad_loader SYSTEM PUBLIC ${glad_dir}/include)
 target_link_libraries(glad_loader PUBLIC ${CMAKE_DL_LIBS})
 
 add_library(warpscope_window_dependencies INTERFACE)
-target_link_libraries(warpscope_window_dependencies INTERFACE glfw glad_loader PkgConfig::IMGUI PkgConfig::STB)
+target_link_libraries(warpscope_window_dependencies INTERFACE glfw X11::X11 X11::Xext glad_loader PkgConfig::IMGUI PkgConfig::STB)

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "ui/paint/picture.h"
+
 struct GLFWwindow;
 
 namespace warpscope::ui {
@@ -40,8 +42,8 @@ class GlWindow {
   GLFWwindow* handle() const { return window_; }
   /// Where it is now. A maximised window keeps the size it had before, as far as the system tells.
   WindowPlacement placement() const;
-  /// Pixels of the window per design pixel, from the monitor's content scale.
-  float scale() const;
+  /// Pixels of the window per design pixel, from the monitor's content scale; `density`: as density() gives it.
+  float scale(float density) const;
   /// Pixels of the framebuffer per pixel of the window.
   float density() const;
   int framebuffer_width() const;
@@ -56,5 +58,7 @@ class GlWindow {
 /// Writes the back buffer as a PNG, whole or not at all (temporary name, then rename). Throws core::Error
 /// that names the file.
 void write_screenshot(const GlWindow& window, const std::filesystem::path& file);
+/// The same of a painted picture.
+void write_screenshot(const paint::Picture& painted, const std::filesystem::path& file);
 
 }  // namespace warpscope::ui

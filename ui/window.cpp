@@ -97,6 +97,11 @@ training::TrainerOptions trainer_options(const WindowOptions& options) {
   return result;
 }
 
+std::vector<double> milliseconds(std::vector<double> seconds) {
+  for (double& value : seconds) value *= 1e3;
+  return seconds;
+}
+
 std::string timestamped_name() {
   return fmt::format("warpscope-{:%Y%m%d-%H%M%S}.png", fmt::localtime(std::time(nullptr)));
 }
@@ -113,7 +118,8 @@ class Session {
         renderer_(window_.renderer()) {
     source_ = options.source ? options.source : std::make_shared<training::Trainer>(trainer_options(options));
     feed_ = source_->subscribe();
-    if (options.painted) painter_.emplace();
+    if (options.painting == Painting::by_cpu) cpu_ = core::open_device("cpu");
+    if (options.painting != Painting::none) painter_.emplace(window_.handle(), cpu_ == nullptr);
     send_ = [this](training::Command command) {
       trace_event("sent", fmt::format("\"step\":{}", source_->snapshot()->step));
       source_->send(std::move(command));
@@ -128,9 +134,11 @@ class Session {
  private:
   void fit_scale();
   bool look();
+  bool is_hidden();
   void rest();
   void draw_frame();
-  void draw_pixels();
+  paint::Drawn draw_pixels();
+  void save_screenshot(const std::string& file) const;
   std::shared_ptr<core::Device> painting_device() const;
   std::string drawn_by() const;
   void pace(double start);
@@ -148,8 +156,8 @@ class Session {
   ImGuiSession imgui_;
   Palette palette_;
   std::optional<paint::FramePainter> painter_;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment
-  const bool paints_on_cpu_ = std::getenv("WARPSCOPE_PAINT_ON_CPU") != nullptr;
+  paint::Drawn drawn_ = paint::Drawn::nothing;  // the last frame
+  std::shared_ptr<core::Device> cpu_;           // where the CPU paints
   MainView view_;
   std::string renderer_;
   std::shared_ptr<training::Source> source_;
@@ -160,16 +168,20 @@ class Session {
   FramePhases phases_;
   Fonts fonts_;
   float scale_ = 0, density_ = 0;
-  double lively_until_ = 0, traced_ = -1;
+  double lively_until_ = 0, traced_ = -1, hidden_until_ = -1;
+  bool hidden_ = false;
   std::optional<double> reached_, saving_since_;
   int frames_to_go_ = kFramesBeforeLeaving;
+  std::vector<double> frame_seconds_;  // for the trace: of the frames since its last line
   std::string screenshot_wanted_;
   bool left_ = false;  // closed, or the steps to exit after are done
 };
 
 // Fonts and sizes for the monitor the window is on and the zoom chosen.
 void Session::fit_scale() {
-  const float scale = window_.scale() * view_.zoom(), density = window_.density();
+  // Dear ImGui has just been told, from the second frame on; asking the display takes two turns.
+  const float density = scale_ == 0 ? window_.density() : ImGui::GetIO().DisplayFramebufferScale.x;
+  const float scale = window_.scale(density) * view_.zoom();
   if (scale == scale_ && density == density_) return;
   const bool first = scale_ == 0;
   scale_ = scale;
@@ -196,12 +208,22 @@ bool Session::look() {
   return changed || !items.empty() || view_.has_news();
 }
 
+// Asked ten times a second: the display takes its turn to answer.
+bool Session::is_hidden() {
+  const double now = glfwGetTime();
+  if (now >= hidden_until_) {
+    hidden_ = glfwGetWindowAttrib(window_.handle(), GLFW_ICONIFIED) == GLFW_TRUE;
+    hidden_until_ = now + 0.1;
+  }
+  return hidden_;
+}
+
 // Waits for something to draw while nothing runs; returns at once otherwise.
 void Session::rest() {
   const bool busy = snapshot_->state == TrainerState::running ||
                     snapshot_->state == TrainerState::preparing || options_.exit_after_steps > 0 ||
                     saving_since_;
-  const bool hidden = glfwGetWindowAttrib(window_.handle(), GLFW_ICONIFIED) == GLFW_TRUE;
+  const bool hidden = is_hidden();
   if ((busy && !hidden) || glfwGetTime() < lively_until_ || ImGui::GetIO().WantTextInput) return;
   const double start = glfwGetTime();
   while (glfwGetTime() - start < kRestSeconds && glfwWindowShouldClose(window_.handle()) == GLFW_FALSE) {
@@ -232,30 +254,30 @@ void Session::draw_frame() {
   handle(wishes);
   ImGui::Render();
   phases_.mark("widgets");
-  draw_pixels();
+  drawn_ = draw_pixels();
   if (!screenshot_wanted_.empty()) take_screenshot(std::exchange(screenshot_wanted_, {}));
   phases_.mark("drawing");
 }
 
-// In tests the CPU paints as CUDA would.
 std::shared_ptr<core::Device> Session::painting_device() const {
+  if (cpu_) return cpu_;
   auto device = source_->device();
-  if (device == nullptr) return nullptr;
-  return device->kind() == core::DeviceKind::cuda || paints_on_cpu_ ? device : nullptr;
+  return device && device->kind() == core::DeviceKind::cuda ? device : nullptr;
 }
 
 std::string Session::drawn_by() const {
   const std::string painter = painter_ ? painter_->painted_by() : "";
-  return painter.empty() ? renderer_ : fmt::format("Painted by {}, shown by {}", painter, renderer_);
+  if (painter.empty()) return renderer_;
+  return fmt::format("Painted by {}, shown by {}", painter, painter_->swaps() ? renderer_ : "the X server");
 }
 
-void Session::draw_pixels() {
+paint::Drawn Session::draw_pixels() {
   ImDrawData* const data = ImGui::GetDrawData();
   const ImVec4 background = window_background();
-  glViewport(0, 0, window_.framebuffer_width(), window_.framebuffer_height());
   if (painter_) {
     const bool could = painter_->failure().empty();
-    if (painter_->draw(*data, painting_device(), background)) return;
+    const paint::Drawn drawn = painter_->draw(*data, painting_device(), background);
+    if (drawn != paint::Drawn::nothing) return drawn;
     if (could && !painter_->failure().empty()) {
       view_.tell("OpenGL draws the window from now on: " + painter_->failure(), training::LogLevel::error);
     }
@@ -263,12 +285,21 @@ void Session::draw_pixels() {
   glClearColor(background.x, background.y, background.z, 1);
   glClear(GL_COLOR_BUFFER_BIT);
   ImGui_ImplOpenGL3_RenderDrawData(data);
+  return paint::Drawn::in_back_buffer;
+}
+
+void Session::save_screenshot(const std::string& file) const {
+  if (drawn_ == paint::Drawn::on_screen) {
+    write_screenshot(painter_->picture(), file);
+  } else {
+    write_screenshot(window_, file);
+  }
 }
 
 // A screenshot by key that fails is told in the window.
 void Session::take_screenshot(const std::string& file) {
   try {
-    write_screenshot(window_, file);
+    save_screenshot(file);
     view_.tell("screenshot written: " + file, training::LogLevel::info);
   } catch (const core::Error& error) {
     view_.tell(error.what(), training::LogLevel::error);
@@ -311,13 +342,13 @@ void Session::begin_saving() {
   saving_since_ = glfwGetTime();
 }
 
-// Called after each frame, with its picture still in the back buffer.
+// Called after each frame, with its picture still in the back buffer or with the painter.
 bool Session::should_leave() {
   if (!left_) {
     const bool shown = all_shown();
     const bool told = options_.leave != nullptr && *options_.leave;
     left_ = shown || told || glfwWindowShouldClose(window_.handle()) == GLFW_TRUE;
-    if (shown && !options_.screenshot_file.empty()) write_screenshot(window_, options_.screenshot_file);
+    if (shown && !options_.screenshot_file.empty()) save_screenshot(options_.screenshot_file);
     if (!left_) return false;
     begin_saving();
   }
@@ -333,7 +364,9 @@ void Session::trace_frame(double now) {
                           "\"p99_swapped_ms\":{:.2f},\"step\":{},\"points\":{},\"painted\":{}",
                           clock_.frames_per_second(), clock_.p99_milliseconds(), clock_.work_milliseconds(),
                           clock_.p99_work_milliseconds(), clock_.p99_swapped_milliseconds(), snapshot_->step,
-                          view_.loss_points(), painter_ && !painter_->painted_by().empty()));
+                          view_.loss_points(), painter_ && !painter_->painted_by().empty()) +
+                  fmt::format(",\"frames_ms\":[{:.2f}]", fmt::join(milliseconds(frame_seconds_), ",")));
+  frame_seconds_.clear();
 }
 
 int Session::exit_code() const {
@@ -352,9 +385,11 @@ int Session::run() {
     draw_frame();
     const double work = glfwGetTime() - start;
     if (should_leave()) break;
-    glfwSwapBuffers(window_.handle());
+    if (drawn_ == paint::Drawn::in_back_buffer) glfwSwapBuffers(window_.handle());
     phases_.mark("swap");
-    clock_.add(start, work, glfwGetTime() - start);
+    const double shown = glfwGetTime() - start;
+    clock_.add(start, work, shown);
+    if (trace_enabled()) frame_seconds_.push_back(shown);
     trace_frame(start);
     pace(start);
     phases_.mark("wait");

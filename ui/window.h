@@ -12,6 +12,13 @@
 
 namespace warpscope::ui {
 
+/// Who draws the window in place of OpenGL (ui/paint).
+enum class Painting : std::uint8_t {
+  none,
+  by_cpu,
+  by_cuda,  ///< kernels, from the moment on that a CUDA device trains; until then, and elsewhere, OpenGL
+};
+
 struct WindowOptions {
   training::TrainerOptions training;
   /// Shown instead of training; then `training` tells the model alone. nullptr: train.
@@ -22,8 +29,7 @@ struct WindowOptions {
       0;          ///< leave by itself once this many steps are drawn; 0: only when closed
   int width = 0;  ///< pixels; 0: as remembered
   int height = 0;
-  /// CUDA's own kernels draw the window from the moment on that a CUDA device trains; until then, and elsewhere, OpenGL.
-  bool painted = false;
+  Painting painting = Painting::none;
   /// Once true (set by a signal), the window leaves as if it were closed.
   const std::atomic<bool>* leave = nullptr;
 };

@@ -100,7 +100,7 @@ class FramePainterTest : public testing::Test {
 };
 
 TEST_F(FramePainterTest, DrawsWhatOpenGlDraws) {
-  FramePainter painter;
+  FramePainter painter(nullptr, true);
   interop::AtlasTexture image(images::make_atlas(1, 12, 12, 1024));
   std::vector<images::Rgba> texels(image.atlas().bytes() / sizeof(images::Rgba));
   for (std::size_t i = 0; i < texels.size(); ++i) {
@@ -119,7 +119,8 @@ TEST_F(FramePainterTest, DrawsWhatOpenGlDraws) {
   for (const std::string& id : devices) {
     const auto device = core::open_device(id);
     begin_picture();
-    ASSERT_TRUE(painter.draw(*ImGui::GetDrawData(), device, background_)) << painter.failure();
+    ASSERT_EQ(painter.draw(*ImGui::GetDrawData(), device, background_), Drawn::in_back_buffer)
+        << painter.failure();
     EXPECT_EQ(painter.painted_by(), device->info().name);
     const std::vector<std::uint8_t> painted = end_picture();
     // OpenGL rounds to a byte after each triangle, may place edges 1/256 of a pixel elsewhere, and texels between two.
@@ -136,22 +137,22 @@ TEST_F(FramePainterTest, DrawsWhatOpenGlDraws) {
 }
 
 TEST_F(FramePainterTest, LeavesTheFrameToOpenGlWithoutADevice) {
-  FramePainter painter;
+  FramePainter painter(nullptr, true);
   interop::AtlasTexture image(images::make_atlas(1, 12, 12, 1024));
   make_frame(image);
-  EXPECT_FALSE(painter.draw(*ImGui::GetDrawData(), nullptr, background_));
+  EXPECT_EQ(painter.draw(*ImGui::GetDrawData(), nullptr, background_), Drawn::nothing);
   EXPECT_EQ(painter.painted_by(), "");
   EXPECT_EQ(painter.failure(), "");
 }
 
 // A window of no size is what a minimised one has.
 TEST_F(FramePainterTest, LeavesAnEmptyFrameToOpenGl) {
-  FramePainter painter;
+  FramePainter painter(nullptr, true);
   const auto device = core::open_device("cpu");
   ImGui::GetIO().DisplaySize = ImVec2(0, 0);
   interop::AtlasTexture image(images::make_atlas(1, 12, 12, 1024));
   make_frame(image);
-  EXPECT_FALSE(painter.draw(*ImGui::GetDrawData(), device, background_));
+  EXPECT_EQ(painter.draw(*ImGui::GetDrawData(), device, background_), Drawn::nothing);
   EXPECT_EQ(painter.failure(), "");
 }
 

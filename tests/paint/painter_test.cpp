@@ -1,10 +1,14 @@
 #include "ui/paint/painter.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -91,13 +95,35 @@ class PainterTest : public testing::TestWithParam<const char*> {
     add_triangle(scene, corners);
   }
 
+  /// As Dear ImGui makes them, some begun at another corner, now and then with one corner moved.
+  void add_random_rectangle(Triangles& scene) {
+    const float left = between(-10, 70), top = between(-10, 50), right = left + between(0.3f, 30),
+                bottom = top + between(0.3f, 30);
+    const std::uint32_t colour = number();
+    Vertex corners[4] = {{left, top, 0, 0, colour},
+                         {right, top, 0, 0, colour},
+                         {right, bottom, 0, 0, colour},
+                         {left, bottom, 0, 0, colour}};
+    if (random_() % 2 == 0) {
+      for (Vertex& corner : corners) {
+        corner.x = std::round(corner.x) + 0.5f;  // edges on centres of pixels
+        corner.y = std::round(corner.y) + 0.5f;
+      }
+    }
+    std::rotate(corners, corners + random_() % 2, corners + 4);
+    if (random_() % 8 == 0) corners[random_() % 4].x += 2;
+    if (random_() % 8 == 0) corners[random_() % 4].colour ^= 0xff;
+    add_triangle(scene, {corners[0], corners[1], corners[2]});
+    add_triangle(scene, {corners[0], corners[2], corners[3]});
+  }
+
   std::vector<std::uint32_t> paint(const Triangles& scene, std::uint32_t background = kBlack) {
     Painter painter(device_);
     return paint(painter, scene, background);
   }
 
   std::vector<std::uint32_t> paint(Painter& painter, const Triangles& scene, std::uint32_t background) {
-    const std::uint32_t* pixels = painter.paint(scene, book_, background);
+    const std::uint32_t* pixels = painter.paint(scene, book_, background).pixels;
     return {pixels, pixels + static_cast<std::ptrdiff_t>(scene.width) * scene.height};
   }
 
@@ -137,7 +163,10 @@ TEST_P(PainterTest, DrawsRandomTrianglesAsDoublePrecisionDoes) {
 TEST_P(PainterTest, DrawsPlainTrianglesAsDoublePrecisionDoesInEveryPixel) {
   Triangles scene = empty_scene(77, 53);
   add_command(scene, {0, 0, 77, 53, 0});
-  for (int i = 0; i < 300; ++i) add_random_triangle(scene);
+  for (int i = 0; i < 300; ++i) {
+    add_random_triangle(scene);
+    if (i % 3 == 0) add_random_rectangle(scene);
+  }
   const std::vector<std::uint32_t> painted = paint(scene, 0x80402010u);
   const std::vector<Channels> wanted = double_picture(scene, book_, 0x80402010u);
   for (std::size_t i = 0; i < painted.size(); ++i)
@@ -198,6 +227,16 @@ TEST_P(PainterTest, TheNextPictureHasNothingOfTheOneBefore) {
   Triangles nothing = empty_scene(33, 70);
   EXPECT_EQ(paint(painter, nothing, 0xff102030u), std::vector<std::uint32_t>(33 * 70, 0xff102030u));
   EXPECT_EQ(paint(painter, first, kWhite), once) << "the same bits each time";
+}
+
+TEST_P(PainterTest, APictureOfAnotherSizeIsPaintedWholeThoughItsTilesAreTheSame) {
+  Painter painter(device_);
+  for (const auto& [width, height] : {std::pair{64, 48}, {48, 64}, {64, 48}}) {
+    Triangles scene = empty_scene(width, height);
+    add_command(scene, {0, 0, width, height, 0});
+    add_rectangle(scene, 3, 2, 14, 13, kWhite);
+    EXPECT_EQ(paint(painter, scene, kBlack), paint(scene, kBlack)) << width << " x " << height;
+  }
 }
 
 TEST_P(PainterTest, PlacesFarAwayOrNotNumbersDoNoHarm) {
@@ -277,6 +316,62 @@ TEST_P(PainterTest, ATextureThatChangesIsCopiedAnewAndAnUnknownOneIsWhite) {
   EXPECT_EQ(paint(painter, scene, kBlack), std::vector<std::uint32_t>(64, green));
   book_.remove(kNearest);
   EXPECT_EQ(paint(painter, scene, kBlack), std::vector<std::uint32_t>(64, kWhite));
+}
+
+// Whatever changes, a painter that keeps what did not gives the picture that a new one gives, and tells where it differs.
+TEST_P(PainterTest, PaintsAnewWhatChangedAndKeepsTheRest) {
+  constexpr int kWidth = 150, kHeight = 91;
+  Triangles scene = empty_scene(kWidth, kHeight);
+  for (int command = 0; command < 3; ++command) {
+    add_command(scene, {0, 0, kWidth, kHeight, command});
+    if (command == 0) {  // the first two lie over one another
+      add_triangle(scene, {{9, 8, 0, 0, 0xff10a0f0u}, {70, 8, 0, 0, kWhite}, {9, 60, 0, 0, kWhite}});
+      add_triangle(scene, {{20, 5, 0, 0, 0xffa01020u}, {75, 15, 0, 0, kBlack}, {12, 50, 0, 0, kWhite}});
+    }
+    for (int i = 0; i < 40; ++i) add_random_triangle(scene);
+  }
+  std::uint32_t background = kBlack;
+  const auto vertex = [&]() -> Vertex& { return scene.vertices[random_() % scene.vertices.size()]; };
+  const std::vector<std::pair<std::string, std::function<void()>>> changes = {
+      {"nothing", [] {}},
+      {"a colour", [&] { vertex().colour ^= 0x10u << (8 * (random_() % 4)); }},
+      {"a place", [&] { vertex().x += between(-3, 3); }},
+      {"a height", [&] { vertex().y += between(-3, 3); }},
+      {"a place in the texture", [&] { vertex().u += 0.3f; }},
+      {"a height in the texture", [&] { vertex().v += 0.3f; }},
+      {"a rectangle that clips", [&] { scene.commands[random_() % 3].left ^= 21; }},
+      {"the texture of a command", [&] { scene.commands[2].texture = 3 - scene.commands[2].texture; }},
+      {"the order of two",
+       [&] {
+         for (int corner = 0; corner < 3; ++corner)
+           std::swap(scene.indices[corner], scene.indices[3 + corner]);
+       }},
+      {"one left out", [&] { scene.chunks.back().triangles ^= 8; }},
+      {"a texel", [&] { book_.put_part(kNearest, 3, 2, 1, 1, &scene.vertices[random_() % 99].colour); }},
+      {"the background", [&] { background ^= 0x00204060u; }},
+  };
+  Painter painter(device_);
+  std::vector<std::uint32_t> before = paint(painter, scene, background);
+  std::map<std::string, std::size_t> tiles;
+  for (int trial = 0; trial < 96; ++trial) {
+    const auto& [name, change] = changes[static_cast<std::size_t>(trial) % changes.size()];
+    change();
+    const Picture picture = painter.paint(scene, book_, background);
+    const std::vector<std::uint32_t> painted(picture.pixels, picture.pixels + before.size());
+    ASSERT_EQ(painted, paint(scene, background)) << name;
+    for (std::size_t i = 0; i < painted.size(); ++i) {
+      const std::size_t tile = i / kWidth / kTile * tiles_along(kWidth) + i % kWidth / kTile;
+      ASSERT_TRUE(painted[i] == before[i] || picture.changed[tile] != 0) << name << ", pixel " << i;
+    }
+    tiles[name] += static_cast<std::size_t>(std::ranges::count(picture.changed, 1));
+    before = painted;
+  }
+  EXPECT_EQ(tiles["nothing"], 0u);
+  EXPECT_EQ(tiles["the background"], 8 * tiles_along(kWidth) * tiles_along(kHeight));
+  for (const char* name : {"a colour", "a place", "the order of two"}) {
+    EXPECT_GT(tiles[name], 0u) << name;
+    EXPECT_LT(tiles[name], 5 * tiles_along(kWidth) * tiles_along(kHeight)) << name;
+  }
 }
 
 TEST_P(PainterTest, APictureWithoutPixelsIsRefused) {

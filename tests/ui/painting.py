@@ -1,25 +1,22 @@
-"""The window painted by the device that trains (--draw cuda), here by the CPU with the same arithmetic."""
+"""The window painted by the CPU (--draw cpu), with the arithmetic that CUDA paints with."""
 import os
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from warpscope_program import main, wait_until  # noqa: E402
-from window_driver import WindowCase  # noqa: E402
+from window_driver import WindowCase, colors_in, part, read_picture  # noqa: E402
 
 
 class Painting(WindowCase):
-    def window_environment(self):
-        return dict(super().window_environment(), WARPSCOPE_PAINT_ON_CPU="1")
-
     def painted(self):
         return [event["painted"] for event in self.events("frame")][-1:]
 
-    def look(self, *more):
+    def look(self, draw):
         """The first original images on the screen of a paused window."""
-        self.run_dir = self.path("painted" if more else "drawn")
-        self.wait_for_images(self.open_paused(*more, data="builtin", size="1000x700"))
+        self.run_dir = self.path(draw)
+        self.wait_for_images(self.open_paused("--draw", draw, data="builtin", size="1000x700"))
         self.key("space")
-        wait_until(lambda: self.painted() == ["--draw" in more], "the frames' painter", self.process)
+        wait_until(lambda: self.painted() == [draw != "gpu"], "the frames' painter", self.process)
         self.key("space")
         self.wait_for_state("paused")
         self.settled_step()
@@ -27,9 +24,9 @@ class Painting(WindowCase):
         return [self.grab(self.item(f"images.original.{image}")) for image in range(3)]
 
     def test_painted_images_and_clicks_are_as_those_of_opengl(self):
-        drawn = self.look()
+        drawn = self.look("gpu")
         self.assertEqual(self.close_window().code, 0)
-        painted = self.look("--draw", "cuda")
+        painted = self.look("cpu")
         for one, other in zip(drawn, painted):
             self.assertEqual(one.shape, other.shape)
             self.assertLessEqual(abs(one - other).max(), 2)
@@ -43,8 +40,20 @@ class Painting(WindowCase):
         wait_until(lambda: (self.grab(place) != before).any(), "the other name", self.process)
         self.assertEqual(self.close_window().code, 0)
 
-    def test_a_training_without_images_is_painted_too(self):
-        self.open_window("--draw", "cuda", "--model", "mlp", data="builtin", size="900x600")
+    def test_a_screenshot_is_what_the_screen_shows(self):
+        file = self.path("window.png")
+        self.open_paused("--draw", "cpu", "--screenshot", file, size="1024x640")
+        self.key("F12")
+        wait_until(lambda: os.path.exists(file), "the screenshot", self.process)
+        picture = read_picture(file)
+        self.assertEqual(picture.shape, (640, 1024, 3))
+        kernels = self.item("kernels.conv2d.forward")
+        self.assertTrue((part(picture, kernels) == self.grab(kernels)).all())
+        self.assertGreater(colors_in(picture), 1000)
+        self.assertEqual(self.close_window().code, 0)
+
+    def test_on_a_virtual_display_it_paints_by_itself_also_without_images(self):
+        self.open_window("--draw", "auto", "--model", "mlp", data="builtin", size="900x600")
         wait_until(lambda: self.painted() == [True], "a painted frame", self.process)
         self.assertEqual(self.close_window().code, 0)
 

@@ -36,7 +36,11 @@ std::unique_ptr<ImagePath> choose_path(const training::ImageExchange& exchange, 
     if (wish != nullptr && std::string_view(wish) == "copied") {
       return make_copied_path(exchange, texture, "WARPSCOPE_IMAGE_PATH=copied");
     }
-    const bool painted = paint::TextureBook::current() != nullptr;
+    const auto* const book = paint::TextureBook::current();
+    if (book != nullptr && !book->for_device()) {
+      return make_copied_path(exchange, texture, "the CPU draws the window");
+    }
+    const bool painted = book != nullptr;
     try {
       return painted ? make_painted_path(exchange, texture) : make_shared_path(exchange, texture);
     } catch (const core::Error& error) {

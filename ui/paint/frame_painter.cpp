@@ -4,7 +4,8 @@
 
 namespace warpscope::ui::paint {
 
-FramePainter::FramePainter() {
+FramePainter::FramePainter(GLFWwindow* window, bool by_cuda) : book_(by_cuda) {
+  if (window != nullptr) server_ = X11Presenter::make(window);
   book_.make_current();
 }
 
@@ -22,11 +23,18 @@ void FramePainter::renew_font() {
   font_ = 0;
 }
 
-bool FramePainter::draw(const ImDrawData& data, const std::shared_ptr<core::Device>& device,
-                        const ImVec4& background) {
-  if (!failure_.empty() || device == nullptr) return false;
+Drawn FramePainter::draw(const ImDrawData& data, const std::shared_ptr<core::Device>& device,
+                         const ImVec4& background) {
+  const Drawn drawn = paint(data, device, background);
+  if (drawn == Drawn::nothing && server_) server_->forget();
+  return drawn;
+}
+
+Drawn FramePainter::paint(const ImDrawData& data, const std::shared_ptr<core::Device>& device,
+                          const ImVec4& background) {
+  if (!failure_.empty() || device == nullptr) return Drawn::nothing;
   triangles_.collect(data);
-  if (triangles_.width < 1 || triangles_.height < 1) return false;
+  if (triangles_.width < 1 || triangles_.height < 1) return Drawn::nothing;
   try {
     if (painter_ == nullptr || painter_->device() != device) {
       device->make_current();
@@ -34,16 +42,19 @@ bool FramePainter::draw(const ImDrawData& data, const std::shared_ptr<core::Devi
       painter_ = std::make_unique<Painter>(device);
     }
     if (font_ == 0) take_font();
-    const std::uint32_t* pixels =
-        painter_->paint(triangles_, book_, ImGui::ColorConvertFloat4ToU32(background));
-    presenter_.show(pixels, triangles_.width, triangles_.height);
+    picture_ = painter_->paint(triangles_, book_, ImGui::ColorConvertFloat4ToU32(background));
   } catch (const core::Error& error) {
     failure_ = error.what();
     book_.retire();
+    picture_ = {};
     painter_.reset();
-    return false;
+    return Drawn::nothing;
   }
-  return true;
+  if (server_ && server_->show(picture_)) return Drawn::on_screen;
+  server_.reset();
+  if (!opengl_) opengl_.emplace();
+  opengl_->show(picture_);
+  return Drawn::in_back_buffer;
 }
 
 }  // namespace warpscope::ui::paint

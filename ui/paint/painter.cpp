@@ -57,10 +57,12 @@ std::size_t bytes_of(const std::vector<T>& items) {
 
 Painter::Painter(std::shared_ptr<core::Device> device)
     : device_(std::move(device)),
+      on_cuda_(device_->kind() == core::DeviceKind::cuda),
       white_(device_, sizeof(std::uint32_t)),
       done_(device_->make_event(false)),
       stream_(device_->make_urgent_stream()) {
   stream_->fill(white_.data(), 255, white_.bytes());
+  if (!on_cuda_) host_.emplace();
 }
 
 Painter::~Painter() = default;
@@ -79,69 +81,101 @@ void Painter::copy_textures(const TextureBook& book) {
 
 Texture Painter::texture(const TextureBook& book, std::uintptr_t name) const {
   const auto found = book.pages().find(name);
-  if (found == book.pages().end()) return {white_.as<const std::uint32_t>(), 1, 1, false};
+  if (found == book.pages().end()) return {white_.as<const std::uint32_t>(), 1, 1, false, 0};
   const TextureBook::Page& page = found->second;
-  const std::uint32_t* texels =
-      page.on_device != nullptr ? page.on_device : copies_.at(name).texels.as<const std::uint32_t>();
-  return {texels, page.width, page.height, page.linear};
+  const std::uint32_t* texels = page.on_device;
+  if (texels == nullptr) {
+    texels = on_cuda_ ? copies_.at(name).texels.as<const std::uint32_t>() : page.texels.data();
+  }
+  return {texels, page.width, page.height, page.linear, page.version};
 }
 
 // Before anything of this frame is enqueued: the frame before has been waited for.
-void Painter::reserve(const Triangles& triangles) {
-  const std::size_t scene = bytes_of(triangles.vertices) + bytes_of(triangles.indices) +
-                            bytes_of(triangles.commands) + bytes_of(triangles.chunks) +
-                            aligned(triangles.names.size() * sizeof(Texture));
-  grow(staged_, device_, std::max<std::size_t>(scene, 1));
-  grow(scene_, device_, staged_.bytes());
-  grow(chunk_bounds_, device_, std::max<std::size_t>(triangles.chunks.size(), 1) * sizeof(Bounds));
-  grow(triangle_bounds_, device_,
-       std::max<std::size_t>(triangles.chunks.size(), 1) * kChunkTriangles * sizeof(Bounds));
-  const std::size_t picture = static_cast<std::size_t>(triangles.width) *
-                              static_cast<std::size_t>(triangles.height) * sizeof(std::uint32_t);
-  grow(pixels_, device_, picture);
+void Painter::reserve(const Scene& scene) {
+  const std::size_t picture =
+      static_cast<std::size_t>(scene.width) * static_cast<std::size_t>(scene.height) * sizeof(std::uint32_t);
+  const std::size_t tiles = tiles_along(scene.width) * tiles_along(scene.height);
   grow(picture_, device_, picture);
+  grow(changed_, device_, tiles);
+  grow(tile_marks_, device_, tiles * sizeof(std::uint64_t));
+  if (width_ == scene.width && height_ == scene.height) return;
+  width_ = scene.width;  // of another size all is painted anew
+  height_ = scene.height;
+  stream_->fill(tile_marks_.data(), 0, tile_marks_.bytes());
 }
 
-const std::uint32_t* Painter::paint(const Triangles& triangles, const TextureBook& book,
-                                    std::uint32_t background) {
+Picture Painter::paint(const Triangles& triangles, const TextureBook& book, std::uint32_t background) {
   if (std::min(triangles.width, triangles.height) < 1 ||
       std::max(triangles.width, triangles.height) > kLargestSide) {
     throw core::Error(
         fmt::format("a picture of {} x {} pixels cannot be painted", triangles.width, triangles.height));
   }
-  reserve(triangles);
-  copy_textures(book);
+  Scene scene{};
+  scene.chunk_count = static_cast<int>(triangles.chunks.size());
+  scene.width = triangles.width;
+  scene.height = triangles.height;
+  scene.background = background;
+  reserve(scene);
+  if (on_cuda_) copy_textures(book);
   std::vector<Texture> textures;
   for (const std::uintptr_t name : triangles.names) textures.push_back(texture(book, name));
+#if WARPSCOPE_HAVE_CUDA
+  if (on_cuda_) {
+    paint_with_cuda(scene, triangles, textures);
+  } else {
+    paint_on_host(scene, triangles, textures);
+  }
+#else
+  paint_on_host(scene, triangles, textures);
+#endif
+  return {picture_.as<const std::uint32_t>(),
+          scene.width,
+          scene.height,
+          {changed_.as<const std::uint8_t>(), tiles_along(scene.width) * tiles_along(scene.height)}};
+}
+
+void Painter::paint_on_host(Scene& scene, const Triangles& triangles, const std::vector<Texture>& textures) {
+  scene.vertices = triangles.vertices.data();
+  scene.indices = triangles.indices.data();
+  scene.commands = triangles.commands.data();
+  scene.chunks = triangles.chunks.data();
+  scene.textures = textures.data();
+  host_->draw({scene, nullptr, nullptr, nullptr, tile_marks_.as<std::uint64_t>(), changed_.as<std::uint8_t>(),
+               picture_.as<std::uint32_t>()});
+}
+
+#if WARPSCOPE_HAVE_CUDA
+void Painter::paint_with_cuda(Scene& scene, const Triangles& triangles,
+                              const std::vector<Texture>& textures) {
+  const std::size_t bytes = bytes_of(triangles.vertices) + bytes_of(triangles.indices) +
+                            bytes_of(triangles.commands) + bytes_of(triangles.chunks) + bytes_of(textures);
+  grow(staged_, device_, std::max<std::size_t>(bytes, 1));
+  grow(scene_, device_, staged_.bytes());
+  const std::size_t chunks = std::max<std::size_t>(triangles.chunks.size(), 1);
+  grow(chunk_bounds_, device_, chunks * sizeof(Bounds));
+  grow(triangle_bounds_, device_, chunks * kChunkTriangles * sizeof(Bounds));
+  grow(triangle_marks_, device_, chunks * kChunkTriangles * sizeof(std::uint64_t));
+  const std::size_t picture =
+      static_cast<std::size_t>(scene.width) * static_cast<std::size_t>(scene.height) * sizeof(std::uint32_t);
+  const std::size_t tiles = tiles_along(scene.width) * tiles_along(scene.height);
+  grow(pixels_, device_, picture);
+  grow(tile_changed_, device_, tiles);
   Packer packer(staged_.as<std::byte>(), scene_.as<std::byte>());
-  Scene scene{};
   scene.vertices = packer.put<Vertex>(triangles.vertices);
   scene.indices = packer.put<std::uint32_t>(triangles.indices);
   scene.commands = packer.put<Command>(triangles.commands);
   scene.chunks = packer.put<Chunk>(triangles.chunks);
   scene.textures = packer.put<Texture>(textures);
-  scene.chunk_count = static_cast<int>(triangles.chunks.size());
-  scene.width = triangles.width;
-  scene.height = triangles.height;
-  scene.background = background;
   if (packer.used() > 0) stream_->copy(scene_.data(), staged_.data(), packer.used());
-  const RasterCall call{scene, triangle_bounds_.as<Bounds>(), chunk_bounds_.as<Bounds>(),
-                        pixels_.as<std::uint32_t>()};
-#if WARPSCOPE_HAVE_CUDA
-  if (device_->kind() == core::DeviceKind::cuda) {
-    raster_with_cuda(call, *stream_);
-  } else {
-    raster_on_host(call);
-  }
-#else
-  raster_on_host(call);
-#endif
-  stream_->copy(
-      picture_.data(), pixels_.data(),
-      static_cast<std::size_t>(scene.width) * static_cast<std::size_t>(scene.height) * sizeof(std::uint32_t));
+  raster_with_cuda(
+      {scene, triangle_bounds_.as<Bounds>(), triangle_marks_.as<std::uint64_t>(), chunk_bounds_.as<Bounds>(),
+       tile_marks_.as<std::uint64_t>(), tile_changed_.as<std::uint8_t>(), pixels_.as<std::uint32_t>()},
+      *stream_);
+  stream_->copy(picture_.data(), pixels_.data(), picture);
+  stream_->copy(changed_.data(), tile_changed_.data(), tiles);
   stream_->record(*done_);
   done_->synchronize();
-  return picture_.as<const std::uint32_t>();
 }
+#endif
 
 }  // namespace warpscope::ui::paint

@@ -12,9 +12,10 @@
 // Source: J. Pineda, "A parallel algorithm for polygon rasterization" (1988).
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
+#include <cstring>
 
+#include "ui/paint/picture.h"
 #include "ui/paint/scene.h"
 
 #if defined(__CUDACC__)
@@ -25,7 +26,6 @@
 
 namespace warpscope::ui::paint {
 
-inline constexpr int kTile = 16;    ///< pixels, along each side
 inline constexpr int kSteps = 256;  ///< places in a pixel
 
 struct Place {
@@ -36,12 +36,17 @@ struct Colour {
   float r, g, b, a;  ///< 0 to 1
 };
 
+/// The largest whole number that is not above. Without the instruction for it that not all CPUs have.
+WARPSCOPE_PAINT int whole(float value) {
+  const int near = static_cast<int>(value);
+  return near - (static_cast<float>(near) > value ? 1 : 0);
+}
+
 WARPSCOPE_PAINT Place snap(const Vertex& vertex) {
   constexpr float kFar = 2097152.0f;  // pixels; written so that NaN becomes a place too
   const float x = vertex.x > -kFar ? (vertex.x < kFar ? vertex.x : kFar) : -kFar;
   const float y = vertex.y > -kFar ? (vertex.y < kFar ? vertex.y : kFar) : -kFar;
-  return {static_cast<std::int32_t>(std::floor(x * kSteps + 0.5f)),
-          static_cast<std::int32_t>(std::floor(y * kSteps + 0.5f))};
+  return {whole(x * kSteps + 0.5f), whole(y * kSteps + 0.5f)};
 }
 
 WARPSCOPE_PAINT int smallest(int a, int b, int c) {
@@ -77,6 +82,52 @@ WARPSCOPE_PAINT Bounds bounds_of(const Place (&p)[3], const Command& clip, int w
   return empty(found) ? Bounds{0, 0, 0, 0} : found;
 }
 
+/// A number of which each bit depends on each bit of `x`.
+/// Source: G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom number generators" (2014), with D. Stafford's constants.
+WARPSCOPE_PAINT std::uint64_t stirred(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+inline constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15u;  ///< 2^64 over the golden ratio
+
+/// Tells a triangle from others: of all that its pixels depend on. Two that differ share it by chance, once in 2^64.
+WARPSCOPE_PAINT std::uint64_t mark_of(const Scene& scene, const std::uint32_t* index, const Command& command,
+                                      const Bounds& bounds) {
+  const auto bits = [](float value) {
+    std::uint32_t same = 0;
+    std::memcpy(&same, &value, sizeof same);
+    return same;
+  };
+  const auto pair = [](std::uint32_t low, std::uint32_t high) {
+    return low | static_cast<std::uint64_t>(high) << 32;
+  };
+  const auto side = [](std::int16_t low, std::int16_t high) {
+    return static_cast<std::uint32_t>(static_cast<std::uint16_t>(low)) |
+           static_cast<std::uint32_t>(static_cast<std::uint16_t>(high)) << 16;
+  };
+  // Words that are stirred one by one and added wait for one another less than a chain would.
+  std::uint64_t mark = stirred(scene.textures[command.texture].version + 1) +
+                       stirred(pair(side(bounds.left, bounds.top), side(bounds.right, bounds.bottom)) + kOdd);
+  std::uint64_t place = 2 * kOdd;  // tells equal words of different places from one another
+  for (int i = 0; i < 3; ++i, place += 3 * kOdd) {
+    const Vertex& v = scene.vertices[index[i]];
+    mark += stirred(pair(bits(v.x), bits(v.y)) + place) + stirred(pair(bits(v.u), bits(v.v)) + place + kOdd) +
+            stirred(v.colour + place + 2 * kOdd);
+  }
+  return mark;
+}
+
+/// What the triangle that is drawn as the `order`-th of a tile adds to the tile's mark, and what a tile's mark is that starts with
+/// `background`; never 0.
+WARPSCOPE_PAINT std::uint64_t added_mark(std::uint64_t triangle, int order) {
+  return stirred(triangle + static_cast<std::uint64_t>(order) * kOdd);
+}
+WARPSCOPE_PAINT std::uint64_t tile_mark(std::uint64_t added, std::uint32_t background) {
+  return stirred(added + stirred(background)) | 1;
+}
+
 WARPSCOPE_PAINT Colour unpack(std::uint32_t colour) {
   constexpr float kUnit = 1.0f / 255.0f;
   return {static_cast<float>(colour & 255) * kUnit, static_cast<float>(colour >> 8 & 255) * kUnit,
@@ -89,7 +140,7 @@ WARPSCOPE_PAINT float within(float value) {
 
 WARPSCOPE_PAINT std::uint32_t pack(const Colour& c) {
   const auto byte = [](float value) {
-    return static_cast<std::uint32_t>(std::floor(within(value) * 255.0f + 0.5f));
+    return static_cast<std::uint32_t>(static_cast<std::int32_t>(within(value) * 255.0f + 0.5f));
   };
   return byte(c.r) | byte(c.g) << 8 | byte(c.b) << 16 | byte(c.a) << 24;
 }
@@ -108,10 +159,9 @@ WARPSCOPE_PAINT Colour mix(const Colour& a, const Colour& b, float part) {
 
 WARPSCOPE_PAINT Colour sample(const Texture& t, float u, float v) {
   const float x = u * static_cast<float>(t.width), y = v * static_cast<float>(t.height);
-  if (!t.linear) return texel(t, static_cast<int>(std::floor(x)), static_cast<int>(std::floor(y)));
-  const float left = std::floor(x - 0.5f), top = std::floor(y - 0.5f);
-  const float across = x - 0.5f - left, down = y - 0.5f - top;
-  const int column = static_cast<int>(left), row = static_cast<int>(top);
+  if (!t.linear) return texel(t, whole(x), whole(y));
+  const int column = whole(x - 0.5f), row = whole(y - 0.5f);
+  const float across = x - 0.5f - static_cast<float>(column), down = y - 0.5f - static_cast<float>(row);
   return mix(mix(texel(t, column, row), texel(t, column + 1, row), across),
              mix(texel(t, column, row + 1), texel(t, column + 1, row + 1), across), down);
 }
@@ -141,9 +191,24 @@ WARPSCOPE_PAINT Linear linear(float at0, float at1, float at2, const Linear& fir
           d1 * first.down + d2 * second.down};
 }
 
+/// The last texel that a triangle of one colour took: nearly all take the same one.
+struct Tint {
+  int texture = -1;
+  float u = 0, v = 0;
+  Colour colour{1, 1, 1, 1};
+};
+
+/// The colour, at `corner`, of a triangle that takes one texel alone.
+WARPSCOPE_PAINT Colour tint_of(const Scene& scene, const Vertex& corner, const Command& command, Tint& last) {
+  if (last.texture != command.texture || last.u != corner.u || last.v != corner.v) {
+    last = {command.texture, corner.u, corner.v, sample(scene.textures[command.texture], corner.u, corner.v)};
+  }
+  return last.colour;
+}
+
 /// False if the triangle has no area. `tile_x`, `tile_y`: the tile's first pixel. `bounds`: as bounds_of() gives them.
 WARPSCOPE_PAINT bool make_piece(const Scene& scene, const std::uint32_t* index, const Command& command,
-                                const Bounds& bounds, int tile_x, int tile_y, Piece& piece) {
+                                const Bounds& bounds, int tile_x, int tile_y, Tint& last, Piece& piece) {
   Vertex corner[3] = {scene.vertices[index[0]], scene.vertices[index[1]], scene.vertices[index[2]]};
   Place p[3] = {snap(corner[0]), snap(corner[1]), snap(corner[2])};
   std::int64_t area = static_cast<std::int64_t>(p[1].x - p[0].x) * (p[2].y - p[0].y) -
@@ -186,8 +251,7 @@ WARPSCOPE_PAINT bool make_piece(const Scene& scene, const std::uint32_t* index, 
   const Linear &first = share[2], &second = share[0];
   const bool plain = corner[0].u == corner[1].u && corner[0].u == corner[2].u && corner[0].v == corner[1].v &&
                      corner[0].v == corner[2].v;
-  const Colour tint =
-      plain ? sample(scene.textures[command.texture], corner[0].u, corner[0].v) : Colour{1, 1, 1, 1};
+  const Colour tint = plain ? tint_of(scene, corner[0], command, last) : Colour{1, 1, 1, 1};
   const Colour c0 = unpack(corner[0].colour), c1 = unpack(corner[1].colour), c2 = unpack(corner[2].colour);
   piece.r = linear(c0.r * tint.r, c1.r * tint.r, c2.r * tint.r, first, second);
   piece.g = linear(c0.g * tint.g, c1.g * tint.g, c2.g * tint.g, first, second);

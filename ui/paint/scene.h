@@ -30,7 +30,8 @@ inline constexpr int kChunkTriangles = 32;
 struct Texture {
   const std::uint32_t* texels;
   int width, height;
-  bool linear;  ///< else the nearest texel
+  bool linear;            ///< else the nearest texel
+  std::uint64_t version;  ///< another one if anything of it changed
 };
 
 /// Everything that is drawn, in memory that the painter's device reads.

@@ -6,6 +6,11 @@
 namespace warpscope::ui::paint {
 namespace {
 
+std::uint64_t next_version() {
+  static std::uint64_t last = 0;
+  return ++last;
+}
+
 TextureBook*& current_book() {
   static TextureBook* book = nullptr;
   return book;
@@ -42,7 +47,7 @@ void TextureBook::put(std::uintptr_t name, int width, int height, bool linear, c
     std::memcpy(page.texels.data(), texels, count * sizeof(std::uint32_t));
   }
   page.on_device = nullptr;
-  page.version = ++version_;
+  page.version = next_version();
 }
 
 void TextureBook::put_on_device(std::uintptr_t name, int width, int height, const std::uint32_t* texels) {
@@ -52,7 +57,7 @@ void TextureBook::put_on_device(std::uintptr_t name, int width, int height, cons
   page.linear = false;
   page.texels.clear();
   page.on_device = texels;
-  page.version = ++version_;
+  page.version = next_version();
 }
 
 void TextureBook::put_part(std::uintptr_t name, int x, int y, int width, int height, const void* texels) {
@@ -66,7 +71,7 @@ void TextureBook::put_part(std::uintptr_t name, int x, int y, int width, int hei
     std::memcpy(page.texels.data() + at,
                 static_cast<const std::byte*>(texels) + static_cast<std::size_t>(row) * line, line);
   }
-  page.version = ++version_;
+  page.version = next_version();
 }
 
 }  // namespace warpscope::ui::paint

@@ -16,10 +16,11 @@ class TextureBook {
     std::vector<std::uint32_t> texels;
     const std::uint32_t* on_device =
         nullptr;                ///< if set, these are its texels, in memory of the painter's device
-    std::uint64_t version = 0;  ///< grows with each change
+    std::uint64_t version = 0;  ///< grows with each change; no page of any book ever had it
   };
 
-  TextureBook() = default;
+  /// `for_device`: the painter reads memory of the device that trains; else only what the host has.
+  explicit TextureBook(bool for_device = true) : for_device_(for_device) {}
   ~TextureBook();
   TextureBook(const TextureBook&) = delete;
   TextureBook& operator=(const TextureBook&) = delete;
@@ -28,6 +29,8 @@ class TextureBook {
   void make_current();
   void retire();
   static TextureBook* current();
+
+  bool for_device() const { return for_device_; }
 
   /// RGBA8 rows from the top; nullptr: transparent.
   void put(std::uintptr_t name, int width, int height, bool linear, const void* texels);
@@ -40,8 +43,8 @@ class TextureBook {
   const std::map<std::uintptr_t, Page>& pages() const { return pages_; }
 
  private:
+  bool for_device_;
   std::map<std::uintptr_t, Page> pages_;
-  std::uint64_t version_ = 0;
 };
 
 }  // namespace warpscope::ui::paint

@@ -1,29 +1,30 @@
-#include "ui/paint/presenter.h"
+#include "ui/paint/gl_presenter.h"
 
 #include <glad/gl.h>
 
 namespace warpscope::ui::paint {
 
-Presenter::Presenter() {
+GlPresenter::GlPresenter() {
   glGenTextures(1, &texture_);
   glGenFramebuffers(1, &framebuffer_);
 }
 
-Presenter::~Presenter() {
+GlPresenter::~GlPresenter() {
   glDeleteFramebuffers(1, &framebuffer_);
   glDeleteTextures(1, &texture_);
 }
 
-void Presenter::show(const std::uint32_t* pixels, int width, int height) {
+void GlPresenter::show(const Picture& picture) {
+  const int width = picture.width, height = picture.height;
   glBindTexture(GL_TEXTURE_2D, texture_);
   if (width != width_ || height != height_) {
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAX_LEVEL, 0);
-    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, width, height, 0, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, width, height, 0, GL_RGBA, GL_UNSIGNED_BYTE, picture.pixels);
     width_ = width;
     height_ = height;
   } else {
-    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, width, height, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, width, height, GL_RGBA, GL_UNSIGNED_BYTE, picture.pixels);
   }
   glBindTexture(GL_TEXTURE_2D, 0);
   glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer_);
