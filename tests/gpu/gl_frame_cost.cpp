@@ -1,12 +1,13 @@
 // What frames cost the training on the same GPU: frames of OpenGL, from the least that can be drawn to a whole cleared window,
 // and a window painted by CUDA.
 //
-//   gl_frame_cost [SECONDS]
+//   gl_frame_cost [ROUNDS]
 //
 // The autoencoder trains at batch 64 in BF16 (rate 0, no images shown) on the first CUDA device; meanwhile this thread makes
-// one kind of frame after the other, 60 a second, SECONDS (3) each. Prints the images a second that training makes beside
-// each, and how much of the GPU's time each frame takes from it: (seconds - steps x a step's seconds without frames) / frames.
-// Exit code: 0, 1 if training failed, 77 without a display or a GPU.
+// one kind of frame after the other, 60 a second, 0.8 s each, and none for 0.8 s before and after each: the speed of a GPU
+// drifts by more than a frame costs. Prints medians of ROUNDS (7): the images a second that training makes beside each kind, what
+// that is less than before and after it, with the quartiles, and how much of the GPU's time each frame takes:
+// (seconds - steps x a step's seconds without frames) / frames. Exit code: 0, 1 if training failed, 77 without a display or a GPU.
 
 #include <algorithm>
 #include <chrono>
@@ -56,9 +57,9 @@ void clear(GLuint target, double color) {
   glClear(GL_COLOR_BUFFER_BIT);
 }
 
-/// 20,000 triangles as a window has them: large areas behind, small ones that wander with `number` before.
+/// 7,000 triangles as a window has them: large areas behind, small ones that wander with `number` before.
 ui::paint::Triangles make_triangles(std::uint64_t number) {
-  constexpr int kQuads = 10000, kColumns = 125;
+  constexpr int kQuads = 3500, kColumns = 70;
   ui::paint::Triangles scene;
   scene.width = kWidth;
   scene.height = kHeight;
@@ -67,9 +68,9 @@ ui::paint::Triangles make_triangles(std::uint64_t number) {
   for (std::uint32_t i = 0; i < kQuads; ++i) {
     const bool large = i < 8;
     const std::uint32_t column = large ? i % 4 : i % kColumns, row = large ? i / 4 : i / kColumns;
-    const auto x = large ? 400 * static_cast<float>(column) : static_cast<float>(12 * column + number % 60);
-    const float y = (large ? 500.0f : 12.0f) * static_cast<float>(row);
-    const float width = large ? 390 : 9, height = large ? 490 : 7;
+    const auto x = large ? 400 * static_cast<float>(column) : static_cast<float>(22 * column + number % 60);
+    const float y = (large ? 500.0f : 20.0f) * static_cast<float>(row);
+    const float width = large ? 390 : 16, height = large ? 490 : 14;
     const std::uint32_t first = 4 * i, colour = 0xc0000000u | (i * 2654435761u & 0xffffffu);
     for (const auto& [across, down] :
          {std::pair{0.0f, 0.0f}, {width, 0.0f}, {width, height}, {0.0f, height}}) {
@@ -89,30 +90,39 @@ struct Kind {
   std::function<void(double color)> draw;  ///< empty: no frames
 };
 
-struct Result {
-  std::uint64_t steps = 0;
-  std::uint64_t frames = 0;
-  double seconds = 0;
+struct Slice {
+  double step = 0;    ///< seconds of one, on average
+  double frames = 0;  ///< a step
 };
 
-Result measure(const training::Trainer& trainer, const Kind& kind, double seconds) {
-  Result result;
+constexpr double kSliceSeconds = 0.8;
+
+Slice measure(const training::Trainer& trainer, const Kind& kind) {
+  std::uint64_t frames = 0;
   const std::uint64_t first = trainer.snapshot()->step;
   const double begin = now();
   double late = begin;
-  while (late - begin < seconds) {
+  while (late - begin < kSliceSeconds) {
     std::this_thread::sleep_for(
-        std::chrono::duration<double>(begin + static_cast<double>(result.frames) / kFramesASecond - late));
-    if (kind.draw) kind.draw(0.5 + 0.5 * static_cast<double>(result.frames % 60) / 60);
-    ++result.frames;
+        std::chrono::duration<double>(begin + static_cast<double>(frames) / kFramesASecond - late));
+    if (kind.draw) kind.draw(0.5 + 0.5 * static_cast<double>(frames % 60) / 60);
+    ++frames;
     late = now();
   }
-  result.steps = trainer.snapshot()->step - first;
-  result.seconds = late - begin;
-  return result;
+  const auto steps = static_cast<double>(std::max<std::uint64_t>(trainer.snapshot()->step - first, 1));
+  return {(late - begin) / steps, static_cast<double>(frames) / steps};
 }
 
-int run(double seconds) {
+struct Costs {
+  std::vector<double> percent, seconds_a_frame, images_a_second;
+};
+
+double quantile(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+}
+
+int run(int rounds) {
   const ui::WindowSystem system;
   ui::WindowPlacement placement;
   placement.width = kWidth;
@@ -143,30 +153,50 @@ int run(double seconds) {
   device->make_current();
   ui::paint::Painter painter(device);
   std::uint64_t painted = 0;
+  constexpr std::size_t kPicture = std::size_t{4} * kWidth * kHeight;
+  core::Buffer there(device, kPicture);
+  core::HostBuffer here(device, kPicture);
+  const auto stream = device->make_urgent_stream();
+  const auto done = device->make_event(false);
   const std::vector<Kind> kinds = {
-      {"no frames", {}},
+      {"none", {}},
       {"one pixel, flushed", [&](double color) { clear(dot, color), glFlush(); }},
       {"1600x1000 cleared, flushed", [&](double color) { clear(picture, color), glFlush(); }},
       {"1600x1000 cleared, swapped",
        [&](double color) { clear(0, color), glfwSwapBuffers(window.handle()); }},
-      {"1600x1000 painted by CUDA",
-       [&](double) { painter.paint(make_triangles(painted++), book, 0xff000000u); }},
-      {"no frames", {}},
+      {"1600x1000 copied to the host",
+       [&](double) {
+         stream->copy(here.data(), there.data(), kPicture);
+         stream->record(*done);
+         done->synchronize();
+       }},
+      {"painted by CUDA, nothing new", [&](double) { painter.paint(make_triangles(0), book, 0xff000000u); }},
+      {"painted by CUDA, all new",
+       [&](double) { painter.paint(make_triangles(++painted), book, 0xff000000u); }},
   };
-  double undisturbed = 0;  // seconds of a step
-  for (const Kind& kind : kinds) {
-    measure(trainer, kind, 0.3);
-    const Result result = measure(trainer, kind, seconds);
-    if (trainer.wait(0) || result.steps == 0) {
-      fmt::print("the training ended: {}\n", trainer.snapshot()->notice);
-      return 1;
+  std::vector<Costs> costs(kinds.size());
+  for (int round = 0; round < rounds; ++round) {
+    Slice before = measure(trainer, {"none", {}});
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      const Slice beside = measure(trainer, kinds[i]);
+      const Slice after = measure(trainer, {"none", {}});
+      if (trainer.wait(0)) {
+        fmt::print("the training ended: {}\n", trainer.snapshot()->notice);
+        return 1;
+      }
+      const double undisturbed = (before.step + after.step) / 2;
+      costs[i].percent.push_back(100 * (1 - undisturbed / beside.step));
+      costs[i].seconds_a_frame.push_back((beside.step - undisturbed) / beside.frames);
+      costs[i].images_a_second.push_back(kBatch / beside.step);
+      before = after;
     }
-    const double step = result.seconds / static_cast<double>(result.steps);
-    if (undisturbed == 0) undisturbed = step;
-    const double lost = result.seconds - static_cast<double>(result.steps) * undisturbed;
-    fmt::print("{:28} {:9.0f} images/s, cost {:5.2f} %, {:6.0f} us a frame\n", kind.name, kBatch / step,
-               100 * (1 - undisturbed / step),
-               kind.draw ? 1e6 * lost / static_cast<double>(result.frames) : 0.0);
+  }
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const Costs& cost = costs[i];
+    fmt::print("{:28} {:9.0f} images/s, cost {:5.2f} % ({:.2f} to {:.2f}), {:6.0f} us a frame\n",
+               kinds[i].name, quantile(cost.images_a_second, 0.5), quantile(cost.percent, 0.5),
+               quantile(cost.percent, 0.25), quantile(cost.percent, 0.75),
+               kinds[i].draw ? 1e6 * quantile(cost.seconds_a_frame, 0.5) : 0.0);
   }
   return 0;
 }
@@ -175,7 +205,7 @@ int run(double seconds) {
 
 int main(int count, char** words) {
   try {
-    return run(count > 1 ? std::atof(words[1]) : 3.0);
+    return run(count > 1 ? std::max(std::atoi(words[1]), 1) : 7);
   } catch (const ui::NoDisplay& error) {
     fmt::print("{}\n", error.what());
     return 77;

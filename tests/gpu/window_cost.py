@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """What the window costs, on a GPU with a display: start, frames, images a second, the answer to a click.
 
-    window_cost.py WARPSCOPE [--device cuda:0] [--precision bf16] [--draw gpu] [--steps 60000] [--rounds 3]
-                   [--known-miss "cost %"] [--json FILE]
+    window_cost.py WARPSCOPE [--device cuda:0] [--precision bf16] [--draw auto] [--steps 60000] [--rounds 3]
+                   [--known-miss "cost %,p99 frame ms"] [--json FILE]
 
 Start: seconds from the start of the process to the first frame and to the first step that the window shows. Frames: the 99 %
-quantile of the work on a frame with 100,000 points on the curve, 1600x1000. Cost: the time of STEPS steps at batch 64 in the
+quantile of a frame with 100,000 points on the curve, 1600x1000, from its beginning until it is shown (swapped). Cost: the time of STEPS steps at batch 64 in the
 window against the same without one, alternately; of each, the process runs twice, with STEPS and with few steps, so that start
 and end drop out. Click: on variants while slow steps (about 0.1 s each) run; how many steps the old selection still made from
 one frame after the click on.
-Prints the phases of slow frames, and each figure with its limit; the exit code is the number of limits missed, but for the
-one that is known to be.
+Prints how evenly the machine computes by itself, the phases of slow frames, and each figure with its limit; the exit code is the number of limits missed, but for
+those that are known to be.
 """
 import argparse
 import json
@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-LIMITS = {"first frame s": 0.5, "first step s": 1.5, "p99 work ms": 8.0, "cost %": 1.0, "timed steps %": 0.5,
+LIMITS = {"first frame s": 0.5, "first step s": 1.5, "p99 frame ms": 8.0, "cost %": 1.0, "timed steps %": 0.5,
           "steps after a click": 2}
 FEW = 2000
 FRAME = 1 / 60
@@ -69,9 +69,23 @@ class Bench:
             sys.exit("the window failed")
         frames = [e for e in events(trace) if e["event"] == "frame" and FEW <= e["step"] < steps]
         span = frames[-1]["step"] - frames[0]["step"]
-        if self.draw == "cuda" and not frames[-1]["painted"]:
-            sys.exit("CUDA did not paint the window")
+        if self.draw in ("cpu", "cuda") and not frames[-1]["painted"]:
+            sys.exit("the window was not painted")
         return (frames[-1]["time"] - frames[0]["time"]) / span * (steps - FEW), frames
+
+
+def host(seconds):
+    """The same little work, over and over, 60 times a second: how evenly this machine computes while nothing else runs."""
+    spans = []
+    begin = time.monotonic()
+    for i in range(int(60 * seconds)):
+        time.sleep(max(0.0, begin + i * FRAME - time.monotonic()))
+        first = time.monotonic()
+        sum(range(60000))
+        spans.append(1e3 * (time.monotonic() - first))
+    spans.sort()
+    print(f"host: the same work takes {statistics.median(spans):.2f} ms, 99 % below {spans[int(0.99 * len(spans))]:.2f} ms, "
+          f"at most {spans[-1]:.2f} ms")
 
 
 def start(bench):
@@ -120,17 +134,17 @@ def stolen_seconds():
 
 def frames(bench):
     stolen, started = stolen_seconds(), time.monotonic()
-    process, trace, _ = bench.window("--exit-after-steps", "110000")
+    process, trace, _ = bench.window("--exit-after-steps", "160000")
     process.wait(300)
     if stolen is not None:
         print(f"frames: the host took {stolen_seconds() - stolen:.2f} s of the processors in {time.monotonic() - started:.1f} s")
     full = [e for e in events(trace) if e["event"] == "frame" and e["points"] >= 100000]
-    worst = max(e["p99_draw_ms"] for e in full)
-    swapped = max(e["p99_swapped_ms"] for e in full)
-    print(f"frames: {full[-1]['points']} points, work on a frame {full[-1]['draw_ms']:.2f} ms, 99 % below {worst:.2f} ms, "
-          f"{swapped:.2f} ms with the swap")
+    spans = sorted(span for e in full[1:] for span in e["frames_ms"])
+    p99 = spans[int(0.99 * len(spans))]
+    print(f"frames: {full[0]['points']} to {full[-1]['points']} points, {len(spans)} frames take {statistics.median(spans):.2f} ms, "
+          f"90 % below {spans[int(0.9 * len(spans))]:.2f}, 99 % below {p99:.2f}, at most {spans[-1]:.2f} ms")
     tell_slow_frames(events(trace))
-    return {"p99 work ms": worst, "work ms": full[-1]["draw_ms"]}
+    return {"p99 frame ms": p99, "frame ms": statistics.median(spans)}
 
 
 def timed_steps(bench, steps):
@@ -191,23 +205,24 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--precision", default="bf16")
-    parser.add_argument("--draw", default="gpu")
+    parser.add_argument("--draw", default="auto")
     parser.add_argument("--steps", type=int, default=60000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--known-miss", default="", choices=["", *LIMITS])
+    parser.add_argument("--known-miss", default="")
     parser.add_argument("--json", default="")
     arguments = parser.parse_args()
     if not os.environ.get("DISPLAY"):
         print("no display")
         return 77
     with tempfile.TemporaryDirectory() as folder:
+        host(10)
         bench = Bench(arguments, folder)
         figures = {**start(bench), **cost(bench, arguments.steps, arguments.rounds), **timed_steps(bench, arguments.steps),
                    **frames(bench), **clicks(bench)}
-    missed = 0
+    missed, known = 0, arguments.known_miss.split(",")
     for name, limit in LIMITS.items():
         good = figures[name] <= limit
-        missed += not good and name != arguments.known_miss
+        missed += not good and name not in known
         print(f"{'ok  ' if good else 'MISS'} {name}: {figures[name]:.3f}, limit {limit}")
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
