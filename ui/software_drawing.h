@@ -11,9 +11,8 @@ int drawing_threads(unsigned cores);
 /// (its own choice is all of them). An environment that says otherwise is left as it is. To be called before the first window.
 void limit_drawing_threads();
 
-/// From now on Mesa draws this process's windows with the CPU, whatever the environment says. Where OpenGL draws on the GPU that
-/// trains, each frame takes 0.4 ms or more from CUDA, even one of a single pixel (docs/performance.md). To be called before the
-/// first window.
+/// From now on OpenGL is Mesa's in this process, on the CPU, whatever the environment says. Where it draws on the GPU that trains,
+/// each frame takes 0.4 to 0.6 ms from CUDA, even an empty one (docs/performance.md). To be called before the first window.
 void draw_by_cpu();
 
 }  // namespace warpscope::ui
