@@ -15,7 +15,7 @@ namespace warpscope::app {
 struct WindowArguments {
   std::string screenshot;
   std::uint64_t exit_after_steps = 0;
-  std::string size;          ///< "1600x1000"; "" for the remembered one
+  std::string size;           ///< "1600x1000"; "" for the remembered one
   std::string draw = "auto";  ///< who draws: "auto", "gpu", "cpu" or "cuda"
 };
 

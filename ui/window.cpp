@@ -7,9 +7,9 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
 #include <optional>
+#include <utility>
 
 #include <GLFW/glfw3.h>
 #include <backends/imgui_impl_glfw.h>

@@ -94,8 +94,9 @@ class FramePainterTest : public testing::Test {
 
   const ImVec4 background_{0.07f, 0.08f, 0.11f, 1};
 
- private:
   tests::HiddenWindow window_;
+
+ private:
   unsigned colours_ = 0, framebuffer_ = 0;
 };
 
@@ -143,6 +144,22 @@ TEST_F(FramePainterTest, LeavesTheFrameToOpenGlWithoutADevice) {
   EXPECT_EQ(painter.draw(*ImGui::GetDrawData(), nullptr, background_), Drawn::nothing);
   EXPECT_EQ(painter.painted_by(), "");
   EXPECT_EQ(painter.failure(), "");
+}
+
+// As on a display that shares memory: frames that go to the screen, one of OpenGL, and the screen again.
+TEST_F(FramePainterTest, GoesToTheScreenAndBackFromOpenGl) {
+  if (!X11Presenter::possible()) GTEST_SKIP() << "no X server that shares memory";
+  FramePainter painter(window_.handle(), false);
+  EXPECT_FALSE(painter.swaps());
+  interop::AtlasTexture image(images::make_atlas(1, 12, 12, 1024));
+  const auto device = core::open_device("cpu");
+  for (int i = 0; i < 3; ++i) {
+    make_frame(image);
+    EXPECT_EQ(painter.draw(*ImGui::GetDrawData(), device, background_), Drawn::on_screen)
+        << painter.failure();
+    EXPECT_EQ(painter.picture().width, kWidth);
+    EXPECT_EQ(painter.draw(*ImGui::GetDrawData(), nullptr, background_), Drawn::nothing);
+  }
 }
 
 // A window of no size is what a minimised one has.

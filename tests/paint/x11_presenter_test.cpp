@@ -131,6 +131,35 @@ TEST_F(X11PresenterTest, ShowsAnewWhatWasCovered) {
   expect_screen(wanted());
 }
 
+TEST_F(X11PresenterTest, AWindowThatIsNotSeenHoldsNothingUp) {
+  glfwHideWindow(window_->handle());
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(presenter_->show(picture()));
+  glfwShowWindow(window_->handle());
+  for (int i = 0; i < 100 && screen() != wanted(); ++i) {
+    glfwPollEvents();
+    ASSERT_TRUE(presenter_->show({pixels_.data(), kWidth, kHeight, changed_}));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  expect_screen(wanted());
+}
+
+TEST_F(X11PresenterTest, AServerThatNoLongerTakesPicturesIsToldAndEndsNothing) {
+  ASSERT_TRUE(presenter_->show(picture()));
+  const Window other = XCreateSimpleWindow(display_, DefaultRootWindow(display_), 0, 0, 64, 64, 0, 0, 0);
+  XSync(display_, False);
+  auto presenter = X11Presenter::make_for(other);
+  ASSERT_NE(presenter, nullptr);
+  EXPECT_TRUE(presenter->show(picture(64, 64)));
+  XDestroyWindow(display_, other);
+  XSync(display_, False);
+  bool taken = true;
+  for (int i = 0; i < 2 && taken; ++i) {
+    changed_.assign(changed_.size(), 1);
+    taken = presenter->show({pixels_.data(), 64, 64, changed_});
+  }
+  EXPECT_FALSE(taken);
+}
+
 TEST_F(X11PresenterTest, FollowsTheSizeOfThePicture) {
   ASSERT_TRUE(presenter_->show(picture()));
   glfwSetWindowSize(window_->handle(), 700, 433);

@@ -36,6 +36,7 @@ class HiddenWindow {
   HiddenWindow(const HiddenWindow&) = delete;
   HiddenWindow& operator=(const HiddenWindow&) = delete;
 
+  GLFWwindow* handle() const { return window_; }
   /// Why there is none; "" if there is.
   const std::string& missing() const { return missing_; }
 

@@ -1,10 +1,14 @@
 #include "ui/paint/frame_painter.h"
 
-#include "gpu/core/error.h"
+#include <exception>
+#include <utility>
+
+#define GLFW_INCLUDE_NONE
+#include <GLFW/glfw3.h>
 
 namespace warpscope::ui::paint {
 
-FramePainter::FramePainter(GLFWwindow* window, bool by_cuda) : book_(by_cuda) {
+FramePainter::FramePainter(GLFWwindow* window, bool by_cuda) : book_(by_cuda), window_(window) {
   if (window != nullptr) server_ = X11Presenter::make(window);
   book_.make_current();
 }
@@ -23,19 +27,35 @@ void FramePainter::renew_font() {
   font_ = 0;
 }
 
-Drawn FramePainter::draw(const ImDrawData& data, const std::shared_ptr<core::Device>& device,
-                         const ImVec4& background) {
-  const Drawn drawn = paint(data, device, background);
-  if (drawn == Drawn::nothing && server_) server_->forget();
-  return drawn;
+// OpenGL's back buffer gets the window's size with a swap: the first frame after others that were not swapped would have the old.
+void FramePainter::leave_screen() {
+  if (server_) server_->forget();
+  if (std::exchange(on_screen_, false)) glfwSwapBuffers(window_);
 }
 
-Drawn FramePainter::paint(const ImDrawData& data, const std::shared_ptr<core::Device>& device,
-                          const ImVec4& background) {
-  if (!failure_.empty() || device == nullptr) return Drawn::nothing;
-  triangles_.collect(data);
-  if (triangles_.width < 1 || triangles_.height < 1) return Drawn::nothing;
+Drawn FramePainter::draw(const ImDrawData& data, const std::shared_ptr<core::Device>& device,
+                         const ImVec4& background) {
+  if (!paint(data, device, background)) {
+    leave_screen();
+    return Drawn::nothing;
+  }
+  if (server_ && server_->show(picture_)) {
+    on_screen_ = true;
+    return Drawn::on_screen;
+  }
+  server_.reset();
+  leave_screen();
+  if (!opengl_) opengl_.emplace();
+  opengl_->show(picture_);
+  return Drawn::in_back_buffer;
+}
+
+bool FramePainter::paint(const ImDrawData& data, const std::shared_ptr<core::Device>& device,
+                         const ImVec4& background) {
+  if (!failure_.empty() || device == nullptr) return false;
   try {
+    triangles_.collect(data);
+    if (triangles_.width < 1 || triangles_.height < 1) return false;
     if (painter_ == nullptr || painter_->device() != device) {
       device->make_current();
       painter_.reset();
@@ -43,18 +63,14 @@ Drawn FramePainter::paint(const ImDrawData& data, const std::shared_ptr<core::De
     }
     if (font_ == 0) take_font();
     picture_ = painter_->paint(triangles_, book_, ImGui::ColorConvertFloat4ToU32(background));
-  } catch (const core::Error& error) {
+  } catch (const std::exception& error) {
     failure_ = error.what();
     book_.retire();
     picture_ = {};
     painter_.reset();
-    return Drawn::nothing;
+    return false;
   }
-  if (server_ && server_->show(picture_)) return Drawn::on_screen;
-  server_.reset();
-  if (!opengl_) opengl_.emplace();
-  opengl_->show(picture_);
-  return Drawn::in_back_buffer;
+  return true;
 }
 
 }  // namespace warpscope::ui::paint

@@ -1,5 +1,5 @@
 #pragma once
-// The window drawn by the device that trains.
+// The window drawn by the program's own painter.
 
 #include <memory>
 #include <optional>
@@ -48,13 +48,16 @@ class FramePainter {
   }
 
  private:
-  Drawn paint(const ImDrawData& data, const std::shared_ptr<core::Device>& device, const ImVec4& background);
+  bool paint(const ImDrawData& data, const std::shared_ptr<core::Device>& device, const ImVec4& background);
+  void leave_screen();
   void take_font();
 
   TextureBook book_;
   std::uintptr_t font_ = 0;  ///< its texture's name; 0: to be taken
   Triangles triangles_;
   std::unique_ptr<Painter> painter_;
+  GLFWwindow* window_;
+  bool on_screen_ = false;  // the last frame
   Picture picture_;
   std::unique_ptr<X11Presenter> server_;
   std::optional<GlPresenter> opengl_;  // made when it is first needed

@@ -1,9 +1,15 @@
 #include "ui/paint/helpers.h"
 
+#include <system_error>
+
 namespace warpscope::ui::paint {
 
 Helpers::Helpers(unsigned threads) {
-  for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { help(); });
+  try {
+    for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { help(); });
+  } catch (const std::system_error&) {
+    // As many as the system grants: the caller does what is left.
+  }
 }
 
 Helpers::~Helpers() {

@@ -14,7 +14,7 @@ namespace warpscope::ui::paint {
 
 class Helpers {
  public:
-  /// With 0 threads all is done by the caller.
+  /// With 0 threads, or where the system has none to give, all is done by the caller.
   explicit Helpers(unsigned threads);
   ~Helpers();
   Helpers(const Helpers&) = delete;

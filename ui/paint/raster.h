@@ -264,7 +264,7 @@ WARPSCOPE_PAINT bool make_piece(const Scene& scene, const std::uint32_t* index, 
   return true;
 }
 
-/// Draws the piece's part of pixel (x, y) of the tile.
+/// Draws the piece's part of pixel (x, y) of the tile. On CUDA; on the CPU TileCanvas does the same for four pixels at once.
 WARPSCOPE_PAINT void draw(const Scene& scene, const Piece& piece, int tile_x, int tile_y, int x, int y,
                           Colour& pixel) {
   const int column = tile_x + x, row = tile_y + y;

@@ -5,11 +5,17 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <random>
 #include <utility>
 #include <vector>
 
 #include <sys/ipc.h>
 #include <sys/shm.h>
+
+#define GLFW_INCLUDE_NONE
+#include <GLFW/glfw3.h>
 
 // After all others: X11's headers define words such as None and Status.
 #include <X11/Xlib.h>
@@ -25,20 +31,30 @@ namespace {
 
 bool failed = false;
 
-int note_failure(Display*, XErrorEvent*) {
-  failed = true;
-  return 0;
-}
+/// Notes errors of the server instead of ending the program, which is Xlib's own way. An error is told while something is read
+/// from the connection that it belongs to, so it is enough to have one of these then.
+class ErrorWatch {
+ public:
+  ErrorWatch() : before_(XSetErrorHandler(note)) { failed = false; }
+  ~ErrorWatch() { XSetErrorHandler(before_); }
+  ErrorWatch(const ErrorWatch&) = delete;
+  ErrorWatch& operator=(const ErrorWatch&) = delete;
 
-/// Runs `action` and tells whether the server has accepted all of it; Xlib's own way to tell is to end the program.
+ private:
+  static int note(Display*, XErrorEvent*) {
+    failed = true;
+    return 0;
+  }
+
+  XErrorHandler before_;
+};
+
+/// Runs `action` and tells whether the server has accepted all of it.
 template <class Action>
 bool accepted(Display* display, Action action) {
-  XSync(display, False);
-  failed = false;
-  XErrorHandler before = XSetErrorHandler(note_failure);
+  const ErrorWatch watch;
   action();
   XSync(display, False);
-  XSetErrorHandler(before);
   return !failed;
 }
 
@@ -55,7 +71,8 @@ struct Segment {
   XShmSegmentInfo info{};
   bool attached = false;
 
-  bool open(Display* display, std::size_t bytes) {
+  /// `visual`, `depth`: of pixels that the server takes from it.
+  bool open(Display* display, Visual* visual, int depth, std::size_t bytes) {
     info.shmid = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
     if (info.shmid < 0) return false;
     void* const memory = shmat(info.shmid, nullptr, 0);
@@ -67,22 +84,53 @@ struct Segment {
     info.readOnly = True;
     attached = accepted(display, [&] { XShmAttach(display, &info); });
     shmctl(info.shmid, IPC_RMID, nullptr);  // it goes when both have let go of it
-    if (!attached) shmdt(info.shmaddr);
+    if (!attached) {
+      shmdt(info.shmaddr);
+    } else if (!is_seen(display, visual, depth)) {
+      close(display);
+    }
     return attached;
   }
   void close(Display* display) {
     if (!attached) return;
-    XShmDetach(display, &info);
-    XSync(display, False);
+    accepted(display, [&] { XShmDetach(display, &info); });
     shmdt(info.shmaddr);
     attached = false;
+  }
+
+ private:
+  /// Whether the server reads what is written here. Its number alone proves nothing: of a server in another container it may be
+  /// that of a stranger's memory.
+  bool is_seen(Display* display, Visual* visual, int depth) {
+    const std::uint32_t token = std::random_device()() & 0xffffffu;
+    std::memcpy(info.shmaddr, &token, sizeof token);
+    XImage* const pixel =
+        XShmCreateImage(display, visual, static_cast<unsigned>(depth), ZPixmap, info.shmaddr, &info, 1, 1);
+    if (pixel == nullptr) return false;
+    const Pixmap target =
+        XCreatePixmap(display, DefaultRootWindow(display), 1, 1, static_cast<unsigned>(depth));
+    bool seen = false;
+    const bool taken = accepted(display, [&] {
+      GC context = XCreateGC(display, target, 0, nullptr);
+      XShmPutImage(display, target, context, pixel, 0, 0, 0, 0, 1, 1, False);
+      XFreeGC(display, context);
+      XImage* const back = XGetImage(display, target, 0, 0, 1, 1, AllPlanes, ZPixmap);
+      if (back == nullptr) return;
+      seen = (XGetPixel(back, 0, 0) & 0xffffffu) == token;
+      XDestroyImage(back);
+    });
+    XFreePixmap(display, target);
+    pixel->data = nullptr;  // Xlib would free it
+    XDestroyImage(pixel);
+    return taken && seen;
   }
 };
 
 bool shares_memory(Display* display) {
   if (XShmQueryExtension(display) == False) return false;
+  const int screen = DefaultScreen(display);
   Segment probe;
-  if (!probe.open(display, 4096)) return false;
+  if (!probe.open(display, DefaultVisual(display, screen), DefaultDepth(display, screen), 4096)) return false;
   probe.close(display);
   return true;
 }
@@ -146,7 +194,7 @@ struct X11Presenter::Server {
                         &segment.info, static_cast<unsigned>(width), static_cast<unsigned>(height));
     if (image == nullptr) return false;
     const auto bytes = static_cast<std::size_t>(image->bytes_per_line) * static_cast<std::size_t>(height);
-    if (image->bits_per_pixel != 32 || !segment.open(display, bytes)) {
+    if (image->bits_per_pixel != 32 || !segment.open(display, attributes.visual, attributes.depth, bytes)) {
       close_image();
       return false;
     }
@@ -173,10 +221,18 @@ struct X11Presenter::Server {
     reading = reading || last;
   }
 
-  /// Waits until the server has read what was put last, which it mostly has.
-  void wait() {
+  /// Waits until the server has read what was put last, which it mostly has. False if it did not take it.
+  bool wait() {
+    take_events();
+    if (reading) {
+      XSync(display, False);  // it carries out one after the other
+      take_events();
+    }
+    return !reading && !failed;
+  }
+  void take_events() {
     XEvent event;
-    while (reading || XPending(display) > 0) {
+    while (XPending(display) > 0) {
       XNextEvent(display, &event);
       uncovered = uncovered || event.type == Expose;
       reading = reading && event.type != completion;
@@ -189,10 +245,12 @@ X11Presenter::X11Presenter(std::unique_ptr<Server> server) : server_(std::move(s
 X11Presenter::~X11Presenter() = default;
 
 std::unique_ptr<X11Presenter> X11Presenter::make(GLFWwindow* window) {
-  if (glfwGetX11Window == nullptr) return nullptr;
-  const Window shown = glfwGetX11Window(window);
+  return glfwGetX11Window == nullptr ? nullptr : make_for(glfwGetX11Window(window));
+}
+
+std::unique_ptr<X11Presenter> X11Presenter::make_for(unsigned long window) {
   auto server = std::make_unique<Server>();
-  if (shown == 0 || !server->connect(shown)) return nullptr;
+  if (window == 0 || !server->connect(window)) return nullptr;
   return std::unique_ptr<X11Presenter>(new X11Presenter(std::move(server)));
 }
 
@@ -201,11 +259,17 @@ bool X11Presenter::possible() {
 }
 
 bool X11Presenter::server_is_virtual() {
+  int major = 0, minor = 0;
+  glfwGetVersion(&major, &minor, nullptr);
+  // From 3.4 on GLFW opens windows on Wayland where it can, and an X server is not asked.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment
+  if (std::getenv("WAYLAND_DISPLAY") != nullptr && std::pair(major, minor) >= std::pair(3, 4)) return false;
   return possible() && !ask_server(is_drawn_for_by_gpu);
 }
 
 bool X11Presenter::show(const Picture& picture) {
-  server_->wait();
+  const ErrorWatch watch;
+  if (!server_->wait()) return false;
   const XImage* const image = server_->image;
   if (image == nullptr || image->width != picture.width || image->height != picture.height) {
     if (!server_->open_image(picture.width, picture.height)) return false;
@@ -219,7 +283,7 @@ bool X11Presenter::show(const Picture& picture) {
   }
   whole_ = false;
   XFlush(server_->display);
-  return true;
+  return !failed;
 }
 
 }  // namespace warpscope::ui::paint

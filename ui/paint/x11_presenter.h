@@ -16,6 +16,8 @@ class X11Presenter {
  public:
   /// nullptr where it cannot be: no X11, another machine's server, other pixels. The window must outlive it.
   static std::unique_ptr<X11Presenter> make(GLFWwindow* window);
+  /// The same for a window by the server's number for it.
+  static std::unique_ptr<X11Presenter> make_for(unsigned long window);
   /// Of the server that DISPLAY names, asked over a connection of the moment: whether memory can be shared with it.
   static bool possible();
   /// It can, and nothing but the CPU draws for the server (Xvfb, a virtual desktop: neither DRI nor NVIDIA's own extension).
@@ -26,7 +28,8 @@ class X11Presenter {
   X11Presenter& operator=(const X11Presenter&) = delete;
 
   /// Waits until the server has read the picture before. What has been uncovered since is shown anew, and all of a picture of
-  /// another size. False, with nothing shown, if there is no memory to share.
+  /// another size. False if there is no memory to share, or if the server does not take what was shown; then it is not to be
+  /// called again.
   bool show(const Picture& picture);
   /// All of the next picture is shown: something else has drawn in the window.
   void forget() { whole_ = true; }
