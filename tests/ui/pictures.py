@@ -34,9 +34,9 @@ class Screenshots(WindowCase):
         # A window that leaves by itself leaves no settings: they are a person's.
         self.assertFalse(os.path.exists(os.path.join(self.home, "config", "warpscope")))
 
-    def test_f12_writes_a_screenshot_of_what_is_seen(self):
+    def take_screenshot(self, draw):
         file = self.path("window.png")
-        self.open_paused("--screenshot", file, size="1024x640")
+        self.open_paused("--draw", draw, "--screenshot", file, size="1024x640")
         self.key("F12")
         wait_until(lambda: os.path.exists(file), "the screenshot", self.process)
         picture = read_picture(file)
@@ -44,6 +44,12 @@ class Screenshots(WindowCase):
         kernels = self.item("kernels.conv2d.forward")
         self.assertTrue((part(picture, kernels) == self.grab(kernels)).all())
         self.assertEqual(self.close_window().code, 0)
+
+    def test_f12_writes_a_screenshot_of_what_is_seen(self):
+        self.take_screenshot("auto")
+
+    def test_f12_writes_a_screenshot_of_what_opengl_draws(self):
+        self.take_screenshot("gpu")
 
     def test_a_screenshot_that_cannot_be_written_is_told(self):
         arguments = self.window_arguments("--exit-after-steps", "1", "--screenshot", self.path("missing", "window.png"))
