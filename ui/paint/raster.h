@@ -140,7 +140,7 @@ WARPSCOPE_PAINT float within(float value) {
 
 WARPSCOPE_PAINT std::uint32_t pack(const Colour& c) {
   const auto byte = [](float value) {
-    return static_cast<std::uint32_t>(static_cast<std::int32_t>(within(value) * 255.0f + 0.5f));
+    return static_cast<std::uint32_t>(whole(within(value) * 255.0f + 0.5f));
   };
   return byte(c.r) | byte(c.g) << 8 | byte(c.b) << 16 | byte(c.a) << 24;
 }

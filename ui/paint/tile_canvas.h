@@ -16,7 +16,7 @@ class TileCanvas {
  public:
   void clear(const Colour& colour);
   /// The pixels of `bounds`, of the picture. `left`, `top`: the tile's first pixel in the picture.
-  void fill(const Bounds& bounds, const Colour& colour, int left, int top);
+  void fill(const Bounds& bounds, const Colour& plain, int left, int top);
   void draw(const Scene& scene, const Piece& piece, int left, int top);
   /// What of the tile lies in the picture.
   void write(std::uint32_t* pixels, int width, int height, int left, int top) const;

@@ -24,6 +24,7 @@
 
 // As GLFW/glfw3native.h declares it, which wants headers of extensions that are not used here. Weak: a GLFW for Wayland alone
 // does not have it.
+// NOLINTNEXTLINE(readability-identifier-naming): GLFW's name
 extern "C" __attribute__((weak)) unsigned long glfwGetX11Window(GLFWwindow* window);
 
 namespace warpscope::ui::paint {
