@@ -108,9 +108,8 @@ void add_window_options(CLI::App& app, app::WindowArguments& a) {
       ->check(app::refuse_negative);
   app.add_option("--window-size", a.size, "Size of the window in pixels")->type_name("WxH");
   app.add_option("--draw", a.draw,
-                 "Who draws the window: gpu (OpenGL), cpu, cuda (kernels beside those of the "
-                 "training), or auto: cpu on a "
-                 "virtual display, else gpu")
+                 "Who draws the window: gpu (OpenGL), cpu, cuda (kernels beside those of the training), or "
+                 "auto: cpu on a virtual display, else gpu")
       ->type_name("auto|gpu|cpu|cuda")
       ->capture_default_str();
 }

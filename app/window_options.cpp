@@ -11,7 +11,6 @@
 #include "ui/software_drawing.h"
 
 namespace warpscope::app {
-
 namespace {
 
 // Who paints. What OpenGL there still is (it makes textures, and draws if painting fails) then is Mesa's, and leaves the GPU alone.

@@ -23,6 +23,7 @@
 #include <GLFW/glfw3.h>
 
 #include "gpu/training/trainer.h"
+#include "ui/frame_clock.h"
 #include "ui/gl_context.h"
 #include "ui/paint/painter.h"
 #include "ui/window.h"
@@ -91,7 +92,7 @@ struct Kind {
 };
 
 struct Slice {
-  double step = 0;    ///< seconds of one, on average
+  double step = 0;    ///< seconds of one, on average; 0 if none was made
   double frames = 0;  ///< a step
 };
 
@@ -109,18 +110,15 @@ Slice measure(const training::Trainer& trainer, const Kind& kind) {
     ++frames;
     late = now();
   }
-  const auto steps = static_cast<double>(std::max<std::uint64_t>(trainer.snapshot()->step - first, 1));
+  const std::uint64_t made = trainer.snapshot()->step - first;
+  if (made == 0) return {};
+  const auto steps = static_cast<double>(made);
   return {(late - begin) / steps, static_cast<double>(frames) / steps};
 }
 
 struct Costs {
   std::vector<double> percent, seconds_a_frame, images_a_second;
 };
-
-double quantile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
-}
 
 int run(int rounds) {
   const ui::WindowSystem system;
@@ -180,7 +178,7 @@ int run(int rounds) {
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       const Slice beside = measure(trainer, kinds[i]);
       const Slice after = measure(trainer, {"none", {}});
-      if (trainer.wait(0)) {
+      if (trainer.wait(0) || before.step == 0 || beside.step == 0 || after.step == 0) {
         fmt::print("the training ended: {}\n", trainer.snapshot()->notice);
         return 1;
       }
@@ -194,9 +192,9 @@ int run(int rounds) {
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const Costs& cost = costs[i];
     fmt::print("{:28} {:9.0f} images/s, cost {:5.2f} % ({:.2f} to {:.2f}), {:6.0f} us a frame\n",
-               kinds[i].name, quantile(cost.images_a_second, 0.5), quantile(cost.percent, 0.5),
-               quantile(cost.percent, 0.25), quantile(cost.percent, 0.75),
-               kinds[i].draw ? 1e6 * quantile(cost.seconds_a_frame, 0.5) : 0.0);
+               kinds[i].name, ui::quantile(cost.images_a_second, 0.5), ui::quantile(cost.percent, 0.5),
+               ui::quantile(cost.percent, 0.25), ui::quantile(cost.percent, 0.75),
+               kinds[i].draw ? 1e6 * ui::quantile(cost.seconds_a_frame, 0.5) : 0.0);
   }
   return 0;
 }

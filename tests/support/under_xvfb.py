@@ -2,7 +2,8 @@
 
 usage: under_xvfb.py COMMAND [ARGUMENT...]
 
-The exit code is the command's; 77 (skipped) where Xvfb is missing.
+The exit code is the command's; 77 (skipped) where Xvfb is missing. WARPSCOPE_OWN_DISPLAY tells tests that skip themselves where
+a display lacks something that this one has it.
 """
 import os
 import shutil
@@ -24,7 +25,7 @@ def main():
         if not number:
             print("Xvfb does not start")
             return 1
-        return subprocess.run(sys.argv[1:], env=dict(os.environ, DISPLAY=f":{number}")).returncode
+        return subprocess.run(sys.argv[1:], env=dict(os.environ, DISPLAY=f":{number}", WARPSCOPE_OWN_DISPLAY="1")).returncode
     finally:
         server.terminate()
         server.wait()
