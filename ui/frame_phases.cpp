@@ -1,8 +1,10 @@
 #include "ui/frame_phases.h"
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <fstream>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -33,9 +35,18 @@ double waited_seconds() {
 
 }  // namespace
 
+std::string FramePhases::list(const std::vector<Phase>& phases, int frames) {
+  std::vector<std::string> told;
+  for (const Phase& phase : phases) {
+    told.push_back(fmt::format("{{\"name\":{},\"ms\":{:.2f},\"cpu_ms\":{:.2f}}}", json_string(phase.name),
+                               1e3 * phase.seconds / frames, 1e3 * phase.cpu_seconds / frames));
+  }
+  return fmt::format("[{}]", fmt::join(told, ","));
+}
+
 void FramePhases::begin() {
   if (!trace_enabled()) return;
-  write();
+  end();
   phases_.clear();
   last_ = wall_seconds();
   last_cpu_ = cpu_seconds();
@@ -50,18 +61,34 @@ void FramePhases::mark(const char* phase) {
   last_cpu_ = cpu;
 }
 
-void FramePhases::write() const {
+void FramePhases::end() {
   double seconds = 0;
-  std::vector<std::string> told;
   for (const Phase& phase : phases_) {
     seconds += phase.seconds;
-    told.push_back(fmt::format("{{\"name\":{},\"ms\":{:.2f},\"cpu_ms\":{:.2f}}}", json_string(phase.name),
-                               1e3 * phase.seconds, 1e3 * phase.cpu_seconds));
+    const auto same = [&](const Phase& sum) { return std::string_view(sum.name) == phase.name; };
+    const auto sum = std::find_if(sums_.begin(), sums_.end(), same);
+    if (sum == sums_.end()) {
+      sums_.push_back(phase);
+    } else {
+      sum->seconds += phase.seconds;
+      sum->cpu_seconds += phase.cpu_seconds;
+    }
   }
-  if (seconds < kSlowSeconds) return;
+  if (!phases_.empty()) ++frames_;
+  if (seconds >= kSlowSeconds) write(seconds);
+}
+
+void FramePhases::write(double seconds) const {
   const double waited = waited_ < 0 ? -1e-3 : waited_seconds() - waited_;
-  trace_event("slow_frame", fmt::format("\"ms\":{:.2f},\"waiting_ms\":{:.2f},\"phases\":[{}]", 1e3 * seconds,
-                                        1e3 * waited, fmt::join(told, ",")));
+  trace_event("slow_frame", fmt::format("\"ms\":{:.2f},\"waiting_ms\":{:.2f},\"phases\":{}", 1e3 * seconds,
+                                        1e3 * waited, list(phases_, 1)));
+}
+
+std::string FramePhases::means() {
+  std::string means = list(sums_, frames_);
+  sums_.clear();
+  frames_ = 0;
+  return means;
 }
 
 }  // namespace warpscope::ui

@@ -9,7 +9,7 @@ namespace warpscope::ui {
 /// Times the phases of the frames of the thread that calls it. A frame that lasted longer than one and a half at 60 frames/s is
 /// written into the trace: {"event":"slow_frame","ms":..,"waiting_ms":..,"phases":[{"name":"widgets","ms":..,"cpu_ms":..},..]},
 /// milliseconds of the clock and of the thread's own computing, and of being ready but not run by the system (-1: not told by
-/// it). Without a trace nothing is done.
+/// it). means() is for the trace too. Without a trace nothing is done.
 class FramePhases {
  public:
   /// A frame begins; the one before has ended.
@@ -18,15 +18,21 @@ class FramePhases {
   void mark(const char* phase);
   /// The window rested: the frame that has begun is not counted.
   void drop() { phases_.clear(); }
+  /// Of the frames that have ended since the last call, each phase's share of a frame: [{"name":"widgets","ms":..,"cpu_ms":..},..].
+  std::string means();
 
  private:
   struct Phase {
     const char* name;
     double seconds, cpu_seconds;
   };
-  void write() const;
+  static std::string list(const std::vector<Phase>& phases, int frames);
+  void end();
+  void write(double seconds) const;
 
   std::vector<Phase> phases_;
+  std::vector<Phase> sums_;  // of the frames since means()
+  int frames_ = 0;
   double last_ = 0, last_cpu_ = 0, waited_ = 0;
 };
 

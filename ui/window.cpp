@@ -365,7 +365,8 @@ void Session::trace_frame(double now) {
                           clock_.frames_per_second(), clock_.p99_milliseconds(), clock_.work_milliseconds(),
                           clock_.p99_work_milliseconds(), clock_.p99_swapped_milliseconds(), snapshot_->step,
                           view_.loss_points(), painter_ && !painter_->painted_by().empty()) +
-                  fmt::format(",\"frames_ms\":[{:.2f}]", fmt::join(milliseconds(frame_seconds_), ",")));
+                  fmt::format(",\"frames_ms\":[{:.2f}],\"phases\":{}",
+                              fmt::join(milliseconds(frame_seconds_), ","), phases_.means()));
   frame_seconds_.clear();
 }
 

@@ -150,7 +150,7 @@ void check_path(const std::shared_ptr<core::Device>& device, const ImageShape& s
     EXPECT_EQ(view->values()->original[c], last.original[first + c]);
     EXPECT_EQ(view->values()->now[c], last.now[first + c]);
   }
-  EXPECT_EQ(view->image_bytes_to_host() > 0, path == "copied");
+  EXPECT_EQ(view->image_bytes_to_host() > 0, path == "copied" || path == "fetched");
   EXPECT_EQ(glGetError(), static_cast<GLenum>(GL_NO_ERROR));
 }
 
@@ -161,6 +161,13 @@ TEST_F(ImageViewTest, ShowsTheImagesOfTheCpu) {
 
 TEST_F(ImageViewTest, ShowsGreyImages) {
   check_path(core::open_device("cpu"), {3, 28, 28, 1}, "host");
+}
+
+TEST_F(ImageViewTest, FetchesTheImagesOfAnyDeviceIfAskedTo) {
+  setenv("WARPSCOPE_IMAGE_PATH", "fetched", 1);
+  check_path(core::open_device("cpu"), {5, 7, 9, 3}, "fetched");
+  check_path(core::open_device("cpu"), {3, 28, 28, 1}, "fetched");
+  unsetenv("WARPSCOPE_IMAGE_PATH");
 }
 
 TEST_F(ImageViewTest, TilesAreUploadedOneByOne) {
@@ -204,6 +211,14 @@ TEST_F(CudaImageViewTest, CopiesIfAskedTo) {
   check_path(core::open_device("cuda"), {32, 32, 32, 3}, "copied");
   check_path(core::open_device("cuda"), {5, 7, 9, 1}, "copied");
   unsetenv("WARPSCOPE_IMAGE_PATH");
+}
+
+TEST_F(CudaImageViewTest, FetchesThemIfTheCpuDrawsTheWindow) {
+  paint::TextureBook book(false);
+  book.make_current();
+  check_path(core::open_device("cuda"), {32, 32, 32, 3}, "fetched");
+  check_path(core::open_device("cuda"), {5, 7, 9, 1}, "fetched");
+  EXPECT_TRUE(book.pages().empty());
 }
 
 TEST_F(CudaImageViewTest, PaintsThemIfCudaDrawsTheWindow) {

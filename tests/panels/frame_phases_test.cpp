@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ui/trace.h"
+
 namespace warpscope::ui {
 namespace {
 
@@ -25,7 +27,7 @@ void frame(FramePhases& phases, milliseconds drawing, milliseconds waiting) {
 }
 
 // In a process of its own: the trace is opened once.
-TEST(FramePhasesDeathTest, OnlyASlowFrameIsTracedWithItsPhases) {
+TEST(FramePhasesDeathTest, ASlowFrameIsTracedWithItsPhasesAndAllAreInTheMeans) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto file = std::filesystem::temp_directory_path() / "warpscope-frame-phases.jsonl";
   std::filesystem::remove(file);
@@ -38,14 +40,25 @@ TEST(FramePhasesDeathTest, OnlyASlowFrameIsTracedWithItsPhases) {
         frame(phases, milliseconds(400), milliseconds(1));
         phases.drop();
         phases.begin();
+        trace_event("means", "\"phases\":" + phases.means());
+        trace_event("means", "\"phases\":" + phases.means());
         std::exit(0);
       },
       testing::ExitedWithCode(0), "");
   std::ifstream lines(file);
   std::vector<nlohmann::json> seen;
   for (std::string line; std::getline(lines, line);) seen.push_back(nlohmann::json::parse(line));
+  ASSERT_GE(seen.size(), 3u);
+  EXPECT_EQ(seen.back()["phases"].size(), 0u) << "each frame is in one mean";
+  seen.pop_back();
+  const nlohmann::json means = seen.back()["phases"];
+  seen.pop_back();
+  ASSERT_EQ(means.size(), 2u);
+  EXPECT_EQ(means[1]["name"], "waiting");
+  EXPECT_GE(means[1]["ms"], (20 * 1 + 150) / 21.0 - 0.01);
+  EXPECT_LT(means[0]["ms"], 150) << "of 21 frames, without the one of 400 ms that was dropped";
+  EXPECT_LT(means[1]["cpu_ms"], means[1]["ms"]);
   // On a busy machine a short frame may take long.
-  ASSERT_FALSE(seen.empty());
   ASSERT_LT(seen.size(), 10u);
   for (const nlohmann::json& event : seen) {
     EXPECT_EQ(event["event"], "slow_frame");

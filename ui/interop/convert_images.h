@@ -1,5 +1,5 @@
 #pragma once
-// The CUDA kernels behind image_path.h.
+// The conversions behind image_path.h: CUDA kernels, and the same on the CPU.
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 
 namespace warpscope::ui::interop {
 
-/// A batch to convert: (atlas.count, height, width, channels) floats in device memory.
+/// A batch to convert: (atlas.count, height, width, channels) floats, in the memory of who converts it.
 struct ConversionCall {
   const float* original = nullptr;
   const float* reconstruction = nullptr;
@@ -23,5 +23,8 @@ void convert_to_surface(const ConversionCall& call, std::uint64_t surface, core:
 
 /// Writes the atlas row by row to device memory. Throws core::Error.
 void convert_to_memory(const ConversionCall& call, images::Rgba* pixels, core::Stream& stream);
+
+/// The same on the CPU, in host memory, before it returns.
+void convert_on_host(const ConversionCall& call, images::Rgba* pixels);
 
 }  // namespace warpscope::ui::interop

@@ -1,10 +1,12 @@
 #pragma once
-// The ways from an image slot to the atlas texture. Each converts floats to colours where they lie and
-// differs in how the colours reach OpenGL:
+// The ways from an image slot to the atlas texture. They differ in where floats become colours and in how the
+// colours reach OpenGL:
 //
 //   host    the CPU's slots: converted in the calling thread, uploaded through a pixel buffer
 //   shared  CUDA writes into the GL texture itself: no image byte crosses to the host
 //   painted CUDA paints the window too (ui/paint) and reads what it converted: no batch is copied by itself
+//   fetched the floats are copied to pinned memory, a thread of the CPU converts them, and a later frame uploads: where the
+//           CPU draws the window, so that nothing runs on the GPU beside the training
 //   copied  CUDA converts into device memory, copies to pinned memory, and a later frame uploads: for GL
 //           contexts that CUDA cannot reach (software GL, another GPU, a remote display)
 //
@@ -43,7 +45,7 @@ class ImagePath {
   virtual bool finish(ShownBatch& shown) = 0;
   /// The stream on which the slot may be read; work added here is followed by recording slot.read.
   virtual core::Stream& stream() = 0;
-  /// "shared", "painted", "copied" or "host".
+  /// "shared", "painted", "fetched", "copied" or "host".
   virtual std::string name() const = 0;
   /// The same in words for the status bar.
   virtual std::string text() const = 0;
@@ -52,6 +54,10 @@ class ImagePath {
 };
 
 std::unique_ptr<ImagePath> make_host_path(const training::ImageExchange& exchange, AtlasTexture& texture);
+
+/// `reason` says why the images come to the host as they are.
+std::unique_ptr<ImagePath> make_fetched_path(const training::ImageExchange& exchange, AtlasTexture& texture,
+                                             const std::string& reason);
 
 #if WARPSCOPE_HAVE_CUDA
 /// Throws core::Error that says why sharing is impossible.

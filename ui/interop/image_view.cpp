@@ -29,16 +29,16 @@ std::string failed(std::string_view how, const core::Error& error) {
 }
 
 std::unique_ptr<ImagePath> choose_path(const training::ImageExchange& exchange, AtlasTexture& texture) {
+  const char* const set = std::getenv("WARPSCOPE_IMAGE_PATH");
+  const std::string_view wish = set == nullptr ? "" : set;
+  if (wish == "fetched") return make_fetched_path(exchange, texture, "WARPSCOPE_IMAGE_PATH=fetched");
 #if WARPSCOPE_HAVE_CUDA
   if (exchange.device()->kind() == core::DeviceKind::cuda) {
     exchange.device()->make_current();
-    const char* wish = std::getenv("WARPSCOPE_IMAGE_PATH");
-    if (wish != nullptr && std::string_view(wish) == "copied") {
-      return make_copied_path(exchange, texture, "WARPSCOPE_IMAGE_PATH=copied");
-    }
+    if (wish == "copied") return make_copied_path(exchange, texture, "WARPSCOPE_IMAGE_PATH=copied");
     const auto* const book = paint::TextureBook::current();
     if (book != nullptr && !book->for_device()) {
-      return make_copied_path(exchange, texture, "the CPU draws the window");
+      return make_fetched_path(exchange, texture, "the CPU draws the window");
     }
     const bool painted = book != nullptr;
     try {

@@ -2,9 +2,10 @@
 // What the window sees of the trainer's images: one OpenGL texture with the newest batch in it.
 //
 // The way from the device to the texture is chosen once, when the view is made (image_path.h): "host" for
-// the CPU, "painted" where CUDA draws the window too, "shared" where CUDA and OpenGL run on one GPU, "copied"
-// otherwise. If painting or sharing fails later, copying takes over with the reason. The environment variable
-// WARPSCOPE_IMAGE_PATH=copied chooses copying even where the others work.
+// the CPU, "painted" where CUDA draws the window too, "fetched" where the CPU does, "shared" where CUDA and OpenGL
+// run on one GPU, "copied" otherwise. If painting or sharing fails later, copying takes over with the reason. The
+// environment variable WARPSCOPE_IMAGE_PATH chooses whatever else works: "copied" for CUDA's images, "fetched" for
+// those of any device.
 //
 // No call waits for a stream. All calls belong to the thread with the GL context.
 
@@ -41,10 +42,10 @@ class ImageView {
   const images::Atlas& atlas() const { return texture_.atlas(); }
   unsigned texture() const { return texture_.id(); }
 
-  /// "shared", "painted", "copied" or "host".
+  /// "shared", "painted", "fetched", "copied" or "host".
   std::string path_name() const;
   /// "images shared with OpenGL", "images painted by CUDA", "images copied (384 KiB a batch): sharing failed:
-  /// ...", "images from the CPU".
+  /// ...", "images converted by the CPU (768 KiB a batch): the CPU draws the window", "images from the CPU".
   std::string path_text() const;
   /// Bytes of images that have crossed from the device to the host: 0 while they are shared, or painted: then
   /// the finished picture of the window crosses. The few bytes that probe() fetches are not counted.

@@ -26,7 +26,7 @@ class ImagesPanel {
   /// How the images reach the screen, for the status bar (interop/image_view.h); "no images yet" before the
   /// first.
   std::string path_text() const;
-  /// "shared", "copied", "host" or "none".
+  /// "shared", "painted", "fetched", "copied", "host" or "none".
   std::string path_name() const;
   std::uint64_t image_bytes_to_host() const;
   /// Steps done when the reconstructions shown were made; 0 before the first.
