@@ -36,9 +36,65 @@ Floats within(const Floats& value) {
   return choose(above < one, above, one);
 }
 
-/// Linear::at() in columns x to x + 3, within 0 and 1.
-Floats colour_at(const Linear& value, const Floats& x, int y) {
-  return within((all(value.start) + x * all(value.right)) + all(static_cast<float>(y) * value.down));
+/// Linear::at() in columns x to x + 3.
+Floats at(const Linear& value, const Floats& x, int y) {
+  return (all(value.start) + x * all(value.right)) + all(static_cast<float>(y) * value.down);
+}
+
+Ints within(const Ints& value, std::int32_t end) {
+  const Ints last = all(end - 1);
+  const Ints below = (value & (value < last)) | (last & ~(value < last));
+  return below & (below > 0);
+}
+
+/// As of raster.h, of four numbers.
+Ints whole(const Floats& value) {
+  const Ints near = __builtin_convertvector(value, Ints);
+  return near + (__builtin_convertvector(near, Floats) > value);  // true is -1
+}
+
+Floats floats(const Ints& value) {
+  return __builtin_convertvector(value, Floats);
+}
+
+/// Four texels, as texel() of raster.h finds them.
+inline Four texels(const Texture& t, const Ints& x, const Ints& y) {
+  const Ints column = within(x, t.width), row = within(y, t.height);
+  std::int32_t columns[kLanes], rows[kLanes];
+  std::memcpy(columns, &column, sizeof columns);
+  std::memcpy(rows, &row, sizeof rows);
+  const auto one = [&](int i) {
+    return static_cast<std::int32_t>(t.texels[static_cast<std::int64_t>(rows[i]) * t.width + columns[i]]);
+  };
+  const Ints found{one(0), one(1), one(2), one(3)};
+  const Ints low = all(255);
+  const Floats unit = all(1.0f / 255.0f);
+  return {floats(found & low) * unit, floats(found >> 8 & low) * unit, floats(found >> 16 & low) * unit,
+          floats(found >> 24 & low) * unit};
+}
+
+Four mix(const Four& a, const Four& b, const Floats& part) {
+  return {a.r + (b.r - a.r) * part, a.g + (b.g - a.g) * part, a.b + (b.b - a.b) * part,
+          a.a + (b.a - a.a) * part};
+}
+
+/// As sample() of raster.h.
+Four sample(const Texture& t, const Floats& u, const Floats& v) {
+  const Floats x = u * all(static_cast<float>(t.width)), y = v * all(static_cast<float>(t.height));
+  if (!t.linear) return texels(t, whole(x), whole(y));
+  const Floats half = all(0.5f);
+  const Ints column = whole(x - half), row = whole(y - half);
+  const Floats across = x - half - floats(column), down = y - half - floats(row);
+  return mix(mix(texels(t, column, row), texels(t, column + 1, row), across),
+             mix(texels(t, column, row + 1), texels(t, column + 1, row + 1), across), down);
+}
+
+inline void blend(const Ints& mask, const Four& colour, Four& pixels) {
+  const Floats rest = all(1.0f) - colour.a;
+  pixels.r = choose(mask, colour.r * colour.a + pixels.r * rest, pixels.r);
+  pixels.g = choose(mask, colour.g * colour.a + pixels.g * rest, pixels.g);
+  pixels.b = choose(mask, colour.b * colour.a + pixels.b * rest, pixels.b);
+  pixels.a = choose(mask, colour.a + pixels.a * rest, pixels.a);
 }
 
 bool level(const Linear& value) {
@@ -63,14 +119,6 @@ bool covers(const Piece& piece, int left, int top) {
 void TileCanvas::clear(const Colour& colour) {
   const Four four{all(colour.r), all(colour.g), all(colour.b), all(colour.a)};
   for (auto& row : rows_) std::fill(std::begin(row), std::end(row), four);
-}
-
-void TileCanvas::blend(const Ints& mask, const Four& colour, Four& pixels) {
-  const Floats rest = all(1.0f) - colour.a;
-  pixels.r = choose(mask, colour.r * colour.a + pixels.r * rest, pixels.r);
-  pixels.g = choose(mask, colour.g * colour.a + pixels.g * rest, pixels.g);
-  pixels.b = choose(mask, colour.b * colour.a + pixels.b * rest, pixels.b);
-  pixels.a = choose(mask, colour.a + pixels.a * rest, pixels.a);
 }
 
 void TileCanvas::cover(const Four& colour) {
@@ -106,11 +154,11 @@ void TileCanvas::draw(const Scene& scene, const Piece& piece, int left, int top)
   const int first = std::max(piece.bounds.left - left, 0), end = std::min(piece.bounds.right - left, kTile);
   const int from = std::max(piece.bounds.top - top, 0), to = std::min(piece.bounds.bottom - top, kTile);
   const bool flat = level(piece.r) && level(piece.g) && level(piece.b) && level(piece.a);
-  Four colour{within(all(piece.r.start)), within(all(piece.g.start)), within(all(piece.b.start)),
-              within(all(piece.a.start))};
+  const Four plain{within(all(piece.r.start)), within(all(piece.g.start)), within(all(piece.b.start)),
+                   within(all(piece.a.start))};
   const Texture* const texture = piece.texture >= 0 ? scene.textures + piece.texture : nullptr;
   if (flat && texture == nullptr && covers(piece, left, top)) {
-    cover(colour);
+    cover(plain);
     return;
   }
   Ints beside[3];  // of the edges, what columns add to the first of four
@@ -132,19 +180,17 @@ void TileCanvas::draw(const Scene& scene, const Piece& piece, int left, int top)
       const Ints x = all(four * kLanes) + kLane;
       const Ints mask = (outside >= all(0)) & (x >= all(first)) & (x < all(end));
       if (!any(mask)) continue;
+      Four colour = plain;
       if (!flat || texture != nullptr) {
         const Floats columns = all(static_cast<float>(four * kLanes)) + kFloatLane;
-        colour = {colour_at(piece.r, columns, y), colour_at(piece.g, columns, y),
-                  colour_at(piece.b, columns, y), colour_at(piece.a, columns, y)};
-      }
-      for (int lane = 0; texture != nullptr && lane < kLanes; ++lane) {
-        if (mask[lane] == 0) continue;
-        const int column = four * kLanes + lane;
-        const Colour s = sample(*texture, piece.u.at(column, y), piece.v.at(column, y));
-        colour.r[lane] *= s.r;
-        colour.g[lane] *= s.g;
-        colour.b[lane] *= s.b;
-        colour.a[lane] *= s.a;
+        if (!flat) {
+          colour = {within(at(piece.r, columns, y)), within(at(piece.g, columns, y)),
+                    within(at(piece.b, columns, y)), within(at(piece.a, columns, y))};
+        }
+        if (texture != nullptr) {
+          const Four s = sample(*texture, at(piece.u, columns, y), at(piece.v, columns, y));
+          colour = {colour.r * s.r, colour.g * s.g, colour.b * s.b, colour.a * s.a};
+        }
       }
       blend(mask, colour, rows_[y][four]);
     }

@@ -10,6 +10,12 @@ namespace warpscope::ui::paint {
 /// Four pixels beside one another, as vector instructions take them.
 using Floats = float __attribute__((vector_size(16)));
 using Ints = std::int32_t __attribute__((vector_size(16)));
+inline constexpr int kLanes = 4;
+
+/// Their colours.
+struct Four {
+  Floats r, g, b, a;
+};
 
 /// What draw() and pack() of raster.h do, four pixels at a time: colours in floats, a plane to each channel.
 class TileCanvas {
@@ -22,12 +28,8 @@ class TileCanvas {
   void write(std::uint32_t* pixels, int width, int height, int left, int top) const;
 
  private:
-  static constexpr int kLanes = 4, kFours = kTile / kLanes;
-  struct Four {
-    Floats r, g, b, a;
-  };
+  static constexpr int kFours = kTile / kLanes;
   void cover(const Four& colour);
-  static void blend(const Ints& mask, const Four& colour, Four& pixels);
 
   Four rows_[kTile][kFours];
 };
