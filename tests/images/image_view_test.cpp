@@ -3,7 +3,10 @@
 
 #include "ui/interop/image_view.h"
 
+#include <algorithm>
+#include <bit>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -87,9 +90,14 @@ std::vector<Rgba> expected(const Batch& batch, const images::Atlas& atlas, int c
 
 std::vector<Rgba> texture_pixels(const ImageView& view) {
   std::vector<Rgba> pixels(view.atlas().bytes() / sizeof(Rgba));
-  if (view.path_name() == "painted") {
-    const paint::TextureBook::Page& page = paint::TextureBook::current()->pages().at(view.texture());
-    if (page.on_device == nullptr) return pixels;
+  if (const auto* const book = paint::TextureBook::current()) {
+    const paint::TextureBook::Page& page = book->pages().at(view.texture());
+    if (page.on_device == nullptr) {
+      EXPECT_EQ(page.texels.size(), pixels.size());
+      std::transform(page.texels.begin(), page.texels.end(), pixels.begin(),
+                     [](std::uint32_t texel) { return std::bit_cast<Rgba>(texel); });
+      return pixels;
+    }
     const auto stream = view.exchange().device()->make_stream();
     stream->copy(pixels.data(), page.on_device, pixels.size() * sizeof(Rgba));
     stream->synchronize();
@@ -161,6 +169,22 @@ TEST_F(ImageViewTest, ShowsTheImagesOfTheCpu) {
 
 TEST_F(ImageViewTest, ShowsGreyImages) {
   check_path(core::open_device("cpu"), {3, 28, 28, 1}, "host");
+}
+
+TEST_F(ImageViewTest, BringsThemToThePainterAndToOpenGlOnceItDraws) {
+  const auto exchange =
+      std::make_shared<training::ImageExchange>(core::open_device("cpu"), ImageShape{5, 7, 9, 3});
+  const auto stream = exchange->device()->make_stream();
+  paint::TextureBook book(false);
+  book.make_current();
+  const auto view = ImageView::make(exchange);
+  const std::vector<Rgba> pixels = expected(publish(*exchange, *stream, 1), view->atlas(), 3, {});
+  update_until(*view, pixels, {});
+  EXPECT_EQ(texture_pixels(*view), pixels) << "in the book";
+  book.retire();
+  EXPECT_NE(texture_pixels(*view), pixels) << "OpenGL was spared";
+  update_until(*view, pixels, {});
+  EXPECT_EQ(texture_pixels(*view), pixels) << "the batch of before, without a new one";
 }
 
 TEST_F(ImageViewTest, FetchesTheImagesOfAnyDeviceIfAskedTo) {

@@ -33,6 +33,10 @@ AtlasTexture::~AtlasTexture() {
 }
 
 void AtlasTexture::upload(const images::Rgba* pixels) {
+  if (auto* book = paint::TextureBook::current()) {
+    book->put(texture_, atlas_.texture_width(), atlas_.texture_height(), false, pixels);
+    if (!book->for_device()) return;  // the CPU paints every frame; CUDA only once the training runs on it
+  }
   // New storage each time: the driver keeps the old one until the copy that reads it is done.
   glBindBuffer(GL_PIXEL_UNPACK_BUFFER, pixel_buffer_);
   glBufferData(GL_PIXEL_UNPACK_BUFFER, static_cast<GLsizeiptr>(atlas_.bytes()), pixels, GL_STREAM_DRAW);
@@ -41,9 +45,6 @@ void AtlasTexture::upload(const images::Rgba* pixels) {
                   GL_UNSIGNED_BYTE, nullptr);
   glBindTexture(GL_TEXTURE_2D, 0);
   glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
-  if (auto* book = paint::TextureBook::current()) {
-    book->put(texture_, atlas_.texture_width(), atlas_.texture_height(), false, pixels);
-  }
 }
 
 int AtlasTexture::largest() {

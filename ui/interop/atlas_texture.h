@@ -13,8 +13,8 @@ class AtlasTexture {
   AtlasTexture(const AtlasTexture&) = delete;
   AtlasTexture& operator=(const AtlasTexture&) = delete;
 
-  /// Replaces all pixels through a pixel buffer: the driver reads `pixels` before this returns and copies
-  /// them to the GPU later, so neither side waits.
+  /// Replaces all pixels; `pixels` are read before this returns. They go through a pixel buffer, which the driver
+  /// copies to the GPU later, so neither side waits; while the CPU paints the window (paint::TextureBook), to it alone.
   void upload(const images::Rgba* pixels);
 
   const images::Atlas& atlas() const { return atlas_; }

@@ -71,10 +71,12 @@ ImageView::ImageView(std::shared_ptr<training::ImageExchange> exchange)
 void ImageView::update(const images::Conversion& conversion) {
   if (!failure_.empty()) return;
   try {
-    if (path_->name() == "painted" && paint::TextureBook::current() == nullptr) {
-      copy_from_now_on("CUDA no longer draws the window");
-      converted_number_ = 0;
+    const bool by_opengl = paint::TextureBook::current() == nullptr;
+    if (by_opengl && !by_opengl_) {
+      if (path_->name() == "painted") copy_from_now_on("CUDA no longer draws the window");
+      converted_number_ = 0;  // OpenGL has not seen the images yet
     }
+    by_opengl_ = by_opengl;
     slot_ = exchange_->acquire();
     if (slot_ == nullptr) return;
     if (slot_->number != converted_number_ || conversion != converted_as_) convert(conversion);

@@ -64,7 +64,8 @@ class ImageView {
   std::uint64_t converted_number_ = 0;
   images::Conversion converted_as_;
   ShownBatch shown_;
-  std::string failure_;  ///< why the images do not change any more, or ""
+  bool by_opengl_ = true;  ///< the window was drawn so at the last update()
+  std::string failure_;    ///< why the images do not change any more, or ""
   std::uint64_t earlier_bytes_ = 0;
 };
 
