@@ -50,9 +50,9 @@ class MainView {
   float zoom() const { return settings_.zoom; }
   std::size_t loss_points() const { return loss_.history().steps(); }
   /// True if the laboratory or what is read of earlier runs has come further than was drawn, or there are newer
-  /// predictions.
+  /// images or predictions.
   bool has_news() const {
-    return workbench_.desk().has_news() || loss_.has_news() ||
+    return workbench_.desk().has_news() || loss_.has_news() || images_.waiting() ||
            (!workbench_.large() && predictions_.waiting());
   }
 

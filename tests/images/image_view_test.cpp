@@ -172,19 +172,30 @@ TEST_F(ImageViewTest, ShowsGreyImages) {
 }
 
 TEST_F(ImageViewTest, BringsThemToThePainterAndToOpenGlOnceItDraws) {
-  const auto exchange =
-      std::make_shared<training::ImageExchange>(core::open_device("cpu"), ImageShape{5, 7, 9, 3});
-  const auto stream = exchange->device()->make_stream();
-  paint::TextureBook book(false);
-  book.make_current();
-  const auto view = ImageView::make(exchange);
-  const std::vector<Rgba> pixels = expected(publish(*exchange, *stream, 1), view->atlas(), 3, {});
-  update_until(*view, pixels, {});
-  EXPECT_EQ(texture_pixels(*view), pixels) << "in the book";
-  book.retire();
-  EXPECT_NE(texture_pixels(*view), pixels) << "OpenGL was spared";
-  update_until(*view, pixels, {});
-  EXPECT_EQ(texture_pixels(*view), pixels) << "the batch of before, without a new one";
+  for (const char* path : {"", "fetched"}) {
+    setenv("WARPSCOPE_IMAGE_PATH", path, 1);
+    const auto exchange =
+        std::make_shared<training::ImageExchange>(core::open_device("cpu"), ImageShape{5, 7, 9, 3});
+    const auto stream = exchange->device()->make_stream();
+    paint::TextureBook book(false);
+    book.make_current();
+    const auto view = ImageView::make(exchange);
+    std::vector<Rgba> pixels = expected(publish(*exchange, *stream, 1), view->atlas(), 3, {});
+    update_until(*view, pixels, {});
+    EXPECT_EQ(texture_pixels(*view), pixels) << "in the book";
+    EXPECT_FALSE(view->under_way());
+    pixels = expected(publish(*exchange, *stream, 2), view->atlas(), 3, {});
+    view->update({});
+    EXPECT_EQ(view->under_way(), *path != '\0') << "a thread converts what is fetched";
+    book.retire();
+    EXPECT_NE(texture_pixels(*view), pixels) << "OpenGL was spared";
+    pixels = expected(publish(*exchange, *stream, 3), view->atlas(), 3, {});
+    update_until(*view, pixels, {});
+    EXPECT_EQ(texture_pixels(*view), pixels);
+    EXPECT_EQ(view->shown().number, 3u);
+    EXPECT_FALSE(view->under_way());
+  }
+  unsetenv("WARPSCOPE_IMAGE_PATH");
 }
 
 TEST_F(ImageViewTest, FetchesTheImagesOfAnyDeviceIfAskedTo) {
@@ -253,24 +264,26 @@ TEST_F(CudaImageViewTest, PaintsThemIfCudaDrawsTheWindow) {
   EXPECT_TRUE(book.pages().empty());
 }
 
-TEST_F(CudaImageViewTest, CopiesOnceCudaNoLongerDrawsTheWindow) {
-  const auto device = core::open_device("cuda");
-  const auto exchange = std::make_shared<training::ImageExchange>(device, ImageShape{5, 7, 9, 3});
-  const auto stream = device->make_stream();
-  paint::TextureBook book;
-  book.make_current();
-  const auto view = ImageView::make(exchange);
-  EXPECT_EQ(view->path_name(), "painted");
-  const Batch batch = publish(*exchange, *stream, 1);
-  for (int frame = 0; frame < 1000 && view->shown().number != 1; ++frame) {
-    view->update({});
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+TEST_F(CudaImageViewTest, CopiesOnceTheWindowIsNoLongerPainted) {
+  for (const bool by_cuda : {true, false}) {
+    const auto device = core::open_device("cuda");
+    const auto exchange = std::make_shared<training::ImageExchange>(device, ImageShape{5, 7, 9, 3});
+    const auto stream = device->make_stream();
+    paint::TextureBook book(by_cuda);
+    book.make_current();
+    const auto view = ImageView::make(exchange);
+    EXPECT_EQ(view->path_name(), by_cuda ? "painted" : "fetched");
+    const Batch batch = publish(*exchange, *stream, 1);
+    for (int frame = 0; frame < 1000 && view->shown().number != 1; ++frame) {
+      view->update({});
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    book.retire();
+    const std::vector<Rgba> pixels = expected(batch, view->atlas(), 3, {});
+    update_until(*view, pixels, {});
+    EXPECT_EQ(view->path_text().find("images copied"), 0u) << view->path_text();
+    EXPECT_EQ(texture_pixels(*view), pixels);
   }
-  book.retire();
-  const std::vector<Rgba> pixels = expected(batch, view->atlas(), 3, {});
-  update_until(*view, pixels, {});
-  EXPECT_EQ(view->path_text().find("images copied"), 0u) << view->path_text();
-  EXPECT_EQ(texture_pixels(*view), pixels);
 }
 
 TEST_F(CudaImageViewTest, SharesOrSaysWhyItCopies) {

@@ -165,6 +165,29 @@ TEST_F(FramePainterTest, GoesToTheScreenAndBackFromOpenGl) {
   }
 }
 
+TEST_F(FramePainterTest, GivesTheImagesToOpenGlIfItFails) {
+  FramePainter painter(nullptr, false);
+  const auto device = core::open_device("cpu");
+  interop::AtlasTexture image(images::make_atlas(1, 12, 12, 1024));
+  const std::vector<images::Rgba> pixels(image.atlas().bytes() / sizeof(images::Rgba),
+                                         images::Rgba{10, 200, 30, 255});
+  std::vector<images::Rgba> seen(pixels.size());
+  const auto look = [&] {
+    glBindTexture(GL_TEXTURE_2D, image.id());
+    glGetTexImage(GL_TEXTURE_2D, 0, GL_RGBA, GL_UNSIGNED_BYTE, seen.data());
+  };
+  image.upload(pixels.data());
+  look();
+  EXPECT_NE(seen, pixels) << "OpenGL is spared while the CPU paints";
+  ImGui::GetIO().DisplaySize = ImVec2(40000, 10);
+  make_frame(image);
+  EXPECT_EQ(painter.draw(*ImGui::GetDrawData(), device, background_), Drawn::nothing);
+  EXPECT_NE(painter.failure(), "");
+  look();
+  EXPECT_EQ(seen, pixels) << "for the very frame that it did not paint";
+  EXPECT_EQ(glGetError(), static_cast<GLenum>(GL_NO_ERROR));
+}
+
 // A window of no size is what a minimised one has.
 TEST_F(FramePainterTest, LeavesAnEmptyFrameToOpenGl) {
   FramePainter painter(nullptr, true);

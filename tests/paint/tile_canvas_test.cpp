@@ -14,12 +14,13 @@ namespace {
 
 constexpr int kLeft = 32, kTop = 48, kWidth = 45, kHeight = 70;  // the tile leaves the picture on the right
 
-/// A scene of one triangle after the other, over a tile drawn pixel by pixel and four at a time.
+/// A scene of one triangle after the other, slivers among them, over a tile drawn pixel by pixel and four at a time.
 class TileCanvasTest : public testing::Test {
  protected:
   TileCanvasTest() {
     for (std::uint32_t& texel : texels_) texel = static_cast<std::uint32_t>(random_());
-    textures_ = {{texels_, 7, 5, true, 1}, {texels_, 5, 7, false, 2}};
+    for (std::uint32_t& texel : wide_) texel = static_cast<std::uint32_t>(random_());
+    textures_ = {{texels_, 7, 5, true, 1}, {texels_, 5, 7, false, 2}, {wide_, kWide, 2, true, 3}};
     scene_.vertices = corners_;
     scene_.textures = textures_.data();
     scene_.width = kWidth;
@@ -31,18 +32,20 @@ class TileCanvasTest : public testing::Test {
   float between(float low, float high) { return std::uniform_real_distribution<float>(low, high)(random_); }
 
   void add_triangle() {
-    const bool plain = random_() % 2 == 0, flat = random_() % 2 == 0, huge = random_() % 4 == 0;
+    const bool plain = random_() % 2 == 0, flat = random_() % 2 == 0, huge = random_() % 4 == 0,
+               sliver = random_() % 8 == 0;
     const float size = huge ? 400 : 20;
     for (Vertex& corner : corners_) {
       corner = {kLeft + 8 + between(-size, size), kTop + 8 + between(-size, size), between(-0.2f, 1.2f),
                 between(-0.2f, 1.2f), static_cast<std::uint32_t>(random_())};
       if (random_() % 2 == 0) corner.x = std::round(corner.x) + 0.5f;
+      if (sliver) corner.x = kLeft + 8 + between(0, 0.02f);
       if (plain) corner.u = corners_[0].u, corner.v = corners_[0].v;
       if (flat) corner.colour = corners_[0].colour | (random_() % 2 == 0 ? 0u : 0xff000000u);
     }
     if (flat) corners_[0].colour = corners_[1].colour = corners_[2].colour;
     const Command command{0, 0, kWidth, kHeight - static_cast<int>(random_() % 12),
-                          static_cast<int>(random_() % 2)};
+                          static_cast<int>(random_() % 3)};
     const Place places[3] = {snap(corners_[0]), snap(corners_[1]), snap(corners_[2])};
     const Bounds bounds = bounds_of(places, command, kWidth, kHeight);
     if (!meet(bounds, {kLeft, kTop, kLeft + kTile, kTop + kTile})) return;
@@ -78,7 +81,9 @@ class TileCanvasTest : public testing::Test {
 
   std::mt19937 random_{5};
   const Colour background_{0.1f, 0.2f, 0.3f, 1};
+  static constexpr int kWide = 2048;
   std::uint32_t texels_[35] = {};
+  std::uint32_t wide_[2 * kWide] = {};
   std::vector<Texture> textures_;
   Vertex corners_[3] = {};
   const std::uint32_t indices_[3] = {0, 1, 2};

@@ -1,6 +1,6 @@
 #pragma once
 // The ways from an image slot to the atlas texture. They differ in where floats become colours and in how the
-// colours reach OpenGL:
+// colours reach the texture, which is OpenGL's, or that of the painter where the window is painted (ui/paint):
 //
 //   host    the CPU's slots: converted in the calling thread, uploaded through a pixel buffer
 //   shared  CUDA writes into the GL texture itself: no image byte crosses to the host
@@ -37,8 +37,8 @@ class ImagePath {
  public:
   virtual ~ImagePath() = default;
 
-  /// Starts the conversion of `slot` in stream order and records slot.read after it. False if it cannot be
-  /// started without waiting: then try again in the next frame. Throws core::Error.
+  /// Starts to convert `slot`, and records slot.read in stream order after the last that reads it. False if that
+  /// cannot be started without waiting: then try again in the next frame. Throws core::Error.
   virtual bool convert(const training::ImageSlot& slot, const images::Conversion& conversion) = 0;
   /// Called each frame: brings finished conversions to the texture. True if `shown` has changed. Throws
   /// core::Error.

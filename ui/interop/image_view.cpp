@@ -28,9 +28,19 @@ std::string failed(std::string_view how, const core::Error& error) {
   return fmt::format("{} failed: {}", how == "painted" ? "painting" : "sharing", error.what());
 }
 
-std::unique_ptr<ImagePath> choose_path(const training::ImageExchange& exchange, AtlasTexture& texture) {
+std::string_view wished_path() {
   const char* const set = std::getenv("WARPSCOPE_IMAGE_PATH");
-  const std::string_view wish = set == nullptr ? "" : set;
+  return set == nullptr ? "" : set;
+}
+
+/// True if the path is chosen for who paints the window.
+bool depends_on_painter(const training::ImageExchange& exchange) {
+  return exchange.device()->kind() == core::DeviceKind::cuda && wished_path().empty() &&
+         paint::TextureBook::current() != nullptr;
+}
+
+std::unique_ptr<ImagePath> choose_path(const training::ImageExchange& exchange, AtlasTexture& texture) {
+  const std::string_view wish = wished_path();
   if (wish == "fetched") return make_fetched_path(exchange, texture, "WARPSCOPE_IMAGE_PATH=fetched");
 #if WARPSCOPE_HAVE_CUDA
   if (exchange.device()->kind() == core::DeviceKind::cuda) {
@@ -66,17 +76,17 @@ ImageView::ImageView(std::shared_ptr<training::ImageExchange> exchange)
     : exchange_(std::move(exchange)),
       texture_(make_texture(exchange_->shape())),
       probe_(exchange_->device(), exchange_->shape()),
+      for_painter_(depends_on_painter(*exchange_)),
       path_(choose_path(*exchange_, texture_)) {}
 
 void ImageView::update(const images::Conversion& conversion) {
   if (!failure_.empty()) return;
   try {
-    const bool by_opengl = paint::TextureBook::current() == nullptr;
-    if (by_opengl && !by_opengl_) {
-      if (path_->name() == "painted") copy_from_now_on("CUDA no longer draws the window");
-      converted_number_ = 0;  // OpenGL has not seen the images yet
+    if (for_painter_ && paint::TextureBook::current() == nullptr) {
+      for_painter_ = false;
+      copy_from_now_on("the window is no longer painted");
+      converted_number_ = 0;
     }
-    by_opengl_ = by_opengl;
     slot_ = exchange_->acquire();
     if (slot_ == nullptr) return;
     if (slot_->number != converted_number_ || conversion != converted_as_) convert(conversion);

@@ -1,11 +1,12 @@
 #pragma once
-// What the window sees of the trainer's images: one OpenGL texture with the newest batch in it.
+// What the window sees of the trainer's images: one texture with the newest batch in it, of OpenGL or of who paints
+// the window (paint::TextureBook).
 //
 // The way from the device to the texture is chosen once, when the view is made (image_path.h): "host" for
 // the CPU, "painted" where CUDA draws the window too, "fetched" where the CPU does, "shared" where CUDA and OpenGL
 // run on one GPU, "copied" otherwise. If painting or sharing fails later, copying takes over with the reason. The
-// environment variable WARPSCOPE_IMAGE_PATH chooses whatever else works: "copied" for CUDA's images, "fetched" for
-// those of any device.
+// environment variable WARPSCOPE_IMAGE_PATH overrides the choice: "copied" for CUDA's images, "fetched" for those of
+// any device.
 //
 // No call waits for a stream. All calls belong to the thread with the GL context.
 
@@ -38,6 +39,8 @@ class ImageView {
 
   /// The batch in the texture; its number is 0 before the first.
   const ShownBatch& shown() const { return shown_; }
+  /// A newer batch is on its way there: the next updates will show it.
+  bool under_way() const { return failure_.empty() && shown_.number != converted_number_; }
   const training::ImageExchange& exchange() const { return *exchange_; }
   const images::Atlas& atlas() const { return texture_.atlas(); }
   unsigned texture() const { return texture_.id(); }
@@ -59,13 +62,13 @@ class ImageView {
   std::shared_ptr<training::ImageExchange> exchange_;
   AtlasTexture texture_;
   PixelProbe probe_;
+  bool for_painter_;  ///< the path was chosen for who paints the window, who has not failed so far
   std::unique_ptr<ImagePath> path_;
   const training::ImageSlot* slot_ = nullptr;  ///< held until the next update()
   std::uint64_t converted_number_ = 0;
   images::Conversion converted_as_;
   ShownBatch shown_;
-  bool by_opengl_ = true;  ///< the window was drawn so at the last update()
-  std::string failure_;    ///< why the images do not change any more, or ""
+  std::string failure_;  ///< why the images do not change any more, or ""
   std::uint64_t earlier_bytes_ = 0;
 };
 

@@ -3,10 +3,25 @@
 #include <exception>
 #include <utility>
 
-#define GLFW_INCLUDE_NONE
+#include <glad/gl.h>
+// glad first: it stands in for the system's OpenGL header.
 #include <GLFW/glfw3.h>
 
 namespace warpscope::ui::paint {
+namespace {
+
+/// OpenGL draws from now on: it gets what only the book was told.
+void give_to_opengl(const TextureBook& book) {
+  for (const auto& [name, page] : book.pages()) {
+    if (page.on_device != nullptr) continue;
+    glBindTexture(GL_TEXTURE_2D, static_cast<GLuint>(name));
+    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, page.width, page.height, GL_RGBA, GL_UNSIGNED_BYTE,
+                    page.texels.data());
+  }
+  glBindTexture(GL_TEXTURE_2D, 0);
+}
+
+}  // namespace
 
 FramePainter::FramePainter(GLFWwindow* window, bool by_cuda) : book_(by_cuda), window_(window) {
   if (window != nullptr) server_ = X11Presenter::make(window);
@@ -65,6 +80,7 @@ bool FramePainter::paint(const ImDrawData& data, const std::shared_ptr<core::Dev
     picture_ = painter_->paint(triangles_, book_, ImGui::ColorConvertFloat4ToU32(background));
   } catch (const std::exception& error) {
     failure_ = error.what();
+    give_to_opengl(book_);
     book_.retire();
     picture_ = {};
     painter_.reset();

@@ -188,7 +188,10 @@ void TileCanvas::draw(const Scene& scene, const Piece& piece, int left, int top)
                     within(at(piece.b, columns, y)), within(at(piece.a, columns, y))};
         }
         if (texture != nullptr) {
-          const Four s = sample(*texture, at(piece.u, columns, y), at(piece.v, columns, y));
+          // Outside a sliver the places may be too far for whole numbers.
+          const Floats zero = all(0.0f);
+          const Four s = sample(*texture, choose(mask, at(piece.u, columns, y), zero),
+                                choose(mask, at(piece.v, columns, y), zero));
           colour = {colour.r * s.r, colour.g * s.g, colour.b * s.b, colour.a * s.a};
         }
       }

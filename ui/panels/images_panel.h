@@ -34,6 +34,9 @@ class ImagesPanel {
   /// True once a batch is on the screen.
   bool has_images() const;
 
+  /// True while a newer batch is on its way to the screen.
+  bool waiting() const { return view_ && view_->under_way(); }
+
   /// What a person has chosen, so that it can be remembered.
   struct Settings {
     int zoom = 0;  ///< framebuffer pixels per image pixel; 0: fit
