@@ -31,6 +31,20 @@ class TileCanvasTest : public testing::Test {
 
   float between(float low, float high) { return std::uniform_real_distribution<float>(low, high)(random_); }
 
+  /// An area of 1/65536 of a pixel; one edge goes through a pixel's centre. Beside it places in the texture are far away.
+  void make_sliver() {
+    const auto side = [&] { return random_() % 2 == 0 ? 1.0f / kSteps : -1.0f / kSteps; };
+    const float right = side(), down = side(), length = 1 + static_cast<float>(random_() % 4000);
+    const float x = kLeft + static_cast<float>(random_() % kTile) + 0.5f,
+                y = kTop + static_cast<float>(random_() % kTile) + 0.5f;
+    corners_[0].x = x - right;
+    corners_[0].y = y - down;
+    corners_[1].x = x + right;
+    corners_[1].y = y + down;
+    corners_[2].x = x + right * length;
+    corners_[2].y = y + down * (length - 1);
+  }
+
   void add_triangle() {
     const bool plain = random_() % 2 == 0, flat = random_() % 2 == 0, huge = random_() % 4 == 0,
                sliver = random_() % 8 == 0;
@@ -39,10 +53,10 @@ class TileCanvasTest : public testing::Test {
       corner = {kLeft + 8 + between(-size, size), kTop + 8 + between(-size, size), between(-0.2f, 1.2f),
                 between(-0.2f, 1.2f), static_cast<std::uint32_t>(random_())};
       if (random_() % 2 == 0) corner.x = std::round(corner.x) + 0.5f;
-      if (sliver) corner.x = kLeft + 8 + between(0, 0.02f);
       if (plain) corner.u = corners_[0].u, corner.v = corners_[0].v;
       if (flat) corner.colour = corners_[0].colour | (random_() % 2 == 0 ? 0u : 0xff000000u);
     }
+    if (sliver) make_sliver();
     if (flat) corners_[0].colour = corners_[1].colour = corners_[2].colour;
     const Command command{0, 0, kWidth, kHeight - static_cast<int>(random_() % 12),
                           static_cast<int>(random_() % 3)};
