@@ -230,11 +230,11 @@ bool tab(const Frame& frame, const char* name, const char* label, bool active) {
   return clicked;
 }
 
-// Between tabs: less where they would not fit.
+// Between tabs: less where they, and a button at the end of the row, would not fit.
 float tab_gap(const Frame& frame, std::span<const char* const> tabs) {
   float words = 0;
   for (const char* const label : tabs) words += text_width(frame.fonts.strong, label);
-  const float room = ImGui::GetContentRegionAvail().x - words;
+  const float room = ImGui::GetContentRegionAvail().x - words - ImGui::GetFrameHeight();
   return std::floor(std::clamp(room / static_cast<float>(std::max<std::size_t>(1, tabs.size())),
                                6 * frame.scale, 16 * frame.scale));
 }

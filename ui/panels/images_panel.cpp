@@ -49,6 +49,18 @@ std::string waiting_text(const Frame& frame) {
                                   : "Waiting for the first reconstructions";
 }
 
+float zoom_number_width(const Frame& frame) {
+  return std::floor(32 * frame.scale);
+}
+
+float zoom_width(const Frame& frame) {
+  const auto button = [&](const char* label) {
+    return text_width(frame.fonts.text, label) + 20 * frame.scale;
+  };
+  return button("-") + button("+") + text_width(frame.fonts.text, "fit") + zoom_number_width(frame) +
+         28 * frame.scale;
+}
+
 std::string psnr_text(double value, int decimals) {
   return std::isinf(value) ? "inf" : fmt::format("{:.{}f}", value, decimals);
 }
@@ -122,18 +134,23 @@ void ImagesPanel::draw_title(const Frame& frame) {
   value_with_unit(frame, with_thousands(shown.step), "",
                   "The training step after which these reconstructions were made.");
   ImGui::SameLine(0, 16 * s);
-  value_with_unit(frame, psnr_text(images::mean_psnr(shown.errors), 2), "dB mean PSNR",
-                  fmt::format("Mean over the {} images shown. {}", shown.errors.size(), kPsnrTip));
-  ImGui::SameLine(0, 16 * s);
+  // In a narrow panel the zoom goes before the mean, which the images' own numbers tell too.
+  const std::string mean = psnr_text(images::mean_psnr(shown.errors), 2);
+  constexpr std::string_view kUnit = "dB mean PSNR";
+  const float mean_width =
+      text_width(frame.fonts.numbers, mean) + text_width(frame.fonts.small, kUnit) + 21 * s;
+  if (ImGui::GetContentRegionAvail().x >= mean_width + zoom_width(frame)) {
+    value_with_unit(frame, mean, kUnit,
+                    fmt::format("Mean over the {} images shown. {}", shown.errors.size(), kPsnrTip));
+    ImGui::SameLine(0, 16 * s);
+  }
   draw_zoom(frame);
 }
 
 void ImagesPanel::draw_zoom(const Frame& frame) {
   const float s = frame.scale;
-  const auto button = [&](const char* label) { return text_width(frame.fonts.text, label) + 20 * s; };
-  const float number = std::floor(32 * s);
-  align_right(frame,
-              button("-") + button("+") + text_width(frame.fonts.text, "fit") + 16 * s + number + 12 * s);
+  const float number = zoom_number_width(frame);
+  align_right(frame, zoom_width(frame));
   if (text_button(frame, "images.zoom_out", "-", "Smaller images (Ctrl + wheel)", shown_zoom_ > 1)) {
     settings.zoom = shown_zoom_ - 1;
   }
