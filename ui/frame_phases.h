@@ -18,7 +18,8 @@ class FramePhases {
   void mark(const char* phase);
   /// The window rested: the frame that has begun is not counted.
   void drop() { phases_.clear(); }
-  /// Of the frames that have ended since the last call, but for those dropped, each phase's share of a frame: [{"name":"widgets","ms":..,"cpu_ms":..},..].
+  /// Of the frames that have ended since the last call, but for those dropped, each phase's share of a frame:
+  /// [{"name":"widgets","ms":..,"cpu_ms":..},..].
   std::string means();
 
  private:

@@ -47,14 +47,14 @@ Ints within(const Ints& value, std::int32_t end) {
   return below & (below > 0);
 }
 
+Floats floats(const Ints& value) {
+  return __builtin_convertvector(value, Floats);
+}
+
 /// As of raster.h, of four numbers.
 Ints whole(const Floats& value) {
   const Ints near = __builtin_convertvector(value, Ints);
-  return near + (__builtin_convertvector(near, Floats) > value);  // true is -1
-}
-
-Floats floats(const Ints& value) {
-  return __builtin_convertvector(value, Floats);
+  return near + (floats(near) > value);  // true is -1
 }
 
 /// Four texels, as texel() of raster.h finds them.
