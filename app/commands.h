@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/choices.h"
-#include "gpu/training/configuration.h"
+#include "gpu/settings/configuration.h"
 #include "gpu/training/trainer.h"
 
 namespace warpscope::app {

@@ -13,7 +13,7 @@
 namespace warpscope::app {
 namespace {
 
-/// "wmma (tf32, fp16, bf16)": the precisions in which `variant` runs on `device`, or why it does not run at all.
+/// "mma (tf32, fp16, bf16)": the precisions in which `variant` runs on `device`, or why it does not run at all.
 std::string describe(const ops::Variant& variant, const core::DeviceInfo& device) {
   std::vector<std::string_view> precisions;
   for (const core::Precision precision : core::selectable_precisions()) {

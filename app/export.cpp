@@ -12,11 +12,11 @@
 #include "app/run_folders.h"
 #include "app/table.h"
 #include "gpu/core/error.h"
-#include "gpu/runs/export_csv.h"
-#include "gpu/runs/export_json.h"
-#include "gpu/runs/export_safetensors.h"
-#include "gpu/runs/export_svg.h"
-#include "gpu/runs/export_tensorboard.h"
+#include "gpu/export/export_csv.h"
+#include "gpu/export/export_json.h"
+#include "gpu/export/export_safetensors.h"
+#include "gpu/export/export_svg.h"
+#include "gpu/export/export_tensorboard.h"
 
 namespace warpscope::app {
 namespace {

@@ -1,6 +1,6 @@
 // warpscope fetch: downloads data sets.
 
-#include "gpu/data/fetch.h"
+#include "app/fetch/fetch.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -11,7 +11,7 @@
 #include "app/commands.h"
 #include "app/interrupt.h"
 #include "gpu/core/error.h"
-#include "gpu/core/paths.h"
+#include "gpu/files/paths.h"
 
 namespace warpscope::app {
 namespace {

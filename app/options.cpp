@@ -10,7 +10,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/models/model.h"
-#include "gpu/training/configuration_settings.h"
+#include "gpu/settings/configuration_settings.h"
 
 namespace warpscope::app {
 namespace {

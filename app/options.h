@@ -4,7 +4,7 @@
 #include <CLI/App.hpp>
 #include <string>
 
-#include "gpu/training/configuration.h"
+#include "gpu/settings/configuration.h"
 #include "gpu/training/trainer.h"
 
 namespace warpscope::app {

@@ -15,7 +15,7 @@
 #include "app/table.h"
 #include "gpu/charts/numbers.h"
 #include "gpu/core/error.h"
-#include "gpu/runs/export_json.h"
+#include "gpu/export/export_json.h"
 #include "gpu/runs/settings.h"
 #include "gpu/runs/summary.h"
 #include "gpu/runs/text.h"

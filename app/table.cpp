@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "gpu/core/atomic_file.h"
 #include "gpu/core/error.h"
+#include "gpu/files/atomic_file.h"
 
 namespace warpscope::app {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <imgui.h>
 
-#include "gpu/training/snapshot.h"
+#include "gpu/messages/snapshot.h"
 #include "gpu/training/trainer.h"
 
 namespace warpscope::ui {

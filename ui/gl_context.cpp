@@ -7,8 +7,8 @@
 
 #include <GLFW/glfw3.h>
 
-#include "gpu/core/atomic_file.h"
 #include "gpu/core/error.h"
+#include "gpu/files/atomic_file.h"
 #include "ui/plot/picture.h"
 #include "ui/window.h"
 

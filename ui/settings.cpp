@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "gpu/core/atomic_file.h"
 #include "gpu/core/error.h"
-#include "gpu/core/paths.h"
+#include "gpu/files/atomic_file.h"
+#include "gpu/files/paths.h"
 
 namespace warpscope::ui {
 namespace {

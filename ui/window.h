@@ -7,7 +7,7 @@
 #include <string>
 
 #include "gpu/core/error.h"
-#include "gpu/training/source.h"
+#include "gpu/messages/source.h"
 #include "gpu/training/trainer.h"
 
 namespace warpscope::ui {

@@ -10,7 +10,7 @@
 #include <zlib.h>
 
 #include "gpu/core/error.h"
-#include "gpu/data/file.h"
+#include "gpu/files/file.h"
 
 namespace warpscope::data {
 namespace {

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/core/paths.h"
 #include "gpu/data/builtin.h"
 #include "gpu/data/builtin_digits.h"
 #include "gpu/data/cifar10.h"
 #include "gpu/data/mnist.h"
+#include "gpu/files/paths.h"
 
 namespace warpscope::data {
 namespace {

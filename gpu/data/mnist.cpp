@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/data/file.h"
 #include "gpu/data/idx.h"
+#include "gpu/files/file.h"
 
 namespace warpscope::data {
 namespace {

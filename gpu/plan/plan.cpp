@@ -38,7 +38,7 @@ std::string place(const Node& node) {
   return node.layer.empty() ? "" : " in " + node.layer;
 }
 
-/// "conv2d.backward_weights=wmma", ...: the variants that can absorb `op`.
+/// "conv2d.backward_weights=mma", ...: the variants that can absorb `op`.
 std::vector<std::string> names_of_hosts(ops::Op op, core::DeviceKind device) {
   std::vector<std::string> names;
   for (const ops::Variant& variant : ops::variants()) {

@@ -21,7 +21,7 @@ struct Preset {
 std::vector<Preset> presets(core::DeviceKind device);
 
 /// Why the preset cannot run on `device` in `precision` (its characteristic variants are not there: "no convolution has
-/// wmma in fp32; in tf32, fp16, bf16"), or "".
+/// mma in fp32; in tf32, fp16, bf16"), or "".
 std::string preset_unavailable_reason(std::string_view id, const core::DeviceInfo& device,
                                       core::Precision precision);
 

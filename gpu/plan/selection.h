@@ -37,7 +37,7 @@ Selection default_selection(const core::DeviceInfo& device, core::Precision prec
 Selection with_precision(const Selection& selection, core::Precision precision,
                          const core::DeviceInfo& device);
 
-/// The variant of `selection` that runs `op` inside itself ("wmma" of conv2d.backward_weights), or nullptr.
+/// The variant of `selection` that runs `op` inside itself ("mma" of conv2d.backward_weights), or nullptr.
 const ops::Variant* absorber(const Selection& selection, ops::Op op, core::DeviceKind device);
 
 /// Whether plans of `selection` run blocks instead of single layers.

@@ -64,7 +64,7 @@ struct BenchOptions {
   double seconds = 0.5;                     ///< of timing for each variant, at most (at least 3 samples)
 };
 
-/// Called before each variant and between its samples: how many of how many are done, and what comes ("conv2d.forward wmma bf16, conv2"). Returns
+/// Called before each variant and between its samples: how many of how many are done, and what comes ("conv2d.forward mma bf16, conv2"). Returns
 /// false to cancel.
 using Progress = std::function<bool(int done, int total, const std::string& text)>;
 

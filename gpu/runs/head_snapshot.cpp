@@ -6,7 +6,7 @@
 #include "gpu/core/error.h"
 #include "gpu/models/model.h"
 #include "gpu/runs/text.h"
-#include "gpu/training/optimizer_settings.h"
+#include "gpu/settings/optimizer_settings.h"
 
 namespace warpscope::runs {
 namespace {

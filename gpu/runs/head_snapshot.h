@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "gpu/training/snapshot.h"
+#include "gpu/messages/snapshot.h"
 
 namespace warpscope::runs {
 

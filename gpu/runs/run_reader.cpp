@@ -9,7 +9,7 @@
 #include <sys/file.h>
 
 #include "gpu/core/error.h"
-#include "gpu/runs/open_file.h"
+#include "gpu/files/open_file.h"
 #include "gpu/runs/text.h"
 
 namespace warpscope::runs {

@@ -15,9 +15,9 @@
 #include <thread>
 #include <vector>
 
+#include "gpu/messages/source.h"
 #include "gpu/runs/run_reader.h"
 #include "gpu/runs/run_view.h"
-#include "gpu/training/source.h"
 
 namespace warpscope::runs {
 

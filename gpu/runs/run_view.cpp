@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/open_file.h"
 #include "gpu/runs/head_snapshot.h"
-#include "gpu/runs/open_file.h"
+#include "gpu/runs/snapshot_json.h"
 #include "gpu/runs/text.h"
-#include "gpu/training/snapshot_json.h"
 
 namespace warpscope::runs {
 namespace {

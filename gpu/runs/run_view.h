@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "gpu/messages/feed.h"
+#include "gpu/messages/image_exchange.h"
+#include "gpu/messages/snapshot.h"
+#include "gpu/runs/run_images.h"
+#include "gpu/runs/run_predictions.h"
 #include "gpu/runs/run_reader.h"
-#include "gpu/training/feed.h"
-#include "gpu/training/image_exchange.h"
-#include "gpu/training/run_images.h"
-#include "gpu/training/run_predictions.h"
-#include "gpu/training/snapshot.h"
 
 namespace warpscope::runs {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "gpu/training/snapshot.h"
+#include "gpu/messages/snapshot.h"
 
 namespace warpscope::training {
 

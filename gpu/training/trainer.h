@@ -8,12 +8,12 @@
 
 #include "gpu/core/device.h"
 #include "gpu/data/dataset.h"
+#include "gpu/messages/source.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/selection.h"
-#include "gpu/training/optimizer_settings.h"
-#include "gpu/training/schedule.h"
-#include "gpu/training/source.h"
-#include "gpu/training/stability.h"
+#include "gpu/settings/optimizer_settings.h"
+#include "gpu/settings/schedule.h"
+#include "gpu/settings/stability.h"
 
 namespace warpscope::training {
 

@@ -13,11 +13,11 @@
 #include <thread>
 #include <vector>
 
-#include "gpu/training/checkpoint_store.h"
-#include "gpu/training/configuration.h"
-#include "gpu/training/engine.h"
+#include "gpu/engine/engine.h"
+#include "gpu/runs/checkpoint_store.h"
+#include "gpu/runs/run_recorder.h"
+#include "gpu/settings/configuration.h"
 #include "gpu/training/ladder.h"
-#include "gpu/training/run_recorder.h"
 #include "gpu/training/trainer.h"
 
 namespace warpscope::training {

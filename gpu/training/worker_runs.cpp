@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/training/parameters.h"
+#include "gpu/models/parameters.h"
 #include "gpu/training/worker.h"
 
 namespace warpscope::training {

@@ -48,7 +48,7 @@ struct VerifyRow {
 
 inline constexpr const char* kFiniteDifferences = "finite differences";
 
-/// "conv2d.forward wmma bf16", "network gradients naive fp32": what a row is about.
+/// "conv2d.forward mma bf16", "network gradients naive fp32": what a row is about.
 std::string describe(const VerifyRow& row);
 
 /// Called before each row: how many of how many are done, and what comes. Returns false to cancel.

@@ -36,7 +36,7 @@ BenchRow skipped(Op op, const char* layer, const char* variant, const char* reas
 
 TEST(BenchGroups, HoldRivalsTogetherAndPutTheTimedFirst) {
   const std::vector<BenchRow> rows{row(Op::relu_forward, "relu1", "naive", 4, 1),
-                                   skipped(Op::conv2d_forward, "conv1", "wmma", "not in fp32; in tf32"),
+                                   skipped(Op::conv2d_forward, "conv1", "mma", "not in fp32; in tf32"),
                                    row(Op::conv2d_forward, "conv1", "naive", 40, 2),
                                    row(Op::conv2d_forward, "conv2", "naive", 50, 1),
                                    row(Op::conv2d_forward, "conv1", "tiled", 10, 1)};
@@ -48,7 +48,7 @@ TEST(BenchGroups, HoldRivalsTogetherAndPutTheTimedFirst) {
   ASSERT_EQ(groups[0].rows.size(), 3u);
   EXPECT_EQ(groups[0].rows[0]->variant, "naive");
   EXPECT_EQ(groups[0].rows[1]->variant, "tiled");
-  EXPECT_EQ(groups[0].rows[2]->variant, "wmma");
+  EXPECT_EQ(groups[0].rows[2]->variant, "mma");
   EXPECT_EQ(groups[0].floor, 5);
 }
 
@@ -99,7 +99,7 @@ TEST(BenchTip, HasTheNumbersOrTheReason) {
   EXPECT_NE(tip.find("1,000.0 \u00b5s median, 900.0 to 1,200.0"), std::string::npos) << tip;
   EXPECT_NE(tip.find("2.00 TFLOP/s"), std::string::npos) << tip;
   EXPECT_NE(tip.find("10.0 GB/s"), std::string::npos) << tip;
-  const std::string other = bench_tip(skipped(Op::conv2d_forward, "conv1", "wmma", "not in fp32"));
+  const std::string other = bench_tip(skipped(Op::conv2d_forward, "conv1", "mma", "not in fp32"));
   EXPECT_NE(other.find("not timed: not in fp32"), std::string::npos) << other;
 }
 
@@ -108,7 +108,7 @@ TEST(BenchPoints, AddUpTheLayersUnlessOneOpIsChosen) {
   moves.flops = moves.least_flops = 0;
   const std::vector<BenchRow> rows{row(Op::conv2d_forward, "conv1", "naive", 40, 1),
                                    row(Op::conv2d_forward, "conv2", "naive", 60, 1), moves,
-                                   skipped(Op::conv2d_forward, "conv1", "wmma", "not in fp32")};
+                                   skipped(Op::conv2d_forward, "conv1", "mma", "not in fp32")};
   const auto points = bench_points(rows, {});
   ASSERT_EQ(points.size(), 1u);
   EXPECT_EQ(points[0].layers, 2);
@@ -140,7 +140,7 @@ TEST(BenchPoints, OfUpsampledBlocksStandUnderTheRoofWithTheLeastWorkKnown) {
 
 TEST(BenchSummary, CountsWhatWasTimed) {
   const std::vector<BenchRow> rows{row(Op::conv2d_forward, "conv1", "naive", 40, 1),
-                                   skipped(Op::conv2d_forward, "conv1", "wmma", "not in fp32")};
+                                   skipped(Op::conv2d_forward, "conv1", "mma", "not in fp32")};
   EXPECT_EQ(bench_summary(rows), "1 timed, 1 cannot run here");
   EXPECT_EQ(bench_ops(rows), (std::vector<Op>{Op::conv2d_forward}));
   EXPECT_EQ(bench_precisions(rows), (std::vector<Precision>{Precision::fp32}));

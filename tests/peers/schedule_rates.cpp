@@ -9,8 +9,8 @@
 #include <iostream>
 
 #include "gpu/core/error.h"
-#include "gpu/training/numbers.h"
-#include "gpu/training/schedule.h"
+#include "gpu/settings/numbers.h"
+#include "gpu/settings/schedule.h"
 
 namespace {
 

@@ -82,9 +82,9 @@ TEST(Presets, TensorCoresSayInWhichPrecisionsTheyAre) {
   if (ops::variants_of(Op::conv2d_forward, DeviceKind::cuda).empty())
     GTEST_SKIP() << "this build has no CUDA";
   EXPECT_EQ(preset_unavailable_reason("tensor_cores", hopper(), Precision::fp32),
-            "no convolution has wmma in fp32; in tf32, fp16, bf16");
+            "no convolution has mma in fp32; in tf32, fp16, bf16");
   const Selection selection = preset_selection("tensor_cores", hopper(), Precision::bf16);
-  EXPECT_EQ(selection.variants.at(Op::conv2d_forward), "wmma_fused");
+  EXPECT_EQ(selection.variants.at(Op::conv2d_forward), "mma_fused");
   EXPECT_EQ(selection.variants.at(Op::conv2d_backward_bias), "fused");
 }
 

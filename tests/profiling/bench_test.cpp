@@ -100,7 +100,7 @@ TEST(FastestOf, SumsOverTheCasesAndNeedsAllOfThem) {
 }
 
 TEST(FastestOf, CreditsAFusedVariantWithWhatItSaves) {
-  if (ops::find_variant(Op::conv2d_forward, core::DeviceKind::cuda, "wmma_fused") == nullptr) {
+  if (ops::find_variant(Op::conv2d_forward, core::DeviceKind::cuda, "mma_fused") == nullptr) {
     GTEST_SKIP() << "this build has no CUDA";
   }
   const ops::OpShape shape{.batch = 2, .height = 8, .width = 8, .in_channels = 3, .out_channels = 16};
@@ -112,16 +112,16 @@ TEST(FastestOf, CreditsAFusedVariantWithWhatItSaves) {
     return result;
   };
   std::vector<BenchRow> rows{
-      of(Op::conv2d_forward, "cudnn", 50, shape), of(Op::conv2d_forward, "wmma_fused", 60, shape),
+      of(Op::conv2d_forward, "cudnn", 50, shape), of(Op::conv2d_forward, "mma_fused", 60, shape),
       of(Op::bias_forward, "vectorized", 6, output), of(Op::relu_forward, "vectorized", 6, output)};
   const auto fastest = [&] { return fastest_of(rows, Precision::fp32, core::DeviceKind::cuda, {}); };
-  EXPECT_EQ(fastest().variants.at(Op::conv2d_forward), "wmma_fused");
+  EXPECT_EQ(fastest().variants.at(Op::conv2d_forward), "mma_fused");
   rows[1].median = 63;
   EXPECT_EQ(fastest().variants.at(Op::conv2d_forward), "cudnn");
-  rows = {of(Op::conv2d_backward_weights, "wmma", 60, shape),
+  rows = {of(Op::conv2d_backward_weights, "mma", 60, shape),
           of(Op::conv2d_backward_weights, "cudnn", 55, shape),
           of(Op::conv2d_backward_bias, "warp_shuffle", 6, shape)};
-  EXPECT_EQ(fastest().variants.at(Op::conv2d_backward_weights), "wmma");
+  EXPECT_EQ(fastest().variants.at(Op::conv2d_backward_weights), "mma");
   EXPECT_EQ(fastest().variants.at(Op::conv2d_backward_bias), "fused");
 }
 

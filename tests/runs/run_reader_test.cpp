@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
-#include "gpu/training/run_folder.h"
+#include "gpu/runs/run_folder.h"
 #include "tests/runs/run_maker.h"
 
 namespace warpscope::runs {

@@ -13,9 +13,9 @@
 
 #include "gpu/core/error.h"
 #include "gpu/runs/head_snapshot.h"
-#include "gpu/training/run_images.h"
-#include "gpu/training/run_predictions.h"
-#include "gpu/training/snapshot_json.h"
+#include "gpu/runs/run_images.h"
+#include "gpu/runs/run_predictions.h"
+#include "gpu/runs/snapshot_json.h"
 #include "tests/runs/run_maker.h"
 
 namespace warpscope::runs {

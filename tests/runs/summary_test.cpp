@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 
 #include "gpu/core/error.h"
-#include "gpu/runs/export_json.h"
+#include "gpu/export/export_json.h"
+#include "gpu/runs/run_folder.h"
 #include "gpu/runs/settings.h"
-#include "gpu/training/run_folder.h"
 #include "tests/runs/run_maker.h"
 
 namespace warpscope::runs {

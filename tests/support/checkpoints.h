@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/models/model.h"
-#include "gpu/training/checkpoint.h"
+#include "gpu/runs/checkpoint.h"
 
 namespace warpscope::tests {
 

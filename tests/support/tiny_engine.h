@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/training/engine.h"
+#include "gpu/engine/engine.h"
 #include "tests/support/plan_memory.h"
 #include "tests/support/tiny.h"
 

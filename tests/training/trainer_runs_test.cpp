@@ -15,8 +15,8 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
-#include "gpu/training/parameters.h"
-#include "gpu/training/run_folder.h"
+#include "gpu/models/parameters.h"
+#include "gpu/runs/run_folder.h"
 #include "gpu/training/trainer.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/support/tiny_trainer.h"

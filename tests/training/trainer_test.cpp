@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gpu/training/parameters.h"
+#include "gpu/models/parameters.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/support/tiny_engine.h"
 #include "tests/support/tiny_trainer.h"

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/training/image_exchange.h"
+#include "gpu/messages/image_exchange.h"
 #include "ui/images/conversion.h"
 #include "ui/interop/atlas_texture.h"
 

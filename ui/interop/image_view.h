@@ -15,7 +15,7 @@
 #include <optional>
 #include <string>
 
-#include "gpu/training/image_exchange.h"
+#include "gpu/messages/image_exchange.h"
 #include "ui/images/atlas.h"
 #include "ui/images/conversion.h"
 #include "ui/interop/atlas_texture.h"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "gpu/training/image_exchange.h"
+#include "gpu/messages/image_exchange.h"
 
 namespace warpscope::ui::interop {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "gpu/training/determinism.h"
+#include "gpu/messages/determinism.h"
 
 namespace warpscope::ui {
 

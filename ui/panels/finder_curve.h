@@ -1,7 +1,7 @@
 #pragma once
 // The learning-rate range test as curves. No drawing here.
 
-#include "gpu/training/rate_finder.h"
+#include "gpu/settings/rate_finder.h"
 #include "ui/plot/chart.h"
 #include "ui/plot/curve.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gpu/data/dataset.h"
-#include "gpu/training/evaluation.h"
+#include "gpu/messages/evaluation.h"
 
 namespace warpscope::ui {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "gpu/training/image_exchange.h"
+#include "gpu/messages/image_exchange.h"
 #include "ui/frame.h"
 #include "ui/images/conversion.h"
 #include "ui/images/grid_layout.h"

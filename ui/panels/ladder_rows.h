@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/training/snapshot.h"
+#include "gpu/messages/snapshot.h"
 
 namespace warpscope::ui {
 

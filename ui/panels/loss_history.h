@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "gpu/messages/feed.h"
 #include "gpu/runs/curves.h"
-#include "gpu/training/feed.h"
 #include "ui/panels/loss_metrics.h"
 #include "ui/panels/step_table.h"
 #include "ui/plot/curve.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "gpu/training/snapshot.h"
+#include "gpu/messages/snapshot.h"
 
 namespace warpscope::ui {
 

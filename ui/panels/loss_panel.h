@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "gpu/training/feed.h"
+#include "gpu/messages/feed.h"
 #include "ui/frame.h"
 #include "ui/panels/loss_history.h"
 #include "ui/panels/loss_lines.h"

@@ -14,7 +14,7 @@ bool absorbs(const ops::Variant& variant, ops::Op op) {
   return std::find(variant.fuses.begin(), variant.fuses.end(), op) != variant.fuses.end();
 }
 
-// "conv2d.backward_weights = wmma or implicit_gemm": what would absorb `op` here; "" if nothing would.
+// "conv2d.backward_weights = mma or implicit_gemm": what would absorb `op` here; "" if nothing would.
 std::string absorbers_of(ops::Op op, const core::DeviceInfo& device, core::Precision precision) {
   std::string text;
   ops::Op last{};

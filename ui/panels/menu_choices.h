@@ -4,15 +4,15 @@
 #include <span>
 #include <string>
 
+#include "gpu/messages/snapshot.h"
 #include "gpu/ops/variant.h"
 #include "gpu/plan/selection.h"
 #include "gpu/profiling/laboratory.h"
-#include "gpu/training/snapshot.h"
 
 namespace warpscope::ui {
 
 /// Why `variant` cannot run every one of `layers` in the precision of `selection` beside its other variants, or "". A
-/// placeholder needs an op whose variant absorbs it: "needs conv2d.backward_weights = wmma".
+/// placeholder needs an op whose variant absorbs it: "needs conv2d.backward_weights = mma".
 std::string variant_refusal(const ops::Variant& variant, const core::DeviceInfo& device,
                             const plan::Selection& selection,
                             std::span<const training::OpTiming* const> layers);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "gpu/training/feed.h"
+#include "gpu/messages/feed.h"
 #include "ui/frame.h"
 
 namespace warpscope::ui {

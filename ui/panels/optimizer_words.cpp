@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "gpu/training/stability.h"
+#include "gpu/settings/stability.h"
 #include "ui/numbers.h"
 
 namespace warpscope::ui {

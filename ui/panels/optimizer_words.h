@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "gpu/training/optimizer_settings.h"
+#include "gpu/settings/optimizer_settings.h"
 #include "ui/value_field.h"
 
 namespace warpscope::ui {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "gpu/training/snapshot.h"
+#include "gpu/messages/snapshot.h"
 
 namespace warpscope::ui {
 

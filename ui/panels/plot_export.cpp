@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "gpu/core/atomic_file.h"
+#include "gpu/files/atomic_file.h"
 
 namespace warpscope::ui {
 namespace {

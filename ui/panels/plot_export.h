@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "gpu/runs/svg_plot.h"
+#include "gpu/export/svg_plot.h"
 #include "ui/panels/loss_lines.h"
 #include "ui/plot/flags.h"
 #include "ui/plot/view.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/training/snapshot.h"
+#include "gpu/messages/snapshot.h"
 
 namespace warpscope::ui {
 

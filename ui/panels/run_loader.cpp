@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "gpu/core/error.h"
-#include "gpu/runs/export_json.h"
+#include "gpu/export/export_json.h"
 
 namespace warpscope::ui {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "gpu/messages/snapshot.h"
 #include "gpu/runs/summary.h"
-#include "gpu/training/snapshot.h"
 #include "ui/panels/run_loader.h"
 
 namespace warpscope::ui {

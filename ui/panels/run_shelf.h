@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/training/snapshot.h"
+#include "gpu/messages/snapshot.h"
 #include "ui/panels/run_loader.h"
 
 namespace warpscope::ui {

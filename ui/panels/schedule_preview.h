@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "gpu/training/schedule.h"
+#include "gpu/settings/schedule.h"
 #include "ui/plot/chart.h"
 #include "ui/plot/curve.h"
 #include "ui/value_field.h"

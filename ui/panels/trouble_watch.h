@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "gpu/training/snapshot.h"
+#include "gpu/messages/snapshot.h"
 
 namespace warpscope::ui {
 

@@ -1,12 +1,12 @@
 // block, variant `fused`: one product a pass with everything around it. Over the layers one by one it adds
 // that an upsampled image is never made and its convolution costs 2.25 times fewer products (3x3 kernels),
 // that bias, ReLU and pooling are done to the sums before they are written, and that the mask of
-// backward_input is too. FP32 runs on the ordinary cores (block_fused_simt.cu), TF32 and 16 bits on tensor
+// backward_input is too. FP32 runs on the CUDA cores (block_fused_simt.cu), TF32 and 16 bits on tensor
 // cores (block_fused_mma*.cu).
 //
 // Pooling is a pass of its own after upsampling or if the filters do not come in fours. The gradient before
 // pooling is made in the workspace, but for the weights gradient of a first layer on tensor cores. Without
-// upsampling the weights gradient is conv2d's `implicit_gemm` or `wmma` where channels are few or do not fill
+// upsampling the weights gradient is conv2d's `implicit_gemm` or `mma` where channels are few or do not fill
 // 16 bytes, and in FP32. For so few filters that all parities fit in the columns of one tile (up to four)
 // tensor cores make them together.
 // Limits: tensors of at most 2e9 elements; kernels of at most 15x15, 13x13 after upsampling.
@@ -190,7 +190,7 @@ OpShape convolution_of(const OpShape& s) {
 
 const Variant& plain_weights(Precision precision) {
   static const Variant simt = conv2d::implicit_gemm_backward_weights();
-  static const Variant tensor = conv2d::wmma_backward_weights();
+  static const Variant tensor = conv2d::mma_backward_weights();
   return precision == Precision::fp32 ? simt : tensor;
 }
 

@@ -1,13 +1,13 @@
-// block, variant `fused` in TF32, FP16 and BF16: the kernels of fused_mma.cuh. Over conv2d's `wmma` they add
+// block, variant `fused` in TF32, FP16 and BF16: the kernels of fused_mma.cuh. Over conv2d's `mma` they add
 // windows (2x2 taps of the small image in place of 3x3 of the upsampled one), bias, ReLU, mask and pooling in
 // the sums; and backward_input has its weights along k in memory, so that fragments of TF32 are loaded four
 // at a time. TF32 is rounded in fewer instructions (fused_tf32.cuh).
 //
-// Tiles: 256x128, 128x128, 128x64, 64x64 and 128x16 as wmma chooses them; channels that do not fill 16 bytes
+// Tiles: 256x128, 128x128, 128x64, 64x64 and 128x16 as mma chooses them; channels that do not fill 16 bytes
 // are gathered by elements on 128x128. Limits: tensors of at most 2e9 elements, at most 15x15 taps.
 // Registers on sm_90, in 16 bits and in TF32: huge 242 and 224, large 241 and 226, medium 164 and 166, small
 // 118 and 123, narrow 96 and 103, dense 252 and 230; none spill.
-// Source: block.h; those of wmma_tile.cuh.
+// Source: block.h; those of mma_tile.cuh.
 
 #include <type_traits>
 
@@ -16,18 +16,18 @@
 #include "gpu/ops/block/fused_mma.cuh"
 #include "gpu/ops/block/fused_tf32.cuh"
 #include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
-#include "gpu/ops/conv2d/wmma_plan.h"
+#include "gpu/ops/conv2d/mma_plan.h"
 
 namespace warpscope::ops::block::fused {
 namespace tensor {
 namespace {
 
-using conv2d::wmma::depth_of;
+using conv2d::tensor_cores::depth_of;
 
 template <class Math, int kSide, class T>
 using Layout =
     std::conditional_t<std::is_same_v<Math, mma::Tf32>, DepthTf32<kSide, T::depth_bytes, T::threads>,
-                       conv2d::wmma::AlongDepth<Math, kSide, T::depth_bytes, T::threads>>;
+                       conv2d::tensor_cores::AlongDepth<Math, kSide, T::depth_bytes, T::threads>>;
 
 template <class Math>
 struct ActivationsProblem {
@@ -45,8 +45,8 @@ __global__ void __launch_bounds__(T::threads, T::blocks)
   using LayoutA = Layout<Math, T::rows, T>;
   using LayoutB = Layout<Math, T::columns, T>;
   using LoaderA = std::conditional_t<kVectors, PixelVectors<Math, LayoutA>, PixelScalars<Math, LayoutA>>;
-  using LoaderB = std::conditional_t<kVectors, conv2d::wmma::FilterVectors<Math, LayoutB>,
-                                     conv2d::wmma::FilterScalars<Math, LayoutB>>;
+  using LoaderB = std::conditional_t<kVectors, conv2d::tensor_cores::FilterVectors<Math, LayoutB>,
+                                     conv2d::tensor_cores::FilterScalars<Math, LayoutB>>;
   constexpr int kDepth = depth_of<T, Math>;
 
   const Window& window = q.target.window;
@@ -66,10 +66,10 @@ __global__ void __launch_bounds__(T::threads, T::blocks)
   };
   const auto look = [](mma::SharedAddress, mma::SharedAddress) {};
 
-  const WarpPlace at = conv2d::wmma::warp_place<T>();
+  const WarpPlace at = conv2d::tensor_cores::warp_place<T>();
   Sums<T> sums;
-  conv2d::wmma::multiply<T, Math, LayoutA, LayoutB>(sums, mma::shared_address(shared),
-                                                    (terms + kDepth - 1) / kDepth, at, fetch, look);
+  conv2d::tensor_cores::multiply<T, Math, LayoutA, LayoutB>(sums, mma::shared_address(shared),
+                                                            (terms + kDepth - 1) / kDepth, at, fetch, look);
   finish<T, Math>(sums, shared, at, first_pixel, first_filter, parity, q.target);
 #endif
 }
@@ -97,23 +97,23 @@ void launch_tile(const Activations& call) {
 
 template <class Math>
 void launch_math(const Activations& call) {
-  using conv2d::wmma::TileName;
+  using conv2d::tensor_cores::TileName;
   constexpr int kPerChunk = kChunkBytes / static_cast<int>(sizeof(typename Math::Storage));
   const bool vectors = call.window.taps.channels % kPerChunk == 0 && conv2d::takes_vectors(call.in) &&
                        conv2d::takes_vectors(call.weights);
-  if (!vectors) return launch_tile<conv2d::wmma::DenseTile, Math, false>(call);
+  if (!vectors) return launch_tile<conv2d::tensor_cores::DenseTile, Math, false>(call);
   const std::int64_t pixels = std::int64_t{call.window.taps.pixels} * call.window.parities;
-  switch (conv2d::wmma::choose_tile(pixels, call.filters, conv2d::wmma::current_device())) {
+  switch (conv2d::tensor_cores::choose_tile(pixels, call.filters, conv2d::tensor_cores::current_device())) {
     case TileName::huge:
-      return launch_tile<conv2d::wmma::HugeTile, Math, true>(call);
+      return launch_tile<conv2d::tensor_cores::HugeTile, Math, true>(call);
     case TileName::large:
-      return launch_tile<conv2d::wmma::LargeTile, Math, true>(call);
+      return launch_tile<conv2d::tensor_cores::LargeTile, Math, true>(call);
     case TileName::medium:
-      return launch_tile<conv2d::wmma::MediumTile, Math, true>(call);
+      return launch_tile<conv2d::tensor_cores::MediumTile, Math, true>(call);
     case TileName::small:
-      return launch_tile<conv2d::wmma::SmallTile, Math, true>(call);
+      return launch_tile<conv2d::tensor_cores::SmallTile, Math, true>(call);
     case TileName::narrow:
-      return launch_tile<conv2d::wmma::NarrowTile, Math, true>(call);
+      return launch_tile<conv2d::tensor_cores::NarrowTile, Math, true>(call);
   }
 }
 

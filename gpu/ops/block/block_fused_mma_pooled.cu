@@ -7,7 +7,7 @@
 // Tile 128x32. Limits: tensors of at most 2e9 elements, kernels of at most 15x15, filters that fill 16 bytes;
 // the gradient passes through registers.
 // Registers on sm_90, in TF32 and in 16 bits: 138 and 157; none spill. Shared memory: 60 KiB.
-// Source: block.h; those of conv2d_wmma_backward_weights.cu.
+// Source: block.h; those of conv2d_mma_backward_weights.cu.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block/fused.h"
@@ -18,7 +18,7 @@ namespace warpscope::ops::block::fused {
 namespace tensor {
 namespace {
 
-using Tile = conv2d::wmma::TallTile;
+using Tile = conv2d::tensor_cores::TallTile;
 
 struct PooledProblem {
   Window window;
@@ -86,9 +86,9 @@ __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
                            const typename Math::Storage* __restrict__ input, float* __restrict__ partial) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   extern __shared__ __align__(128) unsigned char shared[];
-  using LayoutA = conv2d::wmma::AlongSide<Math, Tile::rows, Tile::depth_bytes, Tile::threads>;
-  using LayoutB = conv2d::wmma::AlongSide<Math, Tile::columns, Tile::depth_bytes, Tile::threads>;
-  constexpr int kDepth = conv2d::wmma::depth_of<Tile, Math>;
+  using LayoutA = conv2d::tensor_cores::AlongSide<Math, Tile::rows, Tile::depth_bytes, Tile::threads>;
+  using LayoutB = conv2d::tensor_cores::AlongSide<Math, Tile::columns, Tile::depth_bytes, Tile::threads>;
+  constexpr int kDepth = conv2d::tensor_cores::depth_of<Tile, Math>;
 
   const int first_row = static_cast<int>(blockIdx.x) / q.column_tiles * Tile::rows;
   const int first_column = static_cast<int>(blockIdx.x) % q.column_tiles * Tile::columns;
@@ -104,14 +104,14 @@ __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
   };
   const auto look = [](mma::SharedAddress, mma::SharedAddress) {};
 
-  const WarpPlace at = conv2d::wmma::warp_place<Tile>();
+  const WarpPlace at = conv2d::tensor_cores::warp_place<Tile>();
   Sums<Tile> sums;
-  conv2d::wmma::multiply<Tile, Math, LayoutA, LayoutB>(sums, mma::shared_address(shared), stages, at, fetch,
-                                                       look);
+  conv2d::tensor_cores::multiply<Tile, Math, LayoutA, LayoutB>(sums, mma::shared_address(shared), stages, at,
+                                                               fetch, look);
   auto* mine = reinterpret_cast<std::uint32_t*>(partial + blockIdx.y * q.split_elements);
-  conv2d::wmma::finish<Tile, mma::Tf32>(
+  conv2d::tensor_cores::finish<Tile, mma::Tf32>(
       sums, shared, at, first_row, first_column,
-      conv2d::wmma::Target<mma::Tf32>{mine, q.rows, q.columns, q.columns % 4 == 0});
+      conv2d::tensor_cores::Target<mma::Tf32>{mine, q.rows, q.columns, q.columns % 4 == 0});
 #endif
 }
 

@@ -2,14 +2,14 @@
 // window of the gradient around each. After upsampling that is (R+1) x (S+1) taps at stride 2 and gives the
 // gradients of the sums of taps that an upsampled pixel meets, 2.25 times fewer products than those of the
 // taps themselves of a 3x3 kernel; the sum of the parts hands them to their taps (block_fused_passes.cu).
-// Over conv2d's `wmma` it also adds that a lane finds its pixels without masks of taps and, in TF32, loads 16
+// Over conv2d's `mma` it also adds that a lane finds its pixels without masks of taps and, in TF32, loads 16
 // bytes of fragments at once (fused_tf32.cuh): half the instructions.
 //
 // Tiles 128x256, 128x128, 64x64 and 128x32 and the number of parts: fused_plan.h. Limits: tensors of at most
 // 2e9 elements, at most 15x15 taps, up to 128 MiB of workspace.
 // Registers on sm_90, in 16 bits and in TF32: wide 229 and 214, large 228 and 210, tall 124 and 123, small 98
 // and 112, by elements 128 (16 bytes spilled) and 125.
-// Source: block.h; those of conv2d_wmma_backward_weights.cu.
+// Source: block.h; those of conv2d_mma_backward_weights.cu.
 
 #include <type_traits>
 
@@ -18,13 +18,13 @@
 #include "gpu/ops/block/fused_mma.cuh"
 #include "gpu/ops/block/fused_tf32.cuh"
 #include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
-#include "gpu/ops/conv2d/wmma_plan.h"
+#include "gpu/ops/conv2d/mma_plan.h"
 
 namespace warpscope::ops::block::fused {
 namespace tensor {
 namespace {
 
-using conv2d::wmma::depth_of;
+using conv2d::tensor_cores::depth_of;
 
 /// TF32 with 16-byte loads of four fragments, on warps of 64 x 64.
 template <class T, class Math, bool kVectors>
@@ -33,7 +33,7 @@ inline constexpr bool takes_sides =
 
 template <class T, class Math, bool kVectors, int kSide>
 using Layout = std::conditional_t<takes_sides<T, Math, kVectors>, SideTf32<kSide, T::depth_bytes, T::threads>,
-                                  conv2d::wmma::AlongSide<Math, kSide, T::depth_bytes, T::threads>>;
+                                  conv2d::tensor_cores::AlongSide<Math, kSide, T::depth_bytes, T::threads>>;
 
 struct WeightsProblem {
   Window window;
@@ -54,8 +54,8 @@ __global__ void __launch_bounds__(T::threads, T::blocks)
   constexpr bool kVectors = kPlainVectors && kShiftedVectors;
   using LayoutA = Layout<T, Math, kVectors, T::rows>;
   using LayoutB = Layout<T, Math, kVectors, T::columns>;
-  using LoaderA = std::conditional_t<kPlainVectors, conv2d::wmma::PlainVectors<Math, LayoutA>,
-                                     conv2d::wmma::PlainScalars<Math, LayoutA>>;
+  using LoaderA = std::conditional_t<kPlainVectors, conv2d::tensor_cores::PlainVectors<Math, LayoutA>,
+                                     conv2d::tensor_cores::PlainScalars<Math, LayoutA>>;
   using LoaderB =
       std::conditional_t<kShiftedVectors, ShiftedVectors<Math, LayoutB>, ShiftedScalars<Math, LayoutB>>;
   constexpr int kDepth = depth_of<T, Math>;
@@ -74,18 +74,18 @@ __global__ void __launch_bounds__(T::threads, T::blocks)
   };
   const auto look = [](mma::SharedAddress, mma::SharedAddress) {};
 
-  const WarpPlace at = conv2d::wmma::warp_place<T>();
+  const WarpPlace at = conv2d::tensor_cores::warp_place<T>();
   Sums<T> sums;
-  conv2d::wmma::multiply<T, Math, LayoutA, LayoutB>(sums, mma::shared_address(shared), stages, at, fetch,
-                                                    look);
+  conv2d::tensor_cores::multiply<T, Math, LayoutA, LayoutB>(sums, mma::shared_address(shared), stages, at,
+                                                            fetch, look);
   float* mine = partial + blockIdx.y * q.split_elements;
   if constexpr (takes_sides<T, Math, kVectors>) {
     finish_sides<T>(sums, at, first_row, first_column, mine, q.rows, q.columns);
   } else {
-    conv2d::wmma::finish<T, mma::Tf32>(
+    conv2d::tensor_cores::finish<T, mma::Tf32>(
         sums, shared, at, first_row, first_column,
-        conv2d::wmma::Target<mma::Tf32>{reinterpret_cast<std::uint32_t*>(mine), q.rows, q.columns,
-                                        q.columns % 4 == 0});
+        conv2d::tensor_cores::Target<mma::Tf32>{reinterpret_cast<std::uint32_t*>(mine), q.rows, q.columns,
+                                                q.columns % 4 == 0});
   }
 #endif
 }
@@ -115,28 +115,29 @@ void launch_math(const Weights& call) {
   // Contracts promise no alignment; the plan looks at the channels alone.
   const bool plain = conv2d::takes_vectors(call.input);
   const bool both = plain && conv2d::takes_vectors(call.gradient);
-  using conv2d::wmma::WideTile;
+  using conv2d::tensor_cores::WideTile;
   switch (call.plan.kernel) {
     case WeightsKernel::wide:
       // The parts suit any tile.
-      if (both && conv2d::wmma::current_device().shared_bytes >= static_cast<int>(WideTile::shared_bytes)) {
+      if (both &&
+          conv2d::tensor_cores::current_device().shared_bytes >= static_cast<int>(WideTile::shared_bytes)) {
         return launch_tile<WideTile, Math, true, true>(call);
       }
       [[fallthrough]];
     case WeightsKernel::medium:
     case WeightsKernel::large:
-      if (both) return launch_tile<conv2d::wmma::LargeTile, Math, true, true>(call);
+      if (both) return launch_tile<conv2d::tensor_cores::LargeTile, Math, true, true>(call);
       break;
     case WeightsKernel::small:
-      if (both) return launch_tile<conv2d::wmma::SmallTile, Math, true, true>(call);
+      if (both) return launch_tile<conv2d::tensor_cores::SmallTile, Math, true, true>(call);
       break;
     case WeightsKernel::tall:
-      if (plain) return launch_tile<conv2d::wmma::TallTile, Math, true, false>(call);
+      if (plain) return launch_tile<conv2d::tensor_cores::TallTile, Math, true, false>(call);
       break;
     case WeightsKernel::scalars:
       break;
   }
-  launch_tile<conv2d::wmma::SmallTile, Math, false, false>(call);
+  launch_tile<conv2d::tensor_cores::SmallTile, Math, false, false>(call);
 }
 
 }  // namespace

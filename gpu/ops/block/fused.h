@@ -27,7 +27,7 @@ struct Activations {
   cudaStream_t stream;
 };
 
-/// On the ordinary cores.
+/// On the CUDA cores.
 void activations_simt(const Activations& call);
 /// On tensor cores: precision is tf32, fp16 or bf16. At most 15x15 taps.
 void activations_mma(const Activations& call, core::Precision precision);

@@ -1,27 +1,27 @@
 #pragma once
-// The products of the variant `fused` on tensor cores: the tiles, weights and stages of conv2d/wmma_*.cuh,
+// The products of the variant `fused` on tensor cores: the tiles, weights and stages of conv2d/mma_*.cuh,
 // with pixels read through a Window and with what follows the convolution done to the sums. The sixteen rows
 // that a warp writes at once are four pooling windows if the window is pooled: the largest is found as they
 // leave shared memory.
 //
-// Registers and shared memory: block_fused_mma.cu. Source: wmma_tile.cuh.
+// Registers and shared memory: block_fused_mma.cu. Source: mma_tile.cuh.
 
 #include <cuda_runtime.h>
 
 #include "gpu/ops/block/fused_window.cuh"
-#include "gpu/ops/conv2d/wmma_loaders.cuh"
-#include "gpu/ops/conv2d/wmma_tile.cuh"
+#include "gpu/ops/conv2d/mma_loaders.cuh"
+#include "gpu/ops/conv2d/mma_tile.cuh"
 
 namespace warpscope::ops::block::fused::tensor {
 
 using conv2d::Taps;
-using conv2d::wmma::Chunks;
-using conv2d::wmma::Cursor;
-using conv2d::wmma::kChunkBytes;
-using conv2d::wmma::Slab;
-using conv2d::wmma::Sums;
-using conv2d::wmma::Term;
-using conv2d::wmma::WarpPlace;
+using conv2d::tensor_cores::Chunks;
+using conv2d::tensor_cores::Cursor;
+using conv2d::tensor_cores::kChunkBytes;
+using conv2d::tensor_cores::Slab;
+using conv2d::tensor_cores::Sums;
+using conv2d::tensor_cores::Term;
+using conv2d::tensor_cores::WarpPlace;
 
 /// One tap and channel of a window.
 struct TapPlace {

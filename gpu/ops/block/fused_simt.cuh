@@ -1,5 +1,5 @@
 #pragma once
-// The products of the variant `fused` in FP32 on the ordinary cores: the tiles, weights and reads of
+// The products of the variant `fused` in FP32 on the CUDA cores: the tiles, weights and reads of
 // conv2d/implicit_gemm_*.cuh, with pixels read through a Window and with what follows the convolution done to
 // the sums. A thread's rows come in fours, which are the four pixels of a pooling window if the window is
 // pooled: the largest is found in registers.

@@ -1,5 +1,5 @@
 #pragma once
-// TF32 operands of the variant `fused` with fewer instructions than wmma_tile.cuh's. The products are the
+// TF32 operands of the variant `fused` with fewer instructions than mma_tile.cuh's. The products are the
 // same in the same tiles of shared memory; what changes is what a lane loads, as issuing instructions, not
 // the tensor cores, is the limit.
 //
@@ -10,12 +10,12 @@
 //             of a lane are 16 bytes of one line: one load in place of four. Columns likewise; a lane then
 //             ends with eight neighbours of a row, which it writes without passing through shared memory.
 //
-// For warps of 64 x 64 elements. Registers: block_fused_mma*.cu. Source: wmma_tile.cuh; PTX ISA, "Matrix
+// For warps of 64 x 64 elements. Registers: block_fused_mma*.cu. Source: mma_tile.cuh; PTX ISA, "Matrix
 // Fragments for mma.m16n8k8".
 
 #include <cuda_runtime.h>
 
-#include "gpu/ops/conv2d/wmma_tile.cuh"
+#include "gpu/ops/conv2d/mma_tile.cuh"
 #include "gpu/ops/mma.cuh"
 
 namespace warpscope::ops::block::fused::tensor {
@@ -32,8 +32,8 @@ __device__ __forceinline__ unsigned rounded(unsigned stored) {
 
 /// k along the lines.
 template <int kSide, int kDepthBytes, int kThreads>
-struct DepthTf32 : conv2d::wmma::AlongDepth<mma::Tf32, kSide, kDepthBytes, kThreads> {
-  using Base = conv2d::wmma::AlongDepth<mma::Tf32, kSide, kDepthBytes, kThreads>;
+struct DepthTf32 : conv2d::tensor_cores::AlongDepth<mma::Tf32, kSide, kDepthBytes, kThreads> {
+  using Base = conv2d::tensor_cores::AlongDepth<mma::Tf32, kSide, kDepthBytes, kThreads>;
 
   template <int kCount>
   static __device__ __forceinline__ void load_rows(unsigned (&a)[kCount][4], mma::SharedAddress tile,
@@ -61,8 +61,8 @@ struct DepthTf32 : conv2d::wmma::AlongDepth<mma::Tf32, kSide, kDepthBytes, kThre
 
 /// k across the lines, four fragments at a time.
 template <int kSide, int kDepthBytes, int kThreads>
-struct SideTf32 : conv2d::wmma::AlongSide<mma::Tf32, kSide, kDepthBytes, kThreads> {
-  using Base = conv2d::wmma::AlongSide<mma::Tf32, kSide, kDepthBytes, kThreads>;
+struct SideTf32 : conv2d::tensor_cores::AlongSide<mma::Tf32, kSide, kDepthBytes, kThreads> {
+  using Base = conv2d::tensor_cores::AlongSide<mma::Tf32, kSide, kDepthBytes, kThreads>;
   static_assert(Base::chunks >= 16);
 
   /// Four neighbours of line step * 8 + lane % 4 (+ 4 if `later`), from first + 4 * (lane / 4) (+ 32 if
@@ -71,11 +71,11 @@ struct SideTf32 : conv2d::wmma::AlongSide<mma::Tf32, kSide, kDepthBytes, kThread
                                               int step, int lane, bool later, bool far) {
     const int line = lane & 3;
     const int chunk = (lane >> 2) ^ (line << 1);
-    const auto mine =
-        static_cast<unsigned>(line * Base::line_bytes + (first / 4 + chunk) * conv2d::wmma::kChunkBytes);
+    const auto mine = static_cast<unsigned>(line * Base::line_bytes +
+                                            (first / 4 + chunk) * conv2d::tensor_cores::kChunkBytes);
     mma::load_chunk(four, tile + mine +
                               static_cast<unsigned>((step * 8 + (later ? 4 : 0)) * Base::line_bytes +
-                                                    (far ? 8 : 0) * conv2d::wmma::kChunkBytes));
+                                                    (far ? 8 : 0) * conv2d::tensor_cores::kChunkBytes));
 #pragma unroll
     for (int e = 0; e < 4; ++e) four[e] = rounded(four[e]);
   }
@@ -103,8 +103,8 @@ struct SideTf32 : conv2d::wmma::AlongSide<mma::Tf32, kSide, kDepthBytes, kThread
 
 /// Writes a tile that two SideTf32 made, to rows of `columns` elements, which come in fours.
 template <class T>
-__device__ __forceinline__ void finish_sides(const conv2d::wmma::Sums<T>& sums,
-                                             const conv2d::wmma::WarpPlace& at, int first_row,
+__device__ __forceinline__ void finish_sides(const conv2d::tensor_cores::Sums<T>& sums,
+                                             const conv2d::tensor_cores::WarpPlace& at, int first_row,
                                              int first_column, float* out, int rows, int columns) {
   const int group = at.lane / 4;
   const int member = at.lane % 4;

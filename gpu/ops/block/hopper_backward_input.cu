@@ -1,4 +1,4 @@
-// block.backward_input of the wide blocks on Hopper: over `wmma` it adds wgmma and TMA, an upsampled block's
+// block.backward_input of the wide blocks on Hopper: over `mma` it adds wgmma and TMA, an upsampled block's
 // gradient from four parity planes of dy by 2x2 taps each (2.25 times fewer products, no sum over copies),
 // and the mask of the ReLU before, read as bits while the products run.
 //

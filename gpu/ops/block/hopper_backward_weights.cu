@@ -1,4 +1,4 @@
-// block.backward_weights of the wide blocks on Hopper: over `wmma` it adds wgmma and TMA, an upsampled
+// block.backward_weights of the wide blocks on Hopper: over `mma` it adds wgmma and TMA, an upsampled
 // block's gradient from four parity planes of dy by 2x2 taps each (2.25 times fewer products), and the bias
 // gradient from the tiles of dy that are in shared memory anyway.
 //

@@ -1,4 +1,4 @@
-// block.forward of the wide blocks on Hopper: over `wmma` it adds wgmma and TMA, the upsampled block as four
+// block.forward of the wide blocks on Hopper: over `mma` it adds wgmma and TMA, the upsampled block as four
 // 2x2 convolutions of the small input (2.25 times fewer products), and bias, ReLU and pooling on the FP32
 // sums in registers: nothing between the layers is stored.
 //

@@ -312,7 +312,7 @@ void launch_kernel(const OpCall& call) {
                    0,        0,       s.relu};
   q.count = static_cast<int>(s.batch) * q.across * q.down;
   q.slabs = (s.in_channels + kSlab - 1) / kSlab;
-  const bool deep = conv2d::wmma::current_device().shared_bytes >= shared_bytes(kMostStages);
+  const bool deep = conv2d::tensor_cores::current_device().shared_bytes >= shared_bytes(kMostStages);
   deep ? launch_stages<Math, kNarrow, kMostStages>(call, q)
        : launch_stages<Math, kNarrow, kMostStages - 1>(call, q);
 }

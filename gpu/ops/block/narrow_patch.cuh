@@ -19,7 +19,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/implicit_gemm_loaders.cuh"
-#include "gpu/ops/conv2d/wmma_plan.h"
+#include "gpu/ops/conv2d/mma_plan.h"
 #include "gpu/ops/mma.cuh"
 #include "gpu/ops/op.h"
 
@@ -282,7 +282,7 @@ struct WideTile {
 
 /// Blocks of a kernel that takes tiles in turn: enough to fill the device, no more than there are tiles.
 inline unsigned persistent_blocks(int tiles, int per_multiprocessor) {
-  const int fill = conv2d::wmma::current_device().multiprocessors * per_multiprocessor;
+  const int fill = conv2d::tensor_cores::current_device().multiprocessors * per_multiprocessor;
   return static_cast<unsigned>(tiles < fill ? tiles : fill);
 }
 

@@ -5,7 +5,7 @@
 //
 // Tiles: 128x128, 128x64, 64x64 or 64x32 pixels by channels, whichever is estimated fastest
 // (implicit_gemm_plan.h); at most four output channels go to implicit_gemm_narrow.cuh. Channels in fours are
-// read 16 bytes at a time, others 4. Limits: tensors of at most 2e9 elements; FP32 on the ordinary cores, so
+// read 16 bytes at a time, others 4. Limits: tensors of at most 2e9 elements; FP32 on the CUDA cores, so
 // the tensor cores idle; the same pixels are read once per tap, from the L1 and L2 caches.
 // Registers and shared memory: implicit_gemm_tile.cuh and implicit_gemm_narrow.cuh.
 // Source: S. Chetlur et al., "cuDNN: Efficient primitives for deep learning" (2014), section 3, and those in

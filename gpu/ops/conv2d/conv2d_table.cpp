@@ -22,8 +22,8 @@ std::vector<Variant> variants() {
                atomic_backward_weights(), per_weight_backward_weights(), tree_reduction_backward_weights(),
                atomic_backward_bias(), warp_shuffle_backward_bias(), implicit_gemm_forward(),
                implicit_gemm_backward_input(), implicit_gemm_backward_weights()});
-  list.insert(list.end(), {wmma_forward(), wmma_fused_forward(), wmma_backward_input(),
-                           wmma_backward_weights(), fused_backward_bias()});
+  list.insert(list.end(), {mma_forward(), mma_fused_forward(), mma_backward_input(), mma_backward_weights(),
+                           fused_backward_bias()});
 #if WARPSCOPE_HAVE_CUDNN
   list.insert(list.end(), {cudnn_forward(), cudnn_backward_input(), cudnn_backward_weights()});
 #endif

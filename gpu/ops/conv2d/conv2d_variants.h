@@ -38,10 +38,10 @@ Variant implicit_gemm_forward();
 Variant implicit_gemm_backward_input();
 Variant implicit_gemm_backward_weights();
 
-Variant wmma_forward();
-Variant wmma_fused_forward();
-Variant wmma_backward_input();
-Variant wmma_backward_weights();
+Variant mma_forward();
+Variant mma_fused_forward();
+Variant mma_backward_input();
+Variant mma_backward_weights();
 Variant fused_backward_bias();
 
 #if WARPSCOPE_HAVE_CUDNN

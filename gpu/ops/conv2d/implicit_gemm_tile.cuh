@@ -1,6 +1,6 @@
 #pragma once
 // The matrix product under the variants `implicit_gemm`: C[m][n] = sum over k of A[k][m] B[k][n] in FP32 on
-// the ordinary cores, for operands that are never stored as matrices. A loader brings a tile of k rows of A
+// the CUDA cores, for operands that are never stored as matrices. A loader brings a tile of k rows of A
 // or B from wherever the convolution keeps it into registers and from there into shared memory; this file
 // does the rest.
 //

@@ -21,7 +21,7 @@ constexpr double kHandOver = 1.5;  // microseconds from a block's last sum to th
 /// Microseconds.
 struct TileCosts {
   unsigned tile;
-  double scalar_chunk;  ///< of one chunk on the ordinary cores
+  double scalar_chunk;  ///< of one chunk on the CUDA cores
   double tensor_chunk;  ///< of one chunk on the tensor cores
   double part;          ///< of reading one part
 };

@@ -1,0 +1,152 @@
+// Engine: looking at held-out images, for figures and to be shown.
+
+#include <algorithm>
+#include <cstring>
+
+#include "gpu/engine/engine.h"
+
+namespace warpscope::training {
+
+using ops::step::StepControl;
+
+/// Where the split begins among the held-out images.
+std::int64_t Engine::first_of(Split split) const {
+  return split == Split::validation ? 0 : data_->validation.count;
+}
+
+std::int64_t Engine::evaluated_images(Split split) const {
+  const bool validation = split == Split::validation && data_->validation.count > 0;
+  const std::int64_t all = validation ? data_->validation.count : data_->test.count;
+  return std::clamp<std::int64_t>(options_.test_images, 1, all);
+}
+
+/// A GPU evaluates small batches no faster than large ones, and every batch costs two or three copies.
+int Engine::evaluation_batch(int batch) const {
+  if (device_->kind() == core::DeviceKind::cuda) batch = kLargestEvaluationBatch;
+  return static_cast<int>(
+      std::min<std::int64_t>({batch, kLargestEvaluationBatch, evaluated_images(Split::test)}));
+}
+
+void Engine::start_evaluation(Split split) {
+  evaluation_split_ = data_->validation.count > 0 ? split : Split::test;
+  evaluation_running_ = true;
+  evaluation_enqueued_ = 0;
+  evaluation_step_ = steps_;
+  evaluation_epoch_ = order_.epoch();
+  interrupted_ = true;
+}
+
+bool Engine::enqueue_evaluation_batch() {
+  const std::int64_t count = evaluated_images(evaluation_split_);
+  if (evaluation_enqueued_ >= count) return true;
+  // One that begins anew in its middle writes to the same places, from which copies may be under way.
+  if (evaluation_enqueued_ == 0) evaluation_done_->synchronize();
+  auto* const control = evaluation_controls_.as<StepControl>() + evaluation_enqueued_;
+  *control = StepControl{};
+  control->position = static_cast<std::uint32_t>(first_of(evaluation_split_) + evaluation_enqueued_);
+  stream_->copy(evaluation_control_.data(), control, sizeof(StepControl));
+  plan::Plan& plan = *plans_.testing;
+  plan.launch(*stream_);
+  const auto batch = static_cast<std::size_t>(plan.batch());
+  stream_->copy(evaluation_losses_.as<float>() + evaluation_enqueued_, plan.image_errors(),
+                batch * sizeof(float));
+  if (options_.model.loss == models::Loss::cross_entropy) {
+    stream_->copy(evaluation_predicted_.as<std::uint8_t>() + evaluation_enqueued_, plan.predicted(), batch);
+  }
+  evaluation_enqueued_ += plan.batch();
+  // One batch at a time lies ahead, so that commands wait for one batch at most.
+  const bool last = evaluation_enqueued_ >= count;
+  if (!last) evaluation_done_->synchronize();
+  stream_->record(*evaluation_done_);
+  return last;
+}
+
+std::shared_ptr<const Evaluation> Engine::collect_evaluation() {
+  const std::int64_t count = evaluated_images(evaluation_split_);
+  if (!evaluation_running_ || evaluation_enqueued_ < count || !evaluation_done_->ready()) return nullptr;
+  evaluation_running_ = false;
+  interrupted_ = true;
+  auto result = std::make_shared<Evaluation>();
+  result->split = evaluation_split_;
+  result->step = evaluation_step_;
+  result->epoch = evaluation_epoch_;
+  const float* const losses = evaluation_losses_.as<float>();
+  result->image_losses.assign(losses, losses + count);
+  const std::uint8_t* labels = nullptr;
+  if (options_.model.loss == models::Loss::cross_entropy) {
+    result->classes = options_.model.classes;
+    const auto* const predicted = evaluation_predicted_.as<std::uint8_t>();
+    result->predicted.assign(predicted, predicted + count);
+    labels = (evaluation_split_ == Split::validation ? data_->validation : data_->test).labels.data();
+  }
+  summarize(*result, labels);
+  return result;
+}
+
+bool Engine::publish_images(bool keep) {
+  if (!exchange_ || (publish_pending_ && !publish_done_->ready())) return false;
+  publish_seconds();
+  ImageSlot& slot = exchange_->begin_write(*stream_);
+  stream_->record(*publish_start_);
+  // The images shown are the first of the test set. A slot of its own: an evaluation may be under way.
+  const auto slots = evaluation_controls_.bytes() / sizeof(StepControl);
+  auto* const control = evaluation_controls_.as<StepControl>() + slots - 1;
+  *control = StepControl{};
+  control->position = static_cast<std::uint32_t>(first_of(Split::test));
+  stream_->copy(evaluation_control_.data(), control, sizeof(StepControl));
+  plan::Plan& plan = *plans_.showing;
+  plan.launch(*stream_);
+  stream_->copy(slot.original.data(), plan.target(), slot.original.bytes());
+  stream_->copy(slot.reconstruction.data(), plan.prediction(), slot.reconstruction.bytes());
+  stream_->copy(slot.errors.data(), plan.image_errors(), slot.errors.bytes());
+  stream_->record(*publish_end_);
+  if (keep) keep_images();
+  stream_->record(*publish_done_);
+  slot.step = steps_;
+  exchange_->publish(*stream_);
+  publish_pending_ = true;
+  return true;
+}
+
+/// Part of publish_images(), after the pictures were made.
+void Engine::keep_images() {
+  const plan::Plan& plan = *plans_.showing;
+  const std::size_t bytes = exchange_->shape().elements() * sizeof(float);
+  if (kept_original_.bytes() == 0) {
+    kept_original_ = core::HostBuffer(device_, bytes);
+    kept_reconstruction_ = core::HostBuffer(device_, bytes);
+    kept_errors_ =
+        core::HostBuffer(device_, static_cast<std::size_t>(exchange_->shape().count) * sizeof(float));
+  }
+  stream_->copy(kept_original_.data(), plan.target(), bytes);
+  stream_->copy(kept_reconstruction_.data(), plan.prediction(), bytes);
+  stream_->copy(kept_errors_.data(), plan.image_errors(), kept_errors_.bytes());
+  kept_step_ = steps_;
+  kept_pending_ = true;
+}
+
+std::optional<ShownImages> Engine::take_kept_images() {
+  if (!kept_pending_ || !publish_done_->ready()) return {};
+  kept_pending_ = false;
+  const auto copy = [](const core::HostBuffer& buffer) {
+    const auto* const values = buffer.as<const float>();
+    return std::vector<float>(values, values + buffer.bytes() / sizeof(float));
+  };
+  ShownImages images;
+  images.shape = exchange_->shape();
+  images.step = kept_step_;
+  images.original = copy(kept_original_);
+  images.reconstruction = copy(kept_reconstruction_);
+  images.errors = copy(kept_errors_);
+  return images;
+}
+
+double Engine::publish_seconds() {
+  if (publish_pending_ && publish_done_->ready()) {
+    publish_seconds_ = 1e-6 * publish_end_->microseconds_since(*publish_start_);
+    publish_pending_ = false;
+  }
+  return publish_seconds_;
+}
+
+}  // namespace warpscope::training

@@ -1,0 +1,71 @@
+#include "gpu/files/file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gpu/core/error.h"
+
+namespace warpscope::data {
+
+std::string grouped(std::int64_t number) {
+  std::string text = fmt::format("{}", number);
+  for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) {
+    text.insert(static_cast<std::size_t>(at), 1, ',');
+  }
+  return text;
+}
+
+bool is_there(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  throw core::BadInput(fmt::format("cannot read {}: {}; check its permissions or choose another folder",
+                                   path.string(), std::strerror(errno)));
+}
+
+InputFile::InputFile(std::filesystem::path path)
+    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  const auto refuse = [this](const std::string& what) {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    throw core::BadInput(what);
+  };
+  if (descriptor_ < 0) refuse(fmt::format("cannot open {}: {}", path_.string(), std::strerror(errno)));
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0) {
+    refuse(fmt::format("cannot read {}: {}", path_.string(), std::strerror(errno)));
+  }
+  if (!S_ISREG(status.st_mode)) refuse(fmt::format("{} is not a file", path_.string()));
+  size_ = status.st_size;
+}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_) {}
+
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void InputFile::read(std::int64_t offset, std::span<std::uint8_t> bytes) const {
+  while (!bytes.empty()) {
+    const ::ssize_t got = ::pread(descriptor_, bytes.data(), bytes.size(), offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      throw core::Error(
+          fmt::format("reading {} failed at byte {}: {}", path_.string(), offset, std::strerror(errno)));
+    }
+    if (got == 0) {
+      throw core::Error(
+          fmt::format("{} became shorter while it was read: it ends at byte {}", path_.string(), offset));
+    }
+    offset += got;
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+  }
+}
+
+}  // namespace warpscope::data

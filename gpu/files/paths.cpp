@@ -1,0 +1,78 @@
+#include "gpu/files/paths.h"
+
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include "gpu/core/error.h"
+
+namespace warpscope::core {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path environment_path(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? fs::path() : fs::path(value);
+}
+
+fs::path home_dir() {
+  if (fs::path home = environment_path("HOME"); home.is_absolute()) return home;
+  // Services and containers run without HOME; the user database still knows.
+  std::array<char, 16384> memory{};
+  passwd entry{};
+  passwd* found = nullptr;
+  if (getpwuid_r(getuid(), &entry, memory.data(), memory.size(), &found) == 0 && found != nullptr &&
+      found->pw_dir != nullptr) {
+    return found->pw_dir;
+  }
+  return {};
+}
+
+fs::path user_dir(const char* variable, const char* below_home) {
+  if (const fs::path base = environment_path(variable); base.is_absolute()) return base / "warpscope";
+  const fs::path home = home_dir();
+  if (!home.is_absolute()) {
+    throw Error(
+        fmt::format("no folder for the files of this user: set {} or HOME to an absolute path", variable));
+  }
+  return home / below_home / "warpscope";
+}
+
+}  // namespace
+
+fs::path executable_dir() {
+  std::error_code failed;
+  const fs::path executable = fs::read_symlink("/proc/self/exe", failed);
+  if (failed) {
+    throw Error(fmt::format("cannot find the program's own folder: /proc/self/exe: {}", failed.message()));
+  }
+  return executable.parent_path();
+}
+
+fs::path find_asset(std::string_view name) {
+  const fs::path start = executable_dir();
+  const std::array folders{start / "share/warpscope/assets", start.parent_path() / "share/warpscope/assets"};
+  for (const fs::path& folder : folders) {
+    std::error_code failed;
+    if (fs::path file = folder / name; fs::is_regular_file(file, failed)) return file;
+  }
+  throw Error(
+      fmt::format("the file '{}' of Warpscope is missing: looked in {} and {}; build or install it again",
+                  name, folders[0].string(), folders[1].string()));
+}
+
+fs::path cache_dir() {
+  return user_dir("XDG_CACHE_HOME", ".cache");
+}
+
+fs::path config_dir() {
+  return user_dir("XDG_CONFIG_HOME", ".config");
+}
+
+}  // namespace warpscope::core

@@ -1,0 +1,360 @@
+#include "gpu/files/safetensors.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gpu/core/error.h"
+#include "gpu/files/atomic_file.h"
+#include "gpu/files/sha256.h"
+
+namespace warpscope::training {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+static_assert(std::endian::native == std::endian::little, "tensors are copied as they are in memory");
+
+constexpr std::uint64_t kLengthBytes = 8;
+// The limit of the format's reference implementation: a larger header is an attack or damage.
+constexpr std::uint64_t kMostHeaderBytes = 100'000'000;
+// header > tensor > shape > number
+constexpr int kMostDepth = 3;
+constexpr const char* kMetadata = "__metadata__";
+constexpr const char* kSeal = "warpscope_sha256";
+// What stands before the seal's digits, and nowhere else: JSON escapes quotes within text, and no key holds one.
+constexpr std::string_view kBeforeSeal = R"("warpscope_sha256":")";
+
+/// Says what is wrong with a file. What the file itself says may be long: only its beginning is quoted.
+class Refusal {
+ public:
+  explicit Refusal(const fs::path& path) : path_(path) {}
+  template <class... Arguments>
+  [[noreturn]] void operator()(fmt::format_string<Arguments...> text, Arguments&&... arguments) const {
+    throw core::BadInput(fmt::format("{} is no usable safetensors file: {:.300}", path_.string(),
+                                     fmt::format(text, std::forward<Arguments>(arguments)...)));
+  }
+
+ private:
+  const fs::path& path_;
+};
+
+/// A file open for reading.
+class InputFile {
+ public:
+  InputFile(const fs::path& path, const Refusal& refuse)
+      : refuse_(refuse), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (descriptor_ < 0)
+      throw core::BadInput(fmt::format("cannot open {}: {}", path.string(), std::strerror(errno)));
+    struct stat status {};
+    const bool known = ::fstat(descriptor_, &status) == 0;
+    if (!known || !S_ISREG(status.st_mode)) {
+      ::close(descriptor_);
+      throw core::BadInput(fmt::format("{} is not a file", path.string()));
+    }
+    size_ = static_cast<std::uint64_t>(status.st_size);
+  }
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile() { ::close(descriptor_); }
+
+  std::uint64_t size() const { return size_; }
+
+  void read(std::uint64_t offset, void* data, std::size_t bytes) const {
+    char* next = static_cast<char*>(data);
+    while (bytes > 0) {
+      const ::ssize_t got = ::pread(descriptor_, next, bytes, static_cast<::off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) refuse_("reading failed at byte {}: {}", offset, std::strerror(errno));
+      if (got == 0) refuse_("it became shorter while it was read");
+      next += got;
+      offset += static_cast<std::uint64_t>(got);
+      bytes -= static_cast<std::size_t>(got);
+    }
+  }
+
+ private:
+  const Refusal& refuse_;
+  int descriptor_;
+  std::uint64_t size_ = 0;
+};
+
+/// What the header says of a tensor.
+struct Entry {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+std::string read_header(const InputFile& file, const Refusal& refuse) {
+  if (file.size() < kLengthBytes)
+    refuse("it has {} bytes, fewer than the {} of the header's length", file.size(), kLengthBytes);
+  std::uint64_t length = 0;
+  file.read(0, &length, sizeof length);
+  if (length > kMostHeaderBytes || length > file.size() - kLengthBytes) {
+    refuse("its header should have {} bytes, but the file has {}", length, file.size());
+  }
+  std::string header(length, '\0');
+  file.read(kLengthBytes, header.data(), header.size());
+  return header;
+}
+
+json parse_header(const std::string& header, const Refusal& refuse) {
+  // The format forbids names that occur twice; the parser would keep the last one.
+  std::set<std::string> names;
+  std::string twice;
+  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
+    if (depth > kMostDepth) refuse("its header is nested too deeply");
+    if (depth == 1 && event == json::parse_event_t::key &&
+        !names.insert(parsed.get_ref<const std::string&>()).second) {
+      twice = parsed.get<std::string>();
+    }
+    return true;
+  };
+  json parsed;
+  try {
+    parsed = json::parse(header, watch);
+  } catch (const json::exception&) {
+    refuse("its header is not JSON");
+  }
+  if (!parsed.is_object()) refuse("its header is not a JSON object");
+  if (!twice.empty()) refuse("its header names \"{}\" twice", twice);
+  return parsed;
+}
+
+std::uint64_t read_number(const json& value, const std::string& name, const char* what,
+                          const Refusal& refuse) {
+  if (!value.is_number_unsigned()) refuse("the {} of \"{}\" is not a whole number from 0 on", what, name);
+  return value.get<std::uint64_t>();
+}
+
+Entry read_entry(const std::string& name, const json& value, const Refusal& refuse) {
+  const auto member = [&](const char* key) -> const json& {
+    const auto found = value.find(key);
+    if (found == value.end()) refuse("its header has no \"{}\" for \"{}\"", key, name);
+    return *found;
+  };
+  if (!value.is_object()) refuse("its header has no object for \"{}\"", name);
+  if (value.size() != 3) refuse("its header has {} members for \"{}\" instead of 3", value.size(), name);
+  const json& dtype = member("dtype");
+  if (!dtype.is_string()) refuse("the dtype of \"{}\" is not text", name);
+  if (dtype != "F32") refuse("\"{}\" has the dtype {}; only F32 can be read", name, dtype.get<std::string>());
+  Entry entry;
+  entry.name = name;
+  const json& shape = member("shape");
+  if (!shape.is_array()) refuse("the shape of \"{}\" is not a list", name);
+  for (const json& size : shape) {
+    const std::uint64_t elements = read_number(size, name, "shape", refuse);
+    if (elements > std::numeric_limits<std::int64_t>::max()) refuse("the shape of \"{}\" is too large", name);
+    entry.shape.push_back(static_cast<std::int64_t>(elements));
+  }
+  const json& offsets = member("data_offsets");
+  if (!offsets.is_array() || offsets.size() != 2) refuse("\"{}\" has no pair of data_offsets", name);
+  entry.begin = read_number(offsets[0], name, "data_offsets", refuse);
+  entry.end = read_number(offsets[1], name, "data_offsets", refuse);
+  return entry;
+}
+
+/// Elements of a shape without negative sizes; more than any file holds if the product does not fit.
+std::uint64_t element_count(const std::vector<std::int64_t>& shape) {
+  constexpr std::uint64_t kTooMany = std::numeric_limits<std::uint64_t>::max() / sizeof(float);
+  std::uint64_t count = 1;
+  for (const std::int64_t size : shape) {
+    if (size == 0) return 0;
+  }
+  for (const std::int64_t size : shape) {
+    if (count > kTooMany / static_cast<std::uint64_t>(size)) return kTooMany;
+    count *= static_cast<std::uint64_t>(size);
+  }
+  return count;
+}
+
+/// Checks that the entries fill `data_bytes` without gaps or overlaps, each with the bytes its shape needs.
+void check_entries(const std::vector<Entry>& entries, std::uint64_t data_bytes, const Refusal& refuse) {
+  std::uint64_t at = 0;
+  for (const Entry& entry : entries) {
+    if (entry.end < entry.begin || entry.end > data_bytes) {
+      refuse("\"{}\" lies at bytes {} to {} of {}", entry.name, entry.begin, entry.end, data_bytes);
+    }
+    if (entry.begin != at) {
+      refuse("\"{}\" begins at byte {}, but what is before it ends at {}", entry.name, entry.begin, at);
+    }
+    const std::uint64_t elements = element_count(entry.shape);
+    if (elements != (entry.end - entry.begin) / sizeof(float) ||
+        (entry.end - entry.begin) % sizeof(float) != 0) {
+      refuse("\"{}\" has {} bytes, which does not fit its shape", entry.name, entry.end - entry.begin);
+    }
+    at = entry.end;
+  }
+  if (at != data_bytes) refuse("its tensors end at byte {} of {}", at, data_bytes);
+}
+
+void read_metadata(const json& value, std::map<std::string, std::string>* metadata, const Refusal& refuse) {
+  if (!value.is_object()) refuse("its {} is not a JSON object", kMetadata);
+  for (const auto& [key, text] : value.items()) {
+    if (!text.is_string()) refuse("its {} \"{}\" is not text", kMetadata, key);
+    if (metadata != nullptr) (*metadata)[key] = text.get<std::string>();
+  }
+}
+
+/// Where the seal's digits are in the header; npos if it has none.
+std::size_t find_seal(std::string_view header) {
+  const std::size_t found = header.find(kBeforeSeal);
+  if (found == std::string_view::npos) return found;
+  const std::size_t at = found + kBeforeSeal.size();
+  return header.size() - at < Sha256::kDigits ? std::string_view::npos : at;
+}
+
+/// Refuses a file whose bytes are not those that were sealed. `seal`: where it is in the header.
+void check_seal(const InputFile& file, std::string header, std::size_t seal, const Refusal& refuse) {
+  const std::string expected = header.substr(seal, Sha256::kDigits);
+  header.replace(seal, Sha256::kDigits, Sha256::kDigits, '0');
+  const std::uint64_t length = header.size();
+  Sha256 sum;
+  sum.update(&length, sizeof length);
+  sum.update(header.data(), header.size());
+  std::vector<char> block(std::size_t{1} << 20);
+  for (std::uint64_t at = kLengthBytes + length; at < file.size();) {
+    const std::size_t bytes = std::min<std::uint64_t>(block.size(), file.size() - at);
+    file.read(at, block.data(), bytes);
+    sum.update(block.data(), bytes);
+    at += bytes;
+  }
+  if (sum.finish() != expected) refuse("its bytes do not match its SHA-256, so it is damaged");
+}
+
+json make_header(const fs::path& path, const std::vector<NamedTensor>& tensors,
+                 const std::map<std::string, std::string>& metadata) {
+  json header = json::object();
+  if (!metadata.empty()) header[kMetadata] = metadata;
+  std::uint64_t at = 0;
+  for (const NamedTensor& tensor : tensors) {
+    if (tensor.name == kMetadata || header.contains(tensor.name)) {
+      throw core::BadInput(fmt::format("cannot write {}: the name \"{}\" {}", path.string(), tensor.name,
+                                       tensor.name == kMetadata ? "is reserved" : "occurs twice"));
+    }
+    const bool negative =
+        std::any_of(tensor.shape.begin(), tensor.shape.end(), [](auto size) { return size < 0; });
+    if (negative || element_count(tensor.shape) != tensor.values.size()) {
+      throw core::BadInput(fmt::format("cannot write {}: \"{}\" has {} values, which do not fit its shape",
+                                       path.string(), tensor.name, tensor.values.size()));
+    }
+    const std::uint64_t end = at + tensor.values.size() * sizeof(float);
+    header[tensor.name] = {{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {at, end}}};
+    at = end;
+  }
+  return header;
+}
+
+std::string header_text(const fs::path& path, const std::vector<NamedTensor>& tensors,
+                        const std::map<std::string, std::string>& metadata) {
+  std::string header;
+  try {
+    header = make_header(path, tensors, metadata).dump();
+  } catch (const json::exception&) {
+    throw core::BadInput(fmt::format("cannot write {}: a name or its metadata are not UTF-8", path.string()));
+  }
+  // Spaces at the end align the tensors to 8 bytes.
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  return header;
+}
+
+void write_file(const fs::path& path, const std::string& header, const std::vector<NamedTensor>& tensors) {
+  const std::uint64_t length = header.size();
+  core::AtomicFile file(path);
+  file.write(&length, sizeof length);
+  file.write(header);
+  for (const NamedTensor& tensor : tensors)
+    file.write(tensor.values.data(), tensor.values.size() * sizeof(float));
+  file.commit();
+}
+
+/// All tensors of a file with this header.
+std::vector<NamedTensor> read_tensors(const InputFile& file, const std::string& text,
+                                      std::map<std::string, std::string>* metadata, const Refusal& refuse) {
+  const json header = parse_header(text, refuse);
+  const std::uint64_t data_start = kLengthBytes + text.size();
+  std::map<std::string, std::string> found_metadata;
+  std::vector<Entry> entries;
+  for (const auto& [name, value] : header.items()) {
+    if (name == kMetadata) {
+      read_metadata(value, &found_metadata, refuse);
+    } else {
+      entries.push_back(read_entry(name, value, refuse));
+    }
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
+  });
+  check_entries(entries, file.size() - data_start, refuse);
+
+  std::vector<NamedTensor> tensors;
+  for (Entry& entry : entries) {
+    NamedTensor tensor{std::move(entry.name), std::move(entry.shape), {}};
+    tensor.values.resize((entry.end - entry.begin) / sizeof(float));
+    file.read(data_start + entry.begin, tensor.values.data(), entry.end - entry.begin);
+    tensors.push_back(std::move(tensor));
+  }
+  if (metadata != nullptr) *metadata = std::move(found_metadata);
+  return tensors;
+}
+
+}  // namespace
+
+std::vector<NamedTensor> read_safetensors(const fs::path& path, std::map<std::string, std::string>* metadata,
+                                          Seal wanted) {
+  const Refusal refuse(path);
+  const InputFile file(path, refuse);
+  const std::string header = read_header(file, refuse);
+  if (const std::size_t seal = find_seal(header); seal != std::string::npos) {
+    check_seal(file, header, seal, refuse);
+  } else if (wanted == Seal::required) {
+    refuse("it holds no SHA-256 of itself, as checkpoints do");
+  }
+  std::vector<NamedTensor> tensors = read_tensors(file, header, metadata, refuse);
+  if (metadata != nullptr) metadata->erase(kSeal);
+  return tensors;
+}
+
+void write_safetensors(const fs::path& path, const std::vector<NamedTensor>& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  write_file(path, header_text(path, tensors, metadata), tensors);
+}
+
+void write_sealed_safetensors(const fs::path& path, const std::vector<NamedTensor>& tensors,
+                              const std::map<std::string, std::string>& metadata) {
+  for (const auto& [key, text] : metadata) {
+    if (key == kSeal || key.find('"') != std::string::npos) {
+      throw core::BadInput(
+          fmt::format("cannot write {}: metadata may not be named '{}'", path.string(), key));
+    }
+  }
+  std::map<std::string, std::string> sealed = metadata;
+  sealed[kSeal] = std::string(Sha256::kDigits, '0');
+  std::string header = header_text(path, tensors, sealed);
+  const std::uint64_t length = header.size();
+  Sha256 sum;
+  sum.update(&length, sizeof length);
+  sum.update(header.data(), header.size());
+  for (const NamedTensor& tensor : tensors)
+    sum.update(tensor.values.data(), tensor.values.size() * sizeof(float));
+  header.replace(find_seal(header), Sha256::kDigits, sum.finish());
+  write_file(path, header, tensors);
+}
+
+}  // namespace warpscope::training

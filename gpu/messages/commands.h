@@ -1,0 +1,62 @@
+#pragma once
+// What a trainer can be told. Each command takes effect at a step boundary.
+
+#include <string>
+#include <variant>
+
+#include "gpu/plan/selection.h"
+#include "gpu/settings/optimizer_settings.h"
+#include "gpu/settings/rate_finder.h"
+#include "gpu/settings/schedule.h"
+
+namespace warpscope::training {
+
+struct Pause {};
+struct Resume {};
+struct StepOnce {};
+struct Reset {};  ///< new weights from the same seed or file, step 0, a new generation
+struct Select {
+  plan::Selection selection;
+};
+/// The base rate of the schedule.
+struct SetLearningRate {
+  float learning_rate = 0;
+};
+/// Another rule starts with fresh state; the weights go on.
+struct SetOptimizer {
+  OptimizerSettings optimizer;
+};
+struct SetSchedule {
+  Schedule schedule;
+};
+/// Losses so many standard deviations above their mean count as divergence from now on; 0: none do.
+struct SetSpikeThreshold {
+  double threshold = 0;
+};
+/// A learning-rate range test, from the weights as they are and back to them: Snapshot::rate_search.
+struct FindRate {
+  RateFinderOptions settings;
+};
+struct CancelFindRate {};
+/// Back to the last weights from before the trouble, at `factor` times the rate, and on.
+struct RollBack {
+  float factor = 0.5f;
+};
+struct SaveCheckpoint {};  ///< in the run folder
+/// All settings as they are now, to the TOML file that the training was started with, else to training.toml in the run
+/// folder, else to training.toml here.
+struct SaveSettings {};
+struct SetBatch {
+  int batch = 0;
+};
+struct Save {
+  std::string file;
+};
+/// Runs the next step twice side by side and compares bits: Snapshot::determinism. The weights stay as they are.
+struct CheckDeterminism {};
+struct Finish {};  ///< after the running step: save, write the results, state `finished`
+using Command = std::variant<Pause, Resume, StepOnce, Reset, Select, SetLearningRate, SetOptimizer,
+                             SetSchedule, SetSpikeThreshold, SetBatch, FindRate, CancelFindRate, RollBack,
+                             Save, SaveCheckpoint, SaveSettings, CheckDeterminism, Finish>;
+
+}  // namespace warpscope::training

@@ -1,0 +1,42 @@
+#include "gpu/messages/evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace warpscope::training {
+namespace {
+
+double psnr_of(double mean_squared_error) {
+  return -10.0 * std::log10(std::max(mean_squared_error, 1e-12));
+}
+
+void count_classes(Evaluation& evaluation, const std::uint8_t* labels) {
+  const auto classes = static_cast<std::size_t>(evaluation.classes);
+  evaluation.confusion.assign(classes * classes, 0);
+  std::size_t right = 0;
+  for (std::size_t i = 0; i < evaluation.predicted.size(); ++i) {
+    ++evaluation.confusion[labels[i] * classes + evaluation.predicted[i]];
+    right += labels[i] == evaluation.predicted[i];
+  }
+  evaluation.accuracy = static_cast<double>(right) / static_cast<double>(evaluation.predicted.size());
+}
+
+}  // namespace
+
+std::string_view to_string(Split split) {
+  return split == Split::validation ? "validation" : "test";
+}
+
+void summarize(Evaluation& evaluation, const std::uint8_t* labels) {
+  const auto count = static_cast<double>(evaluation.image_losses.size());
+  evaluation.loss = evaluation.psnr = 0;
+  for (const float loss : evaluation.image_losses) {
+    evaluation.loss += static_cast<double>(loss);
+    if (evaluation.classes == 0) evaluation.psnr += psnr_of(static_cast<double>(loss));
+  }
+  evaluation.loss /= count;
+  evaluation.psnr /= count;
+  if (evaluation.classes > 0) count_classes(evaluation, labels);
+}
+
+}  // namespace warpscope::training

@@ -1,0 +1,131 @@
+#pragma once
+// What the trainer publishes. Snapshots are complete and immutable; the newest replaces the one before.
+// Points, markers and log lines are not to be lost, so they travel through feeds (feed.h).
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/core/device.h"
+#include "gpu/data/dataset.h"
+#include "gpu/messages/determinism.h"
+#include "gpu/messages/evaluation.h"
+#include "gpu/ops/op.h"
+#include "gpu/plan/selection.h"
+#include "gpu/settings/optimizer_settings.h"
+#include "gpu/settings/rate_finder.h"
+#include "gpu/settings/schedule.h"
+
+namespace warpscope::training {
+
+/// Every state the trainer can be in.
+enum class TrainerState : std::uint8_t {
+  preparing,  ///< opening the device, loading data, building the first plan
+  paused,     ///< ready, no step running
+  running,
+  finished,     ///< all steps or epochs done, results written; takes no more commands but Reset and Save
+  failed,       ///< an error that ends the run: Snapshot::notice says it
+  interrupted,  ///< seen in a run folder alone: its process ended without finishing it
+};
+
+std::string_view to_string(TrainerState state);
+
+/// Time of one op instance of the training step on the device.
+struct OpTiming {
+  ops::Op op{};
+  std::string layer;  ///< "conv1"; "" for ops of the whole network
+  std::string variant;
+  ops::OpShape shape;
+  double microseconds = 0;  ///< median of the sampled steps with this variant; 0 before the first sample
+  double previous_microseconds =
+      0;  ///< the same before the last switch of this op; 0 if it was never switched
+  std::string previous_variant;
+  int samples = 0;        ///< sampled steps behind `microseconds`
+  double flops = 0;       ///< floating-point operations of one call
+  double bytes = 0;       ///< fewest bytes it moves through memory
+  bool absorbed = false;  ///< runs inside the variant of the op before it: no time of its own
+};
+
+/// One selection that this run has tried, at one batch size.
+struct LadderEntry {
+  plan::Selection selection;
+  std::string name;  ///< of the preset ("tensor cores"), or what differs from the entry before
+  int batch = 0;
+  std::uint64_t first_step = 0;  ///< the step after which it was chosen
+  std::uint64_t steps = 0;       ///< with it, so far
+  double images_per_second = 0;  ///< median over its steps; 0 before the first
+};
+
+/// The learning-rate range test: a sweep from weights that come back afterwards.
+struct RateSearch {
+  bool running = false;
+  double progress = 0;  ///< 0 to 1
+  RateFinderResult result;
+};
+
+/// The last thing that went wrong in the numbers: a loss that is not finite, or a spike.
+struct Trouble {
+  std::uint64_t id = 0;  ///< grows with each
+  std::uint64_t step = 0;
+  std::string text;            ///< what happened and where, in one sentence
+  bool can_roll_back = false;  ///< RollBack has weights from before
+};
+
+/// A complete view of the trainer at one moment.
+struct Snapshot {
+  TrainerState state = TrainerState::preparing;
+  std::string notice;            ///< the last refusal or error, in one sentence; "" if none
+  std::uint64_t notice_id = 0;   ///< grows with each new notice, so that equal texts can be told apart
+  bool failed_by_input = false;  ///< with `failed`: the caller's input is to blame (exit code 2)
+  double started = 0;            ///< when this process began the training: seconds since 1970; 0 if not known
+  std::uint64_t generation = 0;  ///< grows with each reset: earlier points do not belong to this training
+  std::uint64_t step = 0;        ///< steps whose loss has arrived
+  std::uint64_t steps_planned = 0;  ///< 0 if there is no limit
+  double epoch = 0;                 ///< passes over the training images, fractional
+  double seconds = 0;               ///< of training, pauses not counted
+  double images_per_second = 0;     ///< median over the last second of steps
+  float train_loss = 0;             ///< of the last step
+  float test_loss = 0;              ///< of the last evaluation; 0 before the first
+  float train_accuracy = 0;         ///< of the last step; classification only
+  float test_accuracy = 0;          ///< of the last evaluation; classification only
+  float gradient_norm = 0;          ///< of the last step
+  float update_ratio = 0;           ///< of the last step
+  float learning_rate = 0;          ///< chosen: the schedule's base
+  float current_rate = 0;           ///< of the last step
+  float loss_scale = 1;             ///< of the last step (fp16; 1 otherwise)
+  std::uint64_t skipped_steps = 0;  ///< steps whose gradients overflowed, since the start or reset
+  int batch = 0;
+  std::string model;
+  bool classifies = false;  ///< the model has labels, classes and an accuracy
+  OptimizerSettings optimizer;
+  Schedule schedule;
+  double spike_threshold = 0;  ///< SpikeSettings::threshold
+  double total_epochs = 0;     ///< length of the run; 0 if there is no limit
+  std::size_t parameters = 0;  ///< trained parameters
+  plan::Selection selection;
+  core::DeviceInfo device;
+  core::MemoryUse memory;         ///< of the device
+  std::size_t plan_bytes = 0;     ///< activations, gradients and workspace of the training plan
+  std::vector<OpTiming> timings;  ///< in launch order
+  double step_microseconds = 0;   ///< sum of the timings
+  std::shared_ptr<const std::vector<LadderEntry>> ladder =
+      std::make_shared<std::vector<LadderEntry>>();      ///< in the order in which they were tried
+  std::shared_ptr<const DeterminismReport> determinism;  ///< of the last check; nullptr before the first
+  std::string data_name;                                 ///< "CIFAR-10", "built-in scenes"
+  std::string data_notice;                        ///< why the built-in set is used, if nobody asked for it
+  std::shared_ptr<const data::DataSet> data;      ///< nullptr while preparing
+  std::shared_ptr<const Evaluation> evaluation;   ///< the last one; nullptr before the first
+  std::shared_ptr<const RateSearch> rate_search;  ///< the last one; nullptr before the first
+  Trouble trouble;                                ///< id 0: none yet
+  std::uint64_t checkpoint_step = 0;              ///< of the newest checkpoint written; 0 before the first
+  std::int64_t train_images = 0;
+  std::int64_t validation_images = 0;
+  std::int64_t test_images = 0;  ///< used by each evaluation
+  std::string run_dir;           ///< "" if no run is written
+  std::string
+      viewing;  ///< "running in another process" and the like, where this is the view of a run folder that takes
+                ///< no commands; "" for a training of this process
+};
+
+}  // namespace warpscope::training

@@ -1,0 +1,98 @@
+#include "gpu/models/parameters.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "gpu/core/error.h"
+
+namespace warpscope::training {
+namespace {
+
+/// PyTorch's shape of a parameter: (K, C, R, S) for weights, (K, C H W) for those of linear layers, (K) for biases.
+std::vector<std::int64_t> torch_shape(const models::Parameter& parameter) {
+  const auto& s = parameter.shape;
+  if (parameter.linear) return {s[0], std::int64_t{s[3]} * s[1] * s[2]};
+  if (s.size() == 4) return {s[0], s[3], s[1], s[2]};
+  return {s.begin(), s.end()};
+}
+
+/// Calls move(index in (K,R,S,C), index in (K,C,R,S)) for each element.
+template <class Move>
+void for_each_element(const models::Parameter& parameter, Move move) {
+  if (parameter.shape.size() != 4) {
+    for (std::size_t i = 0; i < parameter.elements; ++i) move(i, i);
+    return;
+  }
+  const auto filters = static_cast<std::size_t>(parameter.shape[0]);
+  const auto taps =
+      static_cast<std::size_t>(parameter.shape[1]) * static_cast<std::size_t>(parameter.shape[2]);
+  const auto channels = static_cast<std::size_t>(parameter.shape[3]);
+  for (std::size_t k = 0; k < filters; ++k) {
+    for (std::size_t t = 0; t < taps; ++t) {
+      for (std::size_t c = 0; c < channels; ++c)
+        move((k * taps + t) * channels + c, (k * channels + c) * taps + t);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<NamedTensor> to_tensors(const models::Model& model, const std::vector<float>& values,
+                                    const std::string& prefix) {
+  std::vector<NamedTensor> tensors;
+  for (const models::Parameter& parameter : models::parameter_layout(model).parameters) {
+    NamedTensor tensor{prefix + parameter.name, torch_shape(parameter),
+                       std::vector<float>(parameter.elements)};
+    for_each_element(parameter, [&](std::size_t ours, std::size_t torch) {
+      tensor.values[torch] = values[parameter.offset + ours];
+    });
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+std::vector<float> from_tensors(const models::Model& model, const std::vector<NamedTensor>& tensors,
+                                const std::string& path, const std::string& prefix) {
+  const models::ParameterLayout layout = models::parameter_layout(model);
+  std::vector<float> values(layout.elements, 0.0f);
+  for (const models::Parameter& parameter : layout.parameters) {
+    const std::string name = prefix + parameter.name;
+    const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                    [&](const NamedTensor& tensor) { return tensor.name == name; });
+    if (found == tensors.end()) {
+      throw core::BadInput(fmt::format("{}: lacks '{}', which model {} needs", path, name, model.name));
+    }
+    if (found->shape != torch_shape(parameter)) {
+      throw core::BadInput(fmt::format("{}: '{}' has shape ({}), model {} needs ({})", path, name,
+                                       fmt::join(found->shape, ", "), model.name,
+                                       fmt::join(torch_shape(parameter), ", ")));
+    }
+    for_each_element(parameter, [&](std::size_t ours, std::size_t torch) {
+      values[parameter.offset + ours] = found->values[torch];
+    });
+  }
+  return values;
+}
+
+void save_parameters(const std::string& path, const models::Model& model, const std::vector<float>& values) {
+  write_safetensors(path, to_tensors(model, values), {{"format", "pt"}, {"model", model.name}});
+}
+
+std::vector<float> load_parameters(const std::string& path, const models::Model& model) {
+  const models::ParameterLayout layout = models::parameter_layout(model);
+  const std::vector<NamedTensor> tensors = read_safetensors(path);
+  for (const NamedTensor& tensor : tensors) {
+    const bool known = std::any_of(layout.parameters.begin(), layout.parameters.end(),
+                                   [&](const models::Parameter& p) { return p.name == tensor.name; });
+    if (!known && !tensor.name.starts_with(kOptimizerPrefix)) {
+      throw core::BadInput(
+          fmt::format("{}: holds '{}', which model {} does not have", path, tensor.name, model.name));
+    }
+  }
+  return from_tensors(model, tensors, path);
+}
+
+}  // namespace warpscope::training

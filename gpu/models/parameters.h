@@ -1,0 +1,33 @@
+#pragma once
+// Parameters between Warpscope's layout, (K, R, S, C) in one contiguous buffer, and safetensors files in
+// PyTorch's, (K, C, R, S) under PyTorch's names.
+
+#include <string>
+#include <vector>
+
+#include "gpu/files/safetensors.h"
+#include "gpu/models/model.h"
+
+namespace warpscope::training {
+
+/// What the names of an optimizer's tensors in a checkpoint begin with.
+inline constexpr const char* kOptimizerPrefix = "optimizer.";
+
+/// Writes `values` (models::ParameterLayout) to `path`, whole or not at all. Throws core::Error.
+void save_parameters(const std::string& path, const models::Model& model, const std::vector<float>& values);
+
+/// Reads them back. Tensors of an optimizer in a checkpoint (checkpoint.h) are left aside. Throws core::BadInput that
+/// names the file and the first tensor that is missing, unknown, or of another shape.
+std::vector<float> load_parameters(const std::string& path, const models::Model& model);
+
+/// A buffer of `model` (models::ParameterLayout) as PyTorch has it: a tensor for each parameter, named `prefix` + the
+/// parameter's name.
+std::vector<NamedTensor> to_tensors(const models::Model& model, const std::vector<float>& values,
+                                    const std::string& prefix = "");
+
+/// The other way round, from those of `tensors` whose names have the prefix; padding is zero. Throws core::BadInput that
+/// names `path` and the first tensor that is missing or of another shape.
+std::vector<float> from_tensors(const models::Model& model, const std::vector<NamedTensor>& tensors,
+                                const std::string& path, const std::string& prefix = "");
+
+}  // namespace warpscope::training

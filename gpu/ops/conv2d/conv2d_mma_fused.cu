@@ -1,0 +1,44 @@
+// conv2d.forward, variant `mma_fused`: over `mma` it adds the bias and ReLU that follow, done to the FP32
+// sums before they are rounded and written: the output is written once, where three ops write it three times
+// and read it twice, and rounded once.
+//
+// The kernels are those of `mma` (conv2d_mma_forward.cu), with its tiles and limits; a call that absorbs
+// nothing is the same call. ReLU lets NaN pass.
+// Source: NVIDIA, "CUTLASS documentation", "Efficient GEMM in CUDA", section "Epilogue".
+
+#include "gpu/ops/conv2d/conv2d.h"
+#include "gpu/ops/conv2d/conv2d_variants.h"
+#include "gpu/ops/conv2d/mma_activations.cuh"
+
+namespace warpscope::ops::conv2d {
+namespace {
+
+/// The operand after the contract's: the bias of an absorbed bias.forward.
+constexpr int kAbsorbedBias = kForwardOutput + 1;
+
+void forward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const void* bias = call.absorbed >= 1 ? call.operand<const void>(kAbsorbedBias) : nullptr;
+  tensor_cores::launch_forward(
+      {taps_of(s, s.in_channels), s.out_channels, call.operand<const void>(kForwardInput),
+       call.operand<const void>(kForwardWeights), bias, call.absorbed >= 2,
+       call.operand<void>(kForwardOutput), core::cuda_stream(*call.stream)},
+      call.precision);
+  core::check_launch("conv2d.forward mma_fused");
+}
+
+}  // namespace
+
+Variant mma_fused_forward() {
+  return {.op = Op::conv2d_forward,
+          .name = "mma_fused",
+          .device = core::DeviceKind::cuda,
+          .precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16},
+          .minimum_compute_capability = 80,
+          .fuses = {Op::bias_forward, Op::relu_forward},
+          .summary = "The tensor-core product with bias and ReLU done to the sums before they are written.",
+          .launch = forward,
+          .refuses = tensor_cores::refuses};
+}
+
+}  // namespace warpscope::ops::conv2d

@@ -1,0 +1,145 @@
+#pragma once
+// The kernel behind mma forward and backward_input, one computation on different tensors:
+//
+//   out[pixel, j] = sum over taps (r, s) and channels c of in[pixel shifted by (r, s), c] * weight(r, s, c, j)
+//
+//   forward         in = x,  out = y,  c = input channel,  j = output channel, weight = w[j, r, s, c]
+//   backward_input  in = dy, out = dx, c = output channel, j = input channel,  weight = w[c, R-1-r, S-1-s, j]
+//
+// A[k][pixel] = the shifted pixels, B[k][j] = the weights, k = (taps, c).
+
+#include <type_traits>
+
+#include <cuda_runtime.h>
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
+#include "gpu/ops/conv2d/mma_loaders.cuh"
+#include "gpu/ops/conv2d/mma_plan.h"
+#include "gpu/ops/conv2d/mma_tile.cuh"
+
+namespace warpscope::ops::conv2d::mma {
+
+/// How the operands are read.
+enum class Reads { vectors, vectors_and_scalars, scalars };
+
+/// One call, of the tensors by their bytes.
+struct ActivationsCall {
+  Taps taps;  ///< of the tensor that the taps read
+  int filters;
+  const void* in;
+  const void* weights;
+  const void* bias;  ///< none if nullptr
+  bool relu;
+  void* out;
+  cudaStream_t stream;
+};
+
+struct ActivationsProblem {
+  Taps taps;
+  int filters;
+  int column_tiles;
+  bool vectors_out;
+  bool relu;
+};
+
+template <class T, class Math, bool kBackward, Reads kReads>
+__global__ void __launch_bounds__(T::threads, T::blocks)
+    mma_activations(const __grid_constant__ ActivationsProblem q,
+                    const typename Math::Storage* __restrict__ in,
+                    const typename Math::Storage* __restrict__ weights,
+                    const typename Math::Storage* __restrict__ bias,
+                    typename Math::Storage* __restrict__ out) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  extern __shared__ __align__(128) unsigned char shared[];
+  using LayoutA = AlongDepth<Math, T::rows, T::depth_bytes, T::threads>;
+  using LayoutB = std::conditional_t<kBackward, AlongSide<Math, T::columns, T::depth_bytes, T::threads>,
+                                     AlongDepth<Math, T::columns, T::depth_bytes, T::threads>>;
+  using LoaderA = std::conditional_t<kReads == Reads::scalars, WindowScalars<Math, LayoutA>,
+                                     WindowVectors<Math, LayoutA>>;
+  using Vectors = std::conditional_t<kBackward, TurnedVectors<Math, LayoutB>, FilterVectors<Math, LayoutB>>;
+  using Scalars = std::conditional_t<kBackward, TurnedScalars<Math, LayoutB>, FilterScalars<Math, LayoutB>>;
+  using LoaderB = std::conditional_t<kReads == Reads::vectors, Vectors, Scalars>;
+  constexpr int kDepth = depth_of<T, Math>;
+
+  const int first_pixel = static_cast<int>(blockIdx.x) / q.column_tiles * T::rows;
+  const int first_filter = static_cast<int>(blockIdx.x) % q.column_tiles * T::columns;
+  const LoaderA a(q.taps, in, first_pixel);
+  const LoaderB b(q.taps, weights, q.filters, first_filter);
+  const int kernel = q.taps.kernel_height * q.taps.kernel_width;
+  Cursor cursor{kReads != Reads::scalars && q.taps.channels % kDepth == 0};
+  const auto fetch = [&](mma::SharedAddress a_tile, mma::SharedAddress b_tile) {
+    a.fetch(q.taps, cursor, a_tile);
+    b.fetch(q.taps, cursor, b_tile);
+    cursor.advance(kDepth, kernel);
+  };
+  const auto look = [](mma::SharedAddress, mma::SharedAddress) {};
+
+  const WarpPlace at = warp_place<T>();
+  Sums<T> sums;
+  multiply<T, Math, LayoutA, LayoutB>(sums, mma::shared_address(shared),
+                                      (kernel * q.taps.channels + kDepth - 1) / kDepth, at, fetch, look);
+  finish<T, Math>(sums, shared, at, first_pixel, first_filter,
+                  Target<Math>{out, q.taps.pixels, q.filters, q.vectors_out, bias, q.relu});
+#endif
+}
+
+template <class T, class Math, bool kBackward, Reads kReads>
+void launch_tile(const ActivationsCall& call) {
+  using Storage = typename Math::Storage;
+  constexpr int kPerChunk = kChunkBytes / static_cast<int>(sizeof(Storage));
+  const int column_tiles = (call.filters + T::columns - 1) / T::columns;
+  const int row_tiles = (call.taps.pixels + T::rows - 1) / T::rows;
+  const ActivationsProblem problem{call.taps, call.filters, column_tiles,
+                                   call.filters % kPerChunk == 0 && takes_vectors(call.out), call.relu};
+  const auto kernel = mma_activations<T, Math, kBackward, kReads>;
+  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, T::shared_bytes),
+                   "the shared memory of conv2d mma");
+  kernel<<<static_cast<unsigned>(column_tiles) * static_cast<unsigned>(row_tiles), T::threads,
+           T::shared_bytes, call.stream>>>(
+      problem, static_cast<const Storage*>(call.in), static_cast<const Storage*>(call.weights),
+      static_cast<const Storage*>(call.bias), static_cast<Storage*>(call.out));
+}
+
+template <class Math, bool kBackward>
+void launch_math(const ActivationsCall& call) {
+  constexpr int kPerChunk = kChunkBytes / static_cast<int>(sizeof(typename Math::Storage));
+  const bool chunks_in = call.taps.channels % kPerChunk == 0 && takes_vectors(call.in);
+  const bool chunks_out = (!kBackward || call.filters % kPerChunk == 0) && takes_vectors(call.weights);
+  const TileName tile = choose_tile(call.taps.pixels, call.filters, current_device());
+  if constexpr (kBackward) {
+    if (chunks_in && !chunks_out) {
+      return launch_tile<NarrowTile, Math, kBackward, Reads::vectors_and_scalars>(call);
+    }
+  }
+  if (!chunks_in || !chunks_out) return launch_tile<DenseTile, Math, kBackward, Reads::scalars>(call);
+  switch (tile) {
+    case TileName::huge:
+      return launch_tile<HugeTile, Math, kBackward, Reads::vectors>(call);
+    case TileName::large:
+      return launch_tile<LargeTile, Math, kBackward, Reads::vectors>(call);
+    case TileName::medium:
+      return launch_tile<MediumTile, Math, kBackward, Reads::vectors>(call);
+    case TileName::small:
+      return launch_tile<SmallTile, Math, kBackward, Reads::vectors>(call);
+    case TileName::narrow:
+      return launch_tile<NarrowTile, Math, kBackward, Reads::vectors>(call);
+  }
+}
+
+template <bool kBackward>
+void launch_activations(const ActivationsCall& call, core::Precision precision) {
+  switch (precision) {
+    case core::Precision::fp16:
+      return launch_math<mma::Fp16, kBackward>(call);
+    case core::Precision::bf16:
+      return launch_math<mma::Bf16, kBackward>(call);
+    default:
+      return launch_math<mma::Tf32, kBackward>(call);
+  }
+}
+
+/// conv2d.forward with what follows it; compiled once, in conv2d_mma_forward.cu.
+void launch_forward(const ActivationsCall& call, core::Precision precision);
+
+}  // namespace warpscope::ops::conv2d::mma

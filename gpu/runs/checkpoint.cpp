@@ -1,0 +1,273 @@
+#include "gpu/runs/checkpoint.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "gpu/core/error.h"
+#include "gpu/files/safetensors.h"
+#include "gpu/models/parameters.h"
+
+namespace warpscope::training {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::uint64_t kVersion = 1;
+constexpr const char* kModel = "model";
+constexpr const char* kCheckpoint = "checkpoint";
+
+std::string tensor_prefix(const std::string& state) {
+  return fmt::format("{}{}.", kOptimizerPrefix, state);
+}
+
+/// A whole checkpoint, but not one for this model or program: an older one would not do either.
+class OtherKind : public core::BadInput {
+ public:
+  using core::BadInput::BadInput;
+};
+
+/// Reads members of a JSON object; what is missing or of another type is refused with the member's name.
+class Members {
+ public:
+  Members(const fs::path& path, const json& object, std::string name)
+      : path_(path), object_(object), name_(std::move(name)) {
+    if (!object.is_object()) refuse("is not a JSON object");
+  }
+
+  template <class Number>
+  Number whole(const char* key) const {
+    const json& value = member(key);
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > largest<Number>())
+      refuse(key, "is not a whole number in its range");
+    return value.get<Number>();
+  }
+  template <class Real>
+  Real real(const char* key) const {
+    const json& value = member(key);
+    if (!value.is_number()) refuse(key, "is not a number");
+    return value.get<Real>();
+  }
+  bool flag(const char* key) const {
+    const json& value = member(key);
+    if (!value.is_boolean()) refuse(key, "is neither true nor false");
+    return value.get<bool>();
+  }
+  std::string text(const char* key) const {
+    const json& value = member(key);
+    if (!value.is_string()) refuse(key, "is not text");
+    return value.get<std::string>();
+  }
+  Members members(const char* key) const { return {path_, member(key), fmt::format("{}.{}", name_, key)}; }
+  const json& member(const char* key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end()) refuse(key, "is missing");
+    return *found;
+  }
+  [[noreturn]] void refuse(const char* key, const char* what) const {
+    throw core::BadInput(
+        fmt::format("{} is no usable checkpoint: {}.{} {}", path_.string(), name_, key, what));
+  }
+
+ private:
+  template <class Number>
+  static constexpr std::uint64_t largest() {
+    return static_cast<std::uint64_t>(std::numeric_limits<Number>::max());
+  }
+  [[noreturn]] void refuse(const char* what) const {
+    throw core::BadInput(fmt::format("{} is no usable checkpoint: {} {}", path_.string(), name_, what));
+  }
+
+  const fs::path& path_;
+  const json& object_;
+  std::string name_;
+};
+
+/// Throws core::BadInput if the checkpoint could not be read back as it is.
+void check(const fs::path& path, const Checkpoint& checkpoint, const models::Model& model) {
+  const auto refuse = [&](const std::string& why) {
+    throw core::BadInput(fmt::format("cannot write {}: {}", path.string(), why));
+  };
+  if (checkpoint.model != model.name) {
+    refuse(fmt::format("the checkpoint is of model {}, not of {}", checkpoint.model, model.name));
+  }
+  const std::size_t elements = models::parameter_layout(model).elements;
+  const auto check_buffer = [&](std::string_view name, const std::vector<float>& values) {
+    if (values.size() == elements) return;
+    refuse(
+        fmt::format("its {} have {} elements, model {} has {}", name, values.size(), model.name, elements));
+  };
+  check_buffer("weights", checkpoint.weights);
+  const std::vector<std::string> names = state_names(checkpoint.rule);
+  std::vector<std::string> own_names;
+  for (const OptimizerState& state : checkpoint.optimizer) {
+    check_buffer(state.name, state.values);
+    own_names.push_back(state.name);
+  }
+  if (own_names != names) {
+    refuse(fmt::format("its optimizer states are ({}), those of {} are ({})", fmt::join(own_names, ", "),
+                       ops::to_string(checkpoint.rule), fmt::join(names, ", ")));
+  }
+  if (!std::isfinite(checkpoint.control.loss_scale)) refuse("its loss scale is not finite");
+  if (!std::isfinite(checkpoint.epochs)) refuse("its epochs are not finite");
+  if (checkpoint.order.images < 0) refuse("its number of images is negative");
+  if (!checkpoint.training.is_object()) refuse("its member training is not a JSON object");
+}
+
+json to_json(const Checkpoint& c) {
+  return {{"version", kVersion},
+          {"step", c.step},
+          {"epochs", c.epochs},
+          {"generation", c.generation},
+          {"optimizer", {{"rule", ops::to_string(c.rule)}, {"states", state_names(c.rule)}}},
+          {"control",
+           {{"loss_scale", c.control.loss_scale},
+            {"good_steps", c.control.good_steps},
+            {"growth_interval", c.control.growth_interval},
+            {"updates", c.control.updates}}},
+          {"order",
+           {{"images", c.order.images},
+            {"seed", c.order.seed},
+            {"epoch", c.order.epoch},
+            {"position", c.order.position},
+            {"batch", c.order.batch},
+            {"shuffle", c.order.shuffle}}},
+          {"training", c.training}};
+}
+
+ControlState read_control(const Members& members) {
+  ControlState control;
+  control.loss_scale = members.real<float>("loss_scale");
+  control.good_steps = members.whole<std::uint32_t>("good_steps");
+  control.growth_interval = members.whole<std::uint32_t>("growth_interval");
+  control.updates = members.whole<std::uint32_t>("updates");
+  return control;
+}
+
+OrderState read_order(const Members& members) {
+  OrderState order;
+  order.images = members.whole<std::int64_t>("images");
+  order.seed = members.whole<std::uint64_t>("seed");
+  order.epoch = members.whole<std::uint64_t>("epoch");
+  order.position = members.whole<std::uint32_t>("position");
+  order.batch = members.whole<std::uint32_t>("batch");
+  order.shuffle = members.flag("shuffle");
+  return order;
+}
+
+ops::UpdateRule read_rule(const Members& members) {
+  try {
+    return ops::parse_update_rule(members.text("rule"));
+  } catch (const core::BadInput& error) {
+    members.refuse("rule", error.what());
+  }
+}
+
+/// Everything but the tensors.
+Checkpoint read_json(const fs::path& path, const std::string& text) {
+  json object;
+  try {
+    object = json::parse(text);
+  } catch (const json::exception&) {
+    throw core::BadInput(fmt::format("{} is no usable checkpoint: its metadata are not JSON", path.string()));
+  }
+  const Members members(path, object, kCheckpoint);
+  if (const auto version = members.whole<std::uint64_t>("version"); version != kVersion) {
+    throw OtherKind(
+        fmt::format("{} has version {} of the checkpoint format, and this Warpscope reads only {}; use the "
+                    "Warpscope that wrote it",
+                    path.string(), version, kVersion));
+  }
+  Checkpoint checkpoint;
+  checkpoint.step = members.whole<std::uint64_t>("step");
+  checkpoint.epochs = members.real<double>("epochs");
+  checkpoint.generation = members.whole<std::uint64_t>("generation");
+  const Members optimizer = members.members("optimizer");
+  checkpoint.rule = read_rule(optimizer);
+  if (optimizer.member("states") != state_names(checkpoint.rule)) {
+    optimizer.refuse("states", "are not those of the rule");
+  }
+  checkpoint.control = read_control(members.members("control"));
+  checkpoint.order = read_order(members.members("order"));
+  checkpoint.training = members.member("training");
+  if (!checkpoint.training.is_object()) members.refuse("training", "is not a JSON object");
+  return checkpoint;
+}
+
+Checkpoint load(const fs::path& path, const models::Model& model) {
+  std::map<std::string, std::string> metadata;
+  const std::vector<NamedTensor> tensors = read_safetensors(path, &metadata, Seal::required);
+  if (!metadata.contains(kModel) || !metadata.contains(kCheckpoint)) {
+    throw core::BadInput(fmt::format("{} is no checkpoint: its metadata lack one", path.string()));
+  }
+  if (metadata[kModel] != model.name) {
+    throw OtherKind(fmt::format("{} is a checkpoint of model {:.100}, not of {}; choose that model",
+                                path.string(), metadata[kModel], model.name));
+  }
+  Checkpoint checkpoint = read_json(path, metadata[kCheckpoint]);
+  checkpoint.model = model.name;
+  checkpoint.weights = from_tensors(model, tensors, path.string());
+  for (const std::string& name : state_names(checkpoint.rule)) {
+    checkpoint.optimizer.push_back({name, from_tensors(model, tensors, path.string(), tensor_prefix(name))});
+  }
+  const std::size_t expected =
+      models::parameter_layout(model).parameters.size() * (1 + checkpoint.optimizer.size());
+  if (tensors.size() != expected) {
+    throw core::BadInput(fmt::format("{} is no usable checkpoint: it holds {} tensors instead of {}",
+                                     path.string(), tensors.size(), expected));
+  }
+  return checkpoint;
+}
+
+}  // namespace
+
+std::vector<std::string> state_names(ops::UpdateRule rule) {
+  switch (rule) {
+    case ops::UpdateRule::sgd:
+      return {};
+    case ops::UpdateRule::momentum:
+    case ops::UpdateRule::nesterov:
+      return {"momentum_buffer"};
+    case ops::UpdateRule::adam:
+    case ops::UpdateRule::adamw:
+      return {"exp_avg", "exp_avg_sq"};
+    case ops::UpdateRule::rmsprop:
+      return {"square_avg"};
+    case ops::UpdateRule::lion:
+      return {"exp_avg"};
+  }
+  throw std::logic_error("unknown update rule");
+}
+
+void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const models::Model& model) {
+  check(path, checkpoint, model);
+  std::vector<NamedTensor> tensors = to_tensors(model, checkpoint.weights);
+  for (const OptimizerState& state : checkpoint.optimizer) {
+    for (NamedTensor& tensor : to_tensors(model, state.values, tensor_prefix(state.name)))
+      tensors.push_back(std::move(tensor));
+  }
+  write_sealed_safetensors(
+      path, tensors,
+      {{"format", "pt"},
+       {kModel, model.name},
+       {kCheckpoint, to_json(checkpoint).dump(-1, ' ', false, json::error_handler_t::replace)}});
+}
+
+Checkpoint load_checkpoint(const fs::path& path, const models::Model& model) {
+  try {
+    return load(path, model);
+  } catch (const OtherKind&) {
+    throw;
+  } catch (const core::BadInput& error) {
+    throw core::BadInput(fmt::format("{}; use an older checkpoint", error.what()));
+  }
+}
+
+}  // namespace warpscope::training

@@ -1,0 +1,112 @@
+#pragma once
+// The checkpoints of a run: RUN/checkpoints/step-000001234.safetensors, named by the steps done, and best.safetensors, a
+// second name (hard link; a copy where there are none) of the best one. A checkpoint is deleted only after a newer one is
+// safely on the disk.
+
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gpu/models/model.h"
+#include "gpu/runs/checkpoint.h"
+
+namespace warpscope::training {
+
+struct CheckpointFile {
+  std::uint64_t step = 0;
+  std::filesystem::path path;
+};
+
+/// RUN/checkpoints.
+std::filesystem::path checkpoint_folder(const std::filesystem::path& run);
+
+/// The files of a run that are named by steps, newest first; none if there is no folder. Their contents are not looked at.
+std::vector<CheckpointFile> list_checkpoints(const std::filesystem::path& run);
+
+struct NewestCheckpoint {
+  std::optional<Checkpoint> checkpoint;  ///< none if there is none that loads
+  std::filesystem::path path;
+  std::vector<std::string> skipped;  ///< why newer ones were not taken, a sentence each, newest first
+};
+
+/// The newest checkpoint of a run that loads; the best one if none of those named by steps does. Changes nothing, so it
+/// may look at a run that another process writes.
+NewestCheckpoint newest_valid(const std::filesystem::path& run, const models::Model& model);
+
+/// The checkpoints of a run that this process alone writes (RunFolder holds the lock). Not for several threads at once.
+class CheckpointStore {
+ public:
+  /// Makes the folder and removes what killed writers left there. `keep`: how many of the newest stay, at least 1; the
+  /// best stays besides. Throws core::BadInput if keep is less than 1 or the folder cannot be made.
+  CheckpointStore(const std::filesystem::path& run, models::Model model, int keep = 3);
+
+  /// As the function; the next save() takes up from the checkpoint that it finds.
+  NewestCheckpoint newest_valid();
+
+  /// Replaces best.safetensors if it `is_best`, writes the checkpoint under its step, then deletes the oldest beyond `keep`, and all of
+  /// a training that was left behind: of later steps (a resume or reset went back) and of another generation. Throws
+  /// as save_checkpoint(); the checkpoints before then stay as they were.
+  void save(const Checkpoint& checkpoint, bool is_best);
+
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  void prune(std::uint64_t step, bool other_generation) const;
+
+  std::filesystem::path run_;
+  std::filesystem::path folder_;
+  models::Model model_;
+  std::size_t keep_;
+  std::optional<std::uint64_t> generation_;  ///< of the checkpoints in the folder, if known
+};
+
+/// Writes checkpoints on a thread of its own, so that the training never waits for the disk.
+class CheckpointWriter {
+ public:
+  /// `before` is called on that thread before each checkpoint is written.
+  explicit CheckpointWriter(CheckpointStore store, std::function<void()> before = {});
+  /// Writes what is left.
+  ~CheckpointWriter() = default;
+  CheckpointWriter(const CheckpointWriter&) = delete;
+  CheckpointWriter& operator=(const CheckpointWriter&) = delete;
+
+  /// Takes a checkpoint to be written. If one before it still waits for the disk it is dropped, unless it is the best.
+  void save(Checkpoint checkpoint, bool is_best);
+
+  /// Waits until all that was taken is written, or has failed.
+  void flush();
+
+  /// Why the newest checkpoint that was tried, or else the best one, is not on the disk, in one sentence; "" if both are.
+  /// Never waits for the disk.
+  std::string error() const;
+
+  /// The step of the last checkpoint written. Never waits for the disk.
+  std::optional<std::uint64_t> saved_step() const;
+
+ private:
+  struct Waiting {
+    Checkpoint checkpoint;
+    bool is_best = false;
+  };
+  void work(const std::stop_token& stop);
+  void write(const Waiting& next);
+
+  CheckpointStore store_;  ///< of the thread alone
+  std::function<void()> before_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::vector<Waiting> waiting_;  ///< at most the best and a newer one, in the order of their steps
+  bool writing_ = false;
+  std::string error_;       ///< of the last write
+  std::string best_error_;  ///< of the last write of a best one
+  std::optional<std::uint64_t> saved_step_;
+  std::jthread thread_;  ///< last, so that it ends first
+};
+
+}  // namespace warpscope::training

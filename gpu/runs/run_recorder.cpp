@@ -1,0 +1,187 @@
+#include "gpu/runs/run_recorder.h"
+
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+
+namespace warpscope::training {
+namespace {
+
+constexpr auto kInterval = std::chrono::milliseconds(200);
+
+/// A JSON number; null for what JSON cannot hold (NaN, infinity).
+std::string number(double value) {
+  return std::isfinite(value) ? fmt::format("{:.9g}", value) : "null";
+}
+
+/// The nearest float: nine digits give it back as it is, so that a resumed run finds the same median.
+double as_float(double value) {
+  return static_cast<double>(static_cast<float>(value));
+}
+
+/// "2026-01-31T23:59:59Z"
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+}  // namespace
+
+RunRecorder::RunRecorder(RunFolder folder, std::shared_ptr<Feed> feed, nlohmann::json head,
+                         FigureTally before)
+    : folder_(std::move(folder)),
+      status_(folder_.path()),
+      feed_(std::move(feed)),
+      head_(std::move(head)),
+      tally_(std::move(before)) {
+  head_["status"] = "running";
+  head_.erase("error");
+  if (!head_.contains("started")) head_["started"] = utc_now();
+  classifies_ = head_.value("classifies", false);
+  folder_.write_run(head_);
+  thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+}
+
+RunRecorder::~RunRecorder() {
+  try {
+    thread_.request_stop();
+    if (thread_.joinable()) thread_.join();
+    const std::lock_guard lock(mutex_);
+    write_points();
+  } catch (const std::exception&) {
+    // A destructor has nobody to tell; what was written before is whole.
+  }
+}
+
+void RunRecorder::work(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    write_points();
+    lock.unlock();  // nobody has to wait for these
+    status_.write(RunStatus::Clock::now());
+    lock.lock();
+    wake_.wait_for(lock, stop, kInterval, [] { return false; });
+  }
+}
+
+void RunRecorder::write() {
+  const std::lock_guard lock(mutex_);
+  write_points();
+}
+
+void RunRecorder::set(const std::string& key, nlohmann::json value) {
+  const std::lock_guard lock(mutex_);
+  head_[key] = std::move(value);
+  head_changed_ = true;
+}
+
+void RunRecorder::write_points() {
+  std::string lines;
+  for (const FeedItem& item : feed_->take()) note(item, lines);
+  if (!error_.empty()) return;
+  try {
+    if (!lines.empty()) folder_.append_metrics(lines);
+    if (std::exchange(head_changed_, false)) folder_.write_run(head_);
+  } catch (const core::Error& error) {
+    error_ = error.what();
+    failed_ = true;
+  }
+}
+
+/// What a step with loss scaling adds to its line.
+static std::string loss_scale_text(const LossPoint& point) {
+  if (point.loss_scale == 1.0f && !point.skipped) return "";
+  return fmt::format(R"(,"loss_scale":{}{})", number(static_cast<double>(point.loss_scale)),
+                     point.skipped ? R"(,"skipped":true)" : "");
+}
+
+void RunRecorder::note(const LossPoint& point, std::string& lines) {
+  fmt::format_to(
+      std::back_inserter(lines),
+      R"({{"step":{},"epoch":{},"loss":{},"learning_rate":{},"images_per_second":{},"seconds":{},"gradient_norm":{},"update_ratio":{}{}{}}})"
+      "\n",
+      point.step, number(point.epoch), number(static_cast<double>(point.loss)),
+      number(static_cast<double>(point.learning_rate)), number(as_float(point.images_per_second)),
+      number(point.seconds), number(static_cast<double>(point.gradient_norm)),
+      number(static_cast<double>(point.update_ratio)),
+      classifies_ ? fmt::format(R"(,"accuracy":{})", number(static_cast<double>(point.accuracy))) : "",
+      loss_scale_text(point));
+  tally_.note(point);
+}
+
+void RunRecorder::note(const TestPoint& test, std::string& lines) {
+  const bool validation = test.split == Split::validation;
+  const std::string quality =
+      classifies_ ? fmt::format(R"("accuracy":{})", number(static_cast<double>(test.accuracy)))
+                  : fmt::format(R"("psnr":{})", number(static_cast<double>(test.psnr)));
+  fmt::format_to(std::back_inserter(lines),
+                 R"({{"step":{},"epoch":{},"test_loss":{},{},"seconds":{}{}}})"
+                 "\n",
+                 test.step, number(test.epoch), number(static_cast<double>(test.loss)), quality,
+                 number(test.seconds), validation ? R"(,"split":"validation")" : "");
+  tally_.note(test);
+}
+
+void RunRecorder::note(const FeedItem& item, std::string& lines) {
+  auto out = std::back_inserter(lines);
+  if (const auto* point = std::get_if<LossPoint>(&item)) {
+    note(*point, lines);
+  } else if (const auto* test = std::get_if<TestPoint>(&item)) {
+    note(*test, lines);
+  } else if (const auto* marker = std::get_if<Marker>(&item)) {
+    fmt::format_to(out,
+                   R"({{"step":{},"seconds":{},"marker":{}}})"
+                   "\n",
+                   marker->step, number(marker->seconds), nlohmann::json(marker->text).dump());
+  } else if (std::holds_alternative<Restart>(item)) {
+    fmt::format_to(out, R"({{"step":0,"seconds":0,"marker":"reset"}})"
+                        "\n");
+    tally_.reset();
+  }
+}
+
+RunFigures RunRecorder::figures() const {
+  const std::lock_guard lock(mutex_);
+  return tally_.figures();
+}
+
+void RunRecorder::finish(const std::string& status, const std::string& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    write_points();
+  }
+  status_.end(status == "failed" ? TrainerState::failed : TrainerState::finished);
+  const RunFigures figures = this->figures();
+  const std::lock_guard lock(mutex_);
+  head_["status"] = status;
+  if (!error.empty()) head_["error"] = error;
+  head_["steps"] = figures.steps;
+  head_["epochs"] = figures.epochs;
+  head_["final_train_loss"] = figures.final_train_loss;
+  head_["test_loss"] = figures.test_loss;
+  head_["psnr"] = classifies_ ? RunFigures::kNone : figures.psnr;
+  if (classifies_) head_["accuracy"] = figures.accuracy;
+  if (!std::isnan(figures.validation_loss)) head_["validation_loss"] = figures.validation_loss;
+  head_["images_per_second"] = figures.images_per_second;
+  head_["seconds"] = figures.seconds;
+  folder_.write_run(head_);
+  if (!error_.empty()) throw core::Error(error_);
+}
+
+std::string RunRecorder::error() const {
+  if (!failed_) return "";
+  const std::lock_guard lock(mutex_);
+  return error_;
+}
+
+}  // namespace warpscope::training

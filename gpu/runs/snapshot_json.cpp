@@ -1,0 +1,355 @@
+#include "gpu/runs/snapshot_json.h"
+
+#include <array>
+#include <concepts>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+
+namespace warpscope::training {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kMostClasses = 256;
+
+template <class T, class What>
+concept Of = std::same_as<std::remove_const_t<T>, What>;
+
+// Each list of fields is visited by the writer and by the reader, so that they cannot differ.
+
+void fields(auto& visit, Of<ops::OpShape> auto& shape) {
+  visit("batch", shape.batch);
+  visit("height", shape.height);
+  visit("width", shape.width);
+  visit("in_channels", shape.in_channels);
+  visit("out_channels", shape.out_channels);
+  visit("kernel_height", shape.kernel_height);
+  visit("kernel_width", shape.kernel_width);
+  visit("count", shape.count);
+  visit("rule", shape.rule);
+}
+
+void fields(auto& visit, Of<OpTiming> auto& timing) {
+  visit("op", timing.op);
+  visit("layer", timing.layer);
+  visit("variant", timing.variant);
+  visit("shape", timing.shape);
+  visit("microseconds", timing.microseconds);
+  visit("previous_microseconds", timing.previous_microseconds);
+  visit("previous_variant", timing.previous_variant);
+  visit("samples", timing.samples);
+  visit("flops", timing.flops);
+  visit("bytes", timing.bytes);
+  visit("absorbed", timing.absorbed);
+}
+
+void fields(auto& visit, Of<plan::Selection> auto& selection) {
+  visit("precision", selection.precision);
+  visit("variants", selection.variants);
+}
+
+void fields(auto& visit, Of<LadderEntry> auto& entry) {
+  visit("selection", entry.selection);
+  visit("name", entry.name);
+  visit("batch", entry.batch);
+  visit("first_step", entry.first_step);
+  visit("steps", entry.steps);
+  visit("images_per_second", entry.images_per_second);
+}
+
+void fields(auto& visit, Of<core::DeviceInfo> auto& device) {
+  visit("kind", device.kind);
+  visit("index", device.index);
+  visit("name", device.name);
+  visit("compute_capability", device.compute_capability);
+  visit("multiprocessors", device.multiprocessors);
+  visit("memory_bytes", device.memory_bytes);
+  visit("driver", device.driver);
+}
+
+void fields(auto& visit, Of<core::MemoryUse> auto& memory) {
+  visit("free_bytes", memory.free_bytes);
+  visit("total_bytes", memory.total_bytes);
+  visit("process_bytes", memory.process_bytes);
+}
+
+void fields(auto& visit, Of<Trouble> auto& trouble) {
+  visit("id", trouble.id);
+  visit("step", trouble.step);
+  visit("text", trouble.text);
+  visit("can_roll_back", trouble.can_roll_back);
+}
+
+void fields(auto& visit, Of<Evaluation> auto& evaluation) {
+  visit("split", evaluation.split);
+  visit("step", evaluation.step);
+  visit("epoch", evaluation.epoch);
+  visit("loss", evaluation.loss);
+  visit("psnr", evaluation.psnr);
+  visit("accuracy", evaluation.accuracy);
+  visit("classes", evaluation.classes);
+  visit("confusion", evaluation.confusion);
+}
+
+void fields(auto& visit, Of<Snapshot> auto& snapshot) {
+  visit("state", snapshot.state);
+  visit("notice", snapshot.notice);
+  visit("notice_id", snapshot.notice_id);
+  visit("failed_by_input", snapshot.failed_by_input);
+  visit("generation", snapshot.generation);
+  visit("step", snapshot.step);
+  visit("steps_planned", snapshot.steps_planned);
+  visit("epoch", snapshot.epoch);
+  visit("seconds", snapshot.seconds);
+  visit("images_per_second", snapshot.images_per_second);
+  visit("train_loss", snapshot.train_loss);
+  visit("test_loss", snapshot.test_loss);
+  visit("train_accuracy", snapshot.train_accuracy);
+  visit("test_accuracy", snapshot.test_accuracy);
+  visit("gradient_norm", snapshot.gradient_norm);
+  visit("update_ratio", snapshot.update_ratio);
+  visit("learning_rate", snapshot.learning_rate);
+  visit("current_rate", snapshot.current_rate);
+  visit("loss_scale", snapshot.loss_scale);
+  visit("skipped_steps", snapshot.skipped_steps);
+  visit("batch", snapshot.batch);
+  visit("model", snapshot.model);
+  visit("classifies", snapshot.classifies);
+  visit("optimizer", snapshot.optimizer);
+  visit("schedule", snapshot.schedule);
+  visit("total_epochs", snapshot.total_epochs);
+  visit("parameters", snapshot.parameters);
+  visit("selection", snapshot.selection);
+  visit("device", snapshot.device);
+  visit("memory", snapshot.memory);
+  visit("plan_bytes", snapshot.plan_bytes);
+  visit("timings", snapshot.timings);
+  visit("step_microseconds", snapshot.step_microseconds);
+  visit("ladder", snapshot.ladder);
+  visit("data_name", snapshot.data_name);
+  visit("data_notice", snapshot.data_notice);
+  visit("evaluation", snapshot.evaluation);
+  visit("trouble", snapshot.trouble);
+  visit("checkpoint_step", snapshot.checkpoint_step);
+  visit("train_images", snapshot.train_images);
+  visit("validation_images", snapshot.validation_images);
+  visit("test_images", snapshot.test_images);
+  visit.added("spike_threshold", snapshot.spike_threshold);
+}
+
+// --- writing
+
+struct Writer;
+json encode(const auto& value);
+
+template <class T>
+json encode_all(const std::vector<T>& values) {
+  json list = json::array();
+  for (const T& value : values) list.push_back(encode(value));
+  return list;
+}
+
+json encode_variants(const std::map<ops::Op, std::string>& variants) {
+  json object = json::object();
+  for (const auto& [op, variant] : variants) object[std::string(ops::to_string(op))] = variant;
+  return object;
+}
+
+struct Writer {
+  json& object;
+  void operator()(const char* key, const auto& value) { object[key] = encode(value); }
+  void added(const char* key, const auto& value) { object[key] = encode(value); }
+};
+
+template <class T>
+struct IsVector : std::false_type {};
+template <class T>
+struct IsVector<std::vector<T>> : std::true_type {};
+template <class T>
+struct IsShared : std::false_type {};
+template <class T>
+struct IsShared<std::shared_ptr<T>> : std::true_type {};
+
+json encode(const auto& value) {
+  using T = std::remove_cvref_t<decltype(value)>;
+  if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string> ||
+                std::same_as<T, OptimizerSettings>) {
+    return value;
+  } else if constexpr (std::same_as<T, Schedule> || std::is_enum_v<T>) {
+    return std::string(to_string(value));
+  } else if constexpr (IsVector<T>::value) {
+    return encode_all(value);
+  } else if constexpr (IsShared<T>::value) {
+    return value ? encode(*value) : json();
+  } else if constexpr (std::same_as<T, std::map<ops::Op, std::string>>) {
+    return encode_variants(value);
+  } else {
+    json object = json::object();
+    Writer writer{object};
+    fields(writer, value);
+    return object;
+  }
+}
+
+// --- reading
+
+[[noreturn]] void refuse(const char* key, const char* valid) {
+  throw core::BadInput(fmt::format("'{}' of the status is {}", key, valid));
+}
+
+/// The value whose name is `text`.
+template <class Enum>
+Enum named(std::string_view text, std::initializer_list<Enum> all, const char* key) {
+  for (const Enum one : all) {
+    if (to_string(one) == text) return one;
+  }
+  refuse(key, "no name that this version knows");
+}
+
+void parse(const char* key, std::string_view text, TrainerState& state) {
+  state = named(text,
+                {TrainerState::preparing, TrainerState::paused, TrainerState::running, TrainerState::finished,
+                 TrainerState::failed, TrainerState::interrupted},
+                key);
+}
+void parse(const char* key, std::string_view text, Split& split) {
+  split = named(text, {Split::validation, Split::test}, key);
+}
+void parse(const char* key, std::string_view text, core::DeviceKind& kind) {
+  kind = named(text, {core::DeviceKind::cpu, core::DeviceKind::cuda}, key);
+}
+void parse(const char* /*key*/, std::string_view text, core::Precision& precision) {
+  precision = core::parse_precision(text);
+}
+void parse(const char* /*key*/, std::string_view text, ops::Op& op) {
+  op = ops::parse_op(text);
+}
+void parse(const char* /*key*/, std::string_view text, ops::UpdateRule& rule) {
+  rule = ops::parse_update_rule(text);
+}
+void parse(const char* /*key*/, std::string_view text, Schedule& schedule) {
+  schedule = parse_schedule(text);
+}
+
+template <class T>
+void decode_number(const char* key, const json& value, T& number) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!value.is_number() && !value.is_null()) refuse(key, "no number");
+    number = value.is_null() ? std::numeric_limits<T>::quiet_NaN() : value.get<T>();
+  } else {
+    // Through the widest type, so that what does not fit is told from what does.
+    const bool fits = value.is_number_unsigned() && std::in_range<T>(value.get<std::uint64_t>());
+    const bool fits_below = value.is_number_integer() && !value.is_number_unsigned() &&
+                            std::in_range<T>(value.get<std::int64_t>());
+    if (!fits && !fits_below) refuse(key, "no whole number of the valid range");
+    number = value.get<T>();
+  }
+}
+
+void decode(const char* key, const json& value, auto& out);
+
+struct Reader {
+  const json& object;
+  void operator()(const char* key, auto& value) {
+    const auto found = object.find(key);
+    if (found == object.end()) refuse(key, "missing");
+    decode(key, *found, value);
+  }
+  /// What earlier versions did not write.
+  void added(const char* key, auto& value) {
+    if (const auto found = object.find(key); found != object.end()) decode(key, *found, value);
+  }
+};
+
+void decode_variants(const char* key, const json& value, std::map<ops::Op, std::string>& variants) {
+  if (!value.is_object()) refuse(key, "no object");
+  variants.clear();
+  for (const auto& [name, variant] : value.items()) {
+    if (!variant.is_string()) refuse(key, "no object of names");
+    variants[ops::parse_op(name)] = variant.get<std::string>();
+  }
+}
+
+template <class T>
+void decode_all(const char* key, const json& value, std::vector<T>& list) {
+  if (!value.is_array()) refuse(key, "no list");
+  list.clear();
+  for (const json& one : value) {
+    T item{};
+    decode(key, one, item);
+    list.push_back(std::move(item));
+  }
+}
+
+template <class T>
+void decode_shared(const char* key, const json& value, std::shared_ptr<const T>& pointer) {
+  if (value.is_null()) {
+    pointer = nullptr;
+    return;
+  }
+  auto made = std::make_shared<T>();
+  decode(key, value, *made);
+  pointer = std::move(made);
+}
+
+void decode(const char* key, const json& value, auto& out) {
+  using T = std::remove_reference_t<decltype(out)>;
+  if constexpr (std::same_as<T, bool>) {
+    if (!value.is_boolean()) refuse(key, "neither true nor false");
+    out = value.get<bool>();
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    decode_number(key, value, out);
+  } else if constexpr (std::same_as<T, OptimizerSettings>) {
+    from_json(value, out);
+  } else if constexpr (std::same_as<T, std::string>) {
+    if (!value.is_string()) refuse(key, "no text");
+    out = value.get<std::string>();
+  } else if constexpr (std::same_as<T, Schedule> || std::is_enum_v<T>) {
+    if (!value.is_string()) refuse(key, "no name");
+    parse(key, value.get_ref<const std::string&>(), out);
+  } else if constexpr (IsVector<T>::value) {
+    decode_all(key, value, out);
+  } else if constexpr (IsShared<T>::value) {
+    decode_shared(key, value, out);
+  } else if constexpr (std::same_as<T, std::map<ops::Op, std::string>>) {
+    decode_variants(key, value, out);
+  } else {
+    if (!value.is_object()) refuse(key, "no object");
+    Reader reader{value};
+    fields(reader, out);
+  }
+}
+
+/// What readers of a snapshot rely on.
+void check(const Snapshot& snapshot) {
+  if (!snapshot.ladder) refuse("ladder", "missing");
+  if (!snapshot.evaluation) return;
+  const Evaluation& evaluation = *snapshot.evaluation;
+  const bool valid = evaluation.classes >= 0 && evaluation.classes <= kMostClasses;
+  const auto classes = static_cast<std::size_t>(valid ? evaluation.classes : 0);
+  if (!valid || evaluation.confusion.size() != classes * classes) {
+    refuse("confusion", "no table of all classes by all classes");
+  }
+}
+
+}  // namespace
+
+void to_json(json& json, const Snapshot& snapshot) {
+  json = encode(snapshot);
+}
+
+void from_json(const json& json, Snapshot& snapshot) {
+  Snapshot read = snapshot;
+  decode("status", json, read);
+  check(read);
+  snapshot = std::move(read);
+}
+
+}  // namespace warpscope::training

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/ops/op.h"
+#include "gpu/settings/configuration.h"
+#include "gpu/settings/configuration_settings.h"
+#include "gpu/settings/configuration_text.h"
+
+namespace warpscope::training {
+namespace {
+
+using nlohmann::json;
+
+/// 0.1f as 0.1 and not as 0.10000000149011612; reads back as the same float.
+double shortest(float value) {
+  const std::string text = decimal(value);
+  double read = value;
+  std::from_chars(text.data(), text.data() + text.size(), read);
+  return read;
+}
+
+/// " ..." in `objection` if nothing can hold it.
+std::optional<Value> value_of(const json& from, std::string& objection) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  if (from.is_boolean()) return Value(from.get<bool>());
+  if (from.is_number_unsigned() && from.get<std::uint64_t>() > static_cast<std::uint64_t>(kMost)) {
+    objection = fmt::format(" must be at most {}, not {}", kMost, from.get<std::uint64_t>());
+    return std::nullopt;
+  }
+  if (from.is_number_integer()) return Value(from.get<std::int64_t>());
+  if (from.is_number()) return Value(from.get<double>());
+  if (from.is_string()) return Value(from.get<std::string>());
+  objection = fmt::format(" takes a single value, not an {}", from.type_name());
+  return std::nullopt;
+}
+
+/// "conv2d.forward=naive,..." from {"conv2d.forward": "naive", ...}. Runs that say nothing of blocks are of before there were
+/// any: they ran layer by layer.
+std::string selection_text(const json& selection, std::string_view where) {
+  std::string text;
+  if (!selection.empty() && !selection.contains(ops::to_string(ops::Op::block_forward))) {
+    text = fmt::format("{}=parts", ops::to_string(ops::Op::block_forward));
+  }
+  for (const auto& [op, variant] : selection.items()) {
+    if (!variant.is_string()) {
+      throw core::BadInput(fmt::format("{}: \"selection\" does not name a variant of {}", where, op));
+    }
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", op, variant.get<std::string>());
+  }
+  return text;
+}
+
+template <class T>
+void read_setting(const json& object, std::string_view where, const Setting& setting, std::optional<T>& to) {
+  const auto found = object.find(setting.name);
+  if (found == object.end() || found->is_null()) return;
+  std::string objection;
+  if (const auto value = value_of(*found, objection)) objection = assign(setting, *value, to);
+  if (!objection.empty()) throw core::BadInput(fmt::format("{}: \"{}\"{}", where, setting.name, objection));
+}
+
+/// What nlohmann-json says of bad syntax, behind FILE:LINE:COLUMN.
+[[noreturn]] void refuse_syntax(const std::string& text, std::string_view name,
+                                const json::parse_error& error) {
+  const std::string_view before = std::string_view(text).substr(0, error.byte > 0 ? error.byte - 1 : 0);
+  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+  const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
+  std::string_view what = error.what();
+  const std::size_t column = what.find("column ");
+  const std::size_t colon = what.find(": ", column == std::string_view::npos ? 0 : column);
+  if (colon != std::string_view::npos) what.remove_prefix(colon + 2);
+  throw core::BadInput(
+      fmt::format("{}:{}:{}: {}", name, line, before.size() - line_begin + 1, one_sentence(what)));
+}
+
+Configuration parse_run(const std::string& text, const std::string& name, bool prefer_current) {
+  json run;
+  try {
+    run = json::parse(text);
+  } catch (const json::parse_error& error) {
+    refuse_syntax(text, name, error);
+  }
+  const bool changed = prefer_current && run.is_object() && run.contains("current");
+  const auto found = run.is_object() ? run.find(changed ? "current" : "configuration") : run.end();
+  if (found == run.end() || !found->is_object()) {
+    throw core::BadInput(fmt::format("{} holds no object \"configuration\", as a run.json does", name));
+  }
+  return from_json(*found, name);
+}
+
+}  // namespace
+
+json to_json(const Configuration& configuration) {
+  json object = json::object();
+  visit_settings(
+      [&]<class T>(const Setting& setting, const std::optional<T>& value) {
+        if (!value) return;
+        if constexpr (std::is_same_v<T, float>) {
+          object[setting.name] = shortest(*value);
+        } else {
+          object[setting.name] = *value;
+        }
+      },
+      configuration);
+  return object;
+}
+
+Configuration from_json(const json& object, std::string_view where) {
+  Configuration configuration;
+  visit_settings([&](const Setting& setting, auto& to) { read_setting(object, where, setting, to); },
+                 configuration);
+  const auto selection = object.find("selection");
+  if (selection != object.end() && selection->is_object()) {
+    configuration.device.select = selection_text(*selection, where);
+  }
+  if (configuration.data.source == "built in")
+    configuration.data.source = "builtin";  // how data sets name it
+  return configuration;
+}
+
+Configuration read_run(const std::filesystem::path& file) {
+  return parse_run(read_text(file), file.string(), true);
+}
+
+ConfigurationFile read_configuration(const std::filesystem::path& file) {
+  const std::string text = read_text(file);
+  const std::size_t first = text.find_first_not_of("\xEF\xBB\xBF \t\r\n");
+  if (first == std::string::npos || text[first] != '{') return {parse_toml(text, file.string())};
+  ConfigurationFile read{parse_run(text, file.string(), false), true};
+  read.configuration.run = {};
+  return read;
+}
+
+}  // namespace warpscope::training

@@ -1,0 +1,233 @@
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include "gpu/core/error.h"
+#include "gpu/files/atomic_file.h"
+#include "gpu/settings/configuration.h"
+#include "gpu/settings/configuration_settings.h"
+#include "gpu/settings/configuration_text.h"
+
+namespace warpscope::training {
+namespace {
+
+constexpr std::size_t kCommentColumn = 32;
+
+// --- reading
+
+struct Key {
+  std::string_view table, name;
+};
+
+std::vector<Key> known_keys() {
+  std::vector<Key> keys;
+  Configuration none;
+  visit_settings(
+      [&](const Setting& setting, const auto&) {
+        keys.push_back({setting.table, setting.key});
+      },
+      none);
+  return keys;
+}
+
+/// A mistake and where it is. Only the first in the file is told; toml++ lists tables and keys by name.
+struct Mistakes {
+  toml::source_position first = {};
+  std::string sentence;
+
+  void add(const toml::source_region& where, std::string what) {
+    const toml::source_position& at = where.begin;
+    if (!sentence.empty() && std::tie(first.line, first.column) <= std::tie(at.line, at.column)) return;
+    first = at;
+    sentence = std::move(what);
+  }
+};
+
+std::optional<Value> value_of(const toml::node& node) {
+  if (const auto* truth = node.as_boolean()) return Value(truth->get());
+  if (const auto* whole = node.as_integer()) return Value(whole->get());
+  if (const auto* real = node.as_floating_point()) return Value(real->get());
+  if (const auto* text = node.as_string()) return Value(text->get());
+  return std::nullopt;
+}
+
+std::string kind_of(const toml::node& node) {
+  if (node.is_table()) return "a table";
+  return node.is_array() ? "an array" : "a date or time";
+}
+
+/// The valid key that `name` is most likely meant for; one in another table is a little less likely.
+const Key& nearest_key(const std::vector<Key>& keys, std::string_view table, std::string_view name) {
+  const auto distance = [&](const Key& key) {
+    return 2 * edit_distance(name, key.name) + (key.table == table ? 0 : 1);
+  };
+  return *std::min_element(keys.begin(), keys.end(),
+                           [&](const Key& a, const Key& b) { return distance(a) < distance(b); });
+}
+
+/// What is valid instead of `name` in `table`: the key that was meant, or all of them where none is near.
+std::string valid_keys(const std::vector<Key>& keys, std::string_view table, std::string_view name) {
+  const Key& near = nearest_key(keys, table, name);
+  if (2 * edit_distance(name, near.name) <= static_cast<int>(name.size())) {
+    return fmt::format("the nearest valid one is {}{}", near.name,
+                       near.table == table ? "" : fmt::format(" in [{}]", near.table));
+  }
+  std::vector<std::string_view> names;
+  for (const Key& key : keys) {
+    if (key.table == table) names.push_back(key.name);
+  }
+  return fmt::format("valid: {}", fmt::join(names, ", "));
+}
+
+std::string_view nearest_table(const std::vector<Key>& keys, std::string_view name) {
+  return std::min_element(keys.begin(), keys.end(),
+                          [&](const Key& a, const Key& b) {
+                            return edit_distance(name, a.table) < edit_distance(name, b.table);
+                          })
+      ->table;
+}
+
+void find_unknown_keys(const toml::table& table, std::string_view name, const std::vector<Key>& keys,
+                       Mistakes& mistakes) {
+  for (const auto& [key, node] : table) {
+    const bool known = std::any_of(keys.begin(), keys.end(), [&, &text = key](const Key& valid) {
+      return valid.table == name && valid.name == text.str();
+    });
+    if (known) continue;
+    mistakes.add(key.source(), fmt::format("unknown key '{}' in [{}]; {}", key.str(), name,
+                                           valid_keys(keys, name, key.str())));
+  }
+}
+
+void find_unknown_tables(const toml::table& root, const std::vector<Key>& keys, Mistakes& mistakes) {
+  for (const auto& [key, node] : root) {
+    const bool known = std::any_of(keys.begin(), keys.end(),
+                                   [&, &text = key](const Key& valid) { return valid.table == text.str(); });
+    if (known && node.is_table()) {
+      find_unknown_keys(*node.as_table(), key.str(), keys, mistakes);
+    } else if (known) {
+      mistakes.add(key.source(),
+                   fmt::format("{0} is a table: its settings stand below a line [{0}]", key.str()));
+    } else if (node.is_table()) {
+      mistakes.add(key.source(), fmt::format("unknown table [{}]; the nearest valid one is [{}]", key.str(),
+                                             nearest_table(keys, key.str())));
+    } else {
+      const Key& near = nearest_key(keys, "", key.str());
+      mistakes.add(key.source(),
+                   fmt::format("unknown key '{}' outside of the tables; the nearest valid one is {} in [{}]",
+                               key.str(), near.name, near.table));
+    }
+  }
+}
+
+template <class T>
+void read_setting(const toml::table& root, const Setting& setting, std::optional<T>& to, Mistakes& mistakes) {
+  const toml::node* const node = root[setting.table][setting.key].node();
+  if (node == nullptr) return;
+  const std::optional<Value> value = value_of(*node);
+  const std::string objection =
+      value ? assign(setting, *value, to) : fmt::format(" takes a single value, not {}", kind_of(*node));
+  if (!objection.empty()) mistakes.add(node->source(), fmt::format("{}{}", setting.key, objection));
+}
+
+// --- writing
+
+std::string text_of(bool value) {
+  return value ? "true" : "false";
+}
+
+template <class T>
+requires std::integral<T> std::string text_of(T value) {
+  return fmt::format("{}", value);
+}
+
+template <class T>
+requires std::floating_point<T> std::string text_of(T value) {
+  return decimal(value);
+}
+
+std::string text_of(const std::string& value) {
+  try {
+    nlohmann::json(value).dump();  // throws for what is not UTF-8, which toml++ would write as it is
+  } catch (const nlohmann::json::type_error&) {
+    throw core::BadInput("it is not UTF-8");
+  }
+  const toml::value<std::string> node(value);
+  std::ostringstream text;
+  text << toml::toml_formatter(node, toml::format_flags::allow_unicode_strings);
+  return text.str();
+}
+
+template <class T>
+std::string line_of(const Setting& setting, const std::optional<T>& given,
+                    const std::optional<T>& otherwise) {
+  std::string line;
+  try {
+    line = given ? fmt::format("{} = {}", setting.key, text_of(*given))
+                 : fmt::format("# {} = {}", setting.key, text_of(*otherwise));
+  } catch (const core::BadInput& error) {
+    throw core::BadInput(fmt::format("{} in [{}] cannot be written to a TOML file: {}", setting.key,
+                                     setting.table, error.what()));
+  }
+  return fmt::format("{:<{}}  # {}\n", line, kCommentColumn, describe(setting));
+}
+
+}  // namespace
+
+Configuration parse_toml(std::string_view text, std::string_view name) {
+  toml::table root;
+  try {
+    root = toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    const toml::source_position& at = error.source().begin;
+    throw core::BadInput(
+        fmt::format("{}:{}:{}: {}", name, at.line, at.column, one_sentence(error.description())));
+  }
+  Mistakes mistakes;
+  find_unknown_tables(root, known_keys(), mistakes);
+  Configuration configuration;
+  visit_settings([&](const Setting& setting, auto& to) { read_setting(root, setting, to, mistakes); },
+                 configuration);
+  if (!mistakes.sentence.empty()) {
+    throw core::BadInput(
+        fmt::format("{}:{}:{}: {}", name, mistakes.first.line, mistakes.first.column, mistakes.sentence));
+  }
+  return configuration;
+}
+
+Configuration read_toml(const std::filesystem::path& file) {
+  return parse_toml(read_text(file), file.string());
+}
+
+std::string to_toml(const Configuration& configuration) {
+  std::string text =
+      "# Settings of a training (warpscope --config FILE); the command line overrides them. A line that "
+      "begins with #\n"
+      "# is not set and shows what applies; without the # it is.\n";
+  const Configuration unset = resolve(configuration);
+  std::string_view table;
+  visit_settings(
+      [&](const Setting& setting, const auto& given, const auto& otherwise) {
+        if (table != setting.table) text += fmt::format("\n[{}]\n", setting.table);
+        table = setting.table;
+        text += line_of(setting, given, otherwise);
+      },
+      configuration, unset);
+  return text;
+}
+
+void write_toml(const Configuration& configuration, const std::filesystem::path& file) {
+  core::write_file_atomically(file, to_toml(configuration));
+}
+
+}  // namespace warpscope::training

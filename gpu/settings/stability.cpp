@@ -1,0 +1,186 @@
+#include "gpu/settings/stability.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/settings/numbers.h"
+
+namespace warpscope::training {
+namespace {
+
+constexpr double kMost = std::numeric_limits<double>::max();
+
+struct TimeUnit {
+  char name;
+  double seconds;
+};
+constexpr std::array kTimeUnits{TimeUnit{'h', 3600}, TimeUnit{'m', 60}, TimeUnit{'s', 1}};
+
+[[noreturn]] void refuse_time_span(std::string_view text) {
+  throw core::BadInput(
+      fmt::format("'{}' is not a time span; valid: seconds such as 90 or 90s, or 15m, 2h, 1h30m", text));
+}
+
+}  // namespace
+
+void check(const SpikeSettings& settings) {
+  if (!std::isfinite(settings.threshold) || settings.threshold < 0) {
+    throw core::BadInput(
+        fmt::format("a loss spike threshold of {} standard deviations is not valid; valid: a number above 0, "
+                    "or 0 for none",
+                    settings.threshold));
+  }
+  if (!(settings.decay >= 0 && settings.decay < 1)) {
+    throw core::BadInput(fmt::format(
+        "a decay of {} of the loss statistics is not valid; valid: from 0 to below 1", settings.decay));
+  }
+}
+
+Verdict observe(const SpikeSettings& settings, SpikeState& state, double loss, bool skipped) {
+  if (!std::isfinite(loss)) return {Stability::not_finite, 0, state.mean};
+  Verdict verdict{Stability::fine, 0, state.mean};
+  if (skipped) return verdict;
+  double taken = loss;
+  if (settings.threshold > 0 && state.count > 0 && state.count >= settings.warm_up) {
+    const double deviation = std::max({std::sqrt(state.variance), kLeastDeviation * std::abs(state.mean),
+                                       std::numeric_limits<double>::min()});
+    verdict.z = (loss - state.mean) / deviation;
+    if (verdict.z > settings.threshold) {
+      verdict.stability = Stability::spike;
+      taken = state.mean + settings.threshold * deviation;
+    }
+  }
+  ++state.count;
+  const double weight = std::max(1 - settings.decay, 1 / static_cast<double>(state.count));
+  const double off = taken - state.mean;
+  state.mean += weight * off;
+  state.variance = (1 - weight) * (state.variance + weight * off * off);
+  return verdict;
+}
+
+std::string describe(const Verdict& verdict, std::uint64_t step, double loss) {
+  switch (verdict.stability) {
+    case Stability::fine:
+      return "";
+    case Stability::not_finite:
+      // The sign of what is not a number says nothing.
+      return fmt::format("the loss of step {} is not finite ({})", step,
+                         std::isnan(loss) ? std::abs(loss) : loss);
+    case Stability::spike:
+      return fmt::format(
+          "the loss of step {}, {:.4g}, is {:.1f} standard deviations above its mean of {:.4g}", step, loss,
+          verdict.z, verdict.mean);
+  }
+  return "";
+}
+
+void to_json(nlohmann::json& json, const SpikeState& state) {
+  json = {{"mean", state.mean}, {"variance", state.variance}, {"count", state.count}};
+}
+
+void from_json(const nlohmann::json& json, SpikeState& state) {
+  constexpr const char* kWhere = "the state of the spike monitor";
+  SpikeState read;
+  read.mean = number_field(json, "mean", kWhere, -kMost, kMost);
+  read.variance = number_field(json, "variance", kWhere, 0, kMost);
+  read.count = count_field(json, "count", kWhere, std::numeric_limits<std::uint64_t>::max() - 1);
+  state = read;
+}
+
+bool any(const StopRules& rules) {
+  return rules.patience > 0 || rules.target_loss.has_value() || rules.seconds > 0;
+}
+
+void check(const StopRules& rules) {
+  if (rules.patience < 0) {
+    throw core::BadInput(fmt::format(
+        "an early stop after {} evaluations is not valid; valid: a whole number from 1, or 0 for none",
+        rules.patience));
+  }
+  if (!std::isfinite(rules.least_improvement) || rules.least_improvement < 0) {
+    throw core::BadInput(
+        fmt::format("a least improvement of the loss of {} is not valid; valid: a number from 0 up",
+                    rules.least_improvement));
+  }
+  if (rules.target_loss.has_value() && !std::isfinite(*rules.target_loss)) {
+    throw core::BadInput(
+        fmt::format("a target loss of {} is not valid; valid: a finite number", *rules.target_loss));
+  }
+  if (!std::isfinite(rules.seconds) || rules.seconds < 0) {
+    throw core::BadInput(fmt::format(
+        "a time budget of {} seconds is not valid; valid: a number above 0, or 0 for none", rules.seconds));
+  }
+}
+
+std::string stop_after_evaluation(const StopRules& rules, StopState& state, double loss,
+                                  std::string_view which) {
+  const bool better =
+      std::isfinite(loss) && (!state.best.has_value() || loss < *state.best - rules.least_improvement);
+  if (better) state.best = loss;
+  state.without = better ? 0 : state.without + 1;
+  if (rules.target_loss.has_value() && loss <= *rules.target_loss) {
+    return fmt::format("the {} loss {:.6g} has reached its target of {:g}", which, loss, *rules.target_loss);
+  }
+  if (rules.patience > 0 && state.without >= rules.patience) {
+    return fmt::format("the {} loss has not improved for {} evaluation{}", which, state.without,
+                       state.without == 1 ? "" : "s");
+  }
+  return "";
+}
+
+std::string stop_after_time(const StopRules& rules, double seconds) {
+  if (rules.seconds <= 0 || seconds < rules.seconds) return "";
+  return fmt::format("the time budget of {} is used up", format_time_span(rules.seconds));
+}
+
+void to_json(nlohmann::json& json, const StopState& state) {
+  json = {{"best", nullptr}, {"without", state.without}};
+  if (state.best.has_value()) json["best"] = *state.best;
+}
+
+void from_json(const nlohmann::json& json, StopState& state) {
+  constexpr const char* kWhere = "the state of the early stop";
+  StopState read;
+  read.best = optional_number_field(json, "best", kWhere);
+  read.without = static_cast<int>(count_field(json, "without", kWhere, std::numeric_limits<int>::max() - 1));
+  state = read;
+}
+
+double parse_time_span(std::string_view text) {
+  double seconds = 0;
+  std::string_view rest = text;
+  std::size_t next_unit = 0;  // each unit at most once, from large to small
+  do {
+    const std::size_t digits = std::min(rest.find_first_not_of("0123456789."), rest.size());
+    const std::optional<double> number = parse_number(rest.substr(0, digits));
+    if (!number.has_value()) refuse_time_span(text);
+    const bool bare = digits == text.size();  // "1h30" would leave open of what
+    const char unit = bare ? 's' : digits < rest.size() ? rest[digits] : ' ';
+    while (next_unit < kTimeUnits.size() && kTimeUnits[next_unit].name != unit) ++next_unit;
+    if (next_unit == kTimeUnits.size()) refuse_time_span(text);
+    seconds += *number * kTimeUnits[next_unit++].seconds;
+    rest.remove_prefix(std::min(digits + 1, rest.size()));
+  } while (!rest.empty());
+  if (!std::isfinite(seconds)) refuse_time_span(text);
+  return seconds;
+}
+
+std::string format_time_span(double seconds) {
+  const double rounded = std::round(seconds * 1000) / 1000;
+  const double minutes = std::floor(rounded / 60);
+  const double hours = std::floor(minutes / 60);
+  const double left_minutes = minutes - 60 * hours;
+  const double left_seconds = std::round((rounded - 60 * minutes) * 1000) / 1000;
+  std::string text;
+  if (hours > 0) text += fmt::format("{:.0f}h", hours);
+  if (left_minutes > 0) text += fmt::format("{:.0f}m", left_minutes);
+  if (left_seconds > 0 || text.empty()) text += fmt::format("{}s", left_seconds);
+  return text;
+}
+
+}  // namespace warpscope::training

@@ -1,0 +1,102 @@
+#include "gpu/engine/timing_table.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/plan_memory.h"
+
+namespace warpscope::training {
+namespace {
+
+using core::Precision;
+using tests::all_of;
+
+class Timings : public testing::Test {
+ protected:
+  void adopt(const plan::Selection& selection, int batch = 5) {
+    const plan::Plan plan = memory.make(plan::Purpose::training, selection, batch);
+    nodes = plan.nodes().size();
+    table.adopt(plan, Precision::fp32);
+  }
+  /// The same time for every node.
+  void add(double microseconds) { table.add(std::vector<double>(nodes, microseconds)); }
+  OpTiming of(ops::Op op, const std::string& layer) const {
+    for (const OpTiming& timing : table.timings()) {
+      if (timing.op == op && timing.layer == layer) return timing;
+    }
+    ADD_FAILURE() << "no timing of " << ops::to_string(op) << " in " << layer;
+    return {};
+  }
+
+  tests::PlanMemory memory;
+  TimingTable table;
+  std::size_t nodes = 0;
+};
+
+TEST_F(Timings, StartEmptyInLaunchOrder) {
+  EXPECT_EQ(table.samples(), 0);
+  adopt(all_of("loops"));
+  const auto timings = table.timings();
+  ASSERT_EQ(timings.size(), nodes);
+  EXPECT_EQ(timings.front().op, ops::Op::batch_gather);
+  EXPECT_EQ(timings.back().op, ops::Op::step_record);
+  for (const OpTiming& timing : timings) {
+    EXPECT_EQ(timing.microseconds, 0);
+    EXPECT_EQ(timing.samples, 0);
+    EXPECT_EQ(timing.previous_variant, "");
+    EXPECT_GT(timing.bytes, 0);
+  }
+  EXPECT_EQ(of(ops::Op::conv2d_forward, "conv2").flops, 2.0 * 5 * 4 * 4 * 5 * 9 * 4);
+}
+
+TEST_F(Timings, AreMediansOfTheLastSamples) {
+  adopt(all_of("loops"));
+  for (const double time : {5.0, 1.0, 100.0}) add(time);
+  EXPECT_EQ(of(ops::Op::conv2d_forward, "conv1").microseconds, 5.0);
+  EXPECT_EQ(table.samples(), 3);
+  for (int i = 0; i < 31; ++i) add(7.0);
+  EXPECT_EQ(of(ops::Op::conv2d_forward, "conv1").microseconds, 7.0);
+  EXPECT_EQ(of(ops::Op::conv2d_forward, "conv1").samples, 31) << "older ones are forgotten";
+  for (int i = 0; i < 16; ++i) add(9.0);
+  EXPECT_EQ(of(ops::Op::conv2d_forward, "conv1").microseconds, 9.0);
+}
+
+TEST_F(Timings, SwitchedOpsRememberWhatTheyWere) {
+  adopt(all_of("loops"));
+  add(10.0);
+  plan::Selection selection = all_of("loops");
+  selection.variants[ops::Op::relu_forward] = "reference";
+  adopt(selection);
+  const OpTiming switched = of(ops::Op::relu_forward, "relu1");
+  EXPECT_EQ(switched.microseconds, 0);
+  EXPECT_EQ(switched.samples, 0);
+  EXPECT_EQ(switched.variant, "reference");
+  EXPECT_EQ(switched.previous_variant, "loops");
+  EXPECT_EQ(switched.previous_microseconds, 10.0);
+  const OpTiming kept = of(ops::Op::conv2d_forward, "conv1");
+  EXPECT_EQ(kept.microseconds, 10.0);
+  EXPECT_EQ(kept.previous_variant, "");
+  EXPECT_EQ(table.samples(), 0);
+
+  add(20.0);
+  adopt(all_of("loops"));
+  EXPECT_EQ(of(ops::Op::relu_forward, "relu1").previous_variant, "reference");
+  EXPECT_EQ(of(ops::Op::relu_forward, "relu1").previous_microseconds, 20.0);
+  adopt(all_of("loops"));
+  EXPECT_EQ(of(ops::Op::relu_forward, "relu1").previous_variant, "reference") << "nothing was switched";
+}
+
+TEST_F(Timings, AnotherBatchStartsAfresh) {
+  adopt(all_of("loops"));
+  add(10.0);
+  adopt(all_of("loops"), 3);
+  const OpTiming timing = of(ops::Op::conv2d_forward, "conv1");
+  EXPECT_EQ(timing.microseconds, 0);
+  EXPECT_EQ(timing.previous_variant, "");
+  EXPECT_EQ(timing.shape.batch, 3);
+}
+
+}  // namespace
+}  // namespace warpscope::training

@@ -1,0 +1,179 @@
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <openssl/evp.h>
+
+#include "app/fetch/download.h"
+#include "app/fetch/fetch.h"
+#include "gpu/data/mnist.h"
+#include "tests/core/temporary_folder.h"
+#include "tests/data/idx_files.h"
+#include "tests/fetch/http_server.h"
+
+namespace warpscope::data {
+namespace {
+
+namespace fs = std::filesystem;
+using core::BadInput;
+using core::Error;
+using tests::count_entries;
+using tests::holds;
+using tests::HttpServer;
+using tests::message_of;
+using tests::read_text;
+using tests::TemporaryFolder;
+using tests::write_text;
+
+std::string md5(const std::string& text) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int bytes = 0;
+  EVP_Digest(text.data(), text.size(), digest, &bytes, EVP_md5(), nullptr);
+  std::string result;
+  for (unsigned int i = 0; i < bytes; ++i) {
+    result += "0123456789abcdef"[digest[i] >> 4];
+    result += "0123456789abcdef"[digest[i] & 15];
+  }
+  return result;
+}
+
+/// Two mirrors that are folders, and a place to fetch to.
+class FetchMnist : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::vector<std::string> contents{tests::idx_images(40), tests::idx_labels(40),
+                                            tests::idx_images(20, 3), tests::idx_labels(20)};
+    for (std::size_t i = 0; i < contents.size(); ++i) {
+      const std::string packed = tests::gzip(contents[i]);
+      source_.files[i].md5 = md5(packed);
+      source_.files[i].bytes = static_cast<std::int64_t>(packed.size());
+      for (const char* mirror : {"first", "second"})
+        write_text(folder_ / mirror / source_.files[i].name, packed);
+    }
+    source_.mirrors = {address("first"), address("second")};
+  }
+  std::string address(const std::string& mirror) const {
+    return "file://" + (folder_ / mirror).string() + "/";
+  }
+  fs::path fetch(const FetchCallback& progress = {}) {
+    return fetch_mnist(folder_ / "data", progress, source_);
+  }
+  fs::path part(std::size_t file) const { return folder_ / "data" / (source_.files[file].name + ".part"); }
+
+  void expect_fetched(const fs::path& folder) const {
+    EXPECT_EQ(folder, folder_ / "data" / "mnist");
+    EXPECT_EQ(count_entries(folder_ / "data"), 1);
+    EXPECT_EQ(count_entries(folder), 4);
+    const DataSet set = load_mnist(folder_ / "data");
+    EXPECT_EQ(set.train.count, 40);
+    EXPECT_EQ(set.test.count, 20);
+    EXPECT_EQ(set.test.pixels[1], 10);
+  }
+
+  tests::Variable no_proxy_{"no_proxy", "127.0.0.1"};
+  TemporaryFolder folder_;
+  MnistSource source_;
+};
+
+TEST(MnistSource, NamesTheFourFilesOnTwoMirrors) {
+  const MnistSource source;
+  ASSERT_EQ(source.files.size(), 4u);
+  for (const MnistFile& file : source.files) {
+    EXPECT_EQ(file.md5.size(), 32u);
+    EXPECT_TRUE(file.name.ends_with("-ubyte.gz"));
+  }
+  for (const std::string& mirror : source.mirrors) {
+    EXPECT_TRUE(mirror.starts_with("https://") && mirror.ends_with("/"));
+  }
+}
+
+TEST_F(FetchMnist, BringsAllFilesWithOneProgress) {
+  std::vector<FetchProgress> seen;
+  expect_fetched(fetch([&](const FetchProgress& progress) {
+    seen.push_back(progress);
+    return true;
+  }));
+  std::int64_t all = 0;
+  for (const MnistFile& file : source_.files) all += file.bytes;
+  ASSERT_FALSE(seen.empty());
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_EQ(seen[i].total_bytes, all);
+    EXPECT_LE(seen[i].done_bytes, all);
+  }
+  EXPECT_EQ(seen.back().done_bytes, all);
+}
+
+TEST_F(FetchMnist, GoesToTheNextMirrorWhereAFileIsMissingOrAnother) {
+  fs::remove(folder_ / "first" / source_.files[1].name);
+  write_text(folder_ / "first" / source_.files[2].name, "something else");
+  expect_fetched(fetch());
+}
+
+TEST_F(FetchMnist, GoesToTheNextMirrorIfAServerIsBroken) {
+  const HttpServer server("", {.status = 503});
+  source_.mirrors = {server.url(""), address("second")};
+  expect_fetched(fetch());
+  EXPECT_EQ(server.ranges().size(), 4u);
+}
+
+TEST_F(FetchMnist, NamesTheLastMirrorIfNoneHasTheFile) {
+  for (const char* mirror : {"first", "second"}) fs::remove(folder_ / mirror / source_.files[3].name);
+  EXPECT_TRUE(holds(message_of<Error>([&] { fetch(); }), {address("second") + source_.files[3].name}));
+  EXPECT_FALSE(fs::exists(folder_ / "data" / "mnist"));
+  // What came stays for the next time; the empty part does not.
+  EXPECT_EQ(count_entries(folder_ / "data"), 3);
+}
+
+TEST_F(FetchMnist, ResumesPartsAndKeepsWholeOnes) {
+  const std::string images = read_text(folder_ / "first" / source_.files[0].name);
+  write_text(part(0), images.substr(0, 100));
+  write_text(part(1), read_text(folder_ / "first" / source_.files[1].name));
+  for (const char* mirror : {"first", "second"}) fs::remove(folder_ / mirror / source_.files[1].name);
+  expect_fetched(fetch());
+}
+
+TEST_F(FetchMnist, StartsAgainAfterAWrongPart) {
+  write_text(part(0), std::string(100, 'x'));
+  expect_fetched(fetch());
+}
+
+TEST_F(FetchMnist, RemovesAFileWithTheWrongChecksum) {
+  source_.files[3].md5 = std::string(32, '0');
+  EXPECT_TRUE(holds(message_of<Error>([&] { fetch(); }), {source_.files[3].name, "removed"}));
+  EXPECT_FALSE(fs::exists(part(3)));
+  EXPECT_FALSE(fs::exists(folder_ / "data" / "mnist"));
+}
+
+TEST_F(FetchMnist, CanBeCancelled) {
+  int calls = 0;
+  EXPECT_THROW(fetch([&](const FetchProgress&) { return ++calls < 4; }), Cancelled);
+  expect_fetched(fetch());
+}
+
+TEST_F(FetchMnist, LeavesWholeDataAlone) {
+  const fs::path there = folder_ / "data" / "mnist";
+  const std::vector<std::uintmax_t> sizes{47'040'016, 60'008, 7'840'016, 10'008};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const fs::path file = there / fs::path(source_.files[i].name).stem();
+    write_text(file, "");
+    fs::resize_file(file, sizes[i]);
+  }
+  source_.mirrors = {"file:///nowhere/"};
+  EXPECT_EQ(fetch(), there);
+}
+
+TEST_F(FetchMnist, ReplacesNothing) {
+  write_text(folder_ / "data" / "mnist" / "mine.txt", "mine");
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { fetch(); }), {"not a whole MNIST", "move or delete"}));
+  EXPECT_EQ(read_text(folder_ / "data" / "mnist" / "mine.txt"), "mine");
+}
+
+TEST_F(FetchMnist, RefusesASecondFetchToTheSameFolder) {
+  fs::create_directories(folder_ / "data");
+  const PartFile other(part(2));
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { fetch(); }), {part(2).string(), "another process"}));
+}
+
+}  // namespace
+}  // namespace warpscope::data

@@ -1,0 +1,99 @@
+#include "gpu/files/paths.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "gpu/core/error.h"
+
+namespace warpscope::core {
+namespace {
+
+/// Sets (or, with nullptr, removes) an environment variable until the end of its scope.
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name); before != nullptr) before_ = before;
+    set(value);
+  }
+  ~Environment() { set(before_ ? before_->c_str() : nullptr); }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  void set(const char* value) const {
+    if (value == nullptr) {
+      unsetenv(name_);
+    } else {
+      setenv(name_, value, 1);
+    }
+  }
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+TEST(Paths, ExecutableDirHoldsTheRunningProgram) {
+  EXPECT_TRUE(executable_dir().is_absolute());
+  EXPECT_TRUE(std::filesystem::exists(executable_dir() / "test_core"));
+}
+
+TEST(Paths, FindsAnAssetFromAnyWorkingFolder) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path("/");
+  const auto icon = find_asset("warpscope.svg");
+  std::filesystem::current_path(before);
+  std::ifstream file(icon);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  EXPECT_NE(text.find("<svg"), std::string::npos);
+}
+
+TEST(Paths, NamesAMissingAssetAndWhereItLooked) {
+  try {
+    find_asset("no such file.png");
+    FAIL() << "a missing asset was found";
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("no such file.png"), std::string::npos) << text;
+    EXPECT_NE(text.find((executable_dir() / "share/warpscope/assets").string()), std::string::npos) << text;
+  }
+}
+
+TEST(Paths, AFolderIsNotAnAsset) {
+  EXPECT_THROW(find_asset("."), Error);
+}
+
+TEST(Paths, FollowTheXdgVariables) {
+  const Environment cache("XDG_CACHE_HOME", "/somewhere/cache");
+  const Environment config("XDG_CONFIG_HOME", "/somewhere/with space");
+  EXPECT_EQ(cache_dir(), "/somewhere/cache/warpscope");
+  EXPECT_EQ(config_dir(), "/somewhere/with space/warpscope");
+}
+
+TEST(Paths, FallBackToTheHomeFolder) {
+  const Environment home("HOME", "/home/somebody");
+  for (const char* ignored : {static_cast<const char*>(nullptr), "", "relative/path"}) {
+    const Environment cache("XDG_CACHE_HOME", ignored);
+    const Environment config("XDG_CONFIG_HOME", ignored);
+    EXPECT_EQ(cache_dir(), "/home/somebody/.cache/warpscope");
+    EXPECT_EQ(config_dir(), "/home/somebody/.config/warpscope");
+  }
+}
+
+TEST(Paths, WithoutHomeTheUserDatabaseIsAsked) {
+  const Environment home("HOME", nullptr);
+  const Environment cache("XDG_CACHE_HOME", nullptr);
+  try {
+    EXPECT_TRUE(cache_dir().is_absolute());
+  } catch (const Error& error) {
+    // A user id without an entry has no home folder at all; then the message says what to set.
+    EXPECT_NE(std::string(error.what()).find("XDG_CACHE_HOME"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace warpscope::core

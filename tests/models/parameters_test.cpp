@@ -1,0 +1,107 @@
+#include "gpu/models/parameters.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "gpu/files/safetensors.h"
+#include "tests/core/temporary_folder.h"
+#include "tests/support/tiny.h"
+
+namespace warpscope::training {
+namespace {
+
+class Parameters : public testing::Test {
+ protected:
+  const tests::TemporaryFolder folder;
+  const std::string file = (folder / "weights.safetensors").string();
+  const models::Model model = tests::tiny_model();
+  const std::vector<float> values = models::initial_parameters(model, 2);
+};
+
+TEST_F(Parameters, AreSavedInTorchsLayoutUnderTorchsNames) {
+  save_parameters(file, model, values);
+  std::map<std::string, std::string> metadata;
+  const std::vector<NamedTensor> tensors = read_safetensors(file, &metadata);
+  ASSERT_EQ(tensors.size(), 6u);
+  EXPECT_EQ(metadata["format"], "pt");
+  EXPECT_EQ(metadata["model"], "tiny");
+  const models::ParameterLayout layout = models::parameter_layout(model);
+  for (const NamedTensor& tensor : tensors)
+    EXPECT_EQ(tensor.values.size(), layout.find(tensor.name).elements);
+  const NamedTensor* conv2 = nullptr;
+  for (const NamedTensor& tensor : tensors) {
+    if (tensor.name == "conv2.weight") conv2 = &tensor;
+  }
+  ASSERT_NE(conv2, nullptr);
+  EXPECT_EQ(conv2->shape, (std::vector<std::int64_t>{5, 4, 3, 3})) << "(K, C, R, S)";
+  // Filter 3, channel 2, row 1, column 0: ours is (K, R, S, C).
+  const std::size_t ours = ((3 * 3 + 1) * 3 + 0) * 4 + 2;
+  const std::size_t torch = ((3 * 4 + 2) * 3 + 1) * 3 + 0;
+  EXPECT_EQ(ours, 122u);
+  EXPECT_EQ(torch, 129u);
+  EXPECT_EQ(conv2->values[torch], values[layout.find("conv2.weight").offset + ours]);
+  EXPECT_NE(conv2->values[torch], 0.0f);
+}
+
+TEST_F(Parameters, ComeBackBitForBit) {
+  save_parameters(file, model, values);
+  EXPECT_EQ(load_parameters(file, model), values);
+}
+
+TEST_F(Parameters, BecomeTensorsUnderAPrefixAndBack) {
+  std::vector<float> padded = values;
+  const models::ParameterLayout layout = models::parameter_layout(model);
+  const models::Parameter& bias = layout.find("conv1.bias");
+  padded[bias.offset + bias.elements] = 7.0f;
+  const std::vector<NamedTensor> tensors = to_tensors(model, padded, "optimizer.exp_avg.");
+  ASSERT_EQ(tensors.size(), layout.parameters.size());
+  EXPECT_EQ(tensors[0].name, "optimizer.exp_avg.conv1.weight");
+  EXPECT_EQ(from_tensors(model, tensors, file, "optimizer.exp_avg."), values) << "padding is zero again";
+  EXPECT_TRUE(tests::holds(tests::message_of<core::BadInput>([&] { from_tensors(model, tensors, file); }),
+                           {file, "lacks 'conv1.weight'"}));
+}
+
+TEST_F(Parameters, AreFoundBesideAnOptimizersTensors) {
+  std::vector<NamedTensor> tensors = to_tensors(model, values);
+  tensors.push_back({"optimizer.exp_avg.conv1.weight", {1}, {0.0f}});
+  write_safetensors(file, tensors);
+  EXPECT_EQ(load_parameters(file, model), values);
+}
+
+TEST_F(Parameters, FilesThatDoNotFitAreRefusedByTensor) {
+  const auto refusal = [&](const std::vector<NamedTensor>& tensors) {
+    write_safetensors(file, tensors);
+    return tests::message_of<core::BadInput>([&] { load_parameters(file, model); });
+  };
+  save_parameters(file, model, values);
+  const std::vector<NamedTensor> good = read_safetensors(file);
+  std::vector<NamedTensor> bad = good;
+  bad.pop_back();
+  EXPECT_TRUE(tests::holds(refusal(bad), {file, "lacks '", "', which model tiny needs"}));
+  bad = good;
+  bad.push_back({"conv9.weight", {1}, {0.0f}});
+  EXPECT_TRUE(tests::holds(refusal(bad), {file, "'conv9.weight', which model tiny does not have"}));
+  bad = good;
+  for (NamedTensor& tensor : bad) {
+    if (tensor.name == "conv2.weight") tensor.shape = {5, 3, 3, 4};
+  }
+  EXPECT_TRUE(tests::holds(refusal(bad),
+                           {file, "'conv2.weight' has shape (5, 3, 3, 4), model tiny needs (5, 4, 3, 3)"}));
+  EXPECT_TRUE(tests::holds(
+      tests::message_of<core::BadInput>([&] { load_parameters((folder / "absent").string(), model); }),
+      {"absent"}));
+}
+
+TEST_F(Parameters, AFailedSaveLeavesTheOldFile) {
+  save_parameters(file, model, values);
+  const std::string nowhere = (folder / "no/such/folder.safetensors").string();
+  EXPECT_THROW(save_parameters(nowhere, model, values), core::Error);
+  EXPECT_EQ(load_parameters(file, model), values);
+  EXPECT_EQ(tests::count_entries(folder.path()), 1);
+}
+
+}  // namespace
+}  // namespace warpscope::training

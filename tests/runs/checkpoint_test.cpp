@@ -1,0 +1,317 @@
+#include "gpu/runs/checkpoint.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "gpu/core/error.h"
+#include "gpu/core/random.h"
+#include "gpu/files/safetensors.h"
+#include "gpu/models/parameters.h"
+#include "tests/core/temporary_folder.h"
+#include "tests/support/checkpoints.h"
+#include "tests/support/tiny.h"
+
+namespace warpscope::training {
+namespace {
+
+namespace fs = std::filesystem;
+using core::BadInput;
+using nlohmann::json;
+using ops::UpdateRule;
+using tests::holds;
+using tests::message_of;
+using tests::sample_checkpoint;
+
+constexpr UpdateRule kRules[] = {UpdateRule::sgd,  UpdateRule::momentum, UpdateRule::nesterov,
+                                 UpdateRule::adam, UpdateRule::adamw,    UpdateRule::rmsprop,
+                                 UpdateRule::lion};
+
+class CheckpointFiles : public testing::Test {
+ protected:
+  std::string refusal(const models::Model& wanted) const {
+    const std::string message = message_of<BadInput>([&] { load_checkpoint(path, wanted); });
+    EXPECT_TRUE(holds(message, {path.string()}));
+    EXPECT_EQ(message.find('\n'), std::string::npos);
+    return message;
+  }
+  std::string refusal() const { return refusal(model); }
+  std::string save_refusal(const Checkpoint& checkpoint) const {
+    const std::string message = message_of<BadInput>([&] { save_checkpoint(path, checkpoint, model); });
+    EXPECT_TRUE(holds(message, {path.string()}));
+    EXPECT_FALSE(fs::exists(path));
+    return message;
+  }
+
+  const tests::TemporaryFolder folder;
+  const fs::path path = folder / "c.safetensors";
+  const models::Model model = tests::tiny_model();
+};
+
+TEST_F(CheckpointFiles, ComeBackBitForBitWithEveryRule) {
+  for (const char* name : {"tiny", "autoencoder"}) {
+    const models::Model each = name == model.name ? model : models::find_model(name);
+    for (const UpdateRule rule : kRules) {
+      const Checkpoint checkpoint = sample_checkpoint(each, rule);
+      EXPECT_EQ(checkpoint.optimizer.size(), static_cast<std::size_t>(ops::states_of(rule)));
+      save_checkpoint(path, checkpoint, each);
+      tests::expect_same(load_checkpoint(path, each), checkpoint);
+    }
+  }
+}
+
+TEST_F(CheckpointFiles, KeepEveryKindOfNumber) {
+  Checkpoint checkpoint = sample_checkpoint(model, UpdateRule::adam);
+  // Infinities, quiet and signalling NaN with payloads, denormal numbers, both zeros, and random bits.
+  const std::vector<std::uint32_t> special{0x7F800000, 0xFF800000, 0x7FC12345, 0xFFC00001, 0x7F800001,
+                                           0xFFBFFFFF, 0x00000001, 0x807FFFFF, 0x00000000, 0x80000000};
+  const std::size_t size = models::parameter_layout(model).find("conv1.weight").elements;
+  for (std::vector<float>* values :
+       {&checkpoint.weights, &checkpoint.optimizer[0].values, &checkpoint.optimizer[1].values}) {
+    for (std::size_t i = 0; i < size; ++i) {
+      const auto bits = static_cast<std::uint32_t>(core::random_bits(3, i));
+      (*values)[i] = std::bit_cast<float>(i < special.size() ? special[i] : bits);
+    }
+  }
+  checkpoint.step = std::numeric_limits<std::uint64_t>::max();
+  checkpoint.epochs = 1.0 / 3;
+  checkpoint.control = {0x1.fffffep23f, 4294967295u, 4294967295u, 4294967295u};
+  checkpoint.order = {std::numeric_limits<std::int64_t>::max(),
+                      std::numeric_limits<std::uint64_t>::max(),
+                      std::numeric_limits<std::uint64_t>::max(),
+                      4294967295u,
+                      4294967295u,
+                      false};
+  checkpoint.training = {{"x", 0.1}, {"y", -1e-300}, {"none", nullptr}, {"list", {1, "ü\n\"", true}}};
+  save_checkpoint(path, checkpoint, model);
+  tests::expect_same(load_checkpoint(path, model), checkpoint);
+}
+
+TEST_F(CheckpointFiles, HoldTorchsTensors) {
+  save_checkpoint(path, sample_checkpoint(model, UpdateRule::adamw), model);
+  std::map<std::string, std::string> metadata;
+  const std::vector<NamedTensor> tensors = read_safetensors(path, &metadata);
+  EXPECT_EQ(metadata.at("format"), "pt");
+  EXPECT_EQ(metadata.at("model"), "tiny");
+  EXPECT_EQ(json::parse(metadata.at("checkpoint"))["optimizer"],
+            (json{{"rule", "adamw"}, {"states", {"exp_avg", "exp_avg_sq"}}}));
+  ASSERT_EQ(tensors.size(), 18u);
+  std::map<std::string, NamedTensor> named;
+  for (const NamedTensor& tensor : tensors) named[tensor.name] = tensor;
+  for (const std::string prefix : {"", "optimizer.exp_avg.", "optimizer.exp_avg_sq."}) {
+    ASSERT_TRUE(named.contains(prefix + "conv2.weight")) << prefix;
+    EXPECT_EQ(named[prefix + "conv2.weight"].shape, (std::vector<std::int64_t>{5, 4, 3, 3}));
+  }
+  // Filter 3, channel 2, row 1, column 0: ours is (K, R, S, C), torch's (K, C, R, S).
+  EXPECT_EQ(named["conv2.weight"].values[129], 123.0f + 122.0f);
+  EXPECT_EQ(named["optimizer.exp_avg_sq.conv2.weight"].values[129], 1.5f + 0.25f * 122.0f);
+  EXPECT_EQ(load_parameters(path.string(), model), tests::counting_buffer(model, 123.0f)) << "as --init does";
+}
+
+TEST_F(CheckpointFiles, LeaveOutThePadding) {
+  Checkpoint checkpoint = sample_checkpoint(model, UpdateRule::momentum);
+  const std::vector<float> clean = checkpoint.weights;
+  const models::ParameterLayout layout = models::parameter_layout(model);
+  const models::Parameter& bias = layout.find("conv1.bias");
+  for (std::size_t i = bias.elements; i < 64; ++i) {
+    checkpoint.weights[bias.offset + i] = std::nanf("");
+    checkpoint.optimizer[0].values[bias.offset + i] = 9.0f;
+  }
+  save_checkpoint(path, checkpoint, model);
+  const Checkpoint loaded = load_checkpoint(path, model);
+  EXPECT_EQ(loaded.weights, clean);
+  EXPECT_EQ(loaded.optimizer[0].values[bias.offset + bias.elements], 0.0f);
+}
+
+TEST_F(CheckpointFiles, WriteWhatJsonCannotHold) {
+  Checkpoint checkpoint = sample_checkpoint(model, UpdateRule::sgd);
+  checkpoint.training = {{"best", std::nan("")}, {"folder", "/data/\xff/x"}};
+  save_checkpoint(path, checkpoint, model);
+  EXPECT_EQ(load_checkpoint(path, model).training,
+            (json{{"best", nullptr}, {"folder", "/data/\xef\xbf\xbd/x"}}));
+}
+
+/// Overwrites one byte.
+void put(int file, std::size_t at, char byte) {
+  ASSERT_EQ(::pwrite(file, &byte, 1, static_cast<off_t>(at)), 1);
+}
+
+TEST_F(CheckpointFiles, AreRefusedWithAnyByteChanged) {
+  save_checkpoint(path, sample_checkpoint(model, UpdateRule::adam), model);
+  const std::string whole = tests::read_text(path);
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    put(file, at, static_cast<char>(whole[at] ^ (1 << (core::random_bits(1, at) % 8))));
+    std::string message;
+    try {
+      load_checkpoint(path, model);
+    } catch (const BadInput& error) {
+      message = error.what();
+    }
+    ASSERT_TRUE(holds(message, {path.string(), "use an older checkpoint"})) << "byte " << at;
+    ASSERT_EQ(message.find('\n'), std::string::npos);
+    put(file, at, whole[at]);
+  }
+  ::close(file);
+  EXPECT_NO_THROW(load_checkpoint(path, model));
+}
+
+TEST_F(CheckpointFiles, AreRefusedCutAnywhereOrLonger) {
+  save_checkpoint(path, sample_checkpoint(model, UpdateRule::momentum), model);
+  const std::string whole = tests::read_text(path);
+  for (const char* more : {"x", "\0"}) {
+    tests::write_text(path, whole + std::string(more, 1));
+    EXPECT_TRUE(holds(refusal(), {"use an older checkpoint"}));
+  }
+  for (std::size_t size = whole.size(); size-- > 0;) {
+    ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(size)), 0);
+    ASSERT_THROW(load_checkpoint(path, model), BadInput) << size;
+  }
+}
+
+TEST_F(CheckpointFiles, SayWhatToDoWhereThereIsNoCheckpoint) {
+  EXPECT_TRUE(holds(refusal(), {"No such file", "use an older checkpoint"}));
+  save_parameters(path.string(), model, sample_checkpoint(model, UpdateRule::sgd).weights);
+  EXPECT_TRUE(holds(refusal(), {"no SHA-256", "checkpoint"}));
+  write_sealed_safetensors(path, {}, {{"model", "tiny"}});
+  EXPECT_TRUE(holds(refusal(), {"is no checkpoint"}));
+}
+
+TEST_F(CheckpointFiles, OfAnotherModelAreRefused) {
+  save_checkpoint(path, sample_checkpoint(model, UpdateRule::sgd), model);
+  const std::string message = refusal(models::find_model("autoencoder"));
+  EXPECT_TRUE(holds(message, {"of model tiny", "not of autoencoder", "choose that model"}));
+  models::Model wider = model;
+  wider.layers[0].out_channels = 6;
+  wider.layers[3].in_channels = 6;
+  EXPECT_TRUE(holds(refusal(wider), {"conv1.weight", "(4, 3, 3, 3)", "(6, 3, 3, 3)"}));
+  models::Model longer = model;
+  longer.layers.push_back({models::LayerKind::conv2d, "conv4", 3, 3, 3});
+  EXPECT_TRUE(holds(refusal(longer), {"lacks 'conv4.weight'"}));
+  save_checkpoint(path, sample_checkpoint(longer, UpdateRule::sgd), longer);
+  EXPECT_TRUE(holds(refusal(), {"8 tensors instead of 6"}));
+}
+
+/// Checkpoints with a good seal and wrong contents.
+class ForgedCheckpoints : public CheckpointFiles {
+ protected:
+  void SetUp() override {
+    save_checkpoint(path, sample_checkpoint(model, UpdateRule::adam), model);
+    tensors = read_safetensors(path, &metadata);
+    good = json::parse(metadata.at("checkpoint"));
+  }
+  std::string refused(const std::string& text) {
+    metadata["checkpoint"] = text;
+    write_sealed_safetensors(path, tensors, metadata);
+    return refusal();
+  }
+  std::string refused_with(const std::string& pointer, const json& value) {
+    json forged = good;
+    forged[json::json_pointer(pointer)] = value;
+    return refused(forged.dump());
+  }
+
+  std::vector<NamedTensor> tensors;
+  std::map<std::string, std::string> metadata;
+  json good;
+};
+
+TEST_F(ForgedCheckpoints, OfAnotherVersionAreRefused) {
+  EXPECT_TRUE(holds(refused_with("/version", 2), {"version 2", "only 1", "use the Warpscope that wrote it"}));
+}
+
+TEST_F(ForgedCheckpoints, AreRefusedByMember) {
+  EXPECT_TRUE(holds(refused("{"), {"not JSON"}));
+  EXPECT_TRUE(holds(refused("[]"), {"not a JSON object"}));
+  for (const auto& [name, value] : good.items()) {
+    json forged = good;
+    forged.erase(name);
+    EXPECT_TRUE(holds(refused(forged.dump()), {"checkpoint." + name, "missing"}));
+    EXPECT_TRUE(holds(refused_with(fmt::format("/{}", name), "x"), {"checkpoint." + name, "is"}));
+  }
+  for (const char* group : {"optimizer", "control", "order"}) {
+    for (const auto& [name, value] : good[group].items()) {
+      const std::string pointer = fmt::format("/{}/{}", group, name);
+      const std::string member = fmt::format("checkpoint.{}.{}", group, name);
+      json forged = good;
+      forged[group].erase(name);
+      EXPECT_TRUE(holds(refused(forged.dump()), {member, "missing"}));
+      EXPECT_TRUE(holds(refused_with(pointer, json::array()), {member}));
+    }
+  }
+}
+
+TEST_F(ForgedCheckpoints, WithNumbersOutOfRangeAreRefused) {
+  EXPECT_TRUE(holds(refused_with("/step", -1), {"checkpoint.step"}));
+  EXPECT_TRUE(holds(refused_with("/step", 1.5), {"checkpoint.step"}));
+  EXPECT_TRUE(holds(refused_with("/control/updates", 4294967296), {"checkpoint.control.updates"}));
+  EXPECT_TRUE(holds(refused_with("/order/position", 4294967296), {"checkpoint.order.position"}));
+  EXPECT_TRUE(holds(refused_with("/order/images", 9223372036854775808u), {"checkpoint.order.images"}));
+}
+
+TEST_F(ForgedCheckpoints, WithStatesThatAreNotTheRulesAreRefused) {
+  EXPECT_TRUE(holds(refused_with("/optimizer/rule", "magic"), {"optimizer.rule", "magic", "sgd"}));
+  EXPECT_TRUE(holds(refused_with("/optimizer/rule", "momentum"), {"optimizer.states"}));
+  json forged = good;
+  forged["optimizer"] = {{"rule", "rmsprop"}, {"states", {"square_avg"}}};
+  EXPECT_TRUE(holds(refused(forged.dump()), {"lacks 'optimizer.square_avg.conv1.weight'"}));
+  forged["optimizer"] = {{"rule", "lion"}, {"states", {"exp_avg"}}};
+  EXPECT_TRUE(holds(refused(forged.dump()), {"18 tensors instead of 12"}));
+}
+
+TEST_F(CheckpointFiles, ThatCouldNotBeReadBackAreNotWritten) {
+  const Checkpoint good = sample_checkpoint(model, UpdateRule::adam);
+  const auto changed = [&](auto change) {
+    Checkpoint checkpoint = good;
+    change(checkpoint);
+    return save_refusal(checkpoint);
+  };
+  EXPECT_TRUE(holds(changed([](auto& c) { c.model = "mlp"; }), {"mlp", "tiny"}));
+  EXPECT_TRUE(holds(changed([](auto& c) { c.weights.pop_back(); }), {"weights", "elements"}));
+  EXPECT_TRUE(holds(changed([](auto& c) { c.optimizer[1].values.clear(); }), {"exp_avg_sq", "0 elements"}));
+  EXPECT_TRUE(
+      holds(changed([](auto& c) { c.optimizer.pop_back(); }), {"(exp_avg)", "(exp_avg, exp_avg_sq)"}));
+  EXPECT_TRUE(holds(changed([](auto& c) { std::swap(c.optimizer[0], c.optimizer[1]); }), {"states"}));
+  EXPECT_TRUE(holds(changed([](auto& c) { c.rule = UpdateRule::sgd; }), {"sgd"}));
+  EXPECT_TRUE(holds(changed([](auto& c) { c.control.loss_scale = INFINITY; }), {"loss scale"}));
+  EXPECT_TRUE(holds(changed([](auto& c) { c.epochs = NAN; }), {"epochs"}));
+  EXPECT_TRUE(holds(changed([](auto& c) { c.order.images = -1; }), {"images"}));
+  EXPECT_TRUE(holds(changed([](auto& c) { c.training = json::array(); }), {"training"}));
+}
+
+TEST_F(CheckpointFiles, StayAsTheyWereWhenTheDiskIsFull) {
+  const Checkpoint first = sample_checkpoint(model, UpdateRule::adam, 1);
+  save_checkpoint(path, first, model);
+  {
+    const tests::FileSizeLimit limit(3000);
+    EXPECT_TRUE(holds(message_of<core::Error>([&] {
+                        save_checkpoint(path, sample_checkpoint(model, UpdateRule::adam, 2), model);
+                      }),
+                      {path.string(), "File too large"}));
+  }
+  tests::expect_same(load_checkpoint(path, model), first);
+  EXPECT_EQ(tests::count_entries(folder.path()), 1);
+}
+
+// For tests/peers/torch_checkpoint.py.
+TEST(CheckpointForPeers, IsWrittenWhereTheEnvironmentSays) {
+  const char* target = std::getenv("WARPSCOPE_TEST_CHECKPOINT");
+  if (target == nullptr) GTEST_SKIP() << "WARPSCOPE_TEST_CHECKPOINT names no file";
+  const models::Model model = models::find_model("autoencoder");
+  save_checkpoint(target, sample_checkpoint(model, UpdateRule::adam), model);
+}
+
+}  // namespace
+}  // namespace warpscope::training

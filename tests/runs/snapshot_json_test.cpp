@@ -1,0 +1,207 @@
+#include "gpu/runs/snapshot_json.h"
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+
+namespace warpscope::training {
+namespace {
+
+using nlohmann::json;
+
+OpTiming timing() {
+  OpTiming row;
+  row.op = ops::Op::conv2d_forward;
+  row.layer = "conv1";
+  row.variant = "implicit_gemm";
+  row.shape = {64, 32, 32, 3, 256, 3, 3, 50000, ops::UpdateRule::lion};
+  row.microseconds = 12.5;
+  row.previous_microseconds = 80.25;
+  row.previous_variant = "naive";
+  row.samples = 31;
+  row.flops = 1.5e9;
+  row.bytes = 2.5e6;
+  row.absorbed = true;
+  return row;
+}
+
+/// Every field that is written has a value of its own.
+Snapshot full() {
+  Snapshot s;
+  s.state = TrainerState::paused;
+  s.notice = "no \"memory\"\n\xC3\xBC";
+  s.notice_id = 3;
+  s.failed_by_input = true;
+  s.generation = 2;
+  s.step = 123456789012;
+  s.steps_planned = 200000000000;
+  s.epoch = 1.25;
+  s.seconds = 77.5;
+  s.images_per_second = 412000.5;
+  s.train_loss = 0.012345678f;
+  s.test_loss = 0.5f;
+  s.train_accuracy = 0.75f;
+  s.test_accuracy = 0.625f;
+  s.gradient_norm = 3.5f;
+  s.update_ratio = 1e-4f;
+  s.learning_rate = 0.005f;
+  s.current_rate = 0.0025f;
+  s.loss_scale = 65536;
+  s.skipped_steps = 4;
+  s.batch = 64;
+  s.model = "mlp";
+  s.classifies = true;
+  s.optimizer = defaults_of(ops::UpdateRule::adamw);
+  s.optimizer.accumulate = 4;
+  s.schedule = parse_schedule("cosine:warmup=2,final=0.1");
+  s.spike_threshold = 6.5;
+  s.total_epochs = 10.5;
+  s.parameters = 118282;
+  s.selection.precision = core::Precision::bf16;
+  s.selection.variants = {{ops::Op::conv2d_forward, "implicit_gemm"}, {ops::Op::relu_forward, "loops"}};
+  s.device = {core::DeviceKind::cuda, 1, "NVIDIA H100", 90, 132, 85899345920, "driver 580"};
+  s.memory = {1, 2, 3};
+  s.plan_bytes = 9;
+  s.timings = {timing(), OpTiming{}};
+  s.step_microseconds = 99.5;
+  s.ladder = std::make_shared<std::vector<LadderEntry>>(
+      std::vector<LadderEntry>{{s.selection, "tensor cores", 64, 10, 20, 30.5}});
+  s.data_name = "MNIST";
+  s.data_notice = "because";
+  auto evaluation = std::make_shared<Evaluation>();
+  evaluation->split = Split::validation;
+  evaluation->step = 50;
+  evaluation->epoch = 0.5;
+  evaluation->loss = 0.25;
+  evaluation->accuracy = 0.875;
+  evaluation->classes = 2;
+  evaluation->confusion = {5, 1, 2, 4294967295};
+  s.evaluation = evaluation;
+  s.trouble = {7, 42, "the loss is not finite", true};
+  s.checkpoint_step = 40;
+  s.train_images = 50000;
+  s.validation_images = 5000;
+  s.test_images = 10000;
+  return s;
+}
+
+Snapshot read(const json& object) {
+  Snapshot snapshot;
+  from_json(object, snapshot);
+  return snapshot;
+}
+
+TEST(SnapshotJson, ComesBackAsItWasWritten) {
+  const json written = full();
+  const Snapshot back = read(json::parse(written.dump()));
+  EXPECT_EQ(json(back), written);
+  EXPECT_EQ(back.step, full().step);
+  EXPECT_EQ(back.train_loss, full().train_loss);
+  EXPECT_EQ(back.notice, full().notice);
+  EXPECT_EQ(back.selection, full().selection);
+  EXPECT_EQ(back.optimizer, full().optimizer);
+  EXPECT_EQ(back.schedule, full().schedule);
+  EXPECT_EQ(back.spike_threshold, 6.5);
+  EXPECT_EQ(back.device.memory_bytes, full().device.memory_bytes);
+  ASSERT_EQ(back.timings.size(), 2u);
+  EXPECT_EQ(back.timings[0].shape, timing().shape);
+  ASSERT_TRUE(back.evaluation);
+  EXPECT_EQ(back.evaluation->confusion, full().evaluation->confusion);
+  EXPECT_EQ(back.trouble.text, full().trouble.text);
+}
+
+TEST(SnapshotJson, AFreshSnapshotComesBackToo) {
+  const json written = Snapshot();
+  const Snapshot back = read(written);
+  EXPECT_EQ(json(back), written);
+  EXPECT_FALSE(back.evaluation);
+  ASSERT_TRUE(back.ladder);
+  EXPECT_TRUE(back.ladder->empty());
+}
+
+TEST(SnapshotJson, WhatIsNotFiniteIsNullAndComesBackAsNan) {
+  Snapshot snapshot;
+  snapshot.train_loss = std::numeric_limits<float>::infinity();
+  snapshot.epoch = std::nan("");
+  const std::string text = json(snapshot).dump();
+  const json object = json::parse(text);
+  EXPECT_TRUE(object["train_loss"].is_null());
+  const Snapshot back = read(object);
+  EXPECT_TRUE(std::isnan(back.train_loss));
+  EXPECT_TRUE(std::isnan(back.epoch));
+}
+
+TEST(SnapshotJson, WhatIsMissingIsNamedAndNothingIsChanged) {
+  const json whole = full();
+  for (const auto& [key, value] : whole.items()) {
+    if (key == "spike_threshold") continue;  // earlier versions did not write it
+    json without = whole;
+    without.erase(key);
+    Snapshot snapshot;
+    snapshot.step = 5;
+    try {
+      from_json(without, snapshot);
+      ADD_FAILURE() << key << " may be missing";
+    } catch (const core::BadInput& error) {
+      EXPECT_NE(std::string(error.what()).find("'" + key + "'"), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(snapshot.step, 5u) << key;
+  }
+}
+
+TEST(SnapshotJson, WhatEarlierVersionsWroteIsRead) {
+  json earlier = full();
+  earlier.erase("spike_threshold");
+  const Snapshot back = read(earlier);
+  EXPECT_EQ(back.spike_threshold, 0);
+  EXPECT_EQ(back.step, full().step);
+}
+
+TEST(SnapshotJson, WhatHasAnotherTypeIsRefused) {
+  const json whole = full();
+  const json list = json::array({1, "a", json::object()});
+  for (const auto& [key, value] : whole.items()) {
+    json wrong = whole;
+    wrong[key] = list;
+    EXPECT_THROW(read(wrong), core::BadInput) << key;
+  }
+  EXPECT_THROW(read(json("text")), core::BadInput);
+  EXPECT_THROW(read(json::array()), core::BadInput);
+}
+
+TEST(SnapshotJson, NamesAndRangesAreChecked) {
+  const json whole = full();
+  const auto with = [&](const char* pointer, const json& value) {
+    json changed = whole;
+    changed[json::json_pointer(pointer)] = value;
+    return changed;
+  };
+  EXPECT_THROW(read(with("/state", "sleeping")), core::BadInput);
+  EXPECT_THROW(read(with("/step", -1)), core::BadInput);
+  EXPECT_THROW(read(with("/batch", 1LL << 40)), core::BadInput);
+  EXPECT_THROW(read(with("/timings/0/op", "conv9d")), core::BadInput);
+  EXPECT_THROW(read(with("/selection/precision", "fp1")), core::BadInput);
+  EXPECT_THROW(read(with("/selection/variants/conv9d", "naive")), core::BadInput);
+  EXPECT_THROW(read(with("/schedule", "sometimes")), core::BadInput);
+  EXPECT_THROW(read(with("/evaluation/classes", 3)), core::BadInput) << "the table has 2 x 2";
+  EXPECT_THROW(read(with("/evaluation/classes", 100000)), core::BadInput);
+  EXPECT_THROW(read(with("/ladder", nullptr)), core::BadInput);
+}
+
+TEST(SnapshotJson, EveryStateHasAName) {
+  for (const TrainerState state : {TrainerState::preparing, TrainerState::paused, TrainerState::running,
+                                   TrainerState::finished, TrainerState::failed, TrainerState::interrupted}) {
+    Snapshot snapshot;
+    snapshot.state = state;
+    EXPECT_EQ(read(json(snapshot)).state, state);
+  }
+}
+
+}  // namespace
+}  // namespace warpscope::training

@@ -1,0 +1,455 @@
+#include "gpu/settings/configuration.h"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "gpu/settings/configuration_settings.h"
+#include "gpu/settings/configuration_text.h"
+#include "tests/core/temporary_folder.h"
+
+namespace warpscope::training {
+namespace {
+
+using nlohmann::json;
+
+/// The sentence with which `text` is refused; "" if it is not.
+std::string refusal(const std::string& text) {
+  try {
+    parse_toml(text, "file.toml");
+  } catch (const core::BadInput& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void expect_words(const std::string& sentence, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    EXPECT_NE(sentence.find(word), std::string::npos) << sentence << "\n" << word;
+  EXPECT_EQ(sentence.find('\n'), std::string::npos) << sentence;
+}
+
+/// Random values that a setting may have, those that are hard to write in a file among them.
+struct Dice {
+  std::mt19937_64 random;
+
+  bool coin() { return random() % 2 == 0; }
+
+  void set(const Setting&, std::optional<bool>& to) { to = coin(); }
+
+  template <class T>
+  requires std::integral<T>
+  void set(const Setting& setting, std::optional<T>& to) {
+    const auto most = static_cast<std::uint64_t>(std::min(setting.range.most, 9e18));
+    const auto any = random() >> (random() % 64);
+    to = static_cast<T>(std::max<std::uint64_t>(any % most, static_cast<std::uint64_t>(setting.range.least)));
+  }
+
+  template <class T>
+  requires std::floating_point<T>
+  void set(const Setting& setting, std::optional<T>& to) {
+    const double most = std::min(setting.range.most, 3e38);
+    const double share = std::generate_canonical<double, 53>(random) * 0.999999;
+    to = static_cast<T>(coin() ? share * most
+                               : share * std::pow(10.0, -static_cast<double>(random() % 30)) * most);
+    if (random() % 8 == 0) to = static_cast<T>(setting.range.least);
+  }
+
+  void set(const Setting& setting, std::optional<std::string>& to) {
+    static const std::vector<std::string> pieces = {
+        "a",    "\"", "'",    "\\",   "\n",           "\t",       " ",
+        "#",    "=",  "[x]",  "\x7F", "\x01",         "\xC3\xA4", "\xF0\x9F\x8C\x8D",
+        "\r\n", "''", "\"\"", "\\u0", "\xE2\x80\xA8", "naive,",   "{}"};
+    const std::string name = setting.name;
+    if (name == "model") {
+      to = "autoencoder";
+    } else if (name == "precision") {
+      to = coin() ? "bf16" : "fp16";
+    } else if (name == "optimizer") {
+      to = coin() ? "adamw" : "lion";
+    } else if (name == "update") {
+      to = coin() ? "batch" : "per_sample";
+    } else if (name == "on_divergence") {
+      to = coin() ? "pause" : "fail";
+    } else if (name == "schedule") {
+      to = coin() ? "step:every=3,factor=0.5" : "one_cycle";
+    } else if (name == "time") {
+      to = fmt::format("{}h{}m", random() % 100, random() % 60);
+    } else {
+      to = "";
+      for (std::size_t left = random() % 6; left > 0; --left) *to += pieces[random() % pieces.size()];
+    }
+  }
+
+  Configuration configuration() {
+    Configuration c;
+    visit_settings(
+        [this](const Setting& setting, auto& to) {
+          if (random() % 3 > 0) set(setting, to);
+        },
+        c);
+    return c;
+  }
+};
+
+TEST(ConfigurationToml, WhatIsWrittenReadsBackTheSame) {
+  Dice dice;
+  for (int i = 0; i < 300; ++i) {
+    const Configuration written = dice.configuration();
+    const std::string text = to_toml(written);
+    const Configuration read = parse_toml(text, "file.toml");
+    ASSERT_EQ(read, written) << text;
+    ASSERT_EQ(to_toml(read), text);
+  }
+}
+
+TEST(ConfigurationToml, FilesReadBackTheSame) {
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "training.toml";
+  const Configuration written = Dice{}.configuration();
+  write_toml(written, file);
+  EXPECT_EQ(read_toml(file), written);
+  EXPECT_EQ(read_configuration(file).configuration, written);
+  EXPECT_FALSE(read_configuration(file).of_run);
+}
+
+TEST(ConfigurationToml, EverySettingIsRead) {
+  const Configuration c = parse_toml(R"(
+[model]
+name = "autoencoder"
+init = "weights.safetensors"
+[data]
+source = "builtin"
+validation = 0.1
+shuffle = false
+seed = 9223372036854775807
+test_images = 500
+[device]
+name = "cuda:1"
+precision = "fp16"
+select = "all=naive"
+[optimizer]
+name = "adamw"
+learning_rate = 3e-4
+momentum = 0.8
+beta1 = 0.85
+beta2 = 0.95
+alpha = 0.97
+epsilon = 1e-6
+weight_decay = 0.05
+clip_norm = 2          # a whole number will do
+clip_value = 0.5
+batch = 128
+accumulate = 4
+update = "per_sample"
+[schedule]
+text = "cosine:warmup=1"
+[stop]
+epochs = 10
+steps = 1_000
+early_stop = 5
+target_loss = 0.01
+time = "15m"
+zscore = 6.0
+on_divergence = "fail"
+[checkpoints]
+every_epochs = 2
+keep = 4
+[run]
+folder = "runs/a"
+save = "last.safetensors"
+)",
+                                     "file.toml");
+  Configuration expected;
+  expected.model = {"autoencoder", "weights.safetensors"};
+  expected.data = {"builtin", 0.1, false, 9223372036854775807u, 500};
+  expected.device = {"cuda:1", "fp16", "all=naive"};
+  expected.optimizer = {"adamw", 3e-4f, 0.8f, 0.85f, 0.95f, 0.97f,       1e-6f,
+                        0.05f,   2.0f,  0.5f, 128,   4,     "per_sample"};
+  expected.schedule = {"cosine:warmup=1"};
+  expected.stop = {10, 1000, 5, 0.01f, "15m", 6.0f, "fail"};
+  expected.checkpoints = {2, 4};
+  expected.run = {"runs/a", "last.safetensors"};
+  EXPECT_EQ(c, expected);
+}
+
+TEST(ConfigurationToml, AnEmptyFileGivesNothing) {
+  EXPECT_EQ(parse_toml("", "file.toml"), Configuration{});
+  EXPECT_EQ(parse_toml("# nothing\n[optimizer]\n", "file.toml"), Configuration{});
+}
+
+TEST(ConfigurationToml, UnsetSettingsAreCommentsThatTellWhatApplies) {
+  Configuration c;
+  c.optimizer.name = "lion";
+  c.device.precision = "fp16";
+  const std::string text = to_toml(c);
+  EXPECT_NE(text.find("\nname = \"lion\" "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n# learning_rate = 0.0001 "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n# beta2 = 0.99 "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n# clip_norm = 1.0 "), std::string::npos) << text;
+  EXPECT_EQ(parse_toml(text, "file.toml"), c);
+}
+
+TEST(ConfigurationToml, WithoutTheirCommentSignsUnsetSettingsAreWhatApplies) {
+  std::string text = to_toml({});
+  std::size_t settings = text.find("\n[");  // behind the heading
+  while ((settings = text.find("\n# ", settings)) != std::string::npos) text.erase(settings + 1, 2);
+  EXPECT_EQ(parse_toml(text, "file.toml"), resolve({}));
+}
+
+TEST(ConfigurationToml, UnknownKeysAreRefusedWithTheNearestValidOne) {
+  expect_words(refusal("[optimizer]\n  lerning_rate = 1\n"),
+               {"file.toml:2:3: ", "'lerning_rate' in [optimizer]", "nearest valid one is learning_rate"});
+  expect_words(refusal("[optimizer]\nepochs = 1\n"), {"file.toml:2:1: ", "epochs in [stop]"});
+  expect_words(refusal("[optimizer]\nlr = 1\n"),
+               {"file.toml:2:1: ", "'lr' in [optimizer]", "valid: name, learning_rate, "});
+  expect_words(refusal("batch = 1\n"), {"file.toml:1:1: ", "'batch'", "batch in [optimizer]"});
+  expect_words(refusal("\n[optimiser]\nbatch = 1\n"), {"file.toml:2:", "[optimiser]", "[optimizer]"});
+  expect_words(refusal("optimizer = \"sgd\"\n"), {"file.toml:1:1: ", "[optimizer]", "table"});
+  expect_words(refusal("[stop]\nepochs.most = 1\n"),
+               {"file.toml:2:", "epochs takes a single value, not a table"});
+}
+
+TEST(ConfigurationToml, TheFirstMistakeInTheFileIsTold) {
+  expect_words(refusal("[stop]\nstops = 1\n[data]\nseeds = 1\n"), {"file.toml:2:1: ", "steps"});
+  expect_words(refusal("[stop]\nsteps = -1\nstops = 1\n"),
+               {"file.toml:2:9: ", "steps must be 0 or more, not -1"});
+}
+
+TEST(ConfigurationToml, ValuesOfAnotherTypeAreRefused) {
+  expect_words(refusal("[optimizer]\nbatch = 4.5"), {"file.toml:2:9: batch takes a whole number, not 4.5"});
+  expect_words(refusal("[optimizer]\nbatch = 64.0"), {"batch takes a whole number, not 64.0"});
+  expect_words(refusal("[optimizer]\nbatch = \"64\""), {"batch takes a whole number, not '64'"});
+  expect_words(refusal("[optimizer]\nmomentum = true"), {"momentum takes a number, not true"});
+  expect_words(refusal("[optimizer]\nname = 3"), {"name takes text, not 3"});
+  expect_words(refusal("[data]\nshuffle = 1"), {"shuffle takes true or false, not 1"});
+  expect_words(refusal("[data]\nseed = [1, 2]"), {"seed takes a single value, not an array"});
+  expect_words(refusal("[stop]\ntime = 07:32:00"), {"time takes a single value, not a date or time"});
+}
+
+TEST(ConfigurationToml, ValuesOutOfRangeAreRefused) {
+  expect_words(refusal("[optimizer]\nbatch = 0"), {"file.toml:2:9: batch must be 1 or more, not 0"});
+  expect_words(refusal("[optimizer]\nbatch = 3000000000"),
+               {"batch must be at most 2147483647, not 3000000000"});
+  expect_words(refusal("[optimizer]\nbeta1 = 1.0"), {"beta1 must be less than 1, not 1.0"});
+  expect_words(refusal("[optimizer]\nmomentum = -0.1"), {"momentum must be 0 or more, not -0.1"});
+  expect_words(refusal("[data]\nvalidation = 0.95"), {"validation must be at most 0.9, not 0.95"});
+  expect_words(refusal("[data]\nseed = -1"), {"seed must be 0 or more, not -1"});
+  for (const char* rate : {"nan", "inf", "-inf", "1e300"}) {
+    expect_words(refusal(fmt::format("[optimizer]\nlearning_rate = {}", rate)),
+                 {"file.toml:2:17: learning_rate must be"});
+  }
+}
+
+TEST(ConfigurationToml, UnknownNamesAreRefusedWithTheValidOnes) {
+  expect_words(refusal("[optimizer]\nname = \"magic\""),
+               {"file.toml:2:8: name: ", "'magic'", "valid: sgd, momentum"});
+  expect_words(refusal("[model]\nname = \"magic\""), {"'magic'", "valid: ", "autoencoder"});
+  expect_words(refusal("[device]\nprecision = \"fp8\""), {"'fp8'", "valid: fp32"});
+  expect_words(refusal("[optimizer]\nupdate = \"never\""), {"'never'", "valid: batch, per_sample"});
+  expect_words(refusal("[stop]\non_divergence = \"weep\""), {"'weep'", "valid: pause, fail"});
+  expect_words(refusal("[stop]\ntime = \"soon\""), {"'soon'", "15m"});
+}
+
+TEST(ConfigurationToml, BadSyntaxIsRefusedInOneSentenceWithItsPlace) {
+  expect_words(refusal("[optimizer]\nbatch 64\n"), {"file.toml:2:7: "});
+  expect_words(refusal("[optimizer]\nname = \"sgd\nbatch = 3\n"), {"file.toml:2:"});
+  expect_words(refusal("[optimizer]\nbatch = 1\nbatch = 2\n"), {"file.toml:3:", "batch"});
+  expect_words(refusal("[stop\n"), {"file.toml:1:"});
+  expect_words(refusal("[run]\nfolder = \"\xFF\"\n"), {"file.toml:2:"});
+  expect_words(refusal("[run]\nfolder = \"a\\u0000b\"\n"),
+               {"file.toml:2:10: folder must not hold a null character"});
+}
+
+TEST(ConfigurationToml, CutOffOrSpoiltFilesAreReadOrRefusedInOneSentence) {
+  Dice dice;
+  const std::string whole = to_toml(dice.configuration());
+  for (std::size_t size = 0; size < whole.size(); size += 7) {
+    const std::string sentence = refusal(whole.substr(0, size));
+    if (!sentence.empty()) expect_words(sentence, {"file.toml:"});
+  }
+  for (std::size_t at = 0; at < whole.size(); at += 5) {
+    std::string spoilt = whole;
+    spoilt[at] = static_cast<char>(dice.random());
+    const std::string sentence = refusal(spoilt);
+    if (!sentence.empty()) expect_words(sentence, {"file.toml:"});
+  }
+}
+
+TEST(ConfigurationToml, TextThatIsNotUtf8CannotBeWritten) {
+  const tests::TemporaryFolder folder;
+  Configuration c;
+  c.run.folder = "runs/\xFF";
+  try {
+    write_toml(c, folder.path() / "file.toml");
+    FAIL() << "written";
+  } catch (const core::BadInput& error) {
+    expect_words(error.what(), {"folder in [run]", "UTF-8"});
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "file.toml"));
+}
+
+TEST(ConfigurationToml, FilesThatCannotBeReadAreNamed) {
+  const tests::TemporaryFolder folder;
+  const std::string missing = (folder.path() / "missing.toml").string();
+  try {
+    read_toml(missing);
+    FAIL() << "read";
+  } catch (const core::BadInput& error) {
+    expect_words(error.what(), {missing, "No such file"});
+  }
+  try {
+    read_toml(folder.path());
+    FAIL() << "read";
+  } catch (const core::BadInput& error) {
+    expect_words(error.what(), {folder.path().string(), "is a folder"});
+  }
+}
+
+TEST(ConfigurationJson, WhatIsWrittenReadsBackTheSame) {
+  Dice dice;
+  for (int i = 0; i < 300; ++i) {
+    const Configuration written = dice.configuration();
+    ASSERT_EQ(from_json(json::parse(to_json(written).dump()), "run.json"), written);
+  }
+}
+
+TEST(ConfigurationJson, NumbersHaveTheirShortestDigits) {
+  Configuration c;
+  c.optimizer.learning_rate = 0.1f;
+  EXPECT_EQ(to_json(c).dump(), R"({"learning_rate":0.1})");
+}
+
+/// What version 0.1.0 wrote.
+const char* const kEarlierRun =
+    R"({"configuration": {"batch": 4, "data": "CIFAR-10 built in", "data_source": "built in",
+  "device": "cpu", "epochs": 0, "init": "", "learning_rate": 0.009999999776482582, "model": "autoencoder",
+  "optimizer": "sgd", "precision": "fp32", "seed": 5, "selection": {"conv2d.forward": "onednn", "mse.forward": "loops"},
+  "shuffle": true, "steps": 3, "test_images": 8, "train_images": 50000},
+  "device": {"kind": "cpu"}, "status": "finished", "versions": {"warpscope": "0.1.0"}})";
+
+TEST(ConfigurationJson, RunsOfEarlierVersionsAreRead) {
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "run.json";
+  std::ofstream(file) << kEarlierRun;
+  Configuration expected;
+  expected.model = {"autoencoder", ""};
+  expected.data.source = "builtin";
+  expected.data.shuffle = true;
+  expected.data.seed = 5;
+  expected.data.test_images = 8;
+  expected.device = {"cpu", "fp32", "block.forward=parts,conv2d.forward=onednn,mse.forward=loops"};
+  expected.optimizer.name = "sgd";
+  expected.optimizer.learning_rate = 0.01f;
+  expected.optimizer.batch = 4;
+  expected.stop.epochs = 0;
+  expected.stop.steps = 3;
+  EXPECT_EQ(read_run(file), expected);
+  EXPECT_TRUE(read_configuration(file).of_run);
+}
+
+TEST(ConfigurationJson, RunsThatTellOfBlocksKeepThem) {
+  const auto select = [](const char* selection) {
+    return *from_json(nlohmann::json::parse(selection), "run.json").device.select;
+  };
+  EXPECT_EQ(select(R"({"selection": {"conv2d.forward": "naive", "block.forward": "fused"}})"),
+            "block.forward=fused,conv2d.forward=naive");
+  EXPECT_EQ(select(R"({"selection": {}})"), "");
+}
+
+TEST(ConfigurationJson, AConfigurationFromARunLeavesItsFilesAlone) {
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "run.json";
+  std::ofstream(file)
+      << R"({"configuration": {"run_dir": "runs/1", "save": "last.safetensors", "batch": 8}})";
+  EXPECT_EQ(read_run(file).run.save, "last.safetensors");
+  const Configuration c = read_configuration(file).configuration;
+  EXPECT_EQ(c.run, Configuration::Run{});
+  EXPECT_EQ(c.optimizer.batch, 8);
+}
+
+TEST(ConfigurationJson, BrokenRunsAreRefusedInOneSentence) {
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "run.json";
+  const auto refused = [&](const std::string& text, const std::vector<std::string>& words) {
+    std::ofstream(file) << text;
+    try {
+      read_run(file);
+      ADD_FAILURE() << "read: " << text;
+    } catch (const core::BadInput& error) {
+      expect_words(error.what(), {file.string()});
+      expect_words(error.what(), words);
+    }
+  };
+  refused("{\"configuration\":\n  {\"batch\": 4,,}}", {"run.json:2:15: "});
+  refused("{\"configuration\":", {"run.json:1:"});
+  refused("", {"run.json:1:1: "});
+  refused("[]", {"holds no object \"configuration\""});
+  refused(R"({"configuration": 3})", {"holds no object \"configuration\""});
+  refused(R"({"configuration": {"batch": "many"}})", {"\"batch\" takes a whole number, not 'many'"});
+  refused(R"({"configuration": {"batch": [1]}})", {"\"batch\" takes a single value, not an array"});
+  refused(R"({"configuration": {"batch": 0}})", {"\"batch\" must be 1 or more, not 0"});
+  refused(R"({"configuration": {"seed": 18446744073709551615}})",
+          {"\"seed\" must be at most 9223372036854775807"});
+  refused(R"({"configuration": {"model": "magic"}})", {"\"model\": unknown model 'magic'"});
+  refused(R"({"configuration": {"selection": {"conv2d.forward": 3}}})", {"selection", "conv2d.forward"});
+}
+
+TEST(Configuration, WhatIsGivenOverWins) {
+  Dice dice;
+  for (int i = 0; i < 50; ++i) {
+    const Configuration base = dice.configuration(), over = dice.configuration();
+    const Configuration merged = merge(base, over);
+    visit_settings(
+        [](const Setting& setting, const auto& of_base, const auto& of_over, const auto& of_merged) {
+          EXPECT_EQ(of_merged, of_over ? of_over : of_base) << setting.name;
+        },
+        base, over, merged);
+  }
+}
+
+TEST(Configuration, DefaultsFollowOptimizerAndPrecision) {
+  Configuration c;
+  EXPECT_FALSE(defaults().optimizer.learning_rate);
+  EXPECT_EQ(resolve(c).optimizer.learning_rate, 0.005f);
+  EXPECT_EQ(resolve(c).optimizer.clip_norm, 0.0f);
+  c.optimizer.name = "adamw";
+  c.device.precision = "fp16";
+  EXPECT_EQ(resolve(c).optimizer.learning_rate, 0.001f);
+  EXPECT_EQ(resolve(c).optimizer.weight_decay, 0.01f);
+  EXPECT_EQ(resolve(c).optimizer.beta2, 0.999f);
+  EXPECT_EQ(resolve(c).optimizer.clip_norm, 1.0f);
+  c.optimizer.learning_rate = 0.5f;
+  EXPECT_EQ(resolve(c).optimizer.learning_rate, 0.5f);
+}
+
+TEST(Configuration, EverySettingHasAValueOnceResolvedAndNamesOfItsOwn) {
+  std::set<std::string> names, places;
+  const Configuration c = resolve({});
+  visit_settings(
+      [&](const Setting& setting, const auto& value) {
+        EXPECT_TRUE(value) << setting.name;
+        EXPECT_TRUE(names.insert(setting.name).second) << setting.name;
+        EXPECT_TRUE(places.insert(fmt::format("{}.{}", setting.table, setting.key)).second) << setting.key;
+      },
+      c);
+}
+
+TEST(Configuration, EditDistanceCountsInsertionsDeletionsAndReplacements) {
+  EXPECT_EQ(edit_distance("", ""), 0);
+  EXPECT_EQ(edit_distance("abc", ""), 3);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
+  EXPECT_EQ(edit_distance("lerning_rate", "learning_rate"), 1);
+}
+
+}  // namespace
+}  // namespace warpscope::training

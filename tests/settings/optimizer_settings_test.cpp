@@ -1,0 +1,261 @@
+#include "gpu/settings/optimizer_settings.h"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "tests/core/temporary_folder.h"
+
+namespace warpscope::training {
+namespace {
+
+using core::BadInput;
+using nlohmann::json;
+using ops::UpdateRule;
+using tests::holds;
+using tests::message_of;
+
+std::vector<UpdateRule> all_rules() {
+  std::vector<UpdateRule> rules;
+  for (int i = 0; i < ops::kUpdateRuleCount; ++i) rules.push_back(static_cast<UpdateRule>(i));
+  return rules;
+}
+
+std::vector<std::string> keys_of(UpdateRule rule, bool per_sample = false) {
+  std::vector<std::string> keys;
+  for (const OptimizerField* field : fields_of(rule, per_sample)) keys.emplace_back(field->key);
+  return keys;
+}
+
+TEST(OptimizerSettings, HasTheUsualDefaultsOfEachRule) {
+  struct Expected {
+    UpdateRule rule;
+    float learning_rate, beta2, weight_decay;
+  };
+  for (const Expected& expected :
+       {Expected{UpdateRule::sgd, 0.005f, 0.999f, 0}, Expected{UpdateRule::momentum, 0.0005f, 0.999f, 0},
+        Expected{UpdateRule::nesterov, 0.0005f, 0.999f, 0}, Expected{UpdateRule::adam, 0.001f, 0.999f, 0},
+        Expected{UpdateRule::adamw, 0.001f, 0.999f, 0.01f}, Expected{UpdateRule::rmsprop, 0.001f, 0.999f, 0},
+        Expected{UpdateRule::lion, 1e-4f, 0.99f, 0}}) {
+    const OptimizerSettings settings = defaults_of(expected.rule);
+    EXPECT_EQ(settings.rule, expected.rule);
+    EXPECT_EQ(settings.learning_rate, expected.learning_rate);
+    EXPECT_EQ(settings.beta2, expected.beta2);
+    EXPECT_EQ(settings.weight_decay, expected.weight_decay);
+    EXPECT_EQ(settings.momentum, 0.9f);
+    EXPECT_EQ(settings.beta1, 0.9f);
+    EXPECT_EQ(settings.alpha, 0.99f);
+    EXPECT_EQ(settings.epsilon, 1e-8f);
+    EXPECT_EQ(settings.clip_norm, 0);
+    EXPECT_EQ(settings.clip_value, 0);
+    EXPECT_EQ(settings.accumulate, 1);
+    EXPECT_FALSE(settings.per_sample);
+    EXPECT_NO_THROW(check(settings));
+  }
+  EXPECT_EQ(OptimizerSettings{}, defaults_of(UpdateRule::sgd));
+}
+
+TEST(OptimizerSettings, ShowsTheFieldsThatMatter) {
+  using Keys = std::vector<std::string>;
+  EXPECT_EQ(keys_of(UpdateRule::sgd), (Keys{"learning_rate", "weight_decay", "clip_norm", "clip_value"}));
+  EXPECT_EQ(keys_of(UpdateRule::momentum),
+            (Keys{"learning_rate", "momentum", "weight_decay", "clip_norm", "clip_value"}));
+  EXPECT_EQ(keys_of(UpdateRule::nesterov), keys_of(UpdateRule::momentum));
+  EXPECT_EQ(keys_of(UpdateRule::adam),
+            (Keys{"learning_rate", "beta1", "beta2", "epsilon", "weight_decay", "clip_norm", "clip_value"}));
+  EXPECT_EQ(keys_of(UpdateRule::adamw), keys_of(UpdateRule::adam));
+  EXPECT_EQ(keys_of(UpdateRule::rmsprop),
+            (Keys{"learning_rate", "alpha", "epsilon", "weight_decay", "clip_norm", "clip_value"}));
+  EXPECT_EQ(keys_of(UpdateRule::lion),
+            (Keys{"learning_rate", "beta1", "beta2", "weight_decay", "clip_norm", "clip_value"}));
+  EXPECT_EQ(keys_of(UpdateRule::momentum, true), (Keys{"learning_rate", "momentum", "weight_decay"}));
+}
+
+TEST(OptimizerSettings, FieldsSuitTheirSliders) {
+  for (const UpdateRule rule : all_rules()) {
+    const OptimizerSettings defaults = defaults_of(rule);
+    for (const OptimizerField* field : fields_of(rule)) {
+      EXPECT_EQ(find_field(field->key), field);
+      EXPECT_LT(field->slider_low, field->slider_high) << field->key;
+      EXPECT_GE(field->slider_low, field->least) << field->key;
+      EXPECT_LE(field->slider_high, field->most) << field->key;
+      if (field->logarithmic) {
+        EXPECT_GT(field->slider_low, 0) << field->key;
+      }
+      const float value = defaults.*field->value;
+      EXPECT_TRUE(value == 0 || (value >= field->slider_low && value <= field->slider_high)) << field->key;
+    }
+  }
+  EXPECT_EQ(find_field("beta3"), nullptr);
+}
+
+/// Distinct numbers, so that a mix-up shows.
+OptimizerSettings distinct(UpdateRule rule) {
+  OptimizerSettings settings;
+  settings.rule = rule;
+  settings.learning_rate = 0.11f;
+  settings.momentum = 0.12f;
+  settings.beta1 = 0.13f;
+  settings.beta2 = 0.14f;
+  settings.alpha = 0.15f;
+  settings.epsilon = 0.16f;
+  settings.weight_decay = 0.17f;
+  settings.clip_norm = 0.18f;
+  settings.clip_value = 0.19f;
+  settings.accumulate = 20;
+  return settings;
+}
+
+TEST(OptimizerSettings, FillsTheControlWithWhatEachFormulaReads) {
+  struct Expected {
+    UpdateRule rule;
+    float first_decay, second_decay, epsilon;
+  };
+  for (const Expected& expected :
+       {Expected{UpdateRule::sgd, 0, 0, 0}, Expected{UpdateRule::momentum, 0.12f, 0, 0},
+        Expected{UpdateRule::nesterov, 0.12f, 0, 0}, Expected{UpdateRule::adam, 0.13f, 0.14f, 0.16f},
+        Expected{UpdateRule::adamw, 0.13f, 0.14f, 0.16f}, Expected{UpdateRule::rmsprop, 0, 0.15f, 0.16f},
+        Expected{UpdateRule::lion, 0.13f, 0.14f, 0}}) {
+    ops::step::StepControl control;
+    control.first_decay = control.second_decay = control.epsilon = 9;
+    control.step = 5;
+    control.loss_scale = 1024;
+    control.updates = 7;
+    fill_control(distinct(expected.rule), control);
+    EXPECT_EQ(control.learning_rate, 0.11f);
+    EXPECT_EQ(control.first_decay, expected.first_decay) << ops::to_string(expected.rule);
+    EXPECT_EQ(control.second_decay, expected.second_decay) << ops::to_string(expected.rule);
+    EXPECT_EQ(control.epsilon, expected.epsilon) << ops::to_string(expected.rule);
+    EXPECT_EQ(control.weight_decay, 0.17f);
+    EXPECT_EQ(control.clip_norm, 0.18f);
+    EXPECT_EQ(control.clip_value, 0.19f);
+    EXPECT_EQ(control.micro_batches, 20u);
+    EXPECT_EQ(control.step, 5u);
+    EXPECT_EQ(control.loss_scale, 1024);
+    EXPECT_EQ(control.updates, 7u);
+  }
+}
+
+TEST(OptimizerSettings, PerSampleClipsNothingAndLeavesTheMicroBatches) {
+  OptimizerSettings settings = distinct(UpdateRule::adam);
+  settings.per_sample = true;
+  ops::step::StepControl control;
+  control.micro_batches = 64;
+  fill_control(settings, control);
+  EXPECT_EQ(control.clip_norm, 0);
+  EXPECT_EQ(control.clip_value, 0);
+  EXPECT_EQ(control.micro_batches, 64u);
+  EXPECT_EQ(control.first_decay, 0.13f);
+}
+
+TEST(OptimizerSettings, ASwitchOfTheRuleTakesItsDefaultsAndKeepsTheRest) {
+  const OptimizerSettings lion = with_rule(distinct(UpdateRule::adam), UpdateRule::lion);
+  OptimizerSettings expected = defaults_of(UpdateRule::lion);
+  expected.clip_norm = 0.18f;
+  expected.clip_value = 0.19f;
+  expected.accumulate = 20;
+  EXPECT_EQ(lion, expected);
+  OptimizerSettings faulty;
+  faulty.per_sample = true;
+  EXPECT_TRUE(with_rule(faulty, UpdateRule::adam).per_sample);
+}
+
+TEST(OptimizerSettings, RefusesValuesOutOfRange) {
+  const auto refusal = [](const char* key, float value) {
+    OptimizerSettings settings = defaults_of(UpdateRule::adam);
+    settings.*find_field(key)->value = value;
+    return message_of<BadInput>([&] { check(settings); });
+  };
+  EXPECT_EQ(refusal("momentum", 1), "momentum 1 of the optimizer is not valid; valid: from 0 to below 1");
+  EXPECT_TRUE(holds(refusal("learning_rate", -1), {"learning rate -1", "from 0"}));
+  EXPECT_TRUE(holds(refusal("epsilon", 0), {"epsilon 0", "from 1e-16 to 1"}));
+  for (const char* key : {"beta1", "beta2", "alpha"}) EXPECT_TRUE(holds(refusal(key, 1), {"below 1"}));
+  for (const char* key : {"weight_decay", "clip_norm", "clip_value"})
+    EXPECT_TRUE(holds(refusal(key, -1), {"from 0"}));
+  for (const char* key : {"learning_rate", "momentum", "beta1", "beta2", "alpha", "epsilon", "weight_decay",
+                          "clip_norm", "clip_value"}) {
+    EXPECT_TRUE(holds(refusal(key, std::numeric_limits<float>::quiet_NaN()), {"nan"}));
+    EXPECT_TRUE(holds(refusal(key, std::numeric_limits<float>::infinity()), {"inf"}));
+  }
+  OptimizerSettings settings;
+  settings.learning_rate = 0;
+  EXPECT_NO_THROW(check(settings));
+  for (const int accumulate : {0, -1, 65537}) {
+    settings.accumulate = accumulate;
+    EXPECT_TRUE(holds(message_of<BadInput>([&] { check(settings); }), {"micro-batches", "from 1 to 65536"}));
+  }
+  settings.accumulate = 4;
+  EXPECT_NO_THROW(check(settings));
+  settings.per_sample = true;
+  EXPECT_TRUE(
+      holds(message_of<BadInput>([&] { check(settings); }), {"4 micro-batches", "per_sample", "valid: 1"}));
+}
+
+TEST(OptimizerSettings, DescribesAChange) {
+  const OptimizerSettings adam = defaults_of(UpdateRule::adam);
+  EXPECT_EQ(describe_change(adam, adam), "");
+  EXPECT_EQ(describe_change(adam, defaults_of(UpdateRule::lion)),
+            "adam -> lion; learning rate: 0.001 -> 0.0001; beta 2: 0.999 -> 0.99");
+  OptimizerSettings lion = adam;
+  lion.rule = UpdateRule::lion;
+  EXPECT_EQ(describe_change(adam, lion), "adam -> lion");
+
+  const OptimizerSettings before = defaults_of(UpdateRule::momentum);
+  OptimizerSettings after = before;
+  after.momentum = 0.8f;
+  EXPECT_EQ(describe_change(before, after), "momentum: 0.9 -> 0.8");
+  after.accumulate = 4;
+  EXPECT_EQ(describe_change(before, after), "momentum: 0.9 -> 0.8; micro-batches: 1 -> 4");
+  after = before;
+  after.beta1 = 0.5f;
+  EXPECT_EQ(describe_change(before, after), "") << "momentum has no beta 1";
+  after.per_sample = true;
+  EXPECT_EQ(describe_change(before, after), "update: batch -> per_sample (faulty)");
+}
+
+TEST(OptimizerSettings, GoesThroughJsonUnchanged) {
+  for (const UpdateRule rule : all_rules()) {
+    for (const OptimizerSettings& settings : {defaults_of(rule), distinct(rule)}) {
+      EXPECT_EQ(json::parse(json(settings).dump()).get<OptimizerSettings>(), settings);
+    }
+  }
+  OptimizerSettings faulty;
+  faulty.per_sample = true;
+  EXPECT_EQ(json(faulty).get<OptimizerSettings>(), faulty);
+  const json adam(defaults_of(UpdateRule::adam));
+  EXPECT_EQ(adam["rule"], "adam");
+  EXPECT_EQ(adam["learning_rate"].dump(), "0.001") << "not what the float is in double";
+}
+
+TEST(OptimizerSettings, TakesTheRulesDefaultWhereJsonHasNoField) {
+  OptimizerSettings expected = defaults_of(UpdateRule::lion);
+  expected.beta1 = 0.5f;
+  EXPECT_EQ(json::parse(R"({"rule":"lion","beta1":0.5})").get<OptimizerSettings>(), expected);
+}
+
+TEST(OptimizerSettings, RefusesJsonThatIsNotSettings) {
+  OptimizerSettings settings = distinct(UpdateRule::adam);
+  const auto refusal = [&](const char* text) {
+    return message_of<BadInput>([&] { json::parse(text).get_to(settings); });
+  };
+  EXPECT_TRUE(holds(refusal("[]"), {"the optimizer", "array"}));
+  EXPECT_TRUE(holds(refusal("{}"), {"'rule'"}));
+  EXPECT_TRUE(holds(refusal(R"({"rule":3})"), {"'rule'"}));
+  EXPECT_TRUE(holds(refusal(R"({"rule":"sdg"})"), {"'sdg'", "sgd, momentum"}));
+  EXPECT_TRUE(holds(refusal(R"({"rule":"sgd","lr":1})"), {"'lr'", "learning_rate"}));
+  EXPECT_TRUE(holds(refusal(R"({"rule":"sgd","momentum":"x"})"), {"'momentum'", "\"x\""}));
+  EXPECT_TRUE(holds(refusal(R"({"rule":"sgd","momentum":1.5})"), {"momentum 1.5", "below 1"}));
+  EXPECT_TRUE(holds(refusal(R"({"rule":"sgd","momentum":0.999999999999})"), {"momentum 1", "below 1"}));
+  EXPECT_TRUE(holds(refusal(R"({"rule":"sgd","epsilon":1e300})"), {"'epsilon'"}));
+  EXPECT_TRUE(holds(refusal(R"({"rule":"sgd","accumulate":1.5})"), {"'accumulate'", "whole number"}));
+  EXPECT_TRUE(holds(refusal(R"({"rule":"sgd","accumulate":0})"), {"from 1"}));
+  EXPECT_TRUE(holds(refusal(R"({"rule":"sgd","per_sample":1})"), {"'per_sample'", "true, false"}));
+  EXPECT_EQ(settings, distinct(UpdateRule::adam));
+}
+
+}  // namespace
+}  // namespace warpscope::training
