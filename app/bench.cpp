@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "app/bench_chart.h"
 #include "app/bench_report.h"
 #include "app/bench_shapes.h"
 #include "app/commands.h"
@@ -19,7 +20,6 @@ namespace warpscope::app {
 namespace {
 
 using core::Precision;
-using ops::Op;
 using profiling::BenchCase;
 
 constexpr int kGpuBatch = 64;
@@ -35,30 +35,20 @@ void check(const BenchArguments& arguments) {
   }
 }
 
-/// Those asked for, else those in which the device can convolve.
+/// Those asked for, else those in which the device can train.
 std::vector<Precision> precisions_of(const Choices& chosen) {
-  if (!chosen.precisions.empty()) return chosen.precisions;
-  std::vector<Precision> precisions;
-  for (const Precision precision : core::selectable_precisions()) {
-    const auto variants = ops::variants_of(Op::conv2d_forward, chosen.device->kind());
-    const bool runs = std::any_of(variants.begin(), variants.end(), [&](const ops::Variant* variant) {
-      return ops::unavailable_reason(*variant, chosen.device->info(), precision).empty();
-    });
-    if (runs) precisions.push_back(precision);
-  }
-  return precisions;
+  return chosen.precisions.empty() ? plan::training_precisions(chosen.device->info()) : chosen.precisions;
 }
 
 /// The model has no linear layer; the one that would follow its encoder in a classifier stands for them.
 void add_linear_cases(const Choices& chosen, int batch, std::vector<BenchCase>& cases) {
-  const ops::OpShape shape{.batch = batch, .in_channels = 8192, .out_channels = 128};
-  for (const Op op : {Op::linear_forward, Op::linear_backward_input, Op::linear_backward_weights,
-                      Op::linear_backward_bias}) {
+  for (BenchCase& linear : cases_of_shape(fmt::format("{}x8192:128", batch), {})) {
     const bool wanted =
-        chosen.ops.empty() || std::find(chosen.ops.begin(), chosen.ops.end(), op) != chosen.ops.end();
+        chosen.ops.empty() || std::find(chosen.ops.begin(), chosen.ops.end(), linear.op) != chosen.ops.end();
     const bool there =
-        std::any_of(cases.begin(), cases.end(), [&](const BenchCase& what) { return what.op == op; });
-    if (wanted && !there) cases.push_back({op, "classifier", shape});
+        std::any_of(cases.begin(), cases.end(), [&](const BenchCase& what) { return what.op == linear.op; });
+    linear.layer = "classifier";
+    if (wanted && !there) cases.push_back(std::move(linear));
   }
 }
 
@@ -72,7 +62,7 @@ std::vector<BenchCase> cases_of(const BenchArguments& arguments, const Choices& 
   }
   if (!arguments.shapes.empty()) return cases;
   for (const Precision precision : precisions) {
-    for (const BenchCase& what : profiling::cases_of(model, batch, precision)) {
+    for (const BenchCase& what : profiling::cases_of(model, batch, precision, chosen.device->info())) {
       const auto& ops = chosen.ops;
       if (!ops.empty() && std::find(ops.begin(), ops.end(), what.op) == ops.end()) continue;
       const bool known = std::any_of(cases.begin(), cases.end(), [&](const BenchCase& other) {
@@ -145,6 +135,7 @@ int bench(const BenchArguments& arguments) {
   options.samples = arguments.samples;
   report.rows = profiling::bench(chosen.device, cases, report.peaks, options, progress);
   if (wants_steps(arguments) && !interrupted) {
+    report.in_step = calls_of_step(report.rows, model, batch, report.device);
     profiling::StepOptions steps;
     steps.precisions = precisions;
     report.steps = profiling::bench_steps(chosen.device, model, batch, report.rows, steps, progress);

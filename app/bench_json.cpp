@@ -6,6 +6,7 @@
 
 #include "app/bench_report.h"
 #include "gpu/core/error.h"
+#include "gpu/ops/former_ops.h"
 
 namespace warpscope::app {
 namespace {
@@ -13,6 +14,14 @@ namespace {
 using nlohmann::ordered_json;
 using profiling::BenchRow;
 using profiling::StepRow;
+
+std::vector<std::string_view> names_of(const ops::OpSet& ops) {
+  std::vector<std::string_view> names;
+  for (const ops::OpContract& contract : ops::contracts()) {
+    if (ops.has(contract.op)) names.emplace_back(contract.name);
+  }
+  return names;
+}
 
 ordered_json shape_json(const ops::OpShape& s) {
   return {{"batch", s.batch},
@@ -23,10 +32,8 @@ ordered_json shape_json(const ops::OpShape& s) {
           {"kernel_height", s.kernel_height},
           {"kernel_width", s.kernel_width},
           {"count", s.count},
-          {"upsample", s.upsample},
-          {"relu", s.relu},
-          {"pool", s.pool},
-          {"masked", s.masked}};
+          {"rule", ops::to_string(s.rule)},
+          {"covered", names_of(s.covered)}};
 }
 
 ops::OpShape shape_from(const ordered_json& json) {
@@ -39,12 +46,28 @@ ops::OpShape shape_from(const ordered_json& json) {
   s.kernel_height = json.at("kernel_height");
   s.kernel_width = json.at("kernel_width");
   s.count = json.at("count");
-  // Files of before blocks have none of these.
-  s.upsample = json.value("upsample", false);
-  s.relu = json.value("relu", false);
-  s.pool = json.value("pool", false);
-  s.masked = json.value("masked", false);
+  // What earlier versions did not write.
+  if (json.contains("rule")) s.rule = ops::parse_update_rule(json["rule"].get<std::string>());
+  if (json.contains("covered")) {
+    for (const std::string name : json["covered"]) s.covered.add(ops::parse_op(name));
+  }
   return s;
+}
+
+/// The flags of shapes in files of before.
+ops::FormerFlags flags_from(const ordered_json& json) {
+  return {json.value("upsample", false), json.value("relu", false), json.value("pool", false),
+          json.value("masked", false)};
+}
+
+/// Calls of before that covered several ops ("block.forward") are calls of one of these now.
+profiling::BenchCase case_from(const ordered_json& json) {
+  const auto name = json.at("op").get<std::string>();
+  const ordered_json& shape = json.at("shape");
+  if (const auto former = ops::former_op(name)) {
+    return {former->op, json.at("layer"), ops::shape_now(*former, shape_from(shape), flags_from(shape))};
+  }
+  return {ops::parse_op(name), json.at("layer"), shape_from(shape)};
 }
 
 ordered_json row_json(const BenchRow& row) {
@@ -54,6 +77,7 @@ ordered_json row_json(const BenchRow& row) {
                     {"precision", core::to_string(row.precision)},
                     {"variant", row.variant},
                     {"library", row.library}};
+  if (row.sum) json["sum"] = true;
   if (!row.skipped.empty()) {
     json["skipped"] = row.skipped;
     return json;
@@ -77,11 +101,11 @@ ordered_json row_json(const BenchRow& row) {
 
 BenchRow row_from(const ordered_json& json) {
   BenchRow row;
-  row.what = {ops::parse_op(json.at("op").get<std::string>()), json.at("layer"),
-              shape_from(json.at("shape"))};
+  row.what = case_from(json);
   row.precision = core::parse_precision(json.at("precision").get<std::string>());
   row.variant = json.at("variant");
   row.library = json.at("library");
+  row.sum = json.value("sum", false);
   row.skipped = json.value("skipped", "");
   if (!row.skipped.empty()) return row;
   row.rank = json.at("rank");
@@ -135,8 +159,13 @@ StepRow step_from(const ordered_json& json) {
 BenchReport report_from(const ordered_json& json) {
   BenchReport report;
   report.device.name = json.at("device").at("name");
+  const auto id = json.at("device").at("id").get<std::string>();
+  report.device.kind = id.starts_with("cuda") ? core::DeviceKind::cuda : core::DeviceKind::cpu;
   report.batch = json.at("batch");
-  for (const ordered_json& row : json.at("rows")) report.rows.push_back(row_from(row));
+  for (const ordered_json& row : json.at("rows")) {
+    report.rows.push_back(row_from(row));
+    report.in_step.push_back(row.value("in_step", std::vector<std::string>{}));
+  }
   for (const ordered_json& row : json.at("steps")) report.steps.push_back(step_from(row));
   return report;
 }
@@ -156,7 +185,10 @@ std::string to_json(const BenchReport& report) {
                    {"bf16_flops", peaks.bf16},
                    {"bytes_per_second", peaks.bytes}};
   json["rows"] = ordered_json::array();
-  for (const BenchRow& row : report.rows) json["rows"].push_back(row_json(row));
+  for (std::size_t i = 0; i < report.rows.size(); ++i) {
+    ordered_json& row = json["rows"].emplace_back(row_json(report.rows[i]));
+    if (i < report.in_step.size() && !report.in_step[i].empty()) row["in_step"] = report.in_step[i];
+  }
   json["steps"] = ordered_json::array();
   for (const StepRow& row : report.steps) json["steps"].push_back(step_json(row));
   json["unavailable"] = ordered_json::array();

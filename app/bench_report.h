@@ -16,6 +16,8 @@ struct BenchReport {
   int batch = 0;
   profiling::Peaks peaks;
   std::vector<profiling::BenchRow> rows;
+  std::vector<std::vector<std::string>>
+      in_step;  ///< for each row, the layers whose call of the automatic step it is
   std::vector<profiling::StepRow> steps;
   std::vector<const ops::Variant*> missing;  ///< variants for which there is no device
   std::string missing_reason;
@@ -32,7 +34,8 @@ std::string changes_text(const BenchReport& before, const BenchReport& after, co
 
 /// One object: device, peaks, rows, steps. Ends with a newline.
 std::string to_json(const BenchReport& report);
-/// Reads what to_json() wrote; `missing` stays empty. Throws core::BadInput that names `file` if it is something else.
+/// Reads what to_json() wrote; `missing` stays empty. Throws core::BadInput that names `file` if it is
+/// something else.
 BenchReport read_bench_report(const std::string& file);
 /// A line for each row that was timed, after one of titles.
 std::string to_csv(const BenchReport& report);

@@ -37,17 +37,22 @@ std::vector<int> numbers_of(const std::string& part, const std::string& text) {
   return numbers;
 }
 
-/// Which ops take a shape of this form, and the shape.
-std::vector<Op> parse(const std::string& text, ops::OpShape& shape) {
+/// A shape as typed and as contracts describe it.
+struct TypedShape {
+  ops::OpShape shape;
+  std::string described;
+};
+
+TypedShape parse(const std::string& text) {
   const auto colon = text.find(':');
   const auto input = numbers_of(text.substr(0, colon), text);
   const auto weights = numbers_of(colon == std::string::npos ? std::string() : text.substr(colon + 1), text);
+  ops::OpShape shape;
   if (input.size() == 2 && weights.size() == 1) {
     shape.batch = input[0];
     shape.in_channels = input[1];
     shape.out_channels = weights[0];
-    return {Op::linear_forward, Op::linear_backward_input, Op::linear_backward_weights,
-            Op::linear_backward_bias};
+    return {shape, fmt::format("{} -> {}", fmt::join(input, "x"), weights[0])};
   }
   if (input.size() != 4) refuse(text, "an image has four extents");
   shape.batch = input[0];
@@ -59,33 +64,36 @@ std::vector<Op> parse(const std::string& text, ops::OpShape& shape) {
     shape.kernel_height = weights[1];
     shape.kernel_width = weights[2];
     if (shape.kernel_height % 2 == 0 || shape.kernel_width % 2 == 0) refuse(text, "kernels have odd extents");
-    return {Op::conv2d_forward, Op::conv2d_backward_input, Op::conv2d_backward_weights,
-            Op::conv2d_backward_bias};
+    return {shape, fmt::format("{} -> {}, {}x{}", fmt::join(input, "x"), weights[0], weights[1], weights[2])};
   }
   if (colon != std::string::npos) refuse(text, "a kernel has three extents");
-  return {Op::bias_forward,        Op::relu_forward,       Op::relu_backward,
-          Op::maxpool2d_forward,   Op::maxpool2d_backward, Op::upsample2d_forward,
-          Op::upsample2d_backward, Op::mse_forward,        Op::mse_backward};
+  return {shape, fmt::format("{}", fmt::join(input, "x"))};
 }
 
-void check_size(const std::string& text, Op op, const ops::OpShape& shape) {
-  for (const ops::Operand& operand : ops::contract(op).operands) {
-    if (operand.elements(shape) > kMostElements)
-      refuse(text, "an operand would have more than 2^34 elements");
+/// Whether an op is meant by a typed shape: one of a layer, whose contract describes its shapes in this form.
+bool takes(const ops::OpContract& contract, const TypedShape& typed) {
+  return contract.scope == ops::Scope::layer && contract.describe(typed.shape) == typed.described;
+}
+
+void check_size(const std::string& text, const ops::OpContract& contract, const ops::OpShape& shape) {
+  for (const ops::Operand& operand : contract.operands) {
+    const std::int64_t elements = operand.elements(shape);
+    if (elements > kMostElements) refuse(text, "an operand would have more than 2^34 elements");
+    if (elements < 1)
+      refuse(text, fmt::format("{} would have nothing to do on so few pixels", contract.name));
   }
-  const bool pools = op == Op::maxpool2d_forward || op == Op::maxpool2d_backward;
-  if (pools && (shape.height < 2 || shape.width < 2)) refuse(text, "pooling needs at least 2x2 pixels");
 }
 
 }  // namespace
 
 std::vector<profiling::BenchCase> cases_of_shape(const std::string& text, const std::vector<Op>& ops) {
-  ops::OpShape shape;
+  const TypedShape typed = parse(text);
   std::vector<profiling::BenchCase> cases;
-  for (const Op op : parse(text, shape)) {
-    if (!ops.empty() && std::find(ops.begin(), ops.end(), op) == ops.end()) continue;
-    check_size(text, op, shape);
-    cases.push_back({op, "", shape});
+  for (const ops::OpContract& contract : ops::contracts()) {
+    if (!takes(contract, typed)) continue;
+    if (!ops.empty() && std::find(ops.begin(), ops.end(), contract.op) == ops.end()) continue;
+    check_size(text, contract, typed.shape);
+    cases.push_back({contract.op, "", typed.shape});
   }
   if (cases.empty()) refuse(text, "none of the operations of --op takes a shape of this form");
   return cases;

@@ -124,6 +124,31 @@ Tone tone_of(const profiling::Change& change) {
   return change.ratio < 1 ? Tone::bad : Tone::plain;
 }
 
+/// Whether a row of before is of a variant that is there and can cover what it covered.
+bool still_there(const BenchRow& row, core::DeviceKind device) {
+  if (row.sum) return true;
+  const ops::Variant* variant = ops::find_variant(row.what.op, device, row.variant);
+  if (variant == nullptr) return false;
+  const std::vector<ops::OpSet> sets = ops::coverings(*variant);
+  return std::find(sets.begin(), sets.end(), row.what.shape.covered) != sets.end();
+}
+
+/// What was timed before by variants of before: "no longer there: conv2d.forward loops, with bias, relu".
+std::string gone_text(const BenchReport& before) {
+  std::vector<std::string> gone;
+  for (const BenchRow& row : before.rows) {
+    if (!timed(row) || still_there(row, before.device.kind)) continue;
+    const std::string with =
+        row.what.shape.covered.empty() ? "" : fmt::format(", with {}", ops::describe(row.what.shape.covered));
+    const std::string name = fmt::format("{} {}{}", ops::to_string(row.what.op), row.variant, with);
+    if (std::find(gone.begin(), gone.end(), name) == gone.end()) gone.push_back(name);
+  }
+  std::string text;
+  for (const std::string& name : gone)
+    text += toned(fmt::format("no longer there: {}", name), Tone::dim) + "\n";
+  return text;
+}
+
 }  // namespace
 
 std::string peaks_text(const core::DeviceInfo& device, const profiling::Peaks& peaks) {
@@ -209,9 +234,10 @@ std::string changes_text(const BenchReport& before, const BenchReport& after, co
   for (const auto& [row, change] : profiling::compare(before.steps, after.steps)) {
     add(fmt::format("whole step, batch {}", row.batch), row.name, row.selection.precision, change);
   }
-  if (table.empty()) return fmt::format("nothing here was measured in {} too\n", file);
-  return fmt::format("against {} ({}); a ratio above 1 is faster now\n{}", file, before.device.name,
-                     table.text());
+  const std::string gone = gone_text(before);
+  if (table.empty()) return fmt::format("nothing here was measured in {} too\n{}", file, gone);
+  return fmt::format("against {} ({}); a ratio above 1 is faster now\n{}{}", file, before.device.name,
+                     table.text(), gone);
 }
 
 }  // namespace warpscope::app

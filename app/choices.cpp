@@ -28,18 +28,6 @@ void check_variant_name(const std::string& part, std::vector<std::string> names)
 
 }  // namespace
 
-void add_choice_options(CLI::App& app, ChoiceArguments& arguments) {
-  app.add_option("--device", arguments.device, "auto, cpu or cuda:N")->capture_default_str();
-  app.add_option("--op", arguments.ops, "Operations: conv2d.forward,... (default: all)")
-      ->type_name("OP,...")
-      ->delimiter(',');
-  app.add_option("--variant", arguments.variant, "Variants whose name contains this (default: all)")
-      ->type_name("NAME");
-  app.add_option("--precision", arguments.precisions, "Precisions: fp32,tf32,fp16,bf16 (default: all)")
-      ->type_name("P,...")
-      ->delimiter(',');
-}
-
 Choices choices(const ChoiceArguments& arguments, const std::vector<std::string>& also) {
   Choices made;
   for (const std::string& op : arguments.ops) made.ops.push_back(ops::parse_op(op));

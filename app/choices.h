@@ -1,13 +1,17 @@
 #pragma once
-// What verify and bench both take: a device, and lists of operations, precisions and part of a variant's name.
+// What verify and bench both take: a device, and lists of operations, precisions and part of a variant's
+// name.
 
-#include <CLI/App.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "gpu/core/device.h"
 #include "gpu/ops/variant.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): the name is the library's
+class App;
+}
 
 namespace warpscope::app {
 
@@ -26,13 +30,15 @@ struct Choices {
   std::string variant;                      ///< "": all
 };
 
+/// Adds --device, --op, --variant and --precision (options.cpp, beside the other options).
 void add_choice_options(CLI::App& app, ChoiceArguments& arguments);
 
-/// Throws core::BadInput for unknown names, listing the valid ones; so too if no variant's name contains --variant.
-/// `also` are names beside those of variants.
+/// Throws core::BadInput for unknown names, listing the valid ones; so too if no variant's name contains
+/// --variant. `also` are names beside those of variants.
 Choices choices(const ChoiceArguments& arguments, const std::vector<std::string>& also = {});
 
-/// CUDA variants among the choices that cannot run because there is no GPU, and the reason; empty if the device is one.
+/// CUDA variants among the choices that cannot run because there is no GPU, and the reason; empty if the
+/// device is one.
 std::vector<const ops::Variant*> missing_variants(const Choices& choices);
 
 /// "fp32, tf32".

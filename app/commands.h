@@ -1,5 +1,6 @@
 #pragma once
-// One function per command, each in a file of its own. They return the exit code: 0, 1 (the run failed), 2 (bad input).
+// One function per command, each in a file of its own. They return the exit code: 0, 1 (the run failed), 2
+// (bad input).
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +17,7 @@ struct WindowArguments {
   std::string screenshot;
   std::uint64_t exit_after_steps = 0;
   std::string size;           ///< "1600x1000"; "" for the remembered one
-  std::string draw = "auto";  ///< who draws: "auto", "gpu", "cpu" or "cuda"
+  std::string draw = "auto";  ///< who draws: "auto", "gpu" or "cpu"
 };
 
 /// Trains without a window, with a progress bar on a terminal and plain lines elsewhere.
@@ -25,17 +26,17 @@ int train(training::TrainerOptions options);
 /// Opens the window. Without a display it says so and trains headless.
 int window(training::TrainerOptions options, const WindowArguments& arguments);
 
-/// Opens the window on a run, a folder or the name of one in the default folder of runs, that another process trains or has
-/// trained. Throws core::BadInput if there is no such run or no display.
+/// Opens the window on a run, a folder or the name of one in the default folder of runs, that another process
+/// trains or has trained. Throws core::BadInput if there is no such run or no display.
 int view(const std::string& run, const WindowArguments& arguments);
 
-/// Prints the settings as a TOML file.
-int config(const training::Configuration& configuration);
+/// Prints the settings as a TOML file, or the table of all options as docs/options.md holds it.
+int config(const training::Configuration& configuration, bool markdown);
 
 /// Lists the devices and what each can run.
 int devices();
 
-/// Downloads a data set ("cifar10") into `directory` ("" for the user's cache folder).
+/// Downloads a data set, by its name, into `directory` ("" for the user's cache folder).
 int fetch(const std::string& data_set, const std::string& directory);
 
 struct VerifyArguments {
@@ -77,7 +78,7 @@ struct RunsArguments {
 int runs(const RunsArguments& arguments);
 
 struct ExportArguments {
-  std::vector<std::string> runs;  ///< folders, or names in the default folder of runs
+  std::vector<std::string> runs;  ///< folders, or names in the default folder of runs; or a file of `bench`
   std::string to;                 ///< csv, tensorboard, safetensors, svg, png, json
   std::string out;                ///< file ("-" for standard output, where it is text or a picture) or folder
   std::vector<std::string> series;
@@ -85,6 +86,7 @@ struct ExportArguments {
   bool logarithmic = false;
   std::string title;
   std::string checkpoint;  ///< best, last, or a file; "" for last
+  std::string precision;   ///< of a file of `bench`; "" for the first in it
 };
 
 /// Writes what runs hold in another format.

@@ -1,13 +1,36 @@
-// warpscope config: the settings that a training would have, as a TOML file to start from.
+// warpscope config: the settings that a training would have, as a TOML file to start from, or
+// docs/options.md.
+
+#include <algorithm>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "app/commands.h"
+#include "gpu/core/device.h"
 
 namespace warpscope::app {
+namespace {
 
-int config(const training::Configuration& configuration) {
-  fmt::print("{}", training::to_toml(training::merge(training::defaults(), configuration)));
+/// The device that `name` asks for; the CPU where there is no such device.
+core::DeviceInfo device_of(const std::string& name) {
+  const std::vector<core::DeviceInfo> devices = core::list_devices();
+  if (name == "auto") return devices.front();
+  const auto asked = std::find_if(devices.begin(), devices.end(),
+                                  [&](const core::DeviceInfo& device) { return device.id() == name; });
+  return asked == devices.end() ? devices.back() : *asked;
+}
+
+}  // namespace
+
+int config(const training::Configuration& configuration, bool markdown) {
+  if (markdown) {
+    fmt::print("{}", training::options_markdown());
+    return 0;
+  }
+  const training::Configuration known = training::merge(training::defaults(), configuration);
+  fmt::print("{}", training::to_toml(known, device_of(known.text("device"))));
   return 0;
 }
 

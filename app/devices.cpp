@@ -13,16 +13,19 @@
 namespace warpscope::app {
 namespace {
 
-/// "mma (tf32, fp16, bf16)": the precisions in which `variant` runs on `device`, or why it does not run at all.
+/// "hopper with bias, relu, maxpool2d (tf32, fp16, bf16)": the most that `variant` covers and the precisions
+/// in which it runs on `device`, or why it does not run at all.
 std::string describe(const ops::Variant& variant, const core::DeviceInfo& device) {
+  const ops::OpSet most = ops::coverings(variant).back();
+  const std::string name =
+      most.empty() ? variant.name : fmt::format("{} with {}", variant.name, ops::describe(most));
   std::vector<std::string_view> precisions;
   for (const core::Precision precision : core::selectable_precisions()) {
     if (ops::unavailable_reason(variant, device, precision).empty())
       precisions.push_back(core::to_string(precision));
   }
-  if (!precisions.empty()) return fmt::format("{} ({})", variant.name, fmt::join(precisions, ", "));
-  return fmt::format("{} ({})", variant.name,
-                     ops::unavailable_reason(variant, device, variant.precisions.front()));
+  if (!precisions.empty()) return fmt::format("{} ({})", name, fmt::join(precisions, ", "));
+  return fmt::format("{} ({})", name, ops::unavailable_reason(variant, device, variant.precisions.front()));
 }
 
 void print_variants(const core::DeviceInfo& device) {

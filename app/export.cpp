@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "app/bench_chart.h"
 #include "app/commands.h"
+#include "app/png.h"
 #include "app/run_folders.h"
 #include "app/table.h"
 #include "gpu/core/error.h"
@@ -71,10 +74,31 @@ void check(const ExportArguments& a, const Format& format) {
   if (format.name != "tensorboard") check_output_file("--out", a.out);
 }
 
+/// A file stands for what bench measured; runs are folders.
+bool is_bench_file(const ExportArguments& a) {
+  std::error_code error;
+  return a.runs.size() == 1 && std::filesystem::is_regular_file(a.runs.front(), error);
+}
+
+std::string bench_picture(const ExportArguments& a) {
+  if (a.to != "svg") {
+    throw core::BadInput(
+        fmt::format("a file of bench becomes svg, not {}; {} is a file", a.to, a.runs.front()));
+  }
+  if (!a.over.empty()) throw core::BadInput("--over is for runs; leave it out");
+  if (a.series.size() > 1) throw core::BadInput("--series takes one of variants, step here");
+  BenchChartChoice choice;
+  choice.logarithmic = a.logarithmic;
+  choice.title = a.title;
+  if (!a.series.empty()) choice.series = a.series.front();
+  if (!a.precision.empty()) choice.precision = core::parse_precision(a.precision);
+  return runs::svg_of(chart_of(read_bench_report(a.runs.front()), choice));
+}
+
 std::string picture_of(const std::vector<runs::Run>& list, const ExportArguments& a,
                        const runs::PlotChoice& choice) {
-  const std::string svg = runs::svg_of(runs::plot_of(list, choice));
-  return a.to == "png" ? runs::png_of_svg(svg) : svg;
+  const runs::Plot plot = runs::plot_of(list, choice);
+  return a.to == "png" ? png_of(plot) : runs::svg_of(plot);
 }
 
 void write_bytes(const std::string& file, const std::string& bytes) {
@@ -90,6 +114,11 @@ void write_bytes(const std::string& file, const std::string& bytes) {
 
 int export_runs(const ExportArguments& a) {
   check(a, format_named(a.to));
+  if (is_bench_file(a)) {
+    write_bytes(a.out, bench_picture(a));
+    return 0;
+  }
+  if (!a.precision.empty()) throw core::BadInput("--precision is for files of bench; leave it out");
   const runs::PlotChoice choice{a.series, over_named(a.over), a.logarithmic, a.title};
   if (a.to == "safetensors") {
     const std::filesystem::path run = find_run(a.runs.front(), kRunsFolder);

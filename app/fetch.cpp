@@ -10,19 +10,19 @@
 
 #include "app/commands.h"
 #include "app/interrupt.h"
-#include "gpu/core/error.h"
+#include "gpu/data/sets.h"
 #include "gpu/files/paths.h"
 
 namespace warpscope::app {
 namespace {
 
-const char* phase_text(data::FetchPhase phase) {
+const char* phase_text(fetch::Phase phase) {
   switch (phase) {
-    case data::FetchPhase::download:
+    case fetch::Phase::download:
       return "downloading";
-    case data::FetchPhase::check:
+    case fetch::Phase::check:
       return "checking";
-    case data::FetchPhase::unpack:
+    case fetch::Phase::unpack:
       return "unpacking";
   }
   return "";
@@ -31,7 +31,7 @@ const char* phase_text(data::FetchPhase phase) {
 /// A bar on a terminal; elsewhere a line for each tenth of a phase.
 class Bar {
  public:
-  void show(const data::FetchProgress& progress) {
+  void show(const fetch::Progress& progress) {
     const double mib = static_cast<double>(progress.done_bytes) / 1048576.0;
     const double total = static_cast<double>(progress.total_bytes) / 1048576.0;
     const int tenth =
@@ -52,33 +52,24 @@ class Bar {
  private:
   bool terminal_ = isatty(STDOUT_FILENO) == 1;
   int last_tenth_ = -1;
-  data::FetchPhase last_phase_{};
+  fetch::Phase last_phase_{};
 };
-
-std::filesystem::path bring(bool mnist, const std::filesystem::path& folder,
-                            const data::FetchCallback& show) {
-  if (mnist) return data::fetch_mnist(folder, show);
-  return data::fetch_cifar10(folder, show);
-}
 
 }  // namespace
 
 int fetch(const std::string& data_set, const std::string& directory) {
-  const bool mnist = data_set == "mnist";
-  if (!mnist && data_set != "cifar10") {
-    throw core::BadInput(fmt::format("unknown data set '{}'; valid: cifar10, mnist", data_set));
-  }
+  const fetch::Source& source = fetch::find_source(data_set);
   const std::atomic<bool>& interrupted = catch_interrupts();
   Bar bar;
-  const auto folder = directory.empty() ? core::cache_dir() : std::filesystem::path(directory);
+  const auto folder = directory.empty() ? files::cache_dir() : std::filesystem::path(directory);
   try {
-    const data::FetchCallback show = [&](const data::FetchProgress& progress) {
+    const fetch::Callback show = [&](const fetch::Progress& progress) {
       bar.show(progress);
       return !interrupted.load();
     };
-    const std::filesystem::path made = bring(mnist, folder, show);
+    const std::filesystem::path made = fetch::fetch_data_set(source, folder, show);
     bar.end();
-    fmt::print("{} is in {}\n", mnist ? "MNIST" : "CIFAR-10", made.string());
+    fmt::print("{} is in {}\n", data::find_set(data_set)->title, made.string());
   } catch (...) {
     bar.end();
     throw;

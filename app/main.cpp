@@ -6,10 +6,11 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/commands.h"
+#include "app/fetch/fetch.h"
 #include "app/options.h"
-#include "app/waiting_threads.h"
 #include "gpu/core/error.h"
 
 namespace {
@@ -82,7 +83,9 @@ void add_runs_options(CLI::App& app, app::RunsArguments& a) {
 }
 
 void add_export_options(CLI::App& app, app::ExportArguments& a) {
-  app.add_option("run", a.runs, "Folder of a run; several for svg, png and tensorboard")
+  app.add_option(
+         "run", a.runs,
+         "Folder of a run; several for svg, png and tensorboard; or, for svg, a file that bench --json wrote")
       ->type_name("RUN")
       ->required()
       ->expected(1, app::kMostRuns);
@@ -92,12 +95,15 @@ void add_export_options(CLI::App& app, app::ExportArguments& a) {
   app.add_option("--out", a.out, "File to write (- for standard output); for tensorboard a folder")
       ->type_name("PATH")
       ->required();
-  app.add_option("--series", a.series, "svg, png: what to draw (default: the losses)")
+  app.add_option(
+         "--series", a.series,
+         "svg, png: what to draw (default: the losses); of a file of bench: variants (default) or step")
       ->type_name("NAME,...")
       ->delimiter(',');
   app.add_option("--over", a.over, "svg, png: step, epoch or seconds (default: step)");
   app.add_flag("--log", a.logarithmic, "svg, png: logarithmic values");
   app.add_option("--title", a.title, "svg, png: title (default: the names of the runs)");
+  app.add_option("--precision", a.precision, "svg of a file of bench: which (default: the first in it)");
   app.add_option("--checkpoint", a.checkpoint, "safetensors: best, last or a file (default: last)");
 }
 
@@ -108,9 +114,8 @@ void add_window_options(CLI::App& app, app::WindowArguments& a) {
       ->check(app::refuse_negative);
   app.add_option("--window-size", a.size, "Size of the window in pixels")->type_name("WxH");
   app.add_option("--draw", a.draw,
-                 "Who draws the window: gpu (OpenGL), cpu, cuda (kernels beside those of the training), or "
-                 "auto: cpu on a virtual display, else gpu")
-      ->type_name("auto|gpu|cpu|cuda")
+                 "Who draws the window: gpu (OpenGL), cpu, or auto: cpu on a virtual display, else gpu")
+      ->type_name("auto|gpu|cpu")
       ->capture_default_str();
 }
 
@@ -134,11 +139,14 @@ int run(int argc, char** argv) {
   CLI::App* const config =
       app.add_subcommand("config", "Print the settings of a training as a TOML file for --config");
   app::add_training_options(*config, config_arguments);
+  bool markdown = false;
+  config->add_flag("--markdown", markdown, "Print the table of all options instead (docs/options.md)");
 
   std::string data_set = "cifar10";
   std::string directory;
   CLI::App* const fetch = app.add_subcommand("fetch", "Download a data set");
-  fetch->add_option("name", data_set, "Data set: cifar10 or mnist")->capture_default_str();
+  fetch->add_option("name", data_set, fmt::format("Data set: {}", fmt::join(fetch::names(), ", ")))
+      ->capture_default_str();
   fetch->add_option("--data", directory, "Folder to unpack it into (default: the user's cache folder)");
 
   app::VerifyArguments verify_arguments;
@@ -177,7 +185,7 @@ int run(int argc, char** argv) {
   }
   for (const CLI::App* command : app.get_subcommands()) refuse_options_before(app, *command);
   if (*train) return app::train(app::training_options(train_arguments));
-  if (*config) return app::config(app::parse(config_arguments));
+  if (*config) return app::config(app::parse(config_arguments), markdown);
   if (*fetch) return app::fetch(data_set, directory);
   if (*verify) return app::verify(verify_arguments);
   if (*bench) return app::bench(bench_arguments);
@@ -191,7 +199,6 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  warpscope::app::let_waiting_threads_sleep(argv);
   try {
     return run(argc, argv);
   } catch (const warpscope::core::BadInput& error) {

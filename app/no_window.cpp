@@ -1,8 +1,9 @@
-// What opens a window, in a build without it.
+// What needs the window's code, in a build without it.
 
 #include <fmt/format.h>
 
 #include "app/commands.h"
+#include "app/png.h"
 #include "gpu/core/error.h"
 
 namespace warpscope::app {
@@ -17,6 +18,10 @@ int window(training::TrainerOptions options, const WindowArguments& arguments) {
 int view(const std::string& /*run*/, const WindowArguments& /*arguments*/) {
   throw core::BadInput(
       "this build has no window; warpscope runs and warpscope export tell of runs without one");
+}
+
+std::string png_of(const runs::Plot& /*plot*/) {
+  throw core::BadInput("png needs a build with the window (WARPSCOPE_WINDOW=ON); svg works in this one");
 }
 
 }  // namespace warpscope::app

@@ -1,23 +1,26 @@
 #include "app/options.h"
 
+#include <CLI/App.hpp>
 #include <array>
 #include <cctype>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "app/choices.h"
 #include "gpu/core/error.h"
-#include "gpu/models/model.h"
-#include "gpu/settings/configuration_settings.h"
 
 namespace warpscope::app {
 namespace {
 
 namespace fs = std::filesystem;
 using training::Configuration;
+using training::Kind;
 using training::Setting;
+using training::Value;
 
 constexpr const char* kRunGroup = "Run";
 
@@ -36,79 +39,48 @@ constexpr std::array<OptionGroup, 8> kGroups{{{"model", "Network and data"},
                                               {"checkpoints", kRunGroup},
                                               {"run", kRunGroup}}};
 
-const char* group_of(const Setting& setting) {
+const char* group_of(const Setting& row) {
   for (const OptionGroup& group : kGroups) {
-    if (group.table == setting.table) return group.heading;
+    if (group.table == row.table) return group.heading;
   }
   return kRunGroup;
 }
 
-/// "--weight-decay"; short where a setting is typed all the time.
-std::string option_name(const Setting& setting) {
-  std::string name = setting.name;
-  if (name == "data_source") name = "data";
-  if (name == "learning_rate") name = "lr";
-  for (char& c : name) c = c == '_' ? '-' : c;
-  return "--" + name;
+std::string type_name(const Setting& row) {
+  if (row.field.kind == Kind::text) return row.placeholder;
+  return row.field.kind == Kind::whole ? "N" : "X";
 }
 
-std::string type_name(const Setting& setting, const std::optional<std::string>&) {
-  const std::string_view name = setting.name;
-  if (name == "init" || name == "save") return "FILE";
-  if (name == "run_dir") return "DIR";
-  if (name == "select") return "OP=VARIANT,...";
-  return "TEXT";
-}
-
-template <class T>
-std::string type_name(const Setting&, const std::optional<T>&) {
-  return std::is_integral_v<T> ? "N" : "X";
-}
-
-std::string text_of(const std::string& value) {
-  return value;
-}
-
-template <class T>
-std::string text_of(T value) {
-  return fmt::format("{}", value);
-}
-
-template <class T>
-std::string help_of(const Setting& setting, const std::optional<T>& standard) {
-  std::string help = training::describe(setting);
+std::string help_of(const Setting& row) {
+  std::string help = training::describe(row);
   help[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(help[0])));
-  if (*setting.otherwise != '\0' || !standard) return help;
-  const std::string value = text_of(*standard);
-  return value.empty() ? help : fmt::format("{} (default: {})", help, value);
+  const std::string standard = training::standard_of(row);
+  return row.standard != nullptr || standard.empty() ? help : fmt::format("{} (default: {})", help, standard);
 }
 
-template <class T>
-void add_setting(CLI::App& app, const Setting& setting, std::optional<T>& given,
-                 const std::optional<T>& standard) {
-  const std::string name = option_name(setting);
-  const auto read = [setting, name, &given](const std::string& text) {
-    training::Value value = text;
-    if constexpr (std::is_integral_v<T>) value = training::parse_whole(text);
-    if constexpr (std::is_floating_point_v<T>) value = training::parse_real(text);
-    const std::string objection = training::assign(setting, value, given);
+/// A flag and its opposite.
+void add_flag(CLI::App& app, const Setting& row, Configuration& given) {
+  const auto read = [&row, &given](std::int64_t count) { given.put(row, count > 0); };
+  app.add_flag_function(fmt::format("--{0},!--no-{0}", training::option_of(row)), read, help_of(row))
+      ->group(group_of(row));
+}
+
+void add_setting(CLI::App& app, const Setting& row, Configuration& given) {
+  if (row.field.kind == Kind::truth) return add_flag(app, row, given);
+  const std::string name = "--" + training::option_of(row);
+  const auto read = [&row, name, &given](const std::string& text) {
+    training::Value value = training::parse_value(row, text);
+    const std::string objection = training::check_value(row, value);
     if (!objection.empty()) throw core::BadInput(name + objection);
+    given.put(row, std::move(value));
   };
-  app.add_option_function<std::string>(name, read, help_of(setting, standard))
-      ->type_name(type_name(setting, given))
-      ->group(group_of(setting));
+  app.add_option_function<std::string>(name, read, help_of(row))
+      ->type_name(type_name(row))
+      ->group(group_of(row));
 }
 
-/// The one setting that is a flag.
-void add_setting(CLI::App& app, const Setting& setting, std::optional<bool>& given,
-                 const std::optional<bool>& standard) {
-  const auto read = [&given](std::int64_t count) { given = count > 0; };
-  app.add_flag_function(fmt::format("{0},!--no-{1}", option_name(setting), setting.key), read,
-                        help_of(setting, standard))
-      ->group(group_of(setting));
-}
-
-/// Found out now, not when hours of training are to be saved. The run folder is made before anything is saved in it.
+/// Found out now, not when hours of training are to be saved. The run folder is made before anything is saved
+/// in it.
 void check_save_file(const fs::path& file, const fs::path& run_dir) {
   if (file.empty()) return;
   std::error_code error;
@@ -129,23 +101,28 @@ void check_save_file(const fs::path& file, const fs::path& run_dir) {
   }
 }
 
+/// Given, and not what `run` has.
+bool differs(const Configuration& given, const Configuration& run, const char* name) {
+  const Value* const now = given.find(name);
+  const Value* const was = run.find(name);
+  return now != nullptr && (was == nullptr || *now != *was);
+}
+
 /// The command line over what was read from a run.json: variants belong to a device and a precision.
 Configuration over_run(Configuration run, const Configuration& given) {
-  const bool moved = (given.device.name && given.device.name != run.device.name) ||
-                     (given.device.precision && given.device.precision != run.device.precision);
-  if (moved) run.device.select.reset();
+  if (differs(given, run, "device") || differs(given, run, "precision")) run.erase("select");
   return training::merge(run, given);
 }
 
+/// What a run was trained on stays as it was.
 void refuse_changes(const Configuration& run, const Configuration& given) {
-  const auto refuse = [](const Setting& setting, const auto& was, const auto& now, const auto& standard) {
-    if (!now || now == (was ? was : standard) || std::string_view(setting.name) == "test_images") return;
+  const Configuration known = training::merge(training::defaults(), run);
+  for (const Setting& row : training::settings()) {
+    if (!row.fixed_in_run || !differs(given, known, row.name)) continue;
     throw core::BadInput(
-        fmt::format("{} cannot change in a resumed run, whose {} is {}; leave it out, or start a new run",
-                    option_name(setting), setting.name, text_of(was ? *was : *standard)));
-  };
-  const Configuration standard = training::defaults();
-  training::visit_model_and_data(refuse, run, given, standard);
+        fmt::format("--{} cannot change in a resumed run, whose {} is {}; leave it out, or start a new run",
+                    training::option_of(row), row.name, training::to_string(*known.find(row.name))));
+  }
 }
 
 Configuration resumed(const TrainingArguments& arguments) {
@@ -153,41 +130,15 @@ Configuration resumed(const TrainingArguments& arguments) {
     throw core::BadInput("--resume takes the configuration of the run; leave --config out");
   }
   const fs::path folder = arguments.resume;
-  const auto& asked = arguments.given.run.folder;
   std::error_code error;
-  if (asked && !fs::equivalent(*asked, folder, error)) {
+  if (arguments.given.has("run_dir") && !fs::equivalent(arguments.given.text("run_dir"), folder, error)) {
     throw core::BadInput(fmt::format("--resume goes on in {}; leave --run-dir out", folder.string()));
   }
   const Configuration run = training::read_run(folder / "run.json");
   refuse_changes(run, arguments.given);
   Configuration configuration = over_run(run, arguments.given);
-  configuration.run.folder = arguments.resume;
+  configuration.set("run_dir", arguments.resume);
   return configuration;
-}
-
-training::OptimizerSettings optimizer_settings(const Configuration::Optimizer& c) {
-  training::OptimizerSettings settings;
-  settings.rule = ops::parse_update_rule(*c.name);
-  settings.learning_rate = *c.learning_rate;
-  settings.momentum = *c.momentum;
-  settings.beta1 = *c.beta1;
-  settings.beta2 = *c.beta2;
-  settings.alpha = *c.alpha;
-  settings.epsilon = *c.epsilon;
-  settings.weight_decay = *c.weight_decay;
-  settings.clip_norm = *c.clip_norm;
-  settings.clip_value = *c.clip_value;
-  settings.accumulate = *c.accumulate;
-  settings.per_sample = *c.update == "per_sample";
-  return settings;
-}
-
-training::StopRules stop_rules(const Configuration::Stop& c) {
-  training::StopRules rules;
-  rules.patience = *c.early_stop;
-  if (*c.target_loss > 0) rules.target_loss = static_cast<double>(*c.target_loss);
-  rules.seconds = c.time->empty() ? 0.0 : training::parse_time_span(*c.time);
-  return rules;
 }
 
 }  // namespace
@@ -197,10 +148,7 @@ std::string refuse_negative(const std::string& text) {
 }
 
 void add_training_options(CLI::App& app, TrainingArguments& a) {
-  const Configuration standard = training::defaults();
-  training::visit_settings([&app](const Setting& setting, auto& given,
-                                  const auto& otherwise) { add_setting(app, setting, given, otherwise); },
-                           a.given, standard);
+  for (const Setting& row : training::settings()) add_setting(app, row, a.given);
   app.add_option("--config", a.config,
                  "Settings from a TOML file or a run.json; the command line overrides them")
       ->type_name("FILE")
@@ -208,6 +156,18 @@ void add_training_options(CLI::App& app, TrainingArguments& a) {
   app.add_option("--resume", a.resume, "Go on with a run, from its newest checkpoint")
       ->type_name("DIR")
       ->group(kRunGroup);
+}
+
+void add_choice_options(CLI::App& app, ChoiceArguments& arguments) {
+  app.add_option("--device", arguments.device, "auto, cpu or cuda:N")->capture_default_str();
+  app.add_option("--op", arguments.ops, "Operations: conv2d.forward,... (default: all)")
+      ->type_name("OP,...")
+      ->delimiter(',');
+  app.add_option("--variant", arguments.variant, "Variants whose name contains this (default: all)")
+      ->type_name("NAME");
+  app.add_option("--precision", arguments.precisions, "Precisions: fp32,tf32,fp16,bf16 (default: all)")
+      ->type_name("P,...")
+      ->delimiter(',');
 }
 
 Configuration parse(const TrainingArguments& arguments) {
@@ -219,37 +179,15 @@ Configuration parse(const TrainingArguments& arguments) {
 }
 
 training::TrainerOptions training_options(const TrainingArguments& arguments) {
-  const Configuration configuration = parse(arguments);
-  const Configuration c = training::resolve(configuration);
-  check_save_file(*c.run.save, *c.run.folder);
+  const Configuration given = parse(arguments);
   training::TrainerOptions options;
-  options.model = models::find_model(*c.model.name);
-  options.data = *c.data.source;
-  options.device = *c.device.name;
-  options.precision = core::parse_precision(*c.device.precision);
-  options.select = *c.device.select;
-  options.optimizer = optimizer_settings(c.optimizer);
-  options.clip_chosen = configuration.optimizer.clip_norm.has_value();
-  options.schedule = training::parse_schedule(*c.schedule.text);
-  options.stop = stop_rules(c.stop);
-  options.spikes.threshold = static_cast<double>(*c.stop.zscore);
-  options.validation = *c.data.validation;
-  options.checkpoint_epochs = *c.checkpoints.every_epochs;
-  options.keep_checkpoints = *c.checkpoints.keep;
-  options.batch = *c.optimizer.batch;
-  options.epochs = *c.stop.epochs;
-  options.steps = *c.stop.steps;
-  options.seed = *c.data.seed;
-  options.shuffle = *c.data.shuffle;
-  options.test_images = *c.data.test_images;
-  options.init_file = *c.model.init;
-  options.save_file = *c.run.save;
-  options.run_dir = *c.run.folder;
+  training::apply(training::resolve(given), options);
+  check_save_file(options.save_file, options.run_dir);
+  options.clip_chosen = given.has("clip_norm");
   options.resume_dir = arguments.resume;
   if (!arguments.config.empty() && !training::read_configuration(arguments.config).of_run) {
     options.settings_file = arguments.config;
   }
-  options.pause_on_divergence = *c.stop.on_divergence == "pause";
   return options;
 }
 

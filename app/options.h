@@ -1,11 +1,14 @@
 #pragma once
 // The options that `warpscope`, `warpscope train` and `warpscope config` share: every setting of a training.
 
-#include <CLI/App.hpp>
 #include <string>
 
 #include "gpu/settings/configuration.h"
 #include "gpu/training/trainer.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): the name is the library's
+class App;
+}
 
 namespace warpscope::app {
 
@@ -16,20 +19,21 @@ struct TrainingArguments {
   std::string resume;  ///< folder of a run to go on with; "" for none
 };
 
-/// A check for options that hold counts: without it "-1" would count as 2^64 - 1. Returns the objection, or "".
+/// A check for options that hold counts: without it "-1" would count as 2^64 - 1. Returns the objection, or
+/// "".
 std::string refuse_negative(const std::string& text);
 
 /// Adds an option for each setting. A value that does not fit throws core::BadInput from CLI::App::parse().
 void add_training_options(CLI::App& app, TrainingArguments& arguments);
 
-/// The settings that are given: the command line over --config's file, or over the run.json of the run to resume, whose
-/// folder is then run.folder. What a run.json says of variants goes where the command line asks for another device or
-/// precision. Throws core::BadInput for a file that cannot be read, and for another model, other data or another folder
-/// of a resumed run.
+/// The settings that are given: the command line over --config's file, or over the run.json of the run to
+/// resume, whose folder is then run_dir. What a run.json says of variants goes where the command line asks
+/// for another device or precision. Throws core::BadInput for a file that cannot be read, and for another
+/// model, other data or another folder of a resumed run.
 training::Configuration parse(const TrainingArguments& arguments);
 
-/// What the trainer takes: parse() with defaults filled in. Throws core::BadInput as parse(), and if the file to save could
-/// not be written.
+/// What the trainer takes: parse() with defaults filled in, but for those that depend on the device. Throws
+/// core::BadInput as parse(), and if the file to save could not be written.
 training::TrainerOptions training_options(const TrainingArguments& arguments);
 
 }  // namespace warpscope::app

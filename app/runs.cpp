@@ -63,8 +63,8 @@ Tone tone_of(const RunSummary& run) {
   return run.status == "interrupted" ? Tone::dim : Tone::plain;
 }
 
-/// The four settings as they were last; with `stars`, those that were changed during the run have one and the others a
-/// space in its place, so that numbers stay one below the other.
+/// The four settings as they were last; with `stars`, those that were changed during the run have one and the
+/// others a space in its place, so that numbers stay one below the other.
 std::vector<std::string> setting_cells(const RunSummary& run, bool stars) {
   const RunSummary::AtFirst& first = run.at_first;
   const auto marked = [stars](const std::string& text, bool changed) {

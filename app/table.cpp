@@ -138,7 +138,7 @@ void write_output(const std::string& file, const std::string& text) {
   if (file == "-") {
     fmt::print("{}", text);
   } else if (!file.empty()) {
-    core::write_file_atomically(file, text);
+    files::write_file_atomically(file, text);
   }
 }
 

@@ -61,8 +61,8 @@ std::string bytes_text(double bytes);
 /// Three digits that count: "0.0123", "1.23", "123", "12,345".
 std::string figure(double value);
 
-/// Checks at the start that `file` ("" and "-" are fine) can be made, so that nothing measured is lost. Throws
-/// core::BadInput that names `option`.
+/// Checks at the start that `file` ("" and "-" are fine) can be made, so that nothing measured is lost.
+/// Throws core::BadInput that names `option`.
 void check_output_file(const std::string& option, const std::string& file);
 /// Writes `text` to `file`, to standard output for "-", nowhere for "".
 void write_output(const std::string& file, const std::string& text);

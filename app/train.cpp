@@ -123,14 +123,13 @@ class Progress {
   std::chrono::steady_clock::time_point last_{};
 };
 
-/// The preset, or what is chosen beside it.
+/// The preset, or what is chosen.
 std::string selection_text(const Snapshot& end) {
   const std::string preset = plan::preset_of(end.selection, end.device);
   const std::string_view precision = core::to_string(end.selection.precision);
   if (!preset.empty()) return fmt::format("{}, preset {}", precision, preset);
-  const plan::Selection standard = plan::default_selection(end.device, end.selection.precision);
-  const std::string changes = plan::describe_change(standard, end.selection);
-  return fmt::format("{}, {}", precision, changes.empty() ? "default variants" : changes);
+  const std::string chosen = plan::selection_text(end.selection);
+  return fmt::format("{}, {}", precision, chosen.empty() ? "automatic variants" : chosen);
 }
 
 std::string quality_text(const Snapshot& end, const training::TestPoint& test) {

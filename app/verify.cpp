@@ -12,6 +12,7 @@
 #include "app/table.h"
 #include "app/verify_json.h"
 #include "gpu/core/error.h"
+#include "gpu/plan/selection.h"
 
 namespace warpscope::app {
 namespace {
@@ -32,11 +33,11 @@ void add_row(Table& table, const VerifyRow& row) {
     return;
   }
   const bool failed = !row.failure.empty();
-  table.add(
-      {op, row.variant, precision, fmt::format("{}", row.checked), fmt::format("{}", row.refused),
-       fmt::format("{:.2e}", row.worst_error), fmt::format("{:.2e}", row.tolerance), row.derivation,
-       deterministic_text(row), bytes_text(static_cast<double>(row.workspace)), failed ? "FAILED" : "ok"},
-      failed ? Tone::bad : Tone::plain);
+  table.add({op, verify::variant_text(row), precision, fmt::format("{}", row.checked),
+             fmt::format("{}", row.refused), fmt::format("{:.2e}", row.worst_error),
+             fmt::format("{:.2e}", row.tolerance), row.derivation, deterministic_text(row),
+             bytes_text(static_cast<double>(row.workspace)), failed ? "FAILED" : "ok"},
+            failed ? Tone::bad : Tone::plain);
 }
 
 Table table_of(const VerifyReport& report) {
@@ -90,7 +91,8 @@ void print(const VerifyReport& report) {
 int verify(const VerifyArguments& arguments) {
   if (arguments.shapes < 0) throw core::BadInput("--shapes: the number of shapes is negative");
   check_output_file("--json", arguments.json);
-  const Choices chosen = choices(arguments.choices, {verify::kFiniteDifferences, "default"});
+  const Choices chosen =
+      choices(arguments.choices, {verify::kFiniteDifferences, std::string(plan::kAutomatic)});
   verify::VerifyOptions options;
   options.seed = arguments.seed;
   options.shapes = arguments.shapes;

@@ -16,6 +16,10 @@ ordered_json row_json(const verify::VerifyRow& row) {
     json["skipped"] = row.skipped;
     return json;
   }
+  if (row.sets > 0) {
+    json["covers"] = row.covers;
+    json["sets"] = row.sets;
+  }
   json["checked"] = row.checked;
   json["refused"] = row.refused;
   json["worst_error"] = row.worst_error;

@@ -1,12 +1,14 @@
-// warpscope without a command: the window.
+// What needs the window's code: the window itself, and plots as pixels.
 
 #include "ui/window.h"
 
 #include <fmt/format.h>
 
 #include "app/commands.h"
+#include "app/png.h"
 #include "app/window_options.h"
 #include "gpu/core/error.h"
+#include "ui/plot/page.h"
 
 namespace warpscope::app {
 
@@ -21,6 +23,10 @@ int window(training::TrainerOptions options, const WindowArguments& arguments) {
     if (options.steps == 0) options.steps = arguments.exit_after_steps;
     return train(std::move(options));
   }
+}
+
+std::string png_of(const runs::Plot& plot) {
+  return ui::plot::encode_png(ui::plot::draw_page(plot));
 }
 
 }  // namespace warpscope::app

@@ -13,16 +13,12 @@
 namespace warpscope::app {
 namespace {
 
-// Who paints. What OpenGL there still is (it makes textures, and draws if painting fails) then is Mesa's, and leaves the GPU alone.
-ui::Painting painting(const std::string& draw) {
-  using ui::Painting;
-  if (draw == "gpu") return Painting::none;
-  if (draw == "auto" && !ui::paint::X11Presenter::server_is_virtual()) return Painting::none;
-  if (draw != "auto" && draw != "cpu" && draw != "cuda") {
-    throw core::BadInput(fmt::format("--draw '{}' is not possible; valid: auto, gpu, cpu, cuda", draw));
-  }
-  ui::draw_by_cpu();
-  return draw == "cuda" ? Painting::by_cuda : Painting::by_cpu;
+/// Throws core::BadInput.
+bool paints_on_cpu(const std::string& draw) {
+  if (draw == "gpu") return false;
+  if (draw == "cpu") return true;
+  if (draw == "auto") return ui::paint::X11Presenter::server_is_virtual();
+  throw core::BadInput(fmt::format("--draw '{}' is not possible; valid: auto, gpu, cpu", draw));
 }
 
 }  // namespace
@@ -37,7 +33,10 @@ ui::WindowOptions window_options(const WindowArguments& arguments) {
     }
   }
   ui::limit_drawing_threads();
-  window.painting = painting(arguments.draw);
+  window.paint_on_cpu = paints_on_cpu(arguments.draw);
+  // OpenGL still makes the textures, and draws if painting fails: on the CPU, so that it leaves the GPU
+  // alone.
+  if (window.paint_on_cpu) ui::draw_by_cpu();
   window.screenshot_file = arguments.screenshot;
   window.exit_after_steps = arguments.exit_after_steps;
   window.leave = &catch_interrupts();

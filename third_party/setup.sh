@@ -11,7 +11,6 @@ run_packages=(
   libcurl4-openssl-dev ca-certificates libarchive-dev libssl-dev zlib1g-dev
   'libdnnl-dev|libonednn-dev'
   fonts-inter fonts-jetbrains-mono
-  librsvg2-bin # rsvg-convert, run by warpscope export --to png
 )
 test_packages=(libgtest-dev xvfb xdotool imagemagick python3 python3-numpy python3-pil python3-venv x11-utils)
 ci_packages=(clang-format clang-tidy shellcheck)
@@ -116,6 +115,19 @@ find_nvcc() {
   if [[ -z $nvcc && -x /usr/local/cuda/bin/nvcc ]]; then nvcc=/usr/local/cuda/bin/nvcc; fi
 }
 
+# Prints what tells this machine's GPUs from others, or nothing where there is none. Asks nvidia-smi, which can take a
+# second, only where the driver's files do not tell.
+gpus() {
+  local nodes
+  nodes=$(compgen -G '/dev/nvidia[0-9]*')
+  if [[ -n $nodes ]]; then
+    printf '%s' "${nodes//$'\n'/ }"
+    sed -n 's/^Model:[[:space:]]*/, /p' /proc/driver/nvidia/gpus/*/information 2>/dev/null | tr -d '\n'
+  elif command -v nvidia-smi >/dev/null; then
+    nvidia-smi --query-gpu=name,compute_cap --format=csv,noheader 2>/dev/null | grep -E '[0-9]+\.[0-9]+$' | tr '\n' ' '
+  fi
+}
+
 # configure BUILD TESTS: configures the release build unless that was done for the same things. TESTS=ON adds the tests,
 # OFF leaves them as they are (a new folder has none). WARPSCOPE_CUDA (AUTO, ON, OFF) and CUDAARCHS come from the
 # environment.
@@ -123,9 +135,9 @@ configure() {
   local build=$1 tests=$2 state key=$1/.configured arguments=() compiler=()
   find_nvcc
   # The compiler's time stands for its version.
-  state="$root ${WARPSCOPE_CUDA:-AUTO} ${CUDAARCHS:-} ${nvcc:+$nvcc $(stat -L -c %Y "$nvcc")}"
+  state="$root ${WARPSCOPE_CUDA:-AUTO} ${CUDAARCHS:-} ${nvcc:+$nvcc $(stat -L -c %Y "$nvcc")}; $(gpus)"
   if [[ -f $key && $(<"$key") != "$state" ]]; then
-    # A configured folder does not notice that a compiler came, went or changed.
+    # A configured folder does not notice that a compiler or a GPU came, went or changed.
     rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles" "$build/build.ninja"
   fi
   if [[ ! -f $build/build.ninja || ! -f $key ]]; then
@@ -145,9 +157,7 @@ configure() {
     rm -f "$build"/.packages* "$build/build.ninja"
     return 1
   fi
-  if grep -q 'building the CPU variants only' "$build/build.log"; then
-    say "building the CPU variants only: ${nvcc:-no nvcc on the PATH or in /usr/local/cuda/bin}${nvcc:+ does not work}"
-  fi
+  say "$(sed -n 's/^-- Building /building /p' "$build/build.log")"
 }
 
 # Puts TensorBoard, which no Debian package has, into a virtual environment of the tests at $1, and its interpreter into

@@ -10,6 +10,10 @@
 #include "gpu/messages/snapshot.h"
 #include "gpu/training/trainer.h"
 
+namespace warpscope::ui::paint {
+class TextureStore;
+}
+
 namespace warpscope::ui {
 
 /// Fonts, loaded at the window's scale. Sizes are those of a line. Digits of `numbers` all have one width.
@@ -39,7 +43,15 @@ struct Frame {
   const std::function<void(training::Command)>& send;
   const Fonts& fonts;
   const Palette& palette;
-  float scale = 1.0f;  ///< pixels of this window per design pixel; the grid is 8 * scale
+  float scale = 1.0f;                       ///< pixels of this window per design pixel; the grid is 8 * scale
+  paint::TextureStore* textures = nullptr;  ///< where textures go while the CPU paints; nullptr: to OpenGL
+  double* next_change = nullptr;            ///< see redraw_at()
 };
+
+/// The window is drawn when there is something new or a person does something. What changes with time alone
+/// says here when it will, in ImGui's time; of several the first counts, and each frame asks anew.
+inline void redraw_at(const Frame& frame, double time) {
+  if (frame.next_change != nullptr && time < *frame.next_change) *frame.next_change = time;
+}
 
 }  // namespace warpscope::ui

@@ -29,21 +29,23 @@ double quantile(std::vector<double> values, double part) {
 }
 
 void FrameClock::add(double start, double work, double swapped) {
+  starts_.push_back(start);
+  while (starts_.front() <= start - 1) starts_.pop_front();
   if (to_skip_ > 0) {
     --to_skip_;
     return;
   }
-  if (last_start_ >= 0) keep(intervals_, next_interval_, start - last_start_);
   keep(works_, next_work_, work);
   keep(swapped_, next_swapped_, swapped);
-  last_start_ = start;
   if (renewed_ >= 0 && start - renewed_ < kRenewSeconds) return;
   renewed_ = start;
-  shown_interval_ = quantile(intervals_, 0.5);
-  shown_p99_ = quantile(intervals_, 0.99);
   shown_work_ = quantile(works_, 0.5);
   shown_p99_work_ = quantile(works_, 0.99);
   shown_p99_swapped_ = quantile(swapped_, 0.99);
+}
+
+int FrameClock::frames_in_last_second(double now) const {
+  return static_cast<int>(std::ranges::count_if(starts_, [&](double start) { return start > now - 1; }));
 }
 
 }  // namespace warpscope::ui

@@ -35,6 +35,10 @@ double waited_seconds() {
 
 }  // namespace
 
+FramePhases::Clocks FramePhases::thread_clocks() {
+  return {wall_seconds, cpu_seconds, waited_seconds};
+}
+
 std::string FramePhases::list(const std::vector<Phase>& phases, int frames) {
   std::vector<std::string> told;
   for (const Phase& phase : phases) {
@@ -46,22 +50,22 @@ std::string FramePhases::list(const std::vector<Phase>& phases, int frames) {
 
 void FramePhases::begin() {
   if (!trace_enabled()) return;
-  end();
   phases_.clear();
-  last_ = wall_seconds();
-  last_cpu_ = cpu_seconds();
-  waited_ = waited_seconds();
+  last_ = clocks_.wall();
+  last_cpu_ = clocks_.cpu();
+  waited_ = clocks_.waited();
 }
 
 void FramePhases::mark(const char* phase) {
   if (!trace_enabled()) return;
-  const double now = wall_seconds(), cpu = cpu_seconds();
+  const double now = clocks_.wall(), cpu = clocks_.cpu();
   phases_.push_back({phase, now - last_, cpu - last_cpu_});
   last_ = now;
   last_cpu_ = cpu;
 }
 
 void FramePhases::end() {
+  if (!trace_enabled()) return;
   double seconds = 0;
   for (const Phase& phase : phases_) {
     seconds += phase.seconds;
@@ -79,7 +83,7 @@ void FramePhases::end() {
 }
 
 void FramePhases::write(double seconds) const {
-  const double waited = waited_ < 0 ? -1e-3 : waited_seconds() - waited_;
+  const double waited = waited_ < 0 ? -1e-3 : clocks_.waited() - waited_;
   trace_event("slow_frame", fmt::format("\"ms\":{:.2f},\"waiting_ms\":{:.2f},\"phases\":{}", 1e3 * seconds,
                                         1e3 * waited, list(phases_, 1)));
 }

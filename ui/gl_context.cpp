@@ -132,7 +132,7 @@ void write_screenshot(const GlWindow& window, const std::filesystem::path& file)
   glPixelStorei(GL_PACK_ALIGNMENT, 1);
   glReadBuffer(GL_BACK);
   glReadPixels(0, 0, width, height, GL_RGB, GL_UNSIGNED_BYTE, picture.pixels.data());
-  core::write_file_atomically(file, plot::encode_png(picture));
+  files::write_file_atomically(file, plot::encode_png(picture));
 }
 
 void write_screenshot(const paint::Picture& painted, const std::filesystem::path& file) {
@@ -148,7 +148,7 @@ void write_screenshot(const paint::Picture& painted, const std::filesystem::path
         picture.pixels.push_back(static_cast<std::uint8_t>(pixel >> channel));
     }
   }
-  core::write_file_atomically(file, plot::encode_png(picture));
+  files::write_file_atomically(file, plot::encode_png(picture));
 }
 
 }  // namespace warpscope::ui

@@ -42,7 +42,8 @@ class GlWindow {
   GLFWwindow* handle() const { return window_; }
   /// Where it is now. A maximised window keeps the size it had before, as far as the system tells.
   WindowPlacement placement() const;
-  /// Pixels of the window per design pixel, from the monitor's content scale; `density`: as density() gives it.
+  /// Pixels of the window per design pixel, from the monitor's content scale; `density`: as density() gives
+  /// it.
   float scale(float density) const;
   /// Pixels of the framebuffer per pixel of the window.
   float density() const;

@@ -16,8 +16,8 @@ class LaboratoryDesk {
  public:
   explicit LaboratoryDesk(models::Model model) : model_(std::move(model)) {}
 
-  /// Once a frame, before the panels: takes the newest state, starts a job once the training has paused for it, and
-  /// lets the training go on once the job has ended.
+  /// Once a frame, before the panels: takes the newest state, starts a job once the training has paused for
+  /// it, and lets the training go on once the job has ended.
   void update(const Frame& frame);
   /// The state that update() took.
   const profiling::LaboratoryState& state() const { return *state_; }

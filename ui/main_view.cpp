@@ -52,13 +52,13 @@ void MainView::update_images(const std::shared_ptr<training::ImageExchange>& ima
   images_.update(images, frame);
 }
 
-Wishes MainView::handle_keys(const Frame& frame, const std::vector<KeyPress>& keys) {
-  Wishes wishes;
+WindowRequests MainView::handle_keys(const Frame& frame, const std::vector<KeyPress>& keys) {
+  WindowRequests requests;
   const bool typing = ImGui::GetIO().WantTextInput;
   for (const KeyPress& press : keys) {
     const auto zoom_to = [&](float zoom) { settings_.zoom = std::clamp(zoom, kLeastZoom, kMostZoom); };
     if (press.control) {
-      if (press.letter == 'q') wishes.quit = true;
+      if (press.letter == 'q') requests.quit = true;
       if (press.letter == '0' || press.key == GLFW_KEY_KP_0) zoom_to(1);
       if (press.letter == '+' || press.letter == '=' || press.key == GLFW_KEY_KP_ADD)
         zoom_to(settings_.zoom * kZoomStep);
@@ -66,7 +66,7 @@ Wishes MainView::handle_keys(const Frame& frame, const std::vector<KeyPress>& ke
       continue;
     }
     if (press.key == GLFW_KEY_F1) help_open_ = !help_open_;
-    if (press.key == GLFW_KEY_F12) wishes.screenshot = true;
+    if (press.key == GLFW_KEY_F12) requests.screenshot = true;
     if (typing) continue;
     if (press.key == GLFW_KEY_ESCAPE) help_open_ = false;
     if (press.key == GLFW_KEY_SPACE) send_start_or_pause(frame);
@@ -78,7 +78,7 @@ Wishes MainView::handle_keys(const Frame& frame, const std::vector<KeyPress>& ke
     if (press.letter == 'e') workbench_.show_runs();
     loss_.handle_key(frame, press.letter, settings_.plot);
   }
-  return wishes;
+  return requests;
 }
 
 void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& banner) {
@@ -112,7 +112,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
                                                             : images_.path_text();
   status_.draw(frame, facts);
   if (!large) drag_splitters(frame, layout, settings_.splits);
-  trouble_.draw(frame, ImVec2(layout.training.max.x, layout.training.min.y - 2 * frame.scale));
+  divergence_.draw(frame, ImVec2(layout.training.max.x, layout.training.min.y - 2 * frame.scale));
   if (notices_.draw(frame)) {
     trace_event("notice", fmt::format("\"text\":{}", json_string(notices_.text())));
   }

@@ -7,6 +7,7 @@
 
 #include "ui/frame.h"
 #include "ui/keys.h"
+#include "ui/panels/divergence_box.h"
 #include "ui/panels/images_panel.h"
 #include "ui/panels/loss_panel.h"
 #include "ui/panels/notices.h"
@@ -14,14 +15,13 @@
 #include "ui/panels/status_bar.h"
 #include "ui/panels/toolbar.h"
 #include "ui/panels/training_panel.h"
-#include "ui/panels/trouble_box.h"
 #include "ui/panels/workbench.h"
 #include "ui/settings.h"
 
 namespace warpscope::ui {
 
 /// What a person asked of the window itself.
-struct Wishes {
+struct WindowRequests {
   bool quit = false;
   bool screenshot = false;
 };
@@ -35,7 +35,7 @@ class MainView {
   /// Takes the newest images; before draw(), with the OpenGL context current.
   void update_images(const std::shared_ptr<training::ImageExchange>& images, const Frame& frame);
   /// Keys that no text field wants; to be called between ImGui's NewFrame and draw().
-  Wishes handle_keys(const Frame& frame, const std::vector<KeyPress>& keys);
+  WindowRequests handle_keys(const Frame& frame, const std::vector<KeyPress>& keys);
   /// `banner` stands over everything ("Saving the run"); "" for none.
   void draw(const Frame& frame, WindowFacts facts, const std::string& banner);
   /// True once the snapshot's losses and times and, if there are any, images have been drawn.
@@ -49,10 +49,11 @@ class MainView {
   Settings settings() const;
   float zoom() const { return settings_.zoom; }
   std::size_t loss_points() const { return loss_.history().steps(); }
-  /// True if the laboratory or what is read of earlier runs has come further than was drawn, or there are newer
-  /// images or predictions.
-  bool has_news() const {
-    return workbench_.desk().has_news() || loss_.has_news() || images_.waiting() ||
+  /// Between frames, with the OpenGL context current: brings images that are on their way further. True if
+  /// those, the laboratory, what is read of earlier runs or the predictions have come further than was drawn.
+  bool advance(const std::shared_ptr<training::ImageExchange>& images) {
+    const bool newer = images_.advance(images);
+    return newer || workbench_.desk().has_news() || loss_.has_news() ||
            (!workbench_.large() && predictions_.waiting());
   }
 
@@ -69,7 +70,7 @@ class MainView {
   TrainingPanel training_;
   StatusBar status_;
   Notices notices_;
-  TroubleBox trouble_;
+  DivergenceBox divergence_;
   bool help_open_ = false;
   std::string traced_state_, traced_images_, traced_laboratory_, traced_determinism_, traced_ladder_;
 };

@@ -1,5 +1,6 @@
 #pragma once
-// Text that wraps between words alone: Dear ImGui breaks lines after any full stop or comma, also within a number.
+// Text that wraps between words alone: Dear ImGui breaks lines after any full stop or comma, also within a
+// number.
 
 #include <string>
 #include <string_view>

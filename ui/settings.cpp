@@ -94,7 +94,7 @@ json object_in(const json& from, const char* key) {
 
 std::filesystem::path settings_file() {
   try {
-    return core::config_dir() / "window.json";
+    return files::config_dir() / "window.json";
   } catch (const core::Error&) {
     return {};
   }
@@ -131,7 +131,7 @@ void save_settings(const std::filesystem::path& file, const Settings& settings) 
     throw core::Error(
         fmt::format("cannot make the folder {}: {}", file.parent_path().string(), failure.message()));
   }
-  core::write_file_atomically(file, written.dump(2) + "\n");
+  files::write_file_atomically(file, written.dump(2) + "\n");
 }
 
 }  // namespace warpscope::ui

@@ -1,6 +1,6 @@
 #pragma once
-// Controls that steer the training. In a window that shows the run of another process (Snapshot::viewing) they are
-// disabled, and their tool-tips say why.
+// Controls that steer the training. In a window that shows the run of another process (Snapshot::viewing)
+// they are disabled, and their tool-tips say why.
 
 #include <string_view>
 

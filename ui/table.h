@@ -1,6 +1,8 @@
 #pragma once
-// Tables of the laboratory: a header that stays, rows that scroll, columns that share the room there is.
+// Dear ImGui's tables in the style of this window: a header that stays in view, columns that share the width
+// of the panel and can be resized, numbers aligned to the right, tool-tips for headers and cells.
 
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -9,61 +11,84 @@
 
 namespace warpscope::ui {
 
-/// A column, in design pixels.
 struct Column {
+  enum class Sort : unsigned char { none, ascending, descending };
+
   const char* label;
-  const char* tip;
-  float least;         ///< narrowest that can be read
-  float most;          ///< widest that helps
+  const char* tip;     ///< what the column holds and how it was measured
+  float width;         ///< the least that can be read, in design pixels; wider tables keep these proportions
   bool right = false;  ///< numbers: aligned to the right
   int rank = 0;        ///< left out where there is no room for all, the highest first; 0: never
+  bool fixed = false;  ///< keeps its width
+  Sort sort = Sort::none;  ///< a click on the header sorts by it; the first such column is the default
 };
 
-/// Left and right edge of each column in pixels, relative to the table's left edge.
-struct ColumnEdges {
-  std::vector<float> left;
-  std::vector<float> right;  ///< equal to left: the column is left out
-  float width = 0;
-};
+/// Which columns are shown: of those with a rank the highest are left out until the others fit into `room`
+/// design pixels.
+std::vector<bool> columns_that_fit(std::span<const Column> columns, float room);
 
-/// Leaves out columns until the least widths of the others fit, and gives these of the room beyond that a fair part, up to
-/// their most. `room` is in pixels.
-ColumnEdges column_edges(std::span<const Column> columns, float room, float scale);
-
-/// One table of one frame: construct, draw rows, destroy. It fills the room that is left, and scrolls to the side where
-/// that is too narrow.
+/// One table of one frame: construct, draw rows, destroy. It scrolls sideways where not even the columns
+/// without a rank fit.
 class Table {
  public:
-  Table(const Frame& frame, const char* name, std::span<const Column> columns);
+  /// Draws a header cell in place of the label and returns true, or returns false.
+  using HeaderCell = std::function<bool(const Table& table, std::size_t column)>;
+
+  /// `size` as in ImGui::BeginTable(): 0 is the room that is left. `header_rows`: how many rows stay in view.
+  Table(const Frame& frame, const char* name, std::span<const Column> columns, ImVec2 size = {0, 0},
+        int header_rows = 1, const HeaderCell& header_cell = nullptr);
   ~Table();
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
+  /// The column that was chosen to sort by, in the frame in which that happened; -1 in all others.
+  int newly_sorted() const;
+
   /// Begins a row. False if it is out of view: then nothing needs to be drawn.
   bool row();
-  /// Text in a column of this row, cut where it does not fit; the whole of it is then in the tool-tip.
+  /// Draws `count` rows: calls `draw(i)` for those in view.
+  void rows(int count, const std::function<void(int)>& draw);
+
+  /// Text in a column of this row, cut where it does not fit; the tool-tip then shows all of it.
   void text(std::size_t column, std::string_view text, ImU32 color, std::string_view tip = {});
-  /// The same over the columns from `first` to `last`.
+  /// Text across the columns from `first` to `last`.
   void span_text(std::size_t first, std::size_t last, std::string_view text, ImU32 color,
                  std::string_view tip = {});
-  /// As text(), in the font of numbers.
-  void number(std::size_t column, std::string_view text, ImU32 color, std::string_view tip = {});
-  /// A cell's corners, for what is drawn by hand.
-  ImVec2 cell_min(std::size_t column) const;
-  ImVec2 cell_max(std::size_t column) const;
+  /// A number, and behind it its unit, small and grey.
+  void number(std::size_t column, std::string_view text, ImU32 color, std::string_view tip = {},
+              std::string_view unit = {});
+  /// "1.20 GiB": a number and its unit, which stands after the last space.
+  void quantity(std::size_t column, std::string_view text, ImU32 color, std::string_view tip = {});
+
+  /// Draws across the columns from `first` to `last`: between the corners that `draw` gets.
+  void span(std::size_t first, std::size_t last, const std::function<void(ImVec2 min, ImVec2 max)>& draw);
+
+  bool shows(std::size_t column) const { return shown_[column]; }
+  /// What is drawn next, by hand or as an item, belongs to this column of the row and is clipped to it.
+  void enter(std::size_t column);
+  /// Corners of a cell of this row in pixels of the window.
+  ImVec2 cell_min(std::size_t column) const { return {left_[column], top_}; }
+  ImVec2 cell_max(std::size_t column) const { return {right_[column], top_ + height_}; }
+  float row_height() const { return height_; }
+  /// Where text in this row stands.
+  float baseline() const;
 
  private:
-  void draw_header() const;
-  bool shows(std::size_t column) const { return edges_.right[column] > edges_.left[column]; }
-  void cell(const ImFont* font, ImVec2 min, ImVec2 max, bool right, std::string_view text, ImU32 color,
-            std::string_view tip);
+  void set_up_columns(int header_rows) const;
+  void draw_header(const HeaderCell& header_cell);
+  void draw_label(std::size_t i);
+  /// Enters the column and makes an item as wide as its content.
+  void begin_cell(std::size_t column, float content_width);
+  void draw_cell(const ImFont* font, ImVec2 min, ImVec2 max, bool right, std::string_view text, ImU32 color,
+                 std::string_view tip);
 
   const Frame& frame_;
   std::span<const Column> columns_;
-  ColumnEdges edges_;
+  std::vector<bool> shown_;
+  std::vector<float> left_, right_;  // of the columns, pixels of the window
   float height_ = 0;
-  ImVec2 origin_;  // of this row
-  bool first_ = true;
+  bool open_ = false;
+  float top_ = 0;  // of this row
 };
 
 }  // namespace warpscope::ui

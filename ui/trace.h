@@ -13,8 +13,8 @@ namespace warpscope::ui {
 /// True if a trace is written.
 bool trace_enabled();
 
-/// Appends {"event":"<event>","time":<seconds of the steady clock>,<fields>}. `fields` is the inside of a JSON
-/// object: "\"fps\":59.8".
+/// Appends {"event":"<event>","time":<seconds of the steady clock>,<fields>}. `fields` is the inside of a
+/// JSON object: "\"fps\":59.8".
 void trace_event(std::string_view event, const std::string& fields);
 
 /// Notes the rectangle of the last ImGui item under `name` ("toolbar.pause") if it is visible and differs

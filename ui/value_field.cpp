@@ -97,7 +97,8 @@ void ValueField::draw_slider(const Frame& frame, const ValueSpec& spec, double c
   const bool moved = slider(frame, (spec.name + "_slider").c_str(), &position, 0, 1, "", width, spec.tip);
   if (ImGui::IsItemActivated() && ImGui::GetIO().KeyCtrl) asked_to_type_ = true;
   if (asked_to_type_) {
-    // Taken from the slider only when the button is up: before that the box would lose the keyboard to it again.
+    // Taken from the slider only when the button is up: before that the box would lose the keyboard to it
+    // again.
     if (ImGui::IsItemActive()) return;
     asked_to_type_ = false;
     wants_keys_ = true;

@@ -31,8 +31,8 @@ struct ValueEdit {
 /// One such row. It shows `current` until it is touched.
 class ValueField {
  public:
-  /// Draws the label, the box at `left` (pixels from the window's left edge) and the slider in what room is left. Ctrl-click
-  /// on the slider types into the box.
+  /// Draws the label, the box at `left` (pixels from the window's left edge) and the slider in what room is
+  /// left. Ctrl-click on the slider types into the box.
   ValueEdit draw(const Frame& frame, const ValueSpec& spec, double current, float left);
   /// The box alone, `width` pixels wide.
   ValueEdit draw_box(const Frame& frame, const ValueSpec& spec, double current, float width);
@@ -51,8 +51,8 @@ class ValueField {
 /// Pixels from a panel's left edge at which the boxes of value rows stand, and how wide these are.
 float value_left(const Frame& frame);
 float value_width(const Frame& frame);
-/// Width in pixels of a drop-down in that place with `beside` pixels of buttons behind it: 120 design pixels, or a little less
-/// where that makes room for them.
+/// Width in pixels of a drop-down in that place with `beside` pixels of buttons behind it: 120 design pixels,
+/// or a little less where that makes room for them.
 float choice_width(const Frame& frame, float beside);
 /// Goes on in the same row where `width` pixels are left in it, else in the next one, below the boxes.
 void same_line_if_fits(const Frame& frame, float width);

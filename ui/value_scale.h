@@ -16,8 +16,8 @@ struct ValueScale {
   bool whole = false;        ///< whole numbers alone
 };
 
-/// The value at a position, rounded to digits that a slider can tell apart: three of a logarithmic one, about a
-/// thousandth of the range of a linear one.
+/// The value at a position, rounded to digits that a slider can tell apart: three of a logarithmic one, about
+/// a thousandth of the range of a linear one.
 double value_at(const ValueScale& scale, double position);
 
 /// The position of a value, from 0 to 1 also for values beyond the slider's ends.
@@ -34,8 +34,8 @@ struct ValueLimits {
 
 bool is_valid(const ValueLimits& limits, double value);
 
-/// "a number above 0", "a whole number from 1 to 65,536", "a number from 0 to below 1". A limit of a million and more goes
-/// without saying, unless `refused` is above it.
+/// "a number above 0", "a whole number from 1 to 65,536", "a number from 0 to below 1". A limit of a million
+/// and more goes without saying, unless `refused` is above it.
 std::string range_text(const ValueLimits& limits, double refused = 0);
 
 /// "0.005", "1e-08", "64" in four digits (whole numbers in all of theirs); `zero_text` for 0 unless it is "".

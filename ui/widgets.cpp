@@ -30,10 +30,10 @@ bool just_used() {
   return x * x + y * y < kStillPixels * kStillPixels;
 }
 
-bool hovered_long_enough() {
+// `min`: of what the pointer is on.
+bool hovered_long_enough(ImVec2 min) {
   static Hovered hovered;  // there is one pointer
   if (just_used()) return false;
-  const ImVec2 min = ImGui::GetItemRectMin();
   const int frame = ImGui::GetFrameCount();
   if (hovered.min.x != min.x || hovered.min.y != min.y || hovered.frame < frame - 1) {
     hovered = {min, ImGui::GetTime(), frame};
@@ -58,6 +58,7 @@ float font_size(const ImFont* font) {
 }
 
 float text_width(const ImFont* font, std::string_view text) {
+  if (text.empty()) return 0;  // it may have no address, which Dear ImGui does not take
   return mutable_font(font)
       ->CalcTextSizeA(font_size(font), FLT_MAX, 0, text.data(), text.data() + text.size())
       .x;
@@ -76,6 +77,7 @@ std::string ellipsize(const ImFont* font, std::string_view text, float width) {
 
 void draw_text(ImDrawList* list, const ImFont* font, float x, float baseline, ImU32 color,
                std::string_view text) {
+  if (text.empty()) return;
   const float ascent = font->Ascent * ImGui::GetIO().FontGlobalScale;
   const ImVec2 position(std::floor(x), std::floor(baseline - ascent + 0.5f));
   list->AddText(mutable_font(font), font_size(font), position, color, text.data(), text.data() + text.size());
@@ -123,20 +125,15 @@ void value_with_unit(const Frame& frame, std::string_view value, std::string_vie
   tooltip(frame, tip);
 }
 
-void tooltip(const Frame& frame, std::string_view item_text) {
-  const std::string_view refusal = steering_refusal();
-  if ((item_text.empty() && refusal.empty()) || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled) ||
-      !hovered_long_enough())
-    return;
-  std::string text(item_text);
-  if (!refusal.empty()) text.append(text.empty() ? "" : "\n").append(refusal);
+namespace {
+
+// Below the rectangle, or above it where there is no room, so that it and its neighbours stay in view.
+void show_tooltip(const Frame& frame, std::string_view text, ImVec2 min, ImVec2 max) {
   const float s = frame.scale, wrap = 340 * s, gap = 6 * s;
   const ImVec2 padding(10 * s, 8 * s), display = ImGui::GetIO().DisplaySize;
   const ImFont* const font = frame.fonts.text;
   const ImVec2 size = mutable_font(font)->CalcTextSizeA(font_size(font), FLT_MAX, wrap, text.data(),
                                                         text.data() + text.size());
-  // Below the item, or above it where there is no room, so that the item and its neighbours stay in view.
-  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   const float height = size.y + 2 * padding.y;
   const float x = std::max(gap, std::min(min.x, display.x - size.x - 2 * padding.x - gap));
   const float y = max.y + gap + height < display.y ? max.y + gap : min.y - gap - height;
@@ -151,6 +148,25 @@ void tooltip(const Frame& frame, std::string_view item_text) {
   ImGui::EndTooltip();
   ImGui::PopFont();
   ImGui::PopStyleVar(2);
+}
+
+}  // namespace
+
+void tooltip(const Frame& frame, std::string_view item_text) {
+  const std::string_view refusal = steering_refusal();
+  if ((item_text.empty() && refusal.empty()) || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled) ||
+      !hovered_long_enough(ImGui::GetItemRectMin()))
+    return;
+  std::string text(item_text);
+  if (!refusal.empty()) text.append(text.empty() ? "" : "\n").append(refusal);
+  show_tooltip(frame, text, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+}
+
+void area_tooltip(const Frame& frame, ImVec2 min, ImVec2 max, std::string_view text) {
+  if (text.empty() || !ImGui::IsWindowHovered() || !ImGui::IsMouseHoveringRect(min, max) ||
+      !hovered_long_enough(min))
+    return;
+  show_tooltip(frame, text, min, max);
 }
 
 void pointer_tip(const Frame& frame, std::string_view text) {

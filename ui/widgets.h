@@ -51,6 +51,8 @@ void value_with_unit(const Frame& frame, std::string_view value, std::string_vie
                      float width = 0);
 /// Tool-tip of the last item, shown while it is hovered (disabled ones too), wrapped at a readable width.
 void tooltip(const Frame& frame, std::string_view text);
+/// The same for a rectangle of the current window that is not an item.
+void area_tooltip(const Frame& frame, ImVec2 min, ImVec2 max, std::string_view text);
 /// A tool-tip beside the pointer, at once: for a point of a plot that the caller found under it.
 void pointer_tip(const Frame& frame, std::string_view text);
 /// One muted sentence in the middle of the room that is left: what an empty panel says.

@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 #include <glad/gl.h>
 // glad first: it stands in for the system's OpenGL header.
-#include <chrono>
-#include <cmath>
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <optional>
@@ -19,10 +18,12 @@
 #include "ui/fonts.h"
 #include "ui/frame_clock.h"
 #include "ui/frame_phases.h"
+#include "ui/frame_schedule.h"
 #include "ui/gl_context.h"
 #include "ui/main_view.h"
 #include "ui/paint/frame_painter.h"
 #include "ui/settings.h"
+#include "ui/snapshot_news.h"
 #include "ui/theme.h"
 #include "ui/trace.h"
 
@@ -31,10 +32,10 @@ namespace {
 
 using training::TrainerState;
 
-// A little less than 1/60 s, so that on a 60 Hz monitor the swap sets the pace and no frame is missed.
-constexpr double kFrameSeconds = 1.0 / 62;
-// While nothing runs: how often the trainer is looked at, and how long the window stays lively after input.
-constexpr double kLookSeconds = 1.0 / 30, kLivelySeconds = 0.6, kRestSeconds = 0.5;
+// How often the trainer is asked for news while nothing is drawn, and the display whether the window is
+// hidden, which takes the display a turn to answer.
+constexpr double kLookSeconds = 1.0 / 30, kAskSeconds = 0.1;
+constexpr double kRestTraceSeconds = 1.5;
 constexpr double kSaveSeconds = 8;
 // With exit_after_steps: frames drawn after everything was there, and how long to wait for what does not
 // come.
@@ -65,15 +66,6 @@ class ImGuiSession {
 bool ended(TrainerState state) {
   return state == TrainerState::finished || state == TrainerState::failed ||
          state == TrainerState::interrupted;
-}
-
-// True if a person would see the difference at once. The rest (memory, above all) is seen with the next
-// frame.
-bool differs(const training::Snapshot& a, const training::Snapshot& b) {
-  return a.state != b.state || a.step != b.step || a.generation != b.generation ||
-         a.notice_id != b.notice_id || a.batch != b.batch || a.learning_rate != b.learning_rate ||
-         !(a.selection == b.selection) || a.plan_bytes != b.plan_bytes || a.determinism != b.determinism ||
-         a.ladder != b.ladder || a.viewing != b.viewing || a.evaluation != b.evaluation;
 }
 
 WindowPlacement placement_for(const WindowOptions& options, const Settings& settings) {
@@ -118,8 +110,8 @@ class Session {
         renderer_(window_.renderer()) {
     source_ = options.source ? options.source : std::make_shared<training::Trainer>(trainer_options(options));
     feed_ = source_->subscribe();
-    if (options.painting == Painting::by_cpu) cpu_ = core::open_device("cpu");
-    if (options.painting != Painting::none) painter_.emplace(window_.handle(), cpu_ == nullptr);
+    if (options.paint_on_cpu) painter_.emplace(window_.handle(), textures_);
+    schedule_.input(glfwGetTime());
     send_ = [this](training::Command command) {
       trace_event("sent", fmt::format("\"step\":{}", source_->snapshot()->step));
       source_->send(std::move(command));
@@ -133,21 +125,22 @@ class Session {
 
  private:
   void fit_scale();
-  bool look();
-  bool is_hidden();
-  void rest();
+  void look();
+  void ask_whether_hidden();
+  void wait() const;
+  void draw();
   void draw_frame();
   paint::Drawn draw_pixels();
+  void schedule_changes();
   void save_screenshot(const std::string& file) const;
-  std::shared_ptr<core::Device> painting_device() const;
   std::string drawn_by() const;
-  void pace(double start);
   void take_screenshot(const std::string& file);
-  void handle(const Wishes& wishes);
-  void begin_saving();
-  bool should_leave();
+  void handle(const WindowRequests& requests);
   bool all_shown();
-  void trace_frame(double now);
+  void begin_leaving();
+  bool may_leave();
+  void trace_state();
+  void remember_settings() const;
   int exit_code() const;
 
   const WindowOptions& options_;
@@ -155,21 +148,27 @@ class Session {
   InputWatch input_;
   ImGuiSession imgui_;
   Palette palette_;
+  paint::TextureStore textures_;
   std::optional<paint::FramePainter> painter_;
   paint::Drawn drawn_ = paint::Drawn::nothing;  // the last frame
-  std::shared_ptr<core::Device> cpu_;           // where the CPU paints
   MainView view_;
   std::string renderer_;
   std::shared_ptr<training::Source> source_;
   std::shared_ptr<training::Feed> feed_;
   std::function<void(training::Command)> send_;
   std::shared_ptr<const training::Snapshot> snapshot_;
+  FrameSchedule schedule_;
   FrameClock clock_;
   FramePhases phases_;
   Fonts fonts_;
   float scale_ = 0, density_ = 0;
-  double lively_until_ = 0, traced_ = -1, hidden_until_ = -1;
-  bool hidden_ = false;
+  double frame_start_ = 0;
+  double next_change_ = FrameSchedule::kNever;  // in ImGui's time, as the panels of this frame say
+  double asked_ = -1, traced_ = -10;
+  // Of the last frame, for the trace.
+  double drawn_traced_ = -1;
+  std::uint64_t frames_drawn_ = 0, drawn_step_ = 0;
+  std::size_t drawn_points_ = 0;
   std::optional<double> reached_, saving_since_;
   int frames_to_go_ = kFramesBeforeLeaving;
   std::vector<double> frame_seconds_;  // for the trace: of the frames since its last line
@@ -194,49 +193,38 @@ void Session::fit_scale() {
   ImGui_ImplOpenGL3_CreateFontsTexture();
 }
 
-// Takes what the trainer has published. True if there is something new to draw.
-bool Session::look() {
+// Takes what the trainer has published, and tells the schedule if that is worth a frame.
+void Session::look() {
   const auto items = feed_->take();
   view_.consume(items);
   auto newest = source_->snapshot();
-  const bool changed = !snapshot_ || differs(*newest, *snapshot_);
+  const bool different = !snapshot_ || looks_different(*newest, *snapshot_);
   if (newest->step > 0 && (!snapshot_ || snapshot_->step == 0)) trace_event("stepped", "");
   if (trace_enabled() && snapshot_ && newest->step != snapshot_->step) {
     trace_event("step", fmt::format("\"step\":{}", newest->step));
   }
   snapshot_ = std::move(newest);
-  return changed || !items.empty() || view_.has_news();
+  const bool further = view_.advance(source_->images());
+  if (different || further || !items.empty()) schedule_.news();
 }
 
-// Asked ten times a second: the display takes its turn to answer.
-bool Session::is_hidden() {
+// A window that leaves by itself is drawn in any case: it waits for its frames.
+void Session::ask_whether_hidden() {
   const double now = glfwGetTime();
-  if (now >= hidden_until_) {
-    hidden_ = glfwGetWindowAttrib(window_.handle(), GLFW_ICONIFIED) == GLFW_TRUE;
-    hidden_until_ = now + 0.1;
-  }
-  return hidden_;
+  if (now < asked_ + kAskSeconds || options_.exit_after_steps > 0) return;
+  asked_ = now;
+  schedule_.hide(glfwGetWindowAttrib(window_.handle(), GLFW_ICONIFIED) == GLFW_TRUE ||
+                 glfwGetWindowAttrib(window_.handle(), GLFW_VISIBLE) == GLFW_FALSE);
 }
 
-// Waits for something to draw while nothing runs; returns at once otherwise.
-void Session::rest() {
-  const bool busy = snapshot_->state == TrainerState::running ||
-                    snapshot_->state == TrainerState::preparing || options_.exit_after_steps > 0 ||
-                    saving_since_;
-  const bool hidden = is_hidden();
-  if ((busy && !hidden) || glfwGetTime() < lively_until_ || ImGui::GetIO().WantTextInput) return;
-  const double start = glfwGetTime();
-  while (glfwGetTime() - start < kRestSeconds && glfwWindowShouldClose(window_.handle()) == GLFW_FALSE) {
-    glfwWaitEventsTimeout(kLookSeconds);
-    const bool news = look();
-    if (input_.take_activity()) {
-      lively_until_ = glfwGetTime() + kLivelySeconds;
-      break;
-    }
-    if (news && !hidden) break;
+// Until a frame is due, somebody does something, or it is time to look for news.
+void Session::wait() const {
+  const double now = glfwGetTime(), seconds = std::min(schedule_.next() - now, kLookSeconds);
+  if (seconds > 0) {
+    glfwWaitEventsTimeout(seconds);
+  } else {
+    glfwPollEvents();
   }
-  clock_.restart();
-  phases_.drop();
 }
 
 void Session::draw_frame() {
@@ -244,14 +232,16 @@ void Session::draw_frame() {
   ImGui_ImplGlfw_NewFrame();
   input_.forward_taps();
   ImGui::NewFrame();
-  const Frame frame{*snapshot_, send_, fonts_, palette_, scale_};
-  const Wishes wishes = view_.handle_keys(frame, input_.take_keys());
+  next_change_ = FrameSchedule::kNever;
+  paint::TextureStore* const textures = painter_ ? &textures_ : nullptr;
+  const Frame frame{*snapshot_, send_, fonts_, palette_, scale_, textures, &next_change_};
+  const WindowRequests requests = view_.handle_keys(frame, input_.take_keys());
   view_.update_images(source_->images(), frame);
   phases_.mark("images");
   const WindowFacts facts{
-      {}, clock_.frames_per_second(), clock_.p99_milliseconds(), clock_.work_milliseconds(), drawn_by()};
+      {}, clock_.frames_in_last_second(frame_start_) + 1, clock_.work_milliseconds(), drawn_by()};
   view_.draw(frame, facts, saving_since_ ? "Saving the run" : "");
-  handle(wishes);
+  handle(requests);
   ImGui::Render();
   phases_.mark("widgets");
   drawn_ = draw_pixels();
@@ -259,16 +249,9 @@ void Session::draw_frame() {
   phases_.mark("drawing");
 }
 
-std::shared_ptr<core::Device> Session::painting_device() const {
-  if (cpu_) return cpu_;
-  auto device = source_->device();
-  return device && device->kind() == core::DeviceKind::cuda ? device : nullptr;
-}
-
 std::string Session::drawn_by() const {
-  const std::string painter = painter_ ? painter_->painted_by() : "";
-  if (painter.empty()) return renderer_;
-  return fmt::format("Painted by {}, shown by {}", painter, painter_->swaps() ? renderer_ : "the X server");
+  if (!painter_ || !painter_->failure().empty()) return renderer_;
+  return "Painted by the CPU, shown by " + (painter_->needs_swap() ? renderer_ : "the X server");
 }
 
 paint::Drawn Session::draw_pixels() {
@@ -276,7 +259,7 @@ paint::Drawn Session::draw_pixels() {
   const ImVec4 background = window_background();
   if (painter_) {
     const bool could = painter_->failure().empty();
-    const paint::Drawn drawn = painter_->draw(*data, painting_device(), background);
+    const paint::Drawn drawn = painter_->draw(*data, background);
     if (drawn != paint::Drawn::nothing) return drawn;
     if (could && !painter_->failure().empty()) {
       view_.tell("OpenGL draws the window from now on: " + painter_->failure(), training::LogLevel::error);
@@ -286,6 +269,15 @@ paint::Drawn Session::draw_pixels() {
   glClear(GL_COLOR_BUFFER_BIT);
   ImGui_ImplOpenGL3_RenderDrawData(data);
   return paint::Drawn::in_back_buffer;
+}
+
+// Also for what ImGui animates by itself: a cursor that blinks where text is typed. A button that is held
+// down repeats, and a slider follows, at the display's rate.
+void Session::schedule_changes() {
+  double change = frame_start_ + (next_change_ - ImGui::GetTime());
+  if (ImGui::GetIO().WantTextInput) change = frame_start_;
+  schedule_.change_at(change);
+  if (ImGui::IsAnyMouseDown()) schedule_.input(frame_start_);
 }
 
 void Session::save_screenshot(const std::string& file) const {
@@ -306,67 +298,66 @@ void Session::take_screenshot(const std::string& file) {
   }
 }
 
-void Session::handle(const Wishes& wishes) {
-  if (wishes.quit) glfwSetWindowShouldClose(window_.handle(), GLFW_TRUE);
-  if (!wishes.screenshot) return;
+void Session::handle(const WindowRequests& requests) {
+  if (requests.quit) glfwSetWindowShouldClose(window_.handle(), GLFW_TRUE);
+  if (!requests.screenshot) return;
   const bool own_file = !options_.screenshot_file.empty() && options_.exit_after_steps == 0;
   screenshot_wanted_ = own_file ? options_.screenshot_file : timestamped_name();
 }
 
-// Without a monitor that paces the swaps, as in a virtual display, this does.
-void Session::pace(double start) {
-  for (;;) {
-    const double left = start + kFrameSeconds - glfwGetTime();
-    if (left <= 0) break;
-    glfwWaitEventsTimeout(left);
-  }
-  glfwPollEvents();
-  if (input_.take_activity()) lively_until_ = glfwGetTime() + kLivelySeconds;
-}
-
+// Asked with each frame of a window that leaves by itself. From the last step on frames follow at the
+// display's rate.
 bool Session::all_shown() {
   const bool reached = snapshot_->step >= options_.exit_after_steps || ended(snapshot_->state);
   if (options_.exit_after_steps == 0 || !reached) return false;
-  if (!reached_) reached_ = glfwGetTime();
+  if (!reached_) reached_ = frame_start_;
+  schedule_.input(frame_start_);
   const bool images = options_.source ? source_->images() != nullptr : options_.training.shown_images > 0;
   const bool shown = (snapshot_->state == TrainerState::failed && !options_.source) ||
-                     view_.has_shown_all(*snapshot_, images) || glfwGetTime() - *reached_ > kPatienceSeconds;
+                     view_.has_shown_all(*snapshot_, images) || frame_start_ - *reached_ > kPatienceSeconds;
   return shown && --frames_to_go_ <= 0;
 }
 
 // A run or a file that was asked for is written before leaving.
-void Session::begin_saving() {
+void Session::begin_leaving() {
+  left_ = true;
   const bool writes = !options_.training.run_dir.empty() || !options_.training.save_file.empty();
   if (!writes || ended(snapshot_->state)) return;
   send_(training::Finish{});
   saving_since_ = glfwGetTime();
+  schedule_.news();  // the banner that says so
 }
 
-// Called after each frame, with its picture still in the back buffer or with the painter.
-bool Session::should_leave() {
-  if (!left_) {
-    const bool shown = all_shown();
-    const bool told = options_.leave != nullptr && *options_.leave;
-    left_ = shown || told || glfwWindowShouldClose(window_.handle()) == GLFW_TRUE;
-    if (shown && !options_.screenshot_file.empty()) save_screenshot(options_.screenshot_file);
-    if (!left_) return false;
-    begin_saving();
-  }
+bool Session::may_leave() {
+  const bool told = options_.leave != nullptr && *options_.leave;
+  if (!left_ && (told || glfwWindowShouldClose(window_.handle()) == GLFW_TRUE)) begin_leaving();
+  if (!left_) return false;
   if (!saving_since_ || ended(snapshot_->state)) return true;
   return glfwGetTime() - *saving_since_ > kSaveSeconds;
 }
 
-void Session::trace_frame(double now) {
-  if (!trace_enabled() || (traced_ >= 0 && now - traced_ < 1)) return;
+// With each frame what it showed, and once a second figures of the frames. While the window rests both are
+// told again once in a while, so that who waits for them need not disturb it.
+void Session::trace_state() {
+  if (!trace_enabled()) return;
+  const double now = glfwGetTime();
+  const bool drawn = frame_start_ > drawn_traced_, full = now - traced_ >= (drawn ? 1 : kRestTraceSeconds);
+  if (!full && !drawn) return;
+  drawn_traced_ = frame_start_;
+  const bool painted = painter_ && painter_->failure().empty();
+  const ImGuiIO& io = ImGui::GetIO();
+  const std::string shown =
+      fmt::format("\"step\":{},\"points\":{},\"painted\":{}", drawn_step_, drawn_points_, painted);
+  trace_event("drawn", fmt::format("{},\"x\":{:.0f},\"y\":{:.0f},\"pressed\":{}", shown, io.MousePos.x,
+                                   io.MousePos.y, io.MouseDown[0]));
+  if (!full) return;
   traced_ = now;
   trace_event("frame",
-              fmt::format("\"fps\":{:.2f},\"p99_ms\":{:.2f},\"draw_ms\":{:.2f},\"p99_draw_ms\":{:.2f},"
-                          "\"p99_swapped_ms\":{:.2f},\"step\":{},\"points\":{},\"painted\":{}",
-                          clock_.frames_per_second(), clock_.p99_milliseconds(), clock_.work_milliseconds(),
-                          clock_.p99_work_milliseconds(), clock_.p99_swapped_milliseconds(), snapshot_->step,
-                          view_.loss_points(), painter_ && !painter_->painted_by().empty()) +
-                  fmt::format(",\"frames_ms\":[{:.2f}],\"phases\":{}",
-                              fmt::join(milliseconds(frame_seconds_), ","), phases_.means()));
+              fmt::format("\"fps\":{},\"frames\":{},\"draw_ms\":{:.2f},\"p99_draw_ms\":{:.2f},"
+                          "\"p99_swapped_ms\":{:.2f},{},\"frames_ms\":[{:.2f}],\"phases\":{}",
+                          clock_.frames_in_last_second(now), frames_drawn_, clock_.work_milliseconds(),
+                          clock_.p99_work_milliseconds(), clock_.p99_swapped_milliseconds(), shown,
+                          fmt::join(milliseconds(frame_seconds_), ","), phases_.means()));
   frame_seconds_.clear();
 }
 
@@ -377,37 +368,50 @@ int Session::exit_code() const {
   return snapshot_->failed_by_input ? 2 : 1;
 }
 
+void Session::remember_settings() const {
+  Settings settings = view_.settings();
+  if (options_.width == 0 && options_.height == 0) settings.window = window_.placement();
+  try {
+    save_settings(settings_file(), settings);
+  } catch (const core::Error& error) {
+    fmt::print(stderr, "warpscope: the window's settings are not remembered: {}\n", error.what());
+  }
+}
+
+void Session::draw() {
+  frame_start_ = glfwGetTime();
+  phases_.begin();
+  fit_scale();
+  draw_frame();
+  const double work = glfwGetTime() - frame_start_;
+  if (!left_ && all_shown()) {
+    if (!options_.screenshot_file.empty()) save_screenshot(options_.screenshot_file);
+    begin_leaving();
+  }
+  if (drawn_ == paint::Drawn::in_back_buffer) glfwSwapBuffers(window_.handle());
+  phases_.mark("swap");
+  phases_.end();
+  const double shown = glfwGetTime() - frame_start_;
+  clock_.add(frame_start_, work, shown);
+  if (trace_enabled()) frame_seconds_.push_back(shown);
+  ++frames_drawn_;
+  drawn_step_ = snapshot_->step;
+  drawn_points_ = view_.loss_points();
+  schedule_.drawn(frame_start_);
+  schedule_changes();
+}
+
 int Session::run() {
-  look();
-  for (;;) {
-    const double start = glfwGetTime();
-    phases_.begin();
-    fit_scale();
-    draw_frame();
-    const double work = glfwGetTime() - start;
-    if (should_leave()) break;
-    if (drawn_ == paint::Drawn::in_back_buffer) glfwSwapBuffers(window_.handle());
-    phases_.mark("swap");
-    const double shown = glfwGetTime() - start;
-    clock_.add(start, work, shown);
-    if (trace_enabled()) frame_seconds_.push_back(shown);
-    trace_frame(start);
-    pace(start);
-    phases_.mark("wait");
+  do {
+    wait();
+    if (input_.take_activity()) schedule_.input(glfwGetTime());
+    ask_whether_hidden();
     look();
-    phases_.mark("look");
-    rest();
-  }
+    if (schedule_.next() <= glfwGetTime()) draw();
+    trace_state();
+  } while (!may_leave());
   look();
-  if (options_.exit_after_steps == 0) {
-    Settings settings = view_.settings();
-    if (options_.width == 0 && options_.height == 0) settings.window = window_.placement();
-    try {
-      save_settings(settings_file(), settings);
-    } catch (const core::Error& error) {
-      fmt::print(stderr, "warpscope: the window's settings are not remembered: {}\n", error.what());
-    }
-  }
+  if (options_.exit_after_steps == 0) remember_settings();
   // The running step may take a moment to end: nobody has to look at a window that does not answer.
   glfwHideWindow(window_.handle());
   const int code = exit_code();

@@ -12,13 +12,6 @@
 
 namespace warpscope::ui {
 
-/// Who draws the window in place of OpenGL (ui/paint).
-enum class Painting : std::uint8_t {
-  none,
-  by_cpu,
-  by_cuda,  ///< kernels, from the moment on that a CUDA device trains; until then, and elsewhere, OpenGL
-};
-
 struct WindowOptions {
   training::TrainerOptions training;
   /// Shown instead of training; then `training` tells the model alone. nullptr: train.
@@ -29,7 +22,7 @@ struct WindowOptions {
       0;          ///< leave by itself once this many steps are drawn; 0: only when closed
   int width = 0;  ///< pixels; 0: as remembered
   int height = 0;
-  Painting painting = Painting::none;
+  bool paint_on_cpu = false;  ///< the CPU draws in place of OpenGL (ui/paint)
   /// Once true (set by a signal), the window leaves as if it were closed.
   const std::atomic<bool>* leave = nullptr;
 };
@@ -40,9 +33,9 @@ class NoDisplay : public core::Error {
   using core::Error::Error;
 };
 
-/// Opens the window, trains or shows the source, and returns when it is closed: 0, or what the failure of its own training
-/// asks for, which is then on stderr (1; 2 if the input is to blame). Throws NoDisplay, before anything is
-/// begun; core::Error if there is no OpenGL 3.3, or if the screenshot cannot be written.
+/// Opens the window, trains or shows the source, and returns when it is closed: 0; 1 if its own training
+/// failed, 2 if the input is to blame for that, with the reason on stderr. Throws NoDisplay, before anything
+/// is begun; core::Error if there is no OpenGL 3.3, or if the screenshot cannot be written.
 int run_window(const WindowOptions& options);
 
 }  // namespace warpscope::ui

@@ -18,7 +18,7 @@
 
 #include "gpu/core/error.h"
 
-namespace warpscope::data {
+namespace warpscope::fetch {
 namespace {
 
 constexpr long kConnectSeconds = 30;
@@ -240,4 +240,4 @@ void download(const std::string& url, PartFile& part,
   }
 }
 
-}  // namespace warpscope::data
+}  // namespace warpscope::fetch

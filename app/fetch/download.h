@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-namespace warpscope::data {
+namespace warpscope::fetch {
 
 /// The partly downloaded file `path`, locked, so that no other process writes to it.
 class PartFile {
@@ -43,4 +43,4 @@ class PartFile {
 void download(const std::string& url, PartFile& part,
               const std::function<void(std::int64_t bytes, std::int64_t total)>& progress);
 
-}  // namespace warpscope::data
+}  // namespace warpscope::fetch

@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
 #include <system_error>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,10 +16,9 @@
 
 #include "app/fetch/download.h"
 #include "app/fetch/unpack.h"
-#include "gpu/data/cifar10.h"
-#include "gpu/data/mnist.h"
+#include "gpu/data/sets.h"
 
-namespace warpscope::data {
+namespace warpscope::fetch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,14 +26,14 @@ namespace fs = std::filesystem;
 /// Passes progress on, but not more often than people can see. Several files count as one.
 class Reporter {
  public:
-  explicit Reporter(const FetchCallback& callback) : callback_(callback) {}
+  explicit Reporter(const Callback& callback) : callback_(callback) {}
 
   /// Announces a file of this size.
   void expect(std::int64_t bytes) { expected_ += bytes; }
   /// The file at hand is done and had this size.
   void finish(std::int64_t bytes) { finished_ += bytes; }
 
-  void operator()(FetchPhase phase, std::int64_t done, std::int64_t total) {
+  void operator()(Phase phase, std::int64_t done, std::int64_t total) {
     done += finished_;
     if (expected_ > 0) total = std::max(expected_, done);
     constexpr auto kInterval = std::chrono::milliseconds(100);
@@ -45,11 +46,11 @@ class Reporter {
   }
 
  private:
-  const FetchCallback& callback_;
+  const Callback& callback_;
   std::int64_t expected_ = 0;  // 0: a single file, of which the server tells the size
   std::int64_t finished_ = 0;
   bool started_ = false;
-  FetchPhase phase_ = FetchPhase::download;
+  Phase phase_ = Phase::download;
   std::chrono::steady_clock::time_point last_;
 };
 
@@ -101,15 +102,8 @@ void make_destination(const fs::path& destination) {
   }
 }
 
-/// The name of the archive: what follows the last slash of the address, less any query.
-std::string archive_name(const std::string& url) {
-  const std::string path = url.substr(0, url.find_first_of("?#"));
-  const std::string name = path.substr(path.find_last_of('/') + 1);
-  return name.empty() || name == "." || name == ".." ? "archive" : name;
-}
-
 /// Refuses to replace what somebody else put there.
-void check_target(const fs::path& target, const char* data_set) {
+void check_target(const fs::path& target, std::string_view data_set) {
   std::error_code error;
   const bool absent = !fs::exists(fs::symlink_status(target, error));
   if (absent || (fs::is_directory(target, error) && fs::is_empty(target, error))) return;
@@ -131,42 +125,27 @@ void move_folder(const fs::path& whole, const fs::path& target) {
   sync_folder(target.parent_path());
 }
 
-void download_and_check(const FetchSource& source, PartFile& part, Reporter& report) {
+void download_and_check(const std::string& url, const std::string& md5, PartFile& part, Reporter& report) {
   const auto digest = [&] {
-    return part.md5([&](std::int64_t bytes) { report(FetchPhase::check, bytes, part.size()); });
+    return part.md5([&](std::int64_t bytes) { report(Phase::check, bytes, part.size()); });
   };
   // A fetch that was cancelled late left the whole file.
-  if (part.size() > 0 && digest() == source.md5) return;
-  download(source.url, part,
-           [&](std::int64_t bytes, std::int64_t total) { report(FetchPhase::download, bytes, total); });
+  if (part.size() > 0 && digest() == md5) return;
+  download(url, part, [&](std::int64_t bytes, std::int64_t total) { report(Phase::download, bytes, total); });
   const std::string found = digest();
-  if (found == source.md5) return;
+  if (found == md5) return;
   part.clear();  // an empty one is removed at the end
   throw core::Error(fmt::format(
       "what {} sent has the MD5 checksum {} instead of {}, so it was removed; fetch again, and if "
       "that does not help, the file on the server has changed",
-      source.url, found, source.md5));
+      url, found, md5));
 }
 
-void unpack_and_place(const FetchSource& source, const PartFile& part, const fs::path& target,
-                      Reporter& report) {
-  const TemporaryFolder temporary(target.parent_path());
-  unpack(part.path(), temporary.path(),
-         [&](std::int64_t bytes) { report(FetchPhase::unpack, bytes, part.size()); });
-  const fs::path unpacked = temporary.path() / source.folder;
-  std::error_code error;
-  if (!fs::is_directory(unpacked, error)) {
-    throw core::Error(fmt::format("the archive from {} holds no folder {}", source.url, source.folder));
-  }
-  move_folder(unpacked, target);
-}
-
-/// Downloads one file of MNIST from the first mirror that has it.
-void download_from_mirrors(const MnistSource& source, const MnistFile& file, PartFile& part,
-                           Reporter& report) {
+/// Downloads one file from the first mirror that has it.
+void download_from_mirrors(const Source& source, const SourceFile& file, PartFile& part, Reporter& report) {
   for (std::size_t i = 0; i < source.mirrors.size(); ++i) {
     try {
-      return download_and_check({source.mirrors[i] + file.name, file.md5, {}}, part, report);
+      return download_and_check(source.mirrors[i] + file.name, file.md5, part, report);
     } catch (const Cancelled&) {
       throw;
     } catch (const core::Error&) {
@@ -175,53 +154,64 @@ void download_from_mirrors(const MnistSource& source, const MnistFile& file, Par
   }
 }
 
-}  // namespace
+using Parts = std::vector<std::unique_ptr<PartFile>>;
 
-fs::path fetch_cifar10(const fs::path& destination, const FetchCallback& progress,
-                       const FetchSource& source) {
-  const fs::path target = destination / source.folder;
-  if (cifar10_is_whole(target)) return target;
-  check_target(target, "CIFAR-10");
-  make_destination(destination);
-  Reporter report(progress);
-  PartFile part(destination / (archive_name(source.url) + ".part"));
-  // Another process may have finished it between the first look and the lock.
-  if (!cifar10_is_whole(target)) {
-    check_target(target, "CIFAR-10");
-    download_and_check(source, part, report);
-    unpack_and_place(source, part, target, report);
+/// Unpacks the archive and puts its folder in place of `target`.
+void place_archive(const Source& source, PartFile& part, const fs::path& target, Reporter& report) {
+  const TemporaryFolder temporary(target.parent_path());
+  unpack(part.path(), temporary.path(),
+         [&](std::int64_t bytes) { report(Phase::unpack, bytes, part.size()); });
+  const fs::path unpacked = temporary.path() / source.archive_folder;
+  std::error_code error;
+  if (!fs::is_directory(unpacked, error)) {
+    throw core::Error(
+        fmt::format("the archive {} holds no folder {}", source.files.front().name, source.archive_folder));
   }
+  move_folder(unpacked, target);
   part.remove();
-  return target;
 }
 
-fs::path fetch_mnist(const fs::path& destination, const FetchCallback& progress, const MnistSource& source) {
-  const fs::path target = destination / kMnistFolder;
-  if (mnist_is_whole(target)) return target;
-  check_target(target, "MNIST");
-  make_destination(destination);
-  std::vector<std::unique_ptr<PartFile>> parts;
-  for (const MnistFile& file : source.files) {
-    parts.push_back(std::make_unique<PartFile>(destination / (file.name + ".part")));
-  }
-  // Another process may have finished between the first look and the locks.
-  if (mnist_is_whole(target)) return target;
-  check_target(target, "MNIST");
-  Reporter report(progress);
-  for (const MnistFile& file : source.files) report.expect(file.bytes);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    download_from_mirrors(source, source.files[i], *parts[i], report);
-    report.finish(parts[i]->size());
-  }
-  const TemporaryFolder temporary(destination);
-  const fs::path whole = temporary.path() / kMnistFolder;
+/// Puts the files, as they are, in `target`.
+void place_files(const Source& source, const Parts& parts, const fs::path& target) {
+  const TemporaryFolder temporary(target.parent_path());
+  const fs::path whole = temporary.path() / target.filename();
   make_destination(whole);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     sync_file(parts[i]->path());
     rename_to(parts[i]->path(), whole / source.files[i].name);
   }
   move_folder(whole, target);
+}
+
+}  // namespace
+
+fs::path fetch_data_set(const Source& source, const fs::path& destination, const Callback& progress) {
+  const data::SetRow* set = data::find_set(source.data_set);
+  if (set == nullptr || set->drawn())
+    throw std::logic_error("no data set in files is named " + source.data_set);
+  const fs::path target = destination / set->folders.front();
+  if (set->is_whole(target)) return target;
+  check_target(target, set->title);
+  make_destination(destination);
+  Parts parts;
+  for (const SourceFile& file : source.files) {
+    parts.push_back(std::make_unique<PartFile>(destination / (file.name + ".part")));
+  }
+  // Another process may have finished between the first look and the locks.
+  if (set->is_whole(target)) return target;
+  check_target(target, set->title);
+  Reporter report(progress);
+  for (const SourceFile& file : source.files) report.expect(file.bytes);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    download_from_mirrors(source, source.files[i], *parts[i], report);
+    if (source.archive_folder.empty()) report.finish(parts[i]->size());
+  }
+  if (source.archive_folder.empty()) {
+    place_files(source, parts, target);
+  } else {
+    place_archive(source, *parts.front(), target, report);
+  }
   return target;
 }
 
-}  // namespace warpscope::data
+}  // namespace warpscope::fetch

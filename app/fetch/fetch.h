@@ -1,54 +1,52 @@
 #pragma once
-// Downloads CIFAR-10 and MNIST.
+// Downloads data sets.
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu/core/error.h"
 
-namespace warpscope::data {
+namespace warpscope::fetch {
 
-/// What is downloaded, and from where. The defaults are the binary version of CIFAR-10 on its official page
-/// (https://www.cs.toronto.edu/~kriz/cifar.html), with the checksum that is given there.
-struct FetchSource {
-  std::string url = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz";  ///< http, https or file
-  std::string md5 = "c32a1d4ab5d03f1284b67883e8d87530";  ///< of the archive, lower case
-  std::string folder = "cifar-10-batches-bin";           ///< the folder in the archive
-};
-
-/// One of the files of MNIST.
-struct MnistFile {
+struct SourceFile {
   std::string name;
   std::string md5;         ///< lower case
-  std::int64_t bytes = 0;  ///< for the progress alone
+  std::int64_t bytes = 0;  ///< for the progress alone; 0: the server tells
 };
 
-/// The four files of MNIST as first published, and where they are: the first mirror that has a file serves it. The
-/// addresses are those of torchvision's and of Google's copies, the checksums those of the original site.
-struct MnistSource {
-  std::vector<std::string> mirrors{"https://ossci-datasets.s3.amazonaws.com/mnist/",
-                                   "https://storage.googleapis.com/cvdf-datasets/mnist/"};
-  std::vector<MnistFile> files{
-      {"train-images-idx3-ubyte.gz", "f68b3c2dcbeaaa9fbdd348bbdeb94873", 9'912'422},
-      {"train-labels-idx1-ubyte.gz", "d53e105ee54ea40749a09fcbcd1e9432", 28'881},
-      {"t10k-images-idx3-ubyte.gz", "9fb629c4189551a2d022fa330f9573f3", 1'648'877},
-      {"t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c", 4'542},
-  };
+/// What is downloaded of a data set, and from where.
+struct Source {
+  std::string data_set;  ///< its name in data::sets()
+  std::vector<std::string>
+      mirrors;  ///< http, https or file; the first one that has a file serves it. A file's name is added.
+  std::vector<SourceFile> files;    ///< the data set's own; or one archive
+  std::string archive_folder = {};  ///< of an archive: the folder in it with the data set's files
 };
 
-enum class FetchPhase : std::uint8_t { download, check, unpack };
+/// Those of all data sets that can be downloaded.
+std::span<const Source> sources();
 
-struct FetchProgress {
-  FetchPhase phase = FetchPhase::download;
+/// The names of these data sets.
+std::vector<std::string> names();
+
+/// Throws core::BadInput that lists the valid names.
+const Source& find_source(std::string_view data_set);
+
+enum class Phase : std::uint8_t { download, check, unpack };
+
+struct Progress {
+  Phase phase = Phase::download;
   std::int64_t done_bytes = 0;
   std::int64_t total_bytes = 0;  ///< 0 while unknown
 };
 
 /// Called every now and then, on the calling thread. Returns false to cancel.
-using FetchCallback = std::function<bool(const FetchProgress&)>;
+using Callback = std::function<bool(const Progress&)>;
 
 /// The callback returned false. What was downloaded so far is kept, and the next fetch goes on from there.
 class Cancelled : public core::Error {
@@ -56,29 +54,21 @@ class Cancelled : public core::Error {
   using Error::Error;
 };
 
-/// Downloads the archive to a `.part` file in `destination` (made if absent), checks it and unpacks it to
-/// `destination`/cifar-10-batches-bin, which appears only when it is whole. Returns that folder.
+/// Downloads each file to a `.part` file in `destination` (made if absent), checks it, and puts all of them,
+/// or what the archive holds, in the data set's folder in `destination`, which appears only when it is whole.
+/// Returns that folder.
 ///
-/// If it is there already and whole, nothing is downloaded. A `.part` file left by an earlier fetch is
-/// resumed; where the server cannot resume, the download starts again. The archive is removed at the end. An
-/// archive with a path that leads out of `destination`, a link or a special file is refused whole; what it
-/// holds beside `folder` is dropped.
+/// If it is there already and whole, nothing is downloaded. `.part` files left by an earlier fetch are
+/// resumed; where the server cannot resume, the download starts again. A mirror that cannot be reached,
+/// answers with an error or sends something else than the file is left for the next one. An archive is
+/// removed at the end; one with a path that leads out of `destination`, a link or a special file is refused
+/// whole, and what it holds beside its folder is dropped.
 ///
-/// Throws BadInput if `destination` cannot be written, holds something else under that name, or is in use by
-/// another fetch; Cancelled; Error, in one sentence, if there is no network, the server answers with an
-/// error, the checksum is wrong (the `.part` file is then removed), the disk is full or the archive is not
-/// what it should be.
-std::filesystem::path fetch_cifar10(const std::filesystem::path& destination,
-                                    const FetchCallback& progress = {}, const FetchSource& source = {});
+/// Throws core::BadInput if `destination` cannot be written, holds something else under that name, or is in
+/// use by another fetch; Cancelled; core::Error, in one sentence, of several mirrors the last one's, if there
+/// is no network, the server answers with an error, the checksum is wrong (the `.part` file is then removed),
+/// the disk is full or the archive is not what it should be.
+std::filesystem::path fetch_data_set(const Source& source, const std::filesystem::path& destination,
+                                     const Callback& progress = {});
 
-/// Downloads the files of MNIST, each to a `.part` file in `destination` (made if absent), checks them and moves them to
-/// `destination`/mnist, packed as they are. That folder appears only when it is whole. Returns it.
-///
-/// If it is there already and whole, nothing is downloaded. `.part` files left by an earlier fetch are resumed. A mirror
-/// that cannot be reached, answers with an error or sends something else than the file is left for the next one.
-///
-/// Throws as fetch_cifar10 does; of several mirrors the last one's error.
-std::filesystem::path fetch_mnist(const std::filesystem::path& destination,
-                                  const FetchCallback& progress = {}, const MnistSource& source = {});
-
-}  // namespace warpscope::data
+}  // namespace warpscope::fetch

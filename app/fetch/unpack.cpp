@@ -14,7 +14,7 @@
 
 #include "gpu/core/error.h"
 
-namespace warpscope::data {
+namespace warpscope::fetch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -144,4 +144,4 @@ void unpack(const fs::path& archive_path, const fs::path& destination,
   }
 }
 
-}  // namespace warpscope::data
+}  // namespace warpscope::fetch

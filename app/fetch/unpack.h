@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <functional>
 
-namespace warpscope::data {
+namespace warpscope::fetch {
 
 /// Unpacks `archive` (tar, plain or compressed) into the existing folder `destination`; every file is on the
 /// disk when it returns. `progress` gets the bytes of the archive read so far and throws to stop. Throws
@@ -15,4 +15,4 @@ namespace warpscope::data {
 void unpack(const std::filesystem::path& archive, const std::filesystem::path& destination,
             const std::function<void(std::int64_t bytes)>& progress);
 
-}  // namespace warpscope::data
+}  // namespace warpscope::fetch

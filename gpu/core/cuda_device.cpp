@@ -66,16 +66,7 @@ class CudaGraph final : public Graph {
 
 class CudaStream final : public Stream {
  public:
-  explicit CudaStream(bool urgent) {
-    if (!urgent) {
-      check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
-      return;
-    }
-    int least = 0, most = 0;
-    check_cuda(cudaDeviceGetStreamPriorityRange(&least, &most), "cudaDeviceGetStreamPriorityRange");
-    check_cuda(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, most),
-               "cudaStreamCreateWithPriority");
-  }
+  CudaStream() { check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate"); }
   ~CudaStream() override {
     cudaStreamSynchronize(stream_);
     cudaStreamDestroy(stream_);
@@ -180,11 +171,7 @@ class CudaDevice final : public Device {
   }
   std::unique_ptr<Stream> make_stream() override {
     make_current();
-    return std::make_unique<CudaStream>(false);
-  }
-  std::unique_ptr<Stream> make_urgent_stream() override {
-    make_current();
-    return std::make_unique<CudaStream>(true);
+    return std::make_unique<CudaStream>();
   }
   std::unique_ptr<Event> make_event(bool timing) override {
     make_current();

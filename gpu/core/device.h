@@ -91,8 +91,6 @@ class Device {
   virtual void* allocate_host(std::size_t bytes) = 0;
   virtual void deallocate_host(void* memory) noexcept = 0;
   virtual std::unique_ptr<Stream> make_stream() = 0;
-  /// A stream whose kernels start before those of other streams that wait, where the device can do so.
-  virtual std::unique_ptr<Stream> make_urgent_stream() { return make_stream(); }
   virtual std::unique_ptr<Event> make_event(bool timing) = 0;
   virtual MemoryUse memory() const = 0;
   /// Makes this device the calling thread's current one (cudaSetDevice). Each thread that launches calls it

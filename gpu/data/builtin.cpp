@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/data/parallel.h"
+#include "gpu/core/parallel.h"
 #include "gpu/data/scenes.h"
 
 namespace warpscope::data {
@@ -24,7 +24,7 @@ constexpr std::uint64_t kTestSeed = 0x7363'6f70'0000'0000ULL;
 
 /// Images 10 n to 10 n + 9 are a permutation of the classes.
 std::uint8_t label_of(std::uint64_t seed, std::int64_t image) {
-  Random random(mix_bits(seed - static_cast<std::uint64_t>(image / kClassCount) - 1));
+  Random random(core::mix_bits(seed - static_cast<std::uint64_t>(image / kClassCount) - 1));
   std::array<std::uint8_t, kClassCount> order;
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint8_t>(i);
   for (int i = kClassCount - 1; i > 0; --i) {
@@ -67,7 +67,8 @@ void expose(const Canvas& canvas, Random& random, std::uint8_t* bytes) {
     const int y = 2 * (i / kSceneSide) - kSceneSide + 1;
     const int light = camera.exposure + ((x * camera.light_x + y * camera.light_y) >> 5) -
                       ((x * x + y * y) * camera.vignette >> 10);
-    const std::uint64_t bits = mix_bits(camera.seed + static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15ULL);
+    const std::uint64_t bits =
+        core::mix_bits(camera.seed + static_cast<std::uint64_t>(i) * core::kGoldenGamma);
     // Each byte of the random bits gives a number in [-128, 127]; the sum of two is a triangle, nearly a
     // bell.
     const auto draw = [bits](int byte) { return static_cast<int>(bits >> (8 * byte) & 255) - 128; };
@@ -91,11 +92,11 @@ ImageSet make_set(std::int64_t count, std::uint64_t seed, int threads) {
   set.count = count;
   set.pixels.resize(static_cast<std::size_t>(count * kImageBytes));
   set.labels.resize(static_cast<std::size_t>(count));
-  for_pieces(count, kPieceImages, threads, [&](std::int64_t begin, std::int64_t end) {
+  core::parallel_for(count, kPieceImages, threads, [&](std::int64_t begin, std::int64_t end) {
     Canvas canvas;
     for (std::int64_t i = begin; i < end; ++i) {
       const std::uint8_t label = label_of(seed, i);
-      Random random(mix_bits(seed + static_cast<std::uint64_t>(i)));
+      Random random(core::mix_bits(seed + static_cast<std::uint64_t>(i)));
       kSceneClasses[label].paint(canvas, random);
       expose(canvas, random, set.pixels.data() + i * kImageBytes);
       set.labels[static_cast<std::size_t>(i)] = label;
@@ -106,11 +107,15 @@ ImageSet make_set(std::int64_t count, std::uint64_t seed, int threads) {
 
 }  // namespace
 
+std::vector<std::string> scene_classes() {
+  std::vector<std::string> names;
+  for (const SceneClass& scene : kSceneClasses) names.emplace_back(scene.name);
+  return names;
+}
+
 DataSet make_builtin(std::int64_t train, std::int64_t test, int threads) {
   DataSet set;
-  set.name = "built-in scenes";
-  set.source = "built in";
-  for (const SceneClass& scene : kSceneClasses) set.classes.emplace_back(scene.name);
+  set.classes = scene_classes();
   set.train = make_set(train, kTrainSeed, threads);
   set.test = make_set(test, kTestSeed, threads);
   return set;

@@ -2,10 +2,15 @@
 // The built-in data set: drawn scenes, so that training works on a machine that has no data at all.
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "gpu/data/dataset.h"
 
 namespace warpscope::data {
+
+/// What the scenes show, in the order of their labels.
+std::vector<std::string> scene_classes();
 
 /// `train` and `test` colour scenes of 32x32x3 in ten classes (discs, rings, stripes, checkers, polygons,
 /// plasma, blobs, stars, bricks, landscape), varied in colour, place, size, angle and light, with a little

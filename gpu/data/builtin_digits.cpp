@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/parallel.h"
 #include "gpu/data/digit_strokes.h"
-#include "gpu/data/parallel.h"
 
 namespace warpscope::data {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::uint64_t kTestSeed = 0x7473'5f31'0000'0000ULL;
 
 /// Images 10 n to 10 n + 9 are a permutation of the digits.
 int digit_of(std::uint64_t seed, std::int64_t image) {
-  Random random(mix_bits(seed - static_cast<std::uint64_t>(image / kDigits) - 1));
+  Random random(core::mix_bits(seed - static_cast<std::uint64_t>(image / kDigits) - 1));
   std::array<int, kDigits> order;
   for (int i = 0; i < kDigits; ++i) order[static_cast<std::size_t>(i)] = i;
   for (int i = kDigits - 1; i > 0; --i) {
@@ -82,10 +82,10 @@ ImageSet make_set(std::int64_t count, std::uint64_t seed, int threads) {
   set.count = count;
   set.pixels.resize(static_cast<std::size_t>(count * kDigitPixels));
   set.labels.resize(static_cast<std::size_t>(count));
-  for_pieces(count, kPieceImages, threads, [&](std::int64_t begin, std::int64_t end) {
+  core::parallel_for(count, kPieceImages, threads, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const int digit = digit_of(seed, i);
-      Random random(mix_bits(seed + static_cast<std::uint64_t>(i)));
+      Random random(core::mix_bits(seed + static_cast<std::uint64_t>(i)));
       paint(digit, random, set.pixels.data() + i * kDigitPixels);
       set.labels[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(digit);
     }
@@ -97,10 +97,8 @@ ImageSet make_set(std::int64_t count, std::uint64_t seed, int threads) {
 
 DataSet make_builtin_digits(std::int64_t train, std::int64_t test, std::uint64_t seed, int threads) {
   DataSet set;
-  set.name = "built-in digits";
-  set.source = "built in";
   for (int digit = 0; digit < kDigits; ++digit) set.classes.push_back(std::to_string(digit));
-  const std::uint64_t salt = seed == 0 ? 0 : mix_bits(seed);
+  const std::uint64_t salt = seed == 0 ? 0 : core::mix_bits(seed);
   set.train = make_set(train, kTrainSeed + salt, threads);
   set.test = make_set(test, kTestSeed + salt, threads);
   return set;

@@ -1,5 +1,6 @@
 #include "gpu/data/cifar10.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -11,13 +12,16 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/data/parallel.h"
+#include "gpu/core/parallel.h"
 #include "gpu/files/file.h"
 
 namespace warpscope::data {
 namespace {
 
 namespace fs = std::filesystem;
+using files::grouped;
+using files::InputFile;
+using files::is_there;
 
 constexpr int kSide = 32;
 constexpr int kPlaneBytes = kSide * kSide;
@@ -33,8 +37,7 @@ constexpr std::array kFiles{"data_batch_1.bin", "data_batch_2.bin", "data_batch_
 constexpr std::int64_t kTrainFiles = 5;
 constexpr std::uintmax_t kMostMetaBytes = 4096;
 
-constexpr std::array kClasses{"airplane", "automobile", "bird",  "cat",  "deer",
-                              "dog",      "frog",       "horse", "ship", "truck"};
+constexpr std::uint8_t kClasses = 10;
 
 /// A file of ten thousand records, open for reading.
 InputFile open_batch(const fs::path& path) {
@@ -60,9 +63,10 @@ std::vector<InputFile> open_files(const fs::path& folder) {
   return files;
 }
 
-std::vector<std::string> read_classes(const fs::path& folder) {
+/// Of batches.meta.txt, or `standard` where that is not there.
+std::vector<std::string> read_classes(const fs::path& folder, const std::vector<std::string>& standard) {
   const fs::path path = folder / "batches.meta.txt";
-  if (!is_there(path)) return {kClasses.begin(), kClasses.end()};
+  if (!is_there(path)) return standard;
   std::vector<std::string> classes;
   std::error_code error;
   const bool plausible = fs::is_regular_file(path, error) && fs::file_size(path, error) <= kMostMetaBytes;
@@ -75,9 +79,9 @@ std::vector<std::string> read_classes(const fs::path& folder) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (!line.empty()) classes.push_back(line);
   }
-  if (classes.size() == kClasses.size()) return classes;
+  if (classes.size() == kClasses) return classes;
   throw core::BadInput(fmt::format("{} should hold {} class names, one a line; correct or delete it",
-                                   path.string(), kClasses.size()));
+                                   path.string(), kClasses));
 }
 
 ImageSet make_set(std::int64_t count) {
@@ -106,7 +110,7 @@ void read_records(const InputFile& file, std::int64_t begin, std::int64_t end, I
   file.read(begin * kRecordBytes, records);
   for (std::int64_t i = 0; i < end - begin; ++i) {
     const std::uint8_t* record = records.data() + i * kRecordBytes;
-    if (record[0] >= kClasses.size()) {
+    if (record[0] >= kClasses) {
       throw core::BadInput(
           fmt::format("{} has the label {} in record {} (counted from 0), where CIFAR-10 has 0 to 9; "
                       "delete it and fetch CIFAR-10 again",
@@ -119,13 +123,8 @@ void read_records(const InputFile& file, std::int64_t begin, std::int64_t end, I
 
 }  // namespace
 
-std::optional<fs::path> find_cifar10(const fs::path& folder) {
-  for (const fs::path& candidate : {folder, folder / kCifar10Folder}) {
-    for (const char* file : kFiles) {
-      if (is_there(candidate / file)) return candidate;
-    }
-  }
-  return std::nullopt;
+bool holds_cifar10(const fs::path& folder) {
+  return std::any_of(kFiles.begin(), kFiles.end(), [&](const char* file) { return is_there(folder / file); });
 }
 
 bool cifar10_is_whole(const fs::path& folder) noexcept {
@@ -136,31 +135,21 @@ bool cifar10_is_whole(const fs::path& folder) noexcept {
   return true;
 }
 
-DataSet load_cifar10(const fs::path& folder) {
-  const std::optional<fs::path> found = find_cifar10(folder);
-  if (!found) {
-    throw core::BadInput(
-        fmt::format("no CIFAR-10 in {}: {}", folder.string(),
-                    is_there(folder) ? "it needs data_batch_1.bin to data_batch_5.bin and test_batch.bin, "
-                                       "there or in cifar-10-batches-bin"
-                                     : "there is no such folder"));
-  }
-  const std::vector<InputFile> files = open_files(*found);
+DataSet load_cifar10(const SetRow& row, const fs::path& folder) {
+  const std::vector<InputFile> files = open_files(folder);
   DataSet set;
-  set.name = "CIFAR-10";
-  set.source = found->string();
-  set.classes = read_classes(*found);
+  set.classes = read_classes(folder, row.classes);
   set.train = make_set(kTrainFiles * kFileRecords);
   set.test = make_set(kFileRecords);
   static_assert(kFileRecords % kPieceRecords == 0, "no piece spans two files");
-  for_pieces(std::int64_t{kFiles.size()} * kFileRecords, kPieceRecords, 0,
-             [&](std::int64_t begin, std::int64_t end) {
-               const std::int64_t file = begin / kFileRecords;
-               const std::int64_t first = file * kFileRecords;
-               const bool train = file < kTrainFiles;
-               read_records(files[static_cast<std::size_t>(file)], begin - first, end - first,
-                            train ? set.train : set.test, train ? begin : begin - first);
-             });
+  core::parallel_for(std::int64_t{kFiles.size()} * kFileRecords, kPieceRecords, 0,
+                     [&](std::int64_t begin, std::int64_t end) {
+                       const std::int64_t file = begin / kFileRecords;
+                       const std::int64_t first = file * kFileRecords;
+                       const bool train = file < kTrainFiles;
+                       read_records(files[static_cast<std::size_t>(file)], begin - first, end - first,
+                                    train ? set.train : set.test, train ? begin : begin - first);
+                     });
   return set;
 }
 

@@ -5,26 +5,21 @@
 // top.
 
 #include <filesystem>
-#include <optional>
 
-#include "gpu/data/dataset.h"
+#include "gpu/data/sets.h"
 
 namespace warpscope::data {
 
-inline constexpr const char* kCifar10Folder = "cifar-10-batches-bin";
-
-/// The folder that holds CIFAR-10 files: `folder` itself or the folder cifar-10-batches-bin in it; nullopt if
-/// neither holds any of the six. Says nothing about whether the files are whole. Throws BadInput if a folder
-/// cannot be read.
-std::optional<std::filesystem::path> find_cifar10(const std::filesystem::path& folder);
+/// True if any of the six files is in `folder` itself. Throws BadInput if it cannot be read.
+bool holds_cifar10(const std::filesystem::path& folder);
 
 /// True if all six files are in `folder` itself with the right sizes.
 bool cifar10_is_whole(const std::filesystem::path& folder) noexcept;
 
-/// Loads CIFAR-10 from `folder` (or the folder cifar-10-batches-bin in it): 50,000 training and 10,000 test
-/// images of 32x32x3, converted to NHWC, in the order of the files. Class names come from batches.meta.txt if
-/// that is there. Throws BadInput that names the file if one is missing, cannot be read, has another size
-/// than 30,730,000 bytes or holds a label above 9; Error if reading fails half-way.
-DataSet load_cifar10(const std::filesystem::path& folder);
+/// Loads CIFAR-10 from `folder`: 50,000 training and 10,000 test images of 32x32x3, converted to NHWC, in the
+/// order of the files. Class names come from batches.meta.txt if that is there. Throws BadInput that names
+/// the file if one is missing, cannot be read, has another size than 30,730,000 bytes or holds a label above
+/// 9; Error if reading fails half-way.
+DataSet load_cifar10(const SetRow& row, const std::filesystem::path& folder);
 
 }  // namespace warpscope::data

@@ -30,11 +30,11 @@ struct ImageSet {
   std::int64_t image_bytes() const { return std::int64_t{height} * width * channels; }
 };
 
-/// A training set and a test set with the same classes and image size, and a validation set if one was split off
-/// (split.h): with the same image size too, or no images and no size.
+/// A training set and a test set with the same classes and image size, and a validation set if one was split
+/// off (split.h): with the same image size too, or no images and no size.
 struct DataSet {
-  std::string name;    ///< "CIFAR-10", "MNIST", "built-in scenes", "built-in digits"
-  std::string source;  ///< the folder it was read from, or "built in"
+  std::string name;    ///< for people: "CIFAR-10", "built-in scenes"
+  std::string source;  ///< what --data takes to load it again: a folder, NAME:FOLDER or "builtin"
   std::vector<std::string> classes;
   ImageSet train;
   ImageSet validation;

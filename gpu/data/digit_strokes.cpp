@@ -9,7 +9,8 @@ namespace {
 
 constexpr int kMiss = 7;  // how far a stroke may miss its ideal place
 
-/// Draws strokes that miss their places a little. Angles as in scene_canvas.h: 0 is to the right, 256 downwards.
+/// Draws strokes that miss their places a little. Angles as in scene_canvas.h: 0 is to the right, 256
+/// downwards.
 class Pen {
  public:
   explicit Pen(Random& random) : random_(random) {}

@@ -11,8 +11,8 @@ namespace warpscope::data {
 inline constexpr int kDigitSide = 28;
 inline constexpr int kDigitPixels = kDigitSide * kDigitSide;
 
-/// A place on the paper. In a drawing x and y run from -100 to 100 between the edges of the digit, y downwards; on the
-/// canvas they are in 1/256 pixel.
+/// A place on the paper. In a drawing x and y run from -100 to 100 between the edges of the digit, y
+/// downwards; on the canvas they are in 1/256 pixel.
 struct Place {
   int x = 0;
   int y = 0;

@@ -15,6 +15,9 @@
 namespace warpscope::data {
 namespace {
 
+using files::grouped;
+using files::InputFile;
+
 constexpr std::uint32_t kMagic = 0x0800;  // bytes; the number of dimensions is added to it
 constexpr std::int64_t kMostValues = 10'000'000'000;
 

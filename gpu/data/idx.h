@@ -1,7 +1,7 @@
 #pragma once
-// IDX files of bytes, as MNIST comes in: big-endian 32-bit numbers (2048 + the number of dimensions, then the size of each
-// dimension, the outermost first) and one byte for each value. Source: Y. LeCun, C. Cortes, C. Burges, "The MNIST database
-// of handwritten digits", file formats.
+// IDX files of bytes, as MNIST comes in: big-endian 32-bit numbers (2048 + the number of dimensions, then the
+// size of each dimension, the outermost first) and one byte for each value. Source: Y. LeCun, C. Cortes, C.
+// Burges, "The MNIST database of handwritten digits", file formats.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,10 +15,11 @@ struct Idx {
   std::vector<std::uint8_t> values;
 };
 
-/// Reads an IDX file with this many dimensions, packed by gzip if its name ends in ".gz". Throws BadInput that names the
-/// file and ends with `remedy` ("fetch it again") if it cannot be opened, is something else than an IDX file of bytes in
-/// these dimensions, has a dimension of 0 or more than 10,000,000,000 values, is shorter or longer than its header says,
-/// or is damaged gzip (checksum, length, bytes after its end); Error if reading fails half-way.
+/// Reads an IDX file with this many dimensions, packed by gzip if its name ends in ".gz". Throws BadInput
+/// that names the file and ends with `remedy` ("fetch it again") if it cannot be opened, is something else
+/// than an IDX file of bytes in these dimensions, has a dimension of 0 or more than 10,000,000,000 values, is
+/// shorter or longer than its header says, or is damaged gzip (checksum, length, bytes after its end); Error
+/// if reading fails half-way.
 Idx read_idx(const std::filesystem::path& path, int dimensions, const std::string& remedy);
 
 }  // namespace warpscope::data

@@ -1,126 +1,288 @@
 #include "gpu/data/locate.h"
 
-#include <array>
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/data/builtin.h"
-#include "gpu/data/builtin_digits.h"
-#include "gpu/data/cifar10.h"
-#include "gpu/data/mnist.h"
+#include "gpu/files/file.h"
 #include "gpu/files/paths.h"
 
 namespace warpscope::data {
 namespace {
 
 namespace fs = std::filesystem;
+using files::is_there;
+using Rows = std::vector<const SetRow*>;
 
-/// A data set with a name, and what stands in for it.
-struct Source {
-  const char* option;
-  const char* name;
-  ImageShape shape;
-  const char* stand_in;
-  std::optional<fs::path> (*find)(const fs::path& folder);
-  DataSet (*load)(const fs::path& folder);
-  DataSet (*make)();
-};
-
-constexpr std::array kSources{
-    Source{"cifar10", "CIFAR-10", kSceneShape, "built-in scenes", find_cifar10, load_cifar10,
-           [] { return make_builtin(); }},
-    Source{"mnist", "MNIST", kDigitShape, "built-in digits", find_mnist, load_mnist,
-           [] { return make_builtin_digits(); }},
-};
+constexpr const char* kBuiltin = "builtin";
 
 std::string describe(const ImageShape& shape) {
   return fmt::format("{}x{}x{}", shape.height, shape.width, shape.channels);
 }
 
-const Source& source_of(const ImageShape& wanted) {
-  std::string known;
-  for (const Source& source : kSources) {
-    if (source.shape == wanted) return source;
-    known += fmt::format("{}{} ({})", known.empty() ? "" : " and ", describe(source.shape), source.name);
+bool suits(const SetRow& set, const Requirements& model) {
+  return set.shape == model.shape &&
+         (model.classes == 0 || std::cmp_less_equal(set.classes.size(), model.classes));
+}
+
+template <class Predicate>
+Rows rows_that(const Predicate& predicate) {
+  Rows rows;
+  for (const SetRow& row : sets()) {
+    if (predicate(row)) rows.push_back(&row);
   }
-  throw core::BadInput(fmt::format("no data set has images of {}, which the model takes; known are {}",
-                                   describe(wanted), known));
+  return rows;
 }
 
-std::string fetch_hint(const Source& source) {
-  return fmt::format("warpscope fetch {} brings it", source.option);
-}
-
-/// "" or, if `folder` holds another data set than `source`, a remark about that.
-std::string remark_on_other(const Source& source, const fs::path& folder) {
-  for (const Source& other : kSources) {
-    if (&other == &source || !other.find(folder)) continue;
-    return fmt::format(": it holds {}, with images of {}, but the model takes {}", other.name,
-                       describe(other.shape), describe(source.shape));
+/// "a, b or c" of what `text` makes of the rows.
+template <class Text>
+std::string list(const Rows& rows, const Text& text, const char* before_last = " or ") {
+  std::string words;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    words += i == 0 ? "" : i + 1 < rows.size() ? ", " : before_last;
+    words += text(*rows[i]);
   }
-  return "";
+  return words;
 }
 
-/// The data set in the cache folder, or nullopt with the reason in `absent`.
-std::optional<fs::path> find_cached(const Source& source, std::string& absent) {
+std::string title_of(const SetRow& row) {
+  return std::string(row.title);
+}
+
+std::string name_of(const SetRow& row) {
+  return std::string(row.name);
+}
+
+/// What the model can be trained on. Throws BadInput if that is nothing.
+Rows suitable_sets(const Requirements& model) {
+  Rows rows = rows_that([&](const SetRow& row) { return suits(row, model); });
+  if (!rows.empty()) return rows;
+  const Rows all = rows_that([](const SetRow&) { return true; });
+  throw core::BadInput(fmt::format(
+      "no data set has images of {}{}, which the model takes; valid: {}", describe(model.shape),
+      model.classes > 0 ? fmt::format(" in at most {} classes", model.classes) : "",
+      list(all, [](const SetRow& row) { return fmt::format("{} ({})", row.title, describe(row.shape)); })));
+}
+
+Rows in_files(const Rows& rows) {
+  Rows found;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(found),
+               [](const SetRow* row) { return !row->drawn(); });
+  return found;
+}
+
+const SetRow* first_drawn(const Rows& rows) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [](const SetRow* row) { return row->drawn(); });
+  return found == rows.end() ? nullptr : *found;
+}
+
+bool has_name(const fs::path& folder, const SetRow& set) {
+  std::error_code error;
+  fs::path whole = fs::absolute(folder, error).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();  // of "mnist/", and of "." within it
+  return std::find(set.folders.begin(), set.folders.end(), whole.filename().string()) != set.folders.end();
+}
+
+/// Of the sets with the same files, the one that a folder of this name holds.
+const SetRow& owner(const fs::path& folder, const SetRow& set) {
+  const Rows same = rows_that([&](const SetRow& row) { return !row.drawn() && row.holds == set.holds; });
+  const auto named =
+      std::find_if(same.begin(), same.end(), [&](const SetRow* row) { return has_name(folder, *row); });
+  return named == same.end() ? *same.front() : **named;
+}
+
+/// Where the files of `set` are: in a folder of its name in `folder`, else in `folder` itself. `named`: it
+/// was said that they are of this set; otherwise the name of the folder has to tell.
+std::optional<fs::path> find_files(const SetRow& set, const fs::path& folder, bool named) {
+  for (const std::string_view name : set.folders) {
+    if (set.holds(folder / name)) return folder / name;
+  }
+  if (set.holds(folder) && (named || &owner(folder, set) == &set)) return folder;
+  return std::nullopt;
+}
+
+Rows sets_in(const fs::path& folder) {
+  return rows_that(
+      [&](const SetRow& row) { return !row.drawn() && find_files(row, folder, false).has_value(); });
+}
+
+/// "" or, if `folder` holds sets that the model does not take, a remark about that.
+std::string remark_on_others(const fs::path& folder, const Requirements& model) {
+  const Rows others = sets_in(folder);
+  if (others.empty()) return "";
+  const SetRow& other = *others.front();
+  return fmt::format(": it holds {}, with {} classes of images of {}, but the model takes {}", other.title,
+                     other.classes.size(), describe(other.shape), describe(model.shape));
+}
+
+/// "MNIST needs A, B and C, in DIR or in a folder mnist there"
+std::string needs(const Rows& wanted, const fs::path& folder) {
+  std::string text;
+  for (const SetRow* row : wanted) {
+    text += fmt::format("{}{} needs {}, in {} or in a folder {} there", text.empty() ? "" : "; ", row->title,
+                        row->files, folder.string(), fmt::join(row->folders, " or "));
+  }
+  return text;
+}
+
+[[noreturn]] void refuse_missing_folder(const std::string& folder) {
+  const Rows all = rows_that([](const SetRow&) { return true; });
+  throw core::BadInput(
+      fmt::format("there is no folder {}, and no data set of that name; valid: {}, {}, a folder or "
+                  "NAME:FOLDER",
+                  folder, list(all, name_of, ", "), kBuiltin));
+}
+
+/// NAME:FOLDER
+Location named_set_in(const SetRow& set, const std::string& folder) {
+  if (set.drawn()) {
+    throw core::BadInput(
+        fmt::format("the {} are drawn, so that no folder holds them; write {}", set.title, set.name));
+  }
+  if (!is_there(folder)) refuse_missing_folder(folder);
+  if (const auto found = find_files(set, folder, true)) return {&set, *found, {}};
+  throw core::BadInput(fmt::format("no {} in {}: {}", set.title, folder, needs({&set}, folder)));
+}
+
+/// FOLDER
+Location set_in(const std::string& folder, const Rows& suitable, const Requirements& model) {
+  if (!is_there(folder)) refuse_missing_folder(folder);
+  const Rows wanted = in_files(suitable);
+  Rows found;
+  for (const SetRow* row : wanted) {
+    if (find_files(*row, folder, false)) found.push_back(row);
+  }
+  if (found.size() == 1) return {found.front(), *find_files(*found.front(), folder, false), {}};
+  if (found.size() > 1) {
+    throw core::BadInput(
+        fmt::format("{} holds {}; say which: {}", folder, list(found, title_of, " and "),
+                    list(found, [&](const SetRow& row) { return fmt::format("{}:{}", row.name, folder); })));
+  }
+  const std::string remark = remark_on_others(folder, model);
+  const std::string titles = list(wanted, title_of);
+  if (remark.empty())
+    throw core::BadInput(fmt::format("no {} in {}: {}", titles, folder, needs(wanted, folder)));
+  throw core::BadInput(
+      fmt::format("no {} in {}{}; name a folder with {}, or {}", titles, folder, remark, titles, kBuiltin));
+}
+
+/// Looks for the first of `wanted` in $WARPSCOPE_DATA. Nothing if that is not set; throws BadInput if it
+/// holds none of them.
+std::optional<Location> in_variable(const Rows& wanted, const Requirements& model) {
+  const char* variable = std::getenv("WARPSCOPE_DATA");
+  if (variable == nullptr || *variable == '\0') return std::nullopt;
+  for (const SetRow* row : wanted) {
+    if (const auto found = find_files(*row, variable, false)) return Location{row, *found, {}};
+  }
+  throw core::BadInput(fmt::format("$WARPSCOPE_DATA is {}, where there is no {}{}; correct or unset it",
+                                   variable, list(wanted, title_of), remark_on_others(variable, model)));
+}
+
+/// Looks for the first of `wanted` in the cache folder, else says in `absent` why there is none.
+std::optional<Location> in_cache(const Rows& wanted, std::string& absent) {
+  const std::string titles = list(wanted, title_of);
   fs::path cache;
   try {
-    cache = core::cache_dir();
+    cache = files::cache_dir();
   } catch (const core::Error& error) {
-    absent = fmt::format("no {} found: {}", source.name, error.what());
+    absent = fmt::format("no {} found: {}", titles, error.what());
     return std::nullopt;
   }
-  absent = fmt::format("no {} found in {}", source.name, cache.string());
-  return source.find(cache);
+  absent = fmt::format("no {} found in {}", titles, cache.string());
+  for (const SetRow* row : wanted) {
+    if (const auto found = find_files(*row, cache, false)) return Location{row, *found, {}};
+  }
+  return std::nullopt;
 }
 
-/// A folder that was named. What is wrong with it, but for holding the other data set, its loader says.
-Location named_folder(const Source& source, const std::string& folder) {
-  if (!source.find(folder)) {
-    const std::string remark = remark_on_other(source, folder);
-    if (!remark.empty()) {
-      throw core::BadInput(fmt::format("no {} in {}{}; name a folder with {}, or builtin", source.name,
-                                       folder, remark, source.name));
-    }
+std::string fetch_hint(const SetRow& set) {
+  return fmt::format("warpscope fetch {} brings it", set.name);
+}
+
+/// NAME
+Location named_set(const SetRow& set, const Requirements& model) {
+  if (set.drawn()) return {&set, {}, {}};
+  if (const auto found = in_variable({&set}, model)) return *found;
+  std::string absent;
+  if (const auto found = in_cache({&set}, absent)) return *found;
+  throw core::BadInput(fmt::format("{}; {}, or name the folder that holds it", absent, fetch_hint(set)));
+}
+
+/// Nothing was asked for.
+Location any_set(const Rows& suitable, const Requirements& model) {
+  const Rows wanted = in_files(suitable);
+  const SetRow* drawn = first_drawn(suitable);
+  std::string absent;
+  if (!wanted.empty()) {
+    if (const auto found = in_variable(wanted, model)) return *found;
+    if (const auto found = in_cache(wanted, absent)) return *found;
   }
-  return {folder, {}};
+  if (drawn == nullptr) throw core::BadInput(fmt::format("{}; {}", absent, fetch_hint(*wanted.front())));
+  if (wanted.empty()) return {drawn, {}, {}};
+  return {drawn, {}, fmt::format("{}; using the {} ({})", absent, drawn->title, fetch_hint(*wanted.front()))};
+}
+
+/// Throws BadInput unless the model takes this set, which was named.
+void check_suits(const SetRow& set, const Rows& suitable, const Requirements& model) {
+  if (suits(set, model)) return;
+  const std::string difference = set.shape == model.shape
+                                     ? fmt::format("the classes of {} are {}, but the model tells apart {}",
+                                                   set.title, set.classes.size(), model.classes)
+                                     : fmt::format("the images of {} are {}, but the model takes {}",
+                                                   set.title, describe(set.shape), describe(model.shape));
+  throw core::BadInput(
+      fmt::format("{}; valid: {}, {} or a folder", difference, list(suitable, name_of, ", "), kBuiltin));
+}
+
+/// What --data takes to find the same set again, from the model's images alone.
+std::string option_of(const Location& location, const Requirements& model) {
+  const SetRow& set = *location.set;
+  const Rows suitable = suitable_sets(model);
+  if (set.drawn()) return first_drawn(suitable) == &set ? kBuiltin : name_of(set);
+  const Rows here = sets_in(location.folder);
+  const bool alone =
+      std::count_if(here.begin(), here.end(), [&](const SetRow* row) { return suits(*row, model); }) == 1;
+  const bool found = alone && find_files(set, location.folder, false) == location.folder;
+  return found ? location.folder.string() : fmt::format("{}:{}", set.name, location.folder.string());
 }
 
 }  // namespace
 
-Location locate(const std::string& data_option, const ImageShape& wanted) {
-  const Source& source = source_of(wanted);
-  if (data_option == "builtin") return {};
-  for (const Source& other : kSources) {
-    if (data_option == other.option && &other != &source) {
-      throw core::BadInput(
-          fmt::format("{} has images of {}, but the model takes {}; valid: {}, builtin or a folder",
-                      other.name, describe(other.shape), describe(wanted), source.option));
-    }
+Location locate(const std::string& data_option, const Requirements& model) {
+  const Rows suitable = suitable_sets(model);
+  if (data_option.empty()) return any_set(suitable, model);
+  if (data_option == kBuiltin) {
+    const SetRow* drawn = first_drawn(suitable);
+    if (drawn != nullptr) return {drawn, {}, {}};
+    throw core::BadInput(
+        fmt::format("no built-in images are of {}, which the model takes; valid: {} or a folder",
+                    describe(model.shape), list(suitable, name_of, ", ")));
   }
-  if (!data_option.empty() && data_option != source.option) return named_folder(source, data_option);
-
-  if (const char* variable = std::getenv("WARPSCOPE_DATA"); variable != nullptr && *variable != '\0') {
-    if (const std::optional<fs::path> found = source.find(variable)) return {*found, {}};
-    throw core::BadInput(fmt::format("$WARPSCOPE_DATA is {}, where there is no {}{}; correct or unset it",
-                                     variable, source.name, remark_on_other(source, variable)));
+  if (const SetRow* set = find_set(data_option)) {
+    check_suits(*set, suitable, model);
+    return named_set(*set, model);
   }
-  std::string absent;
-  if (const std::optional<fs::path> found = find_cached(source, absent)) return {*found, {}};
-  if (!data_option.empty()) {
-    throw core::BadInput(fmt::format("{}; {}, or name the folder that holds it", absent, fetch_hint(source)));
-  }
-  return {{}, fmt::format("{}; using the {} ({})", absent, source.stand_in, fetch_hint(source))};
+  const std::size_t colon = data_option.find(':');
+  const SetRow* set = colon == std::string::npos ? nullptr : find_set(data_option.substr(0, colon));
+  if (set == nullptr) return set_in(data_option, suitable, model);
+  check_suits(*set, suitable, model);
+  return named_set_in(*set, data_option.substr(colon + 1));
 }
 
-DataSet load(const std::string& data_option, std::string& notice, const ImageShape& wanted) {
-  const Location location = locate(data_option, wanted);
+DataSet load(const std::string& data_option, std::string& notice, const Requirements& model) {
+  const Location location = locate(data_option, model);
   notice = location.notice;
-  const Source& source = source_of(wanted);
-  return location.folder.empty() ? source.make() : source.load(location.folder);
+  DataSet loaded = location.set->load(*location.set, location.folder);
+  loaded.name = location.set->title;
+  loaded.source = option_of(location, model);
+  return loaded;
 }
 
 }  // namespace warpscope::data

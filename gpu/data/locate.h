@@ -4,35 +4,43 @@
 #include <filesystem>
 #include <string>
 
-#include "gpu/data/dataset.h"
+#include "gpu/data/sets.h"
 
 namespace warpscope::data {
 
-/// What a model's images say about the data that it wants.
-inline constexpr ImageShape kSceneShape{32, 32, 3};  ///< CIFAR-10, or the built-in scenes
-inline constexpr ImageShape kDigitShape{28, 28, 1};  ///< MNIST, or the built-in digits
+/// What a model takes.
+struct Requirements {
+  ImageShape shape;
+  int classes = 0;  ///< it tells apart, so that a set may have no more; 0: any
+};
 
 /// Where the data that were asked for come from.
 struct Location {
-  std::filesystem::path folder;  ///< a folder with CIFAR-10 or MNIST; empty for the built-in images
-  std::string notice;  ///< one sentence for people if the built-in images stand in for them, else ""
+  const SetRow* set = nullptr;
+  std::filesystem::path folder;  ///< the one that holds the files themselves; empty where the set is drawn
+  std::string notice;            ///< one sentence for people if drawn images stand in for files, else ""
 };
 
-/// Reads `data_option` for a model that takes images of the size `wanted`:
+/// Reads `data_option` for a model:
 ///
-///   ""         CIFAR-10 or MNIST, whichever has that size, from the folder $WARPSCOPE_DATA if that is set, else from
-///              core::cache_dir() if it is there, else the built-in images, with a notice
-///   "builtin"  the built-in images: scenes or digits
-///   "cifar10"  CIFAR-10 from $WARPSCOPE_DATA if that is set, else from core::cache_dir()
-///   "mnist"    MNIST, likewise
-///   a folder   the data set in that folder, or in cifar-10-batches-bin or mnist in it
+///   ""           the first set in the table that suits the model and is there: in the folder $WARPSCOPE_DATA
+///   if that is set,
+///                else in files::cache_dir(), else a drawn one, with a notice
+///   "builtin"    the first drawn set that suits the model
+///   NAME         that set, from $WARPSCOPE_DATA if that is set, else from files::cache_dir()
+///   FOLDER       the set that lies in FOLDER, or in a folder of the set's name in it
+///   NAME:FOLDER  that set in FOLDER, whatever FOLDER is called
 ///
-/// Throws BadInput if data that were named are not there, or are the other data set, and if no data set has images of the
-/// size `wanted`. $WARPSCOPE_DATA counts as naming them: who sets it does not want to train on something else unawares.
-Location locate(const std::string& data_option, const ImageShape& wanted = kSceneShape);
+/// Sets may have the same files, as MNIST and Fashion-MNIST have. Then the name of the folder that holds them
+/// tells which it is; a folder with none of their names holds the first of them in the table.
+///
+/// Throws BadInput if data that were named are not there, do not suit the model or could be several sets, and
+/// if no set suits the model. $WARPSCOPE_DATA counts as naming them: who sets it does not want to train on
+/// something else unawares.
+Location locate(const std::string& data_option, const Requirements& model);
 
-/// Loads what locate() finds and sets `notice`. Throws BadInput as locate() does, and if the data set is there but broken:
-/// the built-in images never stand in for that.
-DataSet load(const std::string& data_option, std::string& notice, const ImageShape& wanted = kSceneShape);
+/// Loads what locate() finds and sets `notice`. Throws BadInput as locate() does, and if the data set is
+/// there but broken: drawn images never stand in for that.
+DataSet load(const std::string& data_option, std::string& notice, const Requirements& model);
 
 }  // namespace warpscope::data

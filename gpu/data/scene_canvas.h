@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "gpu/core/random.h"
+
 namespace warpscope::data {
 
 inline constexpr int kSceneSide = 32;
@@ -22,18 +24,11 @@ inline constexpr int kTurn = 1024;                      ///< a full turn
 inline constexpr int kUnitBits = 14;
 inline constexpr int kUnit = 1 << kUnitBits;  ///< sine of a quarter turn
 
-/// Mixes all bits (the finaliser of D. Stafford's variant 13, as in SplitMix64).
-constexpr std::uint64_t mix_bits(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
-/// SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
+/// What the drawing draws by lot.
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() { return mix_bits(state_ += 0x9e3779b97f4a7c15ULL); }
+  explicit Random(std::uint64_t seed) : bits_(seed) {}
+  std::uint64_t next() { return bits_.next(); }
   /// A number in [low, high].
   int range(int low, int high) {
     const std::uint64_t span = static_cast<std::uint64_t>(high - low) + 1;
@@ -43,7 +38,7 @@ class Random {
   int angle() { return range(0, kTurn - 1); }
 
  private:
-  std::uint64_t state_;
+  core::SplitMix64 bits_;
 };
 
 /// sin(2 pi angle / 1024) * 16384 for any angle.

@@ -188,7 +188,7 @@ void paint_bricks(Canvas& canvas, Random& random) {
     const int inside =
         std::min(std::min(in_row, height - in_row), std::min(in_brick, width - in_brick)) - joint;
     const auto draw =
-        static_cast<int>(mix_bits(seed + static_cast<std::uint64_t>(row * 64 + column)) & 255) - 128;
+        static_cast<int>(core::mix_bits(seed + static_cast<std::uint64_t>(row * 64 + column)) & 255) - 128;
     const int tilt = (in_row * 2 - height) * bevel / height;
     const Colour face = lit(brick, 256 + draw * spread / 128 - tilt);
     pixel = mix(mortar, face, clamp_weight(128 + inside));

@@ -25,7 +25,8 @@ std::vector<Places> places_of_classes(const ImageSet& set) {
   return places;
 }
 
-/// How many images each class gives, `wanted` together: its exact share rounded down, and one more where most is cut off.
+/// How many images each class gives, `wanted` together: its exact share rounded down, and one more where most
+/// is cut off.
 std::vector<std::size_t> quotas(const std::vector<Places>& places, std::size_t images, std::size_t wanted) {
   std::vector<std::size_t> quota(places.size());
   std::vector<std::pair<std::size_t, std::size_t>> remainders;  // how much is cut off, in 1/images; the class

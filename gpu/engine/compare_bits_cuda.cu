@@ -1,5 +1,6 @@
-// Comparing bits on CUDA: a grid-stride loop; each block reduces through warps and adds once to the result. Counts are
-// integers and largest values are compared as the bits of numbers that are not negative, so atomics keep the result the same.
+// Comparing bits on CUDA: a grid-stride loop; each block reduces through warps and adds once to the result.
+// Counts are integers and largest values are compared as the bits of numbers that are not negative, so
+// atomics keep the result the same.
 
 #include <stdexcept>
 

@@ -14,9 +14,10 @@ class DataOrder {
 
   /// Starts again at epoch 0.
   void reset();
-  /// Goes on where another order of the same count and seed was: after `epochs_done` whole epochs, at `position` of the
-  /// next. How the batch changed before does not matter. A rest that cannot fill the batch ends the epoch, as in
-  /// set_batch(). Throws core::BadInput if `position` is not a place in an epoch; the order then stays as it was.
+  /// Goes on where another order of the same count and seed was: after `epochs_done` whole epochs, at
+  /// `position` of the next. How the batch changed before does not matter. A rest that cannot fill the batch
+  /// ends the epoch, as in set_batch(). Throws core::BadInput if `position` is not a place in an epoch; the
+  /// order then stays as it was.
   void restore(std::uint64_t epochs_done, std::uint32_t position);
   /// From the next batch on. The rest of the running epoch is cut in batches of the new size.
   void set_batch(int batch);

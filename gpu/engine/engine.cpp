@@ -21,8 +21,9 @@ constexpr std::size_t kControlSlots = 64;  ///< more than the steps that can be 
 constexpr std::size_t kPaceEvents = 32;
 constexpr double kSecondsAhead = 0.004;  ///< work enqueued beyond this only delays commands
 
-// Dynamic loss scaling starts high, since too high a scale is found out at once and too low a one never; it grows slowly,
-// since each growth too many costs a step. The values are those of P. Micikevicius et al. and of PyTorch's scaler.
+// Dynamic loss scaling starts high, since too high a scale is found out at once and too low a one never; it
+// grows slowly, since each growth too many costs a step. The values are those of P. Micikevicius et al. and
+// of PyTorch's scaler.
 constexpr float kFirstLossScale = 65536.0f;
 constexpr std::uint32_t kGrowthInterval = 2000;
 // What the host writes before steps, and what the device keeps for itself.
@@ -56,7 +57,7 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
           ? static_cast<int>(std::min<std::int64_t>(options_.shown_images, data_->test.count))
           : 0;
   initial_ = options_.init_file.empty() ? models::initial_parameters(options_.model, options_.seed)
-                                        : load_parameters(options_.init_file, options_.model);
+                                        : models::load_parameters(options_.init_file, options_.model);
   parameters_ = core::Buffer(device_, layout_.elements * sizeof(float));
   gradients_ = core::Buffer(device_, layout_.elements * sizeof(float));
   // Padding between tensors is updated with the rest, so it must hold zeros.

@@ -20,19 +20,13 @@
 #include "gpu/messages/image_exchange.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/plan.h"
-#include "gpu/settings/optimizer_settings.h"
+#include "gpu/settings/training_settings.h"
 
 namespace warpscope::training {
 
-struct EngineOptions {
-  models::Model model;
+/// `batch` is at least 1, and `test_images` as many as are evaluated at the most.
+struct EngineOptions : EngineSettings {
   plan::Selection selection;
-  int batch = 64;  ///< images of a launch; a step takes optimizer.accumulate times as many
-  OptimizerSettings optimizer;
-  std::uint64_t seed = 1;
-  bool shuffle = true;
-  std::string init_file;
-  std::int64_t test_images = 0;  ///< at most so many of the validation or test set are evaluated, from 1
   int shown_images = 0;
 };
 
@@ -83,8 +77,9 @@ class Engine {
   /// Initial weights again, step 0.
   void reset();
 
-  /// Waits while more than a few milliseconds of work lie ahead, or more than one step beside the running one. What is
-  /// changed after it holds from the next step on: so commands are looked at between this and step().
+  /// Waits while more than a few milliseconds of work lie ahead, or more than one step beside the running
+  /// one. What is changed after it holds from the next step on: so commands are looked at between this and
+  /// step().
   void wait_for_room();
   /// wait_for_room(), then enqueues one step at the rate that was set last.
   void step(bool timed);
@@ -120,17 +115,18 @@ class Engine {
   /// Updates go on after a loss that was not finite.
   void clear_halt();
 
-  /// Runs the step of index `step` again (the one whose loss was not finite: the weights have not changed since), node by
-  /// node, until a tensor has a number that is not finite. Waits. Steps that lie more than 256 back
-  /// give nothing. Throws core::OutOfMemory if a second plan does not fit.
+  /// Runs the step of index `step` again (the one whose loss was not finite: the weights have not changed
+  /// since), node by node, until a tensor has a number that is not finite. Waits. Steps that lie more than
+  /// 256 back give nothing. Throws core::OutOfMemory if a second plan does not fit.
   NotFinite find_not_finite(std::uint64_t step);
 
-  /// Runs the next step twice side by side, from copies of the weights, and compares what each op wrote, bit by bit. Waits.
+  /// Runs the next step twice side by side, from copies of the weights, and compares what each op wrote, bit
+  /// by bit. Waits.
   /// Throws core::OutOfMemory that says what is needed if the two plans do not fit beside the one in use.
   DeterminismReport check_determinism();
 
-  /// An evaluation goes on batch by batch: start it, enqueue until it says true, then collect until a result comes. `split`
-  /// validation stands for test where there are no validation images.
+  /// An evaluation goes on batch by batch: start it, enqueue until it says true, then collect until a result
+  /// comes. `split` validation stands for test where there are no validation images.
   void start_evaluation(Split split);
   bool evaluation_running() const { return evaluation_running_; }
   bool enqueue_evaluation_batch();
@@ -138,8 +134,9 @@ class Engine {
   /// How many images an evaluation of `split` takes.
   std::int64_t evaluated_images(Split split) const;
 
-  /// Reconstructs the shown images and publishes them. Does nothing and returns false while the pictures before
-  /// are still under way, or if none are shown: `exchange()` is then nullptr. With `keep` they are copied to the host too.
+  /// Reconstructs the shown images and publishes them. Does nothing and returns false while the pictures
+  /// before are still under way, or if none are shown: `exchange()` is then nullptr. With `keep` they are
+  /// copied to the host too.
   bool publish_images(bool keep = false);
   /// What was kept last, once it has arrived; the generation is the caller's to fill in.
   std::optional<ShownImages> take_kept_images();

@@ -1,4 +1,5 @@
-// Engine: what training goes on from (weights, optimizer state, place in the data), and changing the optimizer.
+// Engine: what training goes on from (weights, optimizer state, place in the data), and changing the
+// optimizer.
 
 #include <cstddef>
 #include <utility>

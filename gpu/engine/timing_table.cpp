@@ -2,7 +2,22 @@
 
 #include <algorithm>
 
+#include "gpu/ops/cost.h"
+
 namespace warpscope::training {
+namespace {
+
+OpPlace place_of(const plan::PlanNode& node) {
+  return {node.op, node.layer};
+}
+
+/// What the op computes, whatever its call covers.
+ops::OpShape by_itself(ops::OpShape shape) {
+  shape.covered = {};
+  return shape;
+}
+
+}  // namespace
 
 double TimingTable::median(const Row& row) {
   if (row.recent.empty()) return 0;
@@ -19,27 +34,39 @@ void TimingTable::adopt(const plan::Plan& plan, core::Precision precision) {
     row.precision = precision;
     row.timing.op = node.op;
     row.timing.layer = node.layer;
-    row.timing.variant = node.variant->name;
     row.timing.shape = node.shape;
-    row.timing.flops = ops::contract(node.op).flops(node.shape);
-    row.timing.bytes = ops::minimum_bytes(node.op, node.shape, precision);
-    row.timing.absorbed = node.absorbed;
-    const auto before = std::find_if(rows_.begin(), rows_.end(), [&](const Row& old) {
-      return old.timing.op == node.op && old.timing.layer == node.layer && old.timing.shape == node.shape;
-    });
-    if (before != rows_.end()) {
-      const bool same = before->timing.variant == row.timing.variant &&
-                        before->timing.absorbed == node.absorbed && before->precision == precision;
-      if (same) {
-        row = *before;
-      } else {
-        row.timing.previous_microseconds = median(*before);
-        row.timing.previous_variant = before->timing.variant;
-      }
+    row.timing.reason = node.reason;
+    if (node.variant != nullptr) {
+      row.timing.variant = node.variant->name;
+      row.timing.flops = ops::formula_flops(*node.variant, node.shape).of(ops::contract(node.op).work);
+      row.timing.bytes = ops::minimum_bytes(*node.variant, node.shape, precision);
     }
+    const auto& nodes = plan.nodes();
+    if (node.covered_by >= 0)
+      row.timing.covered_by = place_of(nodes[static_cast<std::size_t>(node.covered_by)]);
+    for (const int covered : node.covers)
+      row.timing.covers.push_back(place_of(nodes[static_cast<std::size_t>(covered)]));
+    remember(row);
     rows.push_back(std::move(row));
   }
   rows_ = std::move(rows);
+}
+
+void TimingTable::remember(Row& row) const {
+  const OpTiming& now = row.timing;
+  const auto before = std::find_if(rows_.begin(), rows_.end(), [&](const Row& old) {
+    return old.timing.op == now.op && old.timing.layer == now.layer &&
+           by_itself(old.timing.shape) == by_itself(now.shape);
+  });
+  if (before == rows_.end()) return;
+  const OpTiming& old = before->timing;
+  const bool same = old.variant == now.variant && old.shape == now.shape &&
+                    old.covered_by == now.covered_by && before->precision == row.precision;
+  row.timing.previous_microseconds = same ? old.previous_microseconds : median(*before);
+  row.timing.previous_variant = same ? old.previous_variant : old.variant;
+  if (!same) return;
+  row.recent = before->recent;
+  row.next = before->next;
 }
 
 void TimingTable::add(const std::vector<double>& microseconds) {

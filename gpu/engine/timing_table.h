@@ -11,9 +11,9 @@ namespace warpscope::training {
 
 class TimingTable {
  public:
-  /// A plan replaces the one before. Instances whose variant, shape and precision stay keep their samples; a
-  /// switched instance remembers its last median as `previous`; an instance of another shape (a new batch size)
-  /// starts afresh.
+  /// A plan replaces the one before. Instances whose variant, shape, precision and covering stay keep their
+  /// samples; a switched instance remembers its last median as `previous`; an instance of another shape (a
+  /// new batch size) starts afresh.
   void adopt(const plan::Plan& plan, core::Precision precision);
 
   /// Microseconds of each node of the plan adopted last.
@@ -33,6 +33,8 @@ class TimingTable {
   };
   static constexpr std::size_t kWindow = 31;
   static double median(const Row& row);
+  /// Takes over the samples of the instance before, or its median if it has been switched.
+  void remember(Row& row) const;
 
   std::vector<Row> rows_;
 };

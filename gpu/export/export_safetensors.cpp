@@ -69,14 +69,14 @@ fs::path find_checkpoint(const fs::path& run, const std::string& which) {
 }
 
 void export_weights(const fs::path& checkpoint, const fs::path& out) {
-  std::vector<training::NamedTensor> tensors = training::read_safetensors(checkpoint);
+  std::vector<files::NamedTensor> tensors = files::read_safetensors(checkpoint);
   std::erase_if(tensors, [](const auto& tensor) { return tensor.name.starts_with(kOptimizerPrefix); });
   if (tensors.empty()) {
     throw core::BadInput(
         fmt::format("{} holds no weights; choose another checkpoint", printable(checkpoint.string())));
   }
-  training::write_safetensors(out, tensors,
-                              {{"format", "pt"}, {"checkpoint", valid_utf8(checkpoint.filename().string())}});
+  files::write_safetensors(out, tensors,
+                           {{"format", "pt"}, {"checkpoint", valid_utf8(checkpoint.filename().string())}});
 }
 
 }  // namespace warpscope::runs

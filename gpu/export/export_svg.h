@@ -1,5 +1,5 @@
 #pragma once
-// Curves of runs as a picture: SVG, or PNG made of it.
+// Curves of runs as a plot.
 
 #include <string>
 #include <vector>
@@ -17,13 +17,10 @@ struct PlotChoice {
   std::string title;  ///< "": the names of the runs
 };
 
-/// The chosen series of all runs in one plot, with their markers. One run: a colour for each series. Several: a colour
-/// for each run, a dash pattern for each series. Throws core::BadInput, with the valid names, for a series that no run
-/// has, and if nothing is left to show (no points yet; no value above 0 on a logarithmic axis).
+/// The chosen series of all runs in one plot, with their markers. One run: a colour for each series. Several:
+/// a colour for each run, a dash pattern for each series. Throws core::BadInput, with the valid names, for a
+/// series that no run has, and if nothing is left to show (no points yet; no value above 0 on a logarithmic
+/// axis).
 Plot plot_of(const std::vector<Run>& runs, const PlotChoice& choice);
-
-/// An SVG document as PNG, `scale` times as large. Done by rsvg-convert (Debian package librsvg2-bin), found on the
-/// PATH. Throws core::Error, with what to do, if it is not there or fails.
-std::string png_of_svg(const std::string& svg, double scale = 2);
 
 }  // namespace warpscope::runs

@@ -150,7 +150,8 @@ std::uint32_t big_endian(const std::string& bytes, std::size_t at) {
   return number;
 }
 
-/// Takes size and channels from the header chunk, which is first (PNG 1.2, section 11.2.2). False if it is no PNG.
+/// Takes size and channels from the header chunk, which is first (PNG 1.2, section 11.2.2). False if it is no
+/// PNG.
 bool read_png_header(ImageFile& file) {
   constexpr std::string_view kStart{"\x89PNG\r\n\x1a\n\0\0\0\x0DIHDR", 16};
   constexpr std::size_t kHeaderBytes = 26;
@@ -286,7 +287,7 @@ void export_tensorboard(const std::vector<Run>& runs, const fs::path& folder) {
   };
   for (const Run& run : runs) prepare_folder(folder_of(run), event_file_name(run));
   for (const Run& run : runs) {
-    core::write_file_atomically(folder_of(run) / event_file_name(run), tensorboard_events(run));
+    files::write_file_atomically(folder_of(run) / event_file_name(run), tensorboard_events(run));
   }
 }
 

@@ -33,10 +33,10 @@ struct Plot {
   std::vector<PlotMark> marks;
 };
 
-/// The plot as an SVG 1.1 document of 960 x 540 pixels: round ticks and grid, a legend, curves thinned to what the width
-/// can show at twice the size without losing an extreme, marks with their text where it does not cover another. Colours
-/// are Okabe and Ito's (https://jfly.uni-koeln.de/color/, 2008), yellow last. Text of any content is fine. A plot without
-/// points has empty axes.
+/// The plot as an SVG 1.1 document of 960 x 540 pixels: round ticks and grid, a legend, curves thinned to
+/// what the width can show at twice the size without losing an extreme, marks with their text where it does
+/// not cover another. Colours are Okabe and Ito's (https://jfly.uni-koeln.de/color/, 2008), yellow last. Text
+/// of any content is fine. A plot without points has empty axes.
 std::string svg_of(const Plot& plot);
 
 }  // namespace warpscope::runs

@@ -1,7 +1,7 @@
 #pragma once
-// TensorBoard's event files from below: the TFRecord framing, and as much of the protocol buffers' wire format as an
-// event takes. Sources: https://www.tensorflow.org/tutorials/load_data/tfrecord ("TFRecords format details"),
-// https://protobuf.dev/programming-guides/encoding/.
+// TensorBoard's event files from below: the TFRecord framing, and as much of the protocol buffers' wire
+// format as an event takes. Sources: https://www.tensorflow.org/tutorials/load_data/tfrecord ("TFRecords
+// format details"), https://protobuf.dev/programming-guides/encoding/.
 
 #include <cstdint>
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace warpscope::runs {
 
-/// CRC-32C (Castagnoli; reflected polynomial 0x82F63B78, initial value and final XOR 0xFFFFFFFF) as in RFC 3720,
-/// section 12.1; "123456789" gives 0xE3069283.
+/// CRC-32C (Castagnoli; reflected polynomial 0x82F63B78, initial value and final XOR 0xFFFFFFFF) as in RFC
+/// 3720, section 12.1; "123456789" gives 0xE3069283.
 std::uint32_t crc32c(std::string_view bytes);
 
-/// `data` as a record: its length (8 bytes, little-endian), masked CRC of those 8 bytes, data, masked CRC of the data.
-/// masked(c) = ((c >> 15) | (c << 17)) + 0xA282EAD8 modulo 2^32.
+/// `data` as a record: its length (8 bytes, little-endian), masked CRC of those 8 bytes, data, masked CRC of
+/// the data. masked(c) = ((c >> 15) | (c << 17)) + 0xA282EAD8 modulo 2^32.
 std::string tf_record(std::string_view data);
 
 /// A message being written; fields in the order of the calls.

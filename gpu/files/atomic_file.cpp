@@ -16,7 +16,7 @@
 
 #include "gpu/core/error.h"
 
-namespace warpscope::core {
+namespace warpscope::files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -39,8 +39,8 @@ int sync_folder(const fs::path& folder) {
 
 void sync_folder_of(const fs::path& path) {
   if (const int error = sync_folder(path.parent_path()); error != 0) {
-    throw Error(fmt::format("{} is written, but its folder cannot be synced to the disk: {}", path.string(),
-                            std::strerror(error)));
+    throw core::Error(fmt::format("{} is written, but its folder cannot be synced to the disk: {}",
+                                  path.string(), std::strerror(error)));
   }
 }
 
@@ -53,13 +53,14 @@ bool is_temporary_name(const std::string& name) {
 }  // namespace
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
-  // In a container a process often gets the id of the one before it, which may have left files of the same name.
+  // In a container a process often gets the id of the one before it, which may have left files of the same
+  // name.
   do {
     temporary_ = temporary_name(path_);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) {
-    throw Error(fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)));
+    throw core::Error(fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)));
   }
 }
 
@@ -77,7 +78,7 @@ void AtomicFile::discard() noexcept {
 void AtomicFile::fail(const char* what) {
   const int error = errno;
   discard();
-  throw Error(fmt::format("cannot {} {}: {}", what, path_.string(), std::strerror(error)));
+  throw core::Error(fmt::format("cannot {} {}: {}", what, path_.string(), std::strerror(error)));
 }
 
 void AtomicFile::write(const void* data, std::size_t bytes) {
@@ -116,7 +117,7 @@ void link_file_atomically(const fs::path& existing, const fs::path& path) {
   if (!linked || ::rename(temporary.c_str(), path.c_str()) != 0) {
     const int error = errno;
     if (linked) ::unlink(temporary.c_str());
-    throw Error(
+    throw core::Error(
         fmt::format("cannot link {} to {}: {}", path.string(), existing.string(), std::strerror(error)));
   }
   // Renaming one name of a file to another of its names succeeds and leaves both.
@@ -135,4 +136,4 @@ int remove_leftovers(const fs::path& folder) {
   return removed;
 }
 
-}  // namespace warpscope::core
+}  // namespace warpscope::files

@@ -5,14 +5,14 @@
 #include <filesystem>
 #include <string_view>
 
-namespace warpscope::core {
+namespace warpscope::files {
 
-/// A file being written beside its final place. commit() moves it there; until then, and after any failure, whatever
-/// was at that place before is untouched. A symbolic link at that place is replaced, not followed.
+/// A file being written beside its final place. commit() moves it there; until then, and after any failure,
+/// whatever was at that place before is untouched. A symbolic link at that place is replaced, not followed.
 class AtomicFile {
  public:
-  /// Opens a temporary file ".NAME.PID-N.tmp" in the folder of `path`. Throws Error with the path and the system's
-  /// reason.
+  /// Opens a temporary file ".NAME.PID-N.tmp" in the folder of `path`. Throws core::Error with the path and
+  /// the system's reason.
   explicit AtomicFile(std::filesystem::path path);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -23,8 +23,8 @@ class AtomicFile {
   void write(const void* data, std::size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
 
-  /// Syncs the file to the disk, renames it to `path` and syncs the folder. On failure removes the temporary file and
-  /// throws Error. Nothing may be written afterwards.
+  /// Syncs the file to the disk, renames it to `path` and syncs the folder. On failure removes the temporary
+  /// file and throws Error. Nothing may be written afterwards.
   void commit();
 
  private:
@@ -36,15 +36,15 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-/// Replaces `path` by a file that holds `contents`. Throws Error; the old file then stays as it was.
+/// Replaces `path` by a file that holds `contents`. Throws core::Error; the old file then stays as it was.
 void write_file_atomically(const std::filesystem::path& path, std::string_view contents);
 
-/// Replaces `path` by a second name (hard link) of `existing`, a file in the same folder. Throws Error, also where the
-/// file system has no hard links; the old file then stays as it was.
+/// Replaces `path` by a second name (hard link) of `existing`, a file in the same folder. Throws core::Error,
+/// also where the file system has no hard links; the old file then stays as it was.
 void link_file_atomically(const std::filesystem::path& existing, const std::filesystem::path& path);
 
-/// Removes the temporary files that writers left in `folder` because they were killed. For folders that nobody else
-/// writes to, this process included. Returns how many there were; what cannot be removed stays.
+/// Removes the temporary files that writers left in `folder` because they were killed. For folders that
+/// nobody else writes to, this process included. Returns how many there were; what cannot be removed stays.
 int remove_leftovers(const std::filesystem::path& folder);
 
-}  // namespace warpscope::core
+}  // namespace warpscope::files

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include <fcntl.h>
@@ -11,7 +12,7 @@
 
 #include "gpu/core/error.h"
 
-namespace warpscope::data {
+namespace warpscope::files {
 
 std::string grouped(std::int64_t number) {
   std::string text = fmt::format("{}", number);
@@ -44,6 +45,14 @@ InputFile::InputFile(std::filesystem::path path)
   size_ = status.st_size;
 }
 
+std::optional<InputFile> InputFile::open(std::filesystem::path path) noexcept {
+  try {
+    return InputFile(std::move(path));
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
 InputFile::InputFile(InputFile&& other) noexcept
     : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_) {}
 
@@ -68,4 +77,24 @@ void InputFile::read(std::int64_t offset, std::span<std::uint8_t> bytes) const {
   }
 }
 
-}  // namespace warpscope::data
+std::string InputFile::read_up_to(std::int64_t offset, std::size_t bytes) const {
+  std::string text(bytes, '\0');
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ::ssize_t got =
+        ::pread(descriptor_, text.data() + done, bytes - done, offset + static_cast<::off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  text.resize(done);
+  return text;
+}
+
+std::optional<std::string> read_small_file(const std::filesystem::path& path, std::size_t most) {
+  const std::optional<InputFile> file = InputFile::open(path);
+  if (!file || std::cmp_greater(file->size(), most)) return std::nullopt;
+  return file->read_up_to(0, static_cast<std::size_t>(file->size()));
+}
+
+}  // namespace warpscope::files

@@ -11,7 +11,7 @@
 
 #include "gpu/core/error.h"
 
-namespace warpscope::core {
+namespace warpscope::files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -38,7 +38,7 @@ fs::path user_dir(const char* variable, const char* below_home) {
   if (const fs::path base = environment_path(variable); base.is_absolute()) return base / "warpscope";
   const fs::path home = home_dir();
   if (!home.is_absolute()) {
-    throw Error(
+    throw core::Error(
         fmt::format("no folder for the files of this user: set {} or HOME to an absolute path", variable));
   }
   return home / below_home / "warpscope";
@@ -50,7 +50,8 @@ fs::path executable_dir() {
   std::error_code failed;
   const fs::path executable = fs::read_symlink("/proc/self/exe", failed);
   if (failed) {
-    throw Error(fmt::format("cannot find the program's own folder: /proc/self/exe: {}", failed.message()));
+    throw core::Error(
+        fmt::format("cannot find the program's own folder: /proc/self/exe: {}", failed.message()));
   }
   return executable.parent_path();
 }
@@ -62,7 +63,7 @@ fs::path find_asset(std::string_view name) {
     std::error_code failed;
     if (fs::path file = folder / name; fs::is_regular_file(file, failed)) return file;
   }
-  throw Error(
+  throw core::Error(
       fmt::format("the file '{}' of Warpscope is missing: looked in {} and {}; build or install it again",
                   name, folders[0].string(), folders[1].string()));
 }
@@ -75,4 +76,4 @@ fs::path config_dir() {
   return user_dir("XDG_CONFIG_HOME", ".config");
 }
 
-}  // namespace warpscope::core
+}  // namespace warpscope::files

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
-#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -12,16 +10,14 @@
 #include <tuple>
 #include <utility>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "gpu/core/error.h"
 #include "gpu/files/atomic_file.h"
+#include "gpu/files/file.h"
 #include "gpu/files/sha256.h"
 
-namespace warpscope::training {
+namespace warpscope::files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,7 +32,8 @@ constexpr std::uint64_t kMostHeaderBytes = 100'000'000;
 constexpr int kMostDepth = 3;
 constexpr const char* kMetadata = "__metadata__";
 constexpr const char* kSeal = "warpscope_sha256";
-// What stands before the seal's digits, and nowhere else: JSON escapes quotes within text, and no key holds one.
+// What stands before the seal's digits, and nowhere else: JSON escapes quotes within text, and no key holds
+// one.
 constexpr std::string_view kBeforeSeal = R"("warpscope_sha256":")";
 
 /// Says what is wrong with a file. What the file itself says may be long: only its beginning is quoted.
@@ -53,45 +50,18 @@ class Refusal {
   const fs::path& path_;
 };
 
-/// A file open for reading.
-class InputFile {
- public:
-  InputFile(const fs::path& path, const Refusal& refuse)
-      : refuse_(refuse), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (descriptor_ < 0)
-      throw core::BadInput(fmt::format("cannot open {}: {}", path.string(), std::strerror(errno)));
-    struct stat status {};
-    const bool known = ::fstat(descriptor_, &status) == 0;
-    if (!known || !S_ISREG(status.st_mode)) {
-      ::close(descriptor_);
-      throw core::BadInput(fmt::format("{} is not a file", path.string()));
-    }
-    size_ = static_cast<std::uint64_t>(status.st_size);
+/// To who looks for a file that is whole, one on a disk that fails is a damaged one.
+void read(const InputFile& file, std::uint64_t offset, void* data, std::size_t bytes) {
+  try {
+    file.read(static_cast<std::int64_t>(offset), {static_cast<std::uint8_t*>(data), bytes});
+  } catch (const core::Error& error) {
+    throw core::BadInput(error.what());
   }
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
-  ~InputFile() { ::close(descriptor_); }
+}
 
-  std::uint64_t size() const { return size_; }
-
-  void read(std::uint64_t offset, void* data, std::size_t bytes) const {
-    char* next = static_cast<char*>(data);
-    while (bytes > 0) {
-      const ::ssize_t got = ::pread(descriptor_, next, bytes, static_cast<::off_t>(offset));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) refuse_("reading failed at byte {}: {}", offset, std::strerror(errno));
-      if (got == 0) refuse_("it became shorter while it was read");
-      next += got;
-      offset += static_cast<std::uint64_t>(got);
-      bytes -= static_cast<std::size_t>(got);
-    }
-  }
-
- private:
-  const Refusal& refuse_;
-  int descriptor_;
-  std::uint64_t size_ = 0;
-};
+std::uint64_t size_of(const InputFile& file) {
+  return static_cast<std::uint64_t>(file.size());
+}
 
 /// What the header says of a tensor.
 struct Entry {
@@ -102,15 +72,15 @@ struct Entry {
 };
 
 std::string read_header(const InputFile& file, const Refusal& refuse) {
-  if (file.size() < kLengthBytes)
-    refuse("it has {} bytes, fewer than the {} of the header's length", file.size(), kLengthBytes);
+  if (size_of(file) < kLengthBytes)
+    refuse("it has {} bytes, fewer than the {} of the header's length", size_of(file), kLengthBytes);
   std::uint64_t length = 0;
-  file.read(0, &length, sizeof length);
-  if (length > kMostHeaderBytes || length > file.size() - kLengthBytes) {
-    refuse("its header should have {} bytes, but the file has {}", length, file.size());
+  read(file, 0, &length, sizeof length);
+  if (length > kMostHeaderBytes || length > size_of(file) - kLengthBytes) {
+    refuse("its header should have {} bytes, but the file has {}", length, size_of(file));
   }
   std::string header(length, '\0');
-  file.read(kLengthBytes, header.data(), header.size());
+  read(file, kLengthBytes, header.data(), header.size());
   return header;
 }
 
@@ -229,9 +199,9 @@ void check_seal(const InputFile& file, std::string header, std::size_t seal, con
   sum.update(&length, sizeof length);
   sum.update(header.data(), header.size());
   std::vector<char> block(std::size_t{1} << 20);
-  for (std::uint64_t at = kLengthBytes + length; at < file.size();) {
-    const std::size_t bytes = std::min<std::uint64_t>(block.size(), file.size() - at);
-    file.read(at, block.data(), bytes);
+  for (std::uint64_t at = kLengthBytes + length; at < size_of(file);) {
+    const std::size_t bytes = std::min<std::uint64_t>(block.size(), size_of(file) - at);
+    read(file, at, block.data(), bytes);
     sum.update(block.data(), bytes);
     at += bytes;
   }
@@ -276,7 +246,7 @@ std::string header_text(const fs::path& path, const std::vector<NamedTensor>& te
 
 void write_file(const fs::path& path, const std::string& header, const std::vector<NamedTensor>& tensors) {
   const std::uint64_t length = header.size();
-  core::AtomicFile file(path);
+  AtomicFile file(path);
   file.write(&length, sizeof length);
   file.write(header);
   for (const NamedTensor& tensor : tensors)
@@ -301,13 +271,13 @@ std::vector<NamedTensor> read_tensors(const InputFile& file, const std::string& 
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
   });
-  check_entries(entries, file.size() - data_start, refuse);
+  check_entries(entries, size_of(file) - data_start, refuse);
 
   std::vector<NamedTensor> tensors;
   for (Entry& entry : entries) {
     NamedTensor tensor{std::move(entry.name), std::move(entry.shape), {}};
     tensor.values.resize((entry.end - entry.begin) / sizeof(float));
-    file.read(data_start + entry.begin, tensor.values.data(), entry.end - entry.begin);
+    read(file, data_start + entry.begin, tensor.values.data(), entry.end - entry.begin);
     tensors.push_back(std::move(tensor));
   }
   if (metadata != nullptr) *metadata = std::move(found_metadata);
@@ -319,7 +289,7 @@ std::vector<NamedTensor> read_tensors(const InputFile& file, const std::string& 
 std::vector<NamedTensor> read_safetensors(const fs::path& path, std::map<std::string, std::string>* metadata,
                                           Seal wanted) {
   const Refusal refuse(path);
-  const InputFile file(path, refuse);
+  const InputFile file(path);
   const std::string header = read_header(file, refuse);
   if (const std::size_t seal = find_seal(header); seal != std::string::npos) {
     check_seal(file, header, seal, refuse);
@@ -357,4 +327,4 @@ void write_sealed_safetensors(const fs::path& path, const std::vector<NamedTenso
   write_file(path, header, tensors);
 }
 
-}  // namespace warpscope::training
+}  // namespace warpscope::files

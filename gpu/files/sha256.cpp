@@ -7,7 +7,7 @@
 
 #include "gpu/core/error.h"
 
-namespace warpscope::training {
+namespace warpscope::files {
 namespace {
 
 void check(int result) {
@@ -36,4 +36,4 @@ std::string Sha256::finish() {
   return text;
 }
 
-}  // namespace warpscope::training
+}  // namespace warpscope::files

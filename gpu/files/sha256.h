@@ -7,7 +7,7 @@
 
 #include <openssl/types.h>
 
-namespace warpscope::training {
+namespace warpscope::files {
 
 /// The checksum of bytes that come piece by piece.
 class Sha256 {
@@ -27,4 +27,4 @@ class Sha256 {
   std::unique_ptr<EVP_MD_CTX, Free> context_;
 };
 
-}  // namespace warpscope::training
+}  // namespace warpscope::files

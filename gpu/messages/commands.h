@@ -38,13 +38,13 @@ struct FindRate {
   RateFinderOptions settings;
 };
 struct CancelFindRate {};
-/// Back to the last weights from before the trouble, at `factor` times the rate, and on.
+/// Back to the last weights from before the divergence, at `factor` times the rate, and on.
 struct RollBack {
   float factor = 0.5f;
 };
 struct SaveCheckpoint {};  ///< in the run folder
-/// All settings as they are now, to the TOML file that the training was started with, else to training.toml in the run
-/// folder, else to training.toml here.
+/// All settings as they are now, to the TOML file that the training was started with, else to training.toml
+/// in the run folder, else to training.toml here.
 struct SaveSettings {};
 struct SetBatch {
   int batch = 0;
@@ -52,7 +52,8 @@ struct SetBatch {
 struct Save {
   std::string file;
 };
-/// Runs the next step twice side by side and compares bits: Snapshot::determinism. The weights stay as they are.
+/// Runs the next step twice side by side and compares bits: Snapshot::determinism. The weights stay as they
+/// are.
 struct CheckDeterminism {};
 struct Finish {};  ///< after the running step: save, write the results, state `finished`
 using Command = std::variant<Pause, Resume, StepOnce, Reset, Select, SetLearningRate, SetOptimizer,

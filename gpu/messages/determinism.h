@@ -21,8 +21,8 @@ struct TensorDifference {
   double largest_relative = 0;  ///< largest |a - b| over the largest |a| of the tensor
 };
 
-/// Both runs start from the same weights and images; what an op reads is what its own run made, so that a difference is
-/// followed to the weights.
+/// Both runs start from the same weights and images; what an op reads is what its own run made, so that a
+/// difference is followed to the weights.
 struct DeterminismReport {
   std::uint64_t id = 0;  ///< grows with each check; 0: none was made
   std::uint64_t step = 0;

@@ -28,8 +28,9 @@ struct Evaluation {
   std::vector<std::uint8_t> predicted;   ///< of each image that is known
   std::vector<std::uint32_t> confusion;  ///< [truth * classes + predicted], counts
 
-  /// Where only some of the images are known (the view of another process's run): the place of each of them in the set,
-  /// rising. Empty where all are known: image i is the set's i-th. The figures above are of all images that were looked at.
+  /// Where only some of the images are known (the view of another process's run): the place of each of them
+  /// in the set, rising. Empty where all are known: image i is the set's i-th. The figures above are of all
+  /// images that were looked at.
   std::vector<std::uint32_t> positions;
 };
 

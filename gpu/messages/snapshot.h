@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,20 +32,31 @@ enum class TrainerState : std::uint8_t {
 
 std::string_view to_string(TrainerState state);
 
+/// One op instance of the training step, by name.
+struct OpPlace {
+  ops::Op op{};
+  std::string layer;  ///< "conv1"; "" for ops of the whole network
+
+  bool operator==(const OpPlace&) const = default;
+};
+
 /// Time of one op instance of the training step on the device.
 struct OpTiming {
   ops::Op op{};
-  std::string layer;  ///< "conv1"; "" for ops of the whole network
-  std::string variant;
-  ops::OpShape shape;
+  std::string layer;        ///< "conv1"; "" for ops of the whole network
+  std::string variant;      ///< "" where the call of another op's variant covers this one
+  ops::OpShape shape;       ///< OpShape::covered: what the call covers beside its op
   double microseconds = 0;  ///< median of the sampled steps with this variant; 0 before the first sample
   double previous_microseconds =
       0;  ///< the same before the last switch of this op; 0 if it was never switched
   std::string previous_variant;
-  int samples = 0;        ///< sampled steps behind `microseconds`
-  double flops = 0;       ///< floating-point operations of one call
-  double bytes = 0;       ///< fewest bytes it moves through memory
-  bool absorbed = false;  ///< runs inside the variant of the op before it: no time of its own
+  int samples = 0;   ///< sampled steps behind `microseconds`
+  double flops = 0;  ///< floating-point operations of one call, by the formulas; 0 of covered ones
+  double bytes = 0;  ///< fewest bytes it moves through memory; 0 of covered ones
+  std::optional<OpPlace>
+      covered_by;               ///< the op whose call covers this one, which then has no time of its own
+  std::vector<OpPlace> covers;  ///< what its own call covers, in launch order
+  std::string reason;           ///< why it does not run as one would expect; "" if it does
 };
 
 /// One selection that this run has tried, at one batch size.
@@ -65,23 +77,16 @@ struct RateSearch {
 };
 
 /// The last thing that went wrong in the numbers: a loss that is not finite, or a spike.
-struct Trouble {
+struct Divergence {
   std::uint64_t id = 0;  ///< grows with each
   std::uint64_t step = 0;
   std::string text;            ///< what happened and where, in one sentence
   bool can_roll_back = false;  ///< RollBack has weights from before
 };
 
-/// A complete view of the trainer at one moment.
-struct Snapshot {
-  TrainerState state = TrainerState::preparing;
-  std::string notice;            ///< the last refusal or error, in one sentence; "" if none
-  std::uint64_t notice_id = 0;   ///< grows with each new notice, so that equal texts can be told apart
-  bool failed_by_input = false;  ///< with `failed`: the caller's input is to blame (exit code 2)
-  double started = 0;            ///< when this process began the training: seconds since 1970; 0 if not known
-  std::uint64_t generation = 0;  ///< grows with each reset: earlier points do not belong to this training
-  std::uint64_t step = 0;        ///< steps whose loss has arrived
-  std::uint64_t steps_planned = 0;  ///< 0 if there is no limit
+/// How far a training has come. A reset begins with a new one.
+struct Progress {
+  std::uint64_t step = 0;           ///< steps whose loss has arrived
   double epoch = 0;                 ///< passes over the training images, fractional
   double seconds = 0;               ///< of training, pauses not counted
   double images_per_second = 0;     ///< median over the last second of steps
@@ -91,10 +96,22 @@ struct Snapshot {
   float test_accuracy = 0;          ///< of the last evaluation; classification only
   float gradient_norm = 0;          ///< of the last step
   float update_ratio = 0;           ///< of the last step
-  float learning_rate = 0;          ///< chosen: the schedule's base
-  float current_rate = 0;           ///< of the last step
   float loss_scale = 1;             ///< of the last step (fp16; 1 otherwise)
   std::uint64_t skipped_steps = 0;  ///< steps whose gradients overflowed, since the start or reset
+  std::shared_ptr<const Evaluation> evaluation;  ///< the last one; nullptr before the first
+};
+
+/// A complete view of the trainer at one moment.
+struct Snapshot : Progress {
+  TrainerState state = TrainerState::preparing;
+  std::string notice;            ///< the last refusal or error, in one sentence; "" if none
+  std::uint64_t notice_id = 0;   ///< grows with each new notice, so that equal texts can be told apart
+  bool failed_by_input = false;  ///< with `failed`: the caller's input is to blame (exit code 2)
+  double started = 0;            ///< when this process began the training: seconds since 1970; 0 if not known
+  std::uint64_t generation = 0;  ///< grows with each reset: earlier points do not belong to this training
+  std::uint64_t steps_planned = 0;  ///< 0 if there is no limit
+  float learning_rate = 0;          ///< chosen: the schedule's base
+  float current_rate = 0;           ///< of the last step
   int batch = 0;
   std::string model;
   bool classifies = false;  ///< the model has labels, classes and an accuracy
@@ -115,9 +132,8 @@ struct Snapshot {
   std::string data_name;                                 ///< "CIFAR-10", "built-in scenes"
   std::string data_notice;                        ///< why the built-in set is used, if nobody asked for it
   std::shared_ptr<const data::DataSet> data;      ///< nullptr while preparing
-  std::shared_ptr<const Evaluation> evaluation;   ///< the last one; nullptr before the first
   std::shared_ptr<const RateSearch> rate_search;  ///< the last one; nullptr before the first
-  Trouble trouble;                                ///< id 0: none yet
+  Divergence divergence;                          ///< id 0: none yet
   std::uint64_t checkpoint_step = 0;              ///< of the newest checkpoint written; 0 before the first
   std::int64_t train_images = 0;
   std::int64_t validation_images = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// What a window reads a training from: the trainer of its own process, or the folder of a run that another process
-// trains or has trained (gpu/runs/run_source.h). No call waits for a device or a disk.
+// What a window reads a training from: the trainer of its own process, or the folder of a run that another
+// process trains or has trained (gpu/runs/run_source.h). No call waits for a device or a disk.
 
 #include <memory>
 
@@ -15,18 +15,16 @@ class Source {
  public:
   virtual ~Source() = default;
 
-  /// Queues a command; it takes effect at the next step boundary. Where Snapshot::viewing is not "" every command is
-  /// refused: with a notice, and nothing else happens.
+  /// Queues a command; it takes effect at the next step boundary. Where Snapshot::viewing is not "" every
+  /// command is refused: with a notice, and nothing else happens.
   virtual void send(Command command) = 0;
   /// The newest complete snapshot; never nullptr.
   virtual std::shared_ptr<const Snapshot> snapshot() const = 0;
-  /// A queue of everything from now on (from the start if called before the first step; of a run folder always from the
-  /// start).
+  /// A queue of everything from now on (from the start if called before the first step; of a run folder
+  /// always from the start).
   virtual std::shared_ptr<Feed> subscribe() = 0;
   /// The image batches; nullptr while preparing and if none are shown.
   virtual std::shared_ptr<ImageExchange> images() const = 0;
-  /// The device that trains; nullptr while preparing and if this process does not train.
-  virtual std::shared_ptr<core::Device> device() const { return nullptr; }
 };
 
 }  // namespace warpscope::training

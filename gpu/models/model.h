@@ -11,8 +11,8 @@ namespace warpscope::models {
 
 enum class LayerKind : std::uint8_t { conv2d, linear, relu, maxpool2d, upsample2d };
 
-/// One layer. Convolutions have stride 1, "same" padding, a bias, and odd kernels. Linear layers have a bias and take all
-/// of an image's numbers as features, in the order of NHWC.
+/// One layer. Convolutions have stride 1, "same" padding, a bias, and odd kernels. Linear layers have a bias
+/// and take all of an image's numbers as features, in the order of NHWC.
 struct Layer {
   LayerKind kind = LayerKind::relu;
   std::string name;     ///< "conv1": PyTorch's name of its parameters; "relu1", "pool1", "up1" for the others
@@ -67,8 +67,8 @@ std::vector<std::string> model_names();
 /// A model by name. Throws core::BadInput that lists the valid names.
 Model find_model(std::string_view name);
 
-/// Throws core::BadInput that says which layer does not fit what comes before it, or what else the model lacks:
-/// images, a layer to train, names that differ, an output of the input's size or of a logit a class.
+/// Throws core::BadInput that says which layer does not fit what comes before it, or what else the model
+/// lacks: images, a layer to train, names that differ, an output of the input's size or of a logit a class.
 void check_model(const Model& model);
 
 /// Initial parameters in the layout above: weights from He's normal distribution, N(0, 2 / (R S C)), biases

@@ -8,11 +8,12 @@
 
 #include "gpu/core/error.h"
 
-namespace warpscope::training {
+namespace warpscope::models {
 namespace {
 
-/// PyTorch's shape of a parameter: (K, C, R, S) for weights, (K, C H W) for those of linear layers, (K) for biases.
-std::vector<std::int64_t> torch_shape(const models::Parameter& parameter) {
+/// PyTorch's shape of a parameter: (K, C, R, S) for weights, (K, C H W) for those of linear layers, (K) for
+/// biases.
+std::vector<std::int64_t> torch_shape(const Parameter& parameter) {
   const auto& s = parameter.shape;
   if (parameter.linear) return {s[0], std::int64_t{s[3]} * s[1] * s[2]};
   if (s.size() == 4) return {s[0], s[3], s[1], s[2]};
@@ -21,7 +22,7 @@ std::vector<std::int64_t> torch_shape(const models::Parameter& parameter) {
 
 /// Calls move(index in (K,R,S,C), index in (K,C,R,S)) for each element.
 template <class Move>
-void for_each_element(const models::Parameter& parameter, Move move) {
+void for_each_element(const Parameter& parameter, Move move) {
   if (parameter.shape.size() != 4) {
     for (std::size_t i = 0; i < parameter.elements; ++i) move(i, i);
     return;
@@ -40,12 +41,12 @@ void for_each_element(const models::Parameter& parameter, Move move) {
 
 }  // namespace
 
-std::vector<NamedTensor> to_tensors(const models::Model& model, const std::vector<float>& values,
-                                    const std::string& prefix) {
-  std::vector<NamedTensor> tensors;
-  for (const models::Parameter& parameter : models::parameter_layout(model).parameters) {
-    NamedTensor tensor{prefix + parameter.name, torch_shape(parameter),
-                       std::vector<float>(parameter.elements)};
+std::vector<files::NamedTensor> to_tensors(const Model& model, const std::vector<float>& values,
+                                           const std::string& prefix) {
+  std::vector<files::NamedTensor> tensors;
+  for (const Parameter& parameter : parameter_layout(model).parameters) {
+    files::NamedTensor tensor{prefix + parameter.name, torch_shape(parameter),
+                              std::vector<float>(parameter.elements)};
     for_each_element(parameter, [&](std::size_t ours, std::size_t torch) {
       tensor.values[torch] = values[parameter.offset + ours];
     });
@@ -54,14 +55,14 @@ std::vector<NamedTensor> to_tensors(const models::Model& model, const std::vecto
   return tensors;
 }
 
-std::vector<float> from_tensors(const models::Model& model, const std::vector<NamedTensor>& tensors,
+std::vector<float> from_tensors(const Model& model, const std::vector<files::NamedTensor>& tensors,
                                 const std::string& path, const std::string& prefix) {
-  const models::ParameterLayout layout = models::parameter_layout(model);
+  const ParameterLayout layout = parameter_layout(model);
   std::vector<float> values(layout.elements, 0.0f);
-  for (const models::Parameter& parameter : layout.parameters) {
+  for (const Parameter& parameter : layout.parameters) {
     const std::string name = prefix + parameter.name;
     const auto found = std::find_if(tensors.begin(), tensors.end(),
-                                    [&](const NamedTensor& tensor) { return tensor.name == name; });
+                                    [&](const files::NamedTensor& tensor) { return tensor.name == name; });
     if (found == tensors.end()) {
       throw core::BadInput(fmt::format("{}: lacks '{}', which model {} needs", path, name, model.name));
     }
@@ -77,16 +78,16 @@ std::vector<float> from_tensors(const models::Model& model, const std::vector<Na
   return values;
 }
 
-void save_parameters(const std::string& path, const models::Model& model, const std::vector<float>& values) {
-  write_safetensors(path, to_tensors(model, values), {{"format", "pt"}, {"model", model.name}});
+void save_parameters(const std::string& path, const Model& model, const std::vector<float>& values) {
+  files::write_safetensors(path, to_tensors(model, values), {{"format", "pt"}, {"model", model.name}});
 }
 
-std::vector<float> load_parameters(const std::string& path, const models::Model& model) {
-  const models::ParameterLayout layout = models::parameter_layout(model);
-  const std::vector<NamedTensor> tensors = read_safetensors(path);
-  for (const NamedTensor& tensor : tensors) {
+std::vector<float> load_parameters(const std::string& path, const Model& model) {
+  const ParameterLayout layout = parameter_layout(model);
+  const std::vector<files::NamedTensor> tensors = files::read_safetensors(path);
+  for (const files::NamedTensor& tensor : tensors) {
     const bool known = std::any_of(layout.parameters.begin(), layout.parameters.end(),
-                                   [&](const models::Parameter& p) { return p.name == tensor.name; });
+                                   [&](const Parameter& p) { return p.name == tensor.name; });
     if (!known && !tensor.name.starts_with(kOptimizerPrefix)) {
       throw core::BadInput(
           fmt::format("{}: holds '{}', which model {} does not have", path, tensor.name, model.name));
@@ -95,4 +96,4 @@ std::vector<float> load_parameters(const std::string& path, const models::Model&
   return from_tensors(model, tensors, path);
 }
 
-}  // namespace warpscope::training
+}  // namespace warpscope::models

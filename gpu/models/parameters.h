@@ -8,26 +8,26 @@
 #include "gpu/files/safetensors.h"
 #include "gpu/models/model.h"
 
-namespace warpscope::training {
+namespace warpscope::models {
 
 /// What the names of an optimizer's tensors in a checkpoint begin with.
 inline constexpr const char* kOptimizerPrefix = "optimizer.";
 
-/// Writes `values` (models::ParameterLayout) to `path`, whole or not at all. Throws core::Error.
-void save_parameters(const std::string& path, const models::Model& model, const std::vector<float>& values);
+/// Writes `values` (ParameterLayout) to `path`, whole or not at all. Throws core::Error.
+void save_parameters(const std::string& path, const Model& model, const std::vector<float>& values);
 
-/// Reads them back. Tensors of an optimizer in a checkpoint (checkpoint.h) are left aside. Throws core::BadInput that
-/// names the file and the first tensor that is missing, unknown, or of another shape.
-std::vector<float> load_parameters(const std::string& path, const models::Model& model);
+/// Reads them back. Tensors of an optimizer in a checkpoint (checkpoint.h) are left aside. Throws
+/// core::BadInput that names the file and the first tensor that is missing, unknown, or of another shape.
+std::vector<float> load_parameters(const std::string& path, const Model& model);
 
-/// A buffer of `model` (models::ParameterLayout) as PyTorch has it: a tensor for each parameter, named `prefix` + the
+/// A buffer of `model` (ParameterLayout) as PyTorch has it: a tensor for each parameter, named `prefix` + the
 /// parameter's name.
-std::vector<NamedTensor> to_tensors(const models::Model& model, const std::vector<float>& values,
-                                    const std::string& prefix = "");
+std::vector<files::NamedTensor> to_tensors(const Model& model, const std::vector<float>& values,
+                                           const std::string& prefix = "");
 
-/// The other way round, from those of `tensors` whose names have the prefix; padding is zero. Throws core::BadInput that
-/// names `path` and the first tensor that is missing or of another shape.
-std::vector<float> from_tensors(const models::Model& model, const std::vector<NamedTensor>& tensors,
+/// The other way round, from those of `tensors` whose names have the prefix; padding is zero. Throws
+/// core::BadInput that names `path` and the first tensor that is missing or of another shape.
+std::vector<float> from_tensors(const Model& model, const std::vector<files::NamedTensor>& tensors,
                                 const std::string& path, const std::string& prefix = "");
 
-}  // namespace warpscope::training
+}  // namespace warpscope::models

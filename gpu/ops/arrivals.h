@@ -1,6 +1,6 @@
 #pragma once
-// Counts of the blocks that have arrived, in device memory: for kernels whose last block finishes the work of all. They are 0
-// between two calls; the last block sets its count back.
+// Counts of the blocks that have arrived, in device memory: for kernels whose last block finishes the work of
+// all. They are 0 between two calls; the last block sets its count back.
 
 #include <cstddef>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
-// Sums over the threads of a block in an order that the block's size alone fixes, so that they have the same bits every
-// time. Source: M. Harris, "Optimizing parallel reduction in CUDA" (2007); the exchange within a warp: "CUDA C++
-// Programming Guide", warp shuffle functions.
+// Sums over the threads of a block in an order that the block's size alone fixes, so that they have the same
+// bits every time. Source: M. Harris, "Optimizing parallel reduction in CUDA" (2007); the exchange within a
+// warp: "CUDA C++ Programming Guide", warp shuffle functions.
 
 #include <cuda_runtime.h>
 
@@ -10,7 +10,8 @@ namespace warpscope::ops {
 inline constexpr unsigned kWarpThreads = 32;
 inline constexpr unsigned kMostWarps = 32;  // of a block
 
-/// The sums of the N `values` over all threads of a warp, in each of them. Every thread of the warp must call it.
+/// The sums of the N `values` over all threads of a warp, in each of them. Every thread of the warp must call
+/// it.
 template <int N, class T>
 __device__ __forceinline__ void warp_sums(T (&values)[N]) {
 #pragma unroll
@@ -20,8 +21,8 @@ __device__ __forceinline__ void warp_sums(T (&values)[N]) {
   }
 }
 
-/// The sums of the N `values` over all threads of a block, in each of them. Every thread of the block must call it; blocks
-/// are of whole warps. It may be called again.
+/// The sums of the N `values` over all threads of a block, in each of them. Every thread of the block must
+/// call it; blocks are of whole warps. It may be called again.
 template <int N, class T>
 __device__ __forceinline__ void block_sums(T (&values)[N]) {
   __shared__ T partial[N][kMostWarps];

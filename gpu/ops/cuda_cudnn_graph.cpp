@@ -286,7 +286,8 @@ ExecutionPlan choose_plan(const Handle& handle, const Descriptor& graph, const E
 
 void execute(Handle& handle, const Descriptor& plan, const Descriptor& pack, const core::Stream& stream) {
   const std::lock_guard lock(handle.mutex);
-  // The first execution of a plan may load kernels, which a thread that captures is allowed in this mode only.
+  // The first execution of a plan may load kernels, which a thread that captures is allowed in this mode
+  // only.
   auto mode = cudaStreamCaptureModeRelaxed;
   core::check_cuda(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
   auto status = library().set_stream(handle.get(), core::cuda_stream(stream));

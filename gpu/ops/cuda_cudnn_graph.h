@@ -88,8 +88,8 @@ struct EnginePolicy {
 };
 
 /// An operation graph made executable by the engine that cuDNN's heuristics rank first among those that the
-/// policy allows, are deterministic, sum in FP32 and neither convert inputs down nor transform them (Winograd,
-/// FFT).
+/// policy allows, are deterministic, sum in FP32 and neither convert inputs down nor transform them
+/// (Winograd, FFT).
 struct ExecutionPlan {
   std::vector<Descriptor> parts;  ///< the plan, last, and what it was made from
   std::size_t workspace_bytes = 0;

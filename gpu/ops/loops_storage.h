@@ -17,8 +17,9 @@ inline std::vector<core::Precision> loops_precisions() {
   return {core::Precision::fp32, core::Precision::bf16};
 }
 
-/// A Variant::launch from a loop written for either storage: by_storage<run<float>, run<BFloat16>>. The call is
-/// indirect on purpose: two loops inlined into one function would share its registers, and the FP32 one lose some.
+/// A Variant::launch from a loop written for either storage: by_storage<run<float>, run<BFloat16>>. The call
+/// is indirect on purpose: two loops inlined into one function would share its registers, and the FP32 one
+/// lose some.
 template <void (*InFloat)(const OpCall&), void (*InBFloat16)(const OpCall&)>
 void by_storage(const OpCall& call) {
   static constexpr std::array<void (*)(const OpCall&), 2> kLoops{InFloat, InBFloat16};

@@ -16,9 +16,9 @@ namespace {
 
 }  // namespace
 
-dnnl::memory Program::operand(int index, const dnnl::memory::desc& layout, std::size_t offset) {
+dnnl::memory Program::operand(Name name, const dnnl::memory::desc& layout, std::size_t offset) {
   dnnl::memory memory(layout, engine_, DNNL_MEMORY_NONE);
-  views_.push_back({index, offset, memory});
+  views_.push_back({name, offset, memory});
   return memory;
 }
 

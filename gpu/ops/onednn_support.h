@@ -24,9 +24,9 @@ class Program final : public Prepared {
  public:
   using Arguments = std::unordered_map<int, dnnl::memory>;
 
-  /// The memory of operand `index` from byte `offset` on, laid out as `layout`. Each call gives a view of its
+  /// The memory of operand `name` from byte `offset` on, laid out as `layout`. Each call gives a view of its
   /// own.
-  dnnl::memory operand(int index, const dnnl::memory::desc& layout, std::size_t offset = 0);
+  dnnl::memory operand(Name name, const dnnl::memory::desc& layout, std::size_t offset = 0);
   /// Memory that the program owns, its contents undefined.
   dnnl::memory scratch(const dnnl::memory::desc& layout);
 
@@ -51,7 +51,7 @@ class Program final : public Prepared {
   };
 
   struct View {
-    int operand;
+    Name operand;
     std::size_t offset;
     dnnl::memory memory;
   };
@@ -88,17 +88,25 @@ dnnl::memory::desc nhwc(std::int64_t batch, int height, int width, int channels,
 /// Attributes of every primitive here: the scratchpad is passed in.
 dnnl::primitive_attr user_scratchpad();
 
-/// A primitive descriptor from the arguments that both major versions share. `hint` is that of the forward
-/// primitive, for backward ones.
+/// A primitive descriptor with these attributes from the arguments that both major versions share.
 template <class Primitive, class... Arguments>
-typename Primitive::primitive_desc describe(const Program& program, const Arguments&... arguments) {
+typename Primitive::primitive_desc describe_with(const dnnl::primitive_attr& attributes,
+                                                 const Program& program, const Arguments&... arguments) {
 #if DNNL_VERSION_MAJOR >= 3
-  return typename Primitive::primitive_desc(program.engine(), arguments..., user_scratchpad());
+  return typename Primitive::primitive_desc(program.engine(), arguments..., attributes);
 #else
-  return typename Primitive::primitive_desc(typename Primitive::desc(arguments...), user_scratchpad(),
+  return typename Primitive::primitive_desc(typename Primitive::desc(arguments...), attributes,
                                             program.engine());
 #endif
 }
+
+/// The same with the attributes of every primitive.
+template <class Primitive, class... Arguments>
+typename Primitive::primitive_desc describe(const Program& program, const Arguments&... arguments) {
+  return describe_with<Primitive>(user_scratchpad(), program, arguments...);
+}
+
+/// Of a backward primitive; `hint` is the descriptor of the forward one.
 
 template <class Primitive, class Hint, class... Arguments>
 typename Primitive::primitive_desc describe_backward(const Program& program, const Hint& hint,

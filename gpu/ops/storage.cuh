@@ -1,6 +1,6 @@
 #pragma once
-// The element types that kernels store: conversions to and from FP32, in which all of them compute, vectors for wide
-// accesses, and the choice of the type from a call's precision.
+// The element types that kernels store: conversions to and from FP32, in which all of them compute, vectors
+// for wide accesses, and the choice of the type from a call's precision.
 
 #include <cstdint>
 #include <stdexcept>
@@ -40,7 +40,8 @@ __device__ __forceinline__ T from_float(float value) {
   }
 }
 
-/// N elements that are read or written as one. N * sizeof(T) is 2, 4, 8 or 16 bytes, and the address a multiple of it.
+/// N elements that are read or written as one. N * sizeof(T) is 2, 4, 8 or 16 bytes, and the address a
+/// multiple of it.
 template <class T, int N>
 struct alignas(sizeof(T) * N) Vec {
   T at[N];
@@ -73,7 +74,8 @@ void with_storage(core::Precision precision, F f) {
   throw std::logic_error("no CUDA kernel stores fp64");
 }
 
-/// For Variant::precisions of kernels that with_storage chooses: TF32 is a way to multiply matrices and stores FP32.
+/// For Variant::precisions of kernels that with_storage chooses: TF32 is a way to multiply matrices and
+/// stores FP32.
 inline const std::vector<core::Precision>& all_precisions() {
   static const std::vector<core::Precision> all{core::Precision::fp32, core::Precision::tf32,
                                                 core::Precision::fp16, core::Precision::bf16};

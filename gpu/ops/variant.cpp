@@ -1,38 +1,30 @@
 #include "gpu/ops/variant.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 #include <stdexcept>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "gpu/ops/batch/batch.h"
-#include "gpu/ops/bias/bias.h"
-#include "gpu/ops/block/block.h"
-#include "gpu/ops/cast/cast.h"
-#include "gpu/ops/conv2d/conv2d.h"
-#include "gpu/ops/cross_entropy/cross_entropy.h"
-#include "gpu/ops/labels/labels.h"
-#include "gpu/ops/linear/linear.h"
-#include "gpu/ops/maxpool2d/maxpool2d.h"
-#include "gpu/ops/mse/mse.h"
-#include "gpu/ops/optimizer/optimizer.h"
-#include "gpu/ops/relu/relu.h"
-#include "gpu/ops/step/step.h"
-#include "gpu/ops/upsample2d/upsample2d.h"
+#include "gpu/core/error.h"
 
 namespace warpscope::ops {
 namespace {
 
+/// Names of variants in files written before they were renamed.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kFormerNames{
+    {{"wmma", "mma"}, {"wmma_fused", "mma_fused"}}};
+
 std::vector<Variant> collect() {
   std::vector<Variant> all;
-  for (auto list :
-       {batch::variants, conv2d::variants, bias::variants, block::variants, relu::variants,
-        maxpool2d::variants, upsample2d::variants, mse::variants, optimizer::variants, step::variants,
-        cast::variants, linear::variants, labels::variants, cross_entropy::variants}) {
-    auto some = list();
+  std::set<std::vector<Variant> (*)()> folders;
+  for (const OpContract& each : contracts()) {
+    if (!folders.insert(each.variants).second) continue;
+    auto some = each.variants();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }
   std::stable_sort(all.begin(), all.end(), [](const Variant& a, const Variant& b) {
@@ -64,6 +56,9 @@ std::vector<const Variant*> variants_of(Op op, core::DeviceKind device) {
 }
 
 const Variant* find_variant(Op op, core::DeviceKind device, std::string_view name) {
+  for (const auto& [former, current] : kFormerNames) {
+    if (name == former) name = current;
+  }
   for (const Variant& variant : variants()) {
     if (variant.op == op && variant.device == device && variant.name == name) return &variant;
   }
@@ -98,6 +93,139 @@ std::string unavailable_reason(const Variant& variant, const core::DeviceInfo& d
 
 std::size_t workspace_bytes(const Variant& variant, const OpShape& shape, core::Precision precision) {
   return variant.workspace_bytes ? variant.workspace_bytes(shape, precision) : 0;
+}
+
+namespace {
+
+bool is_covered(const Variant& variant, const OpSet& covered, const Link& link) {
+  return link.op == variant.op || covered.has(link.op);
+}
+
+bool is_written_and_read(const std::vector<std::pair<CallOperand, std::size_t>>& uses, Name name) {
+  bool written = false;
+  bool read = false;
+  for (const auto& [operand, op] : uses) {
+    if (operand.name != name) continue;
+    (operand.access == Access::read ? read : written) = true;
+  }
+  return written && read;
+}
+
+const Format* format_of(const Variant& variant, Name name) {
+  for (const PrivateOperand& each : variant.formats) {
+    if (each.name == name) return each.format;
+  }
+  return nullptr;
+}
+
+/// The operands of the variant's own op alone, which may share memory as the contract says.
+std::vector<CallOperand> own_operands(const Variant& variant, const OpShape& shape) {
+  std::vector<CallOperand> operands;
+  const auto own = contract(variant.op).operands;
+  for (const Operand& each : own) {
+    operands.push_back({each.name, each.access, each.role, each.elements(shape)});
+    if (each.in_place_of >= 0)
+      operands.back().in_place_of = own[static_cast<std::size_t>(each.in_place_of)].name;
+  }
+  return operands;
+}
+
+}  // namespace
+
+std::vector<CoveredOp> covered_ops(const Variant& variant, const OpShape& shape) {
+  if (variant.chain.empty()) return {{nullptr, variant.op, shape}};
+  OpShape own = shape;
+  own.covered = {};
+  std::vector<CoveredOp> ops;
+  for (const Link& link : variant.chain) {
+    if (!is_covered(variant, shape.covered, link)) continue;
+    ops.push_back({&link, link.op, link.shape == nullptr ? own : link.shape(shape)});
+  }
+  return ops;
+}
+
+Name call_name(const Variant& variant, const OpSet& covered, const Link* link, Name its) {
+  Name name = its;
+  if (link != nullptr) {
+    for (const Rename& rename : link->renames) {
+      if (rename.its == its) name = rename.ours;
+    }
+  }
+  // The links are in the order of the data, so a name is replaced towards the end before it and towards the
+  // start after it.
+  for (std::size_t i = 0; i < variant.chain.size(); ++i) {
+    for (const Link& other : variant.chain) {
+      if (other.without && other.without->its == name && !is_covered(variant, covered, other)) {
+        name = other.without->ours;
+      }
+    }
+  }
+  return name;
+}
+
+std::vector<CallOperand> operands_of(const Variant& variant, const OpShape& shape) {
+  const std::vector<CoveredOp> ops = covered_ops(variant, shape);
+  if (ops.size() == 1) return own_operands(variant, ops.front().shape);
+  std::vector<std::pair<CallOperand, std::size_t>> uses;  // with the op that has it
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    for (const Operand& each : contract(ops[i].op).operands) {
+      const Name name = call_name(variant, shape.covered, ops[i].link, each.name);
+      uses.push_back({{name, each.access, each.role, each.elements(ops[i].shape)}, i});
+    }
+  }
+  std::vector<CallOperand> operands;
+  for (auto& [operand, op] : uses) {
+    const Name name = operand.name;
+    const bool known =
+        std::any_of(operands.begin(), operands.end(), [&](const auto& o) { return o.name == name; });
+    if (known || is_written_and_read(uses, name)) continue;
+    operand.format = format_of(variant, name);
+    if (operand.format != nullptr) operand.elements = operand.format->elements(operand.elements);
+    operands.push_back(operand);
+  }
+  return operands;
+}
+
+std::vector<OpSet> coverings(const Variant& variant) {
+  OpSet required;
+  std::vector<const Link*> optional;
+  for (const Link& link : variant.chain) {
+    if (link.op == variant.op) continue;
+    if (link.optional) {
+      optional.push_back(&link);
+    } else {
+      required.add(link.op);
+    }
+  }
+  std::vector<OpSet> sets;
+  for (unsigned choice = 0; choice < 1u << optional.size(); ++choice) {
+    OpSet set = required;
+    bool complete = true;
+    for (std::size_t i = 0; i < optional.size(); ++i) {
+      if ((choice >> i & 1) != 0) set.add(optional[i]->op);
+    }
+    for (std::size_t i = 0; i < optional.size(); ++i) {
+      if ((choice >> i & 1) != 0 && !set.has_all(optional[i]->needs)) complete = false;
+    }
+    if (complete) sets.push_back(set);
+  }
+  std::stable_sort(sets.begin(), sets.end(),
+                   [](const OpSet& a, const OpSet& b) { return a.size() < b.size(); });
+  return sets;
+}
+
+std::size_t bytes_of(const CallOperand& operand, core::Precision precision) {
+  return static_cast<std::size_t>(operand.elements) * core::size_of(element_type(operand.role, precision));
+}
+
+double minimum_bytes(const Variant& variant, const OpShape& shape, core::Precision precision) {
+  const auto touched = contract(variant.op).touched;
+  double bytes = 0;
+  for (const CallOperand& operand : operands_of(variant, touched == nullptr ? shape : touched(shape))) {
+    const auto once = static_cast<double>(bytes_of(operand, precision));
+    bytes += operand.access == Access::update ? 2 * once : once;
+  }
+  return bytes;
 }
 
 }  // namespace warpscope::ops

@@ -24,45 +24,82 @@ class Prepared {
   virtual ~Prepared() = default;
 };
 
-/// One call of an op. Operands are in the order of the contract; in-place operands may be the same pointer.
-///
-/// A call that absorbs the ops after it (Variant::fuses) gets the operands of its own op and after these what the absorbed
-/// ops need beside them, in their order. bias.forward: the bias, and its output in place of the op's own; relu.forward the
-/// same without a bias. backward_bias: the bias gradient. linear.backward_input, absorbed by backward_weights: the weights
-/// and the input gradient; relu.backward after it: its own input gradient in place of that one, and the ReLU's output.
-/// labels.gather, absorbed by batch.gather: all labels and the batch's. cross_entropy.backward: the control and the gradient.
+/// One call of an op, or of all the ops that a variant covers. Operands that may be written in place can be
+/// the same pointer.
 struct OpCall {
-  OpShape shape;
+  OpShape shape;  ///< OpShape::covered names the ops that this call covers beside its own
   core::Precision precision = core::Precision::fp32;
-  std::span<void* const> operands;
-  int absorbed = 0;  ///< how many ops of Variant::fuses this call covers, from the first
+  ByName<void*> operands;  ///< those of operands_of(variant, shape); nullptr for all other names
   void* workspace =
       nullptr;  ///< Variant::workspace_bytes() bytes, 256-byte aligned; its contents are undefined
   Prepared* prepared = nullptr;
   core::Stream* stream = nullptr;
 
   template <class T>
-  T* operand(int index) const {
-    return static_cast<T*>(operands[static_cast<std::size_t>(index)]);
+  T* operand(Name name) const {
+    return static_cast<T*>(operands[name]);
   }
+  bool covers(Op op) const { return shape.covered.has(op); }
 };
 
-/// One implementation of an op: plain data.
+/// One name for another: what a covered op calls `its` is `ours` in the call of the variant that covers it.
+struct Rename {
+  Name its;
+  Name ours;
+};
+
+/// One op of the chain that a variant covers.
+struct Link {
+  Op op;
+  std::vector<Rename> renames = {};  ///< operands that are not listed keep their names
+  bool optional = false;
+  std::optional<Rename> without = {};  ///< of an optional op that is not there: what its name stands for then
+  OpSet needs = {};                    ///< of an optional op: others that must be covered as well
+  /// Its shape, from that of the call; nullptr: the same.
+  OpShape (*shape)(const OpShape& call) = nullptr;
+};
+
+/// Another way to store an operand than the contract's, known only to the variants that say so.
+struct Format {
+  const char* name;  ///< "2-bit codes"
+  std::int64_t (*elements)(
+      std::int64_t plain);  ///< of the contract's element type, from those of the contract's operand
+  void (*pack)(std::span<const std::byte> plain, std::span<std::byte> packed);
+  void (*unpack)(std::span<const std::byte> packed, std::span<std::byte> plain);
+};
+
+/// An operand that a variant reads or writes in a format of its own.
+struct PrivateOperand {
+  Name name;
+  const Format* format;
+};
+
+/// A name for a way to run every op, as a tag on its variants.
+struct PresetTag {
+  std::string_view preset;      ///< Preset::id, plan/presets.h
+  bool characteristic = false;  ///< without any such variant the preset would not be what its name says
+};
+
+/// One implementation of an op, or of a chain of ops around one: plain data.
 struct Variant {
   Op op{};
   std::string name;  ///< "implicit_gemm": unique within op and device kind
   core::DeviceKind device = core::DeviceKind::cpu;
-  std::vector<core::Precision> precisions;
+  std::vector<core::Precision> precisions = {};
   int minimum_compute_capability = 0;  ///< 90 for Hopper; 0 for CPU variants
   int only_compute_capability = 0;  ///< for code of one architecture alone (sm_90a); 0: any from the minimum
   bool deterministic = true;        ///< the same bits from the same input, every time
   bool library = false;             ///< a library's kernels: the default only where we have none
-  std::vector<Op> fuses = {};       ///< ops that it covers too where they follow it, in this order
-  bool fuses_on_request = false;    ///< covers them only where their selected variant is a placeholder
-  std::string summary;              ///< one sentence: what it adds over the variant before it
+  /// The chain of ops that one call covers, in the order in which they follow each other; among them the
+  /// variant's own op, which is never optional. Empty: its own op alone. What one of them writes and another
+  /// reads is not stored. Those before the own op are computed again inside the call, so several calls may
+  /// cover the same one.
+  std::vector<Link> chain = {};
+  std::vector<PrivateOperand> formats = {};  ///< of operands that partners must read or write alike
+  std::vector<PresetTag> presets = {};
+  std::string summary;  ///< one sentence: what it adds over the variant before it
 
-  /// Enqueues the work on call.stream. Throws core::Error that names the kernel. nullptr makes the variant a
-  /// placeholder: its op must be absorbed by the variant of an op before it.
+  /// Enqueues the work on call.stream. Throws core::Error that names the kernel.
   void (*launch)(const OpCall& call) = nullptr;
 
   /// Scratch memory of a call; nullptr means none.
@@ -77,6 +114,44 @@ struct Variant {
                                        core::Device& device) = nullptr;
 };
 
+/// One operand of a call of a variant.
+struct CallOperand {
+  Name name;
+  Access access{};
+  Role role{};
+  std::int64_t elements = 0;             ///< in its format
+  const Format* format = nullptr;        ///< nullptr: as the contract says
+  std::optional<Name> in_place_of = {};  ///< the operand whose memory this one may share
+};
+
+/// One op that a call covers.
+struct CoveredOp {
+  const Link* link = nullptr;  ///< nullptr: the op alone, of a variant without a chain
+  Op op{};
+  OpShape shape;
+};
+
+/// The ops that a call of `variant` with `shape` covers, in the order of its chain, its own among them.
+std::vector<CoveredOp> covered_ops(const Variant& variant, const OpShape& shape);
+
+/// The name in the call of what the covered op of `link` calls `its`; `link` may be nullptr.
+Name call_name(const Variant& variant, const OpSet& covered, const Link* link, Name its);
+
+/// The operands of a call of `variant` with `shape`: what comes from outside and what is there afterwards,
+/// each once.
+std::vector<CallOperand> operands_of(const Variant& variant, const OpShape& shape);
+
+/// Every set of other ops that `variant` can cover beside its own: what is not optional, with each choice of
+/// what is; the fewest first.
+std::vector<OpSet> coverings(const Variant& variant);
+
+/// Bytes of one operand.
+std::size_t bytes_of(const CallOperand& operand, core::Precision precision);
+
+/// Fewest bytes a call moves through memory: each operand read once and written once, of gathers only what
+/// they pick.
+double minimum_bytes(const Variant& variant, const OpShape& shape, core::Precision precision);
+
 /// All variants of this build: by op, then CPU before CUDA, then from the simplest to the fastest. Names are
 /// unique in op and device kind (a duplicate throws std::logic_error at the first call).
 std::span<const Variant> variants();
@@ -84,7 +159,7 @@ std::span<const Variant> variants();
 /// Variants of `op` on `device`, in table order; empty if there are none.
 std::vector<const Variant*> variants_of(Op op, core::DeviceKind device);
 
-/// The variant, or nullptr.
+/// The variant, or nullptr. Names of before ("wmma" for "mma") are read too.
 const Variant* find_variant(Op op, core::DeviceKind device, std::string_view name);
 
 /// Why `variant` cannot run here ("needs compute capability 9.0, this GPU has 8.6", "not in bf16; in fp32"),

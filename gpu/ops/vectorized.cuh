@@ -1,6 +1,7 @@
 #pragma once
-// What the `vectorized` element-wise kernels share: 16-byte accesses over the whole vectors of a tensor and single elements
-// for what is left over. Source: J. Luitjens, "CUDA pro tip: increase performance with vectorized memory access" (2013).
+// What the `vectorized` element-wise kernels share: 16-byte accesses over the whole vectors of a tensor and
+// single elements for what is left over. Source: J. Luitjens, "CUDA pro tip: increase performance with
+// vectorized memory access" (2013).
 
 #include <cstdint>
 #include <type_traits>
@@ -10,8 +11,8 @@
 
 namespace warpscope::ops {
 
-/// The values of the W elements from `from` on, read in accesses of 16 bytes or, if they are fewer bytes, in one.
-/// `from` must be aligned to an access.
+/// The values of the W elements from `from` on, read in accesses of 16 bytes or, if they are fewer bytes, in
+/// one. `from` must be aligned to an access.
 template <int W, class T>
 __device__ __forceinline__ void load_floats(const T* from, float (&values)[W]) {
   constexpr int kAccess = W < kWide<T> ? W : kWide<T>;
@@ -36,8 +37,8 @@ __device__ __forceinline__ void store_floats(T* to, const float (&values)[W]) {
   }
 }
 
-/// Calls body(i, width) so that the grid covers [0, count): for the first `vectors` vectors of W elements with
-/// width::value == W, for every element after these with width::value == 1.
+/// Calls body(i, width) so that the grid covers [0, count): for the first `vectors` vectors of W elements
+/// with width::value == W, for every element after these with width::value == 1.
 template <int W, class Index, class Body>
 __device__ __forceinline__ void for_each_vector(Index vectors, Index count, Body body) {
   for (Index v = first_element<Index>(); v < vectors; v += element_stride<Index>()) {
@@ -54,7 +55,8 @@ struct VectorCover {
   unsigned blocks;
 };
 
-/// Covers `count` elements with vectors of `width`, or with single elements if 16-byte accesses are not `allowed`.
+/// Covers `count` elements with vectors of `width`, or with single elements if 16-byte accesses are not
+/// `allowed`.
 inline VectorCover cover(std::int64_t count, int width, bool allowed) {
   const std::int64_t vectors = allowed ? count / width : 0;
   return {vectors, element_blocks(vectors > 0 ? vectors : count)};

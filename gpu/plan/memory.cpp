@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kAlignment = 256;
 constexpr int kNever = -1;
 
-struct Block {
+/// A part of the arena, and the nodes from which to which it is used.
+struct Piece {
   std::size_t bytes = 0;
   int first = std::numeric_limits<int>::max();
   int last = kNever;
@@ -23,14 +24,18 @@ std::size_t aligned(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+/// The tensor whose memory `tensor` is in: its own, or that of which it is a part.
+std::size_t owner(const Program& program, int tensor) {
+  const int parent = program.tensors[static_cast<std::size_t>(tensor)].parent;
+  return static_cast<std::size_t>(parent < 0 ? tensor : parent);
+}
+
 /// The node after which each tensor is not used any more.
-std::vector<int> last_uses(const Program& program) {
+std::vector<int> last_uses(const Program& program, const std::vector<NodeCover>& nodes) {
   std::vector<int> last(program.tensors.size(), kNever);
-  for (std::size_t n = 0; n < program.nodes.size(); ++n) {
-    for (const int tensor : program.nodes[n].tensors) {
-      const int parent = program.tensors[static_cast<std::size_t>(tensor)].parent;
-      last[static_cast<std::size_t>(parent < 0 ? tensor : parent)] = static_cast<int>(n);
-    }
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    for (const BoundOperand& each : nodes[n].operands)
+      last[owner(program, each.tensor)] = static_cast<int>(n);
   }
   for (std::size_t t = 0; t < last.size(); ++t) {
     if (program.tensors[t].kept || program.tensors[t].persistent)
@@ -39,88 +44,98 @@ std::vector<int> last_uses(const Program& program) {
   return last;
 }
 
-/// Gives every planned tensor a block; tensors that an op may write in place of a dying input share that
-/// input's.
-std::vector<int> assign_blocks(const Program& program, core::Precision precision,
-                               std::vector<Block>& blocks) {
-  const std::vector<int> last = last_uses(program);
-  std::vector<int> block_of(program.tensors.size(), -1);
-  for (std::size_t n = 0; n < program.nodes.size(); ++n) {
-    const Node& node = program.nodes[n];
-    if (node.absorbed_by >= 0) continue;
-    const auto operands = ops::contract(node.op).operands;
-    for (std::size_t i = 0; i < node.tensors.size(); ++i) {  // those of absorbed ops too
-      const auto operand = static_cast<std::size_t>(node.tensors[i]);
-      const int parent = program.tensors[operand].parent;
-      const std::size_t t = parent < 0 ? operand : static_cast<std::size_t>(parent);
-      const Tensor& tensor = program.tensors[t];
-      if (tensor.storage != Storage::planned) continue;
-      if (block_of[t] < 0) {
-        const std::size_t bytes = static_cast<std::size_t>(tensor.elements) *
-                                  core::size_of(ops::element_type(tensor.role, precision));
-        if (i < operands.size() && operands[i].in_place_of >= 0) {
-          const auto source =
-              static_cast<std::size_t>(node.tensors[static_cast<std::size_t>(operands[i].in_place_of)]);
-          const bool dies = last[source] == static_cast<int>(n);
-          const bool planned = program.tensors[source].storage == Storage::planned;
-          if (dies && planned && program.tensors[source].elements == tensor.elements)
-            block_of[t] = block_of[source];
-        }
-        if (block_of[t] < 0) {
-          block_of[t] = static_cast<int>(blocks.size());
-          blocks.push_back({aligned(bytes)});
-        }
-      }
-      Block& block = blocks[static_cast<std::size_t>(block_of[t])];
-      block.first = tensor.persistent ? 0 : std::min(block.first, static_cast<int>(n));
-      block.last = std::max(block.last, last[t]);
-    }
+/// The tensor in whose place node `n` may write the operand `written`, or -1.
+int source_of(const Program& program, const NodeCover& node, int n, const BoundOperand& written,
+              const std::vector<int>& last) {
+  if (!written.operand.in_place_of) return -1;
+  for (const BoundOperand& each : node.operands) {
+    if (each.operand.name != *written.operand.in_place_of) continue;
+    const Tensor& source = program.tensors[static_cast<std::size_t>(each.tensor)];
+    const bool dies = last[static_cast<std::size_t>(each.tensor)] == n;
+    const bool same_size =
+        source.elements == program.tensors[static_cast<std::size_t>(written.tensor)].elements;
+    if (dies && same_size && source.storage == Storage::planned) return each.tensor;
   }
-  return block_of;
+  return -1;
 }
 
-/// Places blocks from the largest to the smallest and returns the size of the arena.
-std::size_t place(std::vector<Block>& blocks) {
-  std::vector<std::size_t> order(blocks.size());
+/// Bytes of the tensor behind an operand: a part's whole counts.
+std::size_t bytes_of_tensor(const Program& program, const BoundOperand& operand, core::Precision precision) {
+  const std::size_t t = owner(program, operand.tensor);
+  if (static_cast<int>(t) == operand.tensor) return ops::bytes_of(operand.operand, precision);
+  const Tensor& tensor = program.tensors[t];
+  return static_cast<std::size_t>(tensor.elements) * core::size_of(ops::element_type(tensor.role, precision));
+}
+
+/// Gives every planned tensor that some node touches a piece of memory; tensors that an op may write in place
+/// of a dying input share that input's.
+std::vector<int> assign_pieces(const Program& program, const std::vector<NodeCover>& nodes,
+                               core::Precision precision, std::vector<Piece>& pieces) {
+  const std::vector<int> last = last_uses(program, nodes);
+  std::vector<int> piece_of(program.tensors.size(), -1);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    for (const BoundOperand& each : nodes[n].operands) {
+      const std::size_t t = owner(program, each.tensor);
+      const Tensor& tensor = program.tensors[t];
+      if (tensor.storage != Storage::planned) continue;
+      if (piece_of[t] < 0) {
+        const int source = source_of(program, nodes[n], static_cast<int>(n), each, last);
+        if (source >= 0) piece_of[t] = piece_of[static_cast<std::size_t>(source)];
+      }
+      if (piece_of[t] < 0) {
+        piece_of[t] = static_cast<int>(pieces.size());
+        pieces.push_back({aligned(bytes_of_tensor(program, each, precision))});
+      }
+      Piece& piece = pieces[static_cast<std::size_t>(piece_of[t])];
+      piece.first = tensor.persistent ? 0 : std::min(piece.first, static_cast<int>(n));
+      piece.last = std::max(piece.last, last[t]);
+    }
+  }
+  return piece_of;
+}
+
+/// Places pieces from the largest to the smallest and returns the size of the arena.
+std::size_t place(std::vector<Piece>& pieces) {
+  std::vector<std::size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return blocks[a].bytes > blocks[b].bytes; });
-  std::vector<const Block*> placed;  // by offset
+                   [&](std::size_t a, std::size_t b) { return pieces[a].bytes > pieces[b].bytes; });
+  std::vector<const Piece*> placed;  // by offset
   std::size_t total = 0;
   for (const std::size_t index : order) {
-    Block& block = blocks[index];
+    Piece& piece = pieces[index];
     std::size_t offset = 0;
-    for (const Block* other : placed) {
-      if (other->last < block.first || block.last < other->first) continue;
-      if (offset + block.bytes <= other->offset) break;
+    for (const Piece* other : placed) {
+      if (other->last < piece.first || piece.last < other->first) continue;
+      if (offset + piece.bytes <= other->offset) break;
       offset = std::max(offset, other->offset + other->bytes);
     }
-    block.offset = offset;
-    total = std::max(total, offset + block.bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), &block,
-                                   [](const Block* a, const Block* b) { return a->offset < b->offset; }),
-                  &block);
+    piece.offset = offset;
+    total = std::max(total, offset + piece.bytes);
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), &piece,
+                                   [](const Piece* a, const Piece* b) { return a->offset < b->offset; }),
+                  &piece);
   }
   return total;
 }
 
 }  // namespace
 
-MemoryPlan plan_memory(const Program& program, core::Precision precision,
+MemoryPlan plan_memory(const Program& program, const std::vector<NodeCover>& nodes, core::Precision precision,
                        const std::vector<std::size_t>& workspace_bytes) {
-  std::vector<Block> blocks;
-  const std::vector<int> block_of = assign_blocks(program, precision, blocks);
-  const std::size_t first_workspace = blocks.size();
+  std::vector<Piece> pieces;
+  const std::vector<int> piece_of = assign_pieces(program, nodes, precision, pieces);
+  const std::size_t first_workspace = pieces.size();
   for (std::size_t n = 0; n < program.nodes.size(); ++n) {
-    blocks.push_back({aligned(workspace_bytes[n]), static_cast<int>(n), static_cast<int>(n)});
+    pieces.push_back({aligned(workspace_bytes[n]), static_cast<int>(n), static_cast<int>(n)});
   }
   MemoryPlan plan;
-  plan.bytes = place(blocks);
+  plan.bytes = place(pieces);
   for (std::size_t t = 0; t < program.tensors.size(); ++t) {
-    plan.tensor_offset.push_back(block_of[t] < 0 ? 0 : blocks[static_cast<std::size_t>(block_of[t])].offset);
+    plan.tensor_offset.push_back(piece_of[t] < 0 ? 0 : pieces[static_cast<std::size_t>(piece_of[t])].offset);
   }
   for (std::size_t n = 0; n < program.nodes.size(); ++n) {
-    plan.workspace_offset.push_back(blocks[first_workspace + n].offset);
+    plan.workspace_offset.push_back(pieces[first_workspace + n].offset);
   }
   return plan;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gpu/core/types.h"
+#include "gpu/plan/cover.h"
 #include "gpu/plan/program.h"
 
 namespace warpscope::plan {
@@ -16,10 +17,11 @@ struct MemoryPlan {
   std::size_t bytes = 0;
 };
 
-/// Plans the memory of `program`. `workspace_bytes` holds the scratch memory of each node. Blocks are placed
+/// Plans the memory of `program` as `nodes` run it; what nobody touches takes none. `workspace_bytes` holds
+/// the scratch memory of each node. Tensors are placed
 /// from the largest to the smallest, each at the lowest offset free during its lifetime. Source: Y.
 /// Pisarchyk, J. Lee, "Efficient memory management for deep neural net inference" (2020), "greedy by size".
-MemoryPlan plan_memory(const Program& program, core::Precision precision,
+MemoryPlan plan_memory(const Program& program, const std::vector<NodeCover>& nodes, core::Precision precision,
                        const std::vector<std::size_t>& workspace_bytes);
 
 }  // namespace warpscope::plan

@@ -10,67 +10,26 @@
 #include "gpu/plan/memory.h"
 
 namespace warpscope::plan {
-namespace {
-
-/// The variants of `op` that would run, for error messages.
-std::string alternatives(ops::Op op, const core::DeviceInfo& device, core::Precision precision,
-                         const ops::OpShape& shape) {
-  std::vector<std::string> names;
-  for (const ops::Variant* variant : ops::variants_of(op, device.kind)) {
-    if (variant->launch == nullptr) continue;
-    if (ops::unavailable_reason(*variant, device, precision, &shape).empty()) names.push_back(variant->name);
-  }
-  if (!names.empty()) return fmt::format("valid here: {}", fmt::join(names, ", "));
-  std::vector<std::string> precisions;
-  for (const core::Precision other : core::selectable_precisions()) {
-    for (const ops::Variant* variant : ops::variants_of(op, device.kind)) {
-      if (!ops::unavailable_reason(*variant, device, other, &shape).empty()) continue;
-      precisions.emplace_back(core::to_string(other));
-      break;
-    }
-  }
-  return fmt::format("no variant of it runs in {} on {}; precisions that do: {}", core::to_string(precision),
-                     device.id(),
-                     precisions.empty() ? "none" : fmt::format("{}", fmt::join(precisions, ", ")));
-}
-
-std::string place(const Node& node) {
-  return node.layer.empty() ? "" : " in " + node.layer;
-}
-
-/// "conv2d.backward_weights=mma", ...: the variants that can absorb `op`.
-std::vector<std::string> names_of_hosts(ops::Op op, core::DeviceKind device) {
-  std::vector<std::string> names;
-  for (const ops::Variant& variant : ops::variants()) {
-    if (variant.device != device) continue;
-    if (std::find(variant.fuses.begin(), variant.fuses.end(), op) == variant.fuses.end()) continue;
-    names.push_back(fmt::format("{}={}", ops::to_string(variant.op), variant.name));
-  }
-  return names;
-}
-
-}  // namespace
-
 Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selection, int batch,
            std::shared_ptr<core::Device> device, core::Stream& stream, const Bindings& bindings,
            const Recipe& recipe)
     : device_(std::move(device)),
       program_(lower(model, purpose, batch, bindings.image_count, bindings.ring_capacity, selection.precision,
-                     recipe, uses_blocks(selection, device_->info().kind))),
+                     recipe)),
       precision_(selection.precision),
       recipe_(recipe),
       batch_(batch) {
-  choose_variants(selection);
+  cover_nodes(selection);
   std::vector<std::size_t> workspace_bytes;
   for (const PlanNode& node : nodes_) {
-    workspace_bytes.push_back(node.absorbed ? 0
-                                            : ops::workspace_bytes(*node.variant, node.shape, precision_));
+    workspace_bytes.push_back(
+        node.variant == nullptr ? 0 : ops::workspace_bytes(*node.variant, node.shape, precision_));
   }
-  const MemoryPlan memory = plan_memory(program_, precision_, workspace_bytes);
+  const MemoryPlan memory = plan_memory(program_, covers_, precision_, workspace_bytes);
   try {
     arena_ = core::Buffer(device_, memory.bytes);
     for (const PlanNode& node : nodes_) {
-      const auto prepare = node.absorbed ? nullptr : node.variant->prepare;
+      const auto prepare = node.variant == nullptr ? nullptr : node.variant->prepare;
       prepared_.push_back(prepare == nullptr ? nullptr : prepare(node.shape, precision_, *device_));
     }
   } catch (const core::OutOfMemory& error) {
@@ -99,7 +58,7 @@ void Plan::clear_persistent(core::Stream& stream) {
   }
 }
 
-void Plan::choose_variants(const Selection& selection) {
+void Plan::cover_nodes(const Selection& selection) {
   const auto selectable = core::selectable_precisions();
   if (std::find(selectable.begin(), selectable.end(), precision_) == selectable.end()) {
     // The buffers of a training hold no doubles.
@@ -108,44 +67,12 @@ void Plan::choose_variants(const Selection& selection) {
     throw core::BadInput(fmt::format("training in {} is not possible; valid: {}", core::to_string(precision_),
                                      fmt::join(names, ", ")));
   }
-  std::vector<const ops::Variant*> variants;
-  for (const Node& node : program_.nodes) variants.push_back(look_up(node, selection));
-  absorb(program_, variants);
-  for (std::size_t n = 0; n < variants.size(); ++n) {
-    const Node& node = program_.nodes[n];
-    if (node.absorbed_by < 0) check(node, *variants[n]);
-    nodes_.push_back({node.op, node.layer, node.shape, variants[n], node.absorbed_by >= 0});
+  covers_ = cover(program_, selection, device_->info());
+  for (std::size_t n = 0; n < covers_.size(); ++n) {
+    const NodeCover& node = covers_[n];
+    nodes_.push_back({program_.nodes[n].op, program_.nodes[n].layer, node.shape, node.variant,
+                      node.covered_by, node.covers, node.reason});
   }
-}
-
-/// The selected variant. An op that a fused variant may absorb needs no valid one of its own, so only its name counts here.
-const ops::Variant* Plan::look_up(const Node& node, const Selection& selection) const {
-  const core::DeviceInfo& device = device_->info();
-  const auto chosen = selection.variants.find(node.op);
-  if (chosen == selection.variants.end()) {
-    throw core::BadInput(fmt::format("{}{}: no variant is selected; {}", ops::to_string(node.op), place(node),
-                                     alternatives(node.op, device, precision_, node.shape)));
-  }
-  const ops::Variant* variant = ops::find_variant(node.op, device.kind, chosen->second);
-  if (variant == nullptr) {
-    throw core::BadInput(fmt::format("{}={} cannot run{}: there is no such variant on {}; {}",
-                                     ops::to_string(node.op), chosen->second, place(node), device.id(),
-                                     alternatives(node.op, device, precision_, node.shape)));
-  }
-  return variant;
-}
-
-void Plan::check(const Node& node, const ops::Variant& variant) const {
-  const core::DeviceInfo& device = device_->info();
-  std::string reason = ops::unavailable_reason(variant, device, precision_, &node.shape);
-  if (reason.empty() && variant.launch == nullptr) {
-    reason = fmt::format("it runs only inside a variant that covers it ({})",
-                         fmt::join(names_of_hosts(node.op, device.kind), ", "));
-  }
-  if (reason.empty()) return;
-  throw core::BadInput(fmt::format("{}={} cannot run{}: {}; {}", ops::to_string(node.op), variant.name,
-                                   place(node), reason,
-                                   alternatives(node.op, device, precision_, node.shape)));
 }
 
 void Plan::bind(const MemoryPlan& memory, const Bindings& bindings) {
@@ -190,34 +117,31 @@ void Plan::bind(const MemoryPlan& memory, const Bindings& bindings) {
         break;
     }
   }
-  for (std::size_t n = 0; n < program_.nodes.size(); ++n) {
-    std::vector<void*> operands;
-    for (const int tensor : program_.nodes[n].tensors)
-      operands.push_back(address_[static_cast<std::size_t>(tensor)]);
-    operands_.push_back(std::move(operands));
+  for (std::size_t n = 0; n < covers_.size(); ++n) {
+    ops::ByName<void*> operands;
+    for (const BoundOperand& each : covers_[n].operands) {
+      operands[each.operand.name] = address_[static_cast<std::size_t>(each.tensor)];
+    }
+    operands_.push_back(operands);
     workspace_.push_back(arena + memory.workspace_offset[n]);
   }
 }
 
 void Plan::launch_node(std::size_t index, core::Stream& stream) {
   const PlanNode& node = nodes_[index];
-  if (node.absorbed) return;
-  node.variant->launch({node.shape, precision_, operands_[index], program_.nodes[index].absorbed,
-                        workspace_[index], prepared_[index].get(), &stream});
+  if (node.variant == nullptr) return;
+  node.variant->launch(
+      {node.shape, precision_, operands_[index], workspace_[index], prepared_[index].get(), &stream});
 }
 
 std::vector<WrittenTensor> Plan::written(std::size_t index) const {
-  const Node& node = program_.nodes[index];
-  const auto contract = ops::contract(node.op).operands;
   std::vector<WrittenTensor> result;
-  for (std::size_t i = 0; i < node.tensors.size(); ++i) {
-    const auto t = static_cast<std::size_t>(node.tensors[i]);
+  for (const BoundOperand& each : covers_[index].operands) {
+    const auto t = static_cast<std::size_t>(each.tensor);
     const Tensor& tensor = program_.tensors[t];
     if (tensor.elements == 0) continue;  // the state of an optimizer that keeps none
-    const auto& too = node.written_too;
-    const bool writes = i < contract.size() ? contract[i].access != ops::Access::read
-                                            : std::find(too.begin(), too.end(), node.tensors[i]) != too.end();
-    if (!writes || tensor.role == ops::Role::control || tensor.role == ops::Role::byte) continue;
+    if (each.operand.access == ops::Access::read) continue;
+    if (tensor.role == ops::Role::control || tensor.role == ops::Role::byte) continue;
     result.push_back({tensor.name, ops::element_type(tensor.role, precision_), tensor.elements, address_[t]});
   }
   return result;
@@ -236,7 +160,7 @@ bool Plan::launch_timed(core::Stream& stream) {
     timed_graph_ = stream.capture([this, &stream] {
       stream.record(*events_[0]);
       for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        if (nodes_[i].absorbed) continue;
+        if (nodes_[i].variant == nullptr) continue;
         launch_node(i, stream);
         stream.record(*events_[i + 1]);
       }
@@ -255,8 +179,9 @@ std::optional<std::vector<double>> Plan::take_timings() {
   std::vector<double> microseconds;
   std::size_t last = 0;  // the event before the node
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    microseconds.push_back(nodes_[i].absorbed ? 0.0 : events_[i + 1]->microseconds_since(*events_[last]));
-    if (!nodes_[i].absorbed) last = i + 1;
+    microseconds.push_back(nodes_[i].variant == nullptr ? 0.0
+                                                        : events_[i + 1]->microseconds_since(*events_[last]));
+    if (nodes_[i].variant != nullptr) last = i + 1;
   }
   return microseconds;
 }

@@ -13,6 +13,7 @@
 #include "gpu/models/model.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
+#include "gpu/plan/cover.h"
 #include "gpu/plan/memory.h"
 #include "gpu/plan/program.h"
 #include "gpu/plan/selection.h"
@@ -34,13 +35,15 @@ struct Bindings {
   const std::uint8_t* labels = nullptr;  ///< image_count classes; classification only
 };
 
-/// One launch of a plan.
+/// One op of a plan, in the order of the program.
 struct PlanNode {
   ops::Op op{};
   std::string layer;
-  ops::OpShape shape;
-  const ops::Variant* variant = nullptr;
-  bool absorbed = false;  ///< runs inside the variant of a node before it
+  ops::OpShape shape;                     ///< with what its call covers
+  const ops::Variant* variant = nullptr;  ///< nullptr: it is covered and not launched
+  int covered_by = -1;                    ///< the node whose call covers it, or -1
+  std::vector<int> covers = {};           ///< the nodes inside its call
+  std::string reason = {};                ///< NodeCover::reason
 };
 
 /// A tensor that a node has written, in device memory.
@@ -65,16 +68,17 @@ class Plan {
   /// Enqueues one pass: one graph launch, or one for each micro-batch and one for the update.
   void launch(core::Stream& stream);
 
-  /// Enqueues one pass with an event after each node (of the last micro-batch and of the update). Does nothing and returns false while the times of the
-  /// last one have not been taken.
+  /// Enqueues one pass with an event after each node (of the last micro-batch and of the update). Does
+  /// nothing and returns false while the times of the last one have not been taken.
   bool launch_timed(core::Stream& stream);
-  /// Microseconds of each node of the last timed pass (0 for absorbed ones), once it has finished; otherwise nothing.
-  /// Never waits.
+  /// Microseconds of each node of the last timed pass (0 for covered ones), once it has finished; otherwise
+  /// nothing. Never waits.
   std::optional<std::vector<double>> take_timings();
 
-  /// Enqueues one node by itself; nothing for an absorbed one.
+  /// Enqueues one node by itself; nothing for a covered one.
   void launch_node(std::size_t index, core::Stream& stream);
-  /// The numbers that node `index` writes (no control blocks, no bytes), those of the nodes it absorbs among them.
+  /// The numbers that node `index` writes (no control blocks, no bytes), those of the nodes it covers among
+  /// them.
   std::vector<WrittenTensor> written(std::size_t index) const;
 
   const std::vector<PlanNode>& nodes() const { return nodes_; }
@@ -96,12 +100,10 @@ class Plan {
   }
 
  private:
-  void choose_variants(const Selection& selection);
+  void cover_nodes(const Selection& selection);
   void bind(const MemoryPlan& memory, const Bindings& bindings);
   void clear_persistent(core::Stream& stream);
   std::unique_ptr<core::Graph> capture(core::Stream& stream, std::size_t begin, std::size_t end);
-  const ops::Variant* look_up(const Node& node, const Selection& selection) const;
-  void check(const Node& node, const ops::Variant& variant) const;
 
   std::shared_ptr<core::Device> device_;
   Program program_;
@@ -112,7 +114,8 @@ class Plan {
   std::vector<std::unique_ptr<ops::Prepared>> prepared_;
   core::Buffer arena_;
   std::vector<void*> address_;                ///< one a tensor
-  std::vector<std::vector<void*>> operands_;  ///< one list a node
+  std::vector<NodeCover> covers_;             ///< one a node
+  std::vector<ops::ByName<void*>> operands_;  ///< those of each node's call
   std::vector<void*> workspace_;              ///< one a node
   std::unique_ptr<core::Graph> graph_;        ///< the whole pass
   std::unique_ptr<core::Graph> micro_graph_;  ///< what comes once a micro-batch, if there are several

@@ -10,22 +10,24 @@
 
 namespace warpscope::plan {
 
-/// A preset in words; its preferences are in presets.cpp.
+/// A preset in words. Which variants it means is a tag on these (ops::PresetTag).
 struct Preset {
   const char* id;       ///< as people type it: "tensor_cores"
   const char* label;    ///< as they read it: "tensor cores"
   const char* summary;  ///< one sentence
 };
 
-/// "naive", "atomic", "atomic_free", "tiled", "implicit_gemm", "tensor_cores", "cudnn" on CUDA; "loops", "onednn" on a CPU.
+/// "naive", "atomic", "atomic_free", "tiled", "implicit_gemm", "tensor_cores", "cudnn" on CUDA; "loops",
+/// "onednn" on a CPU.
 std::vector<Preset> presets(core::DeviceKind device);
 
-/// Why the preset cannot run on `device` in `precision` (its characteristic variants are not there: "no convolution has
-/// mma in fp32; in tf32, fp16, bf16"), or "".
+/// Why the preset cannot run on `device` in `precision` ("its kernels (mma of conv2d.forward)
+/// do not run in fp32; in tf32, fp16, bf16"), or "".
 std::string preset_unavailable_reason(std::string_view id, const core::DeviceInfo& device,
                                       core::Precision precision);
 
-/// For every op the first variant of the preset's preferences that runs on `device` in `precision`, else the default one.
+/// The variants that are tagged with the preset and run on `device` in `precision`, the last of each op;
+/// nothing is chosen for the others.
 /// Throws core::BadInput with the reason if the preset cannot run, or lists the valid names.
 Selection preset_selection(std::string_view id, const core::DeviceInfo& device, core::Precision precision);
 

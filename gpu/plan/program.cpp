@@ -1,60 +1,30 @@
 #include "gpu/plan/program.h"
 
-#include "gpu/ops/block/block.h"
-#include "gpu/ops/cross_entropy/cross_entropy.h"
-#include "gpu/ops/mse/mse.h"
+#include "gpu/ops/conv2d/fused/chain.h"
 #include "gpu/ops/step/step.h"
 
 namespace warpscope::plan {
 namespace {
 
 using models::LayerKind;
+using ops::Name;
 using ops::Op;
 using ops::OpShape;
 using ops::Role;
 
-constexpr int kCastOutput = 1;  ///< of weights.cast and images.widen
-
-/// What backward needs to know of a layer's forward, or of a block's.
+/// What backward needs to know of a layer's forward.
 struct LayerTensors {
   int input = -1;
   int output = -1;
   int argmax = -1;
   OpShape shape;
-  const models::Layer* layer = nullptr;  ///< a block's convolution
-  bool block = false;
+  const models::Layer* layer = nullptr;
 };
-
-/// The layers of one block: [upsample2d] conv2d [relu] [maxpool2d].
-struct Block {
-  const models::Layer* convolution = nullptr;  ///< nullptr: no block begins here
-  std::size_t layers = 0;
-  bool upsample = false;
-  bool relu = false;
-  bool pool = false;
-};
-
-Block block_at(const std::vector<models::Layer>& layers, std::size_t first) {
-  Block block;
-  std::size_t at = first;
-  const auto take = [&](LayerKind kind) {
-    const bool is = at < layers.size() && layers[at].kind == kind;
-    at += is;
-    return is;
-  };
-  block.upsample = take(LayerKind::upsample2d);
-  if (!take(LayerKind::conv2d)) return {};
-  block.convolution = &layers[at - 1];
-  block.relu = take(LayerKind::relu);
-  block.pool = take(LayerKind::maxpool2d);
-  block.layers = at - first;
-  return block;
-}
 
 class Lowering {
  public:
   Lowering(const models::Model& model, int batch, std::int64_t image_count, std::int64_t ring_capacity,
-           core::Precision precision, const Recipe& recipe, bool blocks)
+           core::Precision precision, const Recipe& recipe)
       : model_(model),
         recipe_(recipe),
         layout_(models::parameter_layout(model)),
@@ -62,7 +32,6 @@ class Lowering {
         image_count_(image_count),
         ring_capacity_(ring_capacity),
         precision_(precision),
-        blocks_(blocks),
         casts_(ops::element_type(Role::weight, precision) != ops::element_type(Role::parameter, precision)) {}
 
   Program run(Purpose purpose) {
@@ -87,14 +56,14 @@ class Lowering {
                std::size_t offset = 0) {
     return add({name, storage, role, elements, offset, false, -1});
   }
-  /// A planned tensor of the size and role that operand `index` of `op` has.
-  int planned(const std::string& name, Op op, int index, const OpShape& shape, bool kept = false) {
-    const ops::Operand& operand = ops::contract(op).operands[static_cast<std::size_t>(index)];
+  /// A planned tensor of the size and role that the operand `which` of `op` has.
+  int planned(const std::string& name, Op op, Name which, const OpShape& shape, bool kept = false) {
+    const ops::Operand& operand = ops::operand_of(op, which);
     return add({name, Storage::planned, operand.role, operand.elements(shape), 0, kept, -1});
   }
   /// The same, and it lives as long as the plan.
-  int persistent(const std::string& name, Op op, int index, const OpShape& shape) {
-    const int tensor = planned(name, op, index, shape);
+  int persistent(const std::string& name, Op op, Name which, const OpShape& shape) {
+    const int tensor = planned(name, op, which, shape);
     program_.tensors[static_cast<std::size_t>(tensor)].persistent = true;
     return tensor;
   }
@@ -103,7 +72,7 @@ class Lowering {
     return add({name, Storage::part, Role::scalar, 1, static_cast<std::size_t>(offset), false, parent});
   }
   void node(Op op, const std::string& layer, const OpShape& shape, std::vector<int> tensors) {
-    program_.nodes.push_back({op, layer, shape, std::move(tensors), 0, -1});
+    program_.nodes.push_back({op, layer, shape, std::move(tensors)});
   }
   int parameter(const std::string& name, Storage storage) {
     const models::Parameter& found = layout_.find(name);
@@ -134,7 +103,7 @@ class Lowering {
   void cast_weights() {
     OpShape shape;
     shape.count = static_cast<std::int64_t>(layout_.elements);
-    working_ = planned("weights", Op::weights_cast, kCastOutput, shape);
+    working_ = planned("weights", Op::weights_cast, Name::weights, shape);
     node(Op::weights_cast, "", shape,
          {external("parameters", Storage::parameters, Role::parameter, shape.count), working_});
   }
@@ -146,7 +115,7 @@ class Lowering {
       return tensor;
     }
     const std::string name = program_.tensors[static_cast<std::size_t>(tensor)].name;
-    const int wide = planned(name + ".shown", Op::images_widen, kCastOutput, shape, true);
+    const int wide = planned(name + ".shown", Op::images_widen, Name::output, shape, true);
     node(Op::images_widen, name, shape, {tensor, wide});
     return wide;
   }
@@ -156,32 +125,23 @@ class Lowering {
     shape.count = image_count_;
     const int images = external("images", Storage::images, Role::byte, 0);
     const int order = external("order", Storage::order, Role::index, image_count_);
-    program_.target = planned("input", Op::batch_gather, 3, shape);
+    program_.target = planned("input", Op::batch_gather, Name::output, shape);
     node(Op::batch_gather, "", shape, {images, order, control_, program_.target});
     if (model_.loss != models::Loss::mse) gather_labels(order);
     int current = program_.target;
     shape.count = 1;
-    for (std::size_t i = 0; i < model_.layers.size();) {
-      const Block block = blocks_ ? block_at(model_.layers, i) : Block{};
-      if (block.convolution != nullptr) {
-        current = forward_block(block, current, shape);
-        i += block.layers;
-      } else {
-        current = forward_layer(model_.layers[i++], current, shape);
-      }
-    }
+    for (const models::Layer& layer : model_.layers) current = forward_layer(layer, current, shape);
     program_.prediction = current;
     OpShape record;
     record.count = ring_capacity_;
-    metrics_ = persistent("metrics", Op::step_record, ops::step::kRecordMetrics, record);
+    metrics_ = persistent("metrics", Op::step_record, Name::metrics, record);
     program_.loss = element("loss", metrics_, ops::step::kLossMetric);
     model_.loss == models::Loss::mse ? reconstruction_loss(keep) : classification_loss(keep);
   }
 
   void reconstruction_loss(bool keep) {
     const OpShape output = image_shape(model_.height, model_.width, model_.channels);
-    program_.image_errors =
-        planned("image_errors", Op::mse_forward, ops::mse::kForwardImageErrors, output, keep);
+    program_.image_errors = planned("image_errors", Op::mse_forward, Name::sample_losses, output, keep);
     node(Op::mse_forward, "", output,
          {program_.prediction, program_.target, program_.image_errors, program_.loss});
     if (!keep) return;
@@ -193,56 +153,33 @@ class Lowering {
     OpShape gather;
     gather.batch = batch_;
     gather.count = image_count_;
-    labels_ = planned("labels", Op::labels_gather, 3, gather);
+    labels_ = planned("labels", Op::labels_gather, Name::labels, gather);
     node(Op::labels_gather, "", gather,
          {external("all_labels", Storage::labels, Role::byte, 0), order, control_, labels_});
   }
 
   void classification_loss(bool keep) {
     const OpShape logits = image_shape(1, 1, model_.classes);
-    program_.image_errors = planned("image_losses", Op::cross_entropy_forward,
-                                    ops::cross_entropy::kForwardImageLosses, logits, keep);
-    program_.predicted =
-        planned("predicted", Op::cross_entropy_forward, ops::cross_entropy::kForwardPredicted, logits, keep);
+    program_.image_errors =
+        planned("image_losses", Op::cross_entropy_forward, Name::sample_losses, logits, keep);
+    program_.predicted = planned("predicted", Op::cross_entropy_forward, Name::predicted, logits, keep);
     node(Op::cross_entropy_forward, "", logits,
          {program_.prediction, labels_, program_.image_errors, program_.predicted, program_.loss,
           element("accuracy", metrics_, ops::step::kAccuracyMetric)});
   }
 
-  int forward_block(const Block& block, int input, OpShape& shape) {
-    const std::string& name = block.convolution->name;
-    const bool after_relu = !layers_.empty() && layers_.back().block && layers_.back().shape.relu;
-    shape.out_channels = block.convolution->out_channels;
-    shape.kernel_height = shape.kernel_width = block.convolution->kernel;
-    shape.upsample = block.upsample;
-    shape.relu = block.relu;
-    shape.pool = block.pool;
-    shape.masked = after_relu;
-    LayerTensors saved{input, -1, -1, shape, block.convolution, true};
-    saved.output = planned(name, Op::block_forward, ops::block::kForwardOutput, shape);
-    saved.argmax = planned(name + ".argmax", Op::block_forward, ops::block::kForwardArgmax, shape);
-    node(Op::block_forward, name, shape,
-         {input, parameter(name + ".weight", Storage::parameters),
-          parameter(name + ".bias", Storage::parameters), saved.output, saved.argmax});
-    layers_.push_back(saved);
-    const int up = block.upsample ? 2 : 1;
-    const int down = block.pool ? 2 : 1;
-    shape = image_shape(shape.height * up / down, shape.width * up / down, block.convolution->out_channels);
-    return saved.output;
-  }
-
   int forward_layer(const models::Layer& layer, int input, OpShape& shape) {
-    LayerTensors saved{input, -1, -1, shape, &layer, false};
+    LayerTensors saved{input, -1, -1, shape, &layer};
     switch (layer.kind) {
       case LayerKind::conv2d: {
         shape.out_channels = layer.out_channels;
         shape.kernel_height = shape.kernel_width = layer.kernel;
         saved.shape = shape;
-        const int product = planned(layer.name + ".product", Op::conv2d_forward, 2, shape);
+        const int product = planned(layer.name + ".product", Op::conv2d_forward, Name::output, shape);
         node(Op::conv2d_forward, layer.name, shape,
              {input, parameter(layer.name + ".weight", Storage::parameters), product});
         shape = image_shape(shape.height, shape.width, layer.out_channels);
-        saved.output = planned(layer.name, Op::bias_forward, 2, shape);
+        saved.output = planned(layer.name, Op::bias_forward, Name::output, shape);
         node(Op::bias_forward, layer.name, shape,
              {product, parameter(layer.name + ".bias", Storage::parameters), saved.output});
         break;
@@ -250,28 +187,28 @@ class Lowering {
       case LayerKind::linear: {
         shape = linear_shape(layer);
         saved.shape = shape;
-        const int product = planned(layer.name + ".product", Op::linear_forward, 2, shape);
+        const int product = planned(layer.name + ".product", Op::linear_forward, Name::output, shape);
         node(Op::linear_forward, layer.name, shape,
              {input, parameter(layer.name + ".weight", Storage::parameters), product});
         shape = image_shape(1, 1, layer.out_channels);
-        saved.output = planned(layer.name, Op::bias_forward, 2, shape);
+        saved.output = planned(layer.name, Op::bias_forward, Name::output, shape);
         node(Op::bias_forward, layer.name, shape,
              {product, parameter(layer.name + ".bias", Storage::parameters), saved.output});
         break;
       }
       case LayerKind::relu:
-        saved.output = planned(layer.name, Op::relu_forward, 1, shape);
+        saved.output = planned(layer.name, Op::relu_forward, Name::output, shape);
         node(Op::relu_forward, layer.name, shape, {input, saved.output});
         break;
       case LayerKind::maxpool2d:
-        saved.output = planned(layer.name, Op::maxpool2d_forward, 1, shape);
-        saved.argmax = planned(layer.name + ".argmax", Op::maxpool2d_forward, 2, shape);
+        saved.output = planned(layer.name, Op::maxpool2d_forward, Name::output, shape);
+        saved.argmax = planned(layer.name + ".argmax", Op::maxpool2d_forward, Name::argmax, shape);
         node(Op::maxpool2d_forward, layer.name, shape, {input, saved.output, saved.argmax});
         shape.height /= 2;
         shape.width /= 2;
         break;
       case LayerKind::upsample2d:
-        saved.output = planned(layer.name, Op::upsample2d_forward, 1, shape);
+        saved.output = planned(layer.name, Op::upsample2d_forward, Name::output, shape);
         node(Op::upsample2d_forward, layer.name, shape, {input, saved.output});
         shape.height *= 2;
         shape.width *= 2;
@@ -284,51 +221,38 @@ class Lowering {
   int loss_gradient() {
     if (model_.loss == models::Loss::mse) {
       const OpShape output = image_shape(model_.height, model_.width, model_.channels);
-      const int gradient =
-          planned("prediction.gradient", Op::mse_backward, ops::mse::kBackwardGradient, output);
+      const int gradient = planned("prediction.gradient", Op::mse_backward, Name::gradient, output);
       node(Op::mse_backward, "", output, {program_.prediction, program_.target, control_, gradient});
       return gradient;
     }
     const OpShape logits = image_shape(1, 1, model_.classes);
-    const int gradient = planned("prediction.gradient", Op::cross_entropy_backward,
-                                 ops::cross_entropy::kBackwardGradient, logits);
+    const int gradient = planned("prediction.gradient", Op::cross_entropy_backward, Name::gradient, logits);
     node(Op::cross_entropy_backward, "", logits, {program_.prediction, labels_, control_, gradient});
     return gradient;
   }
 
   void backward() {
     int gradient = loss_gradient();
-    bool masked = false;  // the gradient is zero already where the ReLU before was not active
     for (std::size_t i = layers_.size(); i-- > 0;) {
-      if (layers_[i].block) {
-        gradient = backward_block(layers_[i], gradient, masked, i == 0);
-        masked = layers_[i].shape.masked;
+      const LayerTensors& saved = layers_[i];
+      const bool pools_a_relu =
+          saved.layer->kind == LayerKind::maxpool2d && i > 0 && layers_[i - 1].layer->kind == LayerKind::relu;
+      if (pools_a_relu) {
+        gradient = mask_pooled(saved, layers_[i - 1].layer->name, gradient);
+        gradient = backward_layer(*saved.layer, saved, gradient, false);
+        --i;
       } else {
-        gradient = backward_layer(*layers_[i].layer, layers_[i], gradient, i == 0);
-        masked = false;
+        gradient = backward_layer(*saved.layer, saved, gradient, i == 0);
       }
     }
   }
 
-  int backward_block(const LayerTensors& saved, int gradient, bool masked, bool first) {
-    const std::string& name = saved.layer->name;
-    if (saved.shape.relu && !masked) {
-      const OpShape& s = saved.shape;
-      const int up = s.upsample ? 2 : 1;
-      const int down = s.pool ? 2 : 1;
-      const OpShape output = image_shape(s.height * up / down, s.width * up / down, s.out_channels);
-      const int unmasked = gradient;
-      gradient = planned(name + ".output_gradient", Op::relu_backward, 2, output);
-      node(Op::relu_backward, name, output, {saved.output, unmasked, gradient});
-    }
-    node(Op::block_backward_weights, name, saved.shape,
-         {saved.input, gradient, saved.argmax, parameter(name + ".weight", Storage::gradients),
-          parameter(name + ".bias", Storage::gradients)});
-    if (first) return -1;  // nobody needs the gradient of the images
-    const int result = planned(name + ".input_gradient", Op::block_backward_input,
-                               ops::block::kInputInputGradient, saved.shape);
-    node(Op::block_backward_input, name, saved.shape,
-         {gradient, saved.argmax, parameter(name + ".weight", Storage::parameters), saved.input, result});
+  /// The ReLU before a pooling takes its gradient's zeros from the pooled output: what a window passes on is
+  /// its largest, so the result is the same as of the whole image, from a quarter of it.
+  int mask_pooled(const LayerTensors& pool, const std::string& relu, int gradient) {
+    const OpShape pooled = image_shape(pool.shape.height / 2, pool.shape.width / 2, pool.shape.in_channels);
+    const int result = planned(relu + ".output_gradient", Op::relu_backward, Name::input_gradient, pooled);
+    node(Op::relu_backward, relu, pooled, {pool.output, gradient, result});
     return result;
   }
 
@@ -342,7 +266,7 @@ class Lowering {
         node(Op::conv2d_backward_bias, layer.name, saved.shape,
              {gradient, parameter(layer.name + ".bias", Storage::gradients)});
         if (first) return -1;  // nobody needs the gradient of the images
-        result = planned(name, Op::conv2d_backward_input, 2, saved.shape);
+        result = planned(name, Op::conv2d_backward_input, Name::input_gradient, saved.shape);
         node(Op::conv2d_backward_input, layer.name, saved.shape,
              {gradient, parameter(layer.name + ".weight", Storage::parameters), result});
         break;
@@ -352,20 +276,20 @@ class Lowering {
         node(Op::linear_backward_bias, layer.name, saved.shape,
              {gradient, parameter(layer.name + ".bias", Storage::gradients)});
         if (first) return -1;
-        result = planned(name, Op::linear_backward_input, 2, saved.shape);
+        result = planned(name, Op::linear_backward_input, Name::input_gradient, saved.shape);
         node(Op::linear_backward_input, layer.name, saved.shape,
              {gradient, parameter(layer.name + ".weight", Storage::parameters), result});
         break;
       case LayerKind::relu:
-        result = planned(name, Op::relu_backward, 2, saved.shape);
+        result = planned(name, Op::relu_backward, Name::input_gradient, saved.shape);
         node(Op::relu_backward, layer.name, saved.shape, {saved.output, gradient, result});
         break;
       case LayerKind::maxpool2d:
-        result = planned(name, Op::maxpool2d_backward, 2, saved.shape);
+        result = planned(name, Op::maxpool2d_backward, Name::input_gradient, saved.shape);
         node(Op::maxpool2d_backward, layer.name, saved.shape, {gradient, saved.argmax, result});
         break;
       case LayerKind::upsample2d:
-        result = planned(name, Op::upsample2d_backward, 1, saved.shape);
+        result = planned(name, Op::upsample2d_backward, Name::input_gradient, saved.shape);
         node(Op::upsample2d_backward, layer.name, saved.shape, {gradient, result});
         break;
     }
@@ -381,15 +305,15 @@ class Lowering {
     int result = -1;
     if (recipe_.per_sample) {
       shape.batch = recipe_.micro_batches;
-      result = persistent("gradients.kept", Op::gradients_keep, 2, shape);
+      result = persistent("gradients.kept", Op::gradients_keep, Name::kept, shape);
       node(Op::gradients_keep, "", shape, {gradients, control_, result});
     } else {
-      result = persistent("gradients.sums", Op::gradients_accumulate, 2, shape);
+      result = persistent("gradients.sums", Op::gradients_accumulate, Name::sums, shape);
       node(Op::gradients_accumulate, "", shape, {gradients, control_, result});
     }
     OpShape record;
     record.batch = batch_;
-    const int sums = persistent("metrics.sums", Op::micro_batch_record, ops::step::kMicroBatchSums, record);
+    const int sums = persistent("metrics.sums", Op::micro_batch_record, Name::sums, record);
     node(Op::micro_batch_record, "", record, {metrics_, control_, sums});
     metrics_ = sums;
     return result;
@@ -408,12 +332,12 @@ class Lowering {
     OpShape record;
     record.count = ring_capacity_;
     record.batch = recipe_.micro_batches == 1 && !recipe_.per_sample ? batch_ : 0;
-    const int statistics = persistent("statistics", Op::step_record, ops::step::kRecordStatistics, record);
+    const int statistics = persistent("statistics", Op::step_record, Name::statistics, record);
     if (recipe_.per_sample) {
       shape.batch = recipe_.micro_batches;
       node(Op::optimizer_update_per_sample, "", shape, {gradients, control_, parameters, first, second});
     } else {
-      const int parts = persistent("gradients.norm", Op::gradients_norm, 2, shape);
+      const int parts = persistent("gradients.norm", Op::gradients_norm, Name::norm_parts, shape);
       if (recipe_.clip_norm || precision_ == core::Precision::fp16) {
         OpShape norm;
         norm.count = shape.count;
@@ -433,7 +357,6 @@ class Lowering {
   std::int64_t image_count_;
   std::int64_t ring_capacity_;
   core::Precision precision_;
-  bool blocks_;
   bool casts_;  ///< the working weights are not the master weights
   int control_ = -1;
   int working_ = -1;
@@ -446,96 +369,8 @@ class Lowering {
 }  // namespace
 
 Program lower(const models::Model& model, Purpose purpose, int batch, std::int64_t image_count,
-              std::int64_t ring_capacity, core::Precision precision, const Recipe& recipe, bool blocks) {
-  return Lowering(model, batch, image_count, ring_capacity, precision, recipe, blocks).run(purpose);
-}
-
-namespace {
-
-/// Operand positions that absorbing joins: the contract's order of the ops in question.
-constexpr std::size_t kProductOutput = 2;       // conv2d.forward, linear.forward
-constexpr std::size_t kElementwiseInput = 0;    // bias.forward, relu.forward
-constexpr std::size_t kOutputGradient = 1;      // backward_weights
-constexpr std::size_t kBiasOutputGradient = 0;  // backward_bias
-constexpr std::size_t kBiasGradient = 1;
-constexpr std::size_t kInputWeights = 1;  // linear.backward_input
-constexpr std::size_t kInputGradient = 2;
-constexpr std::size_t kGatherFrom = 0;  // batch.gather, labels.gather
-constexpr std::size_t kGatherOrder = 1;
-constexpr std::size_t kGatherTo = 3;
-constexpr std::size_t kLogits = 0;  // cross_entropy
-constexpr std::size_t kLabels = 1;
-constexpr std::size_t kReluOutput = 0;  // relu.backward
-constexpr std::size_t kReluOutputGradient = 1;
-constexpr std::size_t kReluInputGradient = 2;
-
-/// Adds to `node` a tensor that an absorbed op writes.
-void write_too(Node& node, int tensor) {
-  node.tensors.push_back(tensor);
-  node.written_too.push_back(tensor);
-}
-
-/// Moves `next` into `node` and says true, if their tensors fit together.
-bool take(Node& node, const Node& next) {
-  switch (next.op) {
-    case Op::bias_forward:
-    case Op::relu_forward:
-      if (next.tensors[kElementwiseInput] != node.tensors[kProductOutput]) return false;
-      node.tensors[kProductOutput] = next.tensors.back();
-      if (next.op == Op::bias_forward) node.tensors.push_back(next.tensors[1]);
-      return true;
-    case Op::conv2d_backward_bias:
-    case Op::linear_backward_bias:
-      if (next.tensors[kBiasOutputGradient] != node.tensors[kOutputGradient]) return false;
-      write_too(node, next.tensors[kBiasGradient]);
-      return true;
-    case Op::linear_backward_input:
-      if (next.tensors[kBiasOutputGradient] != node.tensors[kOutputGradient]) return false;
-      node.tensors.push_back(next.tensors[kInputWeights]);
-      write_too(node, next.tensors[kInputGradient]);
-      return true;
-    case Op::relu_backward: {
-      // What it goes on with is the last that the node writes.
-      if (node.written_too.empty() || next.tensors[kReluOutputGradient] != node.written_too.back())
-        return false;
-      node.tensors.back() = node.written_too.back() = next.tensors[kReluInputGradient];
-      node.tensors.push_back(next.tensors[kReluOutput]);
-      return true;
-    }
-    case Op::labels_gather:
-      if (next.tensors[kGatherOrder] != node.tensors[kGatherOrder]) return false;
-      node.tensors.push_back(next.tensors[kGatherFrom]);
-      write_too(node, next.tensors[kGatherTo]);
-      return true;
-    case Op::cross_entropy_backward:
-      if (next.tensors[kLogits] != node.tensors[kLogits] || next.tensors[kLabels] != node.tensors[kLabels]) {
-        return false;
-      }
-      node.tensors.push_back(next.tensors[ops::cross_entropy::kBackwardControl]);
-      write_too(node, next.tensors[ops::cross_entropy::kBackwardGradient]);
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
-
-void absorb(Program& program, const std::vector<const ops::Variant*>& variants) {
-  for (std::size_t n = 0; n < program.nodes.size(); ++n) {
-    const ops::Variant* variant = variants[n];
-    if (variant == nullptr || program.nodes[n].absorbed_by >= 0) continue;
-    for (std::size_t k = 0; k < variant->fuses.size() && n + 1 + k < program.nodes.size(); ++k) {
-      Node& next = program.nodes[n + 1 + k];
-      const ops::Variant* other = variants[n + 1 + k];
-      const bool asked = other != nullptr && other->launch == nullptr;
-      if (next.op != variant->fuses[k] || (variant->fuses_on_request && !asked)) break;
-      if (!take(program.nodes[n], next)) break;
-      next.tensors.clear();
-      next.absorbed_by = static_cast<int>(n);
-      ++program.nodes[n].absorbed;
-    }
-  }
+              std::int64_t ring_capacity, core::Precision precision, const Recipe& recipe) {
+  return Lowering(model, batch, image_count, ring_capacity, precision, recipe).run(purpose);
 }
 
 }  // namespace warpscope::plan

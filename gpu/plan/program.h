@@ -8,7 +8,6 @@
 
 #include "gpu/models/model.h"
 #include "gpu/ops/op.h"
-#include "gpu/ops/variant.h"
 
 namespace warpscope::plan {
 
@@ -42,12 +41,7 @@ struct Node {
   ops::Op op{};
   std::string layer;
   ops::OpShape shape;
-  std::vector<int>
-      tensors;           ///< one a contract operand, then those of absorbed ops (ops::OpCall); indices into
-                         ///< Program::tensors; none if absorbed
-  int absorbed = 0;      ///< how many of the nodes right after it run inside it
-  int absorbed_by = -1;  ///< the node that this one runs inside of, or -1
-  std::vector<int> written_too = {};  ///< tensors that absorbed ops write beside the op's own output
+  std::vector<int> tensors;  ///< one a contract operand; indices into Program::tensors
 };
 
 struct Program {
@@ -82,15 +76,9 @@ enum class Purpose : std::uint8_t {
 };
 
 /// Lowers `model`. `image_count` is the size of the data set, `ring_capacity` that of the ring of step
-/// records; `batch` counts the images of a micro-batch if the recipe has several. With `blocks`, what lies around each
-/// convolution becomes one block op (ops/block/block.h). In 16-bit precisions the weights are cast first; in FP16 the
-/// gradients' norm, which tells of overflows, comes before the update.
+/// records; `batch` counts the images of a micro-batch if the recipe has several. In 16-bit precisions the
+/// weights are cast first; in FP16 the gradients' norm, which tells of overflows, comes before the update.
 Program lower(const models::Model& model, Purpose purpose, int batch, std::int64_t image_count,
-              std::int64_t ring_capacity, core::Precision precision, const Recipe& recipe = {},
-              bool blocks = false);
-
-/// Lets the variants that cover several ops absorb the nodes after them: `variants` holds the variant of each node. An
-/// absorbing node takes over the outputs of the absorbed ones and what they need beside them (ops::OpCall).
-void absorb(Program& program, const std::vector<const ops::Variant*>& variants);
+              std::int64_t ring_capacity, core::Precision precision, const Recipe& recipe = {});
 
 }  // namespace warpscope::plan

@@ -1,83 +1,65 @@
 #include "gpu/plan/selection.h"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/ops/variant.h"
+#include "gpu/plan/former_names.h"
 #include "gpu/plan/presets.h"
+#include "gpu/plan/selection_items.h"
 
 namespace warpscope::plan {
 namespace {
 
-std::string names_of(const std::vector<const ops::Variant*>& variants) {
-  std::vector<std::string> names;
-  for (const ops::Variant* variant : variants) names.push_back(variant->name);
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-constexpr const char* kParts = "parts";
-/// What every training of a network needs, with the layers that all devices have.
-constexpr std::array kNeeded{ops::Op::batch_gather,
-                             ops::Op::conv2d_forward,
-                             ops::Op::linear_forward,
-                             ops::Op::conv2d_backward_weights,
-                             ops::Op::linear_backward_weights,
-                             ops::Op::optimizer_update};
-constexpr std::array kBlockOps{ops::Op::block_forward, ops::Op::block_backward_weights,
-                               ops::Op::block_backward_input};
+using ops::Op;
+using ops::Variant;
 
 void set_all(Selection& selection, std::string_view name, core::DeviceKind device) {
-  bool layers = false;
-  bool blocks = false;
+  bool any = false;
   for (const ops::OpContract& contract : ops::contracts()) {
-    if (ops::find_variant(contract.op, device, name) == nullptr) continue;
-    (ops::is_block(contract.op) ? blocks : layers) = true;
-    selection.variants[contract.op] = name;
+    const Variant* variant = ops::find_variant(contract.op, device, name);
+    if (variant == nullptr) continue;
+    selection.variants[contract.op] = variant->name;
+    any = true;
   }
-  // A name that layers have means the layers: within blocks theirs would not be seen.
-  for (const ops::Op op : kBlockOps) {
-    if (layers && selection.variants.contains(op)) selection.variants[op] = kParts;
-  }
-  if (!layers && !blocks) {
-    throw core::BadInput(fmt::format("no operation has a variant '{}' on {}; valid: {}", name,
-                                     core::to_string(device), fmt::join(variant_names(device), ", ")));
-  }
+  if (any) return;
+  throw core::BadInput(fmt::format("no operation has a variant '{}' on {}; valid: {}", name,
+                                   core::to_string(device), fmt::join(variant_names(device), ", ")));
 }
 
-/// If one of the block ops is `parts`, all are.
-void settle_blocks(Selection& selection, const core::DeviceInfo& device) {
-  const bool whole = std::all_of(kBlockOps.begin(), kBlockOps.end(), [&](ops::Op op) {
-    const auto found = selection.variants.find(op);
-    return found != selection.variants.end() && found->second != kParts;
-  });
-  if (whole) return;
-  for (const ops::Op op : kBlockOps) {
-    if (ops::find_variant(op, device.kind, kParts) != nullptr) selection.variants[op] = kParts;
+void set_one(Selection& selection, std::string_view op_name, std::string_view name, core::DeviceKind device) {
+  const Op op = ops::parse_op(op_name);
+  if (name == kAutomatic) {
+    selection.variants.erase(op);
+    return;
   }
-}
-
-void set_one(Selection& selection, std::string_view op_name, std::string_view name,
-             const core::DeviceInfo& info, BlockRule rule) {
-  const core::DeviceKind device = info.kind;
-  const ops::Op op = ops::parse_op(op_name);
-  if (ops::find_variant(op, device, name) == nullptr) {
+  const Variant* variant = ops::find_variant(op, device, name);
+  if (variant == nullptr) {
+    std::vector<std::string> names;
+    for (const Variant* each : ops::variants_of(op, device)) names.push_back(each->name);
     throw core::BadInput(fmt::format("{} has no variant '{}' on {}; valid: {}", op_name, name,
-                                     core::to_string(device), names_of(ops::variants_of(op, device))));
+                                     core::to_string(device), fmt::join(names, ", ")));
   }
-  choose(selection, op, name, info, rule);
+  selection.variants[op] = variant->name;
 }
 
-/// "conv2d.forward=naive": what is before and after the sign.
-struct Item {
-  std::string_view op;
-  std::string_view name;
-};
+bool has_variant(Op op, const core::DeviceInfo& device, core::Precision precision) {
+  return automatic_variant(op, device, precision) != nullptr;
+}
 
-std::vector<Item> items_of(std::string_view text) {
-  std::vector<Item> items;
+/// "hopper", or what would run by itself.
+std::string name_of(const Selection& selection, Op op, const core::DeviceInfo& device) {
+  const auto chosen = selection.variants.find(op);
+  if (chosen != selection.variants.end()) return chosen->second;
+  const Variant* automatic = automatic_variant(op, device, selection.precision);
+  return automatic == nullptr ? "none" : automatic->name;
+}
+
+}  // namespace
+
+std::vector<SelectionItem> selection_items(std::string_view text) {
+  std::vector<SelectionItem> items;
   while (!text.empty()) {
     const auto comma = text.find(',');
     const std::string_view item = text.substr(0, comma);
@@ -88,41 +70,21 @@ std::vector<Item> items_of(std::string_view text) {
       throw core::BadInput(fmt::format(
           "selection '{}' is not of the form operation=variant, all=variant or preset=name", item));
     }
-    items.push_back({item.substr(0, equals), item.substr(equals + 1)});
+    items.push_back({std::string(item.substr(0, equals)), std::string(item.substr(equals + 1))});
   }
   return items;
 }
 
-bool names_blocks(const std::vector<Item>& items) {
-  return std::any_of(items.begin(), items.end(), [](const Item& item) {
-    return item.name != kParts && std::any_of(kBlockOps.begin(), kBlockOps.end(),
-                                              [&](ops::Op op) { return item.op == ops::to_string(op); });
-  });
-}
-
-/// "block.*: hopper -> parts, layers run one by one" if `to` ends the blocks of `from`.
-std::string blocks_ended(const Selection& from, const Selection& to) {
-  std::vector<std::string_view> before;
-  for (const ops::Op op : kBlockOps) {
-    const auto was = from.variants.find(op);
-    const auto is = to.variants.find(op);
-    if (was == from.variants.end() || was->second == kParts) return {};
-    if (is == to.variants.end() || is->second != kParts) return {};
-    if (std::find(before.begin(), before.end(), was->second) == before.end()) before.push_back(was->second);
-  }
-  return fmt::format("block.*: {} -> {}, layers run one by one", fmt::join(before, ", "), kParts);
-}
-
-}  // namespace
-
 std::vector<core::Precision> training_precisions(const core::DeviceInfo& device) {
-  using enum ops::Op;
   std::vector<core::Precision> precisions;
   for (const core::Precision precision : core::selectable_precisions()) {
-    const Selection selection = default_selection(device, precision);
-    const bool whole = std::all_of(kNeeded.begin(), kNeeded.end(),
-                                   [&](ops::Op op) { return selection.variants.contains(op); });
-    if (whole) precisions.push_back(precision);
+    const auto contracts = ops::contracts();
+    const bool complete =
+        std::all_of(contracts.begin(), contracts.end(), [&](const ops::OpContract& contract) {
+          return has_variant(contract.op, device, precision) ||
+                 !has_variant(contract.op, device, core::Precision::fp32);
+        });
+    if (complete) precisions.push_back(precision);
   }
   return precisions;
 }
@@ -137,166 +99,79 @@ void check_precision(const core::DeviceInfo& device, core::Precision precision) 
                                    fmt::join(names, ", ")));
 }
 
-Selection default_selection(const core::DeviceInfo& device, core::Precision precision) {
-  Selection selection;
-  selection.precision = precision;
-  std::map<ops::Op, std::string> placeholders;
+const Variant* automatic_variant(Op op, const core::DeviceInfo& device, core::Precision precision) {
+  const Variant* found = nullptr;
   for (const bool library : {true, false}) {  // the later one wins
-    for (const ops::Variant& variant : ops::variants()) {
-      if (variant.library != library || !ops::unavailable_reason(variant, device, precision).empty())
-        continue;
-      const bool placeholder = variant.launch == nullptr && !ops::is_block(variant.op);
-      (placeholder ? placeholders : selection.variants)[variant.op] = variant.name;
+    for (const Variant* variant : ops::variants_of(op, device.kind)) {
+      if (variant->library == library && ops::unavailable_reason(*variant, device, precision).empty())
+        found = variant;
     }
   }
-  for (const auto& [op, name] : placeholders) {
-    if (absorber(selection, op, device.kind) != nullptr) selection.variants[op] = name;
-  }
-  return selection;
-}
-
-const ops::Variant* absorber(const Selection& selection, ops::Op op, core::DeviceKind device) {
-  for (const auto& [other, name] : selection.variants) {
-    const ops::Variant* variant = ops::find_variant(other, device, name);
-    if (variant == nullptr) continue;
-    if (std::find(variant->fuses.begin(), variant->fuses.end(), op) != variant->fuses.end()) return variant;
-  }
-  return nullptr;
-}
-
-void settle_placeholders(Selection& selection, const core::DeviceInfo& device) {
-  for (auto& [op, name] : selection.variants) {
-    const ops::Variant* variant = ops::find_variant(op, device.kind, name);
-    if (variant == nullptr || variant->launch != nullptr || ops::is_block(op)) continue;
-    if (absorber(selection, op, device.kind) != nullptr) continue;
-    for (const ops::Variant* other : ops::variants_of(op, device.kind)) {
-      if (other->launch == nullptr || other->library) continue;
-      if (ops::unavailable_reason(*other, device, selection.precision).empty()) name = other->name;
-    }
-  }
+  return found;
 }
 
 Selection with_precision(const Selection& selection, core::Precision precision,
                          const core::DeviceInfo& device) {
-  Selection changed = default_selection(device, precision);
-  if (selection == default_selection(device, selection.precision)) return changed;
+  Selection changed{precision, {}};
   for (const auto& [op, name] : selection.variants) {
-    const ops::Variant* variant = ops::find_variant(op, device.kind, name);
+    const Variant* variant = ops::find_variant(op, device.kind, name);
     if (variant != nullptr && ops::unavailable_reason(*variant, device, precision).empty()) {
       changed.variants[op] = name;
     }
   }
-  settle_blocks(changed, device);
-  settle_placeholders(changed, device);
   return changed;
 }
 
-bool uses_blocks(const Selection& selection, core::DeviceKind device) {
-  const auto chosen = selection.variants.find(ops::Op::block_forward);
-  if (chosen == selection.variants.end()) return false;
-  const ops::Variant* variant = ops::find_variant(ops::Op::block_forward, device, chosen->second);
-  return variant != nullptr && variant->launch != nullptr;
-}
-
-bool blocks_contain(ops::Op op) {
-  using enum ops::Op;
-  constexpr std::array kContained{conv2d_forward,          bias_forward,         relu_forward,
-                                  maxpool2d_forward,       upsample2d_forward,   conv2d_backward_input,
-                                  conv2d_backward_weights, conv2d_backward_bias, relu_backward,
-                                  maxpool2d_backward,      upsample2d_backward};
-  return std::find(kContained.begin(), kContained.end(), op) != kContained.end();
-}
-
-void choose(Selection& selection, ops::Op op, std::string_view variant, const core::DeviceInfo& device,
-            BlockRule rule) {
-  selection.variants[op] = variant;
-  if (ops::is_block(op)) {
-    const bool parts = variant == kParts;
-    for (const ops::Op other : kBlockOps) {
-      auto& name = selection.variants[other];
-      if (other == op || parts == (name == kParts)) continue;
-      name = parts || ops::find_variant(other, device.kind, variant) == nullptr ? kParts : variant;
-    }
-    settle_blocks(selection, device);
-  } else if (rule == BlockRule::layers_end_blocks && blocks_contain(op) &&
-             uses_blocks(selection, device.kind)) {
-    choose(selection, ops::Op::block_forward, kParts, device);
-  }
-  settle_placeholders(selection, device);
-}
-
-void apply(Selection& selection, std::string_view text, const core::DeviceInfo& device, BlockRule rule) {
-  const std::vector<Item> items = items_of(text);
-  if (names_blocks(items)) rule = BlockRule::keep_blocks;
+void apply(Selection& selection, std::string_view text, const core::DeviceInfo& device) {
   Selection changed = selection;
-  for (const Item& item : items) {
+  for (const SelectionItem& item : without_former_names(selection_items(text), device, selection.precision)) {
     if (item.op == "preset") {
-      const Selection preset = preset_selection(item.name, device, changed.precision);
-      for (const auto& [each, variant] : preset.variants) changed.variants[each] = variant;
+      changed.variants = preset_selection(item.variant, device, changed.precision).variants;
     } else if (item.op == "all") {
-      set_all(changed, item.name, device.kind);
+      set_all(changed, item.variant, device.kind);
     } else {
-      set_one(changed, item.op, item.name, device, rule);
+      set_one(changed, item.op, item.variant, device.kind);
     }
   }
-  settle_placeholders(changed, device);
   selection = std::move(changed);
 }
 
-std::string selection_text(const Selection& selection, const core::DeviceInfo& device) {
-  const Selection standard = default_selection(device, selection.precision);
-  const bool blocks = uses_blocks(selection, device.kind);
-  bool layers = false;  // chosen, though within blocks they are not seen
+std::string selection_text(const Selection& selection) {
   std::vector<std::string> chosen;
   for (const auto& [op, name] : selection.variants) {
-    const auto usual = standard.variants.find(op);
-    if (usual != standard.variants.end() && usual->second == name) continue;
-    layers = layers || blocks_contain(op);
-    if (!ops::is_block(op)) chosen.push_back(fmt::format("{}={}", ops::to_string(op), name));
-  }
-  for (const ops::Op op : kBlockOps) {
-    const auto found = selection.variants.find(op);
-    if (found == selection.variants.end()) continue;
-    const auto usual = standard.variants.find(op);
-    const bool same = usual != standard.variants.end() && usual->second == found->second;
-    // The blocks must be named where they shall stay beside chosen layers.
-    if (!same || (blocks && layers))
-      chosen.push_back(fmt::format("{}={}", ops::to_string(op), found->second));
+    chosen.push_back(fmt::format("{}={}", ops::to_string(op), name));
   }
   return fmt::format("{}", fmt::join(chosen, ","));
 }
 
 std::string to_string(const Selection& selection) {
-  std::vector<std::string> items;
-  for (const auto& [op, name] : selection.variants)
-    items.push_back(fmt::format("{}={}", ops::to_string(op), name));
-  return fmt::format("{} {}", core::to_string(selection.precision), fmt::join(items, ","));
+  const std::string chosen = selection_text(selection);
+  return fmt::format("{} {}", core::to_string(selection.precision), chosen.empty() ? kAutomatic : chosen);
 }
 
-std::string describe_change(const Selection& from, const Selection& to) {
+std::string describe_change(const Selection& from, const Selection& to, const core::DeviceInfo& device) {
   std::vector<std::string> changes;
   if (from.precision != to.precision) {
     changes.push_back(
         fmt::format("{} -> {}", core::to_string(from.precision), core::to_string(to.precision)));
   }
-  const std::string blocks = blocks_ended(from, to);
-  for (const auto& [op, name] : to.variants) {
-    const auto before = from.variants.find(op);
-    if (before != from.variants.end() && before->second == name) continue;
-    if (!blocks.empty() && ops::is_block(op)) continue;
-    changes.push_back(fmt::format("{}: {} -> {}", ops::to_string(op),
-                                  before == from.variants.end() ? "none" : before->second, name));
+  for (const ops::OpContract& contract : ops::contracts()) {
+    const auto before = from.variants.find(contract.op);
+    const auto after = to.variants.find(contract.op);
+    const bool was = before != from.variants.end();
+    const bool is = after != to.variants.end();
+    if (was == is && (!was || before->second == after->second)) continue;
+    std::string old_name = name_of(from, contract.op, device);
+    std::string new_name = name_of(to, contract.op, device);
+    if (old_name == new_name) (was ? new_name : old_name) = kAutomatic;
+    changes.push_back(fmt::format("{}: {} -> {}", contract.name, old_name, new_name));
   }
-  for (const auto& [op, name] : from.variants) {
-    if (!to.variants.contains(op)) changes.push_back(fmt::format("{}: {} -> none", ops::to_string(op), name));
-  }
-  if (!blocks.empty()) changes.push_back(blocks);
   return fmt::format("{}", fmt::join(changes, "; "));
 }
 
 std::vector<std::string> variant_names(core::DeviceKind device) {
   std::vector<std::string> names;
-  for (const ops::Variant& variant : ops::variants()) {
+  for (const Variant& variant : ops::variants()) {
     if (variant.device != device) continue;
     if (std::find(names.begin(), names.end(), variant.name) == names.end()) names.push_back(variant.name);
   }

@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/ops/cost.h"
 #include "gpu/profiling/bench_operands.h"
 #include "gpu/profiling/cache_size.h"
 #include "gpu/profiling/launch_summary.h"
+#include "gpu/profiling/ranking.h"
 #include "gpu/profiling/samples.h"
 
 namespace warpscope::profiling {
@@ -27,7 +29,11 @@ std::vector<Precision> wanted_precisions(const BenchOptions& options) {
 std::vector<const Variant*> wanted_variants(const BenchCase& what, core::DeviceKind device,
                                             const BenchOptions& options) {
   std::vector<const Variant*> wanted = ops::variants_of(what.op, device);
-  std::erase_if(wanted, [&](const Variant* v) { return v->name.find(options.only) == std::string::npos; });
+  std::erase_if(wanted, [&](const Variant* v) {
+    const std::vector<ops::OpSet> sets = ops::coverings(*v);
+    return v->name.find(options.only) == std::string::npos ||
+           std::find(sets.begin(), sets.end(), what.shape.covered) == sets.end();
+  });
   return wanted;
 }
 
@@ -55,13 +61,11 @@ class Bench {
     row.variant = variant.name;
     row.library = variant.library;
     row.skipped = unavailable_reason(variant, device_->info(), precision, &what.shape);
-    if (row.skipped.empty() && variant.launch == nullptr) {
-      row.skipped = "runs inside another operation; the whole steps show it";
-    }
-    row.flops = ops::contract(what.op).flops(what.shape);
-    row.least_flops = ops::least_flops(what.op, what.shape);
-    row.bytes = ops::minimum_bytes(what.op, what.shape, precision);
-    row.floor = 1e6 * floor_seconds(peaks_, what.op, what.shape, precision);
+    const ops::Work work = ops::contract(what.op).work;
+    row.flops = ops::formula_flops(variant, what.shape).of(work);
+    row.least_flops = ops::fewest_flops(variant, what.shape).of(work);
+    row.bytes = ops::minimum_bytes(variant, what.shape, precision);
+    row.floor = 1e6 * floor_seconds(peaks_, variant, what.shape, precision);
     return row;
   }
 
@@ -103,8 +107,8 @@ class Bench {
   }
 
  private:
-  /// A GPU writes it, and meanwhile the host gets ahead: what it takes to launch is not measured. A CPU touches each line of
-  /// it by itself, since a fill of that size goes around the caches.
+  /// A GPU writes it, and meanwhile the host gets ahead: what it takes to launch is not measured. A CPU
+  /// touches each line of it by itself, since a fill of that size goes around the caches.
   void flush() {
     if (device_->kind() == core::DeviceKind::cuda) {
       stream_->fill(cache_.data(), 0x5A, cache_.bytes());
@@ -133,6 +137,7 @@ std::vector<BenchRow> bench(const std::shared_ptr<core::Device>& device, const s
   }
   Bench timing(device, peaks, options);
   std::vector<BenchRow> done;
+  int rows = 0;  // of variants
   bool cancelled = false;
   /// All variants of one case and precision.
   const auto time_group = [&](const BenchCase& what, Precision precision) {
@@ -140,14 +145,13 @@ std::vector<BenchRow> bench(const std::shared_ptr<core::Device>& device, const s
     std::optional<BenchOperands> operands;
     for (const Variant* variant : wanted_variants(what, device->kind(), options)) {
       BenchRow row = timing.row_of(what, precision, *variant);
-      const auto go_on = [&] {
-        return !progress || progress(static_cast<int>(done.size() + group.size()), total, text_of(row));
-      };
+      const auto go_on = [&] { return !progress || progress(rows, total, text_of(row)); };
       cancelled = !go_on();
       if (cancelled) break;
       try {
-        if (row.skipped.empty() && !operands) {
-          operands.emplace(device, timing.stream(), what.op, what.shape, precision);
+        if (row.skipped.empty() && !(operands && operands->fit(*variant))) {
+          operands.reset();  // before there are others: not both need fit
+          operands.emplace(device, timing.stream(), *variant, what.shape, precision);
         }
         cancelled = row.skipped.empty() && !timing.time(*variant, *operands, go_on, row);
       } catch (const core::OutOfMemory& error) {
@@ -155,18 +159,25 @@ std::vector<BenchRow> bench(const std::shared_ptr<core::Device>& device, const s
       }
       if (cancelled) break;
       group.push_back(std::move(row));
+      ++rows;
     }
+    if (const auto sum = sum_of_single_ops(done, group, ops::variants())) group.push_back(*sum);
     std::vector<BenchRow*> pointers;
     for (BenchRow& row : group) pointers.push_back(&row);
     rank(pointers);
     if (sink && !group.empty()) sink(group);
     std::move(group.begin(), group.end(), std::back_inserter(done));
   };
-  for (const BenchCase& what : cases) {
+  std::vector<BenchCase> ordered = cases;  // single ops first: the others are held against them
+  std::stable_partition(ordered.begin(), ordered.end(),
+                        [](const BenchCase& what) { return what.shape.covered.empty(); });
+  for (const BenchCase& what : ordered) {
     for (const Precision precision : precisions) {
       if (!cancelled) time_group(what, precision);
     }
   }
+  std::stable_sort(done.begin(), done.end(),
+                   [](const BenchRow& a, const BenchRow& b) { return a.what.op < b.what.op; });
   return done;
 }
 

@@ -11,7 +11,8 @@
 namespace warpscope::profiling {
 namespace {
 
-using ops::Op;
+using ops::CallOperand;
+using ops::Name;
 using ops::OpShape;
 using ops::Role;
 using verify::Bytes;
@@ -32,10 +33,16 @@ Bytes normal_numbers(std::size_t elements, core::ElementType type, std::mt19937_
   return verify::encode(values, type);
 }
 
-Bytes random_bytes(std::size_t elements, Op op, std::mt19937_64& random) {
-  const unsigned mask = op == Op::maxpool2d_backward ? 3 : 255;
+/// How many values a byte of the operand can have.
+unsigned values_of_a_byte(const CallOperand& operand, const OpShape& shape) {
+  if (operand.name == Name::argmax && operand.format == nullptr) return 4;  // pixels of a pooling window
+  if (operand.name == Name::labels) return static_cast<unsigned>(std::clamp(shape.in_channels, 1, 256));
+  return 256;
+}
+
+Bytes random_bytes(std::size_t elements, unsigned values, std::mt19937_64& random) {
   Bytes bytes(std::min(elements, kBlock));
-  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() & mask);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() % values);
   return bytes;
 }
 
@@ -57,12 +64,12 @@ Bytes control_block(const OpShape& shape) {
 }
 
 /// The beginning of an operand; the rest repeats it.
-Bytes beginning(Op op, const ops::Operand& operand, const OpShape& shape, core::Precision precision,
+Bytes beginning(const CallOperand& operand, const OpShape& shape, core::Precision precision,
                 std::mt19937_64& random) {
-  const auto elements = static_cast<std::size_t>(operand.elements(shape));
+  const auto elements = static_cast<std::size_t>(operand.elements);
   switch (operand.role) {
     case Role::byte:
-      return random_bytes(elements, op, random);
+      return random_bytes(elements, values_of_a_byte(operand, shape), random);
     case Role::index:
       return permutation(shape.count, random);
     case Role::control:
@@ -84,19 +91,29 @@ void repeat(core::Stream& stream, const core::Buffer& buffer, std::size_t filled
 
 }  // namespace
 
-BenchOperands::BenchOperands(const std::shared_ptr<core::Device>& device, core::Stream& stream, Op op,
-                             const OpShape& shape, core::Precision precision) {
+BenchOperands::BenchOperands(const std::shared_ptr<core::Device>& device, core::Stream& stream,
+                             const ops::Variant& variant, const OpShape& shape, core::Precision precision)
+    : shape_(shape), operands_(ops::operands_of(variant, shape)) {
   std::mt19937_64 random(1);
-  const auto operands = ops::contract(op).operands;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    buffers_.emplace_back(device, ops::operand_bytes(op, static_cast<int>(i), shape, precision));
-    pointers_.push_back(buffers_.back().data());
-    if (operands[i].access == ops::Access::write) continue;
-    const Bytes first = beginning(op, operands[i], shape, precision, random);
+  for (const CallOperand& operand : operands_) {
+    buffers_.emplace_back(device, ops::bytes_of(operand, precision));
+    pointers_[operand.name] = buffers_.back().data();
+    if (operand.access == ops::Access::write) continue;
+    const Bytes first = beginning(operand, shape, precision, random);
     stream.copy(buffers_.back().data(), first.data(), first.size());
     repeat(stream, buffers_.back(), first.size());
     stream.synchronize();  // `first` goes
   }
+}
+
+bool BenchOperands::fit(const ops::Variant& variant) const {
+  const std::vector<CallOperand> others = ops::operands_of(variant, shape_);
+  const auto known = [&](const CallOperand& other) {
+    return std::any_of(operands_.begin(), operands_.end(), [&](const CallOperand& own) {
+      return own.name == other.name && own.format == other.format;
+    });
+  };
+  return others.size() == operands_.size() && std::all_of(others.begin(), others.end(), known);
 }
 
 }  // namespace warpscope::profiling

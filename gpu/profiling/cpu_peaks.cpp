@@ -69,7 +69,8 @@ Loop widest_loop() {
   return {};
 }
 
-/// The sum over all cores of what each does in a second. `work(core)` does a bit and returns how much that was.
+/// The sum over all cores of what each does in a second. `work(core)` does a bit and returns how much that
+/// was.
 double rate_on_all_cores(const std::function<double(unsigned)>& work) {
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   std::vector<double> rates(cores);

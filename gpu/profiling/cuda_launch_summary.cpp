@@ -1,6 +1,6 @@
-// Walks a captured graph. Kernels are asked through the driver's functions, since the runtime's know only the kernels that
-// were compiled into the program, not those that libraries load. The driver is reached through the runtime, so that the
-// program starts where there is none.
+// Walks a captured graph. Kernels are asked through the driver's functions, since the runtime's know only the
+// kernels that were compiled into the program, not those that libraries load. The driver is reached through
+// the runtime, so that the program starts where there is none.
 
 #include <algorithm>
 #include <vector>

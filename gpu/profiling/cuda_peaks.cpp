@@ -1,4 +1,5 @@
-// The ceilings of a GPU: the best of several launches of the kernels in peak_kernels.cu and hopper_peak_kernels.cu.
+// The ceilings of a GPU: the best of several launches of the kernels in peak_kernels.cu and
+// hopper_peak_kernels.cu.
 
 #include <algorithm>
 #include <functional>
@@ -11,7 +12,8 @@ namespace warpscope::profiling {
 namespace {
 
 constexpr double kLaunchSeconds = 0.01;  // long enough for the clocks to settle
-// Of wgmma: so much power is drawn that the clocks fall in longer ones, which no single launch of a step would see.
+// Of wgmma: so much power is drawn that the clocks fall in longer ones, which no single launch of a step
+// would see.
 constexpr double kShortLaunchSeconds = 0.003;
 constexpr int kLaunches = 8;
 

@@ -11,7 +11,8 @@
 namespace warpscope::profiling {
 namespace {
 
-/// NVML's own numbering differs from CUDA's (CUDA_VISIBLE_DEVICES): the bus tells which device is meant. "" if it does not.
+/// NVML's own numbering differs from CUDA's (CUDA_VISIBLE_DEVICES): the bus tells which device is meant. ""
+/// if it does not.
 std::string bus_of([[maybe_unused]] const core::DeviceInfo& device) {
 #if WARPSCOPE_HAVE_CUDA
   char bus[32] = {};

@@ -15,8 +15,8 @@ class EnergyMeter {
   EnergyMeter(const EnergyMeter&) = delete;
   EnergyMeter& operator=(const EnergyMeter&) = delete;
 
-  /// Since the driver was loaded; negative where it does not tell. It moves on every 20 to 100 ms: measure over a second or
-  /// more. Source: NVML, nvmlDeviceGetTotalEnergyConsumption (Volta and later).
+  /// Since the driver was loaded; negative where it does not tell. It moves on every 20 to 100 ms: measure
+  /// over a second or more. Source: NVML, nvmlDeviceGetTotalEnergyConsumption (Volta and later).
   double joules() const;
 
  private:

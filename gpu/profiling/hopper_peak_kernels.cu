@@ -1,23 +1,23 @@
 // The ceiling of Hopper's tensor cores by wgmma, which is higher than that by mma.sync (peak_kernels.cu).
 //
-// A block a multiprocessor, two warpgroups of 64 x 256 sums each, as fast matrix products have them; the operands stay in
-// shared memory, four tiles of 128 bytes of k each, so that nothing but products and their operands' way to the
-// tensor cores takes power. The numbers are about normal with variance 1, as those of the bench are: the power
-// that products take, and with it the clock, depends on them.
+// A block a multiprocessor, two warpgroups of 64 x 256 sums each, as fast matrix products have them; the
+// operands stay in shared memory, four tiles of 128 bytes of k each, so that nothing but products and their
+// operands' way to the tensor cores takes power. The numbers are about normal with variance 1, as those of
+// the bench are: the power that products take, and with it the clock, depends on them.
 // Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
 
 #include <cstdint>
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/block/hopper_ptx.cuh"
-#include "gpu/ops/block/hopper_tiles.cuh"
+#include "gpu/ops/conv2d/fused/hopper_ptx.cuh"
+#include "gpu/ops/conv2d/fused/hopper_tiles.cuh"
 #include "gpu/profiling/hopper_wide_products.cuh"
 #include "gpu/profiling/peak_kernels.h"
 
 namespace warpscope::profiling {
 namespace {
 
-namespace hopper = ops::block::hopper;
+namespace hopper = ops::conv2d::fused::hopper;
 namespace mma = ops::mma;
 
 constexpr int kGroups = 2;  // warpgroups

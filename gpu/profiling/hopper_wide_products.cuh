@@ -1,13 +1,14 @@
 #pragma once
-// The largest products of a warpgroup, 64 x 256, one instruction each: D[64][256] += A[64][k] * B[256][k] with
-// 32 bytes of k, both operands in shared memory. Beside hopper_ptx.cuh no other file has inline PTX of wgmma.
+// The largest products of a warpgroup, 64 x 256, one instruction each: D[64][256] += A[64][k] * B[256][k]
+// with 32 bytes of k, both operands in shared memory. Beside hopper_ptx.cuh no other file has inline PTX of
+// wgmma.
 //
 // Source: NVIDIA, "Parallel Thread Execution ISA", "Asynchronous Warpgroup Level Matrix Instructions":
 // m64n256k16 of 16-bit elements, m64n256k8 of TF32. Needs sm_90a.
 
 #include <cstdint>
 
-#include "gpu/ops/block/hopper_ptx.cuh"
+#include "gpu/ops/conv2d/fused/hopper_ptx.cuh"
 
 namespace warpscope::profiling {
 

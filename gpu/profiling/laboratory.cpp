@@ -16,10 +16,11 @@ namespace {
 constexpr int kBaselineBatch = 2;
 
 std::vector<BenchCase> all_cases(const models::Model& model, int batch,
-                                 const std::vector<core::Precision>& precisions) {
+                                 const std::vector<core::Precision>& precisions,
+                                 const core::DeviceInfo& device) {
   std::vector<BenchCase> cases;
   for (const core::Precision precision : precisions) {
-    for (const BenchCase& what : cases_of(model, batch, precision)) {
+    for (const BenchCase& what : cases_of(model, batch, precision, device)) {
       const bool known = std::any_of(cases.begin(), cases.end(), [&](const BenchCase& other) {
         return other.op == what.op && other.shape == what.shape;
       });
@@ -123,7 +124,7 @@ bool Laboratory::start_bench(const std::string& device_id, const models::Model& 
     const auto progress = [&](int done, int total, const std::string& text) {
       return worker.progress(done, total, text);
     };
-    bench(device, all_cases(model, batch, precisions), peaks, options, progress,
+    bench(device, all_cases(model, batch, precisions, device->info()), peaks, options, progress,
           [&](const std::vector<BenchRow>& rows) {
             worker.change([&](LaboratoryState& state) {
               state.bench.insert(state.bench.end(), rows.begin(), rows.end());
@@ -152,7 +153,7 @@ bool Laboratory::start_baseline(const models::Model& model) {
   const auto work = [=](Worker& worker) {
     if (!worker.progress(0, 1, "a training step with loops on the CPU")) return;
     const auto cpu = core::open_device("cpu");
-    StepCase what{"loops", plan::default_selection(cpu->info(), core::Precision::fp32), ""};
+    StepCase what{"loops", plan::Selection{core::Precision::fp32, {}}, ""};
     plan::apply(what.selection, "all=loops", cpu->info());
     const StepRow row = time_steps(cpu, model, kBaselineBatch, what, {}, [&] { return !worker.cancelled(); });
     if (!row.skipped.empty()) throw core::Error(row.skipped);

@@ -1,5 +1,6 @@
 #pragma once
-// The laboratory runs bench and verify in a thread of its own, one job at a time, so that a window stays live.
+// The laboratory runs bench and verify in a thread of its own, one job at a time, so that a window stays
+// live.
 
 #include <cstdint>
 #include <memory>
@@ -38,7 +39,8 @@ class Laboratory {
   Laboratory(const Laboratory&) = delete;
   Laboratory& operator=(const Laboratory&) = delete;
 
-  /// Each opens its own device by `device_id` ("cuda:0", "cpu") and returns at once. False if a job is running.
+  /// Each opens its own device by `device_id` ("cuda:0", "cpu") and returns at once. False if a job is
+  /// running.
   bool start_bench(const std::string& device_id, const models::Model& model, int batch,
                    const BenchOptions& options);
   bool start_verify(const std::string& device_id, const verify::VerifyOptions& options);

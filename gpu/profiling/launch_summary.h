@@ -1,6 +1,6 @@
 #pragma once
-// What a call of a variant puts on a GPU, found without knowing the variant: its launch is captured into a graph, and the
-// graph's nodes are looked at.
+// What a call of a variant puts on a GPU, found without knowing the variant: its launch is captured into a
+// graph, and the graph's nodes are looked at.
 
 #include <functional>
 
@@ -14,8 +14,8 @@ struct LaunchSummary {
   KernelResources resources;  ///< of the kernel with the lowest occupancy; zeros where CUDA does not tell
 };
 
-/// Captures `launch`, which enqueues on `stream`, and runs nothing. Only where the build has CUDA. Throws core::Error if the
-/// work cannot be captured.
+/// Captures `launch`, which enqueues on `stream`, and runs nothing. Only where the build has CUDA. Throws
+/// core::Error if the work cannot be captured.
 LaunchSummary summarize_launches(const core::Device& device, core::Stream& stream,
                                  const std::function<void()>& launch);
 

@@ -1,8 +1,8 @@
 // The ceilings of a GPU.
 //
-// Multiply-adds and matrix products: independent accumulators in registers, enough of them in flight to hide the latency
-// of the unit; nothing goes through memory. Matrix products use mma.sync, which every GPU from compute capability 8.0 has;
-// Hopper's own wgmma reaches more (hopper_peak_kernels.cu).
+// Multiply-adds and matrix products: independent accumulators in registers, enough of them in flight to hide
+// the latency of the unit; nothing goes through memory. Matrix products use mma.sync, which every GPU from
+// compute capability 8.0 has; Hopper's own wgmma reaches more (hopper_peak_kernels.cu).
 // Source: PTX ISA, "Warp-level matrix instructions" (mma.m16n8k16, mma.m16n8k8).
 
 #include <cstdint>
@@ -71,7 +71,8 @@ __device__ __forceinline__ void multiply(float (&d)[4], const std::uint32_t (&a)
 #endif
 }
 
-/// `bits` are those of small numbers, different in each lane: products of zeros would draw less power than real ones.
+/// `bits` are those of small numbers, different in each lane: products of zeros would draw less power than
+/// real ones.
 template <Kind kKind>
 __global__ void __launch_bounds__(kThreads)
     matrix_product_kernel(int iterations, std::uint32_t bits, float* sink) {

@@ -3,33 +3,11 @@
 #include <algorithm>
 
 #include "gpu/core/error.h"
+#include "gpu/ops/cost.h"
 #include "gpu/profiling/device_peaks.h"
 
 namespace warpscope::profiling {
-namespace {
-
 using core::Precision;
-using ops::Op;
-
-/// Ops that are matrix products, which tensor cores can run.
-bool multiplies_matrices(Op op) {
-  switch (op) {
-    case Op::block_forward:
-    case Op::block_backward_input:
-    case Op::block_backward_weights:
-    case Op::conv2d_forward:
-    case Op::conv2d_backward_input:
-    case Op::conv2d_backward_weights:
-    case Op::linear_forward:
-    case Op::linear_backward_input:
-    case Op::linear_backward_weights:
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
 
 double Peaks::flops(Precision precision) const {
   switch (precision) {
@@ -52,12 +30,13 @@ Peaks measure_peaks(const std::shared_ptr<core::Device>& device) {
   return measure_cpu_peaks();
 }
 
-double floor_seconds(const Peaks& peaks, Op op, const ops::OpShape& shape, Precision precision) {
-  double rate = multiplies_matrices(op) ? peaks.flops(precision) : peaks.fp32;
-  if (rate <= 0) rate = peaks.fp32;
-  const double compute = rate > 0 ? ops::least_flops(op, shape) / rate : 0;
-  const double memory = peaks.bytes > 0 ? ops::minimum_bytes(op, shape, precision) / peaks.bytes : 0;
-  return std::max(compute, memory);
+double floor_seconds(const Peaks& peaks, const ops::Variant& variant, const ops::OpShape& shape,
+                     Precision precision) {
+  const auto seconds = [](double work, double rate) { return rate > 0 ? work / rate : 0; };
+  const double products = peaks.flops(precision) > 0 ? peaks.flops(precision) : peaks.fp32;
+  const ops::Flops flops = ops::fewest_flops(variant, shape);
+  return std::max({seconds(flops.products, products), seconds(flops.movement, peaks.fp32),
+                   seconds(ops::minimum_bytes(variant, shape, precision), peaks.bytes)});
 }
 
 }  // namespace warpscope::profiling

@@ -6,7 +6,7 @@
 
 #include "gpu/core/device.h"
 #include "gpu/core/types.h"
-#include "gpu/ops/op.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::profiling {
 
@@ -26,9 +26,10 @@ struct Peaks {
 /// Measures for about a second. The device should do nothing else meanwhile. Throws core::Error.
 Peaks measure_peaks(const std::shared_ptr<core::Device>& device);
 
-/// The least time of a call in seconds: the larger of the least FLOPs known (ops::least_flops) over the precision's ceiling
-/// and bytes over the bandwidth.
-/// Element-wise ops are held against the FP32 ceiling.
-double floor_seconds(const Peaks& peaks, ops::Op op, const ops::OpShape& shape, core::Precision precision);
+/// The least time of a call of `variant` in seconds, whatever it covers: the largest of the least products
+/// known (ops::fewest_flops) over the precision's ceiling, the least other operations over that of FP32, and
+/// the bytes that come from outside or stay over the bandwidth.
+double floor_seconds(const Peaks& peaks, const ops::Variant& variant, const ops::OpShape& shape,
+                     core::Precision precision);
 
 }  // namespace warpscope::profiling

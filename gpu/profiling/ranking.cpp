@@ -1,8 +1,10 @@
-#include <algorithm>
-#include <array>
-#include <map>
+#include "gpu/profiling/ranking.h"
 
-#include "gpu/profiling/bench.h"
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
 
 namespace warpscope::profiling {
 
@@ -18,111 +20,269 @@ void rank(std::vector<BenchRow*> rows) {
 
 namespace {
 
-/// Whether an op of `shape` covers one of `its` after it in a plan.
-bool follows(ops::Op op, const ops::OpShape& its, const ops::OpShape& shape) {
-  if (its == shape)
-    return true;  // backward_bias, backward_input and the loss's gradient have the shape of their neighbour
-  if (its.batch != shape.batch) return false;
-  if (op == ops::Op::labels_gather) return its.count == shape.count;
-  if (its.height != shape.height || its.width != shape.width) return false;
-  // Element-wise ops on the output know its channels as their input's; the mask of backward is the input's.
-  return its.in_channels == (op == ops::Op::relu_backward ? shape.in_channels : shape.out_channels);
+using core::Precision;
+using ops::Op;
+using ops::OpShape;
+using ops::Variant;
+
+bool timed(const BenchRow& row, Precision precision) {
+  return row.precision == precision && !row.sum && row.skipped.empty() && row.samples > 0;
 }
 
-/// What the ops of `fuses` cost by themselves after the op of `row`, where the best of their variants runs them: a variant
-/// that covers them saves that.
-double saved_by_fusing(const std::vector<BenchRow>& rows, const BenchRow& row,
-                       const std::vector<ops::Op>& fuses) {
-  double saved = 0;
-  for (const ops::Op op : fuses) {
-    const ops::OpShape& shape = row.what.shape;
-    double best = 0;
-    for (const BenchRow& other : rows) {
-      if (other.what.op != op || other.precision != row.precision || other.samples == 0) continue;
-      if (!follows(op, other.what.shape, shape)) continue;
-      if (best == 0 || other.median < best) best = other.median;
-    }
-    if (best == 0) break;
-    saved += best;
+OpShape by_itself(OpShape shape) {
+  shape.covered = {};
+  return shape;
+}
+
+/// The fastest of the rows that time `op` by itself on `shape`, or nullptr.
+const BenchRow* best_by_itself(const std::vector<BenchRow>& rows, Op op, const OpShape& shape,
+                               Precision precision) {
+  const BenchRow* best = nullptr;
+  for (const BenchRow& row : rows) {
+    if (row.what.op != op || !timed(row, precision) || row.what.shape != by_itself(shape)) continue;
+    if (best == nullptr || row.median < best->median) best = &row;
   }
-  return saved;
+  return best;
 }
 
-/// The placeholder variants of ops that the chosen ones cover on request.
-void choose_placeholders(plan::Selection& selection, core::DeviceKind device) {
-  const plan::Selection chosen = selection;
-  for (const auto& [op, name] : chosen.variants) {
-    const ops::Variant* host = ops::find_variant(op, device, name);
-    if (host == nullptr || !host->fuses_on_request) continue;
-    for (const ops::Op covered : host->fuses) {
-      for (const ops::Variant* variant : ops::variants_of(covered, device)) {
-        if (variant->launch == nullptr) selection.variants[covered] = variant->name;
+/// Whether calls of `variant` compute `op` again for themselves: it comes before their own in the chain.
+bool computes_again(const Variant& variant, Op op) {
+  for (const ops::Link& link : variant.chain) {
+    if (link.op == variant.op) return false;
+    if (link.op == op) return true;
+  }
+  return false;
+}
+
+/// What one selection after the other is judged by.
+class Judge {
+ public:
+  Judge(std::span<const Variant> variants, const std::vector<BenchRow>& rows, Precision precision,
+        const core::DeviceInfo& device)
+      : all_(variants), rows_(rows), precision_(precision), device_(device) {
+    for (const BenchRow& row : rows) {
+      if (row.precision != precision || row.sum) continue;
+      auto& known = places_[row.what.op];
+      const OpShape place = by_itself(row.what.shape);
+      if (std::find(known.begin(), known.end(), place) == known.end()) known.push_back(place);
+    }
+  }
+
+  /// A variant on all cases of its op.
+  struct Candidate {
+    const Variant* variant = nullptr;
+    double total = std::numeric_limits<double>::infinity();
+    ops::OpSet covers;  ///< in any case
+  };
+
+  /// The best of the variants that read and write what the contracts say.
+  Candidate best_of(Op op) const {
+    return best_among(op, [](const Variant& variant) { return variant.formats.empty(); });
+  }
+  /// The best of those with the private operand `format` of `name`.
+  Candidate best_of(Op op, ops::Name name, const ops::Format* format) const {
+    return best_among(op, [&](const Variant& variant) { return has(variant, name, format); });
+  }
+
+  /// All private operands of variants of the device, each with the ops that have it.
+  std::map<std::pair<ops::Name, const ops::Format*>, std::set<Op>> partners() const {
+    std::map<std::pair<ops::Name, const ops::Format*>, std::set<Op>> found;
+    for (const Variant& variant : all_) {
+      if (variant.device != device_.kind) continue;
+      for (const ops::PrivateOperand& each : variant.formats)
+        found[{each.name, each.format}].insert(variant.op);
+    }
+    return found;
+  }
+
+  std::vector<Op> timed_ops() const {
+    std::set<Op> found;
+    for (const BenchRow& row : rows_) {
+      if (timed(row, precision_)) found.insert(row.what.op);
+    }
+    return {found.begin(), found.end()};
+  }
+
+  bool has_cases(Op op) const { return places_.contains(op); }
+
+  /// Whether `variant` runs all cases of its op if nothing is chosen: no other of ours that can run one comes
+  /// after it.
+  bool is_automatic(const Variant& variant) const {
+    const auto& places = places_.at(variant.op);
+    return std::all_of(places.begin(), places.end(),
+                       [&](const OpShape& place) { return automatic(variant.op, place) == &variant; });
+  }
+
+ private:
+  static bool has(const Variant& variant, ops::Name name, const ops::Format* format) {
+    return std::any_of(variant.formats.begin(), variant.formats.end(), [&](const ops::PrivateOperand& each) {
+      return each.name == name && each.format == format;
+    });
+  }
+
+  template <class Allowed>
+  Candidate best_among(Op op, const Allowed& allowed) const {
+    Candidate best;
+    for (const Variant& variant : all_) {
+      if (variant.op != op || variant.device != device_.kind || !allowed(variant)) continue;
+      const Candidate candidate = judge(variant);
+      if (candidate.total < best.total) best = candidate;
+    }
+    return best;
+  }
+
+  Candidate judge(const Variant& variant) const {
+    Candidate candidate{&variant, 0, {}};
+    const auto found = places_.find(variant.op);
+    if (found == places_.end()) return {};
+    for (const OpShape& place : found->second) {
+      const BenchRow* best = nullptr;
+      double least = 0;
+      for (const BenchRow& row : rows_) {
+        if (row.what.op != variant.op || row.variant != variant.name || !timed(row, precision_)) continue;
+        if (by_itself(row.what.shape) != place) continue;
+        const double net = row.median - saved(variant, row.what.shape);
+        if (best != nullptr && net >= least) continue;
+        best = &row;
+        least = net;
+      }
+      if (best == nullptr) return {};
+      candidate.total += least;
+      for (const ops::CoveredOp& each : covered_ops(variant, best->what.shape)) {
+        if (each.op != variant.op) candidate.covers.add(each.op);
       }
     }
+    return candidate;
   }
-}
 
-/// Sets the block ops to `parts` unless the best of them together take less than the best of the layers they replace.
-void choose_blocks(plan::Selection& selection, const std::map<ops::Op, double>& best,
-                   const core::DeviceKind device) {
-  using enum ops::Op;
-  constexpr std::array kBlocks{block_forward, block_backward_weights, block_backward_input};
-  constexpr std::array kLayers{conv2d_forward,          bias_forward,         relu_forward,
-                               maxpool2d_forward,       upsample2d_forward,   conv2d_backward_input,
-                               conv2d_backward_weights, conv2d_backward_bias, relu_backward,
-                               maxpool2d_backward,      upsample2d_backward};
-  double blocks = 0;
-  double layers = 0;
-  bool all = true;
-  for (const ops::Op op : kBlocks) {
-    const auto found = best.find(op);
-    all = all && found != best.end();
-    if (found != best.end()) blocks += found->second;
+  /// What the ops that a call covers beside its own would take by themselves.
+  double saved(const Variant& variant, const OpShape& shape) const {
+    double sum = 0;
+    for (const ops::CoveredOp& each : covered_ops(variant, shape)) {
+      if (each.op == variant.op) continue;
+      const BenchRow* row = best_by_itself(rows_, each.op, each.shape, precision_);
+      if (row != nullptr) sum += row->median / (computes_again(variant, each.op) ? sharers(each.op) : 1);
+    }
+    return sum;
   }
-  for (const ops::Op op : kLayers) {
-    if (const auto found = best.find(op); found != best.end()) layers += found->second;
+
+  /// Of how many ops variants compute `op` again for themselves: it is saved only if all of them do.
+  int sharers(Op op) const {
+    std::set<Op> found;
+    for (const Variant& variant : all_) {
+      if (variant.device == device_.kind && computes_again(variant, op)) found.insert(variant.op);
+    }
+    return static_cast<int>(found.size());
   }
-  if (all && blocks < layers) return;
-  for (const ops::Op op : kBlocks) {
-    if (ops::find_variant(op, device, "parts") != nullptr) selection.variants[op] = "parts";
+
+  const Variant* automatic(Op op, const OpShape& place) const {
+    const Variant* last = nullptr;
+    for (const bool library : {true, false}) {  // a library's only where we have none
+      for (const Variant& variant : all_) {
+        if (variant.op != op || variant.device != device_.kind || variant.library != library) continue;
+        if (can_run(variant, place)) last = &variant;
+      }
+    }
+    return last;
   }
+
+  /// Whether one of the cases at `place` is for `variant`.
+  bool can_run(const Variant& variant, const OpShape& place) const {
+    const std::vector<ops::OpSet> sets = ops::coverings(variant);
+    return std::any_of(rows_.begin(), rows_.end(), [&](const BenchRow& row) {
+      const OpShape& shape = row.what.shape;
+      return row.what.op == variant.op && by_itself(shape) == place &&
+             std::find(sets.begin(), sets.end(), shape.covered) != sets.end() &&
+             ops::unavailable_reason(variant, device_, precision_, &shape).empty();
+    });
+  }
+
+  std::span<const Variant> all_;
+  const std::vector<BenchRow>& rows_;
+  Precision precision_;
+  const core::DeviceInfo& device_;
+  std::map<Op, std::vector<OpShape>> places_;  ///< the shapes of each op, whatever its calls cover
+};
+
+/// The best variant of each op that was timed.
+std::map<Op, Judge::Candidate> winners(const Judge& judge) {
+  std::map<Op, Judge::Candidate> best;
+  for (const Op op : judge.timed_ops()) best[op] = judge.best_of(op);
+  for (const auto& [operand, partners] : judge.partners()) {
+    double together = 0;
+    double apart = 0;
+    std::map<Op, Judge::Candidate> candidates;
+    for (const Op op : partners) {
+      if (!judge.has_cases(op)) continue;  // no part of the model
+      candidates[op] = judge.best_of(op, operand.first, operand.second);
+      together += candidates[op].total;
+      const auto found = best.find(op);
+      apart += found == best.end() ? 0 : found->second.total;
+    }
+    if (!(together < apart)) continue;
+    for (auto& [op, candidate] : candidates) best[op] = candidate;
+  }
+  std::erase_if(best, [](const auto& each) { return each.second.variant == nullptr; });
+  return best;
 }
 
 }  // namespace
 
-plan::Selection fastest_of(const std::vector<BenchRow>& rows, core::Precision precision,
-                           core::DeviceKind device, plan::Selection otherwise) {
-  struct Sum {
-    double median = 0;
-    std::size_t cases = 0;
-  };
-  std::map<ops::Op, std::map<std::string, Sum>> sums;
-  std::map<ops::Op, std::vector<ops::OpShape>> shapes;
-  for (const BenchRow& row : rows) {
-    if (row.precision != precision) continue;
-    auto& known = shapes[row.what.op];
-    if (std::find(known.begin(), known.end(), row.what.shape) == known.end()) known.push_back(row.what.shape);
-    if (!row.skipped.empty() || row.samples == 0) continue;
-    Sum& sum = sums[row.what.op][row.variant];
-    sum.median += row.median;
-    const ops::Variant* variant = ops::find_variant(row.what.op, device, row.variant);
-    if (variant != nullptr) sum.median -= saved_by_fusing(rows, row, variant->fuses);
-    ++sum.cases;
+std::optional<BenchRow> sum_of_single_ops(const std::vector<BenchRow>& rows,
+                                          const std::vector<BenchRow>& group,
+                                          std::span<const Variant> variants) {
+  if (group.empty() || group.front().what.shape.covered.empty()) return std::nullopt;
+  const BenchRow& like = group.front();
+  const auto variant = std::find_if(variants.begin(), variants.end(), [&](const Variant& each) {
+    return each.op == like.what.op && each.name == like.variant && !each.chain.empty();
+  });
+  if (variant == variants.end()) return std::nullopt;
+  BenchRow sum = like;
+  sum.variant = kSingleOps;
+  sum.sum = true;
+  sum.library = false;
+  sum.skipped.clear();
+  sum.samples = std::numeric_limits<int>::max();
+  sum.median = sum.p10 = sum.p90 = 0;
+  sum.launches = 0;
+  sum.workspace = 0;
+  sum.resources = {};
+  for (const ops::CoveredOp& each : covered_ops(*variant, like.what.shape)) {
+    const BenchRow* best = best_by_itself(rows, each.op, each.shape, like.precision);
+    if (best == nullptr) return std::nullopt;
+    sum.samples = std::min(sum.samples, best->samples);
+    sum.median += best->median;
+    sum.p10 += best->p10;
+    sum.p90 += best->p90;
+    sum.launches += best->launches;
+    sum.workspace = std::max(sum.workspace, best->workspace);
   }
-  std::map<ops::Op, double> medians;
-  for (const auto& [op, variants] : sums) {
-    const Sum* best = nullptr;
-    for (const auto& [name, sum] : variants) {
-      if (sum.cases != shapes[op].size() || (best != nullptr && sum.median >= best->median)) continue;
-      best = &sum;
-      otherwise.variants[op] = name;
-      medians[op] = sum.median;
+  return sum;
+}
+
+plan::Selection fastest_among(std::span<const Variant> variants, const std::vector<BenchRow>& rows,
+                              Precision precision, const core::DeviceInfo& device,
+                              plan::Selection otherwise) {
+  const Judge judge(variants, rows, precision, device);
+  const std::map<Op, Judge::Candidate> best = winners(judge);
+  ops::OpSet covered;
+  for (const auto& [op, winner] : best) {
+    for (const Op other : judge.timed_ops()) {
+      if (winner.covers.has(other)) covered.add(other);
     }
   }
-  if (sums.empty()) return otherwise;
-  choose_blocks(otherwise, medians, device);
-  choose_placeholders(otherwise, device);
+  for (const auto& [op, winner] : best) {
+    otherwise.variants.erase(op);
+    // What is chosen runs by itself, so that nothing would cover it.
+    if (covered.has(op) || judge.is_automatic(*winner.variant)) continue;
+    otherwise.variants[op] = winner.variant->name;
+  }
   return otherwise;
+}
+
+plan::Selection fastest_of(const std::vector<BenchRow>& rows, Precision precision,
+                           const core::DeviceInfo& device, plan::Selection otherwise) {
+  return fastest_among(ops::variants(), rows, precision, device, std::move(otherwise));
 }
 
 }  // namespace warpscope::profiling

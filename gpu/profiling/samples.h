@@ -28,13 +28,13 @@ struct SampleLimits {
 
 inline constexpr int kLeastSamples = 3;
 
-/// Runs `work` once unmeasured (it may load code), then measures it between two events; `before` is enqueued ahead of each
-/// and not measured.
+/// Runs `work` once unmeasured (it may load code), then measures it between two events; `before` is enqueued
+/// ahead of each and not measured.
 std::vector<double> time_samples(core::Device& device, core::Stream& stream, const SampleLimits& limits,
                                  const std::function<void()>& before, const std::function<void()>& work);
 
-/// The same for work that follows itself without a pause: on a GPU several are enqueued at once with an event between each,
-/// so that what the host takes to launch is not measured.
+/// The same for work that follows itself without a pause: on a GPU several are enqueued at once with an event
+/// between each, so that what the host takes to launch is not measured.
 std::vector<double> time_back_to_back(core::Device& device, core::Stream& stream, const SampleLimits& limits,
                                       const std::function<void()>& work);
 

@@ -124,9 +124,9 @@ std::vector<StepCase> step_cases(const core::DeviceInfo& device, const std::vect
   }
   std::vector<StepCase> cases;
   for (const Precision precision : precisions) {
-    const plan::Selection standard = plan::default_selection(device, precision);
+    const plan::Selection standard{precision, {}};
     if (device.kind == core::DeviceKind::cpu)
-      cases.push_back({"default", standard, ""});  // else: preset "fastest"
+      cases.push_back({std::string(plan::kAutomatic), standard, ""});  // else: preset "fastest"
     for (const plan::Preset& preset : plan::presets(device.kind)) {
       StepCase made{preset.label, standard, plan::preset_unavailable_reason(preset.id, device, precision)};
       if (made.skipped.empty()) made.selection = plan::preset_selection(preset.id, device, precision);
@@ -136,9 +136,7 @@ std::vector<StepCase> step_cases(const core::DeviceInfo& device, const std::vect
       return row.precision == precision && row.samples > 0;
     });
     if (measured) {
-      StepCase fastest{"fastest here", fastest_of(rows, precision, device.kind, standard), ""};
-      plan::settle_placeholders(fastest.selection, device);
-      cases.push_back(std::move(fastest));
+      cases.push_back({"fastest here", fastest_of(rows, precision, device, standard), ""});
     }
   }
   std::erase_if(cases, [&](const StepCase& c) { return c.name.find(options.only) == std::string::npos; });

@@ -43,13 +43,14 @@ struct StepCase {
   std::string skipped;  ///< why it cannot be
 };
 
-/// In each precision: "default", each preset of the device's kind, and "fastest", made of the best of `rows`, where they hold
+/// In each precision: "automatic" (on a GPU that is the preset "fastest"), each preset of the device's kind,
+/// and "fastest here", made of the best of `rows`, where they hold
 /// that precision.
 std::vector<StepCase> step_cases(const core::DeviceInfo& device, const std::vector<BenchRow>& rows,
                                  const StepOptions& options);
 
-/// Times one selection on random images. A plan that cannot be built, for memory or otherwise, gives a row that says why.
-/// `go_on` is asked between steps; if it says false, the row has no times.
+/// Times one selection on random images. A plan that cannot be built, for memory or otherwise, gives a row
+/// that says why. `go_on` is asked between steps; if it says false, the row has no times.
 StepRow time_steps(const std::shared_ptr<core::Device>& device, const models::Model& model, int batch,
                    const StepCase& what, const StepOptions& options, const std::function<bool()>& go_on = {});
 

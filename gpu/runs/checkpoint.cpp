@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -25,7 +24,7 @@ constexpr const char* kModel = "model";
 constexpr const char* kCheckpoint = "checkpoint";
 
 std::string tensor_prefix(const std::string& state) {
-  return fmt::format("{}{}.", kOptimizerPrefix, state);
+  return fmt::format("{}{}.", models::kOptimizerPrefix, state);
 }
 
 /// A whole checkpoint, but not one for this model or program: an older one would not do either.
@@ -203,7 +202,8 @@ Checkpoint read_json(const fs::path& path, const std::string& text) {
 
 Checkpoint load(const fs::path& path, const models::Model& model) {
   std::map<std::string, std::string> metadata;
-  const std::vector<NamedTensor> tensors = read_safetensors(path, &metadata, Seal::required);
+  const std::vector<files::NamedTensor> tensors =
+      files::read_safetensors(path, &metadata, files::Seal::required);
   if (!metadata.contains(kModel) || !metadata.contains(kCheckpoint)) {
     throw core::BadInput(fmt::format("{} is no checkpoint: its metadata lack one", path.string()));
   }
@@ -213,9 +213,10 @@ Checkpoint load(const fs::path& path, const models::Model& model) {
   }
   Checkpoint checkpoint = read_json(path, metadata[kCheckpoint]);
   checkpoint.model = model.name;
-  checkpoint.weights = from_tensors(model, tensors, path.string());
+  checkpoint.weights = models::from_tensors(model, tensors, path.string());
   for (const std::string& name : state_names(checkpoint.rule)) {
-    checkpoint.optimizer.push_back({name, from_tensors(model, tensors, path.string(), tensor_prefix(name))});
+    checkpoint.optimizer.push_back(
+        {name, models::from_tensors(model, tensors, path.string(), tensor_prefix(name))});
   }
   const std::size_t expected =
       models::parameter_layout(model).parameters.size() * (1 + checkpoint.optimizer.size());
@@ -229,31 +230,21 @@ Checkpoint load(const fs::path& path, const models::Model& model) {
 }  // namespace
 
 std::vector<std::string> state_names(ops::UpdateRule rule) {
-  switch (rule) {
-    case ops::UpdateRule::sgd:
-      return {};
-    case ops::UpdateRule::momentum:
-    case ops::UpdateRule::nesterov:
-      return {"momentum_buffer"};
-    case ops::UpdateRule::adam:
-    case ops::UpdateRule::adamw:
-      return {"exp_avg", "exp_avg_sq"};
-    case ops::UpdateRule::rmsprop:
-      return {"square_avg"};
-    case ops::UpdateRule::lion:
-      return {"exp_avg"};
+  std::vector<std::string> names;
+  for (int i = 0; i < ops::states_of(rule); ++i) {
+    names.emplace_back(ops::row_of(rule).states[i].torch_name);
   }
-  throw std::logic_error("unknown update rule");
+  return names;
 }
 
 void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const models::Model& model) {
   check(path, checkpoint, model);
-  std::vector<NamedTensor> tensors = to_tensors(model, checkpoint.weights);
+  std::vector<files::NamedTensor> tensors = models::to_tensors(model, checkpoint.weights);
   for (const OptimizerState& state : checkpoint.optimizer) {
-    for (NamedTensor& tensor : to_tensors(model, state.values, tensor_prefix(state.name)))
+    for (files::NamedTensor& tensor : models::to_tensors(model, state.values, tensor_prefix(state.name)))
       tensors.push_back(std::move(tensor));
   }
-  write_sealed_safetensors(
+  files::write_sealed_safetensors(
       path, tensors,
       {{"format", "pt"},
        {kModel, model.name},

@@ -1,17 +1,20 @@
 #pragma once
-// Checkpoints: everything that a training needs to go on bit for bit, in one file that PyTorch's safetensors package
-// opens too.
+// Checkpoints: everything that a training needs to go on bit for bit, in one file that PyTorch's safetensors
+// package opens too.
 //
-// The file is a sealed safetensors file (safetensors.h). Its tensors are the weights in PyTorch's layout under PyTorch's
-// names ("conv1.weight"), and the optimizer's state likewise as "optimizer.<state>.<parameter>", where <state> is the key
-// in the state of torch.optim ("optimizer.exp_avg.conv1.weight"). Its metadata are
+// The file is a sealed safetensors file (safetensors.h). Its tensors are the weights in PyTorch's layout
+// under PyTorch's names ("conv1.weight"), and the optimizer's state likewise as
+// "optimizer.<state>.<parameter>", where <state> is the key in the state of torch.optim
+// ("optimizer.exp_avg.conv1.weight"). Its metadata are
 //
 //   format            "pt"
 //   model             the model's name
 //   checkpoint        the rest, as the text of one JSON object:
-//     {"version": 1, "step": .., "epochs": .., "generation": .., "optimizer": {"rule": "adam", "states": ["exp_avg", ..]},
+//     {"version": 1, "step": .., "epochs": .., "generation": .., "optimizer": {"rule": "adam", "states":
+//     ["exp_avg", ..]},
 //      "control": {"loss_scale": .., "good_steps": .., "growth_interval": .., "updates": ..},
-//      "order": {"images": .., "seed": .., "epoch": .., "position": .., "batch": .., "shuffle": ..}, "training": {..}}
+//      "order": {"images": .., "seed": .., "epoch": .., "position": .., "batch": .., "shuffle": ..},
+//      "training": {..}}
 //   warpscope_sha256  the seal
 
 #include <cstdint>
@@ -69,18 +72,19 @@ struct Checkpoint {
 };
 
 /// The names in torch.optim of the states that the rule keeps, first_state before second_state: none for sgd;
-/// momentum_buffer for momentum and nesterov; exp_avg, exp_avg_sq for adam and adamw; square_avg for rmsprop; exp_avg for
-/// lion (as in the authors' implementation: torch.optim has none).
+/// momentum_buffer for momentum and nesterov; exp_avg, exp_avg_sq for adam and adamw; square_avg for rmsprop;
+/// exp_avg for lion (as in the authors' implementation: torch.optim has none).
 std::vector<std::string> state_names(ops::UpdateRule rule);
 
-/// Writes `path`, whole or not at all. What is not UTF-8 in `training` is replaced by U+FFFD. Throws core::BadInput if
-/// the checkpoint does not fit the model or its rule, or loss scale or epochs are not finite; core::Error if the file
-/// cannot be written.
+/// Writes `path`, whole or not at all. What is not UTF-8 in `training` is replaced by U+FFFD. Throws
+/// core::BadInput if the checkpoint does not fit the model or its rule, or loss scale or epochs are not
+/// finite; core::Error if the file cannot be written.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint,
                      const models::Model& model);
 
-/// Reads it back: every float bit for bit, padding zero. Throws core::BadInput, one sentence that names the file and says
-/// what to do, if it is not there, not whole, has any byte changed, or is of another model or format version.
+/// Reads it back: every float bit for bit, padding zero. Throws core::BadInput, one sentence that names the
+/// file and says what to do, if it is not there, not whole, has any byte changed, or is of another model or
+/// format version.
 Checkpoint load_checkpoint(const std::filesystem::path& path, const models::Model& model);
 
 }  // namespace warpscope::training

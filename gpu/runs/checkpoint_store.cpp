@@ -87,7 +87,7 @@ CheckpointStore::CheckpointStore(const fs::path& run, models::Model model, int k
     throw core::BadInput(fmt::format("cannot make the folder {}: {}; choose another run folder",
                                      folder_.string(), error ? error.message() : "a file has its name"));
   }
-  core::remove_leftovers(folder_);
+  files::remove_leftovers(folder_);
 }
 
 NewestCheckpoint CheckpointStore::newest_valid() {
@@ -103,7 +103,7 @@ void CheckpointStore::save(const Checkpoint& checkpoint, bool is_best) {
     const fs::path best = folder_ / kBestFile;
     save_checkpoint(best, checkpoint, model_);
     try {
-      core::link_file_atomically(best, path);
+      files::link_file_atomically(best, path);
     } catch (const core::Error&) {
       save_checkpoint(path, checkpoint, model_);
     }

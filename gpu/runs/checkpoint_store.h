@@ -1,7 +1,7 @@
 #pragma once
-// The checkpoints of a run: RUN/checkpoints/step-000001234.safetensors, named by the steps done, and best.safetensors, a
-// second name (hard link; a copy where there are none) of the best one. A checkpoint is deleted only after a newer one is
-// safely on the disk.
+// The checkpoints of a run: RUN/checkpoints/step-000001234.safetensors, named by the steps done, and
+// best.safetensors, a second name (hard link; a copy where there are none) of the best one. A checkpoint is
+// deleted only after a newer one is safely on the disk.
 
 #include <condition_variable>
 #include <cstdint>
@@ -26,7 +26,8 @@ struct CheckpointFile {
 /// RUN/checkpoints.
 std::filesystem::path checkpoint_folder(const std::filesystem::path& run);
 
-/// The files of a run that are named by steps, newest first; none if there is no folder. Their contents are not looked at.
+/// The files of a run that are named by steps, newest first; none if there is no folder. Their contents are
+/// not looked at.
 std::vector<CheckpointFile> list_checkpoints(const std::filesystem::path& run);
 
 struct NewestCheckpoint {
@@ -35,23 +36,25 @@ struct NewestCheckpoint {
   std::vector<std::string> skipped;  ///< why newer ones were not taken, a sentence each, newest first
 };
 
-/// The newest checkpoint of a run that loads; the best one if none of those named by steps does. Changes nothing, so it
-/// may look at a run that another process writes.
+/// The newest checkpoint of a run that loads; the best one if none of those named by steps does. Changes
+/// nothing, so it may look at a run that another process writes.
 NewestCheckpoint newest_valid(const std::filesystem::path& run, const models::Model& model);
 
-/// The checkpoints of a run that this process alone writes (RunFolder holds the lock). Not for several threads at once.
+/// The checkpoints of a run that this process alone writes (RunFolder holds the lock). Not for several
+/// threads at once.
 class CheckpointStore {
  public:
-  /// Makes the folder and removes what killed writers left there. `keep`: how many of the newest stay, at least 1; the
-  /// best stays besides. Throws core::BadInput if keep is less than 1 or the folder cannot be made.
+  /// Makes the folder and removes what killed writers left there. `keep`: how many of the newest stay, at
+  /// least 1; the best stays besides. Throws core::BadInput if keep is less than 1 or the folder cannot be
+  /// made.
   CheckpointStore(const std::filesystem::path& run, models::Model model, int keep = 3);
 
   /// As the function; the next save() takes up from the checkpoint that it finds.
   NewestCheckpoint newest_valid();
 
-  /// Replaces best.safetensors if it `is_best`, writes the checkpoint under its step, then deletes the oldest beyond `keep`, and all of
-  /// a training that was left behind: of later steps (a resume or reset went back) and of another generation. Throws
-  /// as save_checkpoint(); the checkpoints before then stay as they were.
+  /// Replaces best.safetensors if it `is_best`, writes the checkpoint under its step, then deletes the oldest
+  /// beyond `keep`, and all of a training that was left behind: of later steps (a resume or reset went back)
+  /// and of another generation. Throws as save_checkpoint(); the checkpoints before then stay as they were.
   void save(const Checkpoint& checkpoint, bool is_best);
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -76,14 +79,15 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  /// Takes a checkpoint to be written. If one before it still waits for the disk it is dropped, unless it is the best.
+  /// Takes a checkpoint to be written. If one before it still waits for the disk it is dropped, unless it is
+  /// the best.
   void save(Checkpoint checkpoint, bool is_best);
 
   /// Waits until all that was taken is written, or has failed.
   void flush();
 
-  /// Why the newest checkpoint that was tried, or else the best one, is not on the disk, in one sentence; "" if both are.
-  /// Never waits for the disk.
+  /// Why the newest checkpoint that was tried, or else the best one, is not on the disk, in one sentence; ""
+  /// if both are. Never waits for the disk.
   std::string error() const;
 
   /// The step of the last checkpoint written. Never waits for the disk.

@@ -6,7 +6,7 @@
 #include "gpu/core/error.h"
 #include "gpu/models/model.h"
 #include "gpu/runs/text.h"
-#include "gpu/settings/optimizer_settings.h"
+#include "gpu/settings/setting.h"
 
 namespace warpscope::runs {
 namespace {
@@ -44,12 +44,13 @@ T attempt(Read read, T missing) {
 
 training::OptimizerSettings optimizer_of(const json& settings) {
   const std::string name = text_of(member(settings, "optimizer"));
-  training::OptimizerSettings optimizer;
+  training::OptimizerSettings optimizer =
+      training::defaults_of(ops::UpdateRule::sgd);  // of before runs named it
   if (name.empty()) return optimizer;
   optimizer = attempt([&] { return training::defaults_of(ops::parse_update_rule(name)); }, optimizer);
   for (const auto& [key, value] : settings.items()) {
-    const training::OptimizerField* const field = training::find_field(key);
-    if (field != nullptr && value.is_number()) optimizer.*field->value = value.get<float>();
+    const training::Setting* const row = training::find_number(key);
+    if (row != nullptr && value.is_number()) optimizer.*row->field.number = value.get<float>();
   }
   optimizer.accumulate = number_of(member(settings, "accumulate"), optimizer.accumulate);
   optimizer.per_sample = text_of(member(settings, "update")) == "per_sample";
@@ -60,7 +61,9 @@ plan::Selection selection_of(const json& settings) {
   plan::Selection selection;
   const std::string precision = text_of(member(settings, "precision"));
   selection.precision = attempt([&] { return core::parse_precision(precision); }, selection.precision);
-  const json& variants = member(settings, "selection");
+  const json& chosen = member(settings, "chosen");
+  const json& variants =
+      chosen.is_object() ? chosen : member(settings, "selection");  // that of runs of before
   if (!variants.is_object()) return selection;
   for (const auto& [name, variant] : variants.items()) {
     if (!variant.is_string()) continue;

@@ -9,8 +9,8 @@
 
 namespace warpscope::runs {
 
-/// As far as `head` (run.json) tells; what it does not tell, or tells in another way than this version, is left as a new
-/// Snapshot has it.
+/// As far as `head` (run.json) tells; what it does not tell, or tells in another way than this version, is
+/// left as a new Snapshot has it.
 training::Snapshot snapshot_of(const nlohmann::json& head);
 
 /// finished, failed, or running (also where nothing is said).

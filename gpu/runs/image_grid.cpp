@@ -104,7 +104,7 @@ void open_image_folder(const fs::path& folder) {
   fs::create_directories(folder, error);
   if (error)
     throw core::Error(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
-  core::remove_leftovers(folder);
+  files::remove_leftovers(folder);
 }
 
 }  // namespace warpscope::training

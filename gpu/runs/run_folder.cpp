@@ -113,7 +113,7 @@ void cut_metrics(const fs::path& path, std::uint64_t step, std::optional<std::ui
     for_each_metrics_line(
         path, [&](const std::string&, const MetricsLine&, std::uint64_t of_line) { generation = of_line; });
   }
-  core::AtomicFile file(path);
+  files::AtomicFile file(path);
   std::string block;
   for_each_metrics_line(path, [&](const std::string& text, const MetricsLine& line, std::uint64_t of_line) {
     if (of_line > *generation || (of_line == *generation && line.step > step)) return;
@@ -128,7 +128,8 @@ void cut_metrics(const fs::path& path, std::uint64_t step, std::optional<std::ui
   file.commit();
 }
 
-/// Writes to `descriptor` from `offset`. Returns the bytes written; fewer than asked for means that errno says why.
+/// Writes to `descriptor` from `offset`. Returns the bytes written; fewer than asked for means that errno
+/// says why.
 std::size_t write_at(int descriptor, std::string_view text, std::int64_t offset) {
   std::size_t done = 0;
   while (done < text.size()) {
@@ -170,7 +171,7 @@ RunFolder RunFolder::reopen(const fs::path& folder) {
   RunFolder run;
   run.folder_ = folder;
   run.lock_ = lock(folder);
-  core::remove_leftovers(folder);
+  files::remove_leftovers(folder);
   return run;
 }
 
@@ -213,7 +214,7 @@ void RunFolder::write_run(const nlohmann::json& run) {
         fmt::format("cannot write {}: {}", (folder_ / kMetricsFile).string(), std::strerror(errno)));
   }
   const std::string text = run.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
-  core::write_file_atomically(folder_ / kRunFile, text + "\n");
+  files::write_file_atomically(folder_ / kRunFile, text + "\n");
 }
 
 void RunFolder::append_metrics(std::string_view lines) {

@@ -157,15 +157,16 @@ void RunImages::write(const ShownImages& images) {
   }
   std::erase_if(index_.pictures,
                 [&](const ImageIndex::Picture& picture) { return picture.step >= images.step; });
-  core::write_file_atomically(folder_ / picture_name(images.step),
-                              encode(images.reconstruction, index_.shape, index_.columns));
+  files::write_file_atomically(folder_ / picture_name(images.step),
+                               encode(images.reconstruction, index_.shape, index_.columns));
   index_.pictures.push_back({images.step, images.errors});
   if (index_.pictures.size() > kMostPictures) {
     std::vector<std::uint64_t> steps;
     for (const ImageIndex::Picture& picture : index_.pictures) steps.push_back(picture.step);
     index_.pictures.erase(index_.pictures.begin() + static_cast<std::ptrdiff_t>(least_missed(steps)));
   }
-  // First the index, then the files it no longer names: a reader may miss one for a moment, but never read another.
+  // First the index, then the files it no longer names: a reader may miss one for a moment, but never read
+  // another.
   write_index();
   remove_unlisted();
 }
@@ -175,12 +176,12 @@ void RunImages::start_anew(const ShownImages& images) {
   index_.shape = images.shape;
   index_.columns = std::min(kMostColumns, images.shape.count);
   index_.generation = images.generation;
-  core::write_file_atomically(folder_ / kOriginalsFile,
-                              encode(images.original, index_.shape, index_.columns));
+  files::write_file_atomically(folder_ / kOriginalsFile,
+                               encode(images.original, index_.shape, index_.columns));
 }
 
 void RunImages::write_index() const {
-  core::write_file_atomically(folder_ / kIndexFile, json(index_).dump() + "\n");
+  files::write_file_atomically(folder_ / kIndexFile, json(index_).dump() + "\n");
 }
 
 void RunImages::remove_unlisted() const {

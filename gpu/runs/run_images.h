@@ -1,15 +1,16 @@
 #pragma once
-// The folder images/ of a run: the shown images as PNG, so that another process can show them and a person can look at
-// them later.
+// The folder images/ of a run: the shown images as PNG, so that another process can show them and a person
+// can look at them later.
 //
 //   originals.png         the held-out images as a grid, without gaps
 //   step-000001234.png    what the network made of them after so many steps, in the same places
-//   index.json            size and number of the images, and for each picture its step and the errors of its images
+//   index.json            size and number of the images, and for each picture its step and the errors of its
+//   images
 //
 // What begins with "predictions" is run_predictions.h's.
 //
-// The first and the newest picture stay; of those between, so many that the folder stays small, at steps that lie further
-// apart the later they are.
+// The first and the newest picture stay; of those between, so many that the folder stays small, at steps that
+// lie further apart the later they are.
 
 #include <cstdint>
 #include <filesystem>
@@ -43,8 +44,8 @@ void from_json(const nlohmann::json& json, ImageIndex& index);
 /// "step-000001234.png"
 std::string picture_name(std::uint64_t step);
 
-/// Which of `steps` (rising) is to go, so that one fewer is left: not the first and not the last, but the one that leaves the
-/// smallest gap, gaps being measured as ratios. For three steps or more.
+/// Which of `steps` (rising) is to go, so that one fewer is left: not the first and not the last, but the one
+/// that leaves the smallest gap, gaps being measured as ratios. For three steps or more.
 std::size_t least_missed(const std::vector<std::uint64_t>& steps);
 
 /// Writes the folder images/ of a run. For one thread.
@@ -53,8 +54,9 @@ class RunImages {
   /// `folder` is the run's. Nothing is read or written yet.
   explicit RunImages(const std::filesystem::path& folder);
 
-  /// Adds a picture. Pictures of other generations and of steps from this one on (a training that was reset, or went back)
-  /// go. Throws core::Error if something cannot be written; what was there before then stays readable.
+  /// Adds a picture. Pictures of other generations and of steps from this one on (a training that was reset,
+  /// or went back) go. Throws core::Error if something cannot be written; what was there before then stays
+  /// readable.
   void write(const ShownImages& images);
 
  private:
@@ -71,8 +73,8 @@ class RunImages {
 /// index.json of a run. Throws core::BadInput if it is damaged or not there.
 ImageIndex read_image_index(const std::filesystem::path& folder);
 
-/// One of its pictures, with the originals; values are as exact as PNG's 8 bits. Throws core::BadInput if a file is damaged, of
-/// another size or not there.
+/// One of its pictures, with the originals; values are as exact as PNG's 8 bits. Throws core::BadInput if a
+/// file is damaged, of another size or not there.
 ShownImages read_shown_images(const std::filesystem::path& folder, const ImageIndex& index,
                               std::size_t picture);
 

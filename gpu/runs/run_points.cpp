@@ -8,8 +8,8 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-/// The values of `name`, made of NaN for the points before this one if it is new. Lines mostly have the same keys in
-/// the same order, so the search begins at `hint`.
+/// The values of `name`, made of NaN for the points before this one if it is new. Lines mostly have the same
+/// keys in the same order, so the search begins at `hint`.
 Series& series_named(PointTable& table, const std::string& name, std::size_t hint) {
   if (hint < table.series.size() && table.series[hint].name == name) return table.series[hint];
   const auto found = std::find_if(table.series.begin(), table.series.end(),

@@ -34,11 +34,11 @@ struct RunMarker {
   std::string text;
 };
 
-/// One line of metrics.jsonl. A step's values have the names of their keys, but "loss" and "accuracy" are "train_loss"
-/// and "train_accuracy". A line is a test if it names another "split" than "train", or has no "loss" but a key that
-/// ends in "_loss". The split is what is named or stands before "_loss"; each value's name begins with it:
-/// "test_loss", "test_psnr", "validation_accuracy". So a name means one thing in the whole run. Numbers, null (NaN),
-/// true (1) and false (0) are values; other keys are left out.
+/// One line of metrics.jsonl. A step's values have the names of their keys, but "loss" and "accuracy" are
+/// "train_loss" and "train_accuracy". A line is a test if it names another "split" than "train", or has no
+/// "loss" but a key that ends in "_loss". The split is what is named or stands before "_loss"; each value's
+/// name begins with it: "test_loss", "test_psnr", "validation_accuracy". So a name means one thing in the
+/// whole run. Numbers, null (NaN), true (1) and false (0) are values; other keys are left out.
 struct MetricsLine {
   enum class Kind : std::uint8_t { step, test, marker };
   Kind kind = Kind::step;
@@ -58,9 +58,10 @@ struct RunPoints {
   std::vector<RunMarker> markers;
   std::uint64_t resets = 0;  ///< lines so far that said that the training began again
 
-  /// Adds a line. The marker "reset" at step 0 says that the training began again from new weights: what was there is
-  /// dropped, as run.json's figures leave it out too. A step that is not after the last one says that the training
-  /// went back (to a checkpoint): it and the later ones are replaced. Returns true if anything was dropped.
+  /// Adds a line. The marker "reset" at step 0 says that the training began again from new weights: what was
+  /// there is dropped, as run.json's figures leave it out too. A step that is not after the last one says
+  /// that the training went back (to a checkpoint): it and the later ones are replaced. Returns true if
+  /// anything was dropped.
   bool add(const MetricsLine& line);
 };
 

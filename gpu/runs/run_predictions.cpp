@@ -48,7 +48,7 @@ std::uintmax_t most_png_bytes(const ImageShape& shape) {
 }
 
 std::string checksum(const std::string& bytes) {
-  Sha256 sum;
+  files::Sha256 sum;
   sum.update(bytes.data(), bytes.size());
   return sum.finish();
 }
@@ -281,8 +281,8 @@ void RunPredictions::write(const Predictions& predictions) {
   const std::string name = predictions_name(predictions.evaluation.step);
   const data::ImageSet& images = predictions.images;
   const std::string png = encode_grid(images.pixels, shape_of(images), columns_of(images));
-  core::write_file_atomically(folder_ / name, png);
-  core::write_file_atomically(folder_ / kIndexFile, index_of(predictions, png).dump() + "\n");
+  files::write_file_atomically(folder_ / name, png);
+  files::write_file_atomically(folder_ / kIndexFile, index_of(predictions, png).dump() + "\n");
   remove_others(name);
 }
 

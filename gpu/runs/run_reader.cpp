@@ -9,7 +9,7 @@
 #include <sys/file.h>
 
 #include "gpu/core/error.h"
-#include "gpu/files/open_file.h"
+#include "gpu/files/file.h"
 #include "gpu/runs/text.h"
 
 namespace warpscope::runs {
@@ -28,7 +28,8 @@ constexpr std::size_t kMostNotes = 8;
 constexpr std::size_t kMostHeadBytes = 64 << 20;
 constexpr int kMostDepth = 64;
 
-/// The object in `text`; nothing if it is no JSON object, or nested so deeply that walking through it is a danger.
+/// The object in `text`; nothing if it is no JSON object, or nested so deeply that walking through it is a
+/// danger.
 std::optional<json> parse_head(const std::string& text) {
   bool deep = false;
   const auto watch = [&](int depth, json::parse_event_t, json&) {
@@ -56,10 +57,10 @@ std::string run_name(const fs::path& folder) {
 }
 
 bool is_being_written(const fs::path& folder) {
-  const OpenFile file(folder / kLockFile);
-  if (file.get() < 0) return false;
+  const auto file = files::InputFile::open(folder / kLockFile);
+  if (!file) return false;
   // Closing the file drops the lock.
-  return ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  return ::flock(file->descriptor(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 RunFollower::RunFollower(fs::path folder) {
@@ -80,25 +81,24 @@ RunUpdate RunFollower::poll(std::uint64_t most_bytes) {
   update.first_test = run_.points.tests.size();
   update.first_marker = run_.points.markers.size();
   read_head(update);
-  const OpenFile file(run_.folder / kMetricsFile);
-  const auto size = file.size();
-  if (!size) return update;
-  if (*size < offset_) {
+  const auto file = files::InputFile::open(run_.folder / kMetricsFile);
+  if (!file) return update;
+  if (std::cmp_less(file->size(), offset_)) {
     start_anew(update);
   } else {
-    const std::string before = read_at(file.get(), offset_ - last_bytes_.size(), last_bytes_.size());
-    if (before.size() < last_bytes_.size()) return update;  // it cannot be read now
+    const std::size_t remembered = last_bytes_.size();
+    const std::string before = file->read_up_to(static_cast<std::int64_t>(offset_ - remembered), remembered);
+    if (before.size() < remembered) return update;  // it cannot be read now
     if (before != last_bytes_) start_anew(update);
   }
-  if (*size > offset_) read_metrics(file.get(), most_bytes, update);
+  if (std::cmp_greater(file->size(), offset_)) read_metrics(*file, most_bytes, update);
   return update;
 }
 
 void RunFollower::read_head(RunUpdate& update) {
-  const OpenFile file(run_.folder / kRunFile);
-  const auto size = file.size();
-  if (!size) return;
-  std::string text = read_at(file.get(), 0, std::min<std::uint64_t>(*size, kMostHeadBytes));
+  const auto file = files::InputFile::open(run_.folder / kRunFile);
+  if (!file) return;
+  std::string text = file->read_up_to(0, std::min(static_cast<std::size_t>(file->size()), kMostHeadBytes));
   if (text == head_text_) return;
   head_text_ = std::move(text);
   std::optional<json> head = parse_head(head_text_);
@@ -125,14 +125,14 @@ void RunFollower::start_anew(RunUpdate& update) {
   update.first_step = update.first_test = update.first_marker = 0;
 }
 
-void RunFollower::read_metrics(int file, std::uint64_t most_bytes, RunUpdate& update) {
+void RunFollower::read_metrics(const files::InputFile& file, std::uint64_t most_bytes, RunUpdate& update) {
   const std::uint64_t begin = offset_;
   while (true) {
     if (offset_ - begin >= most_bytes) {
       update.more = true;
       return;
     }
-    const std::string chunk = read_at(file, offset_, kChunkBytes);
+    const std::string chunk = file.read_up_to(static_cast<std::int64_t>(offset_), kChunkBytes);
     std::size_t used = chunk.rfind('\n') + 1;  // 0 if there is no newline
     if (used > 0) {
       take_lines(std::string_view(chunk).substr(0, used), update);

@@ -1,6 +1,6 @@
 #pragma once
-// Reads run folders, finished or still being written by any process on any machine that sees the folder. What is read
-// is what gpu/training/run_recorder.h describes.
+// Reads run folders, finished or still being written by any process on any machine that sees the folder. What
+// is read is what gpu/training/run_recorder.h describes.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu/files/file.h"
 #include "gpu/runs/run_points.h"
 
 namespace warpscope::runs {
@@ -28,9 +29,9 @@ bool is_run(const std::filesystem::path& folder);
 /// The name of a run: that of its folder, in valid UTF-8 without control characters.
 std::string run_name(const std::filesystem::path& folder);
 
-/// True while a process writes to the run: it holds the lock on the file .lock. To see that, the lock is taken for a
-/// moment if it is free; a training that begins in this very moment would be refused. On network file systems that
-/// share locks it sees other machines too.
+/// True while a process writes to the run: it holds the lock on the file .lock. To see that, the lock is
+/// taken for a moment if it is free; a training that begins in this very moment would be refused. On network
+/// file systems that share locks it sees other machines too.
 bool is_being_written(const std::filesystem::path& folder);
 
 /// What a call of RunFollower::poll() brought.
@@ -43,24 +44,25 @@ struct RunUpdate {
   std::size_t first_marker = 0;
 };
 
-/// Follows a run. Keeps its place in metrics.jsonl and looks at the files when asked: it needs no notification from
-/// the file system, so it works on network folders too. Not for use by several threads at once.
+/// Follows a run. Keeps its place in metrics.jsonl and looks at the files when asked: it needs no
+/// notification from the file system, so it works on network folders too. Not for use by several threads at
+/// once.
 class RunFollower {
  public:
   /// Reads nothing yet. Throws core::BadInput if `folder` holds no run.
   explicit RunFollower(std::filesystem::path folder);
 
-  /// Reads run.json if it was replaced and up to about `most_bytes` of the whole lines that metrics.jsonl has gained; a
-  /// last line that is not ended waits. If the file was cut or replaced (a resumed training), it is read anew from its
-  /// start. Damaged lines are counted and left out. A file that cannot be read for now (a network that is away) brings
-  /// nothing; what was read stays.
+  /// Reads run.json if it was replaced and up to about `most_bytes` of the whole lines that metrics.jsonl has
+  /// gained; a last line that is not ended waits. If the file was cut or replaced (a resumed training), it is
+  /// read anew from its start. Damaged lines are counted and left out. A file that cannot be read for now (a
+  /// network that is away) brings nothing; what was read stays.
   RunUpdate poll(std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max());
 
   const Run& run() const { return run_; }
 
  private:
   void read_head(RunUpdate& update);
-  void read_metrics(int file, std::uint64_t most_bytes, RunUpdate& update);
+  void read_metrics(const files::InputFile& file, std::uint64_t most_bytes, RunUpdate& update);
   void take_lines(std::string_view text, RunUpdate& update);
   void take_line(std::string_view text, RunUpdate& update);
   void note_damage(const std::string& what);

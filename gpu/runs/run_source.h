@@ -1,11 +1,11 @@
 #pragma once
-// A run folder as a source for the window: finished, or still being written by another process on any machine that sees
-// the folder. A thread looks at the files a few times a second (no notification from the file system is needed) and
-// publishes snapshots, points and pictures as a trainer does. Nothing is written.
+// A run folder as a source for the window: finished, or still being written by another process on any machine
+// that sees the folder. A thread looks at the files a few times a second (no notification from the file
+// system is needed) and publishes snapshots, points and pictures as a trainer does. Nothing is written.
 //
-// What metrics.jsonl tells comes from there; the rest (state, times of the ops, selection, memory, ...) from status.json,
-// and for runs of versions without it from run.json as far as that goes. A file that is damaged or half written leaves the
-// last good state, with a notice.
+// What metrics.jsonl tells comes from there; the rest (state, times of the ops, selection, memory, ...) from
+// status.json, and for runs of versions without it from run.json as far as that goes. A file that is damaged
+// or half written leaves the last good state, with a notice.
 
 #include <condition_variable>
 #include <filesystem>
@@ -23,8 +23,8 @@ namespace warpscope::runs {
 
 class RunSource : public training::Source {
  public:
-  /// Throws core::BadInput if `folder` holds no run. Reads what is there in the thread: the first snapshots may say
-  /// `preparing`.
+  /// Throws core::BadInput if `folder` holds no run. Reads what is there in the thread: the first snapshots
+  /// may say `preparing`.
   explicit RunSource(const std::filesystem::path& folder);
   ~RunSource() override;
   RunSource(const RunSource&) = delete;

@@ -77,8 +77,8 @@ void RunStatus::write_status(std::optional<TrainerState> state) {
   nlohmann::json json = *newest;
   if (state) json["state"] = to_string(*state);
   json["written"] = ++written_;
-  core::write_file_atomically(folder_ / "status.json",
-                              json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  files::write_file_atomically(folder_ / "status.json",
+                               json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void RunStatus::write_pictures() {
@@ -90,7 +90,8 @@ void RunStatus::write_pictures() {
   if (images) attempt(picture_failures_, [&] { images_.write(*images); });
 }
 
-/// Only what the status tells of already: a reader knows by it whether predictions belong to the training as it is.
+/// Only what the status tells of already: a reader knows by it whether predictions belong to the training as
+/// it is.
 bool RunStatus::predictions_due(Clock::time_point now) const {
   if (!written_snapshot_) return false;
   const Snapshot& seen = *written_snapshot_;

@@ -1,7 +1,7 @@
 #pragma once
-// Writes what lets another process show the run (gpu/runs/run_source.h) beside metrics.jsonl: status.json, the newest
-// snapshot (snapshot_json.h) with "written", which counts the times it was written, and the pictures (run_images.h), of
-// networks that classify the predictions (run_predictions.h).
+// Writes what lets another process show the run (gpu/runs/run_source.h) beside metrics.jsonl: status.json,
+// the newest snapshot (snapshot_json.h) with "written", which counts the times it was written, and the
+// pictures (run_images.h), of networks that classify the predictions (run_predictions.h).
 
 #include <chrono>
 #include <cstdint>
@@ -30,12 +30,13 @@ class RunStatus {
   void watch(SnapshotSource source);
   /// The newest pictures; those that were not written yet are replaced.
   void show(ShownImages images);
-  /// Writes what is due: a second after the last time, and more rarely while nothing changes; the predictions of an
-  /// evaluation at most every five seconds.
+  /// Writes what is due: a second after the last time, and more rarely while nothing changes; the predictions
+  /// of an evaluation at most every five seconds.
   void write(Clock::time_point now);
   /// Writes the newest snapshot with this state, the pictures and the predictions.
   void end(TrainerState state);
-  /// Why nothing could be written for the last few times, once; "" if all is well. A training does not end for it.
+  /// Why nothing could be written for the last few times, once; "" if all is well. A training does not end
+  /// for it.
   std::string take_warning();
 
  private:

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/files/open_file.h"
+#include "gpu/files/file.h"
 #include "gpu/runs/head_snapshot.h"
 #include "gpu/runs/snapshot_json.h"
 #include "gpu/runs/text.h"
@@ -142,7 +142,7 @@ bool RunView::look(const Run& run, const RunUpdate& update, Liveness::Clock::tim
 
 /// True if it holds another snapshot than before.
 bool RunView::read_status() {
-  auto text = read_small_file(folder_ / "status.json", kMostStatusBytes);
+  auto text = files::read_small_file(folder_ / "status.json", kMostStatusBytes);
   if (!text || *text == status_text_) return false;
   try {
     const json object = json::parse(*text, nullptr, false);
@@ -164,7 +164,7 @@ bool RunView::read_status() {
 
 /// True if there are newer pictures.
 bool RunView::read_images() {
-  const auto text = read_small_file(folder_ / "images" / "index.json", kMostStatusBytes);
+  const auto text = files::read_small_file(folder_ / "images" / "index.json", kMostStatusBytes);
   if (!text || *text == index_text_) return false;
   try {
     const json object = json::parse(*text, nullptr, false);
@@ -186,7 +186,7 @@ bool RunView::read_images() {
 
 /// True if there are newer predictions.
 bool RunView::read_predictions() {
-  const auto text = read_small_file(folder_ / "images" / "predictions.json", kMostStatusBytes);
+  const auto text = files::read_small_file(folder_ / "images" / "predictions.json", kMostStatusBytes);
   if (!text || *text == predictions_text_) return false;
   try {
     predictions_ = std::make_shared<training::Predictions>(training::read_predictions(folder_));
@@ -274,8 +274,8 @@ void RunView::describe_by_points(const RunPoints& points) {
       static_cast<float>(newest_of(points.tests, split + "accuracy", static_cast<double>(now.test_accuracy)));
 }
 
-/// Predictions come with the evaluation they belong to. Those that lie ahead of the status are of steps that a resume has
-/// cut off.
+/// Predictions come with the evaluation they belong to. Those that lie ahead of the status are of steps that
+/// a resume has cut off.
 void RunView::describe_predictions(const json& head) {
   training::Snapshot& now = snapshot_;
   if (!named_data_) named_data_ = named_data(head, now.data_name);

@@ -22,9 +22,9 @@ namespace warpscope::runs {
 /// The points and markers of a run as feed items, each once.
 class PointFeed {
  public:
-  /// What has come since the last call. Where points were dropped (`restarted`) those that stayed as they were are not sent
-  /// again: a reader knows from a step that is not after the last one that the training went back. A training that was reset
-  /// begins with a Restart.
+  /// What has come since the last call. Where points were dropped (`restarted`) those that stayed as they
+  /// were are not sent again: a reader knows from a step that is not after the last one that the training
+  /// went back. A training that was reset begins with a Restart.
   std::vector<training::FeedItem> take(const RunPoints& points, bool restarted);
 
  private:
@@ -60,7 +60,8 @@ class RunView {
  public:
   explicit RunView(std::filesystem::path folder);
 
-  /// Looks at status.json, the pictures and the predictions, and at what `follower` has read in `update`. True if anything has changed.
+  /// Looks at status.json, the pictures and the predictions, and at what `follower` has read in `update`.
+  /// True if anything has changed.
   bool look(const Run& run, const RunUpdate& update, Liveness::Clock::time_point now);
 
   const training::Snapshot& snapshot() const { return snapshot_; }

@@ -40,8 +40,8 @@ struct History {
   bool operator==(const History&) const = default;
 };
 
-/// What "current" does not tell is as it was at first. What it alone tells was not known at first: a later version, which
-/// went on with the run, has more settings.
+/// What "current" does not tell is as it was at first. What it alone tells was not known at first: a later
+/// version, which went on with the run, has more settings.
 std::map<std::string, History> histories_of(const json& head) {
   std::map<std::string, History> histories;
   for (auto& [key, value] : values_in(head, "configuration")) histories[key].last = std::move(value);

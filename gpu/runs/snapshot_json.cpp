@@ -5,12 +5,14 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/runs/former_status.h"
 
 namespace warpscope::training {
 namespace {
@@ -34,6 +36,12 @@ void fields(auto& visit, Of<ops::OpShape> auto& shape) {
   visit("kernel_width", shape.kernel_width);
   visit("count", shape.count);
   visit("rule", shape.rule);
+  visit.added("covered", shape.covered);
+}
+
+void fields(auto& visit, Of<OpPlace> auto& place) {
+  visit("op", place.op);
+  visit("layer", place.layer);
 }
 
 void fields(auto& visit, Of<OpTiming> auto& timing) {
@@ -47,7 +55,9 @@ void fields(auto& visit, Of<OpTiming> auto& timing) {
   visit("samples", timing.samples);
   visit("flops", timing.flops);
   visit("bytes", timing.bytes);
-  visit("absorbed", timing.absorbed);
+  visit.added("covered_by", timing.covered_by);
+  visit.added("covers", timing.covers);
+  visit.added("reason", timing.reason);
 }
 
 void fields(auto& visit, Of<plan::Selection> auto& selection) {
@@ -80,11 +90,11 @@ void fields(auto& visit, Of<core::MemoryUse> auto& memory) {
   visit("process_bytes", memory.process_bytes);
 }
 
-void fields(auto& visit, Of<Trouble> auto& trouble) {
-  visit("id", trouble.id);
-  visit("step", trouble.step);
-  visit("text", trouble.text);
-  visit("can_roll_back", trouble.can_roll_back);
+void fields(auto& visit, Of<Divergence> auto& divergence) {
+  visit("id", divergence.id);
+  visit("step", divergence.step);
+  visit("text", divergence.text);
+  visit("can_roll_back", divergence.can_roll_back);
 }
 
 void fields(auto& visit, Of<Evaluation> auto& evaluation) {
@@ -136,7 +146,7 @@ void fields(auto& visit, Of<Snapshot> auto& snapshot) {
   visit("data_name", snapshot.data_name);
   visit("data_notice", snapshot.data_notice);
   visit("evaluation", snapshot.evaluation);
-  visit("trouble", snapshot.trouble);
+  visit("trouble", snapshot.divergence);
   visit("checkpoint_step", snapshot.checkpoint_step);
   visit("train_images", snapshot.train_images);
   visit("validation_images", snapshot.validation_images);
@@ -153,6 +163,14 @@ template <class T>
 json encode_all(const std::vector<T>& values) {
   json list = json::array();
   for (const T& value : values) list.push_back(encode(value));
+  return list;
+}
+
+json encode_ops(const ops::OpSet& ops) {
+  json list = json::array();
+  for (const ops::OpContract& contract : ops::contracts()) {
+    if (ops.has(contract.op)) list.push_back(contract.name);
+  }
   return list;
 }
 
@@ -173,6 +191,10 @@ struct IsVector : std::false_type {};
 template <class T>
 struct IsVector<std::vector<T>> : std::true_type {};
 template <class T>
+struct IsOptional : std::false_type {};
+template <class T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+template <class T>
 struct IsShared : std::false_type {};
 template <class T>
 struct IsShared<std::shared_ptr<T>> : std::true_type {};
@@ -186,8 +208,10 @@ json encode(const auto& value) {
     return std::string(to_string(value));
   } else if constexpr (IsVector<T>::value) {
     return encode_all(value);
-  } else if constexpr (IsShared<T>::value) {
+  } else if constexpr (IsShared<T>::value || IsOptional<T>::value) {
     return value ? encode(*value) : json();
+  } else if constexpr (std::same_as<T, ops::OpSet>) {
+    return encode_ops(value);
   } else if constexpr (std::same_as<T, std::map<ops::Op, std::string>>) {
     return encode_variants(value);
   } else {
@@ -288,6 +312,19 @@ void decode_all(const char* key, const json& value, std::vector<T>& list) {
   }
 }
 
+void decode_ops(const char* key, const json& value, ops::OpSet& ops) {
+  std::vector<ops::Op> list;
+  decode_all(key, value, list);
+  ops = {};
+  for (const ops::Op op : list) ops.add(op);
+}
+
+template <class T>
+void decode_optional(const char* key, const json& value, std::optional<T>& optional) {
+  optional.reset();
+  if (!value.is_null()) decode(key, value, optional.emplace());
+}
+
 template <class T>
 void decode_shared(const char* key, const json& value, std::shared_ptr<const T>& pointer) {
   if (value.is_null()) {
@@ -318,6 +355,10 @@ void decode(const char* key, const json& value, auto& out) {
     decode_all(key, value, out);
   } else if constexpr (IsShared<T>::value) {
     decode_shared(key, value, out);
+  } else if constexpr (IsOptional<T>::value) {
+    decode_optional(key, value, out);
+  } else if constexpr (std::same_as<T, ops::OpSet>) {
+    decode_ops(key, value, out);
   } else if constexpr (std::same_as<T, std::map<ops::Op, std::string>>) {
     decode_variants(key, value, out);
   } else {
@@ -347,7 +388,9 @@ void to_json(json& json, const Snapshot& snapshot) {
 
 void from_json(const json& json, Snapshot& snapshot) {
   Snapshot read = snapshot;
-  decode("status", json, read);
+  nlohmann::json today = json;
+  use_todays_names(today);
+  decode("status", today, read);
   check(read);
   snapshot = std::move(read);
 }

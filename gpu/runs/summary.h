@@ -46,21 +46,21 @@ struct RunSummary {
   std::vector<std::string> notes;  ///< what of the run is damaged
 };
 
-/// When a run started, in seconds since 1970: "started" in run.json (seconds, or "2026-01-31T23:59:59Z"), else the time
-/// in the name of a folder made by training::default_run_dir, else the time of its lock file, which is made at the start,
-/// or of run.json. NaN if nothing tells.
+/// When a run started, in seconds since 1970: "started" in run.json (seconds, or "2026-01-31T23:59:59Z"),
+/// else the time in the name of a folder made by training::default_run_dir, else the time of its lock file,
+/// which is made at the start, or of run.json. NaN if nothing tells.
 double start_of(const Run& run);
 
-/// Name, start and settings of a run that was read, without results and status: it is not looked at whether a process
-/// writes to it.
+/// Name, start and settings of a run that was read, without results and status: it is not looked at whether a
+/// process writes to it.
 RunSummary summarize_settings(const Run& run);
 
-/// The key figures of a run that was read. Results come from run.json if the run has ended, from its points otherwise. A
-/// run that says "running" without a process that writes to it is "interrupted".
+/// The key figures of a run that was read. Results come from run.json if the run has ended, from its points
+/// otherwise. A run that says "running" without a process that writes to it is "interrupted".
 RunSummary summarize(const Run& run);
 
-/// The runs in `folder` (each a folder in it; or itself, if it is one), newest first. Points are read only of runs that
-/// did not end in order. Throws core::BadInput if there is no such folder or it cannot be read.
+/// The runs in `folder` (each a folder in it; or itself, if it is one), newest first. Points are read only of
+/// runs that did not end in order. Throws core::BadInput if there is no such folder or it cannot be read.
 std::vector<RunSummary> list_runs(const std::filesystem::path& folder);
 
 enum class RunOrder : std::uint8_t {

@@ -9,7 +9,8 @@ namespace warpscope::runs {
 /// `text` as valid UTF-8: what is not becomes U+FFFD.
 std::string valid_utf8(std::string_view text);
 
-/// The same with each control character (U+0000 to U+001F, U+007F) replaced by a space: for one line of a terminal.
+/// The same with each control character (U+0000 to U+001F, U+007F) replaced by a space: for one line of a
+/// terminal.
 std::string printable(std::string_view text);
 
 /// The same for XML 1.0: & < > " ' as entities, control characters as spaces.

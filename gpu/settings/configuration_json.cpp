@@ -1,31 +1,23 @@
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
 #include "gpu/ops/op.h"
 #include "gpu/settings/configuration.h"
-#include "gpu/settings/configuration_settings.h"
 #include "gpu/settings/configuration_text.h"
 
 namespace warpscope::training {
 namespace {
 
 using nlohmann::json;
-
-/// 0.1f as 0.1 and not as 0.10000000149011612; reads back as the same float.
-double shortest(float value) {
-  const std::string text = decimal(value);
-  double read = value;
-  std::from_chars(text.data(), text.data() + text.size(), read);
-  return read;
-}
 
 /// " ..." in `objection` if nothing can hold it.
 std::optional<Value> value_of(const json& from, std::string& objection) {
@@ -42,13 +34,9 @@ std::optional<Value> value_of(const json& from, std::string& objection) {
   return std::nullopt;
 }
 
-/// "conv2d.forward=naive,..." from {"conv2d.forward": "naive", ...}. Runs that say nothing of blocks are of before there were
-/// any: they ran layer by layer.
+/// "conv2d.forward=naive,..." from {"conv2d.forward": "naive", ...}.
 std::string selection_text(const json& selection, std::string_view where) {
   std::string text;
-  if (!selection.empty() && !selection.contains(ops::to_string(ops::Op::block_forward))) {
-    text = fmt::format("{}=parts", ops::to_string(ops::Op::block_forward));
-  }
   for (const auto& [op, variant] : selection.items()) {
     if (!variant.is_string()) {
       throw core::BadInput(fmt::format("{}: \"selection\" does not name a variant of {}", where, op));
@@ -58,13 +46,22 @@ std::string selection_text(const json& selection, std::string_view where) {
   return text;
 }
 
-template <class T>
-void read_setting(const json& object, std::string_view where, const Setting& setting, std::optional<T>& to) {
-  const auto found = object.find(setting.name);
+/// The same of runs that named every op under "selection". Those that say nothing of blocks are of before
+/// there were any: they ran layer by layer.
+std::string former_selection_text(const json& selection, std::string_view where) {
+  const std::string text = selection_text(selection, where);
+  if (selection.empty() || text.find("block.") != std::string::npos) return text;
+  return "block.forward=parts," + text;
+}
+
+void read_setting(const json& object, std::string_view where, const Setting& row, Configuration& to) {
+  const auto found = object.find(row.name);
   if (found == object.end() || found->is_null()) return;
   std::string objection;
-  if (const auto value = value_of(*found, objection)) objection = assign(setting, *value, to);
-  if (!objection.empty()) throw core::BadInput(fmt::format("{}: \"{}\"{}", where, setting.name, objection));
+  std::optional<Value> value = value_of(*found, objection);
+  if (value) objection = check_value(row, *value);
+  if (!objection.empty()) throw core::BadInput(fmt::format("{}: \"{}\"{}", where, row.name, objection));
+  to.put(row, std::move(*value));
 }
 
 /// What nlohmann-json says of bad syntax, behind FILE:LINE:COLUMN.
@@ -100,29 +97,26 @@ Configuration parse_run(const std::string& text, const std::string& name, bool p
 
 json to_json(const Configuration& configuration) {
   json object = json::object();
-  visit_settings(
-      [&]<class T>(const Setting& setting, const std::optional<T>& value) {
-        if (!value) return;
-        if constexpr (std::is_same_v<T, float>) {
-          object[setting.name] = shortest(*value);
-        } else {
-          object[setting.name] = *value;
-        }
-      },
-      configuration);
+  for (const Setting& row : settings()) {
+    if (const Value* const value = configuration.find(row.name)) {
+      std::visit([&](const auto& held) { object[row.name] = held; }, *value);
+    }
+  }
   return object;
 }
 
 Configuration from_json(const json& object, std::string_view where) {
   Configuration configuration;
-  visit_settings([&](const Setting& setting, auto& to) { read_setting(object, where, setting, to); },
-                 configuration);
+  for (const Setting& row : settings()) read_setting(object, where, row, configuration);
+  if (const auto chosen = object.find("chosen"); chosen != object.end() && chosen->is_object()) {
+    configuration.set("select", selection_text(*chosen, where));
+  }
   const auto selection = object.find("selection");
   if (selection != object.end() && selection->is_object()) {
-    configuration.device.select = selection_text(*selection, where);
+    configuration.set("select", former_selection_text(*selection, where));
   }
-  if (configuration.data.source == "built in")
-    configuration.data.source = "builtin";  // how data sets name it
+  const Value* const data = configuration.find("data_source");
+  if (data != nullptr && *data == Value("built in")) configuration.set("data_source", "builtin");
   return configuration;
 }
 
@@ -135,7 +129,7 @@ ConfigurationFile read_configuration(const std::filesystem::path& file) {
   const std::size_t first = text.find_first_not_of("\xEF\xBB\xBF \t\r\n");
   if (first == std::string::npos || text[first] != '{') return {parse_toml(text, file.string())};
   ConfigurationFile read{parse_run(text, file.string(), false), true};
-  read.configuration.run = {};
+  for (const char* name : {"run_dir", "save"}) read.configuration.erase(name);
   return read;
 }
 

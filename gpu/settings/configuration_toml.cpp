@@ -1,12 +1,11 @@
 #include <algorithm>
-#include <compare>
 #include <cstddef>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,7 +14,6 @@
 #include "gpu/core/error.h"
 #include "gpu/files/atomic_file.h"
 #include "gpu/settings/configuration.h"
-#include "gpu/settings/configuration_settings.h"
 #include "gpu/settings/configuration_text.h"
 
 namespace warpscope::training {
@@ -31,12 +29,7 @@ struct Key {
 
 std::vector<Key> known_keys() {
   std::vector<Key> keys;
-  Configuration none;
-  visit_settings(
-      [&](const Setting& setting, const auto&) {
-        keys.push_back({setting.table, setting.key});
-      },
-      none);
+  for (const Setting& row : settings()) keys.push_back({row.table, row.key});
   return keys;
 }
 
@@ -130,56 +123,44 @@ void find_unknown_tables(const toml::table& root, const std::vector<Key>& keys, 
   }
 }
 
-template <class T>
-void read_setting(const toml::table& root, const Setting& setting, std::optional<T>& to, Mistakes& mistakes) {
-  const toml::node* const node = root[setting.table][setting.key].node();
+void read_setting(const toml::table& root, const Setting& row, Configuration& to, Mistakes& mistakes) {
+  const toml::node* const node = root[row.table][row.key].node();
   if (node == nullptr) return;
-  const std::optional<Value> value = value_of(*node);
+  std::optional<Value> value = value_of(*node);
   const std::string objection =
-      value ? assign(setting, *value, to) : fmt::format(" takes a single value, not {}", kind_of(*node));
-  if (!objection.empty()) mistakes.add(node->source(), fmt::format("{}{}", setting.key, objection));
+      value ? check_value(row, *value) : fmt::format(" takes a single value, not {}", kind_of(*node));
+  if (!objection.empty()) return mistakes.add(node->source(), fmt::format("{}{}", row.key, objection));
+  to.put(row, std::move(*value));
 }
 
 // --- writing
 
-std::string text_of(bool value) {
-  return value ? "true" : "false";
-}
-
-template <class T>
-requires std::integral<T> std::string text_of(T value) {
-  return fmt::format("{}", value);
-}
-
-template <class T>
-requires std::floating_point<T> std::string text_of(T value) {
-  return decimal(value);
-}
-
-std::string text_of(const std::string& value) {
+std::string quoted(const std::string& text) {
   try {
-    nlohmann::json(value).dump();  // throws for what is not UTF-8, which toml++ would write as it is
+    nlohmann::json(text).dump();  // throws for what is not UTF-8, which toml++ would write as it is
   } catch (const nlohmann::json::type_error&) {
     throw core::BadInput("it is not UTF-8");
   }
-  const toml::value<std::string> node(value);
-  std::ostringstream text;
-  text << toml::toml_formatter(node, toml::format_flags::allow_unicode_strings);
-  return text.str();
+  const toml::value<std::string> node(text);
+  std::ostringstream written;
+  written << toml::toml_formatter(node, toml::format_flags::allow_unicode_strings);
+  return written.str();
 }
 
-template <class T>
-std::string line_of(const Setting& setting, const std::optional<T>& given,
-                    const std::optional<T>& otherwise) {
+std::string text_of(const Value& value) {
+  const auto* const text = std::get_if<std::string>(&value);
+  return text != nullptr ? quoted(*text) : to_string(value);
+}
+
+std::string line_of(const Setting& row, const Value& value, bool given) {
   std::string line;
   try {
-    line = given ? fmt::format("{} = {}", setting.key, text_of(*given))
-                 : fmt::format("# {} = {}", setting.key, text_of(*otherwise));
+    line = fmt::format("{}{} = {}", given ? "" : "# ", row.key, text_of(value));
   } catch (const core::BadInput& error) {
-    throw core::BadInput(fmt::format("{} in [{}] cannot be written to a TOML file: {}", setting.key,
-                                     setting.table, error.what()));
+    throw core::BadInput(
+        fmt::format("{} in [{}] cannot be written to a TOML file: {}", row.key, row.table, error.what()));
   }
-  return fmt::format("{:<{}}  # {}\n", line, kCommentColumn, describe(setting));
+  return fmt::format("{:<{}}  # {}\n", line, kCommentColumn, describe(row));
 }
 
 }  // namespace
@@ -196,8 +177,7 @@ Configuration parse_toml(std::string_view text, std::string_view name) {
   Mistakes mistakes;
   find_unknown_tables(root, known_keys(), mistakes);
   Configuration configuration;
-  visit_settings([&](const Setting& setting, auto& to) { read_setting(root, setting, to, mistakes); },
-                 configuration);
+  for (const Setting& row : settings()) read_setting(root, row, configuration, mistakes);
   if (!mistakes.sentence.empty()) {
     throw core::BadInput(
         fmt::format("{}:{}:{}: {}", name, mistakes.first.line, mistakes.first.column, mistakes.sentence));
@@ -209,25 +189,24 @@ Configuration read_toml(const std::filesystem::path& file) {
   return parse_toml(read_text(file), file.string());
 }
 
-std::string to_toml(const Configuration& configuration) {
+std::string to_toml(const Configuration& configuration, const core::DeviceInfo& device) {
   std::string text =
       "# Settings of a training (warpscope --config FILE); the command line overrides them. A line that "
       "begins with #\n"
       "# is not set and shows what applies; without the # it is.\n";
-  const Configuration unset = resolve(configuration);
+  const Configuration known = resolve(configuration, &device);
   std::string_view table;
-  visit_settings(
-      [&](const Setting& setting, const auto& given, const auto& otherwise) {
-        if (table != setting.table) text += fmt::format("\n[{}]\n", setting.table);
-        table = setting.table;
-        text += line_of(setting, given, otherwise);
-      },
-      configuration, unset);
+  for (const Setting& row : settings()) {
+    if (table != row.table) text += fmt::format("\n[{}]\n", row.table);
+    table = row.table;
+    text += line_of(row, *known.find(row.name), configuration.has(row.name));
+  }
   return text;
 }
 
-void write_toml(const Configuration& configuration, const std::filesystem::path& file) {
-  core::write_file_atomically(file, to_toml(configuration));
+void write_toml(const Configuration& configuration, const core::DeviceInfo& device,
+                const std::filesystem::path& file) {
+  files::write_file_atomically(file, to_toml(configuration, device));
 }
 
 }  // namespace warpscope::training

@@ -49,7 +49,8 @@ double number_field(const nlohmann::json& object, const char* name, std::string_
 std::uint64_t count_field(const nlohmann::json& object, const char* name, std::string_view where,
                           std::uint64_t most) {
   const nlohmann::json& value = value_of(object, name, where);
-  // A negative whole number is not "unsigned" to the library once parsed; one that was put in by code is signed always.
+  // A negative whole number is not "unsigned" to the library once parsed; one that was put in by code is
+  // signed always.
   const bool counts =
       value.is_number_unsigned() || (value.is_number_integer() && value.get<std::int64_t>() >= 0);
   if (counts && value.get<std::uint64_t>() <= most) return value.get<std::uint64_t>();

@@ -1,5 +1,6 @@
 #pragma once
-// Numbers in settings and checkpoints: read strictly, written so that they read well and come back as they were.
+// Numbers in settings and checkpoints: read strictly, written so that they read well and come back as they
+// were.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -8,15 +9,17 @@
 
 namespace warpscope::training {
 
-/// The whole of `text` as a finite number ("0.3", "1e4", "-2"; no spaces, no "inf"), or nothing. Independent of the locale.
+/// The whole of `text` as a finite number ("0.3", "1e4", "-2"; no spaces, no "inf"), or nothing. Independent
+/// of the locale.
 std::optional<double> parse_number(std::string_view text);
 
-/// The number with the fewest decimal digits that is `value` again when it is made a float: 0.005f gives 0.005, not
+/// The number with the fewest decimal digits that is `value` again when it is made a float: 0.005f gives
+/// 0.005, not
 /// 0.004999999888. `value` must be finite.
 double shortest(float value);
 
-/// object[name] as a finite number within [least, most]. Throws BadInput that names `where` ("the spike monitor"), the
-/// field and the range.
+/// object[name] as a finite number within [least, most]. Throws BadInput that names `where` ("the spike
+/// monitor"), the field and the range.
 double number_field(const nlohmann::json& object, const char* name, std::string_view where, double least,
                     double most);
 

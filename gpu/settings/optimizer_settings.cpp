@@ -1,8 +1,8 @@
 #include "gpu/settings/optimizer_settings.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +10,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/settings/numbers.h"
+#include "gpu/settings/setting.h"
 
 namespace warpscope::training {
 namespace {
@@ -17,68 +18,56 @@ namespace {
 using ops::UpdateRule;
 
 constexpr const char* kWhere = "the optimizer";
-constexpr int kMostMicroBatches = 65536;
 
-/// Order of the table below.
-enum FieldIndex : std::uint8_t {
-  kLearningRate,
-  kMomentum,
-  kBeta1,
-  kBeta2,
-  kAlpha,
-  kEpsilon,
-  kWeightDecay,
-  kClipNorm,
-  kClipValue,
-  kFieldCount,
-};
-
-constexpr std::array<OptimizerField, kFieldCount> kFields{{
-    {"learning_rate", "learning rate", "Length of an update along its direction.",
-     &OptimizerSettings::learning_rate, 0, 1e6f, false, 1e-6f, 1, true},
-    {"momentum", "momentum", "Share of the velocity that each step keeps.", &OptimizerSettings::momentum, 0,
-     1, true, 0, 0.999f, false},
-    {"beta1", "beta 1", "Decay of the running mean of the gradients.", &OptimizerSettings::beta1, 0, 1, true,
-     0, 0.999f, false},
-    {"beta2", "beta 2", "Decay of the running mean of the squared gradients; of lion's running mean.",
-     &OptimizerSettings::beta2, 0, 1, true, 0.9f, 0.9999f, false},
-    {"alpha", "alpha", "Decay of the running mean of the squared gradients.", &OptimizerSettings::alpha, 0, 1,
-     true, 0.5f, 0.9999f, false},
-    {"epsilon", "epsilon", "Added to the root of the mean square, so that no update divides by 0.",
-     &OptimizerSettings::epsilon, 1e-16f, 1, false, 1e-10f, 1e-2f, true},
-    {"weight_decay", "weight decay",
-     "Pulls parameters to 0: as L2 in the gradient; decoupled from it in adamw and lion.",
-     &OptimizerSettings::weight_decay, 0, 1e6f, false, 1e-6f, 1, true},
-    {"clip_norm", "clip norm", "Largest global norm of the gradient, scaled down to it; 0: not clipped.",
-     &OptimizerSettings::clip_norm, 0, 1e6f, false, 1e-3f, 100, true},
-    {"clip_value", "clip value", "Largest magnitude of an element of the gradient; 0: not clipped.",
-     &OptimizerSettings::clip_value, 0, 1e6f, false, 1e-4f, 10, true},
-}};
-
-bool applies(UpdateRule rule, FieldIndex field) {
-  const bool velocity = rule == UpdateRule::momentum || rule == UpdateRule::nesterov;
-  const bool adaptive = rule == UpdateRule::adam || rule == UpdateRule::adamw;
-  switch (field) {
-    case kMomentum:
-      return velocity;
-    case kBeta1:
-    case kBeta2:
-      return adaptive || rule == UpdateRule::lion;
-    case kAlpha:
-      return rule == UpdateRule::rmsprop;
-    case kEpsilon:
-      return adaptive || rule == UpdateRule::rmsprop;
-    default:
-      return true;
-  }
+/// The rows of all numbers.
+const std::vector<const Setting*>& numbers() {
+  static const std::vector<const Setting*> rows = [] {
+    std::vector<const Setting*> list;
+    for (const Setting& row : settings()) {
+      if (row.field.number != nullptr) list.push_back(&row);
+    }
+    return list;
+  }();
+  return rows;
 }
 
-void check_field(const OptimizerField& field, float value) {
-  const bool below = field.below_most ? value < field.most : value <= field.most;
-  if (std::isfinite(value) && value >= field.least && below) return;
+bool names(const ops::HyperParameter& parameter, std::string_view key) {
+  return parameter.key != nullptr && parameter.key == key;
+}
+
+/// The rule's formula holds the number `key`.
+bool has(const ops::RuleRow& rule, std::string_view key) {
+  return names(rule.first_decay, key) || names(rule.second_decay, key) || names(rule.epsilon, key);
+}
+
+/// The number belongs to the rule: it is its own, or that of all.
+bool applies(UpdateRule rule, std::string_view key) {
+  const bool of_some = std::any_of(std::begin(ops::kUpdateRules), std::end(ops::kUpdateRules),
+                                   [key](const ops::RuleRow& row) { return has(row, key); });
+  return !of_some || has(ops::row_of(rule), key);
+}
+
+bool is_clipping(std::string_view key) {
+  return key == "clip_norm" || key == "clip_value";
+}
+
+void check_number(const Setting& row, float number) {
+  const auto value = static_cast<double>(number);
+  const Range& range = row.range;
+  const bool below = range.below_most ? value < range.most : value <= range.most;
+  if (std::isfinite(value) && value >= range.least && below) return;
   throw core::BadInput(fmt::format("{} {} of the optimizer is not valid; valid: from {:g} to {}{:g}",
-                                   field.label, value, field.least, field.below_most ? "below " : "",
-                                   field.most));
+                                   label_of(row), number, range.least, range.below_most ? "below " : "",
+                                   range.most));
+}
+
+/// The value of a number of the rule's formula; 0 where it has none.
+float value_of(const OptimizerSettings& settings, const ops::HyperParameter& parameter) {
+  return parameter.key == nullptr ? 0.0f : settings.*find_number(parameter.key)->field.number;
+}
+
+void put_standard(const ops::HyperParameter& parameter, OptimizerSettings& settings) {
+  if (parameter.key != nullptr) settings.*find_number(parameter.key)->field.number = parameter.standard;
 }
 
 const char* scheme(bool per_sample) {
@@ -87,10 +76,10 @@ const char* scheme(bool per_sample) {
 
 void refuse_unknown_fields(const nlohmann::json& json) {
   std::string valid = "rule, accumulate, per_sample";
-  for (const OptimizerField& field : kFields) valid += fmt::format(", {}", field.key);
+  for (const Setting* const row : numbers()) valid += fmt::format(", {}", row->key);
   for (const auto& item : json.items()) {
     const std::string& key = item.key();
-    if (key == "rule" || key == "accumulate" || key == "per_sample" || find_field(key) != nullptr) continue;
+    if (key == "rule" || key == "accumulate" || key == "per_sample" || find_number(key) != nullptr) continue;
     throw core::BadInput(fmt::format("{} has no field '{}'; valid: {}", kWhere, key, valid));
   }
 }
@@ -107,29 +96,13 @@ UpdateRule read_rule(const nlohmann::json& json) {
 }  // namespace
 
 OptimizerSettings defaults_of(UpdateRule rule) {
+  const ops::RuleRow& row = ops::row_of(rule);
   OptimizerSettings settings;
   settings.rule = rule;
-  switch (rule) {
-    case UpdateRule::sgd:
-      break;
-    case UpdateRule::momentum:
-    case UpdateRule::nesterov:
-      settings.learning_rate = 0.0005f;  // a velocity of decay 0.9 sums up to ten gradients
-      break;
-    case UpdateRule::adam:
-      settings.learning_rate = 0.001f;
-      break;
-    case UpdateRule::adamw:
-      settings.learning_rate = 0.001f;
-      settings.weight_decay = 0.01f;
-      break;
-    case UpdateRule::rmsprop:
-      settings.learning_rate = 0.001f;
-      break;
-    case UpdateRule::lion:
-      settings.learning_rate = 0.0001f;
-      settings.beta2 = 0.99f;
-      break;
+  settings.learning_rate = row.learning_rate;
+  settings.weight_decay = row.weight_decay;
+  for (const ops::HyperParameter& parameter : {row.first_decay, row.second_decay, row.epsilon}) {
+    put_standard(parameter, settings);
   }
   return settings;
 }
@@ -143,24 +116,23 @@ OptimizerSettings with_rule(const OptimizerSettings& settings, UpdateRule rule) 
   return result;
 }
 
-std::vector<const OptimizerField*> fields_of(UpdateRule rule, bool per_sample) {
-  std::vector<const OptimizerField*> fields;
-  for (int i = 0; i < kFieldCount; ++i) {
-    const auto index = static_cast<FieldIndex>(i);
-    if (!applies(rule, index) || (per_sample && (index == kClipNorm || index == kClipValue))) continue;
-    fields.push_back(&kFields[static_cast<std::size_t>(i)]);
+std::vector<const Setting*> numbers_of(UpdateRule rule, bool per_sample) {
+  std::vector<const Setting*> rows;
+  for (const Setting* const row : numbers()) {
+    if (applies(rule, row->key) && !(per_sample && is_clipping(row->key))) rows.push_back(row);
   }
-  return fields;
+  return rows;
 }
 
-const OptimizerField* find_field(std::string_view key) {
-  const auto found = std::find_if(kFields.begin(), kFields.end(),
-                                  [key](const OptimizerField& field) { return key == field.key; });
-  return found == kFields.end() ? nullptr : &*found;
+const Setting* find_number(std::string_view key) {
+  const auto& rows = numbers();
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [key](const Setting* row) { return key == row->key; });
+  return found == rows.end() ? nullptr : *found;
 }
 
 void check(const OptimizerSettings& settings) {
-  for (const OptimizerField& field : kFields) check_field(field, settings.*field.value);
+  for (const Setting* const row : numbers()) check_number(*row, settings.*row->field.number);
   if (settings.accumulate < 1 || settings.accumulate > kMostMicroBatches) {
     throw core::BadInput(fmt::format("accumulation over {} micro-batches is not valid; valid: from 1 to {}",
                                      settings.accumulate, kMostMicroBatches));
@@ -174,13 +146,11 @@ void check(const OptimizerSettings& settings) {
 }
 
 void fill_control(const OptimizerSettings& settings, ops::step::StepControl& control) {
-  const auto value = [&](FieldIndex field) {
-    return applies(settings.rule, field) ? settings.*kFields[field].value : 0.0f;
-  };
+  const ops::RuleRow& row = ops::row_of(settings.rule);
   control.learning_rate = settings.learning_rate;
-  control.first_decay = value(kMomentum) + value(kBeta1);  // no rule has both
-  control.second_decay = value(kBeta2) + value(kAlpha);
-  control.epsilon = value(kEpsilon);
+  control.first_decay = value_of(settings, row.first_decay);
+  control.second_decay = value_of(settings, row.second_decay);
+  control.epsilon = value_of(settings, row.epsilon);
   control.weight_decay = settings.weight_decay;
   control.clip_norm = settings.per_sample ? 0.0f : settings.clip_norm;
   control.clip_value = settings.per_sample ? 0.0f : settings.clip_value;
@@ -192,10 +162,10 @@ std::string describe_change(const OptimizerSettings& before, const OptimizerSett
   if (before.rule != after.rule) {
     changes.push_back(fmt::format("{} -> {}", ops::to_string(before.rule), ops::to_string(after.rule)));
   }
-  for (const OptimizerField* field : fields_of(after.rule, after.per_sample)) {
-    const float from = before.*field->value;
-    const float to = after.*field->value;
-    if (from != to) changes.push_back(fmt::format("{}: {:g} -> {:g}", field->label, from, to));
+  for (const Setting* const row : numbers_of(after.rule, after.per_sample)) {
+    const float from = before.*row->field.number;
+    const float to = after.*row->field.number;
+    if (from != to) changes.push_back(fmt::format("{}: {:g} -> {:g}", label_of(*row), from, to));
   }
   if (before.accumulate != after.accumulate) {
     changes.push_back(fmt::format("micro-batches: {} -> {}", before.accumulate, after.accumulate));
@@ -209,7 +179,7 @@ std::string describe_change(const OptimizerSettings& before, const OptimizerSett
 void to_json(nlohmann::json& json, const OptimizerSettings& settings) {
   json = nlohmann::json::object();
   json["rule"] = ops::to_string(settings.rule);
-  for (const OptimizerField& field : kFields) json[field.key] = shortest(settings.*field.value);
+  for (const Setting* const row : numbers()) json[row->key] = shortest(settings.*row->field.number);
   json["accumulate"] = settings.accumulate;
   json["per_sample"] = settings.per_sample;
 }
@@ -217,10 +187,10 @@ void to_json(nlohmann::json& json, const OptimizerSettings& settings) {
 void from_json(const nlohmann::json& json, OptimizerSettings& settings) {
   OptimizerSettings read = defaults_of(read_rule(json));
   refuse_unknown_fields(json);
-  for (const OptimizerField& field : kFields) {
-    if (!json.contains(field.key)) continue;
+  for (const Setting* const row : numbers()) {
+    if (!json.contains(row->key)) continue;
     constexpr double kMost = std::numeric_limits<float>::max();
-    read.*field.value = static_cast<float>(number_field(json, field.key, kWhere, -kMost, kMost));
+    read.*row->field.number = static_cast<float>(number_field(json, row->key, kWhere, -kMost, kMost));
   }
   if (json.contains("accumulate")) {
     read.accumulate = static_cast<int>(count_field(json, "accumulate", kWhere, kMostMicroBatches));

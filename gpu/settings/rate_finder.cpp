@@ -60,8 +60,8 @@ std::size_t steepest(const std::vector<double>& curve, std::size_t from) {
   return found;
 }
 
-/// Standard deviation of the smoothed loss up to `best`, were the losses independent. Taken from the differences between
-/// neighbours, which a fall of the loss hardly touches.
+/// Standard deviation of the smoothed loss up to `best`, were the losses independent. Taken from the
+/// differences between neighbours, which a fall of the loss hardly touches.
 double noise(const std::vector<RatePoint>& points, std::size_t best, double smoothing) {
   double squares = 0;
   for (std::size_t i = 0; i < best; ++i) {

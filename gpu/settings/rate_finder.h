@@ -1,19 +1,20 @@
 #pragma once
-// The learning-rate range test: training steps whose rate rises from step to step, to see where the loss falls fastest and
-// where it blows up. With N steps the i-th has the rate low (high / low)^(i / (N - 1)); its loss l_i is smoothed with bias
-// correction:
+// The learning-rate range test: training steps whose rate rises from step to step, to see where the loss
+// falls fastest and where it blows up. With N steps the i-th has the rate low (high / low)^(i / (N - 1)); its
+// loss l_i is smoothed with bias correction:
 //
 //   m_i = b m_(i-1) + (1 - b) l_i,   s_i = m_i / (1 - b^(i+1)),   b = smoothing
 //
-// The test ends after N steps, at a loss that is not finite, or once s_i is above blow_up times its lowest so far. The lowest
-// s is at `best`. To find the steepest descent, s_0 ... s_best is smoothed once more from the end to the start in the same
-// way, which takes back the delay of the first smoothing; the suggestion is the rate at which this falls most from the point
-// before to the point after. The cautious suggestion is a tenth of the rate at `best`.
+// The test ends after N steps, at a loss that is not finite, or once s_i is above blow_up times its lowest so
+// far. The lowest s is at `best`. To find the steepest descent, s_0 ... s_best is smoothed once more from the
+// end to the start in the same way, which takes back the delay of the first smoothing; the suggestion is the
+// rate at which this falls most from the point before to the point after. The cautious suggestion is a tenth
+// of the rate at `best`.
 //
 // The test changes the weights and the optimizer's state: whoever runs it puts back what was there before.
 //
-// Sources: L. Smith, "Cyclical learning rates for training neural networks" (2017), and "A disciplined approach to neural
-// network hyper-parameters" (2018).
+// Sources: L. Smith, "Cyclical learning rates for training neural networks" (2017), and "A disciplined
+// approach to neural network hyper-parameters" (2018).
 
 #include <optional>
 #include <string>
@@ -31,8 +32,8 @@ struct RateFinderOptions {
   bool operator==(const RateFinderOptions&) const = default;
 };
 
-/// Throws BadInput that names the value out of range and what is valid: low above 0, high above low, steps from 20 to 100000,
-/// smoothing from 0 to 0.98, blow_up above 1.
+/// Throws BadInput that names the value out of range and what is valid: low above 0, high above low, steps
+/// from 20 to 100000, smoothing from 0 to 0.98, blow_up above 1.
 void check(const RateFinderOptions& options);
 
 struct RatePoint {
@@ -61,8 +62,8 @@ class RateFinder {
   /// Steps noted, out of options().steps.
   int steps_done() const { return steps_done_; }
   const RateFinderOptions& options() const { return options_; }
-  /// Of the steps so far; the suggestions only once done(). Without a suggestion where the loss was not finite or rose from
-  /// the start, hardly changed, or fell by no more than its noise.
+  /// Of the steps so far; the suggestions only once done(). Without a suggestion where the loss was not
+  /// finite or rose from the start, hardly changed, or fell by no more than its noise.
   RateFinderResult result() const;
 
  private:

@@ -23,6 +23,7 @@ constexpr std::array kStepParameters{
     ScheduleParameter{.key = "every",
                       .label = "every",
                       .unit = "epochs",
+                      .meaning = "epochs between drops",
                       .value = &Schedule::every,
                       .least = 0,
                       .most = kMostEpochs,
@@ -32,6 +33,7 @@ constexpr std::array kStepParameters{
     ScheduleParameter{.key = "factor",
                       .label = "factor",
                       .unit = "",
+                      .meaning = "what each drop multiplies the rate by",
                       .value = &Schedule::step_factor,
                       .least = 0,
                       .most = 1,
@@ -45,6 +47,7 @@ constexpr std::array kCosineParameters{
     ScheduleParameter{.key = "warmup",
                       .label = "warm-up",
                       .unit = "epochs",
+                      .meaning = "epochs in which the rate rises to its full height",
                       .value = &Schedule::warmup,
                       .least = 0,
                       .most = kMostEpochs,
@@ -53,6 +56,7 @@ constexpr std::array kCosineParameters{
     ScheduleParameter{.key = "final",
                       .label = "final share",
                       .unit = "",
+                      .meaning = "the last rate as a share of the base rate",
                       .value = &Schedule::final_fraction,
                       .least = 0,
                       .most = 1,
@@ -64,6 +68,7 @@ constexpr std::array kOneCycleParameters{
     ScheduleParameter{.key = "peak",
                       .label = "peak at",
                       .unit = "of the run",
+                      .meaning = "share of the run at which the rate is highest",
                       .value = &Schedule::peak,
                       .least = 0,
                       .most = 1,
@@ -72,6 +77,7 @@ constexpr std::array kOneCycleParameters{
     ScheduleParameter{.key = "start",
                       .label = "start divisor",
                       .unit = "",
+                      .meaning = "base rate over first rate",
                       .value = &Schedule::start_divisor,
                       .least = 1,
                       .most = kMostDivisor,
@@ -81,6 +87,7 @@ constexpr std::array kOneCycleParameters{
     ScheduleParameter{.key = "final",
                       .label = "final divisor",
                       .unit = "",
+                      .meaning = "first rate over last rate",
                       .value = &Schedule::final_divisor,
                       .least = 1,
                       .most = kMostDivisor,
@@ -93,6 +100,7 @@ constexpr std::array kPlateauParameters{
     ScheduleParameter{.key = "factor",
                       .label = "factor",
                       .unit = "",
+                      .meaning = "what each reduction multiplies the rate by",
                       .value = &Schedule::plateau_factor,
                       .least = 0,
                       .most = 1,
@@ -103,6 +111,7 @@ constexpr std::array kPlateauParameters{
     ScheduleParameter{.key = "patience",
                       .label = "patience",
                       .unit = "epochs",
+                      .meaning = "epochs without improvement that are borne",
                       .value = &Schedule::patience,
                       .least = 0,
                       .most = 1'000'000,
@@ -112,6 +121,7 @@ constexpr std::array kPlateauParameters{
     ScheduleParameter{.key = "least",
                       .label = "least rate",
                       .unit = "",
+                      .meaning = "the rate is not reduced below this",
                       .value = &Schedule::least_rate,
                       .least = 0,
                       .most = 1e6,
@@ -121,6 +131,7 @@ constexpr std::array kPlateauParameters{
     ScheduleParameter{.key = "threshold",
                       .label = "threshold",
                       .unit = "",
+                      .meaning = "share of the best loss that an improvement must exceed",
                       .value = &Schedule::threshold,
                       .least = 0,
                       .most = 1,
@@ -136,12 +147,6 @@ std::string keys_of(ScheduleKind kind) {
     keys += fmt::format("{}{}", keys.empty() ? "" : ", ", parameter.key);
   }
   return keys.empty() ? "none" : keys;
-}
-
-std::string range_of(const ScheduleParameter& parameter) {
-  return fmt::format("{} {} {} {} {}", parameter.whole ? "a whole number" : "a number",
-                     parameter.above_least ? "above" : "from", parameter.least,
-                     parameter.below_most ? "to below" : "to", parameter.most);
 }
 
 [[noreturn]] void refuse(ScheduleKind kind, const ScheduleParameter& parameter, std::string_view value) {
@@ -205,6 +210,12 @@ std::span<const ScheduleParameter> parameters_of(ScheduleKind kind) {
       return kPlateauParameters;
   }
   throw std::logic_error("unknown kind of schedule");
+}
+
+std::string range_of(const ScheduleParameter& parameter) {
+  return fmt::format("{} {} {} {} {}", parameter.whole ? "a whole number" : "a number",
+                     parameter.above_least ? "above" : "from", parameter.least,
+                     parameter.below_most ? "to below" : "to", parameter.most);
 }
 
 std::string_view to_string(ScheduleKind kind) {

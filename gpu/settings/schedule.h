@@ -1,6 +1,6 @@
 #pragma once
-// Learning-rate schedules as plain data. With e the epochs done (a fraction inside an epoch, so that the rate follows
-// every step), E the length of the run in epochs and `base` the learning rate that was chosen:
+// Learning-rate schedules as plain data. With e the epochs done (a fraction inside an epoch, so that the rate
+// follows every step), E the length of the run in epochs and `base` the learning rate that was chosen:
 //
 //   constant    base
 //   step        base factor^floor(e / every)
@@ -11,12 +11,14 @@
 //               then:        from base down to base / (start final) along half a cosine
 //   plateau     base scale, at least `least`: the loss of each epoch decides, see observe()
 //
-// After E, cosine and one_cycle stay at their last rate. These are torch.optim.lr_scheduler.StepLR, LinearLR followed by
-// CosineAnnealingLR, OneCycleLR (two phases, anneal_strategy "cos", momentum not cycled) and ReduceLROnPlateau (relative
-// threshold, eps 0), but continuous: torch's OneCycleLR of T steps with pct_start p is E = T - 1, peak = (p T - 1) / (T - 1).
+// After E, cosine and one_cycle stay at their last rate. These are torch.optim.lr_scheduler.StepLR, LinearLR
+// followed by CosineAnnealingLR, OneCycleLR (two phases, anneal_strategy "cos", momentum not cycled) and
+// ReduceLROnPlateau (relative threshold, eps 0), but continuous: torch's OneCycleLR of T steps with pct_start
+// p is E = T - 1, peak = (p T - 1) / (T - 1).
 //
-// Sources: I. Loshchilov, F. Hutter, "SGDR: Stochastic gradient descent with warm restarts" (2017), cosine; P. Goyal et al.,
-// "Accurate, large minibatch SGD" (2017), warm-up; L. Smith, N. Topin, "Super-convergence" (2018), one_cycle.
+// Sources: I. Loshchilov, F. Hutter, "SGDR: Stochastic gradient descent with warm restarts" (2017), cosine;
+// P. Goyal et al., "Accurate, large minibatch SGD" (2017), warm-up; L. Smith, N. Topin, "Super-convergence"
+// (2018), one_cycle.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -35,7 +37,8 @@ inline constexpr int kScheduleKindCount = static_cast<int>(ScheduleKind::plateau
 /// Where the warm-up of cosine begins, as a share of the base rate: at 0 the first step would change nothing.
 inline constexpr double kWarmUpStart = 0.01;
 
-/// A schedule and the parameters of all kinds, so that a window keeps those of a kind while another is chosen.
+/// A schedule and the parameters of all kinds, so that a window keeps those of a kind while another is
+/// chosen.
 struct Schedule {
   ScheduleKind kind = ScheduleKind::constant;
   double every = 10;            ///< step: epochs between drops
@@ -55,9 +58,10 @@ struct Schedule {
 
 /// One parameter of a kind, for parsing, printing and the window.
 struct ScheduleParameter {
-  const char* key;    ///< "warmup", as in the text form
-  const char* label;  ///< "warm-up"
-  const char* unit;   ///< "epochs", or ""
+  const char* key;      ///< "warmup", as in the text form
+  const char* label;    ///< "warm-up"
+  const char* unit;     ///< "epochs", or ""
+  const char* meaning;  ///< what it does, without a point
   double Schedule::*value;
   double least;  ///< valid values are from `least` to `most`
   double most;
@@ -72,14 +76,17 @@ struct ScheduleParameter {
 /// The parameters of `kind` in the order of the text form; empty for constant.
 std::span<const ScheduleParameter> parameters_of(ScheduleKind kind);
 
+/// "a number above 0 to 1".
+std::string range_of(const ScheduleParameter& parameter);
+
 std::string_view to_string(ScheduleKind kind);
 
 /// Reads "one_cycle". Throws BadInput that lists the valid names.
 ScheduleKind parse_schedule_kind(std::string_view text);
 
-/// Reads "constant", "step:every=10,factor=0.1", "cosine:warmup=1,final=0.01", "one_cycle:peak=0.3,start=25,final=1e4",
-/// "plateau:factor=0.5,patience=3,least=1e-5,threshold=1e-4"; parameters that are left out have their defaults. Throws
-/// BadInput that lists what is valid.
+/// Reads "constant", "step:every=10,factor=0.1", "cosine:warmup=1,final=0.01",
+/// "one_cycle:peak=0.3,start=25,final=1e4", "plateau:factor=0.5,patience=3,least=1e-5,threshold=1e-4";
+/// parameters that are left out have their defaults. Throws BadInput that lists what is valid.
 Schedule parse_schedule(std::string_view text);
 
 /// The text form with all parameters of the kind; parse_schedule reads it back to the same numbers.
@@ -91,13 +98,14 @@ void check(const Schedule& schedule);
 /// The kind depends on the length of the run: cosine and one_cycle.
 bool needs_length(ScheduleKind kind);
 
-/// Throws BadInput if the kind needs the length of the run and `total_epochs` is not a finite number above 0 (above the
-/// warm-up for cosine).
+/// Throws BadInput if the kind needs the length of the run and `total_epochs` is not a finite number above 0
+/// (above the warm-up for cosine).
 void check_length(const Schedule& schedule, double total_epochs);
 
-/// The learning rate after `epoch` epochs of a run of `total_epochs`, which only cosine and one_cycle look at. Negative
-/// epochs count as 0. A drop of `step` that is less than 1e-9 drops ahead is taken, whatever sums of fractions round to.
-/// For plateau this is base_rate, the rate before any reduction. Throws as check_length does.
+/// The learning rate after `epoch` epochs of a run of `total_epochs`, which only cosine and one_cycle look
+/// at. Negative epochs count as 0. A drop of `step` that is less than 1e-9 drops ahead is taken, whatever
+/// sums of fractions round to. For plateau this is base_rate, the rate before any reduction. Throws as
+/// check_length does.
 double rate_at(const Schedule& schedule, double base_rate, double epoch, double total_epochs);
 
 /// What plateau remembers between epochs.
@@ -109,15 +117,17 @@ struct PlateauState {
   bool operator==(const PlateauState&) const = default;
 };
 
-/// `state` after one more epoch with this loss (of validation or test images, or the mean of training). The loss improves if
-/// it is below best (1 - threshold); after more than `patience` epochs without that, the scale falls by the factor, unless
-/// the rate is at least_rate already. A loss that is not finite is no improvement. Losses are taken to be at least 0.
+/// `state` after one more epoch with this loss (of validation or test images, or the mean of training). The
+/// loss improves if it is below best (1 - threshold); after more than `patience` epochs without that, the
+/// scale falls by the factor, unless the rate is at least_rate already. A loss that is not finite is no
+/// improvement. Losses are taken to be at least 0.
 PlateauState observe(const Schedule& schedule, PlateauState state, double base_rate, double loss);
 
 /// The learning rate of plateau: max(base_rate scale, least_rate), but never above base_rate.
 double rate_at(const Schedule& schedule, const PlateauState& state, double base_rate);
 
-/// For checkpoints. from_json throws BadInput that names the field and what is valid; `state` is then unchanged.
+/// For checkpoints. from_json throws BadInput that names the field and what is valid; `state` is then
+/// unchanged.
 void to_json(nlohmann::json& json, const PlateauState& state);
 void from_json(const nlohmann::json& json, PlateauState& state);
 
@@ -126,9 +136,9 @@ struct SchedulePoint {
   double rate = 0;
 };
 
-/// The curve from epoch 0 to total_epochs, both included, at `points` (at least 2) evenly spaced epochs. That of plateau is
-/// flat: its reductions depend on losses to come. Throws BadInput if total_epochs is not a finite number above 0, and as
-/// check and check_length do.
+/// The curve from epoch 0 to total_epochs, both included, at `points` (at least 2) evenly spaced epochs. That
+/// of plateau is flat: its reductions depend on losses to come. Throws BadInput if total_epochs is not a
+/// finite number above 0, and as check and check_length do.
 std::vector<SchedulePoint> preview(const Schedule& schedule, double base_rate, double total_epochs,
                                    int points);
 

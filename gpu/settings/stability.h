@@ -1,15 +1,16 @@
 #pragma once
-// When training should pause or end: losses that are not finite or jump, and the rules of early stopping, target loss and
-// time budget.
+// When training should pause or end: losses that are not finite or jump, and the rules of early stopping,
+// target loss and time budget.
 //
-// The spike monitor keeps a mean and a variance of the loss in which the weight of a step decays exponentially. With x the
-// n-th loss and a = max(1 - decay, 1 / n), so that the start is a plain mean and needs no bias correction:
+// The spike monitor keeps a mean and a variance of the loss in which the weight of a step decays
+// exponentially. With x the n-th loss and a = max(1 - decay, 1 / n), so that the start is a plain mean and
+// needs no bias correction:
 //
 //   z = (x - mean) / max(sqrt(variance), kLeastDeviation |mean|)
 //   d = x - mean;  mean += a d;  variance = (1 - a) (variance + a d^2)
 //
-// A loss is a spike if z is above the threshold. It then enters the statistics as if it were at the threshold: one outlier
-// does not widen them, and a lasting new level becomes normal in time.
+// A loss is a spike if z is above the threshold. It then enters the statistics as if it were at the
+// threshold: one outlier does not widen them, and a lasting new level becomes normal in time.
 //
 // Source: T. Finch, "Incremental calculation of weighted mean and variance" (2009).
 
@@ -22,8 +23,8 @@
 
 namespace warpscope::training {
 
-/// Share of the mean that counts as one standard deviation at least: a loss that has come to rest is not unstable because
-/// it moves in its fourth digit.
+/// Share of the mean that counts as one standard deviation at least: a loss that has come to rest is not
+/// unstable because it moves in its fourth digit.
 inline constexpr double kLeastDeviation = 1e-3;
 
 struct SpikeSettings {
@@ -34,11 +35,12 @@ struct SpikeSettings {
   bool operator==(const SpikeSettings&) const = default;
 };
 
-/// Throws BadInput that names the value out of range and what is valid: threshold at least 0, decay in [0, 1).
+/// Throws BadInput that names the value out of range and what is valid: threshold at least 0, decay in [0,
+/// 1).
 void check(const SpikeSettings& settings);
 
-/// What the monitor remembers. A new one, SpikeState{}, starts it afresh: after a return to a snapshot, a change of model or
-/// data, or when training goes on after a spike.
+/// What the monitor remembers. A new one, SpikeState{}, starts it afresh: after a return to a snapshot, a
+/// change of model or data, or when training goes on after a spike.
 struct SpikeState {
   double mean = 0;
   double variance = 0;
@@ -56,16 +58,18 @@ struct Verdict {
   double mean = 0;  ///< of the losses before it
 };
 
-/// Judges the loss of one step and takes it into `state`. A loss that is not finite is told always, and leaves the statistics
-/// as they are; so does a step whose update was skipped (gradient overflow), which can be no spike. Steps that are missing
-/// in between (losses that were not kept) do no harm.
+/// Judges the loss of one step and takes it into `state`. A loss that is not finite is told always, and
+/// leaves the statistics as they are; so does a step whose update was skipped (gradient overflow), which can
+/// be no spike. Steps that are missing in between (losses that were not kept) do no harm.
 Verdict observe(const SpikeSettings& settings, SpikeState& state, double loss, bool skipped);
 
-/// "the loss of step 812 is not finite (nan)", "the loss of step 812, 3.41, is 9.2 standard deviations above its mean of
+/// "the loss of step 812 is not finite (nan)", "the loss of step 812, 3.41, is 9.2 standard deviations above
+/// its mean of
 /// 0.52"; "" if fine.
 std::string describe(const Verdict& verdict, std::uint64_t step, double loss);
 
-/// For checkpoints. from_json throws BadInput that names the field and what is valid; `state` is then unchanged.
+/// For checkpoints. from_json throws BadInput that names the field and what is valid; `state` is then
+/// unchanged.
 void to_json(nlohmann::json& json, const SpikeState& state);
 void from_json(const nlohmann::json& json, SpikeState& state);
 
@@ -94,9 +98,9 @@ struct StopState {
   bool operator==(const StopState&) const = default;
 };
 
-/// Takes the loss of an evaluation into `state`; `which` names it ("test", "validation"). Returns why the run ends: "the test
-/// loss has not improved for 5 evaluations", "the test loss 0.0098 has reached its target of 0.01"; "" if it goes on. A
-/// loss that is not finite is no improvement.
+/// Takes the loss of an evaluation into `state`; `which` names it ("test", "validation"). Returns why the run
+/// ends: "the test loss has not improved for 5 evaluations", "the test loss 0.0098 has reached its target of
+/// 0.01"; "" if it goes on. A loss that is not finite is no improvement.
 std::string stop_after_evaluation(const StopRules& rules, StopState& state, double loss,
                                   std::string_view which);
 
@@ -106,8 +110,8 @@ std::string stop_after_time(const StopRules& rules, double seconds);
 void to_json(nlohmann::json& json, const StopState& state);
 void from_json(const nlohmann::json& json, StopState& state);
 
-/// Seconds of "90", "90s", "15m", "2h", "1h30m", "1.5h": units from large to small, each once. Throws BadInput that lists
-/// the valid forms.
+/// Seconds of "90", "90s", "15m", "2h", "1h30m", "1.5h": units from large to small, each once. Throws
+/// BadInput that lists the valid forms.
 double parse_time_span(std::string_view text);
 
 /// "1h30m", "90s" as "1m30s", "0.25s"; parse_time_span reads it back, to the millisecond.

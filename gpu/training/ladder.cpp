@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gpu/messages/running.h"
 #include "gpu/plan/presets.h"
 
 namespace warpscope::training {
@@ -9,14 +10,15 @@ namespace {
 
 /// The preset's label, or what changed since the entry before, or "mixed".
 std::string name_of(const plan::Selection& selection, const core::DeviceInfo& device,
-                    const LadderEntry* before) {
+                    const LadderEntry* before, const std::vector<OpTiming>& timings) {
   const std::string id = plan::preset_of(selection, device);
   for (const plan::Preset& preset : plan::presets(device.kind)) {
     if (id == preset.id) return preset.label;
   }
-  if (selection == plan::default_selection(device, selection.precision)) return "default";
-  const std::string change = before == nullptr ? "" : plan::describe_change(before->selection, selection);
-  return change.empty() ? "mixed" : change;
+  if (selection.variants.empty()) return std::string(plan::kAutomatic);
+  const std::string change =
+      before == nullptr ? "" : plan::describe_change(before->selection, selection, device);
+  return change.empty() ? "mixed" : with_covered(change, timings);
 }
 
 double median(std::vector<float> values) {
@@ -29,12 +31,12 @@ double median(std::vector<float> values) {
 }  // namespace
 
 void Ladder::choose(const plan::Selection& selection, int batch, std::uint64_t step,
-                    const core::DeviceInfo& device) {
+                    const core::DeviceInfo& device, const std::vector<OpTiming>& timings) {
   settle();
   if (!entries_.empty() && entries_.back().steps == 0) entries_.pop_back();
   const LadderEntry* const last = entries_.empty() ? nullptr : &entries_.back();
   if (last != nullptr && last->selection == selection && last->batch == batch) return;
-  entries_.push_back({selection, name_of(selection, device, last), batch, step, 0, 0.0});
+  entries_.push_back({selection, name_of(selection, device, last, timings), batch, step, 0, 0.0});
   if (entries_.size() > kMost) entries_.erase(entries_.begin() + 1);
   recent_.clear();
   next_ = 0;

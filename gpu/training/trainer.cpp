@@ -40,11 +40,15 @@ std::shared_ptr<Feed> Trainer::subscribe() {
 std::shared_ptr<ImageExchange> Trainer::images() const {
   return worker_->images();
 }
-std::shared_ptr<core::Device> Trainer::device() const {
-  return worker_->device();
+bool Trainer::wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const {
+  return worker_->wait_until(condition, seconds);
 }
-bool Trainer::wait(double seconds) {
-  return worker_->wait(seconds);
+bool Trainer::wait(double seconds) const {
+  return worker_->wait_until(
+      [](const Snapshot& now) {
+        return now.state == TrainerState::finished || now.state == TrainerState::failed;
+      },
+      seconds);
 }
 
 }  // namespace warpscope::training

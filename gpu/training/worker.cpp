@@ -8,6 +8,7 @@
 #include "gpu/core/error.h"
 #include "gpu/data/locate.h"
 #include "gpu/data/split.h"
+#include "gpu/plan/former_names.h"
 
 namespace warpscope::training {
 namespace {
@@ -49,7 +50,8 @@ Trainer::Worker::~Worker() {
   }
   wake_.notify_all();
   thread_.join();
-  // Its thread writes the recorder's points; the last checkpoint is on the disk before the folder's lock is let go.
+  // Its thread writes the recorder's points; the last checkpoint is on the disk before the folder's lock is
+  // let go.
   checkpoints_.reset();
   recorder_.reset();  // its thread reads snapshots
 }
@@ -83,16 +85,15 @@ std::shared_ptr<ImageExchange> Trainer::Worker::images() const {
   return exchange_;
 }
 
-std::shared_ptr<core::Device> Trainer::Worker::device() const {
-  const std::lock_guard lock(mutex_);
-  return shown_device_;
-}
-
-bool Trainer::Worker::wait(double seconds) {
-  std::unique_lock lock(mutex_);
-  return ended_.wait_for(lock, duration<double>(seconds), [this] {
-    return published_->state == TrainerState::finished || published_->state == TrainerState::failed;
-  });
+bool Trainer::Worker::wait_until(const std::function<bool(const Snapshot&)>& condition,
+                                 double seconds) const {
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(duration<double>(seconds));
+  while (true) {
+    const auto seen = snapshot();
+    if (condition(*seen)) return true;  // without the lock: it may send commands
+    std::unique_lock lock(mutex_);
+    if (!newer_snapshot_.wait_until(lock, end, [&] { return published_ != seen; })) return false;
+  }
 }
 
 // --- the thread
@@ -136,7 +137,6 @@ void Trainer::Worker::prepare() {
   {
     const std::lock_guard lock(mutex_);
     exchange_ = engine_->exchange();
-    shown_device_ = device_;
   }
   set_state(options_.start_paused ? TrainerState::paused : TrainerState::running);
 }
@@ -146,13 +146,20 @@ void Trainer::Worker::open() {
   device_ = core::open_device(options_.device);
   device_->make_current();
   view_.device = device_->info();
+  complete(options_, device_->info());
+  float& clip_norm = options_.optimizer.clip_norm;
+  if (!clip_chosen_ && clip_norm == 0) clip_norm = standard_clip_norm(*options_.precision);
+  view_.optimizer = options_.optimizer;
+  view_.batch = options_.batch;
   publish(true);
   view_.selection = first_selection();
+  const std::string told = plan::told_of_former_names(options_.select);
+  if (!told.empty()) log(LogLevel::info, told);
   const models::Model& model = options_.model;
-  data_ = options_.data_set
-              ? options_.data_set
-              : std::make_shared<data::DataSet>(data::load(options_.data, view_.data_notice,
-                                                           {model.height, model.width, model.channels}));
+  data_ = options_.data_set ? options_.data_set
+                            : std::make_shared<data::DataSet>(
+                                  data::load(options_.data, view_.data_notice,
+                                             {{model.height, model.width, model.channels}, model.classes}));
   if (options_.validation > 0) {
     data_ = std::make_shared<data::DataSet>(
         data::split_validation(data::DataSet(*data_), options_.validation, options_.seed));
@@ -162,25 +169,18 @@ void Trainer::Worker::open() {
 /// What was asked for, as far as it can be judged without data.
 plan::Selection Trainer::Worker::first_selection() const {
   const core::DeviceInfo& device = device_->info();
-  plan::check_precision(device, options_.precision);
-  plan::Selection selection = plan::default_selection(device, options_.precision);
-  plan::apply(
-      selection, options_.select, device,
-      has_convolutions(options_.model) ? plan::BlockRule::layers_end_blocks : plan::BlockRule::keep_blocks);
+  plan::check_precision(device, *options_.precision);
+  plan::Selection selection{*options_.precision, {}};
+  plan::apply(selection, options_.select, device);
   return selection;
 }
 
 EngineOptions Trainer::Worker::engine_options() const {
   EngineOptions engine;
+  static_cast<EngineSettings&>(engine) = options_;
   engine.selection = view_.selection;
   const bool fast = device_->kind() == core::DeviceKind::cuda || !has_convolutions(options_.model);
   const std::int64_t all = std::max(data_->test.count, data_->validation.count);
-  engine.model = options_.model;
-  engine.batch = options_.batch;
-  engine.optimizer = options_.optimizer;
-  engine.seed = options_.seed;
-  engine.shuffle = options_.shuffle;
-  engine.init_file = options_.init_file;
   engine.test_images = options_.test_images > 0 ? options_.test_images
                        : fast                   ? all
                                                 : std::min(all, kTestImagesCpu);
@@ -215,17 +215,17 @@ void Trainer::Worker::plan_steps() {
 
 void Trainer::Worker::loop() {
   while (true) {
-    const bool waits = view_.state != TrainerState::running && steps_to_run_ == 0 &&
+    const bool waits = view_.state != TrainerState::running && memory_.steps_to_run == 0 &&
                        !engine_->evaluation_running() && !rate_search_;
     if (!waits) engine_->wait_for_room();
     if (!wait_for_command(waits ? milliseconds(20) : milliseconds(0))) break;
     handle_commands();
-    if (view_.state == TrainerState::running || steps_to_run_ > 0 || engine_->evaluation_running() ||
+    if (view_.state == TrainerState::running || memory_.steps_to_run > 0 || engine_->evaluation_running() ||
         rate_search_) {
       advance();
     }
     if (!rate_search_) collect(Clock::now() - last_flush_ > kFlushInterval);
-    handle_trouble();
+    handle_divergence();
     remember_if_due();
     show_images_if_due();
     hand_over_kept_images();
@@ -270,32 +270,32 @@ void Trainer::Worker::advance() {
 void Trainer::Worker::step() {
   engine_->set_learning_rate(static_cast<float>(rate_of_next_step()));
   engine_->step(timing_due());
-  if (engine_->epochs_done() > epochs_seen_) epoch_ended();
-  if (steps_to_run_ > 0) {
-    --steps_to_run_;
+  if (engine_->epochs_done() > memory_.epochs_seen) epoch_ended();
+  if (memory_.steps_to_run > 0) {
+    --memory_.steps_to_run;
     collect(true);
   }
-  if (view_.state == TrainerState::running && (plateau_due_ || evaluation_due()) && !limit_reached()) {
+  if (view_.state == TrainerState::running && (memory_.plateau_due || evaluation_due()) && !limit_reached()) {
     collect(true);  // the records of the steps before arrive before the evaluation's
     engine_->start_evaluation(Split::validation);
   }
 }
 
 void Trainer::Worker::epoch_ended() {
-  epochs_seen_ = engine_->epochs_done();
-  plateau_due_ = view_.schedule.kind == ScheduleKind::plateau;
+  memory_.epochs_seen = engine_->epochs_done();
+  memory_.plateau_due = view_.schedule.kind == ScheduleKind::plateau;
   const auto every = static_cast<std::uint64_t>(options_.checkpoint_epochs);
-  checkpoint_due_ = checkpoint_due_ || (every > 0 && epochs_seen_ % every == 0);
+  memory_.checkpoint_due = memory_.checkpoint_due || (every > 0 && memory_.epochs_seen % every == 0);
 }
 
 double Trainer::Worker::rate_of_next_step() const {
   const auto base = static_cast<double>(view_.learning_rate);
-  if (view_.schedule.kind == ScheduleKind::plateau) return rate_at(view_.schedule, plateau_, base);
+  if (view_.schedule.kind == ScheduleKind::plateau) return rate_at(view_.schedule, memory_.plateau, base);
   return rate_at(view_.schedule, base, engine_->epoch(), view_.total_epochs);
 }
 
 bool Trainer::Worker::limit_reached() const {
-  return !stop_reason_.empty() || (view_.steps_planned > 0 && engine_->steps() >= view_.steps_planned);
+  return !memory_.stop_reason.empty() || (view_.steps_planned > 0 && engine_->steps() >= view_.steps_planned);
 }
 
 bool Trainer::Worker::timing_due() {
@@ -308,13 +308,13 @@ bool Trainer::Worker::timing_due() {
 }
 
 void Trainer::Worker::finish() {
-  steps_to_run_ = 0;
+  memory_.steps_to_run = 0;
   if (rate_search_) end_rate_search(true);
-  const bool told = diverged_;
+  const bool told = memory_.diverged;
   drain();
-  handle_trouble();
-  if (diverged_ && !told) return;  // a window first sees what happened
-  if (!stop_reason_.empty()) mark(stop_reason_);
+  handle_divergence();
+  if (memory_.diverged && !told) return;  // a window first sees what happened
+  if (!memory_.stop_reason.empty()) mark(memory_.stop_reason);
   evaluate_all();
   engine_->publish_images(recorder_ != nullptr);
   engine_->synchronize();
@@ -322,8 +322,8 @@ void Trainer::Worker::finish() {
   publish(true);
   note_confusion();
   if (!options_.save_file.empty()) save(options_.save_file);
-  if (checkpoints_ && !diverged_) {
-    if (engine_->steps() != written_step_) write_checkpoint(false);
+  if (checkpoints_ && !memory_.diverged) {
+    if (engine_->steps() != memory_.written_step) write_checkpoint(false);
     checkpoints_->flush();
     note_checkpoints();
     publish(true);  // what the recorder writes last tells of the last checkpoint

@@ -33,8 +33,7 @@ class Trainer::Worker {
   std::shared_ptr<const Snapshot> snapshot() const;
   std::shared_ptr<Feed> subscribe();
   std::shared_ptr<ImageExchange> images() const;
-  std::shared_ptr<core::Device> device() const;
-  bool wait(double seconds);
+  bool wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -103,7 +102,7 @@ class Trainer::Worker {
   void note_step(const StepResult& step);
   void note_evaluation(const std::shared_ptr<const Evaluation>& evaluation);
   void steer_by(const Evaluation& evaluation);
-  void handle_trouble();
+  void handle_divergence();
   std::string first_not_finite(std::uint64_t step);
   void remember_if_due();
   void show_images_if_due();
@@ -121,37 +120,45 @@ class Trainer::Worker {
   void emit(FeedItem item);
   void publish(bool force);
 
+  static constexpr std::uint64_t kNoStep = ~std::uint64_t{0};
+
+  /// What the worker remembers of one training. A reset begins with a new one.
+  struct Memory {
+    std::deque<double> speeds;  ///< images/s of the last steps
+    double last_step_seconds = 0;
+    std::uint64_t steps_to_run = 0;  ///< of StepOnce while paused
+    std::uint64_t evaluation_step = 0;
+    std::uint64_t epochs_seen = 0;
+    PlateauState plateau;
+    SpikeState spikes;
+    StopState stops;
+    std::optional<double> best_loss;       ///< of the checkpoint that is the best
+    std::uint64_t written_step = kNoStep;  ///< of the last checkpoint handed to the writer
+    bool plateau_due = false;              ///< the next evaluation is the one at the end of an epoch
+    bool checkpoint_due = false;           ///< an epoch has ended
+    std::string stop_reason;               ///< why the run ends, once it does
+    bool diverged = false;                 ///< until somebody says how to go on
+    bool divergence_pending = false;       ///< noted while results came in, to be looked into between steps
+    bool divergence_is_spike = false;      ///< the loss that diverged was finite
+    std::uint64_t shown_step = kNoStep;    ///< whose reconstructions were shown last
+    Clock::time_point next_images{};
+    Clock::time_point next_kept_images{};
+    int kept_images = 0;  ///< times that they were kept for the run folder
+  };
+
   TrainerOptions options_;
   std::shared_ptr<core::Device> device_;
   std::shared_ptr<const data::DataSet> data_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<RunRecorder> recorder_;
   std::unique_ptr<CheckpointWriter> checkpoints_;
-  std::uint64_t written_step_ = ~std::uint64_t{0};  ///< of the last checkpoint handed to the writer
-  std::string checkpoint_error_;                    ///< that has been told
+  std::string checkpoint_error_;  ///< that has been told
 
   Snapshot view_;  ///< what the next snapshot will say; the thread's own
   std::vector<FeedItem> unsent_;
-  std::deque<double> recent_speeds_;
   Ladder ladder_;
-  std::uint64_t steps_to_run_ = 0;  ///< of StepOnce while paused
-  std::uint64_t last_evaluation_step_ = 0;
-  double last_step_seconds_ = 0;
+  Memory memory_;
   bool clip_chosen_ = false;  ///< by a person; else 1 in fp16 and none otherwise
-
-  // What schedule, stop rules and checkpoints remember.
-  PlateauState plateau_;
-  SpikeState spikes_;
-  StopState stops_;
-  std::optional<double> best_loss_;  ///< of the checkpoint that is the best
-  std::uint64_t epochs_seen_ = 0;
-  bool plateau_due_ = false;     ///< the next evaluation is the one at the end of an epoch
-  bool checkpoint_due_ = false;  ///< an epoch has ended
-  std::string stop_reason_;      ///< why the run ends, once it does
-
-  bool diverged_ = false;         ///< until somebody says how to go on
-  bool trouble_pending_ = false;  ///< noted while results came in, to be looked into between steps
-  bool trouble_finite_ = false;
 
   struct RateSearchRun {
     RateFinder finder;
@@ -165,19 +172,13 @@ class Trainer::Worker {
   Clock::time_point last_ladder_{};
   Clock::time_point last_checkpoint_{};
   Clock::time_point last_remembered_{};
-  Clock::time_point next_images_{};
-  Clock::time_point next_kept_images_{};
-  int kept_images_ = 0;  ///< times that they were kept for the run folder
-  static constexpr std::uint64_t kNeverShown = ~std::uint64_t{0};
-  std::uint64_t shown_step_ = kNeverShown;
 
   mutable std::mutex mutex_;  ///< of everything below
   std::condition_variable_any wake_;
-  std::condition_variable ended_;
+  mutable std::condition_variable newer_snapshot_;
   std::deque<Command> commands_;
   std::shared_ptr<const Snapshot> published_ = std::make_shared<Snapshot>();
   std::shared_ptr<ImageExchange> exchange_;
-  std::shared_ptr<core::Device> shown_device_;  ///< device_, once everything is prepared
   std::vector<std::weak_ptr<Feed>> feeds_;
   std::vector<FeedItem>
       history_;  ///< emitted before the first step, for subscribers that come a moment later

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/messages/running.h"
 #include "gpu/training/worker.h"
 
 namespace warpscope::training {
@@ -23,8 +24,8 @@ constexpr auto kCommandTime = std::chrono::milliseconds(20);
 
 }  // namespace
 
-/// In the order in which they were sent. What is left after 20 ms waits for the next step boundary: commands that come
-/// faster than they are carried out slow the training down and do not stop it.
+/// In the order in which they were sent. What is left after 20 ms waits for the next step boundary: commands
+/// that come faster than they are carried out slow the training down and do not stop it.
 void Trainer::Worker::handle_commands() {
   const Clock::time_point end = Clock::now() + kCommandTime;
   do {
@@ -50,7 +51,7 @@ void Trainer::Worker::handle(const Command& command) {
                         [&](const StepOnce&) {
                           pause();
                           engine_->interrupt();
-                          ++steps_to_run_;
+                          ++memory_.steps_to_run;
                         },
                         [&](const Reset&) { handle_reset(); },
                         [&](const Select& select) { attempt([&] { handle_select(select.selection); }); },
@@ -99,7 +100,7 @@ void Trainer::Worker::pause() {
 }
 
 void Trainer::Worker::handle_select(const plan::Selection& selection) {
-  const std::string change = plan::describe_change(view_.selection, selection);
+  const std::string change = plan::describe_change(view_.selection, selection, device_->info());
   if (change.empty()) return;
   plan::check_precision(device_->info(), selection.precision);
   drain();  // the speeds of the steps under way belong to the selection before
@@ -107,9 +108,9 @@ void Trainer::Worker::handle_select(const plan::Selection& selection) {
   view_.selection = selection;
   note_choice();
   view_.plan_bytes = engine_->plan_bytes();
-  recent_speeds_.clear();
-  shown_step_ = kNeverShown;  // the same weights may give other pictures
-  mark(change);
+  memory_.speeds.clear();
+  memory_.shown_step = kNoStep;  // the same weights may give other pictures
+  mark(with_covered(change, engine_->timings().timings()));
   clip_by_default();
   note_settings();
   publish(true);
@@ -124,7 +125,7 @@ void Trainer::Worker::handle_batch(int batch) {
   note_choice();
   view_.plan_bytes = engine_->plan_bytes();
   plan_steps();
-  recent_speeds_.clear();
+  memory_.speeds.clear();
   note_settings();
   publish(true);
 }
@@ -142,9 +143,9 @@ void Trainer::Worker::clip_by_default() {
 
 void Trainer::Worker::handle_resume() {
   if (view_.state != TrainerState::paused) return;
-  if (diverged_) {
-    diverged_ = false;
-    spikes_ = {};
+  if (memory_.diverged) {
+    memory_.diverged = false;
+    memory_.spikes = {};
     engine_->clear_halt();
   }
   engine_->interrupt();
@@ -166,7 +167,7 @@ void Trainer::Worker::handle_optimizer(const OptimizerSettings& optimizer) {
   view_.plan_bytes = engine_->plan_bytes();
   plan_steps();
   if (other_steps) {
-    recent_speeds_.clear();
+    memory_.speeds.clear();
     engine_->remember();  // state of another optimizer cannot come back
   }
   note_settings();
@@ -179,7 +180,7 @@ void Trainer::Worker::handle_schedule(const Schedule& schedule) {
   if (schedule == view_.schedule) return;
   mark(fmt::format("schedule: {} -> {}", to_string(view_.schedule), to_string(schedule)));
   view_.schedule = schedule;
-  plateau_ = {};
+  memory_.plateau = {};
   note_settings();
   publish(true);
 }
@@ -202,7 +203,7 @@ void Trainer::Worker::handle_roll_back(float factor) {
         fmt::format("going back at {} times the learning rate is not between 0 and 1", factor));
   }
   drain();
-  const std::uint64_t before = diverged_ ? view_.trouble.step - 1 : engine_->steps();
+  const std::uint64_t before = memory_.diverged ? view_.divergence.step - 1 : engine_->steps();
   if (!engine_->recall(before)) {
     throw core::BadInput("there are no weights from before to go back to");
   }
@@ -213,14 +214,15 @@ void Trainer::Worker::handle_roll_back(float factor) {
                    slower.learning_rate));
   view_.optimizer = slower;
   view_.learning_rate = slower.learning_rate;
-  view_.trouble.can_roll_back = false;
+  view_.divergence.can_roll_back = false;
   note_settings();
   if (view_.state == TrainerState::paused) handle_resume();
   publish(true);
 }
 
 void Trainer::Worker::note_choice() {
-  ladder_.choose(view_.selection, view_.batch, engine_->steps(), device_->info());
+  ladder_.choose(view_.selection, view_.batch, engine_->steps(), device_->info(),
+                 engine_->timings().timings());
 }
 
 void Trainer::Worker::handle_determinism() {
@@ -240,37 +242,12 @@ void Trainer::Worker::handle_determinism() {
 void Trainer::Worker::handle_reset() {
   publish(true);  // the points of the old curve leave before the restart
   engine_->reset();
-  plan_steps();
-  steps_to_run_ = 0;
+  memory_ = {};
+  static_cast<Progress&>(view_) = {};
+  view_.divergence = Divergence{view_.divergence.id, 0, "", false};
   ++view_.generation;
-  view_.step = 0;
-  view_.epoch = view_.seconds = view_.images_per_second = 0;
-  view_.train_loss = view_.test_loss = 0;
-  view_.loss_scale = 1;
-  view_.skipped_steps = 0;
-  recent_speeds_.clear();
-  kept_images_ = 0;
-  next_kept_images_ = {};
-  view_.train_accuracy = view_.test_accuracy = 0;
-  view_.gradient_norm = view_.update_ratio = 0;
-  view_.evaluation = nullptr;
-  view_.trouble.step = 0;
-  view_.trouble.text.clear();
-  view_.trouble.can_roll_back = false;
-  plateau_ = {};
-  spikes_ = {};
-  stops_ = {};
-  best_loss_.reset();
-  written_step_ = ~std::uint64_t{0};
-  stop_reason_.clear();
-  epochs_seen_ = 0;
-  plateau_due_ = checkpoint_due_ = trouble_pending_ = false;
-  last_evaluation_step_ = 0;
-  last_step_seconds_ = 0;
-  diverged_ = false;
+  plan_steps();
   engine_->remember();
-  shown_step_ = kNeverShown;
-  next_images_ = {};
   emit(Restart{view_.generation});
   log(LogLevel::info, "reset: new weights, step 0");
   if (view_.state == TrainerState::finished) set_state(TrainerState::paused);

@@ -19,7 +19,6 @@ constexpr auto kLadderInterval = milliseconds(250);
 void Trainer::Worker::set_state(TrainerState state) {
   view_.state = state;
   publish(true);
-  if (state == TrainerState::finished || state == TrainerState::failed) ended_.notify_all();
 }
 
 void Trainer::Worker::notice(const std::string& text) {
@@ -57,8 +56,8 @@ void Trainer::Worker::publish(bool force) {
     view_.step_microseconds = 0;
     for (const OpTiming& timing : view_.timings) view_.step_microseconds += timing.microseconds;
   }
-  if (!recent_speeds_.empty()) {
-    std::vector<double> sorted(recent_speeds_.begin(), recent_speeds_.end());
+  if (!memory_.speeds.empty()) {
+    std::vector<double> sorted(memory_.speeds.begin(), memory_.speeds.end());
     const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
     std::nth_element(sorted.begin(), middle, sorted.end());
     view_.images_per_second = *middle;
@@ -76,6 +75,7 @@ void Trainer::Worker::publish(bool force) {
     history_.clear();
   }
   unsent_.clear();
+  newer_snapshot_.notify_all();
 }
 
 }  // namespace warpscope::training

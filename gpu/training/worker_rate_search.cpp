@@ -1,4 +1,5 @@
-// The trainer's thread: the learning-rate range test. Its steps change the weights, and the weights come back.
+// The trainer's thread: the learning-rate range test. Its steps change the weights, and the weights come
+// back.
 
 #include <utility>
 

@@ -20,7 +20,8 @@ constexpr double kImageShare = 12.0;  ///< at most one part in so many of the ti
 constexpr double kFirstKeptSeconds = 2.0, kKeptSeconds = 10.0;
 /// An evaluation comes after so many times its images were trained on.
 constexpr std::int64_t kTestSteps = 5;
-/// Between two evaluations: the step right after one has no time of its own, so few of those would make no speed.
+/// Between two evaluations: the step right after one has no time of its own, so few of those would make no
+/// speed.
 constexpr std::int64_t kLeastStepsBetween = 20;
 constexpr std::size_t kSpeedWindow = 512;
 constexpr auto kRememberInterval = milliseconds(1000);
@@ -43,16 +44,16 @@ void Trainer::Worker::drain() {
 
 void Trainer::Worker::note_step(const StepResult& step) {
   const double speed = step.step_seconds > 0 ? step.batch / step.step_seconds : 0.0;
-  if (step.step_seconds > 0) last_step_seconds_ = step.step_seconds;
-  view_.seconds += step.step_seconds > 0 ? step.step_seconds : last_step_seconds_;
+  if (step.step_seconds > 0) memory_.last_step_seconds = step.step_seconds;
+  view_.seconds += step.step_seconds > 0 ? step.step_seconds : memory_.last_step_seconds;
   view_.step = step.step;
   view_.epoch = step.epoch;
   view_.train_loss = step.loss;
   if (speed > 0) {
-    recent_speeds_.push_back(speed);
-    const auto seconds = static_cast<double>(recent_speeds_.size()) * last_step_seconds_;
-    if (recent_speeds_.size() > kSpeedWindow || (seconds > 1.0 && recent_speeds_.size() > 1)) {
-      recent_speeds_.pop_front();
+    memory_.speeds.push_back(speed);
+    const auto seconds = static_cast<double>(memory_.speeds.size()) * memory_.last_step_seconds;
+    if (memory_.speeds.size() > kSpeedWindow || (seconds > 1.0 && memory_.speeds.size() > 1)) {
+      memory_.speeds.pop_front();
     }
   }
   view_.current_rate = step.learning_rate;
@@ -61,38 +62,38 @@ void Trainer::Worker::note_step(const StepResult& step) {
   view_.update_ratio = step.update_ratio;
   view_.loss_scale = step.loss_scale;
   view_.skipped_steps += step.skipped;
-  if (stop_reason_.empty()) stop_reason_ = stop_after_time(options_.stop, view_.seconds);
+  if (memory_.stop_reason.empty()) memory_.stop_reason = stop_after_time(options_.stop, view_.seconds);
   const bool slowed =
       step.timed && device_->kind() == core::DeviceKind::cuda;  // by the events between kernels
   ladder_.add(slowed ? 0 : speed);
   emit(LossPoint{step.step, step.epoch, step.loss, step.learning_rate, speed, view_.seconds, step.loss_scale,
                  step.skipped, step.accuracy, step.gradient_norm, step.update_ratio});
-  if (diverged_) return;
-  const Verdict verdict = observe(options_.spikes, spikes_, step.loss, step.skipped);
+  if (memory_.diverged) return;
+  const Verdict verdict = observe(options_.spikes, memory_.spikes, step.loss, step.skipped);
   if (verdict.stability == Stability::fine) return;
-  diverged_ = trouble_pending_ = true;
-  trouble_finite_ = verdict.stability == Stability::spike;
-  Trouble trouble;
-  trouble.id = view_.trouble.id + 1;
-  trouble.step = step.step;
-  trouble.text = describe(verdict, step.step, step.loss);
-  view_.trouble = trouble;
+  memory_.diverged = memory_.divergence_pending = true;
+  memory_.divergence_is_spike = verdict.stability == Stability::spike;
+  Divergence divergence;
+  divergence.id = view_.divergence.id + 1;
+  divergence.step = step.step;
+  divergence.text = describe(verdict, step.step, step.loss);
+  view_.divergence = divergence;
 }
 
 /// Pauses, or ends the run where nobody is there to go on, after looking where it began.
-void Trainer::Worker::handle_trouble() {
-  if (!std::exchange(trouble_pending_, false)) return;
-  steps_to_run_ = 0;
+void Trainer::Worker::handle_divergence() {
+  if (!std::exchange(memory_.divergence_pending, false)) return;
+  memory_.steps_to_run = 0;
   drain();
-  Trouble& trouble = view_.trouble;
-  if (!trouble_finite_) {
-    if (const std::string where = first_not_finite(trouble.step - 1); !where.empty()) {
-      trouble.text += "; " + where;
+  Divergence& divergence = view_.divergence;
+  if (!memory_.divergence_is_spike) {
+    if (const std::string where = first_not_finite(divergence.step - 1); !where.empty()) {
+      divergence.text += "; " + where;
     }
   }
-  trouble.can_roll_back = engine_->remembers(trouble.step - 1);
+  divergence.can_roll_back = engine_->remembers(divergence.step - 1);
   const std::string why =
-      fmt::format("{}; try a lower learning rate than {:g}", trouble.text, view_.current_rate);
+      fmt::format("{}; try a lower learning rate than {:g}", divergence.text, view_.current_rate);
   if (!options_.pause_on_divergence) throw core::Error(why);
   notice(why);
   log(LogLevel::error, why);
@@ -114,7 +115,7 @@ std::string Trainer::Worker::first_not_finite(std::uint64_t step) {
 }
 
 void Trainer::Worker::remember_if_due() {
-  if (diverged_ || rate_search_ || view_.state != TrainerState::running) return;
+  if (memory_.diverged || rate_search_ || view_.state != TrainerState::running) return;
   if (Clock::now() - last_remembered_ < kRememberInterval) return;
   last_remembered_ = Clock::now();
   engine_->remember();
@@ -123,11 +124,11 @@ void Trainer::Worker::remember_if_due() {
 bool Trainer::Worker::evaluation_due() const {
   const std::int64_t interval =
       std::max(kLeastStepsBetween, kTestSteps * view_.test_images / engine_->images_of_step());
-  return engine_->steps() >= last_evaluation_step_ + static_cast<std::uint64_t>(interval);
+  return engine_->steps() >= memory_.evaluation_step + static_cast<std::uint64_t>(interval);
 }
 
 void Trainer::Worker::note_evaluation(const std::shared_ptr<const Evaluation>& evaluation) {
-  last_evaluation_step_ = evaluation->step;
+  memory_.evaluation_step = evaluation->step;
   collect(true);
   emit(TestPoint{evaluation->step, evaluation->epoch, view_.seconds, static_cast<float>(evaluation->loss),
                  static_cast<float>(evaluation->psnr), static_cast<float>(evaluation->accuracy),
@@ -141,40 +142,42 @@ void Trainer::Worker::note_evaluation(const std::shared_ptr<const Evaluation>& e
 void Trainer::Worker::steer_by(const Evaluation& evaluation) {
   view_.test_loss = static_cast<float>(evaluation.loss);
   view_.test_accuracy = static_cast<float>(evaluation.accuracy);
-  if (std::exchange(plateau_due_, false)) {
+  if (std::exchange(memory_.plateau_due, false)) {
     const auto base = static_cast<double>(view_.learning_rate);
     const double before = rate_of_next_step();
-    plateau_ = observe(view_.schedule, plateau_, base, evaluation.loss);
+    memory_.plateau = observe(view_.schedule, memory_.plateau, base, evaluation.loss);
     const double after = rate_of_next_step();
     if (after != before) mark(fmt::format("plateau: learning rate {:g} -> {:g}", before, after));
   }
-  if (stop_reason_.empty()) {
-    stop_reason_ = stop_after_evaluation(options_.stop, stops_, evaluation.loss, to_string(evaluation.split));
+  if (memory_.stop_reason.empty()) {
+    memory_.stop_reason =
+        stop_after_evaluation(options_.stop, memory_.stops, evaluation.loss, to_string(evaluation.split));
   }
-  const bool best = std::isfinite(evaluation.loss) && (!best_loss_ || evaluation.loss < *best_loss_);
+  const bool best =
+      std::isfinite(evaluation.loss) && (!memory_.best_loss || evaluation.loss < *memory_.best_loss);
   if (!checkpoints_ || !best || Clock::now() - last_checkpoint_ < kCheckpointInterval) return;
-  best_loss_ = evaluation.loss;
+  memory_.best_loss = evaluation.loss;
   write_checkpoint(true);
 }
 
 void Trainer::Worker::show_images_if_due() {
   const auto now = Clock::now();
-  if (!engine_->exchange() || now < next_images_ || engine_->steps() == shown_step_) return;
+  if (!engine_->exchange() || now < memory_.next_images || engine_->steps() == memory_.shown_step) return;
   if (view_.state == TrainerState::finished) return;
   const bool keep = keep_images_due();
   if (!engine_->publish_images(keep)) return;
   if (keep) {
-    const double wait = std::min(kKeptSeconds, kFirstKeptSeconds * ++kept_images_);
-    next_kept_images_ = now + std::chrono::duration_cast<Clock::duration>(duration<double>(wait));
+    const double wait = std::min(kKeptSeconds, kFirstKeptSeconds * ++memory_.kept_images);
+    memory_.next_kept_images = now + std::chrono::duration_cast<Clock::duration>(duration<double>(wait));
   }
-  shown_step_ = engine_->steps();
+  memory_.shown_step = engine_->steps();
   engine_->interrupt();
   const double pause = std::max(options_.image_seconds, kImageShare * engine_->publish_seconds());
-  next_images_ = now + std::chrono::duration_cast<Clock::duration>(duration<double>(pause));
+  memory_.next_images = now + std::chrono::duration_cast<Clock::duration>(duration<double>(pause));
 }
 
 bool Trainer::Worker::keep_images_due() const {
-  return recorder_ && Clock::now() >= next_kept_images_;
+  return recorder_ && Clock::now() >= memory_.next_kept_images;
 }
 
 void Trainer::Worker::hand_over_kept_images() {

@@ -119,11 +119,12 @@ void Trainer::Worker::take_up(Checkpoint checkpoint) {
   const nlohmann::json& training = checkpoint.training;
   view_.seconds = training.value("seconds", 0.0);
   view_.skipped_steps = training.value("skipped_steps", std::uint64_t{0});
-  last_evaluation_step_ = training.value("evaluation_step", std::uint64_t{0});
-  if (training.contains("plateau")) training["plateau"].get_to(plateau_);
-  if (training.contains("spikes")) training["spikes"].get_to(spikes_);
-  if (training.contains("stops")) training["stops"].get_to(stops_);
-  if (training.contains("best_loss") && training["best_loss"].is_number()) best_loss_ = training["best_loss"];
+  memory_.evaluation_step = training.value("evaluation_step", std::uint64_t{0});
+  if (training.contains("plateau")) training["plateau"].get_to(memory_.plateau);
+  if (training.contains("spikes")) training["spikes"].get_to(memory_.spikes);
+  if (training.contains("stops")) training["stops"].get_to(memory_.stops);
+  if (training.contains("best_loss") && training["best_loss"].is_number())
+    memory_.best_loss = training["best_loss"];
   view_.step = view_.checkpoint_step = checkpoint.step;
   view_.epoch = checkpoint.epochs;
   const bool other_rule = checkpoint.rule != options_.optimizer.rule;
@@ -144,7 +145,7 @@ void Trainer::Worker::take_up(Checkpoint checkpoint) {
     }
   }
   engine_->restore(state);
-  epochs_seen_ = engine_->epochs_done();
+  memory_.epochs_seen = engine_->epochs_done();
   plan_steps();
 }
 
@@ -152,22 +153,23 @@ void Trainer::Worker::take_up(Checkpoint checkpoint) {
 nlohmann::json Trainer::Worker::training_state() const {
   return {{"seconds", view_.seconds},
           {"skipped_steps", view_.skipped_steps},
-          {"evaluation_step", last_evaluation_step_},
-          {"plateau", plateau_},
-          {"spikes", spikes_},
-          {"stops", stops_},
-          {"best_loss", best_loss_ ? nlohmann::json(*best_loss_) : nlohmann::json()}};
+          {"evaluation_step", memory_.evaluation_step},
+          {"plateau", memory_.plateau},
+          {"spikes", memory_.spikes},
+          {"stops", memory_.stops},
+          {"best_loss", memory_.best_loss ? nlohmann::json(*memory_.best_loss) : nlohmann::json()}};
 }
 
 bool Trainer::Worker::checkpoint_due() const {
-  return checkpoints_ && checkpoint_due_ && !diverged_ && Clock::now() - last_checkpoint_ >= kEpochInterval;
+  return checkpoints_ && memory_.checkpoint_due && !memory_.diverged &&
+         Clock::now() - last_checkpoint_ >= kEpochInterval;
 }
 
 void Trainer::Worker::write_checkpoint(bool is_best) {
   drain();
-  if (trouble_pending_) return;  // these weights are not worth keeping
-  publish(true);                 // the points up to here reach the recorder
-  checkpoint_due_ = false;
+  if (memory_.divergence_pending) return;  // these weights are not worth keeping
+  publish(true);                           // the points up to here reach the recorder
+  memory_.checkpoint_due = false;
   last_checkpoint_ = Clock::now();
   EngineState state = engine_->state();
   Checkpoint checkpoint;
@@ -186,7 +188,7 @@ void Trainer::Worker::write_checkpoint(bool is_best) {
                       static_cast<std::uint32_t>(engine_->images_of_step()),
                       options_.shuffle};
   checkpoint.training = training_state();
-  written_step_ = checkpoint.step;
+  memory_.written_step = checkpoint.step;
   checkpoints_->save(std::move(checkpoint), is_best);
   engine_->interrupt();
 }
@@ -204,20 +206,20 @@ void Trainer::Worker::note_checkpoints() {
 }
 
 void Trainer::Worker::save(const std::string& file) {
-  save_parameters(file, options_.model, engine_->parameters());
+  models::save_parameters(file, options_.model, engine_->parameters());
   log(LogLevel::info, fmt::format("weights saved to {}", file));
 }
 
 void Trainer::Worker::save_settings() {
   Configuration c = settings();
-  if (c.data.source == "built in") c.data.source = "builtin";  // how data sets name it
-  if (!clip_chosen_) c.optimizer.clip_norm.reset();
-  c.device.select = plan::selection_text(view_.selection, device_->info());
+  if (c.text("data_source") == "built in") c.set("data_source", "builtin");  // how data sets name it
+  if (!clip_chosen_) c.erase("clip_norm");
+  c.set("select", plan::selection_text(view_.selection));
   const std::filesystem::path folder = options_.run_dir;
   const std::filesystem::path file = options_.settings_file.empty()
                                          ? folder / "training.toml"
                                          : std::filesystem::path(options_.settings_file);
-  write_toml(c, file);
+  write_toml(c, device_->info(), file);
   log(LogLevel::info, fmt::format("settings saved to {}", file.string()));
 }
 
@@ -253,34 +255,17 @@ nlohmann::json Trainer::Worker::description() const {
           {"classifies", view_.classifies}};
 }
 
-/// All settings as they are now.
+/// All settings as they are now, but for variants, reaction and files: those are no part of what was trained.
 Configuration Trainer::Worker::settings() const {
-  const OptimizerSettings& optimizer = view_.optimizer;
-  Configuration c;
-  c.model = {options_.model.name, options_.init_file};
-  c.data = {data_->source, options_.validation, options_.shuffle, options_.seed, options_.test_images};
-  c.device = {device_->info().id(), std::string(core::to_string(view_.selection.precision)), {}};
-  c.optimizer.name = ops::to_string(optimizer.rule);
-  c.optimizer.learning_rate = optimizer.learning_rate;
-  c.optimizer.momentum = optimizer.momentum;
-  c.optimizer.beta1 = optimizer.beta1;
-  c.optimizer.beta2 = optimizer.beta2;
-  c.optimizer.alpha = optimizer.alpha;
-  c.optimizer.epsilon = optimizer.epsilon;
-  c.optimizer.weight_decay = optimizer.weight_decay;
-  c.optimizer.clip_norm = optimizer.clip_norm;
-  c.optimizer.clip_value = optimizer.clip_value;
-  c.optimizer.batch = view_.batch;
-  c.optimizer.accumulate = optimizer.accumulate;
-  c.optimizer.update = optimizer.per_sample ? "per_sample" : "batch";
-  c.schedule.text = to_string(view_.schedule);
-  c.stop.epochs = options_.epochs;
-  c.stop.steps = options_.steps;
-  c.stop.early_stop = options_.stop.patience;
-  c.stop.target_loss = static_cast<float>(options_.stop.target_loss.value_or(0));
-  c.stop.time = options_.stop.seconds > 0 ? format_time_span(options_.stop.seconds) : "";
-  c.stop.zscore = static_cast<float>(options_.spikes.threshold);
-  c.checkpoints = {options_.checkpoint_epochs, options_.keep_checkpoints};
+  TrainingSettings now = options_;
+  now.data = data_->source;
+  now.device = device_->info().id();
+  now.precision = view_.selection.precision;
+  now.optimizer = view_.optimizer;
+  now.batch = view_.batch;
+  now.schedule = view_.schedule;
+  Configuration c = configuration_of(now);
+  for (const char* name : {"select", "on_divergence", "run_dir", "save"}) c.erase(name);
   return c;
 }
 
@@ -291,8 +276,9 @@ nlohmann::json Trainer::Worker::configuration() const {
   json["train_images"] = data_->train.count;
   json["validation_images"] = data_->validation.count;
   json["evaluated_images"] = view_.test_images;
+  json["chosen"] = nlohmann::json::object();
   for (const auto& [op, variant] : view_.selection.variants) {
-    json["selection"][std::string(ops::to_string(op))] = variant;
+    json["chosen"][std::string(ops::to_string(op))] = variant;
   }
   return json;
 }

@@ -1,7 +1,8 @@
 #pragma once
-// The reference's gradients against central differences of the reference's forward ops, in double. These functions are
-// linear, quadratic or linear by pieces (and kept off their corners), so central differences are exact but for rounding;
-// those of fourth order (Richardson's extrapolation of two steps) are so for the smooth cross-entropy too.
+// The reference's gradients against central differences of the reference's forward ops, in double. These
+// functions are linear, quadratic or linear by pieces (and kept off their corners), so central differences
+// are exact but for rounding; those of fourth order (Richardson's extrapolation of two steps) are so for the
+// smooth cross-entropy too.
 
 #include <cstdint>
 #include <span>
@@ -10,14 +11,16 @@
 
 namespace warpscope::verify {
 
-/// Steps of this size and of twice that are taken each way; a gradient may be off by the rounding of a difference of sums over the step.
+/// Steps of this size and of twice that are taken each way; a gradient may be off by the rounding of a
+/// difference of sums over the step.
 inline constexpr double kDifferenceStep = 1e-3;
 inline constexpr double kDifferenceTolerance = 1e-10;
 
 /// The backward ops that have a forward op to be held against.
 std::span<const ops::Op> differentiated_ops();
 
-/// ||gradient - difference|| / ||difference|| of the reference of a backward op, on a small shape and random numbers.
+/// ||gradient - difference|| / ||difference|| of the reference of a backward op, on a small shape and random
+/// numbers.
 /// Throws core::Error if the op has no reference.
 double difference_error(ops::Op backward, std::uint64_t seed);
 

@@ -8,14 +8,14 @@
 #include <fmt/format.h>
 
 #include "gpu/core/random.h"
-#include "gpu/ops/maxpool2d/maxpool2d.h"
+#include "gpu/ops/op_tests.h"
+#include "gpu/ops/step/step.h"
 #include "gpu/plan/plan.h"
 
 namespace warpscope::verify {
 namespace {
 
 using core::Precision;
-using ops::Op;
 
 constexpr int kBatch = 2;
 constexpr std::int64_t kImages = 4;
@@ -52,39 +52,6 @@ ops::step::StepControl control_of(Precision precision) {
   control.learning_rate = 0;  // the weights stay what they are
   control.loss_scale = precision == Precision::fp16 ? 256.0f : 1.0f;
   return control;
-}
-
-/// The share of ReLU inputs that `margin` times their size could carry across zero.
-double near_zero(const std::vector<double>& values, double margin) {
-  const double squares = std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
-  const double near = margin * std::sqrt(squares / static_cast<double>(values.size()));
-  const auto count =
-      std::count_if(values.begin(), values.end(), [&](double v) { return std::fabs(v) < near; });
-  return static_cast<double>(count) / static_cast<double>(values.size());
-}
-
-/// The share of 2x2 windows whose two largest values lie as near to each other. Equal ones give the same winner.
-double near_ties(const std::vector<double>& values, const ops::OpShape& s, double margin) {
-  const double squares = std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
-  const double near = 2 * margin * std::sqrt(squares / static_cast<double>(values.size()));
-  std::int64_t windows = 0;
-  std::int64_t ties = 0;
-  const auto value = [&](std::int64_t n, int y, int x, int c) {
-    return values[static_cast<std::size_t>(((n * s.height + y) * s.width + x) * s.in_channels + c)];
-  };
-  for (std::int64_t i = 0; i < s.batch * (s.height / 2) * (s.width / 2) * s.in_channels; ++i) {
-    const int c = static_cast<int>(i % s.in_channels);
-    const int x = 2 * static_cast<int>(i / s.in_channels % (s.width / 2));
-    const int y = 2 * static_cast<int>(i / s.in_channels / (s.width / 2) % (s.height / 2));
-    const std::int64_t n = i / s.in_channels / (s.width / 2) / (s.height / 2);
-    std::array window{value(n, y, x, c), value(n, y, x + 1, c), value(n, y + 1, x, c),
-                      value(n, y + 1, x + 1, c)};
-    std::sort(window.begin(), window.end());
-    ++windows;
-    const double gap = window[3] - window[2];
-    if (gap > 0 && gap < near) ++ties;
-  }
-  return static_cast<double>(ties) / static_cast<double>(windows);
 }
 
 /// The program of a training step, run node by node with the references.
@@ -125,15 +92,24 @@ class Chain {
     }
   }
 
-  /// Runs one node; its tensors then hold what it wrote. The inputs of the whole-buffer ops at the end are not kept up.
-  void run(const plan::Node& node) {
+  /// What a node reads, by name.
+  Operands operands_of(const plan::Node& node) const {
     Operands operands;
-    for (const int tensor : node.tensors) operands.push_back(memory_[static_cast<std::size_t>(tensor)]);
-    const Operands after = run_reference(node.op, node.shape, operands);
     const auto contract = ops::contract(node.op).operands;
     for (std::size_t i = 0; i < contract.size(); ++i) {
-      if (contract[i].access != ops::Access::read)
-        memory_[static_cast<std::size_t>(node.tensors[i])] = after[i];
+      operands[contract[i].name] = memory_[static_cast<std::size_t>(node.tensors[i])];
+    }
+    return operands;
+  }
+
+  /// Runs one node; its tensors then hold what it wrote. The inputs of the whole-buffer ops at the end are
+  /// not kept up.
+  void run(const plan::Node& node) {
+    const Operands after = run_reference(node.op, node.shape, operands_of(node));
+    const auto contract = ops::contract(node.op).operands;
+    for (std::size_t i = 0; i < contract.size(); ++i) {
+      if (contract[i].access == ops::Access::read) continue;
+      memory_[static_cast<std::size_t>(node.tensors[i])] = after[contract[i].name];
     }
   }
 
@@ -152,35 +128,18 @@ class Chain {
   std::vector<Bytes> memory_;
 };
 
-bool works_on_whole_buffers(Op op) {
-  switch (op) {
-    case Op::weights_cast:
-    case Op::gradients_accumulate:
-    case Op::gradients_keep:
-    case Op::micro_batch_record:
-    case Op::gradients_norm:
-    case Op::optimizer_update:
-    case Op::optimizer_update_per_sample:
-    case Op::step_record:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// Runs the chain and notes what the tolerance follows from. `margin` is one op's relative rounding error.
 void run_chain(Chain& chain, double margin, NetworkCase& network) {
-  int forward_ops = 0;
+  int before = 0;
   for (const plan::Node& node : chain.program().nodes) {
-    if (works_on_whole_buffers(node.op)) continue;
+    const ops::OpContract& contract = ops::contract(node.op);
+    if (contract.scope == ops::Scope::parameters) continue;
+    const double moved = margin * std::sqrt(static_cast<double>(++before));
+    const auto corners = contract.tests().corners;
+    if (corners != nullptr) network.corners += 2 * corners(node.shape, chain.operands_of(node), moved);
     chain.run(node);
     ++network.path;
-    network.terms = std::max(network.terms, ops::contract(node.op).terms(node.shape));
-    const double moved = margin * std::sqrt(static_cast<double>(++forward_ops));
-    if (node.op == Op::relu_forward) network.corners += 2 * near_zero(chain.values(node.tensors[0]), moved);
-    if (node.op == Op::maxpool2d_forward) {
-      network.corners += 2 * near_ties(chain.values(node.tensors[0]), node.shape, moved);
-    }
+    network.terms = std::max(network.terms, contract.terms(node.shape));
   }
 }
 
@@ -188,6 +147,7 @@ void run_chain(Chain& chain, double margin, NetworkCase& network) {
 struct PlanStep {
   std::vector<float> gradients;
   float loss = 0;
+  bool deterministic = true;  ///< by what its variants declare
 };
 
 template <class T>
@@ -235,6 +195,9 @@ PlanStep run_plan(const NetworkCase& network, const std::shared_ptr<core::Device
   stream->synchronize();
   for (float& gradient : result.gradients) gradient /= control.loss_scale;
   result.loss = record.loss;
+  for (const plan::PlanNode& node : step.nodes()) {
+    if (node.variant != nullptr && !node.variant->deterministic) result.deterministic = false;
+  }
   return result;
 }
 
@@ -310,13 +273,14 @@ double network_tolerance(const NetworkCase& network, Precision precision) {
          std::sqrt(network.corners);
 }
 
-Check check_network(const NetworkCase& network, const std::shared_ptr<core::Device>& device,
-                    const plan::Selection& selection) {
-  Check check;
+NetworkCheck check_network(const NetworkCase& network, const std::shared_ptr<core::Device>& device,
+                           const plan::Selection& selection) {
+  NetworkCheck check;
   check.terms = network.terms;
   check.tolerance = network_tolerance(network, selection.precision);
   const PlanStep first = run_plan(network, device, selection);
   const PlanStep second = run_plan(network, device, selection);
+  check.declared_deterministic = first.deterministic;
   const auto compare = [&](const std::string& name, std::span<const float> out,
                            std::span<const double> expected) {
     const double error = relative_error(std::vector<double>(out.begin(), out.end()), expected);

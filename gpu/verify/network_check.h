@@ -1,5 +1,6 @@
 #pragma once
-// The gradients of a whole network, computed by a plan, against the same network chained from the fp64 references.
+// The gradients of a whole network, computed by a plan, against the same network chained from the fp64
+// references.
 
 #include <cstdint>
 #include <memory>
@@ -13,7 +14,8 @@
 
 namespace warpscope::verify {
 
-/// Every kind of layer in an autoencoder small enough for the reference: 8x8x3, five convolutions, two poolings.
+/// Every kind of layer in an autoencoder small enough for the reference: 8x8x3, five convolutions, two
+/// poolings.
 models::Model small_network();
 /// A classifier as small: 8x8x3, a convolution, pooling, two linear layers, five classes.
 models::Model small_classifier();
@@ -26,8 +28,9 @@ struct NetworkCase {
   std::vector<std::uint8_t> labels;
   std::vector<double> gradients;  ///< in the layout of the parameters
   double loss = 0;
-  /// Numbers that the tolerance follows from: ReLU inputs and pooling windows nearer to their corner than rounding may
-  /// move them, each as a share of its layer, summed in squares; and the longest sum and the number of ops on a path.
+  /// Numbers that the tolerance follows from: values nearer to a corner of their op than rounding may move
+  /// them (OpTests::corners), each as a share of its layer, summed in squares; and the longest sum and the
+  /// number of ops on a path.
   double corners = 0;
   std::int64_t terms = 0;
   int path = 0;
@@ -36,14 +39,20 @@ struct NetworkCase {
 NetworkCase make_network_case(core::Precision precision, std::uint64_t seed,
                               const models::Model& model = small_network());
 
-/// What the gradients may be off by. Each op on the path adds an error of its own tolerance, and independent errors add in
-/// squares: ops::tolerance() sqrt(path). Where rounding may carry a value across the corner of a ReLU or to another winner
-/// of a pooling window, that element's gradient goes elsewhere: sqrt(corners) more.
+/// What the gradients may be off by. Each op on the path adds an error of its own tolerance, and independent
+/// errors add in squares: ops::tolerance() sqrt(path). Where rounding may carry a value across the corner of
+/// a ReLU or to another winner of a pooling window, that element's gradient goes elsewhere: sqrt(corners)
+/// more.
 double network_tolerance(const NetworkCase& network, core::Precision precision);
 
-/// Runs one step of a plan of `selection` and compares the gradients, each parameter by itself, and the loss. Throws
-/// core::BadInput if such a plan cannot be built.
-Check check_network(const NetworkCase& network, const std::shared_ptr<core::Device>& device,
-                    const plan::Selection& selection);
+/// A check of a whole network.
+struct NetworkCheck : Check {
+  bool declared_deterministic = true;  ///< all variants that the plan launched say that they are
+};
+
+/// Runs one step of a plan of `selection` and compares the gradients, each parameter by itself, and the loss.
+/// Throws core::BadInput if such a plan cannot be built.
+NetworkCheck check_network(const NetworkCase& network, const std::shared_ptr<core::Device>& device,
+                           const plan::Selection& selection);
 
 }  // namespace warpscope::verify

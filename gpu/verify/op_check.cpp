@@ -2,49 +2,33 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 
 #include <fmt/format.h>
 
-#include "gpu/core/error.h"
-#include "gpu/ops/batch/batch.h"
-#include "gpu/ops/block/block.h"
-#include "gpu/ops/cross_entropy/cross_entropy.h"
-#include "gpu/ops/linear/linear.h"
-#include "gpu/ops/step/step.h"
+#include "gpu/ops/op_tests.h"
+#include "gpu/verify/op_shapes.h"
 
 namespace warpscope::verify {
 namespace {
 
 using core::Precision;
 using ops::Access;
-using ops::Op;
+using ops::CallOperand;
+using ops::CoveredOp;
+using ops::Name;
 using ops::OpShape;
 using ops::Variant;
 
 std::string label(const Variant& variant, const Case& tested, Precision precision) {
-  std::string fused;
-  for (const Op op : tested.absorbed) fused += fmt::format(" + {}", to_string(op));
-  return fmt::format("{} {}{} {} {} on {}", to_string(variant.op), variant.name, fused,
-                     to_string(variant.device), to_string(precision), describe(variant.op, tested.shape));
+  return fmt::format("{} {} {} {} on {}", to_string(variant.op), variant.name, to_string(variant.device),
+                     to_string(precision), describe(variant.op, tested.shape));
 }
 
-/// Clears the one field that differs from run to run, so that the rest can be compared. False if it was not written.
-bool take_time(const Case& tested, Operands& after) {
-  if (tested.op != Op::step_record) return true;
-  ops::step::StepControl control;
-  std::memcpy(&control, tested.before[ops::step::kRecordControl].data(), sizeof(control));
-  const std::size_t at =
-      control.step % static_cast<std::uint64_t>(tested.shape.count) * sizeof(ops::step::StepRecord);
-  ops::step::StepRecord old;
-  ops::step::StepRecord record;
-  std::memcpy(&old, tested.before[ops::step::kRecordRing].data() + at, sizeof(old));
-  std::memcpy(&record, after[ops::step::kRecordRing].data() + at, sizeof(record));
-  const bool written = record.nanoseconds != 0 && record.nanoseconds != old.nanoseconds;
-  record.nanoseconds = 0;
-  std::memcpy(after[ops::step::kRecordRing].data() + at, &record, sizeof(record));
-  return written;
+/// OpTests::clear_time of the variant's op.
+bool clear_time(const Variant& variant, const Case& tested, Operands& after) {
+  const auto clear = ops::contract(variant.op).tests().clear_time;
+  return clear == nullptr || clear(tested.shape, tested.before, after);
 }
 
 /// Takes out of both what is neither finite in the one nor in the other: such values have no distance.
@@ -59,225 +43,167 @@ void drop_both_not_finite(std::vector<double>& out, std::vector<double>& expecte
   expected.resize(kept);
 }
 
-/// Whether each code of a block's argmax points at a value that is the largest of its window but for rounding: eight times
-/// the error that the tolerance allows the values on average.
-bool right_codes(const Case& tested, std::span<const Slot> slots, Precision precision, const Bytes& codes,
-                 double tolerance) {
-  OpShape whole = tested.shape;
-  whole.pool = false;
-  const Operands before = convert(slots, tested.before, precision, Precision::fp64);
-  const auto values = decode(run_reference(Op::block_forward, whole, before)[ops::block::kForwardOutput],
-                             core::ElementType::f64);
-  const double squares = std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
-  const double slack = 8 * tolerance * std::sqrt(squares / static_cast<double>(values.size()));
-  const int scale = whole.upsample ? 2 : 1;
-  const int height = scale * whole.height;
-  const int width = scale * whole.width;
-  const int channels = whole.out_channels;
-  std::size_t element = 0;
-  for (std::int64_t n = 0; n < whole.batch; ++n) {
-    for (int i = 0; i < height / 2; ++i) {
-      for (int j = 0; j < width / 2; ++j) {
-        for (int k = 0; k < channels; ++k, ++element) {
-          const auto value = [&](int code) {
-            const std::int64_t pixel = (n * height + 2 * i + code / 2) * width + 2 * j + code % 2;
-            return values[static_cast<std::size_t>(pixel * channels + k)];
-          };
-          const int code = std::to_integer<int>(codes[element / 4]) >> 2 * (element % 4) & 3;
-          const double largest = std::max({value(0), value(1), value(2), value(3)});
-          if (!(value(code) >= largest - slack)) return false;
-        }
-      }
+/// Calls body(op, operand) with the covered op that writes what the call names `name`; false if there is
+/// none.
+template <class Body>
+bool with_writer(const Variant& variant, const OpShape& shape, Name name, Body body) {
+  for (const CoveredOp& covered : covered_ops(variant, shape)) {
+    for (const ops::Operand& each : ops::contract(covered.op).operands) {
+      if (each.access == Access::read) continue;
+      if (call_name(variant, shape.covered, covered.link, each.name) != name) continue;
+      body(covered, each);
+      return true;
     }
   }
-  return true;
+  return false;
+}
+
+/// Whether all that `covered` reads is computed in the call: it is near the reference's then, not equal to
+/// it.
+bool reads_computed(const Variant& variant, const OpShape& shape, const CoveredOp& covered) {
+  const auto given = operands_of(variant, shape);
+  const auto own = ops::contract(covered.op).operands;
+  return std::none_of(own.begin(), own.end(), [&](const ops::Operand& each) {
+    if (each.access == Access::write) return false;
+    const Name name = call_name(variant, shape.covered, covered.link, each.name);
+    return std::any_of(given.begin(), given.end(), [&](const CallOperand& one) { return one.name == name; });
+  });
+}
+
+/// OpTests::accepts of the covered op that writes `name`.
+bool accepted(const Variant& variant, const Case& tested, Name name, const Bytes& written, double tolerance) {
+  bool right = false;
+  with_writer(variant, tested.shape, name, [&](const CoveredOp& covered, const ops::Operand& operand) {
+    const auto accepts = ops::contract(covered.op).tests().accepts;
+    if (accepts == nullptr || !reads_computed(variant, tested.shape, covered)) return;
+    const Operands own = operands_of_covered(variant, tested.shape, covered, tested.expected);
+    right = accepts(covered.shape, own, operand.name, written, tolerance);
+  });
+  return right;
+}
+
+std::string compare_bytes(const Variant& variant, const Case& tested, Name name, const Bytes& written,
+                          double tolerance) {
+  const Bytes& expected = tested.expected[name];
+  if (written == expected || accepted(variant, tested, name, written, tolerance)) return "";
+  const auto [wrong, right] = std::mismatch(written.begin(), written.end(), expected.begin());
+  return fmt::format("operand '{}' differs from the reference at byte {}: {} instead of {}", to_string(name),
+                     wrong - written.begin(), static_cast<int>(*wrong), static_cast<int>(*right));
 }
 
 /// Compares what a call wrote with the reference; "" if it is right.
-std::string compare(const Case& tested, std::span<const Slot> slots, Precision precision,
-                    const Operands& after, Check& check) {
-  const Operands& expected = tested.expected;
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    const Slot& slot = slots[i];
-    if (slot.access == Access::read) continue;
-    if (!is_number(slot.role)) {
-      if (after[i] == expected[i]) continue;
-      if (tested.op == Op::block_forward) {
-        if (right_codes(tested, slots, precision, after[i], check.tolerance)) continue;
-        return fmt::format("operand '{}' points at values that are not the largest", slot.name);
-      }
-      const auto [wrong, right] = std::mismatch(after[i].begin(), after[i].end(), expected[i].begin());
-      return fmt::format("operand '{}' differs from the reference at byte {}: {} instead of {}", slot.name,
-                         wrong - after[i].begin(), static_cast<int>(*wrong), static_cast<int>(*right));
+std::string compare(const Variant& variant, const Case& tested, Precision precision, const Operands& after,
+                    Check& check) {
+  const Name output = output_of(variant, tested.shape);
+  for (const CallOperand& operand : operands_of(variant, tested.shape)) {
+    const Name name = operand.name;
+    if (operand.access == Access::read) continue;
+    if (!is_number(operand.role)) {
+      const std::string wrong = compare_bytes(variant, tested, name, after[name], check.tolerance);
+      if (!wrong.empty()) return wrong;
+      continue;
     }
-    std::vector<double> out = decode(after[i], element_type(slot.role, precision));
-    std::vector<double> right = decode(expected[i], core::ElementType::f64);
+    std::vector<double> out = decode(after[name], element_type(operand.role, precision));
+    std::vector<double> right = decode(tested.expected[name], core::ElementType::f64);
     drop_both_not_finite(out, right);
-    const bool own_output = i == output_slot(tested.op);
-    const double error = relative_error(out, right, own_output ? tested.usual_norm : 0);
+    const double error = relative_error(out, right, name == output ? tested.usual_norm : 0);
     check.worst_error = std::max(check.worst_error, error);
     if (!(error <= check.tolerance)) {
-      return fmt::format("operand '{}' has a relative error of {:.3g}, more than {:.3g}", slot.name, error,
-                         check.tolerance);
+      return fmt::format("operand '{}' has a relative error of {:.3g}, more than {:.3g}", to_string(name),
+                         error, check.tolerance);
     }
   }
   return "";
 }
 
-bool same_bits(std::span<const Slot> slots, const Operands& first, const Operands& second) {
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].access != Access::read && first[i] != second[i]) return false;
-  }
-  return true;
+bool same_bits(const std::vector<CallOperand>& operands, const Operands& first, const Operands& second) {
+  return std::all_of(operands.begin(), operands.end(), [&](const CallOperand& each) {
+    return each.access == Access::read || first[each.name] == second[each.name];
+  });
 }
 
 /// One placement (operands apart or in place): result, faults, and the same bits again.
 std::string check_placement(const Variant& variant, const std::shared_ptr<core::Device>& device,
                             Precision precision, const Case& tested, bool in_place, Check& check) {
-  const auto slots = slots_of(tested.op, tested.shape, tested.absorbed);
-  OpRun op_run(variant, device, tested.shape, precision, in_place, static_cast<int>(tested.absorbed.size()));
+  OpRun op_run(variant, device, tested.shape, precision, in_place);
   Operands first = op_run.run(tested.before);
   if (!op_run.fault().empty()) return op_run.fault();
-  if (!take_time(tested, first)) return "noted no time";
-  const std::string wrong = compare(tested, slots, precision, first, check);
+  if (!clear_time(variant, tested, first)) return "noted no time";
+  const std::string wrong = compare(variant, tested, precision, first, check);
   if (!wrong.empty()) return wrong;
   Operands second = op_run.run(tested.before);
-  take_time(tested, second);
-  if (!same_bits(slots, first, second)) {
+  clear_time(variant, tested, second);
+  if (!same_bits(operands_of(variant, tested.shape), first, second)) {
     check.same_bits = false;
     if (variant.deterministic) return "gave other bits the second time";
   }
   return op_run.fault();
 }
 
-/// The operands of an op that is absorbed whole, whose own are `before` from `extra` on: what it reads of them and what it
-/// shares with the op before it. The last one is its output.
-Operands operands_of_absorbed(Op absorbed, const Operands& before, std::size_t extra) {
-  const Bytes& own = before[extra];
-  switch (absorbed) {
-    case Op::linear_backward_input:
-      return {before[ops::linear::kWeightsOutputGradient], own, {}};
-    case Op::labels_gather:
-      return {own, before[ops::batch::kGatherOrder], before[ops::batch::kGatherControl], {}};
-    default:
-      return {
-          before[ops::cross_entropy::kForwardLogits], before[ops::cross_entropy::kForwardLabels], own, {}};
-  }
-}
-
-/// An absorbed op's reference, given the output so far; writes the output or the gradient that it makes.
-void run_absorbed(Op op, const OpShape& shape, Op absorbed, const Operands& before, std::size_t& extra,
-                  Operands& after) {
-  const std::size_t output = output_slot(op);
-  switch (absorbed) {
-    case Op::bias_forward:
-      after[output] =
-          run_reference(absorbed, output_shape(op, shape), {after[output], before[extra++], {}})[2];
-      break;
-    case Op::relu_forward:
-      after[output] = run_reference(absorbed, output_shape(op, shape), {after[output], {}})[1];
-      break;
-    case Op::relu_backward:
-      after[extra - 1] =
-          run_reference(absorbed, output_shape(op, shape), {before[extra], after[extra - 1], {}})[2];
-      ++extra;
-      break;
-    case Op::linear_backward_input:
-    case Op::labels_gather:
-    case Op::cross_entropy_backward: {
-      const Operands result = run_reference(absorbed, shape, operands_of_absorbed(absorbed, before, extra));
-      after[extra + 1] = result.back();
-      extra += 2;
-      break;
-    }
-    default: {
-      // slots_of() lets nothing else pass than a bias gradient, summed over the gradient that the op reads.
-      const bool weights = op == Op::conv2d_backward_weights || op == Op::linear_backward_weights;
-      after[extra++] = run_reference(absorbed, shape, {before[weights ? 1 : 0], {}})[1];
-    }
-  }
-}
-
-/// Ops whose outputs are sums of products of two operands.
-bool sums_products(Op op) {
-  switch (op) {
-    case Op::conv2d_forward:
-    case Op::conv2d_backward_input:
-    case Op::conv2d_backward_weights:
-    case Op::linear_forward:
-    case Op::linear_backward_input:
-    case Op::linear_backward_weights:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// Case::usual_norm: the squares of the products are the products of the squares.
-double usual_norm(Op op, const OpShape& shape, const Operands& before_fp64, std::size_t outputs) {
+double usual_norm(const Variant& variant, const OpShape& shape, const Operands& memory) {
   constexpr std::size_t kFewOutputs = 256;
-  if (!sums_products(op) || outputs > kFewOutputs) return 0;
-  const auto own = static_cast<std::ptrdiff_t>(ops::contract(op).operands.size());
-  Operands squares(before_fp64.begin(), before_fp64.begin() + own);
-  for (Bytes& operand : squares) {
-    std::vector<double> values = decode(operand, core::ElementType::f64);
-    for (double& value : values) value *= value;
-    operand = encode(values, core::ElementType::f64);
+  if (ops::contract(variant.op).work != ops::Work::products) return 0;
+  for (const CoveredOp& covered : covered_ops(variant, shape)) {
+    if (covered.op != variant.op) continue;
+    Operands own = operands_of_covered(variant, shape, covered, memory);
+    Name output{};
+    for (const ops::Operand& each : ops::contract(covered.op).operands) {
+      if (each.access == Access::write) output = each.name;
+    }
+    if (own[output].size() / sizeof(double) > kFewOutputs) return 0;
+    for (const ops::Operand& each : ops::contract(covered.op).operands) {
+      std::vector<double> values = decode(own[each.name], core::ElementType::f64);
+      for (double& value : values) value *= value;
+      own[each.name] = encode(values, core::ElementType::f64);
+    }
+    const auto sums = decode(run_reference(covered.op, covered.shape, own)[output], core::ElementType::f64);
+    const double squares = std::accumulate(sums.begin(), sums.end(), 0.0);
+    const std::size_t count = memory[output_of(variant, shape)].size() / sizeof(double);
+    const auto outputs = static_cast<double>(count);
+    return std::sqrt(squares / static_cast<double>(sums.size()) * outputs);
   }
-  const auto sums = decode(run_reference(op, shape, squares)[output_slot(op)], core::ElementType::f64);
-  return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
+  return 0;
+}
+
+/// Forgets what nobody compares: what was given, and what passes between ops, where no op judges by it.
+void keep_what_is_compared(const Variant& variant, const OpShape& shape, Operands& memory) {
+  Operands kept;
+  for (const CallOperand& operand : operands_of(variant, shape)) {
+    if (operand.access != Access::read) kept[operand.name] = std::move(memory[operand.name]);
+  }
+  for (const CoveredOp& covered : covered_ops(variant, shape)) {
+    if (ops::contract(covered.op).tests().accepts == nullptr) continue;
+    if (!reads_computed(variant, shape, covered)) continue;
+    for (const ops::Operand& each : ops::contract(covered.op).operands) {
+      const Name name = call_name(variant, shape.covered, covered.link, each.name);
+      if (each.access == Access::read) kept[name] = std::move(memory[name]);
+    }
+  }
+  memory = std::move(kept);
 }
 
 }  // namespace
 
-Operands run_reference(Op op, const OpShape& shape, const Operands& before_fp64) {
-  const Variant* reference = find_variant(op, core::DeviceKind::cpu, "reference");
-  if (reference == nullptr) throw core::Error(fmt::format("{} has no reference", to_string(op)));
-  static const std::shared_ptr<core::Device> cpu = core::open_device("cpu");
-  return OpRun(*reference, cpu, shape, Precision::fp64).run(before_fp64);
-}
-
-Operands run_reference(Op op, const OpShape& shape, std::span<const Op> absorbed,
-                       const Operands& before_fp64) {
-  const std::size_t own = ops::contract(op).operands.size();
-  Operands after =
-      run_reference(op, shape, {before_fp64.begin(), before_fp64.begin() + static_cast<std::ptrdiff_t>(own)});
-  after.resize(before_fp64.size());
-  std::size_t extra = own;
-  for (const Op next : absorbed) run_absorbed(op, shape, next, before_fp64, extra, after);
-  return after;
-}
-
-Case make_case(Op op, const OpShape& shape, std::span<const Op> absorbed, Precision precision,
-               std::uint64_t seed) {
-  Case made{op, shape, {absorbed.begin(), absorbed.end()}, {}, {}};
-  const auto slots = slots_of(op, shape, absorbed);
-  made.before = random_operands(op, shape, precision, seed, absorbed);
-  const Operands before = convert(slots, made.before, precision, Precision::fp64);
-  made.expected = run_reference(op, shape, absorbed, before);
-  made.usual_norm = usual_norm(op, shape, before, made.expected[output_slot(op)].size() / sizeof(double));
-  take_time(made, made.expected);
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].access == Access::read) made.expected[i] = {};
-  }
+Case make_case(const Variant& variant, const OpShape& shape, Precision precision, std::uint64_t seed) {
+  Case made{shape, random_operands(variant, shape, precision, seed), {}};
+  const Operands before = convert(variant, shape, made.before, precision, Precision::fp64);
+  made.expected = run_reference(variant, shape, before);
+  made.usual_norm = usual_norm(variant, shape, made.expected);
+  keep_what_is_compared(variant, shape, made.expected);
+  clear_time(variant, made, made.expected);
   return made;
 }
 
 Check check_case(const Variant& variant, const std::shared_ptr<core::Device>& device, Precision precision,
                  const Case& tested) {
   Check check;
-  check.terms = ops::contract(variant.op).terms(tested.shape);
-  for (const Op op : tested.absorbed) {
-    if (op == Op::bias_forward) ++check.terms;
-    if (op == Op::linear_backward_input) {
-      check.terms = std::max(check.terms, ops::contract(op).terms(tested.shape));
-    }
-  }
+  check.terms = terms_of(variant, tested.shape);
   check.tolerance = ops::tolerance(precision, check.terms);
   check.workspace = workspace_bytes(variant, tested.shape, precision);
-  const auto operands = ops::contract(variant.op).operands;
+  const auto operands = operands_of(variant, tested.shape);
   const bool has_in_place = std::any_of(operands.begin(), operands.end(),
-                                        [](const auto& operand) { return operand.in_place_of >= 0; });
+                                        [](const auto& each) { return each.in_place_of.has_value(); });
   std::string failure = check_placement(variant, device, precision, tested, false, check);
   if (failure.empty() && has_in_place) {
     failure = check_placement(variant, device, precision, tested, true, check);
@@ -297,13 +223,18 @@ Check worse(const Check& first, const Check& second) {
   return result;
 }
 
+Check check_call(const Variant& variant, const std::shared_ptr<core::Device>& device, const OpShape& shape,
+                 Precision precision, std::uint64_t seed) {
+  return check_case(variant, device, precision, make_case(variant, shape, precision, seed));
+}
+
 Check check_variant(const Variant& variant, const std::shared_ptr<core::Device>& device, const OpShape& shape,
                     Precision precision, std::uint64_t seed) {
   Check check;
-  for (std::size_t absorbed = 0; absorbed <= variant.fuses.size(); ++absorbed) {
-    const Case tested =
-        make_case(variant.op, shape, std::span(variant.fuses).first(absorbed), precision, seed);
-    check = worse(check, check_case(variant, device, precision, tested));
+  for (const ops::OpSet& covered : coverings(variant)) {
+    const auto call = fitted(variant, shape, covered);
+    if (!call || (variant.refuses != nullptr && !variant.refuses(*call).empty())) continue;
+    check = worse(check, check_call(variant, device, *call, precision, seed));
   }
   return check;
 }

@@ -1,7 +1,7 @@
 #include "gpu/verify/op_run.h"
 
 #include <algorithm>
-#include <span>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -12,6 +12,7 @@ namespace {
 
 using core::Precision;
 using ops::Access;
+using ops::CallOperand;
 using ops::OpShape;
 using ops::Variant;
 
@@ -22,33 +23,55 @@ constexpr std::uint8_t kPoison = 0xFF;
 }  // namespace
 
 OpRun::OpRun(const Variant& variant, std::shared_ptr<core::Device> device, const OpShape& shape,
-             Precision precision, bool in_place, int absorbed)
+             Precision precision, bool in_place)
     : variant_(variant),
       device_(std::move(device)),
       shape_(shape),
       precision_(precision),
       in_place_(in_place),
-      absorbed_(absorbed),
-      slots_(
-          slots_of(variant.op, shape, std::span(variant.fuses).first(static_cast<std::size_t>(absorbed)))) {
+      operands_(operands_of(variant, shape)),
+      plain_(plain_operands(variant, shape)) {
   device_->make_current();
   stream_ = device_->make_stream();
-  for (const Slot& slot : slots_) {
-    const auto bytes =
-        static_cast<std::size_t>(slot.elements) * core::size_of(element_type(slot.role, precision_));
-    buffers_.emplace_back(device_, bytes + 2 * kGuardBytes);
+  for (const CallOperand& operand : operands_) {
+    buffers_.emplace_back(device_, bytes_of(operand, precision_) + 2 * kGuardBytes);
   }
   workspace_ = core::Buffer(device_, workspace_bytes(variant_, shape_, precision_) + 2 * kGuardBytes);
   if (variant_.prepare != nullptr) prepared_ = variant_.prepare(shape_, precision_, *device_);
 }
 
-bool OpRun::shares(std::size_t operand) const {
-  return in_place_ && slots_[operand].in_place_of >= 0;
+std::size_t OpRun::owner_of(std::size_t operand) const {
+  const std::optional<ops::Name>& other = operands_[operand].in_place_of;
+  if (!in_place_ || !other) return operand;
+  const auto owner = std::find_if(operands_.begin(), operands_.end(),
+                                  [&](const CallOperand& each) { return each.name == *other; });
+  return static_cast<std::size_t>(owner - operands_.begin());
 }
 
 void* OpRun::memory_of(std::size_t operand) const {
-  const std::size_t owner = shares(operand) ? static_cast<std::size_t>(slots_[operand].in_place_of) : operand;
-  return buffers_[owner].as<std::byte>() + kGuardBytes;
+  return buffers_[owner_of(operand)].as<std::byte>() + kGuardBytes;
+}
+
+Bytes OpRun::packed(std::size_t operand, const Operands& before) const {
+  const CallOperand& stored = operands_[operand];
+  const Bytes& bytes = before[stored.name];
+  const std::size_t expected = bytes_of(plain_[operand], precision_);
+  if (bytes.size() != expected) {
+    throw std::logic_error(
+        fmt::format("operand '{}' has {} bytes, not {}", to_string(stored.name), bytes.size(), expected));
+  }
+  if (stored.format == nullptr) return bytes;
+  Bytes result(bytes_of(stored, precision_));
+  stored.format->pack(bytes, result);
+  return result;
+}
+
+Bytes OpRun::unpacked(std::size_t operand, const Bytes& bytes) const {
+  const CallOperand& stored = operands_[operand];
+  if (stored.format == nullptr) return bytes;
+  Bytes result(bytes_of(plain_[operand], precision_));
+  stored.format->unpack(bytes, result);
+  return result;
 }
 
 void OpRun::note(const std::string& fault) {
@@ -61,14 +84,12 @@ void OpRun::upload(const Operands& before) {
     stream_->fill(buffer.as<std::byte>() + kGuardBytes, kPoison, buffer.bytes() - 2 * kGuardBytes);
   };
   poison(workspace_);
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
+  for (std::size_t i = 0; i < operands_.size(); ++i) {
     poison(buffers_[i]);
-    if (slots_[i].access == Access::write) continue;
-    if (before[i].size() != buffers_[i].bytes() - 2 * kGuardBytes) {
-      throw std::logic_error(fmt::format("operand '{}' has {} bytes, not {}", slots_[i].name,
-                                         before[i].size(), buffers_[i].bytes() - 2 * kGuardBytes));
-    }
-    stream_->copy(memory_of(i), before[i].data(), before[i].size());
+    if (operands_[i].access == Access::write) continue;
+    const Bytes bytes = packed(i, before);
+    stream_->copy(memory_of(i), bytes.data(), bytes.size());
+    stream_->synchronize();  // `bytes` goes
   }
   stream_->synchronize();
 }
@@ -86,20 +107,22 @@ Bytes OpRun::download_guarded(const core::Buffer& buffer, const std::string& nam
 }
 
 Operands OpRun::download(const Operands& before) {
-  Operands after;
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    after.push_back(download_guarded(buffers_[i], fmt::format("the operand '{}'", slots_[i].name)));
+  std::vector<Bytes> memory;
+  for (std::size_t i = 0; i < operands_.size(); ++i) {
+    const auto name = fmt::format("the operand '{}'", to_string(operands_[i].name));
+    memory.push_back(download_guarded(buffers_[i], name));
   }
   download_guarded(workspace_, "the workspace");
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (shares(i)) std::swap(after[i], after[static_cast<std::size_t>(slots_[i].in_place_of)]);
+  Operands after;
+  std::vector<bool> overwritten(operands_.size());
+  for (std::size_t i = 0; i < operands_.size(); ++i) {
+    const std::size_t owner = owner_of(i);
+    if (owner != i) overwritten[owner] = true;
+    after[operands_[i].name] = unpacked(i, memory[owner]);
   }
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    const bool overwritten = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
-      return in_place_ && slot.in_place_of == static_cast<int>(i);
-    });
-    if (slots_[i].access == Access::read && !overwritten && after[i] != before[i]) {
-      note(fmt::format("changed the operand '{}', which it may only read", slots_[i].name));
+  for (std::size_t i = 0; i < operands_.size(); ++i) {
+    if (operands_[i].access == Access::read && !overwritten[i] && memory[i] != packed(i, before)) {
+      note(fmt::format("changed the operand '{}', which it may only read", to_string(operands_[i].name)));
     }
   }
   return after;
@@ -108,13 +131,10 @@ Operands OpRun::download(const Operands& before) {
 Operands OpRun::run(const Operands& before) {
   fault_.clear();
   upload(before);
-  std::vector<void*> pointers;
-  for (std::size_t i = 0; i < buffers_.size(); ++i) pointers.push_back(memory_of(i));
   ops::OpCall call;
   call.shape = shape_;
   call.precision = precision_;
-  call.operands = pointers;
-  call.absorbed = absorbed_;
+  for (std::size_t i = 0; i < operands_.size(); ++i) call.operands[operands_[i].name] = memory_of(i);
   if (workspace_.bytes() > 2 * kGuardBytes) call.workspace = workspace_.as<std::byte>() + kGuardBytes;
   call.prepared = prepared_.get();
   call.stream = stream_.get();

@@ -1,5 +1,6 @@
 #pragma once
-// One variant run on operands from the host, watched: what it writes is poisoned first and lies between guards.
+// One variant run on operands from the host, watched: what it writes is poisoned first and lies between
+// guards.
 
 #include <memory>
 #include <string>
@@ -10,24 +11,30 @@
 
 namespace warpscope::verify {
 
-/// One variant prepared for one shape, with device memory for its operands and its workspace, each piece between guards.
+/// One variant prepared for one shape, with device memory for its operands and its workspace, each piece
+/// between guards.
 class OpRun {
  public:
-  /// With `in_place`, operands share memory where the contract allows it. The call covers the first `absorbed` ops of
-  /// Variant::fuses too.
+  /// The call covers what `shape.covered` says. With `in_place`, operands share memory where the contract
+  /// allows it.
   OpRun(const ops::Variant& variant, std::shared_ptr<core::Device> device, const ops::OpShape& shape,
-        core::Precision precision, bool in_place = false, int absorbed = 0);
+        core::Precision precision, bool in_place = false);
 
-  /// Uploads what the op reads, fills what it writes and the workspace with 0xFF (NaN in every float type), launches,
-  /// downloads. Operands that are written only may be empty in `before`.
+  /// Uploads what the op reads, fills what it writes and the workspace with 0xFF (NaN in every float type),
+  /// launches, downloads. Operands that are written only may be empty in `before`. Operands are given and
+  /// returned as the contracts say; those that the variant keeps in a format of its own are packed before it
+  /// runs and unpacked afterwards.
   Operands run(const Operands& before);
 
   /// What the last run did that it must not: "" or, for instance, "wrote before the operand 'output'".
   const std::string& fault() const { return fault_; }
 
  private:
+  /// The place in operands_ of the one whose memory `operand` uses: itself, or what it shares with.
+  std::size_t owner_of(std::size_t operand) const;
   void* memory_of(std::size_t operand) const;
-  bool shares(std::size_t operand) const;
+  Bytes packed(std::size_t operand, const Operands& before) const;
+  Bytes unpacked(std::size_t operand, const Bytes& bytes) const;
   void upload(const Operands& before);
   Operands download(const Operands& before);
   Bytes download_guarded(const core::Buffer& buffer, const std::string& name);
@@ -38,8 +45,8 @@ class OpRun {
   ops::OpShape shape_;
   core::Precision precision_;
   bool in_place_;
-  int absorbed_;
-  std::vector<Slot> slots_;
+  std::vector<ops::CallOperand> operands_;
+  std::vector<ops::CallOperand> plain_;  ///< the same without formats
   std::unique_ptr<core::Stream> stream_;
   std::unique_ptr<ops::Prepared> prepared_;
   std::vector<core::Buffer> buffers_;

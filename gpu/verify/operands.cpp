@@ -1,134 +1,163 @@
 #include "gpu/verify/operands.h"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numeric>
 
-#include "gpu/core/error.h"
-#include "gpu/ops/cross_entropy/cross_entropy.h"
-#include "gpu/ops/labels/labels.h"
-#include "gpu/ops/linear/linear.h"
+#include "gpu/ops/op_tests.h"
+#include "gpu/ops/step/step.h"
 
 namespace warpscope::verify {
 namespace {
 
 using core::Precision;
 using ops::Access;
+using ops::CallOperand;
+using ops::CoveredOp;
+using ops::Name;
 using ops::Op;
 using ops::OpShape;
+using ops::Random;
 using ops::Role;
+using ops::Variant;
 
-bool widens_channels(Op op) {
-  switch (op) {
-    case Op::conv2d_forward:
-    case Op::linear_forward:
-      return true;
+Bytes random_bytes(std::size_t size, Random& random) {
+  Bytes bytes(size);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() & 0xff);
+  return bytes;
+}
+
+std::vector<double> random_numbers(std::size_t elements, Random& random) {
+  std::normal_distribution<float> normal;
+  std::vector<double> values(elements);
+  for (double& value : values) value = normal(random);
+  return values;
+}
+
+Bytes random_order(std::size_t count, Random& random) {
+  std::vector<std::uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0u);
+  std::shuffle(order.begin(), order.end(), random);
+  Bytes bytes(order.size() * sizeof(order[0]));
+  std::memcpy(bytes.data(), order.data(), bytes.size());
+  return bytes;
+}
+
+/// Half of the time the batch at hand is the last of the epoch.
+Bytes random_control(const OpShape& shape, Random& random) {
+  ops::step::StepControl control;
+  control.step = random() % 1000;
+  control.learning_rate = 0.05f;
+  const auto batch = static_cast<std::uint32_t>(shape.batch);
+  const auto batches = static_cast<std::uint32_t>(1 + random() % 5);
+  control.epoch_size = batches * batch;
+  control.position =
+      (random() % 2 == 0 ? batches - 1 : static_cast<std::uint32_t>(random() % batches)) * batch;
+  control.loss_scale = std::ldexp(1.0f, static_cast<int>(random() % 25));
+  control.overflow = random() % 3 == 0 ? 1 : 0;
+  control.growth_interval = static_cast<std::uint32_t>(random() % 4);
+  control.good_steps = control.growth_interval == 0
+                           ? static_cast<std::uint32_t>(random() % 100)
+                           : static_cast<std::uint32_t>(random() % control.growth_interval);
+  Bytes bytes(sizeof(control));
+  std::memcpy(bytes.data(), &control, sizeof(control));
+  return bytes;
+}
+
+Bytes drawn(const CallOperand& operand, const OpShape& shape, Precision precision, Random& random) {
+  const auto elements = static_cast<std::size_t>(operand.elements);
+  switch (operand.role) {
+    case Role::byte:
+      return random_bytes(elements, random);
+    case Role::index:
+      return random_order(elements, random);
+    case Role::control:
+      return operand.name == Name::control ? random_control(shape, random) : random_bytes(elements, random);
     default:
-      return false;
+      return encode(random_numbers(elements, random), element_type(operand.role, precision));
   }
 }
 
-/// What an absorbed op has beside the operands that it shares with the one before it.
-void add_slots(Op absorbed, const OpShape& shape, std::vector<Slot>& slots) {
-  const auto operands = ops::contract(absorbed).operands;
-  for (const int index : own_operands(absorbed)) {
-    const ops::Operand& operand = operands[static_cast<std::size_t>(index)];
-    slots.push_back({operand.name, operand.access, operand.role, operand.elements(shape)});
-  }
-}
-
-/// Converts where `roles` says that a slot holds numbers.
-template <class RoleOf>
-Operands convert_by(const Operands& operands, Precision from, Precision to, RoleOf role_of) {
-  Operands converted = operands;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    const Role role = role_of(i);
-    const auto narrow = element_type(role, from);
-    const auto wide = element_type(role, to);
-    if (is_number(role) && narrow != wide) converted[i] = encode(decode(operands[i], narrow), wide);
-  }
-  return converted;
+Bytes converted(const Bytes& bytes, Role role, Precision from, Precision to) {
+  const auto narrow = element_type(role, from);
+  const auto wide = element_type(role, to);
+  return is_number(role) && narrow != wide ? encode(decode(bytes, narrow), wide) : bytes;
 }
 
 }  // namespace
 
-std::vector<int> own_operands(Op absorbed) {
-  switch (absorbed) {
-    case Op::linear_backward_input:
-      return {ops::linear::kInputWeights, ops::linear::kInputInputGradient};
-    case Op::labels_gather:
-      return {ops::labels::kGatherLabels, ops::labels::kGatherOutput};
-    case Op::cross_entropy_backward:
-      return {ops::cross_entropy::kBackwardControl, ops::cross_entropy::kBackwardGradient};
-    default:
-      return {};
+Variant alone(Op op) {
+  Variant variant;
+  variant.op = op;
+  return variant;
+}
+
+std::vector<CallOperand> plain_operands(const Variant& variant, const OpShape& shape) {
+  Variant plain = variant;
+  plain.formats = {};
+  return operands_of(plain, shape);
+}
+
+Operands operands_of_covered(const Variant& variant, const OpShape& shape, const CoveredOp& covered,
+                             const Operands& operands) {
+  Operands own;
+  for (const ops::Operand& each : ops::contract(covered.op).operands) {
+    own[each.name] = operands[call_name(variant, shape.covered, covered.link, each.name)];
   }
+  return own;
 }
 
 bool is_number(Role role) {
   return role != Role::byte && role != Role::index && role != Role::control;
 }
 
-std::size_t output_slot(Op op) {
-  const auto operands = ops::contract(op).operands;
-  std::size_t output = 0;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].access != Access::read) output = i;
+Operands random_operands(const Variant& variant, const OpShape& shape, Precision precision,
+                         std::uint64_t seed) {
+  Random random(seed);
+  Operands operands;
+  const auto list = plain_operands(variant, shape);
+  for (const CallOperand& operand : list) {
+    if (operand.access != Access::write) operands[operand.name] = drawn(operand, shape, precision, random);
   }
-  return output;
-}
-
-OpShape output_shape(Op op, const OpShape& shape) {
-  OpShape output;
-  output.batch = shape.batch;
-  output.height = shape.height;
-  output.width = shape.width;
-  output.in_channels = output.out_channels = widens_channels(op) ? shape.out_channels : shape.in_channels;
-  return output;
-}
-
-std::vector<Slot> slots_of(Op op, const OpShape& shape, std::span<const Op> absorbed) {
-  std::vector<Slot> slots;
-  for (const ops::Operand& operand : ops::contract(op).operands) {
-    slots.push_back(
-        {operand.name, operand.access, operand.role, operand.elements(shape), operand.in_place_of});
-  }
-  for (const Op after : absorbed) {
-    switch (after) {
-      case Op::bias_forward:
-        slots.push_back({"bias", Access::read, Role::weight, output_shape(op, shape).in_channels});
-        break;
-      case Op::relu_forward:
-        break;
-      case Op::conv2d_backward_bias:
-      case Op::linear_backward_bias:
-        slots.push_back({"bias_gradient", Access::write, Role::gradient, shape.out_channels});
-        break;
-      case Op::linear_backward_input:
-      case Op::labels_gather:
-      case Op::cross_entropy_backward:
-        add_slots(after, shape, slots);
-        break;
-      case Op::relu_backward:
-        slots.push_back({kReluOutputSlot, Access::read, Role::activation, slots.back().elements});
-        break;
-      default:
-        throw core::Error(fmt::format("{} cannot absorb {}: no rule says which operands that needs",
-                                      to_string(op), to_string(after)));
+  for (const CoveredOp& covered : covered_ops(variant, shape)) {
+    const auto fit = ops::contract(covered.op).tests().fit;
+    if (fit == nullptr) continue;
+    Operands own = operands_of_covered(variant, shape, covered, operands);
+    fit({covered.op, covered.shape, precision, random, own});
+    for (const ops::Operand& each : ops::contract(covered.op).operands) {
+      if (!own[each.name].empty()) {
+        operands[call_name(variant, shape.covered, covered.link, each.name)] = own[each.name];
+      }
     }
   }
-  return slots;
+  return operands;
 }
 
-Operands convert(std::span<const Slot> slots, const Operands& operands, Precision from, Precision to) {
-  return convert_by(operands, from, to, [&](std::size_t i) { return slots[i].role; });
+Operands random_operands(Op op, const OpShape& shape, Precision precision, std::uint64_t seed) {
+  return random_operands(alone(op), shape, precision, seed);
+}
+
+Operands convert(const Variant& variant, const OpShape& shape, const Operands& operands, Precision from,
+                 Precision to) {
+  Operands result = operands;
+  for (const CallOperand& each : plain_operands(variant, shape)) {
+    result[each.name] = converted(operands[each.name], each.role, from, to);
+  }
+  return result;
 }
 
 Operands convert(Op op, const Operands& operands, Precision from, Precision to) {
-  return convert_by(operands, from, to, [&](std::size_t i) { return ops::contract(op).operands[i].role; });
+  Operands result = operands;
+  for (const ops::Operand& each : ops::contract(op).operands) {
+    result[each.name] = converted(operands[each.name], each.role, from, to);
+  }
+  return result;
 }
 
-std::vector<double> operand_values(Op op, const Operands& operands, int index, Precision precision) {
-  const auto i = static_cast<std::size_t>(index);
-  return decode(operands[i], element_type(ops::contract(op).operands[i].role, precision));
+std::vector<double> operand_values(Op op, const Operands& operands, Name name, Precision precision) {
+  return decode(operands[name], element_type(operand_of(op, name).role, precision));
 }
 
 }  // namespace warpscope::verify

@@ -4,72 +4,70 @@
 #include <atomic>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "gpu/core/error.h"
+#include "gpu/core/parallel.h"
 #include "gpu/core/random.h"
 
 namespace warpscope::verify {
 
 using core::Precision;
-using ops::Op;
+using ops::OpShape;
+using ops::Variant;
 
 Precision storage_of(Precision precision) {
   return precision == Precision::tf32 ? Precision::fp32 : precision;
 }
 
-ReferenceCases::Key ReferenceCases::key(std::size_t shape, Precision precision,
-                                        std::span<const Op> absorbed) {
-  return {shape, storage_of(precision), {absorbed.begin(), absorbed.end()}};
+ReferenceCases::Entry& ReferenceCases::entry(const Variant& variant, const OpShape& shape,
+                                             Precision precision) {
+  const Precision stored = storage_of(precision);
+  const std::string text =
+      fmt::format("{}; {} {} {}", describe(op_, shape), shape.batch, shape.count, to_string(shape.rule));
+  const Key key{text, stored, binding_of(variant, shape)};
+  return entries_.try_emplace(key, Entry{variant, shape, stored}).first->second;
 }
 
-void ReferenceCases::want(std::size_t shape, Precision precision, std::span<const Op> absorbed) {
-  entries_[key(shape, precision, absorbed)];
+void ReferenceCases::want(const Variant& variant, const OpShape& shape, Precision precision) {
+  entry(variant, shape, precision);
 }
 
-void ReferenceCases::make_one(const Key& key, Entry& entry) const {
-  const auto& [shape, precision, absorbed] = key;
-  const std::uint64_t seed = core::random_bits(seed_, 1000 * static_cast<std::uint64_t>(op_) + shape);
+void ReferenceCases::make_one(Entry& entry) const {
+  std::uint64_t seed = seed_;
+  for (const char c : describe(op_, entry.shape)) {
+    seed = core::random_bits(seed, static_cast<unsigned char>(c));
+  }
   try {
-    entry.made = std::make_unique<Case>(make_case(op_, shapes_[shape], absorbed, precision, seed));
+    entry.made = std::make_unique<Case>(make_case(entry.variant, entry.shape, entry.precision, seed));
   } catch (const std::exception& error) {
     entry.error = error.what();
   }
 }
 
 void ReferenceCases::make(const std::function<bool()>& go_on) {
-  std::vector<std::pair<const Key, Entry>*> missing;
-  for (auto& entry : entries_) {
-    if (entry.second.made == nullptr && entry.second.error.empty()) missing.push_back(&entry);
+  std::vector<Entry*> missing;
+  for (auto& [key, entry] : entries_) {
+    if (entry.made == nullptr && entry.error.empty()) missing.push_back(&entry);
   }
   // The costliest first, so that no core is left with one at the end.
-  std::stable_sort(missing.begin(), missing.end(), [&](const auto* a, const auto* b) {
-    const auto flops = [&](const auto* entry) {
-      return ops::contract(op_).flops(shapes_[std::get<0>(entry->first)]);
-    };
-    return flops(a) > flops(b);
+  std::stable_sort(missing.begin(), missing.end(), [&](const Entry* a, const Entry* b) {
+    return ops::contract(op_).flops(a->shape) > ops::contract(op_).flops(b->shape);
   });
-  std::atomic<std::size_t> next{0};
-  const auto work = [&](bool caller) {
-    for (std::size_t i = next++; i < missing.size(); i = next++) {
-      if (caller && !go_on()) {
-        next = missing.size();
-        return;
-      }
-      make_one(missing[i]->first, missing[i]->second);
-    }
-  };
-  std::vector<std::jthread> helpers;
-  for (unsigned i = 1; i < std::min(std::thread::hardware_concurrency(), 16u); ++i) {
-    helpers.emplace_back(work, false);
-  }
-  work(true);
+  std::atomic<bool> stopped{false};
+  const std::thread::id caller = std::this_thread::get_id();
+  core::parallel_for(static_cast<std::int64_t>(missing.size()), 1, 0, [&](std::int64_t i, std::int64_t) {
+    if (!stopped && std::this_thread::get_id() == caller && !go_on()) stopped = true;
+    if (stopped) return;
+    make_one(*missing[static_cast<std::size_t>(i)]);
+  });
 }
 
-const Case& ReferenceCases::get(std::size_t shape, Precision precision, std::span<const Op> absorbed) {
-  const Key wanted = key(shape, precision, absorbed);
-  Entry& entry = entries_[wanted];
-  if (entry.made == nullptr && entry.error.empty()) make_one(wanted, entry);
-  if (entry.made == nullptr) throw core::Error(entry.error);
-  return *entry.made;
+const Case& ReferenceCases::get(const Variant& variant, const OpShape& shape, Precision precision) {
+  Entry& found = entry(variant, shape, precision);
+  if (found.made == nullptr && found.error.empty()) make_one(found);
+  if (found.made == nullptr) throw core::Error(found.error);
+  return *found.made;
 }
 
 }  // namespace warpscope::verify

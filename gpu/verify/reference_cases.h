@@ -1,10 +1,10 @@
 #pragma once
-// The reference's results of one op, each made once and shared by all variants and precisions that store alike.
+// The reference's results of one op, each made once and shared by all variants and precisions that store
+// alike.
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -18,31 +18,32 @@ core::Precision storage_of(core::Precision precision);
 
 class ReferenceCases {
  public:
-  ReferenceCases(ops::Op op, std::vector<ops::OpShape> shapes, std::uint64_t seed)
-      : op_(op), shapes_(std::move(shapes)), seed_(seed) {}
+  ReferenceCases(ops::Op op, std::uint64_t seed) : op_(op), seed_(seed) {}
 
-  const std::vector<ops::OpShape>& shapes() const { return shapes_; }
+  /// Notes that get() will be asked for this call of a variant of the op.
+  void want(const ops::Variant& variant, const ops::OpShape& shape, core::Precision precision);
 
-  /// Notes that get() will be asked for this.
-  void want(std::size_t shape, core::Precision precision, std::span<const ops::Op> absorbed);
-
-  /// Makes what is wanted on all cores. `go_on` is called between two results of the calling thread; false stops.
+  /// Makes what is wanted on all cores. `go_on` is called between two results of the calling thread; false
+  /// stops.
   void make(const std::function<bool()>& go_on);
 
   /// Throws core::Error if making it failed.
-  const Case& get(std::size_t shape, core::Precision precision, std::span<const ops::Op> absorbed);
+  const Case& get(const ops::Variant& variant, const ops::OpShape& shape, core::Precision precision);
 
  private:
-  using Key = std::tuple<std::size_t, core::Precision, std::vector<ops::Op>>;
   struct Entry {
-    std::unique_ptr<Case> made;
-    std::string error;
+    ops::Variant variant;  ///< the first that wanted it
+    ops::OpShape shape;
+    core::Precision precision{};
+    std::unique_ptr<Case> made = {};
+    std::string error = {};
   };
-  static Key key(std::size_t shape, core::Precision precision, std::span<const ops::Op> absorbed);
-  void make_one(const Key& key, Entry& entry) const;
+  /// Of a call as read by people, with what the call covers and how its operands are bound.
+  using Key = std::tuple<std::string, core::Precision, std::vector<int>>;
+  Entry& entry(const ops::Variant& variant, const ops::OpShape& shape, core::Precision precision);
+  void make_one(Entry& entry) const;
 
   ops::Op op_;
-  std::vector<ops::OpShape> shapes_;
   std::uint64_t seed_;
   std::map<Key, Entry> entries_;
 };

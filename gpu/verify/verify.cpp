@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/plan/selection.h"
 #include "gpu/verify/finite_differences.h"
 #include "gpu/verify/network_check.h"
 #include "gpu/verify/op_shapes.h"
@@ -19,12 +19,12 @@ using core::Precision;
 using ops::Op;
 using ops::Variant;
 
-constexpr const char* kDefaultSelection = "default";
-
-/// A row to be filled: a variant in a precision, a selection of a network, or finite differences (no variant).
+/// A row to be filled: a variant in a precision, a selection of a network, or finite differences (no
+/// variant).
 struct Job {
   VerifyRow row;
   const Variant* variant = nullptr;
+  std::vector<ops::OpShape> calls = {};  ///< of the variant
 };
 
 bool contains(const std::vector<Op>& ops, Op op) {
@@ -37,20 +37,8 @@ std::vector<Precision> wanted_precisions(const VerifyOptions& options) {
   return {all.begin(), all.end()};
 }
 
-/// "runs inside conv2d.backward_weights".
-std::string host_of(const Variant& placeholder) {
-  std::set<std::string> hosts;
-  for (const Variant& variant : ops::variants()) {
-    const auto found = std::find(variant.fuses.begin(), variant.fuses.end(), placeholder.op);
-    if (variant.device == placeholder.device && found != variant.fuses.end()) {
-      hosts.emplace(ops::to_string(variant.op));
-    }
-  }
-  if (hosts.empty()) return "stands for the single layers";
-  return fmt::format("runs inside {}", fmt::join(hosts, ", "));
-}
-
-/// The jobs of one variant: one for each of its precisions that is wanted, one that says why where there is none.
+/// The jobs of one variant: one for each of its precisions that is wanted, one that says why where there is
+/// none.
 void add_variant(const Variant& variant, const core::DeviceInfo& device,
                  const std::vector<Precision>& precisions, std::vector<Job>& jobs) {
   Job job;
@@ -64,8 +52,7 @@ void add_variant(const Variant& variant, const core::DeviceInfo& device,
     if (std::find(has.begin(), has.end(), precision) == has.end()) continue;
     any = true;
     job.row.precision = precision;
-    job.row.skipped =
-        variant.launch == nullptr ? host_of(variant) : unavailable_reason(variant, device, precision);
+    job.row.skipped = unavailable_reason(variant, device, precision);
     jobs.push_back(job);
   }
   if (any) return;
@@ -107,34 +94,42 @@ void take(VerifyRow& row, const Check& check) {
   row.workspace = check.workspace;
 }
 
-/// All shapes of one variant in one precision.
-void check_shapes(Job& job, const std::shared_ptr<core::Device>& device, ReferenceCases& cases) {
+/// Notes the set of ops that a call covered, if it is larger than those before it.
+void note_covered(VerifyRow& row, const ops::OpSet& covered, std::vector<ops::OpSet>& sets) {
+  if (std::find(sets.begin(), sets.end(), covered) != sets.end()) return;
+  const bool largest = std::all_of(sets.begin(), sets.end(),
+                                   [&](const ops::OpSet& set) { return set.size() < covered.size(); });
+  sets.push_back(covered);
+  if (largest) row.covers = describe(covered);
+  row.sets = static_cast<int>(sets.size());
+}
+
+/// All calls of one variant in one precision.
+void check_calls(Job& job, const std::shared_ptr<core::Device>& device, ReferenceCases& cases) {
   VerifyRow& row = job.row;
   const Variant& variant = *job.variant;
   Check all;
   int failed = 0;
-  for (std::size_t i = 0; i < cases.shapes().size(); ++i) {
-    const ops::OpShape& shape = cases.shapes()[i];
-    if (!unavailable_reason(variant, device->info(), row.precision, &shape).empty()) {
+  std::vector<ops::OpSet> sets;
+  for (const ops::OpShape& call : job.calls) {
+    if (!unavailable_reason(variant, device->info(), row.precision, &call).empty()) {
       ++row.refused;
       continue;
     }
     Check check;
     try {
-      for (std::size_t absorbed = 0; absorbed <= variant.fuses.size(); ++absorbed) {
-        const Case& tested = cases.get(i, row.precision, std::span(variant.fuses).first(absorbed));
-        check = worse(check, check_case(variant, device, row.precision, tested));
-      }
+      check = check_case(variant, device, row.precision, cases.get(variant, call, row.precision));
     } catch (const core::Error& error) {
-      check.failure = fmt::format("{} on {}: {}", describe(row), describe(variant.op, shape), error.what());
+      check.failure = fmt::format("{} on {}: {}", describe(row), describe(variant.op, call), error.what());
     }
+    if (!variant.chain.empty()) note_covered(row, call.covered, sets);
     check.failure.empty() ? ++row.checked : ++failed;
     all = worse(all, check);
   }
   take(row, all);
   row.derivation = tolerance_text(row.precision, row.terms);
   row.failure = all.failure;
-  if (failed > 1) row.failure += fmt::format(" (and {} more shapes)", failed - 1);
+  if (failed > 1) row.failure += fmt::format(" (and {} more calls)", failed - 1);
   if (row.checked + failed == 0) row.failure = fmt::format("{} refuses every shape", describe(row));
 }
 
@@ -154,33 +149,41 @@ void check_differences(VerifyRow& row, std::uint64_t seed) {
   }
 }
 
-/// Every op by its variant called `name` where that runs in `precision`, else by the default one.
+/// Every op that has a variant called `name` which runs in `precision` by that; the others by what is
+/// automatic.
 plan::Selection selection_of(const std::string& name, const core::DeviceInfo& device, Precision precision) {
-  plan::Selection selection = plan::default_selection(device, precision);
-  // Blocks would hide the variants of the layers.
-  const bool blocks =
-      name == kDefaultSelection || ops::find_variant(Op::block_forward, device.kind, name) != nullptr;
-  if (!blocks) plan::choose(selection, Op::block_forward, "parts", device);
-  for (auto& [op, chosen] : selection.variants) {
-    const Variant* variant = ops::find_variant(op, device.kind, name);
-    if (variant != nullptr && unavailable_reason(*variant, device, precision).empty()) chosen = name;
+  plan::Selection selection{precision, {}};
+  for (const ops::OpContract& contract : ops::contracts()) {
+    const Variant* variant = ops::find_variant(contract.op, device.kind, name);
+    if (variant != nullptr && unavailable_reason(*variant, device, precision).empty()) {
+      selection.variants[contract.op] = name;
+    }
   }
-  plan::settle_placeholders(selection, device);
   return selection;
+}
+
+/// Whether an op runs by a library's variant, chosen or automatic.
+bool uses_library(const plan::Selection& selection, const core::DeviceInfo& device) {
+  return std::any_of(ops::contracts().begin(), ops::contracts().end(), [&](const ops::OpContract& contract) {
+    const auto chosen = selection.variants.find(contract.op);
+    const Variant* variant = chosen == selection.variants.end()
+                                 ? plan::automatic_variant(contract.op, device, selection.precision)
+                                 : ops::find_variant(contract.op, device.kind, chosen->second);
+    return variant != nullptr && variant->library;
+  });
 }
 
 struct NetworkJob {
   VerifyRow row;
   plan::Selection selection;
-  bool libraries = false;  ///< one of the network's variants is a library's
 };
 
-/// The default selection and one for each variant name that makes a difference, in each precision.
+/// What is automatic, and one selection for each variant name that makes a difference, in each precision.
 std::vector<NetworkJob> network_jobs(const core::DeviceInfo& device, const VerifyOptions& options) {
   std::vector<NetworkJob> jobs;
   if (!options.ops.empty()) return jobs;
   std::vector<std::string> names = plan::variant_names(device.kind);
-  names.insert(names.begin(), kDefaultSelection);
+  names.insert(names.begin(), std::string(plan::kAutomatic));
   for (const Precision precision : wanted_precisions(options)) {
     std::vector<plan::Selection> seen;
     for (const std::string& name : names) {
@@ -192,12 +195,7 @@ std::vector<NetworkJob> network_jobs(const core::DeviceInfo& device, const Verif
       job.row.network = true;
       job.row.variant = name;
       job.row.precision = precision;
-      for (const auto& [op, chosen] : job.selection.variants) {
-        const Variant* variant = ops::find_variant(op, device.kind, chosen);
-        if (variant != nullptr && !variant->deterministic) job.row.declared_deterministic = false;
-        job.libraries |= variant != nullptr && variant->library;
-      }
-      if (!job.libraries || options.libraries) jobs.push_back(std::move(job));
+      if (options.libraries || !uses_library(job.selection, device)) jobs.push_back(std::move(job));
     }
   }
   return jobs;
@@ -209,7 +207,8 @@ void check_selection(NetworkJob& job, const std::vector<NetworkCase>& networks,
   try {
     Check worst;
     for (const NetworkCase& network : networks) {
-      const Check check = check_network(network, device, job.selection);
+      const NetworkCheck check = check_network(network, device, job.selection);
+      row.declared_deterministic = row.declared_deterministic && check.declared_deterministic;
       const bool same_bits = worst.same_bits && check.same_bits;
       if (check.worst_error * worst.tolerance >= worst.worst_error * check.tolerance) {
         worst = check;
@@ -255,30 +254,28 @@ struct Run {
     auto shapes = shapes_of(op);
     const auto random = random_shapes_of(op, options.shapes, options.seed, options.flops);
     shapes.insert(shapes.end(), random.begin(), random.end());
-    if (device->kind() == core::DeviceKind::cuda) {
-      const auto large = large_shapes_of(op);
-      shapes.insert(shapes.end(), large.begin(), large.end());
+    const bool cuda = device->kind() == core::DeviceKind::cuda;
+    const auto large = cuda ? large_shapes_of(op) : std::vector<ops::OpShape>();
+    ReferenceCases cases(op, options.seed);
+    for (Job& job : jobs) {
+      if (job.variant == nullptr || !job.row.skipped.empty()) continue;
+      job.calls = calls_of(*job.variant, shapes, large);
+      want(job, cases);
     }
-    ReferenceCases cases(op, std::move(shapes), options.seed);
-    for (const Job& job : jobs) want(job, cases);
     cases.make([&] { return go_on(fmt::format("{}: results of the reference", ops::to_string(op))); });
     for (Job& job : jobs) {
       if (!go_on(describe(job.row))) return;
       if (job.row.skipped.empty()) {
-        job.variant == nullptr ? check_differences(job.row, options.seed) : check_shapes(job, device, cases);
+        job.variant == nullptr ? check_differences(job.row, options.seed) : check_calls(job, device, cases);
       }
       finish(job.row);
     }
   }
 
   void want(const Job& job, ReferenceCases& cases) const {
-    if (job.variant == nullptr || !job.row.skipped.empty()) return;
-    for (std::size_t i = 0; i < cases.shapes().size(); ++i) {
-      const ops::OpShape& shape = cases.shapes()[i];
-      if (!unavailable_reason(*job.variant, device->info(), job.row.precision, &shape).empty()) continue;
-      for (std::size_t absorbed = 0; absorbed <= job.variant->fuses.size(); ++absorbed) {
-        cases.want(i, job.row.precision, std::span(job.variant->fuses).first(absorbed));
-      }
+    for (const ops::OpShape& call : job.calls) {
+      if (!unavailable_reason(*job.variant, device->info(), job.row.precision, &call).empty()) continue;
+      cases.want(*job.variant, call, job.row.precision);
     }
   }
 
@@ -303,6 +300,11 @@ struct Run {
 std::string describe(const VerifyRow& row) {
   return fmt::format("{} {} {}", row.network ? "network gradients" : ops::to_string(row.op), row.variant,
                      core::to_string(row.precision));
+}
+
+std::string variant_text(const VerifyRow& row) {
+  if (row.covers.empty()) return row.variant;
+  return fmt::format("{}; with {} ({} set{})", row.variant, row.covers, row.sets, row.sets == 1 ? "" : "s");
 }
 
 std::vector<VerifyRow> verify(const std::shared_ptr<core::Device>& device, const VerifyOptions& options,

@@ -1,5 +1,6 @@
 #pragma once
-// Proof of the kernels: every variant in every precision against the double-precision reference on random shapes.
+// Proof of the kernels: every variant in every precision against the double-precision reference on random
+// shapes.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,18 +24,22 @@ struct VerifyOptions {
   bool libraries = true;                    ///< variants that are a library's too
 };
 
-/// What was found of one variant in one precision. Two kinds of row are about something else: those with `network` set hold
-/// the gradients of a whole small network against the reference, `variant` then naming the selection; and the variant
-/// kFiniteDifferences, in fp64, is the reference's own gradient against central differences.
+/// What was found of one variant in one precision. Two kinds of row are about something else: those with
+/// `network` set hold the gradients of a whole small network against the reference, `variant` then naming the
+/// selection; and the variant kFiniteDifferences, in fp64, is the reference's own gradient against central
+/// differences.
 struct VerifyRow {
   bool network = false;
   ops::Op op{};
   std::string variant;
   core::Precision precision{};
   std::string
-      skipped;      ///< why nothing was checked ("needs compute capability 8.0, ..."); "" if something was
-  int checked = 0;  ///< shapes that agreed
-  int refused = 0;  ///< shapes that the variant declares it does not take
+      skipped;  ///< why nothing was checked ("needs compute capability 8.0, ..."); "" if something was
+  std::string
+      covers;  ///< the largest set of other ops that a call covered: "bias, relu, maxpool2d"; "" for the op alone
+  int sets = 0;     ///< how many sets of ops were checked, of a variant that covers others
+  int checked = 0;  ///< calls that agreed: shapes, each with every set of ops
+  int refused = 0;  ///< those that the variant declares it does not take
   double worst_error =
       0;  ///< ||out - ref|| / ||ref||, of the shape where it is largest relative to its tolerance
   double tolerance = 0;    ///< there
@@ -51,16 +56,20 @@ inline constexpr const char* kFiniteDifferences = "finite differences";
 /// "conv2d.forward mma bf16", "network gradients naive fp32": what a row is about.
 std::string describe(const VerifyRow& row);
 
+/// "mma", "hopper; with upsample2d, bias, relu, maxpool2d (8 sets)": the variant, with the largest set of ops
+/// that it covered.
+std::string variant_text(const VerifyRow& row);
+
 /// Called before each row: how many of how many are done, and what comes. Returns false to cancel.
 using Progress = std::function<bool(int done, int total, const std::string& text)>;
 
 /// Called with each row as soon as it is there.
 using RowSink = std::function<void(const VerifyRow&)>;
 
-/// One row for each variant of the device's kind and each of its precisions that is asked for (one row that says why where
-/// there is none). A fused variant is checked alone and with the ops it absorbs. Then, if all ops are asked for, the
-/// gradients of a whole network for each name that variants have; finite differences stand with their ops. Returns what was
-/// done until cancelled.
+/// One row for each variant of the device's kind and each of its precisions that is asked for (one row that
+/// says why where there is none). A variant that covers other ops is checked with every set of them. Then, if
+/// all ops are asked for, the gradients of a whole network for each name that variants have; finite
+/// differences stand with their ops. Returns what was done until cancelled.
 std::vector<VerifyRow> verify(const std::shared_ptr<core::Device>& device, const VerifyOptions& options,
                               const Progress& progress, const RowSink& sink = {});
 

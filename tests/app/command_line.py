@@ -29,7 +29,7 @@ class CommandLine(ProgramCase):
             self.assertIn(option, ended.out)
         for group in ("Network and data:", "Device:", "Optimizer:", "When to stop:", "Run:"):
             self.assertIn("\n" + group, ended.out)
-        self.assertRegex(ended.out, r"--batch N +Images of a batch.*\(default: 64\)")
+        self.assertRegex(ended.out, r"--batch N +Images of a step.*\(default: 64 on a GPU;")
 
     def test_unknown_options_and_commands_are_refused(self):
         self.assert_refused(["--nonsense"], "--nonsense", "warpscope --help")
@@ -45,9 +45,21 @@ class CommandLine(ProgramCase):
         if "GOMP_SPINCOUNT" not in told:
             self.skipTest("this build has no oneDNN, or another OpenMP")
         self.assertIn("GOMP_SPINCOUNT = '3000'", told)
+        self.assertEqual(told.count("OPENMP DISPLAY ENVIRONMENT BEGIN"), 1)  # the process did not start itself again
         told = self.run_program("--version", environment={**unset, "GOMP_SPINCOUNT": "123"}).err
         self.assertEqual(told.count("GOMP_SPINCOUNT = "), 1)
         self.assertIn("GOMP_SPINCOUNT = '123'", told)
+
+    def test_the_environment_is_whole_though_waiting_threads_sleep(self):
+        # GOMP_SPINCOUNT stands in for HOME while libraries are initialised: there is nothing else that it could replace.
+        chosen = self.environment(OMP_DISPLAY_ENV="verbose", HOME=self.folder)
+        for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "_", "OLDPWD", "SHLVL", "PWD", "XDG_CACHE_HOME", "WARPSCOPE_DATA"):
+            chosen.pop(name, None)
+        told = self.run_program("train", "--device", "cpu", "--data", "cifar10", environment=chosen).err
+        if "GOMP_SPINCOUNT" not in told:
+            self.skipTest("this build has no oneDNN, or another OpenMP")
+        self.assertIn("GOMP_SPINCOUNT = '3000'", told)
+        self.assertIn(os.path.join(self.folder, ".cache", "warpscope"), told)
 
     def test_options_before_a_command_are_refused(self):
         # They belong to the window; a training that ignored them would surprise.
@@ -113,7 +125,8 @@ class CommandLine(ProgramCase):
             proxy = "http://127.0.0.1:%d" % unused.getsockname()[1]
             nowhere = self.environment(http_proxy=proxy, https_proxy=proxy, HTTPS_PROXY=proxy, all_proxy=proxy,
                                        no_proxy=None, NO_PROXY=None)
-            for data_set, file in (("cifar10", "cifar-10-binary.tar.gz"), ("mnist", "train-images-idx3-ubyte.gz")):
+            for data_set, file in (("cifar10", "cifar-10-binary.tar.gz"), ("mnist", "train-images-idx3-ubyte.gz"),
+                                   ("fashion_mnist", "train-images-idx3-ubyte.gz")):
                 ended = self.run_program("fetch", data_set, "--data", self.path("data"), environment=nowhere)
                 self.assert_one_sentence(ended, 1, file, "network")
         self.assertEqual(os.listdir(self.path("data")), [])

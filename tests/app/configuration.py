@@ -1,6 +1,7 @@
 """Settings in a file: what --config and --resume read, what the command line overrides, what warpscope config prints."""
 import json
 import os
+import re
 import sys
 import tomllib
 
@@ -45,6 +46,11 @@ OPTIONS = {
     "--save": ("run", "save", "last.safetensors"),
 }
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+DOCUMENTED = os.path.join(HERE, os.pardir, os.pardir, "docs", "options.md")
+# A run.json and the TOML file of `warpscope config`, written when SGD in FP32 and a batch of 64 were the defaults.
+BEFORE = os.path.join(HERE, os.pardir, "settings", "before")
+
 # As version 0.1.0 wrote it.
 EARLIER_RUN = {
     "configuration": {
@@ -78,7 +84,27 @@ class Files(SettingsCase):
         self.assertIs(settings["data"].pop("shuffle"), False)
         for option, (table, key, value) in OPTIONS.items():
             self.assertEqual(settings[table].pop(key), value, option)
-        self.assertEqual([table for table in settings.values() if table], [])
+
+    def test_every_row_of_the_table_is_an_option_and_a_key(self):
+        table, rows = None, 0
+        for line in self.run_program("config", "--markdown").out.splitlines():
+            table = line.strip("# []") if line.startswith("## [") else table
+            row = re.match(r"\| `--([a-z0-9-]+)(?: (\S+))?`(?:, `--no-[a-z-]+`)? \| `(\w+)` \| ([^|]*) \|", line)
+            if row is None:
+                continue
+            rows += 1
+            option, kind, key, values = row.groups()
+            if kind is None:
+                given, expected = [f"--no-{option}"], False
+            elif kind in ("N", "X"):
+                expected = 3 if kind == "N" else 0.25
+                given = [f"--{option}", str(expected)]
+            else:
+                named = values.split(", ")[-1] if values != "text" else "some text"
+                expected = {"time": "1h30m", "schedule": "cosine:warmup=1"}.get(option, named)
+                given = [f"--{option}", expected]
+            self.assertEqual(self.settings(*given)[table][key], expected, option)
+        self.assertGreaterEqual(rows, len(OPTIONS) + 1)
 
     def test_the_printed_file_gives_the_same_settings_again(self):
         ended = self.run_program("config", "--optimizer", "adam", "--lr", "3e-4", "--time", "15m", "--no-shuffle")
@@ -131,6 +157,38 @@ class Files(SettingsCase):
         self.assert_refused(["train", "--seed", str(1 << 63)], "--seed must be at most %d" % ((1 << 63) - 1))
 
 
+class Defaults(SettingsCase):
+    def test_the_documented_options_are_those_of_the_table(self):
+        ended = self.run_program("config", "--markdown")
+        self.assert_succeeded(ended)
+        with open(DOCUMENTED, encoding="utf-8") as file:
+            self.assertEqual(file.read(), ended.out, "write docs/options.md anew: warpscope config --markdown")
+
+    def test_the_help_tells_defaults_and_what_they_depend_on(self):
+        ended = self.run_program("train", "--help")
+        self.assert_succeeded(ended)
+        words = " ".join(ended.out.split())
+        self.assertRegex(words, r"--batch N .*64 on a GPU")
+        self.assertRegex(words, r"--optimizer TEXT .*adam")
+
+    def test_settings_that_depend_on_the_device_are_left_open(self):
+        ended = self.run_program("config", "--device", "cpu")
+        self.assertRegex(ended.out, r"(?m)^# precision = \"fp32\" ")
+        self.assertRegex(ended.out, r"(?m)^# batch = (8|16|64) ")
+        self.assertRegex(ended.out, r"(?m)^name = \"adam\" ")
+
+    def test_runs_and_files_of_before_mean_what_they_meant(self):
+        run = self.settings("--config", os.path.join(BEFORE, "run.json"))
+        self.assertEqual((run["optimizer"]["name"], run["optimizer"]["learning_rate"]), ("sgd", 0.005))
+        self.assertEqual((run["optimizer"]["batch"], run["device"]["precision"]), (8, "fp32"))
+        ended = self.run_program("config", "--config", os.path.join(BEFORE, "training.toml"))
+        self.assert_succeeded(ended)
+        file = tomllib.loads(ended.out)
+        self.assertEqual((file["optimizer"]["name"], file["optimizer"]["batch"], file["device"]["precision"]),
+                         ("sgd", 64, "fp32"))
+        self.assertRegex(ended.out, r"(?m)^# learning_rate = 0\.005 ")
+
+
 class Runs(SettingsCase):
     def earlier_run(self, **changes):
         run = dict(EARLIER_RUN, configuration=dict(EARLIER_RUN["configuration"], **changes))
@@ -151,36 +209,31 @@ class Runs(SettingsCase):
         chosen = self.settings("--config", run, "--device", "cuda:0", "--select", "all=naive")
         self.assertEqual(chosen["device"]["select"], "all=naive")
 
-    def blocks_of(self, folder):
-        selection = read_run(folder)["configuration"]["selection"]
-        return {variant for op, variant in selection.items() if op.startswith("block.")}
+    def test_a_run_tells_what_was_chosen_and_nothing_else(self):
+        first, again = self.path("first"), self.path("again")
+        self.assert_succeeded(self.train("--select", "conv2d.forward=onednn,relu.forward=loops", "--run-dir", first,
+                                         steps=2, batch=1))
+        chosen = {"conv2d.forward": "onednn", "relu.forward": "loops"}
+        self.assertEqual(read_run(first)["configuration"]["chosen"], chosen)
+        self.assert_succeeded(self.run_program("train", "--config", os.path.join(first, "run.json"), "--run-dir", again))
+        self.assertEqual(read_run(again)["configuration"]["chosen"], chosen)
+        self.assertEqual(losses_of(again), losses_of(first))
 
-    def test_blocks_stay_where_the_selection_names_them(self):
-        blocks = self.path("blocks")
-        self.assert_succeeded(self.train("--select", "conv2d.forward=loops,block.forward=loops", "--run-dir", blocks,
-                                         steps=1, batch=1))
-        self.assertEqual(self.blocks_of(blocks), {"loops"})
-        layers = self.path("layers")
-        file = self.write("layers.toml", "[device]\nselect = \"block.forward=loops,block.forward=parts\"\n")
-        self.assert_succeeded(self.train("--config", file, "--run-dir", layers, steps=1, batch=1))
-        self.assertEqual(self.blocks_of(layers), {"parts"})
-        again = self.path("again")
-        self.assert_succeeded(self.run_program("train", "--config", os.path.join(blocks, "run.json"), "--run-dir", again))
-        self.assertEqual(self.blocks_of(again), {"loops"})
-        self.assertEqual(losses_of(again), losses_of(blocks))
-
-    def test_runs_of_before_there_were_blocks_run_layer_by_layer(self):
-        first, second = self.path("first"), self.path("second")
-        self.assert_succeeded(self.train("--select", "relu.forward=loops", "--run-dir", first, steps=2))
+    def test_runs_of_before_name_blocks_and_every_op_and_run_the_same(self):
+        first = self.path("first")
+        self.assert_succeeded(self.train("--select", "conv2d.forward=onednn,relu.forward=loops", "--run-dir", first,
+                                         steps=2, batch=1))
         run = read_run(first)
-        selection = run["configuration"]["selection"]
-        for op in [op for op in selection if op.startswith("block.")]:
-            del selection[op]
-        file = self.write("earlier.json", json.dumps(run))
-        self.assertTrue(self.settings("--config", file)["device"]["select"].startswith("block.forward=parts,"))
-        self.assert_succeeded(self.run_program("train", "--config", file, "--run-dir", second))
-        self.assertEqual(self.blocks_of(second), {"parts"})
-        self.assertEqual(losses_of(second), losses_of(first))
+        del run["configuration"]["chosen"]
+        every = {"conv2d.forward": "onednn", "bias.forward": "onednn", "relu.forward": "loops", "mse.forward": "loops"}
+        blocks = {f"block.{op}": "parts" for op in ("forward", "backward_input", "backward_weights")}
+        for name, selection in (("with", {**every, **blocks}), ("without", every)):
+            run["configuration"]["selection"] = selection
+            file = self.write(f"{name}.json", json.dumps(run))
+            again = self.path(name)
+            self.assert_succeeded(self.run_program("train", "--config", file, "--run-dir", again))
+            self.assertEqual(losses_of(again), losses_of(first), name)
+            self.assertEqual(read_run(again)["configuration"]["chosen"]["conv2d.forward"], "onednn")
 
     def test_files_of_a_run_are_not_overwritten_by_its_repetition(self):
         run = self.earlier_run(save="last.safetensors", run_dir="runs/1")

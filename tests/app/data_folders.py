@@ -1,9 +1,21 @@
 """Data folders that are missing, broken or closed: exit code 2, the file's name, no run folder."""
+import json
 import os
+import struct
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from warpscope_program import NOBODY, RECORD_BYTES, ProgramCase, main, make_sparse_cifar10  # noqa: E402
+
+
+def make_small_idx_set(folder):
+    """Eight training and four test images in the four files that MNIST and Fashion-MNIST have."""
+    os.makedirs(folder)
+    for prefix, count in (("train", 8), ("t10k", 4)):
+        with open(os.path.join(folder, prefix + "-images-idx3-ubyte"), "wb") as file:
+            file.write(struct.pack(">4I", 2051, count, 28, 28) + bytes(i * 7 % 251 for i in range(count * 784)))
+        with open(os.path.join(folder, prefix + "-labels-idx1-ubyte"), "wb") as file:
+            file.write(struct.pack(">2I", 2049, count) + bytes(i % 10 for i in range(count)))
 
 
 class DataFolders(ProgramCase):
@@ -78,6 +90,32 @@ class DataFolders(ProgramCase):
 
     def test_named_data_that_are_not_there_are_refused(self):
         self.assert_refused(["train", "--device", "cpu", "--data", "cifar10"], "warpscope fetch cifar10")
+
+    def test_a_set_is_trained_on_by_its_name_recorded_and_found_again(self):
+        make_small_idx_set(self.data)
+        run, source = self.path("run"), "fashion_mnist:" + self.data
+        train = ["train", "--batch", "4", "--device", "cpu"]
+        ended = self.run_program(*train, "--model", "mlp", "--data", source, "--steps", "2", "--run-dir", run)
+        self.assert_succeeded(ended)
+        with open(os.path.join(run, "run.json"), encoding="utf-8") as file:
+            head = json.load(file)
+        self.assertEqual(head["configuration"]["data"], "Fashion-MNIST")
+        self.assertEqual(head["configuration"]["data_source"], source)
+        self.assertEqual((head["classes"][0], head["classes"][9]), ("T-shirt/top", "Ankle boot"))
+        self.assert_succeeded(self.run_program(*train, "--resume", run, "--data", source, "--steps", "4"))
+        # Runs of before name a folder alone.
+        for settings in (head["configuration"], head.get("current", {})):
+            settings["data_source"] = self.data
+        with open(self.path("old.json"), "w", encoding="utf-8") as file:
+            json.dump(head, file)
+        again = self.run_program(*train, "--config", self.path("old.json"), "--steps", "1", "--run-dir", self.path("again"))
+        self.assert_succeeded(again)
+        with open(self.path("again", "run.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["configuration"]["data"], "MNIST")
+
+    def test_a_set_that_the_model_does_not_take_is_refused(self):
+        self.assert_refused(["train", "--device", "cpu", "--model", "autoencoder", "--data", "fashion_mnist"],
+                            "images of Fashion-MNIST are 28x28x1", "takes 32x32x3", "cifar10")
 
     def test_builtin_data_stand_in_with_a_notice(self):
         ended = self.run_program("train", "--device", "cpu", "--batch", "1", "--steps", "1", "--test-images", "1")

@@ -84,7 +84,7 @@ class Limits(ProgramCase):
         self.assertAlmostEqual(sum(row[i] for i, row in enumerate(rows)) / 100, run["accuracy"], places=6)
 
     def test_the_faulty_scheme_is_named_at_the_end(self):
-        ended = self.train_digits("--steps", "2", "--update", "per_sample")
+        ended = self.train_digits("--steps", "2", "--update", "per_sample", "--optimizer", "sgd")
         self.assert_succeeded(ended)
         self.assertIn("optimizer    sgd by each image (faulty), ", ended.out)
 

@@ -4,10 +4,12 @@ import io
 import json
 import os
 import sys
+import xml.etree.ElementTree
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from warpscope_program import ProgramCase, main  # noqa: E402
 
+SVG = "{http://www.w3.org/2000/svg}"
 RELU = ("--device", "cpu", "--op", "relu.forward,relu.backward")
 QUICK_VERIFY = ("verify", *RELU, "--shapes", "1")
 QUICK_BENCH = ("bench", *RELU, "--shape", "2x8x8x16", "--samples", "3", "--precision", "fp32")
@@ -93,35 +95,105 @@ class Bench(ProgramCase):
         self.assertIn("against", ended.out)
         self.assertIn("ratio", ended.out)
 
-    def test_bench_holds_upsampled_blocks_against_the_products_they_need(self):
-        blocks = ("bench", "--device", "cpu", "--op", "block.forward", "--variant", "loops", "--batch", "1", "--samples",
-                  "3", "--precision", "fp32")
-        ended = self.run_program(*blocks, "--json", self.path("bench.json"))
+    def test_bench_tells_what_calls_cover_and_sets_the_single_ops_beside_them(self):
+        """On a CPU the library's convolution covers what follows it."""
+        several = ("bench", "--device", "cpu", "--op", "conv2d.forward,bias.forward,relu.forward", "--batch", "1",
+                   "--samples", "3", "--precision", "fp32")
+        ended = self.run_program(*several, "--json", self.path("bench.json"))
         self.assert_succeeded(ended)
-        self.assertIn("floor: the least products known", ended.out)
-        self.assertIn("2.25 times fewer products", ended.out)
+        self.assertIn("; with bias, relu", ended.out)
+        self.assertIn("single ops", ended.out)
         with open(self.path("bench.json"), encoding="utf-8") as file:
             report = json.load(file)
-        rows = [row for row in report["rows"] if "skipped" not in row]
-        self.assertEqual({row["shape"]["upsample"] for row in rows}, {False, True})
-        for row in rows:
-            fewer = 9 / 4 if row["shape"]["upsample"] else 1
-            self.assertAlmostEqual(row["flops"], fewer * row["least_flops"])
-            compute = 1e6 * row["least_flops"] / report["peaks"]["fp32_flops"]
-            memory = 1e6 * row["bytes"] / report["peaks"]["bytes_per_second"]
-            self.assertAlmostEqual(row["floor_us"], max(compute, memory), places=3)
-
-        ended = self.run_program(*blocks, "--against", self.path("bench.json"))
+        covering = [row for row in report["rows"] if row["shape"]["covered"]]
+        self.assertTrue(covering)
+        for row in covering:
+            self.assertEqual(row["op"], "conv2d.forward")
+            self.assertIn("bias.forward", row["shape"]["covered"])
+        self.assertTrue([row for row in covering if row.get("sum")])
+        ended = self.run_program(*several, "--against", self.path("bench.json"))
         self.assert_succeeded(ended)
-        changes = ended.out[ended.out.index("against"):]
-        self.assertIn("up, 1x", changes, "blocks are found again by the whole of their shape")
+        self.assertIn("with bias, relu", ended.out[ended.out.index("against"):])
+
+    def test_bench_reads_files_with_names_of_before(self):
+        ended = self.run_program(*QUICK_BENCH, "--json", self.path("bench.json"))
+        self.assert_succeeded(ended)
+        with open(self.path("bench.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        row = next(row for row in report["rows"] if "skipped" not in row)
+        shape = {key: row["shape"][key] for key in row["shape"] if key not in ("covered", "rule")}
+        shape.update(upsample=True, relu=True, pool=False, masked=False)
+        report["rows"].append({**row, "op": "block.forward", "variant": "loops", "shape": shape})
+        with open(self.path("before.json"), "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        ended = self.run_program(*QUICK_BENCH, "--against", self.path("before.json"))
+        self.assert_succeeded(ended)
+        self.assertIn("no longer there: conv2d.forward loops, with bias, relu, upsample2d", ended.out)
+
+    def file_of_a_gpu(self):
+        """A file as bench writes it on another machine: relu.forward by two variants, the second in the step twice."""
+        self.assert_succeeded(self.run_program(*QUICK_BENCH, "--json", self.path("bench.json")))
+        with open(self.path("bench.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        row = next(row for row in report["rows"] if row["op"] == "relu.forward" and "skipped" not in row)
+        report["device"] = {"id": "cuda:0", "name": "A <GPU>", "driver": "1"}
+        report["rows"] = [
+            {**row, "variant": "naive", "median_us": 30, "p10_us": 30, "p90_us": 30, "floor_us": 5},
+            {**row, "variant": "vectorized", "median_us": 10, "p10_us": 10, "p90_us": 10, "floor_us": 5,
+             "in_step": ["relu1", "relu2"]}]
+        with open(self.path("gpu.json"), "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        return self.path("gpu.json")
+
+    def bars(self, *arguments):
+        """Widths of the bars, and all texts."""
+        self.assert_succeeded(self.run_program("export", *arguments, "--to", "svg", "--out", self.path("bars.svg")))
+        root = xml.etree.ElementTree.parse(self.path("bars.svg")).getroot()
+        widths = [float(bar.get("width")) for bar in root.iter(SVG + "rect") if bar.get("class") == "bar"]
+        return widths, [text.text for text in root.iter(SVG + "text")]
+
+    def test_a_file_of_bench_from_another_machine_is_drawn(self):
+        file = self.file_of_a_gpu()
+        widths, texts = self.bars(file)
+        self.assertEqual(len(widths), 2)
+        self.assertAlmostEqual(widths[0], 3 * widths[1], delta=0.3)
+        for text in ("Variants, fp32, batch 64, A <GPU>", "naive", "vectorized", "10.0 µs, 50 % of floor"):
+            self.assertIn(text.replace("batch 64", f"batch {self.batch_of(file)}"), texts)
+        widths, texts = self.bars(file, "--series", "step", "--title", "A step")
+        self.assertEqual(len(widths), 2)
+        for text in ("A step", "relu1 relu.forward: vectorized", "relu2 relu.forward: vectorized", "10.0 µs, 50.0 %"):
+            self.assertIn(text, texts)
+
+    def batch_of(self, path):
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)["batch"]
+
+    def test_a_bench_of_the_model_knows_the_calls_of_its_step(self):
+        self.assert_succeeded(self.run_program(
+            "bench", "--device", "cpu", "--batch", "1", "--precision", "fp32", "--op", "mse.forward,mse.backward",
+            "--samples", "3", "--steps", "--json", self.path("bench.json")))
+        widths, texts = self.bars(self.path("bench.json"), "--series", "step")
+        self.assertEqual(len(widths), 2)
+        self.assertTrue([text for text in texts if text and "the whole step" in text])
+
+    def test_drawing_a_file_of_bench_refuses_bad_input(self):
+        file = self.file_of_a_gpu()
+        out = ("--out", self.path("out"))
+        self.assert_refused(["export", file, "--to", "csv", *out], "csv", "svg")
+        self.assert_refused(["export", file, "--to", "svg", "--series", "loss", *out], "'loss'", "valid: variants, step")
+        self.assert_refused(["export", file, "--to", "svg", "--precision", "bf16", *out], "bf16", "valid: fp32")
+        self.assert_refused(["export", file, "--to", "svg", "--over", "step", *out], "--over")
+        self.assert_refused(["export", self.path("bench.json"), "--to", "svg", "--series", "step", *out], "whole step")
+        with open(self.path("other.json"), "w", encoding="utf-8") as other:
+            other.write("{}")
+        self.assert_refused(["export", self.path("other.json"), "--to", "svg", *out], "bench --json")
 
     def test_bench_times_whole_steps_where_asked(self):
         ended = self.run_program("bench", "--device", "cpu", "--batch", "1", "--precision", "fp32", "--op",
                                  "step.record", "--samples", "3", "--steps", "--json", "-")
         self.assert_succeeded(ended)
         steps = json.loads(ended.out)["steps"]
-        self.assertIn("default", {step["name"] for step in steps})
+        self.assertIn("automatic", {step["name"] for step in steps})
         for step in steps:
             self.assertGreater(step["images_per_second"], 0)
             self.assertIsNone(step["joules"])

@@ -38,7 +38,7 @@ class RunFolder(ProgramCase):
                                 train_images=50000, test_images=8, init="").items():
             self.assertEqual(configuration[name], value, name)
         self.assertAlmostEqual(configuration["learning_rate"], 0.01, places=6)
-        self.assertEqual(configuration["selection"]["conv2d.forward"], "onednn")
+        self.assertEqual(configuration["chosen"], {})
         self.assertEqual(run["device"]["kind"], "cpu")
         self.assertIn("warpscope", run["versions"])
 
@@ -196,7 +196,7 @@ class Repeatability(ProgramCase):
         plain = self.losses("plain", "--select", "all=loops", *few, batch=2)
         for a, b in zip(fast, plain):
             self.assertAlmostEqual(a / b, 1, places=3)
-        self.assertEqual(read_run(self.path("plain"))["configuration"]["selection"]["conv2d.forward"], "loops")
+        self.assertEqual(read_run(self.path("plain"))["configuration"]["chosen"]["conv2d.forward"], "loops")
 
 
 if __name__ == "__main__":

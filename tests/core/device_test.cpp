@@ -3,6 +3,7 @@
 
 #include "gpu/core/device.h"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -192,14 +193,16 @@ TEST_P(DeviceTest, EventsAreReadyOnceTheirStreamGotThere) {
   const auto end = device_->make_event(true);
   EXPECT_TRUE(start->ready()) << "an event that was never recorded is ready";
   const Buffer buffer(device_, 1 << 20);
+  const auto begin = std::chrono::steady_clock::now();
   stream_->record(*start);
   for (int round = 0; round < 10; ++round) stream_->fill(buffer.data(), 0, buffer.bytes());
   stream_->record(*end);
   end->synchronize();
   EXPECT_TRUE(start->ready());
   EXPECT_TRUE(end->ready());
+  const std::chrono::duration<double, std::micro> around = std::chrono::steady_clock::now() - begin;
   EXPECT_GT(end->microseconds_since(*start), 0.0);
-  EXPECT_LT(end->microseconds_since(*start), 10e6);
+  EXPECT_LE(end->microseconds_since(*start), 1.01 * around.count()) << "microseconds, of the work alone";
 }
 
 TEST_P(DeviceTest, EventsInAGraphAreRecordedByEveryReplay) {
@@ -215,7 +218,7 @@ TEST_P(DeviceTest, EventsInAGraphAreRecordedByEveryReplay) {
     stream_->launch(*graph);
     stream_->synchronize();
     EXPECT_TRUE(inside->ready());
-    EXPECT_GE(inside->microseconds_since(*before), 0.0) << "replay " << round;
+    EXPECT_GT(inside->microseconds_since(*before), 0.0) << "replay " << round;
   }
 }
 

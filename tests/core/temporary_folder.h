@@ -1,5 +1,6 @@
 #pragma once
-// What tests of files need: a folder of their own, whole files as text, a small disk that fills up, a limit on files.
+// What tests of files need: a folder of their own, whole files as text, a small disk that fills up, a limit
+// on files.
 
 #include <csignal>
 #include <cstdlib>
@@ -39,8 +40,8 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// A memory disk of `bytes` mounted in a temporary folder, seen by this process alone. mounted() is false where the
-/// process may not mount.
+/// A memory disk of `bytes` mounted in a temporary folder, seen by this process alone. mounted() is false
+/// where the process may not mount.
 class SmallDisk {
  public:
   explicit SmallDisk(std::size_t bytes) {
@@ -84,7 +85,8 @@ class FileSizeLimit {
   void (*handler_)(int);
 };
 
-/// While it lives, the process has the rights of an ordinary user, even if root runs the tests: permissions count.
+/// While it lives, the process has the rights of an ordinary user, even if root runs the tests: permissions
+/// count.
 class OrdinaryUser {
  public:
   OrdinaryUser() : root_(::geteuid() == 0) {
@@ -132,6 +134,20 @@ inline void write_text(const std::filesystem::path& path, std::string_view text)
   std::ofstream(path, std::ios::binary) << text;
 }
 
+/// Changes bytes of a file where they stand. Writing it anew for each would wait for the disk each time.
+class FilePatch {
+ public:
+  explicit FilePatch(const std::filesystem::path& path)
+      : file_(path, std::ios::binary | std::ios::in | std::ios::out) {}
+  void put(std::size_t at, char byte) {
+    file_.seekp(static_cast<std::streamoff>(at));
+    if (!file_.put(byte).flush()) throw std::runtime_error("a byte cannot be written");
+  }
+
+ private:
+  std::fstream file_;
+};
+
 inline std::string read_text(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -142,7 +158,8 @@ inline std::ptrdiff_t count_entries(const std::filesystem::path& folder) {
   return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
 }
 
-/// The message of the `Expected` that `call` throws; a test failure and "" if it throws nothing or something else.
+/// The message of the `Expected` that `call` throws; a test failure and "" if it throws nothing or something
+/// else.
 template <class Expected, class Call>
 std::string message_of(Call&& call) {
   try {

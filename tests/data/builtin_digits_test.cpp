@@ -27,8 +27,6 @@ std::uint64_t hash(std::span<const std::uint8_t> bytes) {
 
 TEST(BuiltinDigits, HaveTheShapeOfMnist) {
   const DataSet set = make_builtin_digits(30, 20);
-  EXPECT_EQ(set.name, "built-in digits");
-  EXPECT_EQ(set.source, "built in");
   EXPECT_EQ(set.classes, (std::vector<std::string>{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}));
   for (const ImageSet* images : {&set.train, &set.test}) {
     EXPECT_EQ(images->shape(), (ImageShape{28, 28, 1}));
@@ -122,7 +120,8 @@ TEST(DigitStrokes, FitTheirDrawing) {
   EXPECT_THROW(draw_digit(10, random), std::logic_error);
 }
 
-/// Softmax regression by gradient descent on 28x28 bytes: the linear model that these digits should not be easy for.
+/// Softmax regression by gradient descent on 28x28 bytes: the linear model that these digits should not be
+/// easy for.
 class LinearModel {
  public:
   void train(const ImageSet& set, int epochs) {

@@ -22,6 +22,10 @@ using tests::message_of;
 using tests::OrdinaryUser;
 using tests::TemporaryFolder;
 
+const SetRow& row() {
+  return *find_set("cifar10");
+}
+
 constexpr std::int64_t kRecordBytes = 3073;
 constexpr std::int64_t kFileBytes = 10'000 * kRecordBytes;
 constexpr std::array kNames{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
@@ -57,9 +61,7 @@ TEST(Cifar10, ReadsAllRecordsInOrder) {
   poke(folder / "data_batch_3.bin", 9'999 * kRecordBytes, {7});
   poke(folder / "data_batch_5.bin", 251 * kRecordBytes, {9});
   poke(folder / "test_batch.bin", 42 * kRecordBytes, {3});
-  const DataSet set = load_cifar10(folder.path());
-  EXPECT_EQ(set.name, "CIFAR-10");
-  EXPECT_EQ(set.source, folder.path().string());
+  const DataSet set = load_cifar10(row(), folder.path());
   ASSERT_EQ(set.classes.size(), 10U);
   EXPECT_EQ(set.classes[0], "airplane");
   EXPECT_EQ(set.classes[9], "truck");
@@ -79,7 +81,7 @@ TEST(Cifar10, TurnsPlanesIntoNhwc) {
   make_files(folder.path());
   const std::vector<std::uint8_t> record = counting_record(5);
   poke(folder / "data_batch_2.bin", 17 * kRecordBytes, record);
-  const DataSet set = load_cifar10(folder.path());
+  const DataSet set = load_cifar10(row(), folder.path());
   EXPECT_EQ(set.train.height, 32);
   EXPECT_EQ(set.train.width, 32);
   EXPECT_EQ(set.train.channels, 3);
@@ -95,22 +97,26 @@ TEST(Cifar10, TurnsPlanesIntoNhwc) {
   EXPECT_EQ(set.train.pixels[10'018 * 3072], 0);
 }
 
-TEST(Cifar10, FindsTheFolderInside) {
+TEST(Cifar10, IsRecognisedByAnyOfItsFiles) {
   const TemporaryFolder folder;
-  EXPECT_FALSE(find_cifar10(folder.path()));
-  make_files(folder / "cifar-10-batches-bin");
-  EXPECT_EQ(find_cifar10(folder.path()), folder / "cifar-10-batches-bin");
-  EXPECT_EQ(find_cifar10(folder / "cifar-10-batches-bin"), folder / "cifar-10-batches-bin");
-  EXPECT_EQ(load_cifar10(folder.path()).source, (folder / "cifar-10-batches-bin").string());
-  EXPECT_TRUE(cifar10_is_whole(folder / "cifar-10-batches-bin"));
+  EXPECT_FALSE(holds_cifar10(folder.path()));
+  EXPECT_FALSE(holds_cifar10(folder / "no"));
+  tests::write_text(folder / "test_batch.bin", "");
+  EXPECT_TRUE(holds_cifar10(folder.path()));
+}
+
+TEST(Cifar10, IsWholeWithFilesOfTheRightSizes) {
+  const TemporaryFolder folder;
   EXPECT_FALSE(cifar10_is_whole(folder.path()));
+  make_files(folder.path());
+  EXPECT_TRUE(cifar10_is_whole(folder.path()));
 }
 
 TEST(Cifar10, RefusesATruncatedFile) {
   const TemporaryFolder folder;
   make_files(folder.path());
   fs::resize_file(folder / "data_batch_4.bin", kFileBytes - 1);
-  const std::string message = message_of<BadInput>([&] { load_cifar10(folder.path()); });
+  const std::string message = message_of<BadInput>([&] { load_cifar10(row(), folder.path()); });
   EXPECT_TRUE(
       holds(message, {(folder / "data_batch_4.bin").string(), "truncated", "30,729,999", "30,730,000"}));
   EXPECT_FALSE(cifar10_is_whole(folder.path()));
@@ -120,15 +126,15 @@ TEST(Cifar10, RefusesAnEmptyFile) {
   const TemporaryFolder folder;
   make_files(folder.path());
   fs::resize_file(folder / "test_batch.bin", 0);
-  EXPECT_TRUE(
-      holds(message_of<BadInput>([&] { load_cifar10(folder.path()); }), {"test_batch.bin", "has 0 bytes"}));
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { load_cifar10(row(), folder.path()); }),
+                    {"test_batch.bin", "has 0 bytes"}));
 }
 
 TEST(Cifar10, RefusesAnOversizedFile) {
   const TemporaryFolder folder;
   make_files(folder.path());
   fs::resize_file(folder / "data_batch_1.bin", kFileBytes + kRecordBytes);
-  EXPECT_TRUE(holds(message_of<BadInput>([&] { load_cifar10(folder.path()); }),
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { load_cifar10(row(), folder.path()); }),
                     {"data_batch_1.bin", "too long", "30,733,073", "30,730,000"}));
 }
 
@@ -138,7 +144,7 @@ TEST(Cifar10, NamesTheFirstRecordWithAWrongLabel) {
   poke(folder / "data_batch_2.bin", 1'234 * kRecordBytes, {10});
   poke(folder / "data_batch_2.bin", 1'235 * kRecordBytes, {255});
   poke(folder / "test_batch.bin", 0, {11});
-  EXPECT_TRUE(holds(message_of<BadInput>([&] { load_cifar10(folder.path()); }),
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { load_cifar10(row(), folder.path()); }),
                     {"data_batch_2.bin", "label 10", "record 1234"}));
 }
 
@@ -147,17 +153,8 @@ TEST(Cifar10, ListsMissingFiles) {
   make_files(folder.path());
   fs::remove(folder / "data_batch_2.bin");
   fs::remove(folder / "test_batch.bin");
-  const std::string message = message_of<BadInput>([&] { load_cifar10(folder.path()); });
+  const std::string message = message_of<BadInput>([&] { load_cifar10(row(), folder.path()); });
   EXPECT_TRUE(holds(message, {folder.path().string(), "data_batch_2.bin, test_batch.bin"}));
-}
-
-TEST(Cifar10, RefusesFoldersWithoutIt) {
-  const TemporaryFolder folder;
-  EXPECT_TRUE(holds(message_of<BadInput>([&] { load_cifar10(folder.path()); }),
-                    {folder.path().string(), "data_batch_1"}));
-  EXPECT_TRUE(holds(message_of<BadInput>([&] { load_cifar10(folder / "no"); }), {"no such folder"}));
-  tests::write_text(folder / "file", "x");
-  EXPECT_TRUE(holds(message_of<BadInput>([&] { load_cifar10(folder / "file"); }), {"no CIFAR-10"}));
 }
 
 TEST(Cifar10, RefusesAFolderItMayNotRead) {
@@ -166,7 +163,7 @@ TEST(Cifar10, RefusesAFolderItMayNotRead) {
   fs::permissions(folder / "locked", fs::perms::none);
   {
     const OrdinaryUser user;
-    const std::string message = message_of<BadInput>([&] { load_cifar10(folder / "locked"); });
+    const std::string message = message_of<BadInput>([&] { load_cifar10(row(), folder / "locked"); });
     EXPECT_TRUE(holds(message, {(folder / "locked").string(), "ermission"}));
   }
   fs::permissions(folder / "locked", fs::perms::owner_all);
@@ -178,7 +175,7 @@ TEST(Cifar10, RefusesAFileItMayNotRead) {
   fs::permissions(folder.path(), fs::perms(0755));
   fs::permissions(folder / "data_batch_3.bin", fs::perms::none);
   const OrdinaryUser user;
-  const std::string message = message_of<BadInput>([&] { load_cifar10(folder.path()); });
+  const std::string message = message_of<BadInput>([&] { load_cifar10(row(), folder.path()); });
   EXPECT_TRUE(holds(message, {"data_batch_3.bin", "ermission denied"}));
 }
 
@@ -187,8 +184,8 @@ TEST(Cifar10, RefusesAFolderInPlaceOfAFile) {
   make_files(folder.path());
   fs::remove(folder / "data_batch_3.bin");
   fs::create_directory(folder / "data_batch_3.bin");
-  EXPECT_TRUE(
-      holds(message_of<BadInput>([&] { load_cifar10(folder.path()); }), {"data_batch_3.bin", "not a file"}));
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { load_cifar10(row(), folder.path()); }),
+                    {"data_batch_3.bin", "not a file"}));
 }
 
 TEST(Cifar10, TakesClassNamesFromTheMetaFile) {
@@ -196,17 +193,17 @@ TEST(Cifar10, TakesClassNamesFromTheMetaFile) {
   make_files(folder.path());
   tests::write_text(folder / "batches.meta.txt", "a\nb\r\nc\nd\ne\nf\ng\nh\ni\nj\n\n");
   const std::vector<std::string> expected{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
-  EXPECT_EQ(load_cifar10(folder.path()).classes, expected);
+  EXPECT_EQ(load_cifar10(row(), folder.path()).classes, expected);
 }
 
 TEST(Cifar10, RefusesAMetaFileWithoutTenNames) {
   const TemporaryFolder folder;
   make_files(folder.path());
   tests::write_text(folder / "batches.meta.txt", "a\nb\n");
-  EXPECT_TRUE(holds(message_of<BadInput>([&] { load_cifar10(folder.path()); }),
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { load_cifar10(row(), folder.path()); }),
                     {"batches.meta.txt", "10 class names"}));
   tests::write_text(folder / "batches.meta.txt", std::string(100'000, 'x'));
-  EXPECT_TRUE(holds(message_of<BadInput>([&] { load_cifar10(folder.path()); }), {"batches.meta.txt"}));
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { load_cifar10(row(), folder.path()); }), {"batches.meta.txt"}));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// Small MNIST files for tests.
+// Small IDX files for tests.
 
 #include <cstdint>
 #include <filesystem>
@@ -53,7 +53,7 @@ inline std::string gzip(const std::string& text) {
   return packed;
 }
 
-/// Six training and three test images, unpacked.
+/// Six training and three test images in the files of MNIST, unpacked.
 inline void make_small_mnist(const std::filesystem::path& folder) {
   write_text(folder / "train-images-idx3-ubyte", idx_images(6));
   write_text(folder / "train-labels-idx1-ubyte", idx_labels(6));

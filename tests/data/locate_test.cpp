@@ -29,6 +29,13 @@ void make_cifar10(const fs::path& folder) {
   }
 }
 
+const Requirements kScenes{{32, 32, 3}, 0};
+const Requirements kDigits{{28, 28, 1}, 10};
+
+std::string refusal(const std::string& option, const Requirements& model) {
+  return message_of<BadInput>([&] { locate(option, model); });
+}
+
 /// A home folder of the test's own, and none of the variables that matter set.
 class Locate : public testing::Test {
  protected:
@@ -40,7 +47,8 @@ class Locate : public testing::Test {
 };
 
 TEST_F(Locate, FallsBackToTheBuiltInScenesAndSaysSo) {
-  const Location location = locate("");
+  const Location location = locate("", kScenes);
+  EXPECT_EQ(location.set->name, "scenes");
   EXPECT_TRUE(location.folder.empty());
   EXPECT_TRUE(holds(location.notice, {"no CIFAR-10 found in", cache_.string(), "warpscope fetch cifar10"}));
 }
@@ -48,15 +56,19 @@ TEST_F(Locate, FallsBackToTheBuiltInScenesAndSaysSo) {
 TEST_F(Locate, BuiltinIsNoSurprise) {
   make_cifar10(cache_);
   const Variable data("WARPSCOPE_DATA", "/nowhere");
-  EXPECT_TRUE(locate("builtin").folder.empty());
-  EXPECT_EQ(locate("builtin").notice, "");
+  for (const char* option : {"builtin", "scenes"}) {
+    EXPECT_EQ(locate(option, kScenes).set->name, "scenes");
+    EXPECT_EQ(locate(option, kScenes).notice, "");
+  }
+  EXPECT_EQ(locate("builtin", kDigits).set->name, "digits");
 }
 
 TEST_F(Locate, FindsTheCache) {
   make_cifar10(cache_ / "cifar-10-batches-bin");
   for (const char* option : {"", "cifar10"}) {
-    EXPECT_EQ(locate(option).folder, cache_ / "cifar-10-batches-bin");
-    EXPECT_EQ(locate(option).notice, "");
+    EXPECT_EQ(locate(option, kScenes).set->name, "cifar10");
+    EXPECT_EQ(locate(option, kScenes).folder, cache_ / "cifar-10-batches-bin");
+    EXPECT_EQ(locate(option, kScenes).notice, "");
   }
 }
 
@@ -65,8 +77,8 @@ TEST_F(Locate, TheVariableComesBeforeTheCache) {
   make_cifar10(folder.path());
   make_cifar10(cache_);
   const Variable data("WARPSCOPE_DATA", folder.path().c_str());
-  EXPECT_EQ(locate("").folder, folder.path());
-  EXPECT_EQ(locate("cifar10").folder, folder.path());
+  EXPECT_EQ(locate("", kScenes).folder, folder.path());
+  EXPECT_EQ(locate("cifar10", kScenes).folder, folder.path());
 }
 
 TEST_F(Locate, AVariableWithoutDataIsAnError) {
@@ -74,26 +86,28 @@ TEST_F(Locate, AVariableWithoutDataIsAnError) {
   make_cifar10(cache_);
   const Variable data("WARPSCOPE_DATA", folder.path().c_str());
   for (const char* option : {"", "cifar10"}) {
-    EXPECT_TRUE(
-        holds(message_of<BadInput>([&] { locate(option); }), {"$WARPSCOPE_DATA", folder.path().string()}));
+    EXPECT_TRUE(holds(refusal(option, kScenes), {"$WARPSCOPE_DATA", folder.path().string()}));
   }
 }
 
 TEST_F(Locate, AnEmptyVariableCountsAsUnset) {
   const Variable data("WARPSCOPE_DATA", "");
   make_cifar10(cache_);
-  EXPECT_EQ(locate("").folder, cache_);
+  EXPECT_EQ(locate("", kScenes).folder, cache_);
 }
 
-TEST_F(Locate, CifarByNameMustBeThere) {
+TEST_F(Locate, WhatIsNamedMustBeThere) {
+  EXPECT_TRUE(holds(refusal("cifar10", kScenes), {cache_.string(), "warpscope fetch cifar10"}));
+  EXPECT_TRUE(holds(refusal("mnist", kDigits), {cache_.string(), "warpscope fetch mnist"}));
   EXPECT_TRUE(
-      holds(message_of<BadInput>([&] { locate("cifar10"); }), {cache_.string(), "warpscope fetch cifar10"}));
+      holds(refusal("fashion_mnist", kDigits), {"no Fashion-MNIST", "warpscope fetch fashion_mnist"}));
 }
 
 TEST_F(Locate, LoadsTheBuiltInScenesWithTheNotice) {
   std::string notice = "before";
-  const DataSet set = load("", notice);
+  const DataSet set = load("", notice, kScenes);
   EXPECT_EQ(set.name, "built-in scenes");
+  EXPECT_EQ(set.source, "builtin");
   EXPECT_EQ(set.train.count, 50'000);
   EXPECT_EQ(set.test.count, 10'000);
   EXPECT_TRUE(holds(notice, {"using the built-in scenes"}));
@@ -102,10 +116,10 @@ TEST_F(Locate, LoadsTheBuiltInScenesWithTheNotice) {
 TEST_F(Locate, LoadsAFolder) {
   const TemporaryFolder folder;
   std::string notice = "before";
-  EXPECT_TRUE(
-      holds(message_of<BadInput>([&] { load(folder.path().string(), notice); }), {folder.path().string()}));
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { load(folder.path().string(), notice, kScenes); }),
+                    {folder.path().string(), "data_batch_1.bin"}));
   make_cifar10(folder.path());
-  const DataSet set = load(folder.path().string(), notice);
+  const DataSet set = load(folder.path().string(), notice, kScenes);
   EXPECT_EQ(set.name, "CIFAR-10");
   EXPECT_EQ(set.source, folder.path().string());
   EXPECT_EQ(notice, "");
@@ -115,73 +129,156 @@ TEST_F(Locate, ABrokenCacheIsAnError) {
   make_cifar10(cache_);
   fs::resize_file(cache_ / "data_batch_1.bin", 5);
   std::string notice;
-  EXPECT_TRUE(holds(message_of<BadInput>([&] { load("", notice); }), {"data_batch_1.bin", "truncated"}));
+  EXPECT_TRUE(
+      holds(message_of<BadInput>([&] { load("", notice, kScenes); }), {"data_batch_1.bin", "truncated"}));
 }
 
 TEST_F(Locate, DigitsComeFromTheCacheOrAreDrawn) {
   make_cifar10(cache_);
   std::string notice = "before";
-  const DataSet drawn = load("", notice, kDigitShape);
+  const DataSet drawn = load("", notice, kDigits);
   EXPECT_EQ(drawn.name, "built-in digits");
   EXPECT_EQ(drawn.train.count, 12'000);
   EXPECT_EQ(drawn.test.count, 2'000);
-  EXPECT_TRUE(holds(
-      notice, {"no MNIST found in", cache_.string(), "using the built-in digits", "warpscope fetch mnist"}));
+  EXPECT_TRUE(holds(notice, {"no MNIST or Fashion-MNIST found in", cache_.string(),
+                             "using the built-in digits", "warpscope fetch mnist"}));
   tests::make_small_mnist(cache_ / "mnist");
   for (const char* option : {"", "mnist"}) {
-    EXPECT_EQ(load(option, notice, kDigitShape).name, "MNIST");
+    EXPECT_EQ(load(option, notice, kDigits).name, "MNIST");
     EXPECT_EQ(notice, "");
   }
-  EXPECT_EQ(load("builtin", notice, kDigitShape).name, "built-in digits");
+  EXPECT_EQ(load("builtin", notice, kDigits).name, "built-in digits");
   EXPECT_EQ(notice, "");
 }
 
-TEST_F(Locate, BothDataSetsCanShareAFolder) {
+TEST_F(Locate, ASecondSetOfAShapeIsReachedByItsName) {
+  tests::make_small_mnist(cache_ / "mnist");
+  tests::make_small_mnist(cache_ / "fashion-mnist");
+  std::string notice;
+  EXPECT_EQ(load("", notice, kDigits).name, "MNIST");  // the first of the table
+  EXPECT_EQ(load("mnist", notice, kDigits).source, (cache_ / "mnist").string());
+  const DataSet fashion = load("fashion_mnist", notice, kDigits);
+  EXPECT_EQ(fashion.name, "Fashion-MNIST");
+  EXPECT_EQ(fashion.source, (cache_ / "fashion-mnist").string());
+  EXPECT_EQ(fashion.classes.at(9), "Ankle boot");
+  fs::remove_all(cache_ / "mnist");
+  EXPECT_EQ(load("", notice, kDigits).name, "Fashion-MNIST");
+  EXPECT_TRUE(holds(refusal("mnist", kDigits), {"no MNIST found"}));
+}
+
+TEST_F(Locate, TheNameOfAFolderTellsSetsWithTheSameFilesApart) {
+  const TemporaryFolder folder;
+  for (const char* name : {"mnist", "fashion-mnist", "fashion_mnist", "anything"}) {
+    tests::make_small_mnist(folder / name);
+    const bool fashion = std::string(name).starts_with("fashion");
+    const std::string path = (folder / name).string();
+    for (const std::string& option : {path, path + "/", path + "/."}) {
+      std::string notice;
+      EXPECT_EQ(load(option, notice, kDigits).name, fashion ? "Fashion-MNIST" : "MNIST") << option;
+    }
+    const Variable data("WARPSCOPE_DATA", path.c_str());
+    EXPECT_EQ(locate("", kDigits).set->name, fashion ? "fashion_mnist" : "mnist") << path;
+    EXPECT_TRUE(holds(refusal(fashion ? "mnist" : "fashion_mnist", kDigits), {"$WARPSCOPE_DATA is " + path}));
+  }
+}
+
+TEST_F(Locate, ANameBeforeAFolderDecides) {
+  const TemporaryFolder folder;
+  tests::make_small_mnist(folder / "anything");
+  tests::make_small_mnist(folder / "mnist");
+  for (const char* name : {"anything", "mnist"}) {
+    const std::string option = "fashion_mnist:" + (folder / name).string();
+    std::string notice;
+    const DataSet set = load(option, notice, kDigits);
+    EXPECT_EQ(set.name, "Fashion-MNIST");
+    EXPECT_EQ(set.source, option);
+  }
+  const std::string plain = (folder / "anything").string();
+  std::string notice;
+  EXPECT_EQ(load("mnist:" + plain, notice, kDigits).source, plain);
+  EXPECT_TRUE(holds(refusal("cifar10:" + plain, kScenes), {"no CIFAR-10 in " + plain, "data_batch_1.bin"}));
+  EXPECT_TRUE(
+      holds(refusal("cifar10:" + plain, kDigits), {"images of CIFAR-10 are 32x32x3", "takes 28x28x1"}));
+  EXPECT_TRUE(holds(refusal("digits:" + plain, kDigits), {"drawn"}));
+  EXPECT_TRUE(holds(refusal("mnist:/no/where", kDigits), {"no folder /no/where"}));
+}
+
+TEST_F(Locate, AFolderThatCouldBeSeveralSetsAsksForOne) {
+  const TemporaryFolder folder;
+  tests::make_small_mnist(folder / "mnist");
+  tests::make_small_mnist(folder / "fashion_mnist");
+  const std::string path = folder.path().string();
+  EXPECT_TRUE(holds(refusal(path, kDigits), {path + " holds MNIST and Fashion-MNIST",
+                                             "mnist:" + path + " or fashion_mnist:" + path}));
+  EXPECT_EQ(locate("mnist:" + path, kDigits).folder, folder / "mnist");
+  EXPECT_EQ(locate("fashion_mnist:" + path, kDigits).folder, folder / "fashion_mnist");
+}
+
+TEST_F(Locate, WhatASetSaysOfItsSourceFindsItAgain) {
+  const TemporaryFolder folder;
+  for (const char* name : {"mnist", "fashion-mnist", "anything"}) tests::make_small_mnist(folder / name);
+  const std::string path = folder.path().string();
+  for (const std::string& option :
+       {std::string("builtin"), std::string("digits"), "mnist:" + path, "fashion_mnist:" + path,
+        "fashion_mnist:" + path + "/anything", "mnist:" + path + "/fashion-mnist", path + "/anything"}) {
+    std::string notice;
+    const DataSet first = load(option, notice, kDigits);
+    const DataSet again = load(first.source, notice, kDigits);
+    EXPECT_EQ(again.name, first.name) << option;
+    EXPECT_EQ(again.source, first.source) << option;
+  }
+}
+
+TEST_F(Locate, SetsOfDifferentShapesCanShareAFolder) {
   const TemporaryFolder folder;
   make_cifar10(folder / "cifar-10-batches-bin");
   tests::make_small_mnist(folder / "mnist");
   for (const std::string& option : {folder.path().string(), std::string()}) {
     const Variable data("WARPSCOPE_DATA", folder.path().c_str());
     std::string notice;
-    EXPECT_EQ(load(option, notice).name, "CIFAR-10");
-    EXPECT_EQ(load(option, notice, kDigitShape).name, "MNIST");
+    EXPECT_EQ(load(option, notice, kScenes).name, "CIFAR-10");
+    EXPECT_EQ(load(option, notice, kDigits).name, "MNIST");
   }
 }
 
-TEST_F(Locate, MnistByNameMustBeThere) {
-  EXPECT_TRUE(holds(message_of<BadInput>([&] { locate("mnist", kDigitShape); }),
-                    {cache_.string(), "warpscope fetch mnist"}));
-}
-
-TEST_F(Locate, RefusesTheOtherDataSetByName) {
+TEST_F(Locate, RefusesByNameWhatTheModelDoesNotTake) {
   make_cifar10(cache_);
   tests::make_small_mnist(cache_);
-  EXPECT_TRUE(
-      holds(message_of<BadInput>([&] { locate("cifar10", kDigitShape); }),
-            {"CIFAR-10 has images of 32x32x3", "takes 28x28x1", "valid: mnist, builtin or a folder"}));
-  EXPECT_TRUE(holds(message_of<BadInput>([&] { locate("mnist"); }),
-                    {"MNIST has images of 28x28x1", "takes 32x32x3", "valid: cifar10, builtin or a folder"}));
+  EXPECT_TRUE(holds(refusal("cifar10", kDigits), {"images of CIFAR-10 are 32x32x3", "takes 28x28x1",
+                                                  "valid: mnist", "fashion_mnist", "builtin"}));
+  EXPECT_TRUE(holds(refusal("fashion_mnist", kScenes),
+                    {"images of Fashion-MNIST are 28x28x1", "takes 32x32x3", "valid: cifar10", "builtin"}));
+  EXPECT_TRUE(holds(refusal("digits", kScenes), {"images of built-in digits are 28x28x1"}));
 }
 
-TEST_F(Locate, SaysThatAFolderHoldsTheOtherDataSet) {
+TEST_F(Locate, RefusesSetsWithMoreClassesThanTheModelTellsApart) {
+  EXPECT_TRUE(holds(refusal("", {{28, 28, 1}, 9}), {"28x28x1 in at most 9 classes", "MNIST"}));
+  EXPECT_EQ(locate("builtin", {{28, 28, 1}, 11}).set->name, "digits");
+}
+
+TEST_F(Locate, SaysWhichOtherSetAFolderHolds) {
   const TemporaryFolder scenes;
   make_cifar10(scenes.path());
   const TemporaryFolder digits;
   tests::make_small_mnist(digits.path());
-  EXPECT_TRUE(holds(message_of<BadInput>([&] { locate(scenes.path().string(), kDigitShape); }),
-                    {"no MNIST in " + scenes.path().string(), "it holds CIFAR-10", "28x28x1"}));
-  EXPECT_TRUE(holds(message_of<BadInput>([&] { locate(digits.path().string()); }),
+  EXPECT_TRUE(
+      holds(refusal(scenes.path().string(), kDigits),
+            {"no MNIST or Fashion-MNIST in " + scenes.path().string(), "it holds CIFAR-10", "28x28x1"}));
+  EXPECT_TRUE(holds(refusal(digits.path().string(), kScenes),
                     {"no CIFAR-10 in " + digits.path().string(), "it holds MNIST", "32x32x3"}));
   const Variable data("WARPSCOPE_DATA", scenes.path().c_str());
-  EXPECT_TRUE(holds(message_of<BadInput>([&] { locate("", kDigitShape); }),
-                    {"$WARPSCOPE_DATA is " + scenes.path().string(), "no MNIST: it holds CIFAR-10"}));
+  EXPECT_TRUE(
+      holds(refusal("", kDigits), {"$WARPSCOPE_DATA is " + scenes.path().string(), "it holds CIFAR-10"}));
+}
+
+TEST_F(Locate, NamesThatAreNeitherSetNorFolderAreToldWhatIsValid) {
+  EXPECT_TRUE(holds(refusal("fashon_mnist", kDigits),
+                    {"no folder fashon_mnist", "mnist", "fashion_mnist", "builtin"}));
 }
 
 TEST_F(Locate, RefusesModelsThatNoDataFit) {
-  EXPECT_TRUE(holds(message_of<BadInput>([] {
-                      locate("builtin", {64, 48, 3});
-                    }),
-                    {"64x48x3", "32x32x3 (CIFAR-10)", "28x28x1 (MNIST)"}));
+  EXPECT_TRUE(
+      holds(refusal("builtin", {{64, 48, 3}, 0}), {"64x48x3", "CIFAR-10 (32x32x3)", "MNIST (28x28x1)"}));
 }
 
 }  // namespace

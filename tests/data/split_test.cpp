@@ -77,10 +77,12 @@ TEST(SplitValidation, DividesTheTrainingSetAndKeepsTheOrder) {
 }
 
 TEST(SplitValidation, TakesTheSameShareOfEachClass) {
-  // 143, 286 and 571 images: of 10 % that is 14.3, 28.6 and 57.1; the one image left goes to the largest remainder.
+  // 143, 286 and 571 images: of 10 % that is 14.3, 28.6 and 57.1; the one image left goes to the largest
+  // remainder.
   const DataSet set = split_validation(numbered(1000, three_classes), 0.1, 7);
   EXPECT_EQ(count_classes(set.validation), (std::map<int, int>{{0, 14}, {5, 29}, {255, 57}}));
-  // Ten classes of three images: a third of a class each, and the remainders are equal: the lower classes first.
+  // Ten classes of three images: a third of a class each, and the remainders are equal: the lower classes
+  // first.
   const DataSet even = split_validation(numbered(30, [](int i) { return i % 10; }), 0.1, 7);
   EXPECT_EQ(count_classes(even.validation), (std::map<int, int>{{0, 1}, {1, 1}, {2, 1}}));
 }

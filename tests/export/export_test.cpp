@@ -172,11 +172,11 @@ TEST_F(ExportTest, WeightsLeaveTheOptimizerBehind) {
   const auto checkpoints = path() / "checkpoints";
   std::filesystem::create_directories(checkpoints);
   const auto write = [&](const char* name, float value) {
-    training::write_safetensors(checkpoints / name,
-                                {{"conv1.weight", {1, 2}, {value, 2}},
-                                 {"optimizer.momentum.conv1.weight", {2}, {5, 6}},
-                                 {"conv1.bias", {1}, {3}}},
-                                {{"step", "7"}});
+    files::write_safetensors(checkpoints / name,
+                             {{"conv1.weight", {1, 2}, {value, 2}},
+                              {"optimizer.momentum.conv1.weight", {2}, {5, 6}},
+                              {"conv1.bias", {1}, {3}}},
+                             {{"step", "7"}});
   };
   write("step-9.safetensors", 9);
   write("step-100.safetensors", 100);
@@ -194,7 +194,7 @@ TEST_F(ExportTest, WeightsLeaveTheOptimizerBehind) {
   const auto out = folder / "weights.safetensors";
   export_weights(find_checkpoint(path(), "last"), out);
   std::map<std::string, std::string> metadata;
-  const auto tensors = training::read_safetensors(out, &metadata);
+  const auto tensors = files::read_safetensors(out, &metadata);
   ASSERT_EQ(tensors.size(), 2u);
   EXPECT_EQ(tensors[0].name, "conv1.weight");
   EXPECT_EQ(tensors[0].shape, (std::vector<std::int64_t>{1, 2}));
@@ -212,7 +212,7 @@ TEST_F(ExportTest, BadCheckpointsAreRefusedAndLeaveNothing) {
   tests::write_text(file, "nonsense");
   tests::message_of<core::BadInput>([&] { find_checkpoint(path(), "last"); });
   tests::message_of<core::BadInput>([&] { export_weights(file, folder / "out"); });
-  training::write_safetensors(file, {{"optimizer.m", {1}, {1}}});
+  files::write_safetensors(file, {{"optimizer.m", {1}, {1}}});
   EXPECT_TRUE(tests::holds(tests::message_of<core::BadInput>([&] { export_weights(file, folder / "out"); }),
                            {"no weights"}));
   EXPECT_FALSE(std::filesystem::exists(folder / "out"));

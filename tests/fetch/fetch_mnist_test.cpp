@@ -7,12 +7,12 @@
 
 #include "app/fetch/download.h"
 #include "app/fetch/fetch.h"
-#include "gpu/data/mnist.h"
+#include "gpu/data/idx_set.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/data/idx_files.h"
 #include "tests/fetch/http_server.h"
 
-namespace warpscope::data {
+namespace warpscope::fetch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -56,8 +56,8 @@ class FetchMnist : public testing::Test {
   std::string address(const std::string& mirror) const {
     return "file://" + (folder_ / mirror).string() + "/";
   }
-  fs::path fetch(const FetchCallback& progress = {}) {
-    return fetch_mnist(folder_ / "data", progress, source_);
+  fs::path fetch(const Callback& progress = {}) {
+    return fetch_data_set(source_, folder_ / "data", progress);
   }
   fs::path part(std::size_t file) const { return folder_ / "data" / (source_.files[file].name + ".part"); }
 
@@ -65,7 +65,7 @@ class FetchMnist : public testing::Test {
     EXPECT_EQ(folder, folder_ / "data" / "mnist");
     EXPECT_EQ(count_entries(folder_ / "data"), 1);
     EXPECT_EQ(count_entries(folder), 4);
-    const DataSet set = load_mnist(folder_ / "data");
+    const data::DataSet set = data::load_idx_set(*data::find_set("mnist"), folder);
     EXPECT_EQ(set.train.count, 40);
     EXPECT_EQ(set.test.count, 20);
     EXPECT_EQ(set.test.pixels[1], 10);
@@ -73,29 +73,17 @@ class FetchMnist : public testing::Test {
 
   tests::Variable no_proxy_{"no_proxy", "127.0.0.1"};
   TemporaryFolder folder_;
-  MnistSource source_;
+  Source source_ = find_source("mnist");
 };
 
-TEST(MnistSource, NamesTheFourFilesOnTwoMirrors) {
-  const MnistSource source;
-  ASSERT_EQ(source.files.size(), 4u);
-  for (const MnistFile& file : source.files) {
-    EXPECT_EQ(file.md5.size(), 32u);
-    EXPECT_TRUE(file.name.ends_with("-ubyte.gz"));
-  }
-  for (const std::string& mirror : source.mirrors) {
-    EXPECT_TRUE(mirror.starts_with("https://") && mirror.ends_with("/"));
-  }
-}
-
 TEST_F(FetchMnist, BringsAllFilesWithOneProgress) {
-  std::vector<FetchProgress> seen;
-  expect_fetched(fetch([&](const FetchProgress& progress) {
+  std::vector<Progress> seen;
+  expect_fetched(fetch([&](const Progress& progress) {
     seen.push_back(progress);
     return true;
   }));
   std::int64_t all = 0;
-  for (const MnistFile& file : source_.files) all += file.bytes;
+  for (const SourceFile& file : source_.files) all += file.bytes;
   ASSERT_FALSE(seen.empty());
   for (std::size_t i = 0; i < seen.size(); ++i) {
     EXPECT_EQ(seen[i].total_bytes, all);
@@ -147,7 +135,7 @@ TEST_F(FetchMnist, RemovesAFileWithTheWrongChecksum) {
 
 TEST_F(FetchMnist, CanBeCancelled) {
   int calls = 0;
-  EXPECT_THROW(fetch([&](const FetchProgress&) { return ++calls < 4; }), Cancelled);
+  EXPECT_THROW(fetch([&](const Progress&) { return ++calls < 4; }), Cancelled);
   expect_fetched(fetch());
 }
 
@@ -176,4 +164,4 @@ TEST_F(FetchMnist, RefusesASecondFetchToTheSameFolder) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::fetch

@@ -16,7 +16,7 @@
 #include "tests/core/temporary_folder.h"
 #include "tests/fetch/http_server.h"
 
-namespace warpscope::data {
+namespace warpscope::fetch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -92,11 +92,15 @@ class Fetch : public testing::Test {
  protected:
   void start(HttpServer::Behaviour behaviour = {}) {
     server_.emplace(archive_, behaviour);
-    source_.url = server_->url("small.tar.gz");
-    source_.md5 = md5(archive_);
+    serve(server_->url(""));
   }
-  fs::path fetch(const FetchCallback& progress = {}) {
-    return fetch_cifar10(folder_ / "data", progress, source_);
+  void serve(const std::string& mirror) {
+    source_.mirrors = {mirror};
+    source_.files = {{"small.tar.gz", md5(archive_)}};
+  }
+  std::string url() const { return source_.mirrors[0] + source_.files[0].name; }
+  fs::path fetch(const Callback& progress = {}) {
+    return fetch_data_set(source_, folder_ / "data", progress);
   }
   fs::path part() const { return folder_ / "data" / "small.tar.gz.part"; }
   /// Nothing but `entries` entries are left in the folder.
@@ -111,13 +115,13 @@ class Fetch : public testing::Test {
                                        {.name = "./cifar-10-batches-bin/sub/b.txt", .text = "hello"},
                                        {.name = "other/c.txt", .text = "dropped"}});
   std::optional<HttpServer> server_;
-  FetchSource source_;
+  Source source_ = find_source("cifar10");
 };
 
 TEST_F(Fetch, BringsTheWholeFolder) {
   start();
-  std::vector<FetchProgress> seen;
-  const fs::path folder = fetch([&](const FetchProgress& progress) {
+  std::vector<Progress> seen;
+  const fs::path folder = fetch([&](const Progress& progress) {
     seen.push_back(progress);
     return true;
   });
@@ -126,21 +130,20 @@ TEST_F(Fetch, BringsTheWholeFolder) {
   EXPECT_EQ(read_text(folder / "sub" / "b.txt"), "hello");
   expect_entries(1);
   ASSERT_FALSE(seen.empty());
-  const auto saw = [&](FetchPhase phase) {
-    return std::any_of(seen.begin(), seen.end(), [=](const FetchProgress& p) { return p.phase == phase; });
+  const auto saw = [&](Phase phase) {
+    return std::any_of(seen.begin(), seen.end(), [=](const Progress& p) { return p.phase == phase; });
   };
-  EXPECT_TRUE(saw(FetchPhase::download));
-  EXPECT_TRUE(saw(FetchPhase::check));
-  EXPECT_TRUE(saw(FetchPhase::unpack));
-  for (const FetchProgress& progress : seen) {
+  EXPECT_TRUE(saw(Phase::download));
+  EXPECT_TRUE(saw(Phase::check));
+  EXPECT_TRUE(saw(Phase::unpack));
+  for (const Progress& progress : seen) {
     EXPECT_LE(progress.done_bytes, static_cast<std::int64_t>(archive_.size()));
   }
 }
 
 TEST_F(Fetch, ReadsFileAddresses) {
   tests::write_text(folder_ / "small.tar.gz", archive_);
-  source_.url = "file://" + (folder_ / "small.tar.gz").string();
-  source_.md5 = md5(archive_);
+  serve("file://" + folder_.path().string() + "/");
   tests::write_text(part(), archive_.substr(0, 1234));
   EXPECT_EQ(read_text(fetch() / "a.bin"), big_);
 }
@@ -176,7 +179,7 @@ TEST_F(Fetch, DownloadsNothingIfThePartIsWhole) {
 
 TEST_F(Fetch, KeepsWhatCameBeforeTheConnectionBroke) {
   start({.cut_after = 50'000});
-  EXPECT_TRUE(holds(message_of<Error>([&] { fetch(); }), {source_.url, "50000 bytes", "fetch again"}));
+  EXPECT_TRUE(holds(message_of<Error>([&] { fetch(); }), {url(), "50000 bytes", "fetch again"}));
   EXPECT_EQ(read_text(part()), archive_.substr(0, 50'000));
   expect_entries(1);
   start();
@@ -186,15 +189,15 @@ TEST_F(Fetch, KeepsWhatCameBeforeTheConnectionBroke) {
 
 TEST_F(Fetch, RemovesAFileWithTheWrongChecksum) {
   start();
-  source_.md5 = "00000000000000000000000000000000";
+  source_.files[0].md5 = "00000000000000000000000000000000";
   EXPECT_TRUE(
-      holds(message_of<Error>([&] { fetch(); }), {source_.url, md5(archive_), source_.md5, "removed"}));
+      holds(message_of<Error>([&] { fetch(); }), {url(), md5(archive_), source_.files[0].md5, "removed"}));
   expect_entries(0);
 }
 
 TEST_F(Fetch, NamesTheHttpStatus) {
   start({.status = 404});
-  EXPECT_TRUE(holds(message_of<Error>([&] { fetch(); }), {source_.url, "404"}));
+  EXPECT_TRUE(holds(message_of<Error>([&] { fetch(); }), {url(), "404"}));
   expect_entries(0);
   start({.status = 503});
   EXPECT_TRUE(holds(message_of<Error>([&] { fetch(); }), {"503"}));
@@ -203,30 +206,29 @@ TEST_F(Fetch, NamesTheHttpStatus) {
 TEST_F(Fetch, SaysThatThereIsNoNetwork) {
   start();
   server_.reset();
-  EXPECT_TRUE(holds(message_of<Error>([&] { fetch(); }), {"cannot reach", source_.url, "network"}));
+  EXPECT_TRUE(holds(message_of<Error>([&] { fetch(); }), {"cannot reach", url(), "network"}));
   expect_entries(0);
 }
 
 TEST_F(Fetch, RefusesOtherKindsOfAddresses) {
-  source_.url = "ftp://127.0.0.1/small.tar.gz";
+  serve("ftp://127.0.0.1/");
   EXPECT_TRUE(holds(message_of<BadInput>([&] { fetch(); }), {"ftp://127.0.0.1", "http"}));
-  source_.url = "";
+  serve("http://[");
   EXPECT_THROW(fetch(), BadInput);
 }
 
 TEST_F(Fetch, CanBeCancelledInEveryPhase) {
-  for (const FetchPhase phase : {FetchPhase::download, FetchPhase::check, FetchPhase::unpack}) {
+  for (const Phase phase : {Phase::download, Phase::check, Phase::unpack}) {
     start();
-    EXPECT_THROW(fetch([=](const FetchProgress& progress) { return progress.phase != phase; }), Cancelled);
-    expect_entries(phase == FetchPhase::download ? 0 : 1);
+    EXPECT_THROW(fetch([=](const Progress& progress) { return progress.phase != phase; }), Cancelled);
+    expect_entries(phase == Phase::download ? 0 : 1);
   }
   EXPECT_EQ(read_text(fetch() / "a.bin"), big_);
 }
 
 TEST_F(Fetch, PassesExceptionsOfTheCallbackOn) {
   start();
-  EXPECT_THROW(fetch([](const FetchProgress&) -> bool { throw std::domain_error("mine"); }),
-               std::domain_error);
+  EXPECT_THROW(fetch([](const Progress&) -> bool { throw std::domain_error("mine"); }), std::domain_error);
 }
 
 TEST_F(Fetch, RefusesArchivesThatLeaveTheFolder) {
@@ -315,8 +317,7 @@ TEST_F(Fetch, RefusesAFolderItMayNotWrite) {
   const tests::OrdinaryUser user;
   EXPECT_TRUE(
       holds(message_of<BadInput>([&] { fetch(); }), {(folder_ / "data").string(), "ermission denied"}));
-  source_.folder = "cifar";
-  EXPECT_TRUE(holds(message_of<BadInput>([&] { fetch_cifar10(folder_ / "data" / "new", {}, source_); }),
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { fetch_data_set(source_, folder_ / "data" / "new"); }),
                     {(folder_ / "data" / "new").string(), "ermission denied"}));
 }
 
@@ -324,7 +325,7 @@ TEST_F(Fetch, SaysThatTheDiskIsFullAndResumesLater) {
   const tests::SmallDisk disk(200 * 1024);
   if (!disk.mounted()) GTEST_SKIP() << "this process may not mount a small disk";
   start();
-  EXPECT_TRUE(holds(message_of<Error>([&] { fetch_cifar10(disk.path(), {}, source_); }),
+  EXPECT_TRUE(holds(message_of<Error>([&] { fetch_data_set(source_, disk.path()); }),
                     {(disk / "small.tar.gz.part").string(), "No space left", "kept"}));
   const auto came = static_cast<std::size_t>(fs::file_size(disk / "small.tar.gz.part"));
   EXPECT_GT(came, 100'000U);
@@ -336,10 +337,10 @@ TEST_F(Fetch, SaysThatTheDiskIsFullWhileUnpacking) {
   if (!disk.mounted()) GTEST_SKIP() << "this process may not mount a small disk";
   start();
   EXPECT_TRUE(
-      holds(message_of<Error>([&] { fetch_cifar10(disk.path(), {}, source_); }), {"a.bin", "No space left"}));
+      holds(message_of<Error>([&] { fetch_data_set(source_, disk.path()); }), {"a.bin", "No space left"}));
   EXPECT_EQ(count_entries(disk.path()), 1);
   EXPECT_EQ(read_text(disk / "small.tar.gz.part"), archive_);
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::fetch

@@ -10,7 +10,7 @@
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::core {
+namespace warpscope::files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -76,7 +76,7 @@ TEST(AtomicFile, WorksWithARelativePath) {
 TEST(AtomicFile, NamesTheMissingFolder) {
   const TemporaryFolder folder;
   const fs::path path = folder / "no" / "a.txt";
-  EXPECT_TRUE(holds(message_of<Error>([&] { write_file_atomically(path, "x"); }),
+  EXPECT_TRUE(holds(message_of<core::Error>([&] { write_file_atomically(path, "x"); }),
                     {path.string(), "No such file or directory"}));
 }
 
@@ -86,7 +86,7 @@ TEST(AtomicFile, NamesTheMissingPermission) {
   fs::permissions(folder.path(), fs::perms(0555));
   {
     const tests::OrdinaryUser user;
-    EXPECT_TRUE(holds(message_of<Error>([&] { write_file_atomically(folder / "a.txt", "x"); }),
+    EXPECT_TRUE(holds(message_of<core::Error>([&] { write_file_atomically(folder / "a.txt", "x"); }),
                       {(folder / "a.txt").string(), "Permission denied"}));
   }
   EXPECT_EQ(read_text(folder / "a.txt"), "old");
@@ -96,8 +96,8 @@ TEST(AtomicFile, NamesTheMissingPermission) {
 TEST(AtomicFile, CannotReplaceAFolder) {
   const TemporaryFolder folder;
   fs::create_directory(folder / "a");
-  EXPECT_TRUE(
-      holds(message_of<Error>([&] { write_file_atomically(folder / "a", "x"); }), {(folder / "a").string()}));
+  EXPECT_TRUE(holds(message_of<core::Error>([&] { write_file_atomically(folder / "a", "x"); }),
+                    {(folder / "a").string()}));
   EXPECT_EQ(count_entries(folder.path()), 1);
 }
 
@@ -107,7 +107,8 @@ TEST(AtomicFile, KeepsTheOldFileWhenNoMoreCanBeWritten) {
   std::string message;
   {
     const FileSizeLimit limit(100'000);
-    message = message_of<Error>([&] { write_file_atomically(folder / "a.txt", std::string(300'000, 'x')); });
+    message =
+        message_of<core::Error>([&] { write_file_atomically(folder / "a.txt", std::string(300'000, 'x')); });
   }
   EXPECT_TRUE(holds(message, {(folder / "a.txt").string(), "File too large"}));
   EXPECT_EQ(read_text(folder / "a.txt"), "old");
@@ -118,9 +119,9 @@ TEST(AtomicFile, KeepsTheOldFileWhenTheDiskIsFull) {
   const tests::SmallDisk disk(64 * 1024);
   if (!disk.mounted()) GTEST_SKIP() << "this process may not mount a small disk";
   write_file_atomically(disk / "a.txt", "old");
-  EXPECT_TRUE(
-      holds(message_of<Error>([&] { write_file_atomically(disk / "a.txt", std::string(300'000, 'x')); }),
-            {(disk / "a.txt").string(), "No space left on device"}));
+  EXPECT_TRUE(holds(
+      message_of<core::Error>([&] { write_file_atomically(disk / "a.txt", std::string(300'000, 'x')); }),
+      {(disk / "a.txt").string(), "No space left on device"}));
   EXPECT_EQ(read_text(disk / "a.txt"), "old");
   EXPECT_EQ(count_entries(disk.path()), 1);
   write_file_atomically(disk / "a.txt", "new");
@@ -132,10 +133,10 @@ TEST(AtomicFile, WritesNothingAfterAFailure) {
   AtomicFile file(folder / "a.txt");
   {
     const FileSizeLimit limit(10);
-    EXPECT_THROW(file.write(std::string(100, 'x')), Error);
+    EXPECT_THROW(file.write(std::string(100, 'x')), core::Error);
   }
-  EXPECT_THROW(file.write("more"), Error);
-  EXPECT_THROW(file.commit(), Error);
+  EXPECT_THROW(file.write("more"), core::Error);
+  EXPECT_THROW(file.commit(), core::Error);
   EXPECT_EQ(count_entries(folder.path()), 0);
 }
 
@@ -166,11 +167,11 @@ TEST(LinkFileAtomically, ReplacesAFileByASecondName) {
 TEST(LinkFileAtomically, LeavesTheOldFileIfItCannot) {
   const TemporaryFolder folder;
   tests::write_text(folder / "best", "old");
-  EXPECT_TRUE(holds(message_of<Error>([&] { link_file_atomically(folder / "no", folder / "best"); }),
+  EXPECT_TRUE(holds(message_of<core::Error>([&] { link_file_atomically(folder / "no", folder / "best"); }),
                     {(folder / "best").string(), (folder / "no").string(), "No such file"}));
   tests::write_text(folder / "a", "new");
   fs::create_directory(folder / "b");
-  EXPECT_THROW(link_file_atomically(folder / "a", folder / "b"), Error);
+  EXPECT_THROW(link_file_atomically(folder / "a", folder / "b"), core::Error);
   EXPECT_EQ(read_text(folder / "best"), "old");
   EXPECT_EQ(count_entries(folder.path()), 3);
 }
@@ -188,4 +189,4 @@ TEST(RemoveLeftovers, TakesTemporaryFilesAlone) {
 }
 
 }  // namespace
-}  // namespace warpscope::core
+}  // namespace warpscope::files

@@ -11,7 +11,7 @@
 
 #include "gpu/core/error.h"
 
-namespace warpscope::core {
+namespace warpscope::files {
 namespace {
 
 /// Sets (or, with nullptr, removes) an environment variable until the end of its scope.
@@ -56,7 +56,7 @@ TEST(Paths, NamesAMissingAssetAndWhereItLooked) {
   try {
     find_asset("no such file.png");
     FAIL() << "a missing asset was found";
-  } catch (const Error& error) {
+  } catch (const core::Error& error) {
     const std::string text = error.what();
     EXPECT_NE(text.find("no such file.png"), std::string::npos) << text;
     EXPECT_NE(text.find((executable_dir() / "share/warpscope/assets").string()), std::string::npos) << text;
@@ -64,7 +64,7 @@ TEST(Paths, NamesAMissingAssetAndWhereItLooked) {
 }
 
 TEST(Paths, AFolderIsNotAnAsset) {
-  EXPECT_THROW(find_asset("."), Error);
+  EXPECT_THROW(find_asset("."), core::Error);
 }
 
 TEST(Paths, FollowTheXdgVariables) {
@@ -89,11 +89,11 @@ TEST(Paths, WithoutHomeTheUserDatabaseIsAsked) {
   const Environment cache("XDG_CACHE_HOME", nullptr);
   try {
     EXPECT_TRUE(cache_dir().is_absolute());
-  } catch (const Error& error) {
+  } catch (const core::Error& error) {
     // A user id without an entry has no home folder at all; then the message says what to set.
     EXPECT_NE(std::string(error.what()).find("XDG_CACHE_HOME"), std::string::npos);
   }
 }
 
 }  // namespace
-}  // namespace warpscope::core
+}  // namespace warpscope::files

@@ -16,12 +16,11 @@
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::training {
+namespace warpscope::files {
 namespace {
 
 namespace fs = std::filesystem;
 using core::BadInput;
-using core::Error;
 using tests::holds;
 using tests::message_of;
 using tests::read_text;
@@ -193,7 +192,7 @@ TEST_F(Safetensors, KeepsTheOldFileWhenTheDiskIsFull) {
   write_safetensors(disk / "w.safetensors", sample());
   const std::string before = read_text(disk / "w.safetensors");
   const NamedTensor large{"large", {100'000}, std::vector<float>(100'000, 1.0F)};
-  EXPECT_TRUE(holds(message_of<Error>([&] { write_safetensors(disk / "w.safetensors", {large}); }),
+  EXPECT_TRUE(holds(message_of<core::Error>([&] { write_safetensors(disk / "w.safetensors", {large}); }),
                     {(disk / "w.safetensors").string(), "No space left"}));
   EXPECT_EQ(read_text(disk / "w.safetensors"), before);
   EXPECT_EQ(tests::count_entries(disk.path()), 1);
@@ -298,4 +297,4 @@ TEST_F(Safetensors, DoesNotSealWhatWouldHideTheSeal) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::files

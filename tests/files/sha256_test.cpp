@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::training {
+namespace warpscope::files {
 namespace {
 
 std::string sum_of(const std::string& text, std::size_t piece) {
@@ -27,4 +27,4 @@ TEST(Sha256, GivesThePublishedExamples) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::files

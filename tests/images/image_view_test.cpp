@@ -16,9 +16,10 @@
 #include <glad/gl.h>
 #include <gtest/gtest.h>
 
+#include "gpu/core/error.h"
 #include "tests/support/hidden_window.h"
 #include "ui/interop/tile_page.h"
-#include "ui/paint/texture_book.h"
+#include "ui/paint/texture_store.h"
 
 namespace warpscope::ui::interop {
 namespace {
@@ -47,6 +48,8 @@ std::vector<float> values(const ImageShape& shape, int seed) {
   }
   return result;
 }
+
+constexpr int kMostFrames = 20000;  // a millisecond apart: a test fails if something does not come at all
 
 struct Batch {
   std::vector<float> original;
@@ -88,19 +91,14 @@ std::vector<Rgba> expected(const Batch& batch, const images::Atlas& atlas, int c
   return pixels;
 }
 
-std::vector<Rgba> texture_pixels(const ImageView& view) {
+/// Of the painter's store while it paints, else of OpenGL.
+std::vector<Rgba> texture_pixels(const ImageView& view, const paint::TextureStore* store = nullptr) {
   std::vector<Rgba> pixels(view.atlas().bytes() / sizeof(Rgba));
-  if (const auto* const book = paint::TextureBook::current()) {
-    const paint::TextureBook::Page& page = book->pages().at(view.texture());
-    if (page.on_device == nullptr) {
-      EXPECT_EQ(page.texels.size(), pixels.size());
-      std::transform(page.texels.begin(), page.texels.end(), pixels.begin(),
-                     [](std::uint32_t texel) { return std::bit_cast<Rgba>(texel); });
-      return pixels;
-    }
-    const auto stream = view.exchange().device()->make_stream();
-    stream->copy(pixels.data(), page.on_device, pixels.size() * sizeof(Rgba));
-    stream->synchronize();
+  if (store != nullptr && !store->closed()) {
+    const paint::TextureStore::Entry& entry = store->entries().at(view.texture());
+    EXPECT_EQ(entry.texels.size(), pixels.size());
+    std::ranges::transform(entry.texels, pixels.begin(),
+                           [](std::uint32_t texel) { return std::bit_cast<Rgba>(texel); });
     return pixels;
   }
   glBindTexture(GL_TEXTURE_2D, view.texture());
@@ -109,21 +107,22 @@ std::vector<Rgba> texture_pixels(const ImageView& view) {
   return pixels;
 }
 
-/// Frames until the texture holds `pixels`, which copies need more than one for, or a second has passed.
-void update_until(ImageView& view, const std::vector<Rgba>& pixels, const images::Conversion& conversion) {
-  for (int frame = 0; frame < 1000; ++frame) {
+/// Frames until the texture holds `pixels`, which fetching needs more than one for.
+void update_until(ImageView& view, const std::vector<Rgba>& pixels, const images::Conversion& conversion,
+                  const paint::TextureStore* store = nullptr) {
+  for (int frame = 0; frame < kMostFrames; ++frame) {
     view.update(conversion);
-    if (texture_pixels(view) == pixels) return;
+    if (texture_pixels(view, store) == pixels) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
 /// What is true of every way.
-void check_path(const std::shared_ptr<core::Device>& device, const ImageShape& shape,
-                const std::string& path) {
+void check_path(const std::shared_ptr<core::Device>& device, const ImageShape& shape, const std::string& path,
+                paint::TextureStore* store = nullptr) {
   const auto exchange = std::make_shared<training::ImageExchange>(device, shape);
   const auto stream = device->make_stream();
-  const auto view = ImageView::make(exchange);
+  const auto view = ImageView::make(exchange, store);
   EXPECT_EQ(view->path_name(), path);
   const images::Conversion conversion;
   view->update(conversion);
@@ -132,8 +131,8 @@ void check_path(const std::shared_ptr<core::Device>& device, const ImageShape& s
   for (int seed = 1; seed <= 5; ++seed) {
     const Batch batch = publish(*exchange, *stream, seed);
     const std::vector<Rgba> pixels = expected(batch, view->atlas(), shape.channels, conversion);
-    update_until(*view, pixels, conversion);
-    EXPECT_EQ(texture_pixels(*view), pixels) << "batch " << seed;
+    update_until(*view, pixels, conversion, store);
+    EXPECT_EQ(texture_pixels(*view, store), pixels) << "batch " << seed;
     EXPECT_EQ(view->shown().number, static_cast<std::uint64_t>(seed));
     EXPECT_EQ(view->shown().step, static_cast<std::uint64_t>(seed) * 10);
     ASSERT_EQ(view->shown().errors.size(), static_cast<std::size_t>(shape.count));
@@ -143,10 +142,10 @@ void check_path(const std::shared_ptr<core::Device>& device, const ImageShape& s
   const images::Conversion other{images::Difference::absolute, 0.5f};
   const Batch last{values(shape, 5), values(shape, 1005)};
   const std::vector<Rgba> pixels = expected(last, view->atlas(), shape.channels, other);
-  update_until(*view, pixels, other);
-  EXPECT_EQ(texture_pixels(*view), pixels) << "the held batch is converted again";
+  update_until(*view, pixels, other, store);
+  EXPECT_EQ(texture_pixels(*view, store), pixels) << "the held batch is converted again";
 
-  for (int frame = 0; frame < 1000 && !view->values(); ++frame) {
+  for (int frame = 0; frame < kMostFrames && !view->values(); ++frame) {
     view->probe({1, 3, 2});
     view->update(other);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -158,7 +157,7 @@ void check_path(const std::shared_ptr<core::Device>& device, const ImageShape& s
     EXPECT_EQ(view->values()->original[c], last.original[first + c]);
     EXPECT_EQ(view->values()->now[c], last.now[first + c]);
   }
-  EXPECT_EQ(view->image_bytes_to_host() > 0, path == "copied" || path == "fetched");
+  EXPECT_EQ(view->image_bytes_to_host() > 0, path == "fetched");
   EXPECT_EQ(glGetError(), static_cast<GLenum>(GL_NO_ERROR));
 }
 
@@ -177,23 +176,59 @@ TEST_F(ImageViewTest, BringsThemToThePainterAndToOpenGlOnceItDraws) {
     const auto exchange =
         std::make_shared<training::ImageExchange>(core::open_device("cpu"), ImageShape{5, 7, 9, 3});
     const auto stream = exchange->device()->make_stream();
-    paint::TextureBook book(false);
-    book.make_current();
-    const auto view = ImageView::make(exchange);
+    paint::TextureStore store;
+    const auto view = ImageView::make(exchange, &store);
     std::vector<Rgba> pixels = expected(publish(*exchange, *stream, 1), view->atlas(), 3, {});
-    update_until(*view, pixels, {});
-    EXPECT_EQ(texture_pixels(*view), pixels) << "in the book";
+    update_until(*view, pixels, {}, &store);
+    EXPECT_EQ(texture_pixels(*view, &store), pixels);
     EXPECT_FALSE(view->under_way());
-    pixels = expected(publish(*exchange, *stream, 2), view->atlas(), 3, {});
-    view->update({});
-    EXPECT_EQ(view->under_way(), *path != '\0') << "a thread converts what is fetched";
-    book.retire();
     EXPECT_NE(texture_pixels(*view), pixels) << "OpenGL was spared";
-    pixels = expected(publish(*exchange, *stream, 3), view->atlas(), 3, {});
+    store.close();
+    pixels = expected(publish(*exchange, *stream, 2), view->atlas(), 3, {});
     update_until(*view, pixels, {});
     EXPECT_EQ(texture_pixels(*view), pixels);
-    EXPECT_EQ(view->shown().number, 3u);
+    EXPECT_EQ(view->shown().number, 2u);
     EXPECT_FALSE(view->under_way());
+  }
+  unsetenv("WARPSCOPE_IMAGE_PATH");
+}
+
+// Between two frames, which may be far apart.
+TEST_F(ImageViewTest, GoesOnBetweenFramesAndTellsWhenOneIsNeeded) {
+  setenv("WARPSCOPE_IMAGE_PATH", "fetched", 1);
+  const auto exchange =
+      std::make_shared<training::ImageExchange>(core::open_device("cpu"), ImageShape{5, 7, 9, 3});
+  const auto stream = exchange->device()->make_stream();
+  const auto view = ImageView::make(exchange, nullptr);
+  view->update({});
+  EXPECT_FALSE(view->advance()) << "there is nothing yet";
+  const std::vector<Rgba> pixels = expected(publish(*exchange, *stream, 1), view->atlas(), 3, {});
+  EXPECT_TRUE(view->advance()) << "a batch waits for the next frame";
+  EXPECT_TRUE(view->advance()) << "it still does";
+  view->update({});
+  for (int i = 0; i < kMostFrames && view->under_way(); ++i) {
+    const bool news = view->advance();
+    EXPECT_EQ(news, view->shown().number == 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(view->shown().number, 1u) << "brought without another frame";
+  EXPECT_EQ(texture_pixels(*view), pixels);
+  EXPECT_FALSE(view->advance());
+  unsetenv("WARPSCOPE_IMAGE_PATH");
+}
+
+TEST_F(ImageViewTest, AWayThatTheseImagesCannotTakeIsRefused) {
+  const auto exchange =
+      std::make_shared<training::ImageExchange>(core::open_device("cpu"), ImageShape{2, 4, 4, 3});
+  for (const char* path : {"shared", "copied"}) {
+    setenv("WARPSCOPE_IMAGE_PATH", path, 1);
+    try {
+      ImageView::make(exchange, nullptr);
+      ADD_FAILURE() << path;
+    } catch (const core::Error& error) {
+      EXPECT_EQ(error.what(), "WARPSCOPE_IMAGE_PATH '" + std::string(path) +
+                                  "' is not possible here; valid: host, fetched");
+    }
   }
   unsetenv("WARPSCOPE_IMAGE_PATH");
 }
@@ -206,9 +241,9 @@ TEST_F(ImageViewTest, FetchesTheImagesOfAnyDeviceIfAskedTo) {
 }
 
 TEST_F(ImageViewTest, TilesAreUploadedOneByOne) {
-  const PageShape shape = make_page(6, 5, 3, AtlasTexture::largest());
+  const PageShape shape = make_page(6, 5, 3, Texture::largest());
   ASSERT_GE(shape.tiles(), 6);
-  TilePage page(shape);
+  TilePage page(shape, nullptr);
   const int width = shape.columns * shape.width;
   std::vector<Rgba> expected(static_cast<std::size_t>(width * shape.rows * shape.height), Rgba{0, 0, 0, 0});
   for (const int tile : {0, 4, 1, 4}) {
@@ -226,10 +261,10 @@ TEST_F(ImageViewTest, TilesAreUploadedOneByOne) {
   EXPECT_EQ(found, expected);
 }
 
-TEST_F(ImageViewTest, SaysThatTheImagesComeFromTheCpu) {
+TEST_F(ImageViewTest, SaysThatTheImagesComeFromTheHost) {
   const auto exchange =
       std::make_shared<training::ImageExchange>(core::open_device("cpu"), ImageShape{2, 4, 4, 3});
-  EXPECT_EQ(ImageView::make(exchange)->path_text(), "images from the CPU");
+  EXPECT_EQ(ImageView::make(exchange, nullptr)->path_text(), "images from the host");
 }
 
 /// Needs a CUDA device as well.
@@ -241,57 +276,26 @@ class CudaImageViewTest : public ImageViewTest {
   }
 };
 
-TEST_F(CudaImageViewTest, CopiesIfAskedTo) {
-  setenv("WARPSCOPE_IMAGE_PATH", "copied", 1);
-  check_path(core::open_device("cuda"), {32, 32, 32, 3}, "copied");
-  check_path(core::open_device("cuda"), {5, 7, 9, 1}, "copied");
+TEST_F(CudaImageViewTest, FetchesThemIfAskedTo) {
+  setenv("WARPSCOPE_IMAGE_PATH", "fetched", 1);
+  check_path(core::open_device("cuda"), {32, 32, 32, 3}, "fetched");
+  check_path(core::open_device("cuda"), {5, 7, 9, 1}, "fetched");
   unsetenv("WARPSCOPE_IMAGE_PATH");
 }
 
 TEST_F(CudaImageViewTest, FetchesThemIfTheCpuDrawsTheWindow) {
-  paint::TextureBook book(false);
-  book.make_current();
-  check_path(core::open_device("cuda"), {32, 32, 32, 3}, "fetched");
-  check_path(core::open_device("cuda"), {5, 7, 9, 1}, "fetched");
-  EXPECT_TRUE(book.pages().empty());
+  paint::TextureStore store;
+  check_path(core::open_device("cuda"), {32, 32, 32, 3}, "fetched", &store);
+  check_path(core::open_device("cuda"), {5, 7, 9, 1}, "fetched", &store);
+  EXPECT_TRUE(store.entries().empty());
 }
 
-TEST_F(CudaImageViewTest, PaintsThemIfCudaDrawsTheWindow) {
-  paint::TextureBook book;
-  book.make_current();
-  check_path(core::open_device("cuda"), {32, 32, 32, 3}, "painted");
-  check_path(core::open_device("cuda"), {5, 7, 9, 1}, "painted");
-  EXPECT_TRUE(book.pages().empty());
-}
-
-TEST_F(CudaImageViewTest, CopiesOnceTheWindowIsNoLongerPainted) {
-  for (const bool by_cuda : {true, false}) {
-    const auto device = core::open_device("cuda");
-    const auto exchange = std::make_shared<training::ImageExchange>(device, ImageShape{5, 7, 9, 3});
-    const auto stream = device->make_stream();
-    paint::TextureBook book(by_cuda);
-    book.make_current();
-    const auto view = ImageView::make(exchange);
-    EXPECT_EQ(view->path_name(), by_cuda ? "painted" : "fetched");
-    const Batch batch = publish(*exchange, *stream, 1);
-    for (int frame = 0; frame < 1000 && view->shown().number != 1; ++frame) {
-      view->update({});
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    book.retire();
-    const std::vector<Rgba> pixels = expected(batch, view->atlas(), 3, {});
-    update_until(*view, pixels, {});
-    EXPECT_EQ(view->path_text().find("images copied"), 0u) << view->path_text();
-    EXPECT_EQ(texture_pixels(*view), pixels);
-  }
-}
-
-TEST_F(CudaImageViewTest, SharesOrSaysWhyItCopies) {
+TEST_F(CudaImageViewTest, SharesOrSaysWhyItFetches) {
   const auto device = core::open_device("cuda");
   const auto exchange = std::make_shared<training::ImageExchange>(device, ImageShape{2, 4, 4, 3});
-  const auto view = ImageView::make(exchange);
+  const auto view = ImageView::make(exchange, nullptr);
   const std::string path = view->path_name();
-  if (path == "copied") {
+  if (path == "fetched") {
     EXPECT_NE(view->path_text().find("sharing failed: "), std::string::npos) << view->path_text();
   } else {
     EXPECT_EQ(view->path_text(), "images shared with OpenGL");

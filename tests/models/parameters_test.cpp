@@ -10,29 +10,29 @@
 #include "tests/core/temporary_folder.h"
 #include "tests/support/tiny.h"
 
-namespace warpscope::training {
+namespace warpscope::models {
 namespace {
 
 class Parameters : public testing::Test {
  protected:
   const tests::TemporaryFolder folder;
   const std::string file = (folder / "weights.safetensors").string();
-  const models::Model model = tests::tiny_model();
-  const std::vector<float> values = models::initial_parameters(model, 2);
+  const Model model = tests::tiny_model();
+  const std::vector<float> values = initial_parameters(model, 2);
 };
 
 TEST_F(Parameters, AreSavedInTorchsLayoutUnderTorchsNames) {
   save_parameters(file, model, values);
   std::map<std::string, std::string> metadata;
-  const std::vector<NamedTensor> tensors = read_safetensors(file, &metadata);
+  const std::vector<files::NamedTensor> tensors = files::read_safetensors(file, &metadata);
   ASSERT_EQ(tensors.size(), 6u);
   EXPECT_EQ(metadata["format"], "pt");
   EXPECT_EQ(metadata["model"], "tiny");
-  const models::ParameterLayout layout = models::parameter_layout(model);
-  for (const NamedTensor& tensor : tensors)
+  const ParameterLayout layout = parameter_layout(model);
+  for (const files::NamedTensor& tensor : tensors)
     EXPECT_EQ(tensor.values.size(), layout.find(tensor.name).elements);
-  const NamedTensor* conv2 = nullptr;
-  for (const NamedTensor& tensor : tensors) {
+  const files::NamedTensor* conv2 = nullptr;
+  for (const files::NamedTensor& tensor : tensors) {
     if (tensor.name == "conv2.weight") conv2 = &tensor;
   }
   ASSERT_NE(conv2, nullptr);
@@ -53,10 +53,10 @@ TEST_F(Parameters, ComeBackBitForBit) {
 
 TEST_F(Parameters, BecomeTensorsUnderAPrefixAndBack) {
   std::vector<float> padded = values;
-  const models::ParameterLayout layout = models::parameter_layout(model);
-  const models::Parameter& bias = layout.find("conv1.bias");
+  const ParameterLayout layout = parameter_layout(model);
+  const Parameter& bias = layout.find("conv1.bias");
   padded[bias.offset + bias.elements] = 7.0f;
-  const std::vector<NamedTensor> tensors = to_tensors(model, padded, "optimizer.exp_avg.");
+  const std::vector<files::NamedTensor> tensors = to_tensors(model, padded, "optimizer.exp_avg.");
   ASSERT_EQ(tensors.size(), layout.parameters.size());
   EXPECT_EQ(tensors[0].name, "optimizer.exp_avg.conv1.weight");
   EXPECT_EQ(from_tensors(model, tensors, file, "optimizer.exp_avg."), values) << "padding is zero again";
@@ -65,27 +65,27 @@ TEST_F(Parameters, BecomeTensorsUnderAPrefixAndBack) {
 }
 
 TEST_F(Parameters, AreFoundBesideAnOptimizersTensors) {
-  std::vector<NamedTensor> tensors = to_tensors(model, values);
+  std::vector<files::NamedTensor> tensors = to_tensors(model, values);
   tensors.push_back({"optimizer.exp_avg.conv1.weight", {1}, {0.0f}});
-  write_safetensors(file, tensors);
+  files::write_safetensors(file, tensors);
   EXPECT_EQ(load_parameters(file, model), values);
 }
 
 TEST_F(Parameters, FilesThatDoNotFitAreRefusedByTensor) {
-  const auto refusal = [&](const std::vector<NamedTensor>& tensors) {
-    write_safetensors(file, tensors);
+  const auto refusal = [&](const std::vector<files::NamedTensor>& tensors) {
+    files::write_safetensors(file, tensors);
     return tests::message_of<core::BadInput>([&] { load_parameters(file, model); });
   };
   save_parameters(file, model, values);
-  const std::vector<NamedTensor> good = read_safetensors(file);
-  std::vector<NamedTensor> bad = good;
+  const std::vector<files::NamedTensor> good = files::read_safetensors(file);
+  std::vector<files::NamedTensor> bad = good;
   bad.pop_back();
   EXPECT_TRUE(tests::holds(refusal(bad), {file, "lacks '", "', which model tiny needs"}));
   bad = good;
   bad.push_back({"conv9.weight", {1}, {0.0f}});
   EXPECT_TRUE(tests::holds(refusal(bad), {file, "'conv9.weight', which model tiny does not have"}));
   bad = good;
-  for (NamedTensor& tensor : bad) {
+  for (files::NamedTensor& tensor : bad) {
     if (tensor.name == "conv2.weight") tensor.shape = {5, 3, 3, 4};
   }
   EXPECT_TRUE(tests::holds(refusal(bad),
@@ -104,4 +104,4 @@ TEST_F(Parameters, AFailedSaveLeavesTheOldFile) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::models

@@ -1,4 +1,5 @@
-// Cross-entropy: the reference against results worked out by hand, and what every variant promises beyond agreement.
+// Cross-entropy: the reference against results worked out by hand, and what every variant promises beyond
+// agreement.
 
 #include "gpu/ops/cross_entropy/cross_entropy.h"
 
@@ -28,6 +29,7 @@ namespace warpscope::verify {
 namespace {
 
 using core::Precision;
+using ops::Name;
 using ops::Op;
 using ops::OpShape;
 using ops::Variant;
@@ -47,34 +49,36 @@ Bytes control_of(const ops::step::StepControl& control) {
   std::memcpy(bytes.data(), &control, sizeof(control));
   return bytes;
 }
-Values values_of(Op op, const Operands& after, int index) {
-  return operand_values(op, after, index, Precision::fp64);
+Values values_of(Op op, const Operands& after, Name name) {
+  return operand_values(op, after, name, Precision::fp64);
 }
 
 TEST(CrossEntropyReference, TakesTheLogarithmOfTheLabelsShare) {
   // Logits 0 and log 3: softmax (1/4, 3/4).
   const OpShape shape{.batch = 3, .in_channels = 2};
   const double log3 = std::log(3.0);
-  const Operands after = run_reference(Op::cross_entropy_forward, shape,
-                                       {numbers({0, log3, 0, log3, 5, 5}), codes({0, 1, 1}), {}, {}, {}, {}});
-  const Values losses = values_of(Op::cross_entropy_forward, after, ops::cross_entropy::kForwardImageLosses);
+  const Operands after =
+      run_reference(Op::cross_entropy_forward, shape,
+                    {{Name::logits, numbers({0, log3, 0, log3, 5, 5})}, {Name::labels, codes({0, 1, 1})}});
+  const Values losses = values_of(Op::cross_entropy_forward, after, Name::sample_losses);
   ASSERT_EQ(losses.size(), 3u);
   EXPECT_NEAR(losses[0], std::log(4.0), 1e-15);        // -log 1/4
   EXPECT_NEAR(losses[1], std::log(4.0 / 3.0), 1e-15);  // -log 3/4
   EXPECT_NEAR(losses[2], std::log(2.0), 1e-15);
-  EXPECT_EQ(after[ops::cross_entropy::kForwardPredicted], codes({1, 1, 0}));  // a tie goes to the first
-  EXPECT_NEAR(values_of(Op::cross_entropy_forward, after, ops::cross_entropy::kForwardLoss)[0],
-              std::log(4.0 * 4.0 / 3.0 * 2.0) / 3, 1e-15);
-  EXPECT_EQ(values_of(Op::cross_entropy_forward, after, ops::cross_entropy::kForwardAccuracy)[0], 1.0 / 3);
+  EXPECT_EQ(after[Name::predicted], codes({1, 1, 0}));  // a tie goes to the first
+  EXPECT_NEAR(values_of(Op::cross_entropy_forward, after, Name::loss)[0], std::log(4.0 * 4.0 / 3.0 * 2.0) / 3,
+              1e-15);
+  EXPECT_EQ(values_of(Op::cross_entropy_forward, after, Name::accuracy)[0], 1.0 / 3);
 }
 
 TEST(CrossEntropyReference, GradientIsSoftmaxLessOneHotTimesTheLossScale) {
   const OpShape shape{.batch = 2, .in_channels = 3};
   const double log2 = std::log(2.0);
-  const Operands after = run_reference(
-      Op::cross_entropy_backward, shape,
-      {numbers({0, log2, 0, 7, 7, 7 + log2}), codes({1, 0}), control_of({.loss_scale = 8}), {}});
-  const Values gradient = values_of(Op::cross_entropy_backward, after, ops::cross_entropy::kBackwardGradient);
+  const Operands after = run_reference(Op::cross_entropy_backward, shape,
+                                       {{Name::logits, numbers({0, log2, 0, 7, 7, 7 + log2})},
+                                        {Name::labels, codes({1, 0})},
+                                        {Name::control, control_of({.loss_scale = 8})}});
+  const Values gradient = values_of(Op::cross_entropy_backward, after, Name::gradient);
   // softmax (1/4, 1/2, 1/4) twice, the second turned: times 8 over 2 images
   const Values expected{1, -2, 1, -3, 1, 2};
   ASSERT_EQ(gradient.size(), expected.size());
@@ -83,25 +87,26 @@ TEST(CrossEntropyReference, GradientIsSoftmaxLessOneHotTimesTheLossScale) {
 
 TEST(CrossEntropyReference, IsExactWhereSubtractionsWouldCancel) {
   const OpShape shape{.batch = 1, .in_channels = 2};
-  const Operands logits{numbers({1030, 1000}), codes({0})};
+  const Bytes logits = numbers({1030, 1000});
+  const Bytes labels = codes({0});
   const Operands forward =
-      run_reference(Op::cross_entropy_forward, shape, {logits[0], logits[1], {}, {}, {}, {}});
-  const double loss = values_of(Op::cross_entropy_forward, forward, ops::cross_entropy::kForwardLoss)[0];
+      run_reference(Op::cross_entropy_forward, shape, {{Name::logits, logits}, {Name::labels, labels}});
+  const double loss = values_of(Op::cross_entropy_forward, forward, Name::loss)[0];
   EXPECT_NEAR(loss / std::exp(-30.0), 1, 1e-12);
   const Operands backward =
-      run_reference(Op::cross_entropy_backward, shape, {logits[0], logits[1], control_of({}), {}});
-  const Values gradient =
-      values_of(Op::cross_entropy_backward, backward, ops::cross_entropy::kBackwardGradient);
+      run_reference(Op::cross_entropy_backward, shape,
+                    {{Name::logits, logits}, {Name::labels, labels}, {Name::control, control_of({})}});
+  const Values gradient = values_of(Op::cross_entropy_backward, backward, Name::gradient);
   EXPECT_NEAR(gradient[0] / -std::exp(-30.0), 1, 1e-12);
   EXPECT_EQ(gradient[1], -gradient[0]);
 }
 
 TEST(CrossEntropyReference, OneClassIsAlwaysRight) {
   const OpShape shape{.batch = 2, .in_channels = 1};
-  const Operands after =
-      run_reference(Op::cross_entropy_forward, shape, {numbers({-3, 80}), codes({0, 0}), {}, {}, {}, {}});
-  EXPECT_EQ(values_of(Op::cross_entropy_forward, after, ops::cross_entropy::kForwardLoss)[0], 0.0);
-  EXPECT_EQ(values_of(Op::cross_entropy_forward, after, ops::cross_entropy::kForwardAccuracy)[0], 1.0);
+  const Operands after = run_reference(Op::cross_entropy_forward, shape,
+                                       {{Name::logits, numbers({-3, 80})}, {Name::labels, codes({0, 0})}});
+  EXPECT_EQ(values_of(Op::cross_entropy_forward, after, Name::loss)[0], 0.0);
+  EXPECT_EQ(values_of(Op::cross_entropy_forward, after, Name::accuracy)[0], 1.0);
 }
 
 TEST(LabelsReference, WalksTheOrderAroundItsEnd) {
@@ -110,8 +115,10 @@ TEST(LabelsReference, WalksTheOrderAroundItsEnd) {
   Bytes order_bytes(order.size() * sizeof(order[0]));
   std::memcpy(order_bytes.data(), order.data(), order_bytes.size());
   const Operands after = run_reference(Op::labels_gather, shape,
-                                       {codes({10, 11, 255}), order_bytes, control_of({.position = 1}), {}});
-  EXPECT_EQ(after[ops::labels::kGatherOutput], codes({10, 11, 255, 10, 11}));
+                                       {{Name::all_labels, codes({10, 11, 255})},
+                                        {Name::order, order_bytes},
+                                        {Name::control, control_of({.position = 1})}});
+  EXPECT_EQ(after[Name::labels], codes({10, 11, 255, 10, 11}));
 }
 
 std::string test_name(const testing::TestParamInfo<Variant>& tested) {
@@ -142,7 +149,7 @@ TEST_P(CrossEntropyVariant, ShowsLogitsThatAreNotFinite) {
   const OpShape shape{.batch = 6, .in_channels = 11};
   for (const Precision precision : GetParam().precisions) {
     Operands before = random_operands(Op::cross_entropy_forward, shape, precision, 3);
-    Values logits = operand_values(Op::cross_entropy_forward, before, 0, precision);
+    Values logits = operand_values(Op::cross_entropy_forward, before, Name::logits, precision);
     const auto logit = [&](std::size_t image, std::size_t c) -> double& { return logits[image * 11 + c]; };
     logit(1, 0) = kNan;
     logit(2, 7) = kNan;
@@ -150,25 +157,23 @@ TEST_P(CrossEntropyVariant, ShowsLogitsThatAreNotFinite) {
     logit(3, 4) = kInfinity;
     logit(3, 9) = kInfinity;
     logit(4, 6) = -kInfinity;  // a class that cannot be: no harm
-    before[0] = encode(logits, element_type(ops::Role::activation, precision));
-    before[1] = codes({1, 1, 1, 1, 1, 1});
+    before[Name::logits] = encode(logits, element_type(ops::Role::activation, precision));
+    before[Name::labels] = codes({1, 1, 1, 1, 1, 1});
 
     OpRun op_run(GetParam(), device_, shape, precision);
     const Operands after = op_run.run(before);
     ASSERT_EQ(op_run.fault(), "");
-    const Values losses =
-        operand_values(Op::cross_entropy_forward, after, ops::cross_entropy::kForwardImageLosses, precision);
+    const Values losses = operand_values(Op::cross_entropy_forward, after, Name::sample_losses, precision);
     EXPECT_TRUE(std::isfinite(losses[0]));
     EXPECT_TRUE(std::isnan(losses[1]));
     EXPECT_TRUE(std::isnan(losses[2]));
     EXPECT_FALSE(std::isfinite(losses[3]));
     EXPECT_TRUE(std::isfinite(losses[4]));
-    const Bytes& predicted = after[ops::cross_entropy::kForwardPredicted];
+    const Bytes& predicted = after[Name::predicted];
     EXPECT_EQ(predicted[1], std::byte{0});
     EXPECT_EQ(predicted[2], std::byte{0});
     EXPECT_EQ(predicted[3], std::byte{4});
-    const double loss =
-        operand_values(Op::cross_entropy_forward, after, ops::cross_entropy::kForwardLoss, precision)[0];
+    const double loss = operand_values(Op::cross_entropy_forward, after, Name::loss, precision)[0];
     EXPECT_FALSE(std::isfinite(loss));
   }
 }
@@ -183,14 +188,12 @@ TEST_P(CrossEntropyVariant, CountsManyImagesExactly) {
   OpRun op_run(GetParam(), device_, shape, precision);
   const Operands after = op_run.run(before);
   ASSERT_EQ(op_run.fault(), "");
-  const auto number = [&](int index, const Operands& operands, Precision stored) {
-    return operand_values(Op::cross_entropy_forward, operands, index, stored)[0];
+  const auto number = [&](Name name, const Operands& operands, Precision stored) {
+    return operand_values(Op::cross_entropy_forward, operands, name, stored)[0];
   };
-  EXPECT_EQ(number(ops::cross_entropy::kForwardAccuracy, after, precision),
-            number(ops::cross_entropy::kForwardAccuracy, expected, Precision::fp64));
-  const double loss = number(ops::cross_entropy::kForwardLoss, expected, Precision::fp64);
-  EXPECT_NEAR(number(ops::cross_entropy::kForwardLoss, after, precision), loss,
-              loss * ops::tolerance(precision, 2));
+  EXPECT_EQ(number(Name::accuracy, after, precision), number(Name::accuracy, expected, Precision::fp64));
+  const double loss = number(Name::loss, expected, Precision::fp64);
+  EXPECT_NEAR(number(Name::loss, after, precision), loss, loss * ops::tolerance(precision, 2));
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, CrossEntropyVariant, testing::ValuesIn(forward_variants()), test_name);

@@ -20,6 +20,7 @@
 namespace warpscope::verify {
 namespace {
 
+using ops::Name;
 using ops::Op;
 using ops::OpShape;
 using Values = std::vector<double>;
@@ -41,8 +42,8 @@ Bytes bytes_of(const std::vector<T>& data) {
 }
 
 /// Values of operand `index` after the fp64 reference.
-Values result(Op op, const OpShape& shape, const Operands& before, int index) {
-  return operand_values(op, run_reference(op, shape, before), index, core::Precision::fp64);
+Values result(Op op, const OpShape& shape, const Operands& before, Name name) {
+  return operand_values(op, run_reference(op, shape, before), name, core::Precision::fp64);
 }
 
 constexpr OpShape kThreeByThree{
@@ -55,8 +56,8 @@ const Values kImage{1, 2, 3, 4, 5, 6, 7, 8, 9};
 const Values kKernel{0, 1, 0, 2, 0, 3, 0, 0, 4};
 
 TEST(Reference, ConvolvesAsCrossCorrelationWithZeroPadding) {
-  const Values y = result(Op::conv2d_forward, kThreeByThree, {numbers(kImage), numbers(kKernel), {}},
-                          ops::conv2d::kForwardOutput);
+  const Values y = result(Op::conv2d_forward, kThreeByThree,
+                          {{Name::input, numbers(kImage)}, {Name::weights, numbers(kKernel)}}, Name::output);
   // y[h,w] = x[h-1,w] + 2 x[h,w-1] + 3 x[h,w+1] + 4 x[h+1,w+1]
   EXPECT_EQ(y, (Values{3 * 2 + 4 * 5, 2 * 1 + 3 * 3 + 4 * 6, 2 * 2,              //
                        1 + 3 * 5 + 4 * 8, 2 + 2 * 4 + 3 * 6 + 4 * 9, 3 + 2 * 5,  //
@@ -65,105 +66,111 @@ TEST(Reference, ConvolvesAsCrossCorrelationWithZeroPadding) {
 
 TEST(Reference, ConvolutionGradientOfTheInputIsTheTransposedConvolution) {
   // One gradient in the middle lays the kernel down on the image around it.
-  const Values middle =
-      result(Op::conv2d_backward_input, kThreeByThree,
-             {numbers({0, 0, 0, 0, 1, 0, 0, 0, 0}), numbers(kKernel), {}}, ops::conv2d::kInputInputGradient);
+  const Values middle = result(
+      Op::conv2d_backward_input, kThreeByThree,
+      {{Name::output_gradient, numbers({0, 0, 0, 0, 1, 0, 0, 0, 0})}, {Name::weights, numbers(kKernel)}},
+      Name::input_gradient);
   EXPECT_EQ(middle, kKernel);
-  const Values corner =
-      result(Op::conv2d_backward_input, kThreeByThree,
-             {numbers({10, 0, 0, 0, 0, 0, 0, 0, 0}), numbers(kKernel), {}}, ops::conv2d::kInputInputGradient);
+  const Values corner = result(
+      Op::conv2d_backward_input, kThreeByThree,
+      {{Name::output_gradient, numbers({10, 0, 0, 0, 0, 0, 0, 0, 0})}, {Name::weights, numbers(kKernel)}},
+      Name::input_gradient);
   EXPECT_EQ(corner, (Values{0, 30, 0, 0, 40, 0, 0, 0, 0}));
 }
 
 TEST(Reference, ConvolutionGradientOfTheWeightsCorrelatesInputAndGradient) {
   const Values middle =
       result(Op::conv2d_backward_weights, kThreeByThree,
-             {numbers(kImage), numbers({0, 0, 0, 0, 1, 0, 0, 0, 0}), {}}, ops::conv2d::kWeightsGradient);
+             {{Name::input, numbers(kImage)}, {Name::output_gradient, numbers({0, 0, 0, 0, 1, 0, 0, 0, 0})}},
+             Name::weights_gradient);
   EXPECT_EQ(middle, kImage);
   const Values corner =
       result(Op::conv2d_backward_weights, kThreeByThree,
-             {numbers(kImage), numbers({1, 0, 0, 0, 0, 0, 0, 0, 0}), {}}, ops::conv2d::kWeightsGradient);
+             {{Name::input, numbers(kImage)}, {Name::output_gradient, numbers({1, 0, 0, 0, 0, 0, 0, 0, 0})}},
+             Name::weights_gradient);
   EXPECT_EQ(corner, (Values{0, 0, 0, 0, 1, 2, 0, 4, 5}));
 }
 
 TEST(Reference, ConvolutionMixesChannelsByTheKrscLayout) {
   // One pixel, two channels in, three out: a matrix of weights (K, C) times (10, 100).
   const OpShape shape{.in_channels = 2, .out_channels = 3};
-  const Values y = result(Op::conv2d_forward, shape, {numbers({10, 100}), numbers({1, 2, 3, 4, 5, 6}), {}},
-                          ops::conv2d::kForwardOutput);
+  const Values y =
+      result(Op::conv2d_forward, shape,
+             {{Name::input, numbers({10, 100})}, {Name::weights, numbers({1, 2, 3, 4, 5, 6})}}, Name::output);
   EXPECT_EQ(y, (Values{210, 430, 650}));
 }
 
 TEST(Reference, BiasGradientSumsOverBatchAndPixels) {
   const OpShape shape{.batch = 2, .height = 1, .width = 2, .in_channels = 5, .out_channels = 2};
-  const Values db = result(Op::conv2d_backward_bias, shape, {numbers({1, 10, 2, 20, 3, 30, 4, 40}), {}},
-                           ops::conv2d::kBiasGradient);
+  const Values db =
+      result(Op::conv2d_backward_bias, shape,
+             {{Name::output_gradient, numbers({1, 10, 2, 20, 3, 30, 4, 40})}}, Name::bias_gradient);
   EXPECT_EQ(db, (Values{10, 100}));
 }
 
 TEST(Reference, AddsTheBiasOfEachChannel) {
   const OpShape shape{.batch = 1, .height = 2, .width = 1, .in_channels = 2};
-  const Values y = result(Op::bias_forward, shape, {numbers({1, 2, 3, 4}), numbers({10, 20}), {}},
-                          ops::bias::kForwardOutput);
+  const Values y =
+      result(Op::bias_forward, shape, {{Name::input, numbers({1, 2, 3, 4})}, {Name::bias, numbers({10, 20})}},
+             Name::output);
   EXPECT_EQ(y, (Values{11, 22, 13, 24}));
 }
 
 TEST(Reference, ReluCutsAtZeroAndKeepsNan) {
   const OpShape shape{.in_channels = 4};
-  const Values y =
-      result(Op::relu_forward, shape, {numbers({-1, 0, 2, kNan}), {}}, ops::relu::kForwardOutput);
+  const Values y = result(Op::relu_forward, shape, {{Name::input, numbers({-1, 0, 2, kNan})}}, Name::output);
   EXPECT_EQ((Values{y.begin(), y.begin() + 3}), (Values{0, 0, 2}));
   EXPECT_TRUE(std::isnan(y[3]));
 }
 
 TEST(Reference, ReluGradientIsZeroAtZero) {
   const OpShape shape{.in_channels = 3};
-  const Values dx = result(Op::relu_backward, shape, {numbers({0, 2, 0.5}), numbers({7, 8, -9}), {}},
-                           ops::relu::kBackwardInputGradient);
+  const Values dx =
+      result(Op::relu_backward, shape,
+             {{Name::output, numbers({0, 2, 0.5})}, {Name::output_gradient, numbers({7, 8, -9})}},
+             Name::input_gradient);
   EXPECT_EQ(dx, (Values{0, 8, -9}));
 }
 
 TEST(Reference, MaxPoolTakesTheFirstOfEqualValues) {
   const OpShape shape{.height = 2, .width = 8, .in_channels = 1};
   const Operands after = run_reference(Op::maxpool2d_forward, shape,
-                                       {numbers({5, 5, 1, 3, 0, 0, -2, -1,  //
-                                                 5, 5, 3, 3, 0, 1, -1, -3}),
-                                        {},
-                                        {}});
-  EXPECT_EQ(after[ops::maxpool2d::kForwardOutput], numbers({5, 3, 1, -1}));
-  EXPECT_EQ(after[ops::maxpool2d::kForwardArgmax], codes({0, 1, 3, 1}));
+                                       {{Name::input, numbers({5, 5, 1, 3, 0, 0, -2, -1,  //
+                                                               5, 5, 3, 3, 0, 1, -1, -3})}});
+  EXPECT_EQ(after[Name::output], numbers({5, 3, 1, -1}));
+  EXPECT_EQ(after[Name::argmax], codes({0, 1, 3, 1}));
 }
 
 TEST(Reference, MaxPoolPrefersTheFirstNan) {
   const OpShape shape{.height = 2, .width = 4, .in_channels = 1};
-  const Operands after =
-      run_reference(Op::maxpool2d_forward, shape, {numbers({9, 1, kNan, 7, 2, kNan, kNan, 8}), {}, {}});
-  const Values y =
-      operand_values(Op::maxpool2d_forward, after, ops::maxpool2d::kForwardOutput, core::Precision::fp64);
+  const Operands after = run_reference(Op::maxpool2d_forward, shape,
+                                       {{Name::input, numbers({9, 1, kNan, 7, 2, kNan, kNan, 8})}});
+  const Values y = operand_values(Op::maxpool2d_forward, after, Name::output, core::Precision::fp64);
   EXPECT_TRUE(std::isnan(y[0]));
   EXPECT_TRUE(std::isnan(y[1]));
-  EXPECT_EQ(after[ops::maxpool2d::kForwardArgmax], codes({3, 0}));
+  EXPECT_EQ(after[Name::argmax], codes({3, 0}));
 }
 
 TEST(Reference, MaxPoolDropsAnOddLastRowAndColumn) {
   const OpShape shape{.height = 3, .width = 3, .in_channels = 1};
-  const Operands after = run_reference(Op::maxpool2d_forward, shape, {numbers(kImage), {}, {}});
-  EXPECT_EQ(after[ops::maxpool2d::kForwardOutput], numbers({5}));
-  EXPECT_EQ(after[ops::maxpool2d::kForwardArgmax], codes({3}));
-  const Values dx = result(Op::maxpool2d_backward, shape, {numbers({6}), codes({3}), {}},
-                           ops::maxpool2d::kBackwardInputGradient);
+  const Operands after = run_reference(Op::maxpool2d_forward, shape, {{Name::input, numbers(kImage)}});
+  EXPECT_EQ(after[Name::output], numbers({5}));
+  EXPECT_EQ(after[Name::argmax], codes({3}));
+  const Values dx =
+      result(Op::maxpool2d_backward, shape,
+             {{Name::output_gradient, numbers({6})}, {Name::argmax, codes({3})}}, Name::input_gradient);
   EXPECT_EQ(dx, (Values{0, 0, 0, 0, 6, 0, 0, 0, 0}));
 }
 
 TEST(Reference, UpsamplingRepeatsEachPixelAndItsGradientSumsThem) {
   const OpShape shape{.height = 1, .width = 2, .in_channels = 2};
   const Values y =
-      result(Op::upsample2d_forward, shape, {numbers({1, 2, 3, 4}), {}}, ops::upsample2d::kForwardOutput);
+      result(Op::upsample2d_forward, shape, {{Name::input, numbers({1, 2, 3, 4})}}, Name::output);
   EXPECT_EQ(y, (Values{1, 2, 1, 2, 3, 4, 3, 4, 1, 2, 1, 2, 3, 4, 3, 4}));
   Values dy(16);
   std::iota(dy.begin(), dy.end(), 1.0);
   const Values dx =
-      result(Op::upsample2d_backward, shape, {numbers(dy), {}}, ops::upsample2d::kBackwardInputGradient);
+      result(Op::upsample2d_backward, shape, {{Name::output_gradient, numbers(dy)}}, Name::input_gradient);
   EXPECT_EQ(dx, (Values{1 + 3 + 9 + 11, 2 + 4 + 10 + 12, 5 + 7 + 13 + 15, 6 + 8 + 14 + 16}));
 }
 
@@ -171,17 +178,21 @@ TEST(Reference, MseIsTheMeanOverImagesAndElements) {
   const OpShape shape{.batch = 2, .height = 1, .width = 2, .in_channels = 1};
   const Bytes y = numbers({1, 2, 3, 4});
   const Bytes t = numbers({0, 4, 3, 1});
-  const Operands after = run_reference(Op::mse_forward, shape, {y, t, {}, {}});
-  EXPECT_EQ(after[ops::mse::kForwardImageErrors], numbers({2.5, 4.5}));
-  EXPECT_EQ(after[ops::mse::kForwardLoss], numbers({3.5}));
+  const Operands after = run_reference(Op::mse_forward, shape, {{Name::prediction, y}, {Name::target, t}});
+  EXPECT_EQ(after[Name::sample_losses], numbers({2.5, 4.5}));
+  EXPECT_EQ(after[Name::loss], numbers({3.5}));
   ops::step::StepControl control;
-  EXPECT_EQ(result(Op::mse_backward, shape, {y, t, bytes_of(std::vector{control}), {}},
-                   ops::mse::kBackwardGradient),
-            (Values{0.5, -1, 0, 1.5}));
+  EXPECT_EQ(
+      result(Op::mse_backward, shape,
+             {{Name::prediction, y}, {Name::target, t}, {Name::control, bytes_of(std::vector{control})}},
+             Name::gradient),
+      (Values{0.5, -1, 0, 1.5}));
   control.loss_scale = 8;
-  EXPECT_EQ(result(Op::mse_backward, shape, {y, t, bytes_of(std::vector{control}), {}},
-                   ops::mse::kBackwardGradient),
-            (Values{4, -8, 0, 12}));
+  EXPECT_EQ(
+      result(Op::mse_backward, shape,
+             {{Name::prediction, y}, {Name::target, t}, {Name::control, bytes_of(std::vector{control})}},
+             Name::gradient),
+      (Values{4, -8, 0, 12}));
 }
 
 TEST(Reference, LinearMultipliesByTheTransposedWeights) {
@@ -189,12 +200,16 @@ TEST(Reference, LinearMultipliesByTheTransposedWeights) {
   const Bytes x = numbers({1, 2, 3, 4, 5, 6});
   const Bytes weights = numbers({1, 0, -1, 2, 1, 0});
   const Bytes dy = numbers({1, 10, 100, 1000});
-  EXPECT_EQ(result(Op::linear_forward, shape, {x, weights, {}}, 2), (Values{-2, 4, -2, 13}));
-  EXPECT_EQ(result(Op::linear_backward_input, shape, {dy, weights, {}}, 2),
+  EXPECT_EQ(result(Op::linear_forward, shape, {{Name::input, x}, {Name::weights, weights}}, Name::output),
+            (Values{-2, 4, -2, 13}));
+  EXPECT_EQ(result(Op::linear_backward_input, shape, {{Name::output_gradient, dy}, {Name::weights, weights}},
+                   Name::input_gradient),
             (Values{21, 10, -1, 2100, 1000, -100}));
-  EXPECT_EQ(result(Op::linear_backward_weights, shape, {x, dy, {}}, 2),
+  EXPECT_EQ(result(Op::linear_backward_weights, shape, {{Name::input, x}, {Name::output_gradient, dy}},
+                   Name::weights_gradient),
             (Values{401, 502, 603, 4010, 5020, 6030}));
-  EXPECT_EQ(result(Op::linear_backward_bias, shape, {dy, {}}, 1), (Values{101, 1010}));
+  EXPECT_EQ(result(Op::linear_backward_bias, shape, {{Name::output_gradient, dy}}, Name::bias_gradient),
+            (Values{101, 1010}));
 }
 
 TEST(Reference, GathersByTheOrderFromThePositionAndWraps) {
@@ -202,11 +217,10 @@ TEST(Reference, GathersByTheOrderFromThePositionAndWraps) {
   ops::step::StepControl control;
   control.position = 2;
   const Values x = result(Op::batch_gather, shape,
-                          {codes({0, 51, 102, 153, 204, 255, 10, 20}),
-                           bytes_of(std::vector<std::uint32_t>{2, 0, 3, 1}),
-                           bytes_of(std::vector{control}),
-                           {}},
-                          ops::batch::kGatherOutput);
+                          {{Name::images, codes({0, 51, 102, 153, 204, 255, 10, 20})},
+                           {Name::order, bytes_of(std::vector<std::uint32_t>{2, 0, 3, 1})},
+                           {Name::control, bytes_of(std::vector{control})}},
+                          Name::output);
   EXPECT_EQ(x, (Values{10 / 255.0, 20 / 255.0, 102 / 255.0, 153 / 255.0, 204 / 255.0, 1}));
 }
 

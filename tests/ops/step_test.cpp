@@ -12,6 +12,7 @@
 namespace warpscope::verify {
 namespace {
 
+using ops::Name;
 using ops::Op;
 using ops::OpShape;
 using ops::step::StepControl;
@@ -50,37 +51,40 @@ Bytes statistics(double gradient, double update, double parameter) {
 
 Operands record(const OpShape& shape, const StepControl& control, const Bytes& sums = statistics(0, 0, 0),
                 const Values& metrics = {1.5, 0.25}) {
-  return run_reference(Op::step_record, shape,
-                       {numbers(metrics), sums, bytes_of(std::vector{control}),
-                        bytes_of(std::vector<StepRecord>(static_cast<std::size_t>(shape.count)))});
+  return run_reference(
+      Op::step_record, shape,
+      {{Name::metrics, numbers(metrics)},
+       {Name::statistics, sums},
+       {Name::control, bytes_of(std::vector{control})},
+       {Name::ring, bytes_of(std::vector<StepRecord>(static_cast<std::size_t>(shape.count)))}});
 }
 
 TEST(StepRecord, NotesEachStepAndStartsTheNextEpoch) {
   const OpShape shape{.batch = 4, .count = 3};
   const StepControl control{.step = 4, .position = 4, .epoch_size = 8, .learning_rate = 0.25f};
   Operands state = record(shape, control);
-  const auto first = item<StepRecord>(state[ops::step::kRecordRing], 1);
+  const auto first = item<StepRecord>(state[Name::ring], 1);
   EXPECT_EQ(first.step, 4u);
   EXPECT_EQ(first.loss, 1.5f);
   EXPECT_EQ(first.accuracy, 0.25f);
   EXPECT_EQ(first.learning_rate, 0.25f);
-  EXPECT_EQ(item<StepControl>(state[ops::step::kRecordControl]).step, 5u);
-  EXPECT_EQ(item<StepControl>(state[ops::step::kRecordControl]).position, 0u);
-  EXPECT_EQ(item<StepControl>(state[ops::step::kRecordControl]).updates, 1u);
+  EXPECT_EQ(item<StepControl>(state[Name::control]).step, 5u);
+  EXPECT_EQ(item<StepControl>(state[Name::control]).position, 0u);
+  EXPECT_EQ(item<StepControl>(state[Name::control]).updates, 1u);
 
   state = run_reference(Op::step_record, shape, state);
-  EXPECT_EQ(item<StepRecord>(state[ops::step::kRecordRing], 2).step, 5u);
-  EXPECT_GE(item<StepRecord>(state[ops::step::kRecordRing], 2).nanoseconds, first.nanoseconds);
-  EXPECT_EQ(item<StepRecord>(state[ops::step::kRecordRing], 0).nanoseconds, 0u);
-  EXPECT_EQ(item<StepControl>(state[ops::step::kRecordControl]).position, 4u);
+  EXPECT_EQ(item<StepRecord>(state[Name::ring], 2).step, 5u);
+  EXPECT_GE(item<StepRecord>(state[Name::ring], 2).nanoseconds, first.nanoseconds);
+  EXPECT_EQ(item<StepRecord>(state[Name::ring], 0).nanoseconds, 0u);
+  EXPECT_EQ(item<StepControl>(state[Name::control]).position, 4u);
 }
 
 TEST(StepRecord, TakesNormAndRatioFromAllPartsOfTheStatistics) {
   const OpShape shape{.batch = 1, .count = 1};
-  auto noted = item<StepRecord>(record(shape, {.epoch_size = 1}, statistics(9, 4, 64))[3]);
+  auto noted = item<StepRecord>(record(shape, {.epoch_size = 1}, statistics(9, 4, 64))[Name::ring]);
   EXPECT_EQ(noted.gradient_norm, 3.0f);
   EXPECT_EQ(noted.update_ratio, 0.25f);
-  noted = item<StepRecord>(record(shape, {.epoch_size = 1}, statistics(9, 4, 0))[3]);
+  noted = item<StepRecord>(record(shape, {.epoch_size = 1}, statistics(9, 4, 0))[Name::ring]);
   EXPECT_EQ(noted.update_ratio, 0.0f) << "of parameters that are all 0";
 }
 
@@ -89,8 +93,8 @@ TEST(StepRecord, NotesTheLossScaleAndChangesIt) {
   StepControl control{.epoch_size = 8, .loss_scale = 16, .good_steps = 1, .growth_interval = 2};
   const auto next = [&] {
     const Operands after = record(shape, control);
-    const auto made = item<StepRecord>(after[ops::step::kRecordRing], control.step % 3);
-    control = item<StepControl>(after[ops::step::kRecordControl]);
+    const auto made = item<StepRecord>(after[Name::ring], control.step % 3);
+    control = item<StepControl>(after[Name::control]);
     return made;
   };
   EXPECT_EQ(next().loss_scale, 16);
@@ -109,18 +113,20 @@ TEST(MicroBatchRecord, AveragesTheMetricsAndLeavesThePositionToTheStepsEnd) {
   const OpShape shape{.batch = 4};
   StepControl control{.step = 7, .position = 8, .epoch_size = 16, .micro_batches = 2};
   Operands state = run_reference(Op::micro_batch_record, shape,
-                                 {numbers({3, 0.5}), bytes_of(std::vector{control}),
-                                  numbers({1000, std::numeric_limits<double>::quiet_NaN()})});
-  EXPECT_EQ(decode(state[2], core::ElementType::f64), (Values{1.5, 0.25})) << "the first one starts from 0";
-  state[0] = numbers({1, 1});
+                                 {{Name::metrics, numbers({3, 0.5})},
+                                  {Name::control, bytes_of(std::vector{control})},
+                                  {Name::sums, numbers({1000, std::numeric_limits<double>::quiet_NaN()})}});
+  EXPECT_EQ(decode(state[Name::sums], core::ElementType::f64), (Values{1.5, 0.25}))
+      << "the first one starts from 0";
+  state[Name::metrics] = numbers({1, 1});
   state = run_reference(Op::micro_batch_record, shape, state);
-  EXPECT_EQ(decode(state[2], core::ElementType::f64), (Values{2, 0.75}));
-  control = item<StepControl>(state[1]);
+  EXPECT_EQ(decode(state[Name::sums], core::ElementType::f64), (Values{2, 0.75}));
+  control = item<StepControl>(state[Name::control]);
   EXPECT_EQ(control.position, 0u);
   EXPECT_EQ(control.micro_batch, 2u);
   EXPECT_EQ(control.step, 7u);
 
-  control = item<StepControl>(record({.batch = 0, .count = 1}, control)[ops::step::kRecordControl]);
+  control = item<StepControl>(record({.batch = 0, .count = 1}, control)[Name::control]);
   EXPECT_EQ(control.position, 0u);
   EXPECT_EQ(control.micro_batch, 0u);
   EXPECT_EQ(control.step, 8u);

@@ -9,8 +9,11 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
+#include "gpu/ops/op_tests.h"
 #include "gpu/ops/variant.h"
 #include "gpu/verify/op_shapes.h"
+#include "gpu/verify/operands.h"
+#include "gpu/verify/reference.h"
 
 namespace warpscope::ops {
 namespace {
@@ -47,14 +50,7 @@ TEST(VariantTable, GoesByOpAndThenCpuBeforeCuda) {
 TEST(VariantTable, EveryVariantIsComplete) {
   for (const Variant& variant : variants()) {
     SCOPED_TRACE(std::string(to_string(variant.op)) + " " + variant.name);
-    if (variant.launch == nullptr && !is_block(variant.op)) {
-      // A placeholder: something must absorb it.
-      const auto all = variants();
-      EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const Variant& host) {
-        return host.device == variant.device &&
-               std::find(host.fuses.begin(), host.fuses.end(), variant.op) != host.fuses.end();
-      }));
-    }
+    EXPECT_NE(variant.launch, nullptr);
     EXPECT_FALSE(variant.precisions.empty());
     EXPECT_TRUE(variant.summary.ends_with('.'));
     for (const char c : variant.name) EXPECT_TRUE(std::islower(c) || std::isdigit(c) || c == '_');
@@ -115,10 +111,10 @@ TEST(UnavailableReason, PassesOnWhyAShapeIsRefused) {
   EXPECT_EQ(unavailable_reason(picky, {}, Precision::fp32), "");
 }
 
-TEST(HopperBlocks, WorkspaceIsThatOfTheRouteInEachPrecision) {
-  const Variant* hopper = find_variant(Op::block_backward_input, DeviceKind::cuda, "hopper");
+TEST(HopperChains, WorkspaceIsThatOfTheRouteInEachPrecision) {
+  const Variant* hopper = find_variant(Op::conv2d_backward_input, DeviceKind::cuda, "hopper");
   if (hopper == nullptr) GTEST_SKIP() << "this build has no kernels for Hopper";
-  const Variant& fused = *find_variant(Op::block_backward_input, DeviceKind::cuda, "fused");
+  const Variant& fused = *find_variant(Op::conv2d_backward_input, DeviceKind::cuda, "fused");
   OpShape shape{.batch = 2,
                 .height = 8,
                 .width = 8,
@@ -128,7 +124,7 @@ TEST(HopperBlocks, WorkspaceIsThatOfTheRouteInEachPrecision) {
                 .kernel_width = 3};
   EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::bf16), 0u);
   EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::tf32), std::size_t{4 * 9 * 64 * 128});
-  shape.pool = true;
+  shape.covered.add(Op::maxpool2d_backward);
   EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::bf16), std::size_t{2 * 2 * 8 * 8 * 128});
   EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::tf32),
             std::size_t{4 * 9 * 64 * 128 + 4 * 2 * 8 * 8 * 128});
@@ -136,10 +132,10 @@ TEST(HopperBlocks, WorkspaceIsThatOfTheRouteInEachPrecision) {
   EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::tf32), workspace_bytes(fused, shape, Precision::tf32));
 }
 
-TEST(HopperBlocks, GradientsOfFewChannelsHaveTheirRouteInEachPrecision) {
-  const Variant* hopper = find_variant(Op::block_backward_weights, DeviceKind::cuda, "hopper");
+TEST(HopperChains, GradientsOfFewChannelsHaveTheirRouteInEachPrecision) {
+  const Variant* hopper = find_variant(Op::conv2d_backward_weights, DeviceKind::cuda, "hopper");
   if (hopper == nullptr) GTEST_SKIP() << "this build has no kernels for Hopper";
-  const Variant& fused = *find_variant(Op::block_backward_weights, DeviceKind::cuda, "fused");
+  const Variant& fused = *find_variant(Op::conv2d_backward_weights, DeviceKind::cuda, "fused");
   OpShape shape{.batch = 2,
                 .height = 32,
                 .width = 32,
@@ -147,13 +143,85 @@ TEST(HopperBlocks, GradientsOfFewChannelsHaveTheirRouteInEachPrecision) {
                 .out_channels = 64,
                 .kernel_height = 3,
                 .kernel_width = 3,
-                .relu = true,
-                .pool = true};
+                .covered = {Op::conv2d_backward_bias, Op::maxpool2d_backward}};
   constexpr std::size_t kTiles = 2 * 4 * 2;  // of 4x8 windows, each with its part of the gradients
   EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::bf16), 4 * kTiles * 64 * (9 * 3 + 1));
   EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::tf32), 4 * kTiles * 64 * (9 * 3 + 1));
   shape.in_channels = 64;
   EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::tf32), workspace_bytes(fused, shape, Precision::tf32));
+}
+
+TEST(VariantTable, EveryChainIsWellFormed) {
+  for (const Variant& variant : variants()) {
+    if (variant.chain.empty()) continue;
+    SCOPED_TRACE(std::string(to_string(variant.op)) + " " + variant.name);
+    EXPECT_GT(variant.chain.size(), 1u) << "a chain of its own op alone says nothing";
+    std::set<Op> listed;
+    for (const Link& link : variant.chain) {
+      EXPECT_TRUE(listed.insert(link.op).second) << to_string(link.op) << " twice";
+      EXPECT_EQ(link.optional && link.op == variant.op, false);
+      EXPECT_TRUE(link.optional || !link.without) << to_string(link.op) << " is always there";
+      for (const Rename& rename : link.renames) operand_of(link.op, rename.its);  // throws if there is none
+      OpSet needed = link.needs;
+      for (const Link& other : variant.chain) needed.remove(other.op);
+      EXPECT_TRUE(needed.empty()) << "needs " << describe(needed);
+    }
+    EXPECT_TRUE(listed.contains(variant.op));
+    // Every set of ops must fit on some shape, and formats must be of operands of some call.
+    std::set<Name> seen;
+    for (const OpSet& covered : coverings(variant)) {
+      bool fits = false;
+      for (const OpShape& shape : verify::shapes_of(variant.op)) {
+        const auto call = verify::fitted(variant, shape, covered);
+        if (!call) continue;
+        fits = true;
+        for (const CallOperand& operand : operands_of(variant, *call)) {
+          seen.insert(operand.name);
+          EXPECT_GT(operand.elements, 0) << to_string(operand.name);
+        }
+        break;
+      }
+      EXPECT_TRUE(fits) << describe(covered);
+    }
+    for (const PrivateOperand& each : variant.formats) EXPECT_TRUE(seen.contains(each.name));
+  }
+}
+
+TEST(VariantTable, EveryFormatGivesBackWhatItHasPacked) {
+  std::set<const Format*> formats;
+  for (const Variant& variant : variants()) {
+    for (const PrivateOperand& each : variant.formats) formats.insert(each.format);
+  }
+  for (const Format* format : formats) {
+    for (const std::size_t elements : {1u, 3u, 4u, 5u, 64u, 1023u}) {
+      std::vector<std::byte> plain(elements);
+      for (std::size_t i = 0; i < elements; ++i) plain[i] = static_cast<std::byte>(i * 7 / 3 % 4);
+      std::vector<std::byte> packed(
+          static_cast<std::size_t>(format->elements(static_cast<std::int64_t>(elements))));
+      std::vector<std::byte> again(elements);
+      format->pack(plain, packed);
+      format->unpack(packed, again);
+      EXPECT_EQ(again, plain) << format->name << " of " << elements;
+    }
+  }
+}
+
+TEST(OpTests, SayWhatTheProofsOfEveryOpNeed) {
+  for (const OpContract& contract : contracts()) {
+    SCOPED_TRACE(contract.name);
+    const OpTests& tests = contract.tests();
+    ASSERT_NE(tests.shapes, nullptr);
+    EXPECT_FALSE(tests.shapes().empty());
+    ASSERT_NE(tests.random_shape, nullptr);
+    EXPECT_NE(tests.derivative.has_value(), !std::string(tests.no_derivative).empty())
+        << "a derivative, or a reason why there is none";
+    if (!tests.derivative) continue;
+    const Derivative& derivative = *tests.derivative;
+    EXPECT_EQ(operand_of(derivative.forward, derivative.variable).access, Access::read);
+    EXPECT_EQ(operand_of(derivative.forward, derivative.output).access, Access::write);
+    EXPECT_EQ(operand_of(contract.op, derivative.result).access, Access::write);
+    if (derivative.output_gradient) operand_of(contract.op, *derivative.output_gradient);
+  }
 }
 
 TEST(Contract, InPlaceOperandsShareWithAReadOneOfTheSameSize) {
@@ -166,8 +234,9 @@ TEST(Contract, InPlaceOperandsShareWithAReadOneOfTheSameSize) {
       EXPECT_EQ(contract.operands[i].access, Access::write);
       EXPECT_EQ(contract.operands[static_cast<std::size_t>(other)].access, Access::read);
       for (const OpShape& shape : verify::shapes_of(contract.op)) {
-        EXPECT_EQ(operand_bytes(contract.op, static_cast<int>(i), shape, Precision::bf16),
-                  operand_bytes(contract.op, other, shape, Precision::bf16));
+        const auto operands = operands_of(verify::alone(contract.op), shape);
+        EXPECT_EQ(bytes_of(operands[i], Precision::bf16),
+                  bytes_of(operands[static_cast<std::size_t>(other)], Precision::bf16));
       }
     }
   }
@@ -204,7 +273,7 @@ TEST(Contract, CountsFlopsAndBytesOfTheAutoencodersSecondConvolution) {
   EXPECT_EQ(contract(Op::conv2d_forward).terms(shape), 256 * 9);
   EXPECT_EQ(contract(Op::conv2d_backward_input).terms(shape), 128 * 9);
   EXPECT_EQ(contract(Op::conv2d_backward_weights).terms(shape), 64 * 16 * 16);
-  EXPECT_EQ(minimum_bytes(Op::conv2d_forward, shape, Precision::fp32),
+  EXPECT_EQ(minimum_bytes(verify::alone(Op::conv2d_forward), shape, Precision::fp32),
             4.0 * (64 * 16 * 16 * 256 + 128 * 9 * 256 + 64 * 16 * 16 * 128));
   EXPECT_EQ(describe(Op::conv2d_forward, shape), "64x16x16x256 -> 128, 3x3");
 }

@@ -10,8 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
-#include "gpu/ops/maxpool2d/maxpool2d.h"
-#include "gpu/ops/relu/relu.h"
 #include "gpu/verify/op_check.h"
 #include "gpu/verify/op_shapes.h"
 
@@ -29,6 +27,7 @@ namespace {
 
 using core::DeviceKind;
 using core::Precision;
+using ops::Name;
 using ops::Op;
 using ops::OpShape;
 using ops::Variant;
@@ -54,7 +53,6 @@ class OpVariant : public testing::TestWithParam<Variant> {
   void SetUp() override {
     device_ = device_of(GetParam().device);
     if (device_ == nullptr) GTEST_SKIP() << "no CUDA device: " << core::cuda_unavailable_reason();
-    if (GetParam().launch == nullptr) GTEST_SKIP() << "a placeholder: it runs inside another variant";
     if (device_->info().compute_capability < GetParam().minimum_compute_capability) {
       GTEST_SKIP() << unavailable_reason(GetParam(), device_->info(), GetParam().precisions.front());
     }
@@ -72,13 +70,11 @@ TEST_P(OpVariant, AgreesWithTheReference) {
     std::vector<OpShape> shapes = shapes_of(variant.op);
     const std::vector<OpShape> random = random_shapes_of(variant.op, 4, 20240917, kMostFlops);
     shapes.insert(shapes.end(), random.begin(), random.end());
-    if (device_->kind() == core::DeviceKind::cuda) {
-      const std::vector<OpShape> large = large_shapes_of(variant.op);
-      shapes.insert(shapes.end(), large.begin(), large.end());
-    }
-    for (const OpShape& shape : shapes) {
+    const bool cuda = device_->kind() == core::DeviceKind::cuda;
+    const auto large = cuda ? large_shapes_of(variant.op) : std::vector<OpShape>();
+    for (const OpShape& shape : calls_of(variant, shapes, large)) {
       if (!unavailable_reason(variant, device_->info(), precision, &shape).empty()) continue;
-      const Check check = check_variant(variant, device_, shape, precision, seed++);
+      const Check check = check_call(variant, device_, shape, precision, seed++);
       EXPECT_EQ(check.failure, "");
       worst = std::max(worst, check.worst_error / check.tolerance);
       ++checked;
@@ -107,19 +103,19 @@ TEST_P(SelectingVariant, LetsNanThrough) {
   const OpShape shape{.batch = 2, .height = 6, .width = 4, .in_channels = 19};
   for (const Precision precision : variant.precisions) {
     Operands before = random_operands(variant.op, shape, precision, 7);
-    auto values = operand_values(variant.op, before, 0, precision);
+    auto values = operand_values(variant.op, before, Name::input, precision);
     for (std::size_t i = 0; i < values.size(); i += 5) values[i] = std::numeric_limits<double>::quiet_NaN();
     for (std::size_t i = 3; i < values.size(); i += 11) values[i] = std::numeric_limits<double>::infinity();
     for (std::size_t i = 4; i < values.size(); i += 11) values[i] = -std::numeric_limits<double>::infinity();
-    before[0] = encode(values, element_type(ops::Role::activation, precision));
+    before[Name::input] = encode(values, element_type(ops::Role::activation, precision));
     const Operands expected =
         run_reference(variant.op, shape, convert(variant.op, before, precision, Precision::fp64));
 
     OpRun op_run(variant, device_, shape, precision);
     const Operands after = op_run.run(before);
     ASSERT_EQ(op_run.fault(), "");
-    const auto out = operand_values(variant.op, after, 1, precision);
-    const auto right = operand_values(variant.op, expected, 1, Precision::fp64);
+    const auto out = operand_values(variant.op, after, Name::output, precision);
+    const auto right = operand_values(variant.op, expected, Name::output, Precision::fp64);
     for (std::size_t i = 0; i < out.size(); ++i) {
       ASSERT_EQ(std::isnan(out[i]), std::isnan(right[i])) << to_string(precision) << ", element " << i;
       if (!std::isnan(out[i])) {
@@ -127,7 +123,7 @@ TEST_P(SelectingVariant, LetsNanThrough) {
       }
     }
     if (variant.op == Op::maxpool2d_forward) {
-      EXPECT_EQ(after[ops::maxpool2d::kForwardArgmax], expected[ops::maxpool2d::kForwardArgmax]);
+      EXPECT_EQ(after[Name::argmax], expected[Name::argmax]);
     }
   }
 }

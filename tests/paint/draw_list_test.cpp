@@ -75,25 +75,10 @@ TEST_F(TrianglesTest, ListsFollowOneAnotherInPixelsOfTheFramebuffer) {
   EXPECT_EQ(clipped.right, 200) << "not beyond the framebuffer";
   EXPECT_EQ(clipped.bottom, 21);
   EXPECT_EQ(clipped.texture, 1);
+  EXPECT_EQ(clipped.first_index, 3u);
+  EXPECT_EQ(clipped.triangles, 1u);
   EXPECT_EQ(found.commands[2].left, 0);
   EXPECT_EQ(found.commands[2].texture, 0);
-}
-
-TEST_F(TrianglesTest, ACommandIsCutInChunks) {
-  ImDrawList list(ImGui::GetDrawListSharedData());
-  fill(list, 3);
-  add_command(list, 70, 0, ImVec4(10, 20, 60, 50), 1);
-  add_command(list, 1, 0, ImVec4(10, 20, 60, 50), 1);
-  std::vector<ImDrawList*> lists{&list};
-  Triangles found;
-  found.collect(data_of(lists, ImVec2(50, 30), ImVec2(1, 1)));
-  ASSERT_EQ(found.chunks.size(), 4u);
-  const std::uint32_t triangles[] = {32, 32, 6, 1}, first[] = {0, 96, 192, 210};
-  for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(found.chunks[i].triangles, triangles[i]);
-    EXPECT_EQ(found.chunks[i].first_index, first[i]);
-    EXPECT_EQ(found.chunks[i].command, i < 3 ? 0u : 1u);
-  }
 }
 
 TEST_F(TrianglesTest, WhatCannotBeSeenIsLeftOutAndNothingStaysOfTheFrameBefore) {
@@ -106,7 +91,7 @@ TEST_F(TrianglesTest, WhatCannotBeSeenIsLeftOutAndNothingStaysOfTheFrameBefore) 
   std::vector<ImDrawList*> lists{&list}, none;
   Triangles found;
   found.collect(data_of(lists, ImVec2(50, 30), ImVec2(1, 1)));
-  EXPECT_TRUE(found.chunks.empty());
+  EXPECT_TRUE(found.commands.empty());
   EXPECT_TRUE(found.indices.empty());
   found.collect(data_of(none, ImVec2(0, 0), ImVec2(1, 1)));
   EXPECT_TRUE(found.vertices.empty());

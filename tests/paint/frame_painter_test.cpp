@@ -15,13 +15,55 @@
 #include <imgui.h>
 
 #include "tests/support/hidden_window.h"
-#include "ui/images/draw_part.h"
-#include "ui/interop/atlas_texture.h"
+#include "ui/paint/x11_presenter.h"
 
 namespace warpscope::ui::paint {
 namespace {
 
 constexpr int kWidth = 640, kHeight = 410;
+
+constexpr int kImageWidth = 12, kImageHeight = 36;
+using Pixels = std::vector<std::uint32_t>;
+
+/// A texture of OpenGL that the painter knows too, transparent at first.
+class Image {
+ public:
+  explicit Image(TextureStore& store) : store_(store) {
+    const Pixels nothing(kImageWidth * kImageHeight, 0);
+    glGenTextures(1, &id_);
+    glBindTexture(GL_TEXTURE_2D, id_);
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAX_LEVEL, 0);
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, kImageWidth, kImageHeight, 0, GL_RGBA, GL_UNSIGNED_BYTE,
+                 nothing.data());
+    put(nothing);
+  }
+  ~Image() {
+    glDeleteTextures(1, &id_);
+    store_.remove(id_);
+  }
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
+
+  void put(const Pixels& pixels) { store_.put(id_, kImageWidth, kImageHeight, false, pixels.data()); }
+  void give_to_opengl(const Pixels& pixels) const {
+    glBindTexture(GL_TEXTURE_2D, id_);
+    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, kImageWidth, kImageHeight, GL_RGBA, GL_UNSIGNED_BYTE,
+                    pixels.data());
+  }
+  Pixels of_opengl() const {
+    Pixels pixels(kImageWidth * kImageHeight);
+    glBindTexture(GL_TEXTURE_2D, id_);
+    glGetTexImage(GL_TEXTURE_2D, 0, GL_RGBA, GL_UNSIGNED_BYTE, pixels.data());
+    return pixels;
+  }
+  unsigned id() const { return id_; }
+
+ private:
+  TextureStore& store_;
+  unsigned id_ = 0;
+};
 
 /// With an OpenGL context and a framebuffer of known size, or skipped.
 class FramePainterTest : public testing::Test {
@@ -62,7 +104,7 @@ class FramePainterTest : public testing::Test {
   }
 
   /// Text, lines and curves with soft edges, gradients, a clipped child, and an image.
-  static void make_frame(const interop::AtlasTexture& image) {
+  static void make_frame(const Image& image) {
     ImGui_ImplOpenGL3_NewFrame();
     ImGui::NewFrame();
     ImGui::SetNextWindowPos(ImVec2(20, 15));
@@ -86,117 +128,90 @@ class FramePainterTest : public testing::Test {
     list.AddCircleFilled(ImVec2(520, 260), 37.4f, IM_COL32(90, 200, 250, 180));
     list.AddBezierCubic(ImVec2(300, 390), ImVec2(380, 300), ImVec2(520, 420), ImVec2(630, 320),
                         IM_COL32_WHITE, 3);
-    images::draw_part(&list, image.id(), image.atlas(), {0, 0},
-                      {image.atlas().texture_width(), image.atlas().texture_height()}, ImVec2(560, 180),
-                      ImVec2(632, 396));
+    // A pointer in older versions of Dear ImGui, an integer in newer ones.
+    list.AddImage((ImTextureID)(std::intptr_t)image.id(), ImVec2(560, 180), ImVec2(632, 396));
     ImGui::Render();
   }
 
   const ImVec4 background_{0.07f, 0.08f, 0.11f, 1};
 
   tests::HiddenWindow window_;
+  TextureStore store_;
 
  private:
   unsigned colours_ = 0, framebuffer_ = 0;
 };
 
 TEST_F(FramePainterTest, DrawsWhatOpenGlDraws) {
-  FramePainter painter(nullptr, true);
-  interop::AtlasTexture image(images::make_atlas(1, 12, 12, 1024));
-  std::vector<images::Rgba> texels(image.atlas().bytes() / sizeof(images::Rgba));
+  FramePainter painter(nullptr, store_);
+  Image image(store_);
+  Pixels texels(kImageWidth * kImageHeight);
   for (std::size_t i = 0; i < texels.size(); ++i) {
-    texels[i] = {static_cast<std::uint8_t>(i * 37), static_cast<std::uint8_t>(i * 101),
-                 static_cast<std::uint8_t>(i * 59), 255};
+    const auto channel = [&](unsigned factor) { return static_cast<std::uint32_t>(i * factor) & 255; };
+    texels[i] = channel(37) | channel(101) << 8 | channel(59) << 16 | 0xff000000u;
   }
-  image.upload(texels.data());
+  image.put(texels);
+  image.give_to_opengl(texels);
   make_frame(image);
   ASSERT_GT(ImGui::GetDrawData()->TotalIdxCount, 3000);
 
   begin_picture();
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   const std::vector<std::uint8_t> wanted = end_picture();
-  std::vector<std::string> devices{"cpu"};
-  if (core::cuda_unavailable_reason().empty()) devices.emplace_back("cuda");
-  for (const std::string& id : devices) {
-    const auto device = core::open_device(id);
-    begin_picture();
-    ASSERT_EQ(painter.draw(*ImGui::GetDrawData(), device, background_), Drawn::in_back_buffer)
-        << painter.failure();
-    EXPECT_EQ(painter.painted_by(), device->info().name);
-    const std::vector<std::uint8_t> painted = end_picture();
-    // OpenGL rounds to a byte after each triangle, may place edges 1/256 of a pixel elsewhere, and texels between two.
-    int far = 0, different = 0;
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const int apart = std::abs(wanted[i] - painted[i]);
-      different += apart > 2;
-      far += apart > 24;
-    }
-    EXPECT_LE(different, static_cast<int>(wanted.size() / 200))
-        << id << ": of " << wanted.size() << " channels more than 2 apart";
-    EXPECT_LE(far, static_cast<int>(wanted.size() / 5000)) << id << ": more than 24 apart";
+  begin_picture();
+  ASSERT_EQ(painter.draw(*ImGui::GetDrawData(), background_), Drawn::in_back_buffer) << painter.failure();
+  const std::vector<std::uint8_t> painted = end_picture();
+  // OpenGL rounds to a byte after each triangle, may place edges 1/256 of a pixel elsewhere, and texels
+  // between two.
+  int far = 0, different = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const int apart = std::abs(wanted[i] - painted[i]);
+    different += apart > 2;
+    far += apart > 24;
   }
+  EXPECT_LE(different, static_cast<int>(wanted.size() / 200))
+      << "of " << wanted.size() << " more than 2 apart";
+  EXPECT_LE(far, static_cast<int>(wanted.size() / 5000)) << "more than 24 apart";
 }
 
-TEST_F(FramePainterTest, LeavesTheFrameToOpenGlWithoutADevice) {
-  FramePainter painter(nullptr, true);
-  interop::AtlasTexture image(images::make_atlas(1, 12, 12, 1024));
-  make_frame(image);
-  EXPECT_EQ(painter.draw(*ImGui::GetDrawData(), nullptr, background_), Drawn::nothing);
-  EXPECT_EQ(painter.painted_by(), "");
-  EXPECT_EQ(painter.failure(), "");
-}
-
-// As on a display that shares memory: frames that go to the screen, one of OpenGL, and the screen again.
+// As on a display that shares memory: frames that go to the screen, empty ones that OpenGL is left with, and
+// the screen again.
 TEST_F(FramePainterTest, GoesToTheScreenAndBackFromOpenGl) {
   if (!X11Presenter::possible()) {
     ASSERT_EQ(std::getenv("WARPSCOPE_OWN_DISPLAY"), nullptr) << "Xvfb shares memory";
     GTEST_SKIP() << "no X server that shares memory";
   }
-  FramePainter painter(window_.handle(), false);
-  EXPECT_FALSE(painter.swaps());
-  interop::AtlasTexture image(images::make_atlas(1, 12, 12, 1024));
-  const auto device = core::open_device("cpu");
+  FramePainter painter(window_.handle(), store_);
+  EXPECT_FALSE(painter.needs_swap());
+  const Image image(store_);
   for (int i = 0; i < 3; ++i) {
+    ImGui::GetIO().DisplaySize = ImVec2(kWidth, kHeight);
     make_frame(image);
-    EXPECT_EQ(painter.draw(*ImGui::GetDrawData(), device, background_), Drawn::on_screen)
-        << painter.failure();
+    EXPECT_EQ(painter.draw(*ImGui::GetDrawData(), background_), Drawn::on_screen) << painter.failure();
     EXPECT_EQ(painter.picture().width, kWidth);
-    EXPECT_EQ(painter.draw(*ImGui::GetDrawData(), nullptr, background_), Drawn::nothing);
+    ImGui::GetIO().DisplaySize = ImVec2(0, 0);
+    make_frame(image);
+    EXPECT_EQ(painter.draw(*ImGui::GetDrawData(), background_), Drawn::nothing);
+    EXPECT_EQ(painter.failure(), "") << "a window of no size is what a minimised one has";
   }
 }
 
-TEST_F(FramePainterTest, GivesTheImagesToOpenGlIfItFails) {
-  FramePainter painter(nullptr, false);
-  const auto device = core::open_device("cpu");
-  interop::AtlasTexture image(images::make_atlas(1, 12, 12, 1024));
-  const std::vector<images::Rgba> pixels(image.atlas().bytes() / sizeof(images::Rgba),
-                                         images::Rgba{10, 200, 30, 255});
-  std::vector<images::Rgba> seen(pixels.size());
-  const auto look = [&] {
-    glBindTexture(GL_TEXTURE_2D, image.id());
-    glGetTexImage(GL_TEXTURE_2D, 0, GL_RGBA, GL_UNSIGNED_BYTE, seen.data());
-  };
-  image.upload(pixels.data());
-  look();
-  EXPECT_NE(seen, pixels) << "OpenGL is spared while the CPU paints";
+TEST_F(FramePainterTest, GivesTheTexturesToOpenGlIfItFails) {
+  FramePainter painter(nullptr, store_);
+  Image image(store_);
+  const Pixels pixels(kImageWidth * kImageHeight, 0xff1ec80au);
+  image.put(pixels);
+  EXPECT_NE(image.of_opengl(), pixels) << "OpenGL is spared while the CPU paints";
   ImGui::GetIO().DisplaySize = ImVec2(40000, 10);
   make_frame(image);
-  EXPECT_EQ(painter.draw(*ImGui::GetDrawData(), device, background_), Drawn::nothing);
+  EXPECT_EQ(painter.draw(*ImGui::GetDrawData(), background_), Drawn::nothing);
   EXPECT_NE(painter.failure(), "");
-  look();
-  EXPECT_EQ(seen, pixels) << "for the very frame that it did not paint";
-  EXPECT_EQ(glGetError(), static_cast<GLenum>(GL_NO_ERROR));
-}
-
-// A window of no size is what a minimised one has.
-TEST_F(FramePainterTest, LeavesAnEmptyFrameToOpenGl) {
-  FramePainter painter(nullptr, true);
-  const auto device = core::open_device("cpu");
-  ImGui::GetIO().DisplaySize = ImVec2(0, 0);
-  interop::AtlasTexture image(images::make_atlas(1, 12, 12, 1024));
+  EXPECT_TRUE(store_.closed());
+  EXPECT_EQ(image.of_opengl(), pixels) << "for the very frame that it did not paint";
+  ImGui::GetIO().DisplaySize = ImVec2(kWidth, kHeight);
   make_frame(image);
-  EXPECT_EQ(painter.draw(*ImGui::GetDrawData(), device, background_), Drawn::nothing);
-  EXPECT_EQ(painter.failure(), "");
+  EXPECT_EQ(painter.draw(*ImGui::GetDrawData(), background_), Drawn::nothing) << "from then on";
+  EXPECT_EQ(glGetError(), static_cast<GLenum>(GL_NO_ERROR));
 }
 
 }  // namespace

@@ -22,20 +22,14 @@ namespace {
 constexpr std::uint32_t kBlack = 0xff000000u, kWhite = 0xffffffffu;
 constexpr std::uintptr_t kPlain = 1, kNearest = 2, kLinear = 3;
 
-/// On "cpu", and on "cuda" where there is one.
-class PainterTest : public testing::TestWithParam<const char*> {
+class PainterTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (std::string(GetParam()) == "cuda" && !core::cuda_unavailable_reason().empty()) {
-      GTEST_SKIP() << core::cuda_unavailable_reason();
-    }
-    device_ = core::open_device(GetParam());
-    device_->make_current();
-    book_.put(kPlain, 1, 1, false, &kWhite);
+    store_.put(kPlain, 1, 1, false, &kWhite);
     std::vector<std::uint32_t> texels(7 * 5);
     for (std::uint32_t& texel : texels) texel = number();
-    book_.put(kNearest, 7, 5, false, texels.data());
-    book_.put(kLinear, 5, 7, true, texels.data());
+    store_.put(kNearest, 7, 5, false, texels.data());
+    store_.put(kLinear, 5, 7, true, texels.data());
   }
 
   std::uint32_t number() { return static_cast<std::uint32_t>(random_()); }
@@ -49,21 +43,18 @@ class PainterTest : public testing::TestWithParam<const char*> {
     return scene;
   }
 
-  static void add_command(Triangles& scene, const Command& command) { scene.commands.push_back(command); }
+  static void add_command(Triangles& scene, Command command) {
+    command.first_index = static_cast<std::uint32_t>(scene.indices.size());
+    scene.commands.push_back(command);
+  }
 
-  /// To the last command, in chunks as Triangles::collect() makes them.
+  /// To the last command.
   static void add_triangle(Triangles& scene, const Vertex (&corners)[3]) {
-    const auto command = static_cast<std::uint32_t>(scene.commands.size() - 1);
-    const auto first = static_cast<std::uint32_t>(scene.indices.size());
     for (const Vertex& vertex : corners) {
       scene.indices.push_back(static_cast<std::uint32_t>(scene.vertices.size()));
       scene.vertices.push_back(vertex);
     }
-    if (scene.chunks.empty() || scene.chunks.back().command != command ||
-        scene.chunks.back().triangles == kChunkTriangles) {
-      scene.chunks.push_back({first, command, 0});
-    }
-    ++scene.chunks.back().triangles;
+    ++scene.commands.back().triangles;
   }
 
   static void add_rectangle(Triangles& scene, int left, int top, int right, int bottom,
@@ -118,28 +109,28 @@ class PainterTest : public testing::TestWithParam<const char*> {
   }
 
   std::vector<std::uint32_t> paint(const Triangles& scene, std::uint32_t background = kBlack) {
-    Painter painter(device_);
+    Painter painter;
     return paint(painter, scene, background);
   }
 
   std::vector<std::uint32_t> paint(Painter& painter, const Triangles& scene, std::uint32_t background) {
-    const std::uint32_t* pixels = painter.paint(scene, book_, background).pixels;
+    const std::uint32_t* pixels = painter.paint(scene, store_, background).pixels;
     return {pixels, pixels + static_cast<std::ptrdiff_t>(scene.width) * scene.height};
   }
 
   std::mt19937 random_{20261122};
-  std::shared_ptr<core::Device> device_;
-  TextureBook book_;
+  TextureStore store_;
 };
 
-// Of a nearest texel the exact place decides: a pixel whose texture place falls between two texels may take either.
+// Of a nearest texel the exact place decides: a pixel whose texture place falls between two texels may take
+// either.
 double apart(std::uint32_t pixel, const Channels& wanted) {
   double most = 0;
   for (std::size_t c = 0; c < 4; ++c) most = std::max(most, std::abs((pixel >> (8 * c) & 255) - wanted[c]));
   return most;
 }
 
-TEST_P(PainterTest, DrawsRandomTrianglesAsDoublePrecisionDoes) {
+TEST_F(PainterTest, DrawsRandomTrianglesAsDoublePrecisionDoes) {
   int far = 0, all = 0;
   for (const auto& [width, height] : {std::pair{1, 1}, {16, 16}, {17, 33}, {77, 53}, {130, 5}}) {
     Triangles scene = empty_scene(width, height);
@@ -151,7 +142,7 @@ TEST_P(PainterTest, DrawsRandomTrianglesAsDoublePrecisionDoes) {
     }
     const std::uint32_t background = number();
     const std::vector<std::uint32_t> painted = paint(scene, background);
-    const std::vector<Channels> wanted = double_picture(scene, book_, background);
+    const std::vector<Channels> wanted = double_picture(scene, store_, background);
     for (std::size_t i = 0; i < painted.size(); ++i) {
       ++all;
       far += apart(painted[i], wanted[i]) > 1.0;
@@ -160,7 +151,7 @@ TEST_P(PainterTest, DrawsRandomTrianglesAsDoublePrecisionDoes) {
   EXPECT_LE(far, all / 500) << "of " << all << " pixels";
 }
 
-TEST_P(PainterTest, DrawsPlainTrianglesAsDoublePrecisionDoesInEveryPixel) {
+TEST_F(PainterTest, DrawsPlainTrianglesAsDoublePrecisionDoesInEveryPixel) {
   Triangles scene = empty_scene(77, 53);
   add_command(scene, {0, 0, 77, 53, 0});
   for (int i = 0; i < 300; ++i) {
@@ -168,12 +159,12 @@ TEST_P(PainterTest, DrawsPlainTrianglesAsDoublePrecisionDoesInEveryPixel) {
     if (i % 3 == 0) add_random_rectangle(scene);
   }
   const std::vector<std::uint32_t> painted = paint(scene, 0x80402010u);
-  const std::vector<Channels> wanted = double_picture(scene, book_, 0x80402010u);
+  const std::vector<Channels> wanted = double_picture(scene, store_, 0x80402010u);
   for (std::size_t i = 0; i < painted.size(); ++i)
     EXPECT_LE(apart(painted[i], wanted[i]), 1.0) << "pixel " << i;
 }
 
-TEST_P(PainterTest, NeighboursNeitherOverlapNorLeaveAGap) {
+TEST_F(PainterTest, NeighboursNeitherOverlapNorLeaveAGap) {
   constexpr int kCells = 9, kSide = 90;
   Triangles scene = empty_scene(kSide, kSide);
   add_command(scene, {0, 0, kSide, kSide, 0});
@@ -200,11 +191,11 @@ TEST_P(PainterTest, NeighboursNeitherOverlapNorLeaveAGap) {
     ASSERT_EQ(pixel & 0xffffffu, 0x808080u) << "drawn once, not more or less often";
 }
 
-TEST_P(PainterTest, DrawsThousandsInTheirOrder) {
+TEST_F(PainterTest, DrawsThousandsInTheirOrder) {
   constexpr int kWidth = 120, kHeight = 70;
   Triangles scene = empty_scene(kWidth, kHeight);
   std::vector<std::uint32_t> wanted(kWidth * kHeight, kBlack);
-  for (int i = 0; i < 6000; ++i) {  // 12,000 triangles, 400 chunks and more
+  for (int i = 0; i < 6000; ++i) {  // 12,000 triangles
     if (i % 500 == 0) add_command(scene, {0, 0, kWidth, kHeight, 0});
     const int left = static_cast<int>(random_() % kWidth), top = static_cast<int>(random_() % kHeight);
     const int right = std::min<int>(kWidth, left + 1 + static_cast<int>(random_() % 12));
@@ -218,8 +209,8 @@ TEST_P(PainterTest, DrawsThousandsInTheirOrder) {
   EXPECT_EQ(paint(scene), wanted);
 }
 
-TEST_P(PainterTest, TheNextPictureHasNothingOfTheOneBefore) {
-  Painter painter(device_);
+TEST_F(PainterTest, TheNextPictureHasNothingOfTheOneBefore) {
+  Painter painter;
   Triangles first = empty_scene(90, 60);
   add_command(first, {0, 0, 90, 60, 2});
   for (int i = 0; i < 500; ++i) add_random_triangle(first);
@@ -229,8 +220,8 @@ TEST_P(PainterTest, TheNextPictureHasNothingOfTheOneBefore) {
   EXPECT_EQ(paint(painter, first, kWhite), once) << "the same bits each time";
 }
 
-TEST_P(PainterTest, APictureOfAnotherSizeIsPaintedWholeThoughItsTilesAreTheSame) {
-  Painter painter(device_);
+TEST_F(PainterTest, APictureOfAnotherSizeIsPaintedWholeThoughItsTilesAreTheSame) {
+  Painter painter;
   for (const auto& [width, height] : {std::pair{64, 48}, {48, 64}, {64, 48}}) {
     Triangles scene = empty_scene(width, height);
     add_command(scene, {0, 0, width, height, 0});
@@ -239,7 +230,7 @@ TEST_P(PainterTest, APictureOfAnotherSizeIsPaintedWholeThoughItsTilesAreTheSame)
   }
 }
 
-TEST_P(PainterTest, PlacesFarAwayOrNotNumbersDoNoHarm) {
+TEST_F(PainterTest, PlacesFarAwayOrNotNumbersDoNoHarm) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity(),
                   kNan = std::numeric_limits<float>::quiet_NaN();
   Triangles scene = empty_scene(40, 40);
@@ -258,7 +249,7 @@ TEST_P(PainterTest, PlacesFarAwayOrNotNumbersDoNoHarm) {
 }
 
 // As of a curve that is looked at from very near.
-TEST_P(PainterTest, LinesThatLeaveThePictureFarBehindKeepTheirSlope) {
+TEST_F(PainterTest, LinesThatLeaveThePictureFarBehindKeepTheirSlope) {
   Triangles scene = empty_scene(300, 210);
   add_command(scene, {0, 0, 300, 210, 0});
   const auto add_line = [&](float x0, float y0, float x1, float y1) {
@@ -273,7 +264,7 @@ TEST_P(PainterTest, LinesThatLeaveThePictureFarBehindKeepTheirSlope) {
   add_line(-60000, 10, 1500, 180);
   add_line(150, -1e6f, 170, 1e6f);
   const std::vector<std::uint32_t> painted = paint(scene);
-  const std::vector<Channels> wanted = double_picture(scene, book_, kBlack);
+  const std::vector<Channels> wanted = double_picture(scene, store_, kBlack);
   int far = 0, lit = 0;
   for (std::size_t i = 0; i < painted.size(); ++i) {
     far += apart(painted[i], wanted[i]) > 3.0;
@@ -283,7 +274,7 @@ TEST_P(PainterTest, LinesThatLeaveThePictureFarBehindKeepTheirSlope) {
   EXPECT_LE(far, lit / 100) << "of " << lit << " pixels";
 }
 
-TEST_P(PainterTest, TheWidestPictureIsPaintedToItsLastColumn) {
+TEST_F(PainterTest, TheWidestPictureIsPaintedToItsLastColumn) {
   constexpr int kWidest = 32752, kHeight = 3;
   Triangles scene = empty_scene(kWidest, kHeight);
   add_command(scene, {0, 0, kWidest, kHeight, 0});
@@ -294,32 +285,24 @@ TEST_P(PainterTest, TheWidestPictureIsPaintedToItsLastColumn) {
   }
 }
 
-TEST_P(PainterTest, ATextureThatChangesIsCopiedAnewAndAnUnknownOneIsWhite) {
-  Painter painter(device_);
+TEST_F(PainterTest, ATextureThatChangesIsSeenAndAnUnknownOneIsWhite) {
+  Painter painter;
   Triangles scene = empty_scene(8, 8);
   scene.names = {kNearest};
   add_command(scene, {0, 0, 8, 8, 0});
   add_rectangle(scene, 0, 0, 8, 8, kWhite);
   const std::uint32_t green = 0xff00ff00u, blue = 0xffff0000u;
-  book_.put(kNearest, 1, 1, false, &green);
+  store_.put(kNearest, 1, 1, false, &green);
   EXPECT_EQ(paint(painter, scene, kBlack), std::vector<std::uint32_t>(64, green));
-  book_.put_part(kNearest, 0, 0, 1, 1, &blue);
+  store_.put_part(kNearest, 0, 0, 1, 1, &blue);
   EXPECT_EQ(paint(painter, scene, kBlack), std::vector<std::uint32_t>(64, blue));
-  const core::Buffer red(device_, sizeof(std::uint32_t));
-  const std::uint32_t colour = 0xff0000ffu;
-  const auto stream = device_->make_stream();
-  stream->copy(red.data(), &colour, sizeof colour);
-  stream->synchronize();
-  book_.put_on_device(kNearest, 1, 1, red.as<const std::uint32_t>());
-  EXPECT_EQ(paint(painter, scene, kBlack), std::vector<std::uint32_t>(64, colour));
-  book_.put(kNearest, 1, 1, false, &green);
-  EXPECT_EQ(paint(painter, scene, kBlack), std::vector<std::uint32_t>(64, green));
-  book_.remove(kNearest);
+  store_.remove(kNearest);
   EXPECT_EQ(paint(painter, scene, kBlack), std::vector<std::uint32_t>(64, kWhite));
 }
 
-// Whatever changes, a painter that keeps what did not gives the picture that a new one gives, and tells where it differs.
-TEST_P(PainterTest, PaintsAnewWhatChangedAndKeepsTheRest) {
+// Whatever changes, a painter that keeps what did not gives the picture that a new one gives, and tells where
+// it differs.
+TEST_F(PainterTest, PaintsAnewWhatChangedAndKeepsTheRest) {
   constexpr int kWidth = 150, kHeight = 91;
   Triangles scene = empty_scene(kWidth, kHeight);
   for (int command = 0; command < 3; ++command) {
@@ -346,17 +329,17 @@ TEST_P(PainterTest, PaintsAnewWhatChangedAndKeepsTheRest) {
          for (int corner = 0; corner < 3; ++corner)
            std::swap(scene.indices[corner], scene.indices[3 + corner]);
        }},
-      {"one left out", [&] { scene.chunks.back().triangles ^= 8; }},
-      {"a texel", [&] { book_.put_part(kNearest, 3, 2, 1, 1, &scene.vertices[random_() % 99].colour); }},
+      {"one left out", [&] { scene.commands.back().triangles ^= 8; }},
+      {"a texel", [&] { store_.put_part(kNearest, 3, 2, 1, 1, &scene.vertices[random_() % 99].colour); }},
       {"the background", [&] { background ^= 0x00204060u; }},
   };
-  Painter painter(device_);
+  Painter painter;
   std::vector<std::uint32_t> before = paint(painter, scene, background);
   std::map<std::string, std::size_t> tiles;
   for (int trial = 0; trial < 96; ++trial) {
     const auto& [name, change] = changes[static_cast<std::size_t>(trial) % changes.size()];
     change();
-    const Picture picture = painter.paint(scene, book_, background);
+    const Picture picture = painter.paint(scene, store_, background);
     const std::vector<std::uint32_t> painted(picture.pixels, picture.pixels + before.size());
     ASSERT_EQ(painted, paint(scene, background)) << name;
     for (std::size_t i = 0; i < painted.size(); ++i) {
@@ -374,13 +357,10 @@ TEST_P(PainterTest, PaintsAnewWhatChangedAndKeepsTheRest) {
   }
 }
 
-TEST_P(PainterTest, APictureWithoutPixelsIsRefused) {
+TEST_F(PainterTest, APictureWithoutPixelsIsRefused) {
   EXPECT_THROW(paint(empty_scene(0, 10)), core::Error);
   EXPECT_THROW(paint(empty_scene(32753, 10)), core::Error);
 }
-
-INSTANTIATE_TEST_SUITE_P(, PainterTest, testing::Values("cpu", "cuda"),
-                         [](const auto& test) { return std::string(test.param); });
 
 }  // namespace
 }  // namespace warpscope::ui::paint

@@ -14,7 +14,39 @@ namespace {
 
 constexpr int kLeft = 32, kTop = 48, kWidth = 45, kHeight = 70;  // the tile leaves the picture on the right
 
-/// A scene of one triangle after the other, slivers among them, over a tile drawn pixel by pixel and four at a time.
+bool meet(const Bounds& a, const Bounds& b) {
+  return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}
+
+std::uint32_t pack(const Colour& c) {
+  const auto byte = [](float value) {
+    return static_cast<std::uint32_t>(floor_to_int(clamp_to_unit(value) * 255.0f + 0.5f));
+  };
+  return byte(c.r) | byte(c.g) << 8 | byte(c.b) << 16 | byte(c.a) << 24;
+}
+
+/// Draws the piece's part of pixel (x, y) of the tile: what TileCanvas::draw() does, for one pixel.
+void draw(const Scene& scene, const Piece& piece, int x, int y, Colour& pixel) {
+  const int column = kLeft + x, row = kTop + y;
+  if (column < piece.bounds.left || column >= piece.bounds.right || row < piece.bounds.top ||
+      row >= piece.bounds.bottom)
+    return;
+  for (int i = 0; i < 3; ++i) {
+    if (piece.edge[i] + x * piece.edge_right[i] + y * piece.edge_down[i] < 0) return;
+  }
+  Colour c{clamp_to_unit(piece.r.at(x, y)), clamp_to_unit(piece.g.at(x, y)), clamp_to_unit(piece.b.at(x, y)),
+           clamp_to_unit(piece.a.at(x, y))};
+  if (piece.texture >= 0) {
+    const Colour s = sample(scene.textures[piece.texture], piece.u.at(x, y), piece.v.at(x, y));
+    c = {c.r * s.r, c.g * s.g, c.b * s.b, c.a * s.a};
+  }
+  const float rest = 1.0f - c.a;
+  pixel = {c.r * c.a + pixel.r * rest, c.g * c.a + pixel.g * rest, c.b * c.a + pixel.b * rest,
+           c.a + pixel.a * rest};
+}
+
+/// A scene of one triangle after the other, very narrow ones among them, over a tile drawn pixel by pixel and
+/// four at a time.
 class TileCanvasTest : public testing::Test {
  protected:
   TileCanvasTest() {
@@ -31,8 +63,9 @@ class TileCanvasTest : public testing::Test {
 
   float between(float low, float high) { return std::uniform_real_distribution<float>(low, high)(random_); }
 
-  /// An area of 1/65536 of a pixel; one edge goes through a pixel's centre. Beside it places in the texture are far away.
-  void make_sliver() {
+  /// An area of 1/65536 of a pixel; one edge goes through a pixel's centre. Beside it places in the texture
+  /// are far away.
+  void make_narrow() {
     const auto side = [&] { return random_() % 2 == 0 ? 1.0f / kSteps : -1.0f / kSteps; };
     const float right = side(), down = side(), length = 1 + static_cast<float>(random_() % 4000);
     const float x = kLeft + static_cast<float>(random_() % kTile) + 0.5f,
@@ -47,7 +80,7 @@ class TileCanvasTest : public testing::Test {
 
   void add_triangle() {
     const bool plain = random_() % 2 == 0, flat = random_() % 2 == 0, huge = random_() % 4 == 0,
-               sliver = random_() % 8 == 0;
+               narrow = random_() % 8 == 0;
     const float size = huge ? 400 : 20;
     for (Vertex& corner : corners_) {
       corner = {kLeft + 8 + between(-size, size), kTop + 8 + between(-size, size), between(-0.2f, 1.2f),
@@ -56,7 +89,7 @@ class TileCanvasTest : public testing::Test {
       if (plain) corner.u = corners_[0].u, corner.v = corners_[0].v;
       if (flat) corner.colour = corners_[0].colour | (random_() % 2 == 0 ? 0u : 0xff000000u);
     }
-    if (sliver) make_sliver();
+    if (narrow) make_narrow();
     if (flat) corners_[0].colour = corners_[1].colour = corners_[2].colour;
     const Command command{0, 0, kWidth, kHeight - static_cast<int>(random_() % 12),
                           static_cast<int>(random_() % 3)};
@@ -69,7 +102,7 @@ class TileCanvasTest : public testing::Test {
     ++drawn_;
     canvas_.draw(scene_, piece, kLeft, kTop);
     for (int y = 0; y < kTile; ++y) {
-      for (int x = 0; x < kTile; ++x) draw(scene_, piece, kLeft, kTop, x, y, wanted_[y * kTile + x]);
+      for (int x = 0; x < kTile; ++x) draw(scene_, piece, x, y, wanted_[y * kTile + x]);
     }
   }
 

@@ -13,9 +13,6 @@
 #include <GLFW/glfw3.h>
 #include <gtest/gtest.h>
 
-#include "ui/gl_context.h"
-#include "ui/window.h"
-
 // After all others: X11's headers define common words.
 #include <X11/Xlib.h>
 #include <X11/Xutil.h>
@@ -33,20 +30,21 @@ class X11PresenterTest : public testing::Test {
       ASSERT_EQ(std::getenv("WARPSCOPE_OWN_DISPLAY"), nullptr) << "Xvfb shares memory";
       GTEST_SKIP() << "no X server that shares memory";
     }
-    static const WindowSystem system;
-    WindowPlacement placement;
-    placement.width = kWidth;
-    placement.height = kHeight;
-    window_.emplace("test", placement);
+    static const bool started = glfwInit() == GLFW_TRUE;
+    ASSERT_TRUE(started);
+    glfwDefaultWindowHints();
+    glfwWindowHint(GLFW_CLIENT_API, GLFW_NO_API);
+    window_ = glfwCreateWindow(kWidth, kHeight, "test", nullptr, nullptr);
+    ASSERT_NE(window_, nullptr);
     glfwPollEvents();
     display_ = XOpenDisplay(nullptr);
-    presenter_ = X11Presenter::make(window_->handle());
+    presenter_ = X11Presenter::make(window_);
     ASSERT_NE(presenter_, nullptr);
   }
   void TearDown() override {
     presenter_.reset();
     if (display_ != nullptr) XCloseDisplay(display_);
-    window_.reset();
+    if (window_ != nullptr) glfwDestroyWindow(window_);
   }
 
   Picture picture(int width = kWidth, int height = kHeight) {
@@ -59,7 +57,7 @@ class X11PresenterTest : public testing::Test {
   /// What the screen has where the window is, without the alpha: 0xbbggrr, as a picture has it.
   std::vector<std::uint32_t> screen(int width = kWidth, int height = kHeight) const {
     int x = 0, y = 0;
-    glfwGetWindowPos(window_->handle(), &x, &y);
+    glfwGetWindowPos(window_, &x, &y);
     XImage* const image = XGetImage(display_, DefaultRootWindow(display_), x, y, static_cast<unsigned>(width),
                                     static_cast<unsigned>(height), AllPlanes, ZPixmap);
     std::vector<std::uint32_t> seen;
@@ -80,7 +78,8 @@ class X11PresenterTest : public testing::Test {
     return opaque;
   }
 
-  /// The server carries out what one client sends in its order, but clients side by side: it is asked until it is so.
+  /// The server carries out what one client sends in its order, but clients side by side: it is asked until
+  /// it is so.
   void expect_screen(const std::vector<std::uint32_t>& pixels, int width = kWidth,
                      int height = kHeight) const {
     for (int i = 0; i < 100 && screen(width, height) != pixels; ++i)
@@ -91,7 +90,7 @@ class X11PresenterTest : public testing::Test {
   std::mt19937 random_{11};
   std::vector<std::uint32_t> pixels_;
   std::vector<std::uint8_t> changed_;
-  std::optional<GlWindow> window_;
+  GLFWwindow* window_ = nullptr;
   Display* display_ = nullptr;
   std::unique_ptr<X11Presenter> presenter_;
 };
@@ -120,7 +119,7 @@ TEST_F(X11PresenterTest, ShowsAnewWhatWasCovered) {
   ASSERT_TRUE(presenter_->show(shown));
   expect_screen(wanted());
   int x = 0, y = 0;
-  glfwGetWindowPos(window_->handle(), &x, &y);
+  glfwGetWindowPos(window_, &x, &y);
   const Window cover =
       XCreateSimpleWindow(display_, DefaultRootWindow(display_), x + 10, y + 10, 200, 100, 0, 0, 0xff);
   XMapRaised(display_, cover);
@@ -136,9 +135,9 @@ TEST_F(X11PresenterTest, ShowsAnewWhatWasCovered) {
 }
 
 TEST_F(X11PresenterTest, AWindowThatIsNotSeenHoldsNothingUp) {
-  glfwHideWindow(window_->handle());
+  glfwHideWindow(window_);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(presenter_->show(picture()));
-  glfwShowWindow(window_->handle());
+  glfwShowWindow(window_);
   for (int i = 0; i < 100 && screen() != wanted(); ++i) {
     glfwPollEvents();
     ASSERT_TRUE(presenter_->show({pixels_.data(), kWidth, kHeight, changed_}));
@@ -166,8 +165,13 @@ TEST_F(X11PresenterTest, AServerThatNoLongerTakesPicturesIsToldAndEndsNothing) {
 
 TEST_F(X11PresenterTest, FollowsTheSizeOfThePicture) {
   ASSERT_TRUE(presenter_->show(picture()));
-  glfwSetWindowSize(window_->handle(), 700, 433);
-  for (int i = 0; i < 100 && window_->framebuffer_width() != 700; ++i) {
+  glfwSetWindowSize(window_, 700, 433);
+  const auto width = [&] {
+    int pixels = 0;
+    glfwGetFramebufferSize(window_, &pixels, nullptr);
+    return pixels;
+  };
+  for (int i = 0; i < 100 && width() != 700; ++i) {
     glfwPollEvents();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }

@@ -119,16 +119,16 @@ TEST(BenchPoints, AddUpTheLayersUnlessOneOpIsChosen) {
   EXPECT_EQ(each[1].layer, "conv2");
 }
 
-TEST(BenchPoints, OfUpsampledBlocksStandUnderTheRoofWithTheLeastWorkKnown) {
-  BenchRow up = row(Op::block_forward, "conv4", "hopper", 100, 1);
+TEST(BenchPoints, OfUpsampledConvolutionsStandUnderTheRoofWithTheLeastWorkKnown) {
+  BenchRow up = row(Op::conv2d_forward, "conv4", "hopper", 100, 1);
   up.least_flops = up.flops / 2.25;
-  const auto points = bench_points({up, row(Op::block_forward, "conv2", "hopper", 100, 1)}, {});
+  const auto points = bench_points({up, row(Op::conv2d_forward, "conv2", "hopper", 100, 1)}, {});
   ASSERT_EQ(points.size(), 1u);
   EXPECT_DOUBLE_EQ(points[0].least_flops, 2e9 / 2.25 + 2e9);
   EXPECT_DOUBLE_EQ(points[0].intensity(), (2e9 / 2.25 + 2e9) / 2e7);
   EXPECT_DOUBLE_EQ(points[0].rate(), (2e9 / 2.25 + 2e9) / 200e-6);
   EXPECT_DOUBLE_EQ(points[0].formula_rate(), 4e9 / 200e-6);
-  const std::string tip = point_tip(bench_points({up}, {Op::block_forward, {}})[0], 1e13);
+  const std::string tip = point_tip(bench_points({up}, {Op::conv2d_forward, {}})[0], 1e13);
   EXPECT_NE(tip.find("20.0 TFLOP/s by the layers' formulas"), std::string::npos) << tip;
   EXPECT_NE(tip.find("889 MFLOP at least: 8.89 TFLOP/s"), std::string::npos) << tip;
   EXPECT_NE(tip.find("89% of the roof above it, 10.0 TFLOP/s"), std::string::npos) << tip;
@@ -136,6 +136,14 @@ TEST(BenchPoints, OfUpsampledBlocksStandUnderTheRoofWithTheLeastWorkKnown) {
   EXPECT_EQ(plain.find("at least"), std::string::npos) << plain;
   EXPECT_EQ(plain.find("roof"), std::string::npos) << plain;
   EXPECT_NE(bench_tip(up).find("889 MFLOP at least"), std::string::npos) << bench_tip(up);
+}
+
+TEST(BenchPoints, LeaveOutSumsOfSingleOps) {
+  BenchRow sum = row(Op::conv2d_forward, "conv1", profiling::kSingleOps, 40, 1);
+  sum.sum = true;
+  EXPECT_TRUE(bench_points({sum}, {}).empty());
+  EXPECT_EQ(bench_summary({sum, row(Op::conv2d_forward, "conv1", "naive", 40, 1)}), "1 timed");
+  EXPECT_NE(bench_tip(sum).find("added up"), std::string::npos) << bench_tip(sum);
 }
 
 TEST(BenchSummary, CountsWhatWasTimed) {

@@ -12,24 +12,16 @@ TEST(Quantile, IsTheNearestValueFromAbove) {
   EXPECT_EQ(quantile({4, 3, 2, 1}, 0.99), 4);
 }
 
-TEST(FrameClock, GivesTheMedianRateAndIgnoresRests) {
+TEST(FrameClock, CountsTheFramesOfTheLastSecond) {
   FrameClock clock;
+  EXPECT_EQ(clock.frames_in_last_second(0), 0);
   double now = 0;
   for (int i = 0; i < 200; ++i) clock.add(now += 0.02, 0.004, 0.005);
-  EXPECT_NEAR(clock.frames_per_second(), 50, 0.01);
-  EXPECT_NEAR(clock.work_milliseconds(), 4, 0.01);
-  clock.restart();
-  now += 60;
-  for (int i = 0; i < 200; ++i) clock.add(now += 0.02, 0.004, 0.005);
-  EXPECT_NEAR(clock.p99_milliseconds(), 20, 0.01);
-}
-
-TEST(FrameClock, OneSlowFrameInAHundredIsInTheQuantileAndNotInTheMedian) {
-  FrameClock clock;
-  double now = 0;
-  for (int i = 0; i < 300; ++i) clock.add(now += i % 50 == 0 ? 0.1 : 0.016, 0.001, 0.001);
-  EXPECT_NEAR(clock.frames_per_second(), 62.5, 0.01);
-  EXPECT_NEAR(clock.p99_milliseconds(), 100, 0.01);
+  EXPECT_EQ(clock.frames_in_last_second(now), 50);
+  EXPECT_EQ(clock.frames_in_last_second(now + 0.5), 25);
+  EXPECT_EQ(clock.frames_in_last_second(now + 60), 0);
+  clock.add(now + 60, 0.004, 0.005);
+  EXPECT_EQ(clock.frames_in_last_second(now + 60), 1);
 }
 
 TEST(FrameClock, QuantileOfTheWorkLeavesOutTheWaiting) {

@@ -73,28 +73,46 @@ TEST(StepCost, HasNoPreviousTimeBeforeTheFirstSwitch) {
   EXPECT_FALSE(step_cost({}).complete);
 }
 
-TEST(KernelRows, AbsorbedLayersRunInsideTheOpLaunchedBeforeThem) {
+TEST(KernelRows, CoveredLayersAreInTheOpWhoseCallCoversThem) {
   std::vector<training::OpTiming> timings{
       timing(Op::conv2d_forward, "conv1", 10), timing(Op::bias_forward, "conv1", 0),
       timing(Op::relu_forward, "relu1", 0, 3), timing(Op::relu_forward, "relu2", 4)};
-  timings[1].absorbed = timings[2].absorbed = true;
+  timings[0].covers = {{Op::bias_forward, "conv1"}, {Op::relu_forward, "relu1"}};
+  timings[1].covered_by = timings[2].covered_by = training::OpPlace{Op::conv2d_forward, "conv1"};
   const auto rows = kernel_rows(timings);
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_FALSE(rows[0].inside);
+  EXPECT_EQ(running_text(rows[0]), "naive, with bias, relu");
   EXPECT_EQ(rows[1].inside, Op::conv2d_forward);
-  EXPECT_TRUE(rows[1].cost.absorbed);
+  EXPECT_TRUE(rows[1].cost.covered);
+  EXPECT_EQ(running_text(rows[1]), "in conv2d.forward");
   EXPECT_EQ(rows[2].inside, Op::conv2d_forward);
-  EXPECT_FALSE(rows[2].cost.absorbed);  // one of its layers runs by itself
+  EXPECT_FALSE(rows[2].cost.covered);  // one of its layers runs by itself
+  EXPECT_EQ(running_text(rows[2]), "naive");
   EXPECT_EQ(rows[2].cost.microseconds, 4);
   EXPECT_EQ(rows[2].cost.flops, 2e6);
-  EXPECT_TRUE(cost_of(timings[1]).absorbed);
+  EXPECT_TRUE(cost_of(timings[1]).covered);
 }
 
-TEST(StepCost, IsCompleteWithoutTimesOfAbsorbedOps) {
+TEST(KernelRows, NameEveryVariantThatRunsAndEveryReason) {
+  std::vector<training::OpTiming> timings{timing(Op::conv2d_forward, "conv1", 10),
+                                          timing(Op::conv2d_forward, "conv2", 10),
+                                          timing(Op::conv2d_forward, "conv3", 10)};
+  timings[1].variant = "tiled";
+  timings[1].reason = "not naive: no";
+  timings[2].reason = "relu3 is read by loss";
+  const auto rows = kernel_rows(timings);
+  EXPECT_EQ(running_text(rows[0]), "naive/tiled");
+  EXPECT_EQ(reasons_text(rows[0]), "conv2: not naive: no\nconv3: relu3 is read by loss");
+  timings[1].reason = timings[2].reason = "";
+  EXPECT_EQ(reasons_text(kernel_rows(timings)[0]), "");
+}
+
+TEST(StepCost, IsCompleteWithoutTimesOfCoveredOps) {
   std::vector<training::OpTiming> timings{timing(Op::conv2d_forward, "conv1", 10, 20),
                                           timing(Op::bias_forward, "conv1", 0, 5)};
   EXPECT_FALSE(step_cost(kernel_rows(timings)).complete);
-  timings[1].absorbed = true;
+  timings[1].covered_by = training::OpPlace{Op::conv2d_forward, "conv1"};
   const StepCost step = step_cost(kernel_rows(timings));
   EXPECT_TRUE(step.complete);
   EXPECT_EQ(step.cost.microseconds, 10);

@@ -1,14 +1,13 @@
 #include "ui/panels/run_shelf.h"
 
-#include <chrono>
 #include <cmath>
 #include <functional>
-#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
 #include "tests/runs/run_maker.h"
+#include "tests/support/waiting.h"
 #include "ui/panels/loss_lines.h"
 #include "ui/panels/run_rows.h"
 
@@ -45,11 +44,10 @@ class Shelf : public testing::Test {
 
   // Frame after frame until `done`; a run that is never read fails the test instead of hanging it.
   void wait(const std::function<bool()>& done) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    for (update(); !done(); update()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), end);
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
+    ASSERT_TRUE(tests::eventually([&] {
+      update();
+      return done();
+    }));
   }
   std::size_t points(const std::string& name) const {
     const ShelfRun* const found = shelf_.find(run(name));

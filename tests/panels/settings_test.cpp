@@ -4,8 +4,8 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include "tests/core/temporary_folder.h"
 #include "ui/layout.h"
 
 namespace warpscope::ui {
@@ -13,19 +13,13 @@ namespace {
 
 class SettingsFile : public testing::Test {
  protected:
-  SettingsFile() {
-    std::string name = (std::filesystem::temp_directory_path() / "warpscope-settings-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    file_ = folder_ / "deeper" / "window.json";
-  }
-  ~SettingsFile() override { std::filesystem::remove_all(folder_); }
-
   void write(const std::string& text) {
     std::filesystem::create_directories(file_.parent_path());
     std::ofstream(file_) << text;
   }
 
-  std::filesystem::path folder_, file_;
+  const tests::TemporaryFolder folder_;
+  const std::filesystem::path file_ = folder_ / "deeper" / "window.json";
 };
 
 TEST_F(SettingsFile, ComesBackAsItWasSaved) {

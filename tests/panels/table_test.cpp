@@ -1,41 +1,155 @@
 #include "ui/table.h"
 
+#include <algorithm>
 #include <array>
+#include <string>
 
 #include <gtest/gtest.h>
+
+#include "ui/fonts.h"
+#include "ui/theme.h"
 
 namespace warpscope::ui {
 namespace {
 
-constexpr std::array<Column, 3> kColumns{{{"a", "", 100, 200},
-                                          {.label = "b", .tip = "", .least = 50, .most = 50, .rank = 1},
-                                          {.label = "c", .tip = "", .least = 80, .most = 120, .rank = 2}}};
+// With the gaps of 16 between them: 262 wide, 166 without "c", 100 without both.
+constexpr std::array<Column, 3> kColumns{{{"a", "", 100},
+                                          {.label = "b", .tip = "", .width = 50, .rank = 1},
+                                          {.label = "c", .tip = "", .width = 80, .rank = 2}}};
+using Shown = std::vector<bool>;
 
-TEST(ColumnEdges, GrowTogetherUpToTheirMost) {
-  const ColumnEdges tight = column_edges(kColumns, 254, 1);
-  EXPECT_EQ(tight.right[0] - tight.left[0], 100);
-  EXPECT_EQ(tight.right[2] - tight.left[2], 80);
-  EXPECT_EQ(tight.width, 254);
-  const ColumnEdges half = column_edges(kColumns, 254 + 70, 1);
-  EXPECT_EQ(half.right[0] - half.left[0], 150);
-  EXPECT_EQ(half.right[2] - half.left[2], 100);
-  const ColumnEdges wide = column_edges(kColumns, 2000, 1);
-  EXPECT_EQ(wide.width, 200 + 12 + 50 + 12 + 120);
+TEST(ColumnsThatFit, AreAllWhereThereIsRoom) {
+  EXPECT_EQ(columns_that_fit(kColumns, 262), (Shown{true, true, true}));
+  EXPECT_EQ(columns_that_fit(kColumns, 5000), (Shown{true, true, true}));
+  EXPECT_EQ(columns_that_fit({}, 100), Shown{});
 }
 
-TEST(ColumnEdges, LeaveOutWhatMattersLeast) {
-  const ColumnEdges without_c = column_edges(kColumns, 200, 1);
-  EXPECT_EQ(without_c.left[2], without_c.right[2]);
-  EXPECT_GT(without_c.right[1], without_c.left[1]);
-  EXPECT_LE(without_c.width, 200);
-  const ColumnEdges only_a = column_edges(kColumns, 60, 1);
-  EXPECT_EQ(only_a.left[1], only_a.right[1]);
-  EXPECT_EQ(only_a.width, 100);  // the first always stays: then the table scrolls to the side
+TEST(ColumnsThatFit, LeaveOutWhatMattersLeast) {
+  EXPECT_EQ(columns_that_fit(kColumns, 261), (Shown{true, true, false}));
+  EXPECT_EQ(columns_that_fit(kColumns, 166), (Shown{true, true, false}));
+  EXPECT_EQ(columns_that_fit(kColumns, 165), (Shown{true, false, false}));
 }
 
-TEST(ColumnEdges, FollowTheScale) {
-  EXPECT_EQ(column_edges(kColumns, 508, 2).width, 508);
-  EXPECT_EQ(column_edges({}, 100, 1).width, 0);
+TEST(ColumnsThatFit, KeepThoseWithoutARankHoweverNarrowItIs) {
+  EXPECT_EQ(columns_that_fit(kColumns, 10), (Shown{true, false, false}));
+}
+
+/// Tables in a window of 400 x 300 pixels that nobody sees.
+class TableTest : public testing::Test {
+ protected:
+  static constexpr float kWidth = 400, kHeight = 300;
+
+  TableTest() {
+    ImGui::CreateContext();
+    ImGuiIO& io = ImGui::GetIO();
+    io.IniFilename = nullptr;
+    io.DisplaySize = ImVec2(kWidth, kHeight);
+    io.DeltaTime = 1.0f / 60;
+    apply_theme(1);
+    fonts_ = load_fonts(1, 1);
+    unsigned char* texels = nullptr;
+    int width = 0, height = 0;
+    io.Fonts->GetTexDataAsAlpha8(&texels, &width, &height);
+  }
+  ~TableTest() override { ImGui::DestroyContext(); }
+
+  /// Two frames, because ImGui settles sizes in the second; `draw` sees the table in both.
+  template <class Draw>
+  void show(std::span<const Column> columns, const Draw& draw) {
+    for (int i = 0; i < 2; ++i) {
+      ImGui::NewFrame();
+      ImGui::SetNextWindowPos(ImVec2(0, 0));
+      ImGui::SetNextWindowSize(ImVec2(kWidth, kHeight));
+      ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+      ImGui::Begin("window", nullptr, ImGuiWindowFlags_NoDecoration);
+      {
+        Table table(frame_, "table", columns);
+        draw(table);
+      }
+      ImGui::End();
+      ImGui::PopStyleVar();
+      ImGui::Render();
+    }
+  }
+
+  training::Snapshot snapshot_;
+  std::function<void(training::Command)> send_;
+  Fonts fonts_;
+  Palette palette_ = dark_palette();
+  Frame frame_{snapshot_, send_, fonts_, palette_, 1};
+};
+
+TEST_F(TableTest, FillsItsWindowInTheProportionsOfItsColumns) {
+  show(kColumns, [&](Table& table) {
+    ASSERT_TRUE(table.row());
+    const auto width = [&](std::size_t i) { return table.cell_max(i).x - table.cell_min(i).x; };
+    EXPECT_EQ(table.cell_min(0).x, 0);
+    EXPECT_NEAR(table.cell_max(2).x, kWidth, 1);
+    EXPECT_NEAR(width(0) / width(1), 2, 0.05);
+    EXPECT_NEAR(table.cell_min(1).x - table.cell_max(0).x, 16, 1);
+    EXPECT_EQ(table.cell_max(0).y - table.cell_min(0).y, 24);
+  });
+}
+
+TEST_F(TableTest, DrawsOnlyTheRowsInView) {
+  std::vector<int> drawn;
+  show(kColumns, [&](Table& table) {
+    drawn.clear();
+    table.rows(1000, [&](int i) {
+      drawn.push_back(i);
+      table.number(0, std::to_string(i), palette_.text);
+    });
+  });
+  ASSERT_GE(drawn.size(), 10U);  // of 300 pixels the header takes 24
+  EXPECT_LE(drawn.size(), 13U);
+  for (std::size_t i = 0; i < drawn.size(); ++i) EXPECT_EQ(drawn[i], static_cast<int>(i));
+}
+
+TEST_F(TableTest, ScrollsSidewaysWhereItsColumnsDoNotFit) {
+  constexpr std::array<Column, 2> kWide{{{"a", "", 300}, {"b", "", 300}}};
+  show(kWide, [&](Table& table) {
+    ASSERT_TRUE(table.row());
+    EXPECT_NEAR(table.cell_max(1).x, 616, 1);
+  });
+}
+
+TEST_F(TableTest, TextAcrossColumnsIsDrawnBeyondItsOwn) {
+  const auto rightmost = [&](bool across) {
+    show(kColumns, [&](Table& table) {
+      ASSERT_TRUE(table.row());
+      const std::string text(30, 'W');
+      if (across) {
+        table.span_text(0, 2, text, palette_.error);
+      } else {
+        table.text(0, text, palette_.error);
+      }
+    });
+    float right = 0;
+    const ImDrawData& data = *ImGui::GetDrawData();
+    for (int i = 0; i < data.CmdListsCount; ++i) {
+      const ImDrawList& list = *data.CmdLists[i];
+      for (const ImDrawCmd& command : list.CmdBuffer) {
+        for (unsigned j = 0; j < command.ElemCount; ++j) {
+          const ImDrawVert& corner = list.VtxBuffer[static_cast<int>(
+              command.VtxOffset + list.IdxBuffer[static_cast<int>(command.IdxOffset + j)])];
+          if (corner.col == palette_.error)
+            right = std::max(right, std::min(corner.pos.x, command.ClipRect.z));
+        }
+      }
+    }
+    return right;
+  };
+  EXPECT_LT(rightmost(false), 200);
+  EXPECT_GT(rightmost(true), 300);
+}
+
+TEST_F(TableTest, TellsOfTheColumnToSortByOnce) {
+  constexpr std::array<Column, 2> kSorted{
+      {{"a", "", 100}, {.label = "b", .tip = "", .width = 50, .sort = Column::Sort::descending}}};
+  std::vector<int> told;
+  show(kSorted, [&](Table& table) { told.push_back(table.newly_sorted()); });
+  show(kSorted, [&](Table& table) { told.push_back(table.newly_sorted()); });
+  EXPECT_EQ(told, (std::vector<int>{1, -1, -1, -1}));
 }
 
 }  // namespace

@@ -4,12 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include "ui/panels/divergence_watch.h"
 #include "ui/panels/finder_curve.h"
 #include "ui/panels/optimizer_words.h"
 #include "ui/panels/pending.h"
 #include "ui/panels/results_rows.h"
 #include "ui/panels/schedule_preview.h"
-#include "ui/panels/trouble_watch.h"
+#include "ui/setting_spec.h"
 
 namespace warpscope::ui {
 namespace {
@@ -26,35 +27,33 @@ const ResultCell* find(const std::vector<ResultCell>& cells, std::string_view la
   return nullptr;
 }
 
-TEST(OptimizerWords, EveryRuleHasANoteAndEveryFieldAUsableRow) {
-  for (int i = 0; i < ops::kUpdateRuleCount; ++i) {
-    const auto rule = static_cast<ops::UpdateRule>(i);
-    EXPECT_STRNE(rule_note(rule), "");
-    const OptimizerSettings defaults = training::defaults_of(rule);
-    for (const auto* field : training::fields_of(rule)) {
-      const ValueSpec spec = spec_of(*field);
+TEST(SettingSpec, EveryNumberOfARuleHasAUsableRow) {
+  for (const ops::RuleRow& rule : ops::kUpdateRules) {
+    EXPECT_STRNE(rule.summary, "");
+    const OptimizerSettings defaults = training::defaults_of(rule.rule);
+    for (const training::Setting* row : training::numbers_of(rule.rule)) {
+      const ValueSpec spec = spec_of(*row);
       ASSERT_TRUE(spec.scale.has_value());
-      EXPECT_TRUE(is_valid(spec.limits, static_cast<double>(defaults.*field->value))) << field->key;
+      EXPECT_TRUE(is_valid(spec.limits, static_cast<double>(defaults.*row->field.number))) << row->key;
       for (const double position : {0.0, 0.5, 1.0}) {
-        EXPECT_TRUE(is_valid(spec.limits, value_at(*spec.scale, position)))
-            << field->key << " at " << position;
+        EXPECT_TRUE(is_valid(spec.limits, value_at(*spec.scale, position))) << row->key << " at " << position;
       }
     }
   }
 }
 
-TEST(OptimizerWords, ClippingCanBeOffAndTheRateCannotBeZero) {
-  const ValueSpec clip = spec_of(*training::find_field("clip_norm"));
+TEST(SettingSpec, ClippingCanBeOffAndTheRateCannotBeZero) {
+  const ValueSpec clip = spec_of(training::setting("clip_norm"));
   EXPECT_EQ(value_at(*clip.scale, 0), 0);
   EXPECT_EQ(field_text(0, false, clip.zero_text), "off");
-  const ValueSpec rate = spec_of(*training::find_field("learning_rate"));
-  EXPECT_EQ(rate.name, "training.rate");
+  const ValueSpec rate = spec_of(training::setting("learning_rate"));
+  EXPECT_EQ(rate.name, "training.learning_rate");
   EXPECT_FALSE(is_valid(rate.limits, 0));
   EXPECT_GT(value_at(*rate.scale, 0), 0);
 }
 
-TEST(OptimizerWords, TheSpikeThresholdCanBeOffAndTypedBeyondItsSlider) {
-  const ValueSpec spec = spike_spec();
+TEST(SettingSpec, TheSpikeThresholdCanBeOffAndTypedBeyondItsSlider) {
+  const ValueSpec spec = spec_of(training::setting("zscore"));
   EXPECT_EQ(value_at(*spec.scale, 0), 0);
   EXPECT_EQ(field_text(0, false, spec.zero_text), "off");
   EXPECT_EQ(read_field("off", spec.zero_text), 0.0);
@@ -63,6 +62,12 @@ TEST(OptimizerWords, TheSpikeThresholdCanBeOffAndTypedBeyondItsSlider) {
   }
   EXPECT_TRUE(is_valid(spec.limits, 0.5));
   EXPECT_FALSE(is_valid(spec.limits, -1));
+}
+
+TEST(SettingSpec, ABatchIsAWholeNumberWithoutASlider) {
+  const ValueSpec spec = spec_of(training::setting("batch"));
+  EXPECT_EQ(range_text(spec.limits), "a whole number from 1 to 65,536");
+  EXPECT_FALSE(spec.scale.has_value());
 }
 
 TEST(OptimizerWords, TheFaultySchemeDoesNotAccumulate) {
@@ -193,32 +198,32 @@ TEST(FinderCurve, HasRoomWhereThereIsLittleToSee) {
   EXPECT_GT(flat.y.high, flat.y.low);
 }
 
-training::Snapshot in_trouble(std::uint64_t id, TrainerState state) {
+training::Snapshot diverged(std::uint64_t id, TrainerState state) {
   training::Snapshot snapshot;
-  snapshot.trouble.id = id;
-  snapshot.trouble.text = "the loss of step 3 is not finite (nan)";
+  snapshot.divergence.id = id;
+  snapshot.divergence.text = "the loss of step 3 is not finite (nan)";
   snapshot.state = state;
   return snapshot;
 }
 
-TEST(TroubleWatch, IsOpenFromThePauseUntilItRunsAgain) {
-  TroubleWatch watch;
+TEST(DivergenceWatch, IsOpenFromThePauseUntilItRunsAgain) {
+  DivergenceWatch watch;
   EXPECT_FALSE(watch.open(training::Snapshot{}));
-  EXPECT_FALSE(watch.open(in_trouble(1, TrainerState::running)));  // before it has paused
-  EXPECT_TRUE(watch.open(in_trouble(1, TrainerState::paused)));
-  EXPECT_TRUE(watch.open(in_trouble(1, TrainerState::paused)));
-  EXPECT_FALSE(watch.open(in_trouble(1, TrainerState::running)));
-  EXPECT_FALSE(watch.open(in_trouble(1, TrainerState::paused)));  // a pause of the person's own
-  EXPECT_TRUE(watch.open(in_trouble(2, TrainerState::paused)));
+  EXPECT_FALSE(watch.open(diverged(1, TrainerState::running)));  // before it has paused
+  EXPECT_TRUE(watch.open(diverged(1, TrainerState::paused)));
+  EXPECT_TRUE(watch.open(diverged(1, TrainerState::paused)));
+  EXPECT_FALSE(watch.open(diverged(1, TrainerState::running)));
+  EXPECT_FALSE(watch.open(diverged(1, TrainerState::paused)));  // a pause of the person's own
+  EXPECT_TRUE(watch.open(diverged(2, TrainerState::paused)));
 }
 
-TEST(TroubleWatch, GoesWithAReset) {
-  TroubleWatch watch;
-  EXPECT_TRUE(watch.open(in_trouble(1, TrainerState::paused)));
-  training::Snapshot reset = in_trouble(1, TrainerState::paused);
-  reset.trouble.text.clear();
+TEST(DivergenceWatch, GoesWithAReset) {
+  DivergenceWatch watch;
+  EXPECT_TRUE(watch.open(diverged(1, TrainerState::paused)));
+  training::Snapshot reset = diverged(1, TrainerState::paused);
+  reset.divergence.text.clear();
   EXPECT_FALSE(watch.open(reset));
-  EXPECT_FALSE(watch.open(in_trouble(1, TrainerState::finished)));
+  EXPECT_FALSE(watch.open(diverged(1, TrainerState::finished)));
 }
 
 TEST(ResultsRows, BeforeTheFirstStepNothingIsKnown) {
@@ -294,6 +299,12 @@ TEST(AgoText, HasOneUnit) {
   EXPECT_EQ(ago_text(59.9), "59 s ago");
   EXPECT_EQ(ago_text(150), "2 min ago");
   EXPECT_EQ(ago_text(7300), "2 h ago");
+  for (const double seconds : {-1.0, 0.0, 12.5, 59.9, 60.0, 150.0, 3599.0, 7300.0}) {
+    const double end = ago_text_end(seconds);
+    EXPECT_GT(end, seconds);
+    EXPECT_EQ(ago_text((seconds + end) / 2), ago_text(seconds)) << seconds;
+    EXPECT_NE(ago_text(end), ago_text(seconds)) << seconds;
+  }
 }
 
 }  // namespace

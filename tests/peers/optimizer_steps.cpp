@@ -1,10 +1,12 @@
-// Steps parameters with the gradients of a file, as training does at the end of each step, for torch_optimizers.py:
+// Steps parameters with the gradients of a file, as training does at the end of each step, for
+// torch_optimizers.py:
 //
 //   optimizer_steps DEVICE VARIANT RULE PARAMETERS STEPS FILE_IN FILE_OUT [SETTING=VALUE ...]
 //
-// FILE_IN: the parameters, then the gradients of each step; FILE_OUT: after each step the parameters, the first and the
-// second state (0 where the rule has none) and the step's gradient norm; all FP32. SETTINGs are fields of StepControl: rate,
-// first_decay, second_decay, epsilon, weight_decay, clip_norm, clip_value, loss_scale (the gradients get multiplied by it).
+// FILE_IN: the parameters, then the gradients of each step; FILE_OUT: after each step the parameters, the
+// first and the second state (0 where the rule has none) and the step's gradient norm; all FP32. SETTINGs are
+// fields of StepControl: rate, first_decay, second_decay, epsilon, weight_decay, clip_norm, clip_value,
+// loss_scale (the gradients get multiplied by it).
 
 #include <cstring>
 #include <exception>
@@ -22,6 +24,7 @@
 namespace {
 
 using namespace warpscope;
+using ops::Name;
 using ops::Op;
 using ops::step::StepControl;
 using verify::Bytes;
@@ -106,24 +109,26 @@ void step_through(char** arguments, StepControl control) {
   for (int i = 0; i < steps; ++i) {
     read();
     for (float& gradient : values) gradient *= control.loss_scale;
-    const Bytes gradients = bytes_of(values.data(), size);
-    const auto measured = norm({gradients, bytes_of(&control, sizeof(control)), {}});
-    const auto after = update({gradients,
-                               measured[1],
-                               measured[2],
-                               bytes_of(metrics, sizeof(metrics)),
-                               parameters,
-                               first,
-                               second,
-                               {}});
-    parameters = after[ops::optimizer::kUpdateParameters];
-    first = after[ops::optimizer::kUpdateFirstState];
-    second = after[ops::optimizer::kUpdateSecondState];
-    const auto noted = record({bytes_of(metrics, sizeof(metrics)), after[ops::optimizer::kUpdateStatistics],
-                               measured[1], bytes_of(&empty, sizeof(empty))});
-    std::memcpy(&control, noted[ops::step::kRecordControl].data(), sizeof(control));
+    verify::Operands before;
+    before[Name::gradients] = bytes_of(values.data(), size);
+    before[Name::control] = bytes_of(&control, sizeof(control));
+    const auto measured = norm(before);
+    before[Name::control] = measured[Name::control];
+    before[Name::norm_parts] = measured[Name::norm_parts];
+    before[Name::metrics] = bytes_of(metrics, sizeof(metrics));
+    before[Name::parameters] = parameters;
+    before[Name::first_state] = first;
+    before[Name::second_state] = second;
+    const auto after = update(before);
+    parameters = after[Name::parameters];
+    first = after[Name::first_state];
+    second = after[Name::second_state];
+    before[Name::statistics] = after[Name::statistics];
+    before[Name::ring] = bytes_of(&empty, sizeof(empty));
+    const auto noted = record(before);
+    std::memcpy(&control, noted[Name::control].data(), sizeof(control));
     ops::step::StepRecord made;
-    std::memcpy(&made, noted[ops::step::kRecordRing].data(), sizeof(made));
+    std::memcpy(&made, noted[Name::ring].data(), sizeof(made));
     append(output, parameters, shape.count);
     append(output, first, shape.count);
     append(output, second, shape.count);

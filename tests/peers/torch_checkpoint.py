@@ -1,8 +1,8 @@
 """PyTorch opens a checkpoint: weights and Adam's state go into torch by name, and the seal is what hashlib says.
 
-usage: torch_checkpoint.py TEST_TRAINING
+usage: torch_checkpoint.py TEST_RUNS
 
-Lets the training tests' program write a checkpoint of the autoencoder in which the i-th element of each parameter, counted
+Lets the program of the tests of runs write a checkpoint of the autoencoder in which the i-th element of each parameter, counted
 in Warpscope's order (K, R, S, C), is 123 + i, exp_avg 0.5 + i / 4 and exp_avg_sq 1.5 + i / 4. Exit code 77 (skipped) where
 PyTorch or safetensors is missing.
 """

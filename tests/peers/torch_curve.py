@@ -104,8 +104,8 @@ def torch_curve(init, images, steps, batch, device):
 
 def run_warpscope(program, data, init, run_dir, save, steps, batch, device, select):
     command = [program, "train", "--data", data, "--init", init, "--no-shuffle", "--steps", str(steps), "--batch",
-               str(batch), "--lr", str(LEARNING_RATE), "--device", device, "--select", select, "--run-dir", run_dir,
-               "--save", save, "--test-images", "64"]
+               str(batch), "--optimizer", "sgd", "--lr", str(LEARNING_RATE), "--precision", "fp32",
+               "--device", device, "--select", select, "--run-dir", run_dir, "--save", save, "--test-images", "64"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}\nexited with {done.returncode}: {done.stderr}")

@@ -94,8 +94,8 @@ def mlp(w, x, labels):
 
 def check(program, device, folder, model, network, data, test):
     run, weights = os.path.join(folder, model), os.path.join(folder, model + ".safetensors")
-    subprocess.run([program, "train", "--model", model, "--data", data, "--device", device, "--batch", "16", "--steps", "12",
-                    "--optimizer", "adam", "--test-images", str(IMAGES), "--run-dir", run], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([program, "train", "--model", model, "--data", data, "--device", device, "--precision", "fp32", "--batch", "16",
+                    "--steps", "12", "--optimizer", "adam", "--test-images", str(IMAGES), "--run-dir", run], check=True, stdout=subprocess.DEVNULL)
     subprocess.run([program, "export", run, "--to", "safetensors", "--out", weights], check=True, stdout=subprocess.DEVNULL)
     with open(os.path.join(run, "run.json"), encoding="utf-8") as file:
         found = json.load(file)

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/plain_cover.h"
 #include "tests/support/tiny.h"
 
 namespace warpscope::plan {
@@ -14,19 +15,19 @@ namespace {
 
 constexpr int kUnused = -1;
 
-/// When a tensor's contents matter, found from the nodes alone: from the node that writes it to the last that
+/// When a tensor's contents matter, found from the calls alone: from the node that writes it to the last that
 /// reads it.
 struct Life {
   int first = kUnused;
   int last = kUnused;
 };
 
-std::vector<Life> lives(const Program& program) {
+std::vector<Life> lives(const Program& program, const std::vector<NodeCover>& nodes) {
   std::vector<Life> lives(program.tensors.size());
-  for (std::size_t n = 0; n < program.nodes.size(); ++n) {
-    for (const int used : program.nodes[n].tensors) {
-      const int parent = program.tensors[static_cast<std::size_t>(used)].parent;
-      Life& life = lives[static_cast<std::size_t>(parent < 0 ? used : parent)];
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    for (const BoundOperand& used : nodes[n].operands) {
+      const int parent = program.tensors[static_cast<std::size_t>(used.tensor)].parent;
+      Life& life = lives[static_cast<std::size_t>(parent < 0 ? used.tensor : parent)];
       if (life.first == kUnused) life.first = static_cast<int>(n);
       life.last = static_cast<int>(n);
     }
@@ -48,21 +49,31 @@ struct Case {
   std::string name;
   Program program;
   core::Precision precision;
-  bool blocks;
+  bool covered;
+  std::vector<NodeCover> nodes;
   std::vector<std::size_t> workspaces;
   MemoryPlan plan;
 
   Case(std::string title, const models::Model& model, Purpose purpose, int batch, core::Precision in,
-       const Recipe& recipe = {}, bool in_blocks = false)
+       const Recipe& recipe = {}, const core::DeviceInfo* device = nullptr)
       : name(std::move(title)),
-        program(lower(model, purpose, batch, 100, 16, in, recipe, in_blocks)),
+        program(lower(model, purpose, batch, 100, 16, in, recipe)),
         precision(in),
-        blocks(in_blocks) {
+        covered(device != nullptr),
+        nodes(covered ? cover(program, Selection{in, {}}, *device) : tests::plain_cover(program)) {
     for (std::size_t n = 0; n < program.nodes.size(); ++n) workspaces.push_back(n * 7919 % 5 * 1000);
-    plan = plan_memory(program, precision, workspaces);
+    plan = plan_memory(program, nodes, precision, workspaces);
   }
-  bool planned(std::size_t t) const { return program.tensors[t].storage == Storage::planned; }
+  bool planned(std::size_t t) const {
+    return program.tensors[t].storage == Storage::planned && lives(program, nodes)[t].first != kUnused;
+  }
+  /// As it is stored: packed formats are smaller than the contract's.
   std::size_t bytes(std::size_t t) const {
+    for (const NodeCover& node : nodes) {
+      for (const BoundOperand& each : node.operands) {
+        if (each.tensor == static_cast<int>(t)) return ops::bytes_of(each.operand, precision);
+      }
+    }
     const Tensor& tensor = program.tensors[t];
     return static_cast<std::size_t>(tensor.elements) *
            core::size_of(ops::element_type(tensor.role, precision));
@@ -86,6 +97,13 @@ struct Case {
   }
 };
 
+core::DeviceInfo hopper() {
+  core::DeviceInfo info;
+  info.kind = core::DeviceKind::cuda;
+  info.compute_capability = 90;
+  return info;
+}
+
 std::vector<Case> cases() {
   std::vector<Case> list;
   const models::Model tiny = tests::tiny_model();
@@ -99,8 +117,13 @@ std::vector<Case> cases() {
     list.emplace_back("autoencoder bf16" + what, autoencoder, purpose, 32, core::Precision::bf16);
     list.emplace_back("autoencoder fp16" + what, autoencoder, purpose, 5, core::Precision::fp16);
     for (const models::Model& model : {autoencoder, models::find_model("classifier")}) {
-      list.emplace_back(model.name + " in blocks" + what, model, purpose, 32, core::Precision::bf16,
-                        Recipe{.micro_batches = 2}, true);
+      static const core::DeviceInfo cpu = core::open_device("cpu")->info();
+      static const core::DeviceInfo gpu = hopper();
+      list.emplace_back(model.name + " on a CPU" + what, model, purpose, 4, core::Precision::fp32,
+                        Recipe{.micro_batches = 2}, &cpu);
+      if (ops::variants_of(ops::Op::conv2d_forward, gpu.kind).empty()) continue;
+      list.emplace_back(model.name + " on a GPU" + what, model, purpose, 32, core::Precision::bf16,
+                        Recipe{.micro_batches = 2}, &gpu);
     }
   }
   return list;
@@ -109,7 +132,7 @@ std::vector<Case> cases() {
 TEST(Memory, NoTwoLiveTensorsOverlapUnlessInPlace) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
-    const std::vector<Life> life = lives(c.program);
+    const std::vector<Life> life = lives(c.program, c.nodes);
     for (std::size_t a = 0; a < life.size(); ++a) {
       for (std::size_t b = a + 1; b < life.size(); ++b) {
         if (!c.planned(a) || !c.planned(b) || !c.range(a).meets(c.range(b))) continue;
@@ -124,7 +147,7 @@ TEST(Memory, NoTwoLiveTensorsOverlapUnlessInPlace) {
 TEST(Memory, WorkspacesOverlapNothingThatIsLive) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
-    const std::vector<Life> life = lives(c.program);
+    const std::vector<Life> life = lives(c.program, c.nodes);
     for (std::size_t n = 0; n < c.program.nodes.size(); ++n) {
       for (std::size_t t = 0; t < life.size(); ++t) {
         const bool live = life[t].first <= static_cast<int>(n) && static_cast<int>(n) <= life[t].last;
@@ -157,7 +180,7 @@ TEST(Memory, KeptTensorsAreNeverOverwritten) {
     for (std::size_t t = 0; t < c.program.tensors.size(); ++t) {
       if (c.program.tensors[t].kept) kept.push_back(t);
     }
-    const std::vector<Life> life = lives(c.program);
+    const std::vector<Life> life = lives(c.program, c.nodes);
     for (const std::size_t k : kept) {
       for (std::size_t t = 0; t < life.size(); ++t) {
         if (t == k || !c.planned(t) || life[t].first <= life[k].first) continue;
@@ -168,14 +191,14 @@ TEST(Memory, KeptTensorsAreNeverOverwritten) {
   }
 }
 
-void expect_persistent_tensors_apart(bool blocks) {
+TEST(Memory, PersistentTensorsShareNothing) {
   Recipe recipe;
   recipe.micro_batches = 3;
   recipe.rule = ops::UpdateRule::adam;
   const Program program =
-      lower(tests::tiny_model(), Purpose::training, 3, 100, 16, core::Precision::fp32, recipe, blocks);
-  const MemoryPlan memory =
-      plan_memory(program, core::Precision::fp32, std::vector<std::size_t>(program.nodes.size(), 100));
+      lower(tests::tiny_model(), Purpose::training, 3, 100, 16, core::Precision::fp32, recipe);
+  const MemoryPlan memory = plan_memory(program, tests::plain_cover(program), core::Precision::fp32,
+                                        std::vector<std::size_t>(program.nodes.size(), 100));
   const auto end = [&](std::size_t t) {
     const Tensor& tensor = program.tensors[t];
     return memory.tensor_offset[t] + static_cast<std::size_t>(tensor.elements) *
@@ -197,13 +220,6 @@ void expect_persistent_tensors_apart(bool blocks) {
   EXPECT_EQ(persistent, 5) << "metrics and gradients, their sums, statistics, norm";
 }
 
-TEST(Memory, PersistentTensorsShareNothing) {
-  for (const bool blocks : {false, true}) {
-    SCOPED_TRACE(blocks);
-    expect_persistent_tensors_apart(blocks);
-  }
-}
-
 TEST(Memory, InferenceKeepsWhatIsReadAfterIt) {
   const Program program = lower(tests::tiny_model(), Purpose::inference, 3, 100, 16, core::Precision::fp32);
   for (const int tensor : {program.target, program.prediction, program.image_errors,
@@ -217,6 +233,7 @@ TEST(Memory, InferenceKeepsWhatIsReadAfterIt) {
 TEST(Memory, BiasAndReluRunInPlace) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
+    if (c.covered) continue;  // what a call covers is in no place
     int in_place = 0;
     int nodes = 0;
     for (const Node& node : c.program.nodes) {
@@ -238,6 +255,22 @@ TEST(Memory, BiasAndReluRunInPlace) {
   }
 }
 
+TEST(Memory, WhatIsNotStoredTakesNone) {
+  const core::DeviceInfo device = core::open_device("cpu")->info();
+  const Program program =
+      lower(models::find_model("autoencoder"), Purpose::training, 8, 100, 16, core::Precision::fp32);
+  const std::vector<std::size_t> workspaces(program.nodes.size());
+  const std::vector<NodeCover> covered = cover(program, {}, device);
+  std::size_t fewer = 0;
+  for (const NodeCover& node : covered) fewer += node.variant == nullptr;
+  ASSERT_GT(fewer, 0u) << "nothing is covered: nothing to compare";
+  EXPECT_LE(plan_memory(program, covered, core::Precision::fp32, workspaces).bytes,
+            plan_memory(program, tests::plain_cover(program), core::Precision::fp32, workspaces).bytes);
+  const Life product = lives(program, covered)[static_cast<std::size_t>(program.nodes[1].tensors[2])];
+  EXPECT_EQ(program.tensors[static_cast<std::size_t>(program.nodes[1].tensors[2])].name, "conv1.product");
+  EXPECT_EQ(product.first, kUnused) << "the product of the first convolution is stored";
+}
+
 TEST(Memory, TakesFarLessThanAllTensorsTogether) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
@@ -245,7 +278,7 @@ TEST(Memory, TakesFarLessThanAllTensorsTogether) {
     for (std::size_t t = 0; t < c.program.tensors.size(); ++t) sum += c.planned(t) ? c.bytes(t) : 0;
     for (const std::size_t bytes : c.workspaces) sum += bytes;
     if (sum < 100'000) continue;  // alignment counts
-    if (c.blocks) continue;       // most of what they store is needed until backward
+    if (c.covered) continue;      // most of what is stored is needed until backward
     EXPECT_LT(c.plan.bytes, sum / 2);
   }
 }
@@ -253,7 +286,7 @@ TEST(Memory, TakesFarLessThanAllTensorsTogether) {
 TEST(Memory, NeverTakesLessThanTheFullestNode) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
-    const std::vector<Life> life = lives(c.program);
+    const std::vector<Life> life = lives(c.program, c.nodes);
     std::size_t fullest = 0;
     for (std::size_t n = 0; n < c.program.nodes.size(); ++n) {
       std::size_t live = 0;
@@ -267,8 +300,8 @@ TEST(Memory, NeverTakesLessThanTheFullestNode) {
       fullest = std::max(fullest, live);
     }
     EXPECT_GE(c.plan.bytes, fullest);
-    // Blocks run nothing in place: what dies in a node takes memory beside what it becomes.
-    if (c.blocks) continue;
+    // Little is left to run in place: what dies in a node takes memory beside what it becomes.
+    if (c.covered) continue;
     EXPECT_LT(c.plan.bytes, 2 * fullest + 200'000) << "greedy placement wastes less than half";
   }
 }

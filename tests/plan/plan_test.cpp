@@ -37,13 +37,6 @@ std::vector<float> part(const std::vector<float>& values, const models::Paramete
   return {first, first + static_cast<std::ptrdiff_t>(parameter.elements)};
 }
 
-/// `all_of(variant)`, the convolutions and what lies around them in blocks of that variant.
-Selection blocks_of(const std::string& variant) {
-  Selection selection = all_of(variant);
-  choose(selection, ops::Op::block_forward, variant, core::open_device("cpu")->info());
-  return selection;
-}
-
 /// One training step of five images from fresh weights.
 struct OneStep {
   PlanMemory memory;
@@ -77,9 +70,9 @@ TEST(Plan, ReferenceLoopsAndOnednnAgree) {
   }
 }
 
-// The loss in double precision, moved by 1e-7 each way: the difference's own error is about 1e-9, and with larger
-// moves some activations would change their sign. The plan computes in double but stores FP32 between ops, so 1e-5 of
-// the tensor's largest gradient is allowed.
+// The loss in double precision, moved by 1e-7 each way: the difference's own error is about 1e-9, and with
+// larger moves some activations would change their sign. The plan computes in double but stores FP32 between
+// ops, so 1e-5 of the tensor's largest gradient is allowed.
 void expect_finite_differences(const OneStep& step) {
   const tests::DoubleNetwork network(step.memory.model);
   std::vector<std::vector<double>> images;
@@ -112,8 +105,15 @@ TEST(Plan, GradientsAreThoseOfFiniteDifferences) {
   expect_finite_differences(OneStep("reference"));
 }
 
-TEST(Plan, GradientsOfBlocksAreThoseOfFiniteDifferences) {
-  expect_finite_differences(OneStep(blocks_of("reference")));
+TEST(Plan, WhatIsCoveredGivesTheGradientsOfTheOpsOneByOne) {
+  const OneStep covered(Selection{});
+  const OneStep single("reference");
+  EXPECT_NEAR(covered.memory.ring[0].loss, single.memory.ring[0].loss, 1e-5 * single.memory.ring[0].loss);
+  for (const models::Parameter& parameter : single.memory.layout.parameters) {
+    EXPECT_LT(distance(part(covered.memory.gradients, parameter), part(single.memory.gradients, parameter)),
+              1e-5)
+        << parameter.name;
+  }
 }
 
 TEST(Plan, TrainingMovesWeightsNotesTheLossAndAdvances) {
@@ -233,10 +233,8 @@ TEST(Plan, RefusesAPrecisionThatTheDeviceLacks) {
       refusal(selection),
       "weights.cast=loops cannot run: not in fp16; in fp32, bf16; no variant of it runs in fp16 on cpu; "
       "precisions that do: fp32, bf16");
-  const core::DeviceInfo device = core::open_device("cpu")->info();
-  EXPECT_EQ(refusal(default_selection(device, Precision::fp16)),
-            "weights.cast: no variant is selected; no variant of it runs in fp16 on cpu; precisions that do: "
-            "fp32, bf16");
+  EXPECT_EQ(refusal(Selection{Precision::fp16, {}}),
+            "weights.cast: no variant of it runs in fp16 on cpu; precisions that do: fp32, bf16");
 }
 
 TEST(Plan, RefusesThePrecisionOfTheReferenceAlone) {
@@ -265,11 +263,15 @@ TEST(Plan, SaysThatTheBatchDoesNotFit) {
   }
 }
 
-TEST(Plan, RefusesOpsWithoutAVariant) {
+TEST(Plan, AnOpThatIsNotChosenRunsByTheBestVariant) {
   Selection selection = all_of("loops");
   selection.variants.erase(ops::Op::relu_forward);
-  EXPECT_EQ(refusal(selection),
-            "relu.forward in relu1: no variant is selected; valid here: reference, loops, onednn");
+  PlanMemory memory;
+  const Plan plan = memory.make(Purpose::training, selection, 3);
+  const auto relu = std::find_if(plan.nodes().begin(), plan.nodes().end(),
+                                 [](const PlanNode& node) { return node.op == ops::Op::relu_forward; });
+  ASSERT_NE(relu, plan.nodes().end());
+  EXPECT_EQ(relu->variant->name, "onednn");
 }
 
 }  // namespace

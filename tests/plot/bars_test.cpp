@@ -38,21 +38,5 @@ TEST(BarAxis, IsThereWithoutBars) {
   EXPECT_FALSE(axis.logarithmic);
 }
 
-TEST(BarColumns, GiveTheBarWhatIsLeft) {
-  const BarColumns columns = bar_columns(600, 100, 60, 40, 10);
-  EXPECT_EQ(columns.label_end, 100);
-  EXPECT_EQ(columns.bar_start, 110);
-  EXPECT_EQ(columns.bar_end, 480);
-  EXPECT_EQ(columns.text_end, 550);
-  EXPECT_EQ(columns.detail_end, 600);
-}
-
-TEST(BarColumns, CutLongLabelsBeforeTheBar) {
-  const BarColumns columns = bar_columns(400, 900, 60, 0, 10);
-  EXPECT_GE(columns.bar_end - columns.bar_start, 100);
-  EXPECT_EQ(columns.detail_end, columns.text_end);
-  EXPECT_LE(columns.text_end, 400);
-}
-
 }  // namespace
 }  // namespace warpscope::ui::plot

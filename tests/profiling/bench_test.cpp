@@ -1,4 +1,4 @@
-// Ranks, floors, cases, selections of the fastest, and small benches on the CPU.
+// Ranks, floors, cases, and small benches on the CPU.
 
 #include "gpu/profiling/bench.h"
 
@@ -65,84 +65,30 @@ TEST(Spread, IsTheMedianAndTheTenths) {
 }
 
 TEST(CasesOf, NamesEachShapeOnceAfterItsFirstLayer) {
-  const auto cases = cases_of(models::find_model("autoencoder"), 4, Precision::fp32);
+  const core::DeviceInfo cpu = core::open_device("cpu")->info();
+  const auto cases = cases_of(models::find_model("autoencoder"), 4, Precision::fp32, cpu);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       EXPECT_FALSE(cases[i].op == cases[j].op && cases[i].shape == cases[j].shape) << i << " " << j;
     }
   }
   const auto count = [&](Op op) {
-    return std::count_if(cases.begin(), cases.end(), [&](const BenchCase& c) { return c.op == op; });
+    return std::count_if(cases.begin(), cases.end(),
+                         [&](const BenchCase& c) { return c.op == op && c.shape.covered.empty(); });
   };
   EXPECT_EQ(count(Op::conv2d_forward), 5);
+  EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [](const BenchCase& c) {
+    return c.op == Op::conv2d_forward && c.shape.covered.has(Op::bias_forward);
+  })) << "and what calls cover";
   EXPECT_EQ(count(Op::conv2d_backward_input), 4);
   EXPECT_EQ(count(Op::weights_cast), 0);
-  const auto halves = cases_of(models::find_model("autoencoder"), 4, Precision::fp16);
+  const auto halves = cases_of(models::find_model("autoencoder"), 4, Precision::fp16, cpu);
   const auto has = [&](Op op) {
     return std::any_of(halves.begin(), halves.end(), [&](const BenchCase& c) { return c.op == op; });
   };
   EXPECT_TRUE(has(Op::weights_cast));
   EXPECT_TRUE(has(Op::images_widen));
   EXPECT_TRUE(has(Op::gradients_norm));
-}
-
-TEST(FastestOf, SumsOverTheCasesAndNeedsAllOfThem) {
-  std::vector<BenchRow> rows{row("steady", 9, 10, 11),  row("steady", 9, 10, 11), row("uneven", 0, 1, 2),
-                             row("uneven", 49, 50, 51), row("partial", 0, 1, 2),  row("partial", 0, 0, 0)};
-  for (std::size_t i = 1; i < rows.size(); i += 2) rows[i].what.shape.batch = 2;
-  rows[5].skipped = "no memory";
-  plan::Selection otherwise;
-  otherwise.variants = {{Op::conv2d_forward, "old"}, {Op::relu_forward, "kept"}};
-  const plan::Selection fastest = fastest_of(rows, Precision::fp32, core::DeviceKind::cpu, otherwise);
-  EXPECT_EQ(fastest.variants.at(Op::conv2d_forward), "steady");
-  EXPECT_EQ(fastest.variants.at(Op::relu_forward), "kept");
-  EXPECT_EQ(fastest_of(rows, Precision::bf16, core::DeviceKind::cpu, otherwise), otherwise);
-}
-
-TEST(FastestOf, CreditsAFusedVariantWithWhatItSaves) {
-  if (ops::find_variant(Op::conv2d_forward, core::DeviceKind::cuda, "mma_fused") == nullptr) {
-    GTEST_SKIP() << "this build has no CUDA";
-  }
-  const ops::OpShape shape{.batch = 2, .height = 8, .width = 8, .in_channels = 3, .out_channels = 16};
-  const ops::OpShape output{.batch = 2, .height = 8, .width = 8, .in_channels = 16, .out_channels = 16};
-  const auto of = [](Op op, const char* name, double median, const ops::OpShape& at) {
-    BenchRow result = row(name, median - 1, median, median + 1);
-    result.what.op = op;
-    result.what.shape = at;
-    return result;
-  };
-  std::vector<BenchRow> rows{
-      of(Op::conv2d_forward, "cudnn", 50, shape), of(Op::conv2d_forward, "mma_fused", 60, shape),
-      of(Op::bias_forward, "vectorized", 6, output), of(Op::relu_forward, "vectorized", 6, output)};
-  const auto fastest = [&] { return fastest_of(rows, Precision::fp32, core::DeviceKind::cuda, {}); };
-  EXPECT_EQ(fastest().variants.at(Op::conv2d_forward), "mma_fused");
-  rows[1].median = 63;
-  EXPECT_EQ(fastest().variants.at(Op::conv2d_forward), "cudnn");
-  rows = {of(Op::conv2d_backward_weights, "mma", 60, shape),
-          of(Op::conv2d_backward_weights, "cudnn", 55, shape),
-          of(Op::conv2d_backward_bias, "warp_shuffle", 6, shape)};
-  EXPECT_EQ(fastest().variants.at(Op::conv2d_backward_weights), "mma");
-  EXPECT_EQ(fastest().variants.at(Op::conv2d_backward_bias), "fused");
-}
-
-TEST(FastestOf, TakesBlocksOnlyWhereTheyBeatTheirLayers) {
-  const auto of = [](Op op, double median) {
-    BenchRow result = row("loops", median, median, median);
-    result.what.op = op;
-    return result;
-  };
-  std::vector<BenchRow> rows{of(Op::block_forward, 10), of(Op::block_backward_weights, 10),
-                             of(Op::block_backward_input, 10), of(Op::conv2d_forward, 20),
-                             of(Op::conv2d_backward_weights, 9)};
-  const auto forward = [&] {
-    return fastest_of(rows, Precision::fp32, core::DeviceKind::cpu, {}).variants.at(Op::block_forward);
-  };
-  EXPECT_EQ(forward(), "parts");
-  rows.push_back(of(Op::relu_backward, 2));
-  EXPECT_EQ(forward(), "loops");
-  rows.erase(rows.begin());
-  rows.push_back(of(Op::relu_forward, 100));
-  EXPECT_EQ(forward(), "parts") << "one of the block ops was not timed";
 }
 
 TEST(Compare, MatchesRowsAndSaysWhatIsBeyondTheSpread) {
@@ -182,7 +128,7 @@ TEST(Bench, TimesEveryVariantOfEveryOpOnTheCpu) {
   Peaks peaks;
   peaks.fp32 = 1e10;
   peaks.bytes = 1e10;
-  const auto cases = cases_of(tests::tiny_model(), 2, Precision::fp32);
+  const auto cases = cases_of(tests::tiny_model(), 2, Precision::fp32, core::open_device("cpu")->info());
   int sunk = 0;
   const auto rows = bench(cpu, cases, peaks, quick(), {}, [&](const std::vector<BenchRow>& group) {
     sunk += static_cast<int>(group.size());
@@ -197,9 +143,10 @@ TEST(Bench, TimesEveryVariantOfEveryOpOnTheCpu) {
     EXPECT_GE(r.rank, 1);
     EXPECT_GT(r.floor, 0);
   }
-  const plan::Selection fastest = fastest_of(rows, Precision::fp32, core::DeviceKind::cpu,
-                                             plan::default_selection(cpu->info(), Precision::fp32));
-  EXPECT_TRUE(fastest.variants.contains(Op::conv2d_forward));
+  const plan::Selection fastest = fastest_of(rows, Precision::fp32, cpu->info(), {});
+  for (const auto& [op, name] : fastest.variants) {
+    EXPECT_NE(name, plan::automatic_variant(op, cpu->info(), Precision::fp32)->name) << ops::to_string(op);
+  }
 }
 
 TEST(Bench, StopsBetweenSamples) {
@@ -207,8 +154,9 @@ TEST(Bench, StopsBetweenSamples) {
   options.samples = 1000;
   options.seconds = 60;
   int calls = 0;
-  const auto rows = bench(core::open_device("cpu"), cases_of(tests::tiny_model(), 2, Precision::fp32), {},
-                          options, [&](int, int, const std::string&) { return ++calls < 5; });
+  const auto rows = bench(core::open_device("cpu"),
+                          cases_of(tests::tiny_model(), 2, Precision::fp32, core::open_device("cpu")->info()),
+                          {}, options, [&](int, int, const std::string&) { return ++calls < 5; });
   EXPECT_TRUE(rows.empty());
   EXPECT_EQ(calls, 5);
 }
@@ -221,7 +169,7 @@ TEST(StepBench, TimesTheDefaultThePresetsAndTheFastest) {
   const std::vector rows{row("loops", 1, 2, 3)};
   const auto steps = bench_steps(cpu, tests::tiny_model(), 2, rows, options, {});
   ASSERT_GE(steps.size(), 3u);
-  EXPECT_EQ(steps.front().name, "default");
+  EXPECT_EQ(steps.front().name, "automatic");
   EXPECT_EQ(steps.back().name, "fastest here");
   EXPECT_EQ(steps.back().selection.variants.at(Op::conv2d_forward), "loops");
   for (const StepRow& step : steps) {

@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
+#include "gpu/ops/chains.h"
+#include "gpu/ops/cost.h"
 #if WARPSCOPE_HAVE_HOPPER
 #include "gpu/core/cuda.h"
 #include "gpu/profiling/peak_kernels.h"
@@ -19,7 +21,38 @@ namespace {
 using core::Precision;
 using ops::Op;
 
-TEST(FloorSeconds, IsTheLargerOfComputeAndMemory) {
+ops::Variant alone(Op op) {
+  ops::Variant variant;
+  variant.op = op;
+  return variant;
+}
+
+/// A convolution that covers upsampling before it and a bias behind it.
+ops::Variant upsampled() {
+  ops::Variant variant = alone(Op::conv2d_forward);
+  variant.chain = {
+      {.op = Op::upsample2d_forward,
+       .renames = {{ops::Name::output, ops::Name::upsampled}},
+       .optional = true,
+       .without = ops::Rename{ops::Name::upsampled, ops::Name::input},
+       .shape =
+           [](const ops::OpShape& own) {
+             ops::OpShape shape = ops::input_shape(own);
+             shape.height /= 2;
+             shape.width /= 2;
+             return shape;
+           }},
+      {.op = Op::conv2d_forward,
+       .renames = {{ops::Name::input, ops::Name::upsampled}, {ops::Name::output, ops::Name::product}}},
+      {.op = Op::bias_forward,
+       .renames = {{ops::Name::input, ops::Name::product}},
+       .optional = true,
+       .without = ops::Rename{ops::Name::product, ops::Name::output},
+       .shape = ops::result_shape}};
+  return variant;
+}
+
+TEST(FloorSeconds, IsTheLargestOfProductsOtherWorkAndMemory) {
   Peaks peaks;
   peaks.fp32 = 1e12;
   peaks.bf16 = 1e14;
@@ -31,42 +64,45 @@ TEST(FloorSeconds, IsTheLargerOfComputeAndMemory) {
                           .out_channels = 128,
                           .kernel_height = 3,
                           .kernel_width = 3};
+  const ops::Variant forward = alone(Op::conv2d_forward);
   const double flops = ops::contract(Op::conv2d_forward).flops(conv);
-  EXPECT_DOUBLE_EQ(floor_seconds(peaks, Op::conv2d_forward, conv, Precision::fp32), flops / 1e12);
-  const double bytes = ops::minimum_bytes(Op::conv2d_forward, conv, Precision::bf16);
-  EXPECT_DOUBLE_EQ(floor_seconds(peaks, Op::conv2d_forward, conv, Precision::bf16),
+  EXPECT_DOUBLE_EQ(floor_seconds(peaks, forward, conv, Precision::fp32), flops / 1e12);
+  const double bytes = ops::minimum_bytes(forward, conv, Precision::bf16);
+  EXPECT_DOUBLE_EQ(floor_seconds(peaks, forward, conv, Precision::bf16),
                    std::max(flops / 1e14, bytes / 1e11));
-  peaks.bytes = 1e12;
-  EXPECT_DOUBLE_EQ(floor_seconds(peaks, Op::block_forward, conv, Precision::bf16), flops / 1e14)
-      << "blocks run on tensor cores too";
-  peaks.bytes = 1e11;
-  // No tensor cores: FP32's ceiling. Element by element: memory.
-  EXPECT_DOUBLE_EQ(floor_seconds(peaks, Op::conv2d_forward, conv, Precision::fp16), flops / 1e12);
-  EXPECT_DOUBLE_EQ(floor_seconds(peaks, Op::relu_forward, conv, Precision::fp32),
-                   ops::minimum_bytes(Op::relu_forward, conv, Precision::fp32) / 1e11);
+  // No tensor cores: FP32's ceiling. Element by element: memory, or FP32's ceiling in any precision.
+  EXPECT_DOUBLE_EQ(floor_seconds(peaks, forward, conv, Precision::fp16), flops / 1e12);
+  const ops::Variant relu = alone(Op::relu_forward);
+  EXPECT_DOUBLE_EQ(floor_seconds(peaks, relu, conv, Precision::fp32),
+                   ops::minimum_bytes(relu, conv, Precision::fp32) / 1e11);
+  peaks.bytes = 1e20;
+  EXPECT_DOUBLE_EQ(floor_seconds(peaks, relu, conv, Precision::bf16),
+                   ops::contract(Op::relu_forward).flops(conv) / 1e12);
 }
 
-TEST(FloorSeconds, OfUpsampledBlocksRestsOnTheFourSmallConvolutionsTheyAre) {
+TEST(FloorSeconds, OfUpsampledConvolutionsRestsOnTheFourSmallConvolutionsTheyAre) {
   Peaks peaks;
   peaks.fp32 = 1e12;
-  ops::OpShape block{.batch = 64,
-                     .height = 8,
-                     .width = 8,
-                     .in_channels = 128,
-                     .out_channels = 256,
-                     .kernel_height = 3,
-                     .kernel_width = 3,
-                     .upsample = true};
+  const ops::OpShape single{.batch = 64,
+                            .height = 16,
+                            .width = 16,
+                            .in_channels = 128,
+                            .out_channels = 256,
+                            .kernel_height = 3,
+                            .kernel_width = 3};
+  ops::OpShape covering = single;
+  covering.covered = {Op::upsample2d_forward, Op::bias_forward};
   const double pixels = 64.0 * 16 * 16;
-  for (const Op op : {Op::block_forward, Op::block_backward_input, Op::block_backward_weights}) {
-    EXPECT_DOUBLE_EQ(ops::contract(op).flops(block), 2 * pixels * 128 * 256 * 9) << "the formula's products";
-    EXPECT_DOUBLE_EQ(floor_seconds(peaks, op, block, Precision::fp32), 2 * pixels * 128 * 256 * 4 / 1e12);
-  }
-  block.kernel_height = 5;
-  block.kernel_width = 1;
-  EXPECT_DOUBLE_EQ(ops::least_flops(Op::block_forward, block), 2 * pixels * 128 * 256 * 3);
-  block.upsample = false;
-  EXPECT_DOUBLE_EQ(ops::least_flops(Op::block_forward, block), ops::contract(Op::block_forward).flops(block));
+  const ops::Variant variant = upsampled();
+  EXPECT_DOUBLE_EQ(ops::formula_flops(variant, covering).products, 2 * pixels * 128 * 256 * 9);
+  EXPECT_DOUBLE_EQ(ops::formula_flops(variant, covering).movement, pixels * 256) << "of the bias";
+  EXPECT_DOUBLE_EQ(floor_seconds(peaks, variant, covering, Precision::fp32),
+                   2 * pixels * 128 * 256 * 4 / 1e12);
+  EXPECT_DOUBLE_EQ(floor_seconds(peaks, variant, single, Precision::fp32), 2 * pixels * 128 * 256 * 9 / 1e12);
+  // What lies between the ops of one call is not moved.
+  peaks.bytes = 1;
+  const double moved = 4.0 * (pixels / 4 * 128 + 9 * 128 * 256 + 256 + pixels * 256);
+  EXPECT_DOUBLE_EQ(floor_seconds(peaks, variant, covering, Precision::fp32), moved);
 }
 
 TEST(Peaks, OfTheCpuArePlausible) {

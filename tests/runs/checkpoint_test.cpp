@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -102,14 +101,14 @@ TEST_F(CheckpointFiles, KeepEveryKindOfNumber) {
 TEST_F(CheckpointFiles, HoldTorchsTensors) {
   save_checkpoint(path, sample_checkpoint(model, UpdateRule::adamw), model);
   std::map<std::string, std::string> metadata;
-  const std::vector<NamedTensor> tensors = read_safetensors(path, &metadata);
+  const std::vector<files::NamedTensor> tensors = files::read_safetensors(path, &metadata);
   EXPECT_EQ(metadata.at("format"), "pt");
   EXPECT_EQ(metadata.at("model"), "tiny");
   EXPECT_EQ(json::parse(metadata.at("checkpoint"))["optimizer"],
             (json{{"rule", "adamw"}, {"states", {"exp_avg", "exp_avg_sq"}}}));
   ASSERT_EQ(tensors.size(), 18u);
-  std::map<std::string, NamedTensor> named;
-  for (const NamedTensor& tensor : tensors) named[tensor.name] = tensor;
+  std::map<std::string, files::NamedTensor> named;
+  for (const files::NamedTensor& tensor : tensors) named[tensor.name] = tensor;
   for (const std::string prefix : {"", "optimizer.exp_avg.", "optimizer.exp_avg_sq."}) {
     ASSERT_TRUE(named.contains(prefix + "conv2.weight")) << prefix;
     EXPECT_EQ(named[prefix + "conv2.weight"].shape, (std::vector<std::int64_t>{5, 4, 3, 3}));
@@ -117,7 +116,8 @@ TEST_F(CheckpointFiles, HoldTorchsTensors) {
   // Filter 3, channel 2, row 1, column 0: ours is (K, R, S, C), torch's (K, C, R, S).
   EXPECT_EQ(named["conv2.weight"].values[129], 123.0f + 122.0f);
   EXPECT_EQ(named["optimizer.exp_avg_sq.conv2.weight"].values[129], 1.5f + 0.25f * 122.0f);
-  EXPECT_EQ(load_parameters(path.string(), model), tests::counting_buffer(model, 123.0f)) << "as --init does";
+  EXPECT_EQ(models::load_parameters(path.string(), model), tests::counting_buffer(model, 123.0f))
+      << "as --init does";
 }
 
 TEST_F(CheckpointFiles, LeaveOutThePadding) {
@@ -143,17 +143,12 @@ TEST_F(CheckpointFiles, WriteWhatJsonCannotHold) {
             (json{{"best", nullptr}, {"folder", "/data/\xef\xbf\xbd/x"}}));
 }
 
-/// Overwrites one byte.
-void put(int file, std::size_t at, char byte) {
-  ASSERT_EQ(::pwrite(file, &byte, 1, static_cast<off_t>(at)), 1);
-}
-
 TEST_F(CheckpointFiles, AreRefusedWithAnyByteChanged) {
   save_checkpoint(path, sample_checkpoint(model, UpdateRule::adam), model);
   const std::string whole = tests::read_text(path);
-  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  tests::FilePatch file(path);
   for (std::size_t at = 0; at < whole.size(); ++at) {
-    put(file, at, static_cast<char>(whole[at] ^ (1 << (core::random_bits(1, at) % 8))));
+    file.put(at, static_cast<char>(whole[at] ^ (1 << (core::random_bits(1, at) % 8))));
     std::string message;
     try {
       load_checkpoint(path, model);
@@ -162,9 +157,8 @@ TEST_F(CheckpointFiles, AreRefusedWithAnyByteChanged) {
     }
     ASSERT_TRUE(holds(message, {path.string(), "use an older checkpoint"})) << "byte " << at;
     ASSERT_EQ(message.find('\n'), std::string::npos);
-    put(file, at, whole[at]);
+    file.put(at, whole[at]);
   }
-  ::close(file);
   EXPECT_NO_THROW(load_checkpoint(path, model));
 }
 
@@ -183,9 +177,9 @@ TEST_F(CheckpointFiles, AreRefusedCutAnywhereOrLonger) {
 
 TEST_F(CheckpointFiles, SayWhatToDoWhereThereIsNoCheckpoint) {
   EXPECT_TRUE(holds(refusal(), {"No such file", "use an older checkpoint"}));
-  save_parameters(path.string(), model, sample_checkpoint(model, UpdateRule::sgd).weights);
+  models::save_parameters(path.string(), model, sample_checkpoint(model, UpdateRule::sgd).weights);
   EXPECT_TRUE(holds(refusal(), {"no SHA-256", "checkpoint"}));
-  write_sealed_safetensors(path, {}, {{"model", "tiny"}});
+  files::write_sealed_safetensors(path, {}, {{"model", "tiny"}});
   EXPECT_TRUE(holds(refusal(), {"is no checkpoint"}));
 }
 
@@ -209,12 +203,12 @@ class ForgedCheckpoints : public CheckpointFiles {
  protected:
   void SetUp() override {
     save_checkpoint(path, sample_checkpoint(model, UpdateRule::adam), model);
-    tensors = read_safetensors(path, &metadata);
+    tensors = files::read_safetensors(path, &metadata);
     good = json::parse(metadata.at("checkpoint"));
   }
   std::string refused(const std::string& text) {
     metadata["checkpoint"] = text;
-    write_sealed_safetensors(path, tensors, metadata);
+    files::write_sealed_safetensors(path, tensors, metadata);
     return refusal();
   }
   std::string refused_with(const std::string& pointer, const json& value) {
@@ -223,7 +217,7 @@ class ForgedCheckpoints : public CheckpointFiles {
     return refused(forged.dump());
   }
 
-  std::vector<NamedTensor> tensors;
+  std::vector<files::NamedTensor> tensors;
   std::map<std::string, std::string> metadata;
   json good;
 };

@@ -1,12 +1,10 @@
 #include "gpu/runs/run_recorder.h"
 
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <set>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -75,11 +73,9 @@ TEST_F(Run, WritesPointsTestsAndMarkersAsTheyCome) {
   RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
   feed->push({point(1), Marker{1, 0.01, "conv2d.forward: \"a\" -> b"}, LogLine{LogLevel::info, "hello"},
               point(2), TestPoint{2, 0.2, 0.02, 0.5f, 3.0f}, Restart{1}, point(1)});
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (metrics().size() < 6 && std::chrono::steady_clock::now() < deadline)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_TRUE(tests::eventually([this] { return metrics().size() >= 6; })) << "written before the end";
   const auto lines = metrics();
-  ASSERT_EQ(lines.size(), 6u) << "written before the end";
+  ASSERT_EQ(lines.size(), 6u);
   EXPECT_EQ(lines[0], (json{{"step", 1},
                             {"epoch", 0.1},
                             {"loss", 1},
@@ -193,7 +189,7 @@ TEST_F(Run, AFinishedTrainingLeavesAllResults) {
   EXPECT_EQ(run()["status"], "running");
   trainer.send(SetLearningRate{0.05f});
   trainer.send(Resume{});
-  ASSERT_TRUE(trainer.wait(20));
+  ASSERT_TRUE(trainer.wait(tests::kPatience));
   const auto end = trainer.snapshot();
   ASSERT_EQ(end->state, TrainerState::finished) << end->notice;
 
@@ -217,7 +213,7 @@ TEST_F(Run, AFinishedTrainingLeavesAllResults) {
   EXPECT_EQ(configuration["learning_rate"].get<float>(), options.optimizer.learning_rate);
   EXPECT_EQ(configuration["seed"], 5);
   EXPECT_EQ(configuration["precision"], "fp32");
-  EXPECT_EQ(configuration["selection"]["conv2d.forward"], "loops");
+  EXPECT_EQ(configuration["chosen"]["conv2d.forward"], "loops");
   EXPECT_EQ(configuration["data"], "tiny waves");
   EXPECT_EQ(configuration["device"], "cpu");
   EXPECT_EQ(result["device"]["kind"], "cpu");
@@ -250,7 +246,7 @@ TEST_F(Run, AFailedTrainingSaysSoAndKeepsEveryPoint) {
   ASSERT_TRUE(tests::wait_for_step(trainer, 10));
   trainer.send(SetLearningRate{1e6f});
   trainer.send(Resume{});
-  ASSERT_TRUE(trainer.wait(20));
+  ASSERT_TRUE(trainer.wait(tests::kPatience));
   const auto end = trainer.snapshot();
   ASSERT_EQ(end->state, TrainerState::failed);
   const json result = run();
@@ -282,7 +278,7 @@ TEST_F(Run, BadInputLeavesNoFolder) {
   options.run_dir = directory();
   options.batch = 41;
   Trainer trainer(options);
-  ASSERT_TRUE(trainer.wait(20));
+  ASSERT_TRUE(trainer.wait(tests::kPatience));
   EXPECT_TRUE(trainer.snapshot()->failed_by_input);
   EXPECT_EQ(tests::count_entries(folder.path()), 0);
 }
@@ -293,7 +289,7 @@ TEST_F(Run, AFullDiskFailsTheTraining) {
   TrainerOptions options = tests::tiny_trainer_options();
   options.run_dir = (disk / "run").string();
   Trainer trainer(options);
-  ASSERT_TRUE(trainer.wait(30));
+  ASSERT_TRUE(trainer.wait(tests::kPatience));
   const auto end = trainer.snapshot();
   EXPECT_EQ(end->state, TrainerState::failed);
   EXPECT_FALSE(end->failed_by_input);

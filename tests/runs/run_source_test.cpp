@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cmath>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <fcntl.h>
@@ -17,6 +16,7 @@
 #include "gpu/runs/run_predictions.h"
 #include "gpu/runs/snapshot_json.h"
 #include "tests/runs/run_maker.h"
+#include "tests/support/waiting.h"
 
 namespace warpscope::runs {
 namespace {
@@ -82,16 +82,15 @@ class Viewed : public testing::Test {
   /// Waits until the newest snapshot fulfils `condition`; takes the feed's items meanwhile.
   template <class Condition>
   bool wait_until(Condition condition) {
-    const auto deadline = std::chrono::steady_clock::now() + 20s;
-    while (std::chrono::steady_clock::now() < deadline) {
+    const auto look = [&] {
       // The items of a snapshot are there with it.
       const auto now = source->snapshot();
       for (training::FeedItem& item : feed->take()) items.push_back(std::move(item));
-      if (condition(*now)) {
-        for (training::FeedItem& item : feed->take()) items.push_back(std::move(item));
-        return true;
-      }
-      std::this_thread::sleep_for(2ms);
+      return condition(*now);
+    };
+    if (tests::eventually(look)) {
+      for (training::FeedItem& item : feed->take()) items.push_back(std::move(item));
+      return true;
     }
     const auto last = source->snapshot();
     ADD_FAILURE() << "still " << training::to_string(last->state) << " at step " << last->step << ", '"
@@ -350,7 +349,10 @@ TEST_F(Viewed, MissingPicturesAreToldOnce) {
   ASSERT_TRUE(wait_until(
       [](const training::Snapshot& now) { return now.notice.find("images") != std::string::npos; }));
   const std::uint64_t id = source->snapshot()->notice_id;
-  std::this_thread::sleep_for(700ms);
+  for (std::uint64_t step = 2; step <= 4; ++step) {  // each is seen by another look at the folder
+    append_text(run() / "metrics.jsonl", step_line(step, 0.5));
+    ASSERT_TRUE(wait_for_step(step));
+  }
   EXPECT_EQ(source->snapshot()->notice_id, id);
 }
 

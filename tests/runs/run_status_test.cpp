@@ -5,7 +5,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -178,7 +177,7 @@ TEST(RunStatusOfATrainer, OfANetworkThatClassifiesLeavesItsPredictions) {
   options.epochs = 3;
   options.optimizer.learning_rate = 0.01f;
   Trainer trainer(options);
-  ASSERT_TRUE(trainer.wait(30));
+  ASSERT_TRUE(trainer.wait(tests::kPatience));
   const auto end = trainer.snapshot();
   ASSERT_EQ(end->state, TrainerState::finished) << end->notice;
   const Predictions seen = read_predictions(folder / "run");
@@ -200,7 +199,7 @@ TEST(RunStatusOfATrainer, LeavesItsStateAndPicturesInTheRunFolder) {
   options.epochs = 3;
   options.optimizer.learning_rate = 0.01f;
   Trainer trainer(options);
-  ASSERT_TRUE(trainer.wait(30));
+  ASSERT_TRUE(trainer.wait(tests::kPatience));
   const auto end = trainer.snapshot();
   ASSERT_EQ(end->state, TrainerState::finished) << end->notice;
   Snapshot seen;
@@ -237,7 +236,7 @@ TEST(RunStatusOfATrainer, PicturesDoNotChangeTheTraining) {
     options.epochs = 3;
     options.optimizer.learning_rate = 0.01f;
     Trainer trainer(options);
-    EXPECT_TRUE(trainer.wait(30));
+    EXPECT_TRUE(trainer.wait(tests::kPatience));
     return tests::read_text(folder / "w.safetensors");
   };
   EXPECT_EQ(weights_with(0), weights_with(4));
@@ -253,14 +252,11 @@ TEST(RunStatusOfATrainer, AResetShowsTheFirstWeightsAgain) {
   ASSERT_TRUE(tests::wait_for_step(trainer, 20));
   trainer.send(Pause{});
   trainer.send(Reset{});
-  ASSERT_TRUE(tests::wait_until(trainer, [](const Snapshot& now) { return now.generation == 1; }));
-  const auto deadline = std::chrono::steady_clock::now() + 20s;
   ImageIndex index;
-  while (index.generation != 1 && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(20ms);
+  ASSERT_TRUE(tests::eventually([&] {
     if (std::filesystem::exists(folder / "run/images/index.json")) index = read_image_index(folder / "run");
-  }
-  ASSERT_EQ(index.generation, 1u);
+    return index.generation == 1;
+  }));
   EXPECT_EQ(index.pictures.front().step, 0u);
 }
 

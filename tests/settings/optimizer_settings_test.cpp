@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
+#include "gpu/settings/setting.h"
 #include "tests/core/temporary_folder.h"
 
 namespace warpscope::training {
@@ -27,7 +28,7 @@ std::vector<UpdateRule> all_rules() {
 
 std::vector<std::string> keys_of(UpdateRule rule, bool per_sample = false) {
   std::vector<std::string> keys;
-  for (const OptimizerField* field : fields_of(rule, per_sample)) keys.emplace_back(field->key);
+  for (const Setting* row : numbers_of(rule, per_sample)) keys.emplace_back(row->key);
   return keys;
 }
 
@@ -38,7 +39,7 @@ TEST(OptimizerSettings, HasTheUsualDefaultsOfEachRule) {
   };
   for (const Expected& expected :
        {Expected{UpdateRule::sgd, 0.005f, 0.999f, 0}, Expected{UpdateRule::momentum, 0.0005f, 0.999f, 0},
-        Expected{UpdateRule::nesterov, 0.0005f, 0.999f, 0}, Expected{UpdateRule::adam, 0.001f, 0.999f, 0},
+        Expected{UpdateRule::nesterov, 0.0005f, 0.999f, 0}, Expected{UpdateRule::adam, 0.0003f, 0.999f, 0},
         Expected{UpdateRule::adamw, 0.001f, 0.999f, 0.01f}, Expected{UpdateRule::rmsprop, 0.001f, 0.999f, 0},
         Expected{UpdateRule::lion, 1e-4f, 0.99f, 0}}) {
     const OptimizerSettings settings = defaults_of(expected.rule);
@@ -56,7 +57,7 @@ TEST(OptimizerSettings, HasTheUsualDefaultsOfEachRule) {
     EXPECT_FALSE(settings.per_sample);
     EXPECT_NO_THROW(check(settings));
   }
-  EXPECT_EQ(OptimizerSettings{}, defaults_of(UpdateRule::sgd));
+  EXPECT_EQ(OptimizerSettings{}, defaults_of(UpdateRule::adam));
 }
 
 TEST(OptimizerSettings, ShowsTheFieldsThatMatter) {
@@ -78,19 +79,16 @@ TEST(OptimizerSettings, ShowsTheFieldsThatMatter) {
 TEST(OptimizerSettings, FieldsSuitTheirSliders) {
   for (const UpdateRule rule : all_rules()) {
     const OptimizerSettings defaults = defaults_of(rule);
-    for (const OptimizerField* field : fields_of(rule)) {
-      EXPECT_EQ(find_field(field->key), field);
-      EXPECT_LT(field->slider_low, field->slider_high) << field->key;
-      EXPECT_GE(field->slider_low, field->least) << field->key;
-      EXPECT_LE(field->slider_high, field->most) << field->key;
-      if (field->logarithmic) {
-        EXPECT_GT(field->slider_low, 0) << field->key;
-      }
-      const float value = defaults.*field->value;
-      EXPECT_TRUE(value == 0 || (value >= field->slider_low && value <= field->slider_high)) << field->key;
+    for (const Setting* row : numbers_of(rule)) {
+      EXPECT_EQ(find_number(row->key), row);
+      ASSERT_TRUE(row->slider) << row->key;
+      EXPECT_TRUE(!row->slider->logarithmic || row->slider->low > 0) << row->key;
+      const auto value = static_cast<double>(defaults.*row->field.number);
+      const bool shown = value >= 0.999 * row->slider->low && value <= row->slider->high;
+      EXPECT_TRUE(value == 0 || shown) << row->key;
     }
   }
-  EXPECT_EQ(find_field("beta3"), nullptr);
+  EXPECT_EQ(find_number("beta3"), nullptr);
 }
 
 /// Distinct numbers, so that a mix-up shows.
@@ -167,7 +165,7 @@ TEST(OptimizerSettings, ASwitchOfTheRuleTakesItsDefaultsAndKeepsTheRest) {
 TEST(OptimizerSettings, RefusesValuesOutOfRange) {
   const auto refusal = [](const char* key, float value) {
     OptimizerSettings settings = defaults_of(UpdateRule::adam);
-    settings.*find_field(key)->value = value;
+    settings.*find_number(key)->field.number = value;
     return message_of<BadInput>([&] { check(settings); });
   };
   EXPECT_EQ(refusal("momentum", 1), "momentum 1 of the optimizer is not valid; valid: from 0 to below 1");
@@ -199,7 +197,7 @@ TEST(OptimizerSettings, DescribesAChange) {
   const OptimizerSettings adam = defaults_of(UpdateRule::adam);
   EXPECT_EQ(describe_change(adam, adam), "");
   EXPECT_EQ(describe_change(adam, defaults_of(UpdateRule::lion)),
-            "adam -> lion; learning rate: 0.001 -> 0.0001; beta 2: 0.999 -> 0.99");
+            "adam -> lion; learning rate: 0.0003 -> 0.0001; beta 2: 0.999 -> 0.99");
   OptimizerSettings lion = adam;
   lion.rule = UpdateRule::lion;
   EXPECT_EQ(describe_change(adam, lion), "adam -> lion");
@@ -228,7 +226,7 @@ TEST(OptimizerSettings, GoesThroughJsonUnchanged) {
   EXPECT_EQ(json(faulty).get<OptimizerSettings>(), faulty);
   const json adam(defaults_of(UpdateRule::adam));
   EXPECT_EQ(adam["rule"], "adam");
-  EXPECT_EQ(adam["learning_rate"].dump(), "0.001") << "not what the float is in double";
+  EXPECT_EQ(adam["learning_rate"].dump(), "0.0003") << "not what the float is in double";
 }
 
 TEST(OptimizerSettings, TakesTheRulesDefaultWhereJsonHasNoField) {

@@ -20,8 +20,9 @@ using tests::message_of;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// The expected rates are those that torch 2.15 gives for a base rate of 0.1, read from optimizer.param_groups[0]["lr"] after
-// each scheduler.step(). tests/peers/torch_schedules.py compares more of them where torch is installed.
+// The expected rates are those that torch 2.15 gives for a base rate of 0.1, read from
+// optimizer.param_groups[0]["lr"] after each scheduler.step(). tests/peers/torch_schedules.py compares more
+// of them where torch is installed.
 
 TEST(Schedule, StepFallsAsInTorch) {  // StepLR(optimizer, 3, gamma=0.5)
   const std::vector<double> expected{0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.025, 0.025, 0.025, 0.0125};

@@ -59,10 +59,39 @@ class AsyncMoment {
   std::chrono::steady_clock::time_point time_{};
 };
 
+/// Where the streams of a device wait before a graph begins.
+class Gate {
+ public:
+  void close(bool closed) {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = closed;
+    }
+    opened_.notify_all();
+  }
+  void pass() {
+    std::unique_lock lock(mutex_);
+    opened_.wait(lock, [this] { return !closed_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  bool closed_ = false;
+};
+
+/// Lets a device's graphs begin again when it goes.
+using Hold = std::unique_ptr<Gate, void (*)(Gate*)>;
+
 class AsyncEvent final : public core::Event {
  public:
+  explicit AsyncEvent(std::function<void()> before_waiting = {})
+      : before_waiting_(std::move(before_waiting)) {}
   bool ready() const override { return moment->ready(); }
-  void synchronize() const override { moment->wait_for(moment->recorded()); }
+  void synchronize() const override {
+    if (before_waiting_ && !ready()) before_waiting_();
+    moment->wait_for(moment->recorded());
+  }
   double microseconds_since(const core::Event& start) const override {
     const auto since = moment->time() - static_cast<const AsyncEvent&>(start).moment->time();
     return std::chrono::duration<double, std::micro>(since).count();
@@ -70,6 +99,9 @@ class AsyncEvent final : public core::Event {
   void* native() const override { return nullptr; }
 
   const std::shared_ptr<AsyncMoment> moment = std::make_shared<AsyncMoment>();
+
+ private:
+  std::function<void()> before_waiting_;
 };
 
 class AsyncGraph final : public core::Graph {
@@ -80,8 +112,8 @@ class AsyncGraph final : public core::Graph {
 
 class AsyncStream final : public core::Stream {
  public:
-  explicit AsyncStream(std::chrono::microseconds delay)
-      : delay_(delay), thread_([this] { work(); }), id_(thread_.get_id()) {}
+  AsyncStream(std::chrono::microseconds delay, std::shared_ptr<Gate> gate)
+      : delay_(delay), gate_(std::move(gate)), thread_([this] { work(); }), id_(thread_.get_id()) {}
   ~AsyncStream() override {
     {
       const std::lock_guard lock(mutex_);
@@ -115,6 +147,7 @@ class AsyncStream final : public core::Stream {
   }
   void launch(core::Graph& graph) override {
     enqueue([this, &body = static_cast<AsyncGraph&>(graph).body] {
+      gate_->pass();
       if (delay_.count() > 0) std::this_thread::sleep_for(delay_);
       body();
     });
@@ -145,6 +178,7 @@ class AsyncStream final : public core::Stream {
   }
 
   std::chrono::microseconds delay_;
+  std::shared_ptr<Gate> gate_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
@@ -153,7 +187,7 @@ class AsyncStream final : public core::Stream {
   std::atomic<std::thread::id> id_;
 };
 
-/// `delay` is added to every launch of a graph.
+/// Each graph takes at least `delay`.
 class AsyncDevice final : public core::Device {
  public:
   explicit AsyncDevice(std::chrono::microseconds delay = std::chrono::microseconds(0)) : delay_(delay) {}
@@ -165,16 +199,32 @@ class AsyncDevice final : public core::Device {
   void deallocate(void* memory) noexcept override { cpu_->deallocate(memory); }
   void* allocate_host(std::size_t bytes) override { return cpu_->allocate_host(bytes); }
   void deallocate_host(void* memory) noexcept override { cpu_->deallocate_host(memory); }
-  std::unique_ptr<core::Stream> make_stream() override { return std::make_unique<AsyncStream>(delay_); }
-  std::unique_ptr<core::Event> make_event(bool) override { return std::make_unique<AsyncEvent>(); }
+  std::unique_ptr<core::Stream> make_stream() override {
+    return std::make_unique<AsyncStream>(delay_, gate_);
+  }
+  std::unique_ptr<core::Event> make_event(bool) override {
+    return std::make_unique<AsyncEvent>([this] {
+      if (before_waiting) before_waiting();
+    });
+  }
   core::MemoryUse memory() const override { return cpu_->memory(); }
   void make_current() override {}
+
+  /// No graph begins as long as what is returned lives: who waited for one in the meantime would wait for
+  /// ever.
+  Hold hold() {
+    gate_->close(true);
+    return {gate_.get(), [](Gate* gate) { gate->close(false); }};
+  }
+  /// Called by a thread that is about to wait for an event of this device; not while others use the device.
+  std::function<void()> before_waiting;
 
   std::atomic<std::size_t> largest = SIZE_MAX;  ///< a larger allocation fails
 
  private:
   std::shared_ptr<core::Device> cpu_ = core::open_device("cpu");
   std::chrono::microseconds delay_;
+  std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
 };
 
 }  // namespace warpscope::tests

@@ -12,8 +12,8 @@
 
 namespace warpscope::tests {
 
-/// A buffer of the model whose i-th element of each parameter, in the order of (K, R, S, C), is `first` + `by` i; padding
-/// is zero.
+/// A buffer of the model whose i-th element of each parameter, in the order of (K, R, S, C), is `first` +
+/// `by` i; padding is zero.
 inline std::vector<float> counting_buffer(const models::Model& model, float first, float by = 1.0f) {
   const models::ParameterLayout layout = models::parameter_layout(model);
   std::vector<float> values(layout.elements, 0.0f);

@@ -41,7 +41,8 @@ class HiddenWindow {
   const std::string& missing() const { return missing_; }
 
  private:
-  // Once for all tests: an X server for tests may start anew when its last client leaves, and refuse the next.
+  // Once for all tests: an X server for tests may start anew when its last client leaves, and refuse the
+  // next.
   static bool glfw_starts() {
     static const bool started = glfwInit() == GLFW_TRUE;
     return started;

@@ -15,10 +15,11 @@
 
 namespace warpscope::tests {
 
-/// Every variant of the selection has this name: "reference", "loops"; "onednn" where there is one, else "loops".
+/// Every variant of the selection has this name: "reference", "loops"; "onednn" where there is one, else
+/// "loops".
 inline plan::Selection all_of(std::string_view name) {
   const core::DeviceInfo device = core::open_device("cpu")->info();
-  plan::Selection selection = plan::default_selection(device, core::Precision::fp32);
+  plan::Selection selection;
   plan::apply(selection, "all=loops", device);
   plan::apply(selection, "all=" + std::string(name), device);
   return selection;

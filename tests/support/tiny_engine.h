@@ -17,6 +17,7 @@ inline training::EngineOptions tiny_engine_options(std::string_view variant = "l
   options.model = tiny_model();
   options.selection = all_of(variant);
   options.batch = 8;
+  options.optimizer = training::defaults_of(ops::UpdateRule::sgd);
   options.optimizer.learning_rate = 0.1f;
   options.seed = 5;
   options.test_images = 12;

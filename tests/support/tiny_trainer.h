@@ -1,10 +1,9 @@
 #pragma once
 // Trainers of the tiny network, and what tests read from them.
 
-#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -12,32 +11,32 @@
 
 #include "gpu/training/trainer.h"
 #include "tests/support/tiny.h"
+#include "tests/support/waiting.h"
 
 namespace warpscope::tests {
 
-/// No limit, no pictures, no run folder: it trains until it is told to stop.
+/// Plain SGD in FP32. No limit, no pictures, no run folder: it trains until it is told to stop.
 inline training::TrainerOptions tiny_trainer_options() {
   training::TrainerOptions options;
   options.model = tiny_model();
   options.data_set = std::make_shared<data::DataSet>(tiny_data());
   options.device = "cpu";
   options.select = "all=loops";
+  options.precision = core::Precision::fp32;
   options.batch = 8;
+  options.optimizer = training::defaults_of(ops::UpdateRule::sgd);
   options.optimizer.learning_rate = 0.1f;
+  options.pause_on_divergence = false;
   options.seed = 5;
   options.shown_images = 0;
   options.test_images = 12;
   return options;
 }
 
-/// Waits until the newest snapshot fulfils `condition`; a test failure and false after twenty seconds.
+/// Waits until a snapshot fulfils `condition`; a test failure and false if none does.
 template <class Condition>
 bool wait_until(const training::Trainer& trainer, Condition condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (std::chrono::steady_clock::now() < deadline) {
-    if (condition(*trainer.snapshot())) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  if (trainer.wait_until(std::ref(condition), kPatience)) return true;
   const auto last = trainer.snapshot();
   ADD_FAILURE() << "still " << training::to_string(last->state) << " at step " << last->step << ", notice '"
                 << last->notice << "'";
@@ -52,6 +51,22 @@ inline bool wait_for_step(const training::Trainer& trainer, std::uint64_t step) 
 }
 inline bool wait_for_notice(const training::Trainer& trainer, std::uint64_t id) {
   return wait_until(trainer, [id](const training::Snapshot& now) { return now.notice_id >= id; });
+}
+
+/// Waits until a trainer that neither trains nor has commands left has been through its loop once more from
+/// begin to end: what it might do by itself it has done then. Each round publishes a snapshot at its end; the
+/// first that is seen here may be of a round that began before the call.
+inline bool wait_for_an_idle_round(const training::Trainer& trainer) {
+  return wait_until(trainer, [newer = -1](const training::Snapshot&) mutable { return ++newer == 2; });
+}
+
+/// Waits until all commands sent before have been handled, also by a training that has ended. Leaves a line
+/// in the log.
+inline bool wait_for_commands(training::Trainer& trainer) {
+  const auto checks = [](const training::Snapshot& now) { return now.determinism ? now.determinism->id : 0; };
+  const auto before = checks(*trainer.snapshot());
+  trainer.send(training::CheckDeterminism{});
+  return wait_until(trainer, [=](const training::Snapshot& now) { return checks(now) > before; });
 }
 
 /// Everything that came through a feed.

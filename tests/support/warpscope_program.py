@@ -152,8 +152,8 @@ class ProgramCase(unittest.TestCase):
         return self.finish(self.start(*arguments, **options))
 
     def train_arguments(self, *more, data=None, batch=4, steps=2):
-        """A short training on the CPU, at a rate at which random images do not diverge; `more` is added."""
-        usual = (("--test-images", "8"), ("--lr", "0.0005"))
+        """A short training on the CPU by plain SGD, at a rate at which random images do not diverge; `more` is added."""
+        usual = (("--test-images", "8"), ("--optimizer", "sgd"), ("--lr", "0.0005"))
         return ["train", "--device", "cpu", "--data", data or self.cifar10(), "--batch", str(batch), "--steps",
                 str(steps), *(part for option in usual if option[0] not in more for part in option), *more]
 

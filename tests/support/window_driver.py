@@ -1,12 +1,12 @@
-"""The real window on a display of its own, clicked and typed at, seen as pixels and through its trace (ui/trace.h)."""
+"""The real window on a display that no other test uses meanwhile (display.py), clicked and typed at, seen as pixels and through its trace (ui/trace.h)."""
 import collections
 import ctypes
 import json
 import os
-import select
 import shutil
 import subprocess
 
+import display
 from warpscope_program import PATIENCE_S, ProgramCase, read_metrics, steps_of, wait_until
 
 try:
@@ -59,7 +59,7 @@ def colors_in(picture):
 
 
 class WindowCase(ProgramCase):
-    """Each case has a display of its own, 1920x1080, without a window manager."""
+    """Each case has a display to itself, 1920x1080, without a window manager."""
 
     def setUp(self):
         for tool in ("Xvfb", "xdotool"):
@@ -70,31 +70,18 @@ class WindowCase(ProgramCase):
         super().setUp()
         self.trace = self.path("trace.jsonl")
         self.run_dir = self.path("run")
-        self.display = self.start_display()
+        self.display = self.borrow_display()
+        self.trace_read = 0
+        self.traced = []
         self.process = None
         self.window = None
         self.origin = (0, 0)
 
-    def start_display(self):
-        reader, writer = os.pipe()
-        with open(self.path("display.log"), "wb") as log:
-            server = subprocess.Popen(["Xvfb", "-displayfd", str(writer), "-screen", "0", "1920x1080x24", "-nolisten",
-                                       "tcp", "-noreset"], pass_fds=[writer], stdin=subprocess.DEVNULL, stdout=log,
-                                      stderr=log)
-        self.addCleanup(server.wait)
-        self.addCleanup(server.terminate)
-        os.close(writer)
-        number = b""
-        with os.fdopen(reader, "rb", buffering=0) as pipe:
-            while not number.endswith(b"\n"):
-                if not select.select([pipe], [], [], PATIENCE_S)[0]:
-                    self.fail("Xvfb does not start")
-                piece = pipe.read(64)
-                if not piece:
-                    with open(self.path("display.log"), encoding="utf-8", errors="replace") as log:
-                        self.fail(f"Xvfb has ended: {log.read()}")
-                number += piece
-        return f":{int(number)}"
+    def borrow_display(self):
+        name, slot = display.borrow()
+        if slot is not None:
+            self.addCleanup(slot.close)
+        return name
 
     # --- the program
 
@@ -104,13 +91,15 @@ class WindowCase(ProgramCase):
     def window_arguments(self, *more, size="1280x800", data=None, run_dir=None):
         """A training on the CPU, four images at a time, at a rate at which random images do not diverge."""
         sized = ["--window-size", size] if size else []
-        return ["--device", "cpu", "--data", data or self.cifar10(), "--batch", "4", "--lr", "0.0005", "--test-images",
-                "8", "--run-dir", run_dir or self.run_dir, *sized, *more]
+        return ["--device", "cpu", "--data", data or self.cifar10(), "--batch", "4", "--optimizer", "sgd", "--lr",
+                "0.0005", "--test-images", "8", "--run-dir", run_dir or self.run_dir, *sized, *more]
 
     def open_window(self, *more, until="running", **options):
         """Starts the program and waits until its window shows a training in the state `until`."""
         if os.path.exists(self.trace):
             os.remove(self.trace)
+        self.trace_read = 0
+        self.traced = []
         self.process = self.start(*self.window_arguments(*more, **options), environment=self.window_environment())
         self.wait_for_state(until)
         self.window = wait_until(lambda: self.xdotool("search", "--onlyvisible", "--class", "warpscope", check=False),
@@ -154,6 +143,25 @@ class WindowCase(ProgramCase):
     def click_at(self, x, y):
         self.xdotool("mousemove", "--window", self.window, str(x), str(y), "click", "1")
 
+    def point_at(self, x, y):
+        """Moves the pointer to a place in the window and waits until the window has drawn it there."""
+        self.xdotool("mousemove", "--window", self.window, str(x), str(y))
+        wait_until(lambda: self.drawn("x", "y") == (x, y), f"a frame with the pointer at {x}, {y}", self.process)
+
+    def press(self, down=True):
+        """Presses the left button where the pointer is, or lets it go, and waits until the window has drawn that."""
+        self.xdotool("mousedown" if down else "mouseup", "1")
+        wait_until(lambda: self.drawn("pressed") == (down,), "a frame with the button", self.process)
+
+    def drag(self, start, *ways):
+        """Drags from a place along `ways`, with frames of their own for press, moves and release: a press and a move within
+        one frame take hold of nothing (Dear ImGui 1.86 sees the press where the move ended)."""
+        self.point_at(*start)
+        self.press()
+        for way in ways:
+            self.point_at(*way)
+        self.press(False)
+
     def choose(self, menu, choice):
         """Opens a drop-down and clicks on one of its choices."""
         before = self.grab()
@@ -171,14 +179,20 @@ class WindowCase(ProgramCase):
         """Types into a text field and presses Enter."""
         place = self.item(field)
         self.click(field)
-        wait_until(lambda: pixels_near(self.grab(place), ACCENT, 24) > place.w, f"{field} to take keys",
-                   self.process)
+        self.wait_for_keys(field, place)
         self.key(*(KEYS.get(letter, letter) for letter in text), "Return")
+
+    def wait_for_keys(self, field, place):
+        """Waits until a text field takes keys, which its frame tells."""
+        wait_until(lambda: pixels_near(self.grab(place), ACCENT, 24) > place.w, f"{field} to take keys", self.process)
 
     def point_away(self):
         """Moves the pointer off the window, so that nothing is lit and no tool-tip covers anything. Only when what was
         clicked on has answered: a press, a release and a move within one frame would count as nothing."""
-        self.xdotool("mousemove", "1919", "1079")
+        away = tuple(length - 1 for length in display.SIZE)
+        self.xdotool("mousemove", *map(str, away))
+        seen = away[0] - self.origin[0], away[1] - self.origin[1]
+        wait_until(lambda: self.drawn("x", "y") == seen, "a frame without the pointer", self.process)
 
     def key(self, *names):
         self.xdotool("key", *names)
@@ -212,11 +226,21 @@ class WindowCase(ProgramCase):
     def events(self, kind=None):
         """The trace, or its events of one kind, oldest first."""
         try:
-            with open(self.trace, encoding="utf-8") as file:
-                lines = [json.loads(line) for line in file if line.endswith("\n")]
+            with open(self.trace, "rb") as file:
+                file.seek(self.trace_read)
+                for line in file:
+                    if not line.endswith(b"\n"):
+                        break
+                    self.trace_read += len(line)
+                    self.traced.append(json.loads(line))
         except FileNotFoundError:
             return []
-        return [line for line in lines if kind in (None, line["event"])]
+        return [event for event in self.traced if kind in (None, event["event"])]
+
+    def drawn(self, *fields):
+        """What the last frame told of itself."""
+        frames = self.events("drawn")
+        return tuple(frames[-1][field] for field in fields) if frames else None
 
     def layout(self):
         """Where each item is, or was when it was last seen."""
@@ -244,10 +268,10 @@ class WindowCase(ProgramCase):
 
     def settled_step(self):
         """The last step of a paused training, once it is recorded and in a frame that is drawn from now on."""
-        before = len(self.events("frame"))
+        before = len(self.events("drawn"))
 
         def settled():
-            frames = self.events("frame")[before:]
+            frames = self.events("drawn")[before:]
             step = max(steps_of(self.run_dir), default=0)
             return step if frames and frames[-1]["step"] == step else None
         return wait_until(settled, "the steps to end", self.process)
@@ -258,5 +282,5 @@ class WindowCase(ProgramCase):
             newest = self.events("images")[-1:]
             if not newest or newest[0]["step"] != step:
                 return False
-            return sum(frame["time"] > newest[0]["time"] for frame in self.events("frame")) > 1  # it is on the screen
+            return sum(frame["time"] > newest[0]["time"] for frame in self.events("drawn")) > 1  # it is on the screen
         wait_until(shown, f"the images of step {step}", self.process)

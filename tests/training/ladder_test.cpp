@@ -17,9 +17,9 @@ class LadderTest : public testing::Test {
 };
 
 TEST_F(LadderTest, HasARungForEachSelectionInOrder) {
-  ladder.choose(preset("loops"), 4, 0, device);
+  ladder.choose(preset("loops"), 4, 0, device, {});
   for (const double speed : {100.0, 900.0, 110.0}) ladder.add(speed);
-  ladder.choose(preset("onednn"), 4, 3, device);
+  ladder.choose(preset("onednn"), 4, 3, device, {});
   ladder.add(0);  // the first step after a switch has no time of its own
   ladder.add(500);
   const auto entries = *ladder.entries();
@@ -34,36 +34,48 @@ TEST_F(LadderTest, HasARungForEachSelectionInOrder) {
 }
 
 TEST_F(LadderTest, AnotherBatchIsAnotherRung) {
-  ladder.choose(preset("loops"), 4, 0, device);
+  ladder.choose(preset("loops"), 4, 0, device, {});
   ladder.add(100);
-  ladder.choose(preset("loops"), 8, 1, device);
+  ladder.choose(preset("loops"), 8, 1, device, {});
   ladder.add(120);
   ASSERT_EQ(ladder.entries()->size(), 2u);
   EXPECT_EQ(ladder.entries()->back().batch, 8);
 }
 
 TEST_F(LadderTest, WhatWasNeverTrainedWithLeavesNoRung) {
-  ladder.choose(preset("loops"), 4, 0, device);
+  ladder.choose(preset("loops"), 4, 0, device, {});
   ladder.add(100);
-  ladder.choose(preset("onednn"), 4, 1, device);
-  ladder.choose(preset("loops"), 4, 1, device);
+  ladder.choose(preset("onednn"), 4, 1, device, {});
+  ladder.choose(preset("loops"), 4, 1, device, {});
   ladder.add(100);
   ASSERT_EQ(ladder.entries()->size(), 1u);
   EXPECT_EQ(ladder.entries()->front().steps, 2u);
 }
 
 TEST_F(LadderTest, NamesWhatChangedWhereNoPresetFits) {
-  ladder.choose(preset("loops"), 4, 0, device);
+  ladder.choose(preset("loops"), 4, 0, device, {});
   ladder.add(100);
   plan::Selection mixed = preset("loops");
   mixed.variants[ops::Op::conv2d_forward] = "reference";
-  ladder.choose(mixed, 4, 1, device);
+  ladder.choose(mixed, 4, 1, device, {});
   EXPECT_EQ(ladder.entries()->back().name, "conv2d.forward: loops -> reference");
+}
+
+TEST_F(LadderTest, SaysWhatTheCallsCover) {
+  ladder.choose(preset("loops"), 4, 0, device, {});
+  ladder.add(100);
+  plan::Selection mixed = preset("loops");
+  mixed.variants[ops::Op::conv2d_forward] = "reference";
+  OpTiming covering;
+  covering.op = ops::Op::conv2d_forward;
+  covering.covers = {{ops::Op::bias_forward, "conv1"}, {ops::Op::relu_forward, "relu1"}};
+  ladder.choose(mixed, 4, 1, device, {covering});
+  EXPECT_EQ(ladder.entries()->back().name, "conv2d.forward: loops -> reference, with bias, relu");
 }
 
 TEST_F(LadderTest, KeepsTheFirstAndTheLatestOfVeryMany) {
   for (int batch = 1; batch <= 1000; ++batch) {
-    ladder.choose(preset("loops"), batch, 0, device);
+    ladder.choose(preset("loops"), batch, 0, device, {});
     ladder.add(batch);
   }
   const auto entries = *ladder.entries();

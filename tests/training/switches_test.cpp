@@ -37,10 +37,14 @@ class Clicker {
         return Select{runs_everything(selection) ? selection : now.selection};
       }
       default: {
-        auto chosen = selection.variants.begin();
-        std::advance(chosen, random_() % selection.variants.size());
-        const auto offered = offers(chosen->first, selection.precision);
-        plan::choose(selection, chosen->first, offered[random_() % offered.size()], device_);
+        const auto op = static_cast<ops::Op>(random_() % ops::kOpCount);
+        const auto offered = offers(op, selection.precision);
+        const std::size_t drawn = random_() % (offered.size() + 1);
+        if (drawn == offered.size()) {
+          selection.variants.erase(op);  // automatic again
+        } else {
+          selection.variants[op] = offered[drawn];
+        }
         return Select{selection};
       }
     }
@@ -55,8 +59,9 @@ class Clicker {
     return names;
   }
   bool runs_everything(const plan::Selection& selection) const {
-    return std::all_of(ops::contracts().begin(), ops::contracts().end(),
-                       [&](const auto& contract) { return selection.variants.contains(contract.op); });
+    return std::all_of(ops::contracts().begin(), ops::contracts().end(), [&](const auto& contract) {
+      return plan::automatic_variant(contract.op, device_, selection.precision) != nullptr;
+    });
   }
 
   std::mt19937 random_;
@@ -130,6 +135,8 @@ TEST(RandomSwitches, OfTheGpuNeitherStopNorLeakNorSpoilTheTraining) {
   options.model = models::find_model("autoencoder");
   options.data = "builtin";
   options.device = "cuda:0";
+  options.precision = core::Precision::fp32;
+  options.optimizer = defaults_of(ops::UpdateRule::sgd);
   options.batch = 32;
   options.test_images = 256;
   switch_at_random({options, 1000, {16, 32, 64}});

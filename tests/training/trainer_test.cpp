@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <string>
@@ -19,6 +20,7 @@ namespace {
 
 using tests::FeedLog;
 using tests::tiny_trainer_options;
+using tests::wait_for_an_idle_round;
 using tests::wait_for_notice;
 using tests::wait_for_state;
 using tests::wait_for_step;
@@ -44,7 +46,7 @@ TEST(Trainer, EveryPointArrivesOnceInOrder) {
   FeedLog feed(trainer.subscribe());
   FeedLog second(trainer.subscribe());
   trainer.send(Resume{});
-  ASSERT_TRUE(trainer.wait(20));
+  ASSERT_TRUE(trainer.wait(tests::kPatience));
   const auto curves = feed.curves();
   ASSERT_EQ(curves.size(), 1u);
   ASSERT_EQ(curves[0].size(), 400u);
@@ -63,9 +65,11 @@ TEST(Trainer, PointsCarryTimesRatesAndEpochs) {
   Trainer trainer(options);
   FeedLog feed(trainer.subscribe());
   trainer.send(Resume{});
-  ASSERT_TRUE(trainer.wait(20));
+  ASSERT_TRUE(trainer.wait(tests::kPatience));
   double seconds = 0;
-  for (const LossPoint& point : feed.all<LossPoint>()) {
+  const auto points = feed.all<LossPoint>();
+  ASSERT_EQ(points.size(), 50u);
+  for (const LossPoint& point : points) {
     EXPECT_NEAR(point.epoch, static_cast<double>(point.step) / 5, 1e-9);
     EXPECT_EQ(point.learning_rate, 0.1f);
     EXPECT_GE(point.seconds, seconds);
@@ -89,7 +93,7 @@ TEST(Trainer, TestsNowAndThenAndAtTheEnd) {
   Trainer trainer(options);
   FeedLog feed(trainer.subscribe());
   trainer.send(Resume{});
-  ASSERT_TRUE(trainer.wait(20));
+  ASSERT_TRUE(trainer.wait(tests::kPatience));
   const auto tests = feed.all<TestPoint>();
   ASSERT_GE(tests.size(), 2u);
   std::uint64_t last = 0;
@@ -112,18 +116,18 @@ TEST(Trainer, PauseStopsStepOnceStepsAndResumeGoesOn) {
   ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
   const std::uint64_t paused = trainer.snapshot()->step;
   EXPECT_EQ(feed.all<LossPoint>().back().step, paused) << "all points are there when it says paused";
-  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  ASSERT_TRUE(wait_for_an_idle_round(trainer));
   EXPECT_EQ(trainer.snapshot()->step, paused);
   for (std::uint64_t more = 1; more <= 3; ++more) {
     trainer.send(StepOnce{});
     ASSERT_TRUE(wait_for_step(trainer, paused + more));
-    std::this_thread::sleep_for(std::chrono::milliseconds(40));
+    ASSERT_TRUE(wait_for_an_idle_round(trainer));
     EXPECT_EQ(trainer.snapshot()->step, paused + more);
     EXPECT_EQ(trainer.snapshot()->state, TrainerState::paused);
   }
   for (int i = 0; i < 5; ++i) trainer.send(StepOnce{});
   ASSERT_TRUE(wait_for_step(trainer, paused + 8));
-  std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  ASSERT_TRUE(wait_for_an_idle_round(trainer));
   EXPECT_EQ(trainer.snapshot()->step, paused + 8);
   trainer.send(Resume{});
   ASSERT_TRUE(wait_for_step(trainer, paused + 30));
@@ -135,10 +139,10 @@ TEST(Trainer, StepOnceWhileRunningPauses) {
   ASSERT_TRUE(wait_for_step(trainer, 5));
   trainer.send(StepOnce{});
   ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
-  std::this_thread::sleep_for(std::chrono::milliseconds(40));
-  const std::uint64_t step = trainer.snapshot()->step;
-  std::this_thread::sleep_for(std::chrono::milliseconds(40));
-  EXPECT_EQ(trainer.snapshot()->step, step);
+  const std::uint64_t paused = trainer.snapshot()->step;
+  ASSERT_TRUE(wait_for_step(trainer, paused + 1)) << "the step that was asked for";
+  ASSERT_TRUE(wait_for_an_idle_round(trainer));
+  EXPECT_EQ(trainer.snapshot()->step, paused + 1);
 }
 
 TEST(Trainer, PausesAreNoTrainingTime) {
@@ -149,10 +153,11 @@ TEST(Trainer, PausesAreNoTrainingTime) {
   for (int i = 0; i < 4; ++i) {
     trainer.send(StepOnce{});
     ASSERT_TRUE(wait_for_step(trainer, static_cast<std::uint64_t>(i + 1)));
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
-  for (const LossPoint& point : feed.all<LossPoint>()) EXPECT_EQ(point.images_per_second, 0) << point.step;
-  EXPECT_LT(trainer.snapshot()->seconds, 0.1);
+  const auto points = feed.all<LossPoint>();
+  ASSERT_EQ(points.size(), 4u);
+  for (const LossPoint& point : points) EXPECT_EQ(point.images_per_second, 0) << point.step;
+  EXPECT_EQ(trainer.snapshot()->seconds, 0) << "no step came right after another, so none was timed";
 }
 
 TEST(Trainer, TheSmallerLimitWins) {
@@ -161,7 +166,7 @@ TEST(Trainer, TheSmallerLimitWins) {
     options.epochs = 3;
     options.steps = by_steps ? 7 : 1000;
     Trainer trainer(options);
-    ASSERT_TRUE(trainer.wait(20));
+    ASSERT_TRUE(trainer.wait(tests::kPatience));
     EXPECT_EQ(trainer.snapshot()->steps_planned, by_steps ? 7u : 15u);
     EXPECT_EQ(trainer.snapshot()->step, by_steps ? 7u : 15u);
     EXPECT_EQ(trainer.snapshot()->state, TrainerState::finished);
@@ -182,7 +187,7 @@ TEST(Trainer, EpochsAreCountedInImagesWhenTheBatchChanges) {
   EXPECT_EQ(trainer.snapshot()->steps_planned, 6u + 2 + 2)
       << "32 images left of epoch 2, two batches of epoch 3";
   trainer.send(Resume{});
-  ASSERT_TRUE(trainer.wait(20));
+  ASSERT_TRUE(trainer.wait(tests::kPatience));
   EXPECT_EQ(trainer.snapshot()->step, 10u);
   EXPECT_EQ(trainer.snapshot()->epoch, 3.0);
 }
@@ -194,9 +199,9 @@ TEST(Trainer, FinishesAtTheLimitEvenStepByStep) {
   Trainer trainer(options);
   FeedLog feed(trainer.subscribe());
   for (int i = 0; i < 6; ++i) trainer.send(StepOnce{});
-  ASSERT_TRUE(trainer.wait(20));
+  ASSERT_TRUE(trainer.wait(tests::kPatience));
   EXPECT_EQ(trainer.snapshot()->state, TrainerState::finished);
-  std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  ASSERT_TRUE(wait_for_an_idle_round(trainer));
   EXPECT_EQ(feed.curves()[0].size(), 3u);
 }
 
@@ -233,7 +238,7 @@ TEST(Trainer, DivergenceFailsHeadless) {
   options.optimizer.learning_rate = 1e6f;
   options.run_dir = (folder / "run").string();
   Trainer trainer(options);
-  ASSERT_TRUE(trainer.wait(20));
+  ASSERT_TRUE(trainer.wait(tests::kPatience));
   const auto end = trainer.snapshot();
   EXPECT_EQ(end->state, TrainerState::failed);
   EXPECT_FALSE(end->failed_by_input);
@@ -294,7 +299,7 @@ TEST(Trainer, InputThatCannotBeIsSaidInOneSentence) {
          o.select = "";
        }},
       {"batch size 41 is not between 1 and the 40", [](TrainerOptions& o) { o.batch = 41; }},
-      {"batch size 0 is not", [](TrainerOptions& o) { o.batch = 0; }},
+      {"batch size -1 is not", [](TrainerOptions& o) { o.batch = -1; }},
       {"learning rate nan of the optimizer is not valid",
        [](TrainerOptions& o) { o.optimizer.learning_rate = std::nanf(""); }},
       {"model autoencoder takes 32x32x3",
@@ -307,7 +312,7 @@ TEST(Trainer, InputThatCannotBeIsSaidInOneSentence) {
     bad.spoil(options);
     Trainer trainer(options);
     FeedLog feed(trainer.subscribe());
-    ASSERT_TRUE(trainer.wait(20)) << bad.part;
+    ASSERT_TRUE(trainer.wait(tests::kPatience)) << bad.part;
     const auto end = trainer.snapshot();
     EXPECT_EQ(end->state, TrainerState::failed) << bad.part;
     EXPECT_TRUE(end->failed_by_input) << end->notice;
@@ -329,7 +334,7 @@ TEST(Trainer, WhatTheDeviceCannotDoIsRefusedBeforeDataAreLoaded) {
     options.precision = precision;
     options.select = select;
     Trainer trainer(options);
-    EXPECT_TRUE(trainer.wait(20));
+    EXPECT_TRUE(trainer.wait(tests::kPatience));
     EXPECT_TRUE(trainer.snapshot()->failed_by_input);
     return trainer.snapshot()->notice;
   };
@@ -348,23 +353,26 @@ TEST(Trainer, WaitsOnlyAsLongAsAsked) {
   EXPECT_FALSE(trainer.wait(0));
 }
 
-TEST(Trainer, StopsPromptlyInAnyState) {
-  using Clock = std::chrono::steady_clock;
-  const auto stop_time = [](bool paused, std::uint64_t steps) {
+// A trainer that did not stop would train for ever, and this test with it: these have no limit.
+TEST(Trainer, StopsInAnyStateWithoutFinishing) {
+  const auto stop = [](bool paused, std::uint64_t steps) {
+    const tests::TemporaryFolder folder;
     TrainerOptions options = tiny_trainer_options();
     options.start_paused = paused;
     options.shown_images = 4;
+    options.save_file = (folder / "end.safetensors").string();
     auto trainer = std::make_unique<Trainer>(options);
-    if (paused) wait_for_state(*trainer, TrainerState::paused);
-    if (steps > 0) wait_for_step(*trainer, steps);
-    const auto start = Clock::now();
+    FeedLog feed(trainer->subscribe());
+    EXPECT_TRUE(!paused || wait_for_state(*trainer, TrainerState::paused));
+    EXPECT_TRUE(wait_for_step(*trainer, steps));
     trainer.reset();
-    return Clock::now() - start;
+    EXPECT_FALSE(std::filesystem::exists(options.save_file));
+    return feed.curves()[0].size();
   };
   for (int i = 0; i < 5; ++i) {
-    EXPECT_LT(stop_time(false, 0), std::chrono::seconds(2)) << "at once";
-    EXPECT_LT(stop_time(false, 10), std::chrono::seconds(2)) << "while running";
-    EXPECT_LT(stop_time(true, 0), std::chrono::seconds(2)) << "while paused";
+    stop(false, 0);
+    EXPECT_GE(stop(false, 10), 10u) << "all steps told before the end are in the feed";
+    EXPECT_EQ(stop(true, 0), 0u);
   }
 }
 
@@ -380,7 +388,7 @@ TEST(Trainer, FeedsAndPicturesOutliveTheTrainer) {
   EXPECT_GE(feed.curves()[0].size(), 20u);
   const ImageSlot* slot = images->acquire();
   ASSERT_NE(slot, nullptr);
-  EXPECT_GE(slot->errors.as<float>()[0], 0.0f);
+  EXPECT_GT(slot->errors.as<float>()[0], 0.0f);
 }
 
 TEST(Trainer, ShowsPicturesOfTheNewestWeights) {

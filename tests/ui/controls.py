@@ -71,7 +71,7 @@ class Choices(WindowCase):
         self.open_window()
         self.wait_for_step(self.process, self.run_dir, 1)
         self.choose("kernels.conv2d.forward", "kernels.conv2d.forward=loops")
-        marker = self.wait_for_marker("conv2d.forward: onednn -> loops")
+        marker = self.wait_for_marker("conv2d.forward: onednn_fused -> loops")
         self.assertEqual(markers_of(self.run_dir), [marker["marker"]])
         self.wait_for_step(self.process, self.run_dir, marker["step"] + 2)
         self.assertEqual(self.state(), "running")
@@ -84,27 +84,28 @@ class Choices(WindowCase):
         self.wait_for_marker("bias.forward: onednn -> reference")
         self.point_away()
         wait_until(lambda: (self.grab(menu) != before).any(), "another name in the menu", self.process)
-        self.choose("kernels.bias.forward", "kernels.bias.forward=onednn")
+        self.choose("kernels.bias.forward", "kernels.bias.forward=automatic")
         self.wait_for_marker("bias.forward: reference -> onednn")
         self.point_away()
         wait_until(lambda: (self.grab(menu) == before).all(), "the first name in the menu", self.process)
 
-    def test_a_layers_variant_ends_the_blocks_and_the_marker_says_so(self):
-        self.open_window("--model", "classifier", "--select", "block.forward=loops")
+    def test_a_chosen_op_that_was_covered_runs_by_itself(self):
+        self.open_window("--model", "classifier")
         self.wait_for_step(self.process, self.run_dir, 1)
         self.choose("kernels.relu.forward", "kernels.relu.forward=loops")
         marker = self.wait_for_marker("relu.forward: onednn -> loops")
-        self.assertIn("block.*: loops -> parts, layers run one by one", marker["marker"])
         self.wait_for_step(self.process, self.run_dir, marker["step"] + 1)
         self.assertEqual(self.state(), "running")
+        self.assertEqual(self.close_window().code, 0)
+        self.assertEqual(read_run(self.run_dir)["current"]["chosen"], {"relu.forward": "loops"})
 
     def test_one_menu_switches_every_operation(self):
         step = self.open_paused()
         self.choose("kernels.all", "kernels.all=loops")
-        marker = self.wait_for_marker("conv2d.forward: onednn -> loops")
+        marker = self.wait_for_marker("conv2d.forward: onednn_fused -> loops")
         self.assertIn("conv2d.backward_weights: onednn -> loops", marker["marker"])
         self.choose("kernels.all", "kernels.all=onednn")
-        self.wait_for_marker("conv2d.forward: loops -> onednn")
+        self.wait_for_marker("conv2d.forward: loops -> onednn_fused")
         self.key("Right")
         self.wait_for_step(self.process, self.run_dir, step + 1)
 
@@ -121,7 +122,7 @@ class Choices(WindowCase):
 
     def test_rate_and_batch_are_taken_from_their_fields(self):
         step = self.open_paused()
-        self.enter("training.rate", "0.001")
+        self.enter("training.learning_rate", "0.001")
         self.wait_for_marker("learning rate: 0.0005 -> 0.001")
         self.enter("training.batch", "2")
         self.wait_for_marker("batch: 4 -> 2")
@@ -143,7 +144,7 @@ class Choices(WindowCase):
 
     def test_keys_typed_into_a_field_do_not_steer(self):
         step = self.open_paused()
-        self.enter("training.rate", "r 0.02r")
+        self.enter("training.learning_rate", "r 0.02r")
         # Commands keep their order: what the keys would have steered would be there before this.
         self.wait_for_marker("learning rate: 0.0005 -> 0.02")
         self.assertEqual(self.settled_step(), step)

@@ -171,13 +171,13 @@ class Files(Curves):
 
     def test_without_a_run_folder_it_goes_to_the_working_directory(self):
         os.makedirs(self.path("elsewhere"))
-        self.process = self.start("--device", "cpu", "--data", self.cifar10(), "--batch", "4", "--lr", "0.0005",
-                                  "--test-images", "8", "--window-size", "1280x800",
+        self.process = self.start("--device", "cpu", "--data", self.cifar10(), "--batch", "4", "--optimizer", "sgd",
+                                  "--lr", "0.0005", "--test-images", "8", "--window-size", "1280x800",
                                   environment=self.window_environment(), cwd=self.path("elsewhere"))
         self.window = wait_until(lambda: self.xdotool("search", "--onlyvisible", "--class", "warpscope", check=False),
                                  "the window", self.process).split()[0]
         self.xdotool("windowfocus", self.window)
-        wait_until(lambda: any(event["points"] > 0 for event in self.events("frame")), "a step", self.process)
+        wait_until(lambda: any(event["points"] > 0 for event in self.events("drawn")), "a step", self.process)
         self.key("v")
         self.wait_for_notice("plot written")
         self.assertTrue([name for name in os.listdir(self.path("elsewhere")) if name.endswith(".svg")])

@@ -93,7 +93,7 @@ class Ladder(Laboratory):
         self.assertEqual(self.newest("ladder")["entries"], 1)
         self.open_tab("Kernels")
         self.choose("kernels.all", "kernels.all=loops")
-        self.wait_for_marker("conv2d.forward: onednn -> loops")
+        self.wait_for_marker("conv2d.forward: onednn_fused -> loops")
         self.click("toolbar.step")
         self.wait_for("ladder", "the second rung", entries=2)
 

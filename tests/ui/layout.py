@@ -6,7 +6,7 @@ import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from warpscope_program import ProgramCase, main, wait_until  # noqa: E402
-from window_driver import Rectangle, WindowCase, overlap  # noqa: E402
+from window_driver import Rectangle, WindowCase, center, overlap  # noqa: E402
 
 # What is clicked on; the trace also holds texts and pictures.
 CLICKABLE = ("toolbar.", "loss.", "images.zoom", "images.difference.signed", "images.difference.absolute",
@@ -43,7 +43,7 @@ class Sizes(WindowCase):
     EVERYWHERE = ("toolbar.start", "toolbar.step", "toolbar.reset", "toolbar.precision", "toolbar.help", "loss.plot",
                   "loss.metric", "loss.legend.train", "loss.runs", "loss.save", "tabs.Kernels", "tabs.Bench",
                   "tabs.Verify", "tabs.Determinism", "tabs.Ladder", "tabs.Runs",
-                  "tabs.large", "kernels.all", "kernels.conv2d.forward", "training.rate", "training.batch",
+                  "tabs.large", "kernels.all", "kernels.conv2d.forward", "training.learning_rate", "training.batch",
                   "images.original.0", "images.now.0", "images.difference.0", "status.log")
 
     def test_everything_fits_and_nothing_overlaps_at_1024x640(self):
@@ -68,16 +68,9 @@ class Sizes(WindowCase):
         self.open_paused()
         before = self.item("splitter.upper")
 
-        # A press and a move within one frame take hold of nothing (Dear ImGui 1.86 sees the press where the move ended), so
-        # each has frames of its own; on a busy machine that may still take more than one try.
-        def drag():
-            now = self.layout()["splitter.upper"]
-            x, y = now.x + now.w // 2, now.y + now.h // 2
-            self.xdotool("mousemove", "--window", self.window, str(x), str(y), "sleep", "0.3", "mousedown", "1",
-                         "sleep", "0.3", "mousemove_relative", "--", "30", "0", "sleep", "0.2",
-                         "mousemove_relative", "--", "30", "0", "sleep", "0.3", "mouseup", "1")
-            return self.layout()["splitter.upper"].x > before.x + 40
-        wait_until(drag, "the splitter to follow", self.process)
+        x, y = center(before)
+        self.drag((x, y), (x + 30, y), (x + 60, y))
+        wait_until(lambda: self.layout()["splitter.upper"].x > before.x + 40, "the splitter to follow", self.process)
         plot = self.layout()["loss.plot"]
         self.assertGreater(plot.x + plot.w, before.x)
 

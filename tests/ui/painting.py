@@ -1,4 +1,4 @@
-"""The window painted by the CPU (--draw cpu), with the arithmetic that CUDA paints with."""
+"""The window painted by the CPU (--draw cpu)."""
 import os
 import sys
 
@@ -9,7 +9,7 @@ from window_driver import WindowCase  # noqa: E402
 
 class Painting(WindowCase):
     def painted(self):
-        return [event["painted"] for event in self.events("frame")][-1:]
+        return list(self.drawn("painted") or ())
 
     def look(self, draw):
         """The first original images on the screen of a paused window."""

@@ -38,8 +38,8 @@ class Predictions(WindowCase):
         # One evaluation a second is shown: the last may still be to come.
         return self.wait_for("the last evaluation", step=self.evaluations()[-1])
 
-    def point_at(self, name):
-        self.xdotool("mousemove", "--window", self.window, *map(str, center(self.item(name))))
+    def point_at_item(self, name):
+        self.point_at(*center(self.item(name)))
 
     def choose_and_see(self, menu, choice, **fields):
         """Chooses and returns the predictions that follow, once the menu is off the screen."""
@@ -84,10 +84,10 @@ class Predictions(WindowCase):
         plain = self.grab(area)
 
         def point_at_the_cell():
-            before = len(self.events("frame"))
             for x in range(4):
-                self.xdotool("mousemove", "--window", self.window, str(cell.x + x), str(cell.y + 3), "sleep", "0.1")
-            wait_until(lambda: len(self.events("frame")) > before + 2, "frames", self.process)
+                self.point_at(cell.x + x, cell.y + 3)
+            before = len(self.events("drawn"))
+            wait_until(lambda: len(self.events("drawn")) > before + 2, "frames", self.process)
 
         self.key("F1")
         wait_until(lambda: "help.close" in self.layout() and (self.grab(area) != plain).any(), "the help page",
@@ -114,7 +114,7 @@ class Predictions(WindowCase):
     def test_images_stay_while_the_pointer_is_over_them(self):
         self.open_window()
         wait_until(self.newest, "the first predictions", self.process)
-        self.point_at("predictions.cell.1")
+        self.point_at_item("predictions.cell.1")
         before = len(self.evaluations())
         wait_until(lambda: len(self.evaluations()) > before, "another evaluation", self.process)
         held = self.newest()
@@ -131,7 +131,7 @@ class Predictions(WindowCase):
         self.assertGreater(colors_in(picture), 10)
         self.assertTrue((picture.max(axis=2) == picture.min(axis=2)).all())
         before = self.grab()
-        self.point_at("predictions.cell.1")
+        self.point_at_item("predictions.cell.1")
 
         def enlarged():
             return int((self.grab() != before).any(axis=2).sum()) > 256 * 256
@@ -141,7 +141,7 @@ class Predictions(WindowCase):
         self.open_with_predictions()
         last = f"predictions.cell.{IMAGES - 1}"
         self.assertNotIn(last, self.layout())
-        self.point_at("predictions.cell.1")
+        self.point_at_item("predictions.cell.1")
         self.xdotool("click", "--repeat", "60", "--delay", "20", "5")
         self.item(last)
 

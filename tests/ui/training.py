@@ -1,10 +1,10 @@
-"""The tabs of the training panel in the real window: optimizer, schedule, finder, and what comes after trouble."""
+"""The tabs of the training panel in the real window: optimizer, schedule, finder, and what comes after divergence."""
 import os
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from warpscope_program import main, markers_of, read_metrics, read_run, steps_of, wait_until  # noqa: E402
-from window_driver import ACCENT, WindowCase, center, pixels_near  # noqa: E402
+from window_driver import WindowCase, center  # noqa: E402
 
 
 class Tabs(WindowCase):
@@ -13,13 +13,11 @@ class Tabs(WindowCase):
         self.click(f"training.{name}")
         return self.item(item)
 
-    def drag(self, name, part):
-        """Drags a slider's knob to a part of its width, with frames between press, moves and release."""
+    def slide(self, name, part):
+        """Drags a slider's knob to a part of its width."""
         place = self.item(name)
         x, y = place.x + int(place.w * part), place.y + place.h // 2
-        self.xdotool("mousemove", "--window", self.window, *map(str, center(place)), "sleep", "0.3", "mousedown", "1",
-                     "sleep", "0.3", "mousemove", "--window", self.window, str(x - 4), str(y), "sleep", "0.2",
-                     "mousemove", "--window", self.window, str(x), str(y), "sleep", "0.3", "mouseup", "1")
+        self.drag(center(place), (x - 4, y), (x, y))
 
     def newest(self, event):
         events = self.events(event)
@@ -57,7 +55,7 @@ class Optimizer(Tabs):
     def test_a_slider_counts_once_when_it_is_let_go(self):
         self.open_paused()
         self.open_tab("Optimizer", "training.weight_decay_slider")
-        self.drag("training.weight_decay_slider", 0.8)
+        self.slide("training.weight_decay_slider", 0.8)
         marker = self.wait_for_marker("weight decay: 0 -> ")["marker"]
         self.point_away()
         self.key("Right")
@@ -66,10 +64,12 @@ class Optimizer(Tabs):
 
     def test_ctrl_click_on_a_slider_types(self):
         self.open_paused()
-        place = self.item("training.rate_slider")
+        place = self.item("training.learning_rate_slider")
         self.xdotool("keydown", "ctrl")
-        self.click_at(*center(place))
-        self.xdotool("sleep", "0.3", "keyup", "ctrl", "sleep", "0.3")
+        self.point_at(*center(place))
+        self.press()
+        self.press(False)
+        self.xdotool("keyup", "ctrl")
         self.key("0", "period", "0", "1", "Return")
         self.wait_for_marker("learning rate: 0.0005 -> 0.01")
         self.assertEqual(len(markers_of(self.run_dir)), 1)
@@ -126,7 +126,7 @@ class Schedule(Tabs):
         self.choose("training.schedule", "training.schedule=step")
         field = self.item("training.schedule.every")
         self.click("training.schedule.every")
-        wait_until(lambda: pixels_near(self.grab(field), ACCENT, 24) > field.w, "the box to take keys", self.process)
+        self.wait_for_keys("training.schedule.every", field)
         self.key("7")
         self.click("training.schedule_apply")
         self.assertIn("every=7", self.wait_for_marker("schedule: constant -> step")["marker"])
@@ -164,33 +164,33 @@ class Finder(Tabs):
         self.wait_for_marker("learning rate: 0.0005 -> ")
 
 
-class Trouble(Tabs):
+class Divergence(Tabs):
     def open_diverged(self):
         """A training whose loss has become infinite or no number, and the box that asks what to do."""
         self.open_window()
         self.wait_for_step(self.process, self.run_dir, 2)
-        self.enter("training.rate", "1e5")
-        wait_until(lambda: (self.newest("trouble") or {}).get("open"), "the box", self.process)
+        self.enter("training.learning_rate", "1e5")
+        wait_until(lambda: (self.newest("divergence") or {}).get("open"), "the box", self.process)
         self.wait_for_state("paused")
-        self.item("trouble.reset")
+        self.item("divergence.reset")
 
     def test_a_reset_closes_the_box(self):
         self.open_diverged()
-        self.assertIn("not finite", self.newest("trouble")["text"])
-        self.click("trouble.reset")
+        self.assertIn("not finite", self.newest("divergence")["text"])
+        self.click("divergence.reset")
         self.wait_for_marker("reset")
-        wait_until(lambda: not self.newest("trouble")["open"], "the box to go", self.process)
+        wait_until(lambda: not self.newest("divergence")["open"], "the box to go", self.process)
 
     def test_going_on_all_the_same_asks_again(self):
         self.open_diverged()
-        first = self.newest("trouble")["id"]
-        self.click("trouble.resume")
-        wait_until(lambda: self.newest("trouble")["id"] > first, "the next trouble", self.process)
+        first = self.newest("divergence")["id"]
+        self.click("divergence.resume")
+        wait_until(lambda: self.newest("divergence")["id"] > first, "the next divergence", self.process)
 
     def test_going_back_halves_the_rate(self):
         self.open_diverged()
-        self.assertTrue(self.newest("trouble")["can_roll_back"])
-        self.click("trouble.back")
+        self.assertTrue(self.newest("divergence")["can_roll_back"])
+        self.click("divergence.back")
         self.wait_for_marker("back to earlier weights; learning rate: 100000 -> 50000")
 
 

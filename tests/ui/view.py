@@ -21,8 +21,7 @@ class View(WindowCase):
         return ["view", run_dir or self.run_dir, *(["--window-size", size] if size else []), *more]
 
     def shown_step(self):
-        frames = self.events("frame")
-        return frames[-1]["step"] if frames else 0
+        return (self.drawn("step") or (0,))[0]
 
     def viewing(self):
         states = self.events("state")
@@ -37,7 +36,7 @@ class Running(View):
         self.item("view.strip")
         first = wait_until(self.shown_step, "a first step", self.process)
         wait_until(lambda: self.shown_step() >= first + 3, "three more steps", self.process)
-        points = [event["points"] for event in self.events("frame")]
+        points = [event["points"] for event in self.events("drawn")]
         self.assertGreaterEqual(points[-1], first + 3)
         self.assertEqual(points, sorted(points))
         self.item("images.now.0")

@@ -106,18 +106,21 @@ TEST(RandomShapes, ShrinkToTheLimitWhateverTheyAreMadeOf) {
 }
 
 TEST(ReferenceCases, MakesEachResultOnceForAllWhoStoreAlike) {
-  ReferenceCases cases(Op::relu_forward, {{.in_channels = 5}}, 1);
-  const Case& fp32 = cases.get(0, Precision::fp32, {});
-  EXPECT_EQ(&fp32, &cases.get(0, Precision::tf32, {}));
-  EXPECT_NE(&fp32, &cases.get(0, Precision::bf16, {}));
+  ReferenceCases cases(Op::relu_forward, 1);
+  const ops::OpShape shape{.in_channels = 5};
+  const ops::Variant& loops = *find_variant(Op::relu_forward, core::DeviceKind::cpu, "loops");
+  const Case& fp32 = cases.get(loops, shape, Precision::fp32);
+  EXPECT_EQ(&fp32, &cases.get(alone(Op::relu_forward), shape, Precision::tf32));
+  EXPECT_NE(&fp32, &cases.get(loops, shape, Precision::bf16));
+  EXPECT_NE(&fp32, &cases.get(loops, {.in_channels = 6}, Precision::fp32));
 }
 
 TEST(NetworkCheck, FindsAWrongGradient) {
   const auto cpu = core::open_device("cpu");
   NetworkCase network = make_network_case(Precision::fp32, 1);
-  plan::Selection selection = plan::default_selection(cpu->info(), Precision::fp32);
+  plan::Selection selection{Precision::fp32, {}};
   plan::apply(selection, "all=loops", cpu->info());
-  const Check right = check_network(network, cpu, selection);
+  const NetworkCheck right = check_network(network, cpu, selection);
   EXPECT_EQ(right.failure, "");
   EXPECT_TRUE(right.same_bits);
   EXPECT_LT(right.tolerance, 1e-3);

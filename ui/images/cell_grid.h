@@ -1,7 +1,7 @@
 #pragma once
-// Where the cells of a long list of images stand: rows of cells that share the width, each an image with a caption
-// below, in whole framebuffer pixels, so that every image pixel covers a square of the same whole number of screen
-// pixels. What does not fit below is scrolled.
+// Where the cells of a long list of images stand: rows of cells that share the width, each an image with a
+// caption below, in whole framebuffer pixels, so that every image pixel covers a square of the same whole
+// number of screen pixels. What does not fit below is scrolled.
 
 #include <optional>
 
@@ -45,9 +45,9 @@ struct CellGrid {
 /// The grid at a given zoom. Images that are too wide for the room make one column.
 CellGrid make_cells(const CellSpace& space, int zoom);
 
-/// The largest zoom at which enough cells are seen at once: five at twice the design size, and four more for each step of
-/// size above it, since larger images are worth it only where there is room. Fewer images are all seen. 1 if no zoom is
-/// small enough.
+/// The largest zoom at which enough cells are seen at once: five at twice the design size, and four more for
+/// each step of size above it, since larger images are worth it only where there is room. Fewer images are
+/// all seen. 1 if no zoom is small enough.
 int fit_cells(const CellSpace& space);
 
 }  // namespace warpscope::ui::images

@@ -1,6 +1,6 @@
 #pragma once
-// How floats become the colours on the screen. One set of inline functions for the CPU and for CUDA
-// kernels; both give the same bytes.
+// How floats become the colours on the screen. One set of inline functions for the CPU and for the CUDA
+// kernel; both give the same bytes.
 //
 //   image       byte = round(255 * clamp(v, 0, 1)), one channel as grey, three as RGB
 //   difference  d_c = reconstruction_c - original_c over the channels c

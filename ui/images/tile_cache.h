@@ -1,6 +1,6 @@
 #pragma once
-// Which image lies in which tile of a texture that holds fewer images than there are: the tile that was needed least
-// recently is given to the next image.
+// Which image lies in which tile of a texture that holds fewer images than there are: the tile that was
+// needed least recently is given to the next image.
 
 #include <cstdint>
 #include <optional>

@@ -1,32 +1,26 @@
 #pragma once
-// The OpenGL texture that holds an atlas of images. All calls belong to the thread with the GL context.
+// The texture that holds an atlas of images.
 
 #include "ui/images/atlas.h"
+#include "ui/interop/texture.h"
 
 namespace warpscope::ui::interop {
 
-/// An owned RGBA8 texture with nearest filtering, transparent at first.
 class AtlasTexture {
  public:
-  explicit AtlasTexture(const images::Atlas& atlas);
-  ~AtlasTexture();
-  AtlasTexture(const AtlasTexture&) = delete;
-  AtlasTexture& operator=(const AtlasTexture&) = delete;
+  /// `store`: as Texture takes it.
+  AtlasTexture(const images::Atlas& atlas, paint::TextureStore* store)
+      : atlas_(atlas), texture_(atlas.texture_width(), atlas.texture_height(), store) {}
 
-  /// Replaces all pixels; `pixels` are read before this returns. They go through a pixel buffer, which the driver
-  /// copies to the GPU later, so neither side waits; while the CPU paints the window (paint::TextureBook), to it alone.
-  void upload(const images::Rgba* pixels);
+  /// Replaces all pixels, as Texture::upload() does.
+  void upload(const images::Rgba* pixels) { texture_.upload(pixels); }
 
   const images::Atlas& atlas() const { return atlas_; }
-  unsigned id() const { return texture_; }
-
-  /// The widest and highest texture of the current context.
-  static int largest();
+  unsigned id() const { return texture_.id(); }
 
  private:
   images::Atlas atlas_;
-  unsigned texture_ = 0;
-  unsigned pixel_buffer_ = 0;
+  Texture texture_;
 };
 
 }  // namespace warpscope::ui::interop

@@ -8,26 +8,13 @@ namespace {
 
 using images::Rgba;
 
-struct SurfaceTarget {
-  cudaSurfaceObject_t surface;
-  __device__ void write(Rgba colour, int x, int y) const {
-    surf2Dwrite(make_uchar4(colour.r, colour.g, colour.b, colour.a), surface,
-                x * static_cast<int>(sizeof(Rgba)), y);
-  }
-};
-
-struct MemoryTarget {
-  Rgba* pixels;
-  int width;
-  __device__ void write(Rgba colour, int x, int y) const {
-    pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)] =
-        colour;
-  }
-};
+__device__ void write(cudaSurfaceObject_t surface, Rgba colour, int x, int y) {
+  surf2Dwrite(make_uchar4(colour.r, colour.g, colour.b, colour.a), surface,
+              x * static_cast<int>(sizeof(Rgba)), y);
+}
 
 // One thread makes the three pixels of one place: original, reconstruction, difference.
-template <class Target>
-__global__ void convert(ConversionCall call, Target target) {
+__global__ void convert(ConversionCall call, cudaSurfaceObject_t surface) {
   const images::Atlas& atlas = call.atlas;
   const long long pixels = static_cast<long long>(atlas.count) * atlas.height * atlas.width;
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
@@ -42,31 +29,22 @@ __global__ void convert(ConversionCall call, Target target) {
         images::difference_colour(original, now, call.channels, call.conversion)};
     for (int row = 0; row < images::kRows; ++row) {
       const images::Point corner = atlas.tile(row, image);
-      target.write(colours[row], corner.x + x, corner.y + y);
+      write(surface, colours[row], corner.x + x, corner.y + y);
     }
   }
 }
 
+}  // namespace
+
 // Few blocks: the conversion runs beside training kernels and must not push them aside.
-template <class Target>
-void launch(const ConversionCall& call, Target target, core::Stream& stream) {
+void convert_to_surface(const ConversionCall& call, std::uint64_t surface, core::Stream& stream) {
   constexpr int kThreads = 256;
   constexpr long long kMostBlocks = 64;
   const long long pixels = static_cast<long long>(call.atlas.count) * call.atlas.height * call.atlas.width;
   if (pixels == 0) return;
   const auto blocks = static_cast<unsigned>(std::min((pixels + kThreads - 1) / kThreads, kMostBlocks));
-  convert<<<blocks, kThreads, 0, core::cuda_stream(stream)>>>(call, target);
+  convert<<<blocks, kThreads, 0, core::cuda_stream(stream)>>>(call, surface);
   core::check_launch("conversion of the shown images");
-}
-
-}  // namespace
-
-void convert_to_surface(const ConversionCall& call, std::uint64_t surface, core::Stream& stream) {
-  launch(call, SurfaceTarget{surface}, stream);
-}
-
-void convert_to_memory(const ConversionCall& call, Rgba* pixels, core::Stream& stream) {
-  launch(call, MemoryTarget{pixels, call.atlas.texture_width()}, stream);
 }
 
 }  // namespace warpscope::ui::interop

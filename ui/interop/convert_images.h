@@ -1,5 +1,5 @@
 #pragma once
-// The conversions behind image_path.h: CUDA kernels, and the same on the CPU.
+// The conversions behind image_path.h: a CUDA kernel, and the same on the CPU.
 
 #include <cstdint>
 
@@ -21,10 +21,7 @@ struct ConversionCall {
 /// Writes the atlas to a surface object (cudaSurfaceObject_t) of RGBA8. Throws core::Error.
 void convert_to_surface(const ConversionCall& call, std::uint64_t surface, core::Stream& stream);
 
-/// Writes the atlas row by row to device memory. Throws core::Error.
-void convert_to_memory(const ConversionCall& call, images::Rgba* pixels, core::Stream& stream);
-
-/// The same on the CPU, in host memory, before it returns.
+/// Writes the atlas row by row to host memory before it returns.
 void convert_on_host(const ConversionCall& call, images::Rgba* pixels);
 
 }  // namespace warpscope::ui::interop

@@ -1,5 +1,5 @@
-// The way of a device's images where the CPU draws the window (ui/paint): the floats come to pinned memory, and a thread makes
-// colours of them. The window runs no kernel beside the training's then (docs/performance.md tells what those cost).
+// The way of a device's images where CUDA does not write into the window's texture: the floats come to pinned
+// memory, and a thread makes colours of them, so that the window runs no kernel beside the training's.
 
 #include <chrono>
 #include <future>
@@ -14,7 +14,8 @@
 namespace warpscope::ui::interop {
 namespace {
 
-// One batch is under way at a time: copied, then converted, then uploaded, each seen by the frame after.
+// One batch is under way at a time: copied, then converted, then uploaded; finish() sees that a stage is
+// done.
 class FetchedPath final : public ImagePath {
  public:
   FetchedPath(const training::ImageExchange& exchange, AtlasTexture& texture, std::string reason)
@@ -54,8 +55,8 @@ class FetchedPath final : public ImagePath {
   core::Stream& stream() override { return *stream_; }
   std::string name() const override { return "fetched"; }
   std::string text() const override {
-    return fmt::format("images converted by the CPU ({:.0f} KiB a batch): {}",
-                       static_cast<double>(2 * bytes_) / 1024.0, reason_);
+    return fmt::format("images fetched ({:.0f} KiB a batch): {}", static_cast<double>(2 * bytes_) / 1024.0,
+                       reason_);
   }
   std::uint64_t bytes_to_host() const override { return fetched_; }
 

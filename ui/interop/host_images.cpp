@@ -1,4 +1,4 @@
-// The way of the CPU's images: converted here and now.
+// The way of the images of a training on the CPU: converted in the calling thread.
 
 #include <vector>
 
@@ -36,7 +36,7 @@ class HostPath final : public ImagePath {
 
   core::Stream& stream() override { return *stream_; }
   std::string name() const override { return "host"; }
-  std::string text() const override { return "images from the CPU"; }
+  std::string text() const override { return "images from the host"; }
 
  private:
   int channels_;

@@ -1,16 +1,14 @@
 #pragma once
-// The ways from an image slot to the atlas texture. They differ in where floats become colours and in how the
-// colours reach the texture, which is OpenGL's, or that of the painter where the window is painted (ui/paint):
+// The ways from an image slot to the atlas texture. They differ in where floats become colours:
 //
-//   host    the CPU's slots: converted in the calling thread, uploaded through a pixel buffer
-//   shared  CUDA writes into the GL texture itself: no image byte crosses to the host
-//   painted CUDA paints the window too (ui/paint) and reads what it converted: no batch is copied by itself
-//   fetched the floats are copied to pinned memory, a thread of the CPU converts them, and a later frame uploads: where the
-//           CPU draws the window, so that nothing runs on the GPU beside the training
-//   copied  CUDA converts into device memory, copies to pinned memory, and a later frame uploads: for GL
-//           contexts that CUDA cannot reach (software GL, another GPU, a remote display)
+//   host     the CPU trains: converted from the slot in the calling thread
+//   shared   CUDA writes into the OpenGL texture itself: no image byte crosses to the host
+//   fetched  the floats are copied to pinned memory and a thread of the CPU converts them. Where the CPU
+//   paints
+//            the window, so that it runs no kernel beside the training's, and where OpenGL and CUDA share
+//            nothing (OpenGL on the CPU, on another GPU or on another machine)
 //
-// None waits for a stream; all calls belong to the thread with the GL context.
+// None waits for a stream; all calls belong to the thread with the OpenGL context.
 
 #include <cstdint>
 #include <memory>
@@ -37,15 +35,15 @@ class ImagePath {
  public:
   virtual ~ImagePath() = default;
 
-  /// Starts to convert `slot`, and records slot.read in stream order after the last that reads it. False if that
-  /// cannot be started without waiting: then try again in the next frame. Throws core::Error.
+  /// Starts to convert `slot`, and records slot.read in stream order after the last that reads it. False if
+  /// that cannot be started without waiting: then try again in the next frame. Throws core::Error.
   virtual bool convert(const training::ImageSlot& slot, const images::Conversion& conversion) = 0;
-  /// Called each frame: brings finished conversions to the texture. True if `shown` has changed. Throws
-  /// core::Error.
+  /// Brings a conversion that is done to the texture, and one under way to its next stage. True if `shown`
+  /// has changed. Throws core::Error.
   virtual bool finish(ShownBatch& shown) = 0;
   /// The stream on which the slot may be read; work added here is followed by recording slot.read.
   virtual core::Stream& stream() = 0;
-  /// "shared", "painted", "fetched", "copied" or "host".
+  /// "host", "shared" or "fetched".
   virtual std::string name() const = 0;
   /// The same in words for the status bar.
   virtual std::string text() const = 0;
@@ -62,11 +60,6 @@ std::unique_ptr<ImagePath> make_fetched_path(const training::ImageExchange& exch
 #if WARPSCOPE_HAVE_CUDA
 /// Throws core::Error that says why sharing is impossible.
 std::unique_ptr<ImagePath> make_shared_path(const training::ImageExchange& exchange, AtlasTexture& texture);
-/// For a window that CUDA paints: there is a current paint::TextureBook. Once there is none any more, its images are seen by nobody.
-std::unique_ptr<ImagePath> make_painted_path(const training::ImageExchange& exchange, AtlasTexture& texture);
-/// `reason` says why the images are not shared.
-std::unique_ptr<ImagePath> make_copied_path(const training::ImageExchange& exchange, AtlasTexture& texture,
-                                            const std::string& reason);
 #endif
 
 }  // namespace warpscope::ui::interop

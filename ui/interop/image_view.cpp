@@ -7,54 +7,50 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "ui/paint/texture_book.h"
 
 namespace warpscope::ui::interop {
 namespace {
 
-AtlasTexture make_texture(const training::ImageShape& shape) {
-  const int largest = AtlasTexture::largest();
+images::Atlas atlas_of(const training::ImageShape& shape) {
+  const int largest = Texture::largest();
   const images::Atlas atlas = images::make_atlas(shape.count, shape.height, shape.width, largest);
   if (atlas.count == 0) {
     throw core::Error(
         fmt::format("images of {} x {} pixels are too large for OpenGL, whose textures end at {} x {}",
                     shape.width, shape.height, largest, largest));
   }
-  return AtlasTexture(atlas);
+  return atlas;
 }
 
-/// Why images are copied: `how` the path that failed would have brought them.
-std::string failed(std::string_view how, const core::Error& error) {
-  return fmt::format("{} failed: {}", how == "painted" ? "painting" : "sharing", error.what());
+std::string sharing_failed(const core::Error& error) {
+  return fmt::format("sharing failed: {}", error.what());
 }
 
-std::string_view wished_path() {
+/// WARPSCOPE_IMAGE_PATH, if it is set. Throws core::Error unless these images can take that way.
+std::string_view wished_path(bool on_cuda, bool painted) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment
   const char* const set = std::getenv("WARPSCOPE_IMAGE_PATH");
-  return set == nullptr ? "" : set;
+  const std::string_view wish = set == nullptr ? "" : set;
+  const bool possible = wish.empty() || wish == "fetched" || (wish == "host" && !on_cuda) ||
+                        (wish == "shared" && on_cuda && !painted);
+  if (possible) return wish;
+  const std::string_view valid = !on_cuda ? "host, fetched" : painted ? "fetched" : "shared, fetched";
+  throw core::Error(fmt::format("WARPSCOPE_IMAGE_PATH '{}' is not possible here; valid: {}", wish, valid));
 }
 
-/// True if the path is chosen for who paints the window.
-bool depends_on_painter(const training::ImageExchange& exchange) {
-  return exchange.device()->kind() == core::DeviceKind::cuda && wished_path().empty() &&
-         paint::TextureBook::current() != nullptr;
-}
-
-std::unique_ptr<ImagePath> choose_path(const training::ImageExchange& exchange, AtlasTexture& texture) {
-  const std::string_view wish = wished_path();
+std::unique_ptr<ImagePath> choose_path(const training::ImageExchange& exchange, AtlasTexture& texture,
+                                       bool painted) {
+  const bool on_cuda = exchange.device()->kind() == core::DeviceKind::cuda;
+  const std::string_view wish = wished_path(on_cuda, painted);
   if (wish == "fetched") return make_fetched_path(exchange, texture, "WARPSCOPE_IMAGE_PATH=fetched");
 #if WARPSCOPE_HAVE_CUDA
-  if (exchange.device()->kind() == core::DeviceKind::cuda) {
+  if (on_cuda) {
     exchange.device()->make_current();
-    if (wish == "copied") return make_copied_path(exchange, texture, "WARPSCOPE_IMAGE_PATH=copied");
-    const auto* const book = paint::TextureBook::current();
-    if (book != nullptr && !book->for_device()) {
-      return make_fetched_path(exchange, texture, "the CPU draws the window");
-    }
-    const bool painted = book != nullptr;
+    if (painted) return make_fetched_path(exchange, texture, "the CPU draws the window");
     try {
-      return painted ? make_painted_path(exchange, texture) : make_shared_path(exchange, texture);
+      return make_shared_path(exchange, texture);
     } catch (const core::Error& error) {
-      return make_copied_path(exchange, texture, failed(painted ? "painted" : "shared", error));
+      return make_fetched_path(exchange, texture, sharing_failed(error));
     }
   }
 #endif
@@ -68,32 +64,43 @@ ShownBatch describe(const training::ImageSlot& slot) {
   return {slot.step, slot.number, {errors, errors + slot.errors.bytes() / sizeof(float)}};
 }
 
-std::unique_ptr<ImageView> ImageView::make(std::shared_ptr<training::ImageExchange> exchange) {
-  return std::unique_ptr<ImageView>(new ImageView(std::move(exchange)));
+std::unique_ptr<ImageView> ImageView::make(std::shared_ptr<training::ImageExchange> exchange,
+                                           paint::TextureStore* store) {
+  return std::unique_ptr<ImageView>(new ImageView(std::move(exchange), store));
 }
 
-ImageView::ImageView(std::shared_ptr<training::ImageExchange> exchange)
+ImageView::ImageView(std::shared_ptr<training::ImageExchange> exchange, paint::TextureStore* store)
     : exchange_(std::move(exchange)),
-      texture_(make_texture(exchange_->shape())),
+      texture_(atlas_of(exchange_->shape()), store),
       probe_(exchange_->device(), exchange_->shape()),
-      for_painter_(depends_on_painter(*exchange_)),
-      path_(choose_path(*exchange_, texture_)) {}
+      path_(choose_path(*exchange_, texture_, store != nullptr && !store->closed())) {}
+
+bool ImageView::is_converted(const images::Conversion& conversion) const {
+  return slot_ == nullptr || (slot_->number == converted_number_ && conversion == converted_as_);
+}
 
 void ImageView::update(const images::Conversion& conversion) {
   if (!failure_.empty()) return;
   try {
-    if (for_painter_ && paint::TextureBook::current() == nullptr) {
-      for_painter_ = false;
-      copy_from_now_on("the window is no longer painted");
-      converted_number_ = 0;
-    }
     slot_ = exchange_->acquire();
-    if (slot_ == nullptr) return;
-    if (slot_->number != converted_number_ || conversion != converted_as_) convert(conversion);
+    path_->finish(shown_);
+    if (!is_converted(conversion)) convert(conversion);
     path_->finish(shown_);
     probe_.poll();
   } catch (const core::Error& error) {
     failure_ = error.what();
+  }
+}
+
+bool ImageView::advance() {
+  if (!failure_.empty()) return false;
+  try {
+    slot_ = exchange_->acquire();
+    const bool shown = path_->finish(shown_), probed = probe_.poll();
+    return shown || probed || !is_converted(converted_as_);
+  } catch (const core::Error& error) {
+    failure_ = error.what();
+    return true;
   }
 }
 
@@ -102,21 +109,13 @@ void ImageView::convert(const images::Conversion& conversion) {
   try {
     started = path_->convert(*slot_, conversion);
   } catch (const core::Error& error) {
-    if (path_->name() != "shared" && path_->name() != "painted") throw;
-    copy_from_now_on(failed(path_->name(), error));
+    if (path_->name() != "shared") throw;
+    path_ = make_fetched_path(*exchange_, texture_, sharing_failed(error));
     started = path_->convert(*slot_, conversion);
   }
   if (!started) return;
   converted_number_ = slot_->number;
   converted_as_ = conversion;
-}
-
-void ImageView::copy_from_now_on([[maybe_unused]] const std::string& reason) {
-#if WARPSCOPE_HAVE_CUDA
-  auto copied = make_copied_path(*exchange_, texture_, reason);
-  earlier_bytes_ += path_->bytes_to_host();
-  path_ = std::move(copied);
-#endif
 }
 
 void ImageView::probe(const PixelPlace& place) {
@@ -128,16 +127,8 @@ void ImageView::probe(const PixelPlace& place) {
   }
 }
 
-std::string ImageView::path_name() const {
-  return path_->name();
-}
-
 std::string ImageView::path_text() const {
   return failure_.empty() ? path_->text() : "images stopped: " + failure_;
-}
-
-std::uint64_t ImageView::image_bytes_to_host() const {
-  return earlier_bytes_ + path_->bytes_to_host();
 }
 
 }  // namespace warpscope::ui::interop

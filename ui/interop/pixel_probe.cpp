@@ -35,12 +35,13 @@ void PixelProbe::ask(const training::ImageSlot& slot, const PixelPlace& place, c
   poll();
 }
 
-void PixelProbe::poll() {
-  if (!pending_ || !arrived_->ready()) return;
+bool PixelProbe::poll() {
+  if (!pending_ || !arrived_->ready()) return false;
   std::copy_n(buffer_.as<const float>(), kMostChannels, pending_->original.begin());
   std::copy_n(buffer_.as<const float>() + kMostChannels, kMostChannels, pending_->now.begin());
   values_ = pending_;
   pending_.reset();
+  return true;
 }
 
 }  // namespace warpscope::ui::interop

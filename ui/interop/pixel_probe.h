@@ -36,8 +36,8 @@ class PixelProbe {
   /// Starts to fetch the pixel on `stream` and records slot.read after it, unless it is known or a request
   /// is under way. Never waits. Throws core::Error.
   void ask(const training::ImageSlot& slot, const PixelPlace& place, core::Stream& stream);
-  /// Looks whether a request has arrived. Never waits. Throws core::Error.
-  void poll();
+  /// True if a request has arrived just now. Never waits. Throws core::Error.
+  bool poll();
   /// The newest values that have arrived.
   const std::optional<PixelValues>& values() const { return values_; }
 

@@ -1,10 +1,11 @@
 #pragma once
-// An OpenGL texture of equal tiles that are uploaded one by one, as they are needed. All calls belong to the thread
-// with the GL context.
+// A texture of equal tiles that are uploaded one by one, as they are needed. All calls belong to the thread
+// with the OpenGL context.
 
 #include <imgui.h>
 
 #include "ui/images/atlas.h"
+#include "ui/interop/texture.h"
 
 namespace warpscope::ui::interop {
 
@@ -21,16 +22,15 @@ struct PageShape {
   bool operator==(const PageShape&) const = default;
 };
 
-/// The nearly square page of at least `tiles` tiles, or as many as fit into `largest` x `largest` texels; at least one.
+/// The nearly square page of at least `tiles` tiles, or as many as fit into `largest` x `largest` texels; at
+/// least one.
 PageShape make_page(int tiles, int width, int height, int largest);
 
-/// An owned RGBA8 texture with nearest filtering, transparent at first.
 class TilePage {
  public:
-  explicit TilePage(const PageShape& shape);
-  ~TilePage();
-  TilePage(const TilePage&) = delete;
-  TilePage& operator=(const TilePage&) = delete;
+  /// `store`: as Texture takes it.
+  TilePage(const PageShape& shape, paint::TextureStore* store)
+      : shape_(shape), texture_(shape.columns * shape.width, shape.rows * shape.height, store) {}
 
   /// Replaces the pixels of one tile.
   void upload(int tile, const images::Rgba* pixels);
@@ -38,11 +38,11 @@ class TilePage {
   void draw(ImDrawList* list, int tile, ImVec2 min, ImVec2 max) const;
 
   const PageShape& shape() const { return shape_; }
-  unsigned id() const { return texture_; }
+  unsigned id() const { return texture_.id(); }
 
  private:
   PageShape shape_;
-  unsigned texture_ = 0;
+  Texture texture_;
 };
 
 }  // namespace warpscope::ui::interop

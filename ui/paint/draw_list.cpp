@@ -10,7 +10,6 @@ void Triangles::collect(const ImDrawData& data) {
   vertices.clear();
   indices.clear();
   commands.clear();
-  chunks.clear();
   names.clear();
   width = static_cast<int>(std::lround(data.DisplaySize.x * data.FramebufferScale.x));
   height = static_cast<int>(std::lround(data.DisplaySize.y * data.FramebufferScale.y));
@@ -28,25 +27,19 @@ void Triangles::add(const ImDrawList& list, ImVec2 origin, ImVec2 scale) {
   for (const ImDrawCmd& command : list.CmdBuffer) {
     if (command.UserCallback != nullptr || command.ElemCount == 0) continue;
     const auto pixel = [](float place, int most) { return std::clamp(static_cast<int>(place), 0, most); };
-    const Command clip{
-        pixel((command.ClipRect.x - origin.x) * scale.x, width),
-        pixel((command.ClipRect.y - origin.y) * scale.y, height),
-        pixel((command.ClipRect.z - origin.x) * scale.x, width),
-        pixel((command.ClipRect.w - origin.y) * scale.y, height),
-        texture((std::uintptr_t)command.GetTexID())};  // a pointer or an integer, by ImGui's version
+    Command clip{pixel((command.ClipRect.x - origin.x) * scale.x, width),
+                 pixel((command.ClipRect.y - origin.y) * scale.y, height),
+                 pixel((command.ClipRect.z - origin.x) * scale.x, width),
+                 pixel((command.ClipRect.w - origin.y) * scale.y, height),
+                 texture((std::uintptr_t)command.GetTexID())};  // a pointer or an integer, by ImGui's version
     if (clip.left >= clip.right || clip.top >= clip.bottom) continue;
-    const auto first_index = static_cast<std::uint32_t>(indices.size());
+    clip.first_index = static_cast<std::uint32_t>(indices.size());
+    clip.triangles = command.ElemCount / 3;
     const std::uint32_t base = first_vertex + command.VtxOffset;
     for (unsigned i = 0; i < command.ElemCount; ++i) {
       indices.push_back(base + list.IdxBuffer[static_cast<int>(command.IdxOffset + i)]);
     }
-    const auto number = static_cast<std::uint32_t>(commands.size());
     commands.push_back(clip);
-    const std::uint32_t triangles = command.ElemCount / 3;
-    for (std::uint32_t t = 0; t < triangles; t += kChunkTriangles) {
-      chunks.push_back(
-          {first_index + 3 * t, number, std::min<std::uint32_t>(kChunkTriangles, triangles - t)});
-    }
   }
 }
 

@@ -7,26 +7,33 @@
 // glad first: it stands in for the system's OpenGL header.
 #include <GLFW/glfw3.h>
 
+#include "ui/paint/gl_presenter.h"
+#include "ui/paint/x11_presenter.h"
+
 namespace warpscope::ui::paint {
 namespace {
 
-/// OpenGL draws from now on: it gets what only the book was told.
-void give_to_opengl(const TextureBook& book) {
-  for (const auto& [name, page] : book.pages()) {
-    if (page.on_device != nullptr) continue;
+/// What only the store was told.
+void give_to_opengl(const TextureStore& textures) {
+  for (const auto& [name, entry] : textures.entries()) {
     glBindTexture(GL_TEXTURE_2D, static_cast<GLuint>(name));
-    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, page.width, page.height, GL_RGBA, GL_UNSIGNED_BYTE,
-                    page.texels.data());
+    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, entry.width, entry.height, GL_RGBA, GL_UNSIGNED_BYTE,
+                    entry.texels.data());
   }
   glBindTexture(GL_TEXTURE_2D, 0);
 }
 
+std::unique_ptr<Presenter> make_presenter(GLFWwindow* window) {
+  std::unique_ptr<Presenter> presenter;
+  if (window != nullptr) presenter = X11Presenter::make(window);
+  if (presenter == nullptr) presenter = std::make_unique<GlPresenter>();
+  return presenter;
+}
+
 }  // namespace
 
-FramePainter::FramePainter(GLFWwindow* window, bool by_cuda) : book_(by_cuda), window_(window) {
-  if (window != nullptr) server_ = X11Presenter::make(window);
-  book_.make_current();
-}
+FramePainter::FramePainter(GLFWwindow* window, TextureStore& textures)
+    : window_(window), textures_(textures), painter_(std::in_place), presenter_(make_presenter(window)) {}
 
 void FramePainter::take_font() {
   ImFontAtlas& fonts = *ImGui::GetIO().Fonts;
@@ -34,54 +41,46 @@ void FramePainter::take_font() {
   int width = 0, height = 0;
   fonts.GetTexDataAsRGBA32(&texels, &width, &height);
   font_ = (std::uintptr_t)fonts.TexID;  // a pointer or an integer, by ImGui's version
-  book_.put(font_, width, height, true, texels);
+  textures_.put(font_, width, height, true, texels);
 }
 
 void FramePainter::renew_font() {
-  book_.remove(font_);
+  textures_.remove(font_);
   font_ = 0;
 }
 
-// OpenGL's back buffer gets the window's size with a swap: the first frame after others that were not swapped would have the old.
+// OpenGL's back buffer takes the window's size with a swap: without this one, the first frame after others
+// that were not swapped would have the old size.
 void FramePainter::leave_screen() {
-  if (server_) server_->forget();
+  presenter_->forget();
   if (std::exchange(on_screen_, false)) glfwSwapBuffers(window_);
 }
 
-Drawn FramePainter::draw(const ImDrawData& data, const std::shared_ptr<core::Device>& device,
-                         const ImVec4& background) {
-  if (!paint(data, device, background)) {
+Drawn FramePainter::draw(const ImDrawData& data, const ImVec4& background) {
+  if (!paint(data, background)) {
     leave_screen();
     return Drawn::nothing;
   }
-  if (server_ && server_->show(picture_)) {
-    on_screen_ = true;
-    return Drawn::on_screen;
+  if (!presenter_->show(picture_)) {
+    leave_screen();
+    presenter_ = std::make_unique<GlPresenter>();
+    presenter_->show(picture_);
   }
-  server_.reset();
-  leave_screen();
-  if (!opengl_) opengl_.emplace();
-  opengl_->show(picture_);
-  return Drawn::in_back_buffer;
+  on_screen_ = !presenter_->needs_swap();
+  return on_screen_ ? Drawn::on_screen : Drawn::in_back_buffer;
 }
 
-bool FramePainter::paint(const ImDrawData& data, const std::shared_ptr<core::Device>& device,
-                         const ImVec4& background) {
-  if (!failure_.empty() || device == nullptr) return false;
+bool FramePainter::paint(const ImDrawData& data, const ImVec4& background) {
+  if (!painter_) return false;
   try {
     triangles_.collect(data);
     if (triangles_.width < 1 || triangles_.height < 1) return false;
-    if (painter_ == nullptr || painter_->device() != device) {
-      device->make_current();
-      painter_.reset();
-      painter_ = std::make_unique<Painter>(device);
-    }
     if (font_ == 0) take_font();
-    picture_ = painter_->paint(triangles_, book_, ImGui::ColorConvertFloat4ToU32(background));
+    picture_ = painter_->paint(triangles_, textures_, ImGui::ColorConvertFloat4ToU32(background));
   } catch (const std::exception& error) {
     failure_ = error.what();
-    give_to_opengl(book_);
-    book_.retire();
+    give_to_opengl(textures_);
+    textures_.close();
     picture_ = {};
     painter_.reset();
     return false;

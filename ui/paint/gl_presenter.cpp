@@ -14,7 +14,7 @@ GlPresenter::~GlPresenter() {
   glDeleteTextures(1, &texture_);
 }
 
-void GlPresenter::show(const Picture& picture) {
+bool GlPresenter::show(const Picture& picture) {
   const int width = picture.width, height = picture.height;
   glBindTexture(GL_TEXTURE_2D, texture_);
   if (width != width_ || height != height_) {
@@ -32,6 +32,7 @@ void GlPresenter::show(const Picture& picture) {
   // OpenGL counts rows from below.
   glBlitFramebuffer(0, 0, width, height, 0, height, width, 0, GL_COLOR_BUFFER_BIT, GL_NEAREST);
   glBindFramebuffer(GL_READ_FRAMEBUFFER, 0);
+  return true;
 }
 
 }  // namespace warpscope::ui::paint

@@ -1,20 +1,20 @@
 #pragma once
 // Shows a picture in the window through OpenGL.
 
-#include "ui/paint/picture.h"
+#include "ui/paint/presenter.h"
 
 namespace warpscope::ui::paint {
 
 /// Copies pictures into the back buffer of the current OpenGL context, to which all calls belong.
-class GlPresenter {
+class GlPresenter final : public Presenter {
  public:
   GlPresenter();
-  ~GlPresenter();
+  ~GlPresenter() override;
   GlPresenter(const GlPresenter&) = delete;
   GlPresenter& operator=(const GlPresenter&) = delete;
 
-  /// All of it; its pixels may change once this returns.
-  void show(const Picture& picture);
+  bool show(const Picture& picture) override;
+  bool needs_swap() const override { return true; }
 
  private:
   unsigned texture_ = 0;

@@ -20,8 +20,8 @@ class Helpers {
   Helpers(const Helpers&) = delete;
   Helpers& operator=(const Helpers&) = delete;
 
-  /// Calls work(0) to work(count - 1), each once, in this thread and in those that wake in time; returns when all are done. For
-  /// one thread at a time; `work` throws nothing.
+  /// Calls work(0) to work(count - 1), each once, in this thread and in those that wake in time; returns when
+  /// all are done. For one thread at a time; `work` throws nothing.
   void run(std::size_t count, const std::function<void(std::size_t)>& work);
 
  private:

@@ -1,181 +1,200 @@
+// A tile is drawn only if what meets it changed. Triangles are sorted into tiles by walking over all of them
+// in drawing order, and four pixels of a tile are drawn at once. The time goes into the pixels of tiles that
+// change: some hundreds of a window that trains.
+
 #include "ui/paint/painter.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstring>
-#include <span>
-#include <utility>
-#include <vector>
+#include <cmath>
+#include <thread>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "ui/paint/raster_kernels.h"
+#include "ui/paint/hashes.h"
+#include "ui/paint/raster.h"
+#include "ui/paint/tile_canvas.h"
 
 namespace warpscope::ui::paint {
 namespace {
 
-constexpr std::size_t kAlignment = 256;
+constexpr std::size_t kTilesAtOnce = 16;
 constexpr int kLargestSide = 32752;  // its last tile ends below 2^15
+constexpr std::uint32_t kWhite = 0xffffffffu;
 
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+Texture texture_of(const TextureStore& store, std::uintptr_t name) {
+  const auto found = store.entries().find(name);
+  if (found == store.entries().end()) return {&kWhite, 1, 1, false, 0};
+  const TextureStore::Entry& entry = found->second;
+  return {entry.texels.data(), entry.width, entry.height, entry.linear, entry.version};
 }
 
-/// Buffers grow by half, so that a curve that grows does not ask for new memory each frame.
-template <class Memory>
-void grow(Memory& memory, const std::shared_ptr<core::Device>& device, std::size_t bytes) {
-  if (memory.bytes() < bytes) memory = Memory(device, aligned(bytes + bytes / 2));
+bool look_alike(const Vertex& a, const Vertex& b) {
+  return a.u == b.u && a.v == b.v && a.colour == b.colour;
 }
 
-/// Puts arrays behind one another into host memory that goes to the device in one copy.
-class Packer {
- public:
-  Packer(std::byte* host, std::byte* device) : host_(host), device_(device) {}
+bool same(const Vertex& a, const Vertex& b) {
+  return a.x == b.x && a.y == b.y && look_alike(a, b);
+}
 
-  template <class T>
-  const T* put(std::span<const T> items) {
-    if (!items.empty()) std::memcpy(host_ + used_, items.data(), items.size_bytes());
-    const auto* placed = reinterpret_cast<const T*>(device_ + used_);
-    used_ += aligned(items.size_bytes());
-    return placed;
-  }
-  std::size_t used() const { return used_; }
+/// The pixels of a rectangle with opposite corners `a` and `b`: unlike `bounds`, without those whose centres
+/// lie on its right or lower edge.
+Bounds filled_by(const Vertex& a, const Vertex& b, const Bounds& bounds) {
+  const Place p = snap(a), q = snap(b);
+  const auto end = [](std::int32_t edge, std::int16_t most) {
+    return static_cast<std::int16_t>(std::min((edge + kSteps / 2 - 1) >> 8, static_cast<int>(most)));
+  };
+  return {bounds.left, bounds.top, end(std::max(p.x, q.x), bounds.right),
+          end(std::max(p.y, q.y), bounds.bottom)};
+}
 
- private:
-  std::byte* host_;
-  std::byte* device_;
-  std::size_t used_ = 0;
-};
+/// Of a triangle of one colour.
+Colour flat_colour(const Scene& scene, const Vertex& corner, const Command& command, Tint& last) {
+  const Colour colour = unpack(corner.colour), tint = tint_of(scene, corner, command, last);
+  return {colour.r * tint.r, colour.g * tint.g, colour.b * tint.b, colour.a * tint.a};
+}
 
-template <class T>
-std::size_t bytes_of(const std::vector<T>& items) {
-  return aligned(items.size() * sizeof(T));
+/// Longer edges are not drawn exactly (raster.h).
+bool is_near(const Vertex& a, const Vertex& b) {
+  constexpr float kFar = 65535.0f;
+  return std::abs(a.x - b.x) < kFar && std::abs(a.y - b.y) < kFar;
+}
+
+/// True if two triangles that follow one another, a-b-c and a-c-d, are an upright rectangle of one colour:
+/// then each pixel of it belongs to one of them, and both have the same bounds.
+bool are_rectangle(const Vertex* vertices, const std::uint32_t* index) {
+  const Vertex &a = vertices[index[0]], &b = vertices[index[1]], &c = vertices[index[2]];
+  if (!same(a, vertices[index[3]]) || !same(c, vertices[index[4]])) return false;
+  const Vertex& d = vertices[index[5]];
+  if (!is_near(a, c) || !look_alike(a, b) || !look_alike(a, c) || !look_alike(a, d)) return false;
+  return (a.y == b.y && b.x == c.x && c.y == d.y && d.x == a.x) ||
+         (a.x == b.x && b.y == c.y && c.x == d.x && d.y == a.y);
 }
 
 }  // namespace
 
-Painter::Painter(std::shared_ptr<core::Device> device)
-    : device_(std::move(device)),
-      on_cuda_(device_->kind() == core::DeviceKind::cuda),
-      white_(device_, sizeof(std::uint32_t)),
-      done_(device_->make_event(false)),
-      stream_(device_->make_urgent_stream()) {
-  stream_->fill(white_.data(), 255, white_.bytes());
-  if (!on_cuda_) host_.emplace();
-}
+// The training and the display's server want cores too.
+Painter::Painter() : helpers_(std::min(std::thread::hardware_concurrency() / 4, 2u)) {}
 
-Painter::~Painter() = default;
-
-void Painter::copy_textures(const TextureBook& book) {
-  std::erase_if(copies_, [&](const auto& copy) { return !book.pages().contains(copy.first); });
-  for (const auto& [name, page] : book.pages()) {
-    Copy& copy = copies_[name];
-    if (page.on_device != nullptr || copy.version == page.version) continue;
-    const std::size_t bytes = page.texels.size() * sizeof(std::uint32_t);
-    if (copy.texels.bytes() != bytes) copy.texels = core::Buffer(device_, bytes);
-    stream_->copy(copy.texels.data(), page.texels.data(), bytes);
-    copy.version = page.version;
+template <class Action>
+void Painter::for_each_tile(const Bounds& bounds, Action action) {
+  const auto left = static_cast<std::size_t>(bounds.left / kTile),
+             right = static_cast<std::size_t>((bounds.right - 1) / kTile);
+  const auto top = static_cast<std::size_t>(bounds.top / kTile),
+             bottom = static_cast<std::size_t>((bounds.bottom - 1) / kTile);
+  for (std::size_t row = top; row <= bottom; ++row) {
+    for (std::size_t column = left; column <= right; ++column) action(tiles_[row * columns_ + column]);
   }
 }
 
-Texture Painter::texture(const TextureBook& book, std::uintptr_t name) const {
-  const auto found = book.pages().find(name);
-  if (found == book.pages().end()) return {white_.as<const std::uint32_t>(), 1, 1, false, 0};
-  const TextureBook::Page& page = found->second;
-  const std::uint32_t* texels = page.on_device;
-  if (texels == nullptr) {
-    texels = on_cuda_ ? copies_.at(name).texels.as<const std::uint32_t>() : page.texels.data();
+void Painter::resize(int width, int height) {
+  const std::size_t tiles = tiles_along(width) * tiles_along(height);
+  tiles_.assign(tiles, {});
+  if (width == width_ && height == height_) return;
+  width_ = width;
+  height_ = height;
+  columns_ = tiles_along(width);
+  pixels_.resize(static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
+  tile_changed_.resize(tiles);
+  tile_hashes_.assign(tiles, 0);
+}
+
+void Painter::find_triangles(const Scene& scene) {
+  visible_.clear();
+  for (std::uint32_t number = 0; number < scene.commands.size(); ++number) {
+    const Command& command = scene.commands[number];
+    std::uint32_t rectangle_end = 0;  // the second half of a rectangle is not the first of another
+    for (std::uint32_t t = 0; t < command.triangles; ++t) {
+      const std::uint32_t first = command.first_index + 3 * t;
+      const std::uint32_t* index = scene.indices + first;
+      const Place places[3] = {snap(scene.vertices[index[0]]), snap(scene.vertices[index[1]]),
+                               snap(scene.vertices[index[2]])};
+      const Bounds bounds = bounds_of(places, command, scene.width, scene.height);
+      if (empty(bounds)) continue;
+      const bool rectangle =
+          t >= rectangle_end && t + 1 < command.triangles && are_rectangle(scene.vertices, index);
+      if (rectangle) rectangle_end = t + 2;
+      visible_.push_back({first, number, bounds, rectangle, triangle_hash(scene, index, command, bounds)});
+    }
   }
-  return {texels, page.width, page.height, page.linear, page.version};
 }
 
-// Before anything of this frame is enqueued: the frame before has been waited for.
-void Painter::reserve(const Scene& scene) {
-  const std::size_t picture =
-      static_cast<std::size_t>(scene.width) * static_cast<std::size_t>(scene.height) * sizeof(std::uint32_t);
-  const std::size_t tiles = tiles_along(scene.width) * tiles_along(scene.height);
-  grow(picture_, device_, picture);
-  grow(changed_, device_, tiles);
-  grow(tile_marks_, device_, tiles * sizeof(std::uint64_t));
-  if (width_ == scene.width && height_ == scene.height) return;
-  width_ = scene.width;  // of another size all is painted anew
-  height_ = scene.height;
-  stream_->fill(tile_marks_.data(), 0, tile_marks_.bytes());
-}
-
-Picture Painter::paint(const Triangles& triangles, const TextureBook& book, std::uint32_t background) {
-  if (std::min(triangles.width, triangles.height) < 1 ||
-      std::max(triangles.width, triangles.height) > kLargestSide) {
-    throw core::Error(
-        fmt::format("a picture of {} x {} pixels cannot be painted", triangles.width, triangles.height));
+void Painter::find_changes(const Scene& scene) {
+  for (const VisibleTriangle& triangle : visible_) {
+    for_each_tile(triangle.bounds, [&](Tile& tile) {
+      tile.hash_sum += ordered_hash(triangle.hash, static_cast<int>(tile.triangles++));
+    });
   }
-  Scene scene{};
-  scene.chunk_count = static_cast<int>(triangles.chunks.size());
-  scene.width = triangles.width;
-  scene.height = triangles.height;
-  scene.background = background;
-  reserve(scene);
-  if (on_cuda_) copy_textures(book);
-  std::vector<Texture> textures;
-  for (const std::uintptr_t name : triangles.names) textures.push_back(texture(book, name));
-#if WARPSCOPE_HAVE_CUDA
-  if (on_cuda_) {
-    paint_with_cuda(scene, triangles, textures);
-  } else {
-    paint_on_host(scene, triangles, textures);
+  changed_.clear();
+  std::uint32_t first = 0;
+  for (std::size_t i = 0; i < tiles_.size(); ++i) {
+    Tile& tile = tiles_[i];
+    const std::uint64_t hash = tile_hash(tile.hash_sum, scene.background);
+    tile.changed = tile_hashes_[i] != hash;
+    tile_hashes_[i] = hash;
+    tile_changed_[i] = tile.changed ? 1 : 0;
+    tile.next = first;
+    if (!tile.changed) continue;
+    first += tile.triangles;
+    changed_.push_back(i);
   }
-#else
-  paint_on_host(scene, triangles, textures);
-#endif
-  return {picture_.as<const std::uint32_t>(),
-          scene.width,
-          scene.height,
-          {changed_.as<const std::uint8_t>(), tiles_along(scene.width) * tiles_along(scene.height)}};
+  order_.resize(first);
 }
 
-void Painter::paint_on_host(Scene& scene, const Triangles& triangles, const std::vector<Texture>& textures) {
-  scene.vertices = triangles.vertices.data();
-  scene.indices = triangles.indices.data();
-  scene.commands = triangles.commands.data();
-  scene.chunks = triangles.chunks.data();
-  scene.textures = textures.data();
-  host_->draw({scene, nullptr, nullptr, nullptr, tile_marks_.as<std::uint64_t>(), changed_.as<std::uint8_t>(),
-               picture_.as<std::uint32_t>()});
+void Painter::sort_into_tiles() {
+  for (std::uint32_t i = 0; i < visible_.size(); ++i) {
+    for_each_tile(visible_[i].bounds, [&](Tile& tile) {
+      if (tile.changed) order_[tile.next++] = i;
+    });
+  }
 }
 
-#if WARPSCOPE_HAVE_CUDA
-void Painter::paint_with_cuda(Scene& scene, const Triangles& triangles,
-                              const std::vector<Texture>& textures) {
-  const std::size_t bytes = bytes_of(triangles.vertices) + bytes_of(triangles.indices) +
-                            bytes_of(triangles.commands) + bytes_of(triangles.chunks) + bytes_of(textures);
-  grow(staged_, device_, std::max<std::size_t>(bytes, 1));
-  grow(scene_, device_, staged_.bytes());
-  const std::size_t chunks = std::max<std::size_t>(triangles.chunks.size(), 1);
-  grow(chunk_bounds_, device_, chunks * sizeof(Bounds));
-  grow(triangle_bounds_, device_, chunks * kChunkTriangles * sizeof(Bounds));
-  grow(triangle_marks_, device_, chunks * kChunkTriangles * sizeof(std::uint64_t));
-  const std::size_t picture =
-      static_cast<std::size_t>(scene.width) * static_cast<std::size_t>(scene.height) * sizeof(std::uint32_t);
-  const std::size_t tiles = tiles_along(scene.width) * tiles_along(scene.height);
-  grow(pixels_, device_, picture);
-  grow(tile_changed_, device_, tiles);
-  Packer packer(staged_.as<std::byte>(), scene_.as<std::byte>());
-  scene.vertices = packer.put<Vertex>(triangles.vertices);
-  scene.indices = packer.put<std::uint32_t>(triangles.indices);
-  scene.commands = packer.put<Command>(triangles.commands);
-  scene.chunks = packer.put<Chunk>(triangles.chunks);
-  scene.textures = packer.put<Texture>(textures);
-  if (packer.used() > 0) stream_->copy(scene_.data(), staged_.data(), packer.used());
-  raster_with_cuda(
-      {scene, triangle_bounds_.as<Bounds>(), triangle_marks_.as<std::uint64_t>(), chunk_bounds_.as<Bounds>(),
-       tile_marks_.as<std::uint64_t>(), tile_changed_.as<std::uint8_t>(), pixels_.as<std::uint32_t>()},
-      *stream_);
-  stream_->copy(picture_.data(), pixels_.data(), picture);
-  stream_->copy(changed_.data(), tile_changed_.data(), tiles);
-  stream_->record(*done_);
-  done_->synchronize();
+void Painter::draw_tile(const Scene& scene, std::size_t number) {
+  const Tile& tile = tiles_[number];
+  const int left = static_cast<int>(number % columns_) * kTile,
+            top = static_cast<int>(number / columns_) * kTile;
+  TileCanvas canvas;
+  canvas.clear(unpack(scene.background));
+  Piece piece;
+  Tint tint;
+  for (std::uint32_t k = tile.next - tile.triangles; k < tile.next; ++k) {
+    const VisibleTriangle& triangle = visible_[order_[k]];
+    const Command& command = scene.commands[triangle.command];
+    const std::uint32_t* index = scene.indices + triangle.first_index;
+    if (triangle.rectangle) {
+      const Vertex &a = scene.vertices[index[0]], &c = scene.vertices[index[2]];
+      canvas.fill(filled_by(a, c, triangle.bounds), flat_colour(scene, a, command, tint), left, top);
+      ++k;  // its other half
+    } else if (make_piece(scene, index, command, triangle.bounds, left, top, tint, piece)) {
+      canvas.draw(scene, piece, left, top);
+    }
+  }
+  canvas.write(pixels_.data(), scene.width, scene.height, left, top);
 }
-#endif
+
+Picture Painter::paint(const Triangles& triangles, const TextureStore& store, std::uint32_t background) {
+  const int width = triangles.width, height = triangles.height;
+  if (std::min(width, height) < 1 || std::max(width, height) > kLargestSide) {
+    throw core::Error(fmt::format("a picture of {} x {} pixels cannot be painted", width, height));
+  }
+  resize(width, height);
+  textures_.clear();
+  for (const std::uintptr_t name : triangles.names) textures_.push_back(texture_of(store, name));
+  const Scene scene{triangles.vertices.data(),
+                    triangles.indices.data(),
+                    triangles.commands,
+                    textures_.data(),
+                    width,
+                    height,
+                    background};
+  find_triangles(scene);
+  find_changes(scene);
+  sort_into_tiles();
+  helpers_.run((changed_.size() + kTilesAtOnce - 1) / kTilesAtOnce, [&](std::size_t part) {
+    const std::size_t end = std::min((part + 1) * kTilesAtOnce, changed_.size());
+    for (std::size_t i = part * kTilesAtOnce; i < end; ++i) draw_tile(scene, changed_[i]);
+  });
+  return {pixels_.data(), width, height, tile_changed_};
+}
 
 }  // namespace warpscope::ui::paint

@@ -1,28 +1,21 @@
 #pragma once
-// How a triangle becomes pixels: the arithmetic that the CPU and CUDA share.
+// How a triangle becomes pixels: places, edges, colours and texels.
 //
-// Places are rounded to 1/256 of a pixel. A pixel is drawn if its centre lies inside the triangle, or on a left or upper edge of
-// it (y points down), so that neighbours neither overlap nor leave a gap. For edge a-b of a triangle that runs clockwise on the
-// screen
+// Places are rounded to 1/256 of a pixel. A pixel is drawn if its centre lies inside the triangle, or on a
+// left or upper edge of it (y points down), so that neighbours neither overlap nor leave a gap. For edge a-b
+// of a triangle that runs clockwise on the screen
 //
 //   e(p) = (b.x - a.x) (p.y - a.y) - (b.y - a.y) (p.x - a.x)  >= 0, or > 0 on right and lower edges
 //
-// exactly, in integers. Colours and texture places are linear in x and y; colours are blended as OpenGL does with
-// SRC_ALPHA, ONE_MINUS_SRC_ALPHA, but kept in floats until all is drawn.
-// Source: J. Pineda, "A parallel algorithm for polygon rasterization" (1988).
+// exactly, in integers. Colours and texture places are linear in x and y; colours are blended as OpenGL does
+// with SRC_ALPHA, ONE_MINUS_SRC_ALPHA, but kept in floats until all is drawn. Source: J. Pineda, "A parallel
+// algorithm for polygon rasterization" (1988).
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "ui/paint/picture.h"
 #include "ui/paint/scene.h"
-
-#if defined(__CUDACC__)
-#define WARPSCOPE_PAINT __host__ __device__ inline
-#else
-#define WARPSCOPE_PAINT inline
-#endif
 
 namespace warpscope::ui::paint {
 
@@ -36,38 +29,35 @@ struct Colour {
   float r, g, b, a;  ///< 0 to 1
 };
 
-/// The largest whole number that is not above. Without the instruction for it that not all CPUs have.
-WARPSCOPE_PAINT int whole(float value) {
+/// std::floor as an int. Without the instruction for it, which not all CPUs have.
+inline int floor_to_int(float value) {
   const int near = static_cast<int>(value);
   return near - (static_cast<float>(near) > value ? 1 : 0);
 }
 
-WARPSCOPE_PAINT Place snap(const Vertex& vertex) {
+inline Place snap(const Vertex& vertex) {
   constexpr float kFar = 2097152.0f;  // pixels; written so that NaN becomes a place too
   const float x = vertex.x > -kFar ? (vertex.x < kFar ? vertex.x : kFar) : -kFar;
   const float y = vertex.y > -kFar ? (vertex.y < kFar ? vertex.y : kFar) : -kFar;
-  return {whole(x * kSteps + 0.5f), whole(y * kSteps + 0.5f)};
+  return {floor_to_int(x * kSteps + 0.5f), floor_to_int(y * kSteps + 0.5f)};
 }
 
-WARPSCOPE_PAINT int smallest(int a, int b, int c) {
+inline int smallest(int a, int b, int c) {
   const int m = a < b ? a : b;
   return m < c ? m : c;
 }
-WARPSCOPE_PAINT int largest(int a, int b, int c) {
+inline int largest(int a, int b, int c) {
   const int m = a > b ? a : b;
   return m > c ? m : c;
 }
 
-WARPSCOPE_PAINT bool empty(const Bounds& b) {
+inline bool empty(const Bounds& b) {
   return b.left >= b.right || b.top >= b.bottom;
 }
 
-WARPSCOPE_PAINT bool meet(const Bounds& a, const Bounds& b) {
-  return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
-}
-
-/// The pixels whose centres lie in the rectangle around the triangle, inside `clip` and the picture of `width` x `height`.
-WARPSCOPE_PAINT Bounds bounds_of(const Place (&p)[3], const Command& clip, int width, int height) {
+/// The pixels whose centres lie in the rectangle around the triangle, inside `clip` and the picture of
+/// `width` x `height`.
+inline Bounds bounds_of(const Place (&p)[3], const Command& clip, int width, int height) {
   constexpr int kHalf = kSteps / 2;
   const int left = (smallest(p[0].x, p[1].x, p[2].x) + kHalf - 1) >> 8;
   const int top = (smallest(p[0].y, p[1].y, p[2].y) + kHalf - 1) >> 8;
@@ -82,95 +72,43 @@ WARPSCOPE_PAINT Bounds bounds_of(const Place (&p)[3], const Command& clip, int w
   return empty(found) ? Bounds{0, 0, 0, 0} : found;
 }
 
-/// A number of which each bit depends on each bit of `x`.
-/// Source: G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom number generators" (2014), with D. Stafford's constants.
-WARPSCOPE_PAINT std::uint64_t stirred(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
-inline constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15u;  ///< 2^64 over the golden ratio
-
-/// Tells a triangle from others: of all that its pixels depend on. Two that differ share it by chance, once in 2^64.
-WARPSCOPE_PAINT std::uint64_t mark_of(const Scene& scene, const std::uint32_t* index, const Command& command,
-                                      const Bounds& bounds) {
-  const auto bits = [](float value) {
-    std::uint32_t same = 0;
-    std::memcpy(&same, &value, sizeof same);
-    return same;
-  };
-  const auto pair = [](std::uint32_t low, std::uint32_t high) {
-    return low | static_cast<std::uint64_t>(high) << 32;
-  };
-  const auto side = [](std::int16_t low, std::int16_t high) {
-    return static_cast<std::uint32_t>(static_cast<std::uint16_t>(low)) |
-           static_cast<std::uint32_t>(static_cast<std::uint16_t>(high)) << 16;
-  };
-  // Words that are stirred one by one and added wait for one another less than a chain would.
-  std::uint64_t mark = stirred(scene.textures[command.texture].version + 1) +
-                       stirred(pair(side(bounds.left, bounds.top), side(bounds.right, bounds.bottom)) + kOdd);
-  std::uint64_t place = 2 * kOdd;  // tells equal words of different places from one another
-  for (int i = 0; i < 3; ++i, place += 3 * kOdd) {
-    const Vertex& v = scene.vertices[index[i]];
-    mark += stirred(pair(bits(v.x), bits(v.y)) + place) + stirred(pair(bits(v.u), bits(v.v)) + place + kOdd) +
-            stirred(v.colour + place + 2 * kOdd);
-  }
-  return mark;
-}
-
-/// What the triangle that is drawn as the `order`-th of a tile adds to the tile's mark, and what a tile's mark is that starts with
-/// `background`; never 0.
-WARPSCOPE_PAINT std::uint64_t added_mark(std::uint64_t triangle, int order) {
-  return stirred(triangle + static_cast<std::uint64_t>(order) * kOdd);
-}
-WARPSCOPE_PAINT std::uint64_t tile_mark(std::uint64_t added, std::uint32_t background) {
-  return stirred(added + stirred(background)) | 1;
-}
-
-WARPSCOPE_PAINT Colour unpack(std::uint32_t colour) {
+inline Colour unpack(std::uint32_t colour) {
   constexpr float kUnit = 1.0f / 255.0f;
   return {static_cast<float>(colour & 255) * kUnit, static_cast<float>(colour >> 8 & 255) * kUnit,
           static_cast<float>(colour >> 16 & 255) * kUnit, static_cast<float>(colour >> 24) * kUnit};
 }
 
-WARPSCOPE_PAINT float within(float value) {
+inline float clamp_to_unit(float value) {
   return value > 0.0f ? (value < 1.0f ? value : 1.0f) : 0.0f;
 }
 
-WARPSCOPE_PAINT std::uint32_t pack(const Colour& c) {
-  const auto byte = [](float value) {
-    return static_cast<std::uint32_t>(whole(within(value) * 255.0f + 0.5f));
-  };
-  return byte(c.r) | byte(c.g) << 8 | byte(c.b) << 16 | byte(c.a) << 24;
-}
-
 /// A texel, the nearest one inside.
-WARPSCOPE_PAINT Colour texel(const Texture& t, int x, int y) {
+inline Colour texel(const Texture& t, int x, int y) {
   const int column = x < 0 ? 0 : (x < t.width ? x : t.width - 1);
   const int row = y < 0 ? 0 : (y < t.height ? y : t.height - 1);
   return unpack(t.texels[static_cast<std::int64_t>(row) * t.width + column]);
 }
 
-WARPSCOPE_PAINT Colour mix(const Colour& a, const Colour& b, float part) {
+inline Colour mix(const Colour& a, const Colour& b, float part) {
   return {a.r + (b.r - a.r) * part, a.g + (b.g - a.g) * part, a.b + (b.b - a.b) * part,
           a.a + (b.a - a.a) * part};
 }
 
-WARPSCOPE_PAINT Colour sample(const Texture& t, float u, float v) {
+inline Colour sample(const Texture& t, float u, float v) {
   const float x = u * static_cast<float>(t.width), y = v * static_cast<float>(t.height);
-  if (!t.linear) return texel(t, whole(x), whole(y));
-  const int column = whole(x - 0.5f), row = whole(y - 0.5f);
+  if (!t.linear) return texel(t, floor_to_int(x), floor_to_int(y));
+  const int column = floor_to_int(x - 0.5f), row = floor_to_int(y - 0.5f);
   const float across = x - 0.5f - static_cast<float>(column), down = y - 0.5f - static_cast<float>(row);
   return mix(mix(texel(t, column, row), texel(t, column + 1, row), across),
              mix(texel(t, column, row + 1), texel(t, column + 1, row + 1), across), down);
 }
 
-/// A value that is linear in x and y: at the tile's first pixel, and how it grows to the right and down.
+/// A value that is linear in x and y: at the tile's first pixel, and what each pixel to the right and down
+/// adds.
 struct Linear {
   float start, right, down;
 
-  WARPSCOPE_PAINT float at(int x, int y) const {
+  float at(int x, int y) const {
     return start + static_cast<float>(x) * right + static_cast<float>(y) * down;
   }
 };
@@ -184,31 +122,33 @@ struct Piece {
   int texture;  ///< -1: the colour is all
 };
 
-/// Where the value grows from `at0` (corner 0) to `at1` and `at2`; `first` and `second` are the shares of corners 1 and 2.
-WARPSCOPE_PAINT Linear linear(float at0, float at1, float at2, const Linear& first, const Linear& second) {
+/// The value that is `at0`, `at1` and `at2` at the corners; `first` and `second` are the barycentric
+/// coordinates of corners 1 and 2.
+inline Linear linear(float at0, float at1, float at2, const Linear& first, const Linear& second) {
   const float d1 = at1 - at0, d2 = at2 - at0;
   return {at0 + d1 * first.start + d2 * second.start, d1 * first.right + d2 * second.right,
           d1 * first.down + d2 * second.down};
 }
 
-/// The last texel that a triangle of one colour took: nearly all take the same one.
+/// The texel that was sampled last for a triangle of one colour: nearly all take the same one.
 struct Tint {
   int texture = -1;
   float u = 0, v = 0;
   Colour colour{1, 1, 1, 1};
 };
 
-/// The colour, at `corner`, of a triangle that takes one texel alone.
-WARPSCOPE_PAINT Colour tint_of(const Scene& scene, const Vertex& corner, const Command& command, Tint& last) {
+/// The texel that `corner` is at, for a triangle all of whose corners are at the same one.
+inline Colour tint_of(const Scene& scene, const Vertex& corner, const Command& command, Tint& last) {
   if (last.texture != command.texture || last.u != corner.u || last.v != corner.v) {
     last = {command.texture, corner.u, corner.v, sample(scene.textures[command.texture], corner.u, corner.v)};
   }
   return last.colour;
 }
 
-/// False if the triangle has no area. `tile_x`, `tile_y`: the tile's first pixel. `bounds`: as bounds_of() gives them.
-WARPSCOPE_PAINT bool make_piece(const Scene& scene, const std::uint32_t* index, const Command& command,
-                                const Bounds& bounds, int tile_x, int tile_y, Tint& last, Piece& piece) {
+/// False if the triangle has no area. `tile_x`, `tile_y`: the tile's first pixel. `bounds`: as bounds_of()
+/// gives them.
+inline bool make_piece(const Scene& scene, const std::uint32_t* index, const Command& command,
+                       const Bounds& bounds, int tile_x, int tile_y, Tint& last, Piece& piece) {
   Vertex corner[3] = {scene.vertices[index[0]], scene.vertices[index[1]], scene.vertices[index[2]]};
   Place p[3] = {snap(corner[0]), snap(corner[1]), snap(corner[2])};
   std::int64_t area = static_cast<std::int64_t>(p[1].x - p[0].x) * (p[2].y - p[0].y) -
@@ -233,12 +173,12 @@ WARPSCOPE_PAINT bool make_piece(const Scene& scene, const std::uint32_t* index, 
     const std::int64_t exact =
         static_cast<std::int64_t>(dx) * (y - from.y) - static_cast<std::int64_t>(dy) * (x - from.x);
     const bool drawn_on = dy < 0 || (dy == 0 && dx > 0);
-    // Edges of more than 2^24 places, which leave any picture far behind, are taken a little less steep or steeper.
+    // Edges longer than 2^24 places reach far beyond any picture: their slope is rounded.
     int shift = 0;
     while ((dx >> shift) > kLongest || (dx >> shift) < -kLongest || (dy >> shift) > kLongest ||
            (dy >> shift) < -kLongest)
       ++shift;
-    constexpr std::int64_t kMost = 1 << 30;  // more than an edge changes in a tile
+    constexpr std::int64_t kMost = 1 << 30;  // more than an edge function changes within a tile
     const std::int64_t start = (exact - (drawn_on ? 0 : 1)) >> (8 + shift);
     piece.edge[i] = static_cast<std::int32_t>(start < -kMost ? -kMost : (start > kMost ? kMost : start));
     piece.edge_right[i] = -(dy >> shift);
@@ -247,7 +187,8 @@ WARPSCOPE_PAINT bool make_piece(const Scene& scene, const std::uint32_t* index, 
     share[i] = {static_cast<float>(exact) * unit, static_cast<float>(-dy) * kSteps * unit,
                 static_cast<float>(dx) * kSteps * unit};
   }
-  // The edge from corner 2 to 0 is zero there and the whole area at corner 1; the one from 0 to 1 at corner 2.
+  // The edge from corner 2 to 0 is zero there and the whole area at corner 1; the one from 0 to 1 at corner
+  // 2.
   const Linear &first = share[2], &second = share[0];
   const bool plain = corner[0].u == corner[1].u && corner[0].u == corner[2].u && corner[0].v == corner[1].v &&
                      corner[0].v == corner[2].v;
@@ -262,27 +203,6 @@ WARPSCOPE_PAINT bool make_piece(const Scene& scene, const std::uint32_t* index, 
   piece.bounds = bounds;
   piece.texture = plain ? -1 : command.texture;
   return true;
-}
-
-/// Draws the piece's part of pixel (x, y) of the tile. On CUDA; on the CPU TileCanvas does the same for four pixels at once.
-WARPSCOPE_PAINT void draw(const Scene& scene, const Piece& piece, int tile_x, int tile_y, int x, int y,
-                          Colour& pixel) {
-  const int column = tile_x + x, row = tile_y + y;
-  if (column < piece.bounds.left || column >= piece.bounds.right || row < piece.bounds.top ||
-      row >= piece.bounds.bottom)
-    return;
-  for (int i = 0; i < 3; ++i) {
-    if (piece.edge[i] + x * piece.edge_right[i] + y * piece.edge_down[i] < 0) return;
-  }
-  Colour c{within(piece.r.at(x, y)), within(piece.g.at(x, y)), within(piece.b.at(x, y)),
-           within(piece.a.at(x, y))};
-  if (piece.texture >= 0) {
-    const Colour s = sample(scene.textures[piece.texture], piece.u.at(x, y), piece.v.at(x, y));
-    c = {c.r * s.r, c.g * s.g, c.b * s.b, c.a * s.a};
-  }
-  const float rest = 1.0f - c.a;
-  pixel = {c.r * c.a + pixel.r * rest, c.g * c.a + pixel.g * rest, c.b * c.a + pixel.b * rest,
-           c.a + pixel.a * rest};
 }
 
 }  // namespace warpscope::ui::paint

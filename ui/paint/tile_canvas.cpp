@@ -30,7 +30,7 @@ bool any(const Ints& mask) {
   return (halves[0] | halves[1]) != 0;
 }
 
-Floats within(const Floats& value) {
+Floats clamp_to_unit(const Floats& value) {
   const Floats zero = all(0.0f), one = all(1.0f);
   const Floats above = choose(value > zero, value, zero);
   return choose(above < one, above, one);
@@ -41,7 +41,8 @@ Floats at(const Linear& value, const Floats& x, int y) {
   return (all(value.start) + x * all(value.right)) + all(static_cast<float>(y) * value.down);
 }
 
-Ints within(const Ints& value, std::int32_t end) {
+/// From 0 to `end` - 1.
+Ints clamp_index(const Ints& value, std::int32_t end) {
   const Ints last = all(end - 1);
   const Ints below = (value & (value < last)) | (last & ~(value < last));
   return below & (below > 0);
@@ -52,14 +53,14 @@ Floats floats(const Ints& value) {
 }
 
 /// As of raster.h, of four numbers.
-Ints whole(const Floats& value) {
+Ints floor_to_int(const Floats& value) {
   const Ints near = __builtin_convertvector(value, Ints);
   return near + (floats(near) > value);  // true is -1
 }
 
 /// Four texels, as texel() of raster.h finds them.
 inline Four texels(const Texture& t, const Ints& x, const Ints& y) {
-  const Ints column = within(x, t.width), row = within(y, t.height);
+  const Ints column = clamp_index(x, t.width), row = clamp_index(y, t.height);
   std::int32_t columns[kLanes], rows[kLanes];
   std::memcpy(columns, &column, sizeof columns);
   std::memcpy(rows, &row, sizeof rows);
@@ -81,9 +82,9 @@ Four mix(const Four& a, const Four& b, const Floats& part) {
 /// As sample() of raster.h.
 Four sample(const Texture& t, const Floats& u, const Floats& v) {
   const Floats x = u * all(static_cast<float>(t.width)), y = v * all(static_cast<float>(t.height));
-  if (!t.linear) return texels(t, whole(x), whole(y));
+  if (!t.linear) return texels(t, floor_to_int(x), floor_to_int(y));
   const Floats half = all(0.5f);
-  const Ints column = whole(x - half), row = whole(y - half);
+  const Ints column = floor_to_int(x - half), row = floor_to_int(y - half);
   const Floats across = x - half - floats(column), down = y - half - floats(row);
   return mix(mix(texels(t, column, row), texels(t, column + 1, row), across),
              mix(texels(t, column, row + 1), texels(t, column + 1, row + 1), across), down);
@@ -123,20 +124,21 @@ void TileCanvas::clear(const Colour& colour) {
 
 void TileCanvas::cover(const Four& colour) {
   const bool opaque = colour.a[0] == 1.0f;
-  const Ints whole = all(-1);
+  const Ints everywhere = all(-1);
   for (auto& row : rows_) {
     for (Four& four : row) {
       if (opaque) {
         four = colour;
       } else {
-        blend(whole, colour, four);
+        blend(everywhere, colour, four);
       }
     }
   }
 }
 
 void TileCanvas::fill(const Bounds& bounds, const Colour& plain, int left, int top) {
-  const Four colour{within(all(plain.r)), within(all(plain.g)), within(all(plain.b)), within(all(plain.a))};
+  const Four colour{clamp_to_unit(all(plain.r)), clamp_to_unit(all(plain.g)), clamp_to_unit(all(plain.b)),
+                    clamp_to_unit(all(plain.a))};
   const int first = std::max(bounds.left - left, 0), end = std::min(bounds.right - left, kTile);
   const int from = std::max(bounds.top - top, 0), to = std::min(bounds.bottom - top, kTile);
   if (first == 0 && end == kTile && from == 0 && to == kTile) {
@@ -154,16 +156,16 @@ void TileCanvas::draw(const Scene& scene, const Piece& piece, int left, int top)
   const int first = std::max(piece.bounds.left - left, 0), end = std::min(piece.bounds.right - left, kTile);
   const int from = std::max(piece.bounds.top - top, 0), to = std::min(piece.bounds.bottom - top, kTile);
   const bool flat = level(piece.r) && level(piece.g) && level(piece.b) && level(piece.a);
-  const Four plain{within(all(piece.r.start)), within(all(piece.g.start)), within(all(piece.b.start)),
-                   within(all(piece.a.start))};
+  const Four plain{clamp_to_unit(all(piece.r.start)), clamp_to_unit(all(piece.g.start)),
+                   clamp_to_unit(all(piece.b.start)), clamp_to_unit(all(piece.a.start))};
   const Texture* const texture = piece.texture >= 0 ? scene.textures + piece.texture : nullptr;
   if (flat && texture == nullptr && covers(piece, left, top)) {
     cover(plain);
     return;
   }
-  Ints beside[3];  // of the edges, what columns add to the first of four
+  Ints beside[3];  // what each of four columns adds to the edge functions
   for (int i = 0; i < 3; ++i) beside[i] = kLane * all(piece.edge_right[i]);
-  std::int32_t best[3];  // of the edges, at the innermost of the columns
+  std::int32_t best[3];  // the edge functions where they are largest in a row
   for (int i = 0; i < 3; ++i) {
     best[i] = piece.edge[i] + (piece.edge_right[i] > 0 ? end - 1 : first) * piece.edge_right[i];
   }
@@ -184,11 +186,11 @@ void TileCanvas::draw(const Scene& scene, const Piece& piece, int left, int top)
       if (!flat || texture != nullptr) {
         const Floats columns = all(static_cast<float>(four * kLanes)) + kFloatLane;
         if (!flat) {
-          colour = {within(at(piece.r, columns, y)), within(at(piece.g, columns, y)),
-                    within(at(piece.b, columns, y)), within(at(piece.a, columns, y))};
+          colour = {clamp_to_unit(at(piece.r, columns, y)), clamp_to_unit(at(piece.g, columns, y)),
+                    clamp_to_unit(at(piece.b, columns, y)), clamp_to_unit(at(piece.a, columns, y))};
         }
         if (texture != nullptr) {
-          // Outside a sliver the places may be too far for whole numbers.
+          // Outside a narrow triangle they may be too large to be made integers.
           const Floats zero = all(0.0f);
           const Four s = sample(*texture, choose(mask, at(piece.u, columns, y), zero),
                                 choose(mask, at(piece.v, columns, y), zero));
@@ -203,7 +205,7 @@ void TileCanvas::draw(const Scene& scene, const Piece& piece, int left, int top)
 void TileCanvas::write(std::uint32_t* pixels, int width, int height, int left, int top) const {
   const int columns = std::min(kTile, width - left), rows = std::min(kTile, height - top);
   const auto bytes = [](const Floats& value) {
-    return __builtin_convertvector(within(value) * all(255.0f) + all(0.5f), Ints);
+    return __builtin_convertvector(clamp_to_unit(value) * all(255.0f) + all(0.5f), Ints);
   };
   for (int y = 0; y < rows; ++y) {
     Ints packed[kFours];

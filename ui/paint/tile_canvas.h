@@ -17,7 +17,7 @@ struct Four {
   Floats r, g, b, a;
 };
 
-/// What draw() and pack() of raster.h do, four pixels at a time: colours in floats, a plane to each channel.
+/// Blends triangles into the tile, four pixels at a time: colours in floats, a plane to each channel.
 class TileCanvas {
  public:
   void clear(const Colour& colour);

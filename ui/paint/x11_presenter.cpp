@@ -22,8 +22,8 @@
 #include <X11/Xutil.h>
 #include <X11/extensions/XShm.h>
 
-// As GLFW/glfw3native.h declares it, which wants headers of extensions that are not used here. Weak: a GLFW for Wayland alone
-// does not have it.
+// As GLFW/glfw3native.h declares it, which wants headers of extensions that are not used here. Weak: a GLFW
+// for Wayland alone does not have it.
 // NOLINTNEXTLINE(readability-identifier-naming): GLFW's name
 extern "C" __attribute__((weak)) unsigned long glfwGetX11Window(GLFWwindow* window);
 
@@ -32,8 +32,8 @@ namespace {
 
 bool failed = false;
 
-/// Notes errors of the server instead of ending the program, which is Xlib's own way. An error is told while something is read
-/// from the connection that it belongs to, so it is enough to have one of these then.
+/// Notes errors of the server instead of ending the program, which is Xlib's own way. An error is told while
+/// something is read from the connection that it belongs to, so it is enough to have one of these then.
 class ErrorWatch {
  public:
   ErrorWatch() : before_(XSetErrorHandler(note)) { failed = false; }
@@ -59,7 +59,8 @@ bool accepted(Display* display, Action action) {
   return !failed;
 }
 
-/// The picture's bytes are red, green, blue, alpha; the server's are blue, green, red and one that is not looked at.
+/// The picture's bytes are red, green, blue, alpha; the server's are blue, green, red and one that is not
+/// looked at.
 void copy_row(const std::uint32_t* from, std::uint32_t* to, int count) {
   for (int i = 0; i < count; ++i) {
     const std::uint32_t p = from[i];
@@ -100,8 +101,8 @@ struct Segment {
   }
 
  private:
-  /// Whether the server reads what is written here. Its number alone proves nothing: of a server in another container it may be
-  /// that of a stranger's memory.
+  /// Whether the server reads what is written here. Its number alone proves nothing: of a server in another
+  /// container it may be that of a stranger's memory.
   bool is_seen(Display* display, Visual* visual, int depth) {
     const std::uint32_t token = std::random_device()() & 0xffffffu;
     std::memcpy(info.shmaddr, &token, sizeof token);
@@ -274,15 +275,15 @@ bool X11Presenter::show(const Picture& picture) {
   const XImage* const image = server_->image;
   if (image == nullptr || image->width != picture.width || image->height != picture.height) {
     if (!server_->open_image(picture.width, picture.height)) return false;
-    whole_ = true;
+    show_all_ = true;
   }
-  if (std::exchange(server_->uncovered, false) || whole_) {
+  if (std::exchange(server_->uncovered, false) || show_all_) {
     server_->put(picture, {0, 0, picture.width, picture.height}, true);
   } else {
     const std::vector<Area> areas = changed_areas(picture);
     for (std::size_t i = 0; i < areas.size(); ++i) server_->put(picture, areas[i], i + 1 == areas.size());
   }
-  whole_ = false;
+  show_all_ = false;
   XFlush(server_->display);
   return !failed;
 }

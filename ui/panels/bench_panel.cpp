@@ -28,31 +28,20 @@ struct Family {
   int color;
 };
 
+// Each kind of product has a colour of its own, as far as there are; what moves data has one for layers and
+// one for the rest.
 Family family_of(Op op) {
-  switch (op) {
-    case Op::conv2d_forward:
-      return {"conv2d.forward", 0};
-    case Op::conv2d_backward_input:
-      return {"conv2d.backward_input", 1};
-    case Op::conv2d_backward_weights:
-      return {"conv2d.backward_weights", 2};
-    case Op::conv2d_backward_bias:
-      return {"conv2d.backward_bias", 3};
-    case Op::linear_forward:
-    case Op::linear_backward_input:
-    case Op::linear_backward_weights:
-    case Op::linear_backward_bias:
-      return {"linear", 4};
-    case Op::mse_forward:
-    case Op::mse_backward:
-    case Op::cross_entropy_forward:
-    case Op::cross_entropy_backward:
-      return {"loss", 5};
-    case Op::optimizer_update:
-      return {"optimizer.update", 6};
-    default:
-      return {"other", 7};
+  constexpr int kProducts = 6;
+  const ops::OpContract& contract = ops::contract(op);
+  if (contract.work != ops::Work::products)
+    return contract.scope == ops::Scope::layer ? Family{"other layers", kProducts}
+                                               : Family{"parameters", kProducts + 1};
+  int before = 0;
+  for (const ops::OpContract& each : ops::contracts()) {
+    if (each.op == op) break;
+    before += each.work == ops::Work::products;
   }
+  return before < kProducts ? Family{contract.name, before} : Family{"other products", kProducts - 1};
 }
 
 int precision_color(Precision precision) {
@@ -83,7 +72,7 @@ plot::Bar bar_of(const Frame& frame, const profiling::BenchRow& row, const Bench
   }
   bar.text = with_thousands(row.median, 1);
   const double part = part_of_floor(row);
-  bar.detail = part > 0 ? fmt::format("{:.{}f}%", 100 * part, part < 0.0995 ? 1 : 0) : "\u2014";
+  bar.detail = part > 0 ? fmt::format("{:.{}f} %", 100 * part, part < 0.0995 ? 1 : 0) : "\u2014";
   return bar;
 }
 
@@ -116,8 +105,8 @@ struct LegendItem {
   plot::PointShape shape;
 };
 
-// What colours and shapes mean: of one operation the precisions; of all the families and, if there are several, the
-// precisions.
+// What colours and shapes mean: of one operation the precisions; of all the families and, if there are
+// several, the precisions.
 std::vector<LegendItem> legend_of(const Frame& frame, const profiling::LaboratoryState& laboratory,
                                   const BenchFilter& filter) {
   std::vector<Family> families;
@@ -311,10 +300,15 @@ void BenchPanel::draw(const Frame& frame, LaboratoryDesk& desk) {
   const float gap = 16 * frame.scale, bars = both ? std::floor(0.55f * (room.x - gap)) : room.x;
   if (both || view_ == 0) {
     static constexpr plot::BarNames kNames{
+        .label = "variant",
+        .label_tip =
+            "The variants of each operation on the shape of each layer, and which was fastest there.",
+        .bar_tip =
+            "The median time; the whisker spans the 10th to the 90th percentile. Each layer has a scale "
+            "of its own.",
         .text = "\u00b5s",
+        .text_tip = "Microseconds of one call, the median, timed on the device with a cold cache.",
         .detail = "of floor",
-        .text_tip =
-            "Microseconds of one call: the median; the whisker spans the 10th to the 90th percentile.",
         .detail_tip =
             "How much of the time the roofline says is needed at least: the larger of the least operations "
             "known over the measured peak and bytes over the measured bandwidth. The yellow line is that "

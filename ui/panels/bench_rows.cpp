@@ -93,6 +93,12 @@ std::string bench_tip(const BenchRow& row) {
                                 core::to_string(row.precision), row.library ? " (library)" : "");
   tip += fmt::format("\n{}{}{}", row.what.layer, row.what.layer.empty() ? "" : ": ",
                      ops::describe(row.what.op, row.what.shape));
+  if (row.sum) {
+    return tip +
+           fmt::format(
+               "\n{} \u00b5s: the medians of the best variants of these operations, each by itself, added up",
+               with_thousands(row.median, 1));
+  }
   if (!timed(row)) return tip + "\nnot timed: " + (row.skipped.empty() ? "no sample" : row.skipped);
   tip += fmt::format("\n{} \u00b5s median, {} to {} \u00b5s (10th to 90th percentile of {} samples)",
                      with_thousands(row.median, 1), with_thousands(row.p10, 1), with_thousands(row.p90, 1),
@@ -142,7 +148,7 @@ std::string point_tip(const BenchPoint& point, double roof) {
 std::vector<BenchPoint> bench_points(const std::vector<BenchRow>& rows, const BenchFilter& filter) {
   std::vector<BenchPoint> points;
   for (const BenchRow& row : rows) {
-    if (!filter.shows(row) || !timed(row) || !(row.flops > 0) || !(row.bytes > 0)) continue;
+    if (!filter.shows(row) || !timed(row) || row.sum || !(row.flops > 0) || !(row.bytes > 0)) continue;
     const std::string layer = filter.op ? row.what.layer : "";
     const auto same = [&](const BenchPoint& point) {
       return !filter.op && point.op == row.what.op && point.variant == row.variant &&
@@ -163,8 +169,10 @@ std::vector<BenchPoint> bench_points(const std::vector<BenchRow>& rows, const Be
 }
 
 std::string bench_summary(const std::vector<BenchRow>& rows) {
-  const auto count = std::count_if(rows.begin(), rows.end(), timed);
-  const auto others = static_cast<std::ptrdiff_t>(rows.size()) - count;
+  const auto count =
+      std::count_if(rows.begin(), rows.end(), [](const BenchRow& row) { return timed(row) && !row.sum; });
+  const auto others =
+      std::count_if(rows.begin(), rows.end(), [](const BenchRow& row) { return !timed(row); });
   std::string text = fmt::format("{} timed", with_thousands(std::int64_t{count}));
   if (others > 0) text += fmt::format(", {} cannot run here", with_thousands(std::int64_t{others}));
   return text;

@@ -26,8 +26,8 @@ struct BenchGroup {
   std::vector<const profiling::BenchRow*> rows;  ///< timed ones first, else in the order of the bench
 };
 
-/// By op in the order of the table of ops, layers in the order of the bench. With all precisions shown, rows that were not
-/// timed are left out where their variant was timed in another precision. Points into `rows`.
+/// By op in the order of the table of ops, layers in the order of the bench. With all precisions shown, rows
+/// that were not timed are left out where their variant was timed in another precision. Points into `rows`.
 std::vector<BenchGroup> bench_groups(const std::vector<profiling::BenchRow>& rows, const BenchFilter& filter);
 
 /// "fastest", "fastest, tie", "2nd", "2nd, tie", ... within op, layer and precision; "" if it was

@@ -1,7 +1,7 @@
 #pragma once
-// Where the parts of a confusion matrix stand: names to the left and above, the cells, sums and rates to the right and
-// below. Where room is scarce, the lines below go first, then the columns at the right, then the names; what is still
-// too large is scrolled.
+// Where the parts of a confusion matrix stand: names to the left and above, the cells, sums and rates to the
+// right and below. Where room is scarce, the lines below go first, then the columns at the right, then the
+// names; what is still too large is scrolled.
 
 #include <optional>
 
@@ -51,8 +51,8 @@ struct MatrixHit {
   int predicted = -1;
 };
 
-/// What lies under a point relative to the matrix's top left corner: a cell, or the row or column whose name or figures
-/// stand there.
+/// What lies under a point relative to the matrix's top left corner: a cell, or the row or column whose name
+/// or figures stand there.
 std::optional<MatrixHit> hit_matrix(const MatrixLayout& layout, int classes, float x, float y);
 
 }  // namespace warpscope::ui

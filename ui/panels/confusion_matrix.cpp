@@ -48,13 +48,13 @@ void draw_upright(const Frame& frame, ImVec2 bottom_left, ImU32 color, std::stri
 
 }  // namespace
 
-void ConfusionMatrix::refresh(const HeldOut& held_out) {
+void ConfusionMatrix::refresh(const Frame& frame, const HeldOut& held_out) {
   if (evaluation_ == held_out.evaluation) return;
   evaluation_ = held_out.evaluation;
   figures_ = confusion_figures(*evaluation_);
   if (figures_.classes <= kMostNamedClasses) return;
   const interop::PageShape shape{figures_.classes, figures_.classes, 1, 1};
-  if (!page_ || page_->shape() != shape) page_ = std::make_unique<interop::TilePage>(shape);
+  if (!page_ || page_->shape() != shape) page_ = std::make_unique<interop::TilePage>(shape, frame.textures);
   std::vector<images::Rgba> pixels;
   pixels.reserve(figures_.counts.size());
   for (int truth = 0; truth < figures_.classes; ++truth) {
@@ -86,7 +86,7 @@ MatrixSpace ConfusionMatrix::measure(const Frame& frame, const HeldOut& held_out
 }
 
 std::optional<MatrixHit> ConfusionMatrix::draw(const Frame& frame, const HeldOut& held_out) {
-  refresh(held_out);
+  refresh(frame, held_out);
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const float s = frame.scale, above = std::floor(6 * s);
   const bool footer = room.y >= kFooterFrom * s;

@@ -20,7 +20,7 @@ class ConfusionMatrix {
   void shutdown() { page_.reset(); }
 
  private:
-  void refresh(const HeldOut& held_out);
+  void refresh(const Frame& frame, const HeldOut& held_out);
   MatrixSpace measure(const Frame& frame, const HeldOut& held_out, ImVec2 room) const;
   void draw_cells(const Frame& frame, ImVec2 origin, const MatrixLayout& layout);
   void draw_names(const Frame& frame, const HeldOut& held_out, ImVec2 origin, const MatrixLayout& layout,

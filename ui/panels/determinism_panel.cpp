@@ -2,6 +2,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -18,25 +19,22 @@ using training::TrainerState;
 enum : std::size_t { kTensor, kOp, kVariant, kDifferent, kElements, kPart, kLargest, kRelative };
 
 constexpr std::array<Column, 8> kColumns{{
-    {"tensor", "What an operation of the step wrote, in the order of the launches.", 150, 260},
-    {"operation", "The operation that wrote it.", 156, 220},
-    {"variant", "The variant that ran.", 84, 150},
+    {"tensor", "What an operation of the step wrote, in the order of the launches.", 152},
+    {"operation", "The operation that wrote it.", 156},
+    {"variant", "The variant that ran.", 88},
     {.label = "differ",
      .tip = "Elements whose bits are not the same in both runs.",
-     .least = 64,
-     .most = 96,
+     .width = 72,
      .right = true},
-    {.label = "of", .tip = "Elements of the tensor.", .least = 72, .most = 96, .right = true, .rank = 3},
-    {.label = "part", .tip = "The part that differs.", .least = 56, .most = 72, .right = true, .rank = 1},
+    {.label = "of", .tip = "Elements of the tensor.", .width = 72, .right = true, .rank = 3},
+    {.label = "part", .tip = "The part that differs.", .width = 56, .right = true, .rank = 1},
     {.label = "largest |a - b|",
      .tip = "The largest difference between the two runs.",
-     .least = 84,
-     .most = 104,
+     .width = 88,
      .right = true},
     {.label = "relative",
      .tip = "The largest difference over the largest magnitude in the tensor.",
-     .least = 60,
-     .most = 88,
+     .width = 64,
      .right = true,
      .rank = 2},
 }};
@@ -99,11 +97,13 @@ void DeterminismPanel::draw(const Frame& frame) {
   row_text(frame, frame.fonts.text, equal ? frame.palette.good : frame.palette.warning,
            ellipsize(frame.fonts.text, text, ImGui::GetContentRegionAvail().x));
   tooltip(frame, text + "\nwith " + report->selection);
-  Table table(frame, "determinism.table", kColumns);
+  std::vector<const training::TensorDifference*> shown;
   for (const training::TensorDifference& difference : report->tensors) {
-    if (differences_only_ && !equal && difference.different == 0) continue;
-    if (table.row()) draw_row(frame, table, difference);
+    if (equal || !differences_only_ || difference.different > 0) shown.push_back(&difference);
   }
+  Table table(frame, "determinism.table", kColumns);
+  table.rows(static_cast<int>(shown.size()),
+             [&](int i) { draw_row(frame, table, *shown[static_cast<std::size_t>(i)]); });
 }
 
 }  // namespace warpscope::ui

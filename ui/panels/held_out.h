@@ -28,14 +28,16 @@ struct HeldOut {
   int predicted(int image) const;
   bool right(int image) const { return truth(image) == predicted(image); }
   float loss(int image) const { return evaluation->image_losses[static_cast<std::size_t>(image)]; }
-  /// The probability that the network gives to the truth: exp(-loss), the loss being the softmax cross-entropy.
+  /// The probability that the network gives to the truth: exp(-loss), the loss being the softmax
+  /// cross-entropy.
   double probability_of_truth(int image) const;
   /// The class's name, or its number if it has none.
   std::string class_name(int index) const;
 };
 
-/// Decides when a newer evaluation takes the place of the one that is shown: the first at once, later ones not more
-/// often than once a second and not while somebody looks at single images. A reset shows nothing until the next.
+/// Decides when a newer evaluation takes the place of the one that is shown: the first at once, later ones
+/// not more often than once a second and not while somebody looks at single images. A reset shows nothing
+/// until the next.
 class EvaluationFollower {
  public:
   /// `still`: keep what is shown. `now` is in seconds. True if shown() has changed.
@@ -71,15 +73,16 @@ struct PredictionChoice {
   bool operator==(const PredictionChoice&) const = default;
 };
 
-/// The images of the choice, in its order. A loss that is not a number counts as the worst; equal losses stay in stored
-/// order.
+/// The images of the choice, in its order. A loss that is not a number counts as the worst; equal losses stay
+/// in stored order.
 std::vector<int> arrange(const HeldOut& held_out, const PredictionChoice& choice);
 
 /// "cat, taken for dog": the pair that the grid is filtered to.
 std::string pair_text(const HeldOut& held_out, const PredictionChoice& choice);
 /// Images that the network looked at and that are of the choice, known or not.
 std::uint64_t matching(const HeldOut& held_out, const PredictionChoice& choice);
-/// How many of which images the grid shows, in one sentence or two. `shown`: images of the choice that are known.
+/// How many of which images the grid shows, in one sentence or two. `shown`: images of the choice that are
+/// known.
 std::string count_text(const HeldOut& held_out, const PredictionChoice& choice, std::uint64_t shown);
 /// Why the grid is empty, in a sentence.
 std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice);

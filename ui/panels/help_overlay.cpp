@@ -100,7 +100,8 @@ void draw_help(const Frame& frame, bool* open) {
   ImGui::SetNextWindowSizeConstraints(ImVec2(width, 0), ImVec2(width, display.y - 16 * s));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(24 * s, 16 * s));
   ImGui::PushStyleVar(ImGuiStyleVar_PopupBorderSize, std::max(1.0f, std::floor(s)));
-  // A popup: while it is open nothing below it is hovered, so that no tool-tip covers it, and a click beside it closes it.
+  // A popup: while it is open nothing below it is hovered, so that no tool-tip covers it, and a click beside
+  // it closes it.
   const bool visible = ImGui::BeginPopup("help", ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoNav);
   ImGui::PopStyleVar(2);
   if (!visible) {

@@ -67,13 +67,13 @@ std::string psnr_text(double value, int decimals) {
 
 }  // namespace
 
-void ImagesPanel::update(const std::shared_ptr<training::ImageExchange>& exchange, const Frame&) {
+void ImagesPanel::update(const std::shared_ptr<training::ImageExchange>& exchange, const Frame& frame) {
   if (exchange != exchange_) {
     view_.reset();
     failure_.clear();
     exchange_ = exchange;
     try {
-      if (exchange) view_ = interop::ImageView::make(exchange);
+      if (exchange) view_ = interop::ImageView::make(exchange, frame.textures);
     } catch (const core::Error& error) {
       failure_ = error.what();
     }

@@ -26,7 +26,7 @@ class ImagesPanel {
   /// How the images reach the screen, for the status bar (interop/image_view.h); "no images yet" before the
   /// first.
   std::string path_text() const;
-  /// "shared", "painted", "fetched", "copied", "host" or "none".
+  /// "host", "shared", "fetched" or "none".
   std::string path_name() const;
   std::uint64_t image_bytes_to_host() const;
   /// Steps done when the reconstructions shown were made; 0 before the first.
@@ -34,8 +34,10 @@ class ImagesPanel {
   /// True once a batch is on the screen.
   bool has_images() const;
 
-  /// True while a newer batch is on its way to the screen.
-  bool waiting() const { return view_ && view_->under_way(); }
+  /// Between frames: brings a batch that is on its way further. True if a frame is needed to show it.
+  bool advance(const std::shared_ptr<training::ImageExchange>& exchange) {
+    return exchange != exchange_ || (view_ && view_->advance());
+  }
 
   /// What a person has chosen, so that it can be remembered.
   struct Settings {

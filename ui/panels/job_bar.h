@@ -15,7 +15,8 @@ struct JobButton {
   profiling::Job job;
 };
 
-/// The button: the job's name, or "Cancel" while it runs or waits. True when the job is to start; cancelling is done here.
+/// The button: the job's name, or "Cancel" while it runs or waits. True when the job is to start; cancelling
+/// is done here.
 bool job_button(const Frame& frame, LaboratoryDesk& desk, const JobButton& button);
 
 /// A row with the progress of `job` while it runs, or how it ended if it did not end well; nothing otherwise.

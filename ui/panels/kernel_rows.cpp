@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "gpu/messages/running.h"
+
 namespace warpscope::ui {
 namespace {
 
@@ -13,7 +17,7 @@ KernelCost sum_of(const std::vector<const training::OpTiming*>& layers) {
   for (const training::OpTiming* layer : layers) {
     sum.previous_microseconds += layer->previous_microseconds;
     switched = switched && layer->previous_microseconds > 0;
-    if (layer->absorbed) continue;
+    if (layer->covered_by) continue;
     sum.microseconds += layer->microseconds;
     sum.flops += layer->flops;
     sum.bytes += layer->bytes;
@@ -21,7 +25,7 @@ KernelCost sum_of(const std::vector<const training::OpTiming*>& layers) {
     timed = timed && layer->microseconds > 0;
     first = false;
   }
-  sum.absorbed = first;
+  sum.covered = first;
   if (!timed) sum.microseconds = 0;
   if (!switched) sum.previous_microseconds = 0;
   return sum;
@@ -30,15 +34,13 @@ KernelCost sum_of(const std::vector<const training::OpTiming*>& layers) {
 }  // namespace
 
 KernelCost cost_of(const training::OpTiming& timing) {
-  return {timing.microseconds, timing.previous_microseconds, timing.flops, timing.bytes, timing.samples,
-          timing.absorbed};
+  return {timing.microseconds, timing.previous_microseconds, timing.flops, timing.bytes,
+          timing.samples,      timing.covered_by.has_value()};
 }
 
 std::vector<KernelRow> kernel_rows(const std::vector<training::OpTiming>& timings) {
   std::vector<KernelRow> rows;
-  std::optional<ops::Op> launched;
   for (const training::OpTiming& timing : timings) {
-    if (!timing.absorbed) launched = timing.op;
     auto row = std::find_if(rows.begin(), rows.end(), [&](const KernelRow& r) { return r.op == timing.op; });
     if (row == rows.end()) {
       rows.emplace_back();
@@ -47,10 +49,24 @@ std::vector<KernelRow> kernel_rows(const std::vector<training::OpTiming>& timing
       row->previous_variant = timing.previous_variant;
     }
     row->layers.push_back(&timing);
-    if (timing.absorbed) row->inside = launched;
+    if (timing.covered_by) row->inside = timing.covered_by->op;
   }
   for (KernelRow& row : rows) row.cost = sum_of(row.layers);
   return rows;
+}
+
+std::string running_text(const KernelRow& row) {
+  return training::running_text(row.layers);
+}
+
+std::string reasons_text(const KernelRow& row) {
+  std::string text;
+  for (const training::OpTiming* layer : row.layers) {
+    if (layer->reason.empty()) continue;
+    const std::string where = layer->layer.empty() ? "" : layer->layer + ": ";
+    text += fmt::format("{}{}{}", text.empty() ? "" : "\n", where, layer->reason);
+  }
+  return text;
 }
 
 StepCost step_cost(const std::vector<KernelRow>& rows) {
@@ -68,7 +84,7 @@ StepCost step_cost(const std::vector<KernelRow>& rows) {
       step.cost.bytes += cost.bytes;
     }
     switched = switched || cost.previous_microseconds > 0;
-    if (cost.absorbed) continue;
+    if (cost.covered) continue;
     step.cost.samples = first ? cost.samples : std::min(step.cost.samples, cost.samples);
     step.complete = step.complete && cost.microseconds > 0;
     first = false;

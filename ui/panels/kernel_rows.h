@@ -10,15 +10,15 @@
 namespace warpscope::ui {
 
 /// Times and costs of one op, of one of its layers, or of the whole step. A time is 0 if it is not known; a
-/// sum over layers is known if each of them is; layers that run inside another op's launch do not count.
+/// sum over layers is known if each of them is; layers that the call of another op covers do not count.
 /// `previous` means before the last switch.
 struct KernelCost {
   double microseconds = 0;
   double previous_microseconds = 0;
   double flops = 0;
   double bytes = 0;
-  int samples = 0;        ///< fewest of any layer
-  bool absorbed = false;  ///< runs inside another op's launch: it has no time of its own
+  int samples = 0;       ///< fewest of any layer
+  bool covered = false;  ///< the call of another op covers it: it has no time of its own
 
   /// 10^12 floating-point operations a second; 0 if unknown.
   double teraflops() const { return microseconds > 0 ? flops / microseconds / 1e6 : 0; }
@@ -32,8 +32,15 @@ struct KernelRow {
   KernelCost cost;
   std::string previous_variant;  ///< of the first layer; "" if it was never switched
   std::vector<const training::OpTiming*> layers;
-  std::optional<ops::Op> inside;  ///< the op whose launch covers this one, in some or all of its layers
+  std::optional<ops::Op> inside;  ///< the op whose call covers this one, in some or all of its layers
 };
+
+/// What runs the layers of an op (training::running_text).
+std::string running_text(const KernelRow& row);
+
+/// A line for each layer that does not run as one would expect: "conv2: hopper covers bias.forward, but ...";
+/// "" if all do.
+std::string reasons_text(const KernelRow& row);
 
 /// One row for each op, in the order of their first launch. Points into `timings`.
 std::vector<KernelRow> kernel_rows(const std::vector<training::OpTiming>& timings);

@@ -26,15 +26,15 @@ constexpr JobButton kButton{
 enum : std::size_t { kNumber, kName, kPrecision, kBatch, kSteps, kSpeed, kBar, kFirst, kLoops };
 
 constexpr std::array<Column, 9> kColumns{{
-    {"", "", 20, 28, true},
-    {"selection", "A preset, or what was changed.", 140, 260},
-    {"precision", "", 56, 72},
-    {"batch", "Images a step.", 44, 60, true},
-    {.label = "steps", .tip = "Steps with it, so far.", .least = 52, .most = 80, .right = true, .rank = 1},
-    {"images/s", "Training images a second: the median over its steps.", 76, 104, true},
-    {"", "", 40, 420},
-    {"\u00d7 first", "Times as fast as the first selection of this run.", 60, 84, true},
-    {"\u00d7 loops", "Times as fast as plain loops on one CPU thread.", 60, 84, true},
+    {.label = "", .tip = "In the order of use.", .width = 24, .right = true, .fixed = true},
+    {"selection", "A preset, or what was changed.", 144},
+    {"precision", "Of the operands of the matrix products.", 56},
+    {"batch", "Images a step.", 48, true},
+    {.label = "steps", .tip = "Steps with it, so far.", .width = 56, .right = true, .rank = 1},
+    {"images/s", "Training images a second: the median over its steps.", 80, true},
+    {"", "Images a second, against the fastest selection.", 96},
+    {"\u00d7 first", "Times as fast as the first selection of this run.", 64, true},
+    {"\u00d7 loops", "Times as fast as plain loops on one CPU thread.", 64, true},
 }};
 
 void draw_row(const Frame& frame, Table& table, const LadderRow& row, std::size_t number, double most) {
@@ -52,8 +52,9 @@ void draw_row(const Frame& frame, Table& table, const LadderRow& row, std::size_
   const double speed = entry.images_per_second;
   table.number(kSpeed, speed > 0 ? with_thousands(speed, speed < 100 ? 1 : 0) : "\u2014",
                row.best ? palette.good : color);
+  table.enter(kBar);
   const ImVec2 min = table.cell_min(kBar), max = table.cell_max(kBar);
-  const float inset = std::floor(6 * frame.scale);
+  const float inset = std::floor(8 * frame.scale);
   plot::Bar bar;
   bar.value = speed;
   bar.color = row.now ? palette.accent : palette.series[0];
@@ -103,9 +104,10 @@ void LadderPanel::draw(const Frame& frame, LaboratoryDesk& desk) {
   double most = 0;
   for (const LadderRow& row : rows) most = std::max(most, row.entry->images_per_second);
   Table table(frame, "ladder.table", kColumns);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (table.row()) draw_row(frame, table, rows[i], i + 1, most > 0 ? most : 1);
-  }
+  table.rows(static_cast<int>(rows.size()), [&](int i) {
+    const auto index = static_cast<std::size_t>(i);
+    draw_row(frame, table, rows[index], index + 1, most > 0 ? most : 1);
+  });
 }
 
 }  // namespace warpscope::ui

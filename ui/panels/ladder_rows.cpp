@@ -10,10 +10,15 @@
 namespace warpscope::ui {
 namespace {
 
-bool all_loops(const plan::Selection& selection) {
-  return std::all_of(selection.variants.begin(), selection.variants.end(), [](const auto& choice) {
-    return choice.second == "loops" ||
-           ops::find_variant(choice.first, core::DeviceKind::cpu, "loops") == nullptr;
+/// Whether every op that has the variant "loops" runs by it, chosen or not.
+bool all_loops(const plan::Selection& selection, const core::DeviceInfo& device) {
+  const auto contracts = ops::contracts();
+  return std::all_of(contracts.begin(), contracts.end(), [&](const ops::OpContract& contract) {
+    const ops::Variant* loops = ops::find_variant(contract.op, core::DeviceKind::cpu, "loops");
+    if (loops == nullptr) return true;
+    const auto chosen = selection.variants.find(contract.op);
+    if (chosen != selection.variants.end()) return chosen->second == "loops";
+    return plan::automatic_variant(contract.op, device, selection.precision) == loops;
   });
 }
 
@@ -44,7 +49,7 @@ std::string ratio_text(double ratio) {
 double loops_speed(const std::vector<training::LadderEntry>& ladder, const core::DeviceInfo& device) {
   if (device.kind != core::DeviceKind::cpu) return 0;
   for (const training::LadderEntry& entry : ladder) {
-    if (entry.selection.precision == core::Precision::fp32 && all_loops(entry.selection) &&
+    if (entry.selection.precision == core::Precision::fp32 && all_loops(entry.selection, device) &&
         entry.images_per_second > 0) {
       return entry.images_per_second;
     }

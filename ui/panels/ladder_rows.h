@@ -17,14 +17,15 @@ struct LadderRow {
   bool now = false;       ///< in use: the last one
 };
 
-/// `loops` is the speed of a training step with CPU loops in images/s; 0 if it was not measured. Points into `ladder`.
+/// `loops` is the speed of a training step with CPU loops in images/s; 0 if it was not measured. Points into
+/// `ladder`.
 std::vector<LadderRow> ladder_rows(const std::vector<training::LadderEntry>& ladder, double loops);
 
 /// "1.00x", "12.3x", "1,234x"; a dash if it is 0.
 std::string ratio_text(double ratio);
 
-/// The speed of CPU loops that the ladder tells by itself: of an entry in which every op that has the variant "loops" uses
-/// it, on a CPU. 0 if there is none.
+/// The speed of CPU loops that the ladder tells by itself: of an entry in which every op that has the variant
+/// "loops" uses it, on a CPU. 0 if there is none.
 double loops_speed(const std::vector<training::LadderEntry>& ladder, const core::DeviceInfo& device);
 
 }  // namespace warpscope::ui

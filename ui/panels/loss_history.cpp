@@ -63,7 +63,8 @@ void LossHistory::append_test(const training::TestPoint& point) {
                 shown_value(choice_.metric, choice_.metric == Metric::loss ? point.loss : point.accuracy));
 }
 
-// The training went back, to earlier weights or a checkpoint: what came after that step is not its past any more.
+// The training went back, to earlier weights or a checkpoint: what came after that step is not its past any
+// more.
 void LossHistory::go_back_to(std::uint64_t step) {
   const auto kept = std::lower_bound(steps_.step.begin(), steps_.step.end(), step) - steps_.step.begin();
   steps_.cut(static_cast<std::size_t>(kept));

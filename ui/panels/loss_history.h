@@ -1,6 +1,6 @@
 #pragma once
-// Every step, test and marker of the training, and the curves of one metric over steps, epochs or time. No drawing
-// here.
+// Every step, test and marker of the training, and the curves of one metric over steps, epochs or time. No
+// drawing here.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// The curves of the training: one metric at a time over steps, epochs or time, every step, the tests, a flag where
-// something was changed, and the same of earlier runs.
+// The curves of the training: one metric at a time over steps, epochs or time, every step, the tests, a flag
+// where something was changed, and the same of earlier runs.
 
 #include <optional>
 #include <string>
@@ -20,8 +20,8 @@ namespace warpscope::ui {
 class LossPanel {
  public:
   void consume(const training::FeedItem& item) { history_.consume(item); }
-  /// Once a frame, whether the panel is drawn or not, with the OpenGL context current: takes what was read of earlier
-  /// runs, saves what was asked for.
+  /// Once a frame, whether the panel is drawn or not, with the OpenGL context current: takes what was read of
+  /// earlier runs, saves what was asked for.
   void update(const Frame& frame, const PlotSettings& settings);
   void draw(const Frame& frame, PlotSettings& settings);
   /// '1' to '7' choose the metric, 'p' and 'v' save the plot. True if the key was one of them.

@@ -8,63 +8,34 @@
 #include "gpu/profiling/bench.h"
 
 namespace warpscope::ui {
-namespace {
-
-bool absorbs(const ops::Variant& variant, ops::Op op) {
-  return std::find(variant.fuses.begin(), variant.fuses.end(), op) != variant.fuses.end();
-}
-
-// "conv2d.backward_weights = mma or implicit_gemm": what would absorb `op` here; "" if nothing would.
-std::string absorbers_of(ops::Op op, const core::DeviceInfo& device, core::Precision precision) {
-  std::string text;
-  ops::Op last{};
-  for (const ops::Variant& variant : ops::variants()) {
-    if (!absorbs(variant, op) || !ops::unavailable_reason(variant, device, precision).empty()) continue;
-    if (text.empty()) {
-      text = fmt::format("{} = {}", ops::to_string(variant.op), variant.name);
-    } else if (variant.op == last) {
-      text += " or " + variant.name;
-    } else {
-      text += fmt::format(", or {} = {}", ops::to_string(variant.op), variant.name);
-    }
-    last = variant.op;
-  }
-  return text;
-}
-
-}  // namespace
-
 std::string variant_refusal(const ops::Variant& variant, const core::DeviceInfo& device,
-                            const plan::Selection& selection,
-                            std::span<const training::OpTiming* const> layers) {
-  std::string everywhere = ops::unavailable_reason(variant, device, selection.precision);
+                            core::Precision precision, std::span<const training::OpTiming* const> layers) {
+  std::string everywhere = ops::unavailable_reason(variant, device, precision);
   if (!everywhere.empty()) return everywhere;
   for (const training::OpTiming* layer : layers) {
-    std::string reason = ops::unavailable_reason(variant, device, selection.precision, &layer->shape);
+    ops::OpShape shape = layer->shape;
+    shape.covered = {};  // by the variant that runs now
+    std::string reason = ops::unavailable_reason(variant, device, precision, &shape);
     if (!reason.empty()) return reason;
   }
-  if (ops::is_block(variant.op)) return {};  // its placeholder means the single layers
-  if (variant.launch != nullptr || plan::absorber(selection, variant.op, device.kind) != nullptr) return {};
-  const std::string absorbers = absorbers_of(variant.op, device, selection.precision);
-  if (!absorbers.empty()) return "needs " + absorbers;
-  return fmt::format("nothing here covers it in {}", core::to_string(selection.precision));
+  return {};
 }
 
-plan::Selection with_variant(const plan::Selection& selection, ops::Op op, const std::string& name,
-                             const core::DeviceInfo& device, bool blocks_run) {
+plan::Selection with_variant(const plan::Selection& selection, ops::Op op, std::string_view name) {
   plan::Selection changed = selection;
-  plan::choose(changed, op, name, device,
-               blocks_run ? plan::BlockRule::layers_end_blocks : plan::BlockRule::keep_blocks);
+  if (name == plan::kAutomatic) {
+    changed.variants.erase(op);
+  } else {
+    changed.variants[op] = name;
+  }
   return changed;
 }
 
-bool blocks_run(std::span<const training::OpTiming> timings) {
-  return std::any_of(timings.begin(), timings.end(),
-                     [](const auto& timing) { return ops::is_block(timing.op); });
-}
-
-bool ends_blocks(const plan::Selection& selection, ops::Op op, core::DeviceKind device, bool blocks_run) {
-  return blocks_run && plan::blocks_contain(op) && plan::uses_blocks(selection, device);
+std::string automatic_text(const KernelRow& row, const plan::Selection& selection,
+                           const core::DeviceInfo& device) {
+  if (!selection.variants.contains(row.op)) return running_text(row);
+  const ops::Variant* variant = plan::automatic_variant(row.op, device, selection.precision);
+  return variant == nullptr ? std::string() : variant->name;
 }
 
 std::string fastest_here_refusal(const profiling::LaboratoryState& laboratory, core::Precision precision,
@@ -82,17 +53,17 @@ std::string fastest_here_refusal(const profiling::LaboratoryState& laboratory, c
 
 plan::Selection fastest_here(const profiling::LaboratoryState& laboratory, const plan::Selection& selection,
                              const core::DeviceInfo& device) {
-  plan::Selection fastest =
-      profiling::fastest_of(laboratory.bench, selection.precision, device.kind, selection);
-  plan::settle_placeholders(fastest, device);
-  return fastest;
+  return profiling::fastest_of(laboratory.bench, selection.precision, device, selection);
 }
 
-std::string variant_tip(const ops::Variant& variant, bool ends_blocks) {
+std::string variant_tip(const ops::Variant& variant) {
   std::string tip = variant.summary;
   if (variant.library) tip = "library: " + tip;
   if (!variant.deterministic) tip += " Not deterministic: two runs differ in the last bits.";
-  if (ends_blocks) tip += " Ends the blocks: block.* become parts, so that every layer runs by itself.";
+  const ops::OpSet most = ops::coverings(variant).back();
+  if (!most.empty())
+    tip += fmt::format("\nCovers {}, where they stand so and nobody else reads what is between.",
+                       ops::describe(most));
   return tip;
 }
 

@@ -3,40 +3,39 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "gpu/messages/snapshot.h"
 #include "gpu/ops/variant.h"
 #include "gpu/plan/selection.h"
 #include "gpu/profiling/laboratory.h"
+#include "ui/panels/kernel_rows.h"
 
 namespace warpscope::ui {
 
-/// Why `variant` cannot run every one of `layers` in the precision of `selection` beside its other variants, or "". A
-/// placeholder needs an op whose variant absorbs it: "needs conv2d.backward_weights = mma".
+/// Why `variant` cannot run every one of `layers` in `precision`, or "". What it covers is the planner's
+/// answer.
 std::string variant_refusal(const ops::Variant& variant, const core::DeviceInfo& device,
-                            const plan::Selection& selection,
-                            std::span<const training::OpTiming* const> layers);
+                            core::Precision precision, std::span<const training::OpTiming* const> layers);
 
-/// `selection` with `name` for `op`. A placeholder that nothing absorbs any more becomes its op's default variant. Where
-/// blocks run, a layer's op that they contain ends them.
-plan::Selection with_variant(const plan::Selection& selection, ops::Op op, const std::string& name,
-                             const core::DeviceInfo& device, bool blocks_run);
+/// `selection` with `name` for `op`; plan::kAutomatic takes the choice back.
+plan::Selection with_variant(const plan::Selection& selection, ops::Op op, std::string_view name);
 
-/// Whether any of the launches is a block's: networks without convolutions have none, whatever is selected.
-bool blocks_run(std::span<const training::OpTiming> timings);
-
-/// Whether a choice of `op` ends the blocks: for the tool-tip.
-bool ends_blocks(const plan::Selection& selection, ops::Op op, core::DeviceKind device, bool blocks_run);
+/// What runs `op` without a choice: as it is now if none is made ("hopper, with bias, relu", "in
+/// conv2d.forward"), else the variant that runs if nothing stands in the way; "" if there is none.
+std::string automatic_text(const KernelRow& row, const plan::Selection& selection,
+                           const core::DeviceInfo& device);
 
 /// Why the measured best of each op cannot be chosen at this batch size and precision, or "".
 std::string fastest_here_refusal(const profiling::LaboratoryState& laboratory, core::Precision precision,
                                  int batch);
 
-/// The measured best of each op; ops that were not measured stay as in `selection`.
+/// The measured best of each op, chosen where the automatic choice differs; ops that were not measured stay
+/// as in `selection`.
 plan::Selection fastest_here(const profiling::LaboratoryState& laboratory, const plan::Selection& selection,
                              const core::DeviceInfo& device);
 
-/// The tool-tip of a variant in a menu.
-std::string variant_tip(const ops::Variant& variant, bool ends_blocks = false);
+/// The tool-tip of a variant in a menu: its summary, what it can cover, and what speaks against it.
+std::string variant_tip(const ops::Variant& variant);
 
 }  // namespace warpscope::ui

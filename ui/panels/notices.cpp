@@ -23,10 +23,10 @@ ImU32 bar_color(const Frame& frame, training::LogLevel level) {
   return frame.palette.accent;
 }
 
-// What the box about the trouble says already, for as long as it stands there.
+// What the box about the divergence says already, for as long as it stands there.
 bool told_elsewhere(const training::Snapshot& snapshot) {
-  return snapshot.state == training::TrainerState::paused && !snapshot.trouble.text.empty() &&
-         snapshot.notice.starts_with(snapshot.trouble.text);
+  return snapshot.state == training::TrainerState::paused && !snapshot.divergence.text.empty() &&
+         snapshot.notice.starts_with(snapshot.divergence.text);
 }
 
 }  // namespace
@@ -49,6 +49,7 @@ bool Notices::draw(const Frame& frame) {
     quiet_ = told_elsewhere(snapshot);
   }
   if (!stays_ && ImGui::GetTime() >= until_) text_.clear();
+  if (!text_.empty() && !stays_) redraw_at(frame, until_);
   if (!text_.empty() && !quiet_) draw_bar(frame);
   return fresh && !snapshot.notice.empty();
 }

@@ -26,7 +26,7 @@ class Notices {
   std::string text_;  ///< "" while nothing is shown
   training::LogLevel level_ = training::LogLevel::info;
   bool stays_ = false;
-  bool quiet_ = false;  ///< it is in the log alone: the trouble box (trouble_box.h) says it
+  bool quiet_ = false;  ///< it is in the log alone: the divergence box (divergence_box.h) says it
   double until_ = 0;    ///< ImGui time
 };
 

@@ -40,19 +40,19 @@ void OptimizerDesk::send(const Frame& frame, const OptimizerSettings& settings) 
   pending_.sent(settings, frame.snapshot, ImGui::GetTime());
 }
 
-void OptimizerView::draw_field(const Frame& frame, OptimizerDesk& desk, const training::OptimizerField& field,
+void OptimizerView::draw_field(const Frame& frame, OptimizerDesk& desk, const training::Setting& row,
                                std::string* refusal) {
   OptimizerSettings settings = desk.settings(frame);
-  const ValueEdit edit = fields_[field.key].draw(
-      frame, spec_of(field), static_cast<double>(settings.*field.value), value_left(frame));
+  const ValueEdit edit = fields_[row.key].draw(
+      frame, spec_of(row), static_cast<double>(settings.*row.field.number), value_left(frame));
   take(edit, refusal);
   if (!edit.finished) return;
-  settings.*field.value = static_cast<float>(edit.value);
+  settings.*row.field.number = static_cast<float>(edit.value);
   desk.send(frame, settings);
 }
 
 void OptimizerView::draw_rate(const Frame& frame, OptimizerDesk& desk, std::string* refusal) {
-  draw_field(frame, desk, *training::find_field("learning_rate"), refusal);
+  draw_field(frame, desk, training::setting("learning_rate"), refusal);
 }
 
 void OptimizerView::draw_rule(const Frame& frame, OptimizerDesk& desk) {
@@ -66,13 +66,11 @@ void OptimizerView::draw_rule(const Frame& frame, OptimizerDesk& desk) {
           "The rule that changes the weights from their gradients. Another rule goes on with the same "
           "weights; its state (velocity, running means) starts fresh, and its numbers are its "
           "defaults.")) {
-    for (int i = 0; i < ops::kUpdateRuleCount; ++i) {
-      const auto rule = static_cast<ops::UpdateRule>(i);
-      const std::string label(ops::to_string(rule));
-      const std::string name = "training.rule." + label;
-      if (combo_item(frame, name.c_str(), label.c_str(), rule == settings.rule, rule_note(rule)) &&
-          rule != settings.rule) {
-        desk.send(frame, with_rule(settings, rule));
+    for (const ops::RuleRow& row : ops::kUpdateRules) {
+      const std::string name = fmt::format("training.rule.{}", row.name);
+      if (combo_item(frame, name.c_str(), row.name, row.rule == settings.rule, row.summary) &&
+          row.rule != settings.rule) {
+        desk.send(frame, with_rule(settings, row.rule));
       }
     }
     end_combo();
@@ -95,7 +93,7 @@ void OptimizerView::draw_rule(const Frame& frame, OptimizerDesk& desk) {
 void OptimizerView::draw_spikes(const Frame& frame, std::string* refusal) {
   const double now =
       pending_threshold_.shown(frame.snapshot.spike_threshold, frame.snapshot, ImGui::GetTime());
-  const ValueSpec spec = spike_spec();
+  const ValueSpec spec = spec_of(training::setting("zscore"));
   const ValueEdit edit = fields_[spec.name].draw(frame, spec, now, value_left(frame));
   take(edit, refusal);
   if (!edit.finished || edit.value == now) return;
@@ -105,18 +103,8 @@ void OptimizerView::draw_spikes(const Frame& frame, std::string* refusal) {
 
 void OptimizerView::draw_accumulate(const Frame& frame, OptimizerDesk& desk, std::string* refusal) {
   OptimizerSettings settings = desk.settings(frame);
-  const ValueSpec spec{.name = "training.accumulate",
-                       .label = "micro-batches",
-                       .tip = settings.per_sample
-                                  ? "Each image updates by itself: there is nothing to accumulate."
-                                  : "Gradients of so many batches are added up before one update with their "
-                                    "mean: the same as one "
-                                    "large batch, in the memory of a small one.",
-                       .limits = {.least = 1, .most = 65536, .whole = true},
-                       .scale = {},
-                       .zero_text = {},
-                       .draft = false,
-                       .unit = {}};
+  ValueSpec spec = spec_of(training::setting("accumulate"));
+  if (settings.per_sample) spec.tip = "Each image updates by itself: there is nothing to accumulate.";
   ImGui::BeginDisabled(settings.per_sample);
   const ValueEdit edit =
       fields_[spec.name].draw(frame, spec, static_cast<double>(settings.accumulate), value_left(frame));
@@ -158,9 +146,8 @@ void OptimizerView::draw_scheme(const Frame& frame, OptimizerDesk& desk) {
 void OptimizerView::draw(const Frame& frame, OptimizerDesk& desk, std::string* refusal) {
   draw_rule(frame, desk);
   const OptimizerSettings settings = desk.settings(frame);
-  for (const training::OptimizerField* const field :
-       training::fields_of(settings.rule, settings.per_sample)) {
-    if (std::string_view(field->key) != "learning_rate") draw_field(frame, desk, *field, refusal);
+  for (const training::Setting* const row : training::numbers_of(settings.rule, settings.per_sample)) {
+    if (std::string_view(row->key) != "learning_rate") draw_field(frame, desk, *row, refusal);
   }
   draw_spikes(frame, refusal);
   draw_accumulate(frame, desk, refusal);

@@ -1,12 +1,13 @@
 #pragma once
-// The "Optimizer" tab: rule, its numbers, clipping, what counts as a loss that diverges, accumulation, and the faulty scheme.
+// The "Optimizer" tab: rule, its numbers, clipping, what counts as a loss that diverges, accumulation, and
+// the faulty scheme.
 
 #include <map>
 #include <string>
 
 #include "ui/frame.h"
 #include "ui/panels/pending.h"
-#include "ui/value_field.h"
+#include "ui/setting_spec.h"
 
 namespace warpscope::ui {
 
@@ -24,14 +25,14 @@ class OptimizerDesk {
 
 class OptimizerView {
  public:
-  /// The learning rate, which stands above all tabs. What was refused goes to `refusal`, which is emptied when a value is
-  /// taken.
+  /// The learning rate, which stands above all tabs. What was refused goes to `refusal`, which is emptied
+  /// when a value is taken.
   void draw_rate(const Frame& frame, OptimizerDesk& desk, std::string* refusal);
   void draw(const Frame& frame, OptimizerDesk& desk, std::string* refusal);
 
  private:
   void draw_rule(const Frame& frame, OptimizerDesk& desk);
-  void draw_field(const Frame& frame, OptimizerDesk& desk, const training::OptimizerField& field,
+  void draw_field(const Frame& frame, OptimizerDesk& desk, const training::Setting& row,
                   std::string* refusal);
   void draw_spikes(const Frame& frame, std::string* refusal);
   void draw_accumulate(const Frame& frame, OptimizerDesk& desk, std::string* refusal);

@@ -9,8 +9,8 @@
 
 namespace warpscope::ui {
 
-/// The trainer takes a command at its next step boundary. Until then the sent value is shown, and further changes build on it:
-/// a second one sent at once must not take back the first.
+/// The trainer takes a command at its next step boundary. Until then the sent value is shown, and further
+/// changes build on it: a second one sent at once must not take back the first.
 template <class Value>
 class Pending {
  public:
@@ -20,8 +20,8 @@ class Pending {
     generation_ = snapshot.generation;
     until_ = now + kMostSeconds;
   }
-  /// The value that is on its way, else `current`, the trainer's. Forgets what has arrived, what was refused (a new notice)
-  /// and what is overdue.
+  /// The value that is on its way, else `current`, the trainer's. Forgets what has arrived, what was refused
+  /// (a new notice) and what is overdue.
   Value shown(const Value& current, const training::Snapshot& snapshot, double now) {
     const bool over = value_ && (*value_ == current || snapshot.notice_id != notice_id_ ||
                                  snapshot.generation != generation_ || now >= until_);

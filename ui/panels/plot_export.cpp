@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// From Palette::series to the colours of gpu/runs/svg_plot.cpp, which are in another order; the grey has none there.
+// From Palette::series to the colours of gpu/runs/svg_plot.cpp, which are in another order; the grey has none
+// there.
 constexpr std::array<int, kRunColors> kSvgColors{4, 3, 2, 5, 1, 7, 0, -1};
 
 constexpr std::array<const char*, 3> kXLabels{"step", "epoch", "time of training"};
@@ -85,7 +86,7 @@ void FileWriter::write(fs::path file, std::function<std::string()> content) {
   if (busy()) return;
   job_ = std::async(std::launch::async, [file = std::move(file), content = std::move(content)]() -> Result {
     try {
-      core::write_file_atomically(file, content());
+      files::write_file_atomically(file, content());
       return {true, file.string()};
     } catch (const std::exception& error) {
       return {false, error.what()};

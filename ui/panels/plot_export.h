@@ -19,8 +19,8 @@ namespace warpscope::ui {
 std::filesystem::path free_file(const std::filesystem::path& folder, const std::string& stem,
                                 const std::string& ending);
 
-/// What the plot shows, for gpu/runs' SVG writer: the curves and markers of the view's part of x, in the colours of the
-/// screen as far as a white page allows; dashes tell the splits apart.
+/// What the plot shows, for gpu/runs' SVG writer: the curves and markers of the view's part of x, in the
+/// colours of the screen as far as a white page allows; dashes tell the splits apart.
 runs::Plot svg_plot(std::span<const ShownCurve> curves, std::span<const plot::Marker> markers,
                     const CurveChoice& choice, const plot::View& view, bool logarithmic, std::string title);
 

@@ -12,12 +12,12 @@ float prediction_height(const Frame& frame);
 /// Width in pixels that it needs to be read, whatever the names.
 float prediction_least_width(const Frame& frame);
 
-/// Writes truth and loss, and below them the prediction with a sign that says whether it is right, `width` pixels wide.
-/// Right ones are quiet.
+/// Writes truth and loss, and below them the prediction with a sign that says whether it is right, `width`
+/// pixels wide. Right ones are quiet.
 void draw_prediction(const Frame& frame, const HeldOut& held_out, int image, ImVec2 at, float width);
 
-/// Shows the tool-tip of an image, enlarged from `tile` of the page, with everything that is known of it. `density` is
-/// framebuffer pixels per pixel of the window.
+/// Shows the tool-tip of an image, enlarged from `tile` of the page, with everything that is known of it.
+/// `density` is framebuffer pixels per pixel of the window.
 void magnify_prediction(const Frame& frame, const HeldOut& held_out, int image, const interop::TilePage& page,
                         int tile, float density);
 

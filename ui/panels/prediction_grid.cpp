@@ -9,7 +9,7 @@
 
 #include "ui/images/byte_colours.h"
 #include "ui/images/grid_layout.h"
-#include "ui/interop/atlas_texture.h"
+#include "ui/interop/texture.h"
 #include "ui/panels/prediction_cell.h"
 #include "ui/widgets.h"
 
@@ -38,7 +38,7 @@ void PredictionGrid::show_pair(int truth, int predicted) {
 }
 
 // Brings order and texture up to date with what is shown.
-void PredictionGrid::refresh(const HeldOut& held_out) {
+void PredictionGrid::refresh(const Frame& frame, const HeldOut& held_out) {
   const bool other_images = !arranged_.evaluation || arranged_.data != held_out.data ||
                             arranged_.evaluation->split != held_out.evaluation->split;
   // A view's images are others with each evaluation; they follow as the losses of all images do.
@@ -49,10 +49,10 @@ void PredictionGrid::refresh(const HeldOut& held_out) {
   const bool other_choice = !(arranged_as_ == choice_);
   if (other_images) {
     const data::ImageSet& set = held_out.images();
-    const int largest = std::min(kLargestPage, interop::AtlasTexture::largest());
+    const int largest = std::min(kLargestPage, interop::Texture::largest());
     const interop::PageShape shape = interop::make_page(kTiles, set.width, set.height, largest);
     if (!page_ || page_->shape() != shape) {
-      page_ = std::make_unique<interop::TilePage>(shape);
+      page_ = std::make_unique<interop::TilePage>(shape, frame.textures);
       cache_ = images::TileCache(shape.tiles());
     }
     cache_.clear();
@@ -189,9 +189,9 @@ void PredictionGrid::draw_choices(const Frame& frame, const HeldOut& held_out, b
 }
 
 void PredictionGrid::draw(const Frame& frame, const HeldOut& held_out, bool held) {
-  refresh(held_out);
+  refresh(frame, held_out);
   draw_choices(frame, held_out, held);
-  refresh(held_out);  // the choice may be another one now
+  refresh(frame, held_out);  // the choice may be another one now
   if (order_.empty()) {
     looked_at_ = false;
     centered_text(frame, nothing_text(held_out, choice_));

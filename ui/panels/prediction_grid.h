@@ -31,7 +31,7 @@ class PredictionGrid {
   void shutdown() { page_.reset(); }
 
  private:
-  void refresh(const HeldOut& held_out);
+  void refresh(const Frame& frame, const HeldOut& held_out);
   void draw_choices(const Frame& frame, const HeldOut& held_out, bool held);
   void draw_order(const Frame& frame);
   void draw_classes(const Frame& frame, const HeldOut& held_out);

@@ -1,6 +1,6 @@
 #pragma once
-// What a classifying network makes of the held-out images, in two tabs: the images with their predictions, and the
-// confusion matrix. Stands where networks that reconstruct have their pictures.
+// What a classifying network makes of the held-out images, in two tabs: the images with their predictions,
+// and the confusion matrix. Stands where networks that reconstruct have their pictures.
 
 #include "ui/frame.h"
 #include "ui/panels/confusion_matrix.h"

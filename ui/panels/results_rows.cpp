@@ -103,6 +103,11 @@ std::string ago_text(double seconds) {
   return fmt::format("{:.0f} h ago", std::floor(whole / 3600));
 }
 
+double ago_text_end(double seconds) {
+  const double unit = seconds < 60 ? 1 : seconds < 3600 ? 60 : 3600;
+  return (std::floor(std::max(0.0, seconds) / unit) + 1) * unit;
+}
+
 std::vector<ResultCell> loss_cells(const training::Snapshot& snapshot) {
   std::vector<ResultCell> cells = train_cells(snapshot);
   for (ResultCell& cell : held_out_cells(snapshot)) cells.push_back(std::move(cell));

@@ -23,16 +23,20 @@ struct CheckpointNews {
   double seen = -1;        ///< seconds on the window's clock; below 0 if it was there from the start
 };
 
-/// `news` after another snapshot, at `now` on the window's clock. The first snapshot of all is told by `first`.
+/// `news` after another snapshot, at `now` on the window's clock. The first snapshot of all is told by
+/// `first`.
 CheckpointNews observe_checkpoint(CheckpointNews news, std::uint64_t checkpoint_step, double now, bool first);
 
 /// "12 s ago", "3 min ago", "2 h ago".
 std::string ago_text(double seconds);
+/// When, also in seconds from the event, that text gives way to the next.
+double ago_text_end(double seconds);
 
 /// Losses and what belongs to them: accuracy where the model classifies, else the signal-to-noise ratio.
 std::vector<ResultCell> loss_cells(const training::Snapshot& snapshot);
 
-/// Gradient norm, update ratio; the rate now where it is not the chosen one; loss scale and skipped steps in fp16.
+/// Gradient norm, update ratio; the rate now where it is not the chosen one; loss scale and skipped steps in
+/// fp16.
 std::vector<ResultCell> step_cells(const training::Snapshot& snapshot);
 
 /// Epoch, time, checkpoint, parameters, memory of the plan.

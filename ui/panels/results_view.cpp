@@ -95,6 +95,7 @@ void ResultsView::update(const Frame& frame) {
 
 void ResultsView::draw(const Frame& frame) const {
   const auto& snapshot = frame.snapshot;
+  if (news_.seen >= 0) redraw_at(frame, news_.seen + ago_text_end(ImGui::GetTime() - news_.seen));
   const std::array groups{loss_cells(snapshot), step_cells(snapshot),
                           run_cells(snapshot, news_, ImGui::GetTime())};
   const Columns columns = columns_of(frame, groups);

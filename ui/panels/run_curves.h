@@ -35,8 +35,8 @@ class RunCurveMaker {
 
   /// The next advance() gives everything, as `choice` says. To be called before the first one.
   void choose(const CurveChoice& choice);
-  /// Reads about `most_bytes` more of the run. Gives what is new, or everything if the run has begun again; nothing if
-  /// there is nothing new.
+  /// Reads about `most_bytes` more of the run. Gives what is new, or everything if the run has begun again;
+  /// nothing if there is nothing new.
   std::optional<RunGain> advance(std::uint64_t most_bytes);
   /// True if there was more to read.
   bool more() const { return more_; }

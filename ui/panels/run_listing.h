@@ -1,6 +1,6 @@
 #pragma once
-// The runs of a folder with their key figures, looked at again and again at little cost. Reads files: not for the GUI's
-// thread.
+// The runs of a folder with their key figures, looked at again and again at little cost. Reads files: not for
+// the GUI's thread.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,14 +15,15 @@
 
 namespace warpscope::ui {
 
-/// What is to be said about a run beside its figures, in one sentence: what is damaged or why it failed; "" if nothing.
+/// What is to be said about a run beside its figures, in one sentence: what is damaged or why it failed; ""
+/// if nothing.
 std::string trouble_of(const runs::RunSummary& run);
 
 class RunListing {
  public:
-  /// The runs in `folder`, newest first, without the one at `leave_out`. What has not changed since the last call is not
-  /// read again; of a run that is being written only what it has gained. Ends early, with what there is, once `stop` is
-  /// requested. Throws core::BadInput if the folder cannot be read.
+  /// The runs in `folder`, newest first, without the one at `leave_out`. What has not changed since the last
+  /// call is not read again; of a run that is being written only what it has gained. Ends early, with what
+  /// there is, once `stop` is requested. Throws core::BadInput if the folder cannot be read.
   std::vector<runs::RunSummary> look(const std::filesystem::path& folder,
                                      const std::filesystem::path& leave_out, const std::stop_token& stop);
 

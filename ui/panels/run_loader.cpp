@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Between looks at files that may have grown, and how much of a file is read before the wish is looked at again.
+// Between looks at files that may have grown, and how much of a file is read before the wish is looked at
+// again.
 constexpr auto kInterval = std::chrono::milliseconds(500);
 constexpr std::uint64_t kPieceBytes = 8 << 20;
 

@@ -11,12 +11,12 @@
 
 namespace warpscope::ui {
 
-/// When a run started, in local time, as short as can be: "14:03" today, "Mon 14:03" within six days, "01-31 14:03" this
-/// year, else "2025-01-31". "-" if nothing tells.
+/// When a run started, in local time, as short as can be: "14:03" today, "Mon 14:03" within six days, "01-31
+/// 14:03" this year, else "2025-01-31". "-" if nothing tells.
 std::string started_text(double started, std::time_t now);
 
-/// The running training in the form of the list. `folder` is what its run folder tells, nullptr without one: when the run
-/// started, and what was changed since.
+/// The running training in the form of the list. `folder` is what its run folder tells, nullptr without one:
+/// when the run started, and what was changed since.
 runs::RunSummary summary_of(const training::Snapshot& snapshot, const runs::RunSummary* folder);
 
 /// A row of the table of settings: a key and what each run has, as runs::shown_value() says.

@@ -1,5 +1,6 @@
 #pragma once
-// The earlier runs that are shown beside the present one: which, in what colour, and their curves. No drawing here.
+// The earlier runs that are shown beside the present one: which, in what colour, and their curves. No drawing
+// here.
 
 #include <cstdint>
 #include <filesystem>
@@ -27,7 +28,8 @@ struct ShelfRun {
 
 inline constexpr int kRunColors = 8;
 
-/// The first colour of the palette that no run has, those of the present curves last; repeats when all are taken.
+/// The first colour of the palette that no run has, those of the present curves last; repeats when all are
+/// taken.
 int free_color(std::span<const ShelfRun> runs);
 
 /// The folder whose runs are listed: that of the present run, "runs" without one.
@@ -35,7 +37,8 @@ std::filesystem::path folder_of_runs(const std::string& run_dir);
 
 class RunShelf {
  public:
-  /// Once a frame: tells the loader what is wanted, takes what it has read. The loader starts with the first wish.
+  /// Once a frame: tells the loader what is wanted, takes what it has read. The loader starts with the first
+  /// wish.
   void update(const training::Snapshot& snapshot, const CurveChoice& choice);
   /// The list is looked at, or not any more.
   void want_list(bool wanted) { wants_list_ = wanted; }

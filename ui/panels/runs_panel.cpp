@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -33,63 +35,54 @@ enum : std::size_t {
 };
 
 // Of the table of settings, design pixels.
-constexpr float kLeastKey = 116, kLeastValue = 100;
+constexpr float kLeastKey = 120, kLeastValue = 96;
 
-constexpr const char* kChangedTip = "As it is now. * was changed during the run.";
+constexpr const char* kOptimizerTip = "As it is now. * was changed during the run.";
+constexpr const char* kPrecisionTip =
+    "Of the operands of the matrix products, as it is now. * was changed during the run.";
 
 constexpr std::array<Column, 16> kColumns{{
-    {"", "Colour of the run's curves; click to choose another.", 20, 20},
+    {.label = "", .tip = "Colour of the run's curves; click to choose another.", .width = 16, .fixed = true},
     {"run", "Folder of the run. Click to show its curves with the present ones, click again to hide them.",
-     152, 260},
-    {.label = "started", .tip = "Local time.", .least = 76, .most = 96, .rank = 6},
-    {.label = "model", .tip = "", .least = 76, .most = 100, .rank = 9},
-    {.label = "optimizer", .tip = kChangedTip, .least = 66, .most = 88, .rank = 4},
+     152},
+    {.label = "started", .tip = "Local time.", .width = 80, .rank = 6},
+    {.label = "model", .tip = "The network that was trained.", .width = 80, .rank = 9},
+    {.label = "optimizer", .tip = kOptimizerTip, .width = 72, .rank = 4},
     {.label = "rate",
      .tip = "Learning rate, as it is now. * was changed during the run.",
-     .least = 56,
-     .most = 72,
+     .width = 56,
      .right = true,
      .rank = 5},
     {.label = "batch",
      .tip = "Images a step, as it is now. * was changed during the run.",
-     .least = 48,
-     .most = 60,
+     .width = 48,
      .right = true,
      .rank = 8},
-    {.label = "precision", .tip = kChangedTip, .least = 56, .most = 64, .rank = 11},
-    {.label = "epochs",
-     .tip = "Passes over the training images.",
-     .least = 52,
-     .most = 68,
-     .right = true,
-     .rank = 7},
+    {.label = "precision", .tip = kPrecisionTip, .width = 56, .rank = 11},
+    {.label = "epochs", .tip = "Passes over the training images.", .width = 56, .right = true, .rank = 7},
     {.label = "train loss",
      .tip = "Mean over the last 50 steps; of this training, the last step's.",
-     .least = 68,
-     .most = 84,
+     .width = 72,
      .right = true,
      .rank = 2},
-    {.label = "test loss", .tip = "Of the last test.", .least = 68, .most = 84, .right = true, .rank = 1},
+    {.label = "test loss", .tip = "Of the last test.", .width = 72, .right = true, .rank = 1},
     {.label = "accuracy",
      .tip = "Share of the test images classified right at the last test; of networks that classify.",
-     .least = 62,
-     .most = 76,
+     .width = 64,
      .right = true,
      .rank = 10},
     {.label = "images/s",
      .tip = "Training images a second: the median over the steps.",
-     .least = 68,
-     .most = 88,
+     .width = 72,
      .right = true,
      .rank = 3},
     {.label = "time",
-     .tip = "Of training, pauses not counted.",
-     .least = 56,
-     .most = 72,
+     .tip = "Of training, pauses not counted; hours, minutes and seconds.",
+     .width = 56,
      .right = true,
      .rank = 10},
-    {.label = "status", .tip = "Whether the run ended, and how.", .least = 76, .most = 100, .rank = 7},
-    {"", "", 22, 22},
+    {.label = "status", .tip = "Whether the run ended, and how.", .width = 72, .rank = 7},
+    {.label = "", .tip = "", .width = 24, .fixed = true},
 }};
 
 std::string number_text(double value) {
@@ -114,15 +107,13 @@ std::string changed_tip(const std::string& at_first) {
   return fmt::format("Changed during the run: at first {}.", at_first);
 }
 
-// A star behind what is in a cell, if need be in the gap before the next one: digits stay one below the other, and it is
-// there where text is cut.
+// A star behind what is in a cell, if need be in the gap before the next one: digits stay one below the
+// other, and it is there where text is cut.
 void draw_star(const Frame& frame, const Table& table, std::size_t column, float width) {
-  const ImVec2 min = table.cell_min(column), max = table.cell_max(column);
-  if (max.x <= min.x) return;
-  const float x = kColumns[column].right ? max.x : std::min(min.x + width, max.x);
-  const float top = min.y + std::floor((max.y - min.y - ImGui::GetFrameHeight()) / 2);
-  draw_text(ImGui::GetWindowDrawList(), frame.fonts.numbers, x + frame.scale, row_baseline(frame, top),
-            frame.palette.accent, "*");
+  if (!table.shows(column)) return;
+  const float left = table.cell_min(column).x, right = table.cell_max(column).x;
+  const float x = kColumns[column].right ? right : std::min(left + width, right);
+  draw_text(ImGui::GetWindowDrawList(), frame.fonts.numbers, x, table.baseline(), frame.palette.accent, "*");
 }
 
 // Settings as they are now, starred where they were changed during the run.
@@ -159,8 +150,8 @@ void draw_figures(const Frame& frame, Table& table, const runs::RunSummary& run,
     table.number(kTest, number_text(run.validation_loss), frame.palette.muted,
                  "Of the validation images: the test comes at the end.");
   }
-  table.number(kAccuracy, std::isfinite(run.accuracy) ? fmt::format("{:.2f} %", 100 * run.accuracy) : "-",
-               color);
+  table.quantity(kAccuracy, std::isfinite(run.accuracy) ? fmt::format("{:.2f} %", 100 * run.accuracy) : "-",
+                 color);
   const double speed = run.images_per_second;
   table.number(kSpeed, std::isfinite(speed) ? with_thousands(speed, speed < 100 ? 1 : 0) : "-", color);
   table.number(kTime, std::isfinite(run.seconds) ? clock_text(run.seconds) : "-", color);
@@ -183,6 +174,7 @@ std::string end_of(const Frame& frame, std::string name, float width) {
 void draw_present(const Frame& frame, Table& table, const RunList& runs) {
   const auto& palette = frame.palette;
   const float s = frame.scale;
+  table.enter(kSwatch);
   const ImVec2 min = table.cell_min(kSwatch), max = table.cell_max(kSwatch);
   const float middle = std::floor((min.y + max.y) / 2);
   auto* const list = ImGui::GetWindowDrawList();
@@ -195,11 +187,26 @@ void draw_present(const Frame& frame, Table& table, const RunList& runs) {
   draw_figures(frame, table, run, palette.text);
 }
 
+// A row of the list: the present run (no `run`), an earlier one, or below it what is wrong with it.
+struct Line {
+  const runs::RunSummary* run;
+  std::string problem;
+};
+
+std::vector<Line> lines_of(const RunList& list) {
+  std::vector<Line> lines{{nullptr, {}}};
+  for (const runs::RunSummary& run : list.runs) {
+    lines.push_back({&run, {}});
+    if (std::string problem = trouble_of(run); !problem.empty()) lines.push_back({&run, std::move(problem)});
+  }
+  return lines;
+}
+
 }  // namespace
 
-void RunsPanel::draw_swatch(const Frame& frame, RunShelf& shelf, const Table& table,
-                            const runs::RunSummary& run) {
+void RunsPanel::draw_swatch(const Frame& frame, RunShelf& shelf, Table& table, const runs::RunSummary& run) {
   const float s = frame.scale;
+  table.enter(kSwatch);
   const ImVec2 min = table.cell_min(kSwatch), max = table.cell_max(kSwatch);
   const ShelfRun* const shown = shelf.find(run.folder);
   ImGui::SetCursorScreenPos(min);
@@ -233,6 +240,7 @@ void RunsPanel::draw_run(const Frame& frame, RunShelf& shelf, Table& table, cons
   const ShelfRun* const before = shelf.find(run.folder);
   const bool visible = before != nullptr && before->visible;
   const ImU32 color = visible ? palette.text : blend(palette.text, palette.panel, 0.7f);
+  table.enter(kName);
   const ImVec2 min = table.cell_min(kName), max = table.cell_max(kName);
   ImGui::SetCursorScreenPos(min);
   const std::string name = "runs.run." + run.name;
@@ -244,6 +252,7 @@ void RunsPanel::draw_run(const Frame& frame, RunShelf& shelf, Table& table, cons
              run.folder.string() + (visible ? "\nClick to hide its curves." : "\nClick to show its curves."));
   draw_figures(frame, table, run, color);
   if (before == nullptr) return;
+  table.enter(kRemove);
   ImGui::SetCursorScreenPos(table.cell_min(kRemove));
   ImGui::PushID(run.name.c_str());
   const std::string remove = "runs.remove." + run.name;
@@ -280,13 +289,14 @@ void RunsPanel::draw_palette(const Frame& frame, RunShelf& shelf) {
 
 void RunsPanel::draw_list(const Frame& frame, RunShelf& shelf, const RunList& list) {
   {
+    const std::vector<Line> lines = lines_of(list);
     Table table(frame, "runs.table", kColumns);
-    if (table.row()) draw_present(frame, table, list);
-    for (const runs::RunSummary& run : list.runs) {
-      if (table.row()) draw_run(frame, shelf, table, run);
-      const std::string trouble = trouble_of(run);
-      if (!trouble.empty() && table.row()) table.span_text(kName, kStatus, trouble, frame.palette.warning);
-    }
+    table.rows(static_cast<int>(lines.size()), [&](int i) {
+      const Line& line = lines[static_cast<std::size_t>(i)];
+      if (line.run == nullptr) return draw_present(frame, table, list);
+      if (line.problem.empty()) return draw_run(frame, shelf, table, *line.run);
+      table.span_text(kName, kStatus, line.problem, frame.palette.warning);
+    });
   }
   draw_palette(frame, shelf);
 }
@@ -307,17 +317,16 @@ void RunsPanel::draw_settings(const Frame& frame, const RunShelf& shelf) {
   }
   std::vector<Column> columns{
       {"setting that differs",
-       "Of the runs that are shown; in brackets what it was at first, where it was changed.", kLeastKey,
-       200}};
+       "Of the runs that are shown; in brackets what it was at first, where it was changed.", kLeastKey}};
   for (std::size_t i = 0; i < names.size(); ++i)
-    columns.push_back({labels[i].c_str(), names[i].c_str(), kLeastValue, 180});
+    columns.push_back({labels[i].c_str(), names[i].c_str(), kLeastValue});
   Table table(frame, "runs.settings", columns);
-  for (const SettingRow& row : rows) {
-    if (!table.row()) continue;
+  table.rows(static_cast<int>(rows.size()), [&](int line) {
+    const SettingRow& row = rows[static_cast<std::size_t>(line)];
     table.text(0, row.key, frame.palette.muted);
     for (std::size_t i = 0; i < row.values.size(); ++i)
       table.text(i + 1, row.values[i], row.differs[i] ? frame.palette.text : frame.palette.muted);
-  }
+  });
 }
 
 void RunsPanel::draw(const Frame& frame, RunShelf& shelf) {
@@ -333,14 +342,15 @@ void RunsPanel::draw(const Frame& frame, RunShelf& shelf) {
   }
   if (!list) return;
   const ImVec2 room = ImGui::GetContentRegionAvail();
-  // The settings stand beside the list where it is wide, below it where it is high, else nowhere: L makes room.
+  // The settings stand beside the list where it is wide, below it where it is high, else nowhere: L makes
+  // room.
   const bool beside = room.x > 620 * s;
   if (shelf.runs().empty() || (!beside && room.y < 240 * s)) {
     draw_list(frame, shelf, *list);
     return;
   }
   const float wanted =
-      (kLeastKey + 24 + (kLeastValue + 12) * static_cast<float>(shelf.settings()->runs.size())) * s;
+      (kLeastKey + 24 + (kLeastValue + 16) * static_cast<float>(shelf.settings()->runs.size())) * s;
   const float settings = std::clamp(wanted, room.x * 0.3f, room.x * 0.46f);
   const ImVec2 size =
       beside ? ImVec2(std::floor(room.x - settings - 24 * s), 0) : ImVec2(0, std::floor(room.y * 0.58f));

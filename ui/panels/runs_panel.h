@@ -1,6 +1,6 @@
 #pragma once
-// Earlier runs in a list: which are shown with the curves, their key figures, and where their settings differ from the
-// present ones.
+// Earlier runs in a list: which are shown with the curves, their key figures, and where their settings differ
+// from the present ones.
 
 #include <filesystem>
 #include <optional>
@@ -21,7 +21,7 @@ class RunsPanel {
  private:
   void draw_list(const Frame& frame, RunShelf& shelf, const RunList& list);
   void draw_run(const Frame& frame, RunShelf& shelf, Table& table, const runs::RunSummary& run);
-  void draw_swatch(const Frame& frame, RunShelf& shelf, const Table& table, const runs::RunSummary& run);
+  void draw_swatch(const Frame& frame, RunShelf& shelf, Table& table, const runs::RunSummary& run);
   void draw_palette(const Frame& frame, RunShelf& shelf);
   void draw_settings(const Frame& frame, const RunShelf& shelf);
 

@@ -112,9 +112,8 @@ ValueSpec spec_of(const training::ScheduleParameter& parameter) {
                           .whole = parameter.whole};
   // The ends of the slider must be valid themselves.
   if (parameter.below_most && spec.scale->high >= parameter.most) spec.scale->high = 0.999 * parameter.most;
-  spec.tip =
-      fmt::format("{}{}: {}. The preview follows at once, the training when it is applied.", parameter.label,
-                  spec.unit.empty() ? "" : fmt::format(" ({})", spec.unit), range_text(spec.limits));
+  spec.tip = fmt::format("{}: {}, {}. The preview follows at once, the training when it is applied.",
+                         parameter.label, parameter.meaning, range_text(spec.limits));
   return spec;
 }
 

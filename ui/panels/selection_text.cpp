@@ -7,12 +7,11 @@
 namespace warpscope::ui {
 
 std::string selection_word(const plan::Selection& selection, const core::DeviceInfo& device) {
-  if (selection.variants.empty()) return "-";
   const std::string preset = plan::preset_of(selection, device);
   for (const plan::Preset& candidate : plan::presets(device.kind)) {
     if (preset == candidate.id) return candidate.label;
   }
-  return selection == plan::default_selection(device, selection.precision) ? "default" : "mixed";
+  return selection.variants.empty() ? std::string(plan::kAutomatic) : "mixed";
 }
 
 std::string selection_list(const plan::Selection& selection) {
@@ -20,7 +19,7 @@ std::string selection_list(const plan::Selection& selection) {
   for (const auto& [op, name] : selection.variants) {
     text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", ops::to_string(op), name);
   }
-  return text;
+  return text.empty() ? "all operations automatic" : text + "\nthe others automatic";
 }
 
 }  // namespace warpscope::ui

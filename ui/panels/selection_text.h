@@ -8,10 +8,10 @@
 
 namespace warpscope::ui {
 
-/// The preset that it is ("tensor cores"), "default" if it is none but the default, "mixed" otherwise.
+/// The preset that it is ("tensor cores"), "automatic" if nothing is chosen, "mixed" otherwise.
 std::string selection_word(const plan::Selection& selection, const core::DeviceInfo& device);
 
-/// One line for each op: "conv2d.forward: implicit_gemm".
+/// One line for each choice, "conv2d.forward: implicit_gemm", and what the others are.
 std::string selection_list(const plan::Selection& selection);
 
 }  // namespace warpscope::ui

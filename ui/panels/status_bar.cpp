@@ -117,16 +117,14 @@ void StatusBar::draw(const Frame& frame, const WindowFacts& facts) {
   if (!facts.image_path.empty()) {
     entry(frame, "status.images", facts.image_path, frame.palette.muted, "How the images reach the screen.");
   }
-  const bool redrawn = facts.frames_per_second > 0;
-  const std::string rate =
-      redrawn ? fmt::format("{:.0f} fps  p99 {:.1f} ms", facts.frames_per_second, facts.p99_milliseconds)
-              : "drawn when needed";
-  entry(
-      frame, "status.fps", rate, frame.palette.muted,
-      fmt::format(
-          "Frames a second from the median time between frames, and the time that 99 % of the last 240 stay "
-          "below. The window's thread works {:.1f} ms on a frame.\n{}",
-          facts.draw_milliseconds, facts.renderer));
+  entry(frame, "status.fps",
+        facts.frames > 1 ? fmt::format("{} frames/s", facts.frames) : std::string("drawn when needed"),
+        frame.palette.muted,
+        fmt::format(
+            "Frames drawn in the last second: as many as the display shows while you do something, else "
+            "at most ten, when there is something new. The window's thread works {:.1f} ms on a frame."
+            "\n{}",
+            facts.draw_milliseconds, facts.renderer));
   if (snapshot.memory.total_bytes > 0) {
     entry(frame, "status.memory", memory_text(snapshot), frame.palette.muted,
           fmt::format(

@@ -1,5 +1,5 @@
 #pragma once
-// The bottom row: how images reach the screen, frame times, memory, data, and the log.
+// The bottom row: how images reach the screen, the frame rate, memory, data, and the log.
 
 #include <string>
 #include <vector>
@@ -12,10 +12,9 @@ namespace warpscope::ui {
 /// What the window knows and the snapshot does not.
 struct WindowFacts {
   std::string image_path;        ///< how images reach the screen
-  double frames_per_second = 0;  ///< from the median time between frames; 0 while nothing is redrawn
-  double p99_milliseconds = 0;   ///< 99 % of the times between frames are below
+  int frames = 0;                ///< drawn in the last second
   double draw_milliseconds = 0;  ///< median time the GUI thread works on a frame
-  std::string renderer;          ///< of OpenGL
+  std::string renderer;          ///< who draws
 };
 
 class StatusBar {

@@ -304,7 +304,7 @@ void Toolbar::draw(const Frame& frame, bool* help_open) {
     left.push_back(
         text_piece(frame, 6, "", short_device_name(snapshot.device.name), device_tip(snapshot.device)));
   }
-  if (!snapshot.selection.variants.empty()) {
+  if (!snapshot.device.name.empty()) {
     left.push_back({0, 72 * s, [&] {
                       const Steering steering(frame);
                       ImGui::BeginDisabled(snapshot.state != TrainerState::running &&

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ui/setting_spec.h"
 #include "ui/steering.h"
 #include "ui/widgets.h"
 
@@ -11,7 +12,6 @@ namespace {
 using training::TrainerState;
 
 constexpr std::array<const char*, 4> kTabs{"Results", "Optimizer", "Schedule", "Finder"};
-constexpr int kMostBatch = 65536;
 
 // A hairline under what belongs to all tabs.
 void rule_off(const Frame& frame) {
@@ -29,17 +29,9 @@ bool takes_commands(TrainerState state) {
 }  // namespace
 
 void TrainingPanel::draw_batch(const Frame& frame, float left) {
-  const ValueSpec spec{
-      .name = "training.batch",
-      .label = "batch",
-      .tip =
-          "Images a step (of each micro-batch, if gradients are accumulated); Enter applies it. The plan "
-          "is built anew, the weights go on.",
-      .limits = {.least = 1, .most = kMostBatch, .whole = true},
-      .scale = {},
-      .zero_text = "-",
-      .draft = false,
-      .unit = {}};
+  ValueSpec spec = spec_of(training::setting("batch"));
+  spec.tip += " Enter applies it: the plan is built anew, the weights go on.";
+  spec.zero_text = std::string(1, '-');  // until the device is known
   const int batch = pending_batch_.shown(frame.snapshot.batch, frame.snapshot, ImGui::GetTime());
   const ValueEdit edit = batch_.draw(frame, spec, batch, left);
   if (!edit.refusal.empty()) refusal_ = edit.refusal;

@@ -1,6 +1,6 @@
 #pragma once
-// The update, steered while it trains: learning rate and batch above tabs with the results so far, the optimizer, the
-// schedule and the learning-rate finder.
+// The update, steered while it trains: learning rate and batch above tabs with the results so far, the
+// optimizer, the schedule and the learning-rate finder.
 
 #include <string>
 

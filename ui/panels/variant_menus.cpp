@@ -63,34 +63,46 @@ std::string VariantMenus::measured(const Frame& frame, ops::Op op, const std::st
 
 void VariantMenus::draw_op(const Frame& frame, const KernelRow& row, float width) {
   const std::string name = fmt::format("kernels.{}", ops::to_string(row.op));
-  static const std::string kNone = "-";
-  const plan::Selection& selection = coming(frame);
-  const auto chosen = selection.variants.find(row.op);
-  const std::string& current = chosen == selection.variants.end() ? kNone : chosen->second;
-  const auto used = frame.snapshot.selection.variants.find(row.op);
-  const bool waiting = used != frame.snapshot.selection.variants.end() && used->second != current;
-  const ops::Variant* variant = ops::find_variant(row.op, frame.snapshot.device.kind, current);
-  const std::string tip = waiting ? "The trainer is preparing this variant; the one before it still runs."
-                          : variant == nullptr ? std::string()
-                                               : variant_tip(*variant);
+  const core::DeviceInfo& device = frame.snapshot.device;
+  const plan::Selection selection = coming(frame);  // a copy: a request makes it another
+  const auto choice_in = [&](const plan::Selection& in) {
+    const auto found = in.variants.find(row.op);
+    return found == in.variants.end() ? std::string(plan::kAutomatic) : found->second;
+  };
+  const std::string current = choice_in(selection);
+  const bool automatic = current == plan::kAutomatic;
+  const bool waiting = choice_in(frame.snapshot.selection) != current;
+  const std::string running = running_text(row);
+  const std::string preview = waiting                               ? current + " ..."
+                              : row.cost.covered || running.empty() ? current
+                                                                    : running;
+  std::string tip = waiting     ? "The trainer is preparing this variant; the one before it still runs."
+                    : automatic ? fmt::format("automatic: {}", running)
+                                : fmt::format("chosen: {}", running);
+  const ops::Variant* variant = ops::find_variant(row.op, device.kind, current);
+  if (!waiting && variant != nullptr) tip += fmt::format("\n{}", variant_tip(*variant));
   // Sixteen buttons in a column would be louder than the numbers beside them.
   ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetColorU32(ImGuiCol_Button, 0.4f));
-  const bool open =
-      begin_steering_combo(frame, name.c_str(), waiting ? current + " ..." : current, width, tip);
+  const bool open = begin_steering_combo(frame, name.c_str(), preview, width, tip);
   ImGui::PopStyleColor();
   if (!open) return;
-  const core::DeviceInfo& device = frame.snapshot.device;
-  const bool blocks = blocks_run(frame.snapshot.timings);
-  const bool ends = ends_blocks(selection, row.op, device.kind, blocks);
+  const std::string meaning = automatic_text(row, selection, device);
+  if (combo_item(frame, fmt::format("{}={}", name, plan::kAutomatic).c_str(), "automatic", automatic,
+                 meaning)) {
+    request(frame, with_variant(selection, row.op, plan::kAutomatic));
+  }
+  tooltip(
+      frame,
+      "The best variant that fits, or none where the call of another operation covers this one. Takes the "
+      "choice back.");
   for (const ops::Variant* choice : ops::variants_of(row.op, device.kind)) {
     const std::string item = fmt::format("{}={}", name, choice->name);
-    const std::string reason = variant_refusal(*choice, device, selection, row.layers);
+    const std::string reason = variant_refusal(*choice, device, selection.precision, row.layers);
     if (combo_item(frame, item.c_str(), choice->name.c_str(), choice->name == current,
                    measured(frame, row.op, choice->name), reason)) {
-      request(frame, with_variant(selection, row.op, choice->name, device, blocks));
-      break;  // another selection is coming now
+      request(frame, with_variant(selection, row.op, choice->name));
     }
-    tooltip(frame, variant_tip(*choice, ends && choice->name != current));
+    tooltip(frame, variant_tip(*choice));
   }
   end_combo();
 }
@@ -121,14 +133,13 @@ void VariantMenus::draw_all(const Frame& frame, const profiling::LaboratoryState
   const core::DeviceInfo& device = frame.snapshot.device;
   if (!begin_steering_combo(
           frame, "kernels.all", "all: " + word(coming(frame), device), width,
-          "Switches every operation at once. Operations that lack what a preset prefers take their "
-          "default.")) {
+          "Switches every operation at once. Operations that lack what a preset prefers are automatic.")) {
     return;
   }
   const plan::Selection selection = coming(frame);  // a copy: a request makes it another
   if (device.kind == core::DeviceKind::cpu) {       // on a GPU it is the preset "fastest"
-    const plan::Selection standard = plan::default_selection(device, selection.precision);
-    if (combo_item(frame, "kernels.all=default", "default", selection == standard)) request(frame, standard);
+    const plan::Selection none{selection.precision, {}};
+    if (combo_item(frame, "kernels.all=automatic", "automatic", selection == none)) request(frame, none);
     tooltip(frame,
             "For every operation the last of our own variants that runs on this device in this precision.");
   }

@@ -18,10 +18,10 @@ class VariantMenus {
   /// the variants in use.
   void update(const Frame& frame, const std::vector<KernelRow>& rows);
   /// The drop-down of one op, `width` pixels wide; named "kernels.<op>", its items
-  /// "kernels.<op>=<variant>".
+  /// "kernels.<op>=automatic" and "kernels.<op>=<variant>".
   void draw_op(const Frame& frame, const KernelRow& row, float width);
-  /// The drop-down for all ops, named "kernels.all", its items "kernels.all=default", "kernels.all=fastest_here" and
-  /// "kernels.all=<preset>".
+  /// The drop-down for all ops, named "kernels.all", its items "kernels.all=automatic",
+  /// "kernels.all=fastest_here" and "kernels.all=<preset>".
   void draw_all(const Frame& frame, const profiling::LaboratoryState& laboratory, float width);
 
  private:

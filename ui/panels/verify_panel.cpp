@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -34,38 +35,34 @@ enum : std::size_t {
 };
 
 constexpr std::array<Column, 10> kColumns{{
-    {"operation", "", 150, 220},
-    {"variant", "", 96, 150},
-    {"precision", "", 56, 72},
+    {"operation", "What is computed.", 156},
+    {"variant", "Who computes it.", 96},
+    {"precision", "Of the operands; the reference computes with 64 bits.", 56},
     {"verdict",
      "Right: every shape agrees with the reference within the tolerance, and the bits repeat if the variant "
      "says so.",
-     58, 72},
+     56},
     {.label = "error",
      .tip =
          "||result - reference|| / ||reference|| of the shape where it is largest relative to its tolerance.",
-     .least = 72,
-     .most = 88,
+     .width = 72,
      .right = true},
     {.label = "tolerance",
      .tip = "From the precision and the length of the sum: rounding errors grow with the square root of the "
             "length.",
-     .least = 72,
-     .most = 88,
+     .width = 72,
      .right = true,
      .rank = 2},
-    {.label = "used", .tip = "The error as a part of the tolerance.", .least = 44, .most = 64, .right = true},
-    {"two runs", "Whether two runs with the same input gave the same bits.", 72, 150},
+    {.label = "used", .tip = "The error as a part of the tolerance.", .width = 48, .right = true},
+    {"two runs", "Whether two runs with the same input gave the same bits.", 80},
     {.label = "shapes",
      .tip = "Shapes that agree, and after the dash those that the variant declares it does not take.",
-     .least = 64,
-     .most = 84,
+     .width = 64,
      .right = true,
      .rank = 3},
     {.label = "workspace",
-     .tip = "The most scratch memory it asked for.",
-     .least = 72,
-     .most = 88,
+     .tip = "The most scratch memory that it asked for on any of the shapes.",
+     .width = 80,
      .right = true,
      .rank = 4},
 }};
@@ -87,7 +84,7 @@ void draw_row(const Frame& frame, Table& table, const verify::VerifyRow& row) {
   const std::string tip = verify_tip(row);
   const ImU32 color = is == Verdict::skipped ? frame.palette.muted : frame.palette.text;
   table.text(kOp, ops::to_string(row.op), color, tip);
-  table.text(kVariant, row.variant, color, tip);
+  table.text(kVariant, verify::variant_text(row), color, tip);
   table.text(kPrecision, core::to_string(row.precision), color, tip);
   table.text(kVerdict, to_string(is), verdict_color(frame, is), tip);
   if (is == Verdict::skipped) {
@@ -96,15 +93,31 @@ void draw_row(const Frame& frame, Table& table, const verify::VerifyRow& row) {
   }
   table.number(kError, row.worst_error > 0 ? fmt::format("{:.1e}", row.worst_error) : "0", color, tip);
   table.number(kTolerance, fmt::format("{:.1e}", row.tolerance), frame.palette.muted, tip);
-  table.number(kPart, fmt::format("{:.0f}%", 100 * part_of_tolerance(row)), color, tip);
+  table.number(kPart, fmt::format("{:.0f}", 100 * part_of_tolerance(row)), color, tip, "%");
   const bool unexpected = !row.same_bits && row.declared_deterministic;
   table.text(kBits, determinism_text(row), unexpected ? frame.palette.error : frame.palette.muted, tip);
   table.number(
       kShapes,
       row.refused > 0 ? fmt::format("{} - {}", row.checked, row.refused) : std::to_string(row.checked), color,
       tip);
-  table.number(kWorkspace, row.workspace > 0 ? bytes_text(static_cast<double>(row.workspace)) : "\u2014",
-               frame.palette.muted, tip);
+  table.quantity(kWorkspace, row.workspace > 0 ? bytes_text(static_cast<double>(row.workspace)) : "\u2014",
+                 row.workspace > 0 ? color : frame.palette.muted, tip);
+}
+
+// A row of the table: a variant, or below it what went wrong.
+struct Line {
+  const verify::VerifyRow* row;
+  bool failure;
+};
+
+std::vector<Line> lines_of(const std::vector<verify::VerifyRow>& rows, bool failures_only) {
+  std::vector<Line> lines;
+  for (const verify::VerifyRow& row : rows) {
+    if (failures_only && verdict(row) != Verdict::wrong) continue;
+    lines.push_back({&row, false});
+    if (!row.failure.empty()) lines.push_back({&row, true});
+  }
+  return lines;
 }
 
 }  // namespace
@@ -138,13 +151,13 @@ void VerifyPanel::draw(const Frame& frame, LaboratoryDesk& desk) {
     centered_text(frame, desk.job() == profiling::Job::verify ? "No failure so far." : "No failure.");
     return;
   }
+  const std::vector<Line> lines = lines_of(rows, failures_only_);
   Table table(frame, "verify.table", kColumns);
-  for (const verify::VerifyRow& row : rows) {
-    if (failures_only_ && verdict(row) != Verdict::wrong) continue;
-    if (table.row()) draw_row(frame, table, row);
-    if (!row.failure.empty() && table.row())
-      table.span_text(kVariant, kWorkspace, row.failure, frame.palette.error, verify_tip(row));
-  }
+  table.rows(static_cast<int>(lines.size()), [&](int i) {
+    const auto& [row, failure] = lines[static_cast<std::size_t>(i)];
+    if (!failure) return draw_row(frame, table, *row);
+    table.span_text(kVariant, kWorkspace, row->failure, frame.palette.error, verify_tip(*row));
+  });
 }
 
 }  // namespace warpscope::ui

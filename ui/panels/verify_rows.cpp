@@ -51,6 +51,9 @@ std::string verify_tip(const verify::VerifyRow& row) {
   std::string tip =
       fmt::format("{} {} {}", ops::to_string(row.op), row.variant, core::to_string(row.precision));
   if (!row.skipped.empty()) return tip + "\nskipped: " + row.skipped;
+  if (!row.covers.empty()) {
+    tip += fmt::format("\none call covers {}; {} sets of these were checked", row.covers, row.sets);
+  }
   tip += fmt::format("\n{} shapes agree, {} are not taken by this variant", row.checked, row.refused);
   tip += fmt::format("\nworst relative error {:.2e}, tolerance {:.2e} for a sum of {} products",
                      row.worst_error, row.tolerance, with_thousands(row.terms));

@@ -1,6 +1,6 @@
 #pragma once
-// The lower left of the window: the kernels of the running step, the laboratory and earlier runs, as tabs of one panel that can take the
-// whole window.
+// The lower left of the window: the kernels of the running step, the laboratory and earlier runs, as tabs of
+// one panel that can take the whole window.
 
 #include "ui/frame.h"
 #include "ui/laboratory_desk.h"

@@ -18,7 +18,7 @@ struct Bar {
   double high = 0;
   std::string note;     ///< beside the label, small: "fastest, tie"
   std::string text;     ///< the value in words, aligned to the right of its column
-  std::string detail;   ///< one more number, the same
+  std::string detail;   ///< one more number and its unit, the same: "87 %"
   std::string refusal;  ///< why there is no bar, written in its place
   std::string tip;
   ImU32 color = 0;
@@ -33,35 +33,25 @@ struct BarGroup {
   std::vector<Bar> bars;
 };
 
-/// The axis of a group from pixel `left` to `right`: from 0 to its longest whisker, or logarithmic from the power of ten
-/// below its shortest bar, so that each bar has some length.
+/// The axis of a group from pixel `left` to `right`: from 0 to its longest whisker, or logarithmic from the
+/// power of ten below its shortest bar, so that each bar has some length.
 Axis bar_axis(const BarGroup& group, bool logarithmic, float left, float right);
-
-/// Where the parts of a row stand, in pixels from its left: label and note, bar, text, detail.
-struct BarColumns {
-  float label_end = 0;
-  float bar_start = 0;
-  float bar_end = 0;
-  float text_end = 0;
-  float detail_end = 0;
-};
-
-/// Divides `width` pixels between label, bar and numbers of the given widths with gaps of `gap`. The bar gets what is left,
-/// and at least a quarter of it all: then the label is cut.
-BarColumns bar_columns(float width, float label, float text, float detail, float gap);
 
 /// A bar by itself between two corners, with its whisker; `axis` maps to pixels of the window.
 void draw_bar(const Frame& frame, ImVec2 min, ImVec2 max, const Axis& axis, const Bar& bar);
 
-/// What the numbers are, in the header.
+/// What the columns are, in the header.
 struct BarNames {
-  const char* text = "";    ///< "ms"
-  const char* detail = "";  ///< "of floor"
+  const char* label = "";
+  const char* label_tip = "";
+  const char* bar_tip = "";
+  const char* text = "";  ///< "ms"
   const char* text_tip = "";
+  const char* detail = "";  ///< "of floor"
   const char* detail_tip = "";
 };
 
-/// Draws a header and below it the groups, which scroll. Bar j of group i is traced as "<name>.<i>.<j>".
+/// Draws a table of the groups. Bar j of group i is traced as "<name>.<i>.<j>" while it is in view.
 void draw_bars(const Frame& frame, const char* name, ImVec2 size, std::span<const BarGroup> groups,
                const BarNames& names, bool logarithmic);
 

@@ -1,6 +1,6 @@
 #pragma once
-// A small plot that shows all of its data: no zoom, axes given by the caller, marks at values of x, and a read-out under the
-// pointer.
+// A small plot that shows all of its data: no zoom, axes given by the caller, marks at values of x, and a
+// read-out under the pointer.
 
 #include <functional>
 #include <span>

@@ -6,12 +6,12 @@
 namespace warpscope::ui::plot {
 namespace {
 
-// Points or entries to an entry of the level above. With more of them an extent would look at more entries, with fewer at
-// more levels, each in memory of its own.
+// Points or entries to an entry of the level above. With more of them an extent would look at more entries,
+// with fewer at more levels, each in memory of its own.
 constexpr std::size_t kBranches = 4;
 
-// Adds the first and the last kBranches - 1 of [first, last), or all if there are fewer. Some of them twice, or as part of an
-// entry above too: that is cheaper than branches that nothing foretells.
+// Adds the first and the last kBranches - 1 of [first, last), or all if there are fewer. Some of them twice,
+// or as part of an entry above too: that is cheaper than branches that nothing foretells.
 template <typename Entries>
 void include_ends(const Entries& entries, std::size_t first, std::size_t last, Extent& result) {
   for (std::size_t i = 0; i + 1 < kBranches; ++i) {

@@ -34,8 +34,8 @@ struct Column {
 /// Points in the order of their x. Values of y that are not finite (NaN, infinity) are gaps.
 ///
 /// Over the points lies a pyramid of extents, each level a quarter as long as the one below (level 0 covers
-/// four points), so that the extent of any range is found from O(log n) entries: no point is dropped, whatever the
-/// zoom.
+/// four points), so that the extent of any range is found from O(log n) entries: no point is dropped,
+/// whatever the zoom.
 class Series {
  public:
   /// Adds a point. `x` must not be smaller than the last one's: if it is, the last one's is used.

@@ -1,27 +1,36 @@
 #pragma once
-// Draws into a picture instead of the window, at another scale and with fonts made for it.
+// Draws into a picture instead of the window, at another scale and with fonts made for it. Needs neither a
+// display nor OpenGL.
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "ui/fonts.h"
 #include "ui/frame.h"
 
 namespace warpscope::ui::plot {
 
-/// Rows from the bottom up, as OpenGL gives them; three bytes a pixel.
+/// Rows from the bottom up, as OpenGL gives them; red, green and blue of each pixel.
 struct Picture {
   int width = 0;
   int height = 0;
   std::vector<unsigned char> pixels;
 };
 
-/// What draws: the frame has the picture's scale and fonts, the rectangle is all of it. No pointer is over anything.
+/// What draws: the frame has the picture's scale and fonts, the rectangle is all of it. No pointer is over
+/// anything.
 using Painter = std::function<void(const Frame& frame, ImVec2 min, ImVec2 max)>;
 
-/// Runs `painter` once in a Dear ImGui context of its own and gives what it drew on a panel's background. `size` is in
-/// pixels of the window; the picture has `factor` times as many, and `density` pixels for each where the framebuffer is
-/// finer than the window. Needs the window's OpenGL context, which is left as it was. Throws core::Error.
+/// What `draw` draws into the current ImGui window, which begins at (0, 0) and has `size` units, each
+/// `density` pixels wide. Runs it once in a Dear ImGui context of its own, with fonts of that scale. Throws
+/// core::Error.
+Picture draw_alone(ImVec2 size, float scale, float density, ImU32 background,
+                   const std::function<void(const Fonts&)>& draw);
+
+/// What `painter` draws, on a panel's background. `size` is in pixels of the window; the picture has `factor`
+/// times as many, and `density` pixels for each where the framebuffer is finer than the window. Throws
+/// core::Error.
 Picture draw_picture(const Frame& frame, ImVec2 size, float factor, float density, const Painter& painter);
 
 /// As a PNG file. Throws core::Error.

@@ -225,7 +225,8 @@ std::vector<std::vector<std::size_t>> group_ceilings(std::span<const float> pixe
                    [&](std::size_t a, std::size_t b) { return pixels[a] < pixels[b]; });
   std::vector<std::vector<std::size_t>> groups;
   for (const std::size_t i : order) {
-    // A set's name stands above its highest ceiling, so the next set must leave that much room below the one before.
+    // A set's name stands above its highest ceiling, so the next set must leave that much room below the one
+    // before.
     if (groups.empty() || pixels[i] - pixels[groups.back().back()] >= reach) groups.emplace_back();
     groups.back().push_back(i);
   }

@@ -1,6 +1,6 @@
 #pragma once
-// A roofline: how fast something computes over how much it computes for each byte it must move, under what the device can
-// do at best. Source: S. Williams, A. Waterman, D. Patterson, "Roofline" (2009).
+// A roofline: how fast something computes over how much it computes for each byte it must move, under what
+// the device can do at best. Source: S. Williams, A. Waterman, D. Patterson, "Roofline" (2009).
 
 #include <cstdint>
 #include <span>
@@ -41,10 +41,12 @@ struct Roofline {
   const char* empty_text = "";
 };
 
-/// What the device allows at `intensity`: the smaller of `peak` and `intensity` times `bytes` (`peak` if that is 0).
+/// What the device allows at `intensity`: the smaller of `peak` and `intensity` times `bytes` (`peak` if that
+/// is 0).
 double roof(double intensity, double peak, double bytes);
 
-/// The part of the plane that is shown, with some air around all points, the ceilings and the bends below them.
+/// The part of the plane that is shown, with some air around all points, the ceilings and the bends below
+/// them.
 struct RooflineRange {
   double low_intensity = 0.1;
   double high_intensity = 100;
@@ -64,8 +66,8 @@ struct LabelBox {
   }
 };
 
-/// Places a label of `sizes[i]` beside each of `points`: right, left, above or below, whichever is first to meet no point,
-/// no label, nothing `taken` and no edge of `room`. What finds no place is left empty.
+/// Places a label of `sizes[i]` beside each of `points`: right, left, above or below, whichever is first to
+/// meet no point, no label, nothing `taken` and no edge of `room`. What finds no place is left empty.
 std::vector<LabelBox> place_labels(std::span<const ImVec2> points, std::span<const ImVec2> sizes,
                                    float radius, const LabelBox& room, std::vector<LabelBox> taken = {});
 

@@ -1,9 +1,12 @@
 #pragma once
-// batch.gather: picks the images of the next batch from the data set in device memory and scales them to [0, 1].
+// batch.gather: picks the images of the next batch from the data set in device memory and scales them to [0,
+// 1].
 //
-//   x[n,h,w,c] = images[order[(position + n) mod count], h, w, c] / 255,   position from the device's StepControl
+//   x[n,h,w,c] = images[order[(position + n) mod count], h, w, c] / 255,   position from the device's
+//   StepControl
 //
-// images: (count,H,W,C) bytes; order: count positions; x: (N,H,W,C). OpShape: batch, height, width, in_channels, count.
+// images: (count,H,W,C) bytes; order: count positions; x: (N,H,W,C). OpShape: batch, height, width,
+// in_channels, count.
 
 #include <vector>
 
@@ -11,10 +14,9 @@
 
 namespace warpscope::ops::batch {
 
-enum GatherOperands : int { kGatherImages, kGatherOrder, kGatherControl, kGatherOutput };
+OpContract gather_contract();
 
-/// Of a call that absorbs labels.gather: after its own operands.
-enum AbsorbedOperands : int { kGatherAbsorbedLabels = 4, kGatherAbsorbedPicked };
+const OpTests& gather_tests();
 
 std::vector<Variant> variants();
 

@@ -40,9 +40,9 @@ void gather(const OpCall& call) {
       batch_gather_naive<Index, T>
           <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
               static_cast<Index>(count), static_cast<unsigned>(count / s.batch),
-              static_cast<std::uint64_t>(s.count), call.operand<const std::uint8_t>(kGatherImages),
-              call.operand<const std::uint32_t>(kGatherOrder),
-              call.operand<const step::StepControl>(kGatherControl), call.operand<T>(kGatherOutput));
+              static_cast<std::uint64_t>(s.count), call.operand<const std::uint8_t>(Name::images),
+              call.operand<const std::uint32_t>(Name::order),
+              call.operand<const step::StepControl>(Name::control), call.operand<T>(Name::output));
     });
   });
   core::check_launch("batch.gather naive");
@@ -56,6 +56,7 @@ Variant naive_gather() {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
+          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
           .summary = "One thread per element of the batch, one byte read each.",
           .launch = gather};
 }

@@ -13,10 +13,10 @@ namespace {
 template <class T>
 void gather(const OpCall& call) {
   const OpShape& s = call.shape;
-  const auto* images = call.operand<const std::uint8_t>(kGatherImages);
-  const auto* order = call.operand<const std::uint32_t>(kGatherOrder);
-  const auto* control = call.operand<const step::StepControl>(kGatherControl);
-  T* output = call.operand<T>(kGatherOutput);
+  const auto* images = call.operand<const std::uint8_t>(Name::images);
+  const auto* order = call.operand<const std::uint32_t>(Name::order);
+  const auto* control = call.operand<const step::StepControl>(Name::control);
+  T* output = call.operand<T>(Name::output);
   const std::int64_t image_size = std::int64_t{s.height} * s.width * s.in_channels;
   for (std::int64_t n = 0; n < s.batch; ++n) {
     const std::int64_t image = order[(control->position + n) % s.count];

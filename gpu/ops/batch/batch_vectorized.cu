@@ -1,8 +1,9 @@
-// batch.gather, variants `vectorized` and `vectorized_fused`: over `naive` they add writes of 16 bytes and reads of the four
-// or eight bytes that these are made of, and one division and one look-up of the order for all of them. `vectorized_fused`
-// picks the labels too: who writes the beginning of an image writes its label. Limits: none on the shape; images whose size is
-// not a multiple of a vector, and memory that is not aligned to 16 bytes, go element by element. Bound by memory. At most 34
-// registers, no shared memory, no spills. Source: batch.h; vectorized.cuh.
+// batch.gather, variants `vectorized` and `vectorized_fused`: over `naive` they add writes of 16 bytes and
+// reads of the four or eight bytes that these are made of, and one division and one look-up of the order for
+// all of them. `vectorized_fused` picks the labels too: who writes the beginning of an image writes its
+// label. Limits: none on the shape; images whose size is not a multiple of a vector, and memory that is not
+// aligned to 16 bytes, go element by element. Bound by memory. At most 34 registers, no shared memory, no
+// spills. Source: batch.h; vectorized.cuh.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/batch/batch.h"
@@ -13,7 +14,7 @@
 namespace warpscope::ops::batch {
 namespace {
 
-/// Of an absorbed labels.gather: those of the data set and of the batch; nullptr without one.
+/// Of a covered labels.gather: those of the data set and of the batch; nullptr without one.
 struct Labels {
   const std::uint8_t* all;
   std::uint8_t* picked;
@@ -47,15 +48,14 @@ void gather(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t count = input_elements(s);
   const std::int64_t image_size = count / s.batch;
-  const auto* images = call.operand<const std::uint8_t>(kGatherImages);
+  const auto* images = call.operand<const std::uint8_t>(Name::images);
   Labels labels{};
-  if (call.absorbed > 0) {
-    labels = {call.operand<const std::uint8_t>(kGatherAbsorbedLabels),
-              call.operand<std::uint8_t>(kGatherAbsorbedPicked)};
+  if (call.covers(Op::labels_gather)) {
+    labels = {call.operand<const std::uint8_t>(Name::all_labels), call.operand<std::uint8_t>(Name::labels)};
   }
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
-    T* x = call.operand<T>(kGatherOutput);
+    T* x = call.operand<T>(Name::output);
     const VectorCover covered = cover(count, kWide<T>, image_size % kWide<T> == 0 && aligned_16(images, x));
     with_index(count, [&](auto index) {
       using Index = decltype(index);
@@ -63,20 +63,26 @@ void gather(const OpCall& call) {
           <<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
               static_cast<Index>(covered.vectors), static_cast<Index>(count),
               static_cast<unsigned>(image_size), static_cast<std::uint64_t>(s.count), images,
-              call.operand<const std::uint32_t>(kGatherOrder),
-              call.operand<const step::StepControl>(kGatherControl), x, labels);
+              call.operand<const std::uint32_t>(Name::order),
+              call.operand<const step::StepControl>(Name::control), x, labels);
     });
   });
   core::check_launch("batch.gather vectorized");
 }
 
-Variant vectorized(const char* name, std::vector<Op> fuses, const char* summary) {
+OpShape labels_shape(const OpShape& call) {
+  return {.batch = call.batch, .count = call.count};
+}
+
+Variant vectorized(const char* name, std::vector<Link> chain, std::vector<PresetTag> presets,
+                   const char* summary) {
   return {.op = Op::batch_gather,
           .name = name,
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
-          .fuses = std::move(fuses),
+          .chain = std::move(chain),
+          .presets = std::move(presets),
           .summary = summary,
           .launch = gather};
 }
@@ -84,10 +90,14 @@ Variant vectorized(const char* name, std::vector<Op> fuses, const char* summary)
 }  // namespace
 
 Variant vectorized_gather() {
-  return vectorized("vectorized", {}, "16 bytes written at a time: four or eight elements a thread.");
+  return vectorized("vectorized", {}, {{"tiled"}, {"implicit_gemm"}},
+                    "16 bytes written at a time: four or eight elements a thread.");
 }
 Variant vectorized_fused_gather() {
-  return vectorized("vectorized_fused", {Op::labels_gather}, "The labels come in the same launch.");
+  return vectorized(
+      "vectorized_fused",
+      {{.op = Op::batch_gather}, {.op = Op::labels_gather, .optional = true, .shape = labels_shape}}, {},
+      "The labels come in the same launch.");
 }
 
 }  // namespace warpscope::ops::batch

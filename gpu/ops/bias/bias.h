@@ -1,6 +1,6 @@
 #pragma once
-// bias.forward: y[n,h,w,c] = x[n,h,w,c] + b[c]. May run in place. The gradient of b is conv2d.backward_bias; that of x is
-// dy itself and needs no op. OpShape: batch, height, width, in_channels.
+// bias.forward: y[n,h,w,c] = x[n,h,w,c] + b[c]. May run in place. The gradient of b is conv2d.backward_bias;
+// that of x is dy itself and needs no op. OpShape: batch, height, width, in_channels.
 
 #include <vector>
 
@@ -8,7 +8,9 @@
 
 namespace warpscope::ops::bias {
 
-enum ForwardOperands : int { kForwardInput, kForwardBias, kForwardOutput };
+OpContract forward_contract();
+
+const OpTests& forward_tests();
 
 std::vector<Variant> variants();
 

@@ -1,5 +1,5 @@
-// bias.forward, variant `loops`: pixel by pixel, summed in FP32, the channels innermost. Over `reference` it adds
-// that no index is divided, so that the inner loop is a plain vector sum. Limits: none on the shape; one
+// bias.forward, variant `loops`: pixel by pixel, summed in FP32, the channels innermost. Over `reference` it
+// adds that no index is divided, so that the inner loop is a plain vector sum. Limits: none on the shape; one
 // thread. Source: bias.h.
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace {
 template <class T>
 void launch(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* x = call.operand<const T>(kForwardInput);
-  const T* b = call.operand<const T>(kForwardBias);
-  T* y = call.operand<T>(kForwardOutput);
+  const T* x = call.operand<const T>(Name::input);
+  const T* b = call.operand<const T>(Name::bias);
+  T* y = call.operand<T>(Name::output);
   const std::int64_t pixels = s.batch * s.height * s.width;
   for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
     for (int c = 0; c < s.in_channels; ++c) y[c] = from_float<T>(to_float(x[c]) + to_float(b[c]));
@@ -31,6 +31,7 @@ Variant loops_forward() {
   return {.op = Op::bias_forward,
           .name = "loops",
           .precisions = loops_precisions(),
+          .presets = {{"loops"}},
           .summary = "A loop over the pixels on one thread.",
           .launch = by_storage<launch<float>, launch<BFloat16>>};
 }

@@ -28,8 +28,8 @@ void forward(const OpCall& call) {
       bias_forward_naive<Index, T>
           <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
               static_cast<Index>(count), static_cast<unsigned>(call.shape.in_channels),
-              call.operand<const T>(kForwardInput), call.operand<const T>(kForwardBias),
-              call.operand<T>(kForwardOutput));
+              call.operand<const T>(Name::input), call.operand<const T>(Name::bias),
+              call.operand<T>(Name::output));
     });
   });
   core::check_launch("bias.forward naive");
@@ -43,6 +43,7 @@ Variant naive_forward() {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
+          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
           .summary = "One thread per element.",
           .launch = forward};
 }

@@ -16,9 +16,9 @@ std::unique_ptr<Prepared> prepare(const OpShape& s, core::Precision precision, c
     const auto row = onednn::nhwc(1, 1, 1, s.in_channels, type);
     program.add<dnnl::binary>(
         onednn::describe<dnnl::binary>(program, dnnl::algorithm::binary_add, image, row, image),
-        {{DNNL_ARG_SRC_0, program.operand(kForwardInput, image)},
-         {DNNL_ARG_SRC_1, program.operand(kForwardBias, row)},
-         {DNNL_ARG_DST, program.operand(kForwardOutput, image)}});
+        {{DNNL_ARG_SRC_0, program.operand(Name::input, image)},
+         {DNNL_ARG_SRC_1, program.operand(Name::bias, row)},
+         {DNNL_ARG_DST, program.operand(Name::output, image)}});
   });
 }
 
@@ -28,6 +28,7 @@ Variant onednn_forward() {
   return {.op = Op::bias_forward,
           .name = "onednn",
           .precisions = onednn::precisions(),
+          .presets = {{"onednn"}},
           .summary = "oneDNN's broadcast addition: adds wide vectors and all cores.",
           .launch = onednn::launch<Op::bias_forward>,
           .prepare = prepare};

@@ -11,9 +11,9 @@ namespace {
 template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* x = call.operand<const T>(kForwardInput);
-  const T* b = call.operand<const T>(kForwardBias);
-  T* y = call.operand<T>(kForwardOutput);
+  const T* x = call.operand<const T>(Name::input);
+  const T* b = call.operand<const T>(Name::bias);
+  T* y = call.operand<T>(Name::output);
   const std::int64_t elements = s.batch * s.height * s.width * s.in_channels;
   for (std::int64_t i = 0; i < elements; ++i) {
     y[i] = static_cast<T>(double{x[i]} + double{b[i % s.in_channels]});

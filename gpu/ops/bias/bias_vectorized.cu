@@ -31,9 +31,9 @@ void forward(const OpCall& call) {
   const int channels = call.shape.in_channels;
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
-    const T* x = call.operand<const T>(kForwardInput);
-    const T* bias = call.operand<const T>(kForwardBias);
-    T* y = call.operand<T>(kForwardOutput);
+    const T* x = call.operand<const T>(Name::input);
+    const T* bias = call.operand<const T>(Name::bias);
+    T* y = call.operand<T>(Name::output);
     const bool allowed = channels % kWide<T> == 0 && aligned_16(x, bias, y);
     const VectorCover covered = cover(count, kWide<T>, allowed);
     with_index(count, [&](auto index) {

@@ -12,8 +12,8 @@ namespace {
 
 template <class T>
 void weights(const OpCall& call) {
-  const float* from = call.operand<const float>(kWeightsParameters);
-  T* to = call.operand<T>(kWeightsOutput);
+  const float* from = call.operand<const float>(Name::parameters);
+  T* to = call.operand<T>(Name::weights);
   for (std::int64_t i = 0; i < call.shape.count; ++i) to[i] = from_float<T>(from[i]);
 }
 
@@ -21,8 +21,8 @@ template <class T>
 void widen(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t elements = s.batch * s.height * s.width * s.in_channels;
-  const T* from = call.operand<const T>(kWidenInput);
-  float* to = call.operand<float>(kWidenOutput);
+  const T* from = call.operand<const T>(Name::input);
+  float* to = call.operand<float>(Name::output);
   for (std::int64_t i = 0; i < elements; ++i) to[i] = to_float(from[i]);
 }
 
@@ -30,6 +30,7 @@ Variant loops(Op op, void (*run)(const OpCall&)) {
   return {.op = op,
           .name = "loops",
           .precisions = loops_precisions(),
+          .presets = {{"loops"}},
           .summary = "A loop over all elements on one thread.",
           .launch = run};
 }

@@ -13,14 +13,14 @@ namespace {
 
 template <class T>
 void weights(const OpCall& call) {
-  std::copy_n(call.operand<const T>(kWeightsParameters), call.shape.count, call.operand<T>(kWeightsOutput));
+  std::copy_n(call.operand<const T>(Name::parameters), call.shape.count, call.operand<T>(Name::weights));
 }
 
 template <class T>
 void widen(const OpCall& call) {
   const OpShape& s = call.shape;
-  std::copy_n(call.operand<const T>(kWidenInput), s.batch * s.height * s.width * s.in_channels,
-              call.operand<T>(kWidenOutput));
+  std::copy_n(call.operand<const T>(Name::input), s.batch * s.height * s.width * s.in_channels,
+              call.operand<T>(Name::output));
 }
 
 constexpr const char* kSummary = "A copy: what the others are held against.";

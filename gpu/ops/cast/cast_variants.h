@@ -1,5 +1,6 @@
 #pragma once
-// The factories behind cast_table.cpp. Each is defined in the file named for its variant: cast_<variant>.cpp or .cu.
+// The factories behind cast_table.cpp. Each is defined in the file named for its variant: cast_<variant>.cpp
+// or .cu.
 
 #include "gpu/ops/variant.h"
 

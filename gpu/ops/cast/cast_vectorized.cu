@@ -37,16 +37,16 @@ void convert(std::int64_t count, const From* from, To* to, cudaStream_t stream) 
 
 void weights(const OpCall& call) {
   with_storage(call.precision, [&](auto storage) {
-    convert(call.shape.count, call.operand<const float>(kWeightsParameters),
-            call.operand<decltype(storage)>(kWeightsOutput), core::cuda_stream(*call.stream));
+    convert(call.shape.count, call.operand<const float>(Name::parameters),
+            call.operand<decltype(storage)>(Name::weights), core::cuda_stream(*call.stream));
   });
   core::check_launch("weights.cast vectorized");
 }
 
 void widen(const OpCall& call) {
   with_storage(call.precision, [&](auto storage) {
-    convert(input_elements(call.shape), call.operand<const decltype(storage)>(kWidenInput),
-            call.operand<float>(kWidenOutput), core::cuda_stream(*call.stream));
+    convert(input_elements(call.shape), call.operand<const decltype(storage)>(Name::input),
+            call.operand<float>(Name::output), core::cuda_stream(*call.stream));
   });
   core::check_launch("images.widen vectorized");
 }

@@ -76,14 +76,14 @@ __global__ void conv2d_backward_bias_atomic(Index count, int channels, const T* 
 
 void backward_input(const OpCall& call) {
   const std::int64_t count = output_elements(call.shape);
-  auto* dx = call.operand<float>(kInputInputGradient);
+  auto* dx = call.operand<float>(Name::input_gradient);
   call.stream->fill(dx, 0, static_cast<std::size_t>(input_elements(call.shape)) * sizeof(float));
   with_index(largest_tensor(call.shape), [&](auto index) {
     using Index = decltype(index);
     conv2d_backward_input_atomic<Index>
         <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
             static_cast<Index>(count), device_shape(call.shape),
-            call.operand<const float>(kInputOutputGradient), call.operand<const float>(kInputWeights), dx);
+            call.operand<const float>(Name::output_gradient), call.operand<const float>(Name::weights), dx);
   });
   core::check_launch("conv2d.backward_input atomic");
 }
@@ -100,13 +100,13 @@ void backward_weights(const OpCall& call) {
   const std::int64_t span = weights_span(positions);
   const dim3 blocks(static_cast<unsigned>((count + kElementThreads - 1) / kElementThreads),
                     static_cast<unsigned>((positions + span - 1) / span));
-  auto* dw = call.operand<float>(kWeightsGradient);
+  auto* dw = call.operand<float>(Name::weights_gradient);
   call.stream->fill(dw, 0, static_cast<std::size_t>(count) * sizeof(float));
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
     conv2d_backward_weights_atomic<T><<<blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-        count, positions, span, device_shape(call.shape), call.operand<const T>(kWeightsInput),
-        call.operand<const T>(kWeightsOutputGradient), dw);
+        count, positions, span, device_shape(call.shape), call.operand<const T>(Name::input),
+        call.operand<const T>(Name::output_gradient), dw);
   });
   core::check_launch("conv2d.backward_weights atomic");
 }
@@ -114,7 +114,7 @@ void backward_weights(const OpCall& call) {
 void backward_bias(const OpCall& call) {
   const std::int64_t count = output_elements(call.shape);
   const int channels = call.shape.out_channels;
-  auto* db = call.operand<float>(kBiasGradient);
+  auto* db = call.operand<float>(Name::bias_gradient);
   call.stream->fill(db, 0, static_cast<std::size_t>(channels) * sizeof(float));
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
@@ -122,7 +122,7 @@ void backward_bias(const OpCall& call) {
       using Index = decltype(index);
       conv2d_backward_bias_atomic<Index, T>
           <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), channels, call.operand<const T>(kBiasOutputGradient), db);
+              static_cast<Index>(count), channels, call.operand<const T>(Name::output_gradient), db);
     });
   });
   core::check_launch("conv2d.backward_bias atomic");
@@ -136,6 +136,7 @@ Variant atomic(Op op, std::vector<core::Precision> precisions, void (*launch)(co
           .precisions = std::move(precisions),
           .minimum_compute_capability = 75,
           .deterministic = false,
+          .presets = {{"atomic", true}},
           .summary = summary,
           .launch = launch};
 }

@@ -47,8 +47,8 @@ void backward_input(const OpCall& call) {
       conv2d_backward_input_gather<Index, T>
           <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
               static_cast<Index>(count), device_shape(call.shape),
-              call.operand<const T>(kInputOutputGradient), call.operand<const T>(kInputWeights),
-              call.operand<T>(kInputInputGradient));
+              call.operand<const T>(Name::output_gradient), call.operand<const T>(Name::weights),
+              call.operand<T>(Name::input_gradient));
     });
   });
   core::check_launch("conv2d.backward_input gather");
@@ -62,6 +62,7 @@ Variant gather_backward_input() {
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
           .minimum_compute_capability = 75,
+          .presets = {{"naive"}, {"atomic_free", true}, {"tiled"}},
           .summary =
               "One thread per element of the input's gradient, which sums its taps in a register: no "
               "atomics, nothing to clear.",

@@ -39,9 +39,9 @@ void backward_input(const OpCall& call) {
   const cudaStream_t stream = core::cuda_stream(*call.stream);
   ActivationsCall gemm{taps_of(s, s.out_channels),
                        s.in_channels,
-                       call.operand<const float>(kInputOutputGradient),
-                       call.operand<const float>(kInputWeights),
-                       call.operand<float>(kInputInputGradient),
+                       call.operand<const float>(Name::output_gradient),
+                       call.operand<const float>(Name::weights),
+                       call.operand<float>(Name::input_gradient),
                        stream};
   if (s.in_channels <= kNarrowFilters) {
     auto* turned = static_cast<float*>(call.workspace);
@@ -66,6 +66,7 @@ Variant implicit_gemm_backward_input() {
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32},
           .minimum_compute_capability = 75,
+          .presets = {{"implicit_gemm", true}},
           .summary = "The tiled matrix product of forward, with the kernels turned as they are read.",
           .launch = backward_input,
           .workspace_bytes = workspace,

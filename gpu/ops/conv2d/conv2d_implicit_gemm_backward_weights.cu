@@ -250,8 +250,8 @@ void launch_plan(const WeightsCall& call) {
 void backward_weights(const OpCall& call) {
   const OpShape& s = call.shape;
   const WeightsPlan plan = plan_weights(s);
-  const auto* x = call.operand<const float>(kWeightsInput);
-  const auto* dy = call.operand<const float>(kWeightsOutputGradient);
+  const auto* x = call.operand<const float>(Name::input);
+  const auto* dy = call.operand<const float>(Name::output_gradient);
   auto* partial = static_cast<float*>(call.workspace);
   const cudaStream_t stream = core::cuda_stream(*call.stream);
   if (plan.swapped) {
@@ -265,7 +265,8 @@ void backward_weights(const OpCall& call) {
                                 s.kernel_height * s.kernel_width};
   implicit_gemm_weights_sum<<<static_cast<unsigned>((elements + kSumElements - 1) / kSumElements),
                               dim3(kSumElements, kSumGroups), 0, stream>>>(
-      elements, static_cast<int>(plan.splits), arrangement, partial, call.operand<float>(kWeightsGradient));
+      elements, static_cast<int>(plan.splits), arrangement, partial,
+      call.operand<float>(Name::weights_gradient));
   core::check_launch("conv2d.backward_weights implicit_gemm, sum of the splits");
 }
 
@@ -277,6 +278,7 @@ Variant implicit_gemm_backward_weights() {
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32},
           .minimum_compute_capability = 75,
+          .presets = {{"implicit_gemm", true}},
           .summary = "A tiled matrix product over the pixels, split among blocks and added in a fixed order.",
           .launch = backward_weights,
           .workspace_bytes = workspace,

@@ -36,9 +36,9 @@ void forward(const OpCall& call) {
   const OpShape& s = call.shape;
   const ActivationsCall gemm{taps_of(s, s.in_channels),
                              s.out_channels,
-                             call.operand<const float>(kForwardInput),
-                             call.operand<const float>(kForwardWeights),
-                             call.operand<float>(kForwardOutput),
+                             call.operand<const float>(Name::input),
+                             call.operand<const float>(Name::weights),
+                             call.operand<float>(Name::output),
                              core::cuda_stream(*call.stream)};
   if (s.out_channels <= kNarrowFilters) {
     launch_narrow(gemm);
@@ -57,6 +57,7 @@ Variant implicit_gemm_forward() {
       .device = core::DeviceKind::cuda,
       .precisions = {core::Precision::fp32},
       .minimum_compute_capability = 75,
+      .presets = {{"implicit_gemm", true}},
       .summary = "A tiled matrix product of shifted pixels and weights: every number read is used 64 times.",
       .launch = forward,
       .refuses = refuses_large};

@@ -25,10 +25,10 @@ struct Inside {
 template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const View4<const T> x{call.operand<const T>(kForwardInput), s.height, s.width, s.in_channels};
-  const View4<const T> weights{call.operand<const T>(kForwardWeights), s.kernel_height, s.kernel_width,
+  const View4<const T> x{call.operand<const T>(Name::input), s.height, s.width, s.in_channels};
+  const View4<const T> weights{call.operand<const T>(Name::weights), s.kernel_height, s.kernel_width,
                                s.in_channels};
-  T* y = call.operand<T>(kForwardOutput);
+  T* y = call.operand<T>(Name::output);
   const int p = (s.kernel_height - 1) / 2;
   const int q = (s.kernel_width - 1) / 2;
   for (std::int64_t n = 0; n < s.batch; ++n) {
@@ -64,10 +64,10 @@ template <class T>
 void backward_input(const OpCall& call) {
   constexpr bool kInPlace = std::is_same_v<T, float>;
   const OpShape& s = call.shape;
-  const T* dy = call.operand<const T>(kInputOutputGradient);
-  const View4<const T> weights{call.operand<const T>(kInputWeights), s.kernel_height, s.kernel_width,
+  const T* dy = call.operand<const T>(Name::output_gradient);
+  const View4<const T> weights{call.operand<const T>(Name::weights), s.kernel_height, s.kernel_width,
                                s.in_channels};
-  T* dx = call.operand<T>(kInputInputGradient);
+  T* dx = call.operand<T>(Name::input_gradient);
   const View4<float> sums = sums_of(call, dx);
   const std::int64_t image_size = std::int64_t{s.height} * s.width * s.in_channels;
   const int p = (s.kernel_height - 1) / 2;
@@ -106,9 +106,9 @@ std::size_t backward_input_workspace(const OpShape& s, core::Precision precision
 template <class T>
 void backward_weights(const OpCall& call) {
   const OpShape& s = call.shape;
-  const View4<const T> x{call.operand<const T>(kWeightsInput), s.height, s.width, s.in_channels};
-  const View4<const T> dy{call.operand<const T>(kWeightsOutputGradient), s.height, s.width, s.out_channels};
-  const View4<float> dw{call.operand<float>(kWeightsGradient), s.kernel_height, s.kernel_width,
+  const View4<const T> x{call.operand<const T>(Name::input), s.height, s.width, s.in_channels};
+  const View4<const T> dy{call.operand<const T>(Name::output_gradient), s.height, s.width, s.out_channels};
+  const View4<float> dw{call.operand<float>(Name::weights_gradient), s.kernel_height, s.kernel_width,
                         s.in_channels};
   std::fill_n(dw.data, dw.rows * dw.columns * dw.channels * s.out_channels, 0.0f);
   for (std::int64_t n = 0; n < s.batch; ++n) {
@@ -138,8 +138,8 @@ void backward_weights(const OpCall& call) {
 template <class T>
 void backward_bias(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* dy = call.operand<const T>(kBiasOutputGradient);
-  float* db = call.operand<float>(kBiasGradient);
+  const T* dy = call.operand<const T>(Name::output_gradient);
+  float* db = call.operand<float>(Name::bias_gradient);
   std::fill_n(db, s.out_channels, 0.0f);
   std::vector<float> row(static_cast<std::size_t>(s.out_channels));
   for (std::int64_t i = 0; i < s.batch * s.height; ++i) {
@@ -155,6 +155,7 @@ Variant loops(Op op, void (*run)(const OpCall&)) {
   return {.op = op,
           .name = "loops",
           .precisions = loops_precisions(),
+          .presets = {{"loops", true}},
           .summary =
               "Nested loops on one thread, sums in FP32: the baseline that every speed-up is measured from.",
           .launch = run};

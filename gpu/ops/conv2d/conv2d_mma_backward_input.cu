@@ -20,8 +20,8 @@ namespace {
 void backward_input(const OpCall& call) {
   const OpShape& s = call.shape;
   tensor_cores::launch_activations<true>(
-      {taps_of(s, s.out_channels), s.in_channels, call.operand<const void>(kInputOutputGradient),
-       call.operand<const void>(kInputWeights), nullptr, false, call.operand<void>(kInputInputGradient),
+      {taps_of(s, s.out_channels), s.in_channels, call.operand<const void>(Name::output_gradient),
+       call.operand<const void>(Name::weights), nullptr, false, call.operand<void>(Name::input_gradient),
        core::cuda_stream(*call.stream)},
       call.precision);
   core::check_launch("conv2d.backward_input mma");
@@ -36,6 +36,7 @@ Variant mma_backward_input() {
       .device = core::DeviceKind::cuda,
       .precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16},
       .minimum_compute_capability = 80,
+      .presets = {{"atomic"}, {"tensor_cores", true}},
       .summary = "The tensor-core product of forward, with the weights transposed as fragments are loaded.",
       .launch = backward_input,
       .refuses = tensor_cores::refuses};

@@ -29,9 +29,6 @@ namespace warpscope::ops::conv2d {
 namespace tensor_cores {
 namespace {
 
-/// The operand after the contract's: the bias gradient of an absorbed backward_bias.
-constexpr int kAbsorbedBiasGradient = kWeightsGradient + 1;
-
 struct WeightsProblem {
   Taps taps;  ///< the shifted tensor
   int rows;   ///< channels of the plain tensor
@@ -294,9 +291,9 @@ void launch_sum(const WeightsCall& call, const OpShape& s, float* dw, float* db)
 void backward_weights(const OpCall& call) {
   const OpShape& s = call.shape;
   const WeightsPlan plan = plan_weights(s, call.precision);
-  const void* x = call.operand<const void>(kWeightsInput);
-  const void* dy = call.operand<const void>(kWeightsOutputGradient);
-  float* db = call.absorbed >= 1 ? call.operand<float>(kAbsorbedBiasGradient) : nullptr;
+  const void* x = call.operand<const void>(Name::input);
+  const void* dy = call.operand<const void>(Name::output_gradient);
+  float* db = call.operand<float>(Name::bias_gradient);
   const WeightsCall gemm{plan,
                          taps_of(s, plan.swapped ? s.out_channels : s.in_channels),
                          plan.swapped ? x : dy,
@@ -317,7 +314,7 @@ void backward_weights(const OpCall& call) {
       break;
   }
   core::check_launch("conv2d.backward_weights mma");
-  launch_sum(gemm, s, call.operand<float>(kWeightsGradient), db);
+  launch_sum(gemm, s, call.operand<float>(Name::weights_gradient), db);
   core::check_launch("conv2d.backward_weights mma, sum of the splits");
 }
 
@@ -331,24 +328,13 @@ Variant mma_backward_weights() {
       .device = core::DeviceKind::cuda,
       .precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16},
       .minimum_compute_capability = 80,
-      .fuses = {Op::conv2d_backward_bias},
-      .fuses_on_request = true,
+      .chain = {{.op = Op::conv2d_backward_weights}, {.op = Op::conv2d_backward_bias, .optional = true}},
+      .presets = {{"tensor_cores", true}},
       .summary =
           "A tensor-core product over the pixels, split among blocks, added by shuffles in a fixed order.",
       .launch = tensor_cores::backward_weights,
       .workspace_bytes = tensor_cores::workspace,
       .refuses = tensor_cores::refuses};
-}
-
-Variant fused_backward_bias() {
-  return {
-      .op = Op::conv2d_backward_bias,
-      .name = "fused",
-      .device = core::DeviceKind::cuda,
-      .precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16},
-      .minimum_compute_capability = 80,
-      .summary =
-          "No kernel of its own: it runs inside conv2d.backward_weights, from the tiles that has loaded."};
 }
 
 }  // namespace warpscope::ops::conv2d

@@ -26,8 +26,8 @@ namespace {
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
   tensor_cores::launch_forward(
-      {taps_of(s, s.in_channels), s.out_channels, call.operand<const void>(kForwardInput),
-       call.operand<const void>(kForwardWeights), nullptr, false, call.operand<void>(kForwardOutput),
+      {taps_of(s, s.in_channels), s.out_channels, call.operand<const void>(Name::input),
+       call.operand<const void>(Name::weights), nullptr, false, call.operand<void>(Name::output),
        core::cuda_stream(*call.stream)},
       call.precision);
   core::check_launch("conv2d.forward mma");
@@ -41,6 +41,7 @@ Variant mma_forward() {
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16},
           .minimum_compute_capability = 80,
+          .presets = {{"tensor_cores", true}},
           .summary = "The tiled matrix product on tensor cores, its tiles copied ahead asynchronously.",
           .launch = forward,
           .refuses = tensor_cores::refuses};

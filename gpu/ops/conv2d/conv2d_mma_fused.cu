@@ -2,10 +2,11 @@
 // sums before they are rounded and written: the output is written once, where three ops write it three times
 // and read it twice, and rounded once.
 //
-// The kernels are those of `mma` (conv2d_mma_forward.cu), with its tiles and limits; a call that absorbs
-// nothing is the same call. ReLU lets NaN pass.
+// The kernels are those of `mma` (conv2d_mma_forward.cu), with its tiles and limits; a call that covers
+// nothing else is the same call. ReLU lets NaN pass.
 // Source: NVIDIA, "CUTLASS documentation", "Efficient GEMM in CUDA", section "Epilogue".
 
+#include "gpu/ops/chains.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/mma_activations.cuh"
@@ -13,16 +14,13 @@
 namespace warpscope::ops::conv2d {
 namespace {
 
-/// The operand after the contract's: the bias of an absorbed bias.forward.
-constexpr int kAbsorbedBias = kForwardOutput + 1;
-
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const void* bias = call.absorbed >= 1 ? call.operand<const void>(kAbsorbedBias) : nullptr;
+  const void* bias = call.operand<const void>(Name::bias);
   tensor_cores::launch_forward(
-      {taps_of(s, s.in_channels), s.out_channels, call.operand<const void>(kForwardInput),
-       call.operand<const void>(kForwardWeights), bias, call.absorbed >= 2,
-       call.operand<void>(kForwardOutput), core::cuda_stream(*call.stream)},
+      {taps_of(s, s.in_channels), s.out_channels, call.operand<const void>(Name::input),
+       call.operand<const void>(Name::weights), bias, call.covers(Op::relu_forward),
+       call.operand<void>(Name::output), core::cuda_stream(*call.stream)},
       call.precision);
   core::check_launch("conv2d.forward mma_fused");
 }
@@ -35,7 +33,8 @@ Variant mma_fused_forward() {
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16},
           .minimum_compute_capability = 80,
-          .fuses = {Op::bias_forward, Op::relu_forward},
+          .chain = bias_and_relu_after(Op::conv2d_forward),
+          .presets = {{"tensor_cores", true}},
           .summary = "The tensor-core product with bias and ReLU done to the sums before they are written.",
           .launch = forward,
           .refuses = tensor_cores::refuses};

@@ -44,8 +44,8 @@ void forward(const OpCall& call) {
       using Index = decltype(index);
       conv2d_forward_naive<Index, T>
           <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), device_shape(call.shape), call.operand<const T>(kForwardInput),
-              call.operand<const T>(kForwardWeights), call.operand<T>(kForwardOutput));
+              static_cast<Index>(count), device_shape(call.shape), call.operand<const T>(Name::input),
+              call.operand<const T>(Name::weights), call.operand<T>(Name::output));
     });
   });
   core::check_launch("conv2d.forward naive");
@@ -59,6 +59,7 @@ Variant naive_forward() {
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
           .minimum_compute_capability = 75,
+          .presets = {{"naive", true}, {"atomic"}, {"atomic_free"}},
           .summary = "One thread per output element, which gathers its taps.",
           .launch = forward};
 }

@@ -1,14 +1,16 @@
-// conv2d, variant `onednn`: oneDNN's direct convolutions, vectorised and on all cores. Over `loops` it adds
-// cache blocking, FMA in registers and threads. Activations stay NHWC; weights are reordered inside the call,
-// into memory of the prepared program, when the primitive wants another order. The bias gradient is a product
-// of a row of ones with the gradient, because oneDNN's reduction over the outer dimension is not vectorised.
+// conv2d, variants `onednn` and `onednn_fused` (bias and ReLU in its epilogue): oneDNN's direct convolutions,
+// vectorised and on all cores. Over `loops` it adds cache blocking, FMA in registers and threads. Activations
+// stay NHWC; weights are reordered inside the call, into memory of the prepared program, when the primitive
+// wants another order. The bias gradient is a product of a row of ones with the gradient, because oneDNN's
+// reduction over the outer dimension is not vectorised.
 // Limits: FP32, and BF16 where the CPU has it, with weight gradients in FP32; the last bits depend on the
-// number of threads, and are the same from run to run on one machine. Source: E. Georganas et al., "Anatomy of
-// High-Performance Deep Learning Convolutions on SIMD Architectures" (2018).
+// number of threads, and are the same from run to run on one machine. Source: E. Georganas et al., "Anatomy
+// of High-Performance Deep Learning Convolutions on SIMD Architectures" (2018).
 
 #include <algorithm>
 
 #include "gpu/ops/bfloat16.h"
+#include "gpu/ops/chains.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/onednn_support.h"
@@ -62,12 +64,46 @@ std::unique_ptr<Prepared> prepare_forward(const OpShape& shape, core::Precision 
   return onednn::make_program(Op::conv2d_forward, [&](onednn::Program& program) {
     const Layout layout(shape, type, type);
     const auto description = describe_forward(program, layout);
-    const auto kept = program.operand(kForwardWeights, layout.kept_weights);
+    const auto kept = program.operand(Name::weights, layout.kept_weights);
     const auto weights = program.add_reorder_to(description.weights_desc(), kept);
     program.add<dnnl::convolution_forward>(description,
-                                           {{DNNL_ARG_SRC, program.operand(kForwardInput, layout.input)},
+                                           {{DNNL_ARG_SRC, program.operand(Name::input, layout.input)},
                                             {DNNL_ARG_WEIGHTS, weights},
-                                            {DNNL_ARG_DST, program.operand(kForwardOutput, layout.output)}});
+                                            {DNNL_ARG_DST, program.operand(Name::output, layout.output)}});
+  });
+}
+
+/// The attributes of a call whose last covered op is a ReLU.
+dnnl::primitive_attr with_relu() {
+  dnnl::post_ops after;
+#if DNNL_VERSION_MAJOR >= 3
+  after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+#else
+  after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+#endif
+  dnnl::primitive_attr attributes = onednn::user_scratchpad();
+  attributes.set_post_ops(after);
+  return attributes;
+}
+
+std::unique_ptr<Prepared> prepare_forward_fused(const OpShape& shape, core::Precision precision,
+                                                core::Device& device) {
+  if (!shape.covered.has(Op::bias_forward)) return prepare_forward(shape, precision, device);
+  const auto type = onednn::storage(precision);
+  return onednn::make_program(Op::conv2d_forward, [&](onednn::Program& program) {
+    const Layout layout(shape, type, type);
+    const memory::desc bias({shape.out_channels}, type, memory::format_tag::a);
+    const auto description = onednn::describe_with<dnnl::convolution_forward>(
+        shape.covered.has(Op::relu_forward) ? with_relu() : onednn::user_scratchpad(), program,
+        dnnl::prop_kind::forward_training, kDirect, layout.input, layout.any_weights, bias, layout.output,
+        layout.strides, layout.padding, layout.padding);
+    const auto kept = program.operand(Name::weights, layout.kept_weights);
+    const auto weights = program.add_reorder_to(description.weights_desc(), kept);
+    program.add<dnnl::convolution_forward>(description,
+                                           {{DNNL_ARG_SRC, program.operand(Name::input, layout.input)},
+                                            {DNNL_ARG_WEIGHTS, weights},
+                                            {DNNL_ARG_BIAS, program.operand(Name::bias, bias)},
+                                            {DNNL_ARG_DST, program.operand(Name::output, layout.output)}});
   });
 }
 
@@ -79,12 +115,12 @@ std::unique_ptr<Prepared> prepare_backward_input(const OpShape& shape, core::Pre
     const auto description = onednn::describe_backward<dnnl::convolution_backward_data>(
         program, describe_forward(program, layout), kDirect, layout.input, layout.any_weights, layout.output,
         layout.strides, layout.padding, layout.padding);
-    const auto kept = program.operand(kInputWeights, layout.kept_weights);
+    const auto kept = program.operand(Name::weights, layout.kept_weights);
     const auto weights = program.add_reorder_to(description.weights_desc(), kept);
     program.add<dnnl::convolution_backward_data>(
-        description, {{DNNL_ARG_DIFF_DST, program.operand(kInputOutputGradient, layout.output)},
+        description, {{DNNL_ARG_DIFF_DST, program.operand(Name::output_gradient, layout.output)},
                       {DNNL_ARG_WEIGHTS, weights},
-                      {DNNL_ARG_DIFF_SRC, program.operand(kInputInputGradient, layout.input)}});
+                      {DNNL_ARG_DIFF_SRC, program.operand(Name::input_gradient, layout.input)}});
   });
 }
 
@@ -97,12 +133,12 @@ std::unique_ptr<Prepared> prepare_backward_weights(const OpShape& shape, core::P
     const auto description = onednn::describe_backward<dnnl::convolution_backward_weights>(
         program, describe_forward(program, forward_layout), kDirect, layout.input, layout.any_weights,
         layout.output, layout.strides, layout.padding, layout.padding);
-    const auto kept = program.operand(kWeightsGradient, layout.kept_weights);
+    const auto kept = program.operand(Name::weights_gradient, layout.kept_weights);
     const bool same_layout = description.diff_weights_desc() == layout.kept_weights;
     const auto gradient = same_layout ? kept : program.scratch(description.diff_weights_desc());
     program.add<dnnl::convolution_backward_weights>(
-        description, {{DNNL_ARG_SRC, program.operand(kWeightsInput, layout.input)},
-                      {DNNL_ARG_DIFF_DST, program.operand(kWeightsOutputGradient, layout.output)},
+        description, {{DNNL_ARG_SRC, program.operand(Name::input, layout.input)},
+                      {DNNL_ARG_DIFF_DST, program.operand(Name::output_gradient, layout.output)},
                       {DNNL_ARG_DIFF_WEIGHTS, gradient}});
     if (!same_layout) program.add_reorder(gradient, kept);
   });
@@ -124,8 +160,8 @@ std::unique_ptr<Prepared> prepare_backward_bias(const OpShape& shape, core::Prec
     program.add<dnnl::matmul>(
         onednn::describe<dnnl::matmul>(program, ones_layout, gradient_layout, sum_layout),
         {{DNNL_ARG_SRC, ones},
-         {DNNL_ARG_WEIGHTS, program.operand(kBiasOutputGradient, gradient_layout)},
-         {DNNL_ARG_DST, program.operand(kBiasGradient, sum_layout)}});
+         {DNNL_ARG_WEIGHTS, program.operand(Name::output_gradient, gradient_layout)},
+         {DNNL_ARG_DST, program.operand(Name::bias_gradient, sum_layout)}});
   });
 }
 
@@ -134,6 +170,7 @@ Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core
   return {.op = Which,
           .name = "onednn",
           .precisions = onednn::precisions(),
+          .presets = {{"onednn", true}},
           .summary = "oneDNN's vector code on all cores: adds cache blocking, FMA in registers and threads.",
           .launch = onednn::launch<Which>,
           .prepare = prepare};
@@ -143,6 +180,14 @@ Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core
 
 Variant onednn_forward() {
   return onednn_variant<Op::conv2d_forward>(prepare_forward);
+}
+Variant onednn_fused_forward() {
+  Variant variant = onednn_variant<Op::conv2d_forward>(prepare_forward_fused);
+  variant.name = "onednn_fused";
+  variant.chain = bias_and_relu_after(Op::conv2d_forward);
+  variant.presets = {{"onednn"}};
+  variant.summary = "oneDNN's convolution with bias and ReLU done to the sums before they are written.";
+  return variant;
 }
 Variant onednn_backward_input() {
   return onednn_variant<Op::conv2d_backward_input>(prepare_backward_input);

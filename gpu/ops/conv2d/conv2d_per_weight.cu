@@ -50,8 +50,8 @@ void backward_weights(const OpCall& call) {
       using Index = decltype(index);
       conv2d_backward_weights_per_weight<Index, T>
           <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), device_shape(call.shape), call.operand<const T>(kWeightsInput),
-              call.operand<const T>(kWeightsOutputGradient), call.operand<float>(kWeightsGradient));
+              static_cast<Index>(count), device_shape(call.shape), call.operand<const T>(Name::input),
+              call.operand<const T>(Name::output_gradient), call.operand<float>(Name::weights_gradient));
     });
   });
   core::check_launch("conv2d.backward_weights per_weight");
@@ -65,6 +65,7 @@ Variant per_weight_backward_weights() {
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
           .minimum_compute_capability = 75,
+          .presets = {{"naive"}},
           .summary =
               "One thread per weight, which walks through all images with its sum in a register: no "
               "atomics.",

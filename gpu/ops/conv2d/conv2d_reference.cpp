@@ -42,9 +42,9 @@ void for_each(std::int64_t count, int rows, int columns, int channels, Body body
 template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const auto x = input_view(call.operand<const T>(kForwardInput), s);
-  const auto weights = weights_view(call.operand<const T>(kForwardWeights), s);
-  const auto y = output_view(call.operand<T>(kForwardOutput), s);
+  const auto x = input_view(call.operand<const T>(Name::input), s);
+  const auto weights = weights_view(call.operand<const T>(Name::weights), s);
+  const auto y = output_view(call.operand<T>(Name::output), s);
   const int p = (s.kernel_height - 1) / 2;
   const int q = (s.kernel_width - 1) / 2;
   for_each(s.batch, s.height, s.width, s.out_channels, [&](std::int64_t n, int h, int w, int k) {
@@ -60,9 +60,9 @@ void forward(const OpCall& call) {
 template <class T>
 void backward_input(const OpCall& call) {
   const OpShape& s = call.shape;
-  const auto dy = output_view(call.operand<const T>(kInputOutputGradient), s);
-  const auto weights = weights_view(call.operand<const T>(kInputWeights), s);
-  const auto dx = input_view(call.operand<T>(kInputInputGradient), s);
+  const auto dy = output_view(call.operand<const T>(Name::output_gradient), s);
+  const auto weights = weights_view(call.operand<const T>(Name::weights), s);
+  const auto dx = input_view(call.operand<T>(Name::input_gradient), s);
   const int p = (s.kernel_height - 1) / 2;
   const int q = (s.kernel_width - 1) / 2;
   for_each(s.batch, s.height, s.width, s.in_channels, [&](std::int64_t n, int h, int w, int c) {
@@ -78,9 +78,9 @@ void backward_input(const OpCall& call) {
 template <class T>
 void backward_weights(const OpCall& call) {
   const OpShape& s = call.shape;
-  const auto x = input_view(call.operand<const T>(kWeightsInput), s);
-  const auto dy = output_view(call.operand<const T>(kWeightsOutputGradient), s);
-  const auto dw = weights_view(call.operand<T>(kWeightsGradient), s);
+  const auto x = input_view(call.operand<const T>(Name::input), s);
+  const auto dy = output_view(call.operand<const T>(Name::output_gradient), s);
+  const auto dw = weights_view(call.operand<T>(Name::weights_gradient), s);
   const int p = (s.kernel_height - 1) / 2;
   const int q = (s.kernel_width - 1) / 2;
   for_each(s.out_channels, s.kernel_height, s.kernel_width, s.in_channels,
@@ -97,8 +97,8 @@ void backward_weights(const OpCall& call) {
 template <class T>
 void backward_bias(const OpCall& call) {
   const OpShape& s = call.shape;
-  const auto dy = output_view(call.operand<const T>(kBiasOutputGradient), s);
-  T* db = call.operand<T>(kBiasGradient);
+  const auto dy = output_view(call.operand<const T>(Name::output_gradient), s);
+  T* db = call.operand<T>(Name::bias_gradient);
   for (int k = 0; k < s.out_channels; ++k) {
     double sum = 0;
     for_each(s.batch, s.height, s.width, 1,

@@ -13,6 +13,7 @@ std::vector<Variant> variants() {
                             loops_backward_weights(),
                             loops_backward_bias(),
                             onednn_forward(),
+                            onednn_fused_forward(),
                             onednn_backward_input(),
                             onednn_backward_weights(),
                             onednn_backward_bias()};
@@ -22,8 +23,12 @@ std::vector<Variant> variants() {
                atomic_backward_weights(), per_weight_backward_weights(), tree_reduction_backward_weights(),
                atomic_backward_bias(), warp_shuffle_backward_bias(), implicit_gemm_forward(),
                implicit_gemm_backward_input(), implicit_gemm_backward_weights()});
-  list.insert(list.end(), {mma_forward(), mma_fused_forward(), mma_backward_input(), mma_backward_weights(),
-                           fused_backward_bias()});
+  list.insert(list.end(), {mma_forward(), mma_fused_forward(), mma_backward_input(), mma_backward_weights()});
+  list.insert(list.end(), {fused_forward(), fused_backward_input(), fused_backward_weights(),
+                           narrow_forward(), narrow_backward_input(), narrow_backward_weights()});
+#if WARPSCOPE_HAVE_HOPPER
+  list.insert(list.end(), {hopper_forward(), hopper_backward_input(), hopper_backward_weights()});
+#endif
 #if WARPSCOPE_HAVE_CUDNN
   list.insert(list.end(), {cudnn_forward(), cudnn_backward_input(), cudnn_backward_weights()});
 #endif

@@ -176,9 +176,9 @@ void launch(const OpCall& call) {
                     static_cast<unsigned>((s.out_channels + Tile::kChannels - 1) / Tile::kChannels));
   conv2d_forward_tiled<Tile, Depth>
       <<<blocks, Tile::kThreads, static_cast<std::size_t>(shared_bytes<Tile, Depth>(s)),
-         core::cuda_stream(*call.stream)>>>(device_shape(s), call.operand<const float>(kForwardInput),
-                                            call.operand<const float>(kForwardWeights),
-                                            call.operand<float>(kForwardOutput));
+         core::cuda_stream(*call.stream)>>>(device_shape(s), call.operand<const float>(Name::input),
+                                            call.operand<const float>(Name::weights),
+                                            call.operand<float>(Name::output));
 }
 
 template <class Tile, int Depth>
@@ -217,6 +217,7 @@ Variant tiled_forward() {
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32},
           .minimum_compute_capability = 75,
+          .presets = {{"tiled", true}},
           .summary =
               "Blocks stage a patch of the input and their filters in shared memory; threads hold 4x4 "
               "results in registers.",

@@ -96,8 +96,8 @@ void backward_weights(const OpCall& call) {
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
     conv2d_backward_weights_tree_reduction<T><<<blocks, kThreads, 0, core::cuda_stream(*call.stream)>>>(
-        pixels(call.shape), lanes, device_shape(call.shape), call.operand<const T>(kWeightsInput),
-        call.operand<const T>(kWeightsOutputGradient), call.operand<float>(kWeightsGradient));
+        pixels(call.shape), lanes, device_shape(call.shape), call.operand<const T>(Name::input),
+        call.operand<const T>(Name::output_gradient), call.operand<float>(Name::weights_gradient));
   });
   core::check_launch("conv2d.backward_weights tree_reduction");
 }
@@ -110,6 +110,7 @@ Variant tree_reduction_backward_weights() {
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
           .minimum_compute_capability = 75,
+          .presets = {{"atomic_free"}, {"tiled"}},
           .summary =
               "A block for each tap and four filters, whose threads share the pixels and add up in a tree "
               "in shared memory.",

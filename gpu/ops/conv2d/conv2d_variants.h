@@ -1,6 +1,6 @@
 #pragma once
 // The factories behind conv2d_table.cpp. Each is defined in the file named for its variant:
-// conv2d_<variant>.cpp or .cu.
+// conv2d_<variant>.cpp or .cu, those of chains in fused/.
 
 #include "gpu/ops/variant.h"
 
@@ -17,6 +17,7 @@ Variant loops_backward_weights();
 Variant loops_backward_bias();
 
 Variant onednn_forward();
+Variant onednn_fused_forward();
 Variant onednn_backward_input();
 Variant onednn_backward_weights();
 Variant onednn_backward_bias();
@@ -42,7 +43,21 @@ Variant mma_forward();
 Variant mma_fused_forward();
 Variant mma_backward_input();
 Variant mma_backward_weights();
-Variant fused_backward_bias();
+
+// With what lies around the convolution (fused/chain.h).
+Variant fused_forward();
+Variant fused_backward_input();
+Variant fused_backward_weights();
+
+Variant narrow_forward();
+Variant narrow_backward_input();
+Variant narrow_backward_weights();
+
+#if WARPSCOPE_HAVE_HOPPER
+Variant hopper_forward();
+Variant hopper_backward_input();
+Variant hopper_backward_weights();
+#endif
 
 #if WARPSCOPE_HAVE_CUDNN
 Variant cudnn_forward();

@@ -101,11 +101,11 @@ void backward_bias(const OpCall& call) {
   const int channels = call.shape.out_channels;
   const std::int64_t spans = bias_spans(call.shape);
   const cudaStream_t stream = core::cuda_stream(*call.stream);
-  auto* db = call.operand<float>(kBiasGradient);
+  auto* db = call.operand<float>(Name::bias_gradient);
   auto* sums = spans == 1 ? db : static_cast<float*>(call.workspace);
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
-    add_rows(pixels(call.shape), spans, channels, call.operand<const T>(kBiasOutputGradient), sums, stream);
+    add_rows(pixels(call.shape), spans, channels, call.operand<const T>(Name::output_gradient), sums, stream);
   });
   core::check_launch("conv2d.backward_bias warp_shuffle, spans of pixels");
   if (spans == 1) return;
@@ -122,6 +122,7 @@ Variant warp_shuffle_backward_bias() {
       .device = core::DeviceKind::cuda,
       .precisions = all_precisions(),
       .minimum_compute_capability = 75,
+      .presets = {{"naive"}, {"atomic_free"}, {"tiled"}},
       .summary =
           "Sums in registers from 16-byte reads, added up by warp shuffles and a second pass over blocks, "
           "in a fixed order.",

@@ -6,8 +6,8 @@
 //
 // Weight gradients in fp16 and bf16 are written in FP32 where an engine can (cuDNN 9.19 offers none on an
 // H100), else in 16 bits to the workspace and widened, at the cost of one more rounding.
-// Limits: cuDNN 9, opened when first used; compute capability 7.5; operands aligned to 16 bytes; workspace up to
-// workspace_bytes() below. Shapes that no engine takes are refused by prepare, in words.
+// Limits: cuDNN 9, opened when first used; compute capability 7.5; operands aligned to 16 bytes; workspace up
+// to workspace_bytes() below. Shapes that no engine takes are refused by prepare, in words.
 // Source: NVIDIA cuDNN documentation, "Graph API"; S. Chetlur et al., "cuDNN: Efficient primitives for deep
 // learning" (2014).
 
@@ -135,18 +135,12 @@ std::vector<Descriptor> build_graph(Op op, const OpShape& s, cudnnDataType_t sto
     return tensor(id, type, s.out_channels, s.in_channels, s.kernel_height, s.kernel_width);
   };
   std::vector<Descriptor> parts;
-  if (op == Op::conv2d_forward) {
-    parts.push_back(input(kIds[kForwardInput], storage));
-    parts.push_back(weights(kIds[kForwardWeights], storage));
-    parts.push_back(output(kIds[kForwardOutput], result));
-  } else if (op == Op::conv2d_backward_input) {
-    parts.push_back(output(kIds[kInputOutputGradient], storage));
-    parts.push_back(weights(kIds[kInputWeights], storage));
-    parts.push_back(input(kIds[kInputInputGradient], result));
-  } else {
-    parts.push_back(input(kIds[kWeightsInput], storage));
-    parts.push_back(output(kIds[kWeightsOutputGradient], storage));
-    parts.push_back(weights(kIds[kWeightsGradient], result));
+  for (const Operand& operand : contract(op).operands) {
+    const std::int64_t id = kIds[parts.size()];
+    const auto type = operand.access == Access::read ? storage : result;
+    const bool is_weights = operand.name == Name::weights || operand.name == Name::weights_gradient;
+    const bool is_input = operand.name == Name::input || operand.name == Name::input_gradient;
+    parts.push_back(is_weights ? weights(id, type) : is_input ? input(id, type) : output(id, type));
   }
   const Node& names = node_of(op);
   Descriptor node(names.type);
@@ -180,7 +174,10 @@ std::size_t narrow_gradient_bytes(Op op, const OpShape& s, core::Precision preci
 template <Op Which>
 std::size_t engine_workspace(const OpShape& shape, core::Precision precision) {
   std::size_t operands = 0;
-  for (int i = 0; i < 3; ++i) operands += operand_bytes(Which, i, shape, precision);
+  for (const Operand& operand : contract(Which).operands) {
+    operands += static_cast<std::size_t>(operand.elements(shape)) *
+                core::size_of(element_type(operand.role, precision));
+  }
   const std::size_t bytes = std::min(kSmallestLimit + operands, kLargestLimit);
   return bytes / kWorkspaceAlignment * kWorkspaceAlignment;
 }
@@ -213,9 +210,11 @@ class Convolution final : public Prepared {
   }
 
   void run(const OpCall& call) {
-    std::array<void*, 3> tensors{call.operands[0], call.operands[1], call.operands[2]};
+    std::array<void*, 3> tensors;
+    const auto own = contract(op_).operands;
+    for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i] = call.operands[own[i].name];
     auto* const scratch = static_cast<std::byte*>(call.workspace);
-    if (widens_) tensors[kWeightsGradient] = scratch;
+    if (widens_) tensors.back() = scratch;
     for (const void* pointer : tensors) {
       if (reinterpret_cast<std::uintptr_t>(pointer) % kAlignment == 0) continue;
       throw core::Error(
@@ -229,7 +228,7 @@ class Convolution final : public Prepared {
     pack.finalize("the variant pack");
     cudnn::execute(*handle_, chosen_.plan(), pack, *call.stream);
     if (widens_) {
-      widen_gradient(scratch, call.precision, call.operand<float>(kWeightsGradient),
+      widen_gradient(scratch, call.precision, call.operand<float>(Name::weights_gradient),
                      weights_count(call.shape), *call.stream);
     }
   }
@@ -286,6 +285,7 @@ Variant cudnn_variant() {
           .precisions = {fp32, tf32, fp16, bf16},
           .minimum_compute_capability = 75,
           .library = true,
+          .presets = {{"cudnn", true}},
           .summary = "cuDNN's kernels, the deterministic one that its heuristics rank first.",
           .launch = launch<Which>,
           .workspace_bytes = workspace<Which>,

@@ -4,7 +4,7 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/mma_plan.h"
 
-namespace warpscope::ops::conv2d::mma {
+namespace warpscope::ops::conv2d::tensor_cores {
 namespace {
 
 /// A block's tile, and how it runs: products a cycle relative to the largest tile's with all blocks resident,
@@ -156,4 +156,4 @@ std::string refuses(const OpShape& s) {
   return "";
 }
 
-}  // namespace warpscope::ops::conv2d::mma
+}  // namespace warpscope::ops::conv2d::tensor_cores

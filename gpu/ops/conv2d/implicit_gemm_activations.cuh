@@ -1,7 +1,8 @@
 #pragma once
 // The kernel behind implicit_gemm forward and backward_input, which are one computation on different tensors:
 //
-//   out[pixel, j] = sum over taps (r, s) and channels c of in[pixel shifted by (r, s), c] * weight(r, s, c, j)
+//   out[pixel, j] = sum over taps (r, s) and channels c of in[pixel shifted by (r, s), c] * weight(r, s, c,
+//   j)
 //
 //   forward         in = x,  out = y,  c = input channel,  j = output channel, weight = w[j, r, s, c]
 //   backward_input  in = dy, out = dx, c = output channel, j = input channel,  weight = w[c, R-1-r, S-1-s, j]

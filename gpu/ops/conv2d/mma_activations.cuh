@@ -1,7 +1,8 @@
 #pragma once
 // The kernel behind mma forward and backward_input, one computation on different tensors:
 //
-//   out[pixel, j] = sum over taps (r, s) and channels c of in[pixel shifted by (r, s), c] * weight(r, s, c, j)
+//   out[pixel, j] = sum over taps (r, s) and channels c of in[pixel shifted by (r, s), c] * weight(r, s, c,
+//   j)
 //
 //   forward         in = x,  out = y,  c = input channel,  j = output channel, weight = w[j, r, s, c]
 //   backward_input  in = dy, out = dx, c = output channel, j = input channel,  weight = w[c, R-1-r, S-1-s, j]
@@ -18,7 +19,7 @@
 #include "gpu/ops/conv2d/mma_plan.h"
 #include "gpu/ops/conv2d/mma_tile.cuh"
 
-namespace warpscope::ops::conv2d::mma {
+namespace warpscope::ops::conv2d::tensor_cores {
 
 /// How the operands are read.
 enum class Reads { vectors, vectors_and_scalars, scalars };
@@ -142,4 +143,4 @@ void launch_activations(const ActivationsCall& call, core::Precision precision) 
 /// conv2d.forward with what follows it; compiled once, in conv2d_mma_forward.cu.
 void launch_forward(const ActivationsCall& call, core::Precision precision);
 
-}  // namespace warpscope::ops::conv2d::mma
+}  // namespace warpscope::ops::conv2d::tensor_cores

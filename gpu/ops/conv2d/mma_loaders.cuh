@@ -13,7 +13,7 @@
 #include "gpu/ops/conv2d/implicit_gemm_loaders.cuh"
 #include "gpu/ops/conv2d/mma_tile.cuh"
 
-namespace warpscope::ops::conv2d::mma {
+namespace warpscope::ops::conv2d::tensor_cores {
 
 /// The largest kernel side: what tap_mask has bits for.
 inline constexpr int kMostTaps = 15;
@@ -385,4 +385,4 @@ struct ShiftedScalars : Chunks<Math, Layout> {
   }
 };
 
-}  // namespace warpscope::ops::conv2d::mma
+}  // namespace warpscope::ops::conv2d::tensor_cores

@@ -6,7 +6,7 @@
 
 #include "gpu/ops/op.h"
 
-namespace warpscope::ops::conv2d::mma {
+namespace warpscope::ops::conv2d::tensor_cores {
 
 /// Tiles of forward and backward_input: 256x128, 128x128, 128x64, 64x64 and 128x16 elements of the result a
 /// block.
@@ -52,4 +52,4 @@ WeightsPlan plan_weights(const OpShape& shape, core::Precision precision);
 /// kernel.
 std::string refuses(const OpShape& shape);
 
-}  // namespace warpscope::ops::conv2d::mma
+}  // namespace warpscope::ops::conv2d::tensor_cores

@@ -19,7 +19,7 @@
 
 #include "gpu/ops/mma.cuh"
 
-namespace warpscope::ops::conv2d::mma {
+namespace warpscope::ops::conv2d::tensor_cores {
 
 inline constexpr int kChunkBytes = 16;
 inline constexpr int kStepBytes = 32;  ///< of k in one multiplication
@@ -355,4 +355,4 @@ __device__ __forceinline__ void finish(const Sums<T>& sums, unsigned char* share
   }
 }
 
-}  // namespace warpscope::ops::conv2d::mma
+}  // namespace warpscope::ops::conv2d::tensor_cores

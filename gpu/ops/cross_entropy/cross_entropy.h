@@ -6,8 +6,8 @@
 //             loss = 1/N sum_n image_losses[n];   accuracy = 1/N |{n : predicted[n] = label[n]}|
 //   backward  dz[n,c] = control.loss_scale (softmax(z[n])[c] - [c = label[n]]) / N
 //
-// z: (N, C), C = OpShape::in_channels from 1 to 256; label and predicted: one byte an image. Labels are below C. Sums are
-// taken in FP32 in a fixed order: the result is deterministic. OpShape: batch, in_channels.
+// z: (N, C), C = OpShape::in_channels from 1 to 256; label and predicted: one byte an image. Labels are below
+// C. Sums are taken in FP32 in a fixed order: the result is deterministic. OpShape: batch, in_channels.
 
 #include <vector>
 
@@ -15,17 +15,11 @@
 
 namespace warpscope::ops::cross_entropy {
 
-enum ForwardOperands : int {
-  kForwardLogits,
-  kForwardLabels,
-  kForwardImageLosses,
-  kForwardPredicted,
-  kForwardLoss,
-  kForwardAccuracy,
-};
-/// Of a forward call that absorbs backward: after its own operands.
-enum AbsorbedOperands : int { kForwardAbsorbedControl = 6, kForwardAbsorbedGradient };
-enum BackwardOperands : int { kBackwardLogits, kBackwardLabels, kBackwardControl, kBackwardGradient };
+OpContract forward_contract();
+OpContract backward_contract();
+
+const OpTests& forward_tests();
+const OpTests& backward_tests();
 
 std::vector<Variant> variants();
 

@@ -1,8 +1,8 @@
-// cross_entropy, variant `loops`: image by image, in FP32 whatever is stored. The largest exponential, which is 1, and the
-// one of the label stay out of the sums, so that the loss and the gradient of an image that is all but certain keep their
-// digits. The losses of the batch are added with the lost digits carried along: a chain of 65,536 terms would be too
-// rough. Limits: none on the shape; one thread. Source: cross_entropy.h; W. Kahan, "Further remarks on reducing truncation
-// errors" (1965).
+// cross_entropy, variant `loops`: image by image, in FP32 whatever is stored. The largest exponential, which
+// is 1, and the one of the label stay out of the sums, so that the loss and the gradient of an image that is
+// all but certain keep their digits. The losses of the batch are added with the lost digits carried along: a
+// chain of 65,536 terms would be too rough. Limits: none on the shape; one thread. Source: cross_entropy.h;
+// W. Kahan, "Further remarks on reducing truncation errors" (1965).
 
 #include <cmath>
 #include <cstdint>
@@ -48,10 +48,10 @@ float sum_of_others(const T* z, int classes, int without, float peak) {
 template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* z = call.operand<const T>(kForwardLogits);
-  const auto* labels = call.operand<const std::uint8_t>(kForwardLabels);
-  float* image_losses = call.operand<float>(kForwardImageLosses);
-  auto* predicted = call.operand<std::uint8_t>(kForwardPredicted);
+  const T* z = call.operand<const T>(Name::logits);
+  const auto* labels = call.operand<const std::uint8_t>(Name::labels);
+  float* image_losses = call.operand<float>(Name::sample_losses);
+  auto* predicted = call.operand<std::uint8_t>(Name::predicted);
   float loss = 0;
   float lost = 0;
   std::int64_t right = 0;
@@ -67,18 +67,18 @@ void forward(const OpCall& call) {
     loss = sum;
   }
   const auto images = static_cast<float>(s.batch);
-  *call.operand<float>(kForwardLoss) = loss / images;
-  *call.operand<float>(kForwardAccuracy) = static_cast<float>(right) / images;
+  *call.operand<float>(Name::loss) = loss / images;
+  *call.operand<float>(Name::accuracy) = static_cast<float>(right) / images;
 }
 
 template <class T>
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* z = call.operand<const T>(kBackwardLogits);
-  const auto* labels = call.operand<const std::uint8_t>(kBackwardLabels);
+  const T* z = call.operand<const T>(Name::logits);
+  const auto* labels = call.operand<const std::uint8_t>(Name::labels);
   const float scale =
-      call.operand<const step::StepControl>(kBackwardControl)->loss_scale / static_cast<float>(s.batch);
-  T* dz = call.operand<T>(kBackwardGradient);
+      call.operand<const step::StepControl>(Name::control)->loss_scale / static_cast<float>(s.batch);
+  T* dz = call.operand<T>(Name::gradient);
   for (std::int64_t n = 0; n < s.batch; ++n, z += s.in_channels, dz += s.in_channels) {
     const int label = labels[n];
     const float peak = find_peak(z, s.in_channels).value;
@@ -95,6 +95,7 @@ Variant loops(Op op, void (*run)(const OpCall&)) {
   return {.op = op,
           .name = "loops",
           .precisions = loops_precisions(),
+          .presets = {{"loops"}},
           .summary = "A loop over images and classes on one thread.",
           .launch = run};
 }

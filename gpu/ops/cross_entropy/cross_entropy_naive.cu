@@ -1,9 +1,10 @@
-// cross_entropy, variant `naive`: the first rung on CUDA. One thread per image walks its logits: once for the largest,
-// once for the sum, and in backward once more for the gradient. A second kernel of one block adds the images; each thread
-// adds its share, then shuffles add the threads, so the result is the same bits every time. The largest exponential, which
-// is 1, and the one of the label stay out of the sums, so that an image that is all but certain keeps its digits. Limits:
-// neighbouring threads read logits that lie a row apart, and a small batch leaves most of the GPU idle. At most 32
-// registers (54 on compute capability 7.5), 256 bytes of shared memory, no spills. Source: cross_entropy.h; block_sum.cuh.
+// cross_entropy, variant `naive`: the first rung on CUDA. One thread per image walks its logits: once for the
+// largest, once for the sum, and in backward once more for the gradient. A second kernel of one block adds
+// the images; each thread adds its share, then shuffles add the threads, so the result is the same bits every
+// time. The largest exponential, which is 1, and the one of the label stay out of the sums, so that an image
+// that is all but certain keeps its digits. Limits: neighbouring threads read logits that lie a row apart,
+// and a small batch leaves most of the GPU idle. At most 32 registers (54 on compute capability 7.5), 256
+// bytes of shared memory, no spills. Source: cross_entropy.h; block_sum.cuh.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
@@ -98,18 +99,18 @@ __global__ void cross_entropy_backward_naive(std::int64_t images, int classes, c
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
   const cudaStream_t stream = core::cuda_stream(*call.stream);
-  const auto* labels = call.operand<const std::uint8_t>(kForwardLabels);
-  auto* image_losses = call.operand<float>(kForwardImageLosses);
-  auto* predicted = call.operand<std::uint8_t>(kForwardPredicted);
+  const auto* labels = call.operand<const std::uint8_t>(Name::labels);
+  auto* image_losses = call.operand<float>(Name::sample_losses);
+  auto* predicted = call.operand<std::uint8_t>(Name::predicted);
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
     cross_entropy_images_naive<T><<<element_blocks(s.batch), kElementThreads, 0, stream>>>(
-        s.batch, s.in_channels, call.operand<const T>(kForwardLogits), labels, image_losses, predicted);
+        s.batch, s.in_channels, call.operand<const T>(Name::logits), labels, image_losses, predicted);
   });
   core::check_launch("cross_entropy.forward naive, losses of the images");
   cross_entropy_loss_naive<<<1, kElementThreads, 0, stream>>>(s.batch, image_losses, predicted, labels,
-                                                              call.operand<float>(kForwardLoss),
-                                                              call.operand<float>(kForwardAccuracy));
+                                                              call.operand<float>(Name::loss),
+                                                              call.operand<float>(Name::accuracy));
   core::check_launch("cross_entropy.forward naive, loss of the batch");
 }
 
@@ -119,9 +120,9 @@ void backward(const OpCall& call) {
     using T = decltype(storage);
     cross_entropy_backward_naive<T>
         <<<element_blocks(s.batch), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            s.batch, s.in_channels, call.operand<const T>(kBackwardLogits),
-            call.operand<const std::uint8_t>(kBackwardLabels),
-            call.operand<const step::StepControl>(kBackwardControl), call.operand<T>(kBackwardGradient));
+            s.batch, s.in_channels, call.operand<const T>(Name::logits),
+            call.operand<const std::uint8_t>(Name::labels),
+            call.operand<const step::StepControl>(Name::control), call.operand<T>(Name::gradient));
   });
   core::check_launch("cross_entropy.backward naive");
 }
@@ -132,6 +133,7 @@ Variant naive(Op op, void (*launch)(const OpCall&), const char* summary) {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
+          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
           .summary = summary,
           .launch = launch};
 }

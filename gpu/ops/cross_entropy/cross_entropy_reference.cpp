@@ -1,7 +1,7 @@
-// cross_entropy, variant `reference`: the formulas of cross_entropy.h, in double whatever the element type. The largest
-// exponential, which is 1, and the one of the label stay out of the sums, so that the loss and the gradient of an image
-// that is all but certain keep their digits: log(1 + r) by log1p, and 1 - softmax as the share of the others. Limits:
-// none. Source: cross_entropy.h.
+// cross_entropy, variant `reference`: the formulas of cross_entropy.h, in double whatever the element type.
+// The largest exponential, which is 1, and the one of the label stay out of the sums, so that the loss and
+// the gradient of an image that is all but certain keep their digits: log(1 + r) by log1p, and 1 - softmax as
+// the share of the others. Limits: none. Source: cross_entropy.h.
 
 #include <cmath>
 #include <cstdint>
@@ -45,10 +45,10 @@ bool has_nan(const T* z, int classes) {
 template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* z = call.operand<const T>(kForwardLogits);
-  const auto* labels = call.operand<const std::uint8_t>(kForwardLabels);
-  T* image_losses = call.operand<T>(kForwardImageLosses);
-  auto* predicted = call.operand<std::uint8_t>(kForwardPredicted);
+  const T* z = call.operand<const T>(Name::logits);
+  const auto* labels = call.operand<const std::uint8_t>(Name::labels);
+  T* image_losses = call.operand<T>(Name::sample_losses);
+  auto* predicted = call.operand<std::uint8_t>(Name::predicted);
   double loss = 0;
   std::int64_t right = 0;
   for (std::int64_t n = 0; n < s.batch; ++n, z += s.in_channels) {
@@ -62,18 +62,18 @@ void forward(const OpCall& call) {
     right += predicted[n] == labels[n] ? 1 : 0;
   }
   const auto images = static_cast<double>(s.batch);
-  *call.operand<T>(kForwardLoss) = static_cast<T>(loss / images);
-  *call.operand<T>(kForwardAccuracy) = static_cast<T>(static_cast<double>(right) / images);
+  *call.operand<T>(Name::loss) = static_cast<T>(loss / images);
+  *call.operand<T>(Name::accuracy) = static_cast<T>(static_cast<double>(right) / images);
 }
 
 template <class T>
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* z = call.operand<const T>(kBackwardLogits);
-  const auto* labels = call.operand<const std::uint8_t>(kBackwardLabels);
-  const double scale = double{call.operand<const step::StepControl>(kBackwardControl)->loss_scale} /
-                       static_cast<double>(s.batch);
-  T* dz = call.operand<T>(kBackwardGradient);
+  const T* z = call.operand<const T>(Name::logits);
+  const auto* labels = call.operand<const std::uint8_t>(Name::labels);
+  const double scale =
+      double{call.operand<const step::StepControl>(Name::control)->loss_scale} / static_cast<double>(s.batch);
+  T* dz = call.operand<T>(Name::gradient);
   for (std::int64_t n = 0; n < s.batch; ++n, z += s.in_channels, dz += s.in_channels) {
     const int label = labels[n];
     const double peak = double{z[first_largest(z, s.in_channels)]};

@@ -1,13 +1,15 @@
-// cross_entropy, variants `warp_shuffle` and `warp_shuffle_fused`: 8, 16 or 32 lanes of a warp take an image together. Over `naive` it adds that
-// neighbouring lanes read neighbouring logits, once, into registers; that lanes exchange the largest logit and the sum by
-// shuffles; and that forward is one launch: each block leaves the sum of its images, and the block that arrives last adds
-// those of all, in an order that the shape alone fixes, so the result is the same bits every time. The count of arrived
-// blocks lives beside the call and is back at 0 after each. `warp_shuffle_fused` of forward writes the gradient as well, from
-// the same registers: one launch instead of two. The largest exponential, which is 1, and the one of the label
-// stay out of the sums, so that an image that is all but certain keeps its digits. Limits: at most 256 classes. Bound by
-// memory in large batches, by its latency in small ones. At most 38 registers (41 on compute capability 7.5), 260 bytes of
-// shared memory, no spills; workspace: 8 bytes a block. Source: cross_entropy.h; J. Luitjens, "Faster parallel reductions
-// on Kepler" (2014); the last block: "CUDA C++ Programming Guide", memory fence functions.
+// cross_entropy, variants `warp_shuffle` and `warp_shuffle_fused`: 8, 16 or 32 lanes of a warp take an image
+// together. Over `naive` it adds that neighbouring lanes read neighbouring logits, once, into registers; that
+// lanes exchange the largest logit and the sum by shuffles; and that forward is one launch: each block leaves
+// the sum of its images, and the block that arrives last adds those of all, in an order that the shape alone
+// fixes, so the result is the same bits every time. The count of arrived blocks lives beside the call and is
+// back at 0 after each. `warp_shuffle_fused` of forward writes the gradient as well, from the same registers:
+// one launch instead of two. The largest exponential, which is 1, and the one of the label stay out of the
+// sums, so that an image that is all but certain keeps its digits. Limits: at most 256 classes. Bound by
+// memory in large batches, by its latency in small ones. At most 38 registers (41 on compute capability 7.5),
+// 260 bytes of shared memory, no spills; workspace: 8 bytes a block. Source: cross_entropy.h; J. Luitjens,
+// "Faster parallel reductions on Kepler" (2014); the last block: "CUDA C++ Programming Guide", memory fence
+// functions.
 
 #include <memory>
 
@@ -27,7 +29,8 @@ constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kMostClasses = 256;
 constexpr std::int64_t kMostBlocks = 1024;  // enough to fill the largest GPUs
 
-/// How the logits of an image lie in the registers of a group of lanes: logit k * Lanes + lane in value k of a lane.
+/// How the logits of an image lie in the registers of a group of lanes: logit k * Lanes + lane in value k of
+/// a lane.
 template <unsigned Lanes, int Values>
 struct Group {
   static constexpr unsigned kLanes = Lanes;
@@ -71,7 +74,8 @@ struct Logits {
     return static_cast<int>(static_cast<unsigned>(k) * G::kLanes + threadIdx.x % G::kLanes);
   }
 
-  /// The sum over the group of exp(z[c] - peak) of all c other than `without`. Every lane of the warp must call it.
+  /// The sum over the group of exp(z[c] - peak) of all c other than `without`. Every lane of the warp must
+  /// call it.
   __device__ float sum_of_others(int without) const {
     float sum = 0.0f;
     for (int k = 0; k < G::kValues; ++k) {
@@ -118,7 +122,8 @@ struct Logits {
 /// What is added up over the images: their losses, and how many are right.
 constexpr int kTotals = 2;
 
-/// Leaves `mine` in of_block and returns true in the block that is the last to do so, for which those of all are visible.
+/// Leaves `mine` in of_block and returns true in the block that is the last to do so, for which those of all
+/// are visible.
 __device__ bool arrive_last(const float (&mine)[kTotals], volatile float* of_block, unsigned* arrived) {
   __shared__ bool last;
   if (threadIdx.x == 0) {
@@ -131,8 +136,8 @@ __device__ bool arrive_last(const float (&mine)[kTotals], volatile float* of_blo
   return last;
 }
 
-/// The gradient of an image's logits; `dz` is its place. `scale`: the loss scale over the images of the batch. Every lane of
-/// the warp must call it; `classes` is 0 for a group that has no image.
+/// The gradient of an image's logits; `dz` is its place. `scale`: the loss scale over the images of the
+/// batch. Every lane of the warp must call it; `classes` is 0 for a group that has no image.
 template <class G, class T>
 __device__ void write_gradient(const Logits<G>& image, int classes, int label, float scale, T* dz) {
   const float others = image.sum_of_others(label);
@@ -221,20 +226,20 @@ std::size_t forward_workspace(const OpShape& s, core::Precision) {
 
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const bool fused = call.absorbed > 0;
-  const auto* control = fused ? call.operand<const step::StepControl>(kForwardAbsorbedControl) : nullptr;
+  const bool fused = call.covers(Op::cross_entropy_backward);
+  const auto* control = fused ? call.operand<const step::StepControl>(Name::control) : nullptr;
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
-    T* gradient = fused ? call.operand<T>(kForwardAbsorbedGradient) : nullptr;
+    T* gradient = fused ? call.operand<T>(Name::gradient) : nullptr;
     with_group(s.in_channels, [&](auto group) {
       using G = decltype(group);
       cross_entropy_forward_warp_shuffle<G, T>
           <<<forward_blocks(s), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              s.batch, s.in_channels, call.operand<const T>(kForwardLogits),
-              call.operand<const std::uint8_t>(kForwardLabels), call.operand<float>(kForwardImageLosses),
-              call.operand<std::uint8_t>(kForwardPredicted), static_cast<float*>(call.workspace),
-              static_cast<Arrivals&>(*call.prepared).counts(), call.operand<float>(kForwardLoss),
-              call.operand<float>(kForwardAccuracy), control, gradient);
+              s.batch, s.in_channels, call.operand<const T>(Name::logits),
+              call.operand<const std::uint8_t>(Name::labels), call.operand<float>(Name::sample_losses),
+              call.operand<std::uint8_t>(Name::predicted), static_cast<float*>(call.workspace),
+              static_cast<Arrivals&>(*call.prepared).counts(), call.operand<float>(Name::loss),
+              call.operand<float>(Name::accuracy), control, gradient);
     });
   });
   core::check_launch("cross_entropy.forward warp_shuffle");
@@ -249,21 +254,23 @@ void backward(const OpCall& call) {
       const auto blocks = static_cast<unsigned>((s.batch + G::kImages - 1) / G::kImages);
       cross_entropy_backward_warp_shuffle<G, T>
           <<<blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              s.batch, s.in_channels, call.operand<const T>(kBackwardLogits),
-              call.operand<const std::uint8_t>(kBackwardLabels),
-              call.operand<const step::StepControl>(kBackwardControl), call.operand<T>(kBackwardGradient));
+              s.batch, s.in_channels, call.operand<const T>(Name::logits),
+              call.operand<const std::uint8_t>(Name::labels),
+              call.operand<const step::StepControl>(Name::control), call.operand<T>(Name::gradient));
     });
   });
   core::check_launch("cross_entropy.backward warp_shuffle");
 }
 
-Variant forward_variant(const char* name, std::vector<Op> fuses, const char* summary) {
+Variant forward_variant(const char* name, std::vector<Link> chain, std::vector<PresetTag> presets,
+                        const char* summary) {
   return {.op = Op::cross_entropy_forward,
           .name = name,
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
-          .fuses = std::move(fuses),
+          .chain = std::move(chain),
+          .presets = std::move(presets),
           .summary = summary,
           .launch = forward,
           .workspace_bytes = forward_workspace,
@@ -274,12 +281,13 @@ Variant forward_variant(const char* name, std::vector<Op> fuses, const char* sum
 
 Variant warp_shuffle_forward() {
   return forward_variant(
-      "warp_shuffle", {},
+      "warp_shuffle", {}, {{"atomic_free"}, {"tiled"}, {"implicit_gemm"}},
       "Up to a warp per image exchanges by shuffles; the last block adds the batch: one launch.");
 }
 Variant warp_shuffle_fused_forward() {
   return forward_variant(
-      "warp_shuffle_fused", {Op::cross_entropy_backward},
+      "warp_shuffle_fused",
+      {{.op = Op::cross_entropy_forward}, {.op = Op::cross_entropy_backward, .optional = true}}, {},
       "The gradient comes of the same registers: one launch for the loss and its gradient.");
 }
 Variant warp_shuffle_backward() {

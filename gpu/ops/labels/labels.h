@@ -1,6 +1,6 @@
 #pragma once
-// labels.gather: output[n] = labels[order[(control.position + n) mod count]] for n < batch; the labels of the images that
-// batch.gather picks. OpShape: batch, count = images of the data set.
+// labels.gather: output[n] = labels[order[(control.position + n) mod count]] for n < batch; the labels of the
+// images that batch.gather picks. OpShape: batch, count = images of the data set.
 
 #include <vector>
 
@@ -8,7 +8,9 @@
 
 namespace warpscope::ops::labels {
 
-enum GatherOperands : int { kGatherLabels, kGatherOrder, kGatherControl, kGatherOutput };
+OpContract gather_contract();
+
+const OpTests& gather_tests();
 
 std::vector<Variant> variants();
 

@@ -1,4 +1,5 @@
-// labels.gather, variant `loops`: one label after the other. Over `reference` it adds that nothing is divided.
+// labels.gather, variant `loops`: one label after the other. Over `reference` it adds that nothing is
+// divided.
 // Limits: none on the shape; one thread. Source: labels.h.
 
 #include <cstdint>
@@ -13,10 +14,10 @@ namespace {
 
 void gather(const OpCall& call) {
   const OpShape& s = call.shape;
-  const auto* labels = call.operand<const std::uint8_t>(kGatherLabels);
-  const auto* order = call.operand<const std::uint32_t>(kGatherOrder);
-  auto* output = call.operand<std::uint8_t>(kGatherOutput);
-  std::int64_t position = call.operand<const step::StepControl>(kGatherControl)->position % s.count;
+  const auto* labels = call.operand<const std::uint8_t>(Name::all_labels);
+  const auto* order = call.operand<const std::uint32_t>(Name::order);
+  auto* output = call.operand<std::uint8_t>(Name::labels);
+  std::int64_t position = call.operand<const step::StepControl>(Name::control)->position % s.count;
   for (std::int64_t n = 0; n < s.batch; ++n) {
     output[n] = labels[order[position]];
     if (++position == s.count) position = 0;
@@ -29,6 +30,7 @@ Variant loops_gather() {
   return {.op = Op::labels_gather,
           .name = "loops",
           .precisions = loops_precisions(),
+          .presets = {{"loops"}},
           .summary = "A loop over the images of the batch on one thread.",
           .launch = gather};
 }

@@ -1,7 +1,7 @@
-// labels.gather, variant `naive`: the first rung on CUDA, and the last: it is launched more often than it is busy. One
-// thread per label. The position is read from device memory, so that one captured graph serves every step. Limits: none
-// on the shape. Bound by the latency of reads that depend on each other. At most 26 registers, no shared memory, no
-// spills. Source: labels.h.
+// labels.gather, variant `naive`: the first rung on CUDA, and the last: it is launched more often than it is
+// busy. One thread per label. The position is read from device memory, so that one captured graph serves
+// every step. Limits: none on the shape. Bound by the latency of reads that depend on each other. At most 26
+// registers, no shared memory, no spills. Source: labels.h.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
@@ -31,8 +31,8 @@ void gather(const OpCall& call) {
   const OpShape& s = call.shape;
   labels_gather_naive<<<element_blocks(s.batch), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
       static_cast<std::uint64_t>(s.batch), static_cast<std::uint64_t>(s.count),
-      call.operand<const std::uint8_t>(kGatherLabels), call.operand<const std::uint32_t>(kGatherOrder),
-      call.operand<const step::StepControl>(kGatherControl), call.operand<std::uint8_t>(kGatherOutput));
+      call.operand<const std::uint8_t>(Name::all_labels), call.operand<const std::uint32_t>(Name::order),
+      call.operand<const step::StepControl>(Name::control), call.operand<std::uint8_t>(Name::labels));
   core::check_launch("labels.gather naive");
 }
 
@@ -44,6 +44,7 @@ Variant naive_gather() {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
+          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
           .summary = "One thread per label.",
           .launch = gather};
 }

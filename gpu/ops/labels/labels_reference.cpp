@@ -12,10 +12,10 @@ namespace {
 
 void gather(const OpCall& call) {
   const OpShape& s = call.shape;
-  const auto* labels = call.operand<const std::uint8_t>(kGatherLabels);
-  const auto* order = call.operand<const std::uint32_t>(kGatherOrder);
-  const auto* control = call.operand<const step::StepControl>(kGatherControl);
-  auto* output = call.operand<std::uint8_t>(kGatherOutput);
+  const auto* labels = call.operand<const std::uint8_t>(Name::all_labels);
+  const auto* order = call.operand<const std::uint32_t>(Name::order);
+  const auto* control = call.operand<const step::StepControl>(Name::control);
+  auto* output = call.operand<std::uint8_t>(Name::labels);
   for (std::int64_t n = 0; n < s.batch; ++n) output[n] = labels[order[(control->position + n) % s.count]];
 }
 

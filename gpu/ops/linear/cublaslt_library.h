@@ -1,6 +1,6 @@
 #pragma once
-// The functions of cuBLASLt that the cuBLAS variants call. The library is opened at the first use and not linked, so that
-// the program starts on machines that lack it.
+// The functions of cuBLASLt that the cuBLAS variants call. The library is opened at the first use and not
+// linked, so that the program starts on machines that lack it.
 
 #include <string>
 

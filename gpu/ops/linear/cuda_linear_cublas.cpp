@@ -24,6 +24,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/core/error.h"
+#include "gpu/ops/chains.h"
 #include "gpu/ops/linear/cublaslt_library.h"
 #include "gpu/ops/linear/linear.h"
 #include "gpu/ops/linear/linear_variants.h"
@@ -53,8 +54,8 @@ class Handle {
   cublasLtHandle_t handle_ = nullptr;
 };
 
-/// The handle of the current device `index`, shared by all that use it: it may be used from several threads at once, and
-/// closing one waits for the device. It closes with its last user.
+/// The handle of the current device `index`, shared by all that use it: it may be used from several threads
+/// at once, and closing one waits for the device. It closes with its last user.
 std::shared_ptr<Handle> handle_of(int index) {
   static std::mutex mutex;
   static std::map<int, std::weak_ptr<Handle>> handles;
@@ -143,7 +144,8 @@ Preference make_preference() {
 /// The product of one op instance, with each of the epilogues that its calls may ask for.
 class Matmul final : public Prepared {
  public:
-  /// `epilogues`: one for each number of absorbed ops, from 0. `what` names the instance in errors.
+  /// `epilogues`: one for each number of other ops that a call covers, from 0. `what` names the instance in
+  /// errors.
   Matmul(std::shared_ptr<Handle> handle, const Product& p, const Types& types,
          const std::vector<cublasLtEpilogue_t>& epilogues, const std::string& what)
       : handle_(std::move(handle)),
@@ -153,7 +155,7 @@ class Matmul final : public Prepared {
     for (const cublasLtEpilogue_t epilogue : epilogues) steps_.push_back(choose(p, types, epilogue, what));
   }
 
-  /// `bias` is nullptr where the call absorbs none.
+  /// `bias` is nullptr where the call covers none.
   void run(const OpCall& call, const void* a, const void* b, void* d, const void* bias,
            std::string_view what) {
     for (const void* operand : {a, b, const_cast<const void*>(d), bias}) {
@@ -161,7 +163,7 @@ class Matmul final : public Prepared {
         throw core::Error(fmt::format("{}: operands must be aligned to {} bytes", what, kAlignment));
       }
     }
-    const Step& step = steps_.at(static_cast<std::size_t>(call.absorbed));
+    const Step& step = steps_.at(static_cast<std::size_t>(call.shape.covered.size()));
     if (bias != nullptr) set(step.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     constexpr float kOne = 1.0f;
     constexpr float kZero = 0.0f;
@@ -185,7 +187,8 @@ class Matmul final : public Prepared {
     set(step.description, CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(step.description, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
     if (epilogue != CUBLASLT_EPILOGUE_DEFAULT) {
-      // The heuristics read the alignment of the bias off its address; the address itself comes with the call.
+      // The heuristics read the alignment of the bias off its address; the address itself comes with the
+      // call.
       set(step.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
           reinterpret_cast<const void*>(std::uintptr_t{kAlignment}));
     }
@@ -214,9 +217,9 @@ class Matmul final : public Prepared {
 /// What differs between the ops: the product, and which operands are A, B and D.
 struct Mapping {
   Product (*product)(const OpShape&);
-  int a;
-  int b;
-  int d;
+  Name a;
+  Name b;
+  Name d;
   bool fp32_result;
 };
 
@@ -234,11 +237,11 @@ Product backward_weights_product(const OpShape& s) {
 }
 
 const Mapping& mapping(Op op) {
-  static constexpr Mapping kForward{forward_product, kForwardWeights, kForwardInput, kForwardOutput, false};
-  static constexpr Mapping kInput{backward_input_product, kInputWeights, kInputOutputGradient,
-                                  kInputInputGradient, false};
-  static constexpr Mapping kWeights{backward_weights_product, kWeightsInput, kWeightsOutputGradient,
-                                    kWeightsGradient, true};
+  static constexpr Mapping kForward{forward_product, Name::weights, Name::input, Name::output, false};
+  static constexpr Mapping kInput{backward_input_product, Name::weights, Name::output_gradient,
+                                  Name::input_gradient, false};
+  static constexpr Mapping kWeights{backward_weights_product, Name::input, Name::output_gradient,
+                                    Name::weights_gradient, true};
   switch (op) {
     case Op::linear_forward:
       return kForward;
@@ -263,7 +266,7 @@ std::unique_ptr<Prepared> prepare(const OpShape& shape, core::Precision precisio
 template <Op Which>
 void launch(const OpCall& call) {
   const Mapping& map = mapping(Which);
-  const void* bias = call.absorbed > 0 ? call.operand<const void>(kForwardAbsorbedBias) : nullptr;
+  const void* bias = call.operand<const void>(Name::bias);
   static_cast<Matmul&>(*call.prepared)
       .run(call, call.operand<const void>(map.a), call.operand<const void>(map.b), call.operand<void>(map.d),
            bias, to_string(Which));
@@ -286,7 +289,8 @@ Variant cublas() {
                          core::Precision::bf16},
           .minimum_compute_capability = 75,
           .library = true,
-          .fuses = Fused ? std::vector<Op>{Op::bias_forward, Op::relu_forward} : std::vector<Op>{},
+          .chain = Fused ? bias_and_relu_after(Which) : std::vector<Link>{},
+          .presets = {{"cudnn"}},
           .summary = Fused ? "cuBLASLt with the bias and ReLU in its epilogue."
                            : "cuBLASLt: the algorithm that its heuristics rank first.",
           .launch = launch<Which>,

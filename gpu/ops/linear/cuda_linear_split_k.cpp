@@ -1,9 +1,8 @@
 // The variants `split_k` and `split_k_fused` of linear; their kernels are in linear_split_k_forward.cu and
 // linear_split_k_backward.cu.
 
-#include <algorithm>
-
 #include "gpu/ops/arrivals.h"
+#include "gpu/ops/chains.h"
 #include "gpu/ops/linear/linear_variants.h"
 #include "gpu/ops/linear/split_k.h"
 
@@ -12,42 +11,31 @@ namespace {
 
 using split_k::Pair;
 
-/// How an op instance is cut. backward_weights takes backward_input in from the second absorbed op on.
-Pair cuts(Op op, const OpShape& shape, core::Precision precision, int absorbed) {
+/// How a call is cut.
+Pair cuts(Op op, const OpShape& shape, core::Precision precision) {
   if (op == Op::linear_forward) return {split_k::best_cut(split_k::forward_product(shape), precision), {}};
   const split_k::Product input = split_k::backward_input_product(shape);
   if (op == Op::linear_backward_input) return {split_k::best_cut(input, precision), {}};
   const split_k::Product weights = split_k::backward_weights_product(shape);
-  return split_k::best_pair(weights, absorbed >= 2 ? input : split_k::Product{}, precision);
-}
-
-/// Calls f with the cuts of the op alone and with all that it can absorb.
-template <class F>
-void for_each_cuts(Op op, const OpShape& shape, core::Precision precision, F f) {
-  for (const int absorbed : {0, 2}) f(cuts(op, shape, precision, absorbed));
+  const bool both = shape.covered.has(Op::linear_backward_input);
+  return split_k::best_pair(weights, both ? input : split_k::Product{}, precision);
 }
 
 template <Op Which>
 std::size_t workspace(const OpShape& shape, core::Precision precision) {
-  std::size_t bytes = 0;
-  for_each_cuts(Which, shape, precision, [&](const Pair& pair) {
-    bytes = std::max(bytes, split_k::parts_bytes(pair.first) + split_k::parts_bytes(pair.second));
-  });
-  return bytes;
+  const Pair pair = cuts(Which, shape, precision);
+  return split_k::parts_bytes(pair.first) + split_k::parts_bytes(pair.second);
 }
 
 template <Op Which>
 std::unique_ptr<Prepared> prepare(const OpShape& shape, core::Precision precision, core::Device& device) {
-  std::size_t tiles = 0;
-  for_each_cuts(Which, shape, precision, [&](const Pair& pair) {
-    tiles = std::max(tiles, std::size_t{pair.first.tiles} + pair.second.tiles);
-  });
-  return std::make_unique<Arrivals>(device, tiles);
+  const Pair pair = cuts(Which, shape, precision);
+  return std::make_unique<Arrivals>(device, std::size_t{pair.first.tiles} + pair.second.tiles);
 }
 
 template <Op Which>
 void launch(const OpCall& call) {
-  const Pair pair = cuts(Which, call.shape, call.precision, call.absorbed);
+  const Pair pair = cuts(Which, call.shape, call.precision);
   if constexpr (Which == Op::linear_forward) {
     split_k::launch_forward(call, pair.first);
   } else if constexpr (Which == Op::linear_backward_input) {
@@ -58,18 +46,34 @@ void launch(const OpCall& call) {
 }
 
 template <Op Which>
-Variant split_k_variant(const std::vector<Op>& fuses, const char* summary) {
+Variant split_k_variant(const std::vector<Link>& chain, const char* summary) {
   return {.op = Which,
-          .name = fuses.empty() ? "split_k" : "split_k_fused",
+          .name = chain.empty() ? "split_k" : "split_k_fused",
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32, core::Precision::tf32, core::Precision::fp16,
                          core::Precision::bf16},
           .minimum_compute_capability = 80,
-          .fuses = fuses,
+          .chain = chain,
           .summary = summary,
           .launch = launch<Which>,
           .workspace_bytes = workspace<Which>,
           .prepare = prepare<Which>};
+}
+
+/// The whole backward pass of a layer: its three gradients, and the ReLU that its input came from.
+std::vector<Link> backward_chain() {
+  return {{.op = Op::linear_backward_weights},
+          {.op = Op::linear_backward_bias, .optional = true},
+          {.op = Op::linear_backward_input,
+           .renames = {{Name::input_gradient, Name::unmasked_gradient}},
+           .optional = true,
+           .needs = {Op::linear_backward_bias}},
+          {.op = Op::relu_backward,
+           .renames = {{Name::output, Name::input}, {Name::output_gradient, Name::unmasked_gradient}},
+           .optional = true,
+           .without = Rename{Name::unmasked_gradient, Name::input_gradient},
+           .needs = {Op::linear_backward_input},
+           .shape = input_shape}};
 }
 
 constexpr const char* kSummary =
@@ -82,7 +86,7 @@ Variant split_k_forward() {
   return split_k_variant<Op::linear_forward>({}, kSummary);
 }
 Variant split_k_fused_forward() {
-  return split_k_variant<Op::linear_forward>({Op::bias_forward, Op::relu_forward},
+  return split_k_variant<Op::linear_forward>(bias_and_relu_after(Op::linear_forward),
                                              "The bias and the ReLU join the sums in registers.");
 }
 Variant split_k_backward_input() {
@@ -93,7 +97,7 @@ Variant split_k_backward_weights() {
 }
 Variant split_k_fused_backward_weights() {
   return split_k_variant<Op::linear_backward_weights>(
-      {Op::linear_backward_bias, Op::linear_backward_input, Op::relu_backward},
+      backward_chain(),
       "One launch for a layer's backward pass: the bias's gradient and the input's come with the weights'.");
 }
 

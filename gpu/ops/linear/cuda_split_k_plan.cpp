@@ -1,6 +1,6 @@
-// Cuts of split_k.h. A model of the time decides: the chunks that a block walks through one after the other, at the rate at
-// which a multiprocessor gets through chunks of that tile; blocks beyond one a multiprocessor share it; and where sums are
-// split, the hand-over to the last block and the parts that it reads.
+// Cuts of split_k.h. A model of the time decides: the chunks that a block walks through one after the other,
+// at the rate at which a multiprocessor gets through chunks of that tile; blocks beyond one a multiprocessor
+// share it; and where sums are split, the hand-over to the last block and the parts that it reads.
 
 #include <algorithm>
 #include <array>

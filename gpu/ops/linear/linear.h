@@ -6,9 +6,10 @@
 //   backward_weights   dW[o,i] = sum_n dy[n,o] x[n,i]      dW = dy^T x
 //   backward_bias      db[o]   = sum_n dy[n,o]
 //
-// x, dx: (N,I); y, dy: (N,O); W, dW: (O,I), all row-major. dW and db are FP32 in every precision; sums are taken in FP32.
-// Errors: none. OpShape: batch = N, in_channels = I, out_channels = O; height = width = 1. Source: torch.nn.Linear has the
-// same formulas and layouts.
+// x, dx: (N,I); y, dy: (N,O); W, dW: (O,I), all row-major. dW and db are FP32 in every precision; sums are
+// taken in FP32.
+// Errors: none. OpShape: batch = N, in_channels = I, out_channels = O; height = width = 1. Source:
+// torch.nn.Linear has the same formulas and layouts.
 
 #include <vector>
 
@@ -16,21 +17,15 @@
 
 namespace warpscope::ops::linear {
 
-enum ForwardOperands : int { kForwardInput, kForwardWeights, kForwardOutput };
-enum BackwardInputOperands : int { kInputOutputGradient, kInputWeights, kInputInputGradient };
-enum BackwardWeightsOperands : int { kWeightsInput, kWeightsOutputGradient, kWeightsGradient };
-enum BackwardBiasOperands : int { kBiasOutputGradient, kBiasGradient };
+OpContract forward_contract();
+OpContract backward_input_contract();
+OpContract backward_weights_contract();
+OpContract backward_bias_contract();
 
-/// Of a forward call that absorbs bias.forward: after its own operands, the bias.
-inline constexpr int kForwardAbsorbedBias = 3;
-
-/// Of a backward_weights call that absorbs backward_bias, backward_input and relu.backward: after its own operands.
-enum AbsorbedBackwardOperands : int {
-  kWeightsAbsorbedBiasGradient = 3,
-  kWeightsAbsorbedWeights,
-  kWeightsAbsorbedInputGradient,
-  kWeightsAbsorbedReluOutput,
-};
+const OpTests& forward_tests();
+const OpTests& backward_input_tests();
+const OpTests& backward_weights_tests();
+const OpTests& backward_bias_tests();
 
 std::vector<Variant> variants();
 

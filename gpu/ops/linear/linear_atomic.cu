@@ -48,7 +48,7 @@ __global__ void linear_backward_bias_atomic(Index count, unsigned outputs, const
   }
 }
 
-void clear(const OpCall& call, int operand, std::int64_t elements) {
+void clear(const OpCall& call, Name operand, std::int64_t elements) {
   core::check_cuda(
       cudaMemsetAsync(call.operand<float>(operand), 0, static_cast<std::size_t>(elements) * sizeof(float),
                       core::cuda_stream(*call.stream)),
@@ -57,7 +57,7 @@ void clear(const OpCall& call, int operand, std::int64_t elements) {
 
 void backward_input(const OpCall& call) {
   const OpShape& s = call.shape;
-  clear(call, kInputInputGradient, s.batch * s.in_channels);
+  clear(call, Name::input_gradient, s.batch * s.in_channels);
   const std::int64_t count = s.batch * s.out_channels;
   const std::int64_t largest =
       std::max({count, s.batch * s.in_channels, std::int64_t{s.in_channels} * s.out_channels});
@@ -66,8 +66,8 @@ void backward_input(const OpCall& call) {
     linear_backward_input_atomic<Index>
         <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
             static_cast<Index>(count), static_cast<unsigned>(s.in_channels),
-            static_cast<unsigned>(s.out_channels), call.operand<const float>(kInputOutputGradient),
-            call.operand<const float>(kInputWeights), call.operand<float>(kInputInputGradient));
+            static_cast<unsigned>(s.out_channels), call.operand<const float>(Name::output_gradient),
+            call.operand<const float>(Name::weights), call.operand<float>(Name::input_gradient));
   });
   core::check_launch("linear.backward_input atomic");
 }
@@ -75,7 +75,7 @@ void backward_input(const OpCall& call) {
 void backward_weights(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t weights = std::int64_t{s.in_channels} * s.out_channels;
-  clear(call, kWeightsGradient, weights);
+  clear(call, Name::weights_gradient, weights);
   const std::int64_t count = s.batch * weights;
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
@@ -84,8 +84,8 @@ void backward_weights(const OpCall& call) {
       linear_backward_weights_atomic<Index, T>
           <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
               static_cast<Index>(count), static_cast<unsigned>(s.in_channels),
-              static_cast<unsigned>(s.out_channels), call.operand<const T>(kWeightsInput),
-              call.operand<const T>(kWeightsOutputGradient), call.operand<float>(kWeightsGradient));
+              static_cast<unsigned>(s.out_channels), call.operand<const T>(Name::input),
+              call.operand<const T>(Name::output_gradient), call.operand<float>(Name::weights_gradient));
     });
   });
   core::check_launch("linear.backward_weights atomic");
@@ -93,7 +93,7 @@ void backward_weights(const OpCall& call) {
 
 void backward_bias(const OpCall& call) {
   const OpShape& s = call.shape;
-  clear(call, kBiasGradient, s.out_channels);
+  clear(call, Name::bias_gradient, s.out_channels);
   const std::int64_t count = s.batch * s.out_channels;
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
@@ -102,7 +102,7 @@ void backward_bias(const OpCall& call) {
       linear_backward_bias_atomic<Index, T>
           <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
               static_cast<Index>(count), static_cast<unsigned>(s.out_channels),
-              call.operand<const T>(kBiasOutputGradient), call.operand<float>(kBiasGradient));
+              call.operand<const T>(Name::output_gradient), call.operand<float>(Name::bias_gradient));
     });
   });
   core::check_launch("linear.backward_bias atomic");
@@ -116,6 +116,7 @@ Variant atomic(Op op, void (*launch)(const OpCall&), std::vector<core::Precision
           .precisions = std::move(precisions),
           .minimum_compute_capability = 75,
           .deterministic = false,
+          .presets = {{"atomic"}},
           .summary = summary,
           .launch = launch};
 }

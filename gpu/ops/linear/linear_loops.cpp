@@ -22,9 +22,9 @@ void add_multiple(float factor, const T* x, float* y, std::int64_t elements) {
 template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* x = call.operand<const T>(kForwardInput);
-  const T* weights = call.operand<const T>(kForwardWeights);
-  T* y = call.operand<T>(kForwardOutput);
+  const T* x = call.operand<const T>(Name::input);
+  const T* weights = call.operand<const T>(Name::weights);
+  T* y = call.operand<T>(Name::output);
   for (std::int64_t n = 0; n < s.batch; ++n) {
     const T* w = weights;
     for (int o = 0; o < s.out_channels; ++o) {
@@ -48,9 +48,9 @@ float* row_sums(const OpCall& call, BFloat16*) {
 template <class T>
 void backward_input(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* dy = call.operand<const T>(kInputOutputGradient);
-  const T* w = call.operand<const T>(kInputWeights);
-  T* dx = call.operand<T>(kInputInputGradient);
+  const T* dy = call.operand<const T>(Name::output_gradient);
+  const T* w = call.operand<const T>(Name::weights);
+  T* dx = call.operand<T>(Name::input_gradient);
   for (std::int64_t n = 0; n < s.batch; ++n, dx += s.in_channels) {
     float* row = row_sums(call, dx);
     std::fill_n(row, s.in_channels, 0.0f);
@@ -70,9 +70,9 @@ std::size_t backward_input_workspace(const OpShape& s, core::Precision precision
 template <class T>
 void backward_weights(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* x = call.operand<const T>(kWeightsInput);
-  const T* dy = call.operand<const T>(kWeightsOutputGradient);
-  float* dw = call.operand<float>(kWeightsGradient);
+  const T* x = call.operand<const T>(Name::input);
+  const T* dy = call.operand<const T>(Name::output_gradient);
+  float* dw = call.operand<float>(Name::weights_gradient);
   std::fill_n(dw, std::int64_t{s.out_channels} * s.in_channels, 0.0f);
   for (std::int64_t n = 0; n < s.batch; ++n) {
     for (std::int64_t o = 0; o < s.out_channels; ++o) {
@@ -84,8 +84,8 @@ void backward_weights(const OpCall& call) {
 template <class T>
 void backward_bias(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* dy = call.operand<const T>(kBiasOutputGradient);
-  float* db = call.operand<float>(kBiasGradient);
+  const T* dy = call.operand<const T>(Name::output_gradient);
+  float* db = call.operand<float>(Name::bias_gradient);
   std::fill_n(db, s.out_channels, 0.0f);
   for (std::int64_t n = 0; n < s.batch; ++n) {
     add_multiple(1.0f, dy + n * s.out_channels, db, s.out_channels);
@@ -96,6 +96,7 @@ Variant loops(Op op, void (*run)(const OpCall&)) {
   return {.op = op,
           .name = "loops",
           .precisions = loops_precisions(),
+          .presets = {{"loops"}},
           .summary = "Loops along the rows of the matrices on one thread, sums in FP32.",
           .launch = run};
 }

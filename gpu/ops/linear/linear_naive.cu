@@ -96,8 +96,8 @@ void forward(const OpCall& call) {
     linear_forward_naive<Index, T>
         <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
             static_cast<Index>(count), static_cast<unsigned>(s.in_channels),
-            static_cast<unsigned>(s.out_channels), call.operand<const T>(kForwardInput),
-            call.operand<const T>(kForwardWeights), call.operand<T>(kForwardOutput));
+            static_cast<unsigned>(s.out_channels), call.operand<const T>(Name::input),
+            call.operand<const T>(Name::weights), call.operand<T>(Name::output));
   });
   core::check_launch("linear.forward naive");
 }
@@ -111,8 +111,8 @@ void backward_input(const OpCall& call) {
     linear_backward_input_naive<Index, T>
         <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
             static_cast<Index>(count), static_cast<unsigned>(s.in_channels),
-            static_cast<unsigned>(s.out_channels), call.operand<const T>(kInputOutputGradient),
-            call.operand<const T>(kInputWeights), call.operand<T>(kInputInputGradient));
+            static_cast<unsigned>(s.out_channels), call.operand<const T>(Name::output_gradient),
+            call.operand<const T>(Name::weights), call.operand<T>(Name::input_gradient));
   });
   core::check_launch("linear.backward_input naive");
 }
@@ -126,8 +126,8 @@ void backward_weights(const OpCall& call) {
     linear_backward_weights_naive<Index, T>
         <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
             static_cast<Index>(count), static_cast<unsigned>(s.batch), static_cast<unsigned>(s.in_channels),
-            static_cast<unsigned>(s.out_channels), call.operand<const T>(kWeightsInput),
-            call.operand<const T>(kWeightsOutputGradient), call.operand<float>(kWeightsGradient));
+            static_cast<unsigned>(s.out_channels), call.operand<const T>(Name::input),
+            call.operand<const T>(Name::output_gradient), call.operand<float>(Name::weights_gradient));
   });
   core::check_launch("linear.backward_weights naive");
 }
@@ -140,7 +140,7 @@ void backward_bias(const OpCall& call) {
     linear_backward_bias_naive<Index, T>
         <<<element_blocks(s.out_channels), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
             static_cast<Index>(s.out_channels), static_cast<unsigned>(s.batch),
-            call.operand<const T>(kBiasOutputGradient), call.operand<float>(kBiasGradient));
+            call.operand<const T>(Name::output_gradient), call.operand<float>(Name::bias_gradient));
   });
   core::check_launch("linear.backward_bias naive");
 }
@@ -153,6 +153,7 @@ Variant naive(Op op, void (*launch)(const OpCall&), const char* summary,
           .device = core::DeviceKind::cuda,
           .precisions = std::move(precisions),
           .minimum_compute_capability = 75,
+          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
           .summary = summary,
           .launch = launch};
 }

@@ -1,8 +1,8 @@
-// linear, variant `onednn`: oneDNN's matrix product, vectorised and on all cores. Over `loops` it adds cache blocking, FMA in
-// registers and threads. A transposed operand is described by its strides and not copied. The bias gradient is a product
-// of a row of ones with the gradient. Limits: FP32, and BF16 where the CPU has it, with parameter gradients in FP32; the last
-// bits depend on the number of threads, and are the same from run to run on one machine. Source: linear.h; oneDNN's
-// documentation, "Matrix Multiplication".
+// linear, variant `onednn`: oneDNN's matrix product, vectorised and on all cores. Over `loops` it adds cache
+// blocking, FMA in registers and threads. A transposed operand is described by its strides and not copied.
+// The bias gradient is a product of a row of ones with the gradient. Limits: FP32, and BF16 where the CPU has
+// it, with parameter gradients in FP32; the last bits depend on the number of threads, and are the same from
+// run to run on one machine. Source: linear.h; oneDNN's documentation, "Matrix Multiplication".
 
 #include <algorithm>
 
@@ -29,7 +29,7 @@ memory::desc transposed(memory::dim height, memory::dim width, memory::data_type
 
 /// An operand and how it is read.
 struct Matrix {
-  int operand;
+  Name operand;
   memory::desc layout;
 };
 
@@ -43,18 +43,18 @@ void add_product(onednn::Program& program, const Matrix& left, const Matrix& rig
 std::unique_ptr<Prepared> prepare_forward(const OpShape& s, core::Precision precision, core::Device&) {
   const auto type = onednn::storage(precision);
   return onednn::make_program(Op::linear_forward, [&](onednn::Program& program) {
-    add_product(program, {kForwardInput, rows(s.batch, s.in_channels, type)},
-                {kForwardWeights, transposed(s.in_channels, s.out_channels, type)},
-                {kForwardOutput, rows(s.batch, s.out_channels, type)});
+    add_product(program, {Name::input, rows(s.batch, s.in_channels, type)},
+                {Name::weights, transposed(s.in_channels, s.out_channels, type)},
+                {Name::output, rows(s.batch, s.out_channels, type)});
   });
 }
 
 std::unique_ptr<Prepared> prepare_backward_input(const OpShape& s, core::Precision precision, core::Device&) {
   const auto type = onednn::storage(precision);
   return onednn::make_program(Op::linear_backward_input, [&](onednn::Program& program) {
-    add_product(program, {kInputOutputGradient, rows(s.batch, s.out_channels, type)},
-                {kInputWeights, rows(s.out_channels, s.in_channels, type)},
-                {kInputInputGradient, rows(s.batch, s.in_channels, type)});
+    add_product(program, {Name::output_gradient, rows(s.batch, s.out_channels, type)},
+                {Name::weights, rows(s.out_channels, s.in_channels, type)},
+                {Name::input_gradient, rows(s.batch, s.in_channels, type)});
   });
 }
 
@@ -62,9 +62,9 @@ std::unique_ptr<Prepared> prepare_backward_weights(const OpShape& s, core::Preci
                                                    core::Device&) {
   const auto type = onednn::storage(precision);
   return onednn::make_program(Op::linear_backward_weights, [&](onednn::Program& program) {
-    add_product(program, {kWeightsOutputGradient, transposed(s.out_channels, s.batch, type)},
-                {kWeightsInput, rows(s.batch, s.in_channels, type)},
-                {kWeightsGradient, rows(s.out_channels, s.in_channels, kF32)});
+    add_product(program, {Name::output_gradient, transposed(s.out_channels, s.batch, type)},
+                {Name::input, rows(s.batch, s.in_channels, type)},
+                {Name::weights_gradient, rows(s.out_channels, s.in_channels, kF32)});
   });
 }
 
@@ -83,8 +83,8 @@ std::unique_ptr<Prepared> prepare_backward_bias(const OpShape& s, core::Precisio
     program.add<dnnl::matmul>(
         onednn::describe<dnnl::matmul>(program, ones_layout, gradient_layout, sum_layout),
         {{DNNL_ARG_SRC, ones},
-         {DNNL_ARG_WEIGHTS, program.operand(kBiasOutputGradient, gradient_layout)},
-         {DNNL_ARG_DST, program.operand(kBiasGradient, sum_layout)}});
+         {DNNL_ARG_WEIGHTS, program.operand(Name::output_gradient, gradient_layout)},
+         {DNNL_ARG_DST, program.operand(Name::bias_gradient, sum_layout)}});
   });
 }
 
@@ -94,6 +94,7 @@ Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core
       .op = Which,
       .name = "onednn",
       .precisions = onednn::precisions(),
+      .presets = {{"onednn"}},
       .summary = "oneDNN's matrix product on all cores: adds cache blocking, FMA in registers and threads.",
       .launch = onednn::launch<Which>,
       .prepare = prepare};

@@ -66,8 +66,8 @@ void backward_weights(const OpCall& call) {
       using Index = decltype(index);
       linear_gradients_per_sample<Index, T><<<element_blocks(count), kElementThreads, 0, stream>>>(
           static_cast<Index>(count), static_cast<unsigned>(s.in_channels),
-          static_cast<unsigned>(s.out_channels), call.operand<const T>(kWeightsInput),
-          call.operand<const T>(kWeightsOutputGradient), gradients);
+          static_cast<unsigned>(s.out_channels), call.operand<const T>(Name::input),
+          call.operand<const T>(Name::output_gradient), gradients);
     });
   });
   core::check_launch("linear.backward_weights per_sample, gradients of the samples");
@@ -75,7 +75,7 @@ void backward_weights(const OpCall& call) {
     using Index = decltype(index);
     linear_sum_per_sample<Index><<<element_blocks(weights), kElementThreads, 0, stream>>>(
         static_cast<Index>(weights), static_cast<unsigned>(s.batch), gradients,
-        call.operand<float>(kWeightsGradient));
+        call.operand<float>(Name::weights_gradient));
   });
   core::check_launch("linear.backward_weights per_sample, sum over the samples");
 }

@@ -13,9 +13,9 @@ namespace {
 template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* x = call.operand<const T>(kForwardInput);
-  const T* w = call.operand<const T>(kForwardWeights);
-  T* y = call.operand<T>(kForwardOutput);
+  const T* x = call.operand<const T>(Name::input);
+  const T* w = call.operand<const T>(Name::weights);
+  T* y = call.operand<T>(Name::output);
   for (std::int64_t n = 0; n < s.batch; ++n) {
     for (std::int64_t o = 0; o < s.out_channels; ++o) {
       double sum = 0;
@@ -30,9 +30,9 @@ void forward(const OpCall& call) {
 template <class T>
 void backward_input(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* dy = call.operand<const T>(kInputOutputGradient);
-  const T* w = call.operand<const T>(kInputWeights);
-  T* dx = call.operand<T>(kInputInputGradient);
+  const T* dy = call.operand<const T>(Name::output_gradient);
+  const T* w = call.operand<const T>(Name::weights);
+  T* dx = call.operand<T>(Name::input_gradient);
   for (std::int64_t n = 0; n < s.batch; ++n) {
     for (std::int64_t i = 0; i < s.in_channels; ++i) {
       double sum = 0;
@@ -47,9 +47,9 @@ void backward_input(const OpCall& call) {
 template <class T>
 void backward_weights(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* x = call.operand<const T>(kWeightsInput);
-  const T* dy = call.operand<const T>(kWeightsOutputGradient);
-  T* dw = call.operand<T>(kWeightsGradient);
+  const T* x = call.operand<const T>(Name::input);
+  const T* dy = call.operand<const T>(Name::output_gradient);
+  T* dw = call.operand<T>(Name::weights_gradient);
   for (std::int64_t o = 0; o < s.out_channels; ++o) {
     for (std::int64_t i = 0; i < s.in_channels; ++i) {
       double sum = 0;
@@ -64,8 +64,8 @@ void backward_weights(const OpCall& call) {
 template <class T>
 void backward_bias(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* dy = call.operand<const T>(kBiasOutputGradient);
-  T* db = call.operand<T>(kBiasGradient);
+  const T* dy = call.operand<const T>(Name::output_gradient);
+  T* db = call.operand<T>(Name::bias_gradient);
   for (std::int64_t o = 0; o < s.out_channels; ++o) {
     double sum = 0;
     for (std::int64_t n = 0; n < s.batch; ++n) sum += double{dy[n * s.out_channels + o]};

@@ -1,8 +1,9 @@
 // linear.backward_weights and linear.backward_input, variants `split_k` and `split_k_fused`: the blocks of
-// linear_split_k_forward.cu on the other two products, of which one launch may hold both. `split_k_fused` of backward_weights
-// adds to its blocks the sums of the output gradient that are the bias's gradient, from the strips that it has in shared
-// memory, and to its launch the blocks of backward_input, with the mask of the ReLU before the layer: the whole backward pass
-// of a layer in one launch. Limits and source: those of forward.
+// linear_split_k_forward.cu on the other two products, of which one launch may hold both. `split_k_fused` of
+// backward_weights adds to its blocks the sums of the output gradient that are the bias's gradient, from the
+// strips that it has in shared memory, and to its launch the blocks of backward_input, with the mask of the
+// ReLU before the layer: the whole backward pass of a layer in one launch. Limits and source: those of
+// forward.
 
 #include <algorithm>
 
@@ -47,19 +48,19 @@ void launch_backward_weights(const OpCall& call, const Pair& pair) {
     using Tile = std::remove_pointer_t<decltype(tile)>;
     using T = typename Tile::Value;
     const Product p = backward_weights_product(call.shape);
-    const auto* dy = call.operand<const T>(kWeightsOutputGradient);
+    const auto* dy = call.operand<const T>(Name::output_gradient);
     Shared from = shared_of(call);
-    const RowSums sums{call.absorbed >= 1 ? call.operand<float>(kWeightsAbsorbedBiasGradient) : nullptr};
-    const auto weights = job(p, pair.first, line_first(dy, p.rows),
-                             line_first(call.operand<const T>(kWeightsInput), p.columns),
-                             call.operand<float>(kWeightsGradient), sums, from);
+    const RowSums sums{call.operand<float>(Name::bias_gradient)};
+    const auto weights =
+        job(p, pair.first, line_first(dy, p.rows), line_first(call.operand<const T>(Name::input), p.columns),
+            call.operand<float>(Name::weights_gradient), sums, from);
     Job<T, Mask<T>> input{};
-    if (call.absorbed >= 2) {
+    if (call.covers(Op::linear_backward_input)) {
       const Product q = backward_input_product(call.shape);
-      const Mask<T> mask{call.absorbed >= 3 ? call.operand<const T>(kWeightsAbsorbedReluOutput) : nullptr};
+      const Mask<T> mask{call.covers(Op::relu_backward) ? call.operand<const T>(Name::input) : nullptr};
       input = job(q, pair.second, depth_first(dy, q.rows, q.depth),
-                  line_first(call.operand<const T>(kWeightsAbsorbedWeights), q.columns),
-                  call.operand<T>(kWeightsAbsorbedInputGradient), mask, from);
+                  line_first(call.operand<const T>(Name::weights), q.columns),
+                  call.operand<T>(Name::input_gradient), mask, from);
     }
     launch<Tile>(call, weights, input);
   });
@@ -72,9 +73,9 @@ void launch_backward_input(const OpCall& call, const Cut& cut) {
     using T = typename Tile::Value;
     const Product p = backward_input_product(call.shape);
     Shared from = shared_of(call);
-    const auto input = job(p, cut, depth_first(call.operand<const T>(kInputOutputGradient), p.rows, p.depth),
-                           line_first(call.operand<const T>(kInputWeights), p.columns),
-                           call.operand<T>(kInputInputGradient), Mask<T>{}, from);
+    const auto input = job(p, cut, depth_first(call.operand<const T>(Name::output_gradient), p.rows, p.depth),
+                           line_first(call.operand<const T>(Name::weights), p.columns),
+                           call.operand<T>(Name::input_gradient), Mask<T>{}, from);
     launch<Tile>(call, Job<T, RowSums>{}, input);
   });
   core::check_launch("linear.backward_input split_k");

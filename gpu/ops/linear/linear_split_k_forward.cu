@@ -1,13 +1,14 @@
-// linear.forward, variants `split_k` and `split_k_fused`: tiles as in `tiled`, of 16, 32 or 64 rows and columns. Over `tiled`
-// they add that chunks of 128 bytes of depth come by asynchronous copies of 16 bytes, three or four of them ahead of the sums;
-// that groups of threads share each chunk's depth, so that small tiles keep a whole block busy; that in FP16, BF16 and TF32
-// the products are the tensor cores'; and that where tiles are too few for the GPU the depth is split over blocks, of which
-// the last one of a tile to arrive adds all parts in their order: one launch, the same bits every time. `split_k_fused` adds
-// the bias and the ReLU to the sums while they are in registers. Limits: none on the shape; rows that do not begin at
-// multiples of 16 bytes come in copies of 4 bytes, or by element. Workspace: the parts, where the depth is split. At most
-// 128 registers, 74 KiB of shared memory, no spills. Source:
-// linear.h; V. Volkov, J. Demmel, "Benchmarking GPUs to tune dense linear algebra" (2008); NVIDIA CUTLASS, "Efficient GEMM in
-// CUDA" (split-K and sliced-K reductions).
+// linear.forward, variants `split_k` and `split_k_fused`: tiles as in `tiled`, of 16, 32 or 64 rows and
+// columns. Over `tiled` they add that chunks of 128 bytes of depth come by asynchronous copies of 16 bytes,
+// three or four of them ahead of the sums; that groups of threads share each chunk's depth, so that small
+// tiles keep a whole block busy; that in FP16, BF16 and TF32 the products are the tensor cores'; and that
+// where tiles are too few for the GPU the depth is split over blocks, of which the last one of a tile to
+// arrive adds all parts in their order: one launch, the same bits every time. `split_k_fused` adds the bias
+// and the ReLU to the sums while they are in registers. Limits: none on the shape; rows that do not begin at
+// multiples of 16 bytes come in copies of 4 bytes, or by element. Workspace: the parts, where the depth is
+// split. At most 128 registers, 74 KiB of shared memory, no spills. Source: linear.h; V. Volkov, J. Demmel,
+// "Benchmarking GPUs to tune dense linear algebra" (2008); NVIDIA CUTLASS, "Efficient GEMM in CUDA" (split-K
+// and sliced-K reductions).
 
 #include "gpu/ops/linear/linear.h"
 #include "gpu/ops/linear/split_k_launch.cuh"
@@ -32,12 +33,11 @@ void launch_forward(const OpCall& call, const Cut& cut) {
     using T = typename Tile::Value;
     constexpr unsigned kSharedBytes = Layout<Tile, true, true>::kBytes;
     const Product p = forward_product(call.shape);
-    const BiasAndRelu<T> finish{call.absorbed >= 1 ? call.operand<const T>(kForwardAbsorbedBias) : nullptr,
-                                call.absorbed >= 2};
+    const BiasAndRelu<T> finish{call.operand<const T>(Name::bias), call.covers(Op::relu_forward)};
     Shared from = shared_of(call);
-    const auto made = job(p, cut, depth_first(call.operand<const T>(kForwardInput), p.rows, p.depth),
-                          depth_first(call.operand<const T>(kForwardWeights), p.columns, p.depth),
-                          call.operand<T>(kForwardOutput), finish, from);
+    const auto made = job(p, cut, depth_first(call.operand<const T>(Name::input), p.rows, p.depth),
+                          depth_first(call.operand<const T>(Name::weights), p.columns, p.depth),
+                          call.operand<T>(Name::output), finish, from);
     core::check_cuda(cudaFuncSetAttribute(linear_forward_split_k<Tile>,
                                           cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
                      "linear.forward split_k, shared memory");

@@ -64,9 +64,9 @@ Cut cut(const Product& p) {
   return c;
 }
 
-/// Brings terms [begin, begin + kDepth) of the lines [first, first + Tile) to shared memory, zeros for what is past
-/// the last line or past `end`. A line is a row of A or a column of B; with DepthFirst its terms are neighbours in
-/// memory, otherwise the lines are.
+/// Brings terms [begin, begin + kDepth) of the lines [first, first + Tile) to shared memory, zeros for what
+/// is past the last line or past `end`. A line is a row of A or a column of B; with DepthFirst its terms are
+/// neighbours in memory, otherwise the lines are.
 template <unsigned Tile, bool DepthFirst, class T>
 __device__ __forceinline__ void load_strip(Strip<Tile>& strip, const T* __restrict__ matrix, unsigned first,
                                            unsigned lines, unsigned begin, unsigned end, unsigned depth) {
@@ -189,8 +189,8 @@ std::size_t workspace(const OpShape& s, core::Precision) {
 void forward(const OpCall& call) {
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
-    multiply<true, true>(call, forward_product(call.shape), call.operand<const T>(kForwardInput),
-                         call.operand<const T>(kForwardWeights), call.operand<T>(kForwardOutput));
+    multiply<true, true>(call, forward_product(call.shape), call.operand<const T>(Name::input),
+                         call.operand<const T>(Name::weights), call.operand<T>(Name::output));
   });
 }
 
@@ -198,8 +198,8 @@ void backward_input(const OpCall& call) {
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
     multiply<true, false>(call, backward_input_product(call.shape),
-                          call.operand<const T>(kInputOutputGradient), call.operand<const T>(kInputWeights),
-                          call.operand<T>(kInputInputGradient));
+                          call.operand<const T>(Name::output_gradient), call.operand<const T>(Name::weights),
+                          call.operand<T>(Name::input_gradient));
   });
 }
 
@@ -207,8 +207,8 @@ void backward_weights(const OpCall& call) {
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
     multiply<false, false>(call, backward_weights_product(call.shape),
-                           call.operand<const T>(kWeightsOutputGradient),
-                           call.operand<const T>(kWeightsInput), call.operand<float>(kWeightsGradient));
+                           call.operand<const T>(Name::output_gradient), call.operand<const T>(Name::input),
+                           call.operand<float>(Name::weights_gradient));
   });
 }
 
@@ -219,6 +219,7 @@ Variant tiled(Op op, void (*launch)(const OpCall&),
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
           .minimum_compute_capability = 75,
+          .presets = {{"tiled"}, {"implicit_gemm"}},
           .summary = "A block computes a tile from strips of both matrices in shared memory.",
           .launch = launch,
           .workspace_bytes = workspace_bytes};

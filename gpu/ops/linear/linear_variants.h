@@ -1,6 +1,6 @@
 #pragma once
-// The factories behind linear_table.cpp. Each is defined in the file named for its variant: linear_<variant>.cpp or .cu;
-// those of the library and of `split_k` in cuda_linear_<variant>.cpp.
+// The factories behind linear_table.cpp. Each is defined in the file named for its variant:
+// linear_<variant>.cpp or .cu; those of the library and of `split_k` in cuda_linear_<variant>.cpp.
 
 #include "gpu/ops/variant.h"
 

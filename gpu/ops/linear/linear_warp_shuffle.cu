@@ -51,8 +51,8 @@ void backward_bias(const OpCall& call) {
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
     linear_backward_bias_warp_shuffle<T><<<blocks, kThreads, 0, core::cuda_stream(*call.stream)>>>(
-        s.batch, s.out_channels, call.operand<const T>(kBiasOutputGradient),
-        call.operand<float>(kBiasGradient));
+        s.batch, s.out_channels, call.operand<const T>(Name::output_gradient),
+        call.operand<float>(Name::bias_gradient));
   });
   core::check_launch("linear.backward_bias warp_shuffle");
 }
@@ -66,6 +66,7 @@ Variant warp_shuffle_backward_bias() {
       .device = core::DeviceKind::cuda,
       .precisions = all_precisions(),
       .minimum_compute_capability = 75,
+      .presets = {{"atomic_free"}},
       .summary = "A block adds eight columns, its lanes by shuffles: no atomics, the same bits every time.",
       .launch = backward_bias};
 }

@@ -1,7 +1,7 @@
 #pragma once
-// How the variants `split_k` and `split_k_fused` cut a product C[m,n] = sum_k A(m,k) B(k,n) into blocks: into square tiles of
-// C, and the sum of each tile over the depth k into `splits` parts of whole chunks. Chosen by a model of the time that a
-// GPU of 132 multiprocessors needs (cuda_split_k_plan.cpp).
+// How the variants `split_k` and `split_k_fused` cut a product C[m,n] = sum_k A(m,k) B(k,n) into blocks: into
+// square tiles of C, and the sum of each tile over the depth k into `splits` parts of whole chunks. Chosen by
+// a model of the time that a GPU of 132 multiprocessors needs (cuda_split_k_plan.cpp).
 
 #include <cstddef>
 
@@ -51,8 +51,9 @@ constexpr unsigned part_floats(unsigned tile) {
   return tile * tile + tile;
 }
 
-/// How linear.forward and its absorbed ops are launched, and linear.backward_weights or linear.backward_input with theirs;
-/// of a pair the first is the product of backward_weights. call.prepared are Arrivals, as many as there are tiles.
+/// How linear.forward and its absorbed ops are launched, and linear.backward_weights or linear.backward_input
+/// with theirs; of a pair the first is the product of backward_weights. call.prepared are Arrivals, as many
+/// as there are tiles.
 void launch_forward(const OpCall& call, const Cut& cut);
 void launch_backward_weights(const OpCall& call, const Pair& pair);
 void launch_backward_input(const OpCall& call, const Cut& cut);

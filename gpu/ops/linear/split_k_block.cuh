@@ -1,7 +1,8 @@
 #pragma once
-// What a block of `split_k` does: it walks through its chunks of depth with kStages - 1 of them on their way, adds up the
-// sums of its groups of threads, and finishes the tile; or, where the depth is split, leaves the tile's part in the workspace
-// and finishes it only if it is the last of the tile to do so, from all parts in their order.
+// What a block of `split_k` does: it walks through its chunks of depth with kStages - 1 of them on their way,
+// adds up the sums of its groups of threads, and finishes the tile; or, where the depth is split, leaves the
+// tile's part in the workspace and finishes it only if it is the last of the tile to do so, from all parts in
+// their order.
 
 #include "gpu/ops/linear/split_k_strips.cuh"
 #include "gpu/ops/vectorized.cuh"
@@ -43,7 +44,8 @@ struct RowSums {
   __device__ __forceinline__ float operator()(float sum, std::uint64_t, unsigned) const { return sum; }
 };
 
-/// A product and its cut. `parts` and `arrived` (a count for each tile, 0 before and after): only where it is split.
+/// A product and its cut. `parts` and `arrived` (a count for each tile, 0 before and after): only where it is
+/// split.
 template <class T, class Finish>
 struct Job {
   Cut cut;

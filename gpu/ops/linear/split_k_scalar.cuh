@@ -1,7 +1,7 @@
 #pragma once
-// The sums of a tile on the CUDA cores, for FP32: groups of threads share a chunk's depth, and within a group each thread
-// owns a small rectangle of the tile in registers. Four depths at a time: each value that is read from shared memory, in
-// accesses of up to 16 bytes, serves a row or a column of the rectangle.
+// The sums of a tile on the CUDA cores, for FP32: groups of threads share a chunk's depth, and within a group
+// each thread owns a small rectangle of the tile in registers. Four depths at a time: each value that is read
+// from shared memory, in accesses of up to 16 bytes, serves a row or a column of the rectangle.
 
 #include "gpu/ops/linear/split_k_strips.cuh"
 

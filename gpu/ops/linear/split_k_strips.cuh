@@ -1,8 +1,8 @@
 #pragma once
-// Strips of a product's matrices in shared memory: kChunkBytes of depth of as many lines as a tile has. A line is a row of A
-// or a column of B. Where its terms are neighbours in memory (depth first) a strip has a row for each line, otherwise one for
-// each depth; rows are padded so that the accesses of a warp fall into different banks. Lines and depths past the end are
-// zeros.
+// Strips of a product's matrices in shared memory: kChunkBytes of depth of as many lines as a tile has. A
+// line is a row of A or a column of B. Where its terms are neighbours in memory (depth first) a strip has a
+// row for each line, otherwise one for each depth; rows are padded so that the accesses of a warp fall into
+// different banks. Lines and depths past the end are zeros.
 
 #include <cstdint>
 
@@ -12,7 +12,8 @@
 
 namespace warpscope::ops::linear::split_k {
 
-/// A factor of a product. `access`: the bytes that may be read as one from the beginning of each of its rows: 16, 4 or 2.
+/// A factor of a product. `access`: the bytes that may be read as one from the beginning of each of its rows:
+/// 16, 4 or 2.
 template <class T>
 struct Factor {
   const T* data;
@@ -26,8 +27,8 @@ struct Strip {
   static constexpr unsigned kDepth = kChunkBytes / sizeof(T);
   static constexpr unsigned kRows = DepthFirst ? Lines : kDepth;
   static constexpr unsigned kColumns = DepthFirst ? kDepth : Lines;
-  // Depth first, eight rows lie 16 bytes apart in the banks; line first, four rows of words lie eight banks apart and
-  // eight rows of halves 16 bytes.
+  // Depth first, eight rows lie 16 bytes apart in the banks; line first, four rows of words lie eight banks
+  // apart and eight rows of halves 16 bytes.
   static constexpr unsigned kPadding = DepthFirst || sizeof(T) == 2 ? 16 : 32;
   static constexpr unsigned kRowBytes = kColumns * sizeof(T) + kPadding;
   static constexpr unsigned kBytes = kRows * kRowBytes;
@@ -37,8 +38,8 @@ struct Strip {
   }
 };
 
-/// Begins to load lines [first, first + Lines) and depths [begin, begin + kDepth), `kAccess` bytes at a time. Copies of 16
-/// and 4 bytes are asynchronous: of the group that the caller commits.
+/// Begins to load lines [first, first + Lines) and depths [begin, begin + kDepth), `kAccess` bytes at a time.
+/// Copies of 16 and 4 bytes are asynchronous: of the group that the caller commits.
 template <class S, unsigned kThreads, unsigned kAccess, class T>
 __device__ __forceinline__ void load_by(unsigned char* strip, const Factor<T>& factor, unsigned depth,
                                         unsigned first, unsigned begin) {

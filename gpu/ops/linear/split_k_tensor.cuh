@@ -1,6 +1,7 @@
 #pragma once
-// The sums of a tile on the tensor cores, for FP16, BF16 and TF32: groups of warps share a chunk's depth in steps of 32
-// bytes, and within a group each warp owns a rectangle of the tile. Fragments are those of mma.cuh.
+// The sums of a tile on the tensor cores, for FP16, BF16 and TF32: groups of warps share a chunk's depth in
+// steps of 32 bytes, and within a group each warp owns a rectangle of the tile. Fragments are those of
+// mma.cuh.
 
 #include "gpu/ops/linear/split_k_strips.cuh"
 
@@ -90,8 +91,8 @@ class TensorTile {
     return warp() / Down % Across * (Tile / Across);
   }
 
-  /// The 16 lines from `line` on: words 0 and 2 of a fragment are of the first 8 lines, or with Pairs words 0 and 1; the
-  /// other two are of the last 8.
+  /// The 16 lines from `line` on: words 0 and 2 of a fragment are of the first 8 lines, or with Pairs words 0
+  /// and 1; the other two are of the last 8.
   template <class S, bool Pairs>
   static __device__ __forceinline__ void fetch(mma::SharedAddress strip, unsigned line, unsigned depth,
                                                unsigned (&words)[4]) {

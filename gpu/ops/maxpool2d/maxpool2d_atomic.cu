@@ -26,7 +26,7 @@ __global__ void maxpool2d_backward_atomic(Index count, Image image, const float*
 void backward(const OpCall& call) {
   const std::int64_t elements = input_elements(call.shape);
   const std::int64_t pooled = pooled_elements(call.shape);
-  auto* dx = call.operand<float>(kBackwardInputGradient);
+  auto* dx = call.operand<float>(Name::input_gradient);
   call.stream->fill(dx, 0, static_cast<std::size_t>(elements) * sizeof(float));
   if (pooled == 0) return;
   with_index(elements, [&](auto index) {
@@ -34,8 +34,8 @@ void backward(const OpCall& call) {
     maxpool2d_backward_atomic<Index>
         <<<element_blocks(pooled), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
             static_cast<Index>(pooled), image_of(call.shape),
-            call.operand<const float>(kBackwardOutputGradient),
-            call.operand<const std::uint8_t>(kBackwardArgmax), dx);
+            call.operand<const float>(Name::output_gradient), call.operand<const std::uint8_t>(Name::argmax),
+            dx);
   });
   core::check_launch("maxpool2d.backward atomic");
 }
@@ -48,6 +48,7 @@ Variant atomic_backward() {
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32, core::Precision::tf32},
           .minimum_compute_capability = 75,
+          .presets = {{"atomic"}},
           .summary = "One thread per pooled element, which adds its gradient to the winner with atomicAdd.",
           .launch = backward};
 }

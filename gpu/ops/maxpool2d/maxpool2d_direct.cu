@@ -64,9 +64,9 @@ void launch(const OpCall& call) {
     using Index = decltype(index);
     maxpool2d_backward_direct<Index, T, V>
         <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), image_of(s, V), call.operand<const Vec<T, V>>(kBackwardOutputGradient),
-            call.operand<const Vec<std::uint8_t, V>>(kBackwardArgmax),
-            call.operand<Vec<T, V>>(kBackwardInputGradient));
+            static_cast<Index>(count), image_of(s, V), call.operand<const Vec<T, V>>(Name::output_gradient),
+            call.operand<const Vec<std::uint8_t, V>>(Name::argmax),
+            call.operand<Vec<T, V>>(Name::input_gradient));
   });
 }
 
@@ -74,8 +74,8 @@ void backward(const OpCall& call) {
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
     const bool wide = call.shape.in_channels % kWide<T> == 0 &&
-                      aligned_16(call.operand<T>(kBackwardOutputGradient), call.operand<T>(kBackwardArgmax),
-                                 call.operand<T>(kBackwardInputGradient));
+                      aligned_16(call.operand<T>(Name::output_gradient), call.operand<T>(Name::argmax),
+                                 call.operand<T>(Name::input_gradient));
     wide ? launch<T, kWide<T>>(call) : launch<T, 1>(call);
   });
   core::check_launch("maxpool2d.backward direct");

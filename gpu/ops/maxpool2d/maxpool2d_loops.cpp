@@ -43,9 +43,9 @@ void pool(const T* upper, const T* lower, int channels, T* y, std::uint8_t* argm
 template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const View4<const T> x{call.operand<const T>(kForwardInput), s.height, s.width, s.in_channels};
-  T* y = call.operand<T>(kForwardOutput);
-  auto* argmax = call.operand<std::uint8_t>(kForwardArgmax);
+  const View4<const T> x{call.operand<const T>(Name::input), s.height, s.width, s.in_channels};
+  T* y = call.operand<T>(Name::output);
+  auto* argmax = call.operand<std::uint8_t>(Name::argmax);
   for (std::int64_t n = 0; n < s.batch; ++n) {
     for (int i = 0; i < s.height / 2; ++i) {
       for (int j = 0; j < s.width / 2; ++j) {
@@ -60,9 +60,9 @@ void forward(const OpCall& call) {
 template <class T>
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* dy = call.operand<const T>(kBackwardOutputGradient);
-  const auto* argmax = call.operand<const std::uint8_t>(kBackwardArgmax);
-  const View4<T> dx{call.operand<T>(kBackwardInputGradient), s.height, s.width, s.in_channels};
+  const T* dy = call.operand<const T>(Name::output_gradient);
+  const auto* argmax = call.operand<const std::uint8_t>(Name::argmax);
+  const View4<T> dx{call.operand<T>(Name::input_gradient), s.height, s.width, s.in_channels};
   std::fill_n(dx.data, s.batch * s.height * s.width * s.in_channels, T{});
   for (std::int64_t n = 0; n < s.batch; ++n) {
     for (int i = 0; i < s.height / 2; ++i) {
@@ -80,6 +80,7 @@ Variant loops(Op op, void (*run)(const OpCall&)) {
   return {.op = op,
           .name = "loops",
           .precisions = loops_precisions(),
+          .presets = {{"loops"}},
           .summary = "A loop over the windows on one thread.",
           .launch = run};
 }

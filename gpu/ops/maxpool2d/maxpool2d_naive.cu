@@ -35,8 +35,8 @@ void forward(const OpCall& call) {
       using Index = decltype(index);
       maxpool2d_forward_naive<Index, T>
           <<<element_blocks(pooled), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(pooled), image_of(call.shape), call.operand<const T>(kForwardInput),
-              call.operand<T>(kForwardOutput), call.operand<std::uint8_t>(kForwardArgmax));
+              static_cast<Index>(pooled), image_of(call.shape), call.operand<const T>(Name::input),
+              call.operand<T>(Name::output), call.operand<std::uint8_t>(Name::argmax));
     });
   });
   core::check_launch("maxpool2d.forward naive");
@@ -50,6 +50,7 @@ Variant naive_forward() {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
+          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
           .summary = "One thread per pooled element, one element of its window at a time.",
           .launch = forward};
 }

@@ -34,9 +34,9 @@ bool wins(T value, T best) {
 template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const View4<const T> x{call.operand<const T>(kForwardInput), s.height, s.width, s.in_channels};
-  const View4<T> y{call.operand<T>(kForwardOutput), s.height / 2, s.width / 2, s.in_channels};
-  const View4<std::uint8_t> argmax{call.operand<std::uint8_t>(kForwardArgmax), s.height / 2, s.width / 2,
+  const View4<const T> x{call.operand<const T>(Name::input), s.height, s.width, s.in_channels};
+  const View4<T> y{call.operand<T>(Name::output), s.height / 2, s.width / 2, s.in_channels};
+  const View4<std::uint8_t> argmax{call.operand<std::uint8_t>(Name::argmax), s.height / 2, s.width / 2,
                                    s.in_channels};
   for_each_window(s, [&](std::int64_t n, int i, int j, int c) {
     int best = 0;
@@ -52,11 +52,11 @@ void forward(const OpCall& call) {
 template <class T>
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const View4<const T> dy{call.operand<const T>(kBackwardOutputGradient), s.height / 2, s.width / 2,
+  const View4<const T> dy{call.operand<const T>(Name::output_gradient), s.height / 2, s.width / 2,
                           s.in_channels};
-  const View4<const std::uint8_t> argmax{call.operand<const std::uint8_t>(kBackwardArgmax), s.height / 2,
+  const View4<const std::uint8_t> argmax{call.operand<const std::uint8_t>(Name::argmax), s.height / 2,
                                          s.width / 2, s.in_channels};
-  const View4<T> dx{call.operand<T>(kBackwardInputGradient), s.height, s.width, s.in_channels};
+  const View4<T> dx{call.operand<T>(Name::input_gradient), s.height, s.width, s.in_channels};
   std::fill_n(dx.data, s.batch * s.height * s.width * s.in_channels, T{0});
   for_each_window(s, [&](std::int64_t n, int i, int j, int c) {
     const int code = argmax(n, i, j, c);

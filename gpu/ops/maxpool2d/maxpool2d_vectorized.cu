@@ -45,8 +45,8 @@ void launch(const OpCall& call) {
     using Index = decltype(index);
     maxpool2d_forward_vectorized<Index, T, V>
         <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), image_of(call.shape, V), call.operand<const Vec<T, V>>(kForwardInput),
-            call.operand<Vec<T, V>>(kForwardOutput), call.operand<Vec<std::uint8_t, V>>(kForwardArgmax));
+            static_cast<Index>(count), image_of(call.shape, V), call.operand<const Vec<T, V>>(Name::input),
+            call.operand<Vec<T, V>>(Name::output), call.operand<Vec<std::uint8_t, V>>(Name::argmax));
   });
 }
 
@@ -55,8 +55,8 @@ void forward(const OpCall& call) {
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
     const bool wide = call.shape.in_channels % kWide<T> == 0 &&
-                      aligned_16(call.operand<T>(kForwardInput), call.operand<T>(kForwardOutput),
-                                 call.operand<T>(kForwardArgmax));
+                      aligned_16(call.operand<T>(Name::input), call.operand<T>(Name::output),
+                                 call.operand<T>(Name::argmax));
     wide ? launch<T, kWide<T>>(call) : launch<T, 1>(call);
   });
   core::check_launch("maxpool2d.forward vectorized");

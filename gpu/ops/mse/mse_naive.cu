@@ -63,15 +63,15 @@ __global__ void mse_backward_naive(Index count, float factor, const T* y, const 
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
   const cudaStream_t stream = core::cuda_stream(*call.stream);
-  auto* image_errors = call.operand<float>(kForwardImageErrors);
+  auto* image_errors = call.operand<float>(Name::sample_losses);
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
     mse_image_errors_naive<T><<<static_cast<unsigned>(s.batch), kElementThreads, 0, stream>>>(
-        input_elements(s) / s.batch, call.operand<const T>(kForwardPrediction),
-        call.operand<const T>(kForwardTarget), image_errors);
+        input_elements(s) / s.batch, call.operand<const T>(Name::prediction),
+        call.operand<const T>(Name::target), image_errors);
   });
   core::check_launch("mse.forward naive, errors of the images");
-  mse_loss_naive<<<1, kElementThreads, 0, stream>>>(s.batch, image_errors, call.operand<float>(kForwardLoss));
+  mse_loss_naive<<<1, kElementThreads, 0, stream>>>(s.batch, image_errors, call.operand<float>(Name::loss));
   core::check_launch("mse.forward naive, loss of the batch");
 }
 
@@ -84,8 +84,8 @@ void backward(const OpCall& call) {
       mse_backward_naive<Index, T>
           <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
               static_cast<Index>(count), 2.0f / static_cast<float>(count),
-              call.operand<const T>(kBackwardPrediction), call.operand<const T>(kBackwardTarget),
-              call.operand<const step::StepControl>(kBackwardControl), call.operand<T>(kBackwardGradient));
+              call.operand<const T>(Name::prediction), call.operand<const T>(Name::target),
+              call.operand<const step::StepControl>(Name::control), call.operand<T>(Name::gradient));
     });
   });
   core::check_launch("mse.backward naive");
@@ -97,6 +97,7 @@ Variant naive(Op op, void (*launch)(const OpCall&), const char* summary) {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
+          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
           .summary = summary,
           .launch = launch};
 }

@@ -14,9 +14,9 @@ namespace {
 template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* y = call.operand<const T>(kForwardPrediction);
-  const T* t = call.operand<const T>(kForwardTarget);
-  T* image_errors = call.operand<T>(kForwardImageErrors);
+  const T* y = call.operand<const T>(Name::prediction);
+  const T* t = call.operand<const T>(Name::target);
+  T* image_errors = call.operand<T>(Name::sample_losses);
   const std::int64_t image_size = std::int64_t{s.height} * s.width * s.in_channels;
   double loss = 0;
   for (std::int64_t n = 0; n < s.batch; ++n) {
@@ -29,16 +29,16 @@ void forward(const OpCall& call) {
     image_errors[n] = static_cast<T>(error);
     loss += error;
   }
-  *call.operand<T>(kForwardLoss) = static_cast<T>(loss / static_cast<double>(s.batch));
+  *call.operand<T>(Name::loss) = static_cast<T>(loss / static_cast<double>(s.batch));
 }
 
 template <class T>
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* y = call.operand<const T>(kBackwardPrediction);
-  const T* t = call.operand<const T>(kBackwardTarget);
-  const double scale = call.operand<const step::StepControl>(kBackwardControl)->loss_scale;
-  T* dy = call.operand<T>(kBackwardGradient);
+  const T* y = call.operand<const T>(Name::prediction);
+  const T* t = call.operand<const T>(Name::target);
+  const double scale = call.operand<const step::StepControl>(Name::control)->loss_scale;
+  T* dy = call.operand<T>(Name::gradient);
   const std::int64_t elements = s.batch * s.height * s.width * s.in_channels;
   for (std::int64_t i = 0; i < elements; ++i) {
     dy[i] = static_cast<T>(scale * 2 * (double{y[i]} - double{t[i]}) / static_cast<double>(elements));

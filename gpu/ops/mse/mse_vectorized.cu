@@ -35,7 +35,8 @@ Parts parts_of(const OpShape& s) {
   return {(image_size + elements - 1) / elements, elements};
 }
 
-/// The sum of `value` over the block, valid in thread 0. Every thread of the block must call it, once per kernel.
+/// The sum of `value` over the block, valid in thread 0. Every thread of the block must call it, once per
+/// kernel.
 __device__ float block_sum(float value) {
   __shared__ float partial[kElementThreads];
   partial[threadIdx.x] = value;
@@ -124,8 +125,8 @@ void forward(const OpCall& call) {
   auto* sums = static_cast<float*>(call.workspace);
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
-    const T* y = call.operand<const T>(kForwardPrediction);
-    const T* t = call.operand<const T>(kForwardTarget);
+    const T* y = call.operand<const T>(Name::prediction);
+    const T* t = call.operand<const T>(Name::target);
     if (image_size % kWide<T> == 0 && aligned_16(y, t)) {
       launch_parts<kWide<T>>(call, y, t, sums);
     } else {
@@ -134,7 +135,7 @@ void forward(const OpCall& call) {
   });
   mse_loss_vectorized<<<1, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
       s.batch, parts_of(s).count, static_cast<float>(image_size), sums,
-      call.operand<float>(kForwardImageErrors), call.operand<float>(kForwardLoss));
+      call.operand<float>(Name::sample_losses), call.operand<float>(Name::loss));
   core::check_launch("mse.forward vectorized, loss of the batch");
 }
 
@@ -142,16 +143,16 @@ void backward(const OpCall& call) {
   const std::int64_t count = input_elements(call.shape);
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
-    const T* y = call.operand<const T>(kBackwardPrediction);
-    const T* t = call.operand<const T>(kBackwardTarget);
-    T* dy = call.operand<T>(kBackwardGradient);
+    const T* y = call.operand<const T>(Name::prediction);
+    const T* t = call.operand<const T>(Name::target);
+    T* dy = call.operand<T>(Name::gradient);
     const VectorCover covered = cover(count, kWide<T>, aligned_16(y, t, dy));
     with_index(count, [&](auto index) {
       using Index = decltype(index);
       mse_backward_vectorized<Index, T>
           <<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
               static_cast<Index>(covered.vectors), static_cast<Index>(count),
-              2.0f / static_cast<float>(count), y, t, call.operand<const step::StepControl>(kBackwardControl),
+              2.0f / static_cast<float>(count), y, t, call.operand<const step::StepControl>(Name::control),
               dy);
     });
   });

@@ -1,6 +1,6 @@
-// gradients.accumulate, gradients.keep and gradients.norm, variant `loops`: loops over the gradients, which are FP32 in every
-// precision. Sums of squares are taken in double: no square of a finite FP32 number overflows there, so a sum is finite just
-// if all gradients are. Limits: one thread. Source: optimizer.h.
+// gradients.accumulate, gradients.keep and gradients.norm, variant `loops`: loops over the gradients, which
+// are FP32 in every precision. Sums of squares are taken in double: no square of a finite FP32 number
+// overflows there, so a sum is finite just if all gradients are. Limits: one thread. Source: optimizer.h.
 
 #include <algorithm>
 #include <cmath>
@@ -16,9 +16,9 @@ namespace warpscope::ops::optimizer {
 namespace {
 
 void accumulate(const OpCall& call) {
-  const float* gradients = call.operand<const float>(kAccumulateGradients);
-  const auto& control = *call.operand<const step::StepControl>(kAccumulateControl);
-  float* sums = call.operand<float>(kAccumulateSums);
+  const float* gradients = call.operand<const float>(Name::gradients);
+  const auto& control = *call.operand<const step::StepControl>(Name::control);
+  float* sums = call.operand<float>(Name::sums);
   const float share = 1.0f / static_cast<float>(control.micro_batches);
   if (control.micro_batch == 0) {
     for (std::int64_t i = 0; i < call.shape.count; ++i) sums[i] = share * gradients[i];
@@ -28,16 +28,16 @@ void accumulate(const OpCall& call) {
 }
 
 void keep(const OpCall& call) {
-  const auto& control = *call.operand<const step::StepControl>(kKeepControl);
+  const auto& control = *call.operand<const step::StepControl>(Name::control);
   const std::int64_t row = control.micro_batch % call.shape.batch;
-  std::memcpy(call.operand<float>(kKeepKept) + row * call.shape.count,
-              call.operand<const float>(kKeepGradients),
+  std::memcpy(call.operand<float>(Name::kept) + row * call.shape.count,
+              call.operand<const float>(Name::gradients),
               static_cast<std::size_t>(call.shape.count) * sizeof(float));
 }
 
 void norm(const OpCall& call) {
-  const float* gradients = call.operand<const float>(kNormGradients);
-  float* parts = call.operand<float>(kNormParts);
+  const float* gradients = call.operand<const float>(Name::gradients);
+  float* parts = call.operand<float>(Name::norm_parts);
   const std::int64_t length = slice_length(call.shape.count);
   bool finite = true;
   for (std::int64_t part = 0; part < kSumParts; ++part) {
@@ -47,11 +47,16 @@ void norm(const OpCall& call) {
     finite = finite && std::isfinite(sum);
     parts[part] = static_cast<float>(sum);
   }
-  if (!finite) call.operand<step::StepControl>(kNormControl)->overflow = 1;
+  if (!finite) call.operand<step::StepControl>(Name::control)->overflow = 1;
 }
 
 Variant loops(Op op, const char* summary, void (*launch)(const OpCall&)) {
-  return {.op = op, .name = "loops", .precisions = loops_precisions(), .summary = summary, .launch = launch};
+  return {.op = op,
+          .name = "loops",
+          .precisions = loops_precisions(),
+          .presets = {{"loops"}},
+          .summary = summary,
+          .launch = launch};
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
-// gradients.accumulate, gradients.keep and gradients.norm, variant `naive`: the first rung on CUDA. One thread per gradient;
-// for the norm one block a slice, whose threads take every 256th gradient and vote whether one is not finite. A block that
-// found one stores the flag: all store the same value to the same place, so the result does not depend on their order.
-// Limits: none on the count. Bound by memory: 12 bytes a parameter (8 in a step's first micro-batch), 8 and 4. At most 46
-// registers, 128 bytes of shared memory, no spills. Source: optimizer.h; block_sum.cuh; __syncthreads_or: "CUDA C++
-// Programming Guide", synchronization functions.
+// gradients.accumulate, gradients.keep and gradients.norm, variant `naive`: the first rung on CUDA. One
+// thread per gradient; for the norm one block a slice, whose threads take every 256th gradient and vote
+// whether one is not finite. A block that found one stores the flag: all store the same value to the same
+// place, so the result does not depend on their order.
+// Limits: none on the count. Bound by memory: 12 bytes a parameter (8 in a step's first micro-batch), 8 and
+// 4. At most 46 registers, 128 bytes of shared memory, no spills. Source: optimizer.h; block_sum.cuh;
+// __syncthreads_or: "CUDA C++ Programming Guide", synchronization functions.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
@@ -60,8 +61,8 @@ void accumulate(const OpCall& call) {
     using Index = decltype(index);
     gradients_accumulate_naive<Index>
         <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), call.operand<const float>(kAccumulateGradients),
-            call.operand<const step::StepControl>(kAccumulateControl), call.operand<float>(kAccumulateSums));
+            static_cast<Index>(count), call.operand<const float>(Name::gradients),
+            call.operand<const step::StepControl>(Name::control), call.operand<float>(Name::sums));
   });
   core::check_launch("gradients.accumulate naive");
 }
@@ -72,8 +73,8 @@ void keep(const OpCall& call) {
     using Index = decltype(index);
     gradients_keep_naive<Index>
         <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), call.shape.batch, call.operand<const float>(kKeepGradients),
-            call.operand<const step::StepControl>(kKeepControl), call.operand<float>(kKeepKept));
+            static_cast<Index>(count), call.shape.batch, call.operand<const float>(Name::gradients),
+            call.operand<const step::StepControl>(Name::control), call.operand<float>(Name::kept));
   });
   core::check_launch("gradients.keep naive");
 }
@@ -81,8 +82,8 @@ void keep(const OpCall& call) {
 void norm(const OpCall& call) {
   const std::int64_t count = call.shape.count;
   gradients_norm_naive<<<kSumParts, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-      count, slice_length(count), call.operand<const float>(kNormGradients),
-      call.operand<step::StepControl>(kNormControl), call.operand<float>(kNormParts));
+      count, slice_length(count), call.operand<const float>(Name::gradients),
+      call.operand<step::StepControl>(Name::control), call.operand<float>(Name::norm_parts));
   core::check_launch("gradients.norm naive");
 }
 
@@ -92,6 +93,7 @@ Variant naive(Op op, const char* summary, void (*launch)(const OpCall&)) {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
+          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
           .summary = summary,
           .launch = launch};
 }

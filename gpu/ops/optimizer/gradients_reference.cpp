@@ -1,4 +1,5 @@
-// gradients.accumulate, gradients.keep and gradients.norm, variant `reference`: the formulas of optimizer.h in double.
+// gradients.accumulate, gradients.keep and gradients.norm, variant `reference`: the formulas of optimizer.h
+// in double.
 // Limits: none. Source: optimizer.h.
 
 #include <algorithm>
@@ -15,9 +16,9 @@ namespace {
 
 template <class T>
 void accumulate(const OpCall& call) {
-  const T* gradients = call.operand<const T>(kAccumulateGradients);
-  const auto& control = *call.operand<const step::StepControl>(kAccumulateControl);
-  T* sums = call.operand<T>(kAccumulateSums);
+  const T* gradients = call.operand<const T>(Name::gradients);
+  const auto& control = *call.operand<const step::StepControl>(Name::control);
+  T* sums = call.operand<T>(Name::sums);
   for (std::int64_t i = 0; i < call.shape.count; ++i) {
     const double before = control.micro_batch == 0 ? 0.0 : double{sums[i]};
     sums[i] = static_cast<T>(before + double{gradients[i]} / control.micro_batches);
@@ -26,16 +27,16 @@ void accumulate(const OpCall& call) {
 
 template <class T>
 void keep(const OpCall& call) {
-  const T* gradients = call.operand<const T>(kKeepGradients);
-  const auto& control = *call.operand<const step::StepControl>(kKeepControl);
+  const T* gradients = call.operand<const T>(Name::gradients);
+  const auto& control = *call.operand<const step::StepControl>(Name::control);
   const std::int64_t row = control.micro_batch % call.shape.batch;
-  std::copy_n(gradients, call.shape.count, call.operand<T>(kKeepKept) + row * call.shape.count);
+  std::copy_n(gradients, call.shape.count, call.operand<T>(Name::kept) + row * call.shape.count);
 }
 
 template <class T>
 void norm(const OpCall& call) {
-  const T* gradients = call.operand<const T>(kNormGradients);
-  T* parts = call.operand<T>(kNormParts);
+  const T* gradients = call.operand<const T>(Name::gradients);
+  T* parts = call.operand<T>(Name::norm_parts);
   const std::int64_t count = call.shape.count;
   for (std::int64_t part = 0; part < kSumParts; ++part) {
     const std::int64_t end = std::min(count, (part + 1) * slice_length(count));
@@ -47,7 +48,7 @@ void norm(const OpCall& call) {
   }
   const bool finite =
       std::all_of(gradients, gradients + count, [](T gradient) { return std::isfinite(gradient); });
-  if (!finite) call.operand<step::StepControl>(kNormControl)->overflow = 1;
+  if (!finite) call.operand<step::StepControl>(Name::control)->overflow = 1;
 }
 
 }  // namespace

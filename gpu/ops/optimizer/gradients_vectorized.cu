@@ -1,8 +1,9 @@
-// gradients.accumulate, gradients.keep and gradients.norm, variant `vectorized`: over `naive` they add 16-byte accesses, and
-// the norm more threads on each slice. A row of kept gradients that does not begin at a multiple of 16 bytes is written element by
-// element. Limits: none on the count; what is left over after the last whole vector, and memory that is not aligned to 16
-// bytes, goes element by element. Bound by memory: 12 bytes a parameter (8 in a step's first micro-batch), 8 and 4. At most
-// 33 registers, 128 bytes of shared memory, no spills. Source: optimizer.h; vectorized.cuh; block_sum.cuh.
+// gradients.accumulate, gradients.keep and gradients.norm, variant `vectorized`: over `naive` they add
+// 16-byte accesses, and the norm more threads on each slice. A row of kept gradients that does not begin at a
+// multiple of 16 bytes is written element by element. Limits: none on the count; what is left over after the
+// last whole vector, and memory that is not aligned to 16 bytes, goes element by element. Bound by memory: 12
+// bytes a parameter (8 in a step's first micro-batch), 8 and 4. At most 33 registers, 128 bytes of shared
+// memory, no spills. Source: optimizer.h; vectorized.cuh; block_sum.cuh.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
@@ -84,29 +85,29 @@ __global__ void __launch_bounds__(kSliceThreads)
 
 void accumulate(const OpCall& call) {
   const std::int64_t count = call.shape.count;
-  const float* gradients = call.operand<const float>(kAccumulateGradients);
-  float* sums = call.operand<float>(kAccumulateSums);
+  const float* gradients = call.operand<const float>(Name::gradients);
+  float* sums = call.operand<float>(Name::sums);
   const VectorCover covered = cover(count, kWidth, aligned_16(gradients, sums));
   with_index(count, [&](auto index) {
     using Index = decltype(index);
     gradients_accumulate_vectorized<Index>
         <<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
             static_cast<Index>(covered.vectors), static_cast<Index>(count), gradients,
-            call.operand<const step::StepControl>(kAccumulateControl), sums);
+            call.operand<const step::StepControl>(Name::control), sums);
   });
   core::check_launch("gradients.accumulate vectorized");
 }
 
 void keep(const OpCall& call) {
   const std::int64_t count = call.shape.count;
-  const float* gradients = call.operand<const float>(kKeepGradients);
-  float* kept = call.operand<float>(kKeepKept);
+  const float* gradients = call.operand<const float>(Name::gradients);
+  float* kept = call.operand<float>(Name::kept);
   const VectorCover covered = cover(count, kWidth, aligned_16(gradients, kept));
   with_index(count, [&](auto index) {
     using Index = decltype(index);
     gradients_keep_vectorized<Index><<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
         static_cast<Index>(covered.vectors), static_cast<Index>(count), call.shape.batch, gradients,
-        call.operand<const step::StepControl>(kKeepControl), kept);
+        call.operand<const step::StepControl>(Name::control), kept);
   });
   core::check_launch("gradients.keep vectorized");
 }
@@ -115,13 +116,13 @@ template <int Width>
 void launch_norm(const OpCall& call) {
   const std::int64_t count = call.shape.count;
   gradients_norm_vectorized<Width><<<kSumParts, kSliceThreads, 0, core::cuda_stream(*call.stream)>>>(
-      count, slice_length(count), call.operand<const float>(kNormGradients),
-      call.operand<step::StepControl>(kNormControl), call.operand<float>(kNormParts));
+      count, slice_length(count), call.operand<const float>(Name::gradients),
+      call.operand<step::StepControl>(Name::control), call.operand<float>(Name::norm_parts));
   core::check_launch("gradients.norm vectorized");
 }
 
 void norm(const OpCall& call) {
-  aligned_16(call.operand<const float>(kNormGradients)) ? launch_norm<kWidth>(call) : launch_norm<1>(call);
+  aligned_16(call.operand<const float>(Name::gradients)) ? launch_norm<kWidth>(call) : launch_norm<1>(call);
 }
 
 Variant vectorized(Op op, const char* summary, void (*launch)(const OpCall&)) {

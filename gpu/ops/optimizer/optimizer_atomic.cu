@@ -1,8 +1,9 @@
-// optimizer.update_per_sample, variant `atomic`: faulty on purpose, the historic scheme as it was. One thread per sample and
-// parameter reads parameter and state, which other samples change meanwhile, computes the rule as if it were alone, and adds
-// its changes with atomicAdd. What it has read may be stale, and the result differs from run to run: that is what it is there
-// to show. Limits: none on the shape. Bound by the atomics, 1 to 3 for each sample and parameter. At most 37 registers, 48
-// bytes of shared memory, no spills. Source: optimizer.h; rules.h.
+// optimizer.update_per_sample, variant `atomic`: faulty on purpose, the historic scheme as it was. One thread
+// per sample and parameter reads parameter and state, which other samples change meanwhile, computes the rule
+// as if it were alone, and adds its changes with atomicAdd. What it has read may be stale, and the result
+// differs from run to run: that is what it is there to show. Limits: none on the shape. Bound by the atomics,
+// 1 to 3 for each sample and parameter. At most 37 registers, 48 bytes of shared memory, no spills. Source:
+// optimizer.h; rules.h.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
@@ -24,12 +25,12 @@ __global__ void optimizer_update_per_sample_atomic(Index elements, Index count,
   const Settings<float> settings = block_settings<R>(unclipped(*control), nullptr);
   for (Index e = first_element<Index>(); e < elements; e += element_stride<Index>()) {
     const Index i = e % count;
-    const float first = has_first_state(R) ? first_state[i] : 0.0f;
-    const float second = has_second_state(R) ? second_state[i] : 0.0f;
+    const float first = kHasFirstState<R> ? first_state[i] : 0.0f;
+    const float second = kHasSecondState<R> ? second_state[i] : 0.0f;
     const auto after = updated<R>(settings, gradients[e] * settings.unscale, parameters[i], first, second);
     atomicAdd(parameters + i, after.change);
-    if (has_first_state(R)) atomicAdd(first_state + i, after.first - first);
-    if (has_second_state(R)) atomicAdd(second_state + i, after.second - second);
+    if (kHasFirstState<R>) atomicAdd(first_state + i, after.first - first);
+    if (kHasSecondState<R>) atomicAdd(second_state + i, after.second - second);
   }
 }
 
@@ -41,10 +42,9 @@ void update_per_sample(const OpCall& call) {
       optimizer_update_per_sample_atomic<decltype(rule)::value, Index>
           <<<element_blocks(elements), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
               static_cast<Index>(elements), static_cast<Index>(call.shape.count),
-              call.operand<const float>(kPerSampleGradients),
-              call.operand<const step::StepControl>(kPerSampleControl),
-              call.operand<float>(kPerSampleParameters), call.operand<float>(kPerSampleFirstState),
-              call.operand<float>(kPerSampleSecondState));
+              call.operand<const float>(Name::gradients),
+              call.operand<const step::StepControl>(Name::control), call.operand<float>(Name::parameters),
+              call.operand<float>(Name::first_state), call.operand<float>(Name::second_state));
     });
   });
   core::check_launch("optimizer.update_per_sample atomic");

@@ -1,5 +1,6 @@
-// optimizer.update and optimizer.update_per_sample, variant `loops`: one loop over the parameters in FP32, in which they,
-// their gradients and their state are kept in every precision; the statistics are summed in double. Limits: one thread.
+// optimizer.update and optimizer.update_per_sample, variant `loops`: one loop over the parameters in FP32, in
+// which they, their gradients and their state are kept in every precision; the statistics are summed in
+// double. Limits: one thread.
 // Source: optimizer.h.
 
 #include <algorithm>
@@ -23,12 +24,12 @@ struct Buffers {
 /// Returns the change of the parameter.
 template <UpdateRule R>
 float step_element(const Settings<float>& settings, float gradient, const Buffers& buffers, std::int64_t i) {
-  const float first = has_first_state(R) ? buffers.first[i] : 0.0f;
-  const float second = has_second_state(R) ? buffers.second[i] : 0.0f;
+  const float first = kHasFirstState<R> ? buffers.first[i] : 0.0f;
+  const float second = kHasSecondState<R> ? buffers.second[i] : 0.0f;
   const auto after = updated<R>(settings, clipped(settings, gradient), buffers.parameters[i], first, second);
   buffers.parameters[i] = after.parameter;
-  if constexpr (has_first_state(R)) buffers.first[i] = after.first;
-  if constexpr (has_second_state(R)) buffers.second[i] = after.second;
+  if constexpr (kHasFirstState<R>) buffers.first[i] = after.first;
+  if constexpr (kHasSecondState<R>) buffers.second[i] = after.second;
   return after.change;
 }
 
@@ -50,20 +51,20 @@ void update_slice(const Settings<float>& settings, bool skipped, const float* gr
 
 template <UpdateRule R>
 void update_by(const OpCall& call) {
-  const auto& control = *call.operand<const step::StepControl>(kUpdateControl);
+  const auto& control = *call.operand<const step::StepControl>(Name::control);
   const bool skipped =
-      step::skips_update(control, call.operand<const float>(kUpdateMetrics)[step::kLossMetric]);
-  const float* norm_parts = call.operand<const float>(kUpdateNormParts);
+      step::skips_update(control, call.operand<const float>(Name::metrics)[step::kLossMetric]);
+  const float* norm_parts = call.operand<const float>(Name::norm_parts);
   double squares = 0;
   for (int i = 0; control.clip_norm > 0 && i < kSumParts; ++i) squares += norm_parts[i];
   const auto settings = settings_of<R>(control, static_cast<float>(squares));
-  const Buffers buffers{call.operand<float>(kUpdateParameters), call.operand<float>(kUpdateFirstState),
-                        call.operand<float>(kUpdateSecondState)};
-  float* statistics = call.operand<float>(kUpdateStatistics);
+  const Buffers buffers{call.operand<float>(Name::parameters), call.operand<float>(Name::first_state),
+                        call.operand<float>(Name::second_state)};
+  float* statistics = call.operand<float>(Name::statistics);
   const std::int64_t length = slice_length(call.shape.count);
   for (std::int64_t part = 0; part < kSumParts; ++part) {
     double sums[step::kStatistics] = {};
-    update_slice<R>(settings, skipped, call.operand<const float>(kUpdateGradients), buffers, part * length,
+    update_slice<R>(settings, skipped, call.operand<const float>(Name::gradients), buffers, part * length,
                     std::min((part + 1) * length, call.shape.count), sums);
     for (int k = 0; k < step::kStatistics; ++k) {
       statistics[k * kSumParts + part] = static_cast<float>(sums[k]);
@@ -73,12 +74,12 @@ void update_by(const OpCall& call) {
 
 template <UpdateRule R>
 void update_per_sample_by(const OpCall& call) {
-  const auto& control = *call.operand<const step::StepControl>(kPerSampleControl);
+  const auto& control = *call.operand<const step::StepControl>(Name::control);
   if (control.overflow != 0 || control.halted != 0) return;
   const auto settings = settings_of<R>(unclipped(control), 0.0f);
-  const Buffers buffers{call.operand<float>(kPerSampleParameters), call.operand<float>(kPerSampleFirstState),
-                        call.operand<float>(kPerSampleSecondState)};
-  const float* gradients = call.operand<const float>(kPerSampleGradients);
+  const Buffers buffers{call.operand<float>(Name::parameters), call.operand<float>(Name::first_state),
+                        call.operand<float>(Name::second_state)};
+  const float* gradients = call.operand<const float>(Name::gradients);
   for (std::int64_t sample = 0; sample < call.shape.batch; ++sample) {
     for (std::int64_t i = 0; i < call.shape.count; ++i) {
       step_element<R>(settings, gradients[i] * settings.unscale, buffers, i);
@@ -101,6 +102,7 @@ Variant loops_update() {
   return {.op = Op::optimizer_update,
           .name = "loops",
           .precisions = loops_precisions(),
+          .presets = {{"loops"}},
           .summary = "A loop over all parameters in FP32 on one thread.",
           .launch = update};
 }
@@ -108,6 +110,7 @@ Variant loops_update_per_sample() {
   return {.op = Op::optimizer_update_per_sample,
           .name = "loops",
           .precisions = loops_precisions(),
+          .presets = {{"loops"}},
           .summary =
               "Faulty on purpose: each sample steps weights and state by itself, here one after the other.",
           .launch = update_per_sample};

@@ -1,7 +1,8 @@
-// optimizer.update, variant `naive`: the first rung on CUDA. One thread per parameter, which leaves the three squares of the
-// statistics in the workspace; a second launch, one block a part, adds them up. Limits: none on the count. Bound by memory:
-// 12 to 28 bytes a parameter as the rule has states, and 24 more for the squares. At most 44 registers, 176 bytes of shared
-// memory, no spills; workspace: 12 bytes a parameter. Source: optimizer.h; rules.h.
+// optimizer.update, variant `naive`: the first rung on CUDA. One thread per parameter, which leaves the three
+// squares of the statistics in the workspace; a second launch, one block a part, adds them up. Limits: none
+// on the count. Bound by memory: 12 to 28 bytes a parameter as the rule has states, and 24 more for the
+// squares. At most 44 registers, 176 bytes of shared memory, no spills; workspace: 12 bytes a parameter.
+// Source: optimizer.h; rules.h.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
@@ -27,13 +28,13 @@ __global__ void optimizer_update_naive(Index count, const float* __restrict__ gr
     const float parameter = parameters[i];
     float change = 0.0f;
     if (!skipped) {
-      const float first = has_first_state(R) ? first_state[i] : 0.0f;
-      const float second = has_second_state(R) ? second_state[i] : 0.0f;
+      const float first = kHasFirstState<R> ? first_state[i] : 0.0f;
+      const float second = kHasSecondState<R> ? second_state[i] : 0.0f;
       const auto after = updated<R>(settings, clipped(settings, gradient), parameter, first, second);
       change = after.change;
       parameters[i] = after.parameter;
-      if (has_first_state(R)) first_state[i] = after.first;
-      if (has_second_state(R)) second_state[i] = after.second;
+      if (kHasFirstState<R>) first_state[i] = after.first;
+      if (kHasSecondState<R>) second_state[i] = after.second;
     }
     squares[step::kGradientStatistic * count + i] = gradient * gradient;
     squares[step::kUpdateStatistic * count + i] = change * change;
@@ -67,17 +68,17 @@ void update(const OpCall& call) {
       using Index = decltype(index);
       optimizer_update_naive<decltype(rule)::value, Index>
           <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), call.operand<const float>(kUpdateGradients),
-              call.operand<const step::StepControl>(kUpdateControl),
-              call.operand<const float>(kUpdateNormParts), call.operand<const float>(kUpdateMetrics),
-              call.operand<float>(kUpdateParameters), call.operand<float>(kUpdateFirstState),
-              call.operand<float>(kUpdateSecondState), squares);
+              static_cast<Index>(count), call.operand<const float>(Name::gradients),
+              call.operand<const step::StepControl>(Name::control),
+              call.operand<const float>(Name::norm_parts), call.operand<const float>(Name::metrics),
+              call.operand<float>(Name::parameters), call.operand<float>(Name::first_state),
+              call.operand<float>(Name::second_state), squares);
     });
   });
   core::check_launch("optimizer.update naive");
   optimizer_statistics_naive<<<dim3(kSumParts, step::kStatistics), kElementThreads, 0,
                                core::cuda_stream(*call.stream)>>>(count, slice_length(count), squares,
-                                                                  call.operand<float>(kUpdateStatistics));
+                                                                  call.operand<float>(Name::statistics));
   core::check_launch("optimizer.update naive, statistics");
 }
 
@@ -89,6 +90,7 @@ Variant naive_update() {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
+          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
           .summary = "One thread per parameter, 4 bytes at a time; statistics in a second launch.",
           .launch = update,
           .workspace_bytes = workspace};

@@ -1,6 +1,6 @@
 #pragma once
-// The factories behind optimizer_table.cpp. Each is defined in the file named for its variant: optimizer_<variant>.cpp or
-// .cu for the updates, gradients_<variant>.cpp or .cu for what comes before them.
+// The factories behind optimizer_table.cpp. Each is defined in the file named for its variant:
+// optimizer_<variant>.cpp or .cu for the updates, gradients_<variant>.cpp or .cu for what comes before them.
 
 #include "gpu/ops/variant.h"
 

@@ -1,9 +1,9 @@
-// optimizer.update, variant `vectorized`: over `naive` it adds 16-byte accesses and one launch for all. A block takes a slice:
-// it reads its first vectors while the settings are made, the next ones while it computes, and ends with the sums of its
-// statistics, by a tree in an order that count alone fixes. Limits: none on the count; what is left over after the last whole
-// vector, and memory that is not aligned to 16 bytes, goes element by element. Bound by memory: 12 (sgd) to 28 (adam, adamw)
-// bytes a parameter. At most 64 registers, 560 bytes of shared memory, no spills. Source: optimizer.h; rules.h;
-// block_sum.cuh.
+// optimizer.update, variant `vectorized`: over `naive` it adds 16-byte accesses and one launch for all. A
+// block takes a slice: it reads its first vectors while the settings are made, the next ones while it
+// computes, and ends with the sums of its statistics, by a tree in an order that count alone fixes. Limits:
+// none on the count; what is left over after the last whole vector, and memory that is not aligned to 16
+// bytes, goes element by element. Bound by memory: 12 (sgd) to 28 (adam, adamw) bytes a parameter. At most 64
+// registers, 560 bytes of shared memory, no spills. Source: optimizer.h; rules.h; block_sum.cuh.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/optimizer/optimizer.h"
@@ -33,14 +33,14 @@ struct Elements {
   __device__ __forceinline__ void load(const Buffers& buffers, std::int64_t i) {
     load_floats(buffers.gradients + i, gradient);
     load_floats(buffers.parameters + i, parameter);
-    if constexpr (has_first_state(R)) load_floats(buffers.first_state + i, first);
-    if constexpr (has_second_state(R)) load_floats(buffers.second_state + i, second);
+    if constexpr (kHasFirstState<R>) load_floats(buffers.first_state + i, first);
+    if constexpr (kHasSecondState<R>) load_floats(buffers.second_state + i, second);
   }
 
   __device__ __forceinline__ void store(const Buffers& buffers, std::int64_t i) const {
     store_floats(buffers.parameters + i, parameter);
-    if constexpr (has_first_state(R)) store_floats(buffers.first_state + i, first);
-    if constexpr (has_second_state(R)) store_floats(buffers.second_state + i, second);
+    if constexpr (kHasFirstState<R>) store_floats(buffers.first_state + i, first);
+    if constexpr (kHasSecondState<R>) store_floats(buffers.second_state + i, second);
   }
 
   /// Adds the squares to `sums`; updates unless `skipped`.
@@ -52,8 +52,8 @@ struct Elements {
       sums[step::kGradientStatistic] += g * g;
       sums[step::kParameterStatistic] += parameter[k] * parameter[k];
       if (skipped) continue;
-      const float before = has_first_state(R) ? first[k] : 0.0f;
-      const float second_before = has_second_state(R) ? second[k] : 0.0f;
+      const float before = kHasFirstState<R> ? first[k] : 0.0f;
+      const float second_before = kHasSecondState<R> ? second[k] : 0.0f;
       const auto after = updated<R>(settings, clipped(settings, g), parameter[k], before, second_before);
       sums[step::kUpdateStatistic] += after.change * after.change;
       parameter[k] = after.parameter;
@@ -104,16 +104,16 @@ template <UpdateRule R, int Width>
 void launch(const OpCall& call, const Buffers& buffers) {
   const std::int64_t count = call.shape.count;
   optimizer_update_vectorized<R, Width><<<kSumParts, kSliceThreads, 0, core::cuda_stream(*call.stream)>>>(
-      count, slice_length(count), buffers, call.operand<const step::StepControl>(kUpdateControl),
-      call.operand<const float>(kUpdateNormParts), call.operand<const float>(kUpdateMetrics),
-      call.operand<float>(kUpdateStatistics));
+      count, slice_length(count), buffers, call.operand<const step::StepControl>(Name::control),
+      call.operand<const float>(Name::norm_parts), call.operand<const float>(Name::metrics),
+      call.operand<float>(Name::statistics));
 }
 
 void update(const OpCall& call) {
   const int states = states_of(call.shape.rule);
-  const Buffers buffers{call.operand<const float>(kUpdateGradients), call.operand<float>(kUpdateParameters),
-                        states >= 1 ? call.operand<float>(kUpdateFirstState) : nullptr,
-                        states >= 2 ? call.operand<float>(kUpdateSecondState) : nullptr};
+  const Buffers buffers{call.operand<const float>(Name::gradients), call.operand<float>(Name::parameters),
+                        states >= 1 ? call.operand<float>(Name::first_state) : nullptr,
+                        states >= 2 ? call.operand<float>(Name::second_state) : nullptr};
   const bool aligned =
       aligned_16(buffers.gradients, buffers.parameters, buffers.first_state, buffers.second_state);
   with_rule(call.shape.rule, [&](auto rule) {

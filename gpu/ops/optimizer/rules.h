@@ -1,14 +1,17 @@
 #pragma once
-// The arithmetic of the update rules, one element at a time, for `loops` and the CUDA kernels alike. The reference does not
-// use it: it is what this is held against. Formulas and sources: optimizer.h.
+// The arithmetic of the update rules, one element at a time: the reference computes with it in double,
+// `loops` and the CUDA kernels in float. A new rule is a row in update_rule.h and its formula in rule_step().
+// Sources: optimizer.h.
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 #include "gpu/ops/op.h"
+#include "gpu/ops/optimizer/update_rule.h"
 #include "gpu/ops/step/step.h"
 
 #ifdef __CUDACC__
@@ -25,14 +28,14 @@ struct Settings {
   Real unscale;       ///< 1 / loss_scale
   Real clip;          ///< factor that brings the gradient's norm down to clip_norm
   Real limit;         ///< of a gradient's magnitude
-  Real rate;          ///< of adam and adamw: divided by 1 - d^t
+  Real rate;          ///< of rules that correct the bias: divided by 1 - d^t
   Real decay;         ///< share of the parameter that joins the gradient; of decoupled rules: that it loses
   Real keep;          ///< of decoupled rules: the share that the parameter keeps
   Real first_decay;   ///< d
   Real first_share;   ///< 1 - d
   Real second_decay;  ///< e
   Real second_share;  ///< 1 - e
-  Real inverse_root;  ///< 1 / sqrt(1 - e^t), of adam and adamw
+  Real inverse_root;  ///< of rules that correct the bias: 1 / sqrt(1 - e^t); else 1
   Real epsilon;
 };
 
@@ -45,22 +48,15 @@ struct Updated {
   Real second;
 };
 
-/// Rules whose weight decay does not go through the gradient.
-WARPSCOPE_BOTH constexpr bool is_decoupled(UpdateRule rule) {
-  return rule == UpdateRule::adamw || rule == UpdateRule::lion;
-}
-
-WARPSCOPE_BOTH constexpr bool corrects_bias(UpdateRule rule) {
-  return rule == UpdateRule::adam || rule == UpdateRule::adamw;
-}
-
-WARPSCOPE_BOTH constexpr bool has_first_state(UpdateRule rule) {
-  return rule != UpdateRule::sgd;
-}
-
-WARPSCOPE_BOTH constexpr bool has_second_state(UpdateRule rule) {
-  return corrects_bias(rule);
-}
+/// What the rule's row says, for kernels, which cannot read the table when they run.
+template <UpdateRule R>
+inline constexpr bool kIsDecoupled = row_of(R).decoupled;
+template <UpdateRule R>
+inline constexpr bool kCorrectsBias = row_of(R).corrects_bias;
+template <UpdateRule R>
+inline constexpr bool kHasFirstState = states_of(R) >= 1;
+template <UpdateRule R>
+inline constexpr bool kHasSecondState = states_of(R) >= 2;
 
 /// By repeated squaring: the same bits on every device, and a relative error of at most exponent 2^-53.
 WARPSCOPE_BOTH inline double power(double base, std::uint32_t exponent) {
@@ -91,17 +87,18 @@ WARPSCOPE_BOTH inline Settings<Real> settings_of(const step::StepControl& contro
                                       : std::numeric_limits<Real>::infinity();
   s.rate = static_cast<Real>(control.learning_rate);
   s.decay = static_cast<Real>(control.weight_decay);
-  // Rounded once and multiplied with, as in torch.optim: the same small error in every step adds up to what is compared.
+  // Rounded once and multiplied with, as in torch.optim: the same small error in every step adds up to what
+  // is compared.
   s.keep = static_cast<Real>(1.0 - static_cast<double>(control.learning_rate) *
                                        static_cast<double>(control.weight_decay));
-  if constexpr (is_decoupled(R)) s.decay *= s.rate;
+  if constexpr (kIsDecoupled<R>) s.decay *= s.rate;
   s.first_decay = static_cast<Real>(control.first_decay);
   s.first_share = Real{1} - s.first_decay;
   s.second_decay = static_cast<Real>(control.second_decay);
   s.second_share = Real{1} - s.second_decay;
   s.inverse_root = Real{1};
   s.epsilon = static_cast<Real>(control.epsilon);
-  if constexpr (corrects_bias(R)) {
+  if constexpr (kCorrectsBias<R>) {
     const std::uint32_t t = control.updates + 1;
     s.rate /= static_cast<Real>(1.0 - power(static_cast<double>(control.first_decay), t));
     const auto second = static_cast<Real>(1.0 - power(static_cast<double>(control.second_decay), t));
@@ -126,7 +123,8 @@ WARPSCOPE_BOTH inline Real sign(Real x) {
   return std::copysign(Real{1}, x);
 }
 
-/// a b rounded by itself: a sum with it is not made a fused multiply-add, just as PyTorch's two operations are not.
+/// a b rounded by itself: a sum with it is not made a fused multiply-add, just as PyTorch's two operations
+/// are not.
 template <class Real>
 WARPSCOPE_BOTH inline Real product(Real a, Real b) {
 #ifdef __CUDA_ARCH__
@@ -135,12 +133,11 @@ WARPSCOPE_BOTH inline Real product(Real a, Real b) {
   return a * b;
 }
 
-/// One element: `g` its gradient, unscaled and clipped, `p` the parameter. States that the rule does not have are ignored.
+/// The formula of each rule: the new states, and the change of the parameter but for decoupled weight decay.
+/// `g` is the gradient, unscaled, clipped and with what weight decay adds to it.
 template <UpdateRule R, class Real>
-WARPSCOPE_BOTH inline Updated<Real> updated(const Settings<Real>& s, Real g, Real p, Real first,
-                                            Real second) {
-  Updated<Real> u{p, Real{0}, first, second};
-  if constexpr (!is_decoupled(R)) g += s.decay * p;
+WARPSCOPE_BOTH inline void rule_step(const Settings<Real>& s, Real g, Real first, Real second,
+                                     Updated<Real>& u) {
   if constexpr (R == UpdateRule::sgd) {
     u.change = -s.rate * g;
   } else if constexpr (R == UpdateRule::momentum) {
@@ -149,7 +146,7 @@ WARPSCOPE_BOTH inline Updated<Real> updated(const Settings<Real>& s, Real g, Rea
   } else if constexpr (R == UpdateRule::nesterov) {
     u.first = s.first_decay * first + g;
     u.change = -s.rate * (g + s.first_decay * u.first);
-  } else if constexpr (corrects_bias(R)) {
+  } else if constexpr (R == UpdateRule::adam || R == UpdateRule::adamw) {
     u.first = s.first_decay * first + s.first_share * g;
     u.second = s.second_decay * second + s.second_share * (g * g);
     u.change = -s.rate * (u.first / (std::sqrt(u.second) * s.inverse_root + s.epsilon));
@@ -157,14 +154,24 @@ WARPSCOPE_BOTH inline Updated<Real> updated(const Settings<Real>& s, Real g, Rea
     u.first = s.second_decay * first + s.second_share * (g * g);
     u.change = -s.rate * (g / (std::sqrt(u.first) + s.epsilon));
   } else {
-    static_assert(R == UpdateRule::lion);
+    static_assert(R == UpdateRule::lion, "a rule without a formula");
     u.change = -s.rate * sign(s.first_decay * first + s.first_share * g);
     u.first = s.second_decay * first + s.second_share * g;
   }
-  if constexpr (is_decoupled(R)) {
+}
+
+/// One element: `g` its gradient, unscaled and clipped, `p` the parameter. States that the rule does not have
+/// are ignored.
+template <UpdateRule R, class Real>
+WARPSCOPE_BOTH inline Updated<Real> updated(const Settings<Real>& s, Real g, Real p, Real first,
+                                            Real second) {
+  Updated<Real> u{p, Real{0}, first, second};
+  if constexpr (kIsDecoupled<R>) {
+    rule_step<R>(s, g, first, second, u);
     u.parameter = product(s.keep, p) + u.change;
     u.change -= s.decay * p;
   } else {
+    rule_step<R>(s, g + s.decay * p, first, second, u);
     u.parameter = p + u.change;
   }
   return u;
@@ -176,23 +183,10 @@ using RuleConstant = std::integral_constant<UpdateRule, R>;
 /// Calls f(RuleConstant<rule>{}).
 template <class F>
 void with_rule(UpdateRule rule, F f) {
-  switch (rule) {
-    case UpdateRule::sgd:
-      return f(RuleConstant<UpdateRule::sgd>{});
-    case UpdateRule::momentum:
-      return f(RuleConstant<UpdateRule::momentum>{});
-    case UpdateRule::nesterov:
-      return f(RuleConstant<UpdateRule::nesterov>{});
-    case UpdateRule::adam:
-      return f(RuleConstant<UpdateRule::adam>{});
-    case UpdateRule::adamw:
-      return f(RuleConstant<UpdateRule::adamw>{});
-    case UpdateRule::rmsprop:
-      return f(RuleConstant<UpdateRule::rmsprop>{});
-    case UpdateRule::lion:
-      return f(RuleConstant<UpdateRule::lion>{});
-  }
-  throw std::logic_error("unknown update rule");
+  const auto call = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((static_cast<std::size_t>(rule) == I ? f(RuleConstant<static_cast<UpdateRule>(I)>{}) : void()), ...);
+  };
+  call(std::make_index_sequence<kUpdateRuleCount>{});
 }
 
 /// `control` for an update without clipping.

@@ -9,8 +9,9 @@
 
 namespace warpscope::ops::optimizer {
 
-// With one block for each of the kSumParts slices a large GPU holds two on a multiprocessor: so many threads of each keep
-// enough bytes on their way, and every thread still has work in a model of half a million parameters.
+// With one block for each of the kSumParts slices a large GPU holds two on a multiprocessor: so many threads
+// of each keep enough bytes on their way, and every thread still has work in a model of half a million
+// parameters.
 inline constexpr int kSliceThreads = 512;
 
 /// [begin, end) of the parameters; whole vectors fill [begin, vectors_end).

@@ -6,8 +6,8 @@
 
 namespace warpscope::ops::optimizer {
 
-/// settings_of() for every thread of the block: the norm's parts are added by a tree, and one thread computes what needs
-/// double precision. Every thread of the block must call it, once per kernel.
+/// settings_of() for every thread of the block: the norm's parts are added by a tree, and one thread computes
+/// what needs double precision. Every thread of the block must call it, once per kernel.
 template <UpdateRule R>
 __device__ __forceinline__ Settings<float> block_settings(const step::StepControl& control,
                                                           const float* norm_parts) {

@@ -1,6 +1,6 @@
 #pragma once
-// ReLU. forward: y = max(x, 0), NaN stays NaN. backward: dx = dy where y > 0, else 0 (as PyTorch: the gradient at 0 is
-// 0). Both may run in place. OpShape: batch, height, width, in_channels.
+// ReLU. forward: y = max(x, 0), NaN stays NaN. backward: dx = dy where y > 0, else 0 (as PyTorch: the
+// gradient at 0 is 0). Both may run in place. OpShape: batch, height, width, in_channels.
 
 #include <vector>
 
@@ -8,8 +8,11 @@
 
 namespace warpscope::ops::relu {
 
-enum ForwardOperands : int { kForwardInput, kForwardOutput };
-enum BackwardOperands : int { kBackwardOutput, kBackwardOutputGradient, kBackwardInputGradient };
+OpContract forward_contract();
+OpContract backward_contract();
+
+const OpTests& forward_tests();
+const OpTests& backward_tests();
 
 std::vector<Variant> variants();
 

@@ -14,8 +14,8 @@ namespace {
 template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* x = call.operand<const T>(kForwardInput);
-  T* y = call.operand<T>(kForwardOutput);
+  const T* x = call.operand<const T>(Name::input);
+  T* y = call.operand<T>(Name::output);
   const std::int64_t elements = s.batch * s.height * s.width * s.in_channels;
   for (std::int64_t i = 0; i < elements; ++i) y[i] = to_float(x[i]) < 0.0f ? T{} : x[i];
 }
@@ -23,9 +23,9 @@ void forward(const OpCall& call) {
 template <class T>
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* y = call.operand<const T>(kBackwardOutput);
-  const T* dy = call.operand<const T>(kBackwardOutputGradient);
-  T* dx = call.operand<T>(kBackwardInputGradient);
+  const T* y = call.operand<const T>(Name::output);
+  const T* dy = call.operand<const T>(Name::output_gradient);
+  T* dx = call.operand<T>(Name::input_gradient);
   const std::int64_t elements = s.batch * s.height * s.width * s.in_channels;
   for (std::int64_t i = 0; i < elements; ++i) {
     // Read either way: that makes it a select, and not a branch that half of the elements mispredict.
@@ -38,6 +38,7 @@ Variant loops(Op op, void (*run)(const OpCall&)) {
   return {.op = op,
           .name = "loops",
           .precisions = loops_precisions(),
+          .presets = {{"loops"}},
           .summary = "A loop over all elements on one thread.",
           .launch = run};
 }

@@ -36,8 +36,7 @@ void forward(const OpCall& call) {
       using Index = decltype(index);
       relu_forward_naive<Index, T>
           <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), call.operand<const T>(kForwardInput),
-              call.operand<T>(kForwardOutput));
+              static_cast<Index>(count), call.operand<const T>(Name::input), call.operand<T>(Name::output));
     });
   });
   core::check_launch("relu.forward naive");
@@ -51,8 +50,8 @@ void backward(const OpCall& call) {
       using Index = decltype(index);
       relu_backward_naive<Index, T>
           <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), call.operand<const T>(kBackwardOutput),
-              call.operand<const T>(kBackwardOutputGradient), call.operand<T>(kBackwardInputGradient));
+              static_cast<Index>(count), call.operand<const T>(Name::output),
+              call.operand<const T>(Name::output_gradient), call.operand<T>(Name::input_gradient));
     });
   });
   core::check_launch("relu.backward naive");
@@ -64,6 +63,7 @@ Variant naive(Op op, void (*launch)(const OpCall&)) {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
+          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
           .summary = "One thread per element.",
           .launch = launch};
 }

@@ -38,8 +38,8 @@ void add_pieces(onednn::Program& program, core::Precision precision, std::int64_
   for (std::int64_t i = first; i < end; i += piece) {
     const std::size_t offset = static_cast<std::size_t>(i) * element;
     program.add<dnnl::binary>(description, {{DNNL_ARG_SRC_0, zeros},
-                                            {DNNL_ARG_SRC_1, program.operand(kForwardInput, layout, offset)},
-                                            {DNNL_ARG_DST, program.operand(kForwardOutput, layout, offset)}});
+                                            {DNNL_ARG_SRC_1, program.operand(Name::input, layout, offset)},
+                                            {DNNL_ARG_DST, program.operand(Name::output, layout, offset)}});
   }
 }
 
@@ -76,11 +76,10 @@ auto describe_relu_backward(const onednn::Program& program, const memory::desc& 
 std::unique_ptr<Prepared> prepare_backward(const OpShape& shape, core::Precision precision, core::Device&) {
   return onednn::make_program(Op::relu_backward, [&](onednn::Program& program) {
     const auto layout = vector_of(elements(shape), precision);
-    program.add<dnnl::eltwise_backward>(
-        describe_relu_backward(program, layout),
-        {{DNNL_ARG_DST, program.operand(kBackwardOutput, layout)},
-         {DNNL_ARG_DIFF_DST, program.operand(kBackwardOutputGradient, layout)},
-         {DNNL_ARG_DIFF_SRC, program.operand(kBackwardInputGradient, layout)}});
+    program.add<dnnl::eltwise_backward>(describe_relu_backward(program, layout),
+                                        {{DNNL_ARG_DST, program.operand(Name::output, layout)},
+                                         {DNNL_ARG_DIFF_DST, program.operand(Name::output_gradient, layout)},
+                                         {DNNL_ARG_DIFF_SRC, program.operand(Name::input_gradient, layout)}});
   });
 }
 
@@ -89,6 +88,7 @@ Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core
   return {.op = Which,
           .name = "onednn",
           .precisions = onednn::precisions(),
+          .presets = {{"onednn"}},
           .summary = "oneDNN's elementwise kernels: adds wide vectors and all cores.",
           .launch = onednn::launch<Which>,
           .prepare = prepare};

@@ -17,16 +17,16 @@ std::int64_t elements(const OpShape& s) {
 // Written as "0 if x < 0" so that a NaN, which compares false with everything, passes through.
 template <class T>
 void forward(const OpCall& call) {
-  const T* x = call.operand<const T>(kForwardInput);
-  T* y = call.operand<T>(kForwardOutput);
+  const T* x = call.operand<const T>(Name::input);
+  T* y = call.operand<T>(Name::output);
   for (std::int64_t i = 0; i < elements(call.shape); ++i) y[i] = x[i] < T{0} ? T{0} : x[i];
 }
 
 template <class T>
 void backward(const OpCall& call) {
-  const T* y = call.operand<const T>(kBackwardOutput);
-  const T* dy = call.operand<const T>(kBackwardOutputGradient);
-  T* dx = call.operand<T>(kBackwardInputGradient);
+  const T* y = call.operand<const T>(Name::output);
+  const T* dy = call.operand<const T>(Name::output_gradient);
+  T* dx = call.operand<T>(Name::input_gradient);
   for (std::int64_t i = 0; i < elements(call.shape); ++i) dx[i] = y[i] > T{0} ? dy[i] : T{0};
 }
 

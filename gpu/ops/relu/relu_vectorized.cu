@@ -40,8 +40,8 @@ void forward(const OpCall& call) {
   const std::int64_t count = input_elements(call.shape);
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
-    const T* x = call.operand<const T>(kForwardInput);
-    T* y = call.operand<T>(kForwardOutput);
+    const T* x = call.operand<const T>(Name::input);
+    T* y = call.operand<T>(Name::output);
     const VectorCover covered = cover(count, kWide<T>, aligned_16(x, y));
     with_index(count, [&](auto index) {
       using Index = decltype(index);
@@ -57,9 +57,9 @@ void backward(const OpCall& call) {
   const std::int64_t count = input_elements(call.shape);
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
-    const T* y = call.operand<const T>(kBackwardOutput);
-    const T* dy = call.operand<const T>(kBackwardOutputGradient);
-    T* dx = call.operand<T>(kBackwardInputGradient);
+    const T* y = call.operand<const T>(Name::output);
+    const T* dy = call.operand<const T>(Name::output_gradient);
+    T* dx = call.operand<T>(Name::input_gradient);
     const VectorCover covered = cover(count, kWide<T>, aligned_16(y, dy, dx));
     with_index(count, [&](auto index) {
       using Index = decltype(index);

@@ -4,13 +4,15 @@
 // step.record: the bookkeeping at the end of each training step, on the device, so that a step never
 // synchronises.
 //
-//   ring[control.step % capacity] = { control.step, now in ns, loss, learning rate, loss scale, skipped, accuracy,
+//   ring[control.step % capacity] = { control.step, now in ns, loss, learning rate, loss scale, skipped,
+//   accuracy,
 //                                     gradient norm, update ratio }
-//   gradient norm = sqrt(sum of the gradient statistic), update ratio = sqrt(sum of the update's / sum of the parameters'),
-//   0 if the parameters' is 0; the kSumParts parts of each are added in double and rounded once
+//   gradient norm = sqrt(sum of the gradient statistic), update ratio = sqrt(sum of the update's / sum of the
+//   parameters'), 0 if the parameters' is 0; the kSumParts parts of each are added in double and rounded once
 //   control.step += 1;  control.position += batch; control.position -= epoch_size if it reached it
 //   overflow:  loss_scale = max(loss_scale / 2, 1), good_steps = 0, overflow = 0
-//   otherwise: good_steps += 1; at growth_interval (if it is not 0): loss_scale = min(2 loss_scale, 2^24), good_steps = 0
+//   otherwise: good_steps += 1; at growth_interval (if it is not 0): loss_scale = min(2 loss_scale, 2^24),
+//   good_steps = 0
 //   updates += 1 unless skips_update();  micro_batch = 0
 //   halted = 1 if the loss is not finite: no step changes a parameter until the host has cleared it
 //
@@ -32,7 +34,8 @@
 
 namespace warpscope::ops::step {
 
-/// Written by the training stream alone. The host sets the first part before steps; the device keeps the second.
+/// Written by the training stream alone. The host sets the first part before steps; the device keeps the
+/// second.
 struct StepControl {
   std::uint64_t step = 0;        ///< steps completed
   std::uint32_t position = 0;    ///< place in the epoch's order of the first image of the next batch
@@ -59,11 +62,13 @@ struct StepControl {
 inline constexpr float kLeastLossScale = 1.0f;
 inline constexpr float kMostLossScale = 16777216.0f;
 
-/// The metrics of a batch, side by side: the loss, and the share of images classified right (0 without labels).
+/// The metrics of a batch, side by side: the loss, and the share of images classified right (0 without
+/// labels).
 enum Metrics : int { kLossMetric, kAccuracyMetric, kMetrics };
 
-/// What an update tells of itself, kSumParts parts of each: sums of squares over all parameters of the gradient (averaged
-/// and unscaled, before clipping), of the change of the parameters, and of the parameters before it.
+/// What an update tells of itself, kSumParts parts of each: sums of squares over all parameters of the
+/// gradient (averaged and unscaled, before clipping), of the change of the parameters, and of the parameters
+/// before it.
 enum Statistics : int { kGradientStatistic, kUpdateStatistic, kParameterStatistic, kStatistics };
 
 /// What a step leaves behind.
@@ -142,8 +147,11 @@ WARPSCOPE_BOTH inline StepControl next_control(StepControl control, std::uint32_
 }
 #undef WARPSCOPE_BOTH
 
-enum RecordOperands : int { kRecordMetrics, kRecordStatistics, kRecordControl, kRecordRing };
-enum MicroBatchOperands : int { kMicroBatchMetrics, kMicroBatchControl, kMicroBatchSums };
+OpContract micro_batch_contract();
+OpContract record_contract();
+
+const OpTests& micro_batch_tests();
+const OpTests& record_tests();
 
 std::vector<Variant> variants();
 

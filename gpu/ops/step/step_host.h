@@ -1,6 +1,6 @@
 #pragma once
-// The bookkeeping of step.h on the host, for metrics and statistics of either width. `reference` and `loops` share it: there
-// is nothing in it that one of them could do another way. The time is the steady clock's.
+// The bookkeeping of step.h on the host, for metrics and statistics of either width. `reference` and `loops`
+// share it: there is nothing in it that one of them could do another way. The time is the steady clock's.
 
 #include <chrono>
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace warpscope::ops::step {
 template <class T>
 void record_on_host(const OpCall& call) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  const T* metrics = call.operand<const T>(kRecordMetrics);
-  const T* statistics = call.operand<const T>(kRecordStatistics);
-  auto* control = call.operand<StepControl>(kRecordControl);
-  auto* ring = call.operand<StepRecord>(kRecordRing);
+  const T* metrics = call.operand<const T>(Name::metrics);
+  const T* statistics = call.operand<const T>(Name::statistics);
+  auto* control = call.operand<StepControl>(Name::control);
+  auto* ring = call.operand<StepRecord>(Name::ring);
   float rounded[kMetrics];
   for (int k = 0; k < kMetrics; ++k) rounded[k] = static_cast<float>(metrics[k]);
   float sums[kStatistics];
@@ -33,9 +33,9 @@ void record_on_host(const OpCall& call) {
 /// micro_batch.record with metrics of type T, computed in it.
 template <class T>
 void record_micro_batch_on_host(const OpCall& call) {
-  const T* metrics = call.operand<const T>(kMicroBatchMetrics);
-  auto* control = call.operand<StepControl>(kMicroBatchControl);
-  T* sums = call.operand<T>(kMicroBatchSums);
+  const T* metrics = call.operand<const T>(Name::metrics);
+  auto* control = call.operand<StepControl>(Name::control);
+  T* sums = call.operand<T>(Name::sums);
   for (int k = 0; k < kMetrics; ++k) {
     const T before = control->micro_batch == 0 ? T{0} : sums[k];
     sums[k] = before + metrics[k] / static_cast<T>(control->micro_batches);

@@ -1,5 +1,5 @@
-// step.record and micro_batch.record, variant `loops`: the bookkeeping of step.h; metrics and statistics are FP32 in every
-// precision. Limits: none. Source: step.h.
+// step.record and micro_batch.record, variant `loops`: the bookkeeping of step.h; metrics and statistics are
+// FP32 in every precision. Limits: none. Source: step.h.
 
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/step/step_host.h"
@@ -12,6 +12,7 @@ Variant loops(Op op, void (*launch)(const OpCall&)) {
   return {.op = op,
           .name = "loops",
           .precisions = loops_precisions(),
+          .presets = {{"loops"}},
           .summary = "The bookkeeping on the host, metrics in FP32.",
           .launch = launch};
 }

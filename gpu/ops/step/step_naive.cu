@@ -1,8 +1,9 @@
-// step.record and micro_batch.record, variant `naive`: the first rung on CUDA. step.record takes one block: a thread for each
-// part of the statistics, whose sums a tree takes in double; the first thread does the bookkeeping. micro_batch.record is a
-// few numbers and one thread. The time is %globaltimer, whose resolution is the device's (32 ns to 1 us). Limits: none.
-// At most 40 registers, 768 bytes of shared memory, no spills. Source: step.h; block_sum.cuh; %globaltimer: "Parallel Thread
-// Execution ISA", section 10, special registers.
+// step.record and micro_batch.record, variant `naive`: the first rung on CUDA. step.record takes one block: a
+// thread for each part of the statistics, whose sums a tree takes in double; the first thread does the
+// bookkeeping. micro_batch.record is a few numbers and one thread. The time is %globaltimer, whose resolution
+// is the device's (32 ns to 1 us). Limits: none. At most 40 registers, 768 bytes of shared memory, no spills.
+// Source: step.h; block_sum.cuh; %globaltimer: "Parallel Thread Execution ISA", section 10, special
+// registers.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
@@ -49,15 +50,15 @@ __global__ void micro_batch_record_naive(unsigned batch, const float* __restrict
 void record(const OpCall& call) {
   step_record_naive<<<1, kSumParts, 0, core::cuda_stream(*call.stream)>>>(
       static_cast<unsigned>(call.shape.batch), static_cast<std::uint64_t>(call.shape.count),
-      call.operand<const float>(kRecordMetrics), call.operand<const float>(kRecordStatistics),
-      call.operand<StepControl>(kRecordControl), call.operand<StepRecord>(kRecordRing));
+      call.operand<const float>(Name::metrics), call.operand<const float>(Name::statistics),
+      call.operand<StepControl>(Name::control), call.operand<StepRecord>(Name::ring));
   core::check_launch("step.record naive");
 }
 
 void record_micro_batch(const OpCall& call) {
   micro_batch_record_naive<<<1, 1, 0, core::cuda_stream(*call.stream)>>>(
-      static_cast<unsigned>(call.shape.batch), call.operand<const float>(kMicroBatchMetrics),
-      call.operand<StepControl>(kMicroBatchControl), call.operand<float>(kMicroBatchSums));
+      static_cast<unsigned>(call.shape.batch), call.operand<const float>(Name::metrics),
+      call.operand<StepControl>(Name::control), call.operand<float>(Name::sums));
   core::check_launch("micro_batch.record naive");
 }
 
@@ -67,6 +68,7 @@ Variant naive(Op op, const char* summary, void (*launch)(const OpCall&)) {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
+          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
           .summary = summary,
           .launch = launch};
 }

@@ -1,5 +1,5 @@
-// step.record and micro_batch.record, variant `reference`: the bookkeeping of step.h, metrics and statistics taken in either
-// element type. Limits: none. Source: step.h.
+// step.record and micro_batch.record, variant `reference`: the bookkeeping of step.h, metrics and statistics
+// taken in either element type. Limits: none. Source: step.h.
 
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/step/step_host.h"

@@ -12,8 +12,11 @@
 
 namespace warpscope::ops::upsample2d {
 
-enum ForwardOperands : int { kForwardInput, kForwardOutput };
-enum BackwardOperands : int { kBackwardOutputGradient, kBackwardInputGradient };
+OpContract forward_contract();
+OpContract backward_contract();
+
+const OpTests& forward_tests();
+const OpTests& backward_tests();
 
 std::vector<Variant> variants();
 

@@ -15,8 +15,8 @@ namespace {
 template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const T* x = call.operand<const T>(kForwardInput);
-  const View4<T> y{call.operand<T>(kForwardOutput), 2 * s.height, 2 * s.width, s.in_channels};
+  const T* x = call.operand<const T>(Name::input);
+  const View4<T> y{call.operand<T>(Name::output), 2 * s.height, 2 * s.width, s.in_channels};
   for (std::int64_t n = 0; n < s.batch; ++n) {
     for (int h = 0; h < s.height; ++h) {
       for (int w = 0; w < s.width; ++w) {
@@ -33,9 +33,9 @@ void forward(const OpCall& call) {
 template <class T>
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const View4<const T> dy{call.operand<const T>(kBackwardOutputGradient), 2 * s.height, 2 * s.width,
+  const View4<const T> dy{call.operand<const T>(Name::output_gradient), 2 * s.height, 2 * s.width,
                           s.in_channels};
-  T* dx = call.operand<T>(kBackwardInputGradient);
+  T* dx = call.operand<T>(Name::input_gradient);
   for (std::int64_t n = 0; n < s.batch; ++n) {
     for (int h = 0; h < s.height; ++h) {
       for (int w = 0; w < s.width; ++w) {
@@ -55,6 +55,7 @@ Variant loops(Op op, void (*run)(const OpCall&)) {
   return {.op = op,
           .name = "loops",
           .precisions = loops_precisions(),
+          .presets = {{"loops"}},
           .summary = "A loop over the pixels of the small image on one thread.",
           .launch = run};
 }

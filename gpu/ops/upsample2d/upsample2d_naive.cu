@@ -51,7 +51,7 @@ void forward(const OpCall& call) {
       upsample2d_forward_naive<Index, T>
           <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
               static_cast<Index>(count), static_cast<unsigned>(s.width), static_cast<unsigned>(s.in_channels),
-              call.operand<const T>(kForwardInput), call.operand<T>(kForwardOutput));
+              call.operand<const T>(Name::input), call.operand<T>(Name::output));
     });
   });
   core::check_launch("upsample2d.forward naive");
@@ -67,7 +67,7 @@ void backward(const OpCall& call) {
       upsample2d_backward_naive<Index, T>
           <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
               static_cast<Index>(count), static_cast<unsigned>(s.width), static_cast<unsigned>(s.in_channels),
-              call.operand<const T>(kBackwardOutputGradient), call.operand<T>(kBackwardInputGradient));
+              call.operand<const T>(Name::output_gradient), call.operand<T>(Name::input_gradient));
     });
   });
   core::check_launch("upsample2d.backward naive");
@@ -79,6 +79,7 @@ Variant naive(Op op, void (*launch)(const OpCall&), const char* summary) {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
+          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
           .summary = summary,
           .launch = launch};
 }

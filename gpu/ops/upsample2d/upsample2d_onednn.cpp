@@ -1,5 +1,6 @@
 // upsample2d, variant `onednn`: oneDNN's nearest-neighbour resampling by 2. Over `loops` it adds all cores.
-// Limits: FP32, and BF16 where the CPU has it. Source: oneDNN's documentation, "Resampling": output i reads input round((i + 0.5) / 2 -
+// Limits: FP32, and BF16 where the CPU has it. Source: oneDNN's documentation, "Resampling": output i reads
+// input round((i + 0.5) / 2 -
 // 0.5), which is i / 2 rounded down.
 
 #include "gpu/ops/onednn_support.h"
@@ -31,8 +32,8 @@ std::unique_ptr<Prepared> prepare_forward(const OpShape& shape, core::Precision 
   return onednn::make_program(Op::upsample2d_forward, [&](onednn::Program& program) {
     const Layout layout(shape, onednn::storage(precision));
     program.add<dnnl::resampling_forward>(describe_forward(program, layout),
-                                          {{DNNL_ARG_SRC, program.operand(kForwardInput, layout.small)},
-                                           {DNNL_ARG_DST, program.operand(kForwardOutput, layout.large)}});
+                                          {{DNNL_ARG_SRC, program.operand(Name::input, layout.small)},
+                                           {DNNL_ARG_DST, program.operand(Name::output, layout.large)}});
   });
 }
 
@@ -42,8 +43,8 @@ std::unique_ptr<Prepared> prepare_backward(const OpShape& shape, core::Precision
     const auto description = onednn::describe_backward<dnnl::resampling_backward>(
         program, describe_forward(program, layout), kNearest, layout.factors, layout.small, layout.large);
     program.add<dnnl::resampling_backward>(
-        description, {{DNNL_ARG_DIFF_DST, program.operand(kBackwardOutputGradient, layout.large)},
-                      {DNNL_ARG_DIFF_SRC, program.operand(kBackwardInputGradient, layout.small)}});
+        description, {{DNNL_ARG_DIFF_DST, program.operand(Name::output_gradient, layout.large)},
+                      {DNNL_ARG_DIFF_SRC, program.operand(Name::input_gradient, layout.small)}});
   });
 }
 
@@ -52,6 +53,7 @@ Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core
   return {.op = Which,
           .name = "onednn",
           .precisions = onednn::precisions(),
+          .presets = {{"onednn"}},
           .summary = "oneDNN's nearest-neighbour resampling: adds all cores.",
           .launch = onednn::launch<Which>,
           .prepare = prepare};

@@ -26,8 +26,8 @@ void for_each(const OpShape& s, int rows, int columns, Body body) {
 template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const View4<const T> x{call.operand<const T>(kForwardInput), s.height, s.width, s.in_channels};
-  const View4<T> y{call.operand<T>(kForwardOutput), 2 * s.height, 2 * s.width, s.in_channels};
+  const View4<const T> x{call.operand<const T>(Name::input), s.height, s.width, s.in_channels};
+  const View4<T> y{call.operand<T>(Name::output), 2 * s.height, 2 * s.width, s.in_channels};
   for_each(s, 2 * s.height, 2 * s.width,
            [&](std::int64_t n, int i, int j, int c) { y(n, i, j, c) = x(n, i / 2, j / 2, c); });
 }
@@ -35,9 +35,9 @@ void forward(const OpCall& call) {
 template <class T>
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const View4<const T> dy{call.operand<const T>(kBackwardOutputGradient), 2 * s.height, 2 * s.width,
+  const View4<const T> dy{call.operand<const T>(Name::output_gradient), 2 * s.height, 2 * s.width,
                           s.in_channels};
-  const View4<T> dx{call.operand<T>(kBackwardInputGradient), s.height, s.width, s.in_channels};
+  const View4<T> dx{call.operand<T>(Name::input_gradient), s.height, s.width, s.in_channels};
   for_each(s, s.height, s.width, [&](std::int64_t n, int i, int j, int c) {
     const double sum = double{dy(n, 2 * i, 2 * j, c)} + double{dy(n, 2 * i, 2 * j + 1, c)} +
                        double{dy(n, 2 * i + 1, 2 * j, c)} + double{dy(n, 2 * i + 1, 2 * j + 1, c)};

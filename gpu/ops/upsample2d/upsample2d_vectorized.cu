@@ -12,8 +12,9 @@
 namespace warpscope::ops::upsample2d {
 namespace {
 
-/// The place in the larger image of the first of the four copies of element `i` of the smaller one. The rows of all
-/// images are one long column of rows: row r of the one is rows 2r and 2r + 1 of the other whichever image it is of.
+/// The place in the larger image of the first of the four copies of element `i` of the smaller one. The rows
+/// of all images are one long column of rows: row r of the one is rows 2r and 2r + 1 of the other whichever
+/// image it is of.
 template <class Index>
 __device__ __forceinline__ Index first_copy(Index i, unsigned width, unsigned channels) {
   const Index pixel = i / channels;
@@ -63,8 +64,8 @@ void forward(const OpCall& call) {
   const OpShape& s = call.shape;
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
-    const T* x = call.operand<const T>(kForwardInput);
-    T* y = call.operand<T>(kForwardOutput);
+    const T* x = call.operand<const T>(Name::input);
+    T* y = call.operand<T>(Name::output);
     const VectorCover covered = cover_channels<T>(s, x, y);
     with_index(4 * input_elements(s), [&](auto index) {
       using Index = decltype(index);
@@ -81,8 +82,8 @@ void backward(const OpCall& call) {
   const OpShape& s = call.shape;
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
-    const T* dy = call.operand<const T>(kBackwardOutputGradient);
-    T* dx = call.operand<T>(kBackwardInputGradient);
+    const T* dy = call.operand<const T>(Name::output_gradient);
+    T* dx = call.operand<T>(Name::input_gradient);
     const VectorCover covered = cover_channels<T>(s, dy, dx);
     with_index(4 * input_elements(s), [&](auto index) {
       using Index = decltype(index);

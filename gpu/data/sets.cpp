@@ -1,0 +1,82 @@
+#include "gpu/data/sets.h"
+
+#include <algorithm>
+
+#include "gpu/data/builtin.h"
+#include "gpu/data/builtin_digits.h"
+#include "gpu/data/cifar10.h"
+#include "gpu/data/idx_set.h"
+
+namespace warpscope::data {
+namespace {
+
+constexpr ImageShape kSceneShape{32, 32, 3};
+constexpr ImageShape kDigitShape{28, 28, 1};
+constexpr std::string_view kCifar10Files = "data_batch_1.bin to data_batch_5.bin and test_batch.bin";
+constexpr std::string_view kIdxFiles =
+    "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, "
+    "as they are or with .gz";
+
+const std::vector<std::string>& digits() {
+  static const std::vector<std::string> names{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
+  return names;
+}
+
+std::vector<SetRow> make_sets() {
+  return {
+      {.name = "cifar10",
+       .title = "CIFAR-10",
+       .shape = kSceneShape,
+       .classes = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"},
+       .folders = {"cifar-10-batches-bin"},
+       .files = kCifar10Files,
+       .holds = holds_cifar10,
+       .is_whole = cifar10_is_whole,
+       .load = load_cifar10},
+      {.name = "mnist",
+       .title = "MNIST",
+       .shape = kDigitShape,
+       .classes = digits(),
+       .folders = {"mnist"},
+       .files = kIdxFiles,
+       .holds = holds_idx_set,
+       .is_whole = idx_set_is_whole,
+       .load = load_idx_set},
+      {.name = "fashion_mnist",
+       .title = "Fashion-MNIST",
+       .shape = kDigitShape,
+       .classes = {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag",
+                   "Ankle boot"},
+       .folders = {"fashion-mnist", "fashion_mnist"},
+       .files = kIdxFiles,
+       .holds = holds_idx_set,
+       .is_whole = idx_set_is_whole,
+       .load = load_idx_set},
+      {.name = "scenes",
+       .title = "built-in scenes",
+       .shape = kSceneShape,
+       .classes = scene_classes(),
+       .load = [](const SetRow&, const std::filesystem::path&) { return make_builtin(); }},
+      {.name = "digits",
+       .title = "built-in digits",
+       .shape = kDigitShape,
+       .classes = digits(),
+       .load = [](const SetRow&, const std::filesystem::path&) { return make_builtin_digits(); }},
+  };
+}
+
+}  // namespace
+
+std::span<const SetRow> sets() {
+  static const std::vector<SetRow> rows = make_sets();
+  return rows;
+}
+
+const SetRow* find_set(std::string_view name) noexcept {
+  const std::span<const SetRow> rows = sets();
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const SetRow& row) { return row.name == name; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+}  // namespace warpscope::data

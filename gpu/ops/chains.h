@@ -1,0 +1,44 @@
+#pragma once
+// Chains of ops that several variants cover.
+
+#include <vector>
+
+#include "gpu/ops/variant.h"
+
+namespace warpscope::ops {
+
+/// The shape of an op that works element by element on what an op of shape `own` gives: its channels are that
+/// one's out_channels.
+inline OpShape result_shape(const OpShape& own) {
+  OpShape shape;
+  shape.batch = own.batch;
+  shape.height = own.height;
+  shape.width = own.width;
+  shape.in_channels = shape.out_channels = own.out_channels;
+  return shape;
+}
+
+/// The shape of an op that works element by element on the input of an op of shape `own`.
+inline OpShape input_shape(const OpShape& own) {
+  OpShape shape = result_shape(own);
+  shape.in_channels = shape.out_channels = own.in_channels;
+  return shape;
+}
+
+/// `product`, which has an output without bias, and what may follow it: [bias.forward [relu.forward]].
+inline std::vector<Link> bias_and_relu_after(Op product) {
+  return {{.op = product, .renames = {{Name::output, Name::product}}},
+          {.op = Op::bias_forward,
+           .renames = {{Name::input, Name::product}, {Name::output, Name::biased}},
+           .optional = true,
+           .without = Rename{Name::product, Name::biased},
+           .shape = result_shape},
+          {.op = Op::relu_forward,
+           .renames = {{Name::input, Name::biased}},
+           .optional = true,
+           .without = Rename{Name::biased, Name::output},
+           .needs = {Op::bias_forward},
+           .shape = result_shape}};
+}
+
+}  // namespace warpscope::ops

@@ -1,0 +1,121 @@
+#include "gpu/ops/conv2d/conv2d.h"
+#include "gpu/ops/op_tests.h"
+#include "gpu/ops/test_shapes.h"
+
+namespace warpscope::ops::conv2d {
+namespace {
+
+OpShape conv(std::int64_t batch, int height, int width, int in, int out, int kernel_height,
+             int kernel_width) {
+  return {.batch = batch,
+          .height = height,
+          .width = width,
+          .in_channels = in,
+          .out_channels = out,
+          .kernel_height = kernel_height,
+          .kernel_width = kernel_width};
+}
+
+std::vector<OpShape> shapes() {
+  return {conv(1, 1, 1, 1, 1, 1, 1),     conv(1, 3, 3, 1, 1, 3, 3),     conv(2, 5, 7, 3, 8, 3, 3),
+          conv(1, 8, 8, 8, 3, 3, 3),     conv(3, 7, 5, 33, 17, 3, 3),   conv(2, 6, 9, 5, 70, 1, 1),
+          conv(1, 9, 4, 16, 33, 5, 5),   conv(2, 7, 7, 4, 6, 7, 7),     conv(1, 2, 2, 3, 4, 7, 7),
+          conv(2, 11, 3, 70, 1, 3, 5),   conv(1, 4, 6, 2, 3, 1, 3),     conv(1, 1, 13, 9, 12, 7, 1),
+          conv(2, 4, 4, 128, 256, 3, 3), conv(2, 8, 8, 256, 128, 3, 3), conv(1, 16, 16, 256, 3, 3, 3),
+          conv(2, 16, 16, 3, 256, 3, 3), conv(3, 4, 4, 128, 128, 3, 3)};
+}
+
+std::vector<OpShape> bias_shapes() {
+  auto list = shapes();
+  list.push_back(conv(64, 32, 32, 1, 3, 3, 3));
+  return list;
+}
+
+/// The layers of the models with small batches, and sizes that no tile divides.
+std::vector<OpShape> chain_shapes() {
+  return {conv(3, 32, 32, 3, 256, 3, 3),   conv(2, 16, 16, 256, 128, 3, 3), conv(3, 8, 8, 128, 128, 3, 3),
+          conv(3, 16, 16, 128, 256, 3, 3), conv(2, 32, 32, 256, 3, 3, 3),   conv(1, 16, 16, 64, 64, 3, 3),
+          conv(5, 8, 8, 64, 192, 3, 3),    conv(3, 32, 32, 24, 3, 3, 3),    conv(1, 8, 12, 3, 8, 3, 3),
+          conv(2, 5, 6, 3, 7, 3, 3),       conv(2, 10, 12, 3, 7, 3, 3),     conv(1, 4, 3, 9, 5, 5, 1),
+          conv(1, 8, 6, 9, 5, 5, 1)};
+}
+
+OpShape random_shape(Random& random) {
+  OpShape shape = test_shapes::random_image(random);
+  shape.out_channels = test_shapes::channels(random);
+  shape.kernel_height = 2 * test_shapes::between(random, 0, 3) + 1;
+  shape.kernel_width = random() % 2 == 0 ? shape.kernel_height : 2 * test_shapes::between(random, 0, 3) + 1;
+  return shape;
+}
+
+/// With a channel count that takes the scalar path and one that takes the vector path.
+std::vector<OpShape> large_forward() {
+  return {conv(4, 32, 32, 3, 1024, 1, 1),  conv(4, 32, 32, 16, 1024, 1, 1), conv(2, 32, 32, 3, 1024, 1, 1),
+          conv(2, 32, 32, 16, 1024, 1, 1), conv(1, 32, 32, 3, 512, 1, 1),   conv(1, 32, 32, 16, 512, 1, 1)};
+}
+
+std::vector<OpShape> large_backward_input() {
+  return {conv(4, 32, 32, 1024, 3, 1, 1),  conv(4, 32, 32, 1024, 16, 1, 1), conv(2, 32, 32, 1024, 3, 1, 1),
+          conv(2, 32, 32, 1024, 16, 1, 1), conv(1, 32, 32, 512, 3, 1, 1),   conv(1, 32, 32, 512, 16, 1, 1)};
+}
+
+std::vector<OpShape> large_backward_weights() {
+  return {conv(1, 4, 4, 128, 1024, 3, 3), conv(2, 32, 32, 3, 1024, 1, 1), conv(2, 32, 32, 1024, 3, 1, 1)};
+}
+
+OpShape differentiated() {
+  return conv(2, 4, 3, 2, 3, 3, 5);
+}
+
+}  // namespace
+
+const OpTests& forward_tests() {
+  static const OpTests tests{.shapes = shapes,
+                             .random_shape = random_shape,
+                             .large_shapes = large_forward,
+                             .chain_shapes = chain_shapes,
+                             .no_derivative = kForwardOp};
+  return tests;
+}
+
+const OpTests& backward_input_tests() {
+  static const OpTests tests{.shapes = shapes,
+                             .random_shape = random_shape,
+                             .large_shapes = large_backward_input,
+                             .chain_shapes = chain_shapes,
+                             .derivative = Derivative{.forward = Op::conv2d_forward,
+                                                      .shape = differentiated(),
+                                                      .variable = Name::input,
+                                                      .output = Name::output,
+                                                      .output_gradient = Name::output_gradient,
+                                                      .result = Name::input_gradient}};
+  return tests;
+}
+
+const OpTests& backward_weights_tests() {
+  static const OpTests tests{.shapes = shapes,
+                             .random_shape = random_shape,
+                             .large_shapes = large_backward_weights,
+                             .chain_shapes = chain_shapes,
+                             .derivative = Derivative{.forward = Op::conv2d_forward,
+                                                      .shape = differentiated(),
+                                                      .variable = Name::weights,
+                                                      .output = Name::output,
+                                                      .output_gradient = Name::output_gradient,
+                                                      .result = Name::weights_gradient}};
+  return tests;
+}
+
+const OpTests& backward_bias_tests() {
+  static const OpTests tests{.shapes = bias_shapes,
+                             .random_shape = random_shape,
+                             .derivative = Derivative{.forward = Op::bias_forward,
+                                                      .shape = conv(2, 5, 4, 3, 3, 1, 1),
+                                                      .variable = Name::bias,
+                                                      .output = Name::output,
+                                                      .output_gradient = Name::output_gradient,
+                                                      .result = Name::bias_gradient}};
+  return tests;
+}
+
+}  // namespace warpscope::ops::conv2d

@@ -1,0 +1,146 @@
+#include "gpu/ops/chains.h"
+#include "gpu/ops/conv2d/fused/chain.h"
+
+namespace warpscope::ops::conv2d::fused {
+namespace {
+
+OpShape before_upsampling(const OpShape& own) {
+  OpShape shape = input_shape(own);
+  shape.height /= 2;
+  shape.width /= 2;
+  return shape;
+}
+
+/// Of what came in: the input of the convolution, or of the upsampling before it.
+OpShape shape_of_x(const OpShape& own) {
+  return own.covered.has(Op::upsample2d_backward) ? before_upsampling(own) : input_shape(own);
+}
+
+std::vector<Link> forward_chain() {
+  return {
+      {.op = Op::upsample2d_forward,
+       .renames = {{Name::output, Name::upsampled}},
+       .optional = true,
+       .without = Rename{Name::upsampled, Name::input},
+       .shape = before_upsampling},
+      {.op = Op::conv2d_forward, .renames = {{Name::input, Name::upsampled}, {Name::output, Name::product}}},
+      {.op = Op::bias_forward,
+       .renames = {{Name::input, Name::product}, {Name::output, Name::biased}},
+       .shape = result_shape},
+      {.op = Op::relu_forward,
+       .renames = {{Name::input, Name::biased}, {Name::output, Name::activated}},
+       .optional = true,
+       .without = Rename{Name::biased, Name::activated},
+       .shape = result_shape},
+      {.op = Op::maxpool2d_forward,
+       .renames = {{Name::input, Name::activated}},
+       .optional = true,
+       .without = Rename{Name::activated, Name::output},
+       .shape = result_shape}};
+}
+
+Link unpooling() {
+  return {.op = Op::maxpool2d_backward,
+          .renames = {{Name::input_gradient, Name::unpooled}},
+          .optional = true,
+          .without = Rename{Name::unpooled, Name::output_gradient},
+          .shape = result_shape};
+}
+
+std::vector<Link> backward_weights_chain() {
+  return {{.op = Op::upsample2d_forward,
+           .renames = {{Name::output, Name::upsampled}},
+           .optional = true,
+           .without = Rename{Name::upsampled, Name::input},
+           .shape = before_upsampling},
+          unpooling(),
+          {.op = Op::conv2d_backward_weights,
+           .renames = {{Name::input, Name::upsampled}, {Name::output_gradient, Name::unpooled}}},
+          {.op = Op::conv2d_backward_bias, .renames = {{Name::output_gradient, Name::unpooled}}}};
+}
+
+std::vector<Link> backward_input_chain() {
+  return {unpooling(),
+          {.op = Op::conv2d_backward_input,
+           .renames = {{Name::output_gradient, Name::unpooled},
+                       {Name::input_gradient, Name::upsampled_gradient}}},
+          {.op = Op::upsample2d_backward,
+           .renames = {{Name::output_gradient, Name::upsampled_gradient},
+                       {Name::input_gradient, Name::unmasked_gradient}},
+           .optional = true,
+           .without = Rename{Name::upsampled_gradient, Name::unmasked_gradient},
+           .shape = before_upsampling},
+          {.op = Op::relu_backward,
+           .renames = {{Name::output, Name::input}, {Name::output_gradient, Name::unmasked_gradient}},
+           .optional = true,
+           .without = Rename{Name::unmasked_gradient, Name::input_gradient},
+           .shape = shape_of_x}};
+}
+
+std::vector<Link> chain_of(Op op) {
+  switch (op) {
+    case Op::conv2d_forward:
+      return forward_chain();
+    case Op::conv2d_backward_weights:
+      return backward_weights_chain();
+    default:
+      return backward_input_chain();
+  }
+}
+
+std::int64_t packed_elements(std::int64_t plain) {
+  return (plain + 3) / 4;
+}
+
+void pack(std::span<const std::byte> plain, std::span<std::byte> packed) {
+  for (std::size_t i = 0; i < plain.size(); i += 4) {
+    unsigned byte = 0;
+    for (std::size_t j = i; j < i + 4 && j < plain.size(); ++j) {
+      byte |= std::to_integer<unsigned>(plain[j]) << 2 * (j - i);
+    }
+    packed[i / 4] = static_cast<std::byte>(byte);
+  }
+}
+
+void unpack(std::span<const std::byte> packed, std::span<std::byte> plain) {
+  for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = packed[i / 4] >> 2 * (i % 4) & std::byte{3};
+}
+
+constexpr Format kTwoBitCodes{"2-bit codes", packed_elements, pack, unpack};
+
+}  // namespace
+
+ChainShape shape_of(const OpShape& s) {
+  const OpSet& covered = s.covered;
+  ChainShape shape{.batch = s.batch,
+                   .height = s.height,
+                   .width = s.width,
+                   .in_channels = s.in_channels,
+                   .out_channels = s.out_channels,
+                   .kernel_height = s.kernel_height,
+                   .kernel_width = s.kernel_width,
+                   .upsample = covered.has(Op::upsample2d_forward) || covered.has(Op::upsample2d_backward),
+                   .relu = covered.has(Op::relu_forward),
+                   .pool = covered.has(Op::maxpool2d_forward) || covered.has(Op::maxpool2d_backward),
+                   .masked = covered.has(Op::relu_backward)};
+  if (shape.upsample) {
+    shape.height /= 2;
+    shape.width /= 2;
+  }
+  return shape;
+}
+
+ChainCall call_of(const OpCall& call) {
+  return {shape_of(call.shape), call.precision, call.operands, call.workspace, call.stream};
+}
+
+Variant chain_variant(Op op, const char* name, const char* summary) {
+  return {.op = op,
+          .name = name,
+          .device = core::DeviceKind::cuda,
+          .chain = chain_of(op),
+          .formats = {{Name::argmax, &kTwoBitCodes}},
+          .summary = summary};
+}
+
+}  // namespace warpscope::ops::conv2d::fused

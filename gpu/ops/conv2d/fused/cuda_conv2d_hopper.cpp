@@ -1,0 +1,70 @@
+// conv2d, variant `hopper`: for each shape the best kernel for Hopper (compute capability 9.0). Over `narrow`
+// it adds wgmma fed by the tensor memory accelerator for channels in multiples of 64 (hopper_*.cu), and TF32.
+// Other shapes run as `narrow`, and the wide backward_weights in TF32 as `fused`.
+// Limits: TF32, FP16 and BF16; built as sm_90a, so that no other architecture can run it. Source: the files
+// named.
+
+#include "gpu/ops/conv2d/conv2d_variants.h"
+#include "gpu/ops/conv2d/fused/general.h"
+#include "gpu/ops/conv2d/fused/hopper_wide.h"
+#include "gpu/ops/conv2d/fused/routes.h"
+
+namespace warpscope::ops::conv2d {
+namespace fused {
+namespace {
+
+std::vector<Route> before_narrow(Op op, const Route& wide) {
+  std::vector<Route> routes{wide};
+  routes.insert(routes.end(), narrow_routes(op).begin(), narrow_routes(op).end());
+  return routes;
+}
+
+const std::vector<Route>& forward_routes() {
+  static const std::vector<Route> all = before_narrow(
+      Op::conv2d_forward,
+      {in_any_precision<hopper::forward::takes>, hopper::forward::workspace, hopper::forward::launch});
+  return all;
+}
+
+const std::vector<Route>& backward_weights_routes() {
+  static const std::vector<Route> all = before_narrow(
+      Op::conv2d_backward_weights, {in_16_bits<hopper::backward_weights::takes>,
+                                    hopper::backward_weights::workspace, hopper::backward_weights::launch});
+  return all;
+}
+
+const std::vector<Route>& backward_input_routes() {
+  static const std::vector<Route> all = before_narrow(
+      Op::conv2d_backward_input, {in_any_precision<hopper::backward_input::takes>,
+                                  hopper::backward_input::workspace, hopper::backward_input::launch});
+  return all;
+}
+
+Variant hopper_variant(Variant variant) {
+  variant.precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16};
+  variant.minimum_compute_capability = 90;
+  variant.only_compute_capability = 90;
+  variant.refuses = general::refuses;
+  return variant;
+}
+
+constexpr const char* kSummary =
+    "wgmma fed by TMA for wide layers, one pass through memory for those with 3 channels.";
+
+}  // namespace
+}  // namespace fused
+
+Variant hopper_forward() {
+  return fused::hopper_variant(
+      fused::routed_variant<fused::forward_routes>(Op::conv2d_forward, "hopper", fused::kSummary));
+}
+Variant hopper_backward_weights() {
+  return fused::hopper_variant(fused::routed_variant<fused::backward_weights_routes>(
+      Op::conv2d_backward_weights, "hopper", fused::kSummary));
+}
+Variant hopper_backward_input() {
+  return fused::hopper_variant(fused::routed_variant<fused::backward_input_routes>(
+      Op::conv2d_backward_input, "hopper", fused::kSummary));
+}
+
+}  // namespace warpscope::ops::conv2d

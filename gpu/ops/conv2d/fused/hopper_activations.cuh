@@ -1,0 +1,473 @@
+#pragma once
+// The kernel behind the wide layers' forward and backward_input, one computation on different tensors:
+//
+//   out[pixel, j] = sum over planes p, taps (t, u) and channels c of
+//                   in[p][pixel + (t, u) - shift, c] * weight(p, t, u, c, j)
+//
+//   forward         in = x, 3x3 taps; upsampled: for each parity of the output 2x2 taps of summed weights
+//   backward_input  in = dy, the taps turned round; upsampled: dy is four planes by parity, 2x2 taps each
+//
+// Persistent blocks: warp 0 of the first warpgroup copies (TMA), two warpgroups multiply (wgmma), each its
+// own half of a tile of two or four patches (64 pixels each) and 128 channels. Pixels and weights wait in
+// rings of their own: what is copied for one column of taps serves all its rows. In backward_input two more
+// warps of the first warpgroup read the mask into shared memory as bits while the products run.
+//
+// In 16 bits backward_input reads the weights as they lie, turned by the tensor cores; in TF32, which they do
+// not turn, the weights come with the input channels as filters.
+//
+// Threads 384 of 168 registers, exchanged to 40 and 232 (backward_input: 88 and 208); shared memory 221 KiB
+// with four patches and 3x3 taps, 161 KiB with two.
+// Source: NVIDIA, "CUTLASS documentation", "Efficient GEMM in CUDA", section "Warp specialization".
+
+#include <algorithm>
+#include <cstdint>
+
+#include <cuda_runtime.h>
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/conv2d/fused/hopper_epilogue.cuh"
+#include "gpu/ops/conv2d/fused/hopper_tiles.cuh"
+
+namespace warpscope::ops::conv2d::fused::hopper {
+
+/// A variation of the kernel.
+template <class Arithmetic, int kTapSide, bool kBack, bool kPool, int kPatchCount>
+struct Shape {
+  using Math = Arithmetic;
+  using Storage = typename Math::Storage;
+  static constexpr int slice = kRowBytes / static_cast<int>(sizeof(Storage));  ///< channels
+  static constexpr int taps = kTapSide;                                        ///< of a column, and columns
+  static constexpr bool back = kBack;                                          ///< backward_input
+  static constexpr bool turned = back && sizeof(Storage) == 2;                 ///< filters
+  static constexpr bool pool = kPool;
+  static constexpr int patches = kPatchCount;  ///< of a warpgroup
+  static constexpr int tile_patches = 2 * patches;
+  // Together no more than the 168 of three warpgroups; who reads masks needs more than who copies alone.
+  static constexpr int producer_registers = back ? 88 : 40;
+  static constexpr int consumer_registers = back ? 208 : 232;
+  static constexpr int pixel_stages = 3;
+  static constexpr int filter_stages = 6;
+  static constexpr unsigned pixel_bytes = tile_patches * kPatchBytes<taps>;
+  static constexpr unsigned filter_bytes = kColumns * kRowBytes;
+  static constexpr unsigned filters_at = pixel_stages * pixel_bytes;
+  static constexpr unsigned extra_at = filters_at + filter_stages * filter_bytes;
+  static constexpr unsigned extra_bytes = 4096;  ///< bias of up to 1024 channels, or mask of 256 pixels
+  static constexpr unsigned barriers_at = extra_at + extra_bytes;
+  static constexpr int barriers = 2 * (pixel_stages + filter_stages) + 4;
+  static constexpr unsigned shared_bytes = barriers_at + barriers * 8 + kAlignSlack;
+};
+
+inline constexpr int kThreads = 384;
+
+struct ActivationsProblem {
+  Grid grid;
+  int tiles;
+  int column_tiles;
+  int parities;  ///< of the output
+  int planes;    ///< of the input
+  int slices;    ///< of the input's channels
+  bool relu;
+  bool masked;
+  Layout to;
+};
+
+struct Tile {
+  int patch;
+  int parity;
+  int channel;
+};
+
+template <class S>
+__device__ __forceinline__ Tile tile_of(const ActivationsProblem& q, int i) {
+  const int rest = i / q.column_tiles;
+  return {rest / q.parities * S::tile_patches, rest % q.parities, (i % q.column_tiles) * kColumns};
+}
+
+/// Addresses in shared memory.
+template <class S>
+struct Places {
+  SharedAddress base;
+
+  __device__ SharedAddress pixels(int stage) const {
+    return base + static_cast<unsigned>(stage) * S::pixel_bytes;
+  }
+  __device__ SharedAddress filters(int stage) const {
+    return base + S::filters_at + static_cast<unsigned>(stage) * S::filter_bytes;
+  }
+  __device__ SharedAddress barrier(int i) const { return barrier_at(base + S::barriers_at, i); }
+  __device__ SharedAddress pixels_full(int stage) const { return barrier(stage); }
+  __device__ SharedAddress pixels_empty(int stage) const { return barrier(S::pixel_stages + stage); }
+  __device__ SharedAddress filters_full(int stage) const { return barrier(2 * S::pixel_stages + stage); }
+  __device__ SharedAddress filters_empty(int stage) const {
+    return barrier(2 * S::pixel_stages + S::filter_stages + stage);
+  }
+  /// Of a consumer.
+  __device__ SharedAddress mask_full(int consumer) const {
+    return barrier(2 * (S::pixel_stages + S::filter_stages) + consumer);
+  }
+  __device__ SharedAddress mask_empty(int consumer) const {
+    return barrier(2 * (S::pixel_stages + S::filter_stages) + 2 + consumer);
+  }
+};
+
+template <class S>
+__device__ void make_barriers(const Places<S>& at) {
+  constexpr unsigned kConsumerWarps = 8;
+  for (int i = 0; i < S::pixel_stages; ++i) {
+    make_barrier(at.pixels_full(i), 1);
+    make_barrier(at.pixels_empty(i), kConsumerWarps);
+  }
+  for (int i = 0; i < S::filter_stages; ++i) {
+    make_barrier(at.filters_full(i), 1);
+    make_barrier(at.filters_empty(i), kConsumerWarps);
+  }
+  for (int i = 0; i < 2; ++i) {
+    make_barrier(at.mask_full(i), 32);
+    make_barrier(at.mask_empty(i), kConsumerWarps / 2);
+  }
+  publish_barriers();
+}
+
+// ---- copies ----
+
+/// One slice of channels of the tile's pixels, for the column u of taps.
+template <class S>
+__device__ __forceinline__ void copy_pixels(const ActivationsProblem& q, const Places<S>& at,
+                                            const Ring<S::pixel_stages>& ring, const CUtensorMap& pixels,
+                                            const Place (&patches)[S::tile_patches], int parity, int plane,
+                                            int slice, int u) {
+  // How far the first tap lies before the pixel: 1 of 3x3; of 2x2 taps that depends on the parity.
+  const int side = S::back ? plane : parity;
+  const int row_shift = S::taps == 3 ? 1 : S::back ? side >> 1 : 1 - (side >> 1);
+  const int column_shift = S::taps == 3 ? 1 : S::back ? side & 1 : 1 - (side & 1);
+  const int channel = ((plane & 1) * q.slices + slice) * S::slice;
+  const SharedAddress full = at.pixels_full(ring.stage);
+  const SharedAddress to = at.pixels(ring.stage);
+  wait(at.pixels_empty(ring.stage), ring.parity ^ 1);
+  arrive_expecting(full, S::pixel_bytes);
+#pragma unroll
+  for (int i = 0; i < S::tile_patches; ++i) {
+    load_box(to + static_cast<unsigned>(i) * kPatchBytes<S::taps>, pixels, full, channel,
+             patches[i].column + u - column_shift, plane >> 1, patches[i].row - row_shift, patches[i].image);
+  }
+}
+
+/// One slice of channels of the tile's filters, of tap (t, u).
+template <class S>
+__device__ __forceinline__ void copy_filters(const Places<S>& at, const Ring<S::filter_stages>& ring,
+                                             const CUtensorMap& filters, const Tile& tile, int plane,
+                                             int slice, int t, int u) {
+  constexpr int kLast = S::taps - 1;
+  const int tap = S::back ? (kLast - t) * S::taps + kLast - u : t * S::taps + u;
+  const int set = S::taps == 3 ? 0 : (S::back ? plane : tile.parity) * S::taps * S::taps;
+  const SharedAddress full = at.filters_full(ring.stage);
+  const SharedAddress to = at.filters(ring.stage);
+  wait(at.filters_empty(ring.stage), ring.parity ^ 1);
+  arrive_expecting(full, S::filter_bytes);
+  if constexpr (S::turned) {
+    // Rows are the channels of dy; the tile's channels are two slices.
+    load_box(to, filters, full, tile.channel, slice * S::slice, set + tap);
+    load_box(to + S::filter_bytes / 2, filters, full, tile.channel + S::slice, slice * S::slice, set + tap);
+  } else {
+    load_box(to, filters, full, slice * S::slice, tile.channel, set + tap);
+  }
+}
+
+/// One thread: all copies of the block, in the order in which the consumers use them.
+template <class S>
+__device__ void produce(const ActivationsProblem& q, const Places<S>& at, const CUtensorMap& pixels,
+                        const CUtensorMap& filters) {
+  prefetch_map(pixels);
+  prefetch_map(filters);
+  Ring<S::pixel_stages> pixel_ring;
+  Ring<S::filter_stages> filter_ring;
+  for (int i = static_cast<int>(blockIdx.x); i < q.tiles; i += static_cast<int>(gridDim.x)) {
+    const Tile tile = tile_of<S>(q, i);
+    Place patches[S::tile_patches];
+#pragma unroll
+    for (int p = 0; p < S::tile_patches; ++p) patches[p] = place_of(q.grid, tile.patch + p);
+#pragma unroll 1
+    for (int plane = 0; plane < q.planes; ++plane) {
+#pragma unroll 1
+      for (int slice = 0; slice < q.slices; ++slice) {
+#pragma unroll 1
+        for (int u = 0; u < S::taps; ++u) {
+          copy_pixels<S>(q, at, pixel_ring, pixels, patches, tile.parity, plane, slice, u);
+          pixel_ring.advance();
+#pragma unroll 1
+          for (int t = 0; t < S::taps; ++t) {
+            copy_filters<S>(at, filter_ring, filters, tile, plane, slice, t, u);
+            filter_ring.advance();
+          }
+        }
+      }
+    }
+  }
+}
+
+// ---- the mask ----
+
+/// Bit i: element i of eight is above zero (and no NaN).
+__device__ __forceinline__ unsigned positive_bits(mma::Tf32, const uint4 (&eight)[2]) {
+  constexpr unsigned kInfinity = 0x7f800000;
+  const unsigned words[8] = {eight[0].x, eight[0].y, eight[0].z, eight[0].w,
+                             eight[1].x, eight[1].y, eight[1].z, eight[1].w};
+  unsigned bits = 0;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) bits |= (words[i] - 1 < kInfinity ? 1u : 0u) << i;
+  return bits;
+}
+template <class Math>
+__device__ __forceinline__ unsigned positive_bits(Math, const uint4 (&eight)[1]) {
+  constexpr unsigned kInfinity = std::is_same_v<Math, mma::Bf16> ? 0x7f80 : 0x7c00;
+  const unsigned words[4] = {eight[0].x, eight[0].y, eight[0].z, eight[0].w};
+  unsigned bits = 0;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const unsigned element = words[i / 2] >> (16 * (i % 2)) & 0xffff;
+    bits |= (element - 1 < kInfinity ? 1u : 0u) << i;
+  }
+  return bits;
+}
+
+/// A warp: the mask of one consumer's pixels, 16 bytes a pixel, half a warp to a pixel: a lane has eight
+/// channels.
+template <class S>
+__device__ void read_mask(const ActivationsProblem& q, const Places<S>& at, const typename S::Storage* x,
+                          unsigned char* mask, int consumer, int lane) {
+  constexpr int kChunks = 8 * static_cast<int>(sizeof(typename S::Storage)) / 16;
+  constexpr int kTogether = 4;
+  const int chunk = lane % 16;
+  unsigned parity = 1;
+  for (int i = static_cast<int>(blockIdx.x); i < q.tiles; i += static_cast<int>(gridDim.x)) {
+    const Tile tile = tile_of<S>(q, i);
+    wait(at.mask_empty(consumer), parity);
+    parity ^= 1;
+    const int channel = tile.channel + 8 * chunk;
+    for (int first = 0; first < S::patches * kPatchPixels; first += 2 * kTogether) {
+      const Place patch = place_of(q.grid, tile.patch + consumer * S::patches + first / kPatchPixels);
+      uint4 eights[kTogether][kChunks];
+#pragma unroll
+      for (int k = 0; k < kTogether; ++k) {
+        const int pixel = (first + 2 * k + lane / 16) % kPatchPixels;
+        const int row = patch.row + pixel / kPatchSide;
+        const int column = patch.column + pixel % kPatchSide;
+        const bool exists = q.to.has(patch.image, row, column) && channel < q.to.channels;
+        const auto* from = reinterpret_cast<const uint4*>(x + q.to.at(patch.image, row, column, 0) + channel);
+#pragma unroll
+        for (int c = 0; c < kChunks; ++c) eights[k][c] = exists ? __ldg(from + c) : uint4{0, 0, 0, 0};
+      }
+#pragma unroll
+      for (int k = 0; k < kTogether; ++k) {
+        mask[(first + 2 * k) * 16 + lane] =
+            static_cast<unsigned char>(positive_bits(typename S::Math{}, eights[k]));
+      }
+    }
+    arrive(at.mask_full(consumer));
+  }
+}
+
+// ---- products ----
+
+/// Gives a stage back to the producer: one lane of each warp.
+__device__ __forceinline__ void release(SharedAddress barrier, int lane) {
+  if (lane == 0) arrive(barrier);
+}
+
+/// The products of one stage of filters, of row t of taps.
+template <class S>
+__device__ __forceinline__ void multiply_stage(float (&sums)[S::patches][kSums], SharedAddress pixels,
+                                               SharedAddress filters, int t, bool add) {
+  // Tiles of one slice in K-major order have no second slice: the field is not used.
+  const std::uint64_t a = describe(pixels + static_cast<unsigned>(t) * kPeriodBytes, 16);
+  const std::uint64_t b = describe(filters, S::turned ? S::filter_bytes / 2 : 16);
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+#pragma unroll
+    for (int i = 0; i < S::patches; ++i) {
+      multiply<0, S::turned ? 1 : 0>(
+          typename S::Math{}, sums[i],
+          advanced(a, static_cast<unsigned>(i) * kPatchBytes<S::taps> +
+                          static_cast<unsigned>(step) * kStraightStep),
+          advanced(b, static_cast<unsigned>(step) * (S::turned ? kTurnedStep : kStraightStep)),
+          add || step > 0);
+    }
+  }
+}
+
+/// The sums of one tile. A stage is given back when the products after it have been issued and its own are
+/// done.
+template <class S>
+__device__ __forceinline__ void multiply_tile(float (&sums)[S::patches][kSums], const Places<S>& at,
+                                              Ring<S::pixel_stages>& pixel_ring,
+                                              Ring<S::filter_stages>& filter_ring, int columns, int consumer,
+                                              int lane) {
+  SharedAddress used_pixels = 0;
+  SharedAddress used_filters = 0;
+  for (int column = 0; column < columns; ++column) {
+    wait(at.pixels_full(pixel_ring.stage), pixel_ring.parity);
+    const SharedAddress pixels =
+        at.pixels(pixel_ring.stage) + static_cast<unsigned>(consumer * S::patches) * kPatchBytes<S::taps>;
+#pragma unroll
+    for (int t = 0; t < S::taps; ++t) {
+      wait(at.filters_full(filter_ring.stage), filter_ring.parity);
+      fence_products();
+      multiply_stage<S>(sums, pixels, at.filters(filter_ring.stage), t, column > 0 || t > 0);
+      commit_products();
+      wait_products<1>();
+      if (column > 0 || t > 0) release(used_filters, lane);
+      if (column > 0 && t == 0) release(used_pixels, lane);
+      used_filters = at.filters_empty(filter_ring.stage);
+      filter_ring.advance();
+    }
+    used_pixels = at.pixels_empty(pixel_ring.stage);
+    pixel_ring.advance();
+  }
+  wait_products<0>();
+  release(used_filters, lane);
+  release(used_pixels, lane);
+}
+
+template <class S>
+__device__ void consume(const ActivationsProblem& q, const Places<S>& at, const unsigned char* extra,
+                        typename S::Storage* out, std::uint8_t* argmax, int consumer, int thread) {
+  using Math = typename S::Math;
+  const int lane = thread % 32;
+  const Lane place{thread / 32, lane / 4, lane % 4};
+  Ring<S::pixel_stages> pixel_ring;
+  Ring<S::filter_stages> filter_ring;
+  unsigned mask_parity = 0;
+  // One consumer starts some stages later, so that while one writes the other still multiplies. A tile has at
+  // least as many.
+  constexpr int kLate = 3;
+  if (consumer == 1) wait(at.filters_full(kLate), 0);
+  for (int i = static_cast<int>(blockIdx.x); i < q.tiles; i += static_cast<int>(gridDim.x)) {
+    const Tile tile = tile_of<S>(q, i);
+    float sums[S::patches][kSums];
+    multiply_tile<S>(sums, at, pixel_ring, filter_ring, q.planes * q.slices * S::taps, consumer, lane);
+    if (S::back && q.masked) {
+      wait(at.mask_full(consumer), mask_parity);
+      mask_parity ^= 1;
+    }
+#pragma unroll
+    for (int p = 0; p < S::patches; ++p) {
+      const int mine = consumer * S::patches + p;
+      const Place patch = place_of(q.grid, tile.patch + mine);
+      if constexpr (S::back) {
+        const unsigned char* mask = q.masked ? extra + mine * kPatchPixels * 16 : nullptr;
+        write_masked(Math{}, sums[p], q.to, out, patch, tile.channel, mask, place);
+      } else {
+        const float* bias = reinterpret_cast<const float*>(extra) + tile.channel;
+        if constexpr (S::pool) {
+          write_pooled(Math{}, sums[p], q.to, out, argmax, patch, tile.channel, bias, q.relu, place);
+        } else {
+          write_plain(Math{}, sums[p], q.to, out, patch, tile.parity, tile.channel, bias, q.relu, place);
+        }
+      }
+    }
+    if (S::back && q.masked) {
+      __syncwarp();
+      release(at.mask_empty(consumer), lane);
+    }
+  }
+}
+
+/// `beside`: the bias in forward, x in backward_input where it is masked.
+template <class S>
+__global__ void __launch_bounds__(kThreads, 1)
+    hopper_activations(const __grid_constant__ ActivationsProblem q,
+                       const __grid_constant__ CUtensorMap pixels,
+                       const __grid_constant__ CUtensorMap filters,
+                       const typename S::Storage* __restrict__ beside, typename S::Storage* __restrict__ out,
+                       std::uint8_t* __restrict__ argmax) {
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const Places<S> at{first_tile(shared)};
+  unsigned char* extra = shared + (at.base - shared_address(shared)) + S::extra_at;
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread == 0) make_barriers(at);
+  if constexpr (!S::back) {
+    // Channels past the last of the last tile have no bias; they are not written.
+    for (int i = thread; i < q.column_tiles * kColumns; i += kThreads) {
+      reinterpret_cast<float*>(extra)[i] =
+          i < q.to.channels ? mma::widen(typename S::Math{}, beside[i]) : 0.0f;
+    }
+  }
+  __syncthreads();
+  const int warp = thread / 32;
+  if (thread < static_cast<int>(kWarpgroup)) {
+    shrink_registers<S::producer_registers>();
+    if (thread == 0) produce<S>(q, at, pixels, filters);
+    if constexpr (S::back) {
+      if (q.masked && (warp == 1 || warp == 2)) {
+        const int consumer = warp - 1;
+        read_mask<S>(q, at, beside, extra + consumer * S::patches * kPatchPixels * 16, consumer, thread % 32);
+      }
+    }
+  } else {
+    grow_registers<S::consumer_registers>();
+    consume<S>(q, at, extra, out, argmax, warp / 4 - 1, thread % static_cast<int>(kWarpgroup));
+  }
+#else
+  __trap();  // this build has no code for sm_90a
+#endif
+}
+
+/// Tensors of one call, and the tile's choice.
+struct ActivationsCall {
+  ActivationsProblem problem;  ///< without the tiles
+  CUtensorMap pixels;
+  CUtensorMap filters;
+  const void* beside;
+  void* out;
+  std::uint8_t* argmax;
+  core::Precision precision;
+  cudaStream_t stream;
+};
+
+/// Whether tiles of two patches a warpgroup take less time than tiles of one, of which a patch costs more.
+inline bool large_tiles(const ActivationsProblem& q, int processors) {
+  constexpr double kSmallCost = 1.15;
+  const std::int64_t columns = std::int64_t{q.column_tiles} * q.parities;
+  const std::int64_t large = divide_up(divide_up(q.grid.patches(), 4) * columns, processors);
+  const std::int64_t small = divide_up(divide_up(q.grid.patches(), 2) * columns, processors);
+  return 2.0 * static_cast<double>(large) <= kSmallCost * static_cast<double>(small);
+}
+
+template <class S>
+void launch_shape(const ActivationsCall& call, int processors) {
+  using Storage = typename S::Storage;
+  ActivationsProblem q = call.problem;
+  q.tiles = static_cast<int>(divide_up(q.grid.patches(), S::tile_patches)) * q.column_tiles * q.parities;
+  const auto kernel = hopper_activations<S>;
+  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes),
+                   "the shared memory of a hopper block");
+  const auto blocks = static_cast<unsigned>(std::min(q.tiles, processors));
+  kernel<<<blocks, kThreads, S::shared_bytes, call.stream>>>(q, call.pixels, call.filters,
+                                                             static_cast<const Storage*>(call.beside),
+                                                             static_cast<Storage*>(call.out), call.argmax);
+}
+
+template <class Math, int kTaps, bool kBack, bool kPool>
+void launch_size(const ActivationsCall& call) {
+  const int processors = multiprocessors();
+  if (large_tiles(call.problem, processors)) {
+    launch_shape<Shape<Math, kTaps, kBack, kPool, 2>>(call, processors);
+  } else {
+    launch_shape<Shape<Math, kTaps, kBack, kPool, 1>>(call, processors);
+  }
+}
+
+template <int kTaps, bool kBack, bool kPool>
+void launch_activations(const ActivationsCall& call) {
+  switch (call.precision) {
+    case core::Precision::tf32:
+      return launch_size<mma::Tf32, kTaps, kBack, kPool>(call);
+    case core::Precision::fp16:
+      return launch_size<mma::Fp16, kTaps, kBack, kPool>(call);
+    default:
+      return launch_size<mma::Bf16, kTaps, kBack, kPool>(call);
+  }
+}
+
+}  // namespace warpscope::ops::conv2d::fused::hopper

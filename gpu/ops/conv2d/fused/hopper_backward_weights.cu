@@ -1,0 +1,475 @@
+// conv2d.backward_weights of wide layers on Hopper: over `mma` it adds wgmma and TMA, an upsampled
+// block's gradient from four parity planes of dy by 2x2 taps each (2.25 times fewer products), and the bias
+// gradient from the tiles of dy that are in shared memory anyway.
+//
+//   part[p][k][t][u][c] = sum over the split's pixels of dy[p][pixel][k] * x[pixel + (t, u) - shift][c]
+//
+// Both operands have the pixels, over which is summed, as rows: the tensor cores turn them. A unit is 128
+// filters, one column u of taps and 128 channels: a warpgroup for each tap t has 128 x 128 sums and reads x
+// from the row t of the stage's patch on. A block does one unit for one split of the patches; a second kernel
+// adds the splits in order and folds an upsampled layers's parts, four to a tap of dw. In the blocks of the
+// first column and channels two more warps add up dy. FP16 and BF16 alone: tensor cores do not turn TF32.
+//
+// Threads 512 of 128 registers with 3x3 taps (exchanged to 32 and 160), 384 of 168 with 2x2 (88 and 208);
+// shared memory 218 and 206 KiB. A pooled block's dy is first spread over the convolution's size in the
+// workspace. The splits are made for 132 multiprocessors, whatever the GPU has.
+// Source: NVIDIA, "CUTLASS documentation", "Implicit GEMM convolution" and "Efficient GEMM in CUDA", section
+// "Split-K".
+
+#include <algorithm>
+#include <cstdint>
+
+#include <cuda_runtime.h>
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/conv2d/fused/chain.h"
+#include "gpu/ops/conv2d/fused/hopper_prepare.h"
+#include "gpu/ops/conv2d/fused/hopper_tiles.cuh"
+#include "gpu/ops/conv2d/fused/hopper_wide.h"
+
+namespace warpscope::ops::conv2d::fused::hopper {
+
+/// A variation of the kernel.
+template <int kTapSide>
+struct WeightsShape {
+  static constexpr int taps = kTapSide;
+  static constexpr int consumers = taps;
+  static constexpr int threads = (1 + consumers) * static_cast<int>(kWarpgroup);
+  static constexpr int producer_registers = taps == 3 ? 32 : 88;
+  static constexpr int consumer_registers = taps == 3 ? 160 : 208;
+  static constexpr int stages = 6;
+  static constexpr unsigned slice_bytes = kPatchSide * kPeriodBytes;  ///< of dy: 64 pixels, 64 filters
+  static constexpr unsigned x_at = 2 * slice_bytes;
+  static constexpr unsigned stage_bytes = x_at + 2 * kPatchBytes<taps>;
+  static constexpr unsigned barriers_at = stages * stage_bytes;
+  static constexpr unsigned shared_bytes = barriers_at + 2 * stages * 8 + kAlignSlack;
+};
+
+namespace {
+
+constexpr int kFilters = 128;  // of a unit
+constexpr int kSplitProcessors = 132;
+
+struct WeightsProblem {
+  Grid grid;
+  int patches;
+  int split_patches;
+  int filter_tiles;
+  int channel_tiles;
+  int filters;
+  int channels;
+  std::int64_t split_elements;  ///< of a split's partial results: the weights', then the bias's
+  std::int64_t bias_at;
+};
+
+struct Unit {
+  int plane;
+  int filter;
+  int u;
+  int channel;
+  int first_patch;
+  int end_patch;
+  std::int64_t split;
+};
+
+/// The units of a split are neighbours: they read the same pixels.
+template <class S>
+__device__ __forceinline__ Unit unit_of(const WeightsProblem& q) {
+  const int i = static_cast<int>(blockIdx.x);
+  const int first = static_cast<int>(blockIdx.y) * q.split_patches;
+  const int u = i % S::taps;
+  const int channel = i / S::taps % q.channel_tiles;
+  const int rest = i / S::taps / q.channel_tiles;
+  return {rest / q.filter_tiles,
+          rest % q.filter_tiles * kFilters,
+          u,
+          channel * kColumns,
+          first,
+          min(first + q.split_patches, q.patches),
+          static_cast<std::int64_t>(blockIdx.y)};
+}
+
+template <class S>
+struct Places {
+  SharedAddress base;
+
+  __device__ SharedAddress stage(int i) const { return base + static_cast<unsigned>(i) * S::stage_bytes; }
+  __device__ SharedAddress full(int i) const { return barrier_at(base + S::barriers_at, i); }
+  __device__ SharedAddress empty(int i) const { return barrier_at(base + S::barriers_at, S::stages + i); }
+};
+
+/// One thread: all copies of the block. dy's second slice may lie past its last filter, x's past its last
+/// channel: what is read there only meets sums that are not written.
+template <class S>
+__device__ void produce(const WeightsProblem& q, const Places<S>& at, const CUtensorMap& dy,
+                        const CUtensorMap& x) {
+  prefetch_map(dy);
+  prefetch_map(x);
+  const Unit unit = unit_of<S>(q);
+  const int row_parity = unit.plane >> 1;
+  const int column_parity = unit.plane & 1;
+  const int row_shift = S::taps == 3 ? 1 : 1 - row_parity;
+  const int column_shift = S::taps == 3 ? 1 : 1 - column_parity;
+  const int filter = column_parity * q.filters + unit.filter;
+  Place patch = place_of(q.grid, unit.first_patch);
+  Ring<S::stages> ring;
+#pragma unroll 1
+  for (int i = unit.first_patch; i < unit.end_patch; ++i) {
+    const SharedAddress stage = at.stage(ring.stage);
+    const SharedAddress full = at.full(ring.stage);
+    wait(at.empty(ring.stage), ring.parity ^ 1);
+    arrive_expecting(full, S::stage_bytes);
+#pragma unroll
+    for (int slice = 0; slice < 2; ++slice) {
+      load_box(stage + static_cast<unsigned>(slice) * S::slice_bytes, dy, full, filter + slice * kSlice,
+               patch.column, row_parity, patch.row, patch.image);
+      load_box(stage + S::x_at + static_cast<unsigned>(slice) * kPatchBytes<S::taps>, x, full,
+               unit.channel + slice * kSlice, patch.column + unit.u - column_shift, 0, patch.row - row_shift,
+               patch.image);
+    }
+    advance(patch, q.grid);
+    ring.advance();
+  }
+}
+
+/// A warp: the sums over the split's pixels of 64 filters. A lane has eight of them, of every fourth pixel.
+template <class Math, class S>
+__device__ void add_gradients(const WeightsProblem& q, const Places<S>& at, const unsigned char* tiles,
+                              float* partial, int slice, int lane) {
+  const Unit unit = unit_of<S>(q);
+  float sums[8] = {};
+  Ring<S::stages> ring;
+  for (int i = unit.first_patch; i < unit.end_patch; ++i) {
+    wait(at.full(ring.stage), ring.parity);
+    const unsigned char* tile = tiles + static_cast<unsigned>(ring.stage) * S::stage_bytes +
+                                static_cast<unsigned>(slice) * S::slice_bytes;
+#pragma unroll 2
+    for (int pixel = lane / 8; pixel < kPatchPixels; pixel += 4) {
+      const uint4 chunk = *reinterpret_cast<const uint4*>(tile + pixel * 128 + ((lane ^ pixel) & 7) * 16);
+      const unsigned words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        sums[2 * k] += mma::widen(Math{}, static_cast<typename Math::Storage>(words[k] & 0xffff));
+        sums[2 * k + 1] += mma::widen(Math{}, static_cast<typename Math::Storage>(words[k] >> 16));
+      }
+    }
+    __syncwarp();
+    if (lane == 0) arrive(at.empty(ring.stage));
+    ring.advance();
+  }
+#pragma unroll
+  for (int k = 0; k < 8; ++k) {
+    sums[k] += __shfl_xor_sync(0xffffffffu, sums[k], 8);
+    sums[k] += __shfl_xor_sync(0xffffffffu, sums[k], 16);
+  }
+  const int filter = unit.filter + slice * kSlice + 8 * (lane % 8);
+  if (lane >= 8 || filter >= q.filters) return;
+  float* to = partial + unit.split * q.split_elements + q.bias_at + unit.plane * q.filters + filter;
+#pragma unroll
+  for (int k = 0; k < 8; ++k) to[k] = sums[k];
+}
+
+/// The products of a stage, of the tap t.
+template <class Math, class S>
+__device__ __forceinline__ void multiply_stage(float (&sums)[2][kSums], SharedAddress stage, int t,
+                                               bool add) {
+  // 64 filters are one slice of dy: there is no next one within a product.
+  const std::uint64_t a = describe(stage, 16);
+  const std::uint64_t b =
+      describe(stage + S::x_at + static_cast<unsigned>(t) * kPeriodBytes, kPatchBytes<S::taps>);
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+    const unsigned further = static_cast<unsigned>(step) * kTurnedStep;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      multiply<1, 1>(Math{}, sums[i], advanced(a, static_cast<unsigned>(i) * S::slice_bytes + further),
+                     advanced(b, further), add || step > 0);
+    }
+  }
+}
+
+/// The partial results of one tap, where the second kernel finds them.
+template <class S>
+__device__ __forceinline__ void write_sums(const WeightsProblem& q, const Unit& unit,
+                                           const float (&sums)[2][kSums], float* partial, int t, int thread) {
+  const int group = thread % 32 / 4;
+  const int member = thread % 4;
+  float* part = partial + unit.split * q.split_elements;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int filter = unit.filter + i * kSlice + thread / 32 * 16 + half * 8 + group;
+      const std::int64_t line =
+          (static_cast<std::int64_t>(unit.plane) * q.filters + filter) * S::taps * S::taps;
+      float* to = part + (line + t * S::taps + unit.u) * q.channels + unit.channel + 2 * member;
+#pragma unroll
+      for (int slice = 0; slice < kColumns / kSlice; ++slice) {
+        if (filter < q.filters && unit.channel + slice * kSlice < q.channels) {
+#pragma unroll
+          for (int k = 0; k < kSlice / 8; ++k) {
+            const int j = slice * kSlice / 8 + k;
+            *reinterpret_cast<float2*>(to + 8 * j) =
+                float2{sums[i][4 * j + 2 * half], sums[i][4 * j + 2 * half + 1]};
+          }
+        }
+      }
+    }
+  }
+}
+
+template <class Math, class S>
+__device__ void consume(const WeightsProblem& q, const Places<S>& at, float* partial, int t, int thread) {
+  const Unit unit = unit_of<S>(q);
+  float sums[2][kSums];
+  Ring<S::stages> ring;
+  SharedAddress used = 0;
+#pragma unroll 1
+  for (int i = unit.first_patch; i < unit.end_patch; ++i) {
+    const bool add = i > unit.first_patch;
+    wait(at.full(ring.stage), ring.parity);
+    fence_products();
+    multiply_stage<Math, S>(sums, at.stage(ring.stage), t, add);
+    commit_products();
+    wait_products<1>();
+    if (add && thread % 32 == 0) arrive(used);
+    used = at.empty(ring.stage);
+    ring.advance();
+  }
+  wait_products<0>();
+  write_sums<S>(q, unit, sums, partial, t, thread);
+}
+
+template <class Math, class S>
+__global__ void __launch_bounds__(S::threads, 1)
+    hopper_weights(const __grid_constant__ WeightsProblem q, const __grid_constant__ CUtensorMap dy,
+                   const __grid_constant__ CUtensorMap x, float* __restrict__ partial) {
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const Places<S> at{first_tile(shared)};
+  // The unit's first column of taps and first channels.
+  const bool adds_gradients = static_cast<int>(blockIdx.x) % (S::taps * q.channel_tiles) == 0;
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread == 0) {
+    for (int i = 0; i < S::stages; ++i) {
+      make_barrier(at.full(i), 1);
+      make_barrier(at.empty(i), S::consumers * 4 + (adds_gradients ? 2 : 0));
+    }
+    publish_barriers();
+  }
+  __syncthreads();
+  const int warp = thread / 32;
+  if (thread < static_cast<int>(kWarpgroup)) {
+    shrink_registers<S::producer_registers>();
+    if (thread == 0) produce<S>(q, at, dy, x);
+    if (adds_gradients && (warp == 1 || warp == 2)) {
+      add_gradients<Math, S>(q, at, shared + (at.base - shared_address(shared)), partial, warp - 1,
+                             thread % 32);
+    }
+  } else {
+    grow_registers<S::consumer_registers>();
+    consume<Math, S>(q, at, partial, warp / 4 - 1, thread % static_cast<int>(kWarpgroup));
+  }
+#else
+  __trap();  // this build has no code for sm_90a
+#endif
+}
+
+// ---- the second kernel ----
+
+/// Adds the splits, four neighbouring elements of dw to a thread, then those of the bias, one to a thread.
+struct SumProblem {
+  int filters;
+  int channels;
+  int splits;
+  int quads;  ///< of dw
+  std::int64_t split_elements;
+  std::int64_t bias_at;
+  bool aligned;  ///< dw, to 16 bytes
+};
+
+constexpr int kSumThreads = 128;
+
+__device__ __forceinline__ void add_splits(float4& sum, const SumProblem& q, const float* from) {
+#pragma unroll 8
+  for (int split = 0; split < q.splits; ++split) {
+    const float4 part = *reinterpret_cast<const float4*>(from + split * q.split_elements);
+    sum.x += part.x;
+    sum.y += part.y;
+    sum.z += part.z;
+    sum.w += part.w;
+  }
+}
+
+/// Where tap r (or s) of three lies among the two of a parity.
+__device__ __forceinline__ int folded_tap(int parity, int r) {
+  return r > parity ? 1 : 0;
+}
+
+template <int kTaps>
+__device__ __forceinline__ float4 sum_quad(const SumProblem& q, const float* partial, int quad) {
+  float4 sum{0.0f, 0.0f, 0.0f, 0.0f};
+  if constexpr (kTaps == 3) {
+    add_splits(sum, q, partial + 4 * quad);
+  } else {
+    const int channel = 4 * quad % q.channels;
+    const int line = 4 * quad / q.channels;
+    const int filter = line / 9;
+    const int r = line % 9 / 3;
+    const int s = line % 3;
+    for (int plane = 0; plane < 4; ++plane) {
+      const int tap = folded_tap(plane >> 1, r) * 2 + folded_tap(plane & 1, s);
+      add_splits(sum, q,
+                 partial + ((static_cast<std::int64_t>(plane) * q.filters + filter) * 4 + tap) * q.channels +
+                     channel);
+    }
+  }
+  return sum;
+}
+
+template <int kTaps>
+__global__ void __launch_bounds__(kSumThreads)
+    hopper_weights_sum(const __grid_constant__ SumProblem q, const float* __restrict__ partial,
+                       float* __restrict__ dw, float* __restrict__ db) {
+  const int i = static_cast<int>(blockIdx.x * kSumThreads + threadIdx.x);
+  if (i < q.quads) {
+    const float4 sum = sum_quad<kTaps>(q, partial, i);
+    float* to = dw + 4 * i;
+    if (q.aligned) {
+      *reinterpret_cast<float4*>(to) = sum;
+    } else {
+      to[0] = sum.x;
+      to[1] = sum.y;
+      to[2] = sum.z;
+      to[3] = sum.w;
+    }
+  } else if (i < q.quads + q.filters) {
+    constexpr int kPlanes = kTaps == 3 ? 1 : 4;
+    const float* from = partial + q.bias_at + (i - q.quads);
+    float sum = 0.0f;
+    for (int plane = 0; plane < kPlanes; ++plane) {
+#pragma unroll 8
+      for (int split = 0; split < q.splits; ++split)
+        sum += from[plane * q.filters + split * q.split_elements];
+    }
+    db[i - q.quads] = sum;
+  }
+}
+
+// ---- the plan ----
+
+struct Plan {
+  int planes;
+  int taps;
+  int filter_tiles;
+  int channel_tiles;
+  int units;
+  int split_patches;
+  int splits;
+  std::int64_t bias_at;
+  std::int64_t split_elements;
+};
+
+Plan plan_of(const ChainShape& s) {
+  Plan plan{};
+  plan.planes = s.upsample ? 4 : 1;
+  plan.taps = s.upsample ? 2 : 3;
+  plan.filter_tiles = static_cast<int>(divide_up(s.out_channels, kFilters));
+  plan.channel_tiles = static_cast<int>(divide_up(s.in_channels, kColumns));
+  plan.units = plan.planes * plan.taps * plan.filter_tiles * plan.channel_tiles;
+  const int patches = grid_of(s).patches();
+  const int wanted = std::clamp(kSplitProcessors / plan.units, 1, patches);
+  plan.split_patches = static_cast<int>(divide_up(patches, wanted));
+  plan.splits = static_cast<int>(divide_up(patches, plan.split_patches));
+  plan.bias_at = std::int64_t{plan.planes} * plan.taps * plan.taps * s.out_channels * s.in_channels;
+  plan.split_elements = plan.bias_at + std::int64_t{plan.planes} * s.out_channels;
+  return plan;
+}
+
+struct WeightsCall {
+  WeightsProblem problem;
+  CUtensorMap dy;
+  CUtensorMap x;
+  float* partial;
+  dim3 blocks;
+  cudaStream_t stream;
+};
+
+template <class Math, int kTaps>
+void launch_products(const WeightsCall& call) {
+  using S = WeightsShape<kTaps>;
+  const auto kernel = hopper_weights<Math, S>;
+  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes),
+                   "the shared memory of conv2d.backward_weights hopper");
+  kernel<<<call.blocks, S::threads, S::shared_bytes, call.stream>>>(call.problem, call.dy, call.x,
+                                                                    call.partial);
+}
+
+template <int kTaps>
+void launch_both(const WeightsCall& call, const Plan& plan, core::Precision precision, float* dw, float* db) {
+  if (precision == core::Precision::fp16) {
+    launch_products<mma::Fp16, kTaps>(call);
+  } else {
+    launch_products<mma::Bf16, kTaps>(call);
+  }
+  core::check_launch("conv2d.backward_weights hopper");
+  const WeightsProblem& q = call.problem;
+  const SumProblem sum{q.filters,
+                       q.channels,
+                       plan.splits,
+                       q.filters * q.channels * 9 / 4,
+                       plan.split_elements,
+                       plan.bias_at,
+                       reinterpret_cast<std::uintptr_t>(dw) % sizeof(float4) == 0};
+  const auto blocks = static_cast<unsigned>(divide_up(sum.quads + sum.filters, kSumThreads));
+  hopper_weights_sum<kTaps><<<blocks, kSumThreads, 0, call.stream>>>(sum, call.partial, dw, db);
+  core::check_launch("conv2d.backward_weights hopper, sum of the splits");
+}
+
+}  // namespace
+
+bool backward_weights::takes(const ChainShape& s) {
+  return is_wide(s);
+}
+
+/// The unpooled dy, then the splits' partial results.
+std::size_t backward_weights::workspace(const ChainShape& s, core::Precision precision) {
+  const Plan plan = plan_of(s);
+  return (s.pool ? convolution_bytes(s, precision) : 0) +
+         sizeof(float) * static_cast<std::size_t>(plan.splits * plan.split_elements);
+}
+
+void backward_weights::launch(const ChainCall& call) {
+  const ChainShape& s = call.shape;
+  const cudaStream_t stream = core::cuda_stream(*call.stream);
+  const Plan plan = plan_of(s);
+  const Grid grid = grid_of(s);
+  const void* dy = call.operand<const void>(Name::output_gradient);
+  auto* partial = static_cast<float*>(call.workspace);
+  if (s.pool) {
+    unpool(s, dy, call.operand<const std::uint8_t>(Name::argmax), call.workspace, call.precision, stream);
+    dy = call.workspace;
+    partial = reinterpret_cast<float*>(static_cast<unsigned char*>(call.workspace) +
+                                       convolution_bytes(s, call.precision));
+  }
+  const WeightsProblem problem{
+      grid,           grid.patches(), plan.split_patches,  plan.filter_tiles, plan.channel_tiles,
+      s.out_channels, s.in_channels,  plan.split_elements, plan.bias_at};
+  const Pixels gradient{dy, grid.images, s.height, s.width, s.out_channels, s.upsample};
+  const Pixels x{call.operand<const void>(Name::input), grid.images, s.height, s.width, s.in_channels, false};
+  const WeightsCall products{problem,
+                             map_pixels(gradient, kPatchSide, call.precision),
+                             map_pixels(x, kPatchSide + plan.taps - 1, call.precision),
+                             partial,
+                             dim3(static_cast<unsigned>(plan.units), static_cast<unsigned>(plan.splits)),
+                             stream};
+  float* dw = call.operand<float>(Name::weights_gradient);
+  float* db = call.operand<float>(Name::bias_gradient);
+  if (s.upsample) {
+    launch_both<2>(products, plan, call.precision, dw, db);
+  } else {
+    launch_both<3>(products, plan, call.precision, dw, db);
+  }
+}
+
+}  // namespace warpscope::ops::conv2d::fused::hopper

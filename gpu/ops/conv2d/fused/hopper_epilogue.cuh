@@ -1,0 +1,314 @@
+#pragma once
+// How the sums of a patch reach global memory, for the wide layers' activations (hopper_activations.cuh).
+//
+// A warpgroup has the sums of 64 pixels and 128 channels; warp w has rows 2 w and 2 w + 1 of the patch. A
+// lane (group = lane / 4, member = lane % 4) has column `group` of both rows and the channels 8 j + 2 member
+// and one more, j = 0 .. 15: a pooling window is two lanes, 4 apart, with all its rows. The four members
+// exchange their words, so that each writes 16 bytes: 64 bytes of a pixel by a warp's instruction. In FP32
+// each writes its own 8 bytes, 32 of a pixel. No shared memory, no barrier but what gets bias and mask there.
+
+#include <cstdint>
+
+#include <cuda_runtime.h>
+
+#include "gpu/ops/conv2d/fused/hopper_tiles.cuh"
+
+namespace warpscope::ops::conv2d::fused::hopper {
+
+/// Where an output's pixels lie, in elements; rows and columns of the grid, or of the pooled grid.
+struct Layout {
+  int images;
+  int height;
+  int width;
+  std::int64_t image;
+  std::int64_t row;
+  std::int64_t column;
+  std::int64_t parity_row;  ///< of interleaved outputs
+  std::int64_t parity_column;
+  int channels;
+
+  __device__ __forceinline__ bool has(int n, int i, int j) const {
+    return n < images && i < height && j < width;
+  }
+  __device__ __forceinline__ std::int64_t at(int n, int i, int j, int parity) const {
+    return n * image + i * row + j * column + (parity >> 1) * parity_row + (parity & 1) * parity_column;
+  }
+};
+
+/// Words of four lanes, neighbours, as a matrix, transposed: lane m gets word m of each.
+__device__ __forceinline__ void transpose(unsigned (&w)[4], int member) {
+  const bool odd = (member & 1) != 0;
+  const bool high = (member & 2) != 0;
+  const unsigned near0 = __shfl_xor_sync(0xffffffffu, odd ? w[0] : w[1], 1);
+  const unsigned near1 = __shfl_xor_sync(0xffffffffu, odd ? w[2] : w[3], 1);
+  const unsigned b0 = odd ? near0 : w[0];
+  const unsigned b1 = odd ? w[1] : near0;
+  const unsigned b2 = odd ? near1 : w[2];
+  const unsigned b3 = odd ? w[3] : near1;
+  const unsigned far0 = __shfl_xor_sync(0xffffffffu, high ? b0 : b2, 2);
+  const unsigned far1 = __shfl_xor_sync(0xffffffffu, high ? b1 : b3, 2);
+  w[0] = high ? far0 : b0;
+  w[1] = high ? far1 : b1;
+  w[2] = high ? b2 : far0;
+  w[3] = high ? b3 : far1;
+}
+
+/// Not fmaxf: a NaN stays.
+__device__ __forceinline__ float activate(float value, bool relu) {
+  return relu && value < 0.0f ? 0.0f : value;
+}
+
+/// A lane's place in the epilogue.
+struct Lane {
+  int warp;  ///< of the warpgroup
+  int group;
+  int member;
+};
+
+/// Two neighbouring elements of FP32.
+__device__ __forceinline__ void write_floats(std::uint32_t* to, float low, float high) {
+  *reinterpret_cast<float2*>(to) = float2{low, high};
+}
+
+/// All halves of a pair of elements whose bit of the two is set.
+__device__ __forceinline__ unsigned keep_pair(unsigned bits) {
+  return ((bits & 1) != 0 ? 0x0000ffffu : 0u) | ((bits & 2) != 0 ? 0xffff0000u : 0u);
+}
+
+/// Bias and ReLU, no pooling. `bias`: of the tile's 128 channels, which begin at `channel`.
+template <class Math>
+__device__ __forceinline__ void write_plain(Math, const float (&sums)[kSums], const Layout& to,
+                                            typename Math::Storage* out, const Place& patch, int parity,
+                                            int channel, const float* bias, bool relu, const Lane& lane) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = patch.row + 2 * lane.warp + half;
+    const int column = patch.column + lane.group;
+    const bool exists = to.has(patch.image, row, column);
+    auto* pixel = out + to.at(patch.image, row, column, parity) + channel;
+#pragma unroll
+    for (int quarter = 0; quarter < 4; ++quarter) {
+      unsigned w[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int j = 4 * quarter + i;
+        const float2 b = *reinterpret_cast<const float2*>(bias + 8 * j + 2 * lane.member);
+        w[i] = mma::narrow_pair(Math{}, activate(sums[4 * j + 2 * half] + b.x, relu),
+                                activate(sums[4 * j + 2 * half + 1] + b.y, relu));
+      }
+      transpose(w, lane.member);
+      const int first = 8 * (4 * quarter + lane.member);
+      if (exists && channel + first < to.channels) write_chunk(pixel + first, w);
+    }
+  }
+}
+
+__device__ __forceinline__ void write_plain(mma::Tf32, const float (&sums)[kSums], const Layout& to,
+                                            std::uint32_t* out, const Place& patch, int parity, int channel,
+                                            const float* bias, bool relu, const Lane& lane) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = patch.row + 2 * lane.warp + half;
+    const int column = patch.column + lane.group;
+    if (!to.has(patch.image, row, column)) continue;
+    auto* mine = out + to.at(patch.image, row, column, parity) + channel + 2 * lane.member;
+#pragma unroll
+    for (int j = 0; j < kColumns / 8; ++j) {
+      const float2 b = *reinterpret_cast<const float2*>(bias + 8 * j + 2 * lane.member);
+      if (channel + 8 * j < to.channels) {
+        write_floats(mine + 8 * j, activate(sums[4 * j + 2 * half] + b.x, relu),
+                     activate(sums[4 * j + 2 * half + 1] + b.y, relu));
+      }
+    }
+  }
+}
+
+/// Gradients, zero where the mask's bit is. `mask`: a byte for each 8 channels, 16 for each pixel of the
+/// patch; none if nullptr.
+template <class Math>
+__device__ __forceinline__ void write_masked(Math, const float (&sums)[kSums], const Layout& to,
+                                             typename Math::Storage* out, const Place& patch, int channel,
+                                             const unsigned char* mask, const Lane& lane) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = 2 * lane.warp + half;
+    const bool exists = to.has(patch.image, patch.row + row, patch.column + lane.group);
+    auto* pixel = out + to.at(patch.image, patch.row + row, patch.column + lane.group, 0) + channel;
+    uint4 bits{~0u, ~0u, ~0u, ~0u};
+    if (mask != nullptr) bits = reinterpret_cast<const uint4*>(mask)[row * kPatchSide + lane.group];
+    const unsigned quarters[4] = {bits.x, bits.y, bits.z, bits.w};
+#pragma unroll
+    for (int quarter = 0; quarter < 4; ++quarter) {
+      unsigned w[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int j = 4 * quarter + i;
+        w[i] = mma::narrow_pair(Math{}, sums[4 * j + 2 * half], sums[4 * j + 2 * half + 1]);
+      }
+      transpose(w, lane.member);
+      const unsigned mine = quarters[quarter] >> (8 * lane.member);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) w[i] &= keep_pair(mine >> (2 * i));
+      const int first = 8 * (4 * quarter + lane.member);
+      if (exists && channel + first < to.channels) write_chunk(pixel + first, w);
+    }
+  }
+}
+
+__device__ __forceinline__ void write_masked(mma::Tf32, const float (&sums)[kSums], const Layout& to,
+                                             std::uint32_t* out, const Place& patch, int channel,
+                                             const unsigned char* mask, const Lane& lane) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = 2 * lane.warp + half;
+    if (!to.has(patch.image, patch.row + row, patch.column + lane.group)) continue;
+    auto* mine =
+        out + to.at(patch.image, patch.row + row, patch.column + lane.group, 0) + channel + 2 * lane.member;
+    uint4 bits{~0u, ~0u, ~0u, ~0u};
+    if (mask != nullptr) bits = reinterpret_cast<const uint4*>(mask)[row * kPatchSide + lane.group];
+    const unsigned quarters[4] = {bits.x, bits.y, bits.z, bits.w};
+#pragma unroll
+    for (int j = 0; j < kColumns / 8; ++j) {
+      const unsigned pair = quarters[j / 4] >> (8 * (j % 4) + 2 * lane.member);
+      if (channel + 8 * j < to.channels) {
+        write_floats(mine + 8 * j, (pair & 1) != 0 ? sums[4 * j + 2 * half] : 0.0f,
+                     (pair & 2) != 0 ? sums[4 * j + 2 * half + 1] : 0.0f);
+      }
+    }
+  }
+}
+
+/// Takes the next of a window's elements in order: the first of equal ones stays, the first NaN stays before
+/// all.
+__device__ __forceinline__ void take_larger(float& best, unsigned& code, float next, unsigned next_code) {
+  if (!(next <= best) && best == best) {
+    best = next;
+    code = next_code;
+  }
+}
+
+/// Pools one channel of a window, of which this lane has the column `odd` and the lane 4 apart the other.
+__device__ __forceinline__ float pool(float top, float bottom, bool odd, unsigned& code) {
+  const float other_top = __shfl_xor_sync(0xffffffffu, top, 4);
+  const float other_bottom = __shfl_xor_sync(0xffffffffu, bottom, 4);
+  float best = odd ? other_top : top;
+  code = 0;
+  take_larger(best, code, odd ? top : other_top, 1);
+  take_larger(best, code, odd ? other_bottom : bottom, 2);
+  take_larger(best, code, odd ? bottom : other_bottom, 3);
+  return best;
+}
+
+/// One word of each lane of a window: the largest of its two channels j of this member, and their codes.
+struct PooledPair {
+  float first;
+  float second;
+  unsigned nibble;
+};
+
+__device__ __forceinline__ PooledPair pool_pair(const float (&sums)[kSums], int j, const float* bias,
+                                                bool relu, bool odd, int member) {
+  const float2 b = *reinterpret_cast<const float2*>(bias + 8 * j + 2 * member);
+  unsigned low = 0;
+  unsigned high = 0;
+  const float first =
+      pool(activate(sums[4 * j] + b.x, relu), activate(sums[4 * j + 2] + b.x, relu), odd, low);
+  const float second =
+      pool(activate(sums[4 * j + 1] + b.y, relu), activate(sums[4 * j + 3] + b.y, relu), odd, high);
+  return {first, second, low | high << 2};
+}
+
+/// Where a lane keeps the nibble of the word `pair` of eight: byte i has the words i and 4 + i.
+__device__ __forceinline__ unsigned nibble_at(unsigned nibble, int pair) {
+  return nibble << (8 * (pair % 4) + 4 * (pair / 4));
+}
+
+/// From all members' nibbles the two bytes of codes of the chunks of 8 channels `member` and 4 + member.
+__device__ __forceinline__ void gather_codes(unsigned codes, int member, unsigned (&chunk_codes)[2]) {
+  chunk_codes[0] = 0;
+  chunk_codes[1] = 0;
+#pragma unroll
+  for (int apart = 0; apart < 4; ++apart) {
+    const unsigned theirs = apart == 0 ? codes : __shfl_xor_sync(0xffffffffu, codes, apart);
+    const unsigned byte = theirs >> (8 * member);
+    const int place = 4 * (member ^ apart);
+    chunk_codes[0] |= (byte & 15) << place;
+    chunk_codes[1] |= (byte >> 4 & 15) << place;
+  }
+}
+
+/// Two bits an element; eight elements from a multiple of eight fill two bytes.
+__device__ __forceinline__ void write_codes(std::uint8_t* argmax, std::int64_t element, unsigned codes) {
+  *reinterpret_cast<std::uint16_t*>(argmax + element / 4) = static_cast<std::uint16_t>(codes);
+}
+
+/// Bias, ReLU and pooling. Both lanes of a window pool its 128 channels' words; the even one writes those of
+/// even j.
+template <class Math>
+__device__ __forceinline__ void write_pooled(Math, const float (&sums)[kSums], const Layout& to,
+                                             typename Math::Storage* out, std::uint8_t* argmax,
+                                             const Place& patch, int channel, const float* bias, bool relu,
+                                             const Lane& lane) {
+  const bool odd = (lane.group & 1) != 0;
+  unsigned w[2][4];
+  unsigned codes = 0;
+#pragma unroll
+  for (int pair = 0; pair < 8; ++pair) {
+    unsigned words[2];
+    unsigned nibbles[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const PooledPair pooled = pool_pair(sums, 2 * pair + i, bias, relu, odd, lane.member);
+      words[i] = mma::narrow_pair(Math{}, pooled.first, pooled.second);
+      nibbles[i] = pooled.nibble;
+    }
+    w[pair / 4][pair % 4] = odd ? words[1] : words[0];
+    codes |= nibble_at(odd ? nibbles[1] : nibbles[0], pair);
+  }
+  transpose(w[0], lane.member);
+  transpose(w[1], lane.member);
+  unsigned chunk_codes[2];
+  gather_codes(codes, lane.member, chunk_codes);
+  const int row = patch.row / 2 + lane.warp;
+  const int column = patch.column / 2 + lane.group / 2;
+  if (!to.has(patch.image, row, column)) return;
+  const std::int64_t pixel = to.at(patch.image, row, column, 0) + channel;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int first = 8 * (2 * (4 * half + lane.member) + (odd ? 1 : 0));
+    if (channel + first >= to.channels) continue;
+    write_chunk(out + pixel + first, w[half]);
+    write_codes(argmax, pixel + first, chunk_codes[half]);
+  }
+}
+
+__device__ __forceinline__ void write_pooled(mma::Tf32, const float (&sums)[kSums], const Layout& to,
+                                             std::uint32_t* out, std::uint8_t* argmax, const Place& patch,
+                                             int channel, const float* bias, bool relu, const Lane& lane) {
+  const bool odd = (lane.group & 1) != 0;
+  const int row = patch.row / 2 + lane.warp;
+  const int column = patch.column / 2 + lane.group / 2;
+  const bool exists = to.has(patch.image, row, column);
+  const std::int64_t pixel = to.at(patch.image, row, column, 0) + channel;
+  unsigned codes = 0;
+#pragma unroll
+  for (int pair = 0; pair < 8; ++pair) {
+    const PooledPair even = pool_pair(sums, 2 * pair, bias, relu, odd, lane.member);
+    const PooledPair next = pool_pair(sums, 2 * pair + 1, bias, relu, odd, lane.member);
+    codes |= nibble_at(odd ? next.nibble : even.nibble, pair);
+    const int first = 8 * (2 * pair + (odd ? 1 : 0));
+    if (exists && channel + first < to.channels) {
+      write_floats(out + pixel + first + 2 * lane.member, odd ? next.first : even.first,
+                   odd ? next.second : even.second);
+    }
+  }
+  unsigned chunk_codes[2];
+  gather_codes(codes, lane.member, chunk_codes);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int first = 8 * (2 * (4 * half + lane.member) + (odd ? 1 : 0));
+    if (exists && channel + first < to.channels) write_codes(argmax, pixel + first, chunk_codes[half]);
+  }
+}
+
+}  // namespace warpscope::ops::conv2d::fused::hopper

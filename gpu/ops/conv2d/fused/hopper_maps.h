@@ -1,0 +1,91 @@
+#pragma once
+// What the wide layers' launches share on the host: tensor maps, the pixel grid, checks of shapes.
+//
+// The unit of all products is a patch, 8x8 pixels of one image: with 64 channels of 16 bits, or 32 of FP32, a
+// pixel is a row of 128 bytes and a row of the patch 1024 bytes, one period of the 128-byte swizzle. So a
+// tap's shift by whole rows of the patch is a shift of the tile's start that keeps the swizzle, and a box of
+// 8 + taps - 1 rows serves all taps of one column. In TF32 the copy engine rounds on the way, to nearest.
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cuda.h>
+
+#include "gpu/core/types.h"
+#include "gpu/ops/conv2d/fused/chain.h"
+
+namespace warpscope::ops::conv2d::fused::hopper {
+
+inline constexpr int kPatchSide = 8;
+inline constexpr int kPatchPixels = kPatchSide * kPatchSide;
+inline constexpr int kRowBytes = 128;  ///< of a copied box: a slice of a pixel's or a filter's channels
+inline constexpr int kSlice = 64;      ///< channels of a slice in 16 bits
+inline constexpr int kColumns = 128;   ///< of a product's tile
+
+/// Bytes of an element; of the three precisions.
+inline constexpr int element_bytes(core::Precision precision) {
+  return precision == core::Precision::tf32 ? 4 : 2;
+}
+/// Channels of a slice.
+inline constexpr int slice_of(core::Precision precision) {
+  return kRowBytes / element_bytes(precision);
+}
+
+inline constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// The patches of a batch of images, by image, then row by row. Patches at the right and the lower edge hang
+/// over where the sides are no multiples of 8.
+struct Grid {
+  int images;
+  int height;
+  int width;
+  int down;    ///< patches of an image's column
+  int across;  ///< patches of an image's row
+
+  int patches() const { return images * down * across; }
+};
+
+Grid grid_of(const ChainShape& shape);
+
+/// Activations (images, height, width, channels); interleaved: (images, 2 height, 2 width, channels), whose
+/// four parities of rows and columns are read as planes of height x width.
+struct Pixels {
+  const void* data;
+  int images;
+  int height;
+  int width;
+  int channels;
+  bool interleaved;
+};
+
+/// Boxes of a slice of channels, 8 columns and `rows` rows of one image and row parity, with the 128-byte
+/// swizzle. Dimensions: (column parity, channel), column, row parity, row, image.
+CUtensorMap map_pixels(const Pixels& pixels, int rows, core::Precision precision);
+
+/// Weights by filter, tap and channel; `arranged`: by hopper_prepare.h, with the taps outermost.
+struct Filters {
+  const void* data;
+  int filters;
+  int taps;
+  int channels;
+  bool arranged;
+};
+
+/// Boxes of a slice of channels and `filters` filters of one tap, with the 128-byte swizzle. Dimensions:
+/// channel, filter, tap.
+CUtensorMap map_filters(const Filters& weights, int filters, core::Precision precision);
+
+int multiprocessors();
+
+/// What all three ops ask of a shape.
+bool is_wide(const ChainShape& shape);
+
+/// Elements of the convolution's output, and bytes of these, rounded up to where the next tensor may begin.
+std::int64_t convolution_elements(const ChainShape& shape);
+std::size_t convolution_bytes(const ChainShape& shape, core::Precision precision);
+/// Bytes of arranged weights, of an upsampled layers summed ones; rounded up likewise.
+std::size_t arranged_bytes(const ChainShape& shape, core::Precision precision);
+
+}  // namespace warpscope::ops::conv2d::fused::hopper

@@ -1,0 +1,29 @@
+#pragma once
+// The second kernel of the backward_weights of narrow.h: partial results of `splits` blocks, added in a fixed
+// order.
+
+#include <cstdint>
+
+#include <cuda_runtime.h>
+
+namespace warpscope::ops::conv2d::fused::narrow {
+
+/// Parts that the tiles are dealt out to, one tile after another; the same on every device, so that workspace
+/// and launch agree and results do not depend on it. Two blocks for each multiprocessor of an H100.
+inline constexpr int kSplits = 264;
+
+inline int splits_of(int tiles) {
+  return tiles < kSplits ? tiles : kSplits;
+}
+
+/// Element i of dw, and after these of db, is the sum of element i of all partial results, which lie one
+/// after another.
+struct SumProblem {
+  int weights;  ///< elements of dw
+  int bias;     ///< and of db
+  int splits;
+};
+
+void launch_sum(const SumProblem& problem, const float* partial, float* dw, float* db, cudaStream_t stream);
+
+}  // namespace warpscope::ops::conv2d::fused::narrow

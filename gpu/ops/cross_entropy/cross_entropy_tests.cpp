@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "gpu/ops/cross_entropy/cross_entropy.h"
+#include "gpu/ops/op_tests.h"
+#include "gpu/ops/step/step.h"
+#include "gpu/ops/test_shapes.h"
+
+namespace warpscope::ops::cross_entropy {
+namespace {
+
+/// Each size of the groups that a GPU's variants work in, and more images than fit at once.
+std::vector<OpShape> shapes() {
+  std::vector<OpShape> list;
+  const auto add = [&](std::int64_t batch, int classes) {
+    list.push_back({.batch = batch, .in_channels = classes});
+  };
+  add(1, 1), add(1, 2), add(7, 3), add(33, 8), add(5, 9), add(2100, 10), add(17, 16), add(64, 17), add(3, 32);
+  add(9, 33), add(2, 64), add(11, 65), add(300, 100), add(1, 255), add(40, 256);
+  return list;
+}
+
+OpShape random_shape(Random& random) {
+  const int batch = test_shapes::between(random, 1, 2100);
+  return {.batch = batch, .in_channels = std::min(test_shapes::channels(random), 256)};
+}
+
+/// A logit that stands out; between 64 and 128, where FP32 still takes its difference to the others without
+/// rounding.
+constexpr double kLargeLogit = 80;
+
+/// Multiples of 1/64, so that in FP32 too the difference of two logits is exact and what is left is the op's
+/// own error. Of four images one has large logits throughout, one a single large one, and one a tie.
+void fit_logits(const Draw& draw) {
+  const auto classes = static_cast<std::size_t>(draw.shape.in_channels);
+  draw.edit(Name::logits, [&](std::vector<double>& values) {
+    std::normal_distribution<float> normal;
+    for (double& value : values) value = std::round(64 * normal(draw.random)) / 64;
+    for (std::size_t image = 0; image < values.size(); image += classes) {
+      const auto kind = draw.random() % 4;
+      const std::span logits(values.data() + image, classes);
+      if (kind == 0) {
+        for (double& value : logits) value += kLargeLogit;
+      } else if (kind == 1) {
+        logits[draw.random() % classes] = kLargeLogit;
+      } else if (kind == 2) {
+        const double largest = *std::max_element(logits.begin(), logits.end());
+        logits[draw.random() % classes] = largest;
+      }
+    }
+  });
+}
+
+/// Classes. Where one logit stands out it is another's: a loss of exp(-80) is zero in FP16, and its relative
+/// error infinite.
+void fit_labels(const Draw& draw) {
+  const auto classes = static_cast<std::size_t>(draw.shape.in_channels);
+  const std::vector<double> logits = draw.values(Name::logits);
+  Bytes& labels = draw.operands[Name::labels];
+  for (std::size_t image = 0; image < labels.size(); ++image) {
+    const auto logit = [&](std::size_t c) { return logits.empty() ? 0.0 : logits[image * classes + c]; };
+    std::size_t label = draw.random() % classes;
+    const std::size_t next = (label + 1) % classes;
+    if (logit(label) - logit(next) > kLargeLogit / 2) label = next;
+    labels[image] = static_cast<std::byte>(label);
+  }
+}
+
+void fit(const Draw& draw) {
+  fit_logits(draw);
+  fit_labels(draw);
+}
+
+/// The gradient of a mean is scaled so that it lies well inside the range of FP16, as training scales it.
+void fit_backward(const Draw& draw) {
+  fit(draw);
+  const int width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(draw.shape.batch)));
+  const int exponent = width - 2 + static_cast<int>(draw.random() % 4);
+  draw.edit_item<step::StepControl>(
+      Name::control, [&](step::StepControl& control) { control.loss_scale = std::ldexp(1.0f, exponent); });
+}
+
+/// Losses so small that differences keep their digits.
+void smooth(const Draw& draw) {
+  draw.edit(Name::logits, [](std::vector<double>& values) {
+    for (double& value : values) value = std::clamp(value, -4.0, 4.0);
+  });
+}
+
+}  // namespace
+
+const OpTests& forward_tests() {
+  static const OpTests tests{.shapes = shapes,
+                             .random_shape = random_shape,
+                             .fit = fit,
+                             .smooth = smooth,
+                             .no_derivative = kForwardOp};
+  return tests;
+}
+
+const OpTests& backward_tests() {
+  static const OpTests tests{.shapes = shapes,
+                             .random_shape = random_shape,
+                             .fit = fit_backward,
+                             .derivative = Derivative{.forward = Op::cross_entropy_forward,
+                                                      .shape = {.batch = 6, .in_channels = 5},
+                                                      .variable = Name::logits,
+                                                      .output = Name::loss,
+                                                      .result = Name::gradient}};
+  return tests;
+}
+
+}  // namespace warpscope::ops::cross_entropy

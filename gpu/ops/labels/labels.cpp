@@ -1,0 +1,41 @@
+#include "gpu/ops/labels/labels.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "gpu/ops/op_tests.h"
+#include "gpu/ops/sizes.h"
+
+namespace warpscope::ops::labels {
+namespace {
+
+/// Of the data set only what is picked counts.
+OpShape picked(const OpShape& s) {
+  OpShape touched = s;
+  touched.count = s.batch;
+  return touched;
+}
+std::string describe_labels(const OpShape& s) {
+  return fmt::format("{} labels", s.batch);
+}
+constexpr std::array kGather{Operand{Name::all_labels, Access::read, Role::byte, sizes::count},
+                             Operand{Name::order, Access::read, Role::index, sizes::count},
+                             Operand{Name::control, Access::read, Role::control, sizes::step_control},
+                             Operand{Name::labels, Access::write, Role::byte, sizes::batch}};
+
+}  // namespace
+
+OpContract gather_contract() {
+  return {.name = "labels.gather",
+          .summary = "pick the batch's labels",
+          .operands = kGather,
+          .flops = sizes::no_flops,
+          .terms = sizes::one,
+          .describe = describe_labels,
+          .variants = variants,
+          .tests = gather_tests,
+          .touched = picked};
+}
+
+}  // namespace warpscope::ops::labels

@@ -1,0 +1,35 @@
+#include "gpu/ops/labels/labels.h"
+#include "gpu/ops/op_tests.h"
+#include "gpu/ops/step/step.h"
+#include "gpu/ops/test_shapes.h"
+
+namespace warpscope::ops::labels {
+namespace {
+
+/// A batch longer than the data set walks the order more than once.
+std::vector<OpShape> shapes() {
+  return {{.batch = 1, .count = 1},     {.batch = 5, .count = 3},       {.batch = 255, .count = 1000},
+          {.batch = 256, .count = 256}, {.batch = 2100, .count = 2099}, {.batch = 100, .count = 60000}};
+}
+
+OpShape random_shape(Random& random) {
+  return {.batch = test_shapes::between(random, 1, 2100), .count = test_shapes::between(random, 1, 3000)};
+}
+
+/// Any position of the order.
+void fit(const Draw& draw) {
+  draw.edit_item<step::StepControl>(Name::control, [&](step::StepControl& control) {
+    control.position =
+        static_cast<std::uint32_t>(draw.random() % static_cast<std::uint64_t>(draw.shape.count));
+  });
+}
+
+}  // namespace
+
+const OpTests& gather_tests() {
+  static const OpTests tests{
+      .shapes = shapes, .random_shape = random_shape, .fit = fit, .no_derivative = kNoFunction};
+  return tests;
+}
+
+}  // namespace warpscope::ops::labels

@@ -1,0 +1,65 @@
+#include "gpu/ops/linear/linear.h"
+#include "gpu/ops/op_tests.h"
+#include "gpu/ops/test_shapes.h"
+
+namespace warpscope::ops::linear {
+namespace {
+
+OpShape layer(std::int64_t batch, int in, int out) {
+  return {.batch = batch, .in_channels = in, .out_channels = out};
+}
+
+std::vector<OpShape> shapes() {
+  return {layer(1, 1, 1),     layer(1, 7, 3),     layer(2, 3, 513),   layer(3, 513, 1),
+          layer(5, 129, 65),  layer(64, 128, 10), layer(65, 33, 127), layer(16, 1024, 128),
+          layer(128, 64, 16), layer(4, 8192, 128)};
+}
+
+OpShape random_shape(Random& random) {
+  const int batch = random() % 3 == 0 ? 1 : test_shapes::between(random, 2, 130);
+  const int in = test_shapes::channels(random);
+  return layer(batch, in, test_shapes::channels(random));
+}
+
+OpTests tests_with(Derivative derivative) {
+  return {.shapes = shapes, .random_shape = random_shape, .derivative = derivative};
+}
+
+}  // namespace
+
+const OpTests& forward_tests() {
+  static const OpTests tests{.shapes = shapes, .random_shape = random_shape, .no_derivative = kForwardOp};
+  return tests;
+}
+
+const OpTests& backward_input_tests() {
+  static const OpTests tests = tests_with({.forward = Op::linear_forward,
+                                           .shape = layer(3, 4, 5),
+                                           .variable = Name::input,
+                                           .output = Name::output,
+                                           .output_gradient = Name::output_gradient,
+                                           .result = Name::input_gradient});
+  return tests;
+}
+
+const OpTests& backward_weights_tests() {
+  static const OpTests tests = tests_with({.forward = Op::linear_forward,
+                                           .shape = layer(3, 4, 5),
+                                           .variable = Name::weights,
+                                           .output = Name::output,
+                                           .output_gradient = Name::output_gradient,
+                                           .result = Name::weights_gradient});
+  return tests;
+}
+
+const OpTests& backward_bias_tests() {
+  static const OpTests tests = tests_with({.forward = Op::bias_forward,
+                                           .shape = layer(3, 5, 5),
+                                           .variable = Name::bias,
+                                           .output = Name::output,
+                                           .output_gradient = Name::output_gradient,
+                                           .result = Name::bias_gradient});
+  return tests;
+}
+
+}  // namespace warpscope::ops::linear

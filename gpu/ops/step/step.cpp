@@ -1,0 +1,60 @@
+#include "gpu/ops/step/step.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "gpu/ops/op_tests.h"
+#include "gpu/ops/sizes.h"
+
+namespace warpscope::ops::step {
+namespace {
+
+std::int64_t ring(const OpShape& s) {
+  return s.count * static_cast<std::int64_t>(sizeof(StepRecord));
+}
+OpShape one_record(const OpShape& s) {
+  OpShape touched = s;
+  touched.count = 1;
+  return touched;
+}
+std::string describe_record(const OpShape&) {
+  return "1 record";
+}
+
+constexpr std::array kMicroBatch{Operand{Name::metrics, Access::read, Role::scalar, sizes::step_metrics},
+                                 Operand{Name::control, Access::update, Role::control, sizes::step_control},
+                                 Operand{Name::sums, Access::update, Role::scalar, sizes::step_metrics}};
+constexpr std::array kRecord{Operand{Name::metrics, Access::read, Role::scalar, sizes::step_metrics},
+                             Operand{Name::statistics, Access::read, Role::scalar, sizes::step_statistics},
+                             Operand{Name::control, Access::update, Role::control, sizes::step_control},
+                             Operand{Name::ring, Access::update, Role::control, ring}};
+
+}  // namespace
+
+OpContract micro_batch_contract() {
+  return {.name = "micro_batch.record",
+          .summary = "mean loss over the micro-batches, on to the next one",
+          .operands = kMicroBatch,
+          .flops = sizes::no_flops,
+          .terms = sizes::two_terms,
+          .describe = describe_record,
+          .variants = variants,
+          .tests = micro_batch_tests,
+          .scope = Scope::parameters};
+}
+
+OpContract record_contract() {
+  return {.name = "step.record",
+          .summary = "note the loss, advance to the next batch",
+          .operands = kRecord,
+          .flops = sizes::no_flops,
+          .terms = sizes::one,
+          .describe = describe_record,
+          .variants = variants,
+          .tests = record_tests,
+          .scope = Scope::parameters,
+          .touched = one_record};
+}
+
+}  // namespace warpscope::ops::step

@@ -1,0 +1,56 @@
+#include "gpu/ops/test_shapes.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace warpscope::ops::test_shapes {
+
+OpShape image(std::int64_t batch, int height, int width, int channels) {
+  return {.batch = batch, .height = height, .width = width, .in_channels = channels};
+}
+
+std::vector<OpShape> images() {
+  return {image(1, 2, 2, 1),  image(2, 3, 5, 1),  image(3, 7, 4, 3),   image(1, 9, 9, 33),
+          image(2, 8, 8, 70), image(5, 6, 10, 8), image(2, 4, 4, 256), image(3, 2, 2, 128)};
+}
+
+std::vector<OpShape> parameters() {
+  std::vector<OpShape> shapes;
+  for (const int count : {1, 3, 255, 256, 1000, 100003}) {
+    shapes.push_back({.batch = count % 7 + 1, .count = count});
+  }
+  return shapes;
+}
+
+int between(Random& random, int low, int high) {
+  return low + static_cast<int>(random() % static_cast<std::uint64_t>(high - low + 1));
+}
+
+int channels(Random& random) {
+  if (random() % 4 == 0) return (1 << between(random, 1, 9)) + between(random, -1, 1);
+  return std::clamp(static_cast<int>(std::exp2(static_cast<double>(random() % 9005) / 1000.0)), 1, 513);
+}
+
+int extent(Random& random, int low) {
+  constexpr int kMost = 19;
+  const int drawn = between(random, low, kMost);
+  return random() % 2 == 0 && drawn < kMost ? drawn | 1 : drawn;
+}
+
+int small_batch(Random& random) {
+  return random() % 3 == 0 ? 1 : between(random, 2, 5);
+}
+
+std::int64_t count(Random& random) {
+  return 1 + static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 17000) / 1000.0));
+}
+
+OpShape random_image(Random& random) {
+  return image(small_batch(random), extent(random), extent(random), channels(random));
+}
+
+OpShape random_parameters(Random& random) {
+  return {.batch = small_batch(random), .count = count(random)};
+}
+
+}  // namespace warpscope::ops::test_shapes

@@ -1,0 +1,37 @@
+#pragma once
+// Shapes and random sizes that the tests of several ops share (OpTests).
+
+#include <cstdint>
+#include <vector>
+
+#include "gpu/ops/op_tests.h"
+
+namespace warpscope::ops::test_shapes {
+
+OpShape image(std::int64_t batch, int height, int width, int channels);
+
+/// Even and odd images of at least 2x2, which every op takes that keeps the channels.
+std::vector<OpShape> images();
+
+/// Numbers of parameters, each with a batch.
+std::vector<OpShape> parameters();
+
+/// Uniform, both ends included.
+int between(Random& random, int low, int high);
+
+/// 1 to 513: as many below 23 as above; one of four is next to a power of two.
+int channels(Random& random);
+
+/// A height or width up to 19; three of four are odd.
+int extent(Random& random, int low = 1);
+
+/// 1 to 5; one of three is 1.
+int small_batch(Random& random);
+
+/// 1 to 130,000, as many below 360 as above.
+std::int64_t count(Random& random);
+
+OpShape random_image(Random& random);
+OpShape random_parameters(Random& random);
+
+}  // namespace warpscope::ops::test_shapes

@@ -1,0 +1,52 @@
+#pragma once
+// One variant's chain, matched around one node of a program.
+
+#include <string>
+#include <vector>
+
+#include "gpu/ops/variant.h"
+#include "gpu/plan/cover.h"
+#include "gpu/plan/program.h"
+#include "gpu/plan/selection.h"
+
+namespace warpscope::plan {
+
+/// An op of the chain and the node that it is.
+struct MatchedLink {
+  const ops::Link* link = nullptr;
+  int node = -1;
+  bool before = false;  ///< it comes before the variant's own op: the call computes it again
+};
+
+/// A tensor that passes between two ops of the chain and is not stored.
+struct Unstored {
+  int tensor = -1;
+  ops::Op reader{};  ///< the covered op that reads it: without that one it would be stored
+  bool recomputed =
+      false;  ///< the op that makes it comes before the variant's own op: it can be launched for others
+};
+
+struct ChainMatch {
+  std::vector<MatchedLink> links = {};  ///< in the order of the chain, the own op among them
+  ops::OpSet covered = {};              ///< the other ops
+  std::vector<BoundOperand> operands = {};
+  std::vector<Unstored> unstored = {};
+  std::string failure = {};  ///< why the variant cannot run here, or ""
+  std::string note = {};     ///< why it covers less than its chain has, where a choice is in the way
+};
+
+/// The largest match of the chain of `variant` around node `node` without the ops `left_out`. Nodes of ops
+/// that `selection` chooses a variant for run by themselves.
+ChainMatch match_chain(const Program& program, std::size_t node, const ops::Variant& variant,
+                       const ops::OpSet& left_out, const Selection& selection);
+
+/// Whether `variant` cannot run without covering `op`.
+bool is_required(const ops::Variant& variant, ops::Op op);
+
+/// Whether a call reads `tensor` from memory.
+bool reads(const ChainMatch& match, int tensor);
+
+/// The op of the call that reads or writes `tensor` in memory.
+ops::Op owner_of(const Program& program, const ChainMatch& match, int tensor);
+
+}  // namespace warpscope::plan

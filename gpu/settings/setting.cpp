@@ -1,0 +1,209 @@
+#include "gpu/settings/setting.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "gpu/core/device.h"
+#include "gpu/core/error.h"
+#include "gpu/settings/configuration.h"
+#include "gpu/settings/numbers.h"
+
+namespace warpscope::training {
+namespace {
+
+constexpr double kMostInteger = 9223372036854775807.0;  ///< as a double it is one too large
+
+std::string wrong_type(const char* right, const Value& value) {
+  const char* const quote = std::holds_alternative<std::string>(value) ? "'" : "";
+  return fmt::format(" takes {}, not {}{}{}", right, quote, to_string(value), quote);
+}
+
+/// "" if it is in `range`; NaN is in none.
+std::string range_objection(const Range& range, double value, const std::string& text) {
+  const bool above = range.above_least ? value > range.least : value >= range.least;
+  if (above && (range.below_most ? value < range.most : value <= range.most)) return "";
+  if (value < range.least) return fmt::format(" must be {:g} or more, not {}", range.least, text);
+  if (value == range.least) return fmt::format(" must be more than {:g}, not {}", range.least, text);
+  return fmt::format(" must be {} {:.10g}, not {}", range.below_most ? "less than" : "at most", range.most,
+                     text);
+}
+
+std::int64_t most_whole(const Range& range) {
+  return range.most >= kMostInteger ? std::numeric_limits<std::int64_t>::max()
+                                    : static_cast<std::int64_t>(range.most);
+}
+
+/// A whole number that no integer holds comes as text.
+bool is_huge(const Value& value) {
+  const auto* const text = std::get_if<std::string>(&value);
+  return text != nullptr && text->size() > std::numeric_limits<std::int64_t>::digits10 &&
+         text->find_first_not_of("0123456789") == std::string::npos;
+}
+
+std::string check_whole(const Setting& setting, const Value& value) {
+  if (is_huge(value)) {
+    return fmt::format(" must be at most {}, not {}", most_whole(setting.range),
+                       std::get<std::string>(value));
+  }
+  const auto* const whole = std::get_if<std::int64_t>(&value);
+  if (whole == nullptr) return wrong_type("a whole number", value);
+  return range_objection(setting.range, static_cast<double>(*whole), to_string(value));
+}
+
+std::string check_real(const Setting& setting, Value& value) {
+  double real = 0;
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) {
+    real = static_cast<double>(*whole);
+  } else if (std::holds_alternative<double>(value)) {
+    real = std::get<double>(value);
+  } else {
+    return wrong_type("a number", value);
+  }
+  std::string objection = range_objection(setting.range, real, to_string(value));
+  if (objection.empty()) value = setting.field.single ? shortest(static_cast<float>(real)) : real;
+  return objection;
+}
+
+std::string check_text(const Setting& setting, const Value& value) {
+  const auto* const text = std::get_if<std::string>(&value);
+  if (text == nullptr) return wrong_type("text", value);
+  if (text->find('\0') != std::string::npos) return " must not hold a null character";
+  if (setting.names != nullptr) {
+    const std::vector<std::string> names = setting.names();
+    if (std::find(names.begin(), names.end(), *text) != names.end()) return "";
+    return fmt::format(": unknown {} '{}'; valid: {}", setting.name, *text, fmt::join(names, ", "));
+  }
+  try {
+    if (setting.check != nullptr) setting.check(*text);
+  } catch (const core::BadInput& error) {
+    return fmt::format(": {}", error.what());
+  }
+  return "";
+}
+
+template <class T>
+Value read_all(const std::string& text) {
+  T number{};
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  return read.ptr == end && read.ec == std::errc() ? Value(number) : Value(text);
+}
+
+std::string with_spaces(std::string text, char instead) {
+  std::replace(text.begin(), text.end(), '_', instead);
+  return text;
+}
+
+std::string range_text(const Range& range) {
+  const std::string from = fmt::format("{} {:g}", range.above_least ? "above" : "from", range.least);
+  if (range.most >= 1e9) return from;
+  return fmt::format("{} to {}{:g}", from, range.below_most ? "below " : "", range.most);
+}
+
+}  // namespace
+
+const Setting* find_setting(std::string_view name) {
+  const std::span<const Setting> rows = settings();
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [name](const Setting& row) { return name == row.name; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+const Setting& setting(std::string_view name) {
+  if (const Setting* const row = find_setting(name)) return *row;
+  throw std::logic_error(fmt::format("there is no setting {}", name));
+}
+
+std::string check_value(const Setting& setting, Value& value) {
+  switch (setting.field.kind) {
+    case Kind::truth:
+      return std::holds_alternative<bool>(value) ? "" : wrong_type("true or false", value);
+    case Kind::whole:
+      return check_whole(setting, value);
+    case Kind::real:
+      return check_real(setting, value);
+    case Kind::text:
+      return check_text(setting, value);
+  }
+  throw std::logic_error("unknown kind of setting");
+}
+
+Value parse_value(const Setting& setting, const std::string& text) {
+  if (setting.field.kind == Kind::whole) return read_all<std::int64_t>(text);
+  if (setting.field.kind == Kind::real) return read_all<double>(text);
+  return text;
+}
+
+std::string decimal(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string to_string(const Value& value) {
+  if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
+  if (const auto* real = std::get_if<double>(&value)) return decimal(*real);
+  return std::get<std::string>(value);
+}
+
+std::string option_of(const Setting& setting) {
+  return setting.option != nullptr ? setting.option : with_spaces(setting.name, '-');
+}
+
+std::string label_of(const Setting& setting) {
+  return setting.label != nullptr ? setting.label : with_spaces(setting.key, ' ');
+}
+
+std::string values_of(const Setting& setting) {
+  if (setting.field.kind == Kind::truth) return "true or false";
+  if (setting.names != nullptr) return fmt::format("{}", fmt::join(setting.names(), ", "));
+  if (setting.field.kind == Kind::text) return "text";
+  const std::string zero = *setting.zero == '\0' ? "" : fmt::format(" (0: {})", setting.zero);
+  return fmt::format("{}{}{}{}", setting.unit, *setting.unit == '\0' ? "" : ", ", range_text(setting.range),
+                     zero);
+}
+
+std::string standard_of(const Setting& setting) {
+  if (*setting.standard_text != '\0') return setting.standard_text;
+  const Configuration known = defaults();
+  const Value* const value = known.find(setting.name);
+  if (value == nullptr) return "";
+  const auto* const real = std::get_if<double>(value);
+  return real != nullptr ? fmt::format("{:g}", *real) : to_string(*value);
+}
+
+std::string describe(const Setting& setting) {
+  std::string text = setting.meaning;
+  if (setting.names != nullptr) {
+    const char* const between = text.find(':') == std::string::npos ? ": " : "; ";
+    if (text.find(setting.names().back()) == std::string::npos) {
+      text += fmt::format("{}{}", between, fmt::join(setting.names(), ", "));
+    }
+  }
+  if (*setting.zero != '\0') text += fmt::format("; 0: {}", setting.zero);
+  if (setting.standard != nullptr) text += fmt::format(" (default: {})", setting.standard_text);
+  return text;
+}
+
+core::Precision standard_precision(const core::DeviceInfo& device) {
+  const bool tensor_cores = device.kind == core::DeviceKind::cuda && device.compute_capability >= 80;
+  return tensor_cores ? core::Precision::bf16 : core::Precision::fp32;
+}
+
+int standard_batch(const core::DeviceInfo& device) {
+  constexpr int kGpuBatch = 64, kFewCores = 4, kSomeCores = 16;
+  if (device.kind == core::DeviceKind::cuda || device.multiprocessors > kSomeCores) return kGpuBatch;
+  return device.multiprocessors > kFewCores ? 16 : 8;
+}
+
+float standard_clip_norm(core::Precision precision) {
+  return precision == core::Precision::fp16 ? 1.0f : 0.0f;
+}
+
+}  // namespace warpscope::training

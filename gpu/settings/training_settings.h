@@ -1,0 +1,48 @@
+#pragma once
+// Everything that a person sets of a training, as the parts that use it take it. What a field is called in
+// files and on the command line, its range and its help stand in its row of the table (setting.h); its
+// default is the value it begins with here, unless the row says what it depends on.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "gpu/core/types.h"
+#include "gpu/models/model.h"
+#include "gpu/settings/optimizer_settings.h"
+#include "gpu/settings/schedule.h"
+#include "gpu/settings/stability.h"
+
+namespace warpscope::training {
+
+/// What the engine needs to know of it.
+struct EngineSettings {
+  models::Model model = models::find_model("autoencoder");
+  std::string init_file;  ///< safetensors with the initial weights; "" for He-normal from the seed
+  std::uint64_t seed = 1;
+  bool shuffle = true;
+  int batch =
+      0;  ///< images of a launch, a step takes optimizer.accumulate times as many; 0: as suits the device
+  std::int64_t test_images = 0;  ///< test images of an evaluation; 0: all on CUDA, 256 on the CPU
+  OptimizerSettings optimizer;
+};
+
+struct TrainingSettings : EngineSettings {
+  std::string data;                          ///< "", "builtin", "cifar10" or a folder, as data::load takes it
+  double validation = 0;                     ///< share of the training images that is kept back to steer by
+  std::string device = "auto";               ///< as core::open_device takes it
+  std::optional<core::Precision> precision;  ///< none: the fastest as good that the device has
+  std::string select;                        ///< as plan::apply takes it, on top of the device's default
+  Schedule schedule;
+  StopRules stop;                   ///< beside epochs and steps
+  SpikeSettings spikes;             ///< of the loss, which count as divergence
+  std::uint64_t epochs = 0;         ///< 0: no limit
+  std::uint64_t steps = 0;          ///< 0: no limit; the smaller limit wins
+  bool pause_on_divergence = true;  ///< a loss that is no number, or a spike, pauses instead of failing
+  int checkpoint_epochs = 1;        ///< a checkpoint every so many epochs; 0: at the end alone
+  int keep_checkpoints = 3;         ///< beside the best one
+  std::string run_dir;              ///< run folder; "" writes no run
+  std::string save_file;            ///< safetensors written at the end; "" for none
+};
+
+}  // namespace warpscope::training

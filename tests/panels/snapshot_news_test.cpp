@@ -1,0 +1,50 @@
+#include "ui/snapshot_news.h"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace warpscope::ui {
+namespace {
+
+using training::Snapshot;
+
+TEST(SnapshotNews, EqualSnapshotsAndThoseOfOtherMemoryLookTheSame) {
+  const Snapshot before;
+  Snapshot after;
+  after.ladder = std::make_shared<std::vector<training::LadderEntry>>();
+  after.memory.free_bytes = 1 << 20;
+  EXPECT_FALSE(looks_different(before, after));
+}
+
+TEST(SnapshotNews, WhatAPersonSeesMakesThemDifferent) {
+  const std::vector<std::function<void(Snapshot&)>> changes = {
+      [](Snapshot& s) { s.state = training::TrainerState::paused; },
+      [](Snapshot& s) { ++s.notice_id; },
+      [](Snapshot& s) { ++s.divergence.id; },
+      [](Snapshot& s) { ++s.step; },
+      [](Snapshot& s) { ++s.generation; },
+      [](Snapshot& s) { s.batch = 7; },
+      [](Snapshot& s) { s.learning_rate = 1; },
+      [](Snapshot& s) { s.spike_threshold = 3; },
+      [](Snapshot& s) { s.plan_bytes = 9; },
+      [](Snapshot& s) { s.checkpoint_step = 5; },
+      [](Snapshot& s) { s.step_microseconds = 1.5; },
+      [](Snapshot& s) { s.viewing = "ended"; },
+      [](Snapshot& s) { s.run_dir = "runs/1"; },
+      [](Snapshot& s) { s.ladder = std::make_shared<std::vector<training::LadderEntry>>(1); },
+      [](Snapshot& s) { s.evaluation = std::make_shared<training::Evaluation>(); },
+      [](Snapshot& s) { s.rate_search = std::make_shared<training::RateSearch>(); },
+      [](Snapshot& s) { s.determinism = std::make_shared<training::DeterminismReport>(); },
+  };
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    Snapshot after;
+    changes[i](after);
+    EXPECT_TRUE(looks_different(Snapshot(), after)) << "change " << i;
+  }
+}
+
+}  // namespace
+}  // namespace warpscope::ui

@@ -1,0 +1,318 @@
+// Which variant runs each op, and which ops a call covers: chains matched on programs.
+
+#include "gpu/plan/cover.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "gpu/ops/chains.h"
+#include "gpu/plan/chain_match.h"
+#include "tests/support/tiny.h"
+
+namespace warpscope::plan {
+namespace {
+
+using core::DeviceKind;
+using core::Precision;
+using ops::Name;
+using ops::Op;
+using ops::OpSet;
+using ops::Variant;
+
+const Variant kEpilogue{.op = Op::conv2d_forward,
+                        .name = "epilogue",
+                        .chain = ops::bias_and_relu_after(Op::conv2d_forward),
+                        .summary = "",
+                        .launch = [](const ops::OpCall&) {}};
+
+Program program_of(const models::Model& model, Purpose purpose = Purpose::training,
+                   Precision precision = Precision::fp32) {
+  return lower(model, purpose, 8, 100, 16, precision);
+}
+
+std::size_t index_of(const Program& program, Op op, const std::string& layer) {
+  for (std::size_t n = 0; n < program.nodes.size(); ++n) {
+    if (program.nodes[n].op == op && program.nodes[n].layer == layer) return n;
+  }
+  throw std::logic_error("no such node");
+}
+
+int tensor_of(const ChainMatch& match, Name name) {
+  for (const BoundOperand& each : match.operands) {
+    if (each.operand.name == name) return each.tensor;
+  }
+  return -1;
+}
+
+TEST(ChainMatch, TakesWhatFollowsAndWritesTheLastOutput) {
+  const Program program = program_of(tests::tiny_model());
+  const std::size_t conv = index_of(program, Op::conv2d_forward, "conv1");
+  const ChainMatch match = match_chain(program, conv, kEpilogue, {}, {});
+  EXPECT_EQ(match.failure, "");
+  EXPECT_EQ(match.covered, (OpSet{Op::bias_forward, Op::relu_forward}));
+  EXPECT_EQ(tensor_of(match, Name::input), program.nodes[conv].tensors[0]);
+  EXPECT_EQ(tensor_of(match, Name::bias), program.nodes[conv + 1].tensors[1]);
+  EXPECT_EQ(tensor_of(match, Name::output), program.nodes[conv + 2].tensors[1]);
+  ASSERT_EQ(match.operands.size(), 4u) << "input, weights, bias, output";
+  ASSERT_EQ(match.unstored.size(), 2u) << "the product, and the sum with the bias";
+}
+
+TEST(ChainMatch, LeavesOutWhatIsNotThere) {
+  const Program program = program_of(tests::tiny_model());
+  const std::size_t last = index_of(program, Op::conv2d_forward, "conv3");
+  const ChainMatch match = match_chain(program, last, kEpilogue, {}, {});
+  EXPECT_EQ(match.covered, (OpSet{Op::bias_forward})) << "no ReLU follows the last layer";
+  EXPECT_EQ(tensor_of(match, Name::output), program.prediction);
+}
+
+TEST(ChainMatch, LeavesOutWhatItIsToldAndWhatNeedsThat) {
+  const Program program = program_of(tests::tiny_model());
+  const std::size_t conv = index_of(program, Op::conv2d_forward, "conv1");
+  EXPECT_EQ(match_chain(program, conv, kEpilogue, {Op::relu_forward}, {}).covered, (OpSet{Op::bias_forward}));
+  EXPECT_EQ(match_chain(program, conv, kEpilogue, {Op::bias_forward}, {}).covered, OpSet());
+}
+
+TEST(ChainMatch, AChosenOpRunsByItself) {
+  const Program program = program_of(tests::tiny_model());
+  const std::size_t conv = index_of(program, Op::conv2d_forward, "conv1");
+  Selection selection;
+  selection.variants[Op::relu_forward] = "loops";
+  const ChainMatch match = match_chain(program, conv, kEpilogue, {}, selection);
+  EXPECT_EQ(match.covered, (OpSet{Op::bias_forward}));
+  EXPECT_EQ(match.note, "relu.forward=loops was chosen and runs by itself");
+}
+
+TEST(ChainMatch, ARequiredOpThatIsNotThereFailsWithItsName) {
+  Variant variant = kEpilogue;
+  variant.chain[2].optional = false;
+  const Program program = program_of(tests::tiny_model());
+  const std::size_t last = index_of(program, Op::conv2d_forward, "conv3");
+  EXPECT_EQ(match_chain(program, last, variant, {}, {}).failure, "no relu.forward is there");
+}
+
+TEST(ChainMatch, GivesUpOptionalOpsUntilTheShapeIsTaken) {
+  Variant variant = kEpilogue;
+  variant.refuses = [](const ops::OpShape& shape) -> std::string {
+    return shape.covered.has(Op::relu_forward) ? "takes no ReLU" : "";
+  };
+  const Program program = program_of(tests::tiny_model());
+  const std::size_t conv = index_of(program, Op::conv2d_forward, "conv1");
+  EXPECT_EQ(match_chain(program, conv, variant, {}, {}).covered, (OpSet{Op::bias_forward}));
+}
+
+core::DeviceInfo cpu() {
+  return core::open_device("cpu")->info();
+}
+
+core::DeviceInfo gpu(int compute_capability) {
+  core::DeviceInfo info;
+  info.kind = DeviceKind::cuda;
+  info.compute_capability = compute_capability;
+  return info;
+}
+
+bool has_gpu_variants() {
+  return !ops::variants_of(Op::conv2d_forward, DeviceKind::cuda).empty();
+}
+
+const NodeCover& node_of(const Program& program, const std::vector<NodeCover>& nodes, Op op,
+                         const std::string& layer) {
+  return nodes[index_of(program, op, layer)];
+}
+
+std::vector<Op> launches(const Program& program, const std::vector<NodeCover>& nodes) {
+  std::vector<Op> list;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (nodes[n].variant != nullptr) list.push_back(program.nodes[n].op);
+  }
+  return list;
+}
+
+/// What holds of every cover: each node is launched or covered, what is read has been written, in the same
+/// format.
+void expect_consistent(const Program& program, const std::vector<NodeCover>& nodes) {
+  struct Written {
+    bool is = false;
+    const ops::Format* format = nullptr;
+  };
+  std::vector<Written> written(program.tensors.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    EXPECT_EQ(nodes[n].variant == nullptr, nodes[n].covered_by >= 0) << ops::to_string(program.nodes[n].op);
+    for (const BoundOperand& each : nodes[n].operands) {
+      const auto t = static_cast<std::size_t>(each.tensor);
+      const Tensor& tensor = program.tensors[t];
+      if (each.operand.access == ops::Access::read && tensor.storage == Storage::planned &&
+          !tensor.persistent) {
+        EXPECT_TRUE(written[t].is) << tensor.name << ", read by " << ops::to_string(program.nodes[n].op);
+        EXPECT_EQ(written[t].format, each.operand.format) << tensor.name;
+      }
+    }
+    for (const BoundOperand& each : nodes[n].operands) {
+      if (each.operand.access == ops::Access::read) continue;
+      written[static_cast<std::size_t>(each.tensor)] = {true, each.operand.format};
+    }
+  }
+  for (std::size_t t = 0; t < program.tensors.size(); ++t) {
+    if (program.tensors[t].kept) {
+      EXPECT_TRUE(written[t].is) << program.tensors[t].name;
+    }
+  }
+}
+
+TEST(Cover, OnACpuTheConvolutionTakesItsBiasAndRelu) {
+  const Program program = program_of(tests::tiny_model());
+  const auto nodes = cover(program, {}, cpu());
+  expect_consistent(program, nodes);
+  const NodeCover& conv = node_of(program, nodes, Op::conv2d_forward, "conv1");
+  EXPECT_EQ(describe(conv), "onednn_fused, with bias, relu");
+  EXPECT_EQ(node_of(program, nodes, Op::relu_forward, "relu1").covered_by,
+            static_cast<int>(index_of(program, Op::conv2d_forward, "conv1")));
+  EXPECT_EQ(conv.reason, "");
+}
+
+TEST(Cover, AChoiceInTheWayIsTold) {
+  const Program program = program_of(tests::tiny_model());
+  Selection selection;
+  selection.variants[Op::bias_forward] = "loops";
+  const auto nodes = cover(program, selection, cpu());
+  expect_consistent(program, nodes);
+  const NodeCover& conv = node_of(program, nodes, Op::conv2d_forward, "conv1");
+  EXPECT_TRUE(conv.shape.covered.empty());
+  EXPECT_EQ(conv.reason, "bias.forward=loops was chosen and runs by itself");
+  EXPECT_EQ(node_of(program, nodes, Op::bias_forward, "conv1").variant->name, "loops");
+}
+
+TEST(Cover, UnknownVariantsAndOpsWithoutAnyAreRefused) {
+  const Program program = program_of(tests::tiny_model());
+  Selection selection;
+  selection.variants[Op::conv2d_forward] = "winograd";
+  EXPECT_THROW(cover(program, selection, cpu()), core::BadInput);
+  EXPECT_THROW(cover(program, Selection{Precision::fp16, {}}, cpu()), core::BadInput);
+}
+
+class HopperCover : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_gpu_variants()) GTEST_SKIP() << "this build has no CUDA";
+  }
+  const models::Model autoencoder = models::find_model("autoencoder");
+};
+
+TEST_F(HopperCover, ATrainingStepOfTheAutoencoderIsOneCallALayerAndPass) {
+  const Program program = program_of(autoencoder, Purpose::training, Precision::bf16);
+  const auto nodes = cover(program, Selection{Precision::bf16, {}}, gpu(90));
+  expect_consistent(program, nodes);
+  using enum Op;
+  EXPECT_EQ(launches(program, nodes), (std::vector<Op>{weights_cast,          batch_gather,
+                                                       conv2d_forward,        conv2d_forward,
+                                                       conv2d_forward,        conv2d_forward,
+                                                       conv2d_forward,        mse_forward,
+                                                       mse_backward,          conv2d_backward_weights,
+                                                       conv2d_backward_input, conv2d_backward_weights,
+                                                       conv2d_backward_input, conv2d_backward_weights,
+                                                       conv2d_backward_input, conv2d_backward_weights,
+                                                       conv2d_backward_input, conv2d_backward_weights,
+                                                       optimizer_update,      step_record}));
+  EXPECT_EQ(describe(node_of(program, nodes, conv2d_forward, "conv1")), "hopper, with bias, relu, maxpool2d");
+  EXPECT_EQ(describe(node_of(program, nodes, conv2d_forward, "conv4")),
+            "hopper, with bias, relu, upsample2d");
+  EXPECT_EQ(describe(node_of(program, nodes, conv2d_forward, "conv5")), "hopper, with bias, upsample2d");
+  EXPECT_EQ(node_of(program, nodes, conv2d_backward_weights, "conv4").shape.covered,
+            (OpSet{upsample2d_forward, conv2d_backward_bias}));
+  EXPECT_EQ(node_of(program, nodes, conv2d_backward_weights, "conv1").shape.covered,
+            (OpSet{maxpool2d_backward, conv2d_backward_bias}));
+  EXPECT_EQ(node_of(program, nodes, conv2d_backward_input, "conv5").shape.covered,
+            (OpSet{upsample2d_backward, relu_backward}));
+  EXPECT_EQ(node_of(program, nodes, conv2d_backward_input, "conv2").shape.covered,
+            (OpSet{maxpool2d_backward, relu_backward}));
+  for (const NodeCover& node : nodes) EXPECT_EQ(node.reason, "");
+}
+
+TEST_F(HopperCover, InferenceKeepsWhatIsShown) {
+  for (const Precision precision : core::selectable_precisions()) {
+    const Program program = program_of(autoencoder, Purpose::inference, precision);
+    const auto nodes = cover(program, Selection{precision, {}}, gpu(90));
+    expect_consistent(program, nodes);
+  }
+}
+
+TEST_F(HopperCover, OtherGpusRunWhatTheyCan) {
+  const Program program = program_of(autoencoder, Purpose::training, Precision::bf16);
+  const auto ampere = cover(program, Selection{Precision::bf16, {}}, gpu(80));
+  expect_consistent(program, ampere);
+  EXPECT_EQ(node_of(program, ampere, Op::conv2d_forward, "conv1").variant->name, "narrow");
+  const Program single = program_of(autoencoder, Purpose::training, Precision::fp32);
+  const auto hopper = cover(single, Selection{Precision::fp32, {}}, gpu(90));
+  expect_consistent(single, hopper);
+  EXPECT_EQ(node_of(single, hopper, Op::conv2d_forward, "conv1").variant->name, "fused");
+}
+
+// A plain backward pass reads the upsampled image and the codes of the pooling as they are.
+TEST_F(HopperCover, APlainBackwardPassMakesForwardStoreWhatItReads) {
+  const Program program = program_of(autoencoder, Purpose::training, Precision::bf16);
+  Selection selection{Precision::bf16, {}};
+  selection.variants[Op::conv2d_backward_weights] = "mma";
+  const auto nodes = cover(program, selection, gpu(90));
+  expect_consistent(program, nodes);
+  EXPECT_NE(node_of(program, nodes, Op::upsample2d_forward, "up3").variant, nullptr);
+  const NodeCover& pooled = node_of(program, nodes, Op::conv2d_forward, "conv1");
+  EXPECT_FALSE(pooled.shape.covered.has(Op::maxpool2d_forward));
+  EXPECT_NE(pooled.reason, "");
+  EXPECT_NE(node_of(program, nodes, Op::maxpool2d_backward, "pool1").variant, nullptr);
+  EXPECT_FALSE(
+      node_of(program, nodes, Op::conv2d_backward_input, "conv2").shape.covered.has(Op::maxpool2d_backward));
+}
+
+TEST_F(HopperCover, EverySelectionOfOneVariantIsConsistent) {
+  for (const char* name : {"autoencoder", "classifier", "mlp"}) {
+    for (const Precision precision : core::selectable_precisions()) {
+      const Program program = program_of(models::find_model(name), Purpose::training, precision);
+      for (const Variant& variant : ops::variants()) {
+        if (!ops::unavailable_reason(variant, gpu(90), precision).empty()) continue;
+        Selection selection{precision, {}};
+        selection.variants[variant.op] = variant.name;
+        SCOPED_TRACE(std::string(name) + " " + to_string(selection));
+        try {
+          const auto nodes = cover(program, selection, gpu(90));
+          expect_consistent(program, nodes);
+          for (std::size_t n = 0; n < nodes.size(); ++n) {
+            if (program.nodes[n].op != variant.op) continue;
+            ASSERT_NE(nodes[n].variant, nullptr) << "a chosen op runs by itself";
+            if (nodes[n].variant->name != variant.name) {
+              EXPECT_NE(nodes[n].reason, "");
+            }
+          }
+        } catch (const core::BadInput& error) {
+          EXPECT_NE(std::string(error.what()).find(variant.name), std::string::npos) << error.what();
+        }
+      }
+    }
+  }
+}
+
+TEST_F(HopperCover, AStepOfTheNetworkOfLinearLayersIsTenLaunches) {
+  const Program program = program_of(models::find_model("mlp"));
+  const auto nodes = cover(program, {}, gpu(90));
+  expect_consistent(program, nodes);
+  using enum Op;
+  EXPECT_EQ(launches(program, nodes),
+            (std::vector<Op>{batch_gather, linear_forward, linear_forward, linear_forward,
+                             cross_entropy_forward, linear_backward_weights, linear_backward_weights,
+                             linear_backward_weights, optimizer_update, step_record}));
+}
+
+TEST_F(HopperCover, AConvolutionBeforeALinearLayerGetsAMaskedGradient) {
+  const Program program = program_of(models::find_model("classifier"), Purpose::training, Precision::bf16);
+  const auto nodes = cover(program, Selection{Precision::bf16, {}}, gpu(90));
+  expect_consistent(program, nodes);
+  const auto list = launches(program, nodes);
+  EXPECT_EQ(std::count(list.begin(), list.end(), Op::maxpool2d_backward), 0);
+  EXPECT_EQ(std::count(list.begin(), list.end(), Op::conv2d_backward_input), 1);
+}
+
+}  // namespace
+}  // namespace warpscope::plan

@@ -1,0 +1,127 @@
+// What a model becomes before variants are chosen.
+
+#include <algorithm>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/plan/program.h"
+#include "tests/support/tiny.h"
+
+namespace warpscope::plan {
+namespace {
+
+using core::Precision;
+using ops::Op;
+
+Program training(Precision precision = Precision::fp32) {
+  return lower(tests::tiny_model(), Purpose::training, 3, 12, 16, precision);
+}
+
+int count(const Program& program, Op op) {
+  return static_cast<int>(std::count_if(program.nodes.begin(), program.nodes.end(),
+                                        [op](const Node& node) { return node.op == op; }));
+}
+
+std::vector<Op> ops_of(const Program& program) {
+  std::vector<Op> list;
+  for (const Node& node : program.nodes) list.push_back(node.op);
+  return list;
+}
+
+TEST(Lowering, MasksTheGradientOfAPooledReluWhereItIsSmallest) {
+  const Program program = training();
+  const auto relu = std::find_if(program.nodes.begin(), program.nodes.end(), [](const Node& node) {
+    return node.op == Op::relu_backward && node.layer == "relu1";
+  });
+  ASSERT_NE(relu, program.nodes.end());
+  EXPECT_EQ(relu->shape.height, 4) << "after pooling";
+  EXPECT_EQ((relu + 1)->op, Op::maxpool2d_backward);
+  EXPECT_EQ((relu + 1)->tensors[0], relu->tensors[2]) << "reads what the mask has left";
+  EXPECT_EQ(count(program, Op::relu_backward), 2) << "one for each ReLU";
+}
+
+TEST(Lowering, CastsTheWeightsFirstInSixteenBits) {
+  for (const Precision precision : {Precision::fp16, Precision::bf16}) {
+    for (const Purpose purpose : {Purpose::training, Purpose::inference}) {
+      const Program program = lower(tests::tiny_model(), purpose, 3, 12, 16, precision);
+      EXPECT_EQ(program.nodes.front().op, Op::weights_cast);
+      const int weights = program.nodes.front().tensors[1];
+      for (const Node& node : program.nodes) {
+        if (node.op != Op::conv2d_forward) continue;
+        const Tensor& used = program.tensors[static_cast<std::size_t>(node.tensors[1])];
+        EXPECT_EQ(used.storage, Storage::part);
+        EXPECT_EQ(used.parent, weights);
+      }
+    }
+  }
+  EXPECT_EQ(count(training(Precision::fp32), Op::weights_cast), 0);
+  EXPECT_EQ(count(training(Precision::tf32), Op::weights_cast), 0);
+}
+
+TEST(Lowering, TakesTheNormBeforeTheUpdateInFp16OrToClip) {
+  for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16}) {
+    EXPECT_EQ(count(training(precision), Op::gradients_norm), 0);
+  }
+  Recipe clips;
+  clips.clip_norm = true;
+  for (const Program& program : {training(Precision::fp16), lower(tests::tiny_model(), Purpose::training, 3,
+                                                                  12, 16, Precision::fp32, clips)}) {
+    const std::vector<Op> list = ops_of(program);
+    const auto norm = std::find(list.begin(), list.end(), Op::gradients_norm);
+    ASSERT_NE(norm, list.end());
+    EXPECT_EQ(*(norm + 1), Op::optimizer_update);
+  }
+}
+
+TEST(Lowering, MicroBatchesShareOneUpdate) {
+  Recipe recipe;
+  recipe.micro_batches = 4;
+  const Program program = lower(tests::tiny_model(), Purpose::training, 3, 12, 16, Precision::fp32, recipe);
+  const std::vector<Op> list = ops_of(program);
+  ASSERT_LT(program.update, list.size());
+  EXPECT_EQ(list[program.update], Op::optimizer_update);
+  EXPECT_EQ(list[program.update - 1], Op::micro_batch_record);
+  EXPECT_EQ(list[program.update - 2], Op::gradients_accumulate);
+  EXPECT_EQ(list.back(), Op::step_record);
+  EXPECT_EQ(program.nodes.back().shape.batch, 0) << "the position has advanced already";
+}
+
+TEST(Lowering, ASamplesGradientsAreKeptApartUnderTheFaultyScheme) {
+  Recipe recipe;
+  recipe.micro_batches = 8;
+  recipe.per_sample = true;
+  recipe.rule = ops::UpdateRule::adam;
+  const Program program = lower(tests::tiny_model(), Purpose::training, 1, 12, 16, Precision::fp32, recipe);
+  const Node& update = program.nodes[program.update];
+  EXPECT_EQ(update.op, Op::optimizer_update_per_sample);
+  EXPECT_EQ(update.shape.batch, 8);
+  EXPECT_EQ(program.tensors[static_cast<std::size_t>(update.tensors[0])].elements, 8 * update.shape.count);
+}
+
+TEST(Lowering, EndsAClassifierWithTheCrossEntropyOfItsLabels) {
+  const Program program = lower(models::find_model("mlp"), Purpose::training, 5, 100, 16, Precision::fp32);
+  const std::vector<Op> list = ops_of(program);
+  EXPECT_EQ(count(program, Op::linear_forward), 3);
+  EXPECT_EQ(count(program, Op::linear_backward_weights), 3);
+  EXPECT_EQ(count(program, Op::linear_backward_input), 2) << "nobody needs the gradient of the images";
+  EXPECT_EQ(count(program, Op::mse_forward), 0);
+  const auto loss = std::find(list.begin(), list.end(), Op::cross_entropy_forward);
+  ASSERT_NE(loss, list.end());
+  EXPECT_EQ(*std::next(list.begin()), Op::labels_gather) << "beside the images";
+}
+
+TEST(Lowering, ShowsImagesInFp32WhateverThePrecision) {
+  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+    const Program program = lower(tests::tiny_model(), Purpose::inference, 3, 12, 16, precision);
+    for (const int tensor : {program.shown_target, program.shown_prediction}) {
+      ASSERT_GE(tensor, 0);
+      const Tensor& shown = program.tensors[static_cast<std::size_t>(tensor)];
+      EXPECT_TRUE(shown.kept);
+      EXPECT_EQ(ops::element_type(shown.role, precision), core::ElementType::f32);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace warpscope::plan

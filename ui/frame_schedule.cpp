@@ -1,0 +1,24 @@
+#include "ui/frame_schedule.h"
+
+#include <algorithm>
+
+namespace warpscope::ui {
+
+void FrameSchedule::drawn(double now) {
+  const bool settled = now >= settle_at_ && owed_ == 0 && lively_until_ <= last_ && change_at_ > now;
+  settle_at_ = settled ? kNever : now + kSettle;
+  last_ = now;
+  if (owed_ > 0) --owed_;
+  if (change_at_ <= now) change_at_ = kNever;
+}
+
+double FrameSchedule::next() const {
+  if (hidden_) return kNever;
+  double next = settle_at_;
+  if (lively_until_ > last_) next = std::min(next, last_ + kFullRate);
+  if (owed_ > 0) next = std::min(next, last_ + kDataRate);
+  if (change_at_ < kNever) next = std::min(next, std::max(change_at_, last_ + kDataRate));
+  return next;
+}
+
+}  // namespace warpscope::ui

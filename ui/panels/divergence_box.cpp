@@ -1,0 +1,101 @@
+#include "ui/panels/divergence_box.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "ui/paragraph.h"
+#include "ui/steering.h"
+#include "ui/trace.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr float kWidth = 480, kPad = 12;  // design pixels
+constexpr float kSlower = 0.5f;
+
+void draw_choices(const Frame& frame) {
+  const Steering steering(frame);
+  const auto& divergence = frame.snapshot.divergence;
+  const float s = frame.scale;
+  const auto rate = static_cast<double>(frame.snapshot.learning_rate);
+  if (text_button(
+          frame, "divergence.back", "Go back, half the rate",
+          divergence.can_roll_back
+              ? fmt::format("The weights from before it, at a learning rate of {:g} instead of {:g}, and on.",
+                            static_cast<double>(kSlower) * rate, rate)
+              : "There are no weights from before it to go back to: they are kept every few seconds, and not "
+                "across another optimizer.",
+          divergence.can_roll_back)) {
+    frame.send(training::RollBack{kSlower});
+  }
+  ImGui::SameLine(0, 8 * s);
+  if (text_button(frame, "divergence.resume", "Go on all the same",
+                  "Trains on with the weights as they are. Weights that are not finite do not recover.")) {
+    frame.send(training::Resume{});
+  }
+  ImGui::SameLine(0, 8 * s);
+  if (text_button(frame, "divergence.reset", "Reset",
+                  "The first weights again, step 0. The curve stays in the plot to compare with.")) {
+    frame.send(training::Reset{});
+  }
+}
+
+}  // namespace
+
+void DivergenceBox::draw_title(const Frame& frame, float width) {
+  const float s = frame.scale;
+  row_text(frame, frame.fonts.strong, frame.palette.text, "Training is paused");
+  ImGui::SameLine(0, 10 * s);
+  caption(frame, fmt::format("at step {}", with_thousands(frame.snapshot.divergence.step)));
+  ImGui::SameLine(width - (kPad - 4) * s - ImGui::GetFrameHeight());
+  if (icon_button(frame, "divergence.fold", folded_ ? Icon::up : Icon::down,
+                  folded_ ? "What happened, and what to do" : "Fold: the training stays paused")) {
+    folded_ = !folded_;
+  }
+}
+
+void DivergenceBox::draw(const Frame& frame, ImVec2 corner) {
+  const auto& divergence = frame.snapshot.divergence;
+  const bool open = watch_.open(frame.snapshot);
+  if (open != open_ || (open && divergence.id != drawn_id_)) {
+    trace_event("divergence",
+                fmt::format("\"open\":{},\"id\":{},\"can_roll_back\":{},\"text\":{}", open, divergence.id,
+                            divergence.can_roll_back, json_string(divergence.text)));
+  }
+  if (divergence.id != drawn_id_) folded_ = false;
+  open_ = open;
+  drawn_id_ = divergence.id;
+  if (!open) return;
+  const float s = frame.scale, bar = 4 * s;
+  const float width = std::floor(std::min(kWidth * s, ImGui::GetIO().DisplaySize.x - 32 * s));
+  ImGui::SetNextWindowPos(ImVec2(std::floor(corner.x), std::floor(corner.y)), ImGuiCond_Always, ImVec2(1, 1));
+  ImGui::SetNextWindowSizeConstraints(ImVec2(width, 0), ImVec2(width, FLT_MAX));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(kPad * s + bar, 8 * s));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, std::max(1.0f, std::floor(s)));
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, ImGui::GetColorU32(ImGuiCol_PopupBg));
+  ImGui::Begin("divergence", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav |
+                   ImGuiWindowFlags_AlwaysAutoResize);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar(2);
+  const ImVec2 at = ImGui::GetWindowPos();
+  auto* const list = ImGui::GetWindowDrawList();
+  list->PushClipRectFullScreen();  // up to the box's edge, over its padding
+  list->AddRectFilled(at, ImVec2(at.x + bar, at.y + ImGui::GetWindowHeight()), frame.palette.error, 4 * s,
+                      ImDrawFlags_RoundCornersLeft);
+  list->PopClipRect();
+  draw_title(frame, width);
+  if (!folded_) {
+    paragraph(frame.fonts.text, frame.palette.text, sentence(divergence.text));
+    trace_item("divergence.text");
+    ImGui::Dummy(ImVec2(1, 2 * s));
+    draw_choices(frame);
+  }
+  ImGui::End();
+}
+
+}  // namespace warpscope::ui
