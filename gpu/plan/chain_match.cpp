@@ -1,7 +1,6 @@
 #include "gpu/plan/chain_match.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include <fmt/format.h>
 
@@ -147,10 +146,10 @@ void bind_operands(const Program& program, const Variant& variant, const ops::Op
 
 /// The last optional op of the match, which is the first to go.
 const Link* last_optional(const ChainMatch& match) {
-  for (const MatchedLink& each : std::views::reverse(match.links)) {
-    if (each.link != nullptr && each.link->optional) return each.link;
-  }
-  return nullptr;
+  const auto last = std::find_if(match.links.rbegin(), match.links.rend(), [](const MatchedLink& each) {
+    return each.link != nullptr && each.link->optional;
+  });
+  return last == match.links.rend() ? nullptr : last->link;
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "gpu/plan/cover.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -101,9 +100,10 @@ std::vector<const Variant*> Coverer::candidates_of(const Node& node) const {
     candidates.push_back(variant);
   }
   const std::size_t choices = candidates.size();
-  const auto all = ops::variants_of(node.op, device_.kind);
+  std::vector<const Variant*> all = ops::variants_of(node.op, device_.kind);
+  std::reverse(all.begin(), all.end());  // the best first
   for (const bool library : {false, true}) {
-    for (const Variant* each : std::views::reverse(all)) {
+    for (const Variant* each : all) {
       if (each->library != library || (choices == 1 && each == candidates.front())) continue;
       if (!ops::unavailable_reason(*each, device_, selection_.precision).empty()) continue;
       candidates.push_back(each);
