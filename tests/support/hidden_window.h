@@ -19,6 +19,7 @@ class HiddenWindow {
       missing_ = "no display";
       return;
     }
+    glfwDefaultWindowHints();  // not those of the test before
     glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);
     glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
     glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
