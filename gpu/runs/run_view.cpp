@@ -95,6 +95,7 @@ bool Liveness::alive(const std::filesystem::path& folder, bool changed, Clock::t
   }
   if (changed) {
     last_change_ = now;
+    if (!alive_) ask();  // where its lock is seen, its end is noticed sooner
     return alive_ = true;
   }
   if (!alive_ || now - last_change_ < kQuietForLock || now - last_asked_ < kLockInterval) return alive_;

@@ -45,7 +45,8 @@ class PointFeed {
 class Liveness {
  public:
   using Clock = std::chrono::steady_clock;
-  /// `changed`: a file of the run has changed since the last call. The first call asks the lock.
+  /// `changed`: a file of the run has changed since the last call. The first call asks the lock, and
+  /// the one that finds a run gone on with.
   bool alive(const std::filesystem::path& folder, bool changed, Clock::time_point now);
 
  private:

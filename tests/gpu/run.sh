@@ -149,11 +149,12 @@ part_runs() {
   "$build"/warpscope train "${same[@]}" --epochs 6 --batch 256 --save "$out/straight.safetensors" >"$out/straight.log" 2>&1 || code=1
   "$build"/warpscope train "${same[@]}" --epochs 6 --batch 256 --run-dir "$out/resumed" >/dev/null 2>&1 &
   local trainer=$!
-  sleep 4
+  # In the middle: once there is something to go on from, and before its end, or there is nothing to be resumed.
+  until compgen -G "$out/resumed/checkpoints/step-*.safetensors" >/dev/null || ! kill -0 $trainer 2>/dev/null; do sleep 0.05; done
   kill -9 $trainer
   wait $trainer 2>/dev/null
   "$build"/warpscope train --resume "$out/resumed" --save "$out/resumed.safetensors" >"$out/resumed.log" 2>&1 || code=1
-  grep -h 'resumed at' "$out/resumed.log"
+  grep -o 'resumed at step [0-9]*' "$out/resumed/metrics.jsonl" || { echo "it was not killed in its middle"; code=1; }
   if cmp "$out/straight.safetensors" "$out/resumed.safetensors"; then echo "resumed: the same bits"; else code=1; fi
   rm -rf "$out"/{straight,resumed}.safetensors "$out/resumed/checkpoints"
   return $code
@@ -163,14 +164,15 @@ part_runs() {
 part_memory() {
   python3 -c 'import torch' 2>/dev/null || { echo "no PyTorch to fill the memory with"; return 77; }
   python3 - "$out/filled" <<'PYTHON' &
-import pathlib, sys, time, torch
+import pathlib, signal, sys, torch
 free, _ = torch.cuda.mem_get_info()
 held = torch.empty(free - (600 << 20), dtype=torch.uint8, device="cuda")
 pathlib.Path(sys.argv[1]).touch()
-time.sleep(60)
+signal.pause()  # until it is killed
 PYTHON
   local holder=$! code=0
-  for _ in $(seq 100); do [ -e "$out/filled" ] && break; sleep 0.2; done
+  until [ -e "$out/filled" ] || ! kill -0 $holder 2>/dev/null; do sleep 0.1; done
+  [ -e "$out/filled" ] || { echo "the memory cannot be filled"; return 1; }
   echo before >"$out/weights.safetensors"
   "$build"/warpscope train --data builtin --device cuda:0 --batch 1024 --steps 5 --save "$out/weights.safetensors" >"$out/memory.log" 2>&1
   local result=$?

@@ -5,19 +5,19 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <glad/gl.h>
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
+#include "tests/support/async_device.h"
 #include "tests/support/hidden_window.h"
+#include "tests/support/waiting.h"
 #include "ui/interop/tile_page.h"
 #include "ui/paint/texture_store.h"
 
@@ -31,6 +31,7 @@ using training::ImageShape;
 class ImageViewTest : public testing::Test {
  protected:
   void SetUp() override {
+    ASSERT_TRUE(window_.missing().empty() || !window_.must_be_there()) << window_.missing();
     if (!window_.missing().empty()) GTEST_SKIP() << window_.missing();
   }
 
@@ -48,8 +49,6 @@ std::vector<float> values(const ImageShape& shape, int seed) {
   }
   return result;
 }
-
-constexpr int kMostFrames = 20000;  // a millisecond apart: a test fails if something does not come at all
 
 struct Batch {
   std::vector<float> original;
@@ -110,11 +109,10 @@ std::vector<Rgba> texture_pixels(const ImageView& view, const paint::TextureStor
 /// Frames until the texture holds `pixels`, which fetching needs more than one for.
 void update_until(ImageView& view, const std::vector<Rgba>& pixels, const images::Conversion& conversion,
                   const paint::TextureStore* store = nullptr) {
-  for (int frame = 0; frame < kMostFrames; ++frame) {
+  EXPECT_TRUE(tests::eventually([&] {
     view.update(conversion);
-    if (texture_pixels(view, store) == pixels) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+    return texture_pixels(view, store) == pixels;
+  }));
 }
 
 /// What is true of every way.
@@ -145,12 +143,11 @@ void check_path(const std::shared_ptr<core::Device>& device, const ImageShape& s
   update_until(*view, pixels, other, store);
   EXPECT_EQ(texture_pixels(*view, store), pixels) << "the held batch is converted again";
 
-  for (int frame = 0; frame < kMostFrames && !view->values(); ++frame) {
+  ASSERT_TRUE(tests::eventually([&] {
     view->probe({1, 3, 2});
     view->update(other);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  ASSERT_TRUE(view->values().has_value());
+    return view->values().has_value();
+  }));
   const auto first = static_cast<std::size_t>(((shape.height + 2) * shape.width + 3) * shape.channels);
   EXPECT_EQ(view->values()->place, (PixelPlace{1, 3, 2}));
   for (std::size_t c = 0; c < static_cast<std::size_t>(shape.channels); ++c) {
@@ -196,21 +193,27 @@ TEST_F(ImageViewTest, BringsThemToThePainterAndToOpenGlOnceItDraws) {
 // Between two frames, which may be far apart.
 TEST_F(ImageViewTest, GoesOnBetweenFramesAndTellsWhenOneIsNeeded) {
   setenv("WARPSCOPE_IMAGE_PATH", "fetched", 1);
-  const auto exchange =
-      std::make_shared<training::ImageExchange>(core::open_device("cpu"), ImageShape{5, 7, 9, 3});
-  const auto stream = exchange->device()->make_stream();
+  const auto device = std::make_shared<tests::AsyncDevice>();
+  const auto exchange = std::make_shared<training::ImageExchange>(device, ImageShape{5, 7, 9, 3});
+  const auto stream = device->make_stream();
   const auto view = ImageView::make(exchange, nullptr);
   view->update({});
   EXPECT_FALSE(view->advance()) << "there is nothing yet";
   const std::vector<Rgba> pixels = expected(publish(*exchange, *stream, 1), view->atlas(), 3, {});
   EXPECT_TRUE(view->advance()) << "a batch waits for the next frame";
   EXPECT_TRUE(view->advance()) << "it still does";
-  view->update({});
-  for (int i = 0; i < kMostFrames && view->under_way(); ++i) {
+  {
+    const auto held = device->hold_copies();
+    view->update({});
+    EXPECT_FALSE(view->advance()) << "it is on its way";
+    EXPECT_TRUE(view->under_way());
+    EXPECT_EQ(view->shown().number, 0u);
+  }
+  EXPECT_TRUE(tests::eventually([&] {
     const bool news = view->advance();
     EXPECT_EQ(news, view->shown().number == 1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+    return !view->under_way();
+  }));
   EXPECT_EQ(view->shown().number, 1u) << "brought without another frame";
   EXPECT_EQ(texture_pixels(*view), pixels);
   EXPECT_FALSE(view->advance());

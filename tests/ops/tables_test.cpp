@@ -192,6 +192,7 @@ TEST(VariantTable, EveryFormatGivesBackWhatItHasPacked) {
   for (const Variant& variant : variants()) {
     for (const PrivateOperand& each : variant.formats) formats.insert(each.format);
   }
+  if (formats.empty()) GTEST_SKIP() << "no variant of this build stores anything in a format of its own";
   for (const Format* format : formats) {
     for (const std::size_t elements : {1u, 3u, 4u, 5u, 64u, 1023u}) {
       std::vector<std::byte> plain(elements);

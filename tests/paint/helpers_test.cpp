@@ -1,12 +1,15 @@
 #include "ui/paint/helpers.h"
 
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "tests/support/waiting.h"
 
 namespace warpscope::ui::paint {
 namespace {
@@ -27,12 +30,14 @@ TEST(Helpers, OtherThreadsHelp) {
   Helpers helpers(2);
   std::mutex mutex;
   std::set<std::thread::id> threads;
+  std::condition_variable another;
   helpers.run(60, [&](std::size_t) {
-    {
-      const std::lock_guard lock(mutex);
-      threads.insert(std::this_thread::get_id());
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::unique_lock lock(mutex);
+    threads.insert(std::this_thread::get_id());
+    another.notify_all();
+    // No thread ends its first piece before the others have begun theirs.
+    another.wait_for(lock, std::chrono::duration<double>(tests::kPatience),
+                     [&] { return threads.size() == 3; });
   });
   EXPECT_EQ(threads.size(), 3u);
 }

@@ -2,16 +2,16 @@
 
 #include "ui/paint/x11_presenter.h"
 
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <random>
-#include <thread>
 #include <vector>
 
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
 #include <gtest/gtest.h>
+
+#include "tests/support/waiting.h"
 
 // After all others: X11's headers define common words.
 #include <X11/Xlib.h>
@@ -82,9 +82,7 @@ class X11PresenterTest : public testing::Test {
   /// it is so.
   void expect_screen(const std::vector<std::uint32_t>& pixels, int width = kWidth,
                      int height = kHeight) const {
-    for (int i = 0; i < 100 && screen(width, height) != pixels; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    EXPECT_TRUE(screen(width, height) == pixels);
+    EXPECT_TRUE(tests::eventually([&] { return screen(width, height) == pixels; }));
   }
 
   std::mt19937 random_{11};
@@ -127,23 +125,17 @@ TEST_F(X11PresenterTest, ShowsAnewWhatWasCovered) {
   EXPECT_FALSE(screen() == wanted()) << "covered";
   XDestroyWindow(display_, cover);
   XSync(display_, False);
-  for (int i = 0; i < 100 && screen() != wanted(); ++i) {
-    ASSERT_TRUE(presenter_->show(shown));
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  expect_screen(wanted());
+  EXPECT_TRUE(tests::eventually([&] { return presenter_->show(shown) && screen() == wanted(); }));
 }
 
 TEST_F(X11PresenterTest, AWindowThatIsNotSeenHoldsNothingUp) {
   glfwHideWindow(window_);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(presenter_->show(picture()));
   glfwShowWindow(window_);
-  for (int i = 0; i < 100 && screen() != wanted(); ++i) {
+  EXPECT_TRUE(tests::eventually([&] {
     glfwPollEvents();
-    ASSERT_TRUE(presenter_->show({pixels_.data(), kWidth, kHeight, changed_}));
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  expect_screen(wanted());
+    return presenter_->show({pixels_.data(), kWidth, kHeight, changed_}) && screen() == wanted();
+  }));
 }
 
 TEST_F(X11PresenterTest, AServerThatNoLongerTakesPicturesIsToldAndEndsNothing) {
@@ -171,10 +163,10 @@ TEST_F(X11PresenterTest, FollowsTheSizeOfThePicture) {
     glfwGetFramebufferSize(window_, &pixels, nullptr);
     return pixels;
   };
-  for (int i = 0; i < 100 && width() != 700; ++i) {
+  ASSERT_TRUE(tests::eventually([&] {
     glfwPollEvents();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
+    return width() == 700;
+  }));
   ASSERT_TRUE(presenter_->show(picture(700, 433)));
   expect_screen(wanted(), 700, 433);
 }

@@ -1,12 +1,12 @@
 #include "ui/panels/plot_export.h"
 
-#include <chrono>
-#include <thread>
+#include <optional>
 
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
+#include "tests/support/waiting.h"
 
 namespace warpscope::ui {
 namespace {
@@ -20,10 +20,9 @@ class PlotFiles : public testing::Test {
 };
 
 FileWriter::Result wait_for(FileWriter& writer) {
-  for (;;) {
-    if (const auto result = writer.take()) return *result;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  std::optional<FileWriter::Result> result;
+  EXPECT_TRUE(tests::eventually([&] { return (result = writer.take()).has_value(); }));
+  return result.value_or(FileWriter::Result{});
 }
 
 TEST_F(PlotFiles, NamesNeverMeetAFileThatExists) {

@@ -34,6 +34,7 @@ void expect_complete(const Selection& selection, const core::DeviceInfo& device)
 TEST(Presets, OfTheCpuResolveToTheirVariants) {
   const core::DeviceInfo cpu = core::open_device("cpu")->info();
   const Selection loops = preset_selection("loops", cpu, Precision::fp32);
+  EXPECT_FALSE(loops.variants.empty());
   for (const auto& [op, name] : loops.variants) {
     EXPECT_EQ(name, "loops") << ops::to_string(op);
   }
@@ -62,17 +63,20 @@ TEST(Presets, AreReadFromSelectionsAsText) {
 TEST(Presets, OfCudaSelectOnlyWhatRuns) {
   if (ops::variants_of(Op::conv2d_forward, DeviceKind::cuda).empty())
     GTEST_SKIP() << "this build has no CUDA";
+  int run = 0;
   for (const Precision precision : core::selectable_precisions()) {
     for (const Preset& preset : presets(DeviceKind::cuda)) {
       SCOPED_TRACE(std::string(preset.id) + " in " + std::string(core::to_string(precision)));
       const std::string reason = preset_unavailable_reason(preset.id, hopper(), precision);
       if (reason.empty()) {
+        ++run;
         expect_complete(preset_selection(preset.id, hopper(), precision), hopper());
       } else {
         EXPECT_THROW(preset_selection(preset.id, hopper(), precision), core::BadInput);
       }
     }
   }
+  EXPECT_GE(run, 4) << "one at least in each precision";
 }
 
 TEST(Presets, TensorCoresSayInWhichPrecisionsTheyAre) {

@@ -134,8 +134,10 @@ TEST(Bench, TimesEveryVariantOfEveryOpOnTheCpu) {
     sunk += static_cast<int>(group.size());
   });
   EXPECT_EQ(static_cast<int>(rows.size()), sunk);
+  std::size_t timed = 0;
   for (const BenchRow& r : rows) {
     if (!r.skipped.empty()) continue;
+    ++timed;
     EXPECT_EQ(r.samples, 3) << r.variant;
     EXPECT_GT(r.median, 0);
     EXPECT_LE(r.p10, r.median);
@@ -143,6 +145,7 @@ TEST(Bench, TimesEveryVariantOfEveryOpOnTheCpu) {
     EXPECT_GE(r.rank, 1);
     EXPECT_GT(r.floor, 0);
   }
+  EXPECT_GE(timed, 2 * cases.size()) << "each has a reference and loops";
   const plan::Selection fastest = fastest_of(rows, Precision::fp32, cpu->info(), {});
   for (const auto& [op, name] : fastest.variants) {
     EXPECT_NE(name, plan::automatic_variant(op, cpu->info(), Precision::fp32)->name) << ops::to_string(op);

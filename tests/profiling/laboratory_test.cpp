@@ -2,31 +2,18 @@
 
 #include "gpu/profiling/laboratory.h"
 
-#include <chrono>
-#include <functional>
-#include <thread>
-
 #include <gtest/gtest.h>
 
 #include "tests/support/tiny.h"
+#include "tests/support/waiting.h"
 
 namespace warpscope::profiling {
 namespace {
 
 using core::Precision;
 
-/// False if it takes far too long.
-bool wait_until(const std::function<bool()>& condition) {
-  const auto start = std::chrono::steady_clock::now();
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() - start > std::chrono::seconds(60)) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
-
 bool wait_for_end(const Laboratory& laboratory) {
-  return wait_until([&] { return laboratory.state()->running == Job::none; });
+  return tests::eventually([&] { return laboratory.state()->running == Job::none; });
 }
 
 BenchOptions quick() {
@@ -35,6 +22,14 @@ BenchOptions quick() {
   options.seconds = 0.01;
   options.precisions = {Precision::fp32};
   options.only = "loops";
+  return options;
+}
+
+/// A bench that ends only when it is cancelled.
+BenchOptions endless() {
+  BenchOptions options = quick();
+  options.samples = 1 << 30;
+  options.seconds = 1000;
   return options;
 }
 
@@ -55,7 +50,6 @@ TEST(Laboratory, BeginsEmpty) {
 TEST(Laboratory, BenchesAndPublishesRowsAndPeaks) {
   Laboratory laboratory;
   ASSERT_TRUE(laboratory.start_bench("cpu", tests::tiny_model(), 2, quick()));
-  EXPECT_EQ(laboratory.state()->running, Job::bench);
   ASSERT_TRUE(wait_for_end(laboratory));
   const auto state = laboratory.state();
   EXPECT_EQ(state->failure, "");
@@ -87,13 +81,11 @@ TEST(Laboratory, MeasuresTheBaseline) {
 
 TEST(Laboratory, RunsOneJobAtATimeAndCancels) {
   Laboratory laboratory;
-  BenchOptions endless = quick();
-  endless.samples = 1 << 30;
-  endless.seconds = 1000;
-  ASSERT_TRUE(laboratory.start_bench("cpu", tests::tiny_model(), 2, endless));
+  ASSERT_TRUE(laboratory.start_bench("cpu", tests::tiny_model(), 2, endless()));
+  EXPECT_EQ(laboratory.state()->running, Job::bench);
   EXPECT_FALSE(laboratory.start_verify("cpu", short_verify()));
   EXPECT_FALSE(laboratory.start_baseline(tests::tiny_model()));
-  ASSERT_TRUE(wait_until([&] { return laboratory.state()->total > 0; }));
+  ASSERT_TRUE(tests::eventually([&] { return laboratory.state()->total > 0; }));
   laboratory.cancel();
   ASSERT_TRUE(wait_for_end(laboratory));
   EXPECT_TRUE(laboratory.state()->cancelled);
@@ -102,12 +94,11 @@ TEST(Laboratory, RunsOneJobAtATimeAndCancels) {
   EXPECT_FALSE(laboratory.state()->cancelled);
 }
 
+// A bench that its owner did not end would go on for ever, and this test with it.
 TEST(Laboratory, EndsWithItsOwnerWhileAJobRuns) {
   Laboratory laboratory;
-  BenchOptions endless = quick();
-  endless.samples = 1 << 30;
-  endless.seconds = 1000;
-  ASSERT_TRUE(laboratory.start_bench("cpu", tests::tiny_model(), 2, endless));
+  ASSERT_TRUE(laboratory.start_bench("cpu", tests::tiny_model(), 2, endless()));
+  ASSERT_TRUE(tests::eventually([&] { return laboratory.state()->total > 0; })) << "it measures";
 }
 
 TEST(Laboratory, TellsWhyAJobFailed) {

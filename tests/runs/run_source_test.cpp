@@ -14,6 +14,7 @@
 #include "gpu/runs/head_snapshot.h"
 #include "gpu/runs/run_images.h"
 #include "gpu/runs/run_predictions.h"
+#include "gpu/runs/run_view.h"
 #include "gpu/runs/snapshot_json.h"
 #include "tests/runs/run_maker.h"
 #include "tests/support/waiting.h"
@@ -49,6 +50,32 @@ class Lock {
  private:
   int file_;
 };
+
+using Clock = Liveness::Clock;
+
+TEST(Liveness, TheEndOfARunThatIsGoneOnWithIsKnownByItsLock) {
+  const tests::TemporaryFolder run;
+  const Clock::time_point begin = Clock::now();
+  Liveness liveness;
+  EXPECT_FALSE(liveness.alive(run.path(), false, begin));
+  {
+    const Lock lock(run.path());
+    EXPECT_TRUE(liveness.alive(run.path(), true, begin + 1s));
+  }
+  EXPECT_TRUE(liveness.alive(run.path(), false, begin + 3s)) << "it may only be slow";
+  EXPECT_FALSE(liveness.alive(run.path(), false, begin + 5s));
+}
+
+TEST(Liveness, WhereLocksAreNotSeenALongSilenceTells) {
+  const tests::TemporaryFolder run;
+  const Clock::time_point begin = Clock::now();
+  Liveness liveness;
+  EXPECT_FALSE(liveness.alive(run.path(), false, begin));
+  EXPECT_TRUE(liveness.alive(run.path(), true, begin + 1s));
+  EXPECT_TRUE(liveness.alive(run.path(), false, begin + 5s));
+  EXPECT_TRUE(liveness.alive(run.path(), false, begin + 12s));
+  EXPECT_FALSE(liveness.alive(run.path(), false, begin + 14s));
+}
 
 training::Snapshot status_at(std::uint64_t step) {
   training::Snapshot status;

@@ -59,7 +59,7 @@ class AsyncMoment {
   std::chrono::steady_clock::time_point time_{};
 };
 
-/// Where the streams of a device wait before a graph begins.
+/// Where the streams of a device wait before a graph or a copy begins.
 class Gate {
  public:
   void close(bool closed) {
@@ -112,8 +112,12 @@ class AsyncGraph final : public core::Graph {
 
 class AsyncStream final : public core::Stream {
  public:
-  AsyncStream(std::chrono::microseconds delay, std::shared_ptr<Gate> gate)
-      : delay_(delay), gate_(std::move(gate)), thread_([this] { work(); }), id_(thread_.get_id()) {}
+  AsyncStream(std::chrono::microseconds delay, std::shared_ptr<Gate> gate, std::shared_ptr<Gate> copies)
+      : delay_(delay),
+        gate_(std::move(gate)),
+        copies_(std::move(copies)),
+        thread_([this] { work(); }),
+        id_(thread_.get_id()) {}
   ~AsyncStream() override {
     {
       const std::lock_guard lock(mutex_);
@@ -123,7 +127,10 @@ class AsyncStream final : public core::Stream {
     thread_.join();
   }
   void copy(void* destination, const void* source, std::size_t bytes) override {
-    enqueue([=] { std::memmove(destination, source, bytes); });
+    enqueue([=, this] {
+      copies_->pass();
+      std::memmove(destination, source, bytes);
+    });
   }
   void fill(void* destination, std::uint8_t value, std::size_t bytes) override {
     enqueue([=] { std::memset(destination, value, bytes); });
@@ -178,7 +185,7 @@ class AsyncStream final : public core::Stream {
   }
 
   std::chrono::microseconds delay_;
-  std::shared_ptr<Gate> gate_;
+  std::shared_ptr<Gate> gate_, copies_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
@@ -200,7 +207,7 @@ class AsyncDevice final : public core::Device {
   void* allocate_host(std::size_t bytes) override { return cpu_->allocate_host(bytes); }
   void deallocate_host(void* memory) noexcept override { cpu_->deallocate_host(memory); }
   std::unique_ptr<core::Stream> make_stream() override {
-    return std::make_unique<AsyncStream>(delay_, gate_);
+    return std::make_unique<AsyncStream>(delay_, gate_, copies_);
   }
   std::unique_ptr<core::Event> make_event(bool) override {
     return std::make_unique<AsyncEvent>([this] {
@@ -212,19 +219,23 @@ class AsyncDevice final : public core::Device {
 
   /// No graph begins as long as what is returned lives: who waited for one in the meantime would wait for
   /// ever.
-  Hold hold() {
-    gate_->close(true);
-    return {gate_.get(), [](Gate* gate) { gate->close(false); }};
-  }
+  Hold hold() { return close(*gate_); }
+  /// The same for copies.
+  Hold hold_copies() { return close(*copies_); }
   /// Called by a thread that is about to wait for an event of this device; not while others use the device.
   std::function<void()> before_waiting;
 
   std::atomic<std::size_t> largest = SIZE_MAX;  ///< a larger allocation fails
 
  private:
+  static Hold close(Gate& gate) {
+    gate.close(true);
+    return {&gate, [](Gate* closed) { closed->close(false); }};
+  }
+
   std::shared_ptr<core::Device> cpu_ = core::open_device("cpu");
   std::chrono::microseconds delay_;
-  std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
+  std::shared_ptr<Gate> gate_ = std::make_shared<Gate>(), copies_ = std::make_shared<Gate>();
 };
 
 }  // namespace warpscope::tests

@@ -4,6 +4,7 @@
 #ifndef GLFW_INCLUDE_NONE
 #define GLFW_INCLUDE_NONE  // glad declares OpenGL
 #endif
+#include <cstdlib>
 #include <string>
 
 #include <GLFW/glfw3.h>
@@ -18,6 +19,7 @@ class HiddenWindow {
       missing_ = "no display";
       return;
     }
+    glfwDefaultWindowHints();  // not those of the test before
     glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);
     glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
     glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
@@ -39,6 +41,8 @@ class HiddenWindow {
   GLFWwindow* handle() const { return window_; }
   /// Why there is none; "" if there is.
   const std::string& missing() const { return missing_; }
+  /// Nothing may be missing on a display that was started for tests (support/under_xvfb.py).
+  static bool must_be_there() { return std::getenv("WARPSCOPE_OWN_DISPLAY") != nullptr; }
 
  private:
   // Once for all tests: an X server for tests may start anew when its last client leaves, and refuse the

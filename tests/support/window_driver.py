@@ -54,6 +54,11 @@ def pixels_near(picture, color, tolerance):
     return int((abs(picture - numpy.array(color)).max(axis=2) <= tolerance).sum())
 
 
+def reds(picture):
+    """Pixels that are clearly red: the signed difference has them, viridis has none."""
+    return int((picture[..., 0] - picture[..., 1] > 80).sum())
+
+
 def colors_in(picture):
     return len(numpy.unique(picture.reshape(-1, 3), axis=0))
 
@@ -142,6 +147,12 @@ class WindowCase(ProgramCase):
 
     def click_at(self, x, y):
         self.xdotool("mousemove", "--window", self.window, str(x), str(y), "click", "1")
+
+    def click_slowly(self, name):
+        """Clicks on the item `name` with frames of their own for move, press and release: what it does is done after."""
+        self.point_at(*center(self.item(name)))
+        self.press()
+        self.press(False)
 
     def point_at(self, x, y):
         """Moves the pointer to a place in the window and waits until the window has drawn it there."""

@@ -45,12 +45,16 @@ class Jobs(Laboratory):
         self.wait_for_step(self.process, self.run_dir, max(1, len(losses_of(self.run_dir))) + 2)
 
     def test_a_bench_leaves_a_paused_training_paused(self):
-        self.open_paused()
+        step = self.open_paused()
         self.open_tab("Bench")
         self.click("bench.start")
         self.wait_for("laboratory", "the first bar", job=BENCH, bench=lambda rows: rows >= 1)
         self.click("bench.cancel")
         self.wait_for("laboratory", "the bench to end", job=NONE)
+        # Had it gone on, there would be more than the one step that is asked for.
+        self.key("Right")
+        self.wait_for_step(self.process, self.run_dir, step + 1)
+        self.assertEqual(self.settled_step(), step + 1)
         self.assertEqual(self.state(), "paused")
 
     def test_the_window_closes_while_a_bench_runs(self):

@@ -114,9 +114,9 @@ class Predictions(WindowCase):
     def test_images_stay_while_the_pointer_is_over_them(self):
         self.open_window()
         wait_until(self.newest, "the first predictions", self.process)
+        self.assertNotIn("predictions.held", self.layout())
         self.point_at_item("predictions.cell.1")
-        before = len(self.evaluations())
-        wait_until(lambda: len(self.evaluations()) > before, "another evaluation", self.process)
+        self.item("predictions.held")  # a newer evaluation is there and waits
         held = self.newest()
         count = len(self.evaluations())
         wait_until(lambda: len(self.evaluations()) > count + 2, "more evaluations", self.process)
@@ -150,7 +150,8 @@ class Reconstructions(WindowCase):
     def test_networks_that_reconstruct_keep_their_images(self):
         self.open_paused(data="builtin")
         self.item("images.difference.0")
-        self.assertNotIn("images.Predictions", self.layout())
+        for tab in ("images.Predictions", "images.Confusion"):
+            self.assertNotIn(tab, self.layout())
 
 
 if __name__ == "__main__":

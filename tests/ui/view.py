@@ -50,15 +50,16 @@ class Running(View):
     def test_what_steers_is_disabled_and_refused_with_a_sentence(self):
         self.start_training()
         self.open_window()
-        for name in ("toolbar.pause", "toolbar.reset"):
-            self.click(name)
-        self.click("kernels.conv2d.forward")
+        for name in ("toolbar.pause", "toolbar.reset", "kernels.conv2d.forward"):
+            self.click_slowly(name)
         self.point_away()
         self.assertFalse([name for name in self.layout() if name.startswith("kernels.conv2d.forward=")],
                          "the menu stays closed")
         self.assertEqual(self.events("notice"), [], "disabled buttons do nothing")
+        # A command that is sent all the same is refused: this one is, and it is the only one.
         self.key("r")
         self.wait_for_notice(REFUSAL)
+        self.assertEqual(len(self.events("notice")), 1)
         shown = self.shown_step()
         wait_until(lambda: self.shown_step() > shown, "it goes on", self.process)
         self.assertEqual(self.state(), "running")
@@ -157,6 +158,8 @@ class Predictions(View):
         self.open_window(until="finished")
         self.click("images.Confusion")
         self.item("confusion.0.0")
+        self.click("images.Predictions")
+        self.item("images.empty")
         self.assertIsNone(self.newest())
 
 

@@ -182,6 +182,7 @@ void PredictionGrid::draw_choices(const Frame& frame, const HeldOut& held_out, b
   ImGui::SameLine(0, 12 * s);
   if (held && ImGui::GetContentRegionAvail().x >= text_width(frame.fonts.small, "held still")) {
     row_text(frame, frame.fonts.small, frame.palette.accent, "held still");
+    trace_item("predictions.held");
     tooltip(frame, "A newer evaluation is there; it is shown when the pointer leaves the images.");
   } else {
     ImGui::NewLine();

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/trace.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -82,6 +83,8 @@ void PredictionsPanel::draw(const Frame& frame) {
   panel_body(frame, false);
   if (!images && !(figures && tab_ == kConfusion)) {
     grid_.left_alone();
+    const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    trace_rectangle("images.empty", at, ImVec2(at.x + room.x, at.y + room.y));
     centered_text(frame, empty_text(snapshot));
   } else if (tab_ == kPredictions) {
     grid_.draw(frame, held_out, follower_.held());
