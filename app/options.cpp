@@ -48,7 +48,7 @@ const char* group_of(const Setting& row) {
 
 std::string type_name(const Setting& row) {
   if (row.field.kind == Kind::text) return row.placeholder;
-  return row.field.kind == Kind::whole ? "N" : "X";
+  return row.field.kind == Kind::integer ? "N" : "X";
 }
 
 std::string help_of(const Setting& row) {
@@ -66,7 +66,7 @@ void add_flag(CLI::App& app, const Setting& row, Configuration& given) {
 }
 
 void add_setting(CLI::App& app, const Setting& row, Configuration& given) {
-  if (row.field.kind == Kind::truth) return add_flag(app, row, given);
+  if (row.field.kind == Kind::boolean) return add_flag(app, row, given);
   const std::string name = "--" + training::option_of(row);
   const auto read = [&row, name, &given](const std::string& text) {
     training::Value value = training::parse_value(row, text);

@@ -183,6 +183,13 @@ void place_files(const Source& source, const Parts& parts, const fs::path& targe
   move_folder(whole, target);
 }
 
+/// The name that a file has until it is there as a whole. Archives have names of their own, but the files of
+/// MNIST and Fashion-MNIST have the same ones: neither may go on with what came of the other.
+std::string part_name(const Source& source, const SourceFile& file) {
+  const std::string set = source.archive_folder.empty() ? source.data_set + "." : "";
+  return fmt::format("{}{}.part", set, file.name);
+}
+
 }  // namespace
 
 fs::path fetch_data_set(const Source& source, const fs::path& destination, const Callback& progress) {
@@ -190,15 +197,15 @@ fs::path fetch_data_set(const Source& source, const fs::path& destination, const
   if (set == nullptr || set->drawn())
     throw std::logic_error("no data set in files is named " + source.data_set);
   const fs::path target = destination / set->folders.front();
-  if (set->is_whole(target)) return target;
+  if (set->is_complete(target)) return target;
   check_target(target, set->title);
   make_destination(destination);
   Parts parts;
   for (const SourceFile& file : source.files) {
-    parts.push_back(std::make_unique<PartFile>(destination / (file.name + ".part")));
+    parts.push_back(std::make_unique<PartFile>(destination / part_name(source, file)));
   }
   // Another process may have finished between the first look and the locks.
-  if (set->is_whole(target)) return target;
+  if (set->is_complete(target)) return target;
   check_target(target, set->title);
   Reporter report(progress);
   for (const SourceFile& file : source.files) report.expect(file.bytes);

@@ -22,8 +22,8 @@ struct SourceFile {
 /// What is downloaded of a data set, and from where.
 struct Source {
   std::string data_set;  ///< its name in data::sets()
-  std::vector<std::string>
-      mirrors;  ///< http, https or file; the first one that has a file serves it. A file's name is added.
+  /// Http, https or file; the first one that has a file serves it. A file's name is added.
+  std::vector<std::string> mirrors;
   std::vector<SourceFile> files;    ///< the data set's own; or one archive
   std::string archive_folder = {};  ///< of an archive: the folder in it with the data set's files
 };

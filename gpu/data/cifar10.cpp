@@ -55,7 +55,7 @@ std::vector<InputFile> open_files(const fs::path& folder) {
   }
   if (!missing.empty()) {
     throw core::BadInput(
-        fmt::format("CIFAR-10 in {} is not whole: {} missing; fetch it again", folder.string(), missing));
+        fmt::format("CIFAR-10 in {} is not complete: {} missing; fetch it again", folder.string(), missing));
   }
   std::vector<InputFile> files;
   files.reserve(kFiles.size());
@@ -127,7 +127,7 @@ bool holds_cifar10(const fs::path& folder) {
   return std::any_of(kFiles.begin(), kFiles.end(), [&](const char* file) { return is_there(folder / file); });
 }
 
-bool cifar10_is_whole(const fs::path& folder) noexcept {
+bool cifar10_is_complete(const fs::path& folder) noexcept {
   for (const char* file : kFiles) {
     std::error_code error;
     if (fs::file_size(folder / file, error) != kFileBytes || error) return false;

@@ -14,7 +14,7 @@ namespace warpscope::data {
 bool holds_cifar10(const std::filesystem::path& folder);
 
 /// True if all six files are in `folder` itself with the right sizes.
-bool cifar10_is_whole(const std::filesystem::path& folder) noexcept;
+bool cifar10_is_complete(const std::filesystem::path& folder) noexcept;
 
 /// Loads CIFAR-10 from `folder`: 50,000 training and 10,000 test images of 32x32x3, converted to NHWC, in the
 /// order of the files. Class names come from batches.meta.txt if that is there. Throws BadInput that names

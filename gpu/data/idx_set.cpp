@@ -102,7 +102,7 @@ bool holds_idx_set(const fs::path& folder) {
                      [&](const FileName& file) { return find_file(folder, file).has_value(); });
 }
 
-bool idx_set_is_whole(const fs::path& folder) noexcept {
+bool idx_set_is_complete(const fs::path& folder) noexcept {
   try {
     return std::all_of(kFiles.begin(), kFiles.end(), [&](const FileName& name) {
       const std::optional<fs::path> path = find_file(folder, name);
@@ -124,7 +124,7 @@ DataSet load_idx_set(const SetRow& set, const fs::path& folder) {
     }
   }
   if (!missing.empty()) {
-    throw core::BadInput(fmt::format("{} in {} is not whole: {} missing; fetch it again", set.title,
+    throw core::BadInput(fmt::format("{} in {} is not complete: {} missing; fetch it again", set.title,
                                      folder.string(), missing));
   }
   DataSet loaded;

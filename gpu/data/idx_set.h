@@ -16,7 +16,7 @@ bool holds_idx_set(const std::filesystem::path& folder);
 
 /// True if all four files are in `folder` itself with 60,000 and 10,000 images of 28x28, packed ones by what
 /// they say that they unpack to.
-bool idx_set_is_whole(const std::filesystem::path& folder) noexcept;
+bool idx_set_is_complete(const std::filesystem::path& folder) noexcept;
 
 /// Loads `set` from `folder`: grey images in the order of the files, any number of them. Throws BadInput that
 /// names the file if one is missing or defective (idx.h), holds images of another size than the set's or a

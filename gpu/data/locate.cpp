@@ -85,9 +85,9 @@ const SetRow* first_drawn(const Rows& rows) {
 
 bool has_name(const fs::path& folder, const SetRow& set) {
   std::error_code error;
-  fs::path whole = fs::absolute(folder, error).lexically_normal();
-  if (!whole.has_filename()) whole = whole.parent_path();  // of "mnist/", and of "." within it
-  return std::find(set.folders.begin(), set.folders.end(), whole.filename().string()) != set.folders.end();
+  fs::path absolute = fs::absolute(folder, error).lexically_normal();
+  if (!absolute.has_filename()) absolute = absolute.parent_path();  // of "mnist/", and of "." within it
+  return std::find(set.folders.begin(), set.folders.end(), absolute.filename().string()) != set.folders.end();
 }
 
 /// Of the sets with the same files, the one that a folder of this name holds.
@@ -113,11 +113,12 @@ Rows sets_in(const fs::path& folder) {
       [&](const SetRow& row) { return !row.drawn() && find_files(row, folder, false).has_value(); });
 }
 
-/// "" or, if `folder` holds sets that the model does not take, a remark about that.
+/// "" or, if `folder` holds other sets than the one that was looked for, a remark about that.
 std::string remark_on_others(const fs::path& folder, const Requirements& model) {
   const Rows others = sets_in(folder);
   if (others.empty()) return "";
   const SetRow& other = *others.front();
+  if (suits(other, model)) return fmt::format(": by its name it holds {}", other.title);
   return fmt::format(": it holds {}, with {} classes of images of {}, but the model takes {}", other.title,
                      other.classes.size(), describe(other.shape), describe(model.shape));
 }
@@ -145,6 +146,9 @@ Location named_set_in(const SetRow& set, const std::string& folder) {
   if (set.drawn()) {
     throw core::BadInput(
         fmt::format("the {} are drawn, so that no folder holds them; write {}", set.title, set.name));
+  }
+  if (folder.empty()) {
+    throw core::BadInput(fmt::format("no folder follows {0}:; valid: {0} or {0}:FOLDER", set.name));
   }
   if (!is_there(folder)) refuse_missing_folder(folder);
   if (const auto found = find_files(set, folder, true)) return {&set, *found, {}};

@@ -23,9 +23,8 @@ struct Location {
 
 /// Reads `data_option` for a model:
 ///
-///   ""           the first set in the table that suits the model and is there: in the folder $WARPSCOPE_DATA
-///   if that is set,
-///                else in files::cache_dir(), else a drawn one, with a notice
+///   ""           the first set in the table that suits the model and is there: in the folder
+///                $WARPSCOPE_DATA if that is set, else in files::cache_dir(), else a drawn one, with a notice
 ///   "builtin"    the first drawn set that suits the model
 ///   NAME         that set, from $WARPSCOPE_DATA if that is set, else from files::cache_dir()
 ///   FOLDER       the set that lies in FOLDER, or in a folder of the set's name in it

@@ -27,7 +27,7 @@ struct SetRow {
   /// BadInput if `folder` cannot be read.
   bool (*holds)(const std::filesystem::path& folder) = nullptr;
   /// True if all files are in `folder` itself, with the sizes of the published ones.
-  bool (*is_whole)(const std::filesystem::path& folder) noexcept = nullptr;
+  bool (*is_complete)(const std::filesystem::path& folder) noexcept = nullptr;
 
   /// Reads the files in `folder` itself, or draws the images. Throws BadInput that names the file if one is
   /// missing or defective; Error if reading fails half-way.

@@ -1,5 +1,6 @@
 #include "gpu/engine/data_order.h"
 
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -75,8 +76,12 @@ double DataOrder::epoch() const {
 }
 
 std::uint64_t DataOrder::steps_until(std::uint64_t epochs) const {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
   if (epochs <= epochs_done_) return 0;
-  return (epoch_size() - position_) / batch_ + (epochs - epochs_done_ - 1) * (order_.size() / batch_);
+  const std::uint64_t further_epochs = epochs - epochs_done_ - 1;
+  const std::uint64_t steps_of_epoch = order_.size() / batch_;
+  if (further_epochs >= kMost / steps_of_epoch) return kMost;
+  return (epoch_size() - position_) / batch_ + further_epochs * steps_of_epoch;
 }
 
 }  // namespace warpscope::training

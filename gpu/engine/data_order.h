@@ -36,7 +36,8 @@ class DataOrder {
   std::uint64_t epochs_done() const { return epochs_done_; }
   /// Epochs done, with the share of the running one.
   double epoch() const;
-  /// Steps left until `epochs` whole epochs are done, if the batch stays as it is.
+  /// Steps left until `epochs` whole epochs are done, if the batch stays as it is; 2^63 - 1 where there are
+  /// more.
   std::uint64_t steps_until(std::uint64_t epochs) const;
 
  private:

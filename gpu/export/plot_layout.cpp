@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "gpu/runs/text.h"
 
 namespace warpscope::runs {
@@ -27,16 +29,6 @@ double text_width(const std::string& text, int size) {
   const auto characters = std::count_if(
       text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; });
   return 0.58 * size * static_cast<double>(characters);
-}
-
-/// At most `most` characters, with an ellipsis where some are missing.
-std::string shortened(const std::string& text, std::size_t most) {
-  std::size_t characters = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xC0u) == 0x80u) continue;
-    if (characters++ == most) return text.substr(0, i) + "\xE2\x80\xA6";
-  }
-  return text;
 }
 
 /// Places the names side by side, in as many rows as that takes.
@@ -127,6 +119,10 @@ std::vector<PlacedMark> place_marks(const Plot& plot, const PlotLayout& layout) 
 }
 
 }  // namespace
+
+std::string hex(std::uint32_t color) {
+  return fmt::format("#{:06X}", color);
+}
 
 std::uint32_t color_of(int index) {
   return index < 0 ? kGrey : kColors[static_cast<std::size_t>(index) % kColors.size()];

@@ -32,6 +32,8 @@ inline constexpr std::uint32_t kGridInk = 0xE4E4E4;
 
 /// Red, green and blue of a colour of the palette; grey for -1.
 std::uint32_t color_of(int index);
+/// "#0072B2"
+std::string hex(std::uint32_t color);
 /// Lengths of dash, gap, dash, ... of a pattern; empty for a solid line.
 std::span<const float> dashes_of(int index);
 

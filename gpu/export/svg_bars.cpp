@@ -23,20 +23,6 @@ constexpr int kGroupTitle = 26;
 constexpr int kBelow = 48;  // the axis
 constexpr std::size_t kMostName = 46;
 
-/// At most `most` characters, with an ellipsis in the place of the others.
-std::string cut(const std::string& text, std::size_t most) {
-  std::size_t characters = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xC0u) == 0x80u) continue;
-    if (characters++ == most) return text.substr(0, i) + "\u2026";
-  }
-  return text;
-}
-
-std::string hex(std::uint32_t color) {
-  return fmt::format("#{:06X}", color);
-}
-
 int height_of(const BarChart& chart) {
   int height = kTop + kBelow;
   for (const BarGroup& group : chart.groups) {
@@ -78,7 +64,7 @@ void draw_bar(const ChartBar& bar, const charts::Axis& axis, int top, std::strin
   auto out = std::back_inserter(svg);
   const int middle = top + kRow / 2;
   fmt::format_to(out, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", kNames - 8, middle + 4,
-                 xml_text(cut(printable(bar.name), kMostName)));
+                 xml_text(shortened(printable(bar.name), kMostName)));
   if (!axis.shows(bar.value) || bar.value <= 0) return;
   const float end = axis.to_pixel(bar.value);
   const int bar_top = middle - kBarHeight / 2;

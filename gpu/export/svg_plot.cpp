@@ -12,10 +12,6 @@
 namespace warpscope::runs {
 namespace {
 
-std::string hex(std::uint32_t color) {
-  return fmt::format("#{:06X}", color);
-}
-
 std::string dash_attribute(int index) {
   const auto dashes = dashes_of(index);
   return dashes.empty() ? "" : fmt::format(" stroke-dasharray=\"{}\"", fmt::join(dashes, " "));

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdlib>
 #include <string>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <pwd.h>
@@ -45,28 +44,6 @@ fs::path user_dir(const char* variable, const char* below_home) {
 }
 
 }  // namespace
-
-fs::path executable_dir() {
-  std::error_code failed;
-  const fs::path executable = fs::read_symlink("/proc/self/exe", failed);
-  if (failed) {
-    throw core::Error(
-        fmt::format("cannot find the program's own folder: /proc/self/exe: {}", failed.message()));
-  }
-  return executable.parent_path();
-}
-
-fs::path find_asset(std::string_view name) {
-  const fs::path start = executable_dir();
-  const std::array folders{start / "share/warpscope/assets", start.parent_path() / "share/warpscope/assets"};
-  for (const fs::path& folder : folders) {
-    std::error_code failed;
-    if (fs::path file = folder / name; fs::is_regular_file(file, failed)) return file;
-  }
-  throw core::Error(
-      fmt::format("the file '{}' of Warpscope is missing: looked in {} and {}; build or install it again",
-                  name, folders[0].string(), folders[1].string()));
-}
 
 fs::path cache_dir() {
   return user_dir("XDG_CACHE_HOME", ".cache");

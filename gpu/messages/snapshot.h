@@ -47,14 +47,14 @@ struct OpTiming {
   std::string variant;      ///< "" where the call of another op's variant covers this one
   ops::OpShape shape;       ///< OpShape::covered: what the call covers beside its op
   double microseconds = 0;  ///< median of the sampled steps with this variant; 0 before the first sample
-  double previous_microseconds =
-      0;  ///< the same before the last switch of this op; 0 if it was never switched
+  /// `microseconds` before the last switch of this op; 0 if it was never switched.
+  double previous_microseconds = 0;
   std::string previous_variant;
   int samples = 0;   ///< sampled steps behind `microseconds`
   double flops = 0;  ///< floating-point operations of one call, by the formulas; 0 of covered ones
   double bytes = 0;  ///< fewest bytes it moves through memory; 0 of covered ones
-  std::optional<OpPlace>
-      covered_by;               ///< the op whose call covers this one, which then has no time of its own
+  /// The op whose call covers this one, which then has no time of its own.
+  std::optional<OpPlace> covered_by;
   std::vector<OpPlace> covers;  ///< what its own call covers, in launch order
   std::string reason;           ///< why it does not run as one would expect; "" if it does
 };
@@ -139,9 +139,9 @@ struct Snapshot : Progress {
   std::int64_t validation_images = 0;
   std::int64_t test_images = 0;  ///< used by each evaluation
   std::string run_dir;           ///< "" if no run is written
-  std::string
-      viewing;  ///< "running in another process" and the like, where this is the view of a run folder that takes
-                ///< no commands; "" for a training of this process
+  /// "running in another process" and the like, where this is the view of a run folder that takes no
+  /// commands; "" for a training of this process.
+  std::string viewing;
 };
 
 }  // namespace warpscope::training

@@ -17,7 +17,7 @@ struct Layer {
   LayerKind kind = LayerKind::relu;
   std::string name;     ///< "conv1": PyTorch's name of its parameters; "relu1", "pool1", "up1" for the others
   int in_channels = 0;  ///< of convolutions; features of linear layers
-  int out_channels = 0;  ///< the same
+  int out_channels = 0;  ///< of convolutions; features of linear layers
   int kernel = 0;        ///< convolutions only: height and width
 };
 
@@ -41,8 +41,8 @@ struct Model {
 /// One parameter tensor's place in the contiguous parameter buffer.
 struct Parameter {
   std::string name;  ///< "conv1.weight", "conv1.bias"
-  std::vector<int>
-      shape;  ///< weights (K, R, S, C), of linear layers (K, H, W, C) for inputs of H x W x C; biases (K)
+  /// Weights (K, R, S, C), of linear layers (K, H, W, C) for inputs of H x W x C; biases (K).
+  std::vector<int> shape;
   std::size_t offset = 0;  ///< in elements; multiples of 64, so that every tensor is 256-byte aligned
   std::size_t elements = 0;
   std::size_t layer = 0;  ///< index in Model::layers

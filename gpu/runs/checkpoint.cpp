@@ -42,7 +42,7 @@ class Members {
   }
 
   template <class Number>
-  Number whole(const char* key) const {
+  Number integer(const char* key) const {
     const json& value = member(key);
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() > largest<Number>())
       refuse(key, "is not a whole number in its range");
@@ -144,19 +144,19 @@ json to_json(const Checkpoint& c) {
 ControlState read_control(const Members& members) {
   ControlState control;
   control.loss_scale = members.real<float>("loss_scale");
-  control.good_steps = members.whole<std::uint32_t>("good_steps");
-  control.growth_interval = members.whole<std::uint32_t>("growth_interval");
-  control.updates = members.whole<std::uint32_t>("updates");
+  control.good_steps = members.integer<std::uint32_t>("good_steps");
+  control.growth_interval = members.integer<std::uint32_t>("growth_interval");
+  control.updates = members.integer<std::uint32_t>("updates");
   return control;
 }
 
 OrderState read_order(const Members& members) {
   OrderState order;
-  order.images = members.whole<std::int64_t>("images");
-  order.seed = members.whole<std::uint64_t>("seed");
-  order.epoch = members.whole<std::uint64_t>("epoch");
-  order.position = members.whole<std::uint32_t>("position");
-  order.batch = members.whole<std::uint32_t>("batch");
+  order.images = members.integer<std::int64_t>("images");
+  order.seed = members.integer<std::uint64_t>("seed");
+  order.epoch = members.integer<std::uint64_t>("epoch");
+  order.position = members.integer<std::uint32_t>("position");
+  order.batch = members.integer<std::uint32_t>("batch");
   order.shuffle = members.flag("shuffle");
   return order;
 }
@@ -178,16 +178,16 @@ Checkpoint read_json(const fs::path& path, const std::string& text) {
     throw core::BadInput(fmt::format("{} is no usable checkpoint: its metadata are not JSON", path.string()));
   }
   const Members members(path, object, kCheckpoint);
-  if (const auto version = members.whole<std::uint64_t>("version"); version != kVersion) {
+  if (const auto version = members.integer<std::uint64_t>("version"); version != kVersion) {
     throw OtherKind(
         fmt::format("{} has version {} of the checkpoint format, and this Warpscope reads only {}; use the "
                     "Warpscope that wrote it",
                     path.string(), version, kVersion));
   }
   Checkpoint checkpoint;
-  checkpoint.step = members.whole<std::uint64_t>("step");
+  checkpoint.step = members.integer<std::uint64_t>("step");
   checkpoint.epochs = members.real<double>("epochs");
-  checkpoint.generation = members.whole<std::uint64_t>("generation");
+  checkpoint.generation = members.integer<std::uint64_t>("generation");
   const Members optimizer = members.members("optimizer");
   checkpoint.rule = read_rule(optimizer);
   if (optimizer.member("states") != state_names(checkpoint.rule)) {

@@ -67,8 +67,8 @@ struct Checkpoint {
   std::vector<OptimizerState> optimizer;  ///< those of state_names(rule), in this order
   ControlState control;
   OrderState order;
-  nlohmann::json training =
-      nlohmann::json::object();  ///< what else the trainer keeps; NaN and infinity become null
+  /// What else the trainer keeps; NaN and infinity become null.
+  nlohmann::json training = nlohmann::json::object();
 };
 
 /// The names in torch.optim of the states that the rule keeps, first_state before second_state: none for sgd;

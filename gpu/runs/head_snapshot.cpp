@@ -5,6 +5,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/models/model.h"
+#include "gpu/plan/former_names.h"
 #include "gpu/runs/text.h"
 #include "gpu/settings/setting.h"
 
@@ -57,7 +58,8 @@ training::OptimizerSettings optimizer_of(const json& settings) {
   return optimizer;
 }
 
-plan::Selection selection_of(const json& settings) {
+/// What ran on `device`, in today's names.
+plan::Selection selection_of(const json& settings, const core::DeviceInfo& device) {
   plan::Selection selection;
   const std::string precision = text_of(member(settings, "precision"));
   selection.precision = attempt([&] { return core::parse_precision(precision); }, selection.precision);
@@ -65,11 +67,15 @@ plan::Selection selection_of(const json& settings) {
   const json& variants =
       chosen.is_object() ? chosen : member(settings, "selection");  // that of runs of before
   if (!variants.is_object()) return selection;
+  std::vector<plan::SelectionItem> items;
   for (const auto& [name, variant] : variants.items()) {
-    if (!variant.is_string()) continue;
+    if (variant.is_string()) items.push_back({name, text_of(variant)});
+  }
+  for (const plan::SelectionItem& item :
+       plan::without_former_names(std::move(items), device, selection.precision)) {
     attempt(
-        [&, op = name, chosen = text_of(variant)] {
-          selection.variants[ops::parse_op(op)] = chosen;
+        [&] {
+          selection.variants[ops::parse_op(item.op)] = item.variant;
           return true;
         },
         false);
@@ -113,8 +119,8 @@ training::Snapshot snapshot_of(const json& head) {
   snapshot.steps_planned = number_of(member(settings, "steps"), std::uint64_t{0});
   snapshot.parameters = attempt(
       [&] { return models::parameter_layout(models::find_model(snapshot.model)).count; }, std::size_t{0});
-  snapshot.selection = selection_of(settings);
   snapshot.device = device_of(head);
+  snapshot.selection = selection_of(settings, snapshot.device);
   return snapshot;
 }
 

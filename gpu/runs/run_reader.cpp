@@ -50,10 +50,10 @@ bool is_run(const fs::path& folder) {
 
 std::string run_name(const fs::path& folder) {
   std::error_code error;
-  fs::path whole = fs::weakly_canonical(folder, error);
-  if (error) whole = folder;
-  if (!whole.has_filename()) whole = whole.parent_path();
-  return printable(whole.filename().string());
+  fs::path absolute = fs::weakly_canonical(folder, error);
+  if (error) absolute = folder;
+  if (!absolute.has_filename()) absolute = absolute.parent_path();
+  return printable(absolute.filename().string());
 }
 
 bool is_being_written(const fs::path& folder) {

@@ -108,7 +108,8 @@ static std::string loss_scale_text(const LossPoint& point) {
 void RunRecorder::note(const LossPoint& point, std::string& lines) {
   fmt::format_to(
       std::back_inserter(lines),
-      R"({{"step":{},"epoch":{},"loss":{},"learning_rate":{},"images_per_second":{},"seconds":{},"gradient_norm":{},"update_ratio":{}{}{}}})"
+      R"({{"step":{},"epoch":{},"loss":{},"learning_rate":{},"images_per_second":{},"seconds":{},)"
+      R"("gradient_norm":{},"update_ratio":{}{}{}}})"
       "\n",
       point.step, number(point.epoch), number(static_cast<double>(point.loss)),
       number(static_cast<double>(point.learning_rate)), number(as_float(point.images_per_second)),

@@ -9,8 +9,8 @@ namespace warpscope::runs {
 namespace {
 
 constexpr auto kInterval = std::chrono::milliseconds(250);
-constexpr std::uint64_t kMostBytes =
-    4 << 20;  ///< of metrics.jsonl at a time, so that a large run appears bit by bit
+/// Of metrics.jsonl at a time, so that a large run appears bit by bit.
+constexpr std::uint64_t kMostBytes = 4 << 20;
 constexpr const char* kRefusal =
     "this window shows a run that another process trains: it cannot be steered from here";
 

@@ -25,8 +25,8 @@ struct Setting {
 struct SettingDifference {
   std::string key;
   std::vector<std::optional<std::string>> values;
-  std::vector<std::optional<std::string>>
-      at_first;  ///< for each run, if it was changed during the run: the value before
+  /// For each run, if it was changed during the run: the value before.
+  std::vector<std::optional<std::string>> at_first;
 
   bool operator==(const SettingDifference&) const = default;
 };

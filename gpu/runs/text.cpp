@@ -26,6 +26,15 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+std::string shortened(const std::string& text, std::size_t most) {
+  std::size_t characters = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xC0u) == 0x80u) continue;
+    if (characters++ == most) return text.substr(0, i) + "\xE2\x80\xA6";
+  }
+  return text;
+}
+
 std::string xml_text(std::string_view text) {
   std::string result;
   for (const char c : printable(text)) {

@@ -1,6 +1,7 @@
 #pragma once
 // Text from outside, made fit to be shown and written.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -13,7 +14,10 @@ std::string valid_utf8(std::string_view text);
 /// terminal.
 std::string printable(std::string_view text);
 
-/// The same for XML 1.0: & < > " ' as entities, control characters as spaces.
+/// Its first `most` characters, with an ellipsis behind them where there are more. `text` is valid UTF-8.
+std::string shortened(const std::string& text, std::size_t most);
+
+/// printable() for XML 1.0: & < > " ' as entities, control characters as spaces.
 std::string xml_text(std::string_view text);
 
 }  // namespace warpscope::runs

@@ -77,8 +77,8 @@ nlohmann::json to_json(const Configuration& configuration);
 
 /// Reads to_json()'s object, and those of earlier versions: the object "chosen" (operation to variant;
 /// "selection" in earlier versions, of all operations), where there is one, becomes `select`. Other keys are
-/// skipped: they tell of the run and set nothing. Throws
-/// core::BadInput that begins with `where` and names the key.
+/// skipped: they tell of the run and set nothing. Throws core::BadInput that begins with `where` and names
+/// the key.
 Configuration from_json(const nlohmann::json& object, std::string_view where);
 
 /// The configuration in a run.json. Throws core::BadInput that names the file, with line and column if it is

@@ -47,8 +47,8 @@ struct Mistakes {
 };
 
 std::optional<Value> value_of(const toml::node& node) {
-  if (const auto* truth = node.as_boolean()) return Value(truth->get());
-  if (const auto* whole = node.as_integer()) return Value(whole->get());
+  if (const auto* boolean = node.as_boolean()) return Value(boolean->get());
+  if (const auto* integer = node.as_integer()) return Value(integer->get());
   if (const auto* real = node.as_floating_point()) return Value(real->get());
   if (const auto* text = node.as_string()) return Value(text->get());
   return std::nullopt;

@@ -14,8 +14,7 @@ namespace warpscope::training {
 std::optional<double> parse_number(std::string_view text);
 
 /// The number with the fewest decimal digits that is `value` again when it is made a float: 0.005f gives
-/// 0.005, not
-/// 0.004999999888. `value` must be finite.
+/// 0.005, not 0.004999999888. `value` must be finite.
 double shortest(float value);
 
 /// object[name] as a finite number within [least, most]. Throws BadInput that names `where` ("the spike

@@ -25,10 +25,10 @@ std::string capital(std::string text) {
 }
 
 std::string option_text(const Setting& row) {
-  if (row.field.kind == Kind::truth) return fmt::format("`--{0}`, `--no-{0}`", option_of(row));
-  const char* const value = row.field.kind == Kind::whole  ? "N"
-                            : row.field.kind == Kind::real ? "X"
-                                                           : row.placeholder;
+  if (row.field.kind == Kind::boolean) return fmt::format("`--{0}`, `--no-{0}`", option_of(row));
+  const char* const value = row.field.kind == Kind::integer ? "N"
+                            : row.field.kind == Kind::real  ? "X"
+                                                            : row.placeholder;
   return fmt::format("`--{} {}`", option_of(row), value);
 }
 

@@ -33,7 +33,7 @@ std::string range_objection(const Range& range, double value, const std::string&
                      text);
 }
 
-std::int64_t most_whole(const Range& range) {
+std::int64_t most_integer(const Range& range) {
   return range.most >= kMostInteger ? std::numeric_limits<std::int64_t>::max()
                                     : static_cast<std::int64_t>(range.most);
 }
@@ -45,20 +45,20 @@ bool is_huge(const Value& value) {
          text->find_first_not_of("0123456789") == std::string::npos;
 }
 
-std::string check_whole(const Setting& setting, const Value& value) {
+std::string check_integer(const Setting& setting, const Value& value) {
   if (is_huge(value)) {
-    return fmt::format(" must be at most {}, not {}", most_whole(setting.range),
+    return fmt::format(" must be at most {}, not {}", most_integer(setting.range),
                        std::get<std::string>(value));
   }
-  const auto* const whole = std::get_if<std::int64_t>(&value);
-  if (whole == nullptr) return wrong_type("a whole number", value);
-  return range_objection(setting.range, static_cast<double>(*whole), to_string(value));
+  const auto* const integer = std::get_if<std::int64_t>(&value);
+  if (integer == nullptr) return wrong_type("a whole number", value);
+  return range_objection(setting.range, static_cast<double>(*integer), to_string(value));
 }
 
 std::string check_real(const Setting& setting, Value& value) {
   double real = 0;
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) {
-    real = static_cast<double>(*whole);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    real = static_cast<double>(*integer);
   } else if (std::holds_alternative<double>(value)) {
     real = std::get<double>(value);
   } else {
@@ -121,10 +121,10 @@ const Setting& setting(std::string_view name) {
 
 std::string check_value(const Setting& setting, Value& value) {
   switch (setting.field.kind) {
-    case Kind::truth:
+    case Kind::boolean:
       return std::holds_alternative<bool>(value) ? "" : wrong_type("true or false", value);
-    case Kind::whole:
-      return check_whole(setting, value);
+    case Kind::integer:
+      return check_integer(setting, value);
     case Kind::real:
       return check_real(setting, value);
     case Kind::text:
@@ -134,7 +134,7 @@ std::string check_value(const Setting& setting, Value& value) {
 }
 
 Value parse_value(const Setting& setting, const std::string& text) {
-  if (setting.field.kind == Kind::whole) return read_all<std::int64_t>(text);
+  if (setting.field.kind == Kind::integer) return read_all<std::int64_t>(text);
   if (setting.field.kind == Kind::real) return read_all<double>(text);
   return text;
 }
@@ -146,8 +146,8 @@ std::string decimal(double value) {
 }
 
 std::string to_string(const Value& value) {
-  if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
+  if (const auto* boolean = std::get_if<bool>(&value)) return *boolean ? "true" : "false";
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
   if (const auto* real = std::get_if<double>(&value)) return decimal(*real);
   return std::get<std::string>(value);
 }
@@ -161,7 +161,7 @@ std::string label_of(const Setting& setting) {
 }
 
 std::string values_of(const Setting& setting) {
-  if (setting.field.kind == Kind::truth) return "true or false";
+  if (setting.field.kind == Kind::boolean) return "true or false";
   if (setting.names != nullptr) return fmt::format("{}", fmt::join(setting.names(), ", "));
   if (setting.field.kind == Kind::text) return "text";
   const std::string zero = *setting.zero == '\0' ? "" : fmt::format(" (0: {})", setting.zero);

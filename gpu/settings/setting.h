@@ -26,7 +26,7 @@ class Configuration;
 /// A value as files and the command line hold it.
 using Value = std::variant<bool, std::int64_t, double, std::string>;
 
-enum class Kind : std::uint8_t { truth, whole, real, text };
+enum class Kind : std::uint8_t { boolean, integer, real, text };
 
 /// What a number may be: from `least` to `most`, without the ends that are open. Always finite.
 struct Range {

@@ -41,8 +41,8 @@ Value value_of(const std::string& field) {
 }
 
 template <class T>
-constexpr Kind kKindOf = std::is_same_v<T, bool>       ? Kind::truth
-                         : std::is_integral_v<T>       ? Kind::whole
+constexpr Kind kKindOf = std::is_same_v<T, bool>       ? Kind::boolean
+                         : std::is_integral_v<T>       ? Kind::integer
                          : std::is_floating_point_v<T> ? Kind::real
                                                        : Kind::text;
 
@@ -365,7 +365,7 @@ constexpr std::array kOptimizerRows{
             .unit = "images",
             .range = kBatch,
             .field = {
-                .kind = Kind::whole,
+                .kind = Kind::integer,
                 .get = [](const S& s) -> std::optional<Value> {
                   if (s.batch == 0) return std::nullopt;
                   return value_of(s.batch);

@@ -53,8 +53,8 @@ enum class Stability : std::uint8_t { fine, not_finite, spike };
 
 struct Verdict {
   Stability stability = Stability::fine;
-  double z =
-      0;  ///< of the loss, whatever the verdict; 0 if not finite, during warm-up, or if nothing is looked for
+  /// Of the loss, whatever the verdict; 0 if not finite, during warm-up, or if nothing is looked for.
+  double z = 0;
   double mean = 0;  ///< of the losses before it
 };
 
@@ -64,8 +64,7 @@ struct Verdict {
 Verdict observe(const SpikeSettings& settings, SpikeState& state, double loss, bool skipped);
 
 /// "the loss of step 812 is not finite (nan)", "the loss of step 812, 3.41, is 9.2 standard deviations above
-/// its mean of
-/// 0.52"; "" if fine.
+/// its mean of 0.52"; "" if fine.
 std::string describe(const Verdict& verdict, std::uint64_t step, double loss);
 
 /// For checkpoints. from_json throws BadInput that names the field and what is valid; `state` is then
@@ -91,9 +90,9 @@ void check(const StopRules& rules);
 
 /// What the rules remember between evaluations.
 struct StopState {
-  std::optional<double> best =
-      std::nullopt;  ///< lowest loss that counted as an improvement; nothing before the first
-  int without = 0;   ///< evaluations since
+  /// Lowest loss that counted as an improvement; nothing before the first.
+  std::optional<double> best = std::nullopt;
+  int without = 0;  ///< evaluations since
 
   bool operator==(const StopState&) const = default;
 };

@@ -21,8 +21,8 @@ struct EngineSettings {
   std::string init_file;  ///< safetensors with the initial weights; "" for He-normal from the seed
   std::uint64_t seed = 1;
   bool shuffle = true;
-  int batch =
-      0;  ///< images of a launch, a step takes optimizer.accumulate times as many; 0: as suits the device
+  /// Images of a launch; a step takes optimizer.accumulate times as many. 0: as suits the device.
+  int batch = 0;
   std::int64_t test_images = 0;  ///< test images of an evaluation; 0: all on CUDA, 256 on the CPU
   OptimizerSettings optimizer;
 };

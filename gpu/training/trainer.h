@@ -17,8 +17,8 @@ namespace warpscope::training {
 /// prepares; a bad one makes it `failed` by input.
 struct TrainerOptions : TrainingSettings {
   std::shared_ptr<const data::DataSet> data_set;  ///< used instead of `data` if set
-  bool clip_chosen =
-      false;  ///< optimizer.clip_norm is somebody's choice; else it is 1 in fp16 and 0 otherwise
+  /// `optimizer.clip_norm` is somebody's choice; else it is 1 in fp16 and 0 otherwise.
+  bool clip_chosen = false;
   std::string settings_file;   ///< TOML file that SaveSettings replaces; "" for none
   std::string resume_dir;      ///< run folder to go on with, from its newest checkpoint; "" for none
   int shown_images = 32;       ///< held-out images reconstructed for the reader; 0 for none

@@ -57,7 +57,6 @@ Trainer::Worker::~Worker() {
 }
 
 // --- the calling threads
-// ---------------------------------------------------------------------------------------------
 
 void Trainer::Worker::send(Command command) {
   {
@@ -97,7 +96,6 @@ bool Trainer::Worker::wait_until(const std::function<bool(const Snapshot&)>& con
 }
 
 // --- the thread
-// ------------------------------------------------------------------------------------------------------
 
 void Trainer::Worker::run() {
   try {

@@ -180,8 +180,8 @@ class Trainer::Worker {
   std::shared_ptr<const Snapshot> published_ = std::make_shared<Snapshot>();
   std::shared_ptr<ImageExchange> exchange_;
   std::vector<std::weak_ptr<Feed>> feeds_;
-  std::vector<FeedItem>
-      history_;  ///< emitted before the first step, for subscribers that come a moment later
+  /// Emitted before the first step, for subscribers that come a moment later.
+  std::vector<FeedItem> history_;
   bool stop_ = false;
 
   std::thread thread_;

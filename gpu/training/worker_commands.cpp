@@ -133,7 +133,7 @@ void Trainer::Worker::handle_batch(int batch) {
 /// Gradients of FP16 are clipped unless somebody chose otherwise.
 void Trainer::Worker::clip_by_default() {
   if (clip_chosen_) return;
-  const float norm = view_.selection.precision == core::Precision::fp16 ? 1.0f : 0.0f;
+  const float norm = standard_clip_norm(view_.selection.precision);
   if (norm == view_.optimizer.clip_norm) return;
   OptimizerSettings clipped = view_.optimizer;
   clipped.clip_norm = norm;

@@ -13,8 +13,8 @@
 namespace warpscope::training {
 namespace {
 
-constexpr auto kEpochInterval =
-    std::chrono::milliseconds(500);  ///< between checkpoints, however short epochs are
+/// Between checkpoints, however short epochs are.
+constexpr auto kEpochInterval = std::chrono::milliseconds(500);
 
 std::vector<OptimizerState> named_states(ops::UpdateRule rule, std::vector<std::vector<float>> states) {
   std::vector<OptimizerState> named;

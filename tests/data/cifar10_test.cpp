@@ -107,9 +107,9 @@ TEST(Cifar10, IsRecognisedByAnyOfItsFiles) {
 
 TEST(Cifar10, IsWholeWithFilesOfTheRightSizes) {
   const TemporaryFolder folder;
-  EXPECT_FALSE(cifar10_is_whole(folder.path()));
+  EXPECT_FALSE(cifar10_is_complete(folder.path()));
   make_files(folder.path());
-  EXPECT_TRUE(cifar10_is_whole(folder.path()));
+  EXPECT_TRUE(cifar10_is_complete(folder.path()));
 }
 
 TEST(Cifar10, RefusesATruncatedFile) {
@@ -119,7 +119,7 @@ TEST(Cifar10, RefusesATruncatedFile) {
   const std::string message = message_of<BadInput>([&] { load_cifar10(row(), folder.path()); });
   EXPECT_TRUE(
       holds(message, {(folder / "data_batch_4.bin").string(), "truncated", "30,729,999", "30,730,000"}));
-  EXPECT_FALSE(cifar10_is_whole(folder.path()));
+  EXPECT_FALSE(cifar10_is_complete(folder.path()));
 }
 
 TEST(Cifar10, RefusesAnEmptyFile) {

@@ -104,18 +104,18 @@ TEST_F(IdxSet, IsRecognisedByAnyOfItsFiles) {
 }
 
 TEST_F(IdxSet, IsWholeWithFilesOfTheOriginalSizes) {
-  EXPECT_FALSE(idx_set_is_whole(folder_.path()));
+  EXPECT_FALSE(idx_set_is_complete(folder_.path()));
   const std::array<std::uintmax_t, 4> sizes{47'040'016, 60'008, 7'840'016, 10'008};
   for (std::size_t i = 0; i < kNames.size(); ++i) fs::resize_file(folder_ / kNames[i], sizes[i]);
-  EXPECT_TRUE(idx_set_is_whole(folder_.path()));
+  EXPECT_TRUE(idx_set_is_complete(folder_.path()));
   fs::resize_file(folder_ / kNames[2], sizes[2] - 1);
-  EXPECT_FALSE(idx_set_is_whole(folder_.path()));
+  EXPECT_FALSE(idx_set_is_complete(folder_.path()));
   fs::resize_file(folder_ / kNames[2], sizes[2]);
   pack(kNames[3]);
-  EXPECT_TRUE(idx_set_is_whole(folder_.path()));
+  EXPECT_TRUE(idx_set_is_complete(folder_.path()));
   fs::resize_file(folder_ / "t10k-labels-idx1-ubyte.gz", 17);
-  EXPECT_FALSE(idx_set_is_whole(folder_.path()));
-  EXPECT_FALSE(idx_set_is_whole(folder_ / "no"));
+  EXPECT_FALSE(idx_set_is_complete(folder_.path()));
+  EXPECT_FALSE(idx_set_is_complete(folder_ / "no"));
 }
 
 TEST_F(IdxSet, ListsMissingFiles) {

@@ -178,7 +178,10 @@ TEST_F(Locate, TheNameOfAFolderTellsSetsWithTheSameFilesApart) {
     }
     const Variable data("WARPSCOPE_DATA", path.c_str());
     EXPECT_EQ(locate("", kDigits).set->name, fashion ? "fashion_mnist" : "mnist") << path;
-    EXPECT_TRUE(holds(refusal(fashion ? "mnist" : "fashion_mnist", kDigits), {"$WARPSCOPE_DATA is " + path}));
+    const std::string other = refusal(fashion ? "mnist" : "fashion_mnist", kDigits);
+    EXPECT_TRUE(holds(
+        other, {"$WARPSCOPE_DATA is " + path, fashion ? "it holds Fashion-MNIST;" : "it holds MNIST;"}));
+    EXPECT_FALSE(holds(other, {"the model takes"})) << "the model takes both";
   }
 }
 
@@ -254,6 +257,11 @@ TEST_F(Locate, RefusesByNameWhatTheModelDoesNotTake) {
 TEST_F(Locate, RefusesSetsWithMoreClassesThanTheModelTellsApart) {
   EXPECT_TRUE(holds(refusal("", {{28, 28, 1}, 9}), {"28x28x1 in at most 9 classes", "MNIST"}));
   EXPECT_EQ(locate("builtin", {{28, 28, 1}, 11}).set->name, "digits");
+}
+
+TEST_F(Locate, ANameWithoutItsFolderIsToldWhatIsValid) {
+  EXPECT_EQ(refusal("fashion_mnist:", kDigits),
+            "no folder follows fashion_mnist:; valid: fashion_mnist or fashion_mnist:FOLDER");
 }
 
 TEST_F(Locate, SaysWhichOtherSetAFolderHolds) {

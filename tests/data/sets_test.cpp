@@ -31,7 +31,7 @@ TEST(Sets, SayAllThatTheirUseNeeds) {
     EXPECT_NE(row.load, nullptr) << row.name;
     EXPECT_EQ(row.drawn(), row.files.empty()) << row.name;
     EXPECT_EQ(row.drawn(), row.holds == nullptr) << row.name;
-    EXPECT_EQ(row.drawn(), row.is_whole == nullptr) << row.name;
+    EXPECT_EQ(row.drawn(), row.is_complete == nullptr) << row.name;
   }
 }
 

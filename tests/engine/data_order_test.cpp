@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <string>
@@ -207,6 +208,16 @@ TEST(DataOrder, RefusesAPlaceBeyondItsImages) {
   }
   EXPECT_EQ(order.position(), 8u);
   EXPECT_EQ(order.epochs_done(), 0u);
+}
+
+TEST(DataOrder, MoreStepsThanCanBeCountedAreAsManyAsCan) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  DataOrder order(50'000, 1, true);
+  order.set_batch(8);
+  EXPECT_EQ(order.steps_until(1'000'000'000'000'000), 6'250'000'000'000'000'000u);
+  // 6250 steps each: their product would begin again at 0.
+  EXPECT_EQ(order.steps_until(2'951'479'051'793'529), kMost);
+  EXPECT_EQ(order.steps_until(kMost), kMost);
 }
 
 TEST(DataOrder, CountsTheStepsUntilAnEpoch) {

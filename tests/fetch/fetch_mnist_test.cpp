@@ -59,7 +59,9 @@ class FetchMnist : public testing::Test {
   fs::path fetch(const Callback& progress = {}) {
     return fetch_data_set(source_, folder_ / "data", progress);
   }
-  fs::path part(std::size_t file) const { return folder_ / "data" / (source_.files[file].name + ".part"); }
+  fs::path part(std::size_t file) const {
+    return folder_ / "data" / ("mnist." + source_.files[file].name + ".part");
+  }
 
   void expect_fetched(const fs::path& folder) const {
     EXPECT_EQ(folder, folder_ / "data" / "mnist");
@@ -124,6 +126,19 @@ TEST_F(FetchMnist, ResumesPartsAndKeepsWholeOnes) {
 TEST_F(FetchMnist, StartsAgainAfterAWrongPart) {
   write_text(part(0), std::string(100, 'x'));
   expect_fetched(fetch());
+}
+
+TEST_F(FetchMnist, DoesNotGoOnWithAPartOfAnotherSetsFileOfTheSameName) {
+  Source other = source_;
+  other.data_set = "fashion_mnist";
+  other.mirrors = {address("other")};
+  write_text(folder_ / "other" / other.files[0].name, std::string(100, 'x'));
+  EXPECT_THROW(fetch_data_set(other, folder_ / "data",
+                              [](const Progress& progress) { return progress.phase != Phase::check; }),
+               Cancelled);
+  EXPECT_GT(count_entries(folder_ / "data"), 0);
+  source_.mirrors = {address("first")};  // no second one to try
+  EXPECT_EQ(fetch(), folder_ / "data" / "mnist");
 }
 
 TEST_F(FetchMnist, RemovesAFileWithTheWrongChecksum) {

@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 
@@ -36,36 +35,6 @@ class Environment {
   const char* name_;
   std::optional<std::string> before_;
 };
-
-TEST(Paths, ExecutableDirHoldsTheRunningProgram) {
-  EXPECT_TRUE(executable_dir().is_absolute());
-  EXPECT_TRUE(std::filesystem::exists(executable_dir() / "test_core"));
-}
-
-TEST(Paths, FindsAnAssetFromAnyWorkingFolder) {
-  const auto before = std::filesystem::current_path();
-  std::filesystem::current_path("/");
-  const auto icon = find_asset("warpscope.svg");
-  std::filesystem::current_path(before);
-  std::ifstream file(icon);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  EXPECT_NE(text.find("<svg"), std::string::npos);
-}
-
-TEST(Paths, NamesAMissingAssetAndWhereItLooked) {
-  try {
-    find_asset("no such file.png");
-    FAIL() << "a missing asset was found";
-  } catch (const core::Error& error) {
-    const std::string text = error.what();
-    EXPECT_NE(text.find("no such file.png"), std::string::npos) << text;
-    EXPECT_NE(text.find((executable_dir() / "share/warpscope/assets").string()), std::string::npos) << text;
-  }
-}
-
-TEST(Paths, AFolderIsNotAnAsset) {
-  EXPECT_THROW(find_asset("."), core::Error);
-}
 
 TEST(Paths, FollowTheXdgVariables) {
   const Environment cache("XDG_CACHE_HOME", "/somewhere/cache");

@@ -524,6 +524,16 @@ TEST_F(ViewedClassifier, DamagedPredictionsLeaveTheLastGoodOnesWithANotice) {
   ASSERT_TRUE(wait_for_predictions(20));
 }
 
+TEST(HeadSnapshot, OpsOfBeforeHaveTodaysNames) {
+  const json head{{"device", {{"kind", "cpu"}}},
+                  {"configuration",
+                   {{"precision", "fp32"},
+                    {"selection",
+                     {{"block.forward", "loops"}, {"conv2d.forward", "onednn"}, {"mse.forward", "loops"}}}}}};
+  const plan::Selection selection = snapshot_of(head).selection;
+  EXPECT_EQ(selection.variants.at(ops::Op::conv2d_forward), "loops");
+}
+
 TEST(HeadSnapshot, NonsenseIsLeftOut) {
   for (const json& head : {json(), json::array(), json{{"configuration", 5}},
                            json{{"configuration",

@@ -94,9 +94,9 @@ struct Dice {
 
   Value value(const Setting& row) {
     switch (row.field.kind) {
-      case Kind::truth:
+      case Kind::boolean:
         return coin();
-      case Kind::whole:
+      case Kind::integer:
         return whole(row.range);
       case Kind::real:
         return real(row.range);

@@ -29,9 +29,9 @@ Value other_value(const Setting& row) {
   const Configuration known = resolve({}, &kDevice);
   const Value& standard = *known.find(row.name);
   switch (row.field.kind) {
-    case Kind::truth:
+    case Kind::boolean:
       return !std::get<bool>(standard);
-    case Kind::whole:
+    case Kind::integer:
       return std::get<std::int64_t>(standard) + 3;
     case Kind::real: {
       const double least = std::max(row.range.least, 1e-3);
@@ -77,7 +77,7 @@ TEST_P(EverySetting, SaysWhatItIs) {
 
 TEST_P(EverySetting, ComesThroughTheCommandLine) {
   const Value value = other_value(row());
-  if (row().field.kind == Kind::truth) return;  // a flag
+  if (row().field.kind == Kind::boolean) return;  // a flag
   Value read = parse_value(row(), to_string(value));
   EXPECT_EQ(check_value(row(), read), "");
   EXPECT_EQ(read, value);
