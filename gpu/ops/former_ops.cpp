@@ -4,30 +4,56 @@
 #include <utility>
 
 namespace warpscope::ops {
+namespace {
+
+constexpr std::array kFormerOps{FormerOp{.name = "block.forward",
+                                         .op = Op::conv2d_forward,
+                                         .covers = {Op::bias_forward},
+                                         .upsample = Op::upsample2d_forward,
+                                         .relu = Op::relu_forward,
+                                         .pool = Op::maxpool2d_forward},
+                                FormerOp{.name = "block.backward_weights",
+                                         .op = Op::conv2d_backward_weights,
+                                         .covers = {Op::conv2d_backward_bias},
+                                         .upsample = Op::upsample2d_forward,
+                                         .pool = Op::maxpool2d_backward},
+                                FormerOp{.name = "block.backward_input",
+                                         .op = Op::conv2d_backward_input,
+                                         .covers = {},
+                                         .upsample = Op::upsample2d_backward,
+                                         .pool = Op::maxpool2d_backward,
+                                         .masked = Op::relu_backward}};
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kFormerVariants{
+    {{"wmma", "mma"}, {"wmma_fused", "mma_fused"}}};
+
+}  // namespace
+
+std::span<const FormerOp> former_ops() {
+  return kFormerOps;
+}
 
 std::optional<FormerOp> former_op(std::string_view name) {
-  using Row = std::pair<std::string_view, FormerOp>;
-  static const std::array<Row, 3> kFormer{{{"block.forward",
-                                            {.op = Op::conv2d_forward,
-                                             .covers = {Op::bias_forward},
-                                             .upsample = Op::upsample2d_forward,
-                                             .relu = Op::relu_forward,
-                                             .pool = Op::maxpool2d_forward}},
-                                           {"block.backward_weights",
-                                            {.op = Op::conv2d_backward_weights,
-                                             .covers = {Op::conv2d_backward_bias},
-                                             .upsample = Op::upsample2d_forward,
-                                             .pool = Op::maxpool2d_backward}},
-                                           {"block.backward_input",
-                                            {.op = Op::conv2d_backward_input,
-                                             .covers = {},
-                                             .upsample = Op::upsample2d_backward,
-                                             .pool = Op::maxpool2d_backward,
-                                             .masked = Op::relu_backward}}}};
-  for (const auto& [former, now] : kFormer) {
-    if (former == name) return now;
+  for (const FormerOp& former : kFormerOps) {
+    if (former.name == name) return former;
   }
   return std::nullopt;
+}
+
+OpSet hidden_by(const FormerOp& former) {
+  OpSet hidden = former.covers;
+  hidden.add(former.op);
+  for (const std::optional<Op>& op : {former.upsample, former.relu, former.pool, former.masked}) {
+    if (op) hidden.add(*op);
+  }
+  return hidden;
+}
+
+std::string_view variant_now(std::string_view name) {
+  for (const auto& [former, now] : kFormerVariants) {
+    if (name == former) return now;
+  }
+  return name;
 }
 
 OpShape shape_now(const FormerOp& former, OpShape shape, const FormerFlags& flags) {

@@ -49,6 +49,11 @@ class OpSet {
   constexpr bool has_all(const OpSet& others) const {
     return (bits_[0] & others.bits_[0]) == others.bits_[0] && (bits_[1] & others.bits_[1]) == others.bits_[1];
   }
+  constexpr OpSet operator|(const OpSet& others) const {
+    OpSet both = *this;
+    for (std::size_t i = 0; i < bits_.size(); ++i) both.bits_[i] |= others.bits_[i];
+    return both;
+  }
   constexpr int size() const { return std::popcount(bits_[0]) + std::popcount(bits_[1]); }
   constexpr bool empty() const { return size() == 0; }
   constexpr bool operator==(const OpSet&) const = default;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gpu/ops/step/step.h"
+
 namespace warpscope::ops::test_shapes {
 
 OpShape image(std::int64_t batch, int height, int width, int channels) {
@@ -43,6 +45,22 @@ int small_batch(Random& random) {
 
 std::int64_t count(Random& random) {
   return 1 + static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 17000) / 1000.0));
+}
+
+Derivative image_derivative(Op forward) {
+  return {.forward = forward,
+          .shape = image(2, 5, 4, 3),
+          .variable = Name::input,
+          .output = Name::output,
+          .output_gradient = Name::output_gradient,
+          .result = Name::input_gradient};
+}
+
+void any_position(const Draw& draw) {
+  draw.edit_item<step::StepControl>(Name::control, [&](step::StepControl& control) {
+    control.position =
+        static_cast<std::uint32_t>(draw.random() % static_cast<std::uint64_t>(draw.shape.count));
+  });
 }
 
 OpShape random_image(Random& random) {

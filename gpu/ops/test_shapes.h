@@ -1,5 +1,5 @@
 #pragma once
-// Shapes and random sizes that the tests of several ops share (OpTests).
+// Shapes, random sizes and what else the tests of several ops share (OpTests).
 
 #include <cstdint>
 #include <vector>
@@ -30,6 +30,12 @@ int small_batch(Random& random);
 
 /// 1 to 130,000, as many below 360 as above.
 std::int64_t count(Random& random);
+
+/// Of an op with one input and one output, both images.
+Derivative image_derivative(Op forward);
+
+/// Puts the control block of a gather at any position of the order.
+void any_position(const Draw& draw);
 
 OpShape random_image(Random& random);
 OpShape random_parameters(Random& random);

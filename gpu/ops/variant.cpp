@@ -1,7 +1,6 @@
 #include "gpu/ops/variant.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <set>
 #include <stdexcept>
@@ -11,13 +10,10 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/ops/former_ops.h"
 
 namespace warpscope::ops {
 namespace {
-
-/// Names of variants in files written before they were renamed.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kFormerNames{
-    {{"wmma", "mma"}, {"wmma_fused", "mma_fused"}}};
 
 std::vector<Variant> collect() {
   std::vector<Variant> all;
@@ -40,6 +36,20 @@ std::vector<Variant> collect() {
   return all;
 }
 
+/// Why a GPU of the device's compute capability does not run the variant's code, or "".
+std::string wrong_compute_capability(const Variant& variant, const core::DeviceInfo& device) {
+  const int least = variant.minimum_compute_capability;
+  const int most = variant.maximum_compute_capability;
+  const bool too_new = most != 0 && device.compute_capability > most;
+  if (device.compute_capability >= least && !too_new) return "";
+  const auto version = [](int number) { return fmt::format("{}.{}", number / 10, number % 10); };
+  const std::string needed = most == 0       ? version(least)
+                             : least == most ? version(least) + " alone"
+                                             : fmt::format("{} to {}", version(least), version(most));
+  return fmt::format("needs compute capability {}, this GPU has {}", needed,
+                     version(device.compute_capability));
+}
+
 }  // namespace
 
 std::span<const Variant> variants() {
@@ -56,11 +66,9 @@ std::vector<const Variant*> variants_of(Op op, core::DeviceKind device) {
 }
 
 const Variant* find_variant(Op op, core::DeviceKind device, std::string_view name) {
-  for (const auto& [former, current] : kFormerNames) {
-    if (name == former) name = current;
-  }
+  const std::string_view now = variant_now(name);
   for (const Variant& variant : variants()) {
-    if (variant.op == op && variant.device == device && variant.name == name) return &variant;
+    if (variant.op == op && variant.device == device && variant.name == now) return &variant;
   }
   return nullptr;
 }
@@ -68,16 +76,7 @@ const Variant* find_variant(Op op, core::DeviceKind device, std::string_view nam
 std::string unavailable_reason(const Variant& variant, const core::DeviceInfo& device,
                                core::Precision precision, const OpShape* shape) {
   if (variant.device != device.kind) return fmt::format("runs on {} only", core::to_string(variant.device));
-  if (device.compute_capability < variant.minimum_compute_capability) {
-    return fmt::format("needs compute capability {}.{}, this GPU has {}.{}",
-                       variant.minimum_compute_capability / 10, variant.minimum_compute_capability % 10,
-                       device.compute_capability / 10, device.compute_capability % 10);
-  }
-  const int only = variant.only_compute_capability;
-  if (only != 0 && device.compute_capability != only) {
-    return fmt::format("runs on compute capability {}.{} alone, this GPU has {}.{}", only / 10, only % 10,
-                       device.compute_capability / 10, device.compute_capability % 10);
-  }
+  if (const std::string reason = wrong_compute_capability(variant, device); !reason.empty()) return reason;
   if (std::find(variant.precisions.begin(), variant.precisions.end(), precision) ==
       variant.precisions.end()) {
     std::string has;
@@ -118,14 +117,24 @@ const Format* format_of(const Variant& variant, Name name) {
   return nullptr;
 }
 
-/// The operands of the variant's own op alone, which may share memory as the contract says.
+/// The operand as the variant stores it.
+CallOperand stored(const Variant& variant, CallOperand operand) {
+  operand.format = format_of(variant, operand.name);
+  if (operand.format != nullptr) operand.elements = operand.format->elements(operand.elements);
+  return operand;
+}
+
+/// The operands of the variant's own op alone, which may share memory as the contract says if they are stored
+/// as it says.
 std::vector<CallOperand> own_operands(const Variant& variant, const OpShape& shape) {
   std::vector<CallOperand> operands;
   const auto own = contract(variant.op).operands;
   for (const Operand& each : own) {
-    operands.push_back({each.name, each.access, each.role, each.elements(shape)});
-    if (each.in_place_of >= 0)
-      operands.back().in_place_of = own[static_cast<std::size_t>(each.in_place_of)].name;
+    operands.push_back(stored(variant, {each.name, each.access, each.role, each.elements(shape)}));
+    if (each.in_place_of < 0) continue;
+    const Name source = own[static_cast<std::size_t>(each.in_place_of)].name;
+    const bool alike = operands.back().format == nullptr && format_of(variant, source) == nullptr;
+    if (alike) operands.back().in_place_of = source;
   }
   return operands;
 }
@@ -179,9 +188,7 @@ std::vector<CallOperand> operands_of(const Variant& variant, const OpShape& shap
     const bool known =
         std::any_of(operands.begin(), operands.end(), [&](const auto& o) { return o.name == name; });
     if (known || is_written_and_read(uses, name)) continue;
-    operand.format = format_of(variant, name);
-    if (operand.format != nullptr) operand.elements = operand.format->elements(operand.elements);
-    operands.push_back(operand);
+    operands.push_back(stored(variant, operand));
   }
   return operands;
 }

@@ -30,8 +30,8 @@ struct OpCall {
   OpShape shape;  ///< OpShape::covered names the ops that this call covers beside its own
   core::Precision precision = core::Precision::fp32;
   ByName<void*> operands;  ///< those of operands_of(variant, shape); nullptr for all other names
-  void* workspace =
-      nullptr;  ///< Variant::workspace_bytes() bytes, 256-byte aligned; its contents are undefined
+  /// Variant::workspace_bytes() bytes, 256-byte aligned; its contents are undefined.
+  void* workspace = nullptr;
   Prepared* prepared = nullptr;
   core::Stream* stream = nullptr;
 
@@ -62,8 +62,8 @@ struct Link {
 /// Another way to store an operand than the contract's, known only to the variants that say so.
 struct Format {
   const char* name;  ///< "2-bit codes"
-  std::int64_t (*elements)(
-      std::int64_t plain);  ///< of the contract's element type, from those of the contract's operand
+  /// How many of the contract's element type it takes, from how many the contract's operand has.
+  std::int64_t (*elements)(std::int64_t plain);
   void (*pack)(std::span<const std::byte> plain, std::span<std::byte> packed);
   void (*unpack)(std::span<const std::byte> packed, std::span<std::byte> plain);
 };
@@ -87,9 +87,9 @@ struct Variant {
   core::DeviceKind device = core::DeviceKind::cpu;
   std::vector<core::Precision> precisions = {};
   int minimum_compute_capability = 0;  ///< 90 for Hopper; 0 for CPU variants
-  int only_compute_capability = 0;  ///< for code of one architecture alone (sm_90a); 0: any from the minimum
-  bool deterministic = true;        ///< the same bits from the same input, every time
-  bool library = false;             ///< a library's kernels: the default only where we have none
+  int maximum_compute_capability = 0;  ///< 90 for code of sm_90a alone; 0: none
+  bool deterministic = true;           ///< the same bits from the same input, every time
+  bool library = false;                ///< a library's kernels: the default only where we have none
   /// The chain of ops that one call covers, in the order in which they follow each other; among them the
   /// variant's own op, which is never optional. Empty: its own op alone. What one of them writes and another
   /// reads is not stored. Those before the own op are computed again inside the call, so several calls may
@@ -163,7 +163,7 @@ std::vector<const Variant*> variants_of(Op op, core::DeviceKind device);
 const Variant* find_variant(Op op, core::DeviceKind device, std::string_view name);
 
 /// Why `variant` cannot run here ("needs compute capability 9.0, this GPU has 8.6", "not in bf16; in fp32"),
-/// or "".
+/// or "". With `shape`, what the variant says to that one too.
 std::string unavailable_reason(const Variant& variant, const core::DeviceInfo& device,
                                core::Precision precision, const OpShape* shape = nullptr);
 

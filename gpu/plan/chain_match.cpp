@@ -23,6 +23,24 @@ Name renamed(const Link& link, Name its) {
   return its;
 }
 
+/// The tensor whose memory `tensor` is in.
+int memory_of(const Program& program, int tensor) {
+  const int parent = program.tensors[static_cast<std::size_t>(tensor)].parent;
+  return parent < 0 ? tensor : parent;
+}
+
+bool writes_what_other_reads(const Program& program, const Node& node, const Node& other) {
+  const auto written = ops::contract(node.op).operands;
+  const auto read = ops::contract(other.op).operands;
+  for (std::size_t w = 0; w < written.size(); ++w) {
+    for (std::size_t r = 0; r < read.size(); ++r) {
+      if (written[w].access == Access::read || read[r].access == Access::write) continue;
+      if (memory_of(program, node.tensors[w]) == memory_of(program, other.tensors[r])) return true;
+    }
+  }
+  return false;
+}
+
 /// One attempt to find a chain.
 class Matcher {
  public:
@@ -52,6 +70,20 @@ class Matcher {
     for (std::size_t i = 0; i < operands.size(); ++i)
       tensors_[renamed(link, operands[i].name)] = node.tensors[i];
     if (node.op != variant_.op) match_.covered.add(node.op);
+    matched_.push_back(&node);
+  }
+
+  bool is_matched(const Node& node) const {
+    return std::find(matched_.begin(), matched_.end(), &node) != matched_.end();
+  }
+
+  /// Whether all that node `m` reads is there when the own op runs, or comes of the call itself.
+  bool is_ready(std::size_t m) const {
+    for (std::size_t w = own_ + 1; w < m; ++w) {
+      const Node& between = program_.nodes[w];
+      if (!is_matched(between) && writes_what_other_reads(program_, between, program_.nodes[m])) return false;
+    }
+    return true;
   }
 
   /// Whether `node` has the tensors that are known of this link, one at least.
@@ -67,12 +99,17 @@ class Matcher {
     return touches;
   }
 
+  /// Those of the update come once a step, the others once a micro-batch.
+  bool is_of_update(std::size_t m) const { return m >= program_.update; }
+
   MatchedLink find(const Link& link, bool before) {
-    std::string why = left_out_.has(link.op) ? "" : fmt::format("no {} is there", to_string(link.op));
-    for (std::size_t m = 0; m < program_.nodes.size() && !left_out_.has(link.op); ++m) {
-      if ((m < own_) != before || m == own_) continue;
+    const bool left_out = left_out_.has(link.op);
+    std::string why = fmt::format("{} {}", left_out ? "without" : "there is no", to_string(link.op));
+    for (std::size_t m = 0; m < program_.nodes.size() && !left_out; ++m) {
+      if ((m < own_) != before || m == own_ || is_of_update(m) != is_of_update(own_)) continue;
       const Node& node = program_.nodes[m];
       if (!match_.covered.has_all(link.needs) || !fits(link, node)) continue;
+      if (!before && !is_ready(m)) continue;
       if (const auto chosen = selection_.variants.find(link.op); chosen != selection_.variants.end()) {
         why = fmt::format("{}={} was chosen and runs by itself", to_string(link.op), chosen->second);
         match_.note = why;
@@ -95,6 +132,7 @@ class Matcher {
   const OpSet& left_out_;
   const Selection& selection_;
   ops::ByName<int> tensors_;
+  std::vector<const Node*> matched_;
   ChainMatch match_;
 };
 
@@ -144,40 +182,53 @@ void bind_operands(const Program& program, const Variant& variant, const ops::Op
   }
 }
 
-/// The last optional op of the match, which is the first to go.
-const Link* last_optional(const ChainMatch& match) {
-  const auto last = std::find_if(match.links.rbegin(), match.links.rend(), [](const MatchedLink& each) {
-    return each.link != nullptr && each.link->optional;
-  });
-  return last == match.links.rend() ? nullptr : last->link;
+/// What match_chain() gives for one choice of ops to leave out; `refusal` is what the variant says to it.
+ChainMatch match_without(const Program& program, std::size_t node, const Variant& variant,
+                         const OpSet& left_out, const Selection& selection, std::string& refusal) {
+  ChainMatch match;
+  if (variant.chain.empty()) {
+    match.links.push_back({nullptr, static_cast<int>(node), false});
+  } else {
+    match = Matcher(program, node, variant, left_out, selection).run();
+    if (!match.failure.empty()) return match;
+  }
+  ops::OpShape shape = program.nodes[node].shape;
+  shape.covered = match.covered;
+  if (variant.refuses != nullptr) refusal = variant.refuses(shape);
+  if (!refusal.empty()) {
+    match.failure = refusal;
+    return match;
+  }
+  find_unstored(program, match);
+  bind_operands(program, variant, shape, match);
+  return match;
+}
+
+/// The ops of the chain that `set` lacks.
+OpSet others_than(const Variant& variant, const OpSet& set) {
+  OpSet others;
+  for (const Link& link : variant.chain) {
+    if (link.op != variant.op && !set.has(link.op)) others.add(link.op);
+  }
+  return others;
 }
 
 }  // namespace
 
 ChainMatch match_chain(const Program& program, std::size_t node, const Variant& variant,
                        const OpSet& left_out, const Selection& selection) {
-  OpSet without = left_out;
-  for (;;) {
-    ChainMatch match;
-    if (variant.chain.empty()) {
-      match.links.push_back({nullptr, static_cast<int>(node), false});
-    } else {
-      match = Matcher(program, node, variant, without, selection).run();
-      if (!match.failure.empty()) return match;
-    }
-    ops::OpShape shape = program.nodes[node].shape;
-    shape.covered = match.covered;
-    match.failure = variant.refuses == nullptr ? "" : variant.refuses(shape);
-    const Link* last = match.failure.empty() ? nullptr : last_optional(match);
-    if (last == nullptr) {
-      if (match.failure.empty()) {
-        find_unstored(program, match);
-        bind_operands(program, variant, shape, match);
-      }
-      return match;
-    }
-    without.add(last->op);
+  std::string first_refusal;
+  ChainMatch match;
+  const std::vector<OpSet> sets = ops::coverings(variant);
+  for (auto set = sets.rbegin(); set != sets.rend(); ++set) {  // the most ops first
+    std::string refusal;
+    const OpSet without = left_out | others_than(variant, *set);
+    match = match_without(program, node, variant, without, selection, refusal);
+    if (match.failure.empty() && match.note.empty()) match.note = first_refusal;
+    if (refusal.empty()) break;
+    if (first_refusal.empty()) first_refusal = refusal;
   }
+  return match;
 }
 
 bool is_required(const Variant& variant, Op op) {

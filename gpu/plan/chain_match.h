@@ -21,9 +21,8 @@ struct MatchedLink {
 /// A tensor that passes between two ops of the chain and is not stored.
 struct Unstored {
   int tensor = -1;
-  ops::Op reader{};  ///< the covered op that reads it: without that one it would be stored
-  bool recomputed =
-      false;  ///< the op that makes it comes before the variant's own op: it can be launched for others
+  ops::Op reader{};         ///< the covered op that reads it: without that one it would be stored
+  bool recomputed = false;  ///< by an op before the variant's own, which can be launched for others
 };
 
 struct ChainMatch {
@@ -32,11 +31,12 @@ struct ChainMatch {
   std::vector<BoundOperand> operands = {};
   std::vector<Unstored> unstored = {};
   std::string failure = {};  ///< why the variant cannot run here, or ""
-  std::string note = {};     ///< why it covers less than its chain has, where a choice is in the way
+  std::string note = {};     ///< why it covers less than is there: a choice, or the variant refuses the rest
 };
 
-/// The largest match of the chain of `variant` around node `node` without the ops `left_out`. Nodes of ops
-/// that `selection` chooses a variant for run by themselves.
+/// The largest match of the chain of `variant` around node `node` without the ops `left_out`, that the variant
+/// does not refuse. Nodes of ops that `selection` chooses a variant for run by themselves. What comes behind
+/// the own op must be able to run in its place: all that it reads is there by then.
 ChainMatch match_chain(const Program& program, std::size_t node, const ops::Variant& variant,
                        const ops::OpSet& left_out, const Selection& selection);
 

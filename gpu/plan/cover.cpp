@@ -16,27 +16,6 @@ using ops::Op;
 using ops::OpSet;
 using ops::Variant;
 
-/// The variants of `op` that would run, for error messages.
-std::string alternatives(Op op, const core::DeviceInfo& device, core::Precision precision,
-                         const ops::OpShape& shape) {
-  std::vector<std::string> names;
-  for (const Variant* variant : ops::variants_of(op, device.kind)) {
-    if (ops::unavailable_reason(*variant, device, precision, &shape).empty()) names.push_back(variant->name);
-  }
-  if (!names.empty()) return fmt::format("valid here: {}", fmt::join(names, ", "));
-  std::vector<std::string_view> precisions;
-  for (const core::Precision other : core::selectable_precisions()) {
-    const auto all = ops::variants_of(op, device.kind);
-    const bool runs = std::any_of(all.begin(), all.end(), [&](const Variant* variant) {
-      return ops::unavailable_reason(*variant, device, other, &shape).empty();
-    });
-    if (runs) precisions.push_back(core::to_string(other));
-  }
-  return fmt::format("no variant of it runs in {} on {}; precisions that do: {}", core::to_string(precision),
-                     device.id(),
-                     precisions.empty() ? "none" : fmt::format("{}", fmt::join(precisions, ", ")));
-}
-
 std::string place(const Node& node) {
   return node.layer.empty() ? "" : " in " + node.layer;
 }
@@ -47,14 +26,38 @@ struct Attempt {
   std::size_t candidate = 0;
   OpSet left_out;  ///< of the candidate's chain
   ChainMatch match;
-  std::string reason;
+  std::string why_not_best;  ///< why it is not the first candidate
+  std::string why_left_out;  ///< why this candidate covers less than is there
+
+  const Variant& variant() const { return *candidates[candidate]; }
+
+  /// Goes on to the next candidate. False if there is none.
+  bool pass_over(const std::string& why) {
+    if (candidate == 0) why_not_best = why;
+    ++candidate;
+    left_out = {};
+    why_left_out = {};
+    return candidate < candidates.size();
+  }
+
+  std::string reason() const {
+    const std::string& why = why_left_out.empty() ? match.note : why_left_out;
+    if (candidate == 0) return why;
+    const std::string instead = fmt::format("not {}: {}", candidates.front()->name, why_not_best);
+    return why.empty() || why == why_not_best ? instead : fmt::format("{}; {}", instead, why);
+  }
 };
 
 /// Finds calls that fit together: starts with the largest of each node and takes back what does not fit.
 class Coverer {
  public:
-  Coverer(const Program& program, const Selection& selection, const core::DeviceInfo& device)
-      : program_(program), selection_(selection), device_(device), attempts_(program.nodes.size()) {
+  Coverer(std::span<const Variant> variants, const Program& program, const Selection& selection,
+          const core::DeviceInfo& device)
+      : variants_(variants),
+        program_(program),
+        selection_(selection),
+        device_(device),
+        attempts_(program.nodes.size()) {
     for (std::size_t n = 0; n < program.nodes.size(); ++n)
       attempts_[n].candidates = candidates_of(program.nodes[n]);
   }
@@ -62,23 +65,29 @@ class Coverer {
   std::vector<NodeCover> run() {
     for (std::size_t n = 0; n < attempts_.size(); ++n) match(n);
     do {
-      settle_downstream();
+      find_covered();
       find_launched();
     } while (mend());
     return result();
   }
 
  private:
-  std::vector<const Variant*> candidates_of(const Node& node) const;
+  std::vector<const Variant*> variants_of(Op op) const;
+  std::string alternatives(const Node& node) const;
   [[noreturn]] void refuse(const Node& node, std::string_view name, const std::string& reason) const;
+  std::vector<const Variant*> candidates_of(const Node& node) const;
   void match(std::size_t n);
+  void pass_over(std::size_t n, const std::string& why);
   void take_back(std::size_t n, Op op, const std::string& reason);
-  void settle_downstream();
+  void find_covered();
   void find_launched();
+  bool is_needed(std::size_t n) const;
+  bool mend_shown(std::size_t n);
   bool mend();
   bool mend_read(std::size_t reader, const BoundOperand& read);
   std::vector<NodeCover> result() const;
 
+  std::span<const Variant> variants_;
   const Program& program_;
   const Selection& selection_;
   const core::DeviceInfo& device_;
@@ -87,88 +96,105 @@ class Coverer {
   std::vector<bool> launched_;
 };
 
-std::vector<const Variant*> Coverer::candidates_of(const Node& node) const {
-  std::vector<const Variant*> candidates;
-  const auto chosen = selection_.variants.find(node.op);
-  if (chosen != selection_.variants.end()) {
-    const Variant* variant = ops::find_variant(node.op, device_.kind, chosen->second);
-    if (variant == nullptr) {
-      refuse(node, chosen->second, fmt::format("there is no such variant on {}", device_.id()));
-    }
-    const std::string reason = ops::unavailable_reason(*variant, device_, selection_.precision, &node.shape);
-    if (!reason.empty()) refuse(node, variant->name, reason);
-    candidates.push_back(variant);
+std::vector<const Variant*> Coverer::variants_of(Op op) const {
+  std::vector<const Variant*> found;
+  for (const Variant& each : variants_) {
+    if (each.op == op && each.device == device_.kind) found.push_back(&each);
   }
-  const std::size_t choices = candidates.size();
-  std::vector<const Variant*> all = ops::variants_of(node.op, device_.kind);
-  std::reverse(all.begin(), all.end());  // the best first
-  for (const bool library : {false, true}) {
-    for (const Variant* each : all) {
-      if (each->library != library || (choices == 1 && each == candidates.front())) continue;
-      if (!ops::unavailable_reason(*each, device_, selection_.precision).empty()) continue;
-      candidates.push_back(each);
+  return found;
+}
+
+/// The variants of the node's op that would run, for error messages.
+std::string Coverer::alternatives(const Node& node) const {
+  const std::vector<const Variant*> all = variants_of(node.op);
+  const auto runs = [&](const Variant* variant, core::Precision precision) {
+    return ops::unavailable_reason(*variant, device_, precision, &node.shape).empty();
+  };
+  std::vector<std::string_view> names;
+  for (const Variant* variant : all) {
+    if (runs(variant, selection_.precision)) names.push_back(variant->name);
+  }
+  if (!names.empty()) return fmt::format("valid here: {}", fmt::join(names, ", "));
+  std::vector<std::string_view> precisions;
+  for (const core::Precision other : core::selectable_precisions()) {
+    if (std::any_of(all.begin(), all.end(), [&](const Variant* variant) { return runs(variant, other); })) {
+      precisions.push_back(core::to_string(other));
     }
   }
-  if (!candidates.empty()) return candidates;
-  throw core::BadInput(fmt::format("{}{}: {}", ops::to_string(node.op), place(node),
-                                   alternatives(node.op, device_, selection_.precision, node.shape)));
+  return fmt::format("no variant of it runs in {} on {}; precisions that do: {}",
+                     core::to_string(selection_.precision), device_.id(),
+                     precisions.empty() ? "none" : fmt::format("{}", fmt::join(precisions, ", ")));
 }
 
 void Coverer::refuse(const Node& node, std::string_view name, const std::string& reason) const {
   throw core::BadInput(fmt::format("{}={} cannot run{}: {}; {}", ops::to_string(node.op), name, place(node),
-                                   reason, alternatives(node.op, device_, selection_.precision, node.shape)));
+                                   reason, alternatives(node)));
+}
+
+std::vector<const Variant*> Coverer::candidates_of(const Node& node) const {
+  std::vector<const Variant*> all = variants_of(node.op);
+  std::reverse(all.begin(), all.end());  // the best first
+  std::vector<const Variant*> candidates;
+  if (const auto chosen = selection_.variants.find(node.op); chosen != selection_.variants.end()) {
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const Variant* each) { return each->name == chosen->second; });
+    if (found == all.end()) {
+      refuse(node, chosen->second, fmt::format("there is no such variant on {}", device_.id()));
+    }
+    const std::string reason = ops::unavailable_reason(**found, device_, selection_.precision, &node.shape);
+    if (!reason.empty()) refuse(node, chosen->second, reason);
+    candidates.push_back(*found);
+    all.erase(found);
+  }
+  for (const bool library : {false, true}) {
+    for (const Variant* each : all) {
+      if (each->library != library) continue;
+      if (ops::unavailable_reason(*each, device_, selection_.precision).empty()) candidates.push_back(each);
+    }
+  }
+  if (!candidates.empty()) return candidates;
+  throw core::BadInput(fmt::format("{}{}: {}", ops::to_string(node.op), place(node), alternatives(node)));
 }
 
 /// Gives a node the best call that fits around it.
 void Coverer::match(std::size_t n) {
   Attempt& attempt = attempts_[n];
-  const bool chosen = selection_.variants.contains(program_.nodes[n].op);
-  for (; attempt.candidate < attempt.candidates.size(); ++attempt.candidate, attempt.left_out = {}) {
-    const Variant& variant = *attempt.candidates[attempt.candidate];
-    attempt.match = match_chain(program_, n, variant, attempt.left_out, selection_);
-    if (attempt.match.failure.empty()) {
-      if (attempt.reason.empty()) attempt.reason = attempt.match.note;
-      return;
-    }
-    if (attempt.reason.empty() && ((chosen && attempt.candidate == 0) || !attempt.match.note.empty())) {
-      attempt.reason = fmt::format("not {}: {}", variant.name, attempt.match.failure);
-    }
+  attempt.match = match_chain(program_, n, attempt.variant(), attempt.left_out, selection_);
+  if (!attempt.match.failure.empty()) pass_over(n, attempt.match.failure);
+}
+
+/// Gives a node the next best call, for this reason.
+void Coverer::pass_over(std::size_t n, const std::string& why) {
+  Attempt& attempt = attempts_[n];
+  if (!attempt.pass_over(why)) {
+    refuse(program_.nodes[n], attempt.candidates.front()->name, attempt.why_not_best);
   }
-  refuse(program_.nodes[n], attempt.candidates.front()->name, attempt.match.failure);
+  match(n);
 }
 
 /// Leaves `op` out of the call of node `n`, for this reason.
 void Coverer::take_back(std::size_t n, Op op, const std::string& reason) {
   Attempt& attempt = attempts_[n];
-  const bool required = is_required(*attempt.candidates[attempt.candidate], op);
-  attempt.reason = fmt::format(
-      "{}{}", required ? fmt::format("not {}: ", attempt.candidates[attempt.candidate]->name) : "", reason);
-  if (required) {
-    ++attempt.candidate;
-    attempt.left_out = {};
-    if (attempt.candidate == attempt.candidates.size()) {
-      refuse(program_.nodes[n], attempt.candidates.front()->name, reason);
-    }
-  } else {
-    attempt.left_out.add(op);
-  }
+  if (is_required(attempt.variant(), op)) return pass_over(n, reason);
+  attempt.left_out.add(op);
+  attempt.why_left_out = reason;
   match(n);
 }
 
 /// Notes which nodes run inside the call of one before them. A node that two would cover stays with the
 /// first.
-void Coverer::settle_downstream() {
-  for (bool settled = false; !settled;) {
-    settled = true;
+void Coverer::find_covered() {
+  for (bool done = false; !done;) {
+    done = true;
     covered_after_.assign(attempts_.size(), -1);
-    for (std::size_t n = 0; n < attempts_.size() && settled; ++n) {
+    for (std::size_t n = 0; n < attempts_.size() && done; ++n) {
       if (covered_after_[n] >= 0) continue;
       for (const MatchedLink& link : attempts_[n].match.links) {
         if (link.before || link.node == static_cast<int>(n)) continue;
         int& owner = covered_after_[static_cast<std::size_t>(link.node)];
         if (owner >= 0) {
           take_back(n, link.link->op, "another call covers it");
-          settled = false;
+          done = false;
           break;
         }
         owner = static_cast<int>(n);
@@ -178,7 +204,7 @@ void Coverer::settle_downstream() {
 }
 
 /// Notes which nodes are launched: all but those inside the call of one before them, and those that others
-/// compute again, unless somebody reads what they write.
+/// compute again, unless somebody needs what they write.
 void Coverer::find_launched() {
   std::vector<bool> computed_again(attempts_.size(), false);
   for (std::size_t n = 0; n < attempts_.size(); ++n) {
@@ -193,17 +219,29 @@ void Coverer::find_launched() {
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t n = 0; n < attempts_.size(); ++n) {
-      if (launched_[n] || covered_after_[n] >= 0) continue;
-      const auto& written = attempts_[n].match.operands;
-      for (std::size_t m = 0; m < attempts_.size() && !launched_[n]; ++m) {
-        if (!launched_[m]) continue;
-        launched_[n] = std::any_of(written.begin(), written.end(), [&](const BoundOperand& w) {
-          return w.operand.access != Access::read && reads(attempts_[m].match, w.tensor);
-        });
-      }
-      changed = changed || launched_[n];
+      if (launched_[n] || covered_after_[n] >= 0 || !is_needed(n)) continue;
+      launched_[n] = changed = true;
     }
   }
+}
+
+/// Whether something that node `n` writes, or one that its call covers behind it, outlives the launches or is
+/// read by one of them, stored or not.
+bool Coverer::is_needed(std::size_t n) const {
+  for (const MatchedLink& link : attempts_[n].match.links) {
+    if (link.before) continue;
+    const Node& node = program_.nodes[static_cast<std::size_t>(link.node)];
+    const auto operands = ops::contract(node.op).operands;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].access == Access::read) continue;
+      const Tensor& tensor = program_.tensors[static_cast<std::size_t>(node.tensors[i])];
+      if (tensor.storage != Storage::planned || tensor.kept || tensor.persistent) return true;
+      for (std::size_t m = 0; m < attempts_.size(); ++m) {
+        if (launched_[m] && reads(attempts_[m].match, node.tensors[i])) return true;
+      }
+    }
+  }
+  return false;
 }
 
 /// Takes back one thing that does not fit. False if all fits.
@@ -214,14 +252,26 @@ bool Coverer::mend() {
       if (operand.operand.access != Access::write && mend_read(n, operand)) return true;
     }
   }
-  // What people look at is read as well.
   for (std::size_t n = 0; n < attempts_.size(); ++n) {
-    if (!launched_[n]) continue;
-    for (const Unstored& each : attempts_[n].match.unstored) {
-      if (!program_.tensors[static_cast<std::size_t>(each.tensor)].kept) continue;
-      take_back(n, each.reader, "what is shown must be stored");
-      return true;
-    }
+    if (launched_[n] && mend_shown(n)) return true;
+  }
+  return false;
+}
+
+/// What people look at is stored, and as the contract says. If the call of node `n` does otherwise, takes back
+/// what is in the way and says true.
+bool Coverer::mend_shown(std::size_t n) {
+  const auto is_shown = [&](int tensor) { return program_.tensors[static_cast<std::size_t>(tensor)].kept; };
+  for (const Unstored& each : attempts_[n].match.unstored) {
+    if (each.recomputed || !is_shown(each.tensor)) continue;
+    take_back(n, each.reader, "what is shown must be stored");
+    return true;
+  }
+  for (const BoundOperand& each : attempts_[n].match.operands) {
+    if (each.operand.format == nullptr || !is_shown(each.tensor)) continue;
+    take_back(n, owner_of(program_, attempts_[n].match, each.tensor),
+              fmt::format("what is shown must not be stored as {}", each.operand.format->name));
+    return true;
   }
   return false;
 }
@@ -264,13 +314,13 @@ std::vector<NodeCover> Coverer::result() const {
     node.shape = program_.nodes[n].shape;
     node.covered_by = covered_after_[n];
     if (launched_[n]) {
-      node.variant = attempt.candidates[attempt.candidate];
+      node.variant = &attempt.variant();
       node.shape.covered = attempt.match.covered;
       node.operands = attempt.match.operands;
       for (const MatchedLink& link : attempt.match.links) {
         if (link.node != static_cast<int>(n)) node.covers.push_back(link.node);
       }
-      node.reason = attempt.reason;
+      node.reason = attempt.reason();
     }
     nodes.push_back(std::move(node));
   }
@@ -288,7 +338,12 @@ std::vector<NodeCover> Coverer::result() const {
 
 std::vector<NodeCover> cover(const Program& program, const Selection& selection,
                              const core::DeviceInfo& device) {
-  return Coverer(program, selection, device).run();
+  return cover_among(ops::variants(), program, selection, device);
+}
+
+std::vector<NodeCover> cover_among(std::span<const Variant> variants, const Program& program,
+                                   const Selection& selection, const core::DeviceInfo& device) {
+  return Coverer(variants, program, selection, device).run();
 }
 
 std::string describe(const NodeCover& node) {

@@ -6,7 +6,7 @@
 // that does not hold, optional ops of the chain are left out, and where it cannot be met at all, the next
 // best variant runs; the reason stays with the node.
 
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,8 +30,7 @@ struct NodeCover {
   std::vector<int> covers = {};  ///< the other nodes inside its call, in the order of the chain
   ops::OpShape shape;            ///< the node's, with what is covered
   std::vector<BoundOperand> operands = {};
-  std::string reason =
-      {};  ///< why this is not what one would expect ("bias.forward=naive runs by itself"), or ""
+  std::string reason = {};  ///< why it is not the best, or covers less than is there; "" if neither
 };
 
 /// One entry a node of `program`. A chosen op runs by the chosen variant and inside no other call; where the
@@ -40,6 +39,10 @@ struct NodeCover {
 /// Throws core::BadInput that says which op cannot run as selected, where, why, and what would work.
 std::vector<NodeCover> cover(const Program& program, const Selection& selection,
                              const core::DeviceInfo& device);
+
+/// cover() with these variants instead of all there are.
+std::vector<NodeCover> cover_among(std::span<const ops::Variant> variants, const Program& program,
+                                   const Selection& selection, const core::DeviceInfo& device);
 
 /// "hopper, with bias, relu, maxpool2d": the variant of a call and what it covers.
 std::string describe(const NodeCover& node);

@@ -18,9 +18,10 @@ struct MemoryPlan {
 };
 
 /// Plans the memory of `program` as `nodes` run it; what nobody touches takes none. `workspace_bytes` holds
-/// the scratch memory of each node. Tensors are placed
-/// from the largest to the smallest, each at the lowest offset free during its lifetime. Source: Y.
-/// Pisarchyk, J. Lee, "Efficient memory management for deep neural net inference" (2020), "greedy by size".
+/// the scratch memory of each node. Tensors are placed from the largest to the smallest, each at the lowest
+/// offset free during its lifetime.
+/// Source: Y. Pisarchyk, J. Lee, "Efficient memory management for deep neural net inference" (2020), "greedy
+/// by size".
 MemoryPlan plan_memory(const Program& program, const std::vector<NodeCover>& nodes, core::Precision precision,
                        const std::vector<std::size_t>& workspace_bytes);
 

@@ -77,8 +77,8 @@ class Plan {
 
   /// Enqueues one node by itself; nothing for a covered one.
   void launch_node(std::size_t index, core::Stream& stream);
-  /// The numbers that node `index` writes (no control blocks, no bytes), those of the nodes it covers among
-  /// them.
+  /// The numbers that node `index` writes (no control blocks, no bytes, nothing in a variant's own format),
+  /// those of the nodes it covers among them.
   std::vector<WrittenTensor> written(std::size_t index) const;
 
   const std::vector<PlanNode>& nodes() const { return nodes_; }

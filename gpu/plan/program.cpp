@@ -1,6 +1,5 @@
 #include "gpu/plan/program.h"
 
-#include "gpu/ops/conv2d/fused/chain.h"
 #include "gpu/ops/step/step.h"
 
 namespace warpscope::plan {

@@ -73,8 +73,7 @@ struct BenchOptions {
 };
 
 /// Called before each variant and between its samples: how many of how many are done, and what comes
-/// ("conv2d.forward mma bf16, conv2"). Returns
-/// false to cancel.
+/// ("conv2d.forward mma bf16, conv2"). Returns false to cancel.
 using Progress = std::function<bool(int done, int total, const std::string& text)>;
 
 /// Called with the ranked rows of a case and precision as soon as they are there.

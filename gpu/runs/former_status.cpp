@@ -9,6 +9,7 @@
 #include "gpu/core/error.h"
 #include "gpu/ops/former_ops.h"
 #include "gpu/plan/former_names.h"
+#include "gpu/plan/selection.h"
 
 namespace warpscope::training {
 namespace {
@@ -76,7 +77,11 @@ void rename_selection(json& selection, const core::DeviceInfo& device) {
   // The variants may be those of a device that this build does not serve.
   variants = json::object();
   for (const plan::SelectionItem& item : plan::without_former_names(std::move(items), device, precision)) {
-    variants[item.op] = item.variant;
+    if (item.variant == plan::kAutomatic) {
+      variants.erase(item.op);
+    } else {
+      variants[item.op] = item.variant;
+    }
   }
 }
 

@@ -26,8 +26,8 @@ namespace warpscope::verify {
 struct Case {
   ops::OpShape shape;  ///< with what the call covers
   Operands before;     ///< in the precision's storage types
-  Operands
-      expected;  ///< in fp64; with what passes between covered ops, where it is needed to judge what is written
+  /// In fp64; with what passes between covered ops, where it is needed to judge what is written.
+  Operands expected;
   /// The norm that the output (output_of()) has on average over the signs of the own op's products: the root
   /// mean square of what that op gives, sqrt(sum of the squared products), times the root of the output's
   /// length. A few outputs may cancel by chance, or be cut by a ReLU; the rounding errors in them do not

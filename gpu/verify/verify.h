@@ -33,10 +33,10 @@ struct VerifyRow {
   ops::Op op{};
   std::string variant;
   core::Precision precision{};
-  std::string
-      skipped;  ///< why nothing was checked ("needs compute capability 8.0, ..."); "" if something was
-  std::string
-      covers;  ///< the largest set of other ops that a call covered: "bias, relu, maxpool2d"; "" for the op alone
+  /// Why nothing was checked ("needs compute capability 8.0, ..."); "" if something was.
+  std::string skipped;
+  /// The largest set of other ops that a call covered: "bias, relu, maxpool2d"; "" for the op alone.
+  std::string covers;
   int sets = 0;     ///< how many sets of ops were checked, of a variant that covers others
   int checked = 0;  ///< calls that agreed: shapes, each with every set of ops
   int refused = 0;  ///< those that the variant declares it does not take

@@ -57,6 +57,8 @@ TEST(VariantTable, EveryVariantIsComplete) {
     if (variant.device == DeviceKind::cpu) {
       EXPECT_EQ(variant.minimum_compute_capability, 0);
     }
+    const int most = variant.maximum_compute_capability;
+    EXPECT_TRUE(most == 0 || most >= variant.minimum_compute_capability);
   }
 }
 
@@ -92,6 +94,48 @@ TEST(UnavailableReason, NamesTheComputeCapabilities) {
                        .summary = ""};
   EXPECT_EQ(unavailable_reason(hopper, gpu_of(86), Precision::bf16),
             "needs compute capability 9.0, this GPU has 8.6");
+  EXPECT_EQ(unavailable_reason(hopper, gpu_of(120), Precision::bf16), "");
+}
+
+TEST(UnavailableReason, NamesTheRangeOfComputeCapabilities) {
+  Variant variant{.name = "sm_90a",
+                  .device = DeviceKind::cuda,
+                  .precisions = {Precision::bf16},
+                  .minimum_compute_capability = 90,
+                  .maximum_compute_capability = 90,
+                  .summary = ""};
+  EXPECT_EQ(unavailable_reason(variant, gpu_of(90), Precision::bf16), "");
+  EXPECT_EQ(unavailable_reason(variant, gpu_of(89), Precision::bf16),
+            "needs compute capability 9.0 alone, this GPU has 8.9");
+  EXPECT_EQ(unavailable_reason(variant, gpu_of(100), Precision::bf16),
+            "needs compute capability 9.0 alone, this GPU has 10.0");
+  variant.minimum_compute_capability = 80;
+  EXPECT_EQ(unavailable_reason(variant, gpu_of(86), Precision::bf16), "");
+  EXPECT_EQ(unavailable_reason(variant, gpu_of(100), Precision::bf16),
+            "needs compute capability 8.0 to 9.0, this GPU has 10.0");
+}
+
+constexpr Format kHalves{"halves", [](std::int64_t plain) { return plain / 2; }, nullptr, nullptr};
+
+TEST(CallOperands, OfAnOpByItselfHaveTheVariantsFormats) {
+  const Variant pooling{
+      .op = Op::maxpool2d_forward, .name = "pooling", .formats = {{Name::argmax, &kHalves}}, .summary = ""};
+  const OpShape shape{.batch = 2, .height = 4, .width = 4, .in_channels = 8};
+  for (const CallOperand& operand : operands_of(pooling, shape)) {
+    EXPECT_EQ(operand.format, operand.name == Name::argmax ? &kHalves : nullptr) << to_string(operand.name);
+    if (operand.name != Name::input) {
+      EXPECT_EQ(operand.elements, operand.name == Name::argmax ? 32 : 64) << to_string(operand.name);
+    }
+  }
+}
+
+TEST(CallOperands, InFormatsOfTheirOwnShareNoMemory) {
+  const OpShape shape{.batch = 2, .height = 4, .width = 4, .in_channels = 8};
+  EXPECT_TRUE(operands_of(verify::alone(Op::relu_forward), shape).back().in_place_of.has_value());
+  for (const Name name : {Name::input, Name::output}) {
+    const Variant relu{.op = Op::relu_forward, .name = "relu", .formats = {{name, &kHalves}}, .summary = ""};
+    EXPECT_FALSE(operands_of(relu, shape).back().in_place_of.has_value()) << to_string(name);
+  }
 }
 
 TEST(UnavailableReason, NamesThePrecisionsThatAPersonCanChoose) {

@@ -11,6 +11,7 @@
 #include "gpu/core/error.h"
 #include "gpu/ops/chains.h"
 #include "gpu/plan/chain_match.h"
+#include "tests/plan/cover_support.h"
 #include "tests/support/tiny.h"
 
 namespace warpscope::plan {
@@ -28,18 +29,6 @@ const Variant kEpilogue{.op = Op::conv2d_forward,
                         .chain = ops::bias_and_relu_after(Op::conv2d_forward),
                         .summary = "",
                         .launch = [](const ops::OpCall&) {}};
-
-Program program_of(const models::Model& model, Purpose purpose = Purpose::training,
-                   Precision precision = Precision::fp32) {
-  return lower(model, purpose, 8, 100, 16, precision);
-}
-
-std::size_t index_of(const Program& program, Op op, const std::string& layer) {
-  for (std::size_t n = 0; n < program.nodes.size(); ++n) {
-    if (program.nodes[n].op == op && program.nodes[n].layer == layer) return n;
-  }
-  throw std::logic_error("no such node");
-}
 
 int tensor_of(const ChainMatch& match, Name name) {
   for (const BoundOperand& each : match.operands) {
@@ -91,7 +80,15 @@ TEST(ChainMatch, ARequiredOpThatIsNotThereFailsWithItsName) {
   variant.chain[2].optional = false;
   const Program program = program_of(tests::tiny_model());
   const std::size_t last = index_of(program, Op::conv2d_forward, "conv3");
-  EXPECT_EQ(match_chain(program, last, variant, {}, {}).failure, "no relu.forward is there");
+  EXPECT_EQ(match_chain(program, last, variant, {}, {}).failure, "there is no relu.forward");
+}
+
+TEST(ChainMatch, ARequiredOpThatIsLeftOutFailsWithItsName) {
+  Variant variant = kEpilogue;
+  variant.chain[1].optional = false;
+  const Program program = program_of(tests::tiny_model());
+  const std::size_t conv = index_of(program, Op::conv2d_forward, "conv1");
+  EXPECT_EQ(match_chain(program, conv, variant, {Op::bias_forward}, {}).failure, "without bias.forward");
 }
 
 TEST(ChainMatch, GivesUpOptionalOpsUntilTheShapeIsTaken) {
@@ -101,7 +98,27 @@ TEST(ChainMatch, GivesUpOptionalOpsUntilTheShapeIsTaken) {
   };
   const Program program = program_of(tests::tiny_model());
   const std::size_t conv = index_of(program, Op::conv2d_forward, "conv1");
-  EXPECT_EQ(match_chain(program, conv, variant, {}, {}).covered, (OpSet{Op::bias_forward}));
+  const ChainMatch match = match_chain(program, conv, variant, {}, {});
+  EXPECT_EQ(match.covered, (OpSet{Op::bias_forward}));
+  EXPECT_EQ(match.note, "takes no ReLU");
+}
+
+TEST(ChainMatch, GivesUpNoMoreThanTheVariantRefuses) {
+  Variant variant = kEpilogue;
+  variant.chain.front().renames.push_back({Name::input, Name::upsampled});
+  variant.chain.insert(variant.chain.begin(), {.op = Op::upsample2d_forward,
+                                               .renames = {{Name::output, Name::upsampled}},
+                                               .optional = true,
+                                               .without = ops::Rename{Name::upsampled, Name::input}});
+  variant.refuses = [](const ops::OpShape& shape) -> std::string {
+    return shape.covered.has(Op::upsample2d_forward) ? "takes no upsampled input" : "";
+  };
+  const Program program = program_of(models::find_model("autoencoder"));
+  const ChainMatch match =
+      match_chain(program, index_of(program, Op::conv2d_forward, "conv4"), variant, {}, {});
+  EXPECT_EQ(match.failure, "");
+  EXPECT_EQ(match.covered, (OpSet{Op::bias_forward, Op::relu_forward}));
+  EXPECT_EQ(match.note, "takes no upsampled input");
 }
 
 core::DeviceInfo cpu() {
@@ -117,50 +134,6 @@ core::DeviceInfo gpu(int compute_capability) {
 
 bool has_gpu_variants() {
   return !ops::variants_of(Op::conv2d_forward, DeviceKind::cuda).empty();
-}
-
-const NodeCover& node_of(const Program& program, const std::vector<NodeCover>& nodes, Op op,
-                         const std::string& layer) {
-  return nodes[index_of(program, op, layer)];
-}
-
-std::vector<Op> launches(const Program& program, const std::vector<NodeCover>& nodes) {
-  std::vector<Op> list;
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (nodes[n].variant != nullptr) list.push_back(program.nodes[n].op);
-  }
-  return list;
-}
-
-/// What holds of every cover: each node is launched or covered, what is read has been written, in the same
-/// format.
-void expect_consistent(const Program& program, const std::vector<NodeCover>& nodes) {
-  struct Written {
-    bool is = false;
-    const ops::Format* format = nullptr;
-  };
-  std::vector<Written> written(program.tensors.size());
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    EXPECT_EQ(nodes[n].variant == nullptr, nodes[n].covered_by >= 0) << ops::to_string(program.nodes[n].op);
-    for (const BoundOperand& each : nodes[n].operands) {
-      const auto t = static_cast<std::size_t>(each.tensor);
-      const Tensor& tensor = program.tensors[t];
-      if (each.operand.access == ops::Access::read && tensor.storage == Storage::planned &&
-          !tensor.persistent) {
-        EXPECT_TRUE(written[t].is) << tensor.name << ", read by " << ops::to_string(program.nodes[n].op);
-        EXPECT_EQ(written[t].format, each.operand.format) << tensor.name;
-      }
-    }
-    for (const BoundOperand& each : nodes[n].operands) {
-      if (each.operand.access == ops::Access::read) continue;
-      written[static_cast<std::size_t>(each.tensor)] = {true, each.operand.format};
-    }
-  }
-  for (std::size_t t = 0; t < program.tensors.size(); ++t) {
-    if (program.tensors[t].kept) {
-      EXPECT_TRUE(written[t].is) << program.tensors[t].name;
-    }
-  }
 }
 
 TEST(Cover, OnACpuTheConvolutionTakesItsBiasAndRelu) {

@@ -181,11 +181,33 @@ TEST(FormerNames, OfVariantsAreRead) {
   EXPECT_EQ(variant(parts, Op::conv2d_backward_input), "mma");
 }
 
+TEST_F(CpuSelection, NamesOfBeforeTakeBackWhatTheyHid) {
+  apply(selection, "conv2d.forward=loops,relu.forward=reference,mse.forward=reference", device);
+  apply(selection, "block.forward=onednn_fused", device);
+  EXPECT_EQ(selection_text(selection), "mse.forward=reference") << "the first is what is automatic";
+  apply(selection, "relu.forward=reference,block.forward=loops,relu.forward=loops", device);
+  EXPECT_EQ(selection_text(selection), "conv2d.forward=loops,mse.forward=reference");
+}
+
+TEST_F(CpuSelection, OfNamesOfBeforeTheLastOneWinsToo) {
+  apply(selection, "conv2d.forward=loops,conv2d.forward=onednn_fused,block.forward=parts", device);
+  EXPECT_EQ(selection_text(selection), "") << "the last is what is automatic";
+  apply(selection, "block.forward=onednn,block.backward_input=parts,conv2d.backward_bias=loops", device);
+  EXPECT_EQ(selection_text(selection), "conv2d.backward_bias=loops") << "if one was parts, all were";
+  apply(selection, "all=loops,block.forward=parts", device);
+  EXPECT_EQ(selection.variants[Op::conv2d_forward], "loops");
+  EXPECT_EQ(selection.variants[Op::conv2d_backward_input], "loops");
+}
+
 TEST(FormerNames, AreTold) {
   EXPECT_EQ(told_of_former_names("conv2d.forward=naive"), "");
   EXPECT_EQ(told_of_former_names("block.forward=parts"),
             "the selection names block.*, which are variants of conv2d.* now: they were read as these");
   EXPECT_NE(told_of_former_names("conv2d.backward_bias=fused"), "");
+  EXPECT_EQ(
+      told_of_former_names("all=wmma,conv2d.forward=wmma_fused,conv2d.backward_input=wmma"),
+      "the selection names wmma, which is called mma now; the selection names wmma_fused, which is called "
+      "mma_fused now");
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ TEST(Peaks, OfTheCpuArePlausible) {
   EXPECT_EQ(peaks.flops(Precision::bf16), peaks.bf16);
 }
 
-TEST(PeaksOnTheGpu, OfTensorCoresAreAboveThatOfTheOrdinaryCores) {
+TEST(PeaksOnTheGpu, OfTensorCoresAreAboveThatOfTheCudaCores) {
   if (const std::string reason = core::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
   const auto device = core::open_device("cuda:0");
   const Peaks peaks = measure_peaks(device);

@@ -1,6 +1,5 @@
 #include "gpu/ops/labels/labels.h"
 #include "gpu/ops/op_tests.h"
-#include "gpu/ops/step/step.h"
 #include "gpu/ops/test_shapes.h"
 
 namespace warpscope::ops::labels {
@@ -16,19 +15,13 @@ OpShape random_shape(Random& random) {
   return {.batch = test_shapes::between(random, 1, 2100), .count = test_shapes::between(random, 1, 3000)};
 }
 
-/// Any position of the order.
-void fit(const Draw& draw) {
-  draw.edit_item<step::StepControl>(Name::control, [&](step::StepControl& control) {
-    control.position =
-        static_cast<std::uint32_t>(draw.random() % static_cast<std::uint64_t>(draw.shape.count));
-  });
-}
-
 }  // namespace
 
 const OpTests& gather_tests() {
-  static const OpTests tests{
-      .shapes = shapes, .random_shape = random_shape, .fit = fit, .no_derivative = kNoFunction};
+  static const OpTests tests{.shapes = shapes,
+                             .random_shape = random_shape,
+                             .fit = test_shapes::any_position,
+                             .no_derivative = kNoFunction};
   return tests;
 }
 

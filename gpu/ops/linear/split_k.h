@@ -51,7 +51,7 @@ constexpr unsigned part_floats(unsigned tile) {
   return tile * tile + tile;
 }
 
-/// How linear.forward and its absorbed ops are launched, and linear.backward_weights or linear.backward_input
+/// How linear.forward and the ops it covers are launched, and linear.backward_weights or linear.backward_input
 /// with theirs; of a pair the first is the product of backward_weights. call.prepared are Arrivals, as many
 /// as there are tiles.
 void launch_forward(const OpCall& call, const Cut& cut);

@@ -125,12 +125,7 @@ const OpTests& backward_tests() {
   static const OpTests tests{.shapes = test_shapes::images,
                              .random_shape = random_shape,
                              .fit = fit_backward,
-                             .derivative = Derivative{.forward = Op::maxpool2d_forward,
-                                                      .shape = test_shapes::image(2, 5, 4, 3),
-                                                      .variable = Name::input,
-                                                      .output = Name::output,
-                                                      .output_gradient = Name::output_gradient,
-                                                      .result = Name::input_gradient}};
+                             .derivative = test_shapes::image_derivative(Op::maxpool2d_forward)};
   return tests;
 }
 

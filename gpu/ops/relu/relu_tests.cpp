@@ -56,12 +56,7 @@ const OpTests& backward_tests() {
   static const OpTests tests{.shapes = test_shapes::images,
                              .random_shape = test_shapes::random_image,
                              .fit = fit_backward,
-                             .derivative = Derivative{.forward = Op::relu_forward,
-                                                      .shape = test_shapes::image(2, 5, 4, 3),
-                                                      .variable = Name::input,
-                                                      .output = Name::output,
-                                                      .output_gradient = Name::output_gradient,
-                                                      .result = Name::input_gradient}};
+                             .derivative = test_shapes::image_derivative(Op::relu_forward)};
   return tests;
 }
 

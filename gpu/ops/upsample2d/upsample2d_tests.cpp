@@ -13,12 +13,7 @@ const OpTests& forward_tests() {
 const OpTests& backward_tests() {
   static const OpTests tests{.shapes = test_shapes::images,
                              .random_shape = test_shapes::random_image,
-                             .derivative = Derivative{.forward = Op::upsample2d_forward,
-                                                      .shape = test_shapes::image(2, 5, 4, 3),
-                                                      .variable = Name::input,
-                                                      .output = Name::output,
-                                                      .output_gradient = Name::output_gradient,
-                                                      .result = Name::input_gradient}};
+                             .derivative = test_shapes::image_derivative(Op::upsample2d_forward)};
   return tests;
 }
 

@@ -43,7 +43,7 @@ const std::vector<Route>& backward_input_routes() {
 Variant hopper_variant(Variant variant) {
   variant.precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16};
   variant.minimum_compute_capability = 90;
-  variant.only_compute_capability = 90;
+  variant.maximum_compute_capability = 90;
   variant.refuses = general::refuses;
   return variant;
 }
