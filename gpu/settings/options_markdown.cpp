@@ -62,7 +62,6 @@ std::string schedules_table() {
   const Schedule standard;
   for (int i = 0; i < kScheduleKindCount; ++i) {
     const auto kind = static_cast<ScheduleKind>(i);
-    if (parameters_of(kind).empty()) text += fmt::format("| `{}` | | | | |\n", to_string(kind));
     for (const ScheduleParameter& parameter : parameters_of(kind)) {
       text += fmt::format("| `{}` | `{}` | {} | {:g} | {} |\n", to_string(kind), parameter.key,
                           range_of(parameter), standard.*parameter.value, parameter.meaning);

@@ -19,6 +19,19 @@ namespace {
 constexpr double kMostEpochs = 1e9;
 constexpr double kMostDivisor = 1e12;
 
+constexpr std::array kConstantParameters{
+    ScheduleParameter{.key = "warmup",
+                      .label = "warm-up",
+                      .unit = "epochs",
+                      .meaning = "epochs in which the rate rises to its full height",
+                      .value = &Schedule::warmup,
+                      .least = 0,
+                      .most = kMostEpochs,
+                      .left_out_at_zero = true,
+                      .slider_low = 0,
+                      .slider_high = 1},
+};
+
 constexpr std::array kStepParameters{
     ScheduleParameter{.key = "every",
                       .label = "every",
@@ -146,7 +159,7 @@ std::string keys_of(ScheduleKind kind) {
   for (const ScheduleParameter& parameter : parameters_of(kind)) {
     keys += fmt::format("{}{}", keys.empty() ? "" : ", ", parameter.key);
   }
-  return keys.empty() ? "none" : keys;
+  return keys;
 }
 
 [[noreturn]] void refuse(ScheduleKind kind, const ScheduleParameter& parameter, std::string_view value) {
@@ -182,8 +195,13 @@ double anneal(double from, double to, double share) {
   return to + (from - to) * (1 + std::cos(std::numbers::pi * share)) / 2;
 }
 
+/// Of epochs within the warm-up.
+double warm_up_rate(const Schedule& s, double base, double epoch) {
+  return base * (kWarmUpStart + (1 - kWarmUpStart) * epoch / s.warmup);
+}
+
 double cosine_rate(const Schedule& s, double base, double epoch, double total) {
-  if (epoch < s.warmup) return base * (kWarmUpStart + (1 - kWarmUpStart) * epoch / s.warmup);
+  if (epoch < s.warmup) return warm_up_rate(s, base, epoch);
   return anneal(base, base * s.final_fraction, std::min(1.0, (epoch - s.warmup) / (total - s.warmup)));
 }
 
@@ -199,7 +217,7 @@ double one_cycle_rate(const Schedule& s, double base, double epoch, double total
 std::span<const ScheduleParameter> parameters_of(ScheduleKind kind) {
   switch (kind) {
     case ScheduleKind::constant:
-      return {};
+      return kConstantParameters;
     case ScheduleKind::step:
       return kStepParameters;
     case ScheduleKind::cosine:
@@ -255,6 +273,7 @@ std::string to_string(const Schedule& schedule) {
   std::string text(to_string(schedule.kind));
   char separator = ':';
   for (const ScheduleParameter& parameter : parameters_of(schedule.kind)) {
+    if (parameter.left_out_at_zero && schedule.*parameter.value == 0) continue;
     text += fmt::format("{}{}={}", separator, parameter.key, schedule.*parameter.value);
     separator = ',';
   }
@@ -292,6 +311,7 @@ double rate_at(const Schedule& schedule, double base_rate, double epoch, double 
   const double from_start = std::max(0.0, epoch);
   switch (schedule.kind) {
     case ScheduleKind::constant:
+      return from_start < schedule.warmup ? warm_up_rate(schedule, base_rate, from_start) : base_rate;
     case ScheduleKind::plateau:
       return base_rate;
     case ScheduleKind::step:

@@ -2,9 +2,9 @@
 // Learning-rate schedules as plain data. With e the epochs done (a fraction inside an epoch, so that the rate
 // follows every step), E the length of the run in epochs and `base` the learning rate that was chosen:
 //
-//   constant    base
+//   constant    e < warmup:  base (s + (1 - s) e / warmup), s = kWarmUpStart;  then: base
 //   step        base factor^floor(e / every)
-//   cosine      e < warmup:  base (s + (1 - s) e / warmup), s = kWarmUpStart
+//   cosine      e < warmup:  as constant
 //               then:        base (final + (1 - final) (1 + cos(pi (e - warmup) / (E - warmup))) / 2)
 //   one_cycle   base is the rate at the peak; x = e / E
 //               x < peak:    from base / start up to base along half a cosine
@@ -34,7 +34,7 @@ enum class ScheduleKind : std::uint8_t { constant, step, cosine, one_cycle, plat
 
 inline constexpr int kScheduleKindCount = static_cast<int>(ScheduleKind::plateau) + 1;
 
-/// Where the warm-up of cosine begins, as a share of the base rate: at 0 the first step would change nothing.
+/// Where a warm-up begins, as a share of the base rate: at 0 the first step would change nothing.
 inline constexpr double kWarmUpStart = 0.01;
 
 /// A schedule and the parameters of all kinds, so that a window keeps those of a kind while another is
@@ -43,7 +43,7 @@ struct Schedule {
   ScheduleKind kind = ScheduleKind::constant;
   double every = 10;            ///< step: epochs between drops
   double step_factor = 0.1;     ///< step: what each drop multiplies the rate by
-  double warmup = 0;            ///< cosine: epochs of linear warm-up
+  double warmup = 0;            ///< constant, cosine: epochs of linear warm-up
   double final_fraction = 0;    ///< cosine: the last rate as a share of the base rate
   double peak = 0.3;            ///< one_cycle: share of the run at which the rate is highest
   double start_divisor = 25;    ///< one_cycle: base rate over first rate
@@ -65,15 +65,16 @@ struct ScheduleParameter {
   double Schedule::*value;
   double least;  ///< valid values are from `least` to `most`
   double most;
-  bool above_least = false;  ///< `least` itself is not valid
-  bool below_most = false;   ///< `most` itself is not valid
-  bool whole = false;        ///< whole numbers alone
-  bool logarithmic = false;  ///< of its slider
+  bool above_least = false;       ///< `least` itself is not valid
+  bool below_most = false;        ///< `most` itself is not valid
+  bool whole = false;             ///< whole numbers alone
+  bool left_out_at_zero = false;  ///< of the text form
+  bool logarithmic = false;       ///< of its slider
   double slider_low = 0;
   double slider_high = 0;
 };
 
-/// The parameters of `kind` in the order of the text form; empty for constant.
+/// The parameters of `kind` in the order of the text form.
 std::span<const ScheduleParameter> parameters_of(ScheduleKind kind);
 
 /// "a number above 0 to 1".
@@ -84,12 +85,12 @@ std::string_view to_string(ScheduleKind kind);
 /// Reads "one_cycle". Throws BadInput that lists the valid names.
 ScheduleKind parse_schedule_kind(std::string_view text);
 
-/// Reads "constant", "step:every=10,factor=0.1", "cosine:warmup=1,final=0.01",
+/// Reads "constant", "constant:warmup=0.01", "step:every=10,factor=0.1", "cosine:warmup=1,final=0.01",
 /// "one_cycle:peak=0.3,start=25,final=1e4", "plateau:factor=0.5,patience=3,least=1e-5,threshold=1e-4";
 /// parameters that are left out have their defaults. Throws BadInput that lists what is valid.
 Schedule parse_schedule(std::string_view text);
 
-/// The text form with all parameters of the kind; parse_schedule reads it back to the same numbers.
+/// The text form with all parameters of the kind but those left out at zero; parse_schedule reads it back to the same numbers.
 std::string to_string(const Schedule& schedule);
 
 /// Throws BadInput that names the first parameter of schedule.kind out of its range, and the range.

@@ -119,6 +119,12 @@ std::optional<Value> of_rule(const Setting& row, const Configuration& known, con
   return shortest(defaults_of(ops::parse_update_rule(known.text("optimizer"))).*row.field.number);
 }
 
+std::optional<Value> schedule_of_rule(const Setting&, const Configuration& known, const core::DeviceInfo*) {
+  Schedule schedule;
+  schedule.warmup = ops::row_of(ops::parse_update_rule(known.text("optimizer"))).warmup;
+  return to_string(schedule);
+}
+
 std::optional<Value> precision_of_device(const Setting&, const Configuration&,
                                          const core::DeviceInfo* device) {
   if (device == nullptr) return std::nullopt;
@@ -405,7 +411,9 @@ constexpr std::array kScheduleRows{
             .field = text_field([](const S& s) { return to_string(s.schedule); },
                                 [](S& s, const std::string& text) { s.schedule = parse_schedule(text); }),
             .check = check_schedule,
-            .example = "cosine:warmup=1,final=0.01"},
+            .example = "cosine:warmup=1,final=0.01",
+            .standard = schedule_of_rule,
+            .standard_text = "constant, with a warm-up of 0.01 epochs for adam, adamw, rmsprop and lion"},
 };
 
 constexpr std::array kStopRows{

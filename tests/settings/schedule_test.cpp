@@ -163,7 +163,14 @@ TEST(Schedule, StaysAtItsLastRateAfterTheEnd) {
   EXPECT_DOUBLE_EQ(rate_at(parse_schedule("one_cycle:start=10,final=10"), 1, 12, 10), 0.01);
   EXPECT_DOUBLE_EQ(rate_at(parse_schedule("one_cycle:peak=1"), 1, 12, 10), 1);
   EXPECT_DOUBLE_EQ(rate_at(parse_schedule("one_cycle:peak=0"), 1, 0, 10), 1);
+  EXPECT_DOUBLE_EQ(rate_at(parse_schedule("constant"), 0.25, 0, 0), 0.25)
+      << "files of before mean no warm-up";
   EXPECT_DOUBLE_EQ(rate_at(parse_schedule("constant"), 0.25, 1e9, 0), 0.25);
+  const Schedule warm = parse_schedule("constant:warmup=0.5");
+  EXPECT_DOUBLE_EQ(rate_at(warm, 1, 0, 0), 0.01);
+  EXPECT_DOUBLE_EQ(rate_at(warm, 1, 0.25, 0), 0.505);
+  EXPECT_DOUBLE_EQ(rate_at(warm, 1, 0.5, 0), 1);
+  EXPECT_DOUBLE_EQ(rate_at(warm, 1, 3, 0), 1);
   EXPECT_NEAR(rate_at(parse_schedule("one_cycle"), 1, -1, 10), 0.04, 1e-15);
 }
 
@@ -188,6 +195,7 @@ TEST(Schedule, SaysWhenTheLengthOfTheRunIsMissing) {
 
 TEST(Schedule, TextComesBackAsItWas) {
   EXPECT_EQ(to_string(Schedule{}), "constant");
+  EXPECT_EQ(to_string(parse_schedule("constant:warmup=0.5")), "constant:warmup=0.5");
   EXPECT_EQ(to_string(parse_schedule("step")), "step:every=10,factor=0.1");
   EXPECT_EQ(to_string(parse_schedule("cosine:final=0.01,warmup=1")), "cosine:warmup=1,final=0.01");
   EXPECT_EQ(to_string(parse_schedule("one_cycle:peak=0.3,start=25,final=1e4")),
@@ -213,7 +221,7 @@ TEST(Schedule, BadTextGetsASentenceThatListsWhatIsValid) {
   EXPECT_TRUE(holds(refusal("step:every=0"), {"every=0", "above 0"}));
   EXPECT_TRUE(holds(refusal("step:every=nan"), {"every=nan", "above 0"}));
   EXPECT_TRUE(holds(refusal("step:factor=1.5"), {"factor=1.5", "to 1"}));
-  EXPECT_TRUE(holds(refusal("constant:every=1"), {"constant", "'every'", "none"}));
+  EXPECT_TRUE(holds(refusal("constant:every=1"), {"constant", "'every'", "warmup"}));
   EXPECT_TRUE(holds(refusal("cosine:warmup=-1"), {"warmup=-1", "from 0"}));
   EXPECT_TRUE(holds(refusal("one_cycle:start=0.5"), {"start=0.5", "from 1"}));
   EXPECT_TRUE(holds(refusal("plateau:factor=1"), {"factor=1", "to below 1"}));

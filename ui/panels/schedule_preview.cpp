@@ -81,7 +81,7 @@ SchedulePreview preview_of(const Schedule& schedule, const ScheduleMoment& momen
 const char* schedule_note(ScheduleKind kind) {
   switch (kind) {
     case ScheduleKind::constant:
-      return "the base rate all along";
+      return "the base rate, after a warm-up";
     case ScheduleKind::step:
       return "drops every few epochs";
     case ScheduleKind::cosine:

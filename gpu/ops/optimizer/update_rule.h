@@ -38,11 +38,17 @@ struct RuleRow {
   bool decoupled = false;      ///< weight decay shrinks the parameter and does not go through the gradient
   bool corrects_bias = false;  ///< the rate is divided by 1 - d^t, the second state by 1 - e^t
   float learning_rate = 0.001f;
+  double warmup =
+      0;  ///< epochs in which the rate rises to its full height at first, where nothing else is said
   HyperParameter first_decay = {};   ///< d
   HyperParameter second_decay = {};  ///< e
   HyperParameter epsilon = {};
   float weight_decay = 0;
 };
+
+// What divides a gradient by its size moves every parameter by about the rate in the first steps, all in the same
+// direction: the loss leaps, unless the rate rises over some ten batches.
+inline constexpr double kAdaptiveWarmup = 0.01;
 
 // A velocity of decay 0.9 sums up to ten gradients: the rate of momentum and nesterov is a tenth of sgd's.
 inline constexpr RuleRow kUpdateRules[] = {
@@ -76,6 +82,7 @@ inline constexpr RuleRow kUpdateRules[] = {
      .flops = 12,
      .corrects_bias = true,
      .learning_rate = 0.0003f,
+     .warmup = kAdaptiveWarmup,
      .first_decay = {"beta1", 0.9f},
      .second_decay = {"beta2", 0.999f},
      .epsilon = {"epsilon", 1e-8f}},
@@ -87,6 +94,7 @@ inline constexpr RuleRow kUpdateRules[] = {
      .flops = 14,
      .decoupled = true,
      .corrects_bias = true,
+     .warmup = kAdaptiveWarmup,
      .first_decay = {"beta1", 0.9f},
      .second_decay = {"beta2", 0.999f},
      .epsilon = {"epsilon", 1e-8f},
@@ -97,6 +105,7 @@ inline constexpr RuleRow kUpdateRules[] = {
      .formula = "s = e s + (1 - e) g^2;  p -= rate g / (sqrt(s) + epsilon)",
      .states = {{"square_avg", true}},
      .flops = 8,
+     .warmup = kAdaptiveWarmup,
      .second_decay = {"alpha", 0.99f},
      .epsilon = {"epsilon", 1e-8f}},
     {.rule = UpdateRule::lion,
@@ -107,6 +116,7 @@ inline constexpr RuleRow kUpdateRules[] = {
      .flops = 9,
      .decoupled = true,
      .learning_rate = 0.0001f,
+     .warmup = kAdaptiveWarmup,
      .first_decay = {"beta1", 0.9f},
      .second_decay = {"beta2", 0.99f}},
 };
