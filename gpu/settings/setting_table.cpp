@@ -119,10 +119,8 @@ std::optional<Value> of_rule(const Setting& row, const Configuration& known, con
   return shortest(defaults_of(ops::parse_update_rule(known.text("optimizer"))).*row.field.number);
 }
 
-std::optional<Value> schedule_of_rule(const Setting&, const Configuration& known, const core::DeviceInfo*) {
-  Schedule schedule;
-  schedule.warmup = ops::row_of(ops::parse_update_rule(known.text("optimizer"))).warmup;
-  return to_string(schedule);
+std::optional<Value> schedule_by_rule(const Setting&, const Configuration& known, const core::DeviceInfo*) {
+  return to_string(schedule_of(ops::parse_update_rule(known.text("optimizer"))));
 }
 
 std::optional<Value> precision_of_device(const Setting&, const Configuration&,
@@ -412,7 +410,7 @@ constexpr std::array kScheduleRows{
                                 [](S& s, const std::string& text) { s.schedule = parse_schedule(text); }),
             .check = check_schedule,
             .example = "cosine:warmup=1,final=0.01",
-            .standard = schedule_of_rule,
+            .standard = schedule_by_rule,
             .standard_text = "constant, with a warm-up of 0.01 epochs for adam, adamw, rmsprop and lion"},
 };
 

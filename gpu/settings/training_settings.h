@@ -27,13 +27,20 @@ struct EngineSettings {
   OptimizerSettings optimizer;
 };
 
+/// What is chosen where nothing else is said: a constant rate, with the warm-up that the rule asks for.
+inline Schedule schedule_of(ops::UpdateRule rule) {
+  Schedule schedule;
+  schedule.warmup = ops::row_of(rule).warmup;
+  return schedule;
+}
+
 struct TrainingSettings : EngineSettings {
   std::string data;                          ///< "", "builtin", "cifar10" or a folder, as data::load takes it
   double validation = 0;                     ///< share of the training images that is kept back to steer by
   std::string device = "auto";               ///< as core::open_device takes it
   std::optional<core::Precision> precision;  ///< none: the fastest as good that the device has
   std::string select;                        ///< as plan::apply takes it, on top of the device's default
-  Schedule schedule;
+  Schedule schedule = schedule_of(optimizer.rule);
   StopRules stop;                   ///< beside epochs and steps
   SpikeSettings spikes;             ///< of the loss, which count as divergence
   std::uint64_t epochs = 0;         ///< 0: no limit

@@ -15,7 +15,7 @@
 
 namespace warpscope::tests {
 
-/// Plain SGD in FP32. No limit, no pictures, no run folder: it trains until it is told to stop.
+/// Plain SGD in FP32, at one rate. No limit, no pictures, no run folder: it trains until it is told to stop.
 inline training::TrainerOptions tiny_trainer_options() {
   training::TrainerOptions options;
   options.model = tiny_model();
@@ -26,6 +26,7 @@ inline training::TrainerOptions tiny_trainer_options() {
   options.batch = 8;
   options.optimizer = training::defaults_of(ops::UpdateRule::sgd);
   options.optimizer.learning_rate = 0.1f;
+  options.schedule = {};
   options.pause_on_divergence = false;
   options.seed = 5;
   options.shown_images = 0;

@@ -137,6 +137,7 @@ TEST(RandomSwitches, OfTheGpuNeitherStopNorLeakNorSpoilTheTraining) {
   options.device = "cuda:0";
   options.precision = core::Precision::fp32;
   options.optimizer = defaults_of(ops::UpdateRule::sgd);
+  options.schedule = {};
   options.batch = 32;
   options.test_images = 256;
   switch_at_random({options, 1000, {16, 32, 64}});
