@@ -35,7 +35,7 @@ void check(const BenchArguments& arguments) {
   }
 }
 
-/// Those asked for, else those in which the device can train.
+/// The precisions that were asked for, else all in which the device can train.
 std::vector<Precision> precisions_of(const Choices& chosen) {
   return chosen.precisions.empty() ? plan::training_precisions(chosen.device->info()) : chosen.precisions;
 }

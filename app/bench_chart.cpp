@@ -26,7 +26,7 @@ bool timed(const BenchRow& row) {
   return row.skipped.empty() && row.samples > 0;
 }
 
-/// Shapes of calls on data sets of any size.
+/// Compares the shapes of calls; the size of the data set does not matter.
 bool same_call(ops::OpShape a, ops::OpShape b) {
   a.count = b.count = 1;
   return a == b;
@@ -60,7 +60,7 @@ struct Cases {
   std::vector<ops::OpShape> shapes;
 };
 
-/// Of calls that cover something only those that cover most of what surrounds the layer's op.
+/// True unless another call of the same op, layer and precision covers more of the ops around it.
 bool covers_most(const BenchRow& row, const std::vector<BenchRow>& rows) {
   return std::none_of(rows.begin(), rows.end(), [&](const BenchRow& other) {
     return other.what.op == row.what.op && other.what.layer == row.what.layer &&
@@ -142,7 +142,7 @@ runs::BarChart chart_of_variants(const BenchReport& report, Precision precision)
     if (group.bars.back().color == kOwnColor) group.bars.back().color = kFastestColor;
     chart.groups.push_back(std::move(group));
   }
-  // By what the fastest variant takes: bars of a group end with it.
+  // By the time of the fastest variant, which is the last bar of its group.
   std::stable_sort(chart.groups.begin(), chart.groups.end(),
                    [](const auto& a, const auto& b) { return a.bars.back().value > b.bars.back().value; });
   if (chart.groups.size() > kMostOps) {

@@ -54,13 +54,14 @@ ops::OpShape shape_from(const ordered_json& json) {
   return s;
 }
 
-/// The flags of shapes in files of before.
+/// The flags that shapes had in files of earlier versions.
 ops::FormerFlags flags_from(const ordered_json& json) {
   return {json.value("upsample", false), json.value("relu", false), json.value("pool", false),
           json.value("masked", false)};
 }
 
-/// Calls of before that covered several ops ("block.forward") are calls of one of these now.
+/// What earlier versions called "block.forward", a call that covers several ops, is now a call of one of
+/// these ops.
 profiling::BenchCase case_from(const ordered_json& json) {
   const auto name = json.at("op").get<std::string>();
   const ordered_json& shape = json.at("shape");
@@ -217,8 +218,7 @@ BenchReport read_bench_report(const std::string& file) {
 std::string to_csv(const BenchReport& report) {
   std::string text =
       "op,layer,shape,precision,variant,rank,samples,median_us,p10_us,p90_us,floor_us,flops,least_flops,"
-      "bytes,"
-      "launches,workspace_bytes,registers,shared_bytes,occupancy\n";
+      "bytes,launches,workspace_bytes,registers,shared_bytes,occupancy\n";
   for (const BenchRow& row : report.rows) {
     if (!row.skipped.empty()) continue;
     fmt::format_to(std::back_inserter(text), "{},{},\"{}\",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",

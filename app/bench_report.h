@@ -16,8 +16,8 @@ struct BenchReport {
   int batch = 0;
   profiling::Peaks peaks;
   std::vector<profiling::BenchRow> rows;
-  std::vector<std::vector<std::string>>
-      in_step;  ///< for each row, the layers whose call of the automatic step it is
+  /// For each row, the layers whose call of the automatic step it is.
+  std::vector<std::vector<std::string>> in_step;
   std::vector<profiling::StepRow> steps;
   std::vector<const ops::Variant*> missing;  ///< variants for which there is no device
   std::string missing_reason;

@@ -70,7 +70,7 @@ TypedShape parse(const std::string& text) {
   return {shape, fmt::format("{}", fmt::join(input, "x"))};
 }
 
-/// Whether an op is meant by a typed shape: one of a layer, whose contract describes its shapes in this form.
+/// True if the shape can be of this op: it belongs to a layer, and its contract describes shapes this way.
 bool takes(const ops::OpContract& contract, const TypedShape& typed) {
   return contract.scope == ops::Scope::layer && contract.describe(typed.shape) == typed.described;
 }

@@ -124,7 +124,7 @@ Tone tone_of(const profiling::Change& change) {
   return change.ratio < 1 ? Tone::bad : Tone::plain;
 }
 
-/// Whether a row of before is of a variant that is there and can cover what it covered.
+/// True if the variant of an earlier row still exists and can cover what it covered then.
 bool still_there(const BenchRow& row, core::DeviceKind device) {
   if (row.sum) return true;
   const ops::Variant* variant = ops::find_variant(row.what.op, device, row.variant);
@@ -133,7 +133,8 @@ bool still_there(const BenchRow& row, core::DeviceKind device) {
   return std::find(sets.begin(), sets.end(), row.what.shape.covered) != sets.end();
 }
 
-/// What was timed before by variants of before: "no longer there: conv2d.forward loops, with bias, relu".
+/// What was timed with variants that no longer exist: "no longer there: conv2d.forward loops, with bias,
+/// relu".
 std::string gone_text(const BenchReport& before) {
   std::vector<std::string> gone;
   for (const BenchRow& row : before.rows) {

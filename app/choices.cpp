@@ -10,7 +10,7 @@
 namespace warpscope::app {
 namespace {
 
-/// A part of some name, on this machine's kinds of device.
+/// Throws unless `part` occurs in the name of a variant, of any kind of device.
 void check_variant_name(const std::string& part, std::vector<std::string> names) {
   for (const auto kind : {core::DeviceKind::cpu, core::DeviceKind::cuda}) {
     for (const std::string& name : plan::variant_names(kind)) {

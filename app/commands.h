@@ -57,7 +57,7 @@ struct BenchArguments {
   std::vector<std::string> shapes;  ///< instead of the model's
   std::optional<bool> steps;        ///< unset: unless ops, variants or shapes are chosen
   std::string json;                 ///< file, "-" for standard output instead of the tables, "" for none
-  std::string csv;                  ///< the same
+  std::string csv;                  ///< file, "-" for standard output instead of the tables, "" for none
   std::string against;              ///< an earlier --json file, "" for none
 };
 

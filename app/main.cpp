@@ -21,7 +21,7 @@ using namespace warpscope;
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::string what = error.what();
   for (char& c : what) c = c == '\n' ? ' ' : c;
-  // What CLI11 says of numbers of values, in words.
+  // CLI11's messages about missing and surplus values, reworded.
   what = std::regex_replace(what, std::regex(": At Most 1 required but received (\\d+)"),
                             " stands there $1 times; give it once");
   what = std::regex_replace(what, std::regex(": At least (\\d+) required but received (\\d+)"),
@@ -62,7 +62,7 @@ void add_bench_options(CLI::App& app, app::BenchArguments& a) {
   app.add_option("--shape", a.shapes,
                  "Instead of the model's: NxHxWxC:KxRxS (convolutions), NxC:K (linear), NxHxWxC (others)")
       ->type_name("SHAPE");
-  // Not a flag bound to the option: that would make "not given" a no.
+  // Read by hand: a flag bound to the option would turn "not given" into "no".
   app.add_flag_callback(
       "--steps", [&a] { a.steps = true; },
       "Time whole training steps too (default: if no op, variant or shape is chosen)");

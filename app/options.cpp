@@ -79,7 +79,7 @@ void add_setting(CLI::App& app, const Setting& row, Configuration& given) {
       ->group(group_of(row));
 }
 
-/// Found out now, not when hours of training are to be saved. The run folder is made before anything is saved
+/// Checked now rather than after hours of training. The run folder is made before anything is saved
 /// in it.
 void check_save_file(const fs::path& file, const fs::path& run_dir) {
   if (file.empty()) return;
@@ -101,20 +101,21 @@ void check_save_file(const fs::path& file, const fs::path& run_dir) {
   }
 }
 
-/// Given, and not what `run` has.
+/// True if the setting is given and has another value than in `run`.
 bool differs(const Configuration& given, const Configuration& run, const char* name) {
   const Value* const now = given.find(name);
   const Value* const was = run.find(name);
   return now != nullptr && (was == nullptr || *now != *was);
 }
 
-/// The command line over what was read from a run.json: variants belong to a device and a precision.
+/// `given` over the settings of a run.json. Variants that were chosen for another device or precision are
+/// dropped.
 Configuration over_run(Configuration run, const Configuration& given) {
   if (differs(given, run, "device") || differs(given, run, "precision")) run.erase("select");
   return training::merge(run, given);
 }
 
-/// What a run was trained on stays as it was.
+/// Refuses to change what must stay the same in a run, such as its model and data.
 void refuse_changes(const Configuration& run, const Configuration& given) {
   const Configuration known = training::merge(training::defaults(), run);
   for (const Setting& row : training::settings()) {

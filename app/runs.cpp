@@ -38,10 +38,10 @@ runs::RunOrder order_named(const std::string& name) {
 /// In the user's time zone.
 std::string when(double seconds) {
   if (!std::isfinite(seconds)) return kNothing;
-  const auto whole = static_cast<std::time_t>(seconds);
+  const auto rounded = static_cast<std::time_t>(seconds);
   std::tm time{};
   std::array<char, 32> text{};
-  if (::localtime_r(&whole, &time) == nullptr) return kNothing;
+  if (::localtime_r(&rounded, &time) == nullptr) return kNothing;
   std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M", &time);
   return text.data();
 }
@@ -72,7 +72,7 @@ std::vector<std::string> setting_cells(const RunSummary& run, bool stars) {
   };
   return {marked(text_or_nothing(run.precision), !first.precision.empty()),
           marked(text_or_nothing(run.optimizer), !first.optimizer.empty()),
-          // As a float, which it is: 0.005 and not 0.00499999989.
+          // As the float that it is, so that 0.005 is not printed as 0.00499999989.
           marked(number(run.learning_rate, "{:.6g}"), std::isfinite(first.learning_rate)),
           marked(number(run.batch, "{:.0f}"), std::isfinite(first.batch))};
 }
@@ -174,7 +174,7 @@ int runs(const RunsArguments& arguments) {
 
   std::vector<RunSummary> list;
   std::error_code error;
-  // Nobody has to have trained before asking what there is.
+  // Without any training yet there is no folder, which is no error.
   if (!arguments.folder.empty() || fs::exists(folder, error)) list = runs::list_runs(folder);
   runs::sort_runs(list, order);
   for (const RunSummary& run : list) print_notes(run.notes);

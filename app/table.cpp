@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Code points of UTF-8 text: bytes that do not go on with a character.
+/// The number of code points in UTF-8 text: continuation bytes are not counted.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(
       text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; }));
@@ -59,7 +59,7 @@ std::string Table::text() const {
     widths.push_back(width_of(column.title));
   }
   for (const Row& row : rows_) {
-    // A last cell that runs on has no say in the width of its column.
+    // A last cell that runs on does not widen its column.
     const std::size_t cells = row.cells.size() < columns_.size() ? row.cells.size() - 1 : row.cells.size();
     for (std::size_t i = 0; i < cells; ++i) widths[i] = std::max(widths[i], width_of(row.cells[i]));
   }

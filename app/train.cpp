@@ -24,9 +24,9 @@ constexpr int kShownImages = 16;
 constexpr double kImageSeconds = 10;
 
 std::string clock_text(double seconds) {
-  const auto whole = std::llround(seconds);
-  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
-  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  const auto total = std::llround(seconds);
+  if (total >= 3600) return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
+  return fmt::format("{}:{:02}", total / 60, total % 60);
 }
 
 std::string time_left(const Snapshot& now) {
@@ -59,7 +59,8 @@ std::string status_line(const Snapshot& now, std::size_t bar_width = kBarWidth,
                      now.images_per_second, time_left(now));
 }
 
-/// The line for a terminal of `columns`: one that wraps could not be redrawn. The bar gives way first.
+/// The status line in at most `columns` characters, since a line that wraps cannot be redrawn. The bar is
+/// shortened first.
 std::string status_line_within(const Snapshot& now, std::size_t columns) {
   constexpr std::size_t kLeastBar = 8;
   std::string line = status_line(now);
@@ -80,14 +81,23 @@ std::size_t terminal_columns() {
   return size.ws_col - 1u;
 }
 
-/// Prints what is new: on a terminal one line that is redrawn, elsewhere a line every few seconds.
+/// Errors are left to the end of train(), which prints the one that ended the training.
+void print_log(const training::LogLine& line) {
+  if (line.level == training::LogLevel::info) fmt::print("{}\n", line.text);
+  if (line.level != training::LogLevel::warning) return;
+  std::fflush(stdout);  // so that the lines stay in order where both go to one terminal
+  fmt::print(stderr, "warpscope: {}\n", line.text);
+}
+
+/// Prints what is new: on a terminal one line that is redrawn, elsewhere a line every few seconds. Warnings
+/// go to stderr.
 class Progress {
  public:
   void logs(const std::vector<training::FeedItem>& items) {
     for (const auto& item : items) {
       if (const auto* line = std::get_if<training::LogLine>(&item)) {
         clear();
-        if (line->level != training::LogLevel::error) fmt::print("{}\n", line->text);
+        print_log(*line);
       } else if (const auto* test = std::get_if<training::TestPoint>(&item)) {
         (test->split == training::Split::validation ? last_validation_ : last_test_) = *test;
       }
@@ -166,7 +176,7 @@ void print_summary(const Snapshot& end, const training::TestPoint& test,
 }  // namespace
 
 int train(training::TrainerOptions options) {
-  // For whoever views the run from another process; they may cost next to nothing.
+  // Images are for those who view the run from another process, and must cost next to nothing.
   const bool writes_run = !options.run_dir.empty() || !options.resume_dir.empty();
   options.shown_images = writes_run ? kShownImages : 0;
   options.image_seconds = kImageSeconds;

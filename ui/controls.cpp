@@ -28,7 +28,7 @@ struct IconPen {
   void line(float x0, float y0, float x1, float y1) const {
     list->AddLine(p(x0, y0), p(x1, y1), color, std::max(1.0f, 1.6f * unit));
   }
-  // Two opposite corners of a frame from `low` to `high`, whose legs are `leg` long.
+  // Two opposite corners of a frame from `low` to `high`; their legs are `leg` long.
   void corners(float low, float high, float leg) const {
     line(high, low, high - leg, low);
     line(high, low, high, low + leg);

@@ -19,15 +19,15 @@ class FrameSchedule {
   static constexpr double kDataRate = 0.1;
   /// The display's rate goes on for so long after a person did something: tool-tips come 0.35 s after the
   /// pointer.
-  static constexpr double kLively = 0.6;
+  static constexpr double kActiveSeconds = 0.6;
   /// One more frame comes so long after the last, for figures that tell of the last second.
   static constexpr double kSettle = 1.0;
 
   /// A person moved, clicked, typed, scrolled, resized, or uncovered the window.
-  void input(double now) { lively_until_ = now + kLively; }
+  void input(double now) { active_until_ = now + kActiveSeconds; }
   /// There is something new to show. Dear ImGui needs two frames for what is sized by its content, so another
   /// one follows.
-  void news() { owed_ = 2; }
+  void content_changed() { frames_due_ = 2; }
   /// What is on the screen changes at `time` though nothing happens; kNever: it does not. Replaces what was
   /// told before.
   void change_at(double time) { change_at_ = time; }
@@ -40,8 +40,8 @@ class FrameSchedule {
 
  private:
   double last_ = -kNever;  // a frame began
-  double lively_until_ = -kNever;
-  int owed_ = 1;  // frames; at first the first
+  double active_until_ = -kNever;
+  int frames_due_ = 1;  // frames still to draw; at the start, the first one
   double change_at_ = kNever;
   double settle_at_ = kNever;
   bool hidden_ = false;

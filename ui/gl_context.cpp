@@ -132,23 +132,17 @@ void write_screenshot(const GlWindow& window, const std::filesystem::path& file)
   glPixelStorei(GL_PACK_ALIGNMENT, 1);
   glReadBuffer(GL_BACK);
   glReadPixels(0, 0, width, height, GL_RGB, GL_UNSIGNED_BYTE, picture.pixels.data());
+  // OpenGL's first row is the lowest.
+  const std::ptrdiff_t row = std::ptrdiff_t{3} * width;
+  for (std::ptrdiff_t top = 0, bottom = height - 1; top < bottom; ++top, --bottom) {
+    const auto first = picture.pixels.begin() + top * row;
+    std::swap_ranges(first, first + row, picture.pixels.begin() + bottom * row);
+  }
   files::write_file_atomically(file, plot::encode_png(picture));
 }
 
 void write_screenshot(const paint::Picture& painted, const std::filesystem::path& file) {
-  const std::size_t count =
-      static_cast<std::size_t>(painted.width) * static_cast<std::size_t>(painted.height);
-  plot::Picture picture{painted.width, painted.height, {}};
-  picture.pixels.reserve(count * 3);
-  // As OpenGL's, which has its first row below.
-  for (int y = painted.height - 1; y >= 0; --y) {
-    for (int x = 0; x < painted.width; ++x) {
-      const std::uint32_t pixel = painted.pixels[static_cast<std::ptrdiff_t>(y) * painted.width + x];
-      for (const int channel : {0, 8, 16})
-        picture.pixels.push_back(static_cast<std::uint8_t>(pixel >> channel));
-    }
-  }
-  files::write_file_atomically(file, plot::encode_png(picture));
+  files::write_file_atomically(file, plot::encode_png(plot::rgb_of(painted)));
 }
 
 }  // namespace warpscope::ui

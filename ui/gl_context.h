@@ -56,10 +56,10 @@ class GlWindow {
   GLFWwindow* window_ = nullptr;
 };
 
-/// Writes the back buffer as a PNG, whole or not at all (temporary name, then rename). Throws core::Error
+/// Writes the back buffer as a PNG atomically (temporary name, then rename). Throws core::Error
 /// that names the file.
 void write_screenshot(const GlWindow& window, const std::filesystem::path& file);
-/// The same of a painted picture.
+/// Writes a picture that the CPU painted as a PNG, atomically. Throws core::Error that names the file.
 void write_screenshot(const paint::Picture& painted, const std::filesystem::path& file);
 
 }  // namespace warpscope::ui

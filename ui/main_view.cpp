@@ -89,7 +89,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   place_next_window(layout.strip);
   draw_view_strip(frame);
   loss_.update(frame, settings_.plot);
-  if (loss_.take_runs_wish()) workbench_.show_runs();
+  if (loss_.take_runs_request()) workbench_.show_runs();
   if (const auto message = loss_.take_message()) tell(message->text, message->level);
   const bool large = workbench_.large();
   if (!large) {
@@ -105,7 +105,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
     training_.draw(frame);
   }
   place_next_window(large ? layout.all : layout.kernels);
-  workbench_.draw(frame, loss_.shelf());
+  workbench_.draw(frame, loss_.overlay());
   place_next_window(layout.status);
   facts.image_path = is_view(frame) && images_.has_images() ? "images from the run folder"
                      : frame.snapshot.classifies            ? "images from host memory"
@@ -143,16 +143,17 @@ void MainView::trace_changes(const Frame& frame) {
 
 // What tests wait for: how far the laboratory is, the newest determinism report, the rungs of the ladder.
 void MainView::trace_laboratory(const Frame& frame) {
-  const auto& state = workbench_.desk().state();
+  const auto& state = workbench_.controller().state();
   const auto changed = [](std::string& before, const char* event, const std::string& fields) {
     if (fields == before) return;
     before = fields;
     trace_event(event, fields);
   };
-  changed(traced_laboratory_, "laboratory",
-          fmt::format("\"job\":{},\"bench\":{},\"verify\":{},\"baseline\":{},\"cancelled\":{},\"failure\":{}",
-                      static_cast<int>(workbench_.desk().job()), state.bench.size(), state.verify.size(),
-                      state.baseline_images_per_second > 0, state.cancelled, json_string(state.failure)));
+  changed(
+      traced_laboratory_, "laboratory",
+      fmt::format("\"job\":{},\"bench\":{},\"verify\":{},\"baseline\":{},\"cancelled\":{},\"failure\":{}",
+                  static_cast<int>(workbench_.controller().job()), state.bench.size(), state.verify.size(),
+                  state.baseline_images_per_second > 0, state.cancelled, json_string(state.failure)));
   if (const auto& report = frame.snapshot.determinism) {
     changed(traced_determinism_, "determinism",
             fmt::format("\"id\":{},\"step\":{},\"tensors\":{},\"different\":{}", report->id, report->step,

@@ -53,7 +53,7 @@ class MainView {
   /// those, the laboratory, what is read of earlier runs or the predictions have come further than was drawn.
   bool advance(const std::shared_ptr<training::ImageExchange>& images) {
     const bool newer = images_.advance(images);
-    return newer || workbench_.desk().has_news() || loss_.has_news() ||
+    return newer || workbench_.controller().has_update() || loss_.has_update() ||
            (!workbench_.large() && predictions_.waiting());
   }
 

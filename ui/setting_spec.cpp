@@ -26,7 +26,7 @@ ValueSpec spec_of(const training::Setting& setting) {
                  .most = range.most,
                  .above_least = range.above_least || (slides_above_zero && range.least == 0),
                  .below_most = range.below_most,
-                 .whole = setting.field.kind == training::Kind::integer};
+                 .integer = setting.field.kind == training::Kind::integer};
   spec.zero_text = setting.zero;
   if (!setting.slider) return spec;
   spec.tip += "\nApplied when the slider is let go; Ctrl-click, or the box, to type.";

@@ -51,7 +51,7 @@ std::filesystem::path settings_file();
 /// none.
 Settings load_settings(const std::filesystem::path& file);
 
-/// Writes `file`, whole or not at all, making its folder. Throws core::Error.
+/// Writes `file` atomically and makes its folder. Throws core::Error.
 void save_settings(const std::filesystem::path& file, const Settings& settings);
 
 }  // namespace warpscope::ui

@@ -69,7 +69,6 @@ class Table {
   /// Corners of a cell of this row in pixels of the window.
   ImVec2 cell_min(std::size_t column) const { return {left_[column], top_}; }
   ImVec2 cell_max(std::size_t column) const { return {right_[column], top_ + height_}; }
-  float row_height() const { return height_; }
   /// Where text in this row stands.
   float baseline() const;
 

@@ -23,7 +23,7 @@ void trace_event(std::string_view event, const std::string& fields);
 /// what can be seen.
 void trace_item(std::string_view name);
 
-/// The same for a rectangle that is not an ImGui item.
+/// trace_item() for a rectangle that is not an ImGui item.
 void trace_rectangle(std::string_view name, ImVec2 min, ImVec2 max);
 
 /// Text as a JSON string, with its quotes.

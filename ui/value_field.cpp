@@ -44,7 +44,7 @@ void same_line_if_fits(const Frame& frame, float width) {
 }
 
 ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double current, float width) {
-  const std::string shown = field_text(current, spec.limits.whole, spec.zero_text);
+  const std::string shown = field_text(current, spec.limits.integer, spec.zero_text);
   if (!typing_) text_ = shown;
   char buffer[32] = {};
   text_.copy(buffer, sizeof buffer - 1);

@@ -26,13 +26,13 @@ double value_at(const ValueScale& scale, double position) {
   if (!scale.logarithmic) {
     const double value = scale.low + t * (scale.high - scale.low);
     const double unit =
-        scale.whole ? 1.0 : std::pow(10.0, std::floor(std::log10((scale.high - scale.low) / 200)));
+        scale.integer ? 1.0 : std::pow(10.0, std::floor(std::log10((scale.high - scale.low) / 200)));
     return std::clamp(std::round(value / unit) * unit, scale.low, scale.high);
   }
   const double start = logarithmic_start(scale);
   if (t < start) return 0;
   const double value = scale.low * std::pow(scale.high / scale.low, (t - start) / (1 - start));
-  const double unit = scale.whole ? 1.0 : std::pow(10.0, std::floor(std::log10(value) + 1e-9) - 2);
+  const double unit = scale.integer ? 1.0 : std::pow(10.0, std::floor(std::log10(value) + 1e-9) - 2);
   return std::clamp(std::round(value / unit) * unit, scale.low, scale.high);
 }
 
@@ -47,14 +47,14 @@ double position_of(const ValueScale& scale, double value) {
 bool is_valid(const ValueLimits& limits, double value) {
   return std::isfinite(value) && value >= limits.least && value <= limits.most &&
          (!limits.above_least || value > limits.least) && (!limits.below_most || value < limits.most) &&
-         (!limits.whole || value == std::floor(value));
+         (!limits.integer || value == std::floor(value));
 }
 
 std::string range_text(const ValueLimits& limits, double refused) {
   const auto number = [&](double value) {
-    return limits.whole ? with_thousands(value) : fmt::format("{:g}", value);
+    return limits.integer ? with_thousands(value) : fmt::format("{:g}", value);
   };
-  std::string text = limits.whole ? "a whole number" : "a number";
+  std::string text = limits.integer ? "a whole number" : "a number";
   if (limits.most >= kSaidLimit && !(refused > limits.most)) {
     return text + (limits.above_least ? " above " : " of at least ") + number(limits.least);
   }
@@ -65,10 +65,10 @@ std::string range_text(const ValueLimits& limits, double refused) {
          number(limits.most);
 }
 
-std::string field_text(double value, bool whole, std::string_view zero_text) {
+std::string field_text(double value, bool integer, std::string_view zero_text) {
   if (value == 0 && !zero_text.empty()) return std::string(zero_text);
   // Thousands in full: 10000 reads better than 1e+04.
-  return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.{}g}", value, value >= 1000 ? 7 : 4);
+  return integer ? fmt::format("{:.0f}", value) : fmt::format("{:.{}g}", value, value >= 1000 ? 7 : 4);
 }
 
 std::optional<double> read_field(std::string_view text, std::string_view zero_text) {

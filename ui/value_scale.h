@@ -13,7 +13,7 @@ struct ValueScale {
   double high = 1;
   bool logarithmic = false;  ///< equal ratios take equal room; `low` is then above 0
   bool zero = false;         ///< of a logarithmic one: its left end stands for 0
-  bool whole = false;        ///< whole numbers alone
+  bool integer = false;      ///< integers only
 };
 
 /// The value at a position, rounded to digits that a slider can tell apart: three of a logarithmic one, about
@@ -29,7 +29,7 @@ struct ValueLimits {
   double most = 1;
   bool above_least = false;  ///< `least` itself is not valid
   bool below_most = false;   ///< `most` itself is not valid
-  bool whole = false;
+  bool integer = false;
 };
 
 bool is_valid(const ValueLimits& limits, double value);
@@ -38,8 +38,8 @@ bool is_valid(const ValueLimits& limits, double value);
 /// and more goes without saying, unless `refused` is above it.
 std::string range_text(const ValueLimits& limits, double refused = 0);
 
-/// "0.005", "1e-08", "64" in four digits (whole numbers in all of theirs); `zero_text` for 0 unless it is "".
-std::string field_text(double value, bool whole, std::string_view zero_text);
+/// "0.005", "1e-08", "64" in four digits (integers with all of theirs); `zero_text` for 0 unless it is "".
+std::string field_text(double value, bool integer, std::string_view zero_text);
 
 /// The number that was typed; 0 for `zero_text`. Nothing if it is none.
 std::optional<double> read_field(std::string_view text, std::string_view zero_text);

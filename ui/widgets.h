@@ -32,7 +32,7 @@ std::string ellipsize(const ImFont* font, std::string_view text, float width);
 /// Draws `text` with its baseline at `baseline`, so that fonts of different sizes can stand on one line.
 void draw_text(ImDrawList* list, const ImFont* font, float x, float baseline, ImU32 color,
                std::string_view text);
-/// The same; returns the x after it.
+/// draw_text() that returns the x after the text.
 float advance_text(ImDrawList* list, const ImFont* font, float x, float baseline, ImU32 color,
                    std::string_view text);
 /// `color` over `background`, with `opacity` from 0 to 1, as an opaque colour.
@@ -51,7 +51,7 @@ void value_with_unit(const Frame& frame, std::string_view value, std::string_vie
                      float width = 0);
 /// Tool-tip of the last item, shown while it is hovered (disabled ones too), wrapped at a readable width.
 void tooltip(const Frame& frame, std::string_view text);
-/// The same for a rectangle of the current window that is not an item.
+/// Tool-tip of a rectangle of the current window that is not an item.
 void area_tooltip(const Frame& frame, ImVec2 min, ImVec2 max, std::string_view text);
 /// A tool-tip beside the pointer, at once: for a point of a plot that the caller found under it.
 void pointer_tip(const Frame& frame, std::string_view text);
@@ -63,8 +63,8 @@ void centered_text(const Frame& frame, std::string_view text);
 /// Starts a panel at the position and size that the layout has set, and draws its title. Items that follow
 /// stand in the title row, after the title, until panel_body(). Always pair with end_panel().
 void begin_panel(const Frame& frame, const char* title);
-/// The same with tabs for a title: `tabs` name them, `*active` is the chosen one's index. Tab i is traced as
-/// "<name>.<tabs[i]>". True when it changed.
+/// begin_panel() with tabs for a title: `tabs` name them, `*active` is the index of the chosen one. Tab i is
+/// traced as "<name>.<tabs[i]>". True when it changed.
 bool begin_tabbed_panel(const Frame& frame, const char* name, std::span<const char* const> tabs, int* active);
 /// In the title row: moves the cursor so that `width` pixels remain to the panel's right edge (never left of
 /// where it is).

@@ -23,7 +23,7 @@
 #include "ui/main_view.h"
 #include "ui/paint/frame_painter.h"
 #include "ui/settings.h"
-#include "ui/snapshot_news.h"
+#include "ui/snapshot_changes.h"
 #include "ui/theme.h"
 #include "ui/trace.h"
 
@@ -32,7 +32,7 @@ namespace {
 
 using training::TrainerState;
 
-// How often the trainer is asked for news while nothing is drawn, and the display whether the window is
+// How often the trainer is asked for changes while nothing is drawn, and the display whether the window is
 // hidden, which takes the display a turn to answer.
 constexpr double kLookSeconds = 1.0 / 30, kAskSeconds = 0.1;
 constexpr double kRestTraceSeconds = 1.5;
@@ -205,7 +205,7 @@ void Session::look() {
   }
   snapshot_ = std::move(newest);
   const bool further = view_.advance(source_->images());
-  if (different || further || !items.empty()) schedule_.news();
+  if (different || further || !items.empty()) schedule_.content_changed();
 }
 
 // A window that leaves by itself is drawn in any case: it waits for its frames.
@@ -217,7 +217,7 @@ void Session::ask_whether_hidden() {
                  glfwGetWindowAttrib(window_.handle(), GLFW_VISIBLE) == GLFW_FALSE);
 }
 
-// Until a frame is due, somebody does something, or it is time to look for news.
+// Until a frame is due, somebody does something, or it is time to ask the trainer for changes.
 void Session::wait() const {
   const double now = glfwGetTime(), seconds = std::min(schedule_.next() - now, kLookSeconds);
   if (seconds > 0) {
@@ -325,7 +325,7 @@ void Session::begin_leaving() {
   if (!writes || ended(snapshot_->state)) return;
   send_(training::Finish{});
   saving_since_ = glfwGetTime();
-  schedule_.news();  // the banner that says so
+  schedule_.content_changed();  // the banner that says so
 }
 
 bool Session::may_leave() {

@@ -16,10 +16,10 @@ struct WindowOptions {
   training::TrainerOptions training;
   /// Shown instead of training; then `training` tells the model alone. nullptr: train.
   std::shared_ptr<training::Source> source;
-  std::string
-      screenshot_file;  ///< PNG written before leaving, or by F12 if exit_after_steps is 0; "" for none
-  std::uint64_t exit_after_steps =
-      0;          ///< leave by itself once this many steps are drawn; 0: only when closed
+  /// PNG written before leaving, or by F12 if exit_after_steps is 0; "" for none.
+  std::string screenshot_file;
+  /// Leave once this many steps are drawn; 0: only when closed.
+  std::uint64_t exit_after_steps = 0;
   int width = 0;  ///< pixels; 0: as remembered
   int height = 0;
   bool paint_on_cpu = false;  ///< the CPU draws in place of OpenGL (ui/paint)

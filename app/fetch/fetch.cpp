@@ -108,7 +108,7 @@ void check_target(const fs::path& target, std::string_view data_set) {
   const bool absent = !fs::exists(fs::symlink_status(target, error));
   if (absent || (fs::is_directory(target, error) && fs::is_empty(target, error))) return;
   throw core::BadInput(
-      fmt::format("{} is there already, but it is not a whole {}; move or delete it, then fetch again",
+      fmt::format("{} is there already, but it is not a complete {}; move or delete it, then fetch again",
                   target.string(), data_set));
 }
 
@@ -118,10 +118,10 @@ void rename_to(const fs::path& from, const fs::path& to) {
   if (error) throw core::Error(fmt::format("cannot make {}: {}", to.string(), error.message()));
 }
 
-/// Puts a whole folder in its final place.
-void move_folder(const fs::path& whole, const fs::path& target) {
-  sync_folder(whole);
-  rename_to(whole, target);
+/// Moves a complete folder to its final place.
+void move_folder(const fs::path& folder, const fs::path& target) {
+  sync_folder(folder);
+  rename_to(folder, target);
   sync_folder(target.parent_path());
 }
 
@@ -129,7 +129,7 @@ void download_and_check(const std::string& url, const std::string& md5, PartFile
   const auto digest = [&] {
     return part.md5([&](std::int64_t bytes) { report(Phase::check, bytes, part.size()); });
   };
-  // A fetch that was cancelled late left the whole file.
+  // A fetch that was cancelled late left the complete file.
   if (part.size() > 0 && digest() == md5) return;
   download(url, part, [&](std::int64_t bytes, std::int64_t total) { report(Phase::download, bytes, total); });
   const std::string found = digest();
@@ -174,13 +174,13 @@ void place_archive(const Source& source, PartFile& part, const fs::path& target,
 /// Puts the files, as they are, in `target`.
 void place_files(const Source& source, const Parts& parts, const fs::path& target) {
   const TemporaryFolder temporary(target.parent_path());
-  const fs::path whole = temporary.path() / target.filename();
-  make_destination(whole);
+  const fs::path folder = temporary.path() / target.filename();
+  make_destination(folder);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     sync_file(parts[i]->path());
-    rename_to(parts[i]->path(), whole / source.files[i].name);
+    rename_to(parts[i]->path(), folder / source.files[i].name);
   }
-  move_folder(whole, target);
+  move_folder(folder, target);
 }
 
 /// The name that a file has until it is there as a whole. Archives have names of their own, but the files of

@@ -55,14 +55,14 @@ class Cancelled : public core::Error {
 };
 
 /// Downloads each file to a `.part` file in `destination` (made if absent), checks it, and puts all of them,
-/// or what the archive holds, in the data set's folder in `destination`, which appears only when it is whole.
-/// Returns that folder.
+/// or what the archive holds, in the data set's folder in `destination`, which appears only when it is
+/// complete. Returns that folder.
 ///
-/// If it is there already and whole, nothing is downloaded. `.part` files left by an earlier fetch are
+/// If it is there already and complete, nothing is downloaded. `.part` files left by an earlier fetch are
 /// resumed; where the server cannot resume, the download starts again. A mirror that cannot be reached,
 /// answers with an error or sends something else than the file is left for the next one. An archive is
 /// removed at the end; one with a path that leads out of `destination`, a link or a special file is refused
-/// whole, and what it holds beside its folder is dropped.
+/// as a whole, and what it holds beside its folder is dropped.
 ///
 /// Throws core::BadInput if `destination` cannot be written, holds something else under that name, or is in
 /// use by another fetch; Cancelled; core::Error, in one sentence, of several mirrors the last one's, if there

@@ -63,6 +63,11 @@ std::vector<Tick> linear_ticks(const Axis& axis, int wanted, Unit unit) {
   return result;
 }
 
+bool is_power_of_ten(double value) {
+  const double power = std::log10(value);
+  return std::abs(power - std::round(power)) < 1e-9;
+}
+
 std::string log_label(double value) {
   if (value >= 1e5 || value < 0.9e-4) return fmt::format("{:.0e}", value);
   return value >= 1 ? with_thousands(value) : fmt::format("{:g}", value);
@@ -124,6 +129,26 @@ double Axis::to_value(float pixel) const {
 
 std::vector<Tick> ticks(const Axis& axis, int wanted, Unit unit) {
   return axis.logarithmic ? log_ticks(axis, wanted, unit) : linear_ticks(axis, wanted, unit);
+}
+
+std::vector<bool> labels_that_fit(const Axis& axis, std::span<const Tick> ticks,
+                                  std::span<const float> widths, float gap) {
+  std::vector<bool> written(ticks.size(), false);
+  const auto overlap = [&](std::size_t a, std::size_t b) {
+    const float distance = std::abs(axis.to_pixel(ticks[a].value) - axis.to_pixel(ticks[b].value));
+    return distance < (widths[a] + widths[b]) / 2 + gap;
+  };
+  const auto add = [&](bool powers_of_ten) {
+    for (std::size_t i = 0; i < ticks.size(); ++i) {
+      if (powers_of_ten && !is_power_of_ten(ticks[i].value)) continue;
+      bool free = true;
+      for (std::size_t j = 0; j < ticks.size(); ++j) free = free && !(written[j] && overlap(i, j));
+      if (free) written[i] = true;
+    }
+  };
+  if (axis.logarithmic) add(true);
+  add(false);
+  return written;
 }
 
 std::string value_text(double value, Unit unit) {

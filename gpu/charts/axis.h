@@ -1,6 +1,7 @@
 #pragma once
 // Axes: from values to pixels and back, and where the ticks stand.
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,12 @@ struct Tick {
 /// between them where there is room, and linear ticks where the range is less than a factor of three. Labels
 /// have as many digits as tell neighbours apart.
 std::vector<Tick> ticks(const Axis& axis, int wanted, Unit unit);
+
+/// Which labels of `ticks` can be written, each centred at its tick, with at least `gap` pixels between two.
+/// `widths` are those of the labels in pixels. Powers of ten of a logarithmic axis go first, then the lower
+/// value.
+std::vector<bool> labels_that_fit(const Axis& axis, std::span<const Tick> ticks,
+                                  std::span<const float> widths, float gap);
 
 /// `value` as it is read out on an axis of `unit`: "12,345", "1:02", "0.04213".
 std::string value_text(double value, Unit unit);

@@ -22,6 +22,8 @@ constexpr int kBarHeight = 12;
 constexpr int kGroupTitle = 26;
 constexpr int kBelow = 48;  // the axis
 constexpr std::size_t kMostName = 46;
+constexpr float kLetterWidth = 6.6f;  // of text of 12 px, on average
+constexpr float kLabelGap = 8;        // between two labels of the axis
 
 int height_of(const BarChart& chart) {
   int height = kTop + kBelow;
@@ -50,11 +52,19 @@ charts::Axis axis_of(const BarChart& chart) {
 
 void draw_axis(const BarChart& chart, const charts::Axis& axis, int bottom, std::string& svg) {
   auto out = std::back_inserter(svg);
-  for (const charts::Tick& tick : charts::ticks(axis, 6, charts::Unit::value)) {
-    fmt::format_to(out,
-                   "<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/>"
-                   "<text class=\"tick\" x=\"{0:.1f}\" y=\"{3}\" text-anchor=\"middle\">{4}</text>\n",
-                   axis.to_pixel(tick.value), kTop, bottom, bottom + 16, xml_text(tick.label));
+  const std::vector<charts::Tick> ticks = charts::ticks(axis, 6, charts::Unit::value);
+  std::vector<float> widths;
+  for (const charts::Tick& tick : ticks) {
+    widths.push_back(kLetterWidth * static_cast<float>(tick.label.size()));
+  }
+  const std::vector<bool> written = charts::labels_that_fit(axis, ticks, widths, kLabelGap);
+  for (std::size_t i = 0; i < ticks.size(); ++i) {
+    const float x = axis.to_pixel(ticks[i].value);
+    fmt::format_to(out, "<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/>\n", x,
+                   kTop, bottom);
+    if (!written[i]) continue;
+    fmt::format_to(out, "<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x,
+                   bottom + 16, xml_text(ticks[i].label));
   }
   fmt::format_to(out, "<text class=\"tick\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
                  (kNames + kBarsEnd) / 2, bottom + 36, xml_text(chart.label));
@@ -94,7 +104,7 @@ void draw_keys(const BarChart& chart, std::string& svg) {
                    "<rect x=\"{:.0f}\" y=\"{}\" width=\"12\" height=\"12\" fill=\"{}\"/>"
                    "<text class=\"tick\" x=\"{:.0f}\" y=\"{}\">{}</text>\n",
                    x, kTop - 28, hex(color_of(key.color)), x + 18, kTop - 18, xml_text(key.name));
-    x += 18 + 6.4 * static_cast<double>(key.name.size()) + 18;
+    x += 18 + static_cast<double>(kLetterWidth) * static_cast<double>(key.name.size()) + 18;
   }
   if (chart.mark.empty()) return;
   fmt::format_to(out,

@@ -152,7 +152,7 @@ void Trainer::Worker::open() {
   publish(true);
   view_.selection = first_selection();
   const std::string told = plan::told_of_former_names(options_.select);
-  if (!told.empty()) log(LogLevel::info, told);
+  if (!told.empty()) log(LogLevel::warning, told);
   const models::Model& model = options_.model;
   data_ = options_.data_set ? options_.data_set
                             : std::make_shared<data::DataSet>(

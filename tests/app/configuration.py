@@ -231,9 +231,13 @@ class Runs(SettingsCase):
             run["configuration"]["selection"] = selection
             file = self.write(f"{name}.json", json.dumps(run))
             again = self.path(name)
-            self.assert_succeeded(self.run_program("train", "--config", file, "--run-dir", again))
+            self.assert_succeeded(self.run_program("train", "--config", file, "--run-dir", again), "block.*")
             self.assertEqual(losses_of(again), losses_of(first), name)
             self.assertEqual(read_run(again)["configuration"]["chosen"]["conv2d.forward"], "onednn")
+
+    def test_a_selection_with_names_of_before_is_read_and_told_once(self):
+        self.assert_succeeded(self.train("--select", "block.forward=parts"),
+                              "the selection names block.*, which are variants of conv2d.* now")
 
     def test_files_of_a_run_are_not_overwritten_by_its_repetition(self):
         run = self.earlier_run(save="last.safetensors", run_dir="runs/1")

@@ -107,8 +107,7 @@ class Resuming(ProgramCase):
         self.assert_succeeded(self.run_program(*self.arguments("--run-dir", run)))
         before = read_run(run)
         ended = self.resume(run)
-        self.assert_succeeded(ended)
-        self.assertIn("is at its end already", ended.out)
+        self.assert_succeeded(ended, "is at its end already")
         after = read_run(run)
         for key in ("steps", "epochs", "final_train_loss", "test_loss", "accuracy", "images_per_second", "confusion", "status"):
             self.assertEqual(after[key], before[key], key)
@@ -130,8 +129,7 @@ class Resuming(ProgramCase):
             file.seek(5000)
             file.write(bytes([byte[0] ^ 4]))
         ended = self.resume(run, "--epochs", str(EPOCHS + 1))
-        self.assert_succeeded(ended)
-        self.assertIn(os.path.basename(newest), ended.out)
+        self.assert_succeeded(ended, os.path.basename(newest))
         self.assertEqual(read_run(run)["steps"], (EPOCHS + 1) * STEPS)
 
     def test_a_run_repeats_from_its_own_record(self):

@@ -1,5 +1,6 @@
 #include "gpu/export/svg_bars.h"
 
+#include <algorithm>
 #include <regex>
 
 #include <gtest/gtest.h>
@@ -45,6 +46,25 @@ TEST(SvgBarsTest, LogarithmicBarsGrowWithTheRatio) {
   const auto widths = attribute(svg_of(logarithmic), "bar", "width");
   ASSERT_EQ(widths.size(), 3u);
   EXPECT_NEAR(widths[2] - widths[1], widths[1] - widths[0], 0.2);
+}
+
+TEST(SvgBarsTest, LabelsOfALogarithmicAxisDoNotOverlap) {
+  BarChart logarithmic = chart({{.name = "a", .value = 12}, {.name = "b", .value = 90'000}});
+  logarithmic.logarithmic = true;
+  const std::string svg = svg_of(logarithmic);
+  const std::regex pattern(R"re(class="tick" x="([0-9.]+)" y="[0-9]+" text-anchor="middle">([0-9,.]+)<)re");
+  double end = 0;
+  std::vector<std::string> labels;
+  for (auto at = std::sregex_iterator(svg.begin(), svg.end(), pattern); at != std::sregex_iterator(); ++at) {
+    const double half = 3 * static_cast<double>((*at)[2].length());
+    EXPECT_GT(std::stod((*at)[1]) - half, end) << (*at)[2];
+    end = std::stod((*at)[1]) + half;
+    labels.push_back((*at)[2]);
+  }
+  for (const char* power : {"10", "100", "1,000", "10,000"})
+    EXPECT_NE(std::find(labels.begin(), labels.end(), power), labels.end()) << power;
+  EXPECT_EQ(std::find(labels.begin(), labels.end(), "20,000"), labels.end()) << "too near 10,000";
+  EXPECT_GT(attribute(svg, "grid", "x1").size(), labels.size()) << "every tick keeps its line";
 }
 
 TEST(SvgBarsTest, TheMarkStandsAtItsValue) {

@@ -168,7 +168,7 @@ TEST_F(FetchMnist, LeavesWholeDataAlone) {
 
 TEST_F(FetchMnist, ReplacesNothing) {
   write_text(folder_ / "data" / "mnist" / "mine.txt", "mine");
-  EXPECT_TRUE(holds(message_of<BadInput>([&] { fetch(); }), {"not a whole MNIST", "move or delete"}));
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { fetch(); }), {"not a complete MNIST", "move or delete"}));
   EXPECT_EQ(read_text(folder_ / "data" / "mnist" / "mine.txt"), "mine");
 }
 

@@ -53,8 +53,8 @@ TEST(FrameSchedule, InputIsAnsweredAtOnceAndAtTheDisplaysRateForAMoment) {
   EXPECT_EQ(frames.front(), 10);
   const auto settle = frames.end() - 1;
   for (auto frame = frames.begin() + 1; frame < settle; ++frame) EXPECT_LE(*frame - *(frame - 1), 0.018);
-  EXPECT_GE(*(settle - 1), 10 + FrameSchedule::kLively) << "what comes last is seen too";
-  EXPECT_LE(*(settle - 1), 10 + FrameSchedule::kLively + 0.018);
+  EXPECT_GE(*(settle - 1), 10 + FrameSchedule::kActiveSeconds) << "what comes last is seen too";
+  EXPECT_LE(*(settle - 1), 10 + FrameSchedule::kActiveSeconds + 0.018);
   EXPECT_NEAR(*settle, *(settle - 1) + FrameSchedule::kSettle, 0.002);
 }
 
@@ -66,7 +66,7 @@ TEST(FrameSchedule, WhileTheMouseMovesItIsTheDisplaysRateHoweverManyEventsThereA
 
 TEST(FrameSchedule, NewDataComesTenTimesASecondAtMost) {
   FrameSchedule schedule = resting();
-  const auto frames = play(schedule, 10, 20, [&](double) { schedule.news(); });
+  const auto frames = play(schedule, 10, 20, [&](double) { schedule.content_changed(); });
   EXPECT_LE(frames.size(), 100u);
   EXPECT_GE(frames.size(), 98u);
 }
@@ -74,7 +74,7 @@ TEST(FrameSchedule, NewDataComesTenTimesASecondAtMost) {
 TEST(FrameSchedule, NewDataAfterARestIsShownAtOnceWithAFrameForWhatIsSizedByIt) {
   FrameSchedule schedule = resting();
   const auto frames = play(schedule, 10, 20, [&](double now) {
-    if (now == 10) schedule.news();
+    if (now == 10) schedule.content_changed();
   });
   ASSERT_EQ(frames.size(), 3u);
   EXPECT_EQ(frames[0], 10);
@@ -84,7 +84,7 @@ TEST(FrameSchedule, NewDataAfterARestIsShownAtOnceWithAFrameForWhatIsSizedByIt) 
 
 TEST(FrameSchedule, InputDoesNotWaitForTheDatasTurn) {
   FrameSchedule schedule = resting();
-  schedule.news();
+  schedule.content_changed();
   schedule.drawn(10);
   EXPECT_NEAR(schedule.next(), 10.1, 1e-9);
   schedule.input(10.03);
@@ -106,7 +106,7 @@ TEST(FrameSchedule, AHiddenWindowIsNotDrawnAndShowsWhatIsNewOnceItIsSeen) {
   FrameSchedule schedule = resting();
   schedule.hide(true);
   EXPECT_TRUE(play(schedule, 10, 20, [&](double now) {
-                schedule.news();
+                schedule.content_changed();
                 schedule.input(now);
                 schedule.change_at(now);
               }).empty());

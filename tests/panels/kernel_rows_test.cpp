@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ui/panels/kernel_cells.h"
+
 namespace warpscope::ui {
 namespace {
 
@@ -81,12 +83,12 @@ TEST(KernelRows, CoveredLayersAreInTheOpWhoseCallCoversThem) {
   timings[1].covered_by = timings[2].covered_by = training::OpPlace{Op::conv2d_forward, "conv1"};
   const auto rows = kernel_rows(timings);
   ASSERT_EQ(rows.size(), 3u);
-  EXPECT_FALSE(rows[0].inside);
+  EXPECT_FALSE(rows[0].covered_by);
   EXPECT_EQ(running_text(rows[0]), "naive, with bias, relu");
-  EXPECT_EQ(rows[1].inside, Op::conv2d_forward);
+  EXPECT_EQ(rows[1].covered_by, Op::conv2d_forward);
   EXPECT_TRUE(rows[1].cost.covered);
   EXPECT_EQ(running_text(rows[1]), "in conv2d.forward");
-  EXPECT_EQ(rows[2].inside, Op::conv2d_forward);
+  EXPECT_EQ(rows[2].covered_by, Op::conv2d_forward);
   EXPECT_FALSE(rows[2].cost.covered);  // one of its layers runs by itself
   EXPECT_EQ(running_text(rows[2]), "naive");
   EXPECT_EQ(rows[2].cost.microseconds, 4);
@@ -129,6 +131,30 @@ TEST(KernelOrder, IsByLaunchOrByFallingTime) {
             (std::vector<Op>{Op::batch_gather, Op::conv2d_forward, Op::relu_forward, Op::optimizer_update}));
   EXPECT_EQ(ops_by_time(rows),
             (std::vector<Op>{Op::conv2d_forward, Op::optimizer_update, Op::batch_gather, Op::relu_forward}));
+}
+
+TEST(KernelColumns, NarrowPanelsShowWhatIsNeededMost) {
+  const KernelColumns columns = kernel_columns("TFLOP/s");
+  const auto shown = [&](float room) {
+    std::string labels;
+    const std::vector<bool> fit = columns_that_fit(columns, room);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (fit[i]) labels += std::string(labels.empty() ? "" : ", ") + columns[i].label;
+    }
+    return labels;
+  };
+  EXPECT_EQ(shown(720), "operation, variant, \u00b5s, share, TFLOP/s, GB/s, was, \u00b5s");
+  EXPECT_EQ(shown(600), "operation, variant, \u00b5s, share, was, \u00b5s");
+  EXPECT_EQ(shown(460), "operation, variant, \u00b5s, share");
+  EXPECT_EQ(shown(380), "operation, variant, \u00b5s");
+}
+
+TEST(KernelRows, OnlyLayersWithAReasonAreExplained) {
+  std::vector<training::OpTiming> timings{timing(Op::relu_forward, "relu1", 1)};
+  EXPECT_FALSE(has_reasons(kernel_rows(timings)[0]));
+  timings[0].reason = "somebody else reads it";
+  EXPECT_TRUE(has_reasons(kernel_rows(timings)[0]));
+  EXPECT_EQ(reasons_text(kernel_rows(timings)[0]), "relu1: somebody else reads it");
 }
 
 }  // namespace

@@ -172,11 +172,11 @@ TEST(LossHistory, KnowsWhichMetricsHaveValues) {
 }
 
 TEST(StepTable, WhatNeverChangesTakesNoRoom) {
-  QuietColumn column;
+  CompactColumn column;
   for (int i = 0; i < 1000; ++i) column.append(1);
-  EXPECT_TRUE(column.quiet());
+  EXPECT_TRUE(column.constant());
   column.append(2);
-  EXPECT_FALSE(column.quiet());
+  EXPECT_FALSE(column.constant());
   EXPECT_EQ(column.size(), 1001u);
   EXPECT_EQ(column[0], 1);
   EXPECT_EQ(column[999], 1);
@@ -185,10 +185,10 @@ TEST(StepTable, WhatNeverChangesTakesNoRoom) {
   EXPECT_EQ(column.size(), 500u);
   column.append(7);
   EXPECT_EQ(column[500], 7);
-  QuietColumn gaps;
+  CompactColumn gaps;
   gaps.append(std::numeric_limits<float>::quiet_NaN());
   gaps.append(std::numeric_limits<float>::quiet_NaN());
-  EXPECT_TRUE(gaps.quiet());
+  EXPECT_TRUE(gaps.constant());
 }
 
 }  // namespace

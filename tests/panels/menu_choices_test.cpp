@@ -122,7 +122,7 @@ TEST(AutomaticText, IsWhatRunsWithoutAChoiceAndWhatWouldRunBesideOne) {
   timing.covered_by = training::OpPlace{Op::conv2d_forward, "conv1"};
   KernelRow row;
   row.op = Op::relu_forward;
-  row.inside = Op::conv2d_forward;
+  row.covered_by = Op::conv2d_forward;
   row.layers = {&timing};
   EXPECT_EQ(automatic_text(row, {}, cpu()), "in conv2d.forward");
   const plan::Selection chosen{Precision::fp32, {{Op::relu_forward, "reference"}}};

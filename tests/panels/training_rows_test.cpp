@@ -281,17 +281,17 @@ TEST(ResultsRows, WhatIsNotFiniteIsSaidInAWord) {
 }
 
 TEST(ResultsRows, ACheckpointHasAStepAndAnAge) {
-  CheckpointNews news = observe_checkpoint({}, 0, 5, true);
-  news = observe_checkpoint(news, 1200, 10, false);
-  news = observe_checkpoint(news, 1200, 20, false);
+  LastCheckpoint last = observe_checkpoint({}, 0, 5, true);
+  last = observe_checkpoint(last, 1200, 10, false);
+  last = observe_checkpoint(last, 1200, 20, false);
   training::Snapshot snapshot;
   snapshot.checkpoint_step = 1200;
-  const auto cells = run_cells(snapshot, news, 22);
+  const auto cells = run_cells(snapshot, last, 22);
   EXPECT_EQ(find(cells, "checkpoint")->value, "1,200");
-  EXPECT_EQ(find(cells, "checkpoint")->unit, "step, 12 s ago");
+  EXPECT_EQ(find(cells, "checkpoint")->unit, "steps, 12 s ago");
   // One that was there from the start has no age.
-  const CheckpointNews old = observe_checkpoint({}, 1200, 5, true);
-  EXPECT_EQ(find(run_cells(snapshot, old, 22), "checkpoint")->unit, "step");
+  const LastCheckpoint old = observe_checkpoint({}, 1200, 5, true);
+  EXPECT_EQ(find(run_cells(snapshot, old, 22), "checkpoint")->unit, "steps");
 }
 
 TEST(AgoText, HasOneUnit) {

@@ -12,7 +12,7 @@ namespace {
 constexpr ValueScale kRate{.low = 1e-6, .high = 1, .logarithmic = true};
 constexpr ValueScale kClip{.low = 1e-3, .high = 100, .logarithmic = true, .zero = true};
 constexpr ValueScale kMomentum{.low = 0, .high = 0.999};
-constexpr ValueScale kPatience{.low = 0, .high = 20, .whole = true};
+constexpr ValueScale kPatience{.low = 0, .high = 20, .integer = true};
 
 TEST(ValueScale, EndsAreTheEnds) {
   for (const ValueScale& scale : {kRate, kMomentum, kPatience}) {
@@ -69,7 +69,7 @@ TEST(ValueLimits, TellWhatIsValid) {
   const ValueLimits rate{.least = 0, .most = 1e6, .above_least = true};
   EXPECT_FALSE(is_valid(rate, 0));
   EXPECT_EQ(range_text(rate), "a number above 0");
-  const ValueLimits batch{.least = 1, .most = 65536, .whole = true};
+  const ValueLimits batch{.least = 1, .most = 65536, .integer = true};
   EXPECT_FALSE(is_valid(batch, 2.5));
   EXPECT_EQ(range_text(batch), "a whole number from 1 to 65,536");
   EXPECT_EQ(range_text({.least = 0, .most = 1, .above_least = true}), "a number above 0 and at most 1");

@@ -23,6 +23,12 @@ TEST(BarAxis, StartsAtZeroAndHoldsTheLongestWhisker) {
   EXPECT_EQ(bar_axis(group, false, 100, 300).high, 100);
 }
 
+TEST(BarAxis, OutliersDoNotShortenTheBars) {
+  BarGroup group;
+  group.bars = {bar(10, 9, 12), bar(40, 30, 50'000)};
+  EXPECT_EQ(bar_axis(group, false, 100, 300).high, 80);
+}
+
 TEST(BarAxis, LogarithmicBarsAllHaveSomeLength) {
   BarGroup group;
   group.bars = {bar(10, 10, 10), bar(4000, 3900, 4200)};

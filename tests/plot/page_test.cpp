@@ -18,7 +18,7 @@ runs::Plot plot_of(const std::string& title) {
 }
 
 std::uint32_t at(const Picture& picture, int x, int y) {
-  const auto row = static_cast<std::size_t>(picture.height - 1 - y);  // rows run upwards
+  const auto row = static_cast<std::size_t>(y);
   const unsigned char* const pixel =
       picture.pixels.data() +
       3 * (row * static_cast<std::size_t>(picture.width) + static_cast<std::size_t>(x));

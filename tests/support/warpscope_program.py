@@ -160,9 +160,14 @@ class ProgramCase(unittest.TestCase):
     def train(self, *more, data=None, batch=4, steps=2, **options):
         return self.run_program(*self.train_arguments(*more, data=data, batch=batch, steps=steps), **options)
 
-    def assert_succeeded(self, ended):
+    def assert_succeeded(self, ended, *warnings):
+        """Ended with 0; stderr has one line for each of `warnings`, in which that text stands, and nothing else."""
         self.assertEqual(ended.code, 0, f"stderr: {ended.err}\nstdout: {ended.out}")
-        self.assertEqual(ended.err, "")
+        lines = ended.err.splitlines()
+        self.assertEqual(len(lines), len(warnings), ended.err)
+        for line, warning in zip(lines, warnings):
+            self.assertRegex(line, r"\Awarpscope: ")
+            self.assertIn(warning, line)
 
     def assert_one_sentence(self, ended, code, *words):
         """Ended with `code` and one line on stderr, which has all of `words`."""

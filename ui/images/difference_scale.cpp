@@ -45,7 +45,7 @@ void difference_scale(const Frame& frame, const Conversion& conversion, float wi
   const float left = std::floor(at.x + text_width(frame.fonts.small, text.low) + gap);
   const float height = std::floor(8 * frame.scale);
   const float top = std::floor(at.y + (ImGui::GetFrameHeight() - height) / 2);
-  // As many pieces as the map has straight lines, so that the bar shows the very colours of the pixels.
+  // One piece for each linear segment of the colour map, so that the bar has exactly its colours.
   constexpr int kPieces = 8;
   for (int i = 0; i < kPieces; ++i) {
     const float from = static_cast<float>(i) / kPieces;

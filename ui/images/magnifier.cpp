@@ -72,7 +72,7 @@ void draw_enlarged(const Frame& frame, const interop::ImageView& view, int row, 
   list->AddRect(ImVec2(min.x, min.y), ImVec2(max.x, max.y), IM_COL32(255, 255, 255, 255), 0, 0, line);
 }
 
-void parts(const Frame& frame, const interop::ImageView& view, const GridHit& hit, float density) {
+void draw_rows(const Frame& frame, const interop::ImageView& view, const GridHit& hit, float density) {
   static constexpr const char* kNames[kRows] = {"original", "now", "difference"};
   const Crop crop = crop_around(view.atlas(), hit);
   const float pixel = enlarged_pixel(frame, density);
@@ -167,7 +167,7 @@ void magnifier(const Frame& frame, interop::ImageView& view, const GridHit& hit,
            with_thousands(psnr(shown.errors[static_cast<std::size_t>(hit.image)]), 2));
   ImGui::SameLine(0, 6 * s);
   caption(frame, "dB PSNR");
-  parts(frame, view, hit, density);
+  draw_rows(frame, view, hit, density);
   const ImVec2 below = ImGui::GetCursorPos();
   const float bar = std::floor(96 * s);
   align_right(frame, difference_scale_width(frame, conversion, bar));

@@ -1,5 +1,5 @@
 #pragma once
-// The conversions behind image_path.h: a CUDA kernel, and the same on the CPU.
+// The conversions behind image_path.h, as a CUDA kernel and on the CPU.
 
 #include <cstdint>
 

@@ -98,7 +98,7 @@ class SharedPath final : public ImagePath {
   }
 
   bool convert(const training::ImageSlot& slot, const images::Conversion& conversion) override {
-    // The surface of the conversion before must live until its kernel is done.
+    // The surface of the previous conversion must live until its kernel is done.
     if (!done_->ready()) return false;
     destroy_surface();
     stream_->wait(*slot.written);

@@ -3,10 +3,9 @@
 //
 //   host     the CPU trains: converted from the slot in the calling thread
 //   shared   CUDA writes into the OpenGL texture itself: no image byte crosses to the host
-//   fetched  the floats are copied to pinned memory and a thread of the CPU converts them. Where the CPU
-//   paints
-//            the window, so that it runs no kernel beside the training's, and where OpenGL and CUDA share
-//            nothing (OpenGL on the CPU, on another GPU or on another machine)
+//   fetched  the floats are copied to pinned memory and a thread of the CPU converts them. Used where the
+//            CPU paints the window, so that no kernel runs beside the training's, and where OpenGL and CUDA
+//            share nothing (OpenGL on the CPU, on another GPU or on another machine)
 //
 // None waits for a stream; all calls belong to the thread with the OpenGL context.
 
@@ -45,7 +44,7 @@ class ImagePath {
   virtual core::Stream& stream() = 0;
   /// "host", "shared" or "fetched".
   virtual std::string name() const = 0;
-  /// The same in words for the status bar.
+  /// The path in words, for the status bar.
   virtual std::string text() const = 0;
   /// Bytes of images that have crossed from the device to the host so far.
   virtual std::uint64_t bytes_to_host() const { return 0; }

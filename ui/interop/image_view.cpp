@@ -27,22 +27,22 @@ std::string sharing_failed(const core::Error& error) {
 }
 
 /// WARPSCOPE_IMAGE_PATH, if it is set. Throws core::Error unless these images can take that way.
-std::string_view wished_path(bool on_cuda, bool painted) {
+std::string_view requested_path(bool on_cuda, bool painted) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment
   const char* const set = std::getenv("WARPSCOPE_IMAGE_PATH");
-  const std::string_view wish = set == nullptr ? "" : set;
-  const bool possible = wish.empty() || wish == "fetched" || (wish == "host" && !on_cuda) ||
-                        (wish == "shared" && on_cuda && !painted);
-  if (possible) return wish;
+  const std::string_view request = set == nullptr ? "" : set;
+  const bool possible = request.empty() || request == "fetched" || (request == "host" && !on_cuda) ||
+                        (request == "shared" && on_cuda && !painted);
+  if (possible) return request;
   const std::string_view valid = !on_cuda ? "host, fetched" : painted ? "fetched" : "shared, fetched";
-  throw core::Error(fmt::format("WARPSCOPE_IMAGE_PATH '{}' is not possible here; valid: {}", wish, valid));
+  throw core::Error(fmt::format("WARPSCOPE_IMAGE_PATH '{}' is not possible here; valid: {}", request, valid));
 }
 
 std::unique_ptr<ImagePath> choose_path(const training::ImageExchange& exchange, AtlasTexture& texture,
                                        bool painted) {
   const bool on_cuda = exchange.device()->kind() == core::DeviceKind::cuda;
-  const std::string_view wish = wished_path(on_cuda, painted);
-  if (wish == "fetched") return make_fetched_path(exchange, texture, "WARPSCOPE_IMAGE_PATH=fetched");
+  const std::string_view request = requested_path(on_cuda, painted);
+  if (request == "fetched") return make_fetched_path(exchange, texture, "WARPSCOPE_IMAGE_PATH=fetched");
 #if WARPSCOPE_HAVE_CUDA
   if (on_cuda) {
     exchange.device()->make_current();

@@ -112,7 +112,7 @@ struct Segment {
     const Pixmap target =
         XCreatePixmap(display, DefaultRootWindow(display), 1, 1, static_cast<unsigned>(depth));
     bool seen = false;
-    const bool taken = accepted(display, [&] {
+    const bool copied = accepted(display, [&] {
       GC context = XCreateGC(display, target, 0, nullptr);
       XShmPutImage(display, target, context, pixel, 0, 0, 0, 0, 1, 1, False);
       XFreeGC(display, context);
@@ -124,7 +124,7 @@ struct Segment {
     XFreePixmap(display, target);
     pixel->data = nullptr;  // Xlib would free it
     XDestroyImage(pixel);
-    return taken && seen;
+    return copied && seen;
   }
 };
 

@@ -17,7 +17,7 @@ class X11Presenter final : public Presenter {
  public:
   /// nullptr where it cannot be: no X11, another machine's server, other pixels. The window must outlive it.
   static std::unique_ptr<X11Presenter> make(GLFWwindow* window);
-  /// The same for a window by the server's number for it.
+  /// make() for a window by its X11 identifier.
   static std::unique_ptr<X11Presenter> make_for(unsigned long window);
   /// Of the server that DISPLAY names, asked over a connection of the moment: whether memory can be shared
   /// with it.

@@ -28,8 +28,8 @@ struct Family {
   int color;
 };
 
-// Each kind of product has a colour of its own, as far as there are; what moves data has one for layers and
-// one for the rest.
+// Each kind of matrix product has its own colour while there are enough; ops that only move data share one
+// for layers and one for the rest.
 Family family_of(Op op) {
   constexpr int kProducts = 6;
   const ops::OpContract& contract = ops::contract(op);
@@ -81,7 +81,7 @@ plot::BarGroup bars_of(const Frame& frame, const BenchGroup& group, bool name_pr
   bars.title = ops::to_string(group.what.op);
   bars.subtitle = ops::describe(group.what.op, group.what.shape);
   if (!group.what.layer.empty()) bars.subtitle = group.what.layer + ": " + bars.subtitle;
-  if (group.floor > 0) bars.subtitle += fmt::format(", floor {} \u00b5s", with_thousands(group.floor, 1));
+  if (group.floor > 0) bars.subtitle += fmt::format(", floor {} \u00b5s", floor_text(group.floor));
   bars.mark = group.floor;
   for (const profiling::BenchRow* row : group.rows)
     bars.bars.push_back(bar_of(frame, *row, group, name_precision));
@@ -105,8 +105,8 @@ struct LegendItem {
   plot::PointShape shape;
 };
 
-// What colours and shapes mean: of one operation the precisions; of all the families and, if there are
-// several, the precisions.
+// What colours and shapes mean: the precisions of one operation; for all operations their families and, if
+// there are several, the precisions.
 std::vector<LegendItem> legend_of(const Frame& frame, const profiling::LaboratoryState& laboratory,
                                   const BenchFilter& filter) {
   std::vector<Family> families;
@@ -153,12 +153,12 @@ void draw_legend(const Frame& frame, const std::vector<LegendItem>& items) {
 }
 
 // In the title row, where there is room beside the tabs.
-void draw_caption(const Frame& frame, const LaboratoryDesk& desk) {
-  const bool running = desk.job() == profiling::Job::bench;
-  if (!running && desk.state().bench.empty()) return;
-  const std::string text =
-      running ? std::string("the training is paused while it measures")
-              : fmt::format("batch {}: {}", desk.state().bench_batch, bench_summary(desk.state().bench));
+void draw_caption(const Frame& frame, const LaboratoryController& controller) {
+  const bool running = controller.job() == profiling::Job::bench;
+  if (!running && controller.state().bench.empty()) return;
+  const std::string text = running ? std::string("the training is paused while it measures")
+                                   : fmt::format("batch {}: {}", controller.state().bench_batch,
+                                                 bench_summary(controller.state().bench));
   if (text_width(frame.fonts.small, text) > title_room(frame)) return;
   row_text(frame, frame.fonts.small, running ? frame.palette.warning : frame.palette.muted, text);
   tooltip(frame,
@@ -168,11 +168,11 @@ void draw_caption(const Frame& frame, const LaboratoryDesk& desk) {
 
 }  // namespace
 
-void BenchPanel::prepare(const Frame& frame, const LaboratoryDesk& desk) {
-  if (!stale_ && version_ == desk.version()) return;
+void BenchPanel::prepare(const Frame& frame, const LaboratoryController& controller) {
+  if (!stale_ && version_ == controller.version()) return;
   stale_ = false;
-  version_ = desk.version();
-  const auto& laboratory = desk.state();
+  version_ = controller.version();
+  const auto& laboratory = controller.state();
   const bool name_precision = !filter_.precision && bench_precisions(laboratory.bench).size() > 1;
   groups_.clear();
   for (const BenchGroup& group : bench_groups(laboratory.bench, filter_))
@@ -229,23 +229,23 @@ void BenchPanel::draw_precision_choice(const Frame& frame, const profiling::Labo
   end_combo();
 }
 
-void BenchPanel::draw_controls(const Frame& frame, LaboratoryDesk& desk, bool both) {
+void BenchPanel::draw_controls(const Frame& frame, LaboratoryController& controller, bool both) {
   const float s = frame.scale;
-  if (job_button(frame, desk, kButton)) {
+  if (job_button(frame, controller, kButton)) {
     profiling::BenchOptions options;
     if (measured_precisions_ == 0) options.precisions = {frame.snapshot.selection.precision};
-    desk.bench(frame, std::move(options));
+    controller.bench(frame, std::move(options));
   }
   ImGui::SameLine(0, 8 * s);
   const std::string precision(core::to_string(frame.snapshot.selection.precision));
   const std::array<const char*, 2> choices{precision.c_str(), "all"};
   segmented(frame, "bench.measure", choices, &measured_precisions_,
             "What is measured: the precision in use, or all of them.");
-  if (desk.state().bench.empty()) return;
+  if (controller.state().bench.empty()) return;
   ImGui::SameLine(0, 20 * s);
-  draw_op_choice(frame, desk.state(), both);
+  draw_op_choice(frame, controller.state(), both);
   ImGui::SameLine(0, 8 * s);
-  draw_precision_choice(frame, desk.state());
+  draw_precision_choice(frame, controller.state());
   ImGui::SameLine(0, 8 * s);
   if (!both) {
     static constexpr std::array<const char*, 2> kViews{"bars", "roofline"};
@@ -279,19 +279,19 @@ void BenchPanel::draw_roofline(const Frame& frame, const profiling::LaboratorySt
   ImGui::EndChild();
 }
 
-void BenchPanel::draw(const Frame& frame, LaboratoryDesk& desk) {
-  const auto& laboratory = desk.state();
-  prepare(frame, desk);
-  draw_caption(frame, desk);
+void BenchPanel::draw(const Frame& frame, LaboratoryController& controller) {
+  const auto& laboratory = controller.state();
+  prepare(frame, controller);
+  draw_caption(frame, controller);
   panel_body(frame, false);
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool both = room.x >= kBothWidth * frame.scale;
-  draw_controls(frame, desk, both);
-  job_progress(frame, desk, profiling::Job::bench, "bench.progress");
+  draw_controls(frame, controller, both);
+  job_progress(frame, controller, profiling::Job::bench, "bench.progress");
   if (laboratory.bench.empty()) {
     centered_text(
-        frame, desk.job() == profiling::Job::bench
+        frame, controller.job() == profiling::Job::bench
                    ? "The first variant is being timed; the training is paused meanwhile."
                    : "Not measured yet. Measure times every variant on the shapes of this training step; the "
                      "training pauses meanwhile.");

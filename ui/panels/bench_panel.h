@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ui/frame.h"
-#include "ui/laboratory_desk.h"
+#include "ui/laboratory_controller.h"
 #include "ui/panels/bench_rows.h"
 #include "ui/plot/bars.h"
 #include "ui/plot/roofline.h"
@@ -16,15 +16,15 @@ namespace warpscope::ui {
 class BenchPanel {
  public:
   /// Draws the rest of the title row of the panel that the caller has begun, and the body.
-  void draw(const Frame& frame, LaboratoryDesk& desk);
+  void draw(const Frame& frame, LaboratoryController& controller);
 
  private:
-  void draw_controls(const Frame& frame, LaboratoryDesk& desk, bool both);
+  void draw_controls(const Frame& frame, LaboratoryController& controller, bool both);
   void draw_op_choice(const Frame& frame, const profiling::LaboratoryState& laboratory, bool wide);
   void draw_precision_choice(const Frame& frame, const profiling::LaboratoryState& laboratory);
   void draw_roofline(const Frame& frame, const profiling::LaboratoryState& laboratory, ImVec2 size);
   /// Makes bars and points of the newest rows, if they or the choice have changed.
-  void prepare(const Frame& frame, const LaboratoryDesk& desk);
+  void prepare(const Frame& frame, const LaboratoryController& controller);
 
   BenchFilter filter_;
   int measured_precisions_ = 0;  ///< 0: the one in use, 1: all

@@ -17,7 +17,7 @@ bool timed(const BenchRow& row) {
   return row.samples > 0 && row.median > 0;
 }
 
-// The floor of a precision is its own; only one that all share can stand in a group of several.
+// Each precision has its own floor; a group of several precisions shows one only if all agree.
 double common_floor(const std::vector<const BenchRow*>& rows) {
   double floor = 0;
   for (const BenchRow* row : rows) {
@@ -28,7 +28,7 @@ double common_floor(const std::vector<const BenchRow*>& rows) {
   return floor;
 }
 
-// With several precisions side by side, a variant that was timed in one tells by that where it runs.
+// With several precisions side by side, a variant need not be listed again for those in which it cannot run.
 void leave_out_known_refusals(BenchGroup& group) {
   const std::vector<const BenchRow*> all = group.rows;
   std::erase_if(group.rows, [&](const BenchRow* row) {
@@ -84,6 +84,10 @@ std::string rank_text(const BenchRow& row, const BenchGroup& group) {
   return ordinal(row.rank) + (equals > 1 ? ", tie" : "");
 }
 
+std::string floor_text(double microseconds) {
+  return with_thousands(microseconds, microseconds < 1 ? 3 : 1);
+}
+
 double part_of_floor(const BenchRow& row) {
   return timed(row) && row.floor > 0 ? row.floor / row.median : 0;
 }
@@ -112,8 +116,7 @@ std::string bench_tip(const BenchRow& row) {
   }
   tip += fmt::format("\n{} at least, {}B/s", bytes_text(row.bytes), si_number(row.bytes / row.median * 1e6));
   if (row.floor > 0) {
-    tip += fmt::format("\n{:.0f}% of the floor, {} \u00b5s", 100 * part_of_floor(row),
-                       with_thousands(row.floor, 1));
+    tip += fmt::format("\n{:.0f}% of the floor, {} \u00b5s", 100 * part_of_floor(row), floor_text(row.floor));
   }
   tip += fmt::format("\nworkspace {}", bytes_text(static_cast<double>(row.workspace)));
   if (row.launches > 0) tip += fmt::format(", {} launch{}", row.launches, row.launches == 1 ? "" : "es");

@@ -34,6 +34,9 @@ std::vector<BenchGroup> bench_groups(const std::vector<profiling::BenchRow>& row
 /// not timed or has no rival.
 std::string rank_text(const profiling::BenchRow& row, const BenchGroup& group);
 
+/// "88.0", "0.026": microseconds of a floor.
+std::string floor_text(double microseconds);
+
 /// Part of the floor that was reached, from 0 to 1; 0 if unknown.
 double part_of_floor(const profiling::BenchRow& row);
 

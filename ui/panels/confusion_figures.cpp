@@ -11,9 +11,9 @@
 namespace warpscope::ui {
 namespace {
 
-double ratio(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? std::numeric_limits<double>::quiet_NaN()
-                    : static_cast<double>(part) / static_cast<double>(whole);
+double ratio(std::uint64_t part, std::uint64_t total) {
+  return total == 0 ? std::numeric_limits<double>::quiet_NaN()
+                    : static_cast<double>(part) / static_cast<double>(total);
 }
 
 std::string quoted(const HeldOut& held_out, int index) {
@@ -66,7 +66,7 @@ ConfusionFigures confusion_figures(const training::Evaluation& evaluation) {
 
 std::string percent_text(double part) {
   if (std::isnan(part)) return "-";
-  // A part just below the whole must not be rounded to it, nor one just above nothing to nothing.
+  // 99.97 % must not be rounded to 100 %, nor 0.03 % to 0 %.
   const double percent = 100 * part;
   if (percent < 100 && percent > 99.9) return "99.9 %";
   if (percent > 0 && percent < 0.1) return "< 0.1 %";

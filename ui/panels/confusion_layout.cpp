@@ -11,8 +11,8 @@ namespace {
 constexpr float kGap = 8, kLeastCellWidth = 14, kLeastCellHeight = 13, kMostWidth = 88, kMostHeight = 48;
 constexpr float kMostName = 112, kShortName = 64, kMostTurned = 88, kShortTurned = 44;
 
-// A whole number of framebuffer pixels, so that all cells are equally large.
-float whole(float length, const MatrixSpace& space) {
+// Rounds down to framebuffer pixels, so that all cells are equally large.
+float floor_to_pixel(float length, const MatrixSpace& space) {
   return std::max(space.finest, std::floor(length / space.finest) * space.finest);
 }
 
@@ -30,14 +30,16 @@ MatrixLayout colours_only(const MatrixSpace& space) {
   MatrixLayout layout;
   const float s = space.scale, most = 24 * s;
   layout.left = layout.top = std::floor(space.line + kGap / 2 * s);  // "truth" and "predicted"
-  layout.cell_width = whole(std::min(most, cell_size(space.width, {layout.left, 0}, space.classes)), space);
-  layout.cell_height = whole(std::min(most, cell_size(space.height, {layout.top, 0}, space.classes)), space);
+  layout.cell_width =
+      floor_to_pixel(std::min(most, cell_size(space.width, {layout.left, 0}, space.classes)), space);
+  layout.cell_height =
+      floor_to_pixel(std::min(most, cell_size(space.height, {layout.top, 0}, space.classes)), space);
   layout.width = layout.cells_right(space.classes);
   layout.height = layout.cells_bottom(space.classes);
   return layout;
 }
 
-// The first way that leaves room for cells of the least size, or else the last.
+// The first arrangement that leaves room for cells of the least size, or else the last.
 Margins choose(const std::array<Margins, 4>& ways, float room, int classes, float least) {
   const auto fits = [&](const Margins& way) { return cell_size(room, way, classes) >= least; };
   const auto found = std::find_if(ways.begin(), ways.end(), fits);
@@ -52,7 +54,7 @@ void arrange_columns(const MatrixSpace& space, MatrixLayout& layout) {
   const Margins way =
       choose({{{full, figures}, {cut, figures}, {full, 0}, {cut, 0}}}, space.width, space.classes, least);
   layout.cell_width =
-      whole(std::clamp(cell_size(space.width, way, space.classes), least, kMostWidth * s), space);
+      floor_to_pixel(std::clamp(cell_size(space.width, way, space.classes), least, kMostWidth * s), space);
   layout.left = std::ceil(way.before);
   layout.name_width = layout.left - gap;
   layout.width = layout.cells_right(space.classes);
@@ -64,7 +66,7 @@ void arrange_columns(const MatrixSpace& space, MatrixLayout& layout) {
 void arrange_rows(const MatrixSpace& space, MatrixLayout& layout) {
   const float s = space.scale, gap = kGap / 2 * s, least = kLeastCellHeight * s;
   layout.turned = space.longest_name + gap > layout.cell_width;
-  // Upright names are as high as two lines at least: what the sides stand for is written beside them.
+  // Upright names take at least two lines, since the titles of the sides are written beside them.
   const auto names = [&](float most) {
     const float length = layout.turned ? std::min(space.longest_name, most) : 0;
     return std::floor(std::max(length, 2 * space.line) + gap);
@@ -74,7 +76,7 @@ void arrange_rows(const MatrixSpace& space, MatrixLayout& layout) {
   const Margins way =
       choose({{{full, figures}, {cut, figures}, {full, 0}, {cut, 0}}}, space.height, space.classes, least);
   layout.cell_height =
-      whole(std::clamp(cell_size(space.height, way, space.classes), least, kMostHeight * s), space);
+      floor_to_pixel(std::clamp(cell_size(space.height, way, space.classes), least, kMostHeight * s), space);
   layout.top = way.before;
   layout.name_height = layout.turned ? layout.top - gap : space.line;
   layout.height = layout.cells_bottom(space.classes);

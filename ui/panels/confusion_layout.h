@@ -1,7 +1,7 @@
 #pragma once
 // Where the parts of a confusion matrix stand: names to the left and above, the cells, sums and rates to the
-// right and below. Where room is scarce, the lines below go first, then the columns at the right, then the
-// names; what is still too large is scrolled.
+// right and below. Where room is scarce, the lines below are left out first, then the columns at the right,
+// then the names; what is still too large is scrolled.
 
 #include <optional>
 
@@ -33,9 +33,9 @@ struct MatrixLayout {
   float name_height = 0;    ///< of the names above; 0: none
   bool turned = false;      ///< the names above stand upright
   float sum_right = 0;      ///< right edge of the sums of the rows; 0: none
-  float recall_right = 0;   ///< the same of the recalls
+  float recall_right = 0;   ///< right edge of the recalls; 0: none
   float sum_top = 0;        ///< top of the sums of the columns; 0: none
-  float precision_top = 0;  ///< the same of the precisions
+  float precision_top = 0;  ///< top of the precisions; 0: none
   float width = 0;          ///< of everything
   float height = 0;
 

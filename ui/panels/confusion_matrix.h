@@ -32,8 +32,8 @@ class ConfusionMatrix {
 
   std::shared_ptr<const training::Evaluation> evaluation_;  ///< what `figures_` was made from
   ConfusionFigures figures_;
-  std::unique_ptr<interop::TilePage>
-      page_;  ///< the cells as pixels, where there are too many to draw one by one
+  /// The cells as pixels, where there are too many to draw one by one.
+  std::unique_ptr<interop::TilePage> page_;
 };
 
 }  // namespace warpscope::ui

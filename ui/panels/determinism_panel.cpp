@@ -20,23 +20,24 @@ enum : std::size_t { kTensor, kOp, kVariant, kDifferent, kElements, kPart, kLarg
 
 constexpr std::array<Column, 8> kColumns{{
     {"tensor", "What an operation of the step wrote, in the order of the launches.", 152},
-    {"operation", "The operation that wrote it.", 156},
-    {"variant", "The variant that ran.", 88},
+    {.label = "operation", .tip = "The operation that wrote it.", .width = 156, .rank = 2},
+    {.label = "variant", .tip = "The variant that ran.", .width = 88, .rank = 3},
     {.label = "differ",
      .tip = "Elements whose bits are not the same in both runs.",
      .width = 72,
      .right = true},
-    {.label = "of", .tip = "Elements of the tensor.", .width = 72, .right = true, .rank = 3},
-    {.label = "part", .tip = "The part that differs.", .width = 56, .right = true, .rank = 1},
+    {.label = "of", .tip = "Elements of the tensor.", .width = 72, .right = true, .rank = 6},
+    {.label = "part", .tip = "The part that differs.", .width = 56, .right = true, .rank = 4},
     {.label = "largest |a - b|",
      .tip = "The largest difference between the two runs.",
      .width = 88,
-     .right = true},
+     .right = true,
+     .rank = 1},
     {.label = "relative",
      .tip = "The largest difference over the largest magnitude in the tensor.",
      .width = 64,
      .right = true,
-     .rank = 2},
+     .rank = 5},
 }};
 
 void draw_row(const Frame& frame, Table& table, const training::TensorDifference& difference) {

@@ -13,7 +13,7 @@ plot::Range loss_range(const std::vector<training::RatePoint>& points) {
                                        [](const auto& a, const auto& b) { return a.smoothed < b.smoothed; });
   double high = lowest->smoothed, low = high;
   for (auto point = points.begin(); point != lowest; ++point) high = std::max(high, point->smoothed);
-  // From the first point on it rose, or it stood still.
+  // The loss hardly fell: a range of its own size keeps the curve from being stretched to noise.
   if (high - low <= 0.05 * std::abs(high)) high = low + std::max(0.25 * std::abs(low), 1e-9);
   const double span = high - low;
   return {std::max(0.0, low - 0.25 * span), high + 0.5 * span, false};

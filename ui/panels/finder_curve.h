@@ -12,10 +12,9 @@ struct FinderCurve {
   plot::Range x, y;
 };
 
-/// The axes: x from the first rate of `options` to its last one while the test runs, then to the last rate
-/// reached, at least two decades; y from the lowest smoothed
-/// loss to half as much again above the highest before it, so that a loss that blows up leaves the picture
-/// instead of flattening it.
+/// The axes: x goes from the first rate of `options` to its last one while the test runs, then to the last
+/// rate reached, over at least two decades; y from the lowest smoothed loss to half as much again above the
+/// highest before it, so that a loss that blows up leaves the picture instead of flattening it.
 FinderCurve finder_curve(const training::RateFinderResult& result, const training::RateFinderOptions& options,
                          bool running);
 

@@ -24,12 +24,12 @@ std::string rate_text(double rate) {
 }
 
 // "Use 0.0123"; nothing where there is no such rate.
-void use_button(const Frame& frame, OptimizerDesk& desk, const char* name, const char* verb,
+void use_button(const Frame& frame, OptimizerController& controller, const char* name, const char* verb,
                 const std::optional<double>& rate, const char* tip) {
   if (!rate) return;
-  // What is set is what the button says.
+  // The rate as the button shows it is the one that is set.
   const auto said = static_cast<float>(std::stod(rate_text(*rate)));
-  training::OptimizerSettings settings = desk.settings(frame);
+  training::OptimizerSettings settings = controller.settings(frame);
   const bool used = settings.learning_rate == said;
   const std::string label = fmt::format("{} {}", verb, rate_text(*rate));
   // On the next line where this one is full.
@@ -37,7 +37,7 @@ void use_button(const Frame& frame, OptimizerDesk& desk, const char* name, const
   if (ImGui::GetContentRegionAvail().x < text_button_width(frame, label)) ImGui::NewLine();
   if (text_button(frame, name, label.c_str(), used ? "This is the learning rate in use." : tip, !used)) {
     settings.learning_rate = said;
-    desk.send(frame, settings);
+    controller.send(frame, settings);
   }
 }
 
@@ -80,7 +80,7 @@ void FinderView::draw_start(const Frame& frame) {
   }
 }
 
-// The test's own sentences may ask for other ends of the sweep.
+// The ends of the sweep, which the result of a test may ask to change.
 void FinderView::draw_range(const Frame& frame, std::string* refusal) {
   const float s = frame.scale, width = 72 * s;
   const auto box = [&](ValueField& field, const char* name, const char* label, double* value, bool valid_low,
@@ -106,7 +106,9 @@ void FinderView::draw_range(const Frame& frame, std::string* refusal) {
   caption(frame, "to");
   ImGui::SameLine(0, 8 * s);
   box(high_, "training.finder_high", "last rate", &options_.high, false, options_.low);
-  caption(frame, fmt::format("{} steps", options_.steps));
+  const std::string steps = fmt::format("{} steps", options_.steps);
+  if (text_width(frame.fonts.small, steps) > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
+  caption(frame, steps);
 }
 
 void FinderView::draw_plot(const Frame& frame, const RateFinderResult& result, float height) {
@@ -132,7 +134,7 @@ void FinderView::draw_plot(const Frame& frame, const RateFinderResult& result, f
   plot::draw_chart(frame, "training.finder_plot", ImVec2(ImGui::GetContentRegionAvail().x, height), chart);
 }
 
-void FinderView::draw(const Frame& frame, OptimizerDesk& desk, std::string* refusal) {
+void FinderView::draw(const Frame& frame, OptimizerController& controller, std::string* refusal) {
   const auto& search = frame.snapshot.rate_search;
   draw_start(frame);
   if (!search) {
@@ -151,9 +153,9 @@ void FinderView::draw(const Frame& frame, OptimizerDesk& desk, std::string* refu
   const float s = frame.scale;
   float below = 4 * s;
   if (!search->running) {
-    use_button(frame, desk, "training.use_suggested", "Use", result.suggested,
+    use_button(frame, controller, "training.use_suggested", "Use", result.suggested,
                "Sets the learning rate at which the loss fell fastest.");
-    use_button(frame, desk, "training.use_cautious", "Use cautious", result.cautious,
+    use_button(frame, controller, "training.use_cautious", "Use cautious", result.cautious,
                "Sets a tenth of the learning rate at which the loss was lowest.");
     below += paragraph_height(frame.fonts.text, sentence(result.text), ImGui::GetContentRegionAvail().x) +
              ImGui::GetFrameHeight() + 2 * ImGui::GetStyle().ItemSpacing.y;

@@ -14,7 +14,7 @@ namespace warpscope::ui {
 class FinderView {
  public:
   /// What was refused goes to `refusal`.
-  void draw(const Frame& frame, OptimizerDesk& desk, std::string* refusal);
+  void draw(const Frame& frame, OptimizerController& controller, std::string* refusal);
 
  private:
   void draw_range(const Frame& frame, std::string* refusal);

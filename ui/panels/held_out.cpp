@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kLeastSeconds = 1.0;  // between two evaluations that are shown
 
-// What sorting compares: a loss that is not a number would have no place.
+// Sorts a NaN as the largest loss, since comparisons with NaN are false.
 float badness(float loss) {
   return std::isnan(loss) ? std::numeric_limits<float>::infinity() : loss;
 }

@@ -58,7 +58,7 @@ class EvaluationFollower {
 
 enum class PredictionOrder : std::uint8_t {
   worst_first,  ///< the largest loss first
-  wrong_only,   ///< the same, without the images that were classified right
+  wrong_only,   ///< the largest loss first, without the images that were classified right
   stored,       ///< as in the data set
 };
 

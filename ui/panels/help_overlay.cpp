@@ -41,26 +41,22 @@ constexpr std::array kMouse{
 constexpr std::array kPanels{
     Row{"Curves",
         "one metric of every training step (faint), its smoothed mean, the tests, a flag where something was "
-        "changed, and the same of earlier runs"},
+        "changed, and the curves of earlier runs"},
     Row{"Images",
         "held-out images, what the network makes of them now, and the difference; of a network that "
         "classifies: its predictions, worst first, and the confusion matrix, whose cells show their images"},
     Row{"Kernels",
         "each operation of the step: the variant that runs it, its time and its distance from what the "
-        "device "
-        "could do; choose another variant and the training goes on with it"},
+        "device could do; choose another variant and the training goes on with it"},
     Row{"Laboratory",
         "Bench times every variant by itself, Verify holds each against the reference, Determinism runs a "
-        "step "
-        "twice and compares bits, Ladder lists how fast each selection of this run was"},
+        "step twice and compares bits, Ladder lists how fast each selection of this run was"},
     Row{"Runs",
         "earlier runs of this folder: click on one to lay its curves over the present ones, on its colour to "
-        "choose "
-        "another; below or beside them the settings that differ"},
+        "choose another; below or beside them the settings that differ"},
     Row{"Training",
         "learning rate and batch, and in tabs: the results so far, the optimizer, the schedule with a "
-        "preview, "
-        "and a finder of learning rates; all of it changes while it trains"},
+        "preview, and a finder of learning rates; all of it changes while it trains"},
     Row{"Status", "how images reach the screen, frame times, device memory, data, and the log"},
 };
 

@@ -24,8 +24,7 @@ constexpr std::array<float, 6> kRanges{0.02f, 0.05f, 0.1f, 0.25f, 0.5f, 1.0f};
 constexpr double kMagnifierDelay = 0.3;
 constexpr std::string_view kPsnrTip =
     "Peak signal-to-noise ratio of the reconstruction, -10 log10 of the mean squared error over the image's "
-    "pixels and "
-    "channels, computed on the device from the full-precision values. Larger is better.";
+    "pixels and channels, computed on the device from the full-precision values. Larger is better.";
 
 /// Framebuffer pixels per pixel of the window.
 float density() {
@@ -46,7 +45,7 @@ std::string waiting_text(const Frame& frame) {
   const bool going = state == training::TrainerState::running || state == training::TrainerState::paused ||
                      state == training::TrainerState::preparing;
   return is_view(frame) && !going ? "No images were kept with this run"
-                                  : "Waiting for the first reconstructions";
+                                  : "Waiting for the first reconstructions.";
 }
 
 float zoom_number_width(const Frame& frame) {
@@ -134,7 +133,7 @@ void ImagesPanel::draw_title(const Frame& frame) {
   value_with_unit(frame, with_thousands(shown.step), "",
                   "The training step after which these reconstructions were made.");
   ImGui::SameLine(0, 16 * s);
-  // In a narrow panel the zoom goes before the mean, which the images' own numbers tell too.
+  // A narrow panel keeps the zoom and leaves out the mean, since each image shows its own PSNR.
   const std::string mean = psnr_text(images::mean_psnr(shown.errors), 2);
   constexpr std::string_view kUnit = "dB mean PSNR";
   const float mean_width =

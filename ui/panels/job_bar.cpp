@@ -34,30 +34,31 @@ bool ready(const Frame& frame) {
 
 }  // namespace
 
-bool job_button(const Frame& frame, LaboratoryDesk& desk, const JobButton& button) {
-  if (desk.job() == button.job) {
+bool job_button(const Frame& frame, LaboratoryController& controller, const JobButton& button) {
+  if (controller.job() == button.job) {
     if (text_button(frame, button.cancel, "Cancel", "Stops after the running part; what was done stays."))
-      desk.cancel(frame);
+      controller.cancel(frame);
     return false;
   }
   const Steering steering(frame);
-  const std::string tip =
-      desk.busy() ? fmt::format("Waits for the end of {}.", job_name(desk.job())) : std::string(button.tip);
-  return text_button(frame, button.name, button.label, tip, ready(frame) && !desk.busy());
+  const std::string tip = controller.busy()
+                              ? fmt::format("Waits for the end of {}.", job_name(controller.job()))
+                              : std::string(button.tip);
+  return text_button(frame, button.name, button.label, tip, ready(frame) && !controller.busy());
 }
 
-void job_progress(const Frame& frame, const LaboratoryDesk& desk, Job job, const char* name) {
-  const auto& state = desk.state();
+void job_progress(const Frame& frame, const LaboratoryController& controller, Job job, const char* name) {
+  const auto& state = controller.state();
   const float s = frame.scale;
-  if (desk.job() != job) {
-    if (desk.last_job() != job || (state.failure.empty() && !state.cancelled)) return;
+  if (controller.job() != job) {
+    if (controller.last_job() != job || (state.failure.empty() && !state.cancelled)) return;
     const std::string text = state.failure.empty() ? "cancelled" : state.failure;
     row_text(frame, frame.fonts.small, state.failure.empty() ? frame.palette.muted : frame.palette.error,
              ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
     tooltip(frame, text);
     return;
   }
-  if (desk.waits_for_pause()) {
+  if (controller.waits_for_pause()) {
     caption(frame, "waits for the training to pause");
     return;
   }
@@ -69,10 +70,11 @@ void job_progress(const Frame& frame, const LaboratoryDesk& desk, Job job, const
     value_with_unit(frame, fmt::format("{}/{}", state.done, state.total), "", "Parts done, of how many.");
     ImGui::SameLine(0, 10 * s);
   }
-  const std::string text = desk.disturbed(frame)
+  const std::string text = controller.disturbed(frame)
                                ? "the training runs beside it: these times are not those of an idle device"
                                : state.text;
-  row_text(frame, frame.fonts.small, desk.disturbed(frame) ? frame.palette.warning : frame.palette.muted,
+  row_text(frame, frame.fonts.small,
+           controller.disturbed(frame) ? frame.palette.warning : frame.palette.muted,
            ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
   tooltip(frame, text);
 }

@@ -2,7 +2,7 @@
 // The button that starts a job of the laboratory or cancels it, and how far the job is.
 
 #include "ui/frame.h"
-#include "ui/laboratory_desk.h"
+#include "ui/laboratory_controller.h"
 
 namespace warpscope::ui {
 
@@ -17,9 +17,10 @@ struct JobButton {
 
 /// The button: the job's name, or "Cancel" while it runs or waits. True when the job is to start; cancelling
 /// is done here.
-bool job_button(const Frame& frame, LaboratoryDesk& desk, const JobButton& button);
+bool job_button(const Frame& frame, LaboratoryController& controller, const JobButton& button);
 
 /// A row with the progress of `job` while it runs, or how it ended if it did not end well; nothing otherwise.
-void job_progress(const Frame& frame, const LaboratoryDesk& desk, profiling::Job job, const char* name);
+void job_progress(const Frame& frame, const LaboratoryController& controller, profiling::Job job,
+                  const char* name);
 
 }  // namespace warpscope::ui

@@ -45,7 +45,7 @@ bool has_words(const Frame& frame, float cell_width) {
   return cell_width >= std::floor(132 * frame.scale);
 }
 
-/// "9.05x slower" and the like at the right of a was_cell().
+/// Draws "9.05x slower" at the right of a was_cell().
 void draw_ratio(const Frame& frame, const Cell& cell, double faster) {
   const float width = cell.max.x - cell.min.x;
   const float left = cell.max.x - ratio_width(frame, width) + std::floor(8 * frame.scale);
@@ -71,8 +71,37 @@ void draw_ratio(const Frame& frame, const Cell& cell, double faster) {
 
 }  // namespace
 
-float kernel_row_height(const Frame& frame) {
-  return std::max(ImGui::GetFrameHeight(), std::floor(24 * frame.scale));
+KernelColumns kernel_columns(const char* unit) {
+  return {{
+      {.label = "operation",
+       .tip = "In the order of launch; click to sort so.",
+       .width = 152,
+       .sort = Column::Sort::ascending},
+      {.label = "variant", .tip = "", .width = 120},
+      {.label = "\u00b5s",
+       .tip =
+           "Microseconds of each op in one training step: the median of the newest sampled steps, timed on "
+           "the device. Click to sort by it; rows then stay where they are until the next click.",
+       .width = 72,
+       .right = true,
+       .sort = Column::Sort::descending},
+      {.label = "share", .tip = "Part of the sum of all ops of the step.", .width = 64, .rank = 1},
+      {.label = unit,
+       .tip = "Floating-point operations a second: the operation's formula over time, even where a variant "
+              "needs fewer; of products, those of all that the call covers.",
+       .width = 56,
+       .right = true,
+       .rank = 3},
+      {.label = "GB/s",
+       .tip = "10^9 bytes a second: the least that the operation must move, over time.",
+       .width = 56,
+       .right = true,
+       .rank = 4},
+      {.label = "was, \u00b5s",
+       .tip = "The time before the last switch of this op, and the ratio.",
+       .width = 104,
+       .rank = 2},
+  }};
 }
 
 float share_number_width(const Frame& frame) {
@@ -88,7 +117,7 @@ const char* rate_unit(const Frame& frame) {
 }
 
 std::string microseconds_text(const Frame& frame, double microseconds) {
-  return with_thousands(microseconds, on_gpu(frame) && microseconds < 1e4 ? 1 : 0);
+  return with_thousands(microseconds, microseconds < (on_gpu(frame) ? 1e4 : 10) ? 1 : 0);
 }
 
 void time_cell(const Frame& frame, const Cell& cell, const KernelCost& cost) {

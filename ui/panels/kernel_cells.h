@@ -1,11 +1,13 @@
 #pragma once
-// The number cells of the kernels table.
+// The columns of the kernels table, and its number cells.
 
+#include <array>
 #include <string>
 #include <string_view>
 
 #include "ui/frame.h"
 #include "ui/panels/kernel_rows.h"
+#include "ui/table.h"
 
 namespace warpscope::ui {
 
@@ -16,8 +18,11 @@ struct Cell {
   ImU32 color = 0;
 };
 
-/// Height in pixels of a row of the table.
-float kernel_row_height(const Frame& frame);
+/// Columns of the table.
+enum KernelColumn : std::size_t { kOp, kVariant, kTime, kShare, kRate, kBandwidth, kWas };
+using KernelColumns = std::array<Column, 7>;
+/// What they show and which are left out first; `unit` is that of the rates, rate_unit().
+KernelColumns kernel_columns(const char* unit);
 
 /// Width in pixels of the number of a share_cell(), at its left.
 float share_number_width(const Frame& frame);

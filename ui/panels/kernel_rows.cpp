@@ -49,7 +49,7 @@ std::vector<KernelRow> kernel_rows(const std::vector<training::OpTiming>& timing
       row->previous_variant = timing.previous_variant;
     }
     row->layers.push_back(&timing);
-    if (timing.covered_by) row->inside = timing.covered_by->op;
+    if (timing.covered_by) row->covered_by = timing.covered_by->op;
   }
   for (KernelRow& row : rows) row.cost = sum_of(row.layers);
   return rows;
@@ -57,6 +57,11 @@ std::vector<KernelRow> kernel_rows(const std::vector<training::OpTiming>& timing
 
 std::string running_text(const KernelRow& row) {
   return training::running_text(row.layers);
+}
+
+bool has_reasons(const KernelRow& row) {
+  return std::any_of(row.layers.begin(), row.layers.end(),
+                     [](const training::OpTiming* layer) { return !layer->reason.empty(); });
 }
 
 std::string reasons_text(const KernelRow& row) {

@@ -32,14 +32,15 @@ struct KernelRow {
   KernelCost cost;
   std::string previous_variant;  ///< of the first layer; "" if it was never switched
   std::vector<const training::OpTiming*> layers;
-  std::optional<ops::Op> inside;  ///< the op whose call covers this one, in some or all of its layers
+  std::optional<ops::Op> covered_by;  ///< the op whose call covers this one, in some or all of its layers
 };
 
 /// What runs the layers of an op (training::running_text).
 std::string running_text(const KernelRow& row);
 
-/// A line for each layer that does not run as one would expect: "conv2: hopper covers bias.forward, but ...";
-/// "" if all do.
+/// True if a layer does not run as one would expect: reasons_text() then says why.
+bool has_reasons(const KernelRow& row);
+/// A line for each such layer: "conv2: hopper covers bias.forward, but ..."; "" if there is none.
 std::string reasons_text(const KernelRow& row);
 
 /// One row for each op, in the order of their first launch. Points into `timings`.

@@ -15,41 +15,8 @@
 namespace warpscope::ui {
 namespace {
 
-enum : std::size_t { kOp, kVariant, kTime, kShare, kRate, kBandwidth, kWas };
-
-constexpr const char* kShareLabel = "share";
-constexpr const char* kWasLabel = "was, \u00b5s";
-
-std::array<Column, 7> columns_of(const Frame& frame) {
-  return {{
-      {.label = "operation",
-       .tip = "In the order of launch; click to sort so.",
-       .width = 152,
-       .sort = Column::Sort::ascending},
-      {"variant", "", 120},
-      {.label = "\u00b5s",
-       .tip =
-           "Microseconds of each op in one training step: the median of the newest sampled steps, timed on "
-           "the device. Click to sort by it; rows then stay where they are until the next click.",
-       .width = 72,
-       .right = true,
-       .sort = Column::Sort::descending},
-      {kShareLabel, "Part of the sum of all ops of the step.", 64},
-      {rate_unit(frame),
-       "Floating-point operations a second: the operation's formula over time, even where a variant needs "
-       "fewer; of products, those of all that the call covers.",
-       56, true},
-      {"GB/s", "10^9 bytes a second: the least that the operation must move, over time.", 56, true},
-      {kWasLabel, "The time before the last switch of this op, and the ratio.", 104},
-  }};
-}
-
 const KernelRow& row_of(const std::vector<KernelRow>& rows, ops::Op op) {
   return *std::find_if(rows.begin(), rows.end(), [op](const KernelRow& row) { return row.op == op; });
-}
-
-Cell cell_of(const Table& table, std::size_t column, ImU32 color) {
-  return {table.cell_min(column), table.cell_max(column), color};
 }
 
 // All names in one size: the smaller one where the column has too little room for the longest.
@@ -73,7 +40,7 @@ std::string op_tip(const KernelRow& row) {
     tip += fmt::format("\n{} times a step; click to list the layers.", row.layers.size());
   }
   tip += fmt::format("\n{}: {}", row.cost.covered ? "covered" : "runs", running_text(row));
-  if (const std::string reasons = reasons_text(row); !reasons.empty()) tip += "\n" + reasons;
+  if (has_reasons(row)) tip += "\n" + reasons_text(row);
   return tip;
 }
 
@@ -82,7 +49,7 @@ void draw_mark(const Frame& frame, ImVec2 center) {
   ImGui::GetWindowDrawList()->AddCircleFilled(center, std::floor(3 * frame.scale), frame.palette.warning);
 }
 
-// Over numbers that end at `right`, with a bar or a ratio behind them.
+// Draws a header whose label ends at `right`, where the numbers below it end; a bar or ratio follows them.
 void draw_label_left_of(const Frame& frame, const Table& table, std::size_t column, float right,
                         const Column& what) {
   const float x = std::max(table.cell_min(column).x, right - text_width(frame.fonts.small, what.label));
@@ -93,26 +60,28 @@ void draw_label_left_of(const Frame& frame, const Table& table, std::size_t colu
 
 void draw_numbers(const Frame& frame, Table& table, const KernelCost& cost, const StepCost& step, ImU32 color,
                   std::string_view previous) {
-  const auto cell = [&](std::size_t column) {
+  const auto draw = [&](std::size_t column, const auto& draw_cell) {
+    if (!table.shows(column)) return;
     table.enter(column);
-    return cell_of(table, column, color);
+    draw_cell(Cell{table.cell_min(column), table.cell_max(column), color});
   };
   if (!cost.covered) {
-    time_cell(frame, cell(kTime), cost);
-    if (&cost != &step.cost) share_cell(frame, cell(kShare), cost, step.cost.microseconds);
-    rate_cell(frame, cell(kRate), cost);
-    bandwidth_cell(frame, cell(kBandwidth), cost);
+    draw(kTime, [&](const Cell& cell) { time_cell(frame, cell, cost); });
+    if (&cost != &step.cost)
+      draw(kShare, [&](const Cell& cell) { share_cell(frame, cell, cost, step.cost.microseconds); });
+    draw(kRate, [&](const Cell& cell) { rate_cell(frame, cell, cost); });
+    draw(kBandwidth, [&](const Cell& cell) { bandwidth_cell(frame, cell, cost); });
   }
-  was_cell(frame, cell(kWas), cost, previous);
+  draw(kWas, [&](const Cell& cell) { was_cell(frame, cell, cost, previous); });
 }
 
-// In place of the numbers of an op that the call of `inside` covers.
-void draw_inside(const Frame& frame, Table& table, ops::Op inside) {
+// In place of the numbers of an op that the call of `by` covers.
+void draw_covered(const Frame& frame, Table& table, ops::Op by) {
   table.span_text(
-      kTime, kBandwidth, fmt::format("in {}", ops::to_string(inside)), frame.palette.muted,
+      kTime, kBandwidth, fmt::format("in {}", ops::to_string(by)), frame.palette.muted,
       fmt::format(
           "The call of {} covers it: it has no time of its own. Choose a variant and it runs by itself.",
-          ops::to_string(inside)));
+          ops::to_string(by)));
 }
 
 void draw_layers(const Frame& frame, Table& table, const KernelRow& row, const StepCost& step) {
@@ -128,7 +97,7 @@ void draw_layers(const Frame& frame, Table& table, const KernelRow& row, const S
                 ellipsize(frame.fonts.small, ops::describe(layer->op, layer->shape), max.x - left));
     });
     draw_numbers(frame, table, cost_of(*layer), step, frame.palette.muted, layer->previous_variant);
-    if (layer->covered_by) draw_inside(frame, table, layer->covered_by->op);
+    if (layer->covered_by) draw_covered(frame, table, layer->covered_by->op);
   }
 }
 
@@ -149,7 +118,7 @@ void KernelsPanel::keep_order(const std::vector<KernelRow>& rows) {
   sort_ = sort_ || !std::is_permutation(launched.begin(), launched.end(), order_.begin(), order_.end());
   if (!sort_) return;
   order_ = by_time_ ? ops_by_time(rows) : std::move(launched);
-  // Sorting by times that are not there yet is done again when they are.
+  // While some times are missing, the rows are sorted again once they are there.
   sort_ = by_time_ && !step_cost(rows).complete;
 }
 
@@ -169,7 +138,7 @@ void KernelsPanel::draw(const Frame& frame, const profiling::LaboratoryState& la
   }
   panel_body(frame, false);
   if (rows.empty()) {
-    centered_text(frame, "Waiting for the first plan");
+    centered_text(frame, "Waiting for the first plan.");
     return;
   }
   draw_table(frame, laboratory, rows, step);
@@ -183,8 +152,8 @@ void KernelsPanel::sort_by(int column) {
 
 void KernelsPanel::draw_table(const Frame& frame, const profiling::LaboratoryState& laboratory,
                               const std::vector<KernelRow>& rows, const StepCost& step) {
-  const std::array<Column, 7> columns = columns_of(frame);
-  // Called while the table is being made: it needs what the table knows then.
+  const KernelColumns columns = kernel_columns(rate_unit(frame));
+  // Called by the table's constructor, when the places of the columns are known.
   const auto header_cell = [&](const Table& table, std::size_t column) {
     const float left = table.cell_min(column).x, right = table.cell_max(column).x;
     if (column == kVariant) {
@@ -233,7 +202,7 @@ bool KernelsPanel::draw_name(const Frame& frame, Table& table, const KernelRow& 
     draw_icon(list, open_.contains(row.op) ? Icon::down : Icon::right, ImVec2(min.x, middle - icon / 2),
               ImVec2(min.x + icon, middle + icon / 2), hovered ? frame.palette.text : frame.palette.muted);
   }
-  const bool marked = !reasons_text(row).empty();
+  const bool marked = has_reasons(row);
   if (marked) draw_mark(frame, ImVec2(max.x - std::floor(6 * s), middle));
   const float left = min.x + std::floor(16 * s);
   const ImFont* const font = name_font(frame, max.x - min.x);
@@ -255,7 +224,7 @@ void KernelsPanel::draw_row(const Frame& frame, Table& table, const KernelRow& r
   ImGui::SetCursorScreenPos(table.cell_min(kVariant));
   menus_.draw_op(frame, row, right - left);
   draw_numbers(frame, table, row.cost, step, frame.palette.text, row.previous_variant);
-  if (row.cost.covered && row.inside) draw_inside(frame, table, *row.inside);
+  if (row.cost.covered && row.covered_by) draw_covered(frame, table, *row.covered_by);
 }
 
 }  // namespace warpscope::ui

@@ -27,14 +27,24 @@ enum : std::size_t { kNumber, kName, kPrecision, kBatch, kSteps, kSpeed, kBar, k
 
 constexpr std::array<Column, 9> kColumns{{
     {.label = "", .tip = "In the order of use.", .width = 24, .right = true, .fixed = true},
-    {"selection", "A preset, or what was changed.", 144},
-    {"precision", "Of the operands of the matrix products.", 56},
-    {"batch", "Images a step.", 48, true},
-    {.label = "steps", .tip = "Steps with it, so far.", .width = 56, .right = true, .rank = 1},
-    {"images/s", "Training images a second: the median over its steps.", 80, true},
-    {"", "Images a second, against the fastest selection.", 96},
-    {"\u00d7 first", "Times as fast as the first selection of this run.", 64, true},
-    {"\u00d7 loops", "Times as fast as plain loops on one CPU thread.", 64, true},
+    {.label = "selection", .tip = "A preset, or what was changed.", .width = 144},
+    {.label = "precision", .tip = "Of the operands of the matrix products.", .width = 56, .rank = 2},
+    {.label = "batch", .tip = "Images a step.", .width = 48, .right = true, .rank = 3},
+    {.label = "steps", .tip = "Steps with it, so far.", .width = 56, .right = true, .rank = 5},
+    {.label = "images/s",
+     .tip = "Training images a second: the median over its steps.",
+     .width = 80,
+     .right = true},
+    {.label = "", .tip = "Images a second, against the fastest selection.", .width = 96, .rank = 4},
+    {.label = "\u00d7 first",
+     .tip = "Times as fast as the first selection of this run.",
+     .width = 64,
+     .right = true},
+    {.label = "\u00d7 loops",
+     .tip = "Times as fast as plain loops on one CPU thread.",
+     .width = 64,
+     .right = true,
+     .rank = 1},
 }};
 
 void draw_row(const Frame& frame, Table& table, const LadderRow& row, std::size_t number, double most) {
@@ -52,41 +62,43 @@ void draw_row(const Frame& frame, Table& table, const LadderRow& row, std::size_
   const double speed = entry.images_per_second;
   table.number(kSpeed, speed > 0 ? with_thousands(speed, speed < 100 ? 1 : 0) : "\u2014",
                row.best ? palette.good : color);
-  table.enter(kBar);
-  const ImVec2 min = table.cell_min(kBar), max = table.cell_max(kBar);
-  const float inset = std::floor(8 * frame.scale);
-  plot::Bar bar;
-  bar.value = speed;
-  bar.color = row.now ? palette.accent : palette.series[0];
-  plot::draw_bar(frame, ImVec2(min.x, min.y + inset), ImVec2(max.x, max.y - inset),
-                 {0, most, min.x, max.x, false}, bar);
+  if (table.shows(kBar)) {
+    table.enter(kBar);
+    const ImVec2 min = table.cell_min(kBar), max = table.cell_max(kBar);
+    const float inset = std::floor(8 * frame.scale);
+    plot::Bar bar;
+    bar.value = speed;
+    bar.color = row.now ? palette.accent : palette.series[0];
+    plot::draw_bar(frame, ImVec2(min.x, min.y + inset), ImVec2(max.x, max.y - inset),
+                   {0, most, min.x, max.x, false}, bar);
+  }
   table.number(kFirst, ratio_text(row.over_first), color);
   table.number(kLoops, ratio_text(row.over_loops), color);
 }
 
 }  // namespace
 
-void LadderPanel::draw_baseline(const Frame& frame, LaboratoryDesk& desk, double loops) {
+void LadderPanel::draw_baseline(const Frame& frame, LaboratoryController& controller, double loops) {
   const bool gpu = frame.snapshot.device.kind == core::DeviceKind::cuda;
-  if (gpu && loops <= 0 && !asked_ && !desk.busy()) {
+  if (gpu && loops <= 0 && !asked_ && !controller.busy()) {
     asked_ = true;
-    desk.baseline(frame);
+    controller.baseline(frame);
   }
-  if (job_button(frame, desk, kButton)) {
+  if (job_button(frame, controller, kButton)) {
     asked_ = true;
-    desk.baseline(frame);
+    controller.baseline(frame);
   }
   ImGui::SameLine(0, 12 * frame.scale);
   if (loops > 0) {
     value_with_unit(frame, with_thousands(loops, loops < 100 ? 1 : 0), "images/s with CPU loops",
                     "A training step with the variants \"loops\" on one CPU thread.");
   } else {
-    caption(frame, desk.job() == profiling::Job::baseline ? "measuring CPU loops"
-                                                          : "CPU loops are not measured yet");
+    caption(frame, controller.job() == profiling::Job::baseline ? "measuring CPU loops"
+                                                                : "CPU loops are not measured yet");
   }
 }
 
-void LadderPanel::draw(const Frame& frame, LaboratoryDesk& desk) {
+void LadderPanel::draw(const Frame& frame, LaboratoryController& controller) {
   const auto& snapshot = frame.snapshot;
   panel_body(frame, false);
   if (snapshot.ladder->empty()) {
@@ -96,10 +108,10 @@ void LadderPanel::draw(const Frame& frame, LaboratoryDesk& desk) {
     return;
   }
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
-  const double measured = desk.state().baseline_images_per_second;
+  const double measured = controller.state().baseline_images_per_second;
   const double loops = measured > 0 ? measured : loops_speed(*snapshot.ladder, snapshot.device);
-  draw_baseline(frame, desk, loops);
-  job_progress(frame, desk, profiling::Job::baseline, "ladder.progress");
+  draw_baseline(frame, controller, loops);
+  job_progress(frame, controller, profiling::Job::baseline, "ladder.progress");
   const auto rows = ladder_rows(*snapshot.ladder, loops);
   double most = 0;
   for (const LadderRow& row : rows) most = std::max(most, row.entry->images_per_second);

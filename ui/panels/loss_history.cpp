@@ -15,7 +15,7 @@ namespace {
 
 using runs::Over;
 
-// Whether a value of `metric` says more than that nobody measures it.
+// True if `metric` was measured.
 bool tells(Metric metric, float value) {
   return metric == Metric::loss_scale ? value != 1 : std::isfinite(value) && value != 0;
 }
@@ -37,7 +37,7 @@ double LossHistory::position(const StepTable& table, std::size_t row) const {
   return position(table.step[row], static_cast<double>(table.epoch[row]), table.seconds[row]);
 }
 
-// Markers do not tell their epoch: it is that of the step after which they were set.
+// Markers carry no epoch: it is that of the step after which they were set.
 double LossHistory::place(const training::Marker& marker) const {
   if (choice_.over != Over::epoch) return position(marker.step, 0, marker.seconds);
   const auto after = std::upper_bound(steps_.step.begin(), steps_.step.end(), marker.step);
@@ -114,7 +114,7 @@ void LossHistory::consume(const training::FeedItem& item) {
 }
 
 void LossHistory::restart() {
-  // A reset before the first step leaves the older curve to compare with.
+  // A reset before the first step keeps the older curve for comparison.
   if (!steps_.empty()) steps_before_ = std::exchange(steps_, {});
   tests_.clear();
   raw_markers_.clear();
@@ -142,7 +142,7 @@ void LossHistory::rebuild() {
   for (const auto& point : tests_) append_test(point);
   for (const auto& marker : raw_markers_) markers_.push_back({place(marker), marker.text});
   plot::Smoother smoother(plot::weight_for(averages() ? choice_.smoothing : 1));
-  const QuietColumn& before = steps_before_.of(choice_.metric);
+  const CompactColumn& before = steps_before_.of(choice_.metric);
   for (std::size_t row = 0; row < steps_before_.size(); ++row)
     before_.append(position(steps_before_, row), smoother.next(before[row]));
 }

@@ -33,7 +33,7 @@ class LossHistory {
 
   /// The value of each step; gaps where there is none.
   const plot::Series& train() const { return train_; }
-  /// The same, averaged; empty if nothing is to be averaged.
+  /// train(), averaged; empty if nothing is to be averaged.
   const plot::Series& smoothed() const { return smoothed_; }
   /// Held-out images.
   const plot::Series& test() const { return test_; }

@@ -5,7 +5,7 @@ namespace {
 
 using Kind = ShownCurve::Kind;
 
-void add_run(const ShelfRun& run, const PlotSettings& settings, bool held_out,
+void add_run(const OverlayRun& run, const PlotSettings& settings, bool held_out,
              std::vector<ShownCurve>& curves) {
   const auto add = [&](Kind kind, const char* what, const plot::Series& series, bool wanted) {
     if (!wanted || series.empty()) return;
@@ -28,11 +28,11 @@ bool has_held_out(Metric metric) {
   return facts_of(metric).test[0] != '\0';
 }
 
-std::vector<ShownCurve> shown_curves(const LossHistory& history, std::span<const ShelfRun> runs,
+std::vector<ShownCurve> shown_curves(const LossHistory& history, std::span<const OverlayRun> runs,
                                      const PlotSettings& settings) {
   std::vector<ShownCurve> curves;
   const bool held_out = has_held_out(history.choice().metric);
-  for (const ShelfRun& run : runs) {
+  for (const OverlayRun& run : runs) {
     if (run.visible) add_run(run, settings, held_out, curves);
   }
   const plot::Series& steps = history.train();
@@ -68,7 +68,7 @@ std::vector<plot::Line> lines_of(std::span<const ShownCurve> curves, const Palet
                      .faint = curve.kind == Kind::before,
                      .thin = curve.earlier,
                      .alone = curve.kind == Kind::skipped,
-                     // Beyond its training's end even a test says nothing.
+                     // Nothing is known beyond the end of the training.
                      .end = curve.end});
   }
   return lines;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ui/panels/loss_history.h"
-#include "ui/panels/run_shelf.h"
+#include "ui/panels/run_overlay.h"
 #include "ui/plot/plot.h"
 #include "ui/settings.h"
 
@@ -32,7 +32,7 @@ struct ShownCurve {
 bool has_held_out(Metric metric);
 
 /// The curves to be drawn, from the back to the front; those that are hidden or empty are left out.
-std::vector<ShownCurve> shown_curves(const LossHistory& history, std::span<const ShelfRun> runs,
+std::vector<ShownCurve> shown_curves(const LossHistory& history, std::span<const OverlayRun> runs,
                                      const PlotSettings& settings);
 
 /// As lines of a plot. They point into `curves`.

@@ -16,14 +16,12 @@ constexpr std::array<MetricFacts, kMetrics> kFacts{{
      "Global L2 norm of the batch's mean gradient over all parameters, before clipping."},
     {"Update ratio", "update_ratio", 1, "update_ratio", "", "", true, true,
      "L2 norm of the step's update over that of the parameters. About 0.001 is a common aim; much more means "
-     "that the "
-     "rate is high, much less that it is low."},
+     "that the rate is high, much less that it is low."},
     {"Learning rate", "learning_rate", 1, "learning_rate", "", "", false, true,
      "The rate that the schedule gave the step."},
     {"Loss scale", "loss_scale", 1, "loss_scale", "", "", false, true,
      "What the step's gradients were multiplied by, so that small ones do not vanish in FP16. It doubles "
-     "after "
-     "enough "
+     "after enough "
      "good steps and halves when a gradient overflows; such a step is skipped, and marked."},
     {"Images/s", "images_per_second", 1, "images_per_second", "", "", true, false,
      "Batch over the time since the step before, by the device's clock. The first step after a pause has "

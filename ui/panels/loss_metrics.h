@@ -28,7 +28,7 @@ struct MetricFacts {
   float factor;            ///< from the trainer's numbers to those shown: 100 for shares in percent
   const char* steps;       ///< the series of a run's steps (gpu/runs)
   const char* test;        ///< the series of its tests; "" if it is measured in training alone
-  const char* validation;  ///< the same over validation images
+  const char* validation;  ///< the series over validation images; "" likewise
   bool smooths;            ///< scatters from step to step, so that an average helps
   bool logarithmic;        ///< the axis it starts with
   const char* tip;         ///< how a step's value is measured

@@ -28,8 +28,7 @@ constexpr const char* kRunsTip =
     "Earlier runs in the folder of this one: show their curves here, and see which settings differ (E).";
 constexpr const char* kHeldOutTip =
     "The same over held-out images, which are never trained on: those of the test set, or those kept back "
-    "from "
-    "training to steer by (validation). Click to hide or show.";
+    "from training to steer by (validation). Click to hide or show.";
 
 bool smooths(const PlotSettings& settings) {
   return settings.smoothing_steps >= 1.05f;
@@ -43,7 +42,7 @@ std::string newest(const plot::Series& series) {
   return series.empty() ? std::string() : curve_value_text(static_cast<double>(series.y(series.size() - 1)));
 }
 
-// Entries of the present training; `target` is what a click turns over.
+// Entries of the present training; a click toggles `target`.
 struct OwnEntry {
   LegendEntry entry;
   bool* target;
@@ -145,7 +144,7 @@ Metric shown_metric(const PlotSettings& settings, const training::Snapshot& snap
 
 void LossPanel::choose_metric(Metric metric, PlotSettings& settings) {
   settings.metric = static_cast<int>(metric);
-  // The part of x that is looked at stays; the values are others.
+  // The view keeps its part of the x axis; y is fitted anew.
   view_.fit_y = true;
 }
 
@@ -169,7 +168,7 @@ void LossPanel::update(const Frame& frame, const PlotSettings& settings) {
   history_.choose({shown_metric(settings, frame.snapshot, history_.seen()),
                    static_cast<runs::Over>(settings.over),
                    smooths(settings) ? static_cast<double>(settings.smoothing_steps) : 1.0});
-  shelf_.update(frame.snapshot, history_.choice());
+  overlay_.update(frame.snapshot, history_.choice());
   trace_runs();
   if (save_ != Save::none && !writer_.busy()) save_plot(frame, settings, std::exchange(save_, Save::none));
   if (const auto result = writer_.take()) {
@@ -190,7 +189,7 @@ plot::Content LossPanel::content(const PlotSettings& settings) const {
           .x_label = kAxisNames[over],
           .logarithmic = settings.logarithmic[static_cast<std::size_t>(choice.metric)],
           .newest = steps.empty() ? std::numeric_limits<double>::infinity() : last,
-          .empty_text = history_.steps() == 0 ? "no step yet" : "all curves are hidden",
+          .empty_text = history_.steps() == 0 ? "No step yet." : "All curves are hidden.",
           .describe = [this, last, over](double x) {
             if (history_.steps() > 0 && x <= last) return history_.describe(x);
             return fmt::format("{} {}", kAxisNames[over], plot::value_text(x, kAxisUnits[over]));
@@ -198,7 +197,7 @@ plot::Content LossPanel::content(const PlotSettings& settings) const {
 }
 
 void LossPanel::save_plot(const Frame& frame, const PlotSettings& settings, Save what) {
-  const auto curves = shown_curves(history_, shelf_.runs(), settings);
+  const auto curves = shown_curves(history_, overlay_.runs(), settings);
   if (curves.empty()) {
     message_ = training::LogLine{training::LogLevel::warning,
                                  "the plot is not written: there is no curve in it yet"};
@@ -254,7 +253,7 @@ void LossPanel::draw_metrics(const Frame& frame, PlotSettings& settings) {
   ImGui::SameLine(0, 16 * frame.scale);
 }
 
-// As much as `room` has place for: values go first, then the entries at the end.
+// As much as fits into `room`: values are left out first, then entries from the end.
 void LossPanel::draw_legend(const Frame& frame, PlotSettings& settings, float room) {
   const float gap = 16 * frame.scale;
   auto entries = own_entries(frame, history_, settings);
@@ -273,8 +272,8 @@ void LossPanel::draw_legend(const Frame& frame, PlotSettings& settings, float ro
 
 void LossPanel::draw_title_buttons(const Frame& frame) {
   const float s = frame.scale;
-  const auto shown = std::count_if(shelf_.runs().begin(), shelf_.runs().end(),
-                                   [](const ShelfRun& run) { return run.visible; });
+  const auto shown = std::count_if(overlay_.runs().begin(), overlay_.runs().end(),
+                                   [](const OverlayRun& run) { return run.visible; });
   const std::string label = shown > 0 ? fmt::format("Runs {}", shown) : "Runs";
   align_right(frame, text_width(frame.fonts.text, label) + 20 * s + 4 * s + ImGui::GetFrameHeight());
   if (text_button(frame, "loss.runs", label.c_str(), kRunsTip)) wants_runs_ = true;
@@ -358,26 +357,26 @@ void LossPanel::draw_options(const Frame& frame, PlotSettings& settings) {
 
 // The names of the earlier runs in the view, in their colours, as many as fit.
 void LossPanel::draw_runs_legend(const Frame& frame) {
-  if (shelf_.runs().empty()) return;
+  if (overlay_.runs().empty()) return;
   const float s = frame.scale, gap = 16 * s, more = 72 * s;
-  std::size_t hidden = shelf_.runs().size();
-  for (std::size_t i = 0; i < shelf_.runs().size(); ++i) {
-    const ShelfRun& run = shelf_.runs()[i];
+  std::size_t hidden = overlay_.runs().size();
+  for (std::size_t i = 0; i < overlay_.runs().size(); ++i) {
+    const OverlayRun& run = overlay_.runs()[i];
     std::string label = ellipsize(frame.fonts.text, run.name, 200 * s);
-    if (run.trouble.empty() && !run.loaded) label += " ...";
+    if (run.error.empty() && !run.loaded) label += " ...";
     const bool without = run.loaded && run.curves.train.empty();
     const LegendEntry entry{"loss.legend.run." + run.name, label, "", frame.palette.series[run.color],
                             run.visible && !without};
-    const bool last = i + 1 == shelf_.runs().size();
+    const bool last = i + 1 == overlay_.runs().size();
     if (i > 0 &&
         legend_width(frame, entry, false) + (last ? 0 : gap + more) > ImGui::GetContentRegionAvail().x)
       break;
-    std::string tip = run.trouble;
+    std::string tip = run.error;
     if (tip.empty())
       tip =
           run.folder.string() + (without ? "\nIt has no values of this metric." : "\nClick to hide or show.");
     if (legend_item(frame, entry, false, tip)) {
-      run.visible ? shelf_.hide(run.folder) : shelf_.show(run.folder, run.name);
+      run.visible ? overlay_.hide(run.folder) : overlay_.show(run.folder, run.name);
     }
     --hidden;
     ImGui::SameLine(0, gap);
@@ -393,10 +392,10 @@ void LossPanel::draw_runs_legend(const Frame& frame) {
 void LossPanel::trace_runs() {
   if (!trace_enabled()) return;
   std::string runs;
-  for (const ShelfRun& run : shelf_.runs()) {
-    runs += fmt::format("{}{{\"name\":{},\"visible\":{},\"color\":{},\"points\":{},\"trouble\":{}}}",
+  for (const OverlayRun& run : overlay_.runs()) {
+    runs += fmt::format("{}{{\"name\":{},\"visible\":{},\"color\":{},\"points\":{},\"error\":{}}}",
                         runs.empty() ? "" : ",", json_string(run.name), run.visible, run.color,
-                        run.curves.train.size(), json_string(run.trouble));
+                        run.curves.train.size(), json_string(run.error));
   }
   std::string now = fmt::format("\"metric\":{},\"over\":{},\"runs\":[{}]",
                                 json_string(facts_of(history_.choice().metric).key),
@@ -418,7 +417,7 @@ void LossPanel::draw(const Frame& frame, PlotSettings& settings) {
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
   draw_options(frame, settings);
   draw_runs_legend(frame);
-  const auto curves = shown_curves(history_, shelf_.runs(), settings);
+  const auto curves = shown_curves(history_, overlay_.runs(), settings);
   const auto lines = lines_of(curves, frame.palette);
   plot::Content shown = content(settings);
   shown.lines = lines;

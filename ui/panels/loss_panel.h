@@ -1,6 +1,6 @@
 #pragma once
 // The curves of the training: one metric at a time over steps, epochs or time, every step, the tests, a flag
-// where something was changed, and the same of earlier runs.
+// where something was changed, and the curves of earlier runs.
 
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@
 #include "ui/panels/loss_history.h"
 #include "ui/panels/loss_lines.h"
 #include "ui/panels/plot_export.h"
-#include "ui/panels/run_shelf.h"
+#include "ui/panels/run_overlay.h"
 #include "ui/plot/plot.h"
 #include "ui/settings.h"
 
@@ -28,13 +28,13 @@ class LossPanel {
   bool handle_key(const Frame& frame, char letter, PlotSettings& settings);
 
   const LossHistory& history() const { return history_; }
-  RunShelf& shelf() { return shelf_; }
+  RunOverlay& overlay() { return overlay_; }
   /// True once after somebody asked for the list of runs.
-  bool take_runs_wish() { return std::exchange(wants_runs_, false); }
+  bool take_runs_request() { return std::exchange(wants_runs_, false); }
   /// What is to be told about a saved file.
   std::optional<training::LogLine> take_message() { return std::exchange(message_, {}); }
   /// True if there is something new to draw or to tell.
-  bool has_news() const { return shelf_.has_news() || writer_.busy(); }
+  bool has_update() const { return overlay_.has_update() || writer_.busy(); }
 
  private:
   enum class Save { none, png, svg };
@@ -52,7 +52,7 @@ class LossPanel {
   void trace_runs();
 
   LossHistory history_;
-  RunShelf shelf_;
+  RunOverlay overlay_;
   FileWriter writer_;
   plot::View view_;
   plot::Drag drag_;

@@ -23,7 +23,7 @@ ImU32 bar_color(const Frame& frame, training::LogLevel level) {
   return frame.palette.accent;
 }
 
-// What the box about the divergence says already, for as long as it stands there.
+// True if the divergence box is open and says the same.
 bool told_elsewhere(const training::Snapshot& snapshot) {
   return snapshot.state == training::TrainerState::paused && !snapshot.divergence.text.empty() &&
          snapshot.notice.starts_with(snapshot.divergence.text);

@@ -17,10 +17,9 @@ using training::OptimizerSettings;
 constexpr const char* kFaulty = "each image by itself (faulty)";
 constexpr const char* kSchemeTip =
     "The historic faulty scheme, kept to watch it fail: each image of the batch changes weights and "
-    "optimizer "
-    "state by itself, at once with the others. Momentum and second moments decay once an image instead of "
-    "once "
-    "a step, and the rate counts as many times over as the batch has images: momentum and adam diverge. "
+    "optimizer state by itself, at once with the others. Momentum and second moments decay once an image "
+    "instead of once a step, and the rate counts as many times over as the batch has images: momentum and "
+    "adam diverge. "
     "Switched off, gradients are averaged first and the update runs once, and the training recovers.";
 
 void take(const ValueEdit& edit, std::string* refusal) {
@@ -30,33 +29,33 @@ void take(const ValueEdit& edit, std::string* refusal) {
 
 }  // namespace
 
-OptimizerSettings OptimizerDesk::settings(const Frame& frame) {
+OptimizerSettings OptimizerController::settings(const Frame& frame) {
   return pending_.shown(frame.snapshot.optimizer, frame.snapshot, ImGui::GetTime());
 }
 
-void OptimizerDesk::send(const Frame& frame, const OptimizerSettings& settings) {
+void OptimizerController::send(const Frame& frame, const OptimizerSettings& settings) {
   if (settings == this->settings(frame)) return;
   frame.send(training::SetOptimizer{settings});
   pending_.sent(settings, frame.snapshot, ImGui::GetTime());
 }
 
-void OptimizerView::draw_field(const Frame& frame, OptimizerDesk& desk, const training::Setting& row,
-                               std::string* refusal) {
-  OptimizerSettings settings = desk.settings(frame);
+void OptimizerView::draw_field(const Frame& frame, OptimizerController& controller,
+                               const training::Setting& row, std::string* refusal) {
+  OptimizerSettings settings = controller.settings(frame);
   const ValueEdit edit = fields_[row.key].draw(
       frame, spec_of(row), static_cast<double>(settings.*row.field.number), value_left(frame));
   take(edit, refusal);
   if (!edit.finished) return;
   settings.*row.field.number = static_cast<float>(edit.value);
-  desk.send(frame, settings);
+  controller.send(frame, settings);
 }
 
-void OptimizerView::draw_rate(const Frame& frame, OptimizerDesk& desk, std::string* refusal) {
-  draw_field(frame, desk, training::setting("learning_rate"), refusal);
+void OptimizerView::draw_rate(const Frame& frame, OptimizerController& controller, std::string* refusal) {
+  draw_field(frame, controller, training::setting("learning_rate"), refusal);
 }
 
-void OptimizerView::draw_rule(const Frame& frame, OptimizerDesk& desk) {
-  const OptimizerSettings settings = desk.settings(frame);
+void OptimizerView::draw_rule(const Frame& frame, OptimizerController& controller) {
+  const OptimizerSettings settings = controller.settings(frame);
   row_text(frame, frame.fonts.text, frame.palette.muted, "rule");
   ImGui::SameLine(value_left(frame));
   const std::string now(ops::to_string(settings.rule));
@@ -70,7 +69,7 @@ void OptimizerView::draw_rule(const Frame& frame, OptimizerDesk& desk) {
       const std::string name = fmt::format("training.rule.{}", row.name);
       if (combo_item(frame, name.c_str(), row.name, row.rule == settings.rule, row.summary) &&
           row.rule != settings.rule) {
-        desk.send(frame, with_rule(settings, row.rule));
+        controller.send(frame, with_rule(settings, row.rule));
       }
     }
     end_combo();
@@ -86,7 +85,7 @@ void OptimizerView::draw_rule(const Frame& frame, OptimizerDesk& desk) {
                         now, defaults.learning_rate)
                   : fmt::format("These are the numbers that {} starts with.", now),
           differs)) {
-    desk.send(frame, defaults);
+    controller.send(frame, defaults);
   }
 }
 
@@ -101,8 +100,9 @@ void OptimizerView::draw_spikes(const Frame& frame, std::string* refusal) {
   pending_threshold_.sent(edit.value, frame.snapshot, ImGui::GetTime());
 }
 
-void OptimizerView::draw_accumulate(const Frame& frame, OptimizerDesk& desk, std::string* refusal) {
-  OptimizerSettings settings = desk.settings(frame);
+void OptimizerView::draw_accumulate(const Frame& frame, OptimizerController& controller,
+                                    std::string* refusal) {
+  OptimizerSettings settings = controller.settings(frame);
   ValueSpec spec = spec_of(training::setting("accumulate"));
   if (settings.per_sample) spec.tip = "Each image updates by itself: there is nothing to accumulate.";
   ImGui::BeginDisabled(settings.per_sample);
@@ -116,11 +116,11 @@ void OptimizerView::draw_accumulate(const Frame& frame, OptimizerDesk& desk, std
   take(edit, refusal);
   if (!edit.finished) return;
   settings.accumulate = static_cast<int>(edit.value);
-  desk.send(frame, settings);
+  controller.send(frame, settings);
 }
 
-void OptimizerView::draw_scheme(const Frame& frame, OptimizerDesk& desk) {
-  const OptimizerSettings settings = desk.settings(frame);
+void OptimizerView::draw_scheme(const Frame& frame, OptimizerController& controller) {
+  const OptimizerSettings settings = controller.settings(frame);
   bool faulty = settings.per_sample;
   row_text(frame, frame.fonts.text, frame.palette.muted, "scheme");
   tooltip(frame, kSchemeTip);
@@ -128,7 +128,7 @@ void OptimizerView::draw_scheme(const Frame& frame, OptimizerDesk& desk) {
   const float width = text_width(frame.fonts.text, kFaulty) + 16 * frame.scale;
   if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
   if (toggle(frame, "training.per_sample", kFaulty, &faulty, kSchemeTip)) {
-    desk.send(frame, with_scheme(settings, faulty));
+    controller.send(frame, with_scheme(settings, faulty));
   }
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   auto* const list = ImGui::GetWindowDrawList();
@@ -143,15 +143,15 @@ void OptimizerView::draw_scheme(const Frame& frame, OptimizerDesk& desk) {
             "adam diverge; switch it off and see them recover.");
 }
 
-void OptimizerView::draw(const Frame& frame, OptimizerDesk& desk, std::string* refusal) {
-  draw_rule(frame, desk);
-  const OptimizerSettings settings = desk.settings(frame);
+void OptimizerView::draw(const Frame& frame, OptimizerController& controller, std::string* refusal) {
+  draw_rule(frame, controller);
+  const OptimizerSettings settings = controller.settings(frame);
   for (const training::Setting* const row : training::numbers_of(settings.rule, settings.per_sample)) {
-    if (std::string_view(row->key) != "learning_rate") draw_field(frame, desk, *row, refusal);
+    if (std::string_view(row->key) != "learning_rate") draw_field(frame, controller, *row, refusal);
   }
   draw_spikes(frame, refusal);
-  draw_accumulate(frame, desk, refusal);
-  draw_scheme(frame, desk);
+  draw_accumulate(frame, controller, refusal);
+  draw_scheme(frame, controller);
 }
 
 }  // namespace warpscope::ui

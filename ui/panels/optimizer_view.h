@@ -12,7 +12,7 @@
 namespace warpscope::ui {
 
 /// The optimizer's settings between window and trainer, for all tabs.
-class OptimizerDesk {
+class OptimizerController {
  public:
   /// The settings as they are, or as they will be once the trainer has taken them.
   training::OptimizerSettings settings(const Frame& frame);
@@ -27,16 +27,16 @@ class OptimizerView {
  public:
   /// The learning rate, which stands above all tabs. What was refused goes to `refusal`, which is emptied
   /// when a value is taken.
-  void draw_rate(const Frame& frame, OptimizerDesk& desk, std::string* refusal);
-  void draw(const Frame& frame, OptimizerDesk& desk, std::string* refusal);
+  void draw_rate(const Frame& frame, OptimizerController& controller, std::string* refusal);
+  void draw(const Frame& frame, OptimizerController& controller, std::string* refusal);
 
  private:
-  void draw_rule(const Frame& frame, OptimizerDesk& desk);
-  void draw_field(const Frame& frame, OptimizerDesk& desk, const training::Setting& row,
+  void draw_rule(const Frame& frame, OptimizerController& controller);
+  void draw_field(const Frame& frame, OptimizerController& controller, const training::Setting& row,
                   std::string* refusal);
   void draw_spikes(const Frame& frame, std::string* refusal);
-  void draw_accumulate(const Frame& frame, OptimizerDesk& desk, std::string* refusal);
-  void draw_scheme(const Frame& frame, OptimizerDesk& desk);
+  void draw_accumulate(const Frame& frame, OptimizerController& controller, std::string* refusal);
+  void draw_scheme(const Frame& frame, OptimizerController& controller);
 
   std::map<std::string, ValueField> fields_;
   Pending<double> pending_threshold_;

@@ -71,7 +71,7 @@ runs::Plot svg_plot(std::span<const ShownCurve> curves, std::span<const plot::Ma
   plot.y_label = facts_of(choice.metric).label;
   plot.logarithmic = logarithmic;
   for (const ShownCurve& curve : curves) {
-    // Lone points would be joined; the drops of the scale tell of them.
+    // Skipped steps are single points, which a curve would join; the drops of the loss scale show them.
     if (curve.kind == ShownCurve::Kind::skipped) continue;
     plot.curves.push_back({curve.name, kSvgColors[static_cast<std::size_t>(curve.color) % kRunColors],
                            dash_of(curve.kind), part_of(*curve.series, view)});

@@ -62,7 +62,7 @@ void figures(const Frame& frame, const HeldOut& held_out, int image) {
   figure(frame, "step", with_thousands(held_out.evaluation->step), "", true);
 }
 
-// As wide as the names of the classes need, within limits.
+// Wide enough for the names of the classes, within limits.
 float figures_width(const Frame& frame, const HeldOut& held_out, int image) {
   const auto width = [&](int index) { return text_width(frame.fonts.text, held_out.class_name(index)); };
   const float s = frame.scale,

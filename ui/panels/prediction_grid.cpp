@@ -32,7 +32,7 @@ float density() {
 void PredictionGrid::show_pair(int truth, int predicted) {
   choice_.truth = truth;
   choice_.predicted = predicted;
-  // Wrong ones only would leave nothing of a pair that is right.
+  // On the diagonal all are right: "wrong only" would show nothing.
   if (truth == predicted && choice_.order == PredictionOrder::wrong_only)
     choice_.order = PredictionOrder::worst_first;
 }
@@ -41,7 +41,7 @@ void PredictionGrid::show_pair(int truth, int predicted) {
 void PredictionGrid::refresh(const Frame& frame, const HeldOut& held_out) {
   const bool other_images = !arranged_.evaluation || arranged_.data != held_out.data ||
                             arranged_.evaluation->split != held_out.evaluation->split;
-  // A view's images are others with each evaluation; they follow as the losses of all images do.
+  // In a view of another process's run the images change with each evaluation.
   const bool follows = arranged_.evaluation && !arranged_.evaluation->positions.empty() &&
                        !held_out.evaluation->positions.empty() &&
                        arranged_.evaluation->split == held_out.evaluation->split;
@@ -109,8 +109,7 @@ void PredictionGrid::draw_order(const Frame& frame) {
   const auto now = static_cast<std::size_t>(choice_.order);
   if (!begin_combo(frame, "predictions.order", kOrders[now], std::floor(120 * frame.scale),
                    "Worst first: the largest loss first. Wrong only: the same, without the images that were "
-                   "classified "
-                   "right. Stored order: as in the data set.")) {
+                   "classified right. Stored order: as in the data set.")) {
     return;
   }
   for (std::size_t i = 0; i < kOrders.size(); ++i) {

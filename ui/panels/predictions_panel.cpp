@@ -14,23 +14,22 @@ namespace {
 constexpr std::array<const char*, 2> kTabs{"Predictions", "Confusion"};
 
 std::string empty_text(const training::Snapshot& snapshot) {
-  constexpr std::string_view kBefore = "No held-out images were looked at yet: ";
   using training::TrainerState;
   if (!snapshot.viewing.empty() && snapshot.evaluation) {
     return "The run's folder holds no predictions of single images (older versions wrote none); Confusion "
-           "counts them";
+           "counts them.";
   }
   switch (snapshot.state) {
     case TrainerState::preparing:
-      return fmt::format("{}the training is being prepared", kBefore);
+      return "No predictions yet: the training is being prepared.";
     case TrainerState::failed:
-      return fmt::format("{}the training ended before", kBefore);
+      return "No predictions: the training ended before the first evaluation.";
     case TrainerState::paused:
-      return fmt::format("{}the training is paused; the first look comes some steps after it goes on",
-                         kBefore);
+      return "No predictions yet: the first evaluation comes some steps after the training goes on.";
     default:
-      return fmt::format("{}the first look at {} of them comes after some more steps", kBefore,
-                         with_thousands(snapshot.test_images));
+      return fmt::format(
+          "No predictions yet: the first evaluation, of {} held-out images, comes in some steps.",
+          with_thousands(snapshot.test_images));
   }
 }
 

@@ -73,34 +73,34 @@ std::vector<ResultCell> held_out_cells(const training::Snapshot& snapshot) {
   return cells;
 }
 
-ResultCell checkpoint_cell(const training::Snapshot& snapshot, const CheckpointNews& news, double now) {
+ResultCell checkpoint_cell(const training::Snapshot& snapshot, const LastCheckpoint& last, double now) {
   if (snapshot.checkpoint_step == 0) {
     return {"checkpoint", kUnknown, "none yet",
             snapshot.run_dir.empty()
                 ? "No run is written, so there are no checkpoints."
                 : "None has been written yet: they come every few epochs and at the end."};
   }
-  std::string when = news.seen >= 0 ? ago_text(now - news.seen) : "";
-  return {"checkpoint", with_thousands(snapshot.checkpoint_step), when.empty() ? "step" : "step, " + when,
-          "The step of the newest checkpoint: weights, optimizer state and all that is needed to go on from "
-          "there "
-          "with --resume."};
+  std::string when = last.seen >= 0 ? ago_text(now - last.seen) : "";
+  return {
+      "checkpoint", with_thousands(snapshot.checkpoint_step), when.empty() ? "steps" : "steps, " + when,
+      "Steps done at the newest checkpoint: weights, optimizer state and all that is needed to go on from "
+      "there with --resume."};
 }
 
 }  // namespace
 
-CheckpointNews observe_checkpoint(CheckpointNews news, std::uint64_t checkpoint_step, double now,
+LastCheckpoint observe_checkpoint(LastCheckpoint last, std::uint64_t checkpoint_step, double now,
                                   bool first) {
   if (first) return {checkpoint_step, -1};
-  if (checkpoint_step != news.step) return {checkpoint_step, now};
-  return news;
+  if (checkpoint_step != last.step) return {checkpoint_step, now};
+  return last;
 }
 
 std::string ago_text(double seconds) {
-  const double whole = std::max(0.0, std::floor(seconds));
-  if (whole < 60) return fmt::format("{:.0f} s ago", whole);
-  if (whole < 3600) return fmt::format("{:.0f} min ago", std::floor(whole / 60));
-  return fmt::format("{:.0f} h ago", std::floor(whole / 3600));
+  const double rounded = std::max(0.0, std::floor(seconds));
+  if (rounded < 60) return fmt::format("{:.0f} s ago", rounded);
+  if (rounded < 3600) return fmt::format("{:.0f} min ago", std::floor(rounded / 60));
+  return fmt::format("{:.0f} h ago", std::floor(rounded / 3600));
 }
 
 double ago_text_end(double seconds) {
@@ -144,14 +144,14 @@ std::vector<ResultCell> step_cells(const training::Snapshot& snapshot) {
   return cells;
 }
 
-std::vector<ResultCell> run_cells(const training::Snapshot& snapshot, const CheckpointNews& news,
+std::vector<ResultCell> run_cells(const training::Snapshot& snapshot, const LastCheckpoint& last,
                                   double now) {
   std::vector<ResultCell> cells;
   cells.push_back({"epoch", snapshot.step > 0 ? with_thousands(snapshot.epoch, 2) : kUnknown,
                    snapshot.total_epochs > 0 ? fmt::format("of {:.6g}", snapshot.total_epochs) : "",
                    "Passes over the training images, and the length of the run if it has one."});
   cells.push_back({"time", clock_text(snapshot.seconds), "", "Time of training, pauses not counted."});
-  cells.push_back(checkpoint_cell(snapshot, news, now));
+  cells.push_back(checkpoint_cell(snapshot, last, now));
   cells.push_back({"parameters", snapshot.parameters > 0 ? with_thousands(snapshot.parameters) : kUnknown, "",
                    "Trained parameters of the network."});
   cells.push_back(

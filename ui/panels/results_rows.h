@@ -18,14 +18,14 @@ struct ResultCell {
 };
 
 /// When the window saw a new checkpoint.
-struct CheckpointNews {
+struct LastCheckpoint {
   std::uint64_t step = 0;  ///< of the newest one; 0 before the first
   double seen = -1;        ///< seconds on the window's clock; below 0 if it was there from the start
 };
 
-/// `news` after another snapshot, at `now` on the window's clock. The first snapshot of all is told by
+/// `last` after another snapshot, at `now` on the window's clock. The first snapshot of all is told by
 /// `first`.
-CheckpointNews observe_checkpoint(CheckpointNews news, std::uint64_t checkpoint_step, double now, bool first);
+LastCheckpoint observe_checkpoint(LastCheckpoint last, std::uint64_t checkpoint_step, double now, bool first);
 
 /// "12 s ago", "3 min ago", "2 h ago".
 std::string ago_text(double seconds);
@@ -40,6 +40,6 @@ std::vector<ResultCell> loss_cells(const training::Snapshot& snapshot);
 std::vector<ResultCell> step_cells(const training::Snapshot& snapshot);
 
 /// Epoch, time, checkpoint, parameters, memory of the plan.
-std::vector<ResultCell> run_cells(const training::Snapshot& snapshot, const CheckpointNews& news, double now);
+std::vector<ResultCell> run_cells(const training::Snapshot& snapshot, const LastCheckpoint& last, double now);
 
 }  // namespace warpscope::ui

@@ -69,7 +69,7 @@ void draw_folder(const Frame& frame, float left) {
   tooltip(frame, folder.empty() ? "No run is written; start with a run folder to keep one." : folder);
 }
 
-/// What can be kept of the training as it stands.
+/// Buttons that save a checkpoint or the settings.
 void draw_buttons(const Frame& frame) {
   const Steering steering(frame);
   const bool written = !frame.snapshot.run_dir.empty();
@@ -89,15 +89,16 @@ void draw_buttons(const Frame& frame) {
 }  // namespace
 
 void ResultsView::update(const Frame& frame) {
-  news_ = observe_checkpoint(news_, frame.snapshot.checkpoint_step, ImGui::GetTime(), first_);
+  checkpoint_ = observe_checkpoint(checkpoint_, frame.snapshot.checkpoint_step, ImGui::GetTime(), first_);
   if (frame.snapshot.state != training::TrainerState::preparing) first_ = false;
 }
 
 void ResultsView::draw(const Frame& frame) const {
   const auto& snapshot = frame.snapshot;
-  if (news_.seen >= 0) redraw_at(frame, news_.seen + ago_text_end(ImGui::GetTime() - news_.seen));
+  if (checkpoint_.seen >= 0)
+    redraw_at(frame, checkpoint_.seen + ago_text_end(ImGui::GetTime() - checkpoint_.seen));
   const std::array groups{loss_cells(snapshot), step_cells(snapshot),
-                          run_cells(snapshot, news_, ImGui::GetTime())};
+                          run_cells(snapshot, checkpoint_, ImGui::GetTime())};
   const Columns columns = columns_of(frame, groups);
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (i > 0) separate(frame);

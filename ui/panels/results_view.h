@@ -13,7 +13,7 @@ class ResultsView {
   void draw(const Frame& frame) const;
 
  private:
-  CheckpointNews news_;
+  LastCheckpoint checkpoint_;
   bool first_ = true;
 };
 

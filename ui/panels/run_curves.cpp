@@ -30,7 +30,7 @@ void RunCurves::append(const RunCurves& more) {
   end = more.end;
 }
 
-void RunCurveMaker::add_steps(RunCurves& curves) {
+void RunCurveReader::add_steps(RunCurves& curves) {
   const runs::PointTable& steps = follower_.run().points.steps;
   const runs::Series* values = steps.find(facts_of(choice_.metric).steps);
   for (std::size_t row = steps_done_; row < steps.size(); ++row) {
@@ -43,7 +43,7 @@ void RunCurveMaker::add_steps(RunCurves& curves) {
   steps_done_ = steps.size();
 }
 
-void RunCurveMaker::add_tests(RunCurves& curves) {
+void RunCurveReader::add_tests(RunCurves& curves) {
   const runs::PointTable& tests = follower_.run().points.tests;
   const MetricFacts& facts = facts_of(choice_.metric);
   const auto add = [&](const char* name, plot::Series& to) {
@@ -51,7 +51,7 @@ void RunCurveMaker::add_tests(RunCurves& curves) {
     if (values == nullptr) return;
     for (std::size_t row = tests_done_; row < tests.size(); ++row) {
       const double x = place(tests, row, choice_.over);
-      // Tests of both splits share a table: what a row does not have is no gap in the curve.
+      // Test and validation share a table: a missing value belongs to the other split and is no gap.
       if (std::isfinite(x) && std::isfinite(values->values[row]))
         to.append(x, shown_value(choice_.metric, values->values[row]));
     }
@@ -61,29 +61,29 @@ void RunCurveMaker::add_tests(RunCurves& curves) {
   tests_done_ = tests.size();
 }
 
-void RunCurveMaker::choose(const CurveChoice& choice) {
+void RunCurveReader::choose(const CurveChoice& choice) {
   choice_ = choice;
   anew_ = true;
 }
 
-std::optional<RunGain> RunCurveMaker::advance(std::uint64_t most_bytes) {
+std::optional<NewPoints> RunCurveReader::advance(std::uint64_t most_bytes) {
   const runs::RunUpdate update = follower_.poll(most_bytes);
   more_ = update.more;
-  RunGain gain;
-  gain.anew = std::exchange(anew_, false) || update.restarted;
-  if (gain.anew) {
+  NewPoints added;
+  added.replace = std::exchange(anew_, false) || update.restarted;
+  if (added.replace) {
     const bool averages = facts_of(choice_.metric).smooths;
     smoother_ = plot::Smoother(plot::weight_for(averages ? choice_.smoothing : 1));
     steps_done_ = tests_done_ = 0;
   }
   const auto& points = follower_.run().points;
-  if (!gain.anew && steps_done_ == points.steps.size() && tests_done_ == points.tests.size()) return {};
-  add_steps(gain.curves);
-  add_tests(gain.curves);
-  // A gain of tests alone leaves the end where it was.
-  if (gain.curves.end == 0 && points.steps.size() > 0)
-    gain.curves.end = place(points.steps, points.steps.size() - 1, choice_.over);
-  return gain;
+  if (!added.replace && steps_done_ == points.steps.size() && tests_done_ == points.tests.size()) return {};
+  add_steps(added.curves);
+  add_tests(added.curves);
+  // If only tests are new, the end stays where it was.
+  if (added.curves.end == 0 && points.steps.size() > 0)
+    added.curves.end = place(points.steps, points.steps.size() - 1, choice_.over);
+  return added;
 }
 
 }  // namespace warpscope::ui

@@ -22,22 +22,22 @@ struct RunCurves {
   void append(const RunCurves& more);
 };
 
-/// What a run has gained.
-struct RunGain {
-  bool anew = false;  ///< `curves` are all of them, not only the new points
+/// Points that were read since the last call.
+struct NewPoints {
+  bool replace = false;  ///< `curves` holds all points and takes the place of what was read before
   RunCurves curves;
 };
 
-class RunCurveMaker {
+class RunCurveReader {
  public:
   /// Throws core::BadInput if `folder` holds no run.
-  explicit RunCurveMaker(std::filesystem::path folder) : follower_(std::move(folder)) {}
+  explicit RunCurveReader(std::filesystem::path folder) : follower_(std::move(folder)) {}
 
   /// The next advance() gives everything, as `choice` says. To be called before the first one.
   void choose(const CurveChoice& choice);
   /// Reads about `most_bytes` more of the run. Gives what is new, or everything if the run has begun again;
   /// nothing if there is nothing new.
-  std::optional<RunGain> advance(std::uint64_t most_bytes);
+  std::optional<NewPoints> advance(std::uint64_t most_bytes);
   /// True if there was more to read.
   bool more() const { return more_; }
   const runs::Run& run() const { return follower_.run(); }

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kPieceBytes = 4 << 20;
 
-// run.json of a run that has ended tells its results; the points need not be read.
+// True if the run has ended: its run.json then holds the results, and the points need not be read.
 bool tells_results(const nlohmann::json& head) {
   const auto status = head.find("status"), steps = head.find("steps");
   return status != head.end() && status->is_string() && *status != "running" && steps != head.end() &&
@@ -24,7 +24,7 @@ bool tells_results(const nlohmann::json& head) {
 
 }  // namespace
 
-std::string trouble_of(const runs::RunSummary& run) {
+std::string problem_of(const runs::RunSummary& run) {
   if (!run.error.empty()) return run.error;
   if (run.notes.size() == 1) return run.notes.front();
   if (!run.notes.empty()) {
@@ -79,7 +79,8 @@ std::vector<runs::RunSummary> RunListing::look(const fs::path& folder, const fs:
     }
     now.emplace(path, std::move(known));
   }
-  if (error) {
+  // Until the first run is written there is no folder, and that is no error.
+  if (error && error != std::errc::no_such_file_or_directory) {
     known_.clear();
     throw core::BadInput(fmt::format("the folder {} cannot be read: {}", folder.string(), error.message()));
   }

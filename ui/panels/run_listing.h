@@ -15,15 +15,15 @@
 
 namespace warpscope::ui {
 
-/// What is to be said about a run beside its figures, in one sentence: what is damaged or why it failed; ""
-/// if nothing.
-std::string trouble_of(const runs::RunSummary& run);
+/// What is wrong with a run, in one sentence: what is damaged or why it failed; "" if nothing is.
+std::string problem_of(const runs::RunSummary& run);
 
 class RunListing {
  public:
   /// The runs in `folder`, newest first, without the one at `leave_out`. What has not changed since the last
   /// call is not read again; of a run that is being written only what it has gained. Ends early, with what
-  /// there is, once `stop` is requested. Throws core::BadInput if the folder cannot be read.
+  /// there is, once `stop` is requested. A folder that does not exist holds none. Throws
+  /// core::BadInput if the folder cannot be read.
   std::vector<runs::RunSummary> look(const std::filesystem::path& folder,
                                      const std::filesystem::path& leave_out, const std::stop_token& stop);
 

@@ -21,28 +21,28 @@
 
 namespace warpscope::ui {
 
-/// A run whose curves are wanted. Shown again after it was removed, it is another one.
+/// A run whose curves are wanted. A run that is removed and shown again gets a new `id`.
 struct WantedRun {
   std::filesystem::path folder;
   std::uint64_t id = 0;
   bool operator==(const WantedRun&) const = default;
 };
 
-/// What the window wants to know.
-struct RunWish {
+/// What the window needs.
+struct RunRequest {
   std::filesystem::path folder;   ///< that holds runs
   std::filesystem::path present;  ///< the run of this window; "" if it writes none
-  bool list = false;              ///< the list is looked at
+  bool list = false;              ///< the list of runs is on the screen
   std::vector<WantedRun> shown;   ///< runs whose curves are wanted
   CurveChoice choice;
-  std::uint64_t serial = 0;  ///< another one: all curves are wanted anew
-  bool operator==(const RunWish&) const = default;
+  std::uint64_t serial = 0;  ///< changes when all curves are to be read again
+  bool operator==(const RunRequest&) const = default;
 };
 
 /// The runs of the folder; immutable once made.
 struct RunList {
   std::vector<runs::RunSummary> runs;       ///< newest first, without the present one
-  std::string trouble;                      ///< why there are none; "" if nothing is wrong
+  std::string error;                        ///< why there are none; "" if nothing is wrong
   std::optional<runs::RunSummary> present;  ///< runs::summarize_settings(), if it writes a run
 };
 
@@ -52,12 +52,12 @@ struct RunSettings {
   std::vector<runs::SettingDifference> differences;
 };
 
-/// News of one run's curves.
-struct RunNews {
+/// What was read of one run's curves.
+struct RunUpdate {
   std::uint64_t id = 0;  ///< WantedRun::id
   std::uint64_t serial = 0;
-  RunGain gain;
-  std::string trouble;  ///< why there are no curves; "" if nothing is wrong
+  NewPoints points;
+  std::string error;  ///< why there are no curves; "" if nothing is wrong
 };
 
 class RunLoader {
@@ -68,40 +68,40 @@ class RunLoader {
   RunLoader(const RunLoader&) = delete;
   RunLoader& operator=(const RunLoader&) = delete;
 
-  void want(RunWish wish);
+  void request(RunRequest request);
   /// nullptr until the folder has been looked at.
   std::shared_ptr<const RunList> list() const;
   std::shared_ptr<const RunSettings> settings() const;
-  /// News of curves since the last call, in order.
-  std::vector<RunNews> take();
+  /// What was read of curves since the last call, in order.
+  std::vector<RunUpdate> take();
   /// Grows with everything new.
   std::uint64_t version() const { return version_; }
 
  private:
   void work(const std::stop_token& stop);
-  RunWish wait_for_wish(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, bool hurry);
-  void look_at_list(const RunWish& wish, const std::stop_token& stop);
-  bool advance_curves(const RunWish& wish, const std::stop_token& stop);
-  bool advance(const RunWish& wish, const WantedRun& run);
-  void compare_settings(const RunWish& wish);
-  void publish(RunNews news);
+  RunRequest wait_for_request(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, bool hurry);
+  void look_at_list(const RunRequest& request, const std::stop_token& stop);
+  bool advance_curves(const RunRequest& request, const std::stop_token& stop);
+  bool advance(const RunRequest& request, const WantedRun& run);
+  void compare_settings(const RunRequest& request);
+  void publish(RunUpdate update);
 
   mutable std::mutex mutex_;  ///< of what follows
   std::condition_variable_any wake_;
-  RunWish wish_;
+  RunRequest request_;
   bool changed_ = false;
-  std::vector<RunNews> news_;
+  std::vector<RunUpdate> updates_;
   std::shared_ptr<const RunList> list_;
   std::shared_ptr<const RunSettings> settings_ = std::make_shared<RunSettings>();
   std::atomic<std::uint64_t> version_ = 0;
 
   // Of the thread.
   RunListing listing_;
-  struct Maker {
-    std::unique_ptr<RunCurveMaker> curves;  ///< nullptr: the folder holds no run
+  struct Reader {
+    std::unique_ptr<RunCurveReader> curves;  ///< nullptr: the folder holds no run
     std::uint64_t serial = 0;
   };
-  std::map<std::uint64_t, Maker> makers_;  ///< by WantedRun::id
+  std::map<std::uint64_t, Reader> readers_;  ///< by WantedRun::id
 
   std::jthread thread_;  // last: it uses all of the above
 };

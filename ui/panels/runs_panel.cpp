@@ -107,8 +107,8 @@ std::string changed_tip(const std::string& at_first) {
   return fmt::format("Changed during the run: at first {}.", at_first);
 }
 
-// A star behind what is in a cell, if need be in the gap before the next one: digits stay one below the
-// other, and it is there where text is cut.
+// A star behind the content of a cell. It may stand in the gap before the next column, so that digits stay
+// aligned and it is seen where text is cut.
 void draw_star(const Frame& frame, const Table& table, std::size_t column, float width) {
   if (!table.shows(column)) return;
   const float left = table.cell_min(column).x, right = table.cell_max(column).x;
@@ -158,7 +158,7 @@ void draw_figures(const Frame& frame, Table& table, const runs::RunSummary& run,
   table.text(kStatus, run.status, status_color(frame, run.status));
 }
 
-// The end of a name: runs are named for their time, and begin alike.
+// The end of a name: names begin with the time of the run and are alike there.
 std::string end_of(const Frame& frame, std::string name, float width) {
   if (text_width(frame.fonts.small, name) <= width) return name;
   while (!name.empty() && text_width(frame.fonts.small, "..." + name) > width) {
@@ -197,18 +197,19 @@ std::vector<Line> lines_of(const RunList& list) {
   std::vector<Line> lines{{nullptr, {}}};
   for (const runs::RunSummary& run : list.runs) {
     lines.push_back({&run, {}});
-    if (std::string problem = trouble_of(run); !problem.empty()) lines.push_back({&run, std::move(problem)});
+    if (std::string problem = problem_of(run); !problem.empty()) lines.push_back({&run, std::move(problem)});
   }
   return lines;
 }
 
 }  // namespace
 
-void RunsPanel::draw_swatch(const Frame& frame, RunShelf& shelf, Table& table, const runs::RunSummary& run) {
+void RunsPanel::draw_swatch(const Frame& frame, RunOverlay& overlay, Table& table,
+                            const runs::RunSummary& run) {
   const float s = frame.scale;
   table.enter(kSwatch);
   const ImVec2 min = table.cell_min(kSwatch), max = table.cell_max(kSwatch);
-  const ShelfRun* const shown = shelf.find(run.folder);
+  const OverlayRun* const shown = overlay.find(run.folder);
   ImGui::SetCursorScreenPos(min);
   const std::string name = "runs.swatch." + run.name;
   const bool clicked = ImGui::InvisibleButton(name.c_str(), ImVec2(max.x - min.x, max.y - min.y));
@@ -227,17 +228,17 @@ void RunsPanel::draw_swatch(const Frame& frame, RunShelf& shelf, Table& table, c
   }
   if (!clicked) return;
   if (shown == nullptr) {
-    shelf.show(run.folder, run.name);
+    overlay.show(run.folder, run.name);
     return;
   }
   recolored_ = run.folder;
   open_palette_ = true;
 }
 
-void RunsPanel::draw_run(const Frame& frame, RunShelf& shelf, Table& table, const runs::RunSummary& run) {
+void RunsPanel::draw_run(const Frame& frame, RunOverlay& overlay, Table& table, const runs::RunSummary& run) {
   const auto& palette = frame.palette;
-  draw_swatch(frame, shelf, table, run);
-  const ShelfRun* const before = shelf.find(run.folder);
+  draw_swatch(frame, overlay, table, run);
+  const OverlayRun* const before = overlay.find(run.folder);
   const bool visible = before != nullptr && before->visible;
   const ImU32 color = visible ? palette.text : blend(palette.text, palette.panel, 0.7f);
   table.enter(kName);
@@ -245,7 +246,7 @@ void RunsPanel::draw_run(const Frame& frame, RunShelf& shelf, Table& table, cons
   ImGui::SetCursorScreenPos(min);
   const std::string name = "runs.run." + run.name;
   if (ImGui::InvisibleButton(name.c_str(), ImVec2(max.x - min.x, max.y - min.y)))
-    visible ? shelf.hide(run.folder) : shelf.show(run.folder, run.name);
+    visible ? overlay.hide(run.folder) : overlay.show(run.folder, run.name);
   const bool hovered = ImGui::IsItemHovered();
   trace_item(name);
   table.text(kName, run.name, hovered ? palette.accent : color,
@@ -256,23 +257,23 @@ void RunsPanel::draw_run(const Frame& frame, RunShelf& shelf, Table& table, cons
   ImGui::SetCursorScreenPos(table.cell_min(kRemove));
   ImGui::PushID(run.name.c_str());
   const std::string remove = "runs.remove." + run.name;
-  if (icon_button(frame, remove.c_str(), Icon::close, "Remove it from the view")) shelf.remove(run.folder);
+  if (icon_button(frame, remove.c_str(), Icon::close, "Remove it from the view")) overlay.remove(run.folder);
   ImGui::PopID();
 }
 
 // The eight colours of Okabe and Ito, side by side.
-void RunsPanel::draw_palette(const Frame& frame, RunShelf& shelf) {
+void RunsPanel::draw_palette(const Frame& frame, RunOverlay& overlay) {
   const float s = frame.scale, side = std::floor(24 * s);
   if (std::exchange(open_palette_, false)) ImGui::OpenPopup("runs.palette");
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(6 * s, 6 * s));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(4 * s, 4 * s));
   if (ImGui::BeginPopup("runs.palette", ImGuiWindowFlags_NoMove)) {
-    const ShelfRun* const run = shelf.find(recolored_);
+    const OverlayRun* const run = overlay.find(recolored_);
     for (int i = 0; i < kRunColors; ++i) {
       if (i > 0) ImGui::SameLine();
       const std::string name = fmt::format("runs.color.{}", i);
       if (ImGui::InvisibleButton(name.c_str(), ImVec2(side, side))) {
-        shelf.recolor(recolored_, i);
+        overlay.recolor(recolored_, i);
         ImGui::CloseCurrentPopup();
       }
       trace_item(name);
@@ -287,22 +288,22 @@ void RunsPanel::draw_palette(const Frame& frame, RunShelf& shelf) {
   ImGui::PopStyleVar(2);
 }
 
-void RunsPanel::draw_list(const Frame& frame, RunShelf& shelf, const RunList& list) {
+void RunsPanel::draw_list(const Frame& frame, RunOverlay& overlay, const RunList& list) {
   {
     const std::vector<Line> lines = lines_of(list);
     Table table(frame, "runs.table", kColumns);
     table.rows(static_cast<int>(lines.size()), [&](int i) {
       const Line& line = lines[static_cast<std::size_t>(i)];
       if (line.run == nullptr) return draw_present(frame, table, list);
-      if (line.problem.empty()) return draw_run(frame, shelf, table, *line.run);
+      if (line.problem.empty()) return draw_run(frame, overlay, table, *line.run);
       table.span_text(kName, kStatus, line.problem, frame.palette.warning);
     });
   }
-  draw_palette(frame, shelf);
+  draw_palette(frame, overlay);
 }
 
-void RunsPanel::draw_settings(const Frame& frame, const RunShelf& shelf) {
-  const auto settings = shelf.settings();
+void RunsPanel::draw_settings(const Frame& frame, const RunOverlay& overlay) {
+  const auto settings = overlay.settings();
   const auto rows = setting_rows(*settings);
   if (rows.empty()) {
     centered_text(frame, settings->runs.size() < 2 ? "Only one of the runs says how it was set."
@@ -311,7 +312,7 @@ void RunsPanel::draw_settings(const Frame& frame, const RunShelf& shelf) {
   }
   std::vector<std::string> names, labels;
   for (const auto& folder : settings->runs) {
-    const ShelfRun* const run = shelf.find(folder);
+    const OverlayRun* const run = overlay.find(folder);
     names.push_back(run != nullptr ? run->name : "this run");
     labels.push_back(end_of(frame, names.back(), kLeastValue * frame.scale));
   }
@@ -329,37 +330,38 @@ void RunsPanel::draw_settings(const Frame& frame, const RunShelf& shelf) {
   });
 }
 
-void RunsPanel::draw(const Frame& frame, RunShelf& shelf) {
+void RunsPanel::draw(const Frame& frame, RunOverlay& overlay) {
   panel_body(frame, false);
   const float s = frame.scale;
-  const auto list = shelf.list();
-  if (!list || !list->trouble.empty() || list->runs.empty()) {
-    const std::string folder = shelf.folder().string();
-    centered_text(frame, !list                    ? "Looking at " + folder + " ..."
-                         : !list->trouble.empty() ? list->trouble
-                                                  : "There are no earlier runs in " + folder + " yet.");
-    if (shelf.runs().empty()) return;
+  const auto list = overlay.list();
+  if (!list || !list->error.empty() || list->runs.empty()) {
+    const std::string folder = overlay.folder().string();
+    centered_text(frame, !list ? "Looking at " + folder + " ..."
+                         : !list->error.empty()
+                             ? list->error
+                             : "There are no earlier runs in the folder " + folder + " yet.");
+    if (overlay.runs().empty()) return;
   }
   if (!list) return;
   const ImVec2 room = ImGui::GetContentRegionAvail();
   // The settings stand beside the list where it is wide, below it where it is high, else nowhere: L makes
   // room.
   const bool beside = room.x > 620 * s;
-  if (shelf.runs().empty() || (!beside && room.y < 240 * s)) {
-    draw_list(frame, shelf, *list);
+  if (overlay.runs().empty() || (!beside && room.y < 240 * s)) {
+    draw_list(frame, overlay, *list);
     return;
   }
   const float wanted =
-      (kLeastKey + 24 + (kLeastValue + 16) * static_cast<float>(shelf.settings()->runs.size())) * s;
+      (kLeastKey + 24 + (kLeastValue + 16) * static_cast<float>(overlay.settings()->runs.size())) * s;
   const float settings = std::clamp(wanted, room.x * 0.3f, room.x * 0.46f);
   const ImVec2 size =
       beside ? ImVec2(std::floor(room.x - settings - 24 * s), 0) : ImVec2(0, std::floor(room.y * 0.58f));
   ImGui::BeginChild("runs.list", size);
-  draw_list(frame, shelf, *list);
+  draw_list(frame, overlay, *list);
   ImGui::EndChild();
   if (beside) ImGui::SameLine(0, 24 * s);
   ImGui::BeginChild("runs.differences", ImVec2(0, 0));
-  draw_settings(frame, shelf);
+  draw_settings(frame, overlay);
   ImGui::EndChild();
 }
 

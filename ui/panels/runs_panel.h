@@ -8,22 +8,22 @@
 #include <vector>
 
 #include "ui/frame.h"
+#include "ui/panels/run_overlay.h"
 #include "ui/panels/run_rows.h"
-#include "ui/panels/run_shelf.h"
 #include "ui/table.h"
 
 namespace warpscope::ui {
 
 class RunsPanel {
  public:
-  void draw(const Frame& frame, RunShelf& shelf);
+  void draw(const Frame& frame, RunOverlay& overlay);
 
  private:
-  void draw_list(const Frame& frame, RunShelf& shelf, const RunList& list);
-  void draw_run(const Frame& frame, RunShelf& shelf, Table& table, const runs::RunSummary& run);
-  void draw_swatch(const Frame& frame, RunShelf& shelf, Table& table, const runs::RunSummary& run);
-  void draw_palette(const Frame& frame, RunShelf& shelf);
-  void draw_settings(const Frame& frame, const RunShelf& shelf);
+  void draw_list(const Frame& frame, RunOverlay& overlay, const RunList& list);
+  void draw_run(const Frame& frame, RunOverlay& overlay, Table& table, const runs::RunSummary& run);
+  void draw_swatch(const Frame& frame, RunOverlay& overlay, Table& table, const runs::RunSummary& run);
+  void draw_palette(const Frame& frame, RunOverlay& overlay);
+  void draw_settings(const Frame& frame, const RunOverlay& overlay);
 
   std::filesystem::path recolored_;  ///< the run whose colour is being chosen
   bool open_palette_ = false;

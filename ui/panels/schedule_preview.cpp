@@ -17,7 +17,7 @@ constexpr int kPoints = 400;
 constexpr double kDropsShown = 4, kLeastEpochs = 10, kAhead = 1.25;
 constexpr double kLinearRatio = 100;  ///< of the rates: beyond it the axis is logarithmic
 
-// Of a run without end: some drops, or a while beyond now.
+// How many epochs to show of a run without end: a few drops, or some way beyond now.
 double shown_epochs(const Schedule& schedule, const ScheduleMoment& moment) {
   if (moment.total_epochs > 0) return moment.total_epochs;
   const double drops = schedule.kind == ScheduleKind::step ? kDropsShown * schedule.every : kLeastEpochs;
@@ -42,8 +42,7 @@ std::string refusal_of(const Schedule& schedule, double total_epochs) {
 std::string plateau_sentence(const Schedule& schedule) {
   return fmt::format(
       "Follows the loss: once the held-out loss has not improved for {:g} {}, the rate is multiplied by "
-      "{:g}. When "
-      "that will be is not known beforehand.",
+      "{:g}. When that will be is not known beforehand.",
       schedule.patience, schedule.patience == 1 ? "epoch" : "epochs", schedule.plateau_factor);
 }
 
@@ -104,12 +103,12 @@ ValueSpec spec_of(const training::ScheduleParameter& parameter) {
                  .most = parameter.most,
                  .above_least = parameter.above_least,
                  .below_most = parameter.below_most,
-                 .whole = parameter.whole};
+                 .integer = parameter.whole};
   spec.scale = ValueScale{.low = parameter.slider_low,
                           .high = parameter.slider_high,
                           .logarithmic = parameter.logarithmic,
                           .zero = parameter.logarithmic && parameter.least == 0 && !parameter.above_least,
-                          .whole = parameter.whole};
+                          .integer = parameter.whole};
   // The ends of the slider must be valid themselves.
   if (parameter.below_most && spec.scale->high >= parameter.most) spec.scale->high = 0.999 * parameter.most;
   spec.tip = fmt::format("{}: {}, {}. The preview follows at once, the training when it is applied.",

@@ -11,7 +11,7 @@
 namespace warpscope::ui {
 namespace {
 
-// A training may log for days: the oldest lines go.
+// A training may log for days: the oldest lines are dropped.
 constexpr std::size_t kMostLines = 20000;
 
 ImU32 level_color(const Frame& frame, training::LogLevel level) {

@@ -12,8 +12,9 @@
 
 namespace warpscope::ui {
 
-/// Floats, of which the leading equal ones take no room: a loss scale of 1 or a constant rate costs nothing.
-class QuietColumn {
+/// A column of floats whose leading equal values take no memory: a loss scale of 1 or a constant rate costs
+/// nothing.
+class CompactColumn {
  public:
   void append(float value) {
     if (size_ == 0) same_ = value;
@@ -32,7 +33,7 @@ class QuietColumn {
     if (!values_.empty()) values_.resize(size_);
   }
   /// True while all values are equal.
-  bool quiet() const { return values_.empty(); }
+  bool constant() const { return values_.empty(); }
 
  private:
   std::size_t size_ = 0;
@@ -44,20 +45,20 @@ struct StepTable {
   std::vector<std::uint64_t> step;
   std::vector<double> seconds;
   std::vector<float> epoch;
-  std::array<QuietColumn, kMetrics> values;  ///< by Metric
-  std::vector<std::size_t> skipped;          ///< rows whose gradients overflowed
+  std::array<CompactColumn, kMetrics> values;  ///< by Metric
+  std::vector<std::size_t> skipped;            ///< rows whose gradients overflowed
 
   /// Drops the rows from `size` on.
   void cut(std::size_t size) {
     step.resize(size);
     seconds.resize(size);
     epoch.resize(size);
-    for (QuietColumn& column : values) column.cut(size);
+    for (CompactColumn& column : values) column.cut(size);
     std::erase_if(skipped, [size](std::size_t row) { return row >= size; });
   }
   std::size_t size() const { return step.size(); }
   bool empty() const { return step.empty(); }
-  const QuietColumn& of(Metric metric) const { return values[static_cast<std::size_t>(metric)]; }
+  const CompactColumn& of(Metric metric) const { return values[static_cast<std::size_t>(metric)]; }
 };
 
 }  // namespace warpscope::ui

@@ -48,13 +48,12 @@ std::string_view state_tip(TrainerState state) {
       return "The training ended with an error; the notice says which.";
     case TrainerState::interrupted:
       return "The process that trained has ended without finishing the run. It can be gone on with: "
-             "warpscope "
-             "train --resume.";
+             "warpscope train --resume.";
   }
   return {};
 }
 
-// A piece of the toolbar: as wide as it says, left out first if its rank is highest.
+// A piece of the toolbar with its width; the highest rank is left out first.
 struct Piece {
   int rank;
   float width;
@@ -99,7 +98,7 @@ Piece text_piece(const Frame& frame, int rank, std::string label, std::string te
           }};
 }
 
-// A number whose room is that of `widest`, so that what follows does not move.
+// A number in the room of `widest`, so that what follows does not move.
 Piece number_piece(const Frame& frame, int rank, std::string value, const char* widest, const char* unit,
                    const char* tip) {
   const float digits =

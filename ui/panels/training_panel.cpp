@@ -1,6 +1,7 @@
 #include "ui/panels/training_panel.h"
 
 #include <array>
+#include <string_view>
 
 #include "ui/setting_spec.h"
 #include "ui/steering.h"
@@ -45,11 +46,15 @@ void TrainingPanel::draw_batch(const Frame& frame, float left) {
   pending_batch_.sent(wanted, frame.snapshot, ImGui::GetTime());
 }
 
-// In the place of the batch's unit, so that no row moves when it comes.
+// Stands in place of the batch's unit, so that no row moves when it appears.
 void TrainingPanel::draw_refusal(const Frame& frame) const {
-  if (refusal_.empty()) return caption(frame, "images");
-  row_text(frame, frame.fonts.small, frame.palette.warning,
-           ellipsize(frame.fonts.small, refusal_, ImGui::GetContentRegionAvail().x));
+  constexpr std::string_view kUnit = "images";
+  const float room = ImGui::GetContentRegionAvail().x;
+  if (refusal_.empty()) {
+    if (text_width(frame.fonts.small, kUnit) > room) return ImGui::NewLine();
+    return caption(frame, kUnit);
+  }
+  row_text(frame, frame.fonts.small, frame.palette.warning, ellipsize(frame.fonts.small, refusal_, room));
   trace_item("training.refusal");
   tooltip(frame, refusal_);
 }
@@ -57,26 +62,26 @@ void TrainingPanel::draw_refusal(const Frame& frame) const {
 void TrainingPanel::draw_tab(const Frame& frame, bool able) {
   const Steering steering(frame);
   ImGui::BeginDisabled(!able);
-  const auto settings = desk_.settings(frame);
+  const auto settings = controller_.settings(frame);
   switch (tab_) {
     case kOptimizer:
-      optimizer_.draw(frame, desk_, &refusal_);
+      optimizer_.draw(frame, controller_, &refusal_);
       break;
     case kSchedule:
       schedule_.draw(frame, static_cast<double>(settings.learning_rate), &refusal_);
       break;
     default:
-      finder_.draw(frame, desk_, &refusal_);
+      finder_.draw(frame, controller_, &refusal_);
       break;
   }
   ImGui::EndDisabled();
 }
 
-/// What belongs to all tabs.
+/// The controls above all tabs.
 void TrainingPanel::draw_settings(const Frame& frame, bool able) {
   const Steering steering(frame);
   ImGui::BeginDisabled(!able);
-  optimizer_.draw_rate(frame, desk_, &refusal_);
+  optimizer_.draw_rate(frame, controller_, &refusal_);
   draw_batch(frame, value_left(frame));
   ImGui::EndDisabled();
 }

@@ -26,7 +26,7 @@ class TrainingPanel {
   void draw_settings(const Frame& frame, bool able);
   void draw_tab(const Frame& frame, bool able);
 
-  OptimizerDesk desk_;
+  OptimizerController controller_;
   OptimizerView optimizer_;
   ScheduleView schedule_;
   FinderView finder_;

@@ -36,7 +36,7 @@ void VariantMenus::update(const Frame& frame, const std::vector<KernelRow>& rows
     }
   }
   for (const KernelRow& row : rows) {
-    if (row.cost.microseconds <= 0 || row.inside) continue;
+    if (row.cost.microseconds <= 0 || row.covered_by) continue;
     measured_[{row.op, row.layers.front()->variant, snapshot.selection.precision, snapshot.batch}] =
         row.cost.microseconds;
   }
@@ -140,8 +140,9 @@ void VariantMenus::draw_all(const Frame& frame, const profiling::LaboratoryState
   if (device.kind == core::DeviceKind::cpu) {       // on a GPU it is the preset "fastest"
     const plan::Selection none{selection.precision, {}};
     if (combo_item(frame, "kernels.all=automatic", "automatic", selection == none)) request(frame, none);
-    tooltip(frame,
-            "For every operation the last of our own variants that runs on this device in this precision.");
+    tooltip(
+        frame,
+        "For every operation the best variant that fits, or the call of another operation that covers it.");
   }
   const std::string reason = fastest_here_refusal(laboratory, selection.precision, frame.snapshot.batch);
   const plan::Selection fastest =

@@ -37,7 +37,10 @@ enum : std::size_t {
 constexpr std::array<Column, 10> kColumns{{
     {"operation", "What is computed.", 156},
     {"variant", "Who computes it.", 96},
-    {"precision", "Of the operands; the reference computes with 64 bits.", 56},
+    {.label = "precision",
+     .tip = "Of the operands; the reference computes with 64 bits.",
+     .width = 56,
+     .rank = 1},
     {"verdict",
      "Right: every shape agrees with the reference within the tolerance, and the bits repeat if the variant "
      "says so.",
@@ -46,25 +49,29 @@ constexpr std::array<Column, 10> kColumns{{
      .tip =
          "||result - reference|| / ||reference|| of the shape where it is largest relative to its tolerance.",
      .width = 72,
-     .right = true},
+     .right = true,
+     .rank = 4},
     {.label = "tolerance",
      .tip = "From the precision and the length of the sum: rounding errors grow with the square root of the "
             "length.",
      .width = 72,
      .right = true,
-     .rank = 2},
-    {.label = "used", .tip = "The error as a part of the tolerance.", .width = 48, .right = true},
-    {"two runs", "Whether two runs with the same input gave the same bits.", 80},
+     .rank = 5},
+    {.label = "used", .tip = "The error as a part of the tolerance.", .width = 48, .right = true, .rank = 2},
+    {.label = "two runs",
+     .tip = "Whether two runs with the same input gave the same bits.",
+     .width = 80,
+     .rank = 3},
     {.label = "shapes",
      .tip = "Shapes that agree, and after the dash those that the variant declares it does not take.",
      .width = 64,
      .right = true,
-     .rank = 3},
+     .rank = 6},
     {.label = "workspace",
      .tip = "The most scratch memory that it asked for on any of the shapes.",
      .width = 80,
      .right = true,
-     .rank = 4},
+     .rank = 7},
 }};
 
 ImU32 verdict_color(const Frame& frame, Verdict verdict) {
@@ -122,8 +129,8 @@ std::vector<Line> lines_of(const std::vector<verify::VerifyRow>& rows, bool fail
 
 }  // namespace
 
-void VerifyPanel::draw(const Frame& frame, LaboratoryDesk& desk) {
-  const auto& rows = desk.state().verify;
+void VerifyPanel::draw(const Frame& frame, LaboratoryController& controller) {
+  const auto& rows = controller.state().verify;
   const bool wrong =
       std::any_of(rows.begin(), rows.end(), [](const auto& row) { return verdict(row) == Verdict::wrong; });
   const std::string summary = rows.empty() ? std::string() : verify_summary(rows);
@@ -133,22 +140,22 @@ void VerifyPanel::draw(const Frame& frame, LaboratoryDesk& desk) {
   }
   panel_body(frame, false);
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
-  if (job_button(frame, desk, kButton)) desk.verify(frame, {});
+  if (job_button(frame, controller, kButton)) controller.verify(frame, {});
   if (!rows.empty()) {
     ImGui::SameLine(0, 8 * frame.scale);
     toggle(frame, "verify.failures", "failures only", &failures_only_,
            "Lists what is wrong and nothing else.");
   }
-  job_progress(frame, desk, profiling::Job::verify, "verify.progress");
+  job_progress(frame, controller, profiling::Job::verify, "verify.progress");
   if (rows.empty()) {
-    centered_text(frame, desk.job() == profiling::Job::verify
+    centered_text(frame, controller.job() == profiling::Job::verify
                              ? "The first variant is being checked."
                              : "Not verified yet. Verify compares every variant in every precision with the "
                                "double-precision reference.");
     return;
   }
   if (failures_only_ && !wrong) {
-    centered_text(frame, desk.job() == profiling::Job::verify ? "No failure so far." : "No failure.");
+    centered_text(frame, controller.job() == profiling::Job::verify ? "No failure so far." : "No failure.");
     return;
   }
   const std::vector<Line> lines = lines_of(rows, failures_only_);

@@ -2,14 +2,14 @@
 // Verify: every variant in every precision against the double-precision reference, as a table.
 
 #include "ui/frame.h"
-#include "ui/laboratory_desk.h"
+#include "ui/laboratory_controller.h"
 
 namespace warpscope::ui {
 
 class VerifyPanel {
  public:
   /// Draws the rest of the title row of the panel that the caller has begun, and the body.
-  void draw(const Frame& frame, LaboratoryDesk& desk);
+  void draw(const Frame& frame, LaboratoryController& controller);
 
  private:
   bool failures_only_ = false;

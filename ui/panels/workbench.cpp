@@ -23,29 +23,29 @@ bool size_button(const Frame& frame, bool large) {
 
 }  // namespace
 
-void Workbench::draw(const Frame& frame, RunShelf& shelf) {
-  desk_.update(frame);
+void Workbench::draw(const Frame& frame, RunOverlay& overlay) {
+  controller_.update(frame);
   begin_tabbed_panel(frame, "tabs", kTabs, &tab_);
   if (size_button(frame, large_)) toggle_large();
-  shelf.want_list(tab_ == kRuns);
+  overlay.want_list(tab_ == kRuns);
   switch (tab_) {
     case kBench:
-      bench_.draw(frame, desk_);
+      bench_.draw(frame, controller_);
       break;
     case kVerify:
-      verify_.draw(frame, desk_);
+      verify_.draw(frame, controller_);
       break;
     case kDeterminism:
       determinism_.draw(frame);
       break;
     case kLadder:
-      ladder_.draw(frame, desk_);
+      ladder_.draw(frame, controller_);
       break;
     case kRuns:
-      runs_.draw(frame, shelf);
+      runs_.draw(frame, overlay);
       break;
     default:
-      kernels_.draw(frame, desk_.state());
+      kernels_.draw(frame, controller_.state());
       break;
   }
   end_panel();

@@ -3,12 +3,12 @@
 // one panel that can take the whole window.
 
 #include "ui/frame.h"
-#include "ui/laboratory_desk.h"
+#include "ui/laboratory_controller.h"
 #include "ui/panels/bench_panel.h"
 #include "ui/panels/determinism_panel.h"
 #include "ui/panels/kernels_panel.h"
 #include "ui/panels/ladder_panel.h"
-#include "ui/panels/run_shelf.h"
+#include "ui/panels/run_overlay.h"
 #include "ui/panels/runs_panel.h"
 #include "ui/panels/verify_panel.h"
 
@@ -16,20 +16,20 @@ namespace warpscope::ui {
 
 class Workbench {
  public:
-  explicit Workbench(models::Model model) : desk_(std::move(model)) {}
+  explicit Workbench(models::Model model) : controller_(std::move(model)) {}
 
-  /// `shelf`: the earlier runs beside the curves.
-  void draw(const Frame& frame, RunShelf& shelf);
+  /// `overlay`: the earlier runs beside the curves.
+  void draw(const Frame& frame, RunOverlay& overlay);
   void show_runs() { tab_ = kRuns; }
   /// True while it takes the room of the other panels.
   bool large() const { return large_; }
   void toggle_large() { large_ = !large_; }
-  const LaboratoryDesk& desk() const { return desk_; }
+  const LaboratoryController& controller() const { return controller_; }
 
  private:
   enum Tab : int { kKernels, kBench, kVerify, kDeterminism, kLadder, kRuns };
 
-  LaboratoryDesk desk_;
+  LaboratoryController controller_;
   KernelsPanel kernels_;
   BenchPanel bench_;
   VerifyPanel verify_;

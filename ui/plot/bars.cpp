@@ -17,11 +17,18 @@ namespace {
 
 enum : std::size_t { kLabel, kBar, kText, kDetail };
 
+constexpr double kMostWhisker = 2;  // times the longest bar
+
 std::array<Column, 4> columns_of(const BarNames& names) {
   return {{{names.label, names.label_tip, 168},
-           {"", names.bar_tip, 120},
+           {"", names.bar_tip, 96},
            {.label = names.text, .tip = names.text_tip, .width = 72, .right = true, .fixed = true},
-           {.label = names.detail, .tip = names.detail_tip, .width = 56, .right = true, .fixed = true}}};
+           {.label = names.detail,
+            .tip = names.detail_tip,
+            .width = 56,
+            .right = true,
+            .rank = 1,
+            .fixed = true}}};
 }
 
 // A row of the table: a bar, or the title of a group.
@@ -92,13 +99,16 @@ void draw_row(const Frame& frame, Table& table, const BarGroup& group, const Bar
 }  // namespace
 
 Axis bar_axis(const BarGroup& group, bool logarithmic, float left, float right) {
-  double low = 0, high = group.mark;
+  double low = 0, longest = group.mark, whisker = 0;
   for (const Bar& bar : group.bars) {
     if (!(bar.value > 0)) continue;
     const double least = bar.low > 0 ? std::min(bar.low, bar.value) : bar.value;
     low = low > 0 ? std::min(low, least) : least;
-    high = std::max({high, bar.value, bar.high});
+    longest = std::max(longest, bar.value);
+    whisker = std::max(whisker, bar.high);
   }
+  // A few outliers must not make the bars themselves unreadable.
+  double high = std::max(longest, std::min(whisker, kMostWhisker * longest));
   if (group.mark > 0) low = low > 0 ? std::min(low, group.mark) : group.mark;
   if (!(high > 0)) high = 1;
   if (!logarithmic || !(low > 0)) return {0, high, left, right, false};

@@ -17,12 +17,12 @@ struct Bar {
   double low = 0;
   double high = 0;
   std::string note;     ///< beside the label, small: "fastest, tie"
-  std::string text;     ///< the value in words, aligned to the right of its column
-  std::string detail;   ///< one more number and its unit, the same: "87 %"
+  std::string text;     ///< the value as text, aligned to the right of its column
+  std::string detail;   ///< one more number and its unit, aligned to the right: "87 %"
   std::string refusal;  ///< why there is no bar, written in its place
   std::string tip;
   ImU32 color = 0;
-  bool best = false;  ///< the note is in the colour of good news
+  bool best = false;  ///< the fastest: the note is in Palette::good
 };
 
 /// Bars on one axis, which starts at 0 or is logarithmic.
@@ -33,8 +33,9 @@ struct BarGroup {
   std::vector<Bar> bars;
 };
 
-/// The axis of a group from pixel `left` to `right`: from 0 to its longest whisker, or logarithmic from the
-/// power of ten below its shortest bar, so that each bar has some length.
+/// The axis of a group from pixel `left` to `right`: from 0 to the end of its longest whisker, but at most to
+/// twice its longest bar; or logarithmic from the power of ten below its shortest bar, so that each bar has
+/// some length.
 Axis bar_axis(const BarGroup& group, bool logarithmic, float left, float right);
 
 /// A bar by itself between two corners, with its whisker; `axis` maps to pixels of the window.

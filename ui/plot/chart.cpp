@@ -86,12 +86,12 @@ void draw_lines(const Frame& frame, const Chart& chart, const Area& area) {
   list->PopClipRect();
 }
 
-// Words that would lie on each other are left out, the later ones first.
+// A label that would overlap an earlier one is left out.
 void draw_marks(const Frame& frame, const Chart& chart, const Area& area) {
   const float s = frame.scale;
   auto* const list = ImGui::GetWindowDrawList();
   const Axis x = x_axis(chart, area);
-  std::vector<std::pair<float, float>> taken;
+  std::vector<std::pair<float, float>> occupied;
   for (const ChartMark& mark : chart.marks) {
     if (!x.shows(mark.x)) continue;
     const float pixel = std::floor(x.to_pixel(mark.x));
@@ -103,8 +103,8 @@ void draw_marks(const Frame& frame, const Chart& chart, const Area& area) {
     const auto overlaps = [&](const auto& other) {
       return at < other.second + 6 * s && at + width > other.first - 6 * s;
     };
-    if (std::any_of(taken.begin(), taken.end(), overlaps)) continue;
-    taken.emplace_back(at, at + width);
+    if (std::any_of(occupied.begin(), occupied.end(), overlaps)) continue;
+    occupied.emplace_back(at, at + width);
     draw_text(list, frame.fonts.small, at, area.top - 5 * s, mark.color, mark.label);
   }
 }

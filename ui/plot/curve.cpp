@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kBranches = 4;
 
 // Adds the first and the last kBranches - 1 of [first, last), or all if there are fewer. Some of them twice,
-// or as part of an entry above too: that is cheaper than branches that nothing foretells.
+// or as part of an entry above too: that is cheaper than branches that cannot be predicted.
 template <typename Entries>
 void include_ends(const Entries& entries, std::size_t first, std::size_t last, Extent& result) {
   for (std::size_t i = 0; i + 1 < kBranches; ++i) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include <stb_image_write.h>
 
@@ -54,18 +53,7 @@ Picture painted(const paint::TextureStore& textures, ImU32 background) {
   paint::Triangles triangles;
   triangles.collect(*ImGui::GetDrawData());
   paint::Painter painter;
-  const paint::Picture from = painter.paint(triangles, textures, background);
-  Picture picture{from.width, from.height, {}};
-  const auto width = static_cast<std::size_t>(from.width), height = static_cast<std::size_t>(from.height);
-  picture.pixels.reserve(width * height * 3);
-  for (std::size_t row = height; row-- > 0;) {
-    for (std::size_t x = 0; x < width; ++x) {
-      const std::uint32_t pixel = from.pixels[row * width + x];
-      for (int shift = 0; shift < 24; shift += 8)
-        picture.pixels.push_back(static_cast<unsigned char>(pixel >> shift));
-    }
-  }
-  return picture;
+  return rgb_of(painter.paint(triangles, textures, background));
 }
 
 }  // namespace
@@ -99,19 +87,24 @@ Picture draw_picture(const Frame& frame, ImVec2 size, float factor, float densit
   });
 }
 
-std::string encode_png(const Picture& picture) {
-  const std::size_t row = static_cast<std::size_t>(picture.width) * 3;
-  std::vector<unsigned char> flipped(picture.pixels.size());
-  for (std::size_t y = 0; y < static_cast<std::size_t>(picture.height); ++y) {
-    std::memcpy(flipped.data() + y * row,
-                picture.pixels.data() + (static_cast<std::size_t>(picture.height) - 1 - y) * row, row);
+Picture rgb_of(const paint::Picture& painted) {
+  Picture picture{painted.width, painted.height, {}};
+  const auto count = static_cast<std::size_t>(painted.width) * static_cast<std::size_t>(painted.height);
+  picture.pixels.reserve(3 * count);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const int shift : {0, 8, 16})
+      picture.pixels.push_back(static_cast<unsigned char>(painted.pixels[i] >> shift));
   }
+  return picture;
+}
+
+std::string encode_png(const Picture& picture) {
   std::string png;
   const auto append = [](void* target, void* data, int size) {
     static_cast<std::string*>(target)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
   };
-  if (stbi_write_png_to_func(append, &png, picture.width, picture.height, 3, flipped.data(),
-                             static_cast<int>(row)) == 0) {
+  if (stbi_write_png_to_func(append, &png, picture.width, picture.height, 3, picture.pixels.data(),
+                             3 * picture.width) == 0) {
     throw core::Error("the picture could not be encoded as PNG");
   }
   return png;

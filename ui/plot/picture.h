@@ -8,10 +8,11 @@
 
 #include "ui/fonts.h"
 #include "ui/frame.h"
+#include "ui/paint/picture.h"
 
 namespace warpscope::ui::plot {
 
-/// Rows from the bottom up, as OpenGL gives them; red, green and blue of each pixel.
+/// Rows from the top; red, green and blue of each pixel.
 struct Picture {
   int width = 0;
   int height = 0;
@@ -32,6 +33,9 @@ Picture draw_alone(ImVec2 size, float scale, float density, ImU32 background,
 /// times as many, and `density` pixels for each where the framebuffer is finer than the window. Throws
 /// core::Error.
 Picture draw_picture(const Frame& frame, ImVec2 size, float factor, float density, const Painter& painter);
+
+/// What the CPU painted, without its alpha channel.
+Picture rgb_of(const paint::Picture& painted);
 
 /// As a PNG file. Throws core::Error.
 std::string encode_png(const Picture& picture);

@@ -68,7 +68,7 @@ std::vector<LabelBox> name_ceilings(const Frame& frame, const Roofline& roofline
   const float s = frame.scale;
   std::vector<float> pixels;
   for (const Ceiling& ceiling : roofline.ceilings) pixels.push_back(planes.y.to_pixel(ceiling.rate));
-  std::vector<LabelBox> taken;
+  std::vector<LabelBox> occupied;
   for (const auto& group : group_ceilings(pixels, 15 * s)) {
     std::string text;
     for (const std::size_t i : group) {
@@ -80,9 +80,9 @@ std::vector<LabelBox> name_ceilings(const Frame& frame, const Roofline& roofline
     const LabelBox box{ImVec2(planes.area.max.x - text_width(frame.fonts.small, text) - 4 * s, y - 16 * s),
                        ImVec2(planes.area.max.x - 2 * s, y - s)};
     draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, box.min.x, y - 4 * s, frame.palette.text, text);
-    taken.push_back(box);
+    occupied.push_back(box);
   }
-  return taken;
+  return occupied;
 }
 
 // The slope of the memory up to the highest ceiling, and each ceiling from where it meets the slope.
@@ -121,12 +121,12 @@ int point_under(ImVec2 pointer, std::span<const ImVec2> points, float reach) {
 }
 
 void draw_labels(const Frame& frame, const Roofline& roofline, std::span<const ImVec2> points, float radius,
-                 const Planes& planes, std::vector<LabelBox> taken) {
+                 const Planes& planes, std::vector<LabelBox> occupied) {
   std::vector<ImVec2> sizes;
   for (const RooflinePoint& point : roofline.points) {
     sizes.emplace_back(text_width(frame.fonts.small, point.label), std::floor(15 * frame.scale));
   }
-  const auto boxes = place_labels(points, sizes, radius + 3 * frame.scale, planes.area, std::move(taken));
+  const auto boxes = place_labels(points, sizes, radius + 3 * frame.scale, planes.area, std::move(occupied));
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     if (boxes[i].empty()) continue;
     draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, boxes[i].min.x, boxes[i].max.y - 4 * frame.scale,
@@ -193,10 +193,11 @@ RooflineRange roofline_range(const Roofline& roofline) {
 }
 
 std::vector<LabelBox> place_labels(std::span<const ImVec2> points, std::span<const ImVec2> sizes,
-                                   float radius, const LabelBox& room, std::vector<LabelBox> taken) {
+                                   float radius, const LabelBox& room, std::vector<LabelBox> occupied) {
   std::vector<LabelBox> placed(points.size());
   for (const ImVec2& point : points) {
-    taken.push_back({ImVec2(point.x - radius, point.y - radius), ImVec2(point.x + radius, point.y + radius)});
+    occupied.push_back(
+        {ImVec2(point.x - radius, point.y - radius), ImVec2(point.x + radius, point.y + radius)});
   }
   for (std::size_t i = 0; i < points.size(); ++i) {
     const ImVec2 at = points[i], size = sizes[i];
@@ -207,11 +208,11 @@ std::vector<LabelBox> place_labels(std::span<const ImVec2> points, std::span<con
       const LabelBox box{corner, ImVec2(corner.x + size.x, corner.y + size.y)};
       const bool inside = box.min.x >= room.min.x && box.max.x <= room.max.x && box.min.y >= room.min.y &&
                           box.max.y <= room.max.y;
-      const bool free =
-          std::none_of(taken.begin(), taken.end(), [&](const LabelBox& other) { return other.meets(box); });
+      const bool free = std::none_of(occupied.begin(), occupied.end(),
+                                     [&](const LabelBox& other) { return other.meets(box); });
       if (!inside || !free) continue;
       placed[i] = box;
-      taken.push_back(box);
+      occupied.push_back(box);
       break;
     }
   }
@@ -247,13 +248,13 @@ void draw(const Frame& frame, const char* name, ImVec2 size, const Roofline& roo
   const Planes planes = arrange(frame, min, ImVec2(min.x + size.x, min.y + size.y), roofline);
   draw_axes(frame, roofline, planes);
   draw_roofs(frame, roofline, planes);
-  std::vector<LabelBox> taken = name_ceilings(frame, roofline, planes);
+  std::vector<LabelBox> occupied = name_ceilings(frame, roofline, planes);
   const float radius = 4.5f * frame.scale;
   std::vector<ImVec2> points;
   for (const RooflinePoint& point : roofline.points) {
     points.emplace_back(planes.x.to_pixel(point.intensity), planes.y.to_pixel(point.rate));
   }
-  draw_labels(frame, roofline, points, radius, planes, std::move(taken));
+  draw_labels(frame, roofline, points, radius, planes, std::move(occupied));
   for (std::size_t i = 0; i < points.size(); ++i)
     draw_point(frame, points[i], roofline.points[i].color, roofline.points[i].shape, radius);
   const int under = hovered ? point_under(ImGui::GetIO().MousePos, points, 2.5f * radius) : -1;

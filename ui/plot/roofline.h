@@ -67,9 +67,9 @@ struct LabelBox {
 };
 
 /// Places a label of `sizes[i]` beside each of `points`: right, left, above or below, whichever is first to
-/// meet no point, no label, nothing `taken` and no edge of `room`. What finds no place is left empty.
+/// meet no point, no label, nothing `occupied` and no edge of `room`. What finds no place is left empty.
 std::vector<LabelBox> place_labels(std::span<const ImVec2> points, std::span<const ImVec2> sizes,
-                                   float radius, const LabelBox& room, std::vector<LabelBox> taken = {});
+                                   float radius, const LabelBox& room, std::vector<LabelBox> occupied = {});
 
 /// Ceilings, highest first, of which each set is so close together that it shares one name above its highest.
 /// `pixels` are their y, growing downwards, in the same order as `ceilings`.

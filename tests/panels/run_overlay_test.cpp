@@ -1,4 +1,4 @@
-#include "ui/panels/run_shelf.h"
+#include "ui/panels/run_overlay.h"
 
 #include <cmath>
 #include <functional>
@@ -34,13 +34,13 @@ nlohmann::json finished(std::uint64_t steps, double rate = 0.005) {
   return head;
 }
 
-class Shelf : public testing::Test {
+class RunOverlayTest : public testing::Test {
  protected:
-  Shelf() { snapshot_.run_dir = (folder_.path() / "runs" / "present").string(); }
+  RunOverlayTest() { snapshot_.run_dir = (folder_.path() / "runs" / "present").string(); }
 
   std::filesystem::path run(const std::string& name) const { return folder_.path() / "runs" / name; }
 
-  void update() { shelf_.update(snapshot_, choice_); }
+  void update() { overlay_.update(snapshot_, choice_); }
 
   // Frame after frame until `done`; a run that is never read fails the test instead of hanging it.
   void wait(const std::function<bool()>& done) {
@@ -50,37 +50,44 @@ class Shelf : public testing::Test {
     }));
   }
   std::size_t points(const std::string& name) const {
-    const ShelfRun* const found = shelf_.find(run(name));
+    const OverlayRun* const found = overlay_.find(run(name));
     return found == nullptr ? 0 : found->curves.train.size();
   }
 
   tests::TemporaryFolder folder_;
   training::Snapshot snapshot_;
   CurveChoice choice_;
-  RunShelf shelf_;
+  RunOverlay overlay_;
 };
 
-TEST_F(Shelf, ListsTheRunsBesideThePresentOne) {
+TEST_F(RunOverlayTest, ListsNothingOfAFolderThatDoesNotExistYet) {
+  overlay_.want_list(true);
+  wait([this] { return overlay_.list() != nullptr; });
+  EXPECT_EQ(overlay_.list()->error, "");
+  EXPECT_TRUE(overlay_.list()->runs.empty());
+}
+
+TEST_F(RunOverlayTest, ListsTheRunsBesideThePresentOne) {
   make_run(run("present"), run_head("running"), steps(1, 3));
   make_run(run("20260101T000000Z-1"), finished(10), "");
   make_run(run("20260102T000000Z-1"), run_head("running"), steps(1, 4));
   write_text(run("broken") / "run.json", "{\"status\": ");
   std::filesystem::create_directories(run("no-run"));
-  shelf_.want_list(true);
-  wait([this] { return shelf_.list() != nullptr; });
-  const auto list = shelf_.list();
+  overlay_.want_list(true);
+  wait([this] { return overlay_.list() != nullptr; });
+  const auto list = overlay_.list();
   ASSERT_EQ(list->runs.size(), 3u);
   EXPECT_EQ(list->runs[0].name, "broken") << "its files are of today";
-  EXPECT_NE(trouble_of(list->runs[0]).find("damaged"), std::string::npos);
+  EXPECT_NE(problem_of(list->runs[0]).find("damaged"), std::string::npos);
   EXPECT_EQ(list->runs[1].status, "interrupted");
   EXPECT_EQ(list->runs[1].steps, 4u);
   EXPECT_EQ(list->runs[2].steps, 10u);
-  EXPECT_EQ(trouble_of(list->runs[2]), "");
+  EXPECT_EQ(problem_of(list->runs[2]), "");
   make_run(run("20260103T000000Z-1"), finished(20), "");
-  wait([this] { return shelf_.list()->runs.size() == 4; });
+  wait([this] { return overlay_.list()->runs.size() == 4; });
 }
 
-TEST_F(Shelf, ThePresentRunHasItsStartAndWhatWasChanged) {
+TEST_F(RunOverlayTest, ThePresentRunHasItsStartAndWhatWasChanged) {
   nlohmann::json head = run_head("running");
   head["started"] = "2026-01-31T23:59:59Z";
   head["current"] = head["configuration"];
@@ -90,52 +97,52 @@ TEST_F(Shelf, ThePresentRunHasItsStartAndWhatWasChanged) {
   snapshot_.batch = 32;
   EXPECT_EQ(summary_of(snapshot_, nullptr).started, 1800000000) << "a training that writes no run";
   EXPECT_TRUE(std::isnan(summary_of(training::Snapshot(), nullptr).started));
-  shelf_.want_list(true);
-  wait([this] { return shelf_.list() != nullptr; });
-  ASSERT_TRUE(shelf_.list()->present);
-  const runs::RunSummary before = summary_of(snapshot_, &*shelf_.list()->present);
+  overlay_.want_list(true);
+  wait([this] { return overlay_.list() != nullptr; });
+  ASSERT_TRUE(overlay_.list()->present);
+  const runs::RunSummary before = summary_of(snapshot_, &*overlay_.list()->present);
   EXPECT_EQ(before.started, 1769903999) << "resumed: it began before this process";
   EXPECT_EQ(before.batch, 32);
   EXPECT_EQ(before.at_first.batch, 64);
   EXPECT_TRUE(std::isnan(before.at_first.learning_rate));
   head["current"]["learning_rate"] = 0.25;
   make_run(run("present"), head, "");
-  wait([this] { return std::isfinite(shelf_.list()->present->at_first.learning_rate); });
+  wait([this] { return std::isfinite(overlay_.list()->present->at_first.learning_rate); });
 }
 
-TEST_F(Shelf, ShowsFollowsHidesAndRemovesARun) {
+TEST_F(RunOverlayTest, ShowsFollowsHidesAndRemovesARun) {
   make_run(run("a"), run_head("running"), steps(1, 100) + test_line(100, 0.5));
-  shelf_.show(run("a"), "a");
+  overlay_.show(run("a"), "a");
   wait([this] { return points("a") == 100; });
-  EXPECT_EQ(shelf_.find(run("a"))->curves.test.size(), 1u);
-  EXPECT_EQ(shelf_.find(run("a"))->curves.end, 100);
+  EXPECT_EQ(overlay_.find(run("a"))->curves.test.size(), 1u);
+  EXPECT_EQ(overlay_.find(run("a"))->curves.end, 100);
   append_text(run("a") / "metrics.jsonl", steps(101, 150));
   wait([this] { return points("a") == 150; });
-  shelf_.hide(run("a"));
-  EXPECT_FALSE(shelf_.find(run("a"))->visible);
+  overlay_.hide(run("a"));
+  EXPECT_FALSE(overlay_.find(run("a"))->visible);
   append_text(run("a") / "metrics.jsonl", steps(151, 160));
   wait([this] { return points("a") == 160; });
-  shelf_.show(run("a"), "a");
-  EXPECT_TRUE(shelf_.find(run("a"))->visible);
-  shelf_.remove(run("a"));
-  EXPECT_EQ(shelf_.find(run("a")), nullptr);
-  shelf_.show(run("a"), "a");  // at once: what the loader knew of the one before must not be missing
+  overlay_.show(run("a"), "a");
+  EXPECT_TRUE(overlay_.find(run("a"))->visible);
+  overlay_.remove(run("a"));
+  EXPECT_EQ(overlay_.find(run("a")), nullptr);
+  overlay_.show(run("a"), "a");  // at once: what the loader knew of the one before must not be missing
   wait([this] { return points("a") == 160; });
 }
 
-TEST_F(Shelf, AnotherMetricOrAxisMakesTheCurvesAnew) {
+TEST_F(RunOverlayTest, AnotherMetricOrAxisMakesTheCurvesAnew) {
   make_run(run("a"), finished(50), steps(1, 50, R"(,"gradient_norm":3)"));
-  shelf_.show(run("a"), "a");
+  overlay_.show(run("a"), "a");
   wait([this] { return points("a") == 50; });
   choice_ = {.metric = Metric::gradient_norm, .over = runs::Over::seconds, .smoothing = 1};
   update();
   EXPECT_LE(points("a"), 50u);
   wait([this] { return points("a") == 50; });
-  const RunCurves& curves = shelf_.find(run("a"))->curves;
+  const RunCurves& curves = overlay_.find(run("a"))->curves;
   EXPECT_FLOAT_EQ(curves.train.y(49), 3);
   EXPECT_EQ(curves.train.x(49), 12.5);
   choice_ = {.metric = Metric::loss_scale};
-  wait([this] { return shelf_.find(run("a"))->loaded; });
+  wait([this] { return overlay_.find(run("a"))->loaded; });
   EXPECT_EQ(points("a"), 0u) << "it has no loss scale";
   // There and back before the loader has looked.
   choice_ = {.metric = Metric::loss};
@@ -146,47 +153,47 @@ TEST_F(Shelf, AnotherMetricOrAxisMakesTheCurvesAnew) {
   wait([this] { return points("a") == 50; });
 }
 
-TEST_F(Shelf, AStartAgainReplacesTheCurves) {
+TEST_F(RunOverlayTest, AStartAgainReplacesTheCurves) {
   make_run(run("a"), run_head("running"), steps(1, 40));
-  shelf_.show(run("a"), "a");
+  overlay_.show(run("a"), "a");
   wait([this] { return points("a") == 40; });
   append_text(run("a") / "metrics.jsonl", steps(21, 25));
   wait([this] { return points("a") == 25; });
 }
 
-TEST_F(Shelf, ARunThatIsGoneSaysSo) {
-  shelf_.show(run("nowhere"), "nowhere");
-  wait([this] { return shelf_.find(run("nowhere"))->loaded; });
-  EXPECT_NE(shelf_.find(run("nowhere"))->trouble, "");
+TEST_F(RunOverlayTest, ARunThatIsGoneSaysSo) {
+  overlay_.show(run("nowhere"), "nowhere");
+  wait([this] { return overlay_.find(run("nowhere"))->loaded; });
+  EXPECT_NE(overlay_.find(run("nowhere"))->error, "");
 }
 
-TEST_F(Shelf, ComparesTheSettingsOfWhatIsShown) {
+TEST_F(RunOverlayTest, ComparesTheSettingsOfWhatIsShown) {
   make_run(run("present"), finished(10, 0.005), "");
   make_run(run("a"), finished(10, 0.1), steps(1, 10));
   make_run(run("b"), finished(10, 0.005), steps(1, 10));
-  shelf_.show(run("a"), "a");
-  shelf_.show(run("b"), "b");
-  wait([this] { return shelf_.settings()->runs.size() == 3; });
-  const auto rows = setting_rows(*shelf_.settings());
+  overlay_.show(run("a"), "a");
+  overlay_.show(run("b"), "b");
+  wait([this] { return overlay_.settings()->runs.size() == 3; });
+  const auto rows = setting_rows(*overlay_.settings());
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].key, "learning_rate");
   EXPECT_EQ(rows[0].values, (std::vector<std::string>{"0.005", "0.1", "0.005"}));
   EXPECT_EQ(rows[0].differs, (std::vector<bool>{false, true, false}));
 }
 
-TEST_F(Shelf, RunsGetColoursThatTellThemApart) {
-  for (const char* name : {"a", "b", "c"}) shelf_.show(run(name), name);
-  EXPECT_EQ(shelf_.find(run("a"))->color, 2);
-  EXPECT_EQ(shelf_.find(run("b"))->color, 4);
-  EXPECT_EQ(shelf_.find(run("c"))->color, 5);
-  shelf_.recolor(run("b"), 6);
-  shelf_.show(run("d"), "d");
-  EXPECT_EQ(shelf_.find(run("d"))->color, 4);
+TEST_F(RunOverlayTest, RunsGetColoursThatTellThemApart) {
+  for (const char* name : {"a", "b", "c"}) overlay_.show(run(name), name);
+  EXPECT_EQ(overlay_.find(run("a"))->color, 2);
+  EXPECT_EQ(overlay_.find(run("b"))->color, 4);
+  EXPECT_EQ(overlay_.find(run("c"))->color, 5);
+  overlay_.recolor(run("b"), 6);
+  overlay_.show(run("d"), "d");
+  EXPECT_EQ(overlay_.find(run("d"))->color, 4);
 }
 
-TEST_F(Shelf, ChoosesWhatIsDrawn) {
+TEST_F(RunOverlayTest, ChoosesWhatIsDrawn) {
   make_run(run("a"), finished(5), steps(1, 5) + test_line(5, 0.5));
-  shelf_.show(run("a"), "a");
+  overlay_.show(run("a"), "a");
   wait([this] { return points("a") == 5; });
   LossHistory history;
   for (std::uint64_t i = 1; i <= 3; ++i) history.consume(training::LossPoint{.step = i, .loss = 1});
@@ -194,7 +201,7 @@ TEST_F(Shelf, ChoosesWhatIsDrawn) {
   PlotSettings settings;
   const auto names = [&] {
     std::vector<std::string> result;
-    for (const ShownCurve& curve : shown_curves(history, shelf_.runs(), settings))
+    for (const ShownCurve& curve : shown_curves(history, overlay_.runs(), settings))
       result.push_back(curve.name);
     return result;
   };
@@ -204,7 +211,7 @@ TEST_F(Shelf, ChoosesWhatIsDrawn) {
   settings.show_train = false;
   EXPECT_TRUE(names().empty());
   settings = {};
-  shelf_.hide(run("a"));
+  overlay_.hide(run("a"));
   EXPECT_EQ(names(), (std::vector<std::string>{"train", "test"}));
 }
 

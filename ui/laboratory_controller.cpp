@@ -1,4 +1,4 @@
-#include "ui/laboratory_desk.h"
+#include "ui/laboratory_controller.h"
 
 #include <utility>
 
@@ -7,14 +7,14 @@ namespace warpscope::ui {
 using profiling::Job;
 using training::TrainerState;
 
-void LaboratoryDesk::take_state() {
+void LaboratoryController::take_state() {
   auto newest = laboratory_.state();
   if (newest == state_) return;
   state_ = std::move(newest);
   ++version_;
 }
 
-void LaboratoryDesk::update(const Frame& frame) {
+void LaboratoryController::update(const Frame& frame) {
   const TrainerState training = frame.snapshot.state;
   if (waiting_ != Job::none) {
     if (training == TrainerState::running || training == TrainerState::preparing) return;
@@ -30,12 +30,12 @@ void LaboratoryDesk::update(const Frame& frame) {
   }
 }
 
-bool LaboratoryDesk::disturbed(const Frame& frame) const {
+bool LaboratoryController::disturbed(const Frame& frame) const {
   return alone_ && waiting_ == Job::none && state_->running != Job::none &&
          frame.snapshot.state == TrainerState::running;
 }
 
-void LaboratoryDesk::start_when_paused(const Frame& frame, Job job, std::function<bool()> start) {
+void LaboratoryController::start_when_paused(const Frame& frame, Job job, std::function<bool()> start) {
   waiting_ = last_ = job;
   start_ = std::move(start);
   alone_ = true;
@@ -43,7 +43,7 @@ void LaboratoryDesk::start_when_paused(const Frame& frame, Job job, std::functio
   if (resume_) frame.send(training::Pause{});
 }
 
-void LaboratoryDesk::bench(const Frame& frame, profiling::BenchOptions options) {
+void LaboratoryController::bench(const Frame& frame, profiling::BenchOptions options) {
   if (busy()) return;
   start_when_paused(
       frame, Job::bench,
@@ -51,14 +51,14 @@ void LaboratoryDesk::bench(const Frame& frame, profiling::BenchOptions options) 
        options = std::move(options)] { return laboratory_.start_bench(device, model_, batch, options); });
 }
 
-void LaboratoryDesk::verify(const Frame& frame, const verify::VerifyOptions& options) {
+void LaboratoryController::verify(const Frame& frame, const verify::VerifyOptions& options) {
   if (busy()) return;
   last_ = Job::verify;
   laboratory_.start_verify(frame.snapshot.device.id(), options);
   take_state();
 }
 
-void LaboratoryDesk::baseline(const Frame& frame) {
+void LaboratoryController::baseline(const Frame& frame) {
   if (busy()) return;
   const auto start = [this] { return laboratory_.start_baseline(model_); };
   if (frame.snapshot.device.kind == core::DeviceKind::cpu) {
@@ -70,7 +70,7 @@ void LaboratoryDesk::baseline(const Frame& frame) {
   take_state();
 }
 
-void LaboratoryDesk::cancel(const Frame& frame) {
+void LaboratoryController::cancel(const Frame& frame) {
   if (waiting_ == Job::none) {
     laboratory_.cancel();
     return;

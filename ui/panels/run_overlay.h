@@ -1,6 +1,6 @@
 #pragma once
-// The earlier runs that are shown beside the present one: which, in what colour, and their curves. No drawing
-// here.
+// The earlier runs whose curves lie over those of the present one: which, in what colour, and their points.
+// No drawing here.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,7 +15,7 @@
 namespace warpscope::ui {
 
 /// A run in the view.
-struct ShelfRun {
+struct OverlayRun {
   std::filesystem::path folder;
   std::uint64_t id = 0;
   std::string name;
@@ -23,29 +23,29 @@ struct ShelfRun {
   bool visible = true;
   bool loaded = false;  ///< its curves, as far as the run goes, are there
   RunCurves curves;
-  std::string trouble;  ///< why there are none
+  std::string error;  ///< why there are none
 };
 
 inline constexpr int kRunColors = 8;
 
 /// The first colour of the palette that no run has, those of the present curves last; repeats when all are
 /// taken.
-int free_color(std::span<const ShelfRun> runs);
+int free_color(std::span<const OverlayRun> runs);
 
 /// The folder whose runs are listed: that of the present run, "runs" without one.
 std::filesystem::path folder_of_runs(const std::string& run_dir);
 
-class RunShelf {
+class RunOverlay {
  public:
   /// Once a frame: tells the loader what is wanted, takes what it has read. The loader starts with the first
-  /// wish.
+  /// request.
   void update(const training::Snapshot& snapshot, const CurveChoice& choice);
-  /// The list is looked at, or not any more.
+  /// Whether the list of runs is on the screen and has to be kept up to date.
   void want_list(bool wanted) { wants_list_ = wanted; }
 
-  const std::vector<ShelfRun>& runs() const { return runs_; }
+  const std::vector<OverlayRun>& runs() const { return runs_; }
   /// nullptr if the run is not in the view.
-  const ShelfRun* find(const std::filesystem::path& folder) const;
+  const OverlayRun* find(const std::filesystem::path& folder) const;
   /// Brings a run into the view, or lets it be seen again.
   void show(const std::filesystem::path& folder, const std::string& name);
   /// It stays in the view, with its colour, but is not drawn.
@@ -57,15 +57,15 @@ class RunShelf {
   /// nullptr until the folder has been looked at.
   std::shared_ptr<const RunList> list() const { return loader_ ? loader_->list() : nullptr; }
   std::shared_ptr<const RunSettings> settings() const;
-  const std::filesystem::path& folder() const { return wish_.folder; }
-  /// True if there is something that update() has not taken.
-  bool has_news() const { return loader_ && loader_->version() != version_; }
+  const std::filesystem::path& folder() const { return request_.folder; }
+  /// True if the loader has something that update() has not fetched yet.
+  bool has_update() const { return loader_ && loader_->version() != version_; }
 
  private:
-  void take_news();
+  void take_updates();
 
-  std::vector<ShelfRun> runs_;
-  RunWish wish_;
+  std::vector<OverlayRun> runs_;
+  RunRequest request_;
   std::uint64_t last_id_ = 0;
   bool wants_list_ = false;
   std::uint64_t version_ = 0;

@@ -1,4 +1,4 @@
-#include "ui/snapshot_news.h"
+#include "ui/snapshot_changes.h"
 
 namespace warpscope::ui {
 namespace {

@@ -12,9 +12,9 @@
 
 namespace warpscope::ui {
 
-class LaboratoryDesk {
+class LaboratoryController {
  public:
-  explicit LaboratoryDesk(models::Model model) : model_(std::move(model)) {}
+  explicit LaboratoryController(models::Model model) : model_(std::move(model)) {}
 
   /// Once a frame, before the panels: takes the newest state, starts a job once the training has paused for
   /// it, and lets the training go on once the job has ended.
@@ -22,7 +22,7 @@ class LaboratoryDesk {
   /// The state that update() took.
   const profiling::LaboratoryState& state() const { return *state_; }
   /// True if there is a newer state than the one that was drawn.
-  bool has_news() const { return laboratory_.state() != state_; }
+  bool has_update() const { return laboratory_.state() != state_; }
   /// True while a job runs or waits for the training to pause.
   bool busy() const { return waiting_ != profiling::Job::none || state_->running != profiling::Job::none; }
   /// The job that runs or waits.

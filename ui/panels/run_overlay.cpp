@@ -1,0 +1,114 @@
+#include "ui/panels/run_overlay.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace warpscope::ui {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Sky blue and orange are the present curves', purple its validation, grey the one before a reset.
+constexpr std::array<int, kRunColors> kOrder{2, 4, 5, 6, 3, 7, 0, 1};
+
+// An iterator to the run, or the end.
+template <class Runs>
+auto find_run(Runs& runs, const fs::path& folder) {
+  return std::find_if(runs.begin(), runs.end(), [&](const OverlayRun& run) { return run.folder == folder; });
+}
+
+}  // namespace
+
+int free_color(std::span<const OverlayRun> runs) {
+  std::array<std::size_t, kRunColors> used{};
+  for (const OverlayRun& run : runs) ++used[static_cast<std::size_t>(run.color) % kRunColors];
+  return *std::min_element(kOrder.begin(), kOrder.end(), [&](int a, int b) {
+    return used[static_cast<std::size_t>(a)] < used[static_cast<std::size_t>(b)];
+  });
+}
+
+fs::path folder_of_runs(const std::string& run_dir) {
+  if (run_dir.empty()) return "runs";
+  fs::path run = fs::path(run_dir).lexically_normal();
+  if (!run.has_filename()) run = run.parent_path();
+  const fs::path parent = run.parent_path();
+  return parent.empty() ? fs::path(".") : parent;
+}
+
+const OverlayRun* RunOverlay::find(const fs::path& folder) const {
+  const auto found = find_run(runs_, folder);
+  return found == runs_.end() ? nullptr : &*found;
+}
+
+std::shared_ptr<const RunSettings> RunOverlay::settings() const {
+  static const auto kNone = std::make_shared<const RunSettings>();
+  return loader_ ? loader_->settings() : kNone;
+}
+
+void RunOverlay::show(const fs::path& folder, const std::string& name) {
+  if (const auto run = find_run(runs_, folder); run != runs_.end()) {
+    run->visible = true;
+    return;
+  }
+  OverlayRun run;
+  run.folder = folder;
+  run.id = ++last_id_;
+  run.name = name;
+  run.color = free_color(runs_);
+  runs_.push_back(std::move(run));
+}
+
+void RunOverlay::hide(const fs::path& folder) {
+  if (const auto run = find_run(runs_, folder); run != runs_.end()) run->visible = false;
+}
+
+void RunOverlay::recolor(const fs::path& folder, int color) {
+  if (const auto run = find_run(runs_, folder); run != runs_.end()) run->color = color;
+}
+
+void RunOverlay::remove(const fs::path& folder) {
+  std::erase_if(runs_, [&](const OverlayRun& run) { return run.folder == folder; });
+}
+
+void RunOverlay::update(const training::Snapshot& snapshot, const CurveChoice& choice) {
+  const bool same_run = !request_.folder.empty() && request_.present.native() == snapshot.run_dir;
+  RunRequest request{same_run ? request_.folder : folder_of_runs(snapshot.run_dir),
+                     snapshot.run_dir,
+                     wants_list_,
+                     {},
+                     choice,
+                     request_.serial};
+  for (const OverlayRun& run : runs_) request.shown.push_back({run.folder, run.id});
+  if (!loader_ && (wants_list_ || !runs_.empty())) loader_ = std::make_unique<RunLoader>();
+  if (!(choice == request_.choice)) ++request.serial;
+  // Points of another metric or axis would be wrong now; those with another smoothing stay until the new ones
+  // come.
+  if (choice.metric != request_.choice.metric || choice.over != request_.choice.over) {
+    for (OverlayRun& run : runs_) {
+      run.curves = {};
+      run.loaded = false;
+    }
+  }
+  if (loader_ && !(request == request_)) loader_->request(request);
+  request_ = std::move(request);
+  if (loader_) take_updates();
+}
+
+void RunOverlay::take_updates() {
+  version_ = loader_->version();
+  for (RunUpdate& update : loader_->take()) {
+    const auto run =
+        std::find_if(runs_.begin(), runs_.end(), [&](const OverlayRun& one) { return one.id == update.id; });
+    if (run == runs_.end() || update.serial != request_.serial) continue;
+    if (update.points.replace) {
+      run->curves = std::move(update.points.curves);
+    } else {
+      run->curves.append(update.points.curves);
+    }
+    run->loaded = true;
+    run->error = std::move(update.error);
+  }
+}
+
+}  // namespace warpscope::ui
