@@ -40,7 +40,7 @@ std::string op_tip(const KernelRow& row) {
     tip += fmt::format("\n{} times a step; click to list the layers.", row.layers.size());
   }
   tip += fmt::format("\n{}: {}", row.cost.covered ? "covered" : "runs", running_text(row));
-  if (has_reasons(row)) tip += "\n" + reasons_text(row);
+  if (has_reasons(row)) tip.append("\n").append(reasons_text(row));
   return tip;
 }
 
