@@ -3,10 +3,13 @@
 // otherwise.
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include <imgui.h>
 
+#include "gpu/messages/image_history.h"
+#include "gpu/messages/inspection.h"
 #include "gpu/messages/snapshot.h"
 #include "gpu/training/trainer.h"
 
@@ -15,6 +18,8 @@ class TextureStore;
 }
 
 namespace warpscope::ui {
+
+struct Cursor;
 
 /// Fonts, loaded at the window's scale. Sizes are those of a line. Digits of `numbers` all have one width.
 struct Fonts {
@@ -46,6 +51,9 @@ struct Frame {
   float scale = 1.0f;                       ///< pixels of this window per design pixel; the grid is 8 * scale
   paint::TextureStore* textures = nullptr;  ///< where textures go while the CPU paints; nullptr: to OpenGL
   double* next_change = nullptr;            ///< see redraw_at()
+  Cursor* cursor = nullptr;                 ///< nullptr where there is nothing to point at: files of plots
+  std::shared_ptr<const training::Inspection> inspection = {};  ///< Source::inspection()
+  std::shared_ptr<const training::ImageHistory> history = {};   ///< Source::history()
 };
 
 /// The window is drawn when there is something new or a person does something. What changes with time alone

@@ -178,6 +178,7 @@ void MainView::tell(std::string text, training::LogLevel level) {
 void MainView::shutdown() {
   images_.shutdown();
   predictions_.shutdown();
+  workbench_.shutdown();
 }
 
 Settings MainView::settings() const {

@@ -15,6 +15,7 @@
 #include <backends/imgui_impl_opengl3.h>
 
 #include "gpu/core/error.h"
+#include "ui/cursor.h"
 #include "ui/fonts.h"
 #include "ui/frame_clock.h"
 #include "ui/frame_phases.h"
@@ -157,6 +158,8 @@ class Session {
   std::shared_ptr<training::Feed> feed_;
   std::function<void(training::Command)> send_;
   std::shared_ptr<const training::Snapshot> snapshot_;
+  std::shared_ptr<const training::Inspection> inspection_;
+  Cursor cursor_;
   FrameSchedule schedule_;
   FrameClock clock_;
   FramePhases phases_;
@@ -204,8 +207,11 @@ void Session::look() {
     trace_event("step", fmt::format("\"step\":{}", newest->step));
   }
   snapshot_ = std::move(newest);
+  auto inspection = source_->inspection();
+  const bool inspected = inspection != inspection_;
+  inspection_ = std::move(inspection);
   const bool further = view_.advance(source_->images());
-  if (different || further || !items.empty()) schedule_.content_changed();
+  if (different || further || inspected || !items.empty()) schedule_.content_changed();
 }
 
 // A window that leaves by itself is drawn in any case: it waits for its frames.
@@ -234,7 +240,8 @@ void Session::draw_frame() {
   ImGui::NewFrame();
   next_change_ = FrameSchedule::kNever;
   paint::TextureStore* const textures = painter_ ? &textures_ : nullptr;
-  const Frame frame{*snapshot_, send_, fonts_, palette_, scale_, textures, &next_change_};
+  const Frame frame{*snapshot_, send_,         fonts_,   palette_,    scale_,
+                    textures,   &next_change_, &cursor_, inspection_, source_->history()};
   const WindowRequests requests = view_.handle_keys(frame, input_.take_keys());
   view_.update_images(source_->images(), frame);
   phases_.mark("images");

@@ -201,15 +201,20 @@ std::unique_ptr<plan::Plan> Engine::build_training(const plan::Selection& select
                                       recipe(batch, optimizer));
 }
 
-Engine::Plans Engine::build(const plan::Selection& selection, int batch) {
-  free_retired();  // or a third set of plans would have to fit beside the two
+/// Of plans that look at held-out images.
+plan::Bindings Engine::held_out_bindings() const {
   plan::Bindings held_out = training_bindings();
   held_out.images = held_out_images_.as<std::uint8_t>();
   held_out.labels = held_out_labels_.as<std::uint8_t>();
   held_out.image_count = data_->validation.count + data_->test.count;
   held_out.order = held_out_order_.as<std::uint32_t>();
   held_out.control = evaluation_control_.as<StepControl>();
+  return held_out;
+}
 
+Engine::Plans Engine::build(const plan::Selection& selection, int batch) {
+  free_retired();  // or a third set of plans would have to fit beside the two
+  const plan::Bindings held_out = held_out_bindings();
   Plans plans;
   const auto make = [&](int size) {
     return std::make_unique<plan::Plan>(options_.model, plan::Purpose::inference, selection, size, device_,

@@ -12,6 +12,7 @@
 #include "gpu/core/device.h"
 #include "gpu/data/dataset.h"
 #include "gpu/engine/data_order.h"
+#include "gpu/engine/inspector.h"
 #include "gpu/engine/loss_ring.h"
 #include "gpu/engine/timing_table.h"
 #include "gpu/messages/determinism.h"
@@ -144,6 +145,17 @@ class Engine {
   /// Device time of the last publish_images() that finished, in seconds.
   double publish_seconds();
 
+  /// Enqueues a look into the network at test image `image`, from 0, with the variants in use. Does nothing and
+  /// returns false while the one before has not been taken. Throws core::BadInput if there is no such image,
+  /// core::OutOfMemory if the memory of its plan is missing.
+  bool inspect(std::int64_t image);
+  /// What inspect() asked for, once it has arrived; the generation and the number are the caller's to fill in.
+  std::optional<Inspection> take_inspection();
+  /// Device time of the last inspection taken, in seconds; 0 before the first.
+  double inspection_seconds() const { return inspector_ ? inspector_->seconds() : 0; }
+  /// Frees what inspections need; one under way is waited for and lost.
+  void end_inspection() { inspector_.reset(); }
+
   /// Steps that have arrived since the last call. `flush` asks the device for those that are not under way
   /// yet.
   std::vector<StepResult> collect_steps(bool flush);
@@ -178,6 +190,7 @@ class Engine {
     std::uint32_t position = 0;
   };
   plan::Bindings training_bindings() const;
+  plan::Bindings held_out_bindings() const;
   plan::Recipe recipe(int batch, const OptimizerSettings& optimizer) const;
   std::unique_ptr<plan::Plan> build_training(const plan::Selection& selection, int batch,
                                              const OptimizerSettings& optimizer,
@@ -265,6 +278,8 @@ class Engine {
   std::uint64_t kept_step_ = 0;
   bool kept_pending_ = false;
   double publish_seconds_ = 0;
+
+  std::unique_ptr<Inspector> inspector_;  ///< made at the first inspection, and anew for another selection
 };
 
 }  // namespace warpscope::training

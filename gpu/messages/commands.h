@@ -1,6 +1,7 @@
 #pragma once
 // What a trainer can be told. Each command takes effect at a step boundary.
 
+#include <cstdint>
 #include <string>
 #include <variant>
 
@@ -55,9 +56,14 @@ struct Save {
 /// Runs the next step twice side by side and compares bits: Snapshot::determinism. The weights stay as they
 /// are.
 struct CheckDeterminism {};
+/// From now on Source::inspection() shows what is inside the network for one image, ever anew; the last one
+/// asked for counts.
+struct Inspect {
+  std::int64_t image = -1;  ///< of the test images; -1: none any more
+};
 struct Finish {};  ///< after the running step: save, write the results, state `finished`
 using Command = std::variant<Pause, Resume, StepOnce, Reset, Select, SetLearningRate, SetOptimizer,
                              SetSchedule, SetSpikeThreshold, SetBatch, FindRate, CancelFindRate, RollBack,
-                             Save, SaveCheckpoint, SaveSettings, CheckDeterminism, Finish>;
+                             Save, SaveCheckpoint, SaveSettings, CheckDeterminism, Inspect, Finish>;
 
 }  // namespace warpscope::training

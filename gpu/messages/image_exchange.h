@@ -24,6 +24,7 @@ struct ImageShape {
     return static_cast<std::size_t>(count) * static_cast<std::size_t>(height) *
            static_cast<std::size_t>(width) * static_cast<std::size_t>(channels);
   }
+  bool operator==(const ImageShape&) const = default;
 };
 
 /// One batch of originals and reconstructions: (count, height, width, channels) floats, nominally in [0, 1],

@@ -67,6 +67,7 @@ struct LadderEntry {
   std::uint64_t first_step = 0;  ///< the step after which it was chosen
   std::uint64_t steps = 0;       ///< with it, so far
   double images_per_second = 0;  ///< median over its steps; 0 before the first
+  std::size_t plan_bytes = 0;    ///< Snapshot::plan_bytes; 0 if it is not known
 };
 
 /// The learning-rate range test: a sweep from weights that come back afterwards.

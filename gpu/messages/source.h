@@ -7,6 +7,8 @@
 #include "gpu/messages/commands.h"
 #include "gpu/messages/feed.h"
 #include "gpu/messages/image_exchange.h"
+#include "gpu/messages/image_history.h"
+#include "gpu/messages/inspection.h"
 #include "gpu/messages/snapshot.h"
 
 namespace warpscope::training {
@@ -25,6 +27,11 @@ class Source {
   virtual std::shared_ptr<Feed> subscribe() = 0;
   /// The image batches; nullptr while preparing and if none are shown.
   virtual std::shared_ptr<ImageExchange> images() const = 0;
+  /// How the pictures came about; nullptr where there are no pictures.
+  virtual std::shared_ptr<const ImageHistory> history() const { return nullptr; }
+  /// What is inside the network, once somebody has asked for it (Inspect); nullptr before. The run folders of
+  /// other processes hold nothing of it.
+  virtual std::shared_ptr<const Inspection> inspection() const { return nullptr; }
 };
 
 }  // namespace warpscope::training

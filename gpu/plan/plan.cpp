@@ -142,9 +142,15 @@ std::vector<WrittenTensor> Plan::written(std::size_t index) const {
     if (tensor.elements == 0) continue;  // the state of an optimizer that keeps none
     if (each.operand.access == ops::Access::read || each.operand.format != nullptr) continue;
     if (tensor.role == ops::Role::control || tensor.role == ops::Role::byte) continue;
-    result.push_back({tensor.name, ops::element_type(tensor.role, precision_), tensor.elements, address_[t]});
+    result.push_back(this->tensor(each.tensor));
   }
   return result;
+}
+
+WrittenTensor Plan::tensor(int index) const {
+  const auto t = static_cast<std::size_t>(index);
+  const Tensor& tensor = program_.tensors[t];
+  return {tensor.name, ops::element_type(tensor.role, precision_), tensor.elements, address_[t]};
 }
 
 void Plan::launch(core::Stream& stream) {

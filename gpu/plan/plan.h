@@ -94,6 +94,10 @@ class Plan {
   float* image_errors() const {
     return static_cast<float*>(address_[static_cast<std::size_t>(program_.image_errors)]);
   }
+  /// What an inspection plan leaves readable beside these: the batch's images and the output of each layer, in
+  /// the order of the model and in the precision's element type. (batch, H, W, C).
+  WrittenTensor input() const { return tensor(program_.target); }
+  WrittenTensor output(std::size_t layer) const { return tensor(program_.outputs.at(layer)); }
   /// The predicted classes (batch), a byte each; classification only.
   std::uint8_t* predicted() const {
     return static_cast<std::uint8_t*>(address_[static_cast<std::size_t>(program_.predicted)]);
@@ -103,6 +107,7 @@ class Plan {
   void cover_nodes(const Selection& selection);
   void bind(const MemoryPlan& memory, const Bindings& bindings);
   void clear_persistent(core::Stream& stream);
+  WrittenTensor tensor(int index) const;
   std::unique_ptr<core::Graph> capture(core::Stream& stream, std::size_t begin, std::size_t end);
 
   std::shared_ptr<core::Device> device_;

@@ -36,7 +36,8 @@ class Lowering {
   Program run(Purpose purpose) {
     control_ = external("control", Storage::control, Role::control, 1);
     if (casts_) cast_weights();
-    forward(purpose == Purpose::inference);
+    forward(purpose != Purpose::training);
+    if (purpose == Purpose::inspection) keep_outputs();
     if (purpose == Purpose::training) {
       backward();
       const int gradients = gradients_of_step();
@@ -214,7 +215,13 @@ class Lowering {
         break;
     }
     layers_.push_back(saved);
+    program_.outputs.push_back(saved.output);
     return saved.output;
+  }
+
+  void keep_outputs() {
+    program_.tensors[static_cast<std::size_t>(program_.target)].kept = true;
+    for (const int output : program_.outputs) program_.tensors[static_cast<std::size_t>(output)].kept = true;
   }
 
   int loss_gradient() {

@@ -54,6 +54,7 @@ struct Program {
   int image_errors = -1;      ///< the loss of each image
   int predicted = -1;         ///< the predicted class of each image, with labels
   int loss = -1;
+  std::vector<int> outputs;  ///< of each layer of the model
   std::size_t update =
       0;  ///< the first node that comes once a step instead of once a micro-batch, in training
 };
@@ -71,8 +72,9 @@ struct Recipe {
 
 /// What a plan is for.
 enum class Purpose : std::uint8_t {
-  training,   ///< weights cast, gather, forward, loss, backward; then, once a step, update and record
-  inference,  ///< weights cast, gather, forward, loss; prediction and target stay readable, in FP32
+  training,    ///< weights cast, gather, forward, loss, backward; then, once a step, update and record
+  inference,   ///< weights cast, gather, forward, loss; prediction and target stay readable, in FP32
+  inspection,  ///< as inference, and the input and every layer's output stay readable, as they are
 };
 
 /// Lowers `model`. `image_count` is the size of the data set, `ring_capacity` that of the ring of step

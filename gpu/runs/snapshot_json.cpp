@@ -72,6 +72,7 @@ void fields(auto& visit, Of<LadderEntry> auto& entry) {
   visit("first_step", entry.first_step);
   visit("steps", entry.steps);
   visit("images_per_second", entry.images_per_second);
+  visit.added("plan_bytes", entry.plan_bytes);
 }
 
 void fields(auto& visit, Of<core::DeviceInfo> auto& device) {

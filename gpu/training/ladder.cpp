@@ -31,12 +31,13 @@ double median(std::vector<float> values) {
 }  // namespace
 
 void Ladder::choose(const plan::Selection& selection, int batch, std::uint64_t step,
-                    const core::DeviceInfo& device, const std::vector<OpTiming>& timings) {
+                    const core::DeviceInfo& device, const std::vector<OpTiming>& timings,
+                    std::size_t plan_bytes) {
   settle();
   if (!entries_.empty() && entries_.back().steps == 0) entries_.pop_back();
   const LadderEntry* const last = entries_.empty() ? nullptr : &entries_.back();
   if (last != nullptr && last->selection == selection && last->batch == batch) return;
-  entries_.push_back({selection, name_of(selection, device, last, timings), batch, step, 0, 0.0});
+  entries_.push_back({selection, name_of(selection, device, last, timings), batch, step, 0, 0.0, plan_bytes});
   if (entries_.size() > kMost) entries_.erase(entries_.begin() + 1);
   recent_.clear();
   next_ = 0;

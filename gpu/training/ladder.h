@@ -13,9 +13,9 @@ class Ladder {
  public:
   /// A selection or batch size comes into force after `step`. Choosing the same again goes on with its entry
   /// if that is the last; an entry that never had a step is replaced. Medians are of the newest steps of
-  /// each. `timings` tell what the calls of that selection cover.
+  /// each. `timings` tell what the calls of that selection cover, `plan_bytes` what its plans take.
   void choose(const plan::Selection& selection, int batch, std::uint64_t step, const core::DeviceInfo& device,
-              const std::vector<OpTiming>& timings);
+              const std::vector<OpTiming>& timings, std::size_t plan_bytes = 0);
   /// The speed of one step; 0 if it was not measured.
   void add(double images_per_second);
   /// With medians of the newest steps of each; at most kMost, the first and the latest.

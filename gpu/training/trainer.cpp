@@ -40,6 +40,12 @@ std::shared_ptr<Feed> Trainer::subscribe() {
 std::shared_ptr<ImageExchange> Trainer::images() const {
   return worker_->images();
 }
+std::shared_ptr<const ImageHistory> Trainer::history() const {
+  return worker_->history();
+}
+std::shared_ptr<const Inspection> Trainer::inspection() const {
+  return worker_->inspection();
+}
 bool Trainer::wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const {
   return worker_->wait_until(condition, seconds);
 }

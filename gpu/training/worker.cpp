@@ -27,7 +27,11 @@ bool has_convolutions(const models::Model& model) {
 
 }  // namespace
 
-Trainer::Worker::Worker(TrainerOptions options) : options_(std::move(options)) {
+Trainer::Worker::Worker(TrainerOptions options)
+    : options_(std::move(options)),
+      image_history_(options_.shown_images > 0 && options_.model.loss == models::Loss::mse
+                         ? std::make_shared<ImageHistory>()
+                         : nullptr) {
   view_.started = duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   view_.model = options_.model.name;
   view_.classifies = options_.model.loss == models::Loss::cross_entropy;
@@ -82,6 +86,11 @@ std::shared_ptr<Feed> Trainer::Worker::subscribe() {
 std::shared_ptr<ImageExchange> Trainer::Worker::images() const {
   const std::lock_guard lock(mutex_);
   return exchange_;
+}
+
+std::shared_ptr<const Inspection> Trainer::Worker::inspection() const {
+  const std::lock_guard lock(mutex_);
+  return inspection_;
 }
 
 bool Trainer::Worker::wait_until(const std::function<bool(const Snapshot&)>& condition,
@@ -227,6 +236,7 @@ void Trainer::Worker::loop() {
     remember_if_due();
     show_images_if_due();
     hand_over_kept_images();
+    inspect_if_due();
     if (recorder_) watch_recorder();
     note_checkpoints();
     publish(false);
@@ -314,7 +324,8 @@ void Trainer::Worker::finish() {
   if (memory_.diverged && !told) return;  // a window first sees what happened
   if (!memory_.stop_reason.empty()) mark(memory_.stop_reason);
   evaluate_all();
-  engine_->publish_images(recorder_ != nullptr);
+  memory_.kept_for_run = recorder_ != nullptr;
+  engine_->publish_images(memory_.kept_for_run || image_history_ != nullptr);
   engine_->synchronize();
   hand_over_kept_images();
   publish(true);

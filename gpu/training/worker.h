@@ -33,6 +33,8 @@ class Trainer::Worker {
   std::shared_ptr<const Snapshot> snapshot() const;
   std::shared_ptr<Feed> subscribe();
   std::shared_ptr<ImageExchange> images() const;
+  std::shared_ptr<const ImageHistory> history() const { return image_history_; }
+  std::shared_ptr<const Inspection> inspection() const;
   bool wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const;
 
  private:
@@ -112,6 +114,11 @@ class Trainer::Worker {
   bool evaluation_due() const;
   bool timing_due();
 
+  // Looks into the network (worker_inspection.cpp).
+  void handle_inspect(std::int64_t image);
+  void inspect_if_due();
+  void publish_inspection();
+
   // Publishing (worker_publish.cpp).
   void set_state(TrainerState state);
   void notice(const std::string& text);
@@ -132,18 +139,21 @@ class Trainer::Worker {
     PlateauState plateau;
     SpikeState spikes;
     StopState stops;
-    std::optional<double> best_loss;       ///< of the checkpoint that is the best
-    std::uint64_t written_step = kNoStep;  ///< of the last checkpoint handed to the writer
-    bool plateau_due = false;              ///< the next evaluation is the one at the end of an epoch
-    bool checkpoint_due = false;           ///< an epoch has ended
-    std::string stop_reason;               ///< why the run ends, once it does
-    bool diverged = false;                 ///< until somebody says how to go on
-    bool divergence_pending = false;       ///< noted while results came in, to be looked into between steps
-    bool divergence_is_spike = false;      ///< the loss that diverged was finite
-    std::uint64_t shown_step = kNoStep;    ///< whose reconstructions were shown last
+    std::optional<double> best_loss;         ///< of the checkpoint that is the best
+    std::uint64_t written_step = kNoStep;    ///< of the last checkpoint handed to the writer
+    bool plateau_due = false;                ///< the next evaluation is the one at the end of an epoch
+    bool checkpoint_due = false;             ///< an epoch has ended
+    std::string stop_reason;                 ///< why the run ends, once it does
+    bool diverged = false;                   ///< until somebody says how to go on
+    bool divergence_pending = false;         ///< noted while results came in, to be looked into between steps
+    bool divergence_is_spike = false;        ///< the loss that diverged was finite
+    std::uint64_t shown_step = kNoStep;      ///< whose reconstructions were shown last
+    std::uint64_t inspected_step = kNoStep;  ///< the last that an inspection shows, as things are
     Clock::time_point next_images{};
+    Clock::time_point next_inspection{};
     Clock::time_point next_kept_images{};
-    int kept_images = 0;  ///< times that they were kept for the run folder
+    int kept_images = 0;        ///< times that they were kept for the run folder
+    bool kept_for_run = false;  ///< those under way are for the run folder, and not for the history alone
   };
 
   TrainerOptions options_;
@@ -159,6 +169,10 @@ class Trainer::Worker {
   Ladder ladder_;
   Memory memory_;
   bool clip_chosen_ = false;  ///< by a person; else 1 in fp16 and none otherwise
+
+  const std::shared_ptr<ImageHistory> image_history_;  ///< nullptr if no images are shown
+  std::int64_t inspected_image_ = -1;                  ///< that somebody looks at; -1: none
+  std::uint64_t inspections_ = 0;
 
   struct RateSearchRun {
     RateFinder finder;
@@ -179,6 +193,7 @@ class Trainer::Worker {
   std::deque<Command> commands_;
   std::shared_ptr<const Snapshot> published_ = std::make_shared<Snapshot>();
   std::shared_ptr<ImageExchange> exchange_;
+  std::shared_ptr<const Inspection> inspection_;
   std::vector<std::weak_ptr<Feed>> feeds_;
   /// Emitted before the first step, for subscribers that come a moment later.
   std::vector<FeedItem> history_;

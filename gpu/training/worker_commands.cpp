@@ -41,6 +41,7 @@ void Trainer::Worker::handle_commands() {
 }
 
 void Trainer::Worker::handle(const Command& command) {
+  if (const auto* const look = std::get_if<Inspect>(&command)) return handle_inspect(look->image);
   const bool taken_when_finished =
       std::holds_alternative<Reset>(command) || std::holds_alternative<Save>(command) ||
       std::holds_alternative<SaveSettings>(command) || std::holds_alternative<CheckDeterminism>(command);
@@ -79,7 +80,7 @@ void Trainer::Worker::handle(const Command& command) {
                         [&](const Save& to) { attempt([&] { save(to.file); }); },
                         [&](const SaveSettings&) { attempt([&] { save_settings(); }); },
                         [&](const CheckDeterminism&) { attempt([&] { handle_determinism(); }); },
-                        [&](const Finish&) { finish(); }},
+                        [](const Inspect&) {}, [&](const Finish&) { finish(); }},
              command);
 }
 
@@ -109,7 +110,7 @@ void Trainer::Worker::handle_select(const plan::Selection& selection) {
   note_choice();
   view_.plan_bytes = engine_->plan_bytes();
   memory_.speeds.clear();
-  memory_.shown_step = kNoStep;  // the same weights may give other pictures
+  memory_.shown_step = memory_.inspected_step = kNoStep;  // the same weights may give other pictures
   mark(with_covered(change, engine_->timings().timings()));
   clip_by_default();
   note_settings();
@@ -222,7 +223,7 @@ void Trainer::Worker::handle_roll_back(float factor) {
 
 void Trainer::Worker::note_choice() {
   ladder_.choose(view_.selection, view_.batch, engine_->steps(), device_->info(),
-                 engine_->timings().timings());
+                 engine_->timings().timings(), engine_->plan_bytes());
 }
 
 void Trainer::Worker::handle_determinism() {

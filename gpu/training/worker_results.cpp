@@ -164,9 +164,11 @@ void Trainer::Worker::show_images_if_due() {
   const auto now = Clock::now();
   if (!engine_->exchange() || now < memory_.next_images || engine_->steps() == memory_.shown_step) return;
   if (view_.state == TrainerState::finished) return;
-  const bool keep = keep_images_due();
-  if (!engine_->publish_images(keep)) return;
-  if (keep) {
+  const bool for_run = keep_images_due();
+  if (!engine_->publish_images(for_run || (image_history_ && image_history_->wants(engine_->steps()))))
+    return;
+  memory_.kept_for_run = for_run;
+  if (for_run) {
     const double wait = std::min(kKeptSeconds, kFirstKeptSeconds * ++memory_.kept_images);
     memory_.next_kept_images = now + std::chrono::duration_cast<Clock::duration>(duration<double>(wait));
   }
@@ -181,11 +183,11 @@ bool Trainer::Worker::keep_images_due() const {
 }
 
 void Trainer::Worker::hand_over_kept_images() {
-  if (!recorder_) return;
   auto kept = engine_->take_kept_images();
   if (!kept) return;
   kept->generation = view_.generation;
-  recorder_->status().show(std::move(*kept));
+  if (image_history_ && image_history_->wants(kept->step)) image_history_->add(*kept);
+  if (recorder_ && memory_.kept_for_run) recorder_->status().show(std::move(*kept));
 }
 
 }  // namespace warpscope::training

@@ -65,26 +65,33 @@ TEST(Atlas, TilesNeverOverlap) {
 
 TEST(Grid, ColumnsStandSideBySideWithTheirThreeRows) {
   const Grid grid = make_grid(space(700, 320), 3);
-  EXPECT_EQ(grid.bands, 1);
-  EXPECT_EQ(grid.columns, 32);
+  EXPECT_EQ(grid.columns, 7) << "7 x 96 pixels and the gaps between";
+  EXPECT_EQ(grid.bands, 5);
   EXPECT_EQ(grid.place(kOriginal, 2), (Point{200, 0}));
   EXPECT_EQ(grid.place(kDifference, 2), (Point{200, 196}));
   EXPECT_EQ(grid.place(kRows, 2), (Point{200, 292}));
-  EXPECT_EQ(grid.content_height(), 312);
 }
 
-TEST(Grid, AddsBandsWhileTheyFit) {
-  const Grid grid = make_grid(space(700, 640), 3);
-  EXPECT_EQ(grid.bands, 2);
-  EXPECT_EQ(grid.columns, 16);
-  EXPECT_EQ(grid.place(kOriginal, 16), (Point{0, 320}));
-  EXPECT_LE(grid.content_height(), 640);
+TEST(Grid, WhatDoesNotFitIntoABandStandsInTheNext) {
+  const Grid grid = make_grid(space(700, 320), 3);
+  EXPECT_EQ(grid.place(kOriginal, 7), (Point{0, 320}));
+  EXPECT_EQ(grid.place(kOriginal, 31), (Point{300, 4 * 320}));
+  EXPECT_EQ(grid.content_height(), 5 * 320 - 8);
+  EXPECT_LE(grid.content_width(), 700);
+  EXPECT_EQ(grid.visible_images(), 7);
+  EXPECT_EQ(make_grid(space(700, 640), 3).visible_images(), 14);
 }
 
-TEST(Grid, UsesNoMoreBandsThanNeeded) {
+TEST(Grid, UsesNoMoreColumnsThanThereAreImages) {
   const Grid grid = make_grid(space(4000, 4000), 1);
   EXPECT_EQ(grid.bands, 1);
   EXPECT_EQ(grid.columns, 32);
+}
+
+TEST(Grid, AnImageThatIsTooWideStillHasAColumn) {
+  const Grid grid = make_grid(space(50, 320), 3);
+  EXPECT_EQ(grid.columns, 1);
+  EXPECT_EQ(grid.bands, 32);
 }
 
 TEST(Grid, NarrowImagesLeaveRoomForTheirCaptions) {
@@ -111,12 +118,13 @@ TEST(Grid, FindsThePixelUnderThePointer) {
 
 TEST(Grid, FindsNothingBetweenAndBeyondTheImages) {
   const Grid grid = make_grid(space(700, 320), 3);
-  EXPECT_FALSE(grid.hit({97, 10}));    // the gap between columns
-  EXPECT_FALSE(grid.hit({10, 97}));    // the gap between rows
-  EXPECT_FALSE(grid.hit({10, 300}));   // the caption
-  EXPECT_FALSE(grid.hit({-1, 10}));    // left of everything
-  EXPECT_FALSE(grid.hit({3200, 10}));  // right of the last
-  EXPECT_FALSE(grid.hit({10, 330}));   // below
+  EXPECT_FALSE(grid.hit({97, 10}));     // the gap between columns
+  EXPECT_FALSE(grid.hit({10, 97}));     // the gap between rows
+  EXPECT_FALSE(grid.hit({10, 300}));    // the caption
+  EXPECT_FALSE(grid.hit({-1, 10}));     // left of everything
+  EXPECT_FALSE(grid.hit({700, 10}));    // right of the last
+  EXPECT_FALSE(grid.hit({410, 1290}));  // after the last of the last band
+  EXPECT_FALSE(grid.hit({10, 1610}));   // below
 }
 
 TEST(FitZoom, ShowsAtLeastSixImagesWithTheirThreeRows) {

@@ -56,6 +56,8 @@ TEST(RatioText, HasThreeDigitsOrADash) {
   EXPECT_EQ(ratio_text(1), "1.00\u00d7");
   EXPECT_EQ(ratio_text(9.996), "10.0\u00d7");
   EXPECT_EQ(ratio_text(2613.4), "2,613\u00d7");
+  EXPECT_EQ(ratio_text(0.5), "0.50\u00d7");
+  EXPECT_EQ(ratio_text(703.0 / 478755), "1/681\u00d7") << "not 0.00";
   EXPECT_EQ(ratio_text(0), "\u2014");
 }
 

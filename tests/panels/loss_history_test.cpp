@@ -38,12 +38,12 @@ TEST(LossHistory, OverTimeMovesCurvesAndMarkers) {
 
 TEST(LossHistory, SmoothingChangesTheSmoothedCurveAlone) {
   LossHistory history;
-  for (std::uint64_t i = 1; i <= 10; ++i) history.consume(step(i, i % 2 == 0 ? 1.0f : 3.0f));
+  for (std::uint64_t i = 1; i <= 100; ++i) history.consume(step(i, i % 2 == 0 ? 1.0f : 3.0f));
   history.choose({.smoothing = 1});
   EXPECT_TRUE(history.smoothed().empty()) << "nothing to average";
   history.choose({.smoothing = 100});
-  EXPECT_NEAR(history.smoothed().y(9), 2.0f, 0.1f);
-  EXPECT_FLOAT_EQ(history.train().y(9), 1.0f);
+  EXPECT_NEAR(history.smoothed().y(99), 2.0f, 0.1f);
+  EXPECT_FLOAT_EQ(history.train().y(99), 1.0f);
 }
 
 TEST(LossHistory, RestartKeepsTheOlderCurveToCompareWith) {

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -16,19 +15,31 @@ TEST(Smoother, AConstantStaysThatConstantFromTheFirstValueOn) {
   }
 }
 
-TEST(Smoother, IsTheWeightedMeanOfAllValuesSoFar) {
-  const std::vector<float> values{3, 1, 4, 1, 5, 9, 2, 6};
+TEST(Smoother, IsTheExponentialAverageOnceTheCurveIsLongerThanFiveWindows) {
   constexpr double kWeight = 0.8;
   Smoother smoother(kWeight);
-  for (std::size_t n = 0; n < values.size(); ++n) {
-    double sum = 0, weights = 0;
-    for (std::size_t i = 0; i <= n; ++i) {
-      const double weight = std::pow(kWeight, static_cast<double>(n - i));
-      sum += weight * static_cast<double>(values[i]);
-      weights += weight;
+  double expected = 0;
+  for (int t = 1; t <= 200; ++t) {
+    const float value = static_cast<float>(std::sin(0.3 * t)) + (t % 7 == 0 ? 2.0f : 0.0f);
+    const float smoothed = smoother.next(value);
+    if (t > 21) {
+      expected = kWeight * expected + (1 - kWeight) * static_cast<double>(value);
+      EXPECT_NEAR(smoothed, expected, 1e-5) << t;
+    } else {
+      expected = static_cast<double>(smoothed);
     }
-    EXPECT_NEAR(smoother.next(values[n]), sum / weights, 1e-5);
   }
+}
+
+TEST(Smoother, ALeapInTheFirstStepsIsForgottenAFewDozenStepsLater) {
+  Smoother smoother(0.98);
+  for (const float value : {0.25f, 0.25f, 25.0f}) smoother.next(value);
+  float smoothed = 0;
+  for (int t = 4; t <= 30; ++t) smoothed = smoother.next(0.1f);
+  EXPECT_NEAR(smoothed, 0.1f, 0.02f);
+  Smoother steady(0.98);
+  for (int t = 1; t <= 400; ++t) steady.next(0.1f);
+  EXPECT_NEAR(steady.next(5.1f), 0.2f, 1e-3f) << "later the chosen window is what counts";
 }
 
 TEST(Smoother, WeightZeroChangesNothing) {

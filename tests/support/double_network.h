@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -23,9 +22,19 @@ class DoubleNetwork {
   /// The reconstruction of one image, NHWC.
   std::vector<double> reconstruct(const std::vector<double>& parameters,
                                   const std::vector<double>& image) const {
+    return outputs(parameters, image).back();
+  }
+
+  /// What every layer makes of the image, NHWC.
+  std::vector<std::vector<double>> outputs(const std::vector<double>& parameters,
+                                           const std::vector<double>& image) const {
     Planes x{model_.height, model_.width, model_.channels, image};
-    for (const models::Layer& layer : model_.layers) x = forward(layer, parameters, x);
-    return x.values;
+    std::vector<std::vector<double>> result;
+    for (const models::Layer& layer : model_.layers) {
+      x = forward(layer, parameters, x);
+      result.push_back(x.values);
+    }
+    return result;
   }
 
   /// The mean squared error of one image.
@@ -84,6 +93,20 @@ class DoubleNetwork {
     return out;
   }
 
+  Planes multiply(const models::Layer& layer, const std::vector<double>& parameters, const Planes& in) const {
+    const double* weights = parameters.data() + layout_.find(layer.name + ".weight").offset;
+    const double* bias = parameters.data() + layout_.find(layer.name + ".bias").offset;
+    Planes out = planes(1, 1, layer.out_channels);
+    for (int k = 0; k < layer.out_channels; ++k) {
+      double sum = bias[k];
+      for (std::size_t i = 0; i < in.values.size(); ++i) {
+        sum += weights[static_cast<std::size_t>(k) * in.values.size() + i] * in.values[i];
+      }
+      out.values[static_cast<std::size_t>(k)] = sum;
+    }
+    return out;
+  }
+
   Planes forward(const models::Layer& layer, const std::vector<double>& parameters, const Planes& in) const {
     using enum models::LayerKind;
     Planes out = in;
@@ -91,7 +114,7 @@ class DoubleNetwork {
       case conv2d:
         return convolve(layer, parameters, in);
       case linear:
-        throw std::logic_error("no linear layers here");
+        return multiply(layer, parameters, in);
       case relu:
         for (double& value : out.values) value = std::max(value, 0.0);
         return out;

@@ -21,12 +21,9 @@ int Grid::content_height() const {
   return bands * (band_height() + space.band_gap) - space.band_gap;
 }
 
-int Grid::visible_columns() const {
-  return std::clamp((space.width + space.gap) / (column_width() + space.gap), 1, std::max(columns, 1));
-}
-
 int Grid::visible_images() const {
-  return std::min(bands * visible_columns(), space.count);
+  const int whole = std::max(1, (space.height + space.band_gap) / (band_height() + space.band_gap));
+  return std::min(std::min(bands, whole) * columns, space.count);
 }
 
 Point Grid::place(int row, int image) const {
@@ -54,11 +51,10 @@ std::optional<GridHit> Grid::hit(Point point) const {
 }
 
 Grid make_grid(const GridSpace& space, int zoom) {
-  Grid grid{space, std::clamp(zoom, 1, kLargestZoom), space.count, 1};
-  const int most_bands = std::max(1, (space.height + space.band_gap) / (grid.band_height() + space.band_gap));
-  const int visible = grid.visible_columns();
-  grid.bands = std::clamp((space.count + visible - 1) / visible, 1, most_bands);
-  grid.columns = (space.count + grid.bands - 1) / grid.bands;
+  Grid grid{space, std::clamp(zoom, 1, kLargestZoom), 1, 1};
+  const int fit = (space.width + space.gap) / (grid.column_width() + space.gap);
+  grid.columns = std::clamp(fit, 1, std::max(1, space.count));
+  grid.bands = std::max(1, (space.count + grid.columns - 1) / grid.columns);
   return grid;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // Where the images of a batch stand in the panel, in whole framebuffer pixels, so that every image pixel
 // covers a square of the same whole number of screen pixels. Images stand in columns of three (original,
-// now, difference) with a caption below; columns stand in bands. Bands are added while they fit below each
-// other; what is left over is scrolled to the side, all bands together.
+// now, difference) with a caption below; as many columns as fit side by side make a band. Bands stand below
+// each other, and what does not fit is scrolled.
 
 #include <optional>
 
@@ -45,8 +45,6 @@ struct Grid {
   /// Of all columns and bands.
   int content_width() const;
   int content_height() const;
-  /// Columns that are seen whole in a band without scrolling.
-  int visible_columns() const;
   /// Images that are seen whole without scrolling.
   int visible_images() const;
   /// The top left corner of a tile, of a caption (row kRows), relative to the grid's.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "ui/cursor.h"
 #include "ui/images/difference_scale.h"
 #include "ui/images/draw_part.h"
 #include "ui/images/magnifier.h"
@@ -60,6 +61,12 @@ float zoom_width(const Frame& frame) {
          28 * frame.scale;
 }
 
+/// True if the button that is let go had moved farther than a click does.
+bool was_dragged() {
+  const ImGuiIO& io = ImGui::GetIO();
+  return io.MouseDragMaxDistanceSqr[ImGuiMouseButton_Left] > io.MouseDragThreshold * io.MouseDragThreshold;
+}
+
 std::string psnr_text(double value, int decimals) {
   return std::isinf(value) ? "inf" : fmt::format("{:.{}f}", value, decimals);
 }
@@ -78,10 +85,18 @@ void ImagesPanel::update(const std::shared_ptr<training::ImageExchange>& exchang
     }
   }
   if (view_) view_->update(settings.conversion);
+  shows_past_ = view_ && frame.cursor != nullptr && frame.cursor->step && frame.history;
+  if (shows_past_) past_.show(*frame.history, *frame.cursor->step, settings.conversion, frame.textures);
+  shows_past_ = shows_past_ && past_.view() != nullptr;
+}
+
+interop::ImageView* ImagesPanel::shown_view() const {
+  return shows_past_ ? past_.view() : view_.get();
 }
 
 void ImagesPanel::shutdown() {
   view_.reset();
+  past_.shutdown();
   exchange_.reset();
 }
 
@@ -99,7 +114,7 @@ std::uint64_t ImagesPanel::image_bytes_to_host() const {
 }
 
 std::uint64_t ImagesPanel::shown_step() const {
-  return has_images() ? view_->shown().step : 0;
+  return has_images() ? shown_view()->shown().step : 0;
 }
 
 bool ImagesPanel::has_images() const {
@@ -111,7 +126,7 @@ void ImagesPanel::draw(const Frame& frame) {
   if (has_images()) draw_title(frame);
   panel_body(frame, false);
   if (has_images()) {
-    const float footer = ImGui::GetFrameHeight() + std::floor(8 * frame.scale);
+    const float footer = ImGui::GetFrameHeight() + std::floor(8 * frame.scale) + ImageTimeline::height(frame);
     draw_grid(frame, ImGui::GetContentRegionAvail().y - footer);
     draw_footer(frame);
   } else {
@@ -127,7 +142,7 @@ void ImagesPanel::draw(const Frame& frame) {
 
 void ImagesPanel::draw_title(const Frame& frame) {
   const float s = frame.scale;
-  const interop::ShownBatch& shown = view_->shown();
+  const interop::ShownBatch& shown = shown_view()->shown();
   caption(frame, "step");
   ImGui::SameLine(0, 6 * s);
   value_with_unit(frame, with_thousands(shown.step), "",
@@ -178,10 +193,10 @@ void ImagesPanel::draw_zoom(const Frame& frame) {
 images::Grid ImagesPanel::lay_out(const Frame& frame, float width, float height) {
   const float pixels = density();
   const float s = frame.scale * pixels;
-  const images::Atlas& atlas = view_->atlas();
+  const images::Atlas& atlas = shown_view()->atlas();
   images::GridSpace space;
-  space.width = static_cast<int>(width * pixels);
-  space.height = static_cast<int>((height - 8 * frame.scale - ImGui::GetStyle().ScrollbarSize) * pixels);
+  space.width = static_cast<int>((width - ImGui::GetStyle().ScrollbarSize) * pixels);
+  space.height = static_cast<int>((height - 8 * frame.scale) * pixels);
   space.image_width = atlas.width;
   space.image_height = atlas.height;
   space.count = atlas.count;
@@ -202,13 +217,9 @@ void ImagesPanel::draw_grid(const Frame& frame, float height) {
   const images::Grid grid = lay_out(frame, width, height);
   shown_zoom_ = grid.zoom;
 
-  // As high as its content, so that the scroll bar stands right below the images.
-  const float content = std::ceil(static_cast<float>(grid.content_height()) / density() + 8 * frame.scale);
-  const float child_height = std::clamp(height, 1.0f, content + ImGui::GetStyle().ScrollbarSize);
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + labels);
-  ImGui::BeginChild(
-      "images.grid", ImVec2(width, child_height), false,
-      ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav);
+  ImGui::BeginChild("images.grid", ImVec2(width, std::max(1.0f, height)), false,
+                    ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav);
   const ImVec2 cursor = ImGui::GetCursorScreenPos();
   const ImVec2 origin(snap(cursor.x), snap(cursor.y + 8 * frame.scale));
   const auto hit = handle_pointer(frame, grid, origin);
@@ -217,7 +228,7 @@ void ImagesPanel::draw_grid(const Frame& frame, float height) {
   }
   if (!hit) hovered_since_ = ImGui::GetTime();
   if (ImGui::GetTime() - hovered_since_ >= kMagnifierDelay) {
-    images::magnifier(frame, *view_, *hit, settings.conversion, density());
+    images::magnifier(frame, *shown_view(), *hit, settings.conversion, density());
   }
   ImGui::EndChild();
 
@@ -230,7 +241,9 @@ void ImagesPanel::draw_grid(const Frame& frame, float height) {
       const float middle = origin.y + (static_cast<float>(place.y) + rows / 2) / density();
       draw_text(label_list, frame.fonts.small, corner.x,
                 row_baseline(frame, middle - ImGui::GetFrameHeight() / 2), frame.palette.muted,
-                row == images::kRows ? "PSNR, dB" : kRowNames[static_cast<std::size_t>(row)]);
+                row == images::kRows                 ? "PSNR, dB"
+                : row == images::kNow && shows_past_ ? "earlier"
+                                                     : kRowNames[static_cast<std::size_t>(row)]);
     }
   }
   label_list->PopClipRect();
@@ -242,35 +255,36 @@ std::optional<images::GridHit> ImagesPanel::handle_pointer(const Frame& frame, c
                     static_cast<float>(grid.content_height()) / density() + 8 * frame.scale);
   ImGui::InvisibleButton("images.area", ImVec2(std::max(size.x, ImGui::GetContentRegionAvail().x), size.y));
   const bool hovered = ImGui::IsItemHovered();
+  const float band = static_cast<float>(grid.band_height() + grid.space.band_gap) / density();
   if (anchor_ && shown_zoom_ == settings.zoom) {
-    ImGui::SetScrollX(std::round(anchor_->part * size.x - anchor_->offset));
+    ImGui::SetScrollY(std::round(static_cast<float>(anchor_->image / grid.columns) * band - anchor_->offset));
     anchor_.reset();
   }
   const ImGuiIO& io = ImGui::GetIO();
   if (ImGui::IsItemActive() && ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
-    ImGui::SetScrollX(ImGui::GetScrollX() - io.MouseDelta.x);
     ImGui::SetScrollY(ImGui::GetScrollY() - io.MouseDelta.y);
   }
   if (ImGui::IsWindowHovered() && io.MouseWheel != 0) {
-    const float step =
-        std::round(io.MouseWheel * static_cast<float>(grid.column_width() + grid.space.gap) / density());
     if (io.KeyCtrl) {
       settings.zoom = std::clamp(grid.zoom + (io.MouseWheel > 0 ? 1 : -1), 1, images::kLargestZoom);
-      anchor_ = Anchor{(io.MousePos.x - origin.x) / size.x, io.MousePos.x - ImGui::GetWindowPos().x};
-    } else if (ImGui::GetScrollMaxX() > 0 && !io.KeyShift) {
-      ImGui::SetScrollX(ImGui::GetScrollX() - step);
+      const int under = std::max(0, static_cast<int>((io.MousePos.y - origin.y) / band));
+      anchor_ = Anchor{std::min(under * grid.columns, grid.space.count - 1),
+                       static_cast<float>(under) * band - ImGui::GetScrollY()};
     } else {
-      ImGui::SetScrollY(ImGui::GetScrollY() - step);
+      ImGui::SetScrollY(ImGui::GetScrollY() - std::round(io.MouseWheel * band / 3));
     }
   }
-  if (!hovered || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return std::nullopt;
-  return grid.hit({static_cast<int>(std::floor((io.MousePos.x - origin.x) * density())),
-                   static_cast<int>(std::floor((io.MousePos.y - origin.y) * density()))});
+  if (!hovered) return std::nullopt;
+  const auto hit = grid.hit({static_cast<int>(std::floor((io.MousePos.x - origin.x) * density())),
+                             static_cast<int>(std::floor((io.MousePos.y - origin.y) * density()))});
+  const bool clicked = ImGui::IsMouseReleased(ImGuiMouseButton_Left) && !was_dragged();
+  if (clicked && hit && frame.cursor != nullptr) frame.cursor->image = hit->image;
+  return ImGui::IsMouseDown(ImGuiMouseButton_Left) ? std::nullopt : hit;
 }
 
 void ImagesPanel::draw_column(const Frame& frame, const images::Grid& grid, ImVec2 origin, int image,
                               bool hovered) const {
-  const images::Atlas& atlas = view_->atlas();
+  const images::Atlas& atlas = shown_view()->atlas();
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const auto at = [&](images::Point point) {
     return ImVec2(origin.x + static_cast<float>(point.x) / density(),
@@ -286,18 +300,19 @@ void ImagesPanel::draw_column(const Frame& frame, const images::Grid& grid, ImVe
     const images::Point tile = atlas.tile(row, image);
     const ImVec2 from = at(place);
     const ImVec2 to = at({place.x + grid.zoom * atlas.width, place.y + grid.zoom * atlas.height});
-    images::draw_part(list, view_->texture(), atlas, tile, {tile.x + atlas.width, tile.y + atlas.height},
-                      from, to);
+    images::draw_part(list, shown_view()->texture(), atlas, tile,
+                      {tile.x + atlas.width, tile.y + atlas.height}, from, to);
     if (trace_enabled()) {
       trace_rectangle(fmt::format("images.{}.{}", kRowNames[static_cast<std::size_t>(row)], image), from, to);
     }
   }
   const float line = std::max(1.0f, std::floor(frame.scale));
-  if (hovered) {
+  const bool looked_into = frame.inspection && frame.cursor != nullptr && frame.cursor->image == image;
+  if (hovered || looked_into) {
     list->AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + line),
                   frame.palette.accent, 0, 0, line);
   }
-  const double value = images::psnr(view_->shown().errors[static_cast<std::size_t>(image)]);
+  const double value = images::psnr(shown_view()->shown().errors[static_cast<std::size_t>(image)]);
   std::string text = psnr_text(value, 2);
   const float column = static_cast<float>(grid.column_width()) / density();
   if (text_width(frame.fonts.numbers, text) > column) text = psnr_text(value, 1);
@@ -308,7 +323,10 @@ void ImagesPanel::draw_column(const Frame& frame, const images::Grid& grid, ImVe
 
 void ImagesPanel::draw_footer(const Frame& frame) {
   const float s = frame.scale;
-  ImGui::SetCursorPosY(ImGui::GetWindowHeight() - ImGui::GetFrameHeight() - std::floor(4 * s));
+  const float row = ImGui::GetFrameHeight() + std::floor(4 * s);
+  ImGui::SetCursorPosY(ImGui::GetWindowHeight() - row - ImageTimeline::height(frame));
+  timeline_.draw(frame);
+  ImGui::SetCursorPosY(ImGui::GetWindowHeight() - row);
   images::Conversion& conversion = settings.conversion;
   static constexpr std::array<const char*, 2> kKinds{"signed", "absolute"};
   caption(frame, "difference");

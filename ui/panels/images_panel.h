@@ -11,6 +11,8 @@
 #include "ui/images/conversion.h"
 #include "ui/images/grid_layout.h"
 #include "ui/interop/image_view.h"
+#include "ui/interop/past_images.h"
+#include "ui/panels/image_timeline.h"
 
 namespace warpscope::ui {
 
@@ -47,16 +49,18 @@ class ImagesPanel {
   Settings settings;
 
  private:
-  /// The place that stays under the pointer while the zoom changes.
+  /// The image that stays under the pointer while the zoom changes.
   struct Anchor {
-    float part = 0;    ///< of the width of all images
-    float offset = 0;  ///< from the left edge of the grid, in pixels of the window
+    int image = 0;
+    float offset = 0;  ///< of its band's top from the upper edge of the grid, in pixels of the window
   };
 
   void draw_title(const Frame& frame);
   void draw_zoom(const Frame& frame);
   void draw_grid(const Frame& frame, float height);
   void draw_footer(const Frame& frame);
+  /// What is shown: the pictures of an earlier step if one is chosen, else the newest.
+  interop::ImageView* shown_view() const;
   images::Grid lay_out(const Frame& frame, float width, float height);
   /// Scrolls and zooms; the image pixel under the pointer.
   std::optional<images::GridHit> handle_pointer(const Frame& frame, const images::Grid& grid, ImVec2 origin);
@@ -65,6 +69,9 @@ class ImagesPanel {
 
   std::shared_ptr<training::ImageExchange> exchange_;
   std::unique_ptr<interop::ImageView> view_;
+  interop::PastImages past_;
+  bool shows_past_ = false;
+  ImageTimeline timeline_;
   std::string failure_;  ///< why there is no view
   int shown_zoom_ = 1;   ///< of the last frame
   std::optional<Anchor> anchor_;

@@ -23,9 +23,9 @@ constexpr JobButton kButton{
     "training on the CPU pauses meanwhile.",
     profiling::Job::baseline};
 
-enum : std::size_t { kNumber, kName, kPrecision, kBatch, kSteps, kSpeed, kBar, kFirst, kLoops };
+enum : std::size_t { kNumber, kName, kPrecision, kBatch, kSteps, kSpeed, kBar, kFirst, kLoops, kMemory };
 
-constexpr std::array<Column, 9> kColumns{{
+constexpr std::array<Column, 10> kColumns{{
     {.label = "", .tip = "In the order of use.", .width = 24, .right = true, .fixed = true},
     {.label = "selection", .tip = "A preset, or what was changed.", .width = 144},
     {.label = "precision", .tip = "Of the operands of the matrix products.", .width = 56, .rank = 2},
@@ -35,7 +35,10 @@ constexpr std::array<Column, 9> kColumns{{
      .tip = "Training images a second: the median over its steps.",
      .width = 80,
      .right = true},
-    {.label = "", .tip = "Images a second, against the fastest selection.", .width = 96, .rank = 4},
+    {.label = "",
+     .tip = "Images a second on a logarithmic scale: from one line to the next it is ten times as many.",
+     .width = 96,
+     .rank = 4},
     {.label = "\u00d7 first",
      .tip = "Times as fast as the first selection of this run.",
      .width = 64,
@@ -45,9 +48,32 @@ constexpr std::array<Column, 9> kColumns{{
      .width = 64,
      .right = true,
      .rank = 1},
+    {.label = "memory",
+     .tip = "Activations, gradients and workspace of its plans.",
+     .width = 72,
+     .right = true,
+     .rank = 6},
 }};
 
-void draw_row(const Frame& frame, Table& table, const LadderRow& row, std::size_t number, double most) {
+/// The bar of one rung, with a line at each power of ten.
+void draw_bar(const Frame& frame, Table& table, double speed, ImU32 color, const plot::BarGroup& all) {
+  table.enter(kBar);
+  const ImVec2 min = table.cell_min(kBar), max = table.cell_max(kBar);
+  const float inset = std::floor(8 * frame.scale);
+  const plot::Axis axis = plot::bar_axis(all, true, min.x, max.x);
+  plot::Bar bar;
+  bar.value = speed;
+  bar.color = color;
+  plot::draw_bar(frame, ImVec2(min.x, min.y + inset), ImVec2(max.x, max.y - inset), axis, bar);
+  for (double value = axis.low * 10; axis.logarithmic && value < axis.high; value *= 10) {
+    const float x = std::floor(axis.to_pixel(value));
+    ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(x, min.y), ImVec2(x + hairline(frame), max.y),
+                                              frame.palette.panel);
+  }
+}
+
+void draw_row(const Frame& frame, Table& table, const LadderRow& row, std::size_t number,
+              const plot::BarGroup& all) {
   const training::LadderEntry& entry = *row.entry;
   const auto& palette = frame.palette;
   const ImU32 color = row.now ? palette.text : blend(palette.text, palette.panel, 0.75f);
@@ -62,18 +88,11 @@ void draw_row(const Frame& frame, Table& table, const LadderRow& row, std::size_
   const double speed = entry.images_per_second;
   table.number(kSpeed, speed > 0 ? with_thousands(speed, speed < 100 ? 1 : 0) : "\u2014",
                row.best ? palette.good : color);
-  if (table.shows(kBar)) {
-    table.enter(kBar);
-    const ImVec2 min = table.cell_min(kBar), max = table.cell_max(kBar);
-    const float inset = std::floor(8 * frame.scale);
-    plot::Bar bar;
-    bar.value = speed;
-    bar.color = row.now ? palette.accent : palette.series[0];
-    plot::draw_bar(frame, ImVec2(min.x, min.y + inset), ImVec2(max.x, max.y - inset),
-                   {0, most, min.x, max.x, false}, bar);
-  }
+  if (table.shows(kBar)) draw_bar(frame, table, speed, row.now ? palette.accent : palette.series[0], all);
   table.number(kFirst, ratio_text(row.over_first), color);
   table.number(kLoops, ratio_text(row.over_loops), color);
+  table.quantity(kMemory, entry.plan_bytes > 0 ? bytes_text(static_cast<double>(entry.plan_bytes)) : "\u2014",
+                 color);
 }
 
 }  // namespace
@@ -113,12 +132,12 @@ void LadderPanel::draw(const Frame& frame, LaboratoryController& controller) {
   draw_baseline(frame, controller, loops);
   job_progress(frame, controller, profiling::Job::baseline, "ladder.progress");
   const auto rows = ladder_rows(*snapshot.ladder, loops);
-  double most = 0;
-  for (const LadderRow& row : rows) most = std::max(most, row.entry->images_per_second);
+  plot::BarGroup all;
+  for (const LadderRow& row : rows) all.bars.emplace_back().value = row.entry->images_per_second;
   Table table(frame, "ladder.table", kColumns);
   table.rows(static_cast<int>(rows.size()), [&](int i) {
     const auto index = static_cast<std::size_t>(i);
-    draw_row(frame, table, rows[index], index + 1, most > 0 ? most : 1);
+    draw_row(frame, table, rows[index], index + 1, all);
   });
 }
 

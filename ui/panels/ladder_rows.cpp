@@ -43,6 +43,7 @@ std::vector<LadderRow> ladder_rows(const std::vector<training::LadderEntry>& lad
 
 std::string ratio_text(double ratio) {
   if (!(ratio > 0)) return "\u2014";
+  if (ratio < 0.0995) return fmt::format("1/{}\u00d7", with_thousands(1 / ratio, 0));
   return fmt::format("{}\u00d7", with_thousands(ratio, ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0));
 }
 

@@ -21,7 +21,7 @@ struct LadderRow {
 /// `ladder`.
 std::vector<LadderRow> ladder_rows(const std::vector<training::LadderEntry>& ladder, double loops);
 
-/// "1.00x", "12.3x", "1,234x"; a dash if it is 0.
+/// "1.00x", "12.3x", "1,234x"; "1/12x" below a tenth; a dash if it is 0.
 std::string ratio_text(double ratio);
 
 /// The speed of CPU loops that the ladder tells by itself: of an entry in which every op that has the variant

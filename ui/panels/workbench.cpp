@@ -7,7 +7,8 @@
 namespace warpscope::ui {
 namespace {
 
-constexpr std::array<const char*, 6> kTabs{"Kernels", "Bench", "Verify", "Determinism", "Ladder", "Runs"};
+constexpr std::array<const char*, 7> kTabs{"Kernels",     "Network", "Bench", "Verify",
+                                           "Determinism", "Ladder",  "Runs"};
 
 // At the right end of the title row; the cursor then stands where it was.
 bool size_button(const Frame& frame, bool large) {
@@ -27,8 +28,12 @@ void Workbench::draw(const Frame& frame, RunOverlay& overlay) {
   controller_.update(frame);
   begin_tabbed_panel(frame, "tabs", kTabs, &tab_);
   if (size_button(frame, large_)) toggle_large();
+  network_.watch(frame, tab_ == kNetwork);
   overlay.want_list(tab_ == kRuns);
   switch (tab_) {
+    case kNetwork:
+      network_.draw(frame);
+      break;
     case kBench:
       bench_.draw(frame, controller_);
       break;

@@ -8,6 +8,7 @@
 #include "ui/panels/determinism_panel.h"
 #include "ui/panels/kernels_panel.h"
 #include "ui/panels/ladder_panel.h"
+#include "ui/panels/network_panel.h"
 #include "ui/panels/run_overlay.h"
 #include "ui/panels/runs_panel.h"
 #include "ui/panels/verify_panel.h"
@@ -16,21 +17,25 @@ namespace warpscope::ui {
 
 class Workbench {
  public:
-  explicit Workbench(models::Model model) : controller_(std::move(model)) {}
+  explicit Workbench(const models::Model& model) : controller_(model), network_(model) {}
 
   /// `overlay`: the earlier runs beside the curves.
   void draw(const Frame& frame, RunOverlay& overlay);
   void show_runs() { tab_ = kRuns; }
+  void show_network() { tab_ = kNetwork; }
   /// True while it takes the room of the other panels.
   bool large() const { return large_; }
   void toggle_large() { large_ = !large_; }
   const LaboratoryController& controller() const { return controller_; }
+  /// Frees what belongs to OpenGL; called before the context goes.
+  void shutdown() { network_.shutdown(); }
 
  private:
-  enum Tab : int { kKernels, kBench, kVerify, kDeterminism, kLadder, kRuns };
+  enum Tab : int { kKernels, kNetwork, kBench, kVerify, kDeterminism, kLadder, kRuns };
 
   LaboratoryController controller_;
   KernelsPanel kernels_;
+  NetworkPanel network_;
   BenchPanel bench_;
   VerifyPanel verify_;
   DeterminismPanel determinism_;

@@ -5,11 +5,12 @@
 
 namespace warpscope::ui::plot {
 
-/// Debiased exponential moving average, one value in, one out:
-///   m_t = w m_(t-1) + (1 - w) y_t,  m_0 = 0,  out_t = m_t / (1 - w^t),
-/// with 0 <= w < 1. The division takes out the pull towards zero of the first values; out_1 = y_1. Values
-/// that are not finite come out as NaN and leave the average as it was.
-/// Source: D. Kingma, J. Ba, "Adam" (2015), section 3; TensorBoard smooths the same way.
+/// Exponential moving average whose window grows with the curve, one value in, one out:
+///   out_t = out_(t-1) + a_t (y_t - out_(t-1)),  a_t = max(1 - w, 5 / (t + 4)),
+/// with 0 <= w < 1. So out_1 = y_1, and while the curve is shorter than five times the window of w, the last
+/// fifth of it counts most: what leaps in the first steps has no weight left a few dozen steps later, where a
+/// window of one size throughout would carry it on. Values that are not finite come out as NaN and leave the
+/// average as it was.
 class Smoother {
  public:
   explicit Smoother(double weight) : weight_(weight) {}
@@ -18,7 +19,7 @@ class Smoother {
  private:
   double weight_;
   double mean_ = 0;
-  double remaining_ = 1;  // w^t
+  double count_ = 0;
 };
 
 /// The weight of an average over about `steps` values: 1 - 1 / steps; 0 for 1 or fewer.

@@ -1,0 +1,143 @@
+#include "gpu/engine/inspector.h"
+
+#include <chrono>
+#include <utility>
+
+#include "gpu/core/error.h"
+#include "gpu/ops/host_values.h"
+
+namespace warpscope::training {
+namespace {
+
+using ops::step::StepControl;
+
+/// Places begin at multiples of this, so that copies are aligned.
+constexpr std::size_t kAlignment = 256;
+
+std::vector<float> floats(const core::HostBuffer& buffer) {
+  const auto* const values = buffer.as<const float>();
+  return {values, values + buffer.bytes() / sizeof(float)};
+}
+
+/// The shape of a layer's output, from that of its input.
+LayerOutput output_shape(const models::Layer& layer, LayerOutput shape) {
+  shape.layer = layer.name;
+  switch (layer.kind) {
+    case models::LayerKind::conv2d:
+      shape.channels = layer.out_channels;
+      break;
+    case models::LayerKind::linear:
+      shape.height = shape.width = 1;
+      shape.channels = layer.out_channels;
+      break;
+    case models::LayerKind::relu:
+      break;
+    case models::LayerKind::maxpool2d:
+      shape.height /= 2;
+      shape.width /= 2;
+      break;
+    case models::LayerKind::upsample2d:
+      shape.height *= 2;
+      shape.width *= 2;
+      break;
+  }
+  return shape;
+}
+
+}  // namespace
+
+Inspector::Inspector(const models::Model& model, const plan::Selection& selection,
+                     std::shared_ptr<core::Device> device, core::Stream& stream, plan::Bindings held_out)
+    : model_(model), selection_(selection), stream_(stream), control_(device, sizeof(StepControl)) {
+  held_out.control = control_.as<StepControl>();
+  plan_ =
+      std::make_unique<plan::Plan>(model, plan::Purpose::inspection, selection, 1, device, stream, held_out);
+  add_all();
+  const std::size_t weights = models::parameter_layout(model).elements * sizeof(float);
+  outputs_ = core::HostBuffer(device, bytes_);
+  parameters_ = core::HostBuffer(device, weights);
+  gradients_ = core::HostBuffer(device, weights);
+  controls_ = core::HostBuffer(device, 2 * sizeof(StepControl));
+  begun_ = device->make_event(true);
+  done_ = device->make_event(true);
+}
+
+Inspector::~Inspector() {
+  try {
+    if (decoding_.valid()) decoding_.wait();
+    if (pending_) done_->synchronize();
+  } catch (const core::Error&) {
+    // The error was reported when it happened; destruction goes on.
+  }
+}
+
+void Inspector::add(const plan::WrittenTensor& tensor, const LayerOutput& shape) {
+  pieces_.push_back({tensor, shape, bytes_});
+  bytes_ += (pieces_.back().bytes() + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+void Inspector::add_all() {
+  LayerOutput shape{"input", model_.height, model_.width, model_.channels, {}};
+  add(plan_->input(), shape);
+  for (std::size_t layer = 0; layer < model_.layers.size(); ++layer) {
+    shape = output_shape(model_.layers[layer], shape);
+    add(plan_->output(layer), shape);
+  }
+}
+
+bool Inspector::start(std::int64_t position, const Inspection& what, const Weights& weights) {
+  if (pending_) return false;
+  auto* const controls = controls_.as<StepControl>();
+  controls[0] = StepControl{};
+  controls[0].position = static_cast<std::uint32_t>(position);
+  stream_.record(*begun_);
+  stream_.copy(control_.data(), controls, sizeof(StepControl));
+  plan_->launch(stream_);
+  for (const Piece& piece : pieces_) {
+    stream_.copy(outputs_.as<std::byte>() + piece.offset, piece.tensor.data, piece.bytes());
+  }
+  stream_.copy(parameters_.data(), weights.parameters.data(), parameters_.bytes());
+  stream_.copy(gradients_.data(), weights.gradients.data(), gradients_.bytes());
+  stream_.copy(controls + 1, weights.control, sizeof(StepControl));
+  stream_.record(*done_);
+  what_ = what;
+  pending_ = true;
+  return true;
+}
+
+std::optional<Inspection> Inspector::take() {
+  if (!pending_ || !done_->ready()) return std::nullopt;
+  if (!decoding_.valid()) {
+    seconds_ = 1e-6 * done_->microseconds_since(*begun_);
+    decoding_ = std::async(std::launch::async, [this] { return decode(); });
+  }
+  if (decoding_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
+  pending_ = false;
+  return decoding_.get();
+}
+
+Inspection Inspector::decode() const {
+  Inspection result = what_;
+  result.precision = selection_.precision;
+  for (const Piece& piece : pieces_) {
+    const std::byte* const from = outputs_.as<const std::byte>() + piece.offset;
+    result.outputs.push_back(piece.shape);
+    std::vector<float>& values = result.outputs.back().values;
+    if (piece.tensor.type == core::ElementType::f32) {
+      const auto* const stored = reinterpret_cast<const float*>(from);
+      values.assign(stored, stored + piece.tensor.elements);
+    } else {
+      const std::vector<double> wide = ops::decode({from, piece.bytes()}, piece.tensor.type);
+      values.assign(wide.begin(), wide.end());
+    }
+  }
+  result.parameters = floats(parameters_);
+  result.gradients = floats(gradients_);
+  const float scale = controls_.as<const StepControl>()[1].loss_scale;
+  if (scale != 1.0f) {
+    for (float& gradient : result.gradients) gradient /= scale;
+  }
+  return result;
+}
+
+}  // namespace warpscope::training

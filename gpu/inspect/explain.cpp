@@ -1,0 +1,137 @@
+#include "gpu/inspect/explain.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/ops/host_values.h"
+
+namespace warpscope::inspect {
+namespace {
+
+using models::Layer;
+using models::LayerKind;
+using training::Inspection;
+using training::LayerOutput;
+
+/// A value of FP32 with the ten bits of mantissa that TF32 has, rounded to nearest, ties away from zero
+/// (PTX: cvt.rna.tf32.f32).
+float to_tf32(float value) {
+  if (!std::isfinite(value)) return value;
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return std::bit_cast<float>((bits + 0x1000u) & ~0x1fffu);
+}
+
+float rounded(float value, core::ElementType type) {
+  const double wide = static_cast<double>(value);
+  return static_cast<float>(ops::decode(ops::encode({&wide, 1}, type), type).front());
+}
+
+/// As the multiplication reads it: activations are stored in the precision's type already.
+float multiplied(float value, core::Precision precision) {
+  switch (precision) {
+    case core::Precision::tf32:
+      return to_tf32(value);
+    case core::Precision::fp16:
+      return rounded(value, core::ElementType::f16);
+    case core::Precision::bf16:
+      return rounded(value, core::ElementType::bf16);
+    default:
+      return value;
+  }
+}
+
+void check(const Inspection& inspection, const Place& place) {
+  const bool known = place.output < inspection.outputs.size();
+  const LayerOutput none;
+  const LayerOutput& output = known ? inspection.outputs[place.output] : none;
+  if (place.y >= 0 && place.x >= 0 && place.channel >= 0 && place.y < output.height &&
+      place.x < output.width && place.channel < output.channels) {
+    return;
+  }
+  throw core::BadInput(fmt::format("there is no value at row {}, column {}, channel {} of output {}", place.y,
+                                   place.x, place.channel, place.output));
+}
+
+float value_at(const Inspection& inspection, const Place& place) {
+  return inspection.outputs[place.output].at(place.y, place.x, place.channel);
+}
+
+/// Where the value at `place` of a layer without weights comes from.
+Passage passage(const Layer& layer, const Inspection& inspection, const Place& place) {
+  Passage result{layer.kind, place.output, 0, value_at(inspection, place), place, {}};
+  --result.from.output;
+  if (layer.kind == LayerKind::upsample2d) {
+    result.from.y /= 2;
+    result.from.x /= 2;
+  }
+  if (layer.kind == LayerKind::maxpool2d) {
+    const LayerOutput& input = inspection.outputs[place.output - 1];
+    int largest = 0;
+    for (int i = 0; i < 4; ++i) {
+      result.window[i] = input.at(2 * place.y + i / 2, 2 * place.x + i % 2, place.channel);
+      if (result.window[i] > result.window[largest]) largest = i;
+    }
+    result.from.y = 2 * place.y + largest / 2;
+    result.from.x = 2 * place.x + largest % 2;
+  }
+  result.before = value_at(inspection, result.from);
+  return result;
+}
+
+/// The patch of `input` that the sum of `layer` at `place` reads, times the weights that begin at `weights`.
+void add_terms(const Layer& layer, const LayerOutput& input, const float* weights, core::Precision precision,
+               Explanation& result) {
+  const bool convolves = layer.kind == LayerKind::conv2d;
+  result.kernel = convolves ? layer.kernel : 1;
+  result.height = convolves ? layer.kernel : input.height;
+  result.width = convolves ? layer.kernel : input.width;
+  result.in_channels = input.channels;
+  const int top = convolves ? result.sum.y - layer.kernel / 2 : 0;
+  const int left = convolves ? result.sum.x - layer.kernel / 2 : 0;
+  for (int y = top; y < top + result.height; ++y) {
+    for (int x = left; x < left + result.width; ++x) {
+      const bool inside = y >= 0 && x >= 0 && y < input.height && x < input.width;
+      for (int c = 0; c < input.channels; ++c) {
+        const float value = inside ? input.at(y, x, c) : 0.0f;
+        result.terms.push_back({y, x, c, multiplied(value, precision), multiplied(*weights++, precision)});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Explanation explain(const models::Model& model, const models::ParameterLayout& layout,
+                    const Inspection& inspection, const Place& place) {
+  check(inspection, place);
+  Explanation result;
+  result.place = result.sum = place;
+  result.value = value_at(inspection, place);
+  while (result.sum.output > 0) {
+    const Layer& layer = model.layers[result.sum.output - 1];
+    if (layer.kind == LayerKind::conv2d || layer.kind == LayerKind::linear) break;
+    result.passages.push_back(passage(layer, inspection, result.sum));
+    result.sum = result.passages.back().from;
+  }
+  std::reverse(result.passages.begin(), result.passages.end());
+  result.stored = value_at(inspection, result.sum);
+  if (result.sum.output == 0) return result;
+  result.has_sum = true;
+  const Layer& layer = model.layers[result.sum.output - 1];
+  const models::Parameter& weight = layout.find(layer.name + ".weight");
+  const std::size_t filter = weight.elements / static_cast<std::size_t>(layer.out_channels);
+  const auto channel = static_cast<std::size_t>(result.sum.channel);
+  add_terms(layer, inspection.outputs[result.sum.output - 1],
+            inspection.parameters.data() + weight.offset + channel * filter, inspection.precision, result);
+  const float bias = inspection.parameters[layout.find(layer.name + ".bias").offset + channel];
+  result.bias = inspection.precision == core::Precision::tf32 ? bias : multiplied(bias, inspection.precision);
+  result.total = static_cast<double>(result.bias);
+  for (const Term& term : result.terms) result.total += term.product();
+  return result;
+}
+
+}  // namespace warpscope::inspect

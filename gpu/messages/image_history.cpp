@@ -1,0 +1,99 @@
+#include "gpu/messages/image_history.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "gpu/ops/host_values.h"
+
+namespace warpscope::training {
+namespace {
+
+std::vector<std::uint16_t> narrow(const std::vector<float>& values) {
+  const std::vector<double> wide(values.begin(), values.end());
+  const ops::Bytes bytes = ops::encode(wide, core::ElementType::f16);
+  std::vector<std::uint16_t> result(values.size());
+  std::copy_n(bytes.data(), bytes.size(), std::as_writable_bytes(std::span(result)).data());
+  return result;
+}
+
+std::vector<float> widen(const std::vector<std::uint16_t>& values) {
+  const std::vector<double> wide = ops::decode(std::as_bytes(std::span(values)), core::ElementType::f16);
+  return {wide.begin(), wide.end()};
+}
+
+/// The place of a step on the logarithm. Steps of different places are at least `ratio` apart, or 1.
+double place(std::uint64_t step, double ratio) {
+  return std::floor(std::log(static_cast<double>(step) + 1) / std::log(ratio));
+}
+
+}  // namespace
+
+bool ImageHistory::wants(std::uint64_t step) const {
+  const std::lock_guard lock(mutex_);
+  if (moments_.empty()) return true;
+  const std::uint64_t last = moments_.back().step;
+  return step < last || place(step, ratio_) > place(last, ratio_);
+}
+
+void ImageHistory::add(const ShownImages& images) {
+  Moment moment{images.step, narrow(images.reconstruction), images.errors};
+  const std::lock_guard lock(mutex_);
+  const bool same = images.shape == shape_ && images.generation == generation_;
+  if (!same || moments_.empty()) {
+    moments_.clear();
+    ratio_ = 1.05;
+    shape_ = images.shape;
+    generation_ = images.generation;
+    original_ = images.original;
+  }
+  // A training that was rolled back goes on from an earlier step.
+  std::erase_if(moments_, [&](const Moment& one) { return one.step >= images.step; });
+  moments_.push_back(std::move(moment));
+  const std::size_t bytes = shape_.elements() * sizeof(std::uint16_t);
+  while (moments_.size() > 2 && moments_.size() * bytes > most_bytes_) thin();
+  ++version_;
+}
+
+/// Half as many places; of each the first stays, and the newest of all.
+void ImageHistory::thin() {
+  ratio_ *= ratio_;
+  std::vector<Moment> kept;
+  for (Moment& one : moments_) {
+    const bool newest = &one == &moments_.back();
+    if (newest || kept.empty() || place(one.step, ratio_) > place(kept.back().step, ratio_)) {
+      kept.push_back(std::move(one));
+    }
+  }
+  moments_ = std::move(kept);
+}
+
+std::vector<std::uint64_t> ImageHistory::steps() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::uint64_t> result;
+  for (const Moment& one : moments_) result.push_back(one.step);
+  return result;
+}
+
+ShownImages ImageHistory::at(std::uint64_t step) const {
+  const std::lock_guard lock(mutex_);
+  if (moments_.empty()) return {};
+  auto found = std::upper_bound(moments_.begin(), moments_.end(), step,
+                                [](std::uint64_t wanted, const Moment& one) { return wanted < one.step; });
+  if (found != moments_.begin()) --found;
+  ShownImages result;
+  result.shape = shape_;
+  result.step = found->step;
+  result.generation = generation_;
+  result.original = original_;
+  result.reconstruction = widen(found->values);
+  result.errors = found->errors;
+  return result;
+}
+
+std::uint64_t ImageHistory::version() const {
+  const std::lock_guard lock(mutex_);
+  return version_;
+}
+
+}  // namespace warpscope::training

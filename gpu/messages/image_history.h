@@ -1,0 +1,54 @@
+#pragma once
+// How the pictures came about: the shown batch at steps that lie evenly on a logarithm, in host memory.
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "gpu/messages/image_exchange.h"
+
+namespace warpscope::training {
+
+/// The trainer adds, the window reads; neither waits for more than a copy. Values are kept in 16 bits (IEEE
+/// binary16: an error of at most 0.0005 in [0, 1]), their mean squared errors as they were.
+class ImageHistory {
+ public:
+  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+
+  explicit ImageHistory(std::size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
+
+  /// True if pictures made after `step` steps are to be added: of the first steps each, later the first ones
+  /// past the next place on the logarithm.
+  bool wants(std::uint64_t step) const;
+  /// Adds them. If the memory is used up, places become half as dense and what lies between is dropped; the
+  /// first and the last stay. Pictures of another generation or shape begin anew.
+  void add(const ShownImages& images);
+
+  /// The steps that are there, ascending.
+  std::vector<std::uint64_t> steps() const;
+  /// The pictures of the last of these steps that is not after `step`; of the first if all are. Empty shape if there
+  /// is nothing.
+  ShownImages at(std::uint64_t step) const;
+  /// Grows with each change.
+  std::uint64_t version() const;
+
+ private:
+  struct Moment {
+    std::uint64_t step = 0;
+    std::vector<std::uint16_t> values;
+    std::vector<float> errors;
+  };
+  void thin();
+
+  const std::size_t most_bytes_;
+  mutable std::mutex mutex_;  ///< of everything below
+  ImageShape shape_;
+  std::uint64_t generation_ = 0;
+  std::vector<float> original_;
+  std::vector<Moment> moments_;
+  double ratio_ = 1.05;  ///< of neighbouring places
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace warpscope::training

@@ -1,0 +1,42 @@
+#pragma once
+// What is inside the network for one image: every layer's output, the weights that made it, their gradients.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gpu/core/types.h"
+#include "gpu/models/model.h"
+
+namespace warpscope::training {
+
+/// What one layer made of the image: (height, width, channels) values, row by row, as they are in the
+/// precision of the training, widened to FP32. Linear layers have a height and a width of 1.
+struct LayerOutput {
+  std::string layer;  ///< "conv1", "relu1"; "input" of the image itself
+  int height = 0;
+  int width = 0;
+  int channels = 0;
+  std::vector<float> values;
+
+  float at(int y, int x, int channel) const {
+    const auto row =
+        static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x);
+    return values[row * static_cast<std::size_t>(channels) + static_cast<std::size_t>(channel)];
+  }
+};
+
+/// One image's way through the network after a step.
+struct Inspection {
+  std::uint64_t step = 0;
+  std::uint64_t generation = 0;  ///< Snapshot::generation
+  std::uint64_t number = 0;      ///< 1 for the first, then 2, ...
+  std::int64_t image = 0;        ///< of the test images
+  core::Precision precision = core::Precision::fp32;
+  std::vector<LayerOutput> outputs;  ///< the input, then one a layer of the model
+  std::vector<float> parameters;     ///< the master weights, in models::ParameterLayout
+  std::vector<float>
+      gradients;  ///< of the last step, before clipping and without the loss scale; the same layout
+};
+
+}  // namespace warpscope::training

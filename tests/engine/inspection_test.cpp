@@ -1,0 +1,141 @@
+// What an inspection brings is what the network computes: against a model in double precision.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "gpu/engine/engine.h"
+#include "gpu/plan/plan.h"
+#include "tests/support/async_device.h"
+#include "tests/support/double_network.h"
+#include "tests/support/tiny_classifier.h"
+#include "tests/support/tiny_engine.h"
+
+namespace warpscope::training {
+namespace {
+
+using tests::run_steps;
+
+struct Case {
+  std::string name;
+  bool behind = false;
+  bool classifies = false;
+};
+
+/// The inspection that is under way.
+Inspection wait_for(Engine& engine) {
+  std::optional<Inspection> found;
+  while (!(found = engine.take_inspection())) std::this_thread::yield();
+  return *std::move(found);
+}
+
+/// On the CPU, whose streams do everything at once, and on one whose streams run behind.
+class Inspections : public testing::TestWithParam<Case> {
+ protected:
+  EngineOptions options() const {
+    EngineOptions options = tests::tiny_engine_options();
+    if (GetParam().classifies) options.model = tests::tiny_classifier();
+    return options;
+  }
+  std::unique_ptr<Engine> make(const EngineOptions& options) const {
+    return std::make_unique<Engine>(options, data, device);
+  }
+  std::shared_ptr<data::DataSet> make_data() const {
+    if (GetParam().classifies) return std::make_shared<data::DataSet>(tests::labelled_data(40, 12));
+    return std::make_shared<data::DataSet>(tests::tiny_data());
+  }
+  static Inspection look(Engine& engine, std::int64_t image) {
+    EXPECT_TRUE(engine.inspect(image));
+    return wait_for(engine);
+  }
+
+  const std::shared_ptr<core::Device> device =
+      GetParam().behind ? std::make_shared<tests::AsyncDevice>() : core::open_device("cpu");
+  const std::shared_ptr<data::DataSet> data = make_data();
+};
+
+INSTANTIATE_TEST_SUITE_P(Streams, Inspections,
+                         testing::Values(Case{"at_once"}, Case{"behind", true},
+                                         Case{"of_classes", true, true}),
+                         [](const auto& which) { return which.param.name; });
+
+TEST_P(Inspections, HoldTheOutputOfEveryLayerAndTheWeightsThatMadeIt) {
+  const auto engine = make(options());
+  run_steps(*engine, 4);
+  const Inspection found = look(*engine, 7);
+  EXPECT_EQ(found.step, 4u);
+  EXPECT_EQ(found.image, 7);
+  EXPECT_EQ(found.parameters, engine->parameters());
+  EXPECT_EQ(found.gradients, engine->gradients());
+  const models::Model& model = engine->options().model;
+  const std::vector<double> image = tests::image_of(data->test, 7);
+  const std::vector<double> parameters(found.parameters.begin(), found.parameters.end());
+  const auto wanted = tests::DoubleNetwork(model).outputs(parameters, image);
+  ASSERT_EQ(found.outputs.size(), model.layers.size() + 1);
+  for (std::size_t n = 0; n < found.outputs.size(); ++n) {
+    const LayerOutput& output = found.outputs[n];
+    SCOPED_TRACE(output.layer);
+    const std::vector<double>& values = n == 0 ? image : wanted[n - 1];
+    EXPECT_EQ(output.layer, n == 0 ? "input" : model.layers[n - 1].name);
+    ASSERT_EQ(output.values.size(), values.size());
+    EXPECT_EQ(static_cast<std::size_t>(output.height * output.width * output.channels), values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(output.values[i], values[i], 2e-5) << i;
+  }
+}
+
+TEST_P(Inspections, DisturbNothing) {
+  const auto engine = make(options());
+  const auto twin = make(options());
+  run_steps(*engine, 3);
+  run_steps(*twin, 3);
+  look(*engine, 2);
+  look(*engine, 5);
+  EXPECT_EQ(tests::losses(run_steps(*engine, 5)), tests::losses(run_steps(*twin, 5)));
+}
+
+TEST_P(Inspections, FollowTheSelection) {
+  const auto engine = make(options());
+  look(*engine, 0);
+  engine->set_selection(tests::all_of("reference"));
+  const Inspection found = look(*engine, 1);
+  EXPECT_EQ(found.image, 1);
+  EXPECT_EQ(found.outputs.size(), engine->options().model.layers.size() + 1);
+}
+
+TEST_P(Inspections, OfImagesThatAreNotThereAreRefused) {
+  const auto engine = make(options());
+  EXPECT_THROW(engine->inspect(-1), core::BadInput);
+  EXPECT_THROW(engine->inspect(data->test.count), core::BadInput);
+  EXPECT_FALSE(engine->take_inspection().has_value());
+}
+
+TEST(InspectionsUnderWay, AreNotStartedTwiceAndNotTakenEarly) {
+  const auto device = std::make_shared<tests::AsyncDevice>();
+  Engine engine(tests::tiny_engine_options(), std::make_shared<data::DataSet>(tests::tiny_data()), device);
+  auto held = device->hold();
+  EXPECT_TRUE(engine.inspect(3));
+  EXPECT_FALSE(engine.inspect(4));
+  EXPECT_FALSE(engine.take_inspection().has_value());
+  held.reset();
+  EXPECT_EQ(wait_for(engine).image, 3);
+  EXPECT_FALSE(engine.take_inspection().has_value()) << "it is taken once";
+}
+
+TEST(InspectionsUnderWay, MayBeEnded) {
+  const auto device = std::make_shared<tests::AsyncDevice>();
+  Engine engine(tests::tiny_engine_options(), std::make_shared<data::DataSet>(tests::tiny_data()), device);
+  EXPECT_TRUE(engine.inspect(3));
+  engine.end_inspection();
+  EXPECT_FALSE(engine.take_inspection().has_value());
+  EXPECT_TRUE(engine.inspect(4));
+  EXPECT_EQ(wait_for(engine).image, 4);
+}
+
+}  // namespace
+}  // namespace warpscope::training

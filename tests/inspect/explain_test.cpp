@@ -1,0 +1,115 @@
+// The terms of a sum add up to what a network in double precision computes at the same place.
+
+#include "gpu/inspect/explain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "tests/support/inspections.h"
+#include "tests/support/tiny_classifier.h"
+
+namespace warpscope::inspect {
+namespace {
+
+using models::LayerKind;
+using tests::inspection_of;
+using training::Inspection;
+
+std::vector<models::Model> tiny_models() {
+  return {tests::tiny_model(), tests::tiny_classifier()};
+}
+
+TEST(Explain, TheSumIsWhatTheNetworkHasAtEveryPlace) {
+  for (const models::Model& model : tiny_models()) {
+    const models::ParameterLayout layout = models::parameter_layout(model);
+    const Inspection inspection = inspection_of(model, 11);
+    int sums = 0;
+    for (std::size_t n = 1; n < inspection.outputs.size(); ++n) {
+      const training::LayerOutput& output = inspection.outputs[n];
+      SCOPED_TRACE(model.name + " " + output.layer);
+      for (int y = 0; y < output.height; ++y) {
+        for (int x = 0; x < output.width; ++x) {
+          for (int c = 0; c < output.channels; ++c) {
+            const Explanation found = explain(model, layout, inspection, {n, y, x, c});
+            ASSERT_TRUE(found.has_sum);
+            ++sums;
+            EXPECT_NEAR(found.total, static_cast<double>(found.stored), 1e-5);
+            float value = found.stored;
+            for (const Passage& passage : found.passages) {
+              EXPECT_EQ(passage.before, value);
+              if (passage.kind == LayerKind::relu) value = std::max(value, 0.0f);
+              EXPECT_EQ(passage.after, value);
+            }
+            EXPECT_EQ(found.value, value);
+            EXPECT_EQ(found.value, output.at(y, x, c));
+          }
+        }
+      }
+    }
+    EXPECT_GT(sums, 100);
+  }
+}
+
+TEST(Explain, PaddingIsZeroAndPoolingTakesTheLargest) {
+  const models::Model model = tests::tiny_model();
+  const models::ParameterLayout layout = models::parameter_layout(model);
+  const Inspection inspection = inspection_of(model, 3);
+  const Explanation corner = explain(model, layout, inspection, {1, 0, 7, 2});
+  ASSERT_EQ(corner.terms.size(), 27u);
+  for (const Term& term : corner.terms) {
+    const bool inside = term.y >= 0 && term.x < 8;
+    const float wanted = inside ? inspection.outputs[0].at(term.y, term.x, term.channel) : 0.0f;
+    EXPECT_EQ(term.input, wanted);
+  }
+  const Explanation pooled = explain(model, layout, inspection, {3, 1, 2, 0});
+  ASSERT_EQ(pooled.passages.size(), 2u) << "ReLU, then pooling";
+  const Passage& pooling = pooled.passages.back();
+  EXPECT_EQ(pooling.kind, LayerKind::maxpool2d);
+  EXPECT_EQ(pooling.after, *std::max_element(pooling.window, pooling.window + 4));
+  EXPECT_EQ(pooling.from.y / 2, 1);
+  EXPECT_EQ(pooling.from.x / 2, 2);
+}
+
+TEST(Explain, WeightsAreRoundedAsThePrecisionMultipliesThem) {
+  const models::Model model = tests::tiny_model();
+  const models::ParameterLayout layout = models::parameter_layout(model);
+  Inspection inspection = inspection_of(model, 3);
+  const auto mantissa_bits = [&](core::Precision precision) {
+    inspection.precision = precision;
+    const Term term = explain(model, layout, inspection, {1, 3, 3, 1}).terms[5];
+    int exponent = 0;
+    double fraction = std::frexp(static_cast<double>(term.weight), &exponent);
+    int bits = 0;
+    for (; fraction != std::floor(fraction); fraction *= 2) ++bits;
+    return bits;
+  };
+  EXPECT_LE(mantissa_bits(core::Precision::bf16), 8);
+  EXPECT_LE(mantissa_bits(core::Precision::fp16), 11);
+  EXPECT_LE(mantissa_bits(core::Precision::tf32), 11);
+  EXPECT_GT(mantissa_bits(core::Precision::fp32), 11);
+}
+
+TEST(Explain, TheImageHasNoSum) {
+  const models::Model model = tests::tiny_model();
+  const Inspection inspection = inspection_of(model, 3);
+  const Explanation found = explain(model, models::parameter_layout(model), inspection, {0, 4, 4, 1});
+  EXPECT_FALSE(found.has_sum);
+  EXPECT_EQ(found.value, inspection.outputs[0].at(4, 4, 1));
+}
+
+TEST(Explain, RefusesPlacesThatAreNotThere) {
+  const models::Model model = tests::tiny_model();
+  const models::ParameterLayout layout = models::parameter_layout(model);
+  const Inspection inspection = inspection_of(model, 3);
+  for (const Place& place : {Place{1, 8, 0, 0}, Place{1, 0, -1, 0}, Place{1, 0, 0, 4}, Place{8, 0, 0, 0}}) {
+    EXPECT_THROW(explain(model, layout, inspection, place), core::BadInput);
+  }
+}
+
+}  // namespace
+}  // namespace warpscope::inspect

@@ -1,0 +1,105 @@
+#include "gpu/messages/image_history.h"
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace warpscope::training {
+namespace {
+
+ShownImages images_of(std::uint64_t step, std::uint64_t generation = 0, int count = 2) {
+  ShownImages images;
+  images.shape = {count, 4, 4, 3};
+  images.step = step;
+  images.generation = generation;
+  images.original.assign(images.shape.elements(), 0.5f);
+  for (std::size_t i = 0; i < images.shape.elements(); ++i) {
+    images.reconstruction.push_back(std::sin(0.1f * static_cast<float>(i) + static_cast<float>(step)));
+  }
+  images.errors.assign(static_cast<std::size_t>(count), 0.001f * static_cast<float>(step + 1));
+  return images;
+}
+
+/// As the trainer does: what is wanted is added.
+void pass(ImageHistory& history, std::uint64_t first, std::uint64_t last) {
+  for (std::uint64_t step = first; step <= last; ++step) {
+    if (history.wants(step)) history.add(images_of(step));
+  }
+}
+
+constexpr std::size_t kMoment = 2 * 4 * 4 * 3 * sizeof(std::uint16_t);
+
+TEST(ImageHistory, KeepsEarlyStepsEachAndLaterOnesEvenlyOnALogarithm) {
+  ImageHistory history;
+  pass(history, 0, 20000);
+  const std::vector<std::uint64_t> steps = history.steps();
+  ASSERT_GT(steps.size(), 100u);
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(steps[i], i);
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const double ratio = static_cast<double>(steps[i] + 1) / static_cast<double>(steps[i - 1] + 1);
+    const double off = steps[i] > 100 ? ratio - 1.05 : 0;
+    EXPECT_NEAR(off, 0, 0.02) << steps[i];
+  }
+}
+
+TEST(ImageHistory, StaysWithinItsMemoryAndKeepsTheFirstAndTheLast) {
+  for (const std::size_t most : {std::size_t{5}, std::size_t{12}, std::size_t{30}}) {
+    ImageHistory history(most * kMoment);
+    std::uint64_t last = 0;
+    for (std::uint64_t step = 0; step <= 100000; ++step) {
+      if (!history.wants(step)) continue;
+      history.add(images_of(step));
+      last = step;
+      ASSERT_LE(history.steps().size(), most);
+      ASSERT_EQ(history.steps().front(), 0u);
+      ASSERT_EQ(history.steps().back(), last);
+    }
+    EXPECT_GT(history.steps().size(), most / 3) << "the memory is used";
+    EXPECT_GT(last, 1000u);
+  }
+}
+
+TEST(ImageHistory, GivesThePicturesOfTheLastStepThatIsNotAfter) {
+  ImageHistory history;
+  for (const std::uint64_t step : {3u, 10u, 40u}) history.add(images_of(step));
+  EXPECT_EQ(history.at(0).step, 3u) << "nothing is before";
+  EXPECT_EQ(history.at(3).step, 3u);
+  EXPECT_EQ(history.at(9).step, 3u);
+  EXPECT_EQ(history.at(39).step, 10u);
+  const ShownImages found = history.at(1000);
+  const ShownImages wanted = images_of(40);
+  EXPECT_EQ(found.step, 40u);
+  EXPECT_EQ(found.errors, wanted.errors);
+  EXPECT_EQ(found.original, wanted.original);
+  ASSERT_EQ(found.reconstruction.size(), wanted.reconstruction.size());
+  for (std::size_t i = 0; i < wanted.reconstruction.size(); ++i) {
+    EXPECT_NEAR(found.reconstruction[i], wanted.reconstruction[i], 0.0005f);
+  }
+}
+
+TEST(ImageHistory, HasNothingAtFirst) {
+  const ImageHistory history;
+  EXPECT_TRUE(history.wants(0));
+  EXPECT_TRUE(history.steps().empty());
+  EXPECT_EQ(history.at(5).shape.count, 0);
+}
+
+TEST(ImageHistory, BeginsAnewWithAnotherTrainingAndForgetsWhatWasRolledBack) {
+  ImageHistory history;
+  pass(history, 0, 50);
+  EXPECT_TRUE(history.wants(20)) << "the training has gone back";
+  history.add(images_of(20));
+  EXPECT_EQ(history.steps().back(), 20u);
+  EXPECT_EQ(history.steps().front(), 0u);
+  const std::uint64_t before = history.version();
+  history.add(images_of(0, 1));
+  EXPECT_EQ(history.steps(), (std::vector<std::uint64_t>{0}));
+  EXPECT_GT(history.version(), before);
+  history.add(images_of(1, 1, 3));
+  EXPECT_EQ(history.steps(), (std::vector<std::uint64_t>{1})) << "other images";
+}
+
+}  // namespace
+}  // namespace warpscope::training

@@ -1,0 +1,73 @@
+"""Inside the network: layers, channels and the sum behind a pixel."""
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import main, wait_until  # noqa: E402
+from window_driver import WindowCase, colors_in  # noqa: E402
+
+
+class Network(WindowCase):
+    def window_arguments(self, *more, model="autoencoder"):
+        return ["--model", model, "--device", "cpu", "--data", "builtin", "--batch", "4", "--test-images", "8",
+                "--precision", "fp32", "--window-size", "1600x1000", *more]
+
+    def newest(self):
+        events = self.events("network")
+        return events[-1] if events else None
+
+    def wait_for(self, what, **fields):
+        """Waits until the newest event has all of `fields`."""
+        def found():
+            newest = self.newest()
+            return newest if newest and all(newest.get(name) == value for name, value in fields.items()) else None
+        return wait_until(found, what, self.process)
+
+    def open_network(self, **options):
+        self.open_window(**options)
+        self.click("tabs.Network")
+        return wait_until(self.newest, "the first look into the network", self.process)
+
+    def test_a_pixel_opens_the_sum_that_made_it(self):
+        self.open_network()
+        self.click("toolbar.pause")
+        self.wait_for_state("paused")
+        self.click("network.layer.relu1")
+        self.wait_for("its channels", output="relu1", tiles=256)
+        self.assertGreater(colors_in(self.grab(self.item("network.tile.0"))), 1)
+        self.click("network.tile.5")
+        self.wait_for("the channel", channel=5)
+        self.click("network.enlarged")
+        shown = wait_until(lambda: "sum" in self.newest() and self.newest(), "the sum", self.process)
+        self.assertEqual(shown["terms"], 27)
+        self.assertAlmostEqual(shown["value"], max(0.0, shown["sum"]), places=5)
+
+    def test_it_follows_the_training_and_the_image_that_is_pointed_at(self):
+        first = self.open_network()
+        wait_until(lambda: self.newest()["step"] > first["step"], "a later step", self.process)
+        self.click("images.original.2")
+        self.wait_for("the image clicked", image=2)
+        self.click("network.image.more")
+        self.wait_for("the image after it", image=3)
+
+    def test_filters_and_gradients_are_shown_of_layers_that_have_them(self):
+        self.open_network()
+        self.click("network.look.weights")
+        self.wait_for("the filters", look=1, output="conv1", tiles=256)
+        self.click("network.layer.relu1")
+        self.wait_for("no filters", output="relu1", tiles=0)
+        self.click("network.layer.conv2")
+        self.wait_for("the next filters", output="conv2", tiles=128)
+        self.click("network.look.gradients")
+        self.wait_for("their gradients", look=2, tiles=128)
+
+    def test_a_network_of_linear_layers_is_seen_too(self):
+        self.open_network(model="mlp")
+        self.click("network.layer.fc1")
+        self.wait_for("its features", output="fc1", tiles=128)
+        self.click("network.look.weights")
+        self.wait_for("its filters", look=1, tiles=128)
+
+
+if __name__ == "__main__":
+    main()

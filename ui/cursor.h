@@ -1,0 +1,30 @@
+#pragma once
+// What a person is looking at. Every panel reads it and writes it, so that all of them follow one selection.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace warpscope::ui {
+
+struct Cursor {
+  std::optional<std::uint64_t> step;  ///< whose pictures are shown; nothing: the newest
+  std::int64_t image = 0;             ///< of the test images
+  std::size_t output = 1;  ///< counts in Inspection::outputs: 0 is the image, n the layer n - 1 of the model
+  int channel = 0;         ///< of that output
+  bool has_pixel = false;  ///< a place of the channel is chosen: (y, x)
+  int y = 0;
+  int x = 0;
+
+  bool operator==(const Cursor&) const = default;
+};
+
+/// Another layer: its channels and places are not those of the one before.
+inline void point_at_output(Cursor& cursor, std::size_t output) {
+  if (cursor.output == output) return;
+  cursor.output = output;
+  cursor.channel = 0;
+  cursor.has_pixel = false;
+}
+
+}  // namespace warpscope::ui

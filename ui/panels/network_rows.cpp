@@ -1,0 +1,205 @@
+#include "ui/panels/network_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace warpscope::ui {
+namespace {
+
+using models::Layer;
+using models::LayerKind;
+using training::Inspection;
+using training::LayerOutput;
+
+bool has_weights(const Layer& layer) {
+  return layer.kind == LayerKind::conv2d || layer.kind == LayerKind::linear;
+}
+
+}  // namespace
+
+std::string shape_text(const LayerOutput& output) {
+  if (output.height == 1 && output.width == 1) return fmt::format("{}", output.channels);
+  return fmt::format("{}\u00d7{}\u00d7{}", output.height, output.width, output.channels);
+}
+
+Pictures channels_of(const LayerOutput& output) {
+  Pictures result{output.channels, output.height, output.width, 1, {}};
+  result.values.resize(output.values.size());
+  const auto pixels = result.size(), channels = static_cast<std::size_t>(output.channels);
+  for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
+    for (std::size_t c = 0; c < channels; ++c) {
+      result.values[c * pixels + pixel] = output.values[pixel * channels + c];
+    }
+  }
+  return result;
+}
+
+int filter_depth(const Inspection& inspection, const models::Model& model, std::size_t output) {
+  if (output == 0 || !has_weights(model.layers[output - 1])) return 0;
+  return inspection.outputs[output - 1].channels;
+}
+
+std::optional<Pictures> filters_of(const models::Model& model, const models::ParameterLayout& layout,
+                                   const Inspection& inspection, std::size_t output, int in_channel,
+                                   bool gradients) {
+  const int depth = filter_depth(inspection, model, output);
+  if (depth == 0) return std::nullopt;
+  const Layer& layer = model.layers[output - 1];
+  const LayerOutput& input = inspection.outputs[output - 1];
+  const bool convolves = layer.kind == LayerKind::conv2d;
+  Pictures result;
+  result.count = layer.out_channels;
+  result.height = convolves ? layer.kernel : input.height;
+  result.width = convolves ? layer.kernel : input.width;
+  result.planes = depth == 3 ? 3 : 1;
+  const float* from = (gradients ? inspection.gradients : inspection.parameters).data() +
+                      layout.find(layer.name + ".weight").offset;
+  const auto places = static_cast<std::size_t>(result.count) * static_cast<std::size_t>(result.height) *
+                      static_cast<std::size_t>(result.width);
+  const int first = result.planes == 3 ? 0 : std::clamp(in_channel, 0, depth - 1);
+  for (std::size_t place = 0; place < places; ++place, from += depth) {
+    result.values.insert(result.values.end(), from + first, from + first + result.planes);
+  }
+  return result;
+}
+
+std::vector<ChannelFigures> figures_of(const Pictures& pictures) {
+  std::vector<ChannelFigures> result;
+  for (int picture = 0; picture < pictures.count; ++picture) {
+    const float* const values = pictures.of(picture);
+    ChannelFigures figures{std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(), 0,
+                           0, 0};
+    double sum = 0, squares = 0;
+    for (std::size_t i = 0; i < pictures.size(); ++i) {
+      figures.least = std::min(figures.least, values[i]);
+      figures.most = std::max(figures.most, values[i]);
+      figures.zeros += values[i] == 0.0f;
+      sum += static_cast<double>(values[i]);
+      squares += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+    }
+    const auto count = static_cast<double>(pictures.size());
+    figures.mean = static_cast<float>(sum / count);
+    figures.variance = static_cast<float>(std::max(0.0, squares / count - sum / count * (sum / count)));
+    result.push_back(figures);
+  }
+  return result;
+}
+
+FilterFigures figures_of_filter(const models::Model& model, const models::ParameterLayout& layout,
+                                const Inspection& inspection, std::size_t output, int filter) {
+  if (filter_depth(inspection, model, output) == 0) return {};
+  const Layer& layer = model.layers[output - 1];
+  const models::Parameter& weight = layout.find(layer.name + ".weight");
+  const std::size_t size = weight.elements / static_cast<std::size_t>(layer.out_channels);
+  const auto number = static_cast<std::size_t>(filter);
+  const auto norm = [&](const std::vector<float>& values) {
+    double squares = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const auto value = static_cast<double>(values[weight.offset + number * size + i]);
+      squares += value * value;
+    }
+    return static_cast<float>(std::sqrt(squares));
+  };
+  const std::size_t bias = layout.find(layer.name + ".bias").offset + number;
+  return {inspection.parameters[bias], inspection.gradients[bias], norm(inspection.parameters),
+          norm(inspection.gradients)};
+}
+
+std::vector<int> ordered(const std::vector<ChannelFigures>& figures, ChannelOrder order) {
+  std::vector<int> result(figures.size());
+  std::iota(result.begin(), result.end(), 0);
+  if (order == ChannelOrder::index) return result;
+  std::stable_sort(result.begin(), result.end(), [&](int a, int b) {
+    const ChannelFigures& first = figures[static_cast<std::size_t>(a)];
+    const ChannelFigures& second = figures[static_cast<std::size_t>(b)];
+    return order == ChannelOrder::mean ? first.mean > second.mean : first.variance > second.variance;
+  });
+  return result;
+}
+
+ColourScale scale_of(const std::vector<ChannelFigures>& figures) {
+  ColourScale scale{0, false};
+  for (const ChannelFigures& one : figures) {
+    const float largest = std::max(std::abs(one.least), std::abs(one.most));
+    if (std::isfinite(largest)) scale.range = std::max(scale.range, largest);
+    scale.has_signs = scale.has_signs || one.least < 0;
+  }
+  if (scale.range == 0) scale.range = 1;
+  return scale;
+}
+
+ColourScale scale_of(const ChannelFigures& figures) {
+  return scale_of(std::vector<ChannelFigures>{figures});
+}
+
+images::Rgba value_colour(const float* from, int planes, const ColourScale& scale) {
+  if (planes == 3) {
+    const float around_grey[3] = {0.5f + 0.5f * from[0] / scale.range, 0.5f + 0.5f * from[1] / scale.range,
+                                  0.5f + 0.5f * from[2] / scale.range};
+    return images::image_colour(around_grey, 3);
+  }
+  const float part = *from / scale.range;
+  return scale.has_signs ? images::signed_colour(part) : images::magnitude_colour(part);
+}
+
+std::vector<images::Rgba> colours_of(const Pictures& pictures, int picture, const ColourScale& scale) {
+  std::vector<images::Rgba> result;
+  const float* const values = pictures.of(picture);
+  const auto planes = static_cast<std::size_t>(pictures.planes);
+  for (std::size_t i = 0; i < pictures.size(); i += planes) {
+    result.push_back(value_colour(values + i, pictures.planes, scale));
+  }
+  return result;
+}
+
+Overview overview_of(const LayerOutput& output) {
+  Overview result;
+  if (output.height == 1 && output.width == 1) {
+    result.width = static_cast<int>(std::ceil(std::sqrt(output.channels)));
+    result.height = (output.channels + result.width - 1) / result.width;
+    const Pictures all{1, 1, output.channels, 1, output.values};
+    result.pixels = colours_of(all, 0, scale_of(figures_of(all)));
+    result.pixels.resize(static_cast<std::size_t>(result.width * result.height), images::Rgba{0, 0, 0, 0});
+    return result;
+  }
+  result.width = output.width;
+  result.height = output.height;
+  if (output.channels == 3) {
+    for (std::size_t i = 0; i < output.values.size(); i += 3) {
+      result.pixels.push_back(images::image_colour(output.values.data() + i, 3));
+    }
+    return result;
+  }
+  const Pictures channels = channels_of(output);
+  const auto figures = figures_of(channels);
+  const int shown = ordered(figures, ChannelOrder::variance).front();
+  result.pixels = colours_of(channels, shown, scale_of(figures[static_cast<std::size_t>(shown)]));
+  return result;
+}
+
+TileLayout lay_out_tiles(int count, int width, int height, float room_width, float room_height, float gap,
+                         float least, float most) {
+  const auto longer = static_cast<float>(std::max(width, height));
+  const auto shorter = static_cast<float>(std::min(width, height));
+  const auto columns_at = [&](float unit) {
+    return std::max(1, static_cast<int>((room_width + gap) / (unit * static_cast<float>(width) + gap)));
+  };
+  // From large to small, by whole pixels of the longer side.
+  float unit = most / longer;
+  for (float side = std::floor(most); side > 1; --side) {
+    unit = side / longer;
+    if (unit * shorter < least) break;
+    const int columns = columns_at(unit);
+    const int rows = (count + columns - 1) / columns;
+    if (static_cast<float>(rows) * (unit * static_cast<float>(height) + gap) <= room_height) break;
+  }
+  unit = std::max(unit, least / shorter);
+  return {columns_at(unit), std::floor(unit * static_cast<float>(width)),
+          std::floor(unit * static_cast<float>(height))};
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,114 @@
+#pragma once
+// What the Network panel shows, without Dear ImGui: layers as cards, channels and filters as small pictures.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu/messages/inspection.h"
+#include "gpu/models/model.h"
+#include "ui/images/conversion.h"
+
+namespace warpscope::ui {
+
+/// What the pictures are of.
+enum class NetworkLook : unsigned char { outputs, weights, gradients };
+
+/// In which order channels stand.
+enum class ChannelOrder : unsigned char { index, mean, variance };
+
+/// Figures of one picture's values.
+struct ChannelFigures {
+  float least = 0;
+  float most = 0;
+  float mean = 0;
+  float variance = 0;
+  std::size_t zeros = 0;  ///< values that are exactly 0: what a ReLU has cut off
+};
+
+/// Small pictures of one size: the channels of an output, or the filters of a layer at one input channel. Of
+/// filters over three channels all three are kept, as colours.
+struct Pictures {
+  int count = 0;
+  int height = 0;
+  int width = 0;
+  int planes = 1;             ///< 1, or 3 of colours
+  std::vector<float> values;  ///< (count, height, width, planes)
+
+  std::size_t size() const {
+    return static_cast<std::size_t>(height) * static_cast<std::size_t>(width) *
+           static_cast<std::size_t>(planes);
+  }
+  const float* of(int picture) const { return values.data() + static_cast<std::size_t>(picture) * size(); }
+};
+
+/// The values at the ends of the colours. Where some are below 0 colours are blue - white - red around 0, else
+/// viridis from 0; pictures of three planes are colours around grey.
+struct ColourScale {
+  float range = 1;  ///< the largest magnitude; above 0
+  bool has_signs = false;
+};
+
+/// "32x32x256", "128"
+std::string shape_text(const training::LayerOutput& output);
+
+/// The channels of an output.
+Pictures channels_of(const training::LayerOutput& output);
+
+/// The filters of the layer that makes output `output`, or their gradients; those of more than three input
+/// channels at `in_channel`. Nothing of layers without weights.
+std::optional<Pictures> filters_of(const models::Model& model, const models::ParameterLayout& layout,
+                                   const training::Inspection& inspection, std::size_t output, int in_channel,
+                                   bool gradients);
+
+/// How many input channels the filters of the layer that makes `output` have; 0 of layers without weights.
+int filter_depth(const training::Inspection& inspection, const models::Model& model, std::size_t output);
+
+std::vector<ChannelFigures> figures_of(const Pictures& pictures);
+
+/// Figures of one filter and its gradient, over all input channels.
+struct FilterFigures {
+  float bias = 0;
+  float bias_gradient = 0;
+  float norm = 0;  ///< L2
+  float gradient_norm = 0;
+};
+FilterFigures figures_of_filter(const models::Model& model, const models::ParameterLayout& layout,
+                                const training::Inspection& inspection, std::size_t output, int filter);
+
+/// The pictures' numbers in the order in which they stand; the largest mean or variance first.
+std::vector<int> ordered(const std::vector<ChannelFigures>& figures, ChannelOrder order);
+
+/// Of all pictures together, or of one.
+ColourScale scale_of(const std::vector<ChannelFigures>& figures);
+ColourScale scale_of(const ChannelFigures& figures);
+
+/// The colour of the value at `from`, of which a picture has `planes`.
+images::Rgba value_colour(const float* from, int planes, const ColourScale& scale);
+
+/// The pixels of one picture, row by row.
+std::vector<images::Rgba> colours_of(const Pictures& pictures, int picture, const ColourScale& scale);
+
+/// A small picture of a whole output: as it is where it has three channels, else its channel with the largest
+/// variance. Vectors stand in rows of a nearly square picture, whose missing pixels are transparent.
+struct Overview {
+  int width = 0;
+  int height = 0;
+  std::vector<images::Rgba> pixels;
+};
+Overview overview_of(const training::LayerOutput& output);
+
+/// Where tiles stand: rows of `columns`, each as large as the scale allows.
+struct TileLayout {
+  int columns = 1;
+  float width = 0;  ///< of a tile, in pixels of the window
+  float height = 0;
+};
+
+/// The largest tiles of `width` x `height` pictures of which all `count` are seen in the room, but neither side
+/// smaller than `least` nor the longer one larger than `most`. Small ones scroll.
+TileLayout lay_out_tiles(int count, int width, int height, float room_width, float room_height, float gap,
+                         float least, float most);
+
+}  // namespace warpscope::ui

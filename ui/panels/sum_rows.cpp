@@ -1,0 +1,64 @@
+#include "ui/panels/sum_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace warpscope::ui {
+namespace {
+
+using inspect::Explanation;
+using inspect::Passage;
+
+std::string passage_text(const models::Model& model, const Passage& passage) {
+  const std::string& name = model.layers[passage.output - 1].name;
+  switch (passage.kind) {
+    case models::LayerKind::relu:
+      return fmt::format("{} = max(0, {:.6g}) = {:.6g}", name, passage.before, passage.after);
+    case models::LayerKind::maxpool2d:
+      return fmt::format("{} = the largest of {:.4g}, {:.4g}, {:.4g}, {:.4g} = {:.6g}", name,
+                         passage.window[0], passage.window[1], passage.window[2], passage.window[3],
+                         passage.after);
+    default:
+      return fmt::format("{} repeats it: {:.6g}", name, passage.after);
+  }
+}
+
+}  // namespace
+
+std::vector<ChannelShare> shares_of(const Explanation& sum) {
+  std::vector<ChannelShare> result(static_cast<std::size_t>(sum.in_channels));
+  for (int c = 0; c < sum.in_channels; ++c) result[static_cast<std::size_t>(c)].channel = c;
+  for (const inspect::Term& term : sum.terms)
+    result[static_cast<std::size_t>(term.channel)].sum += term.product();
+  std::stable_sort(result.begin(), result.end(), [](const ChannelShare& a, const ChannelShare& b) {
+    return std::abs(a.sum) > std::abs(b.sum);
+  });
+  return result;
+}
+
+std::vector<std::size_t> largest_terms(const Explanation& sum) {
+  std::vector<std::size_t> result(sum.terms.size());
+  std::iota(result.begin(), result.end(), std::size_t{0});
+  std::stable_sort(result.begin(), result.end(), [&](std::size_t a, std::size_t b) {
+    return std::abs(sum.terms[a].product()) > std::abs(sum.terms[b].product());
+  });
+  return result;
+}
+
+std::vector<std::string> words_of(const models::Model& model, const Explanation& sum) {
+  std::vector<std::string> result;
+  if (!sum.has_sum) {
+    result.push_back(fmt::format("a pixel of the image: {:.6g}", sum.stored));
+  } else {
+    result.push_back(fmt::format("{} = bias {:.6g} + {} products = {:.6g}",
+                                 model.layers[sum.sum.output - 1].name, sum.bias, sum.terms.size(),
+                                 sum.total));
+  }
+  for (const Passage& passage : sum.passages) result.push_back(passage_text(model, passage));
+  return result;
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,141 @@
+#include "ui/panels/sum_view.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "ui/images/conversion.h"
+#include "ui/panels/sum_rows.h"
+#include "ui/paragraph.h"
+#include "ui/table.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+using inspect::Explanation;
+using inspect::Term;
+
+enum : std::size_t { kPlace, kChannel, kInput, kWeight, kProduct };
+constexpr std::array<Column, 5> kTermColumns{{
+    {"y, x", "Where the input stands; outside of it padding is 0.", 48, true},
+    {"channel", "Of the input.", 48, true},
+    {"input", "The value that the layer before has there.", 64, true},
+    {"weight", "Of the filter, rounded as the precision multiplies it.", 64, true},
+    {"product", "input \u00d7 weight", 72, true},
+}};
+
+enum : std::size_t { kShareChannel, kShareSum };
+constexpr std::array<Column, 2> kShareColumns{{
+    {"channel", "Of the input.", 56, true},
+    {"sum of its products", "What this channel adds to the sum.", 96, true},
+}};
+
+ImU32 colour(images::Rgba pixel) {
+  return IM_COL32(pixel.r, pixel.g, pixel.b, 255);
+}
+
+/// A map of height x width cells around 0, `side` pixels wide and high at the most.
+void draw_map(const Frame& frame, ImVec2 at, float side, const Explanation& sum,
+              const std::vector<float>& values) {
+  float largest = 0;
+  for (const float value : values) largest = std::max(largest, std::abs(value));
+  const float cell = std::max(1.0f, std::floor(side / static_cast<float>(std::max(sum.width, sum.height))));
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  for (int y = 0; y < sum.height; ++y) {
+    for (int x = 0; x < sum.width; ++x) {
+      const float value = values[static_cast<std::size_t>(y * sum.width + x)];
+      const ImVec2 min(at.x + cell * static_cast<float>(x), at.y + cell * static_cast<float>(y));
+      const ImVec2 max(min.x + cell, min.y + cell);
+      list->AddRectFilled(min, max, colour(images::signed_colour(largest > 0 ? value / largest : 0.0f)));
+      area_tooltip(frame, min, max, fmt::format("y {}, x {}: {:.6g}", y, x, value));
+    }
+  }
+}
+
+}  // namespace
+
+void SumView::draw_words(const Frame& frame, const models::Model& model, const Explanation& sum) const {
+  for (const std::string& line : words_of(model, sum)) paragraph(frame.fonts.text, frame.palette.text, line);
+  if (!sum.has_sum) return;
+  const double off = static_cast<double>(sum.stored) - sum.total;
+  const std::string stored = fmt::format("the network has {:.6g}: {:+.1e} from rounding", sum.stored, off);
+  paragraph(frame.fonts.small, frame.palette.muted, stored);
+  tooltip(frame,
+          "The sum here is made in double precision of the numbers as they are stored. The kernel adds in "
+          "FP32, in "
+          "another order, and stores the result in the precision of the training.");
+}
+
+void SumView::draw_maps(const Frame& frame, const Explanation& sum, int channel) const {
+  std::array<std::vector<float>, 3> maps;
+  for (const Term& term : sum.terms) {
+    if (term.channel != channel) continue;
+    maps[0].push_back(term.input);
+    maps[1].push_back(term.weight);
+    maps[2].push_back(static_cast<float>(term.product()));
+  }
+  constexpr std::array<const char*, 3> kNames{"input", "\u00d7 weight", "= product"};
+  const float gap = std::floor(12 * frame.scale), line = std::floor(18 * frame.scale);
+  const float side = std::floor(std::min((ImGui::GetContentRegionAvail().x - 2 * gap) / 3, 84 * frame.scale));
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    const float x = at.x + (side + gap) * static_cast<float>(i);
+    draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, x, at.y + line - 5 * frame.scale,
+              frame.palette.muted, kNames[i]);
+    draw_map(frame, ImVec2(x, at.y + line), side, sum, maps[i]);
+  }
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy(ImVec2(3 * side + 2 * gap, side + line + gap));
+}
+
+void SumView::draw_terms(const Frame& frame, const Explanation& sum, int channel) {
+  if (every_term_ || sum.in_channels <= 3) {
+    const std::vector<std::size_t> order = largest_terms(sum);
+    Table table(frame, "network.terms", kTermColumns);
+    table.rows(static_cast<int>(order.size()), [&](int i) {
+      const Term& term = sum.terms[order[static_cast<std::size_t>(i)]];
+      table.number(kPlace, fmt::format("{}, {}", term.y, term.x), frame.palette.muted);
+      table.number(kChannel, std::to_string(term.channel), frame.palette.muted);
+      table.number(kInput, fmt::format("{:.5g}", term.input), frame.palette.text);
+      table.number(kWeight, fmt::format("{:.5g}", term.weight), frame.palette.text);
+      table.number(kProduct, fmt::format("{:+.6f}", term.product()), frame.palette.text);
+    });
+    return;
+  }
+  const std::vector<ChannelShare> shares = shares_of(sum);
+  Table table(frame, "network.shares", kShareColumns);
+  table.rows(static_cast<int>(shares.size()), [&](int i) {
+    const ChannelShare& share = shares[static_cast<std::size_t>(i)];
+    const ImU32 text = share.channel == channel ? frame.palette.accent : frame.palette.text;
+    table.number(kShareChannel, std::to_string(share.channel), text);
+    table.number(kShareSum, fmt::format("{:+.6f}", share.sum), text);
+    const ImVec2 min = table.cell_min(kShareChannel), max = table.cell_max(kShareSum);
+    if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(min, max) &&
+        ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
+      channel_ = share.channel;
+    }
+  });
+}
+
+void SumView::draw(const Frame& frame, const models::Model& model, const Explanation& sum) {
+  if (!(place_ == sum.place)) channel_.reset();
+  place_ = sum.place;
+  draw_words(frame, model, sum);
+  if (!sum.has_sum) return;
+  const int channel = channel_ ? std::min(*channel_, sum.in_channels - 1) : shares_of(sum).front().channel;
+  draw_maps(frame, sum, channel);
+  if (sum.in_channels > 3) {
+    caption(frame, fmt::format("maps of input channel {}", channel));
+    ImGui::SameLine(0, 12 * frame.scale);
+    toggle(frame, "network.every_term", "every term", &every_term_,
+           "All products one by one, the largest first, instead of a sum for each channel of the input");
+  }
+  draw_terms(frame, sum, channel);
+}
+
+}  // namespace warpscope::ui
