@@ -317,8 +317,9 @@ void NetworkPanel::draw_card(const Frame& frame, std::size_t output, ImVec2 min,
 
 void NetworkPanel::image_of_tile(ImDrawList* list, int picture, ImVec2 min, ImVec2 max) const {
   const auto width = static_cast<float>(tiles_->width()), height = static_cast<float>(tiles_->height());
-  const auto left = static_cast<float>(picture % tile_columns_ * pictures_.width);
-  const auto top = static_cast<float>(picture / tile_columns_ * pictures_.height);
+  const int row = picture / tile_columns_, column = picture % tile_columns_;
+  const auto left = static_cast<float>(column * pictures_.width),
+             top = static_cast<float>(row * pictures_.height);
   list->AddImage((ImTextureID)(std::intptr_t)tiles_->id(), min, max, ImVec2(left / width, top / height),
                  ImVec2((left + static_cast<float>(pictures_.width)) / width,
                         (top + static_cast<float>(pictures_.height)) / height));
