@@ -47,7 +47,8 @@ LayerOutput output_shape(const models::Layer& layer, LayerOutput shape) {
 }  // namespace
 
 Inspector::Inspector(const models::Model& model, const plan::Selection& selection,
-                     std::shared_ptr<core::Device> device, core::Stream& stream, plan::Bindings held_out)
+                     const std::shared_ptr<core::Device>& device, core::Stream& stream,
+                     plan::Bindings held_out)
     : model_(model), selection_(selection), stream_(stream), control_(device, sizeof(StepControl)) {
   held_out.control = control_.as<StepControl>();
   plan_ =

@@ -26,7 +26,7 @@ class Inspector {
   /// `held_out` are the bindings of an inference plan; their control block gives way to one of its own. Throws
   /// core::BadInput and core::OutOfMemory as plan::Plan does.
   Inspector(const models::Model& model, const plan::Selection& selection,
-            std::shared_ptr<core::Device> device, core::Stream& stream, plan::Bindings held_out);
+            const std::shared_ptr<core::Device>& device, core::Stream& stream, plan::Bindings held_out);
   ~Inspector();
   Inspector(const Inspector&) = delete;
   Inspector& operator=(const Inspector&) = delete;

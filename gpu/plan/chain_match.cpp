@@ -219,10 +219,11 @@ ChainMatch match_chain(const Program& program, std::size_t node, const Variant& 
                        const OpSet& left_out, const Selection& selection) {
   std::string first_refusal;
   ChainMatch match;
-  const std::vector<OpSet> sets = ops::coverings(variant);
-  for (auto set = sets.rbegin(); set != sets.rend(); ++set) {  // the most ops first
+  std::vector<OpSet> sets = ops::coverings(variant);
+  std::reverse(sets.begin(), sets.end());  // the most ops first
+  for (const OpSet& set : sets) {
     std::string refusal;
-    const OpSet without = left_out | others_than(variant, *set);
+    const OpSet without = left_out | others_than(variant, set);
     match = match_without(program, node, variant, without, selection, refusal);
     if (match.failure.empty() && match.note.empty()) match.note = first_refusal;
     if (refusal.empty()) break;

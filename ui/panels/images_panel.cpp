@@ -257,7 +257,8 @@ std::optional<images::GridHit> ImagesPanel::handle_pointer(const Frame& frame, c
   const bool hovered = ImGui::IsItemHovered();
   const float band = static_cast<float>(grid.band_height() + grid.space.band_gap) / density();
   if (anchor_ && shown_zoom_ == settings.zoom) {
-    ImGui::SetScrollY(std::round(static_cast<float>(anchor_->image / grid.columns) * band - anchor_->offset));
+    const int above = anchor_->image / grid.columns;
+    ImGui::SetScrollY(std::round(static_cast<float>(above) * band - anchor_->offset));
     anchor_.reset();
   }
   const ImGuiIO& io = ImGui::GetIO();
