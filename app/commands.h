@@ -79,7 +79,7 @@ int runs(const RunsArguments& arguments);
 
 struct ExportArguments {
   std::vector<std::string> runs;  ///< folders, or names in the default folder of runs; or a file of `bench`
-  std::string to;                 ///< csv, tensorboard, safetensors, svg, png, json
+  std::string to;                 ///< csv, tensorboard, safetensors, svg, png, json, trace
   std::string out;                ///< file ("-" for standard output, where it is text or a picture) or folder
   std::vector<std::string> series;
   std::string over;  ///< step, epoch, seconds; "" for step

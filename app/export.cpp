@@ -20,6 +20,7 @@
 #include "gpu/export/export_safetensors.h"
 #include "gpu/export/export_svg.h"
 #include "gpu/export/export_tensorboard.h"
+#include "gpu/export/export_trace.h"
 
 namespace warpscope::app {
 namespace {
@@ -38,6 +39,7 @@ constexpr std::array kFormats{
     Format{"svg", true, true, true},
     Format{"png", true, true, true},
     Format{"json", false, true, false},
+    Format{"trace", false, true, false},
 };
 
 const Format& format_named(const std::string& name) {
@@ -45,7 +47,7 @@ const Format& format_named(const std::string& name) {
                                          [&](const Format& format) { return format.name == name; });
   if (found != kFormats.end()) return *found;
   throw core::BadInput(fmt::format(
-      "--to: there is no format '{}'; valid: csv, tensorboard, safetensors, svg, png, json", name));
+      "--to: there is no format '{}'; valid: csv, tensorboard, safetensors, svg, png, json, trace", name));
 }
 
 runs::Over over_named(const std::string& name) {
@@ -133,6 +135,8 @@ int export_runs(const ExportArguments& a) {
     write_bytes(a.out, runs::csv_of(list.front().points));
   } else if (a.to == "json") {
     write_bytes(a.out, runs::json_text(runs::json_of(list.front())));
+  } else if (a.to == "trace") {
+    write_bytes(a.out, runs::json_text(runs::trace_of(list.front())));
   } else {
     write_bytes(a.out, picture_of(list, a, choice));
   }

@@ -89,7 +89,7 @@ void add_export_options(CLI::App& app, app::ExportArguments& a) {
       ->type_name("RUN")
       ->required()
       ->expected(1, app::kMostRuns);
-  app.add_option("--to", a.to, "csv, tensorboard, safetensors, svg, png or json")
+  app.add_option("--to", a.to, "csv, tensorboard, safetensors, svg, png, json or trace")
       ->type_name("FORMAT")
       ->required();
   app.add_option("--out", a.out, "File to write (- for standard output); for tensorboard a folder")

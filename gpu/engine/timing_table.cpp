@@ -1,6 +1,9 @@
 #include "gpu/engine/timing_table.h"
 
 #include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "gpu/ops/cost.h"
 
@@ -9,6 +12,11 @@ namespace {
 
 OpPlace place_of(const plan::PlanNode& node) {
   return {node.op, node.layer};
+}
+
+/// "naive"; "in conv2d.forward" of what the call of another op covered.
+std::string runner_of(const OpTiming& timing) {
+  return timing.covered_by ? fmt::format("in {}", ops::to_string(timing.covered_by->op)) : timing.variant;
 }
 
 /// What the op computes, whatever its call covers.
@@ -63,7 +71,7 @@ void TimingTable::remember(Row& row) const {
   const bool same = old.variant == now.variant && old.shape == now.shape &&
                     old.covered_by == now.covered_by && before->precision == row.precision;
   row.timing.previous_microseconds = same ? old.previous_microseconds : median(*before);
-  row.timing.previous_variant = same ? old.previous_variant : old.variant;
+  row.timing.previous_variant = same ? old.previous_variant : runner_of(old);
   if (!same) return;
   row.recent = before->recent;
   row.next = before->next;

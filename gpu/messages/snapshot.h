@@ -49,8 +49,8 @@ struct OpTiming {
   double microseconds = 0;  ///< median of the sampled steps with this variant; 0 before the first sample
   /// `microseconds` before the last switch of this op; 0 if it was never switched.
   double previous_microseconds = 0;
-  std::string previous_variant;
-  int samples = 0;   ///< sampled steps behind `microseconds`
+  std::string previous_variant;  ///< "in conv2d.forward" where the call of that op covered this one
+  int samples = 0;               ///< sampled steps behind `microseconds`
   double flops = 0;  ///< floating-point operations of one call, by the formulas; 0 of covered ones
   double bytes = 0;  ///< fewest bytes it moves through memory; 0 of covered ones
   /// The op whose call covers this one, which then has no time of its own.

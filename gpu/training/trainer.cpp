@@ -1,29 +1,10 @@
 #include "gpu/training/trainer.h"
 
-#include <stdexcept>
 #include <utility>
 
 #include "gpu/training/worker.h"
 
 namespace warpscope::training {
-
-std::string_view to_string(TrainerState state) {
-  switch (state) {
-    case TrainerState::preparing:
-      return "preparing";
-    case TrainerState::paused:
-      return "paused";
-    case TrainerState::running:
-      return "running";
-    case TrainerState::finished:
-      return "finished";
-    case TrainerState::failed:
-      return "failed";
-    case TrainerState::interrupted:
-      return "interrupted";
-  }
-  throw std::logic_error("unknown state");
-}
 
 Trainer::Trainer(TrainerOptions options) : worker_(std::make_unique<Worker>(std::move(options))) {}
 Trainer::~Trainer() = default;

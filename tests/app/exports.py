@@ -34,6 +34,18 @@ print(json.dumps({
 """
 
 
+# Run by an interpreter that has Perfetto's Python package: the slices that its trace processor finds, as JSON.
+READ_TRACE = """
+import json, sys
+from perfetto.trace_processor import TraceProcessor
+with TraceProcessor(trace=sys.argv[1]) as processor:
+    rows = processor.query("select slice.name as name, slice.ts as ts, slice.dur as dur, thread.name as track "
+                           "from slice join thread_track on slice.track_id = thread_track.id join thread using (utid) "
+                           "order by thread.tid, slice.ts")
+    print(json.dumps([[row.name, row.ts, row.dur, row.track] for row in rows]))
+"""
+
+
 def interpreter_with(module):
     for candidate in (sys.executable, os.environ.get("WARPSCOPE_PYTHON")):
         if candidate and subprocess.run([candidate, "-c", f"import {module}"], check=False,
@@ -183,12 +195,66 @@ class Export(ProgramCase):
         self.assertEqual(found["images"], {"images/now": [[20, run_maker.START + 5.0, 5, 3, picture.hex()],
                                                           [40, run_maker.START + 10.0, 5, 3, picture.hex()]]})
 
+    def trace(self):
+        """A run that has times, as a trace, and the file of it."""
+        self.assert_succeeded(self.train("--run-dir", self.path("timed"), steps=12))
+        file = self.export("trace", run=self.path("timed"))
+        with open(file, encoding="utf-8") as text:
+            return json.load(text), file
+
+    def test_a_trace_is_as_the_format_says(self):
+        trace, _ = self.trace()
+        tracks, ends, calls = set(), {}, []
+        for event in trace["traceEvents"]:
+            self.assertIsInstance(event["name"], str)
+            self.assertIsInstance(event["pid"], int)
+            if event["ph"] == "M":
+                self.assertIn(event["name"], ("process_name", "thread_name", "thread_sort_index"))
+                if event["name"] == "thread_name":
+                    tracks.add((event["pid"], event["tid"]))
+                continue
+            self.assertGreaterEqual(event["ts"], 0)
+            if event["ph"] == "C":
+                self.assertEqual([type(value) for value in event["args"].values()], [float])
+                continue
+            self.assertEqual(event["ph"], "X")
+            track = event["pid"], event["tid"]
+            self.assertIn(track, tracks, "a track has its name first")
+            self.assertGreater(event["dur"], 0)
+            self.assertAlmostEqual(event["ts"], ends.get(track, 0), places=6, msg="calls neither overlap nor leave gaps")
+            ends[track] = event["ts"] + event["dur"]
+            calls.append(event)
+        self.assertAlmostEqual(sum(call["args"]["share"] for call in calls), 1)
+        with open(self.path("timed", "status.json"), encoding="utf-8") as text:
+            status = json.load(text)
+        launched = [timing for timing in status["timings"] if not timing["covered_by"]]
+        self.assertEqual([call["name"] for call in calls],
+                         [f"{timing['op']} {timing['layer']}".rstrip() for timing in launched])
+        self.assertEqual([call["dur"] for call in calls], [timing["microseconds"] for timing in launched])
+        self.assertEqual(trace["otherData"]["batch"], status["batch"])
+        self.assertIn("one after the other", trace["otherData"]["timing"])
+
+    def test_perfetto_reads_a_trace(self):
+        python = interpreter_with("perfetto.trace_processor")
+        trace, file = self.trace()
+        read = subprocess.run([python, "-c", READ_TRACE, file], capture_output=True, text=True, check=False, timeout=120)
+        if read.returncode != 0 and "trace_processor_shell" in read.stderr and "curl" in read.stderr:
+            self.skipTest("Perfetto's trace processor is not here and cannot be downloaded")
+        self.assertEqual(read.returncode, 0, read.stderr)
+        calls = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+        slices = json.loads(read.stdout)
+        self.assertEqual([name for name, _, _, _ in slices], [call["name"] for call in calls])
+        for (_, start, length, track), call in zip(slices, calls):
+            self.assertAlmostEqual(start / 1e3, slices[0][1] / 1e3 + call["ts"], delta=0.002)  # whole nanoseconds
+            self.assertAlmostEqual(length / 1e3, call["dur"], delta=0.002)
+            self.assertEqual(track, "now")
+
     def test_export_refuses_bad_input(self):
         def refuse(arguments, *words):
             self.assert_refused(["export", *arguments], *words)
 
         out = ("--out", self.path("out"))
-        refuse([run_maker.NAME, "--to", "xls", *out], "'xls'", "valid: csv, tensorboard, safetensors, svg, png, json")
+        refuse([run_maker.NAME, "--to", "xls", *out], "'xls'", "valid: csv, tensorboard, safetensors, svg, png, json, trace")
         refuse(["nowhere", "--to", "csv", *out], "nowhere")
         refuse([self.home, "--to", "csv", *out], self.home, "holds no run")
         refuse([run_maker.NAME, run_maker.NAME, "--to", "csv", *out], "csv takes one run")
@@ -197,6 +263,7 @@ class Export(ProgramCase):
         refuse([run_maker.NAME, "--to", "svg", "--over", "miles", *out], "'miles'", "valid: step, epoch, seconds")
         refuse([run_maker.NAME, "--to", "svg", "--checkpoint", "best", *out], "--checkpoint")
         refuse([run_maker.NAME, "--to", "safetensors", *out], "no checkpoints")
+        refuse([run_maker.NAME, "--to", "trace", *out], run_maker.NAME, "no times of kernels")
         refuse([run_maker.NAME, "--to", "tensorboard", "--out", "-"], "standard output")
         refuse([run_maker.NAME, "--to", "csv", "--out", "nowhere/out.csv"], "--out", "nowhere")
         refuse([run_maker.NAME, "--to", "csv"], "--out", "warpscope export --help")

@@ -88,6 +88,13 @@ TEST_F(Timings, SwitchedOpsRememberWhatTheyWere) {
   EXPECT_EQ(of(ops::Op::relu_forward, "relu1").previous_variant, "reference") << "nothing was switched";
 }
 
+TEST_F(Timings, WhatWasCoveredRemembersWhoseCallItWasIn) {
+  adopt({});
+  ASSERT_TRUE(of(ops::Op::relu_forward, "relu1").covered_by);
+  adopt(all_of("loops"));
+  EXPECT_EQ(of(ops::Op::relu_forward, "relu1").previous_variant, "in conv2d.forward");
+}
+
 TEST_F(Timings, AnotherBatchStartsAfresh) {
   adopt(all_of("loops"));
   add(10.0);

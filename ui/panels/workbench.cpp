@@ -7,8 +7,8 @@
 namespace warpscope::ui {
 namespace {
 
-constexpr std::array<const char*, 7> kTabs{"Kernels",     "Network", "Bench", "Verify",
-                                           "Determinism", "Ladder",  "Runs"};
+constexpr std::array<const char*, 8> kTabs{"Kernels", "Time",        "Network", "Bench",
+                                           "Verify",  "Determinism", "Ladder",  "Runs"};
 
 // At the right end of the title row; the cursor then stands where it was.
 bool size_button(const Frame& frame, bool large) {
@@ -30,7 +30,11 @@ void Workbench::draw(const Frame& frame, RunOverlay& overlay) {
   if (size_button(frame, large_)) toggle_large();
   network_.watch(frame, tab_ == kNetwork);
   overlay.want_list(tab_ == kRuns);
+  time_.watch(frame);
   switch (tab_) {
+    case kTime:
+      time_.draw(frame);
+      break;
     case kNetwork:
       network_.draw(frame);
       break;

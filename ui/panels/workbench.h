@@ -11,13 +11,14 @@
 #include "ui/panels/network_panel.h"
 #include "ui/panels/run_overlay.h"
 #include "ui/panels/runs_panel.h"
+#include "ui/panels/time_panel.h"
 #include "ui/panels/verify_panel.h"
 
 namespace warpscope::ui {
 
 class Workbench {
  public:
-  explicit Workbench(const models::Model& model) : controller_(model), network_(model) {}
+  explicit Workbench(const models::Model& model) : controller_(model), time_(model), network_(model) {}
 
   /// `overlay`: the earlier runs beside the curves.
   void draw(const Frame& frame, RunOverlay& overlay);
@@ -31,10 +32,11 @@ class Workbench {
   void shutdown() { network_.shutdown(); }
 
  private:
-  enum Tab : int { kKernels, kNetwork, kBench, kVerify, kDeterminism, kLadder, kRuns };
+  enum Tab : int { kKernels, kTime, kNetwork, kBench, kVerify, kDeterminism, kLadder, kRuns };
 
   LaboratoryController controller_;
   KernelsPanel kernels_;
+  TimePanel time_;
   NetworkPanel network_;
   BenchPanel bench_;
   VerifyPanel verify_;
