@@ -22,7 +22,7 @@ InputWatch::InputWatch(GLFWwindow* window) : window_(window) {
     const char* const name = glfwGetKeyName(key, scancode);
     const bool one = name != nullptr && name[0] != '\0' && name[1] == '\0';
     const char letter = one ? static_cast<char>(std::tolower(static_cast<unsigned char>(name[0]))) : '\0';
-    self->keys_.push_back({key, letter, (mods & GLFW_MOD_CONTROL) != 0});
+    self->keys_.push_back({key, letter, (mods & GLFW_MOD_CONTROL) != 0, (mods & GLFW_MOD_SHIFT) != 0});
   });
   glfwSetCursorPosCallback(window, [](GLFWwindow* w, double, double) { of(w)->activity_ = true; });
   glfwSetCursorEnterCallback(window, [](GLFWwindow* w, int) { of(w)->activity_ = true; });

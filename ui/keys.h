@@ -11,6 +11,7 @@ struct KeyPress {
   int key = 0;      ///< GLFW_KEY_...
   char letter = 0;  ///< what the keyboard's layout has there, in lower case; 0 if no letter or digit
   bool control = false;
+  bool shift = false;
 };
 
 /// Collects what happens in a window. Make it before Dear ImGui's back end, whose callbacks call the ones

@@ -35,10 +35,7 @@ void draw_banner(const Frame& frame, const std::string& text) {
 
 MainView::MainView(const Settings& settings, const models::Model& model)
     : settings_(settings), workbench_(model) {
-  images_.settings.zoom = settings.images.zoom;
-  images_.settings.conversion.difference =
-      settings.images.absolute_difference ? images::Difference::absolute : images::Difference::signed_mean;
-  images_.settings.conversion.range = settings.images.difference_range;
+  show({settings.plot, settings.images, settings.splits});
 }
 
 void MainView::consume(const std::vector<training::FeedItem>& items) {
@@ -53,32 +50,42 @@ void MainView::update_images(const std::shared_ptr<training::ImageExchange>& ima
 }
 
 WindowRequests MainView::handle_keys(const Frame& frame, const std::vector<KeyPress>& keys) {
-  WindowRequests requests;
-  const bool typing = ImGui::GetIO().WantTextInput;
-  for (const KeyPress& press : keys) {
-    const auto zoom_to = [&](float zoom) { settings_.zoom = std::clamp(zoom, kLeastZoom, kMostZoom); };
-    if (press.control) {
-      if (press.letter == 'q') requests.quit = true;
-      if (press.letter == '0' || press.key == GLFW_KEY_KP_0) zoom_to(1);
-      if (press.letter == '+' || press.letter == '=' || press.key == GLFW_KEY_KP_ADD)
-        zoom_to(settings_.zoom * kZoomStep);
-      if (press.letter == '-' || press.key == GLFW_KEY_KP_SUBTRACT) zoom_to(settings_.zoom / kZoomStep);
-      continue;
-    }
-    if (press.key == GLFW_KEY_F1) help_open_ = !help_open_;
-    if (press.key == GLFW_KEY_F12) requests.screenshot = true;
-    if (typing) continue;
-    if (press.key == GLFW_KEY_ESCAPE) help_open_ = false;
-    if (press.key == GLFW_KEY_SPACE) send_start_or_pause(frame);
-    if (press.key == GLFW_KEY_RIGHT && frame.snapshot.state == training::TrainerState::paused) {
-      frame.send(training::StepOnce{});
-    }
-    if (press.letter == 'r') frame.send(training::Reset{});
-    if (press.letter == 'l') workbench_.toggle_large();
-    if (press.letter == 'e') workbench_.show_runs();
-    loss_.handle_key(frame, press.letter, settings_.plot);
+  WindowRequests requests = std::exchange(asked_, {});
+  for (const KeyPress& key : keys) {
+    press(frame, key, ImGui::GetIO().WantTextInput || palette_.is_open(), requests);
   }
   return requests;
+}
+
+void MainView::press_with_control(const Frame& frame, const KeyPress& key, bool typing,
+                                  WindowRequests& requests) {
+  const auto zoom_to = [&](float zoom) { settings_.zoom = std::clamp(zoom, kLeastZoom, kMostZoom); };
+  if (key.letter == 'q') requests.quit = true;
+  if (key.letter == 'p') palette_.is_open() ? palette_.close() : palette_.open();
+  if (key.letter == '0' || key.key == GLFW_KEY_KP_0) zoom_to(1);
+  if (key.letter == '+' || key.letter == '=' || key.key == GLFW_KEY_KP_ADD)
+    zoom_to(settings_.zoom * kZoomStep);
+  if (key.letter == '-' || key.key == GLFW_KEY_KP_SUBTRACT) zoom_to(settings_.zoom / kZoomStep);
+  if (typing) return;  // the text field has an undo of its own
+  if (key.letter == 'z') change_back(frame, key.shift);
+  if (key.letter == 'y') change_back(frame, true);
+}
+
+void MainView::press(const Frame& frame, const KeyPress& key, bool typing, WindowRequests& requests) {
+  if (key.control) return press_with_control(frame, key, typing, requests);
+  if (key.key == GLFW_KEY_F1) help_open_ = !help_open_;
+  if (key.key == GLFW_KEY_F12) requests.screenshot = true;
+  if (key.key == GLFW_KEY_ESCAPE) palette_.close();
+  if (typing) return;
+  if (key.key == GLFW_KEY_ESCAPE) help_open_ = false;
+  if (key.key == GLFW_KEY_SPACE) send_start_or_pause(frame);
+  if (key.key == GLFW_KEY_RIGHT && frame.snapshot.state == training::TrainerState::paused) {
+    frame.send(training::StepOnce{});
+  }
+  if (key.letter == 'r') frame.send(training::Reset{});
+  if (key.letter == 'l') workbench_.toggle_large();
+  if (key.letter == 'e') workbench_.show_runs();
+  loss_.handle_key(frame, key.letter, settings_.plot);
 }
 
 void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& banner) {
@@ -116,7 +123,9 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   if (notices_.draw(frame)) {
     trace_event("notice", fmt::format("\"text\":{}", json_string(notices_.text())));
   }
+  watch_view();
   draw_help(frame, &help_open_);
+  draw_palette(frame);
   if (!banner.empty()) draw_banner(frame, banner);
   trace_changes(frame);
 }

@@ -7,6 +7,7 @@
 
 #include "ui/frame.h"
 #include "ui/keys.h"
+#include "ui/palette/palette_box.h"
 #include "ui/panels/divergence_box.h"
 #include "ui/panels/images_panel.h"
 #include "ui/panels/loss_panel.h"
@@ -17,6 +18,7 @@
 #include "ui/panels/training_panel.h"
 #include "ui/panels/workbench.h"
 #include "ui/settings.h"
+#include "ui/undo.h"
 
 namespace warpscope::ui {
 
@@ -36,6 +38,11 @@ class MainView {
   void update_images(const std::shared_ptr<training::ImageExchange>& images, const Frame& frame);
   /// Keys that no text field wants; to be called between ImGui's NewFrame and draw().
   WindowRequests handle_keys(const Frame& frame, const std::vector<KeyPress>& keys);
+  /// A command on its way to the trainer, and what the trainer has made of those before: for undo and the log.
+  void note_sent(const training::Command& command, const training::Snapshot& snapshot) {
+    undo_.sent(command, snapshot, undoing_);
+  }
+  void note_taken(const training::Snapshot& snapshot);
   /// `banner` stands over everything ("Saving the run"); "" for none.
   void draw(const Frame& frame, WindowFacts facts, const std::string& banner);
   /// True once the snapshot's losses and times and, if there are any, images have been drawn.
@@ -58,6 +65,15 @@ class MainView {
   }
 
  private:
+  void press(const Frame& frame, const KeyPress& key, bool typing, WindowRequests& requests);
+  void press_with_control(const Frame& frame, const KeyPress& key, bool typing, WindowRequests& requests);
+  // In main_view_actions.cpp: the palette, undo and redo.
+  ViewChoices view_choices() const;
+  void show(const ViewChoices& view);
+  void change_back(const Frame& frame, bool redo);
+  void watch_view();
+  ActionScene action_scene(const Frame& frame);
+  void draw_palette(const Frame& frame);
   void trace_changes(const Frame& frame);
   void trace_laboratory(const Frame& frame);
 
@@ -72,6 +88,11 @@ class MainView {
   Notices notices_;
   DivergenceBox divergence_;
   bool help_open_ = false;
+  PaletteBox palette_;
+  Undo undo_;
+  bool undoing_ = false;       ///< what is sent is an undo or redo
+  std::uint64_t gesture_ = 0;  ///< counts the presses of the mouse
+  WindowRequests asked_;       ///< by the palette, for the next frame
   std::string traced_state_, traced_images_, traced_laboratory_, traced_determinism_, traced_ladder_;
 };
 

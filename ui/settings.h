@@ -14,6 +14,8 @@ struct Splits {
   float top = 0.56f;      ///< height of the upper row
   float loss = 0.5f;      ///< width of the loss panel in the upper row
   float kernels = 0.68f;  ///< width of the kernels panel in the lower row
+
+  bool operator==(const Splits&) const = default;
 };
 
 /// How the curves are plotted.
@@ -27,6 +29,8 @@ struct PlotSettings {
   bool show_before = true;  ///< the training before the last reset
   /// Of the value axis of each metric.
   std::array<bool, kMetrics> logarithmic = logarithmic_at_first();
+
+  bool operator==(const PlotSettings&) const = default;
 };
 
 /// How the images are shown.
@@ -34,6 +38,8 @@ struct ImageSettings {
   int zoom = 0;                      ///< framebuffer pixels per image pixel; 0: fit
   bool absolute_difference = false;  ///< magnitudes instead of signed differences
   float difference_range = 0.25f;    ///< the difference at the end of the colour scale
+
+  bool operator==(const ImageSettings&) const = default;
 };
 
 struct Settings {

@@ -26,8 +26,7 @@ Steering::~Steering() {
 }
 
 std::string_view steering_refusal() {
-  return refusals > 0 ? "This window shows the run of another process: it cannot be steered from here."
-                      : std::string_view();
+  return refusals > 0 ? kNoSteering : std::string_view();
 }
 
 }  // namespace warpscope::ui

@@ -13,6 +13,9 @@ inline bool is_view(const Frame& frame) {
   return !frame.snapshot.viewing.empty();
 }
 
+inline constexpr std::string_view kNoSteering =
+    "This window shows the run of another process: it cannot be steered from here.";
+
 /// For as long as it lives, controls steer.
 class Steering {
  public:

@@ -115,6 +115,7 @@ class Session {
     schedule_.input(glfwGetTime());
     send_ = [this](training::Command command) {
       trace_event("sent", fmt::format("\"step\":{}", source_->snapshot()->step));
+      if (snapshot_) view_.note_sent(command, *snapshot_);
       source_->send(std::move(command));
     };
   }
@@ -207,6 +208,7 @@ void Session::look() {
     trace_event("step", fmt::format("\"step\":{}", newest->step));
   }
   snapshot_ = std::move(newest);
+  view_.note_taken(*snapshot_);
   auto inspection = source_->inspection();
   const bool inspected = inspection != inspection_;
   inspection_ = std::move(inspection);

@@ -22,6 +22,8 @@ constexpr std::array kKeys{
     Row{"1 to 7", "what the curves show: loss, accuracy, gradient norm, ..."},
     Row{"E", "earlier runs, to show with the curves"},
     Row{"P  V", "save the plot as PNG, as SVG"},
+    Row{"Ctrl P", "command palette: every action, and settings by name and value"},
+    Row{"Ctrl Z  Ctrl Y", "undo, redo: settings of the training and of the view"},
     Row{"F1", "this page"},
     Row{"F12", "screenshot into a PNG file"},
     Row{"Ctrl +  Ctrl -  Ctrl 0", "larger, smaller, normal size"},

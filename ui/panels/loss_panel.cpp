@@ -142,6 +142,11 @@ Metric shown_metric(const PlotSettings& settings, const training::Snapshot& snap
   return why_missing(metric, snapshot, seen).empty() ? metric : Metric::loss;
 }
 
+void LossPanel::follow(bool follows) {
+  view_.follow = follows;
+  (follows ? view_.fit_y : view_.fit_x) = follows;
+}
+
 void LossPanel::choose_metric(Metric metric, PlotSettings& settings) {
   settings.metric = static_cast<int>(metric);
   // The view keeps its part of the x axis; y is fitted anew.

@@ -27,6 +27,12 @@ class LossPanel {
   /// '1' to '7' choose the metric, 'p' and 'v' save the plot. True if the key was one of them.
   bool handle_key(const Frame& frame, char letter, PlotSettings& settings);
 
+  /// The newest step stays in view, or the view where it is.
+  void follow(bool follows);
+  bool follows() const { return view_.follow; }
+  /// All of the curves: for another axis.
+  void show_all() { plot::fit(view_); }
+
   const LossHistory& history() const { return history_; }
   RunOverlay& overlay() { return overlay_; }
   /// True once after somebody asked for the list of runs.

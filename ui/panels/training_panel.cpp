@@ -29,6 +29,10 @@ bool takes_commands(TrainerState state) {
 
 }  // namespace
 
+std::span<const char* const> TrainingPanel::tabs() {
+  return kTabs;
+}
+
 void TrainingPanel::draw_batch(const Frame& frame, float left) {
   ValueSpec spec = spec_of(training::setting("batch"));
   spec.tip += " Enter applies it: the plan is built anew, the weights go on.";

@@ -2,6 +2,7 @@
 // The update, steered while it trains: learning rate and batch above tabs with the results so far, the
 // optimizer, the schedule and the learning-rate finder.
 
+#include <span>
 #include <string>
 
 #include "ui/frame.h"
@@ -17,6 +18,10 @@ namespace warpscope::ui {
 class TrainingPanel {
  public:
   void draw(const Frame& frame);
+
+  static std::span<const char* const> tabs();
+  int tab() const { return tab_; }
+  void show(int tab) { tab_ = tab; }
 
  private:
   enum Tab : int { kResults, kOptimizer, kSchedule, kFinder };

@@ -24,6 +24,10 @@ bool size_button(const Frame& frame, bool large) {
 
 }  // namespace
 
+std::span<const char* const> Workbench::tabs() {
+  return kTabs;
+}
+
 void Workbench::draw(const Frame& frame, RunOverlay& overlay) {
   controller_.update(frame);
   begin_tabbed_panel(frame, "tabs", kTabs, &tab_);

@@ -2,6 +2,8 @@
 // The lower left of the window: the kernels of the running step, the laboratory and earlier runs, as tabs of
 // one panel that can take the whole window.
 
+#include <span>
+
 #include "ui/frame.h"
 #include "ui/laboratory_controller.h"
 #include "ui/panels/bench_panel.h"
@@ -22,6 +24,9 @@ class Workbench {
 
   /// `overlay`: the earlier runs beside the curves.
   void draw(const Frame& frame, RunOverlay& overlay);
+  static std::span<const char* const> tabs();
+  int tab() const { return tab_; }
+  void show(int tab) { tab_ = tab; }
   void show_runs() { tab_ = kRuns; }
   void show_network() { tab_ = kNetwork; }
   /// True while it takes the room of the other panels.

@@ -1,0 +1,245 @@
+#include "ui/palette/actions.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "gpu/plan/presets.h"
+
+namespace warpscope::ui {
+namespace {
+
+using training::Snapshot;
+using training::TrainerState;
+
+constexpr std::array<const char*, 3> kTabs{"Kernels", "Verify", "Determinism"};
+constexpr std::array<const char*, 2> kTrainingTabs{"Results", "Finder"};
+
+// A paused training on a CPU, and what actions did.
+class ActionsTest : public testing::Test {
+ protected:
+  ActionsTest() {
+    snapshot.state = TrainerState::paused;
+    snapshot.device.kind = core::DeviceKind::cpu;
+    snapshot.batch = 4;
+    snapshot.optimizer = training::defaults_of(ops::UpdateRule::adam);
+    training::OpTiming timing;
+    timing.op = ops::Op::relu_forward;
+    timing.layer = "relu1";
+    snapshot.timings.push_back(timing);
+  }
+
+  ActionScene scene() {
+    return {.snapshot = snapshot,
+            .selection = snapshot.selection,
+            .optimizer = snapshot.optimizer,
+            .why_no_steering = why_no_steering,
+            .plot = plot,
+            .seen = {},
+            .follows = true,
+            .tabs = kTabs,
+            .training_tabs = kTrainingTabs,
+            .tab = 0,
+            .training_tab = 0,
+            .undoable = undoable,
+            .redoable = {},
+            .send = [this](training::Command command) { sent.push_back(std::move(command)); },
+            .press = [this](const KeyPress& key) { pressed.push_back(key); },
+            .show_tab = [this](int tab) { shown = tab; },
+            .show_training_tab = [this](int tab) { shown_training = tab; },
+            .set_plot = [this](const PlotSettings& changed) { plot = changed; },
+            .follow = [this](bool follows) { followed = follows; }};
+  }
+
+  Action find(const std::string& id) {
+    for (Action& action : all_actions(scene())) {
+      if (action.id == id) return action;
+    }
+    ADD_FAILURE() << "no action " << id;
+    return {};
+  }
+
+  // Of a query that is a setting.
+  Action typed(const std::string& query) {
+    auto actions = typed_settings(query, scene());
+    if (actions.size() == 1) return actions.front();
+    ADD_FAILURE() << query << " is " << actions.size() << " settings";
+    return {};
+  }
+
+  // The command that the query sends.
+  template <class Command>
+  Command command_of(const std::string& query) {
+    const Action action = typed(query);
+    EXPECT_EQ(action.why_not, "") << query;
+    sent.clear();
+    if (action.run) action.run();
+    if (sent.size() == 1 && std::holds_alternative<Command>(sent.front()))
+      return std::get<Command>(sent.front());
+    ADD_FAILURE() << query << " sends another command or none";
+    return {};
+  }
+
+  Snapshot snapshot;
+  PlotSettings plot;
+  std::string why_no_steering, undoable;
+  std::vector<training::Command> sent;
+  std::vector<KeyPress> pressed;
+  int shown = -1, shown_training = -1;
+  bool followed = true;
+};
+
+TEST_F(ActionsTest, HaveIdsOfTheirOwnAndSomethingToDo) {
+  std::set<std::string> ids;
+  for (const Action& action : all_actions(scene())) {
+    EXPECT_TRUE(ids.insert(action.id).second) << action.id;
+    EXPECT_NE(action.title, "");
+    EXPECT_NE(action.group, "");
+    EXPECT_TRUE(action.run || !action.fill.empty()) << action.id;
+  }
+}
+
+TEST_F(ActionsTest, RefusalsAreSentences) {
+  snapshot.state = TrainerState::preparing;
+  for (const TrainerState state : {TrainerState::preparing, TrainerState::paused, TrainerState::finished}) {
+    snapshot.state = state;
+    for (const Action& action : all_actions(scene())) {
+      if (action.why_not.empty()) continue;
+      EXPECT_EQ(action.why_not.back(), '.') << action.id;
+      EXPECT_TRUE(std::isupper(static_cast<unsigned char>(action.why_not.front()))) << action.why_not;
+    }
+  }
+}
+
+TEST_F(ActionsTest, WhatHasAKeyPressesIt) {
+  find("reset").run();
+  find("metric.gradient_norm").run();
+  ASSERT_EQ(pressed.size(), 2U);
+  EXPECT_EQ(pressed[0].letter, 'r');
+  EXPECT_EQ(pressed[1].letter, '3');
+}
+
+TEST_F(ActionsTest, AStepNeedsAPause) {
+  EXPECT_EQ(find("step").why_not, "");
+  snapshot.state = TrainerState::running;
+  EXPECT_EQ(find("step").why_not, "The training runs: pause it for single steps.");
+}
+
+TEST_F(ActionsTest, AViewIsNotSteered) {
+  why_no_steering = "This window shows the run of another process.";
+  for (const char* id :
+       {"start", "reset", "precision.fp32", "relu.forward=loops", "optimizer=sgd", "set.batch"}) {
+    EXPECT_EQ(find(id).why_not, why_no_steering) << id;
+  }
+  EXPECT_EQ(typed("lr 0.001").why_not, why_no_steering);
+  EXPECT_EQ(find("screenshot").why_not, "");
+  EXPECT_EQ(find("plot.log").why_not, "");
+}
+
+TEST_F(ActionsTest, UndoTellsWhatItWouldUndo) {
+  EXPECT_EQ(find("undo").why_not, "There is nothing to undo.");
+  undoable = "batch: 4 -> 8";
+  EXPECT_EQ(find("undo").why_not, "");
+  EXPECT_EQ(find("undo").note, "batch: 4 -> 8");
+}
+
+TEST_F(ActionsTest, EveryVariantOfTheStepIsThereWithItsRefusal) {
+  for (const ops::Variant* variant : ops::variants_of(ops::Op::relu_forward, core::DeviceKind::cpu)) {
+    EXPECT_EQ(find("relu.forward=" + variant->name).title, "relu.forward: " + variant->name);
+  }
+  find("relu.forward=loops").run();
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(std::get<training::Select>(sent[0]).selection.variants.at(ops::Op::relu_forward), "loops");
+  EXPECT_EQ(find("relu.forward=automatic").note, "now");
+  snapshot.selection.precision = core::Precision::tf32;
+  EXPECT_EQ(find("relu.forward=loops").why_not.substr(0, 7), "Loops: ");
+}
+
+TEST_F(ActionsTest, EveryPresetAndPrecisionIsThere) {
+  for (const plan::Preset& preset : plan::presets(core::DeviceKind::cpu)) {
+    EXPECT_EQ(find(std::string("kernels=") + preset.id).title, std::string("Kernels: ") + preset.label);
+  }
+  EXPECT_EQ(find("precision.fp32").note, "now");
+  EXPECT_NE(find("precision.fp16").why_not.find("fp16"), std::string::npos);
+}
+
+TEST_F(ActionsTest, TabsAreShownByNameAndCommandsShowTheirs) {
+  find("tab.Verify").run();
+  EXPECT_EQ(shown, 1);
+  find("check_determinism").run();
+  EXPECT_EQ(shown, 2);
+  EXPECT_TRUE(std::holds_alternative<training::CheckDeterminism>(sent.at(0)));
+  find("find_rate").run();
+  EXPECT_EQ(shown_training, 1);
+}
+
+TEST_F(ActionsTest, TheCurvesAreChanged) {
+  plot.logarithmic[0] = false;
+  find("plot.log").run();
+  EXPECT_TRUE(plot.logarithmic[0]);
+  EXPECT_EQ(find("plot.log").note, "now");
+  EXPECT_EQ(find("plot.test").title, "Hide the test curve");
+  find("plot.test").run();
+  EXPECT_FALSE(plot.show_test);
+  EXPECT_EQ(find("plot.test").title, "Show the test curve");
+  find("plot.stay").run();
+  EXPECT_FALSE(followed);
+}
+
+TEST_F(ActionsTest, ASettingIsTypedWithItsValue) {
+  for (const char* query :
+       {"lr 0.002", "LR 0.002", " learning rate 0.002 ", "--lr 0.002", "learning_rate=0.002"}) {
+    EXPECT_EQ(command_of<training::SetOptimizer>(query).optimizer.learning_rate, 0.002f) << query;
+  }
+  EXPECT_EQ(command_of<training::SetBatch>("batch 32").batch, 32);
+  EXPECT_EQ(command_of<training::SetSpikeThreshold>("zscore 6").threshold, 6);
+  EXPECT_EQ(command_of<training::SetSpikeThreshold>("loss z-score 5").threshold, 5);
+  EXPECT_EQ(command_of<training::SetOptimizer>("micro-batches 2").optimizer.accumulate, 2);
+  EXPECT_EQ(command_of<training::SetOptimizer>("clip norm 1").optimizer.clip_norm, 1.0f);
+  EXPECT_EQ(command_of<training::SetSchedule>("schedule step:every=5").schedule.every, 5);
+  EXPECT_EQ(command_of<training::Select>("select relu.forward=loops").selection.variants.size(), 1U);
+  const training::OptimizerSettings other = command_of<training::SetOptimizer>("optimizer sgd").optimizer;
+  EXPECT_EQ(other, training::with_rule(snapshot.optimizer, ops::UpdateRule::sgd));
+}
+
+TEST_F(ActionsTest, WhatIsTypedIsRefusedByTheSettingsOwnRules) {
+  EXPECT_EQ(typed("lr 0").why_not, "Learning rate must be a number above 0.");
+  EXPECT_EQ(typed("lr fast").why_not, "Learning rate must be a number above 0.");
+  EXPECT_EQ(typed("batch 0").why_not, "Batch must be a whole number from 1 to 65,536.");
+  EXPECT_EQ(typed("batch 2.5").why_not, "Batch must be a whole number from 1 to 65,536.");
+  EXPECT_EQ(typed("momentum 0.5").why_not, "The optimizer adam has no momentum.");
+  EXPECT_EQ(typed("seed 4").why_not, "The seed is chosen when a training starts.");
+  EXPECT_NE(typed("optimizer ada").why_not.find("unknown optimizer 'ada'; valid: sgd"), std::string::npos);
+  EXPECT_NE(typed("precision fp16").why_not.find("fp16"), std::string::npos);
+  EXPECT_NE(typed("select nothing").why_not, "");
+  EXPECT_TRUE(sent.empty());
+}
+
+TEST_F(ActionsTest, WhatIsNoSettingIsNone) {
+  for (const char* query : {"", "lr", "lr ", "lrx 3", "reset now", "--"}) {
+    EXPECT_TRUE(typed_settings(query, scene()).empty()) << query;
+  }
+}
+
+TEST_F(ActionsTest, SettingsThatAreNowSoSendNothing) {
+  const Action action = typed("batch 4");
+  EXPECT_EQ(action.note, "now");
+  action.run();
+  EXPECT_TRUE(sent.empty());
+}
+
+TEST_F(ActionsTest, EachSettingThatIsListedCanBeTyped) {
+  std::size_t listed = 0;
+  for (const Action& action : all_actions(scene())) {
+    if (action.fill.empty()) continue;
+    ++listed;
+    EXPECT_EQ(typed_settings(action.fill + "1", scene()).size(), 1U) << action.fill;
+  }
+  EXPECT_GT(listed, 8U);
+}
+
+}  // namespace
+}  // namespace warpscope::ui

@@ -1,0 +1,209 @@
+#include "ui/undo.h"
+
+#include <gtest/gtest.h>
+
+namespace warpscope::ui {
+namespace {
+
+using training::Snapshot;
+
+Snapshot at_batch(int batch, std::uint64_t notice_id = 0) {
+  Snapshot snapshot;
+  snapshot.batch = batch;
+  snapshot.notice_id = notice_id;
+  return snapshot;
+}
+
+ViewChoices with_metric(int metric) {
+  ViewChoices view;
+  view.plot.metric = metric;
+  return view;
+}
+
+ViewChoices with_top(float top) {
+  ViewChoices view;
+  view.splits.top = top;
+  return view;
+}
+
+TEST(Undo, TakesBackAndMakesAgainWhatWasSent) {
+  Undo undo;
+  EXPECT_EQ(undo.undoable(), nullptr);
+  EXPECT_FALSE(undo.undo());
+  undo.sent(training::SetBatch{8}, at_batch(4));
+  ASSERT_NE(undo.undoable(), nullptr);
+  EXPECT_EQ(describe(*undo.undoable()), "batch: 4 -> 8");
+  EXPECT_EQ(undo.undo()->after, Changeable(BatchSize{4}));
+  EXPECT_EQ(undo.undoable(), nullptr);
+  EXPECT_EQ(undo.redo()->after, Changeable(BatchSize{8}));
+  EXPECT_EQ(undo.redoable(), nullptr);
+  EXPECT_NE(undo.undoable(), nullptr);
+}
+
+TEST(Undo, CommandsThatSetNothingNewAreNotRecorded) {
+  Undo undo;
+  undo.sent(training::Pause{}, at_batch(4));
+  undo.sent(training::StepOnce{}, at_batch(4));
+  undo.sent(training::Save{"file"}, at_batch(4));
+  undo.sent(training::SetBatch{4}, at_batch(4));
+  EXPECT_EQ(undo.undoable(), nullptr);
+}
+
+TEST(Undo, ASecondChangeStartsFromTheOneThatIsOnItsWay) {
+  Undo undo;
+  undo.sent(training::SetBatch{8}, at_batch(4));
+  undo.sent(training::SetBatch{16}, at_batch(4));
+  EXPECT_EQ(undo.undo()->after, Changeable(BatchSize{8}));
+  EXPECT_EQ(undo.undo()->after, Changeable(BatchSize{4}));
+}
+
+TEST(Undo, TheRateGoesIntoTheOptimizersSettings) {
+  Undo undo;
+  Snapshot snapshot;
+  snapshot.optimizer.learning_rate = 0.5f;
+  undo.sent(training::SetLearningRate{0.25f}, snapshot);
+  const auto back = undo.undo();
+  EXPECT_EQ(std::get<training::OptimizerSettings>(back->after).learning_rate, 0.5f);
+  EXPECT_EQ(describe(*back), "learning rate: 0.25 -> 0.5");
+}
+
+TEST(Undo, ANewChangeClearsWhatCouldBeRedone) {
+  Undo undo;
+  undo.sent(training::SetBatch{8}, at_batch(4));
+  undo.undo();
+  undo.sent(training::SetSpikeThreshold{3}, at_batch(4));
+  EXPECT_EQ(undo.redoable(), nullptr);
+}
+
+TEST(Undo, ItsOwnCommandsAreNotChangesOfTheirOwn) {
+  Undo undo;
+  undo.sent(training::SetBatch{8}, at_batch(4));
+  undo.settle(at_batch(8));
+  const auto back = undo.undo();
+  undo.sent(*command_of(back->after), at_batch(8), true);
+  EXPECT_EQ(undo.undoable(), nullptr);
+  EXPECT_NE(undo.redoable(), nullptr);
+  EXPECT_EQ(undo.settle(at_batch(4)).size(), 1U);
+}
+
+TEST(Undo, SettleTellsWhatTheTrainerHasTakenOnce) {
+  Undo undo;
+  undo.sent(training::SetBatch{8}, at_batch(4));
+  EXPECT_TRUE(undo.settle(at_batch(4)).empty());
+  const auto taken = undo.settle(at_batch(8));
+  ASSERT_EQ(taken.size(), 1U);
+  EXPECT_EQ(option_text(taken.front()), "--batch 8");
+  EXPECT_TRUE(undo.settle(at_batch(8)).empty());
+}
+
+TEST(Undo, SettleTellsThoseThatWerePassedBetweenTwoLooks) {
+  Undo undo;
+  undo.sent(training::SetBatch{8}, at_batch(4));
+  undo.sent(training::SetBatch{16}, at_batch(4));
+  EXPECT_EQ(undo.settle(at_batch(16)).size(), 2U);
+}
+
+TEST(Undo, WhatTheTrainerRefusesLeavesNothing) {
+  Undo undo;
+  undo.sent(training::SetBatch{60000}, at_batch(4));
+  EXPECT_TRUE(undo.settle(at_batch(4, 1)).empty());
+  EXPECT_EQ(undo.undoable(), nullptr);
+}
+
+TEST(Undo, AChangeBehindARefusedOneStartsFromBeforeThat) {
+  Undo undo;
+  undo.sent(training::SetBatch{60000}, at_batch(4));
+  undo.sent(training::SetBatch{8}, at_batch(4));
+  undo.settle(at_batch(4, 1));
+  EXPECT_EQ(undo.settle(at_batch(8, 1)).size(), 1U);
+  EXPECT_EQ(undo.undo()->after, Changeable(BatchSize{4}));
+  EXPECT_EQ(undo.undoable(), nullptr);
+}
+
+TEST(Undo, AResetEndsWhatCanBeUndoneOfTheTrainingAlone) {
+  Undo undo;
+  undo.see(with_metric(0), 0);
+  undo.sent(training::SetBatch{8}, at_batch(4));
+  undo.see(with_metric(1), 0);
+  undo.sent(training::Reset{}, at_batch(8));
+  ASSERT_NE(undo.undoable(), nullptr);
+  EXPECT_TRUE(is_of_view(undo.undo()->after));
+  EXPECT_EQ(undo.undoable(), nullptr);
+}
+
+TEST(Undo, ADragIsOneChange) {
+  Undo undo;
+  undo.see(with_top(0.5f), 0);
+  for (const float top : {0.51f, 0.55f, 0.6f}) undo.see(with_top(top), 7);
+  undo.see(with_top(0.6f), 0);
+  const auto back = undo.undo();
+  ASSERT_TRUE(back);
+  EXPECT_EQ(std::get<ViewChoices>(back->after).splits.top, 0.5f);
+  EXPECT_EQ(undo.undoable(), nullptr);
+}
+
+TEST(Undo, ADragBackToWhereItBeganIsNone) {
+  Undo undo;
+  undo.see(with_top(0.5f), 0);
+  undo.see(with_top(0.6f), 7);
+  undo.see(with_top(0.5f), 7);
+  EXPECT_EQ(undo.undoable(), nullptr);
+}
+
+TEST(Undo, TheViewThatIsPutBackIsNoChange) {
+  Undo undo;
+  undo.see(with_metric(0), 0);
+  undo.see(with_metric(2), 0);
+  undo.see(std::get<ViewChoices>(undo.undo()->after), 0);
+  EXPECT_EQ(undo.undoable(), nullptr);
+  ASSERT_NE(undo.redoable(), nullptr);
+  undo.see(std::get<ViewChoices>(undo.redo()->after), 0);
+  EXPECT_EQ(describe(*undo.undoable()), "curves: Loss -> Gradient norm");
+}
+
+TEST(Undo, KeepsTheNewestHundred) {
+  Undo undo;
+  undo.see(with_top(0), 0);
+  for (int i = 1; i <= 150; ++i) undo.see(with_top(static_cast<float>(i)), 0);
+  std::size_t count = 0;
+  std::optional<Change> last;
+  while (auto back = undo.undo()) {
+    last = back;
+    ++count;
+  }
+  EXPECT_EQ(count, Undo::kMost);
+  EXPECT_EQ(std::get<ViewChoices>(last->after).splits.top, 50.0f);
+}
+
+TEST(Changes, AreToldInWordsAndAsOptions) {
+  plan::Selection before, after;
+  after.precision = core::Precision::bf16;
+  after.variants[ops::Op::conv2d_forward] = "hopper";
+  const Change select{before, after}, back{after, before};
+  EXPECT_EQ(describe(select), "precision fp32 -> bf16; conv2d.forward: automatic -> hopper");
+  EXPECT_EQ(option_text(select), "--precision bf16 --select conv2d.forward=hopper");
+  EXPECT_EQ(option_text(back), "--precision fp32 --select conv2d.forward=automatic");
+  training::OptimizerSettings slow, fast;
+  fast.learning_rate = 0.001f;
+  EXPECT_EQ(option_text({slow, fast}), "--lr 0.001");
+  EXPECT_EQ(option_text({SpikeThreshold{0}, SpikeThreshold{4}}), "--zscore 4.0");
+  EXPECT_EQ(option_text({training::Schedule{}, training::parse_schedule("cosine")}),
+            "--schedule cosine:warmup=0,final=0");
+  EXPECT_EQ(option_text({with_metric(0), with_metric(1)}), "");
+}
+
+TEST(Changes, OfTheViewAreAllTold) {
+  ViewChoices before, after;
+  after.plot.over = 1;
+  after.plot.show_test = false;
+  after.plot.logarithmic[0] = !before.plot.logarithmic[0];
+  after.images.zoom = 3;
+  after.splits.top = 0.25f;
+  EXPECT_EQ(
+      describe({before, after}),
+      "curves over: steps -> epochs; test curve: shown -> hidden; value axis of Loss: logarithmic -> linear; "
+      "size of the images: fit -> 3x; sizes of the panels");
+}
+
+}  // namespace
+}  // namespace warpscope::ui

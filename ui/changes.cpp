@@ -1,0 +1,228 @@
+#include "ui/changes.h"
+
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "gpu/settings/setting.h"
+
+namespace warpscope::ui {
+namespace {
+
+template <class... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+template <class... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;  // clang 14 does not deduce it for an aggregate
+
+// Parts of a description, between semicolons.
+class Words {
+ public:
+  void add(const std::string& what, const std::string& before, const std::string& after) {
+    if (before == after) return;
+    text_ += fmt::format("{}{} {} -> {}", text_.empty() ? "" : "; ", what, before, after);
+  }
+  void add(const std::string& what, const char* off, const char* on, bool before, bool after) {
+    add(what, before ? on : off, after ? on : off);
+  }
+  std::string text() && { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string choice_of(const plan::Selection& selection, ops::Op op) {
+  const auto found = selection.variants.find(op);
+  return found == selection.variants.end() ? std::string(plan::kAutomatic) : found->second;
+}
+
+std::set<ops::Op> ops_of(const plan::Selection& a, const plan::Selection& b) {
+  std::set<ops::Op> chosen;
+  for (const plan::Selection* const selection : {&a, &b}) {
+    for (const auto& [op, name] : selection->variants) chosen.insert(op);
+  }
+  return chosen;
+}
+
+std::string describe_selection(const plan::Selection& before, const plan::Selection& after) {
+  Words words;
+  words.add("precision", std::string(core::to_string(before.precision)),
+            std::string(core::to_string(after.precision)));
+  for (const ops::Op op : ops_of(before, after)) {
+    words.add(fmt::format("{}:", ops::to_string(op)), choice_of(before, op), choice_of(after, op));
+  }
+  return std::move(words).text();
+}
+
+std::string selection_options(const plan::Selection& before, const plan::Selection& after) {
+  std::string text, items;
+  if (before.precision != after.precision)
+    text = fmt::format("--precision {}", core::to_string(after.precision));
+  for (const ops::Op op : ops_of(before, after)) {
+    if (choice_of(before, op) == choice_of(after, op)) continue;
+    items += fmt::format("{}{}={}", items.empty() ? "" : ",", ops::to_string(op), choice_of(after, op));
+  }
+  if (!items.empty()) text += fmt::format("{}--select {}", text.empty() ? "" : " ", items);
+  return text;
+}
+
+struct ShownCurve {
+  bool PlotSettings::*shown;
+  const char* what;
+};
+
+constexpr std::array kCurves{
+    ShownCurve{&PlotSettings::show_train, "training curve:"},
+    ShownCurve{&PlotSettings::show_test, "test curve:"},
+    ShownCurve{&PlotSettings::show_validation, "validation curve:"},
+    ShownCurve{&PlotSettings::show_before, "curve before the reset:"},
+};
+
+constexpr std::array kOver{"steps", "epochs", "time"};
+
+std::string describe_plot(const PlotSettings& before, const PlotSettings& after) {
+  Words words;
+  const auto label = [](int metric) { return std::string(facts_of(static_cast<Metric>(metric)).label); };
+  words.add("curves:", label(before.metric), label(after.metric));
+  words.add("curves over:", kOver[static_cast<std::size_t>(before.over)],
+            kOver[static_cast<std::size_t>(after.over)]);
+  words.add("smoothing over steps:", fmt::format("{:.0f}", before.smoothing_steps),
+            fmt::format("{:.0f}", after.smoothing_steps));
+  for (const ShownCurve& curve : kCurves) {
+    words.add(curve.what, "hidden", "shown", before.*curve.shown, after.*curve.shown);
+  }
+  for (std::size_t i = 0; i < kMetrics; ++i) {
+    words.add(fmt::format("value axis of {}:", facts_of(static_cast<Metric>(i)).label), "linear",
+              "logarithmic", before.logarithmic[i], after.logarithmic[i]);
+  }
+  return std::move(words).text();
+}
+
+std::string zoom_text(int zoom) {
+  return zoom == 0 ? "fit" : fmt::format("{}x", zoom);
+}
+
+std::string describe_images(const ImageSettings& before, const ImageSettings& after) {
+  Words words;
+  words.add("size of the images:", zoom_text(before.zoom), zoom_text(after.zoom));
+  words.add("difference:", "signed", "absolute", before.absolute_difference, after.absolute_difference);
+  words.add("range of the difference:", fmt::format("{:g}", before.difference_range),
+            fmt::format("{:g}", after.difference_range));
+  return std::move(words).text();
+}
+
+std::string describe_view(const ViewChoices& before, const ViewChoices& after) {
+  std::string text = describe_plot(before.plot, after.plot);
+  const std::string panels = before.splits == after.splits ? "" : "sizes of the panels";
+  for (const std::string& part : {describe_images(before.images, after.images), panels}) {
+    if (!part.empty()) text += (text.empty() ? "" : "; ") + part;
+  }
+  return text;
+}
+
+// The fields that options are read into; what is no option of its own is left as it is.
+training::TrainingSettings fields_of(const Changeable& value) {
+  training::TrainingSettings fields;
+  std::visit(Overloaded{[](const plan::Selection&) {},
+                        [&](const training::OptimizerSettings& v) { fields.optimizer = v; },
+                        [&](const training::Schedule& v) { fields.schedule = v; },
+                        [&](const BatchSize& v) { fields.batch = v.images; },
+                        [&](const SpikeThreshold& v) { fields.spikes.threshold = v.deviations; },
+                        [](const ViewChoices&) {}},
+             value);
+  return fields;
+}
+
+std::string settings_options(const training::TrainingSettings& before,
+                             const training::TrainingSettings& after) {
+  std::string text;
+  for (const training::Setting& setting : training::settings()) {
+    const auto value = setting.field.get(after);
+    if (!value || setting.field.get(before) == value) continue;
+    text +=
+        fmt::format("{}--{} {}", text.empty() ? "" : " ", option_of(setting), training::to_string(*value));
+  }
+  return text;
+}
+
+}  // namespace
+
+Changeable value_in(const training::Snapshot& snapshot, const Changeable& like) {
+  return std::visit(
+      Overloaded{
+          [&](const plan::Selection&) -> Changeable { return snapshot.selection; },
+          [&](const training::OptimizerSettings&) -> Changeable { return snapshot.optimizer; },
+          [&](const training::Schedule&) -> Changeable { return snapshot.schedule; },
+          [&](const BatchSize&) -> Changeable { return BatchSize{snapshot.batch}; },
+          [&](const SpikeThreshold&) -> Changeable { return SpikeThreshold{snapshot.spike_threshold}; },
+          [](const ViewChoices& view) -> Changeable { return view; }},
+      like);
+}
+
+std::optional<Changeable> value_of(const training::Command& command, const training::OptimizerSettings& now) {
+  if (const auto* const select = std::get_if<training::Select>(&command)) return select->selection;
+  if (const auto* const set = std::get_if<training::SetOptimizer>(&command)) return set->optimizer;
+  if (const auto* const set = std::get_if<training::SetSchedule>(&command)) return set->schedule;
+  if (const auto* const set = std::get_if<training::SetBatch>(&command)) return BatchSize{set->batch};
+  if (const auto* const set = std::get_if<training::SetSpikeThreshold>(&command)) {
+    return SpikeThreshold{set->threshold};
+  }
+  if (const auto* const set = std::get_if<training::SetLearningRate>(&command)) {
+    training::OptimizerSettings changed = now;
+    changed.learning_rate = set->learning_rate;
+    return changed;
+  }
+  return std::nullopt;
+}
+
+std::optional<training::Command> command_of(const Changeable& value) {
+  using Result = std::optional<training::Command>;
+  return std::visit(
+      Overloaded{[](const plan::Selection& v) -> Result { return training::Select{v}; },
+                 [](const training::OptimizerSettings& v) -> Result { return training::SetOptimizer{v}; },
+                 [](const training::Schedule& v) -> Result { return training::SetSchedule{v}; },
+                 [](const BatchSize& v) -> Result { return training::SetBatch{v.images}; },
+                 [](const SpikeThreshold& v) -> Result { return training::SetSpikeThreshold{v.deviations}; },
+                 [](const ViewChoices&) -> Result { return std::nullopt; }},
+      value);
+}
+
+std::string describe(const Change& change) {
+  const auto& [before, after] = change;
+  return std::visit(
+      Overloaded{
+          [&](const plan::Selection& v) { return describe_selection(v, std::get<plan::Selection>(after)); },
+          [&](const training::OptimizerSettings& v) {
+            return training::describe_change(v, std::get<training::OptimizerSettings>(after));
+          },
+          [&](const training::Schedule& v) {
+            Words words;
+            words.add("schedule:", to_string(v), to_string(std::get<training::Schedule>(after)));
+            return std::move(words).text();
+          },
+          [&](const BatchSize& v) {
+            Words words;
+            words.add("batch:", fmt::format("{}", v.images),
+                      fmt::format("{}", std::get<BatchSize>(after).images));
+            return std::move(words).text();
+          },
+          [&](const SpikeThreshold& v) {
+            Words words;
+            words.add("loss z-score:", fmt::format("{:g}", v.deviations),
+                      fmt::format("{:g}", std::get<SpikeThreshold>(after).deviations));
+            return std::move(words).text();
+          },
+          [&](const ViewChoices& v) { return describe_view(v, std::get<ViewChoices>(after)); }},
+      before);
+}
+
+std::string option_text(const Change& change) {
+  if (const auto* const before = std::get_if<plan::Selection>(&change.before)) {
+    return selection_options(*before, std::get<plan::Selection>(change.after));
+  }
+  return settings_options(fields_of(change.before), fields_of(change.after));
+}
+
+}  // namespace warpscope::ui

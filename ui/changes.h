@@ -1,0 +1,62 @@
+#pragma once
+// What a person can change and change back: as plain values, as commands, in words and as options. No drawing here.
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "gpu/messages/commands.h"
+#include "gpu/messages/snapshot.h"
+#include "ui/settings.h"
+
+namespace warpscope::ui {
+
+struct BatchSize {
+  int images = 0;
+  bool operator==(const BatchSize&) const = default;
+};
+
+/// Snapshot::spike_threshold.
+struct SpikeThreshold {
+  double deviations = 0;
+  bool operator==(const SpikeThreshold&) const = default;
+};
+
+/// How the window shows things.
+struct ViewChoices {
+  PlotSettings plot;
+  ImageSettings images;
+  Splits splits;
+  bool operator==(const ViewChoices&) const = default;
+};
+
+using Changeable = std::variant<plan::Selection, training::OptimizerSettings, training::Schedule, BatchSize,
+                                SpikeThreshold, ViewChoices>;
+
+/// Both of one kind.
+struct Change {
+  Changeable before;
+  Changeable after;
+};
+
+inline bool is_of_view(const Changeable& value) {
+  return std::holds_alternative<ViewChoices>(value);
+}
+
+/// The trainer's value of the kind of `like`, which is not ViewChoices.
+Changeable value_in(const training::Snapshot& snapshot, const Changeable& like);
+
+/// What `command` sets, where it is a setting; `now` are the optimizer's settings that a new rate goes into.
+std::optional<Changeable> value_of(const training::Command& command, const training::OptimizerSettings& now);
+
+/// The command that sets `value`; nothing for ViewChoices, which the window has itself.
+std::optional<training::Command> command_of(const Changeable& value);
+
+/// "precision fp32 -> bf16; conv2d.forward: automatic -> hopper", "batch: 64 -> 32", "value axis: logarithmic ->
+/// linear"; "" if nothing has changed.
+std::string describe(const Change& change);
+
+/// The change as a command line would have it, "--precision bf16 --select conv2d.forward=hopper"; "" of the view.
+std::string option_text(const Change& change);
+
+}  // namespace warpscope::ui

@@ -1,0 +1,320 @@
+#include "ui/palette/actions.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <GLFW/glfw3.h>
+#include <fmt/format.h>
+
+#include "gpu/ops/optimizer/update_rule.h"
+#include "gpu/plan/presets.h"
+#include "ui/palette/setting_actions.h"
+#include "ui/panels/kernel_rows.h"
+#include "ui/panels/menu_choices.h"
+
+namespace warpscope::ui {
+namespace {
+
+using training::TrainerState;
+
+constexpr const char* kNow = "now";
+
+// --- the window's keys
+
+std::string always(const ActionScene&) {
+  return {};
+}
+
+std::string why_no_start(const ActionScene& scene) {
+  return why_no_setting(scene);
+}
+
+std::string why_no_step(const ActionScene& scene) {
+  if (scene.snapshot.state == TrainerState::running) return "The training runs: pause it for single steps.";
+  return why_no_setting(scene);
+}
+
+std::string why_no_reset(const ActionScene& scene) {
+  if (!scene.why_no_steering.empty()) return scene.why_no_steering;
+  const TrainerState state = scene.snapshot.state;
+  if (state == TrainerState::preparing) return "The training is still being prepared.";
+  return state == TrainerState::failed ? "The training has failed; start the program again." : "";
+}
+
+std::string why_no_undo(const ActionScene& scene) {
+  return scene.undoable.empty() ? "There is nothing to undo." : "";
+}
+
+std::string why_no_redo(const ActionScene& scene) {
+  return scene.redoable.empty() ? "There is nothing to redo." : "";
+}
+
+std::string undo_note(const ActionScene& scene) {
+  return scene.undoable;
+}
+
+std::string redo_note(const ActionScene& scene) {
+  return scene.redoable;
+}
+
+struct KeyAction {
+  const char* id;
+  const char* title;
+  const char* group;
+  const char* keys;
+  KeyPress press;
+  std::string (*why_not)(const ActionScene&) = always;
+  std::string (*note)(const ActionScene&) = always;
+};
+
+// A row does what its key does.
+constexpr std::array kKeyActions{
+    KeyAction{"start", "Start or pause", "Training", "Space", {.key = GLFW_KEY_SPACE}, why_no_start},
+    KeyAction{"step", "One step", "Training", "Right", {.key = GLFW_KEY_RIGHT}, why_no_step},
+    KeyAction{"reset", "Reset: first weights, step 0", "Training", "R", {.letter = 'r'}, why_no_reset},
+    KeyAction{"undo", "Undo", "Edit", "Ctrl Z", {.letter = 'z', .control = true}, why_no_undo, undo_note},
+    KeyAction{"redo", "Redo", "Edit", "Ctrl Y", {.letter = 'y', .control = true}, why_no_redo, redo_note},
+    KeyAction{"large", "Lower left panel over the whole window, and back", "Window", "L", {.letter = 'l'}},
+    KeyAction{"runs", "Earlier runs, to show with the curves", "Curves", "E", {.letter = 'e'}},
+    KeyAction{"plot.png", "Save the plot as PNG", "Curves", "P", {.letter = 'p'}},
+    KeyAction{"plot.svg", "Save the plot as SVG", "Curves", "V", {.letter = 'v'}},
+    KeyAction{"screenshot", "Screenshot into a PNG file", "Window", "F12", {.key = GLFW_KEY_F12}},
+    KeyAction{"zoom.in", "Zoom: larger", "Window", "Ctrl +", {.letter = '+', .control = true}},
+    KeyAction{"zoom.out", "Zoom: smaller", "Window", "Ctrl -", {.letter = '-', .control = true}},
+    KeyAction{"zoom.normal", "Zoom: normal size", "Window", "Ctrl 0", {.letter = '0', .control = true}},
+    KeyAction{"help", "Help: keys, mouse, panels", "Window", "F1", {.key = GLFW_KEY_F1}},
+    KeyAction{"quit", "Quit", "Window", "Ctrl Q", {.letter = 'q', .control = true}},
+};
+
+void add_keys(const ActionScene& scene, std::vector<Action>& actions) {
+  for (const KeyAction& row : kKeyActions) {
+    actions.push_back({.id = row.id,
+                       .title = row.title,
+                       .group = row.group,
+                       .keys = row.keys,
+                       .note = row.note(scene),
+                       .why_not = row.why_not(scene),
+                       .fill = {},
+                       .run = [press = scene.press, key = row.press] { press(key); }});
+  }
+}
+
+// --- commands without a key
+
+std::string why_no_checkpoint(const ActionScene& scene) {
+  if (scene.snapshot.run_dir.empty()) return "No run is written: there is no folder for checkpoints.";
+  return why_no_setting(scene);
+}
+
+struct CommandAction {
+  const char* id;
+  const char* title;
+  training::Command (*command)();
+  std::string (*why_not)(const ActionScene&);
+  const char* shows;           ///< a tab of the workbench; "" for none
+  const char* shows_training;  ///< a tab of the training panel
+};
+
+constexpr std::array kCommandActions{
+    CommandAction{"save_checkpoint", "Save a checkpoint",
+                  [] { return training::Command{training::SaveCheckpoint{}}; }, why_no_checkpoint, "", ""},
+    CommandAction{"save_settings", "Save the settings as a TOML file",
+                  [] { return training::Command{training::SaveSettings{}}; }, why_no_reset, "", ""},
+    CommandAction{"check_determinism", "Check determinism: the next step twice, bits compared",
+                  [] { return training::Command{training::CheckDeterminism{}}; }, why_no_reset, "Determinism",
+                  ""},
+    CommandAction{"find_rate", "Find a learning rate", [] { return training::Command{training::FindRate{}}; },
+                  why_no_setting, "", "Finder"},
+};
+
+int place_of(std::span<const char* const> tabs, std::string_view title) {
+  const auto found = std::find(tabs.begin(), tabs.end(), title);
+  return found == tabs.end() ? -1 : static_cast<int>(found - tabs.begin());
+}
+
+void add_commands(const ActionScene& scene, std::vector<Action>& actions) {
+  for (const CommandAction& row : kCommandActions) {
+    const int tab = place_of(scene.tabs, row.shows),
+              training_tab = place_of(scene.training_tabs, row.shows_training);
+    const auto run = [scene_send = scene.send, show = scene.show_tab, show_training = scene.show_training_tab,
+                      command = row.command, tab, training_tab] {
+      scene_send(command());
+      if (tab >= 0) show(tab);
+      if (training_tab >= 0) show_training(training_tab);
+    };
+    actions.push_back({.id = row.id,
+                       .title = row.title,
+                       .group = "Training",
+                       .keys = {},
+                       .note = {},
+                       .why_not = row.why_not(scene),
+                       .fill = {},
+                       .run = run});
+  }
+}
+
+// --- what is shown
+
+void add_tabs(std::span<const char* const> tabs, int active, std::string_view prefix,
+              const std::function<void(int)>& show, std::vector<Action>& actions) {
+  for (std::size_t i = 0; i < tabs.size(); ++i) {
+    const int tab = static_cast<int>(i);
+    actions.push_back({.id = fmt::format("{}.{}", prefix, tabs[i]),
+                       .title = fmt::format("Show {}", tabs[i]),
+                       .group = "Panels",
+                       .keys = {},
+                       .note = tab == active ? kNow : "",
+                       .why_not = {},
+                       .fill = {},
+                       .run = [show, tab] { show(tab); }});
+  }
+}
+
+struct PlotChoice {
+  const char* id;
+  const char* title;
+  void (*set)(PlotSettings&);
+};
+
+std::size_t metric_of(const PlotSettings& plot) {
+  return static_cast<std::size_t>(plot.metric);
+}
+
+constexpr std::array kPlotChoices{
+    PlotChoice{"plot.log", "Logarithmic value axis",
+               [](PlotSettings& p) { p.logarithmic[metric_of(p)] = true; }},
+    PlotChoice{"plot.linear", "Linear value axis",
+               [](PlotSettings& p) { p.logarithmic[metric_of(p)] = false; }},
+    PlotChoice{"plot.steps", "Curves over steps", [](PlotSettings& p) { p.over = 0; }},
+    PlotChoice{"plot.epochs", "Curves over epochs", [](PlotSettings& p) { p.over = 1; }},
+    PlotChoice{"plot.time", "Curves over time", [](PlotSettings& p) { p.over = 2; }},
+    PlotChoice{"plot.raw", "No smoothing", [](PlotSettings& p) { p.smoothing_steps = 1; }},
+};
+
+struct PlotSwitch {
+  const char* id;
+  const char* title;
+  bool PlotSettings::*shown;
+};
+
+constexpr std::array kPlotSwitches{
+    PlotSwitch{"plot.train", "training curve", &PlotSettings::show_train},
+    PlotSwitch{"plot.test", "test curve", &PlotSettings::show_test},
+    PlotSwitch{"plot.validation", "validation curve", &PlotSettings::show_validation},
+    PlotSwitch{"plot.before", "curve before the reset", &PlotSettings::show_before},
+};
+
+void add_plot(const ActionScene& scene, std::vector<Action>& actions) {
+  const auto add = [&](std::string id, std::string title, std::string keys, std::string note,
+                       std::string why_not, std::function<void()> run) {
+    actions.push_back({std::move(id), std::move(title), "Curves", std::move(keys), std::move(note),
+                       std::move(why_not), "", std::move(run)});
+  };
+  for (std::size_t i = 0; i < kMetrics; ++i) {
+    const MetricFacts& facts = facts_of(static_cast<Metric>(i));
+    const char letter = static_cast<char>('1' + i);
+    add(fmt::format("metric.{}", facts.key), fmt::format("Curves: {}", facts.label), std::string(1, letter),
+        i == metric_of(scene.plot) ? kNow : "",
+        why_missing(static_cast<Metric>(i), scene.snapshot, scene.seen),
+        [press = scene.press, letter] { press({.letter = letter}); });
+  }
+  const auto set = [&](const PlotSettings& changed) {
+    return [to = scene.set_plot, changed] { to(changed); };
+  };
+  for (const PlotChoice& choice : kPlotChoices) {
+    PlotSettings changed = scene.plot;
+    choice.set(changed);
+    add(choice.id, choice.title, "", changed == scene.plot ? kNow : "", "", set(changed));
+  }
+  for (const PlotSwitch& row : kPlotSwitches) {
+    PlotSettings changed = scene.plot;
+    changed.*row.shown = !(changed.*row.shown);
+    add(row.id, fmt::format("{} the {}", scene.plot.*row.shown ? "Hide" : "Show", row.title), "", "", "",
+        set(changed));
+  }
+  add("plot.follow", "Follow the newest step", "", scene.follows ? kNow : "", "",
+      [follow = scene.follow] { follow(true); });
+  add("plot.stay", "Stop following the newest step", "", scene.follows ? "" : kNow, "",
+      [follow = scene.follow] { follow(false); });
+}
+
+// --- kernels
+
+void add_select(const ActionScene& scene, std::string id, std::string title, std::string why_not,
+                const plan::Selection& selection, std::vector<Action>& actions) {
+  const bool now = why_not.empty() && selection == scene.selection;
+  actions.push_back({.id = std::move(id),
+                     .title = std::move(title),
+                     .group = "Kernels",
+                     .keys = {},
+                     .note = now ? kNow : "",
+                     .why_not = std::move(why_not),
+                     .fill = {},
+                     .run = [send = scene.send, selection] { send(training::Select{selection}); }});
+}
+
+void add_precisions(const ActionScene& scene, const std::string& refusal, std::vector<Action>& actions) {
+  const core::DeviceInfo& device = scene.snapshot.device;
+  for (const core::Precision precision : core::selectable_precisions()) {
+    const std::string name(core::to_string(precision));
+    std::string why_not = refusal;
+    if (why_not.empty()) why_not = refusal_of([&] { plan::check_precision(device, precision); });
+    const plan::Selection selection =
+        why_not.empty() ? plan::with_precision(scene.selection, precision, device) : plan::Selection();
+    add_select(scene, "precision." + name, "Precision: " + name, why_not, selection, actions);
+  }
+}
+
+void add_presets(const ActionScene& scene, const std::string& refusal, std::vector<Action>& actions) {
+  const core::DeviceInfo& device = scene.snapshot.device;
+  const core::Precision precision = scene.selection.precision;
+  add_select(scene, "kernels=automatic", "Kernels: automatic", refusal, plan::Selection{precision, {}},
+             actions);
+  for (const plan::Preset& preset : plan::presets(device.kind)) {
+    std::string why_not = refusal;
+    if (why_not.empty()) {
+      why_not = as_sentence(plan::preset_unavailable_reason(preset.id, device, precision));
+    }
+    const plan::Selection selection =
+        why_not.empty() ? plan::preset_selection(preset.id, device, precision) : plan::Selection();
+    add_select(scene, fmt::format("kernels={}", preset.id), fmt::format("Kernels: {}", preset.label), why_not,
+               selection, actions);
+  }
+}
+
+void add_variants(const ActionScene& scene, const std::string& refusal, std::vector<Action>& actions) {
+  const core::DeviceInfo& device = scene.snapshot.device;
+  for (const KernelRow& row : kernel_rows(scene.snapshot.timings)) {
+    const std::string op(ops::to_string(row.op));
+    const auto add = [&](std::string_view name, std::string why_not) {
+      if (!refusal.empty()) why_not = refusal;
+      add_select(scene, fmt::format("{}={}", op, name), fmt::format("{}: {}", op, name), std::move(why_not),
+                 with_variant(scene.selection, row.op, name), actions);
+    };
+    add(plan::kAutomatic, "");
+    for (const ops::Variant* variant : ops::variants_of(row.op, device.kind)) {
+      const std::string why_not = variant_refusal(*variant, device, scene.selection.precision, row.layers);
+      add(variant->name, why_not.empty() ? "" : as_sentence(fmt::format("{}: {}", variant->name, why_not)));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Action> all_actions(const ActionScene& scene) {
+  std::vector<Action> actions;
+  add_keys(scene, actions);
+  add_commands(scene, actions);
+  add_tabs(scene.tabs, scene.tab, "tab", scene.show_tab, actions);
+  add_tabs(scene.training_tabs, scene.training_tab, "training_tab", scene.show_training_tab, actions);
+  add_plot(scene, actions);
+  const std::string refusal = why_no_setting(scene);
+  add_settings(scene, actions);
+  add_precisions(scene, refusal, actions);
+  add_presets(scene, refusal, actions);
+  add_variants(scene, refusal, actions);
+  return actions;
+}
+
+}  // namespace warpscope::ui

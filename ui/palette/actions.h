@@ -1,0 +1,57 @@
+#pragma once
+// What the command palette offers: the window's keys, the trainer's commands, variants, settings, tabs and what the
+// curves show, each from the table that has it. No drawing here.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/messages/commands.h"
+#include "gpu/messages/snapshot.h"
+#include "ui/keys.h"
+#include "ui/panels/loss_metrics.h"
+#include "ui/settings.h"
+
+namespace warpscope::ui {
+
+struct Action {
+  std::string id;       ///< unique: "conv2d.forward=hopper"
+  std::string title;    ///< what is searched: "conv2d.forward: hopper"
+  std::string group;    ///< "Kernels"
+  std::string keys;     ///< "Ctrl Q"; "" if it has none
+  std::string note;     ///< how it stands: "now", the present value; "" if there is nothing to say
+  std::string why_not;  ///< why it cannot be done, in one sentence; "" if it can
+  std::string fill;     ///< what to type on from, in place of doing anything: "lr "; "" if it is done at once
+  std::function<void()> run;
+};
+
+/// What actions depend on, and what they do things with.
+struct ActionScene {
+  const training::Snapshot& snapshot;
+  plan::Selection selection;              ///< once the trainer has taken all that was sent
+  training::OptimizerSettings optimizer;  ///< the same
+  std::string why_no_steering;            ///< of a window that only shows a run; "" if it steers
+  PlotSettings plot;
+  MetricsSeen seen{};
+  bool follows = false;  ///< the curves follow the newest step
+  std::span<const char*const> tabs, training_tabs;
+  int tab = 0, training_tab = 0;
+  std::string undoable, redoable;  ///< what undo and redo would change; "" for nothing
+  std::function<void(training::Command)> send;
+  std::function<void(const KeyPress&)> press;
+  std::function<void(int)> show_tab, show_training_tab;
+  std::function<void(const PlotSettings&)> set_plot;
+  std::function<void(bool)> follow;
+};
+
+/// All of them, in the order of their tables.
+std::vector<Action> all_actions(const ActionScene& scene);
+
+/// What a typed setting means: "lr 0.001", "batch 32", "--precision bf16", "select conv2d.forward=naive". Its value is
+/// held against the setting's own rules, and its refusal is the setting's. Nothing if `query` does not begin with
+/// the name, label or option of a setting with something behind it.
+std::vector<Action> typed_settings(std::string_view query, const ActionScene& scene);
+
+}  // namespace warpscope::ui

@@ -1,0 +1,55 @@
+#pragma once
+// The command palette: a text field over the panels and the actions that match what is typed, best first.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ui/frame.h"
+#include "ui/palette/actions.h"
+#include "ui/palette/fuzzy.h"
+
+namespace warpscope::ui {
+
+class PaletteBox {
+ public:
+  static constexpr int kMostRows = 12;  ///< of the list that are seen at once
+
+  bool is_open() const { return open_; }
+  void open();
+  void close();
+  /// Draws the box while it is open; `list` gives all actions and `typed` those that the query itself means, which
+  /// stand first. Enter or a click closes the box and does the action, which may send, open and close as it likes; one
+  /// that is refused stays, with its reason under the list.
+  void draw(const Frame& frame, const std::function<std::vector<Action>()>& list,
+            const std::function<std::vector<Action>(const std::string&)>& typed);
+
+ private:
+  struct Row {
+    Action action;
+    FuzzyMatch match;
+  };
+
+  void find(const std::function<std::vector<Action>()>& list,
+            const std::function<std::vector<Action>(const std::string&)>& typed);
+  void move(int rows);
+  /// True if Enter was pressed.
+  bool draw_field(const Frame& frame);
+  /// The row that was clicked on, or -1.
+  int draw_rows(const Frame& frame);
+  void draw_row(const Frame& frame, const Row& row, int place, bool chosen) const;
+  void draw_title(const Frame& frame, const Row& row, float left, float right, float baseline) const;
+  void draw_footer(const Frame& frame) const;
+  void take(int row);
+  void trace();
+
+  bool open_ = false;
+  bool wants_keys_ = false;     ///< the field takes the keyboard in the next frame
+  bool replaces_text_ = false;  ///< the field's text is to become query_
+  std::string query_, found_for_;
+  std::vector<Row> rows_;
+  int chosen_ = 0, first_ = 0;  ///< of rows_: what Enter takes, and the uppermost that is seen
+  std::string traced_;
+};
+
+}  // namespace warpscope::ui
