@@ -190,7 +190,7 @@ std::optional<training::Command> command_of(const Changeable& value) {
 }
 
 std::string describe(const Change& change) {
-  const auto& [before, after] = change;
+  const Changeable& after = change.after;
   return std::visit(
       Overloaded{
           [&](const plan::Selection& v) { return describe_selection(v, std::get<plan::Selection>(after)); },
@@ -215,7 +215,7 @@ std::string describe(const Change& change) {
             return std::move(words).text();
           },
           [&](const ViewChoices& v) { return describe_view(v, std::get<ViewChoices>(after)); }},
-      before);
+      change.before);
 }
 
 std::string option_text(const Change& change) {
