@@ -237,7 +237,7 @@ TEST(Memory, InferenceKeepsWhatIsReadAfterIt) {
 TEST(Memory, BiasAndReluRunInPlace) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
-    if (c.covered) continue;  // what a call covers is in no place
+    if (c.covered) continue;                         // what a call covers is in no place
     if (c.purpose == Purpose::inspection) continue;  // what a bias or ReLU reads is kept too
     int in_place = 0;
     int nodes = 0;
