@@ -1,6 +1,7 @@
 // What a cover must not do, on programs and variants made for it: hide what others read, run what is not ready,
 // mix formats, fall back without a reason.
 
+#include <list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,7 @@ std::vector<Variant> table_with(std::vector<Variant> better) {
 /// A program made node by node. Sizes do not matter.
 struct Made {
   Program program;
+  std::list<std::vector<Variant>> tables;
 
   int tensor(const std::string& name, Storage storage = Storage::planned) {
     program.tensors.push_back({name, storage, ops::Role::activation, 1});
@@ -44,8 +46,10 @@ struct Made {
     program.nodes.push_back({op, "", ops::OpShape{}, std::move(tensors)});
     return program.nodes.size() - 1;
   }
-  std::vector<NodeCover> covered_by(const std::vector<Variant>& table) const {
-    std::vector<NodeCover> nodes = cover_among(table, program, {}, core::DeviceInfo{});
+  /// Covers point to the variants of their table, which stays as long as this.
+  std::vector<NodeCover> covered_by(std::vector<Variant> table) {
+    tables.push_back(std::move(table));
+    std::vector<NodeCover> nodes = cover_among(tables.back(), program, {}, core::DeviceInfo{});
     expect_all_written(program, nodes);
     return nodes;
   }
