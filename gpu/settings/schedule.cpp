@@ -19,18 +19,21 @@ namespace {
 constexpr double kMostEpochs = 1e9;
 constexpr double kMostDivisor = 1e12;
 
-constexpr std::array kConstantParameters{
-    ScheduleParameter{.key = "warmup",
-                      .label = "warm-up",
-                      .unit = "epochs",
-                      .meaning = "epochs in which the rate rises to its full height",
-                      .value = &Schedule::warmup,
-                      .least = 0,
-                      .most = kMostEpochs,
-                      .left_out_at_zero = true,
-                      .slider_low = 0,
-                      .slider_high = 1},
-};
+/// Of the kinds that begin with a warm-up.
+constexpr ScheduleParameter warm_up_parameter(double slider_high, bool left_out_at_zero) {
+  return {.key = "warmup",
+          .label = "warm-up",
+          .unit = "epochs",
+          .meaning = "epochs in which the rate rises to its full height",
+          .value = &Schedule::warmup,
+          .least = 0,
+          .most = kMostEpochs,
+          .left_out_at_zero = left_out_at_zero,
+          .slider_low = 0,
+          .slider_high = slider_high};
+}
+
+constexpr std::array kConstantParameters{warm_up_parameter(1, true)};
 
 constexpr std::array kStepParameters{
     ScheduleParameter{.key = "every",
@@ -57,15 +60,7 @@ constexpr std::array kStepParameters{
 };
 
 constexpr std::array kCosineParameters{
-    ScheduleParameter{.key = "warmup",
-                      .label = "warm-up",
-                      .unit = "epochs",
-                      .meaning = "epochs in which the rate rises to its full height",
-                      .value = &Schedule::warmup,
-                      .least = 0,
-                      .most = kMostEpochs,
-                      .slider_low = 0,
-                      .slider_high = 10},
+    warm_up_parameter(10, false),
     ScheduleParameter{.key = "final",
                       .label = "final share",
                       .unit = "",

@@ -355,7 +355,7 @@ void NetworkPanel::draw_tiles(const Frame& frame, ImVec2 room) {
       list->AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + line),
                     frame.palette.accent, 0, 0, line);
     }
-    trace_rectangle(fmt::format("network.tile.{}", picture), min, max);
+    if (trace_enabled()) trace_rectangle(fmt::format("network.tile.{}", picture), min, max);
     if (!hovered) continue;
     draw_tile_tip(frame, picture);
     if (!ImGui::IsMouseClicked(ImGuiMouseButton_Left)) continue;
@@ -467,8 +467,8 @@ void NetworkPanel::draw_enlarged(const Frame& frame, float side) {
 
 void NetworkPanel::draw_sum(const Frame& frame) {
   const Cursor& cursor = *frame.cursor;
-  explained_.reset();
   if (!cursor.has_pixel) {
+    explained_.reset();
     row_text(frame, frame.fonts.small, frame.palette.muted,
              ellipsize(frame.fonts.small, "Click a pixel to see the sum that made it",
                        ImGui::GetContentRegionAvail().x));
@@ -476,7 +476,10 @@ void NetworkPanel::draw_sum(const Frame& frame) {
   }
   const inspect::Place place{made_.output, std::min(cursor.y, pictures_.height - 1),
                              std::min(cursor.x, pictures_.width - 1), cursor.channel};
-  explained_ = inspect::explain(model_, layout_, *seen_, place);
+  if (!explained_ || !(explained_->place == place) || explained_number_ != seen_->number) {
+    explained_ = inspect::explain(model_, layout_, *seen_, place);
+    explained_number_ = seen_->number;
+  }
   sum_.draw(frame, model_, *explained_);
 }
 

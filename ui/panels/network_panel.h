@@ -80,6 +80,7 @@ class NetworkPanel {
   std::uint64_t strip_number_ = 0;
   SumView sum_;
   std::optional<inspect::Explanation> explained_;  ///< what the view of the sum shows
+  std::uint64_t explained_number_ = 0;             ///< Inspection::number of `explained_`
   std::string traced_;
 };
 

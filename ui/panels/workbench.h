@@ -28,7 +28,6 @@ class Workbench {
   int tab() const { return tab_; }
   void show(int tab) { tab_ = tab; }
   void show_runs() { tab_ = kRuns; }
-  void show_network() { tab_ = kNetwork; }
   /// True while it takes the room of the other panels.
   bool large() const { return large_; }
   void toggle_large() { large_ = !large_; }
