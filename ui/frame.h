@@ -9,7 +9,7 @@
 #include <imgui.h>
 
 #include "gpu/messages/image_history.h"
-#include "gpu/messages/inspection.h"
+#include "gpu/messages/observations.h"
 #include "gpu/messages/snapshot.h"
 #include "gpu/training/trainer.h"
 
@@ -52,8 +52,10 @@ struct Frame {
   paint::TextureStore* textures = nullptr;  ///< where textures go while the CPU paints; nullptr: to OpenGL
   double* next_change = nullptr;            ///< see redraw_at()
   Cursor* cursor = nullptr;                 ///< nullptr where there is nothing to point at: files of plots
-  std::shared_ptr<const training::Inspection> inspection = {};  ///< Source::inspection()
-  std::shared_ptr<const training::ImageHistory> history = {};   ///< Source::history()
+  training::Observations seen = {};         ///< Source::observations()
+  std::shared_ptr<const training::ImageHistory> history = {};  ///< Source::history()
+  /// What the panels that are drawn want to see from now on; nullptr where nothing can be seen: in a view of a run.
+  training::ObservationRequest* request = nullptr;
 };
 
 /// The window is drawn when there is something new or a person does something. What changes with time alone

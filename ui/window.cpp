@@ -135,6 +135,7 @@ class Session {
   paint::Drawn draw_pixels();
   void schedule_changes();
   void save_screenshot(const std::string& file) const;
+  void observe(const training::ObservationRequest& request);
   std::string drawn_by() const;
   void take_screenshot(const std::string& file);
   void handle(const WindowRequests& requests);
@@ -159,7 +160,8 @@ class Session {
   std::shared_ptr<training::Feed> feed_;
   std::function<void(training::Command)> send_;
   std::shared_ptr<const training::Snapshot> snapshot_;
-  std::shared_ptr<const training::Inspection> inspection_;
+  training::Observations seen_;
+  training::ObservationRequest requested_;  // what the trainer was told last
   Cursor cursor_;
   FrameSchedule schedule_;
   FrameClock clock_;
@@ -209,11 +211,11 @@ void Session::look() {
   }
   snapshot_ = std::move(newest);
   view_.note_taken(*snapshot_);
-  auto inspection = source_->inspection();
-  const bool inspected = inspection != inspection_;
-  inspection_ = std::move(inspection);
+  auto seen = source_->observations();
+  const bool observed = seen != seen_;
+  seen_ = std::move(seen);
   const bool further = view_.advance(source_->images());
-  if (different || further || inspected || !items.empty()) schedule_.content_changed();
+  if (different || further || observed || !items.empty()) schedule_.content_changed();
 }
 
 // A window that leaves by itself is drawn in any case: it waits for its frames.
@@ -221,8 +223,10 @@ void Session::ask_whether_hidden() {
   const double now = glfwGetTime();
   if (now < asked_ + kAskSeconds || options_.exit_after_steps > 0) return;
   asked_ = now;
-  schedule_.hide(glfwGetWindowAttrib(window_.handle(), GLFW_ICONIFIED) == GLFW_TRUE ||
-                 glfwGetWindowAttrib(window_.handle(), GLFW_VISIBLE) == GLFW_FALSE);
+  const bool hidden = glfwGetWindowAttrib(window_.handle(), GLFW_ICONIFIED) == GLFW_TRUE ||
+                      glfwGetWindowAttrib(window_.handle(), GLFW_VISIBLE) == GLFW_FALSE;
+  schedule_.hide(hidden);
+  if (hidden) observe({});
 }
 
 // Until a frame is due, somebody does something, or it is time to ask the trainer for changes.
@@ -242,20 +246,39 @@ void Session::draw_frame() {
   ImGui::NewFrame();
   next_change_ = FrameSchedule::kNever;
   paint::TextureStore* const textures = painter_ ? &textures_ : nullptr;
-  const Frame frame{*snapshot_, send_,         fonts_,   palette_,    scale_,
-                    textures,   &next_change_, &cursor_, inspection_, source_->history()};
+  training::ObservationRequest request;
+  const bool sees = snapshot_->viewing.empty();
+  const Frame frame{*snapshot_,
+                    send_,
+                    fonts_,
+                    palette_,
+                    scale_,
+                    textures,
+                    &next_change_,
+                    &cursor_,
+                    seen_,
+                    source_->history(),
+                    sees ? &request : nullptr};
   const WindowRequests requests = view_.handle_keys(frame, input_.take_keys());
   view_.update_images(source_->images(), frame);
   phases_.mark("images");
   const WindowFacts facts{
       {}, clock_.frames_in_last_second(frame_start_) + 1, clock_.work_milliseconds(), drawn_by()};
   view_.draw(frame, facts, saving_since_ ? "Saving the run" : "");
+  observe(request);
   handle(requests);
   ImGui::Render();
   phases_.mark("widgets");
   drawn_ = draw_pixels();
   if (!screenshot_wanted_.empty()) take_screenshot(std::exchange(screenshot_wanted_, {}));
   phases_.mark("drawing");
+}
+
+// Tells the trainer what the panels want to see, if that has changed.
+void Session::observe(const training::ObservationRequest& request) {
+  if (request == requested_) return;
+  requested_ = request;
+  source_->send(training::Observe{request});
 }
 
 std::string Session::drawn_by() const {

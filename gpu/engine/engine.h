@@ -12,8 +12,8 @@
 #include "gpu/core/device.h"
 #include "gpu/data/dataset.h"
 #include "gpu/engine/data_order.h"
-#include "gpu/engine/inspector.h"
 #include "gpu/engine/loss_ring.h"
+#include "gpu/engine/scene.h"
 #include "gpu/engine/timing_table.h"
 #include "gpu/messages/determinism.h"
 #include "gpu/messages/evaluation.h"
@@ -145,16 +145,8 @@ class Engine {
   /// Device time of the last publish_images() that finished, in seconds.
   double publish_seconds();
 
-  /// Enqueues a look into the network at test image `image`, from 0, with the variants in use. Does nothing and
-  /// returns false while the one before has not been taken. Throws core::BadInput if there is no such image,
-  /// core::OutOfMemory if the memory of its plan is missing.
-  bool inspect(std::int64_t image);
-  /// What inspect() asked for, once it has arrived; the generation and the number are the caller's to fill in.
-  std::optional<Inspection> take_inspection();
-  /// Device time of the last inspection taken, in seconds; 0 before the first.
-  double inspection_seconds() const { return inspector_ ? inspector_->seconds() : 0; }
-  /// Frees what inspections need; one under way is waited for and lost.
-  void end_inspection() { inspector_.reset(); }
+  /// What observers may read between this step and the next; the generation is the caller's to fill in.
+  Scene scene();
 
   /// Steps that have arrived since the last call. `flush` asks the device for those that are not under way
   /// yet.
@@ -278,8 +270,6 @@ class Engine {
   std::uint64_t kept_step_ = 0;
   bool kept_pending_ = false;
   double publish_seconds_ = 0;
-
-  std::unique_ptr<Inspector> inspector_;  ///< made at the first inspection, and anew for another selection
 };
 
 }  // namespace warpscope::training

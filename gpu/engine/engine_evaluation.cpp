@@ -141,6 +141,21 @@ std::optional<ShownImages> Engine::take_kept_images() {
   return images;
 }
 
+Scene Engine::scene() {
+  return {options_.model,
+          options_.selection,
+          *data_,
+          device_,
+          *stream_,
+          held_out_bindings(),
+          first_of(Split::test),
+          parameters_,
+          gradients_,
+          control_.as<StepControl>(),
+          steps_,
+          0};
+}
+
 double Engine::publish_seconds() {
   if (publish_pending_ && publish_done_->ready()) {
     publish_seconds_ = 1e-6 * publish_end_->microseconds_since(*publish_start_);

@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "gpu/messages/observations.h"
 #include "gpu/plan/selection.h"
 #include "gpu/settings/optimizer_settings.h"
 #include "gpu/settings/rate_finder.h"
@@ -56,14 +57,13 @@ struct Save {
 /// Runs the next step twice side by side and compares bits: Snapshot::determinism. The weights stay as they
 /// are.
 struct CheckDeterminism {};
-/// From now on Source::inspection() shows what is inside the network for one image, ever anew; the last one
-/// asked for counts.
-struct Inspect {
-  std::int64_t image = -1;  ///< of the test images; -1: none any more
+/// From now on Source::observations() shows what the request asks for, ever anew; the last request counts.
+struct Observe {
+  ObservationRequest request;
 };
 struct Finish {};  ///< after the running step: save, write the results, state `finished`
 using Command = std::variant<Pause, Resume, StepOnce, Reset, Select, SetLearningRate, SetOptimizer,
                              SetSchedule, SetSpikeThreshold, SetBatch, FindRate, CancelFindRate, RollBack,
-                             Save, SaveCheckpoint, SaveSettings, CheckDeterminism, Inspect, Finish>;
+                             Save, SaveCheckpoint, SaveSettings, CheckDeterminism, Observe, Finish>;
 
 }  // namespace warpscope::training

@@ -8,7 +8,7 @@
 #include "gpu/messages/feed.h"
 #include "gpu/messages/image_exchange.h"
 #include "gpu/messages/image_history.h"
-#include "gpu/messages/inspection.h"
+#include "gpu/messages/observations.h"
 #include "gpu/messages/snapshot.h"
 
 namespace warpscope::training {
@@ -29,9 +29,8 @@ class Source {
   virtual std::shared_ptr<ImageExchange> images() const = 0;
   /// How the pictures came about; nullptr where there are no pictures.
   virtual std::shared_ptr<const ImageHistory> history() const { return nullptr; }
-  /// What is inside the network, once somebody has asked for it (Inspect); nullptr before. The run folders of
-  /// other processes hold nothing of it.
-  virtual std::shared_ptr<const Inspection> inspection() const { return nullptr; }
+  /// What was last seen of what Observe asked for. The run folders of other processes hold nothing of it.
+  virtual Observations observations() const { return {}; }
 };
 
 }  // namespace warpscope::training

@@ -24,8 +24,8 @@ std::shared_ptr<ImageExchange> Trainer::images() const {
 std::shared_ptr<const ImageHistory> Trainer::history() const {
   return worker_->history();
 }
-std::shared_ptr<const Inspection> Trainer::inspection() const {
-  return worker_->inspection();
+Observations Trainer::observations() const {
+  return worker_->observations();
 }
 bool Trainer::wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const {
   return worker_->wait_until(condition, seconds);

@@ -40,7 +40,7 @@ class Trainer : public Source {
   std::shared_ptr<Feed> subscribe() override;
   std::shared_ptr<ImageExchange> images() const override;
   std::shared_ptr<const ImageHistory> history() const override;
-  std::shared_ptr<const Inspection> inspection() const override;
+  Observations observations() const override;
   /// Waits until a published snapshot fulfils `condition`, or `seconds` have passed. True if one did. The
   /// condition is asked of the newest snapshot and then of each newer one, by the calling thread.
   bool wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const;

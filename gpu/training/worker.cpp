@@ -8,6 +8,7 @@
 #include "gpu/core/error.h"
 #include "gpu/data/locate.h"
 #include "gpu/data/split.h"
+#include "gpu/observers/observer_table.h"
 #include "gpu/plan/former_names.h"
 
 namespace warpscope::training {
@@ -88,9 +89,9 @@ std::shared_ptr<ImageExchange> Trainer::Worker::images() const {
   return exchange_;
 }
 
-std::shared_ptr<const Inspection> Trainer::Worker::inspection() const {
+Observations Trainer::Worker::observations() const {
   const std::lock_guard lock(mutex_);
-  return inspection_;
+  return published_observations_;
 }
 
 bool Trainer::Worker::wait_until(const std::function<bool(const Snapshot&)>& condition,
@@ -128,6 +129,7 @@ void Trainer::Worker::prepare() {
   check(options_.stop);
   open();
   engine_ = std::make_unique<Engine>(engine_options(), data_, device_);
+  for (auto& observer : make_observers()) watches_.push_back({std::move(observer)});
   describe_training();
   plan_steps();
   if (needs_length(options_.schedule.kind)) check_length(options_.schedule, view_.total_epochs);
@@ -236,7 +238,7 @@ void Trainer::Worker::loop() {
     remember_if_due();
     show_images_if_due();
     hand_over_kept_images();
-    inspect_if_due();
+    observe_if_due();
     if (recorder_) watch_recorder();
     note_checkpoints();
     publish(false);

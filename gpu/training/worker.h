@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "gpu/engine/engine.h"
+#include "gpu/observers/observer.h"
 #include "gpu/runs/checkpoint_store.h"
 #include "gpu/runs/run_recorder.h"
 #include "gpu/settings/configuration.h"
@@ -34,11 +35,12 @@ class Trainer::Worker {
   std::shared_ptr<Feed> subscribe();
   std::shared_ptr<ImageExchange> images() const;
   std::shared_ptr<const ImageHistory> history() const { return image_history_; }
-  std::shared_ptr<const Inspection> inspection() const;
+  Observations observations() const;
   bool wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const;
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr std::uint64_t kNoStep = ~std::uint64_t{0};
 
   // The thread (worker.cpp).
   void run();
@@ -114,10 +116,18 @@ class Trainer::Worker {
   bool evaluation_due() const;
   bool timing_due();
 
-  // Looks into the network (worker_inspection.cpp).
-  void handle_inspect(std::int64_t image);
-  void inspect_if_due();
-  void publish_inspection();
+  // Looks into the training (worker_observers.cpp).
+  struct Watch {
+    std::unique_ptr<Observer> observer;
+    std::uint64_t step = kNoStep;  ///< of its last look, as things are
+    Clock::time_point next{};
+    bool refused = false;  ///< what is asked for cannot be
+  };
+  void handle_observe(const ObservationRequest& request);
+  void observe_anew();
+  void observe_if_due();
+  void observe_if_due(Watch& watch);
+  void publish_observations();
 
   // Publishing (worker_publish.cpp).
   void set_state(TrainerState state);
@@ -126,8 +136,6 @@ class Trainer::Worker {
   void mark(const std::string& text);
   void emit(FeedItem item);
   void publish(bool force);
-
-  static constexpr std::uint64_t kNoStep = ~std::uint64_t{0};
 
   /// What the worker remembers of one training. A reset begins with a new one.
   struct Memory {
@@ -139,18 +147,16 @@ class Trainer::Worker {
     PlateauState plateau;
     SpikeState spikes;
     StopState stops;
-    std::optional<double> best_loss;         ///< of the checkpoint that is the best
-    std::uint64_t written_step = kNoStep;    ///< of the last checkpoint handed to the writer
-    bool plateau_due = false;                ///< the next evaluation is the one at the end of an epoch
-    bool checkpoint_due = false;             ///< an epoch has ended
-    std::string stop_reason;                 ///< why the run ends, once it does
-    bool diverged = false;                   ///< until somebody says how to go on
-    bool divergence_pending = false;         ///< noted while results came in, to be looked into between steps
-    bool divergence_is_spike = false;        ///< the loss that diverged was finite
-    std::uint64_t shown_step = kNoStep;      ///< whose reconstructions were shown last
-    std::uint64_t inspected_step = kNoStep;  ///< the last that an inspection shows, as things are
+    std::optional<double> best_loss;       ///< of the checkpoint that is the best
+    std::uint64_t written_step = kNoStep;  ///< of the last checkpoint handed to the writer
+    bool plateau_due = false;              ///< the next evaluation is the one at the end of an epoch
+    bool checkpoint_due = false;           ///< an epoch has ended
+    std::string stop_reason;               ///< why the run ends, once it does
+    bool diverged = false;                 ///< until somebody says how to go on
+    bool divergence_pending = false;       ///< noted while results came in, to be looked into between steps
+    bool divergence_is_spike = false;      ///< the loss that diverged was finite
+    std::uint64_t shown_step = kNoStep;    ///< whose reconstructions were shown last
     Clock::time_point next_images{};
-    Clock::time_point next_inspection{};
     Clock::time_point next_kept_images{};
     int kept_images = 0;        ///< times that they were kept for the run folder
     bool kept_for_run = false;  ///< those under way are for the run folder, and not for the history alone
@@ -171,8 +177,8 @@ class Trainer::Worker {
   bool clip_chosen_ = false;  ///< by a person; else 1 in fp16 and none otherwise
 
   const std::shared_ptr<ImageHistory> image_history_;  ///< nullptr if no images are shown
-  std::int64_t inspected_image_ = -1;                  ///< that somebody looks at; -1: none
-  std::uint64_t inspections_ = 0;
+  std::vector<Watch> watches_;                         ///< one an observer
+  Observations seen_;                                  ///< the thread's own
 
   struct RateSearchRun {
     RateFinder finder;
@@ -193,7 +199,7 @@ class Trainer::Worker {
   std::deque<Command> commands_;
   std::shared_ptr<const Snapshot> published_ = std::make_shared<Snapshot>();
   std::shared_ptr<ImageExchange> exchange_;
-  std::shared_ptr<const Inspection> inspection_;
+  Observations published_observations_;
   std::vector<std::weak_ptr<Feed>> feeds_;
   /// Emitted before the first step, for subscribers that come a moment later.
   std::vector<FeedItem> history_;

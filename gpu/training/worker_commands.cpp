@@ -41,7 +41,7 @@ void Trainer::Worker::handle_commands() {
 }
 
 void Trainer::Worker::handle(const Command& command) {
-  if (const auto* const look = std::get_if<Inspect>(&command)) return handle_inspect(look->image);
+  if (const auto* const observe = std::get_if<Observe>(&command)) return handle_observe(observe->request);
   const bool taken_when_finished =
       std::holds_alternative<Reset>(command) || std::holds_alternative<Save>(command) ||
       std::holds_alternative<SaveSettings>(command) || std::holds_alternative<CheckDeterminism>(command);
@@ -80,7 +80,7 @@ void Trainer::Worker::handle(const Command& command) {
                         [&](const Save& to) { attempt([&] { save(to.file); }); },
                         [&](const SaveSettings&) { attempt([&] { save_settings(); }); },
                         [&](const CheckDeterminism&) { attempt([&] { handle_determinism(); }); },
-                        [](const Inspect&) {}, [&](const Finish&) { finish(); }},
+                        [](const Observe&) {}, [&](const Finish&) { finish(); }},
              command);
 }
 
@@ -110,7 +110,8 @@ void Trainer::Worker::handle_select(const plan::Selection& selection) {
   note_choice();
   view_.plan_bytes = engine_->plan_bytes();
   memory_.speeds.clear();
-  memory_.shown_step = memory_.inspected_step = kNoStep;  // the same weights may give other pictures
+  memory_.shown_step = kNoStep;  // the same weights may give other pictures
+  observe_anew();
   mark(with_covered(change, engine_->timings().timings()));
   clip_by_default();
   note_settings();
@@ -244,6 +245,7 @@ void Trainer::Worker::handle_reset() {
   publish(true);  // the points of the old curve leave before the restart
   engine_->reset();
   memory_ = {};
+  observe_anew();
   static_cast<Progress&>(view_) = {};
   view_.divergence = Divergence{view_.divergence.id, 0, "", false};
   ++view_.generation;

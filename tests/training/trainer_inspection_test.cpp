@@ -22,11 +22,17 @@ template <class Condition>
 std::shared_ptr<const Inspection> wait_for_inspection(const Trainer& trainer, Condition condition) {
   std::shared_ptr<const Inspection> found;
   const bool came = tests::eventually([&] {
-    found = trainer.inspection();
+    found = trainer.observations().inspection;
     return condition(found.get());
   });
   EXPECT_TRUE(came);
   return came ? found : nullptr;
+}
+
+Observe inspect(std::int64_t image) {
+  Observe observe;
+  observe.request.inspected_image = image;
+  return observe;
 }
 
 auto of_image(std::int64_t image) {
@@ -36,8 +42,8 @@ auto of_image(std::int64_t image) {
 TEST(TrainerInspection, ComesOnceAskedForAndFollowsTheTraining) {
   Trainer trainer(tiny_trainer_options());
   ASSERT_TRUE(wait_for_step(trainer, 1));
-  EXPECT_EQ(trainer.inspection(), nullptr);
-  trainer.send(Inspect{3});
+  EXPECT_EQ(trainer.observations().inspection, nullptr);
+  trainer.send(inspect(3));
   const auto first = wait_for_inspection(trainer, of_image(3));
   ASSERT_NE(first, nullptr);
   const auto later =
@@ -52,13 +58,13 @@ TEST(TrainerInspection, OfAPausedTrainingChangesWithTheImageAndTheSelectionAlone
   options.start_paused = true;
   Trainer trainer(options);
   ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
-  trainer.send(Inspect{0});
+  trainer.send(inspect(0));
   const auto first = wait_for_inspection(trainer, of_image(0));
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(first->step, 0u);
   ASSERT_TRUE(tests::wait_for_an_idle_round(trainer));
-  EXPECT_EQ(trainer.inspection(), first) << "nothing has changed";
-  trainer.send(Inspect{5});
+  EXPECT_EQ(trainer.observations().inspection, first) << "nothing has changed";
+  trainer.send(inspect(5));
   const auto other = wait_for_inspection(trainer, of_image(5));
   ASSERT_NE(other, nullptr);
   EXPECT_NE(other->outputs[0].values, first->outputs[0].values);
@@ -71,20 +77,20 @@ TEST(TrainerInspection, OfAPausedTrainingChangesWithTheImageAndTheSelectionAlone
 
 TEST(TrainerInspection, EndsWhenNobodyLooksAnyMore) {
   Trainer trainer(tiny_trainer_options());
-  trainer.send(Inspect{1});
+  trainer.send(inspect(1));
   ASSERT_NE(wait_for_inspection(trainer, of_image(1)), nullptr);
-  trainer.send(Inspect{});
-  EXPECT_TRUE(tests::eventually([&] { return trainer.inspection() == nullptr; }));
+  trainer.send(Observe{});
+  EXPECT_TRUE(tests::eventually([&] { return trainer.observations().inspection == nullptr; }));
 }
 
 TEST(TrainerInspection, OfAnImageThatIsNotThereIsRefusedAndTheTrainingGoesOn) {
   Trainer trainer(tiny_trainer_options());
   ASSERT_TRUE(wait_for_step(trainer, 1));
-  trainer.send(Inspect{12});
+  trainer.send(inspect(12));
   ASSERT_TRUE(tests::wait_for_notice(trainer, 1));
   EXPECT_NE(trainer.snapshot()->notice.find("no test image 12"), std::string::npos);
   EXPECT_TRUE(wait_for_step(trainer, trainer.snapshot()->step + 5));
-  EXPECT_EQ(trainer.inspection(), nullptr);
+  EXPECT_EQ(trainer.observations().inspection, nullptr);
 }
 
 TEST(TrainerInspection, OfAFinishedTrainingIsStillThere) {
@@ -92,7 +98,7 @@ TEST(TrainerInspection, OfAFinishedTrainingIsStillThere) {
   options.steps = 4;
   Trainer trainer(options);
   ASSERT_TRUE(wait_for_state(trainer, TrainerState::finished));
-  trainer.send(Inspect{2});
+  trainer.send(inspect(2));
   const auto found = wait_for_inspection(trainer, of_image(2));
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->step, 4u);

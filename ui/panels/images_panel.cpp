@@ -308,7 +308,7 @@ void ImagesPanel::draw_column(const Frame& frame, const images::Grid& grid, ImVe
     }
   }
   const float line = std::max(1.0f, std::floor(frame.scale));
-  const bool looked_into = frame.inspection && frame.cursor != nullptr && frame.cursor->image == image;
+  const bool looked_into = frame.seen.inspection && frame.cursor != nullptr && frame.cursor->image == image;
   if (hovered || looked_into) {
     list->AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + line),
                   frame.palette.accent, 0, 0, line);

@@ -72,22 +72,15 @@ void stepper(const Frame& frame, const char* name, const std::string& text, std:
 
 }  // namespace
 
-void NetworkPanel::watch(const Frame& frame, bool shown) {
-  if (frame.cursor == nullptr || is_view(frame)) return;
-  seen_ = frame.inspection;
-  const std::int64_t wanted = shown ? frame.cursor->image : -1;
-  if (asked_.value_or(-1) == wanted) return;
-  asked_ = wanted;
-  frame.send(training::Inspect{wanted});
-}
-
 void NetworkPanel::draw(const Frame& frame) {
-  if (frame.cursor == nullptr || is_view(frame)) {
+  if (frame.cursor == nullptr || frame.request == nullptr) {
     panel_body(frame, false);
     centered_text(frame,
                   "The folder of a run holds nothing of this: the network is seen while it trains here.");
     return;
   }
+  frame.request->inspected_image = frame.cursor->image;
+  seen_ = frame.seen.inspection;
   const bool ready = seen_ && seen_->outputs.size() == model_.layers.size() + 1;
   // Where the title row has no room left, the choices have a row of their own.
   const bool in_title = title_room(frame) >= kControlsWidth * frame.scale;

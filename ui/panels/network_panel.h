@@ -22,8 +22,6 @@ class NetworkPanel {
   explicit NetworkPanel(models::Model model)
       : model_(std::move(model)), layout_(models::parameter_layout(model_)) {}
 
-  /// Every frame: asks the training for what is looked at, and for nothing while the panel is not `shown`.
-  void watch(const Frame& frame, bool shown);
   /// Title row and body of the tab.
   void draw(const Frame& frame);
   /// Frees the textures; called before the context goes.
@@ -62,7 +60,6 @@ class NetworkPanel {
 
   models::Model model_;
   models::ParameterLayout layout_;
-  std::optional<std::int64_t> asked_;  ///< the image that the training shows, as far as this panel told it
   std::shared_ptr<const training::Inspection> seen_;
 
   int look_ = 0;   ///< NetworkLook

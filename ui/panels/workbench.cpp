@@ -32,7 +32,6 @@ void Workbench::draw(const Frame& frame, RunOverlay& overlay) {
   controller_.update(frame);
   begin_tabbed_panel(frame, "tabs", kTabs, &tab_);
   if (size_button(frame, large_)) toggle_large();
-  network_.watch(frame, tab_ == kNetwork);
   overlay.want_list(tab_ == kRuns);
   time_.watch(frame);
   switch (tab_) {

@@ -1,4 +1,4 @@
-#include "gpu/engine/inspector.h"
+#include "gpu/observers/inspection_pass.h"
 
 #include <chrono>
 #include <utility>
@@ -46,24 +46,26 @@ LayerOutput output_shape(const models::Layer& layer, LayerOutput shape) {
 
 }  // namespace
 
-Inspector::Inspector(const models::Model& model, const plan::Selection& selection,
-                     const std::shared_ptr<core::Device>& device, core::Stream& stream,
-                     plan::Bindings held_out)
-    : model_(model), selection_(selection), stream_(stream), control_(device, sizeof(StepControl)) {
+InspectionPass::InspectionPass(const Scene& scene)
+    : model_(scene.model),
+      selection_(scene.selection),
+      stream_(scene.stream),
+      control_(scene.device, sizeof(StepControl)) {
+  plan::Bindings held_out = scene.held_out;
   held_out.control = control_.as<StepControl>();
-  plan_ =
-      std::make_unique<plan::Plan>(model, plan::Purpose::inspection, selection, 1, device, stream, held_out);
+  plan_ = std::make_unique<plan::Plan>(model_, plan::Purpose::inspection, selection_, 1, scene.device,
+                                       stream_, held_out);
   add_all();
-  const std::size_t weights = models::parameter_layout(model).elements * sizeof(float);
-  outputs_ = core::HostBuffer(device, bytes_);
-  parameters_ = core::HostBuffer(device, weights);
-  gradients_ = core::HostBuffer(device, weights);
-  controls_ = core::HostBuffer(device, 2 * sizeof(StepControl));
-  begun_ = device->make_event(true);
-  done_ = device->make_event(true);
+  const std::size_t weights = models::parameter_layout(model_).elements * sizeof(float);
+  outputs_ = core::HostBuffer(scene.device, bytes_);
+  parameters_ = core::HostBuffer(scene.device, weights);
+  gradients_ = core::HostBuffer(scene.device, weights);
+  controls_ = core::HostBuffer(scene.device, 2 * sizeof(StepControl));
+  begun_ = scene.device->make_event(true);
+  done_ = scene.device->make_event(true);
 }
 
-Inspector::~Inspector() {
+InspectionPass::~InspectionPass() {
   try {
     if (decoding_.valid()) decoding_.wait();
     if (pending_) done_->synchronize();
@@ -72,12 +74,12 @@ Inspector::~Inspector() {
   }
 }
 
-void Inspector::add(const plan::WrittenTensor& tensor, const LayerOutput& shape) {
+void InspectionPass::add(const plan::WrittenTensor& tensor, const LayerOutput& shape) {
   pieces_.push_back({tensor, shape, bytes_});
   bytes_ += (pieces_.back().bytes() + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-void Inspector::add_all() {
+void InspectionPass::add_all() {
   LayerOutput shape{"input", model_.height, model_.width, model_.channels, {}};
   add(plan_->input(), shape);
   for (std::size_t layer = 0; layer < model_.layers.size(); ++layer) {
@@ -86,27 +88,31 @@ void Inspector::add_all() {
   }
 }
 
-bool Inspector::start(std::int64_t position, const Inspection& what, const Weights& weights) {
+bool InspectionPass::start(const Scene& scene, std::int64_t image) {
   if (pending_) return false;
   auto* const controls = controls_.as<StepControl>();
   controls[0] = StepControl{};
-  controls[0].position = static_cast<std::uint32_t>(position);
+  controls[0].position = static_cast<std::uint32_t>(scene.first_test + image);
   stream_.record(*begun_);
   stream_.copy(control_.data(), controls, sizeof(StepControl));
   plan_->launch(stream_);
   for (const Piece& piece : pieces_) {
     stream_.copy(outputs_.as<std::byte>() + piece.offset, piece.tensor.data, piece.bytes());
   }
-  stream_.copy(parameters_.data(), weights.parameters.data(), parameters_.bytes());
-  stream_.copy(gradients_.data(), weights.gradients.data(), gradients_.bytes());
-  stream_.copy(controls + 1, weights.control, sizeof(StepControl));
+  stream_.copy(parameters_.data(), scene.parameters.data(), parameters_.bytes());
+  stream_.copy(gradients_.data(), scene.gradients.data(), gradients_.bytes());
+  stream_.copy(controls + 1, scene.control, sizeof(StepControl));
   stream_.record(*done_);
-  what_ = what;
+  what_ = Inspection{};
+  what_.step = scene.step;
+  what_.generation = scene.generation;
+  what_.image = image;
+  what_.precision = selection_.precision;
   pending_ = true;
   return true;
 }
 
-std::optional<Inspection> Inspector::take() {
+std::optional<Inspection> InspectionPass::take() {
   if (!pending_ || !done_->ready()) return std::nullopt;
   if (!decoding_.valid()) {
     seconds_ = 1e-6 * done_->microseconds_since(*begun_);
@@ -117,9 +123,8 @@ std::optional<Inspection> Inspector::take() {
   return decoding_.get();
 }
 
-Inspection Inspector::decode() const {
+Inspection InspectionPass::decode() const {
   Inspection result = what_;
-  result.precision = selection_.precision;
   for (const Piece& piece : pieces_) {
     const std::byte* const from = outputs_.as<const std::byte>() + piece.offset;
     result.outputs.push_back(piece.shape);

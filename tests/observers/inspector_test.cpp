@@ -1,7 +1,8 @@
 // What an inspection brings is what the network computes: against a model in double precision.
 
+#include "gpu/observers/inspector.h"
+
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -28,11 +29,17 @@ struct Case {
   bool classifies = false;
 };
 
+ObservationRequest of_image(std::int64_t image) {
+  ObservationRequest request;
+  request.inspected_image = image;
+  return request;
+}
+
 /// The inspection that is under way.
-Inspection wait_for(Engine& engine) {
-  std::optional<Inspection> found;
-  while (!(found = engine.take_inspection())) std::this_thread::yield();
-  return *std::move(found);
+Inspection wait_for(Inspector& inspector) {
+  Observations seen;
+  while (!inspector.take(seen)) std::this_thread::yield();
+  return *seen.inspection;
 }
 
 /// On the CPU, whose streams do everything at once, and on one whose streams run behind.
@@ -50,9 +57,10 @@ class Inspections : public testing::TestWithParam<Case> {
     if (GetParam().classifies) return std::make_shared<data::DataSet>(tests::labelled_data(40, 12));
     return std::make_shared<data::DataSet>(tests::tiny_data());
   }
-  static Inspection look(Engine& engine, std::int64_t image) {
-    EXPECT_TRUE(engine.inspect(image));
-    return wait_for(engine);
+  static Inspection look(Engine& engine, Inspector& inspector, std::int64_t image) {
+    inspector.ask(of_image(image));
+    EXPECT_TRUE(inspector.start(engine.scene()));
+    return wait_for(inspector);
   }
 
   const std::shared_ptr<core::Device> device =
@@ -68,7 +76,8 @@ INSTANTIATE_TEST_SUITE_P(Streams, Inspections,
 TEST_P(Inspections, HoldTheOutputOfEveryLayerAndTheWeightsThatMadeIt) {
   const auto engine = make(options());
   run_steps(*engine, 4);
-  const Inspection found = look(*engine, 7);
+  Inspector inspector;
+  const Inspection found = look(*engine, inspector, 7);
   EXPECT_EQ(found.step, 4u);
   EXPECT_EQ(found.image, 7);
   EXPECT_EQ(found.parameters, engine->parameters());
@@ -94,47 +103,72 @@ TEST_P(Inspections, DisturbNothing) {
   const auto twin = make(options());
   run_steps(*engine, 3);
   run_steps(*twin, 3);
-  look(*engine, 2);
-  look(*engine, 5);
+  Inspector inspector;
+  look(*engine, inspector, 2);
+  look(*engine, inspector, 5);
   EXPECT_EQ(tests::losses(run_steps(*engine, 5)), tests::losses(run_steps(*twin, 5)));
 }
 
 TEST_P(Inspections, FollowTheSelection) {
   const auto engine = make(options());
-  look(*engine, 0);
+  Inspector inspector;
+  look(*engine, inspector, 0);
   engine->set_selection(tests::all_of("reference"));
-  const Inspection found = look(*engine, 1);
+  const Inspection found = look(*engine, inspector, 1);
   EXPECT_EQ(found.image, 1);
   EXPECT_EQ(found.outputs.size(), engine->options().model.layers.size() + 1);
 }
 
 TEST_P(Inspections, OfImagesThatAreNotThereAreRefused) {
   const auto engine = make(options());
-  EXPECT_THROW(engine->inspect(-1), core::BadInput);
-  EXPECT_THROW(engine->inspect(data->test.count), core::BadInput);
-  EXPECT_FALSE(engine->take_inspection().has_value());
+  Inspector inspector;
+  Observations seen;
+  for (const std::int64_t image : {std::int64_t{-1}, data->test.count}) {
+    inspector.ask(of_image(image));
+    EXPECT_THROW(inspector.start(engine->scene()), core::BadInput);
+    EXPECT_FALSE(inspector.take(seen));
+  }
 }
 
-TEST(InspectionsUnderWay, AreNotStartedTwiceAndNotTakenEarly) {
-  const auto device = std::make_shared<tests::AsyncDevice>();
-  Engine engine(tests::tiny_engine_options(), std::make_shared<data::DataSet>(tests::tiny_data()), device);
+/// On a device whose streams run behind.
+class InspectionsUnderWay : public testing::Test {
+ protected:
+  const std::shared_ptr<tests::AsyncDevice> device = std::make_shared<tests::AsyncDevice>();
+  Engine engine{tests::tiny_engine_options(), std::make_shared<data::DataSet>(tests::tiny_data()), device};
+  Inspector inspector;
+  Observations seen;
+};
+
+TEST_F(InspectionsUnderWay, AreNotStartedTwiceAndNotTakenEarly) {
   auto held = device->hold();
-  EXPECT_TRUE(engine.inspect(3));
-  EXPECT_FALSE(engine.inspect(4));
-  EXPECT_FALSE(engine.take_inspection().has_value());
+  EXPECT_TRUE(inspector.ask(of_image(3)));
+  EXPECT_TRUE(inspector.start(engine.scene()));
+  EXPECT_FALSE(inspector.start(engine.scene()));
+  EXPECT_FALSE(inspector.take(seen));
   held.reset();
-  EXPECT_EQ(wait_for(engine).image, 3);
-  EXPECT_FALSE(engine.take_inspection().has_value()) << "it is taken once";
+  EXPECT_EQ(wait_for(inspector).image, 3);
+  EXPECT_FALSE(inspector.take(seen)) << "it is taken once";
 }
 
-TEST(InspectionsUnderWay, MayBeEnded) {
-  const auto device = std::make_shared<tests::AsyncDevice>();
-  Engine engine(tests::tiny_engine_options(), std::make_shared<data::DataSet>(tests::tiny_data()), device);
-  EXPECT_TRUE(engine.inspect(3));
-  engine.end_inspection();
-  EXPECT_FALSE(engine.take_inspection().has_value());
-  EXPECT_TRUE(engine.inspect(4));
-  EXPECT_EQ(wait_for(engine).image, 4);
+TEST_F(InspectionsUnderWay, MayBeEnded) {
+  inspector.ask(of_image(3));
+  EXPECT_TRUE(inspector.start(engine.scene()));
+  inspector.end(seen);
+  EXPECT_FALSE(inspector.take(seen));
+  inspector.ask(of_image(4));
+  EXPECT_TRUE(inspector.start(engine.scene()));
+  EXPECT_EQ(wait_for(inspector).image, 4);
+}
+
+TEST_F(InspectionsUnderWay, OfAnImageThatIsNoLongerAskedForAreDropped) {
+  auto held = device->hold();
+  inspector.ask(of_image(3));
+  EXPECT_TRUE(inspector.start(engine.scene()));
+  EXPECT_TRUE(inspector.ask(of_image(4)));
+  EXPECT_FALSE(inspector.ask(of_image(4))) << "nothing has changed";
+  held.reset();
+  while (!inspector.start(engine.scene())) EXPECT_FALSE(inspector.take(seen));
+  EXPECT_EQ(wait_for(inspector).image, 4);
 }
 
 }  // namespace

@@ -8,32 +8,24 @@
 #include <vector>
 
 #include "gpu/core/device.h"
+#include "gpu/engine/scene.h"
 #include "gpu/messages/inspection.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/plan.h"
 
 namespace warpscope::training {
 
-class Inspector {
+class InspectionPass {
  public:
-  /// What the training's stream holds when an inspection is enqueued. Device memory.
-  struct Weights {
-    const core::Buffer& parameters;
-    const core::Buffer& gradients;
-    const ops::step::StepControl* control = nullptr;  ///< whose loss scale the gradients carry
-  };
+  /// For the scene's model and selection. Throws core::BadInput and core::OutOfMemory as plan::Plan does.
+  explicit InspectionPass(const Scene& scene);
+  ~InspectionPass();
+  InspectionPass(const InspectionPass&) = delete;
+  InspectionPass& operator=(const InspectionPass&) = delete;
 
-  /// `held_out` are the bindings of an inference plan; their control block gives way to one of its own. Throws
-  /// core::BadInput and core::OutOfMemory as plan::Plan does.
-  Inspector(const models::Model& model, const plan::Selection& selection,
-            const std::shared_ptr<core::Device>& device, core::Stream& stream, plan::Bindings held_out);
-  ~Inspector();
-  Inspector(const Inspector&) = delete;
-  Inspector& operator=(const Inspector&) = delete;
-
-  /// Enqueues the pass of the held-out image at `position` and the copies; false, and nothing, while the one
-  /// before has not been taken. `step` and `image` of the result are those of `what`.
-  bool start(std::int64_t position, const Inspection& what, const Weights& weights);
+  /// Enqueues the pass of test image `image`, from 0, and the copies; false, and nothing, while the one before
+  /// has not been taken.
+  bool start(const Scene& scene, std::int64_t image);
   /// True while the device has work of it left.
   bool busy() const { return pending_ && !done_->ready(); }
   /// What start() began, once it has arrived and a thread has widened it; nothing before. Never

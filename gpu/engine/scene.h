@@ -1,0 +1,34 @@
+#pragma once
+// What an observer may read of an engine between two steps.
+
+#include <cstdint>
+#include <memory>
+
+#include "gpu/core/device.h"
+#include "gpu/data/dataset.h"
+#include "gpu/models/model.h"
+#include "gpu/ops/step/step.h"
+#include "gpu/plan/plan.h"
+
+namespace warpscope::training {
+
+/// Buffers are in device memory and hold, on `stream`, the state after `step` steps. Holds for the call that
+/// it is passed to; the buffers themselves live as long as the engine.
+struct Scene {
+  const models::Model& model;
+  const plan::Selection& selection;
+  const data::DataSet& data;
+  std::shared_ptr<core::Device> device;
+  core::Stream& stream;
+  /// Of an inference plan over the held-out images, validation images first. The control block, which says where a
+  /// pass begins, is the engine's own: an observer puts one of its own there.
+  plan::Bindings held_out;
+  std::int64_t first_test = 0;  ///< place of test image 0 among the held-out images
+  const core::Buffer& parameters;
+  const core::Buffer& gradients;  ///< of the last step, before clipping, times the loss scale of `control`
+  const ops::step::StepControl* control = nullptr;
+  std::uint64_t step = 0;
+  std::uint64_t generation = 0;  ///< Snapshot::generation
+};
+
+}  // namespace warpscope::training

@@ -1,0 +1,26 @@
+#include "gpu/observers/observer_table.h"
+
+#include "gpu/observers/inspector.h"
+
+namespace warpscope::training {
+namespace {
+
+template <class Kind>
+std::unique_ptr<Observer> make() {
+  return std::make_unique<Kind>();
+}
+
+/// A row a kind.
+constexpr std::unique_ptr<Observer> (*kKinds[])() = {
+    make<Inspector>,
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Observer>> make_observers() {
+  std::vector<std::unique_ptr<Observer>> observers;
+  for (const auto kind : kKinds) observers.push_back(kind());
+  return observers;
+}
+
+}  // namespace warpscope::training

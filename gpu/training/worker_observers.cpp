@@ -1,0 +1,69 @@
+// The trainer's thread: looks into the training, as often as they cost little.
+
+#include <algorithm>
+#include <chrono>
+
+#include "gpu/core/error.h"
+#include "gpu/training/worker.h"
+
+namespace warpscope::training {
+namespace {
+
+using std::chrono::duration;
+
+constexpr double kObservationSeconds = 0.1;  ///< between two of an observer, at the least
+
+}  // namespace
+
+void Trainer::Worker::handle_observe(const ObservationRequest& request) {
+  for (Watch& watch : watches_) {
+    if (!watch.observer->ask(request)) continue;
+    watch.refused = false;
+    watch.step = kNoStep;
+    watch.next = {};
+    if (!watch.observer->wanted()) watch.observer->end(seen_);
+  }
+  publish_observations();
+}
+
+/// After something else than a step has changed what is seen.
+void Trainer::Worker::observe_anew() {
+  for (Watch& watch : watches_) watch.step = kNoStep;
+}
+
+void Trainer::Worker::observe_if_due() {
+  bool arrived = false;
+  for (Watch& watch : watches_) {
+    if (!watch.observer->wanted()) continue;
+    arrived = watch.observer->take(seen_) || arrived;
+    if (!rate_search_) observe_if_due(watch);
+  }
+  if (arrived) publish_observations();
+}
+
+void Trainer::Worker::observe_if_due(Watch& watch) {
+  const auto now = Clock::now();
+  if (watch.refused || now < watch.next) return;
+  if (engine_->steps() == watch.step && !watch.observer->goes_on()) return;
+  Scene scene = engine_->scene();
+  scene.generation = view_.generation;
+  try {
+    if (!watch.observer->start(scene)) return;
+  } catch (const core::Error& error) {
+    watch.refused = true;
+    notice(error.what());
+    log(LogLevel::warning, error.what());
+    return;
+  }
+  engine_->interrupt();
+  watch.step = engine_->steps();
+  const double pause = std::max(kObservationSeconds, watch.observer->seconds() / watch.observer->share());
+  watch.next = now + std::chrono::duration_cast<Clock::duration>(duration<double>(pause));
+}
+
+void Trainer::Worker::publish_observations() {
+  const std::lock_guard lock(mutex_);
+  published_observations_ = seen_;
+}
+
+}  // namespace warpscope::training
