@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "gpu/messages/distributions.h"
 #include "gpu/messages/inspection.h"
 
 namespace warpscope::training {
@@ -13,6 +14,7 @@ namespace warpscope::training {
 /// for.
 struct ObservationRequest {
   std::optional<std::int64_t> inspected_image;  ///< of the test images: Observations::inspection
+  bool distributions = false;                   ///< Observations::distributions
 
   bool operator==(const ObservationRequest&) const = default;
 };
@@ -20,6 +22,7 @@ struct ObservationRequest {
 /// nullptr where nothing was asked for, or has not arrived yet.
 struct Observations {
   std::shared_ptr<const Inspection> inspection;
+  std::shared_ptr<const Distributions> distributions;
 
   bool operator==(const Observations&) const = default;
 };

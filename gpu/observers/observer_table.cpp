@@ -1,5 +1,6 @@
 #include "gpu/observers/observer_table.h"
 
+#include "gpu/observers/distribution_observer.h"
 #include "gpu/observers/inspector.h"
 
 namespace warpscope::training {
@@ -13,6 +14,7 @@ std::unique_ptr<Observer> make() {
 /// A row a kind.
 constexpr std::unique_ptr<Observer> (*kKinds[])() = {
     make<Inspector>,
+    make<DistributionObserver>,
 };
 
 }  // namespace

@@ -1,0 +1,258 @@
+#include "gpu/observers/distribution_pass.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "gpu/core/error.h"
+
+namespace warpscope::training {
+namespace {
+
+using statistics::ChunkSums;
+using statistics::CountedTensor;
+using statistics::UnitTensor;
+
+constexpr std::int64_t kActivationsCpu = std::int64_t{1} << 22;
+constexpr std::int64_t kActivationsGpu = std::int64_t{1} << 25;
+constexpr std::int64_t kLeastImages = 4;
+constexpr std::int64_t kMostImages = 64;
+
+/// Parts of a buffer begin at multiples of this.
+constexpr std::size_t kAlignment = 256;
+
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+/// All layers' outputs for one image, and the image.
+std::int64_t activations_of_image(const models::Model& model) {
+  std::int64_t places = std::int64_t{model.height} * model.width, channels = model.channels;
+  std::int64_t sum = places * channels;
+  for (const models::Layer& layer : model.layers) {
+    if (layer.kind == models::LayerKind::linear) places = 1;
+    if (layer.kind == models::LayerKind::maxpool2d) places /= 4;
+    if (layer.kind == models::LayerKind::upsample2d) places *= 4;
+    if (layer.out_channels > 0) channels = layer.out_channels;
+    sum += places * channels;
+  }
+  return sum;
+}
+
+int sampled_images(const Scene& scene) {
+  const bool cuda = scene.device->kind() == core::DeviceKind::cuda;
+  const std::int64_t fit = (cuda ? kActivationsGpu : kActivationsCpu) / activations_of_image(scene.model);
+  return static_cast<int>(std::min(std::clamp(fit, kLeastImages, kMostImages), scene.data.test.count));
+}
+
+}  // namespace
+
+DistributionPass::DistributionPass(const Scene& scene)
+    : selection_(scene.selection),
+      device_(scene.device),
+      stream_(scene.stream),
+      inputs_(scene.device, sizeof(Inputs)),
+      before_(scene.device, scene.parameters.bytes()) {
+  plan::Bindings held_out = scene.held_out;
+  held_out.control = &inputs_.as<Inputs>()->control;
+  plan_ = std::make_unique<plan::Plan>(scene.model, plan::Purpose::inspection, selection_,
+                                       sampled_images(scene), device_, stream_, held_out);
+  add_activations(scene.model);
+  add_parameters(scene);
+  chunks_ = statistics::lay_out_chunks(tensors_);
+  units_ = statistics::lay_out_chunks(unit_tensors_);
+  begun_ = device_->make_event(true);
+  done_ = device_->make_event(true);
+  make_buffers(scene);
+  counting_ = stream_.capture([this] { enqueue_counting(); });
+}
+
+DistributionPass::~DistributionPass() {
+  try {
+    done_->synchronize();
+  } catch (const core::Error&) {
+    // The error was reported when it happened; destruction goes on.
+  }
+}
+
+std::uint32_t DistributionPass::slot_of(std::size_t layer, Quantity quantity) {
+  const auto found = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+    return slot.layer == layer && slot.quantity == quantity;
+  });
+  if (found != slots_.end()) return static_cast<std::uint32_t>(found - slots_.begin());
+  slots_.push_back({layer, quantity});
+  return static_cast<std::uint32_t>(slots_.size() - 1);
+}
+
+void DistributionPass::add_part(std::size_t layer, Quantity quantity, const CountedTensor& tensor) {
+  tensors_.push_back(tensor);
+  tensors_.back().result = slot_of(layer, quantity);
+}
+
+void DistributionPass::add_activations(const models::Model& model) {
+  const auto add = [&](std::size_t layer, const plan::WrittenTensor& output) {
+    CountedTensor tensor;
+    tensor.values = output.data;
+    tensor.type = output.type;
+    tensor.elements = output.elements;
+    add_part(layer, Quantity::activations, tensor);
+  };
+  add(0, plan_->input());
+  std::int64_t channels = model.channels;
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const models::Layer& layer = model.layers[i];
+    const plan::WrittenTensor output = plan_->output(i);
+    add(i + 1, output);
+    if (layer.out_channels > 0) channels = layer.out_channels;
+    if (layer.kind != models::LayerKind::relu) continue;
+    UnitTensor units;
+    units.values = output.data;
+    units.type = output.type;
+    units.batch = plan_->batch();
+    units.units = output.elements / plan_->batch();
+    units.channels = channels;
+    unit_tensors_.push_back(units);
+    unit_layers_.push_back(i + 1);
+  }
+}
+
+void DistributionPass::add_parameters(const Scene& scene) {
+  const models::ParameterLayout layout = models::parameter_layout(scene.model);
+  for (const models::Parameter& parameter : layout.parameters) {
+    const std::size_t layer = parameter.layer + 1;
+    CountedTensor weights;
+    weights.values = scene.parameters.as<const float>() + parameter.offset;
+    weights.elements = static_cast<std::int64_t>(parameter.elements);
+    add_part(layer, Quantity::weights, weights);
+    CountedTensor gradients = weights;
+    gradients.values = scene.gradients.as<const float>() + parameter.offset;
+    gradients.divisor = &scene.control->loss_scale;
+    add_part(layer, Quantity::gradients, gradients);
+    CountedTensor updates = weights;
+    updates.before = before_.as<const float>() + parameter.offset;
+    updates.divisor = &inputs_.as<const Inputs>()->update_steps;
+    add_part(layer, Quantity::updates, updates);
+  }
+}
+
+void DistributionPass::make_buffers(const Scene& scene) {
+  unit_table_offset_ = aligned(tensors_.size() * sizeof(CountedTensor));
+  const std::size_t table_bytes = unit_table_offset_ + unit_tensors_.size() * sizeof(UnitTensor);
+  tables_ = core::Buffer(device_, table_bytes);
+  tables_staging_ = core::HostBuffer(device_, table_bytes);
+  std::copy(tensors_.begin(), tensors_.end(), tables_staging_.as<CountedTensor>());
+  std::copy(unit_tensors_.begin(), unit_tensors_.end(),
+            reinterpret_cast<UnitTensor*>(tables_staging_.as<std::byte>() + unit_table_offset_));
+  sums_offset_ = aligned(slots_.size() * statistics::kCounters * sizeof(std::uint32_t));
+  live_units_offset_ = sums_offset_ + aligned(static_cast<std::size_t>(chunks_) * sizeof(ChunkSums));
+  live_channels_offset_ =
+      live_units_offset_ + aligned(static_cast<std::size_t>(units_.chunks) * sizeof(std::uint32_t));
+  const std::size_t bytes = live_channels_offset_ + static_cast<std::size_t>(units_.channels);
+  results_ = core::Buffer(device_, bytes);
+  results_arrived_ = core::HostBuffer(device_, bytes);
+  inputs_staging_ = core::HostBuffer(device_, sizeof(Inputs));
+  *inputs_staging_.as<Inputs>() = Inputs{};
+  inputs_staging_.as<Inputs>()->control.position = static_cast<std::uint32_t>(scene.first_test);
+  stream_.copy(tables_.data(), tables_staging_.data(), table_bytes);
+  stream_.fill(before_.data(), 0, before_.bytes());
+  stream_.record(*done_);
+}
+
+/// What a graph does once the layers' outputs are there.
+void DistributionPass::enqueue_counting() {
+  auto* const results = results_.as<std::byte>();
+  stream_.fill(results, 0, results_.bytes());
+  statistics::CountCall values;
+  values.tensors = tables_.as<const CountedTensor>();
+  values.tensor_count = static_cast<int>(tensors_.size());
+  values.chunks = chunks_;
+  values.counters = results_.as<std::uint32_t>();
+  values.sums = reinterpret_cast<ChunkSums*>(results + sums_offset_);
+  statistics::count_values(*device_, stream_, values);
+  statistics::UnitCall units;
+  units.tensors = reinterpret_cast<const UnitTensor*>(tables_.as<const std::byte>() + unit_table_offset_);
+  units.tensor_count = static_cast<int>(unit_tensors_.size());
+  units.chunks = units_.chunks;
+  units.live_units = reinterpret_cast<std::uint32_t*>(results + live_units_offset_);
+  units.live_channels = reinterpret_cast<std::uint8_t*>(results + live_channels_offset_);
+  statistics::find_live_units(*device_, stream_, units);
+  stream_.copy(results_arrived_.data(), results, results_.bytes());
+}
+
+void DistributionPass::remember(const Scene& scene) {
+  stream_.copy(before_.data(), scene.parameters.data(), before_.bytes());
+  stream_.record(*done_);
+  remembers_ = true;
+  remembered_step_ = scene.step;
+  remembered_generation_ = scene.generation;
+}
+
+bool DistributionPass::start(const Scene& scene) {
+  if (pending_) return false;
+  // A training that was reset or rolled back in the meantime has other weights than an update made.
+  const bool follows =
+      remembers_ && remembered_generation_ == scene.generation && remembered_step_ <= scene.step;
+  if (!follows) {
+    remember(scene);
+    return false;
+  }
+  update_steps_ = scene.step - remembered_step_;
+  if (update_steps_ == 0 && has_looked_) return false;
+  auto* const inputs = inputs_staging_.as<Inputs>();
+  inputs->update_steps = static_cast<float>(std::max<std::uint64_t>(update_steps_, 1));
+  stream_.record(*begun_);
+  stream_.copy(inputs_.data(), inputs, sizeof(Inputs));
+  plan_->launch(stream_);
+  stream_.launch(*counting_);
+  stream_.record(*done_);
+  step_ = scene.step;
+  generation_ = scene.generation;
+  pending_ = has_looked_ = true;
+  remembers_ = false;
+  return true;
+}
+
+DeadUnits DistributionPass::dead_units(std::size_t index) const {
+  const UnitTensor& tensor = unit_tensors_[index];
+  const auto* const results = results_arrived_.as<const std::byte>();
+  const auto* const live_units = reinterpret_cast<const std::uint32_t*>(results + live_units_offset_);
+  const auto* const live_channels =
+      reinterpret_cast<const std::uint8_t*>(results + live_channels_offset_) + tensor.first_channel;
+  const std::int64_t end =
+      index + 1 < unit_tensors_.size() ? unit_tensors_[index + 1].first_chunk : units_.chunks;
+  DeadUnits dead;
+  dead.units = tensor.units;
+  dead.dead_units =
+      tensor.units - std::accumulate(live_units + tensor.first_chunk, live_units + end, std::int64_t{0});
+  dead.channels = tensor.channels;
+  dead.dead_channels = std::count(live_channels, live_channels + tensor.channels, std::uint8_t{0});
+  return dead;
+}
+
+std::shared_ptr<const DistributionMoment> DistributionPass::take() {
+  if (!pending_ || !done_->ready()) return nullptr;
+  pending_ = false;
+  seconds_ = 1e-6 * done_->microseconds_since(*begun_);
+  auto moment = std::make_shared<DistributionMoment>();
+  moment->step = step_;
+  moment->update_steps = update_steps_;
+  const auto* const results = results_arrived_.as<const std::byte>();
+  const std::span counters(reinterpret_cast<const std::uint32_t*>(results),
+                           slots_.size() * statistics::kCounters);
+  const std::span sums(reinterpret_cast<const ChunkSums*>(results + sums_offset_),
+                       static_cast<std::size_t>(chunks_));
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    // Nothing has written the gradients before the first step.
+    const bool missing = (slots_[i].quantity == Quantity::updates && update_steps_ == 0) ||
+                         (slots_[i].quantity == Quantity::gradients && step_ == 0);
+    if (missing) continue;
+    moment->distributions[{slots_[i].layer, slots_[i].quantity}] =
+        statistics::distribution_of(counters, static_cast<std::uint32_t>(i), tensors_, sums);
+  }
+  for (std::size_t i = 0; i < unit_tensors_.size(); ++i) moment->dead[unit_layers_[i]] = dead_units(i);
+  return moment;
+}
+
+}  // namespace warpscope::training
