@@ -31,22 +31,36 @@ void draw_banner(const Frame& frame, const std::string& text) {
   draw_text(list, frame.fonts.strong, min.x + 24 * s, min.y + height / 2 + 5 * s, frame.palette.text, text);
 }
 
+const Box& box_of(const Layout& layout, Place place) {
+  switch (place) {
+    case Place::curves:
+      return layout.loss;
+    case Place::images:
+      return layout.images;
+    case Place::workbench:
+      return layout.kernels;
+    case Place::training:
+      break;
+  }
+  return layout.training;
+}
+
 }  // namespace
 
 MainView::MainView(const Settings& settings, const models::Model& model)
-    : settings_(settings), workbench_(model) {
+    : settings_(settings), panels_(model) {
   show({settings.plot, settings.images, settings.splits});
 }
 
 void MainView::consume(const std::vector<training::FeedItem>& items) {
   for (const auto& item : items) {
-    loss_.consume(item);
+    panels_.loss.consume(item);
     status_.consume(item);
   }
 }
 
 void MainView::update_images(const std::shared_ptr<training::ImageExchange>& images, const Frame& frame) {
-  images_.update(images, frame);
+  panels_.images.update(images, frame);
 }
 
 WindowRequests MainView::handle_keys(const Frame& frame, const std::vector<KeyPress>& keys) {
@@ -84,8 +98,8 @@ void MainView::press(const Frame& frame, const KeyPress& key, bool typing, Windo
   }
   if (key.letter == 'r') frame.send(training::Reset{});
   if (key.letter == 'l') workbench_.toggle_large();
-  if (key.letter == 'e') workbench_.show_runs();
-  loss_.handle_key(frame, key.letter, settings_.plot);
+  if (key.letter == 'e') workbench_.show("runs");
+  panels_.loss.handle_key(frame, key.letter, panels_.plot);
 }
 
 void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& banner) {
@@ -95,28 +109,27 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   toolbar_.draw(frame, &help_open_);
   place_next_window(layout.strip);
   draw_view_strip(frame);
-  loss_.update(frame, settings_.plot);
-  if (loss_.take_runs_request()) workbench_.show_runs();
-  if (const auto message = loss_.take_message()) tell(message->text, message->level);
+  panels_.loss.update(frame, panels_.plot);
+  if (panels_.loss.take_runs_request()) workbench_.show("runs");
+  if (const auto message = panels_.loss.take_message()) tell(message->text, message->level);
   const bool large = workbench_.large();
+  panels_.laboratory.update(frame);
+  for (const PanelRow& row : panel_table()) {
+    if (row.watch != nullptr) row.watch(panels_, frame, workbench_.shows(row));
+  }
   if (!large) {
-    place_next_window(layout.loss);
-    loss_.draw(frame, settings_.plot);
-    place_next_window(layout.images);
-    if (frame.snapshot.classifies) {
-      predictions_.draw(frame);
-    } else {
-      images_.draw(frame);
+    for (const PanelRow& row : panel_table()) {
+      if (row.place == Place::workbench) continue;
+      place_next_window(box_of(layout, row.place));
+      row.draw(panels_, frame);
     }
-    place_next_window(layout.training);
-    training_.draw(frame);
   }
   place_next_window(large ? layout.all : layout.kernels);
-  workbench_.draw(frame, loss_.overlay());
+  workbench_.draw(panels_, frame);
   place_next_window(layout.status);
-  facts.image_path = is_view(frame) && images_.has_images() ? "images from the run folder"
-                     : frame.snapshot.classifies            ? "images from host memory"
-                                                            : images_.path_text();
+  facts.image_path = is_view(frame) && panels_.images.has_images() ? "images from the run folder"
+                     : frame.snapshot.classifies                   ? "images from host memory"
+                                                                   : panels_.images.path_text();
   status_.draw(frame, facts);
   if (!large) drag_splitters(frame, layout, settings_.splits);
   divergence_.draw(frame, ImVec2(layout.training.max.x, layout.training.min.y - 2 * frame.scale));
@@ -140,9 +153,9 @@ void MainView::trace_changes(const Frame& frame) {
     traced_state_ = state;
     trace_event("state", fmt::format("{},\"step\":{}", state, snapshot.step));
   }
-  const std::string images =
-      fmt::format("\"path\":{},\"image_bytes_to_host\":{},\"step\":{}", json_string(images_.path_name()),
-                  images_.image_bytes_to_host(), images_.shown_step());
+  const std::string images = fmt::format("\"path\":{},\"image_bytes_to_host\":{},\"step\":{}",
+                                         json_string(panels_.images.path_name()),
+                                         panels_.images.image_bytes_to_host(), panels_.images.shown_step());
   if (images != traced_images_) {
     traced_images_ = images;
     trace_event("images", images);
@@ -152,17 +165,16 @@ void MainView::trace_changes(const Frame& frame) {
 
 // What tests wait for: how far the laboratory is, the newest determinism report, the rungs of the ladder.
 void MainView::trace_laboratory(const Frame& frame) {
-  const auto& state = workbench_.controller().state();
+  const auto& state = panels_.laboratory.state();
   const auto changed = [](std::string& before, const char* event, const std::string& fields) {
     if (fields == before) return;
     before = fields;
     trace_event(event, fields);
   };
-  changed(
-      traced_laboratory_, "laboratory",
-      fmt::format("\"job\":{},\"bench\":{},\"verify\":{},\"baseline\":{},\"cancelled\":{},\"failure\":{}",
-                  static_cast<int>(workbench_.controller().job()), state.bench.size(), state.verify.size(),
-                  state.baseline_images_per_second > 0, state.cancelled, json_string(state.failure)));
+  changed(traced_laboratory_, "laboratory",
+          fmt::format("\"job\":{},\"bench\":{},\"verify\":{},\"baseline\":{},\"cancelled\":{},\"failure\":{}",
+                      static_cast<int>(panels_.laboratory.job()), state.bench.size(), state.verify.size(),
+                      state.baseline_images_per_second > 0, state.cancelled, json_string(state.failure)));
   if (const auto& report = frame.snapshot.determinism) {
     changed(traced_determinism_, "determinism",
             fmt::format("\"id\":{},\"step\":{},\"tensors\":{},\"different\":{}", report->id, report->step,
@@ -174,7 +186,7 @@ void MainView::trace_laboratory(const Frame& frame) {
 bool MainView::has_shown_all(const training::Snapshot& snapshot, bool images_expected) const {
   const bool timed = std::any_of(snapshot.timings.begin(), snapshot.timings.end(),
                                  [](const training::OpTiming& timing) { return timing.samples > 0; });
-  const bool images = snapshot.classifies ? predictions_.has_images() : images_.has_images();
+  const bool images = snapshot.classifies ? panels_.predictions.has_images() : panels_.images.has_images();
   return timed && loss_points() > 0 && (!images_expected || images);
 }
 
@@ -185,16 +197,16 @@ void MainView::tell(std::string text, training::LogLevel level) {
 }
 
 void MainView::shutdown() {
-  images_.shutdown();
-  predictions_.shutdown();
-  workbench_.shutdown();
+  panels_.shutdown();
 }
 
 Settings MainView::settings() const {
   Settings now = settings_;
-  now.images.zoom = images_.settings.zoom;
-  now.images.absolute_difference = images_.settings.conversion.difference == images::Difference::absolute;
-  now.images.difference_range = images_.settings.conversion.range;
+  now.plot = panels_.plot;
+  now.images.zoom = panels_.images.settings.zoom;
+  now.images.absolute_difference =
+      panels_.images.settings.conversion.difference == images::Difference::absolute;
+  now.images.difference_range = panels_.images.settings.conversion.range;
   return now;
 }
 

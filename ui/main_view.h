@@ -9,13 +9,10 @@
 #include "ui/keys.h"
 #include "ui/palette/palette_box.h"
 #include "ui/panels/divergence_box.h"
-#include "ui/panels/images_panel.h"
-#include "ui/panels/loss_panel.h"
 #include "ui/panels/notices.h"
-#include "ui/panels/predictions_panel.h"
+#include "ui/panels/panels.h"
 #include "ui/panels/status_bar.h"
 #include "ui/panels/toolbar.h"
-#include "ui/panels/training_panel.h"
 #include "ui/panels/workbench.h"
 #include "ui/settings.h"
 #include "ui/undo.h"
@@ -55,13 +52,13 @@ class MainView {
   /// The settings as they are now; `zoom` is the window's to use.
   Settings settings() const;
   float zoom() const { return settings_.zoom; }
-  std::size_t loss_points() const { return loss_.history().steps(); }
+  std::size_t loss_points() const { return panels_.loss.history().steps(); }
   /// Between frames, with the OpenGL context current: brings images that are on their way further. True if
   /// those, the laboratory, what is read of earlier runs or the predictions have come further than was drawn.
   bool advance(const std::shared_ptr<training::ImageExchange>& images) {
-    const bool newer = images_.advance(images);
-    return newer || workbench_.controller().has_update() || loss_.has_update() ||
-           (!workbench_.large() && predictions_.waiting());
+    const bool newer = panels_.images.advance(images);
+    return newer || panels_.laboratory.has_update() || panels_.loss.has_update() ||
+           (!workbench_.large() && panels_.predictions.waiting());
   }
 
  private:
@@ -79,11 +76,8 @@ class MainView {
 
   Settings settings_;
   Toolbar toolbar_;
-  LossPanel loss_;
-  ImagesPanel images_;            ///< of models that reconstruct
-  PredictionsPanel predictions_;  ///< of models that classify: in its place
+  Panels panels_;
   Workbench workbench_;
-  TrainingPanel training_;
   StatusBar status_;
   Notices notices_;
   DivergenceBox divergence_;

@@ -29,13 +29,13 @@ ViewChoices MainView::view_choices() const {
 }
 
 void MainView::show(const ViewChoices& view) {
-  if (view.plot.over != settings_.plot.over || view.plot.metric != settings_.plot.metric) loss_.show_all();
-  settings_.plot = view.plot;
+  if (view.plot.over != panels_.plot.over || view.plot.metric != panels_.plot.metric) panels_.loss.show_all();
+  panels_.plot = view.plot;
   settings_.splits = view.splits;
-  images_.settings.zoom = view.images.zoom;
-  images_.settings.conversion.difference =
+  panels_.images.settings.zoom = view.images.zoom;
+  panels_.images.settings.conversion.difference =
       view.images.absolute_difference ? images::Difference::absolute : images::Difference::signed_mean;
-  images_.settings.conversion.range = view.images.difference_range;
+  panels_.images.settings.conversion.range = view.images.difference_range;
 }
 
 // After all that may change the view. What changes while a button is held, or as it is let go, is one gesture.
@@ -76,13 +76,13 @@ ActionScene MainView::action_scene(const Frame& frame) {
       .optimizer =
           std::get<training::OptimizerSettings>(undo_.coming(snapshot, training::OptimizerSettings{})),
       .why_no_steering = std::string(is_view(frame) ? kNoSteering : ""),
-      .plot = settings_.plot,
-      .seen = loss_.history().seen(),
-      .follows = loss_.follows(),
+      .plot = panels_.plot,
+      .seen = panels_.loss.history().seen(),
+      .follows = panels_.loss.follows(),
       .tabs = Workbench::tabs(),
       .training_tabs = TrainingPanel::tabs(),
       .tab = workbench_.tab(),
-      .training_tab = training_.tab(),
+      .training_tab = panels_.training.tab(),
       .undoable = words(undo_.undoable()),
       .redoable = words(undo_.redoable()),
       .send = frame.send,
@@ -91,7 +91,7 @@ ActionScene MainView::action_scene(const Frame& frame) {
       .show_training_tab =
           [this](int tab) {
             if (workbench_.large()) workbench_.toggle_large();
-            training_.show(tab);
+            panels_.training.show(tab);
           },
       .set_plot =
           [this](const PlotSettings& plot) {
@@ -99,7 +99,7 @@ ActionScene MainView::action_scene(const Frame& frame) {
             view.plot = plot;
             show(view);
           },
-      .follow = [this](bool follows) { loss_.follow(follows); },
+      .follow = [this](bool follows) { panels_.loss.follow(follows); },
   };
   return scene;
 }

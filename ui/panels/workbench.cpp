@@ -1,14 +1,20 @@
 #include "ui/panels/workbench.h"
 
-#include <array>
+#include <algorithm>
+#include <vector>
 
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
 namespace {
 
-constexpr std::array<const char*, 8> kTabs{"Kernels", "Time",        "Network", "Bench",
-                                           "Verify",  "Determinism", "Ladder",  "Runs"};
+std::vector<const PanelRow*> rows() {
+  std::vector<const PanelRow*> found;
+  for (const PanelRow& row : panel_table()) {
+    if (row.place == Place::workbench) found.push_back(&row);
+  }
+  return found;
+}
 
 // At the right end of the title row; the cursor then stands where it was.
 bool size_button(const Frame& frame, bool large) {
@@ -25,41 +31,28 @@ bool size_button(const Frame& frame, bool large) {
 }  // namespace
 
 std::span<const char* const> Workbench::tabs() {
-  return kTabs;
+  static const std::vector<const char*> titles = [] {
+    std::vector<const char*> list;
+    for (const PanelRow* const row : rows()) list.push_back(row->title);
+    return list;
+  }();
+  return titles;
 }
 
-void Workbench::draw(const Frame& frame, RunOverlay& overlay) {
-  controller_.update(frame);
-  begin_tabbed_panel(frame, "tabs", kTabs, &tab_);
+void Workbench::show(std::string_view id) {
+  const auto tabs = rows();
+  const auto found = std::find(tabs.begin(), tabs.end(), find_panel(id));
+  if (found != tabs.end()) tab_ = static_cast<int>(found - tabs.begin());
+}
+
+bool Workbench::shows(const PanelRow& row) const {
+  return &row == rows()[static_cast<std::size_t>(tab_)];
+}
+
+void Workbench::draw(Panels& panels, const Frame& frame) {
+  begin_tabbed_panel(frame, "tabs", tabs(), &tab_);
   if (size_button(frame, large_)) toggle_large();
-  overlay.want_list(tab_ == kRuns);
-  time_.watch(frame);
-  switch (tab_) {
-    case kTime:
-      time_.draw(frame);
-      break;
-    case kNetwork:
-      network_.draw(frame);
-      break;
-    case kBench:
-      bench_.draw(frame, controller_);
-      break;
-    case kVerify:
-      verify_.draw(frame, controller_);
-      break;
-    case kDeterminism:
-      determinism_.draw(frame);
-      break;
-    case kLadder:
-      ladder_.draw(frame, controller_);
-      break;
-    case kRuns:
-      runs_.draw(frame, overlay);
-      break;
-    default:
-      kernels_.draw(frame, controller_.state());
-      break;
-  }
+  rows()[static_cast<std::size_t>(tab_)]->draw(panels, frame);
   end_panel();
 }
 

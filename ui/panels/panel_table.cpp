@@ -1,0 +1,60 @@
+#include "ui/panels/panel_table.h"
+
+#include <algorithm>
+#include <array>
+
+namespace warpscope::ui {
+namespace {
+
+void draw_images(Panels& panels, const Frame& frame) {
+  if (frame.snapshot.classifies) {
+    panels.predictions.draw(frame);
+  } else {
+    panels.images.draw(frame);
+  }
+}
+
+// The least sizes of panels that are tables, of pictures and plots, and of the training's settings.
+constexpr float kTableWidth = 440, kTableHeight = 176;
+constexpr float kPictureWidth = 360, kPictureHeight = 200;
+constexpr float kSettingsWidth = 280;
+
+constexpr std::array kPanels{
+    PanelRow{"curves", "Curves", Place::curves, kPictureWidth, kPictureHeight,
+             [](Panels& p, const Frame& f) { p.loss.draw(f, p.plot); }},
+    PanelRow{"images", "Images", Place::images, kPictureWidth, kPictureHeight, draw_images},
+    PanelRow{"kernels", "Kernels", Place::workbench, kTableWidth, kTableHeight,
+             [](Panels& p, const Frame& f) { p.kernels.draw(f, p.laboratory.state()); }},
+    PanelRow{"time", "Time", Place::workbench, kTableWidth, kTableHeight,
+             [](Panels& p, const Frame& f) { p.time.draw(f); },
+             [](Panels& p, const Frame& f, bool) { p.time.watch(f); }},
+    PanelRow{"network", "Network", Place::workbench, kTableWidth, kTableHeight,
+             [](Panels& p, const Frame& f) { p.network.draw(f); }},
+    PanelRow{"bench", "Bench", Place::workbench, kTableWidth, kTableHeight,
+             [](Panels& p, const Frame& f) { p.bench.draw(f, p.laboratory); }},
+    PanelRow{"verify", "Verify", Place::workbench, kTableWidth, kTableHeight,
+             [](Panels& p, const Frame& f) { p.verify.draw(f, p.laboratory); }},
+    PanelRow{"determinism", "Determinism", Place::workbench, kTableWidth, kTableHeight,
+             [](Panels& p, const Frame& f) { p.determinism.draw(f); }},
+    PanelRow{"ladder", "Ladder", Place::workbench, kTableWidth, kTableHeight,
+             [](Panels& p, const Frame& f) { p.ladder.draw(f, p.laboratory); }},
+    PanelRow{"runs", "Runs", Place::workbench, kTableWidth, kTableHeight,
+             [](Panels& p, const Frame& f) { p.runs.draw(f, p.loss.overlay()); },
+             [](Panels& p, const Frame&, bool shown) { p.loss.overlay().want_list(shown); }},
+    PanelRow{"training", "Training", Place::training, kSettingsWidth, kTableHeight,
+             [](Panels& p, const Frame& f) { p.training.draw(f); }},
+};
+
+}  // namespace
+
+std::span<const PanelRow> panel_table() {
+  return kPanels;
+}
+
+const PanelRow* find_panel(std::string_view id) {
+  const auto* const found =
+      std::find_if(kPanels.begin(), kPanels.end(), [id](const PanelRow& row) { return row.id == id; });
+  return found == kPanels.end() ? nullptr : found;
+}
+
+}  // namespace warpscope::ui

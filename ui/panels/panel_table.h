@@ -1,0 +1,32 @@
+#pragma once
+// The table of panels: the window shows what stands in it.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "ui/panels/panels.h"
+
+namespace warpscope::ui {
+
+/// Which part of the window a panel stands in at first. Panels of one place are tabs.
+enum class Place : std::uint8_t { curves, images, workbench, training };
+
+struct PanelRow {
+  const char* id;     ///< "kernels": in the settings file
+  const char* title;  ///< "Kernels": of its tab and in the palette
+  Place place;
+  float least_width, least_height;  ///< below which it cannot be read, in design pixels
+  /// Draws its window; of one in the workbench what stands in the title row, panel_body() and the body.
+  void (*draw)(Panels& panels, const Frame& frame);
+  /// Every frame, before any panel is drawn; `shown`: it will be.
+  void (*watch)(Panels& panels, const Frame& frame, bool shown) = nullptr;
+};
+
+/// In the order of their tabs.
+std::span<const PanelRow> panel_table();
+
+/// nullptr if there is no such panel.
+const PanelRow* find_panel(std::string_view id);
+
+}  // namespace warpscope::ui

@@ -1,0 +1,48 @@
+#pragma once
+// All panels of the window, and what several of them share.
+
+#include "ui/laboratory_controller.h"
+#include "ui/panels/bench_panel.h"
+#include "ui/panels/determinism_panel.h"
+#include "ui/panels/images_panel.h"
+#include "ui/panels/kernels_panel.h"
+#include "ui/panels/ladder_panel.h"
+#include "ui/panels/loss_panel.h"
+#include "ui/panels/network_panel.h"
+#include "ui/panels/predictions_panel.h"
+#include "ui/panels/runs_panel.h"
+#include "ui/panels/time_panel.h"
+#include "ui/panels/training_panel.h"
+#include "ui/panels/verify_panel.h"
+#include "ui/settings.h"
+
+namespace warpscope::ui {
+
+struct Panels {
+  /// `model` is what the laboratory measures: the one that is trained.
+  explicit Panels(const models::Model& model) : laboratory(model), time(model), network(model) {}
+
+  /// Frees what belongs to OpenGL and CUDA; before the context goes.
+  void shutdown() {
+    images.shutdown();
+    predictions.shutdown();
+    network.shutdown();
+  }
+
+  PlotSettings plot;  ///< how `loss` shows its curves
+  LaboratoryController laboratory;
+  LossPanel loss;
+  ImagesPanel images;            ///< of models that reconstruct
+  PredictionsPanel predictions;  ///< of models that classify: in its place
+  KernelsPanel kernels;
+  TimePanel time;
+  NetworkPanel network;
+  BenchPanel bench;
+  VerifyPanel verify;
+  DeterminismPanel determinism;
+  LadderPanel ladder;
+  RunsPanel runs;
+  TrainingPanel training;
+};
+
+}  // namespace warpscope::ui
