@@ -73,34 +73,6 @@ constexpr std::array<std::pair<std::string_view, Maker>, 3> kModels{
 
 constexpr std::size_t kAlignment = 64;
 
-/// The size of an image on its way through the layers.
-struct Extent {
-  int height = 0;
-  int width = 0;
-  int channels = 0;
-
-  void pass(const Layer& layer) {
-    switch (layer.kind) {
-      case LayerKind::conv2d:
-        channels = layer.out_channels;
-        break;
-      case LayerKind::linear:
-        *this = {1, 1, layer.out_channels};
-        break;
-      case LayerKind::maxpool2d:
-        height /= 2;
-        width /= 2;
-        break;
-      case LayerKind::upsample2d:
-        height *= 2;
-        width *= 2;
-        break;
-      case LayerKind::relu:
-        break;
-    }
-  }
-};
-
 /// Why `layer` cannot follow what makes images of this size, or "".
 std::string objection(const Layer& layer, const Extent& input) {
   const bool trained = layer.kind == LayerKind::conv2d || layer.kind == LayerKind::linear;
@@ -140,6 +112,27 @@ void check_output(const Model& model, const Extent& output) {
 }
 
 }  // namespace
+
+void Extent::pass(const Layer& layer) {
+  switch (layer.kind) {
+    case LayerKind::conv2d:
+      channels = layer.out_channels;
+      break;
+    case LayerKind::linear:
+      *this = {1, 1, layer.out_channels};
+      break;
+    case LayerKind::maxpool2d:
+      height /= 2;
+      width /= 2;
+      break;
+    case LayerKind::upsample2d:
+      height *= 2;
+      width *= 2;
+      break;
+    case LayerKind::relu:
+      break;
+  }
+}
 
 const Parameter& ParameterLayout::find(std::string_view name) const {
   for (const Parameter& parameter : parameters) {

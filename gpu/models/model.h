@@ -21,6 +21,16 @@ struct Layer {
   int kernel = 0;        ///< convolutions only: height and width
 };
 
+/// The size of an image on its way through the layers; linear layers leave a height and a width of 1.
+struct Extent {
+  int height = 0;
+  int width = 0;
+  int channels = 0;
+
+  /// From a layer's input to its output.
+  void pass(const Layer& layer);
+};
+
 /// What training makes small.
 enum class Loss : std::uint8_t {
   mse,            ///< the mean squared error between output and input

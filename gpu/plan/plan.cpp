@@ -115,6 +115,9 @@ void Plan::bind(const MemoryPlan& memory, const Bindings& bindings) {
       case Storage::second_state:
         address_.push_back(bindings.second_state);
         break;
+      case Storage::latents:
+        address_.push_back(const_cast<void*>(bindings.latents));
+        break;
     }
   }
   for (std::size_t n = 0; n < covers_.size(); ++n) {

@@ -33,6 +33,7 @@ struct Bindings {
   float* first_state = nullptr;          ///< the same layout; where the recipe's rule keeps one
   float* second_state = nullptr;         ///< where it keeps two
   const std::uint8_t* labels = nullptr;  ///< image_count classes; classification only
+  const void* latents = nullptr;         ///< (batch, H, W, C) in the precision's element type; decoding only
 };
 
 /// One op of a plan, in the order of the program.
@@ -89,13 +90,15 @@ class Plan {
   std::size_t memory_bytes() const { return arena_.bytes(); }
 
   /// Device memory that an inference plan leaves readable: FP32 images (batch, H, W, C); reconstruction only.
+  /// A decoding plan leaves the prediction alone.
   void* prediction() const { return address_[static_cast<std::size_t>(program_.shown_prediction)]; }
   void* target() const { return address_[static_cast<std::size_t>(program_.shown_target)]; }
   float* image_errors() const {
     return static_cast<float*>(address_[static_cast<std::size_t>(program_.image_errors)]);
   }
   /// What an inspection plan leaves readable beside these: the batch's images and the output of each layer, in
-  /// the order of the model and in the precision's element type. (batch, H, W, C).
+  /// the order of the model and in the precision's element type. (batch, H, W, C). An encoding plan leaves the
+  /// output of its last layer.
   WrittenTensor input() const { return tensor(program_.target); }
   WrittenTensor output(std::size_t layer) const { return tensor(program_.outputs.at(layer)); }
   /// The predicted classes (batch), a byte each; classification only.

@@ -1,5 +1,9 @@
 #include "gpu/plan/program.h"
 
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/models/latent.h"
 #include "gpu/ops/step/step.h"
 
 namespace warpscope::plan {
@@ -36,6 +40,10 @@ class Lowering {
   Program run(Purpose purpose) {
     control_ = external("control", Storage::control, Role::control, 1);
     if (casts_) cast_weights();
+    program_.outputs.assign(model_.layers.size(), -1);
+    if (purpose == Purpose::encoding) encode();
+    if (purpose == Purpose::decoding) decode();
+    if (purpose == Purpose::encoding || purpose == Purpose::decoding) return std::move(program_);
     forward(purpose != Purpose::training);
     if (purpose == Purpose::inspection) keep_outputs();
     if (purpose == Purpose::training) {
@@ -120,18 +128,54 @@ class Lowering {
     return wide;
   }
 
-  void forward(bool keep) {
+  /// Images become the batch's input; returns the tensor of the order.
+  int gather_images() {
     OpShape shape = image_shape(model_.height, model_.width, model_.channels);
     shape.count = image_count_;
     const int images = external("images", Storage::images, Role::byte, 0);
     const int order = external("order", Storage::order, Role::index, image_count_);
     program_.target = planned("input", Op::batch_gather, Name::output, shape);
     node(Op::batch_gather, "", shape, {images, order, control_, program_.target});
+    return order;
+  }
+
+  /// Layers [first, end), from the tensor `current` of that size; returns the output of the last.
+  int forward_layers(std::size_t first, std::size_t end, int current, OpShape shape) {
+    for (std::size_t i = first; i < end; ++i) {
+      current = forward_layer(model_.layers[i], current, shape);
+      program_.outputs[i] = current;
+    }
+    return current;
+  }
+
+  void encode() {
+    gather_images();
+    const std::size_t end = models::latent_of(model_).end;
+    const OpShape shape = image_shape(model_.height, model_.width, model_.channels);
+    const int latent = forward_layers(0, end, program_.target, shape);
+    program_.tensors[static_cast<std::size_t>(latent)].kept = true;
+  }
+
+  void decode() {
+    const models::Latent latent = models::latent_of(model_);
+    if (!latent.decodes) {
+      throw core::BadInput(
+          fmt::format("model {} has no decoder: no layers make a picture of {}", model_.name, latent.layer));
+    }
+    const models::Extent& extent = latent.extent;
+    const int latents = external("latents", Storage::latents, Role::activation,
+                                 batch_ * static_cast<std::int64_t>(latent.elements()));
+    program_.prediction = forward_layers(latent.end, model_.layers.size(), latents,
+                                         image_shape(extent.height, extent.width, extent.channels));
+    program_.shown_prediction =
+        shown(program_.prediction, image_shape(model_.height, model_.width, model_.channels));
+  }
+
+  void forward(bool keep) {
+    const int order = gather_images();
     if (model_.loss != models::Loss::mse) gather_labels(order);
-    int current = program_.target;
-    shape.count = 1;
-    for (const models::Layer& layer : model_.layers) current = forward_layer(layer, current, shape);
-    program_.prediction = current;
+    program_.prediction = forward_layers(0, model_.layers.size(), program_.target,
+                                         image_shape(model_.height, model_.width, model_.channels));
     OpShape record;
     record.count = ring_capacity_;
     metrics_ = persistent("metrics", Op::step_record, Name::metrics, record);
@@ -215,7 +259,6 @@ class Lowering {
         break;
     }
     layers_.push_back(saved);
-    program_.outputs.push_back(saved.output);
     return saved.output;
   }
 

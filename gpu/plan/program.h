@@ -24,6 +24,7 @@ enum class Storage : std::uint8_t {
   gradients,     ///< the contiguous gradient buffer, at Tensor::offset elements
   first_state,   ///< the optimizer's, of the parameter buffer's layout
   second_state,  ///< the same
+  latents,       ///< what a decoding plan begins with
 };
 
 struct Tensor {
@@ -54,7 +55,7 @@ struct Program {
   int image_errors = -1;      ///< the loss of each image
   int predicted = -1;         ///< the predicted class of each image, with labels
   int loss = -1;
-  std::vector<int> outputs;  ///< of each layer of the model
+  std::vector<int> outputs;  ///< of each layer of the model; -1 of those that do not run
   std::size_t update =
       0;  ///< the first node that comes once a step instead of once a micro-batch, in training
 };
@@ -75,11 +76,14 @@ enum class Purpose : std::uint8_t {
   training,    ///< weights cast, gather, forward, loss, backward; then, once a step, update and record
   inference,   ///< weights cast, gather, forward, loss; prediction and target stay readable, in FP32
   inspection,  ///< as inference, and the input and every layer's output stay readable, as they are
+  encoding,    ///< weights cast, gather, the layers before models::latent_of(); the latent stays readable
+  decoding,  ///< weights cast, the layers behind it, from latents bound; the prediction stays readable, in FP32
 };
 
 /// Lowers `model`. `image_count` is the size of the data set, `ring_capacity` that of the ring of step
 /// records; `batch` counts the images of a micro-batch if the recipe has several. In 16-bit precisions the
 /// weights are cast first; in FP16 the gradients' norm, which tells of overflows, comes before the update.
+/// Throws core::BadInput for decoding where what lies behind the latent makes no picture.
 Program lower(const models::Model& model, Purpose purpose, int batch, std::int64_t image_count,
               std::int64_t ring_capacity, core::Precision precision, const Recipe& recipe = {});
 

@@ -1,0 +1,49 @@
+#include "gpu/models/latent.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace warpscope::models {
+namespace {
+
+/// Layers before the cut, and why it is there.
+struct Cut {
+  std::size_t end = 0;
+  const char* reason = "";
+};
+
+/// Counted in layers from the front; 0 if there is none.
+std::size_t last_of(const Model& model, LayerKind kind) {
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    if (model.layers[i].kind == kind) found = i + 1;
+  }
+  return found;
+}
+
+Cut cut(const Model& model) {
+  if (model.loss == Loss::cross_entropy) {
+    const std::size_t last = last_of(model, LayerKind::linear);
+    if (last > 1) return {last - 1, "the input of the last linear layer, which tells the classes apart"};
+  } else if (const std::size_t pooled = last_of(model, LayerKind::maxpool2d); pooled > 0) {
+    return {pooled, "the output of the last pooling: the encoder ends there"};
+  }
+  return {std::max<std::size_t>(1, model.layers.size() / 2), "the output of the middle layer"};
+}
+
+}  // namespace
+
+Latent latent_of(const Model& model) {
+  const Cut where = cut(model);
+  Latent latent;
+  latent.end = where.end;
+  latent.extent = {model.height, model.width, model.channels};
+  for (std::size_t i = 0; i < where.end; ++i) latent.extent.pass(model.layers[i]);
+  latent.decodes = model.loss == Loss::mse && where.end < model.layers.size();
+  latent.layer = model.layers[where.end - 1].name;
+  latent.reason = fmt::format("{}: {}", latent.layer, where.reason);
+  return latent;
+}
+
+}  // namespace warpscope::models
