@@ -7,6 +7,7 @@
 
 #include "gpu/messages/distributions.h"
 #include "gpu/messages/inspection.h"
+#include "gpu/messages/latents.h"
 
 namespace warpscope::training {
 
@@ -15,6 +16,7 @@ namespace warpscope::training {
 struct ObservationRequest {
   std::optional<std::int64_t> inspected_image;  ///< of the test images: Observations::inspection
   bool distributions = false;                   ///< Observations::distributions
+  LatentRequest latents;                        ///< Observations::latents and latent_pictures
 
   bool operator==(const ObservationRequest&) const = default;
 };
@@ -23,6 +25,8 @@ struct ObservationRequest {
 struct Observations {
   std::shared_ptr<const Inspection> inspection;
   std::shared_ptr<const Distributions> distributions;
+  std::shared_ptr<const LatentMap> latents;
+  std::shared_ptr<const LatentPictures> latent_pictures;
 
   bool operator==(const Observations&) const = default;
 };

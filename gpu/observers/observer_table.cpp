@@ -2,6 +2,8 @@
 
 #include "gpu/observers/distribution_observer.h"
 #include "gpu/observers/inspector.h"
+#include "gpu/observers/latent_decoder.h"
+#include "gpu/observers/latent_mapper.h"
 
 namespace warpscope::training {
 namespace {
@@ -15,6 +17,8 @@ std::unique_ptr<Observer> make() {
 constexpr std::unique_ptr<Observer> (*kKinds[])() = {
     make<Inspector>,
     make<DistributionObserver>,
+    make<LatentMapper>,
+    make<LatentDecoder>,
 };
 
 }  // namespace
