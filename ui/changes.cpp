@@ -113,10 +113,20 @@ std::string describe_images(const ImageSettings& before, const ImageSettings& af
   return std::move(words).text();
 }
 
+std::string describe_look(const Look& before, const Look& after) {
+  Words words;
+  const auto percent = [](const Look& look) { return fmt::format("{:.0f} %", 100 * look.zoom); };
+  words.add("theme:", facts_of(before.theme).title, facts_of(after.theme).title);
+  words.add("zoom:", percent(before), percent(after));
+  words.add("text size:", std::to_string(before.text_size), std::to_string(after.text_size));
+  return std::move(words).text();
+}
+
 std::string describe_view(const ViewChoices& before, const ViewChoices& after) {
   std::string text = describe_plot(before.plot, after.plot);
   const std::string panels = before.splits == after.splits ? "" : "sizes of the panels";
-  for (const std::string& part : {describe_images(before.images, after.images), panels}) {
+  const std::string look = describe_look(before.look, after.look);
+  for (const std::string& part : {describe_images(before.images, after.images), panels, look}) {
     if (!part.empty()) text += (text.empty() ? "" : "; ") + part;
   }
   return text;

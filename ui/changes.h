@@ -27,6 +27,7 @@ struct ViewChoices {
   PlotSettings plot;
   ImageSettings images;
   Splits splits;
+  Look look;
   bool operator==(const ViewChoices&) const = default;
 };
 

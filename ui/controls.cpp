@@ -59,6 +59,15 @@ void draw_help(const IconPen& pen) {
   pen.list->AddCircleFilled(pen.p(8, 11.2f), 0.9f * pen.unit, pen.color, 8);
 }
 
+void draw_sliders(const IconPen& pen) {
+  constexpr float kKnobs[3] = {10.5f, 5.5f, 9};
+  for (int i = 0; i < 3; ++i) {
+    const float y = 4 + 4 * static_cast<float>(i);
+    pen.line(2.5f, y, 13.5f, y);
+    pen.list->AddCircleFilled(pen.p(kKnobs[i], y), 1.9f * pen.unit, pen.color, 12);
+  }
+}
+
 // Colours of a button that is drawn by hand.
 ImU32 button_fill(bool active_state) {
   const bool hovered = ImGui::IsItemHovered(), held = ImGui::IsItemActive();
@@ -145,6 +154,9 @@ void draw_icon(ImDrawList* list, Icon icon, ImVec2 min, ImVec2 max, ImU32 color)
       break;
     case Icon::shrink:
       pen.corners(7, 9, -4);
+      break;
+    case Icon::sliders:
+      draw_sliders(pen);
       break;
   }
 }

@@ -46,7 +46,9 @@ ImFont* load(const std::string& path, float size, float density) {
 
 }  // namespace
 
-Fonts load_fonts(float scale, float density) {
+Fonts load_fonts(float scale, float density, int text_size) {
+  constexpr float kSmall = 13.0f / 16;  // of units and captions
+  const float size = static_cast<float>(text_size) * scale;
   constexpr const char* kDejaVu = "/usr/share/fonts/truetype/dejavu/";
   const std::string sans = std::string(kDejaVu) + "DejaVuSans.ttf",
                     bold = std::string(kDejaVu) + "DejaVuSans-Bold.ttf";
@@ -55,13 +57,13 @@ Fonts load_fonts(float scale, float density) {
   io.Fonts->Clear();
   io.FontGlobalScale = 1 / density;
   Fonts fonts;
-  fonts.text = load(inter("Regular", sans.c_str()), 16 * scale, density);
-  fonts.small = load(inter("Regular", sans.c_str()), 13 * scale, density);
-  fonts.strong = load(inter("SemiBold", bold.c_str()), 16 * scale, density);
+  fonts.text = load(inter("Regular", sans.c_str()), size, density);
+  fonts.small = load(inter("Regular", sans.c_str()), kSmall * size, density);
+  fonts.strong = load(inter("SemiBold", bold.c_str()), size, density);
   fonts.numbers = load(first_existing({"/usr/share/fonts/truetype/jetbrains-mono/JetBrainsMono-Regular.ttf",
                                        "/usr/share/fonts/opentype/jetbrains-mono/JetBrainsMono-Regular.otf",
                                        "/usr/share/fonts/truetype/JetBrainsMono-Regular.ttf", mono.c_str()}),
-                       16 * scale, density);
+                       size, density);
   io.FontDefault = fonts.text;
   return fonts;
 }

@@ -21,7 +21,7 @@ namespace warpscope::ui {
 
 struct Cursor;
 
-/// Fonts, loaded at the window's scale. Sizes are those of a line. Digits of `numbers` all have one width.
+/// Fonts, loaded at the window's scale. Sizes are those of a line, where text has its usual size. Digits of `numbers` all have one width.
 struct Fonts {
   ImFont* text = nullptr;     ///< Inter, 16 px at scale 1
   ImFont* small = nullptr;    ///< Inter, 13 px: units, captions, axis labels
@@ -29,17 +29,21 @@ struct Fonts {
   ImFont* numbers = nullptr;  ///< JetBrains Mono, 16 px
 };
 
-/// Colours with a meaning; ImGui's style holds the rest.
+/// The colours of a theme. Everything that is drawn takes its colours from here, but for pictures.
 struct Palette {
-  ImU32 accent;  ///< the one accent colour: the selected, the active
+  ImU32 background;                              ///< behind the panels
+  ImU32 panel;                                   ///< background of a panel
+  ImU32 popup;                                   ///< background of menus and tool-tips
+  ImU32 control, control_hovered, control_held;  ///< buttons and fields
+  ImU32 border;                                  ///< around menus
+  ImU32 grid;                                    ///< grid lines and hairlines
   ImU32 text;
-  ImU32 muted;      ///< units, captions, disabled
-  ImU32 grid;       ///< grid lines and hairlines
-  ImU32 panel;      ///< background of a panel
-  ImU32 series[8];  ///< Okabe-Ito: data series
+  ImU32 muted;   ///< units, captions, disabled
+  ImU32 accent;  ///< the one accent colour: the selected, the active
   ImU32 good;
   ImU32 warning;
   ImU32 error;
+  ImU32 series[8];  ///< data series
 };
 
 /// One frame.

@@ -18,8 +18,6 @@
 namespace warpscope::ui {
 namespace {
 
-constexpr float kZoomStep = 1.1f, kLeastZoom = 0.6f, kMostZoom = 2.5f;
-
 void draw_banner(const Frame& frame, const std::string& text) {
   const float s = frame.scale, width = text_width(frame.fonts.strong, text) + 48 * s, height = 48 * s;
   const ImVec2 display = ImGui::GetIO().DisplaySize;
@@ -49,7 +47,7 @@ const Box& box_of(const Layout& layout, Place place) {
 
 MainView::MainView(const Settings& settings, const models::Model& model)
     : settings_(settings), panels_(model) {
-  show({settings.plot, settings.images, settings.splits});
+  show({settings.plot, settings.images, settings.splits, settings.look});
 }
 
 void MainView::consume(const std::vector<training::FeedItem>& items) {
@@ -73,13 +71,16 @@ WindowRequests MainView::handle_keys(const Frame& frame, const std::vector<KeyPr
 
 void MainView::press_with_control(const Frame& frame, const KeyPress& key, bool typing,
                                   WindowRequests& requests) {
-  const auto zoom_to = [&](float zoom) { settings_.zoom = std::clamp(zoom, kLeastZoom, kMostZoom); };
+  const auto zoom_to = [&](float zoom) {
+    settings_.look.zoom = zoom;
+    settings_.look = limited(settings_.look);
+  };
   if (key.letter == 'q') requests.quit = true;
   if (key.letter == 'p') palette_.is_open() ? palette_.close() : palette_.open();
   if (key.letter == '0' || key.key == GLFW_KEY_KP_0) zoom_to(1);
   if (key.letter == '+' || key.letter == '=' || key.key == GLFW_KEY_KP_ADD)
-    zoom_to(settings_.zoom * kZoomStep);
-  if (key.letter == '-' || key.key == GLFW_KEY_KP_SUBTRACT) zoom_to(settings_.zoom / kZoomStep);
+    zoom_to(settings_.look.zoom * Look::kZoomStep);
+  if (key.letter == '-' || key.key == GLFW_KEY_KP_SUBTRACT) zoom_to(settings_.look.zoom / Look::kZoomStep);
   if (typing) return;  // the text field has an undo of its own
   if (key.letter == 'z') change_back(frame, key.shift);
   if (key.letter == 'y') change_back(frame, true);
@@ -106,7 +107,9 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   const Layout layout =
       arrange(settings_.splits, ImGui::GetIO().DisplaySize, frame.scale, view_strip_height(frame));
   place_next_window(layout.toolbar);
-  toolbar_.draw(frame, &help_open_);
+  const ToolbarRequests asked = toolbar_.draw(frame);
+  if (asked.help) help_open_ = !help_open_;
+  if (asked.menu) window_menu_.open();
   place_next_window(layout.strip);
   draw_view_strip(frame);
   panels_.loss.update(frame, panels_.plot);
@@ -139,6 +142,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   watch_view();
   draw_help(frame, &help_open_);
   draw_palette(frame);
+  draw_window_menu(frame);
   if (!banner.empty()) draw_banner(frame, banner);
   trace_changes(frame);
 }

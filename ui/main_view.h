@@ -13,6 +13,7 @@
 #include "ui/panels/panels.h"
 #include "ui/panels/status_bar.h"
 #include "ui/panels/toolbar.h"
+#include "ui/panels/window_menu.h"
 #include "ui/panels/workbench.h"
 #include "ui/settings.h"
 #include "ui/undo.h"
@@ -49,9 +50,10 @@ class MainView {
   /// Frees what belongs to OpenGL and CUDA; before the context goes.
   void shutdown();
 
-  /// The settings as they are now; `zoom` is the window's to use.
+  /// The settings as they are now.
   Settings settings() const;
-  float zoom() const { return settings_.zoom; }
+  /// How everything is to look from the next frame on.
+  const Look& look() const { return settings_.look; }
   std::size_t loss_points() const { return panels_.loss.history().steps(); }
   /// Between frames, with the OpenGL context current: brings images that are on their way further. True if
   /// those, the laboratory, what is read of earlier runs or the predictions have come further than was drawn.
@@ -71,6 +73,7 @@ class MainView {
   void watch_view();
   ActionScene action_scene(const Frame& frame);
   void draw_palette(const Frame& frame);
+  void draw_window_menu(const Frame& frame);
   void trace_changes(const Frame& frame);
   void trace_laboratory(const Frame& frame);
 
@@ -83,6 +86,7 @@ class MainView {
   DivergenceBox divergence_;
   bool help_open_ = false;
   PaletteBox palette_;
+  WindowMenu window_menu_;
   Undo undo_;
   bool undoing_ = false;       ///< what is sent is an undo or redo
   std::uint64_t gesture_ = 0;  ///< counts the presses of the mouse

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "ui/main_view.h"
+#include "ui/palette/window_actions.h"
 #include "ui/steering.h"
 
 namespace warpscope::ui {
@@ -25,13 +26,14 @@ void MainView::note_taken(const training::Snapshot& snapshot) {
 
 ViewChoices MainView::view_choices() const {
   const Settings now = settings();
-  return {now.plot, now.images, now.splits};
+  return {now.plot, now.images, now.splits, now.look};
 }
 
 void MainView::show(const ViewChoices& view) {
   if (view.plot.over != panels_.plot.over || view.plot.metric != panels_.plot.metric) panels_.loss.show_all();
   panels_.plot = view.plot;
   settings_.splits = view.splits;
+  settings_.look = view.look;
   panels_.images.settings.zoom = view.images.zoom;
   panels_.images.settings.conversion.difference =
       view.images.absolute_difference ? images::Difference::absolute : images::Difference::signed_mean;
@@ -99,6 +101,8 @@ ActionScene MainView::action_scene(const Frame& frame) {
             view.plot = plot;
             show(view);
           },
+      .look = settings_.look,
+      .set_look = [this](const Look& look) { settings_.look = look; },
       .follow = [this](bool follows) { panels_.loss.follow(follows); },
   };
   return scene;
@@ -108,6 +112,10 @@ void MainView::draw_palette(const Frame& frame) {
   const auto list = [&] { return all_actions(action_scene(frame)); };
   const auto typed = [&](const std::string& query) { return typed_settings(query, action_scene(frame)); };
   palette_.draw(frame, list, typed);
+}
+
+void MainView::draw_window_menu(const Frame& frame) {
+  if (window_menu_.is_open()) window_menu_.draw(frame, window_actions(action_scene(frame)));
 }
 
 }  // namespace warpscope::ui

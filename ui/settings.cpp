@@ -1,5 +1,6 @@
 #include "ui/settings.h"
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -35,6 +36,11 @@ struct Reader {
     const auto read = found->get<float>();
     if (read >= low && read <= high) value = read;
   }
+  void operator()(const char* key, Theme& value) const {
+    const auto found = from.find(key);
+    if (found != from.end() && found->is_string())
+      value = theme_called(found->get<std::string>()).value_or(value);
+  }
 };
 
 struct Writer {
@@ -43,6 +49,7 @@ struct Writer {
   void operator()(const char* key, bool value) const { to[key] = value; }
   void operator()(const char* key, int value, int, int) const { to[key] = value; }
   void operator()(const char* key, float value, float, float) const { to[key] = value; }
+  void operator()(const char* key, Theme value) const { to[key] = facts_of(value).id; }
 };
 
 template <class Visitor, class Placement>
@@ -85,12 +92,25 @@ void visit_images(const Visitor& visit, I& images) {
   visit("difference_range", images.difference_range, 1e-3f, 1.0f);
 }
 
+template <class Visitor, class L>
+void visit_look(const Visitor& visit, L& look) {
+  visit("theme", look.theme);
+  visit("zoom", look.zoom, Look::kLeastZoom, Look::kMostZoom);
+  visit("text_size", look.text_size, Look::kLeastText, Look::kMostText);
+}
+
 json object_in(const json& from, const char* key) {
   const auto found = from.find(key);
   return found != from.end() && found->is_object() ? *found : json::object();
 }
 
 }  // namespace
+
+Look limited(Look look) {
+  look.zoom = std::clamp(look.zoom, Look::kLeastZoom, Look::kMostZoom);
+  look.text_size = std::clamp(look.text_size, Look::kLeastText, Look::kMostText);
+  return look;
+}
 
 std::filesystem::path settings_file() {
   try {
@@ -112,7 +132,7 @@ Settings load_settings(const std::filesystem::path& file) {
   visit_window(Reader{window}, settings.window);
   visit_splits(Reader{splits}, settings.splits);
   visit_plot(Reader{plot}, settings.plot);
-  Reader{read}("zoom", settings.zoom, 0.5f, 3.0f);
+  visit_look(Reader{read}, settings.look);
   visit_images(Reader{images}, settings.images);
   return settings;
 }
@@ -123,7 +143,7 @@ void save_settings(const std::filesystem::path& file, const Settings& settings) 
   visit_window(Writer{written["window"]}, settings.window);
   visit_splits(Writer{written["splits"]}, settings.splits);
   visit_plot(Writer{written["plot"]}, settings.plot);
-  Writer{written}("zoom", settings.zoom, 0.0f, 0.0f);
+  visit_look(Writer{written}, settings.look);
   visit_images(Writer{written["images"]}, settings.images);
   std::error_code failure;
   std::filesystem::create_directories(file.parent_path(), failure);

@@ -6,6 +6,7 @@
 
 #include "ui/gl_context.h"
 #include "ui/panels/loss_metrics.h"
+#include "ui/theme.h"
 
 namespace warpscope::ui {
 
@@ -42,9 +43,24 @@ struct ImageSettings {
   bool operator==(const ImageSettings&) const = default;
 };
 
+/// How everything looks.
+struct Look {
+  static constexpr float kLeastZoom = 0.6f, kMostZoom = 2.5f, kZoomStep = 1.1f;
+  static constexpr int kLeastText = 13, kMostText = 19;
+
+  Theme theme = Theme::dark;
+  float zoom = 1;      ///< of everything, on top of the monitor's scale
+  int text_size = 16;  ///< of text and numbers, in design pixels
+
+  bool operator==(const Look&) const = default;
+};
+
+/// `look` with sizes that are neither too small nor too large.
+Look limited(Look look);
+
 struct Settings {
   WindowPlacement window;
-  float zoom = 1;  ///< of everything, on top of the monitor's scale
+  Look look;
   Splits splits;
   PlotSettings plot;
   ImageSettings images;

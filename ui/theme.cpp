@@ -1,5 +1,6 @@
 #include "ui/theme.h"
 
+#include <array>
 #include <cmath>
 
 namespace warpscope::ui {
@@ -9,81 +10,144 @@ constexpr ImU32 rgb(unsigned value, unsigned alpha = 255) {
   return IM_COL32((value >> 16) & 255, (value >> 8) & 255, value & 255, alpha);
 }
 
-constexpr unsigned kBackground = 0x0B0D11;
-constexpr unsigned kPanel = 0x14171D;
-constexpr unsigned kControl = 0x20252E;
-constexpr unsigned kControlHovered = 0x2B323D;
-constexpr unsigned kControlHeld = 0x36404E;
-constexpr unsigned kPopup = 0x1B2028;
-constexpr unsigned kBorder = 0x2D3440;
-constexpr unsigned kText = 0xE6E9EE;
-constexpr unsigned kMuted = 0x8A93A1;
-constexpr unsigned kAccent = 0x8C9EFF;
+// The backgrounds and lines of the dark and of the light themes.
+constexpr Palette kDark{
+    .background = rgb(0x0B0D11),
+    .panel = rgb(0x14171D),
+    .popup = rgb(0x1B2028),
+    .control = rgb(0x20252E),
+    .control_hovered = rgb(0x2B323D),
+    .control_held = rgb(0x36404E),
+    .border = rgb(0x2D3440),
+    .grid = rgb(0x262C36),
+    .text = rgb(0xE6E9EE),
+    .muted = rgb(0x9AA3B1),
+    .accent = rgb(0x8C9EFF),
+    .good = rgb(0x3FBF8F),
+    .warning = rgb(0xE8B23A),
+    .error = rgb(0xF2756A),
+    // Sky blue and orange first: training and test are always on the screen. The palette's
+    // black is a grey here.
+    .series = {rgb(0x56B4E9), rgb(0xE69F00), rgb(0x009E73), rgb(0xCC79A7), rgb(0xD55E00), rgb(0xF0E442),
+               rgb(0x0072B2), rgb(0x9AA3AF)}};
 
-void set(ImGuiStyle& style, ImGuiCol slot, unsigned color, unsigned alpha = 255) {
-  style.Colors[slot] = ImGui::ColorConvertU32ToFloat4(rgb(color, alpha));
+constexpr Palette kLight{.background = rgb(0xDDE1E8),
+                         .panel = rgb(0xFFFFFF),
+                         .popup = rgb(0xFFFFFF),
+                         .control = rgb(0xEEF1F5),
+                         .control_hovered = rgb(0xE1E6EC),
+                         .control_held = rgb(0xD3DAE3),
+                         .border = rgb(0xC3CBD6),
+                         .grid = rgb(0xDFE4EA),
+                         .text = rgb(0x1A1F27),
+                         .muted = rgb(0x4E5866),
+                         .accent = rgb(0x3B4CC0),
+                         .good = rgb(0x0B6B49),
+                         .warning = rgb(0x7A5200),
+                         .error = rgb(0xB3261E),
+                         .series = {rgb(0x2485BD), rgb(0xB97A00), rgb(0x008A64), rgb(0xB85C90), rgb(0xC45500),
+                                    rgb(0x8F8500), rgb(0x005A8F), rgb(0x6E7783)}};
+
+// In place of those of the other themes: they differ in lightness, and in blue against yellow.
+struct SafeColors {
+  ImU32 accent, good, warning, error;
+  ImU32 series[8];
+};
+
+constexpr Palette safe(Palette palette, const SafeColors& colors) {
+  palette.accent = colors.accent;
+  palette.good = colors.good;
+  palette.warning = colors.warning;
+  palette.error = colors.error;
+  for (int i = 0; i < 8; ++i) palette.series[i] = colors.series[i];
+  return palette;
 }
 
-void set_colors(ImGuiStyle& style) {
-  set(style, ImGuiCol_Text, kText);
-  set(style, ImGuiCol_TextDisabled, kMuted);
-  set(style, ImGuiCol_WindowBg, kPanel);
-  set(style, ImGuiCol_ChildBg, kPanel, 0);
-  set(style, ImGuiCol_PopupBg, kPopup);
-  set(style, ImGuiCol_Border, kBorder);
-  set(style, ImGuiCol_BorderShadow, 0, 0);
-  set(style, ImGuiCol_FrameBg, kControl);
-  set(style, ImGuiCol_FrameBgHovered, kControlHovered);
-  set(style, ImGuiCol_FrameBgActive, kControlHovered);
-  set(style, ImGuiCol_Button, kControl);
-  set(style, ImGuiCol_ButtonHovered, kControlHovered);
-  set(style, ImGuiCol_ButtonActive, kControlHeld);
-  set(style, ImGuiCol_Header, kControlHovered);
-  set(style, ImGuiCol_HeaderHovered, kControlHovered);
-  set(style, ImGuiCol_HeaderActive, kControlHeld);
-  set(style, ImGuiCol_ScrollbarBg, kPanel, 0);
-  set(style, ImGuiCol_ScrollbarGrab, kControlHovered);
-  set(style, ImGuiCol_ScrollbarGrabHovered, kControlHeld);
-  set(style, ImGuiCol_ScrollbarGrabActive, kMuted);
-  set(style, ImGuiCol_CheckMark, kAccent);
-  set(style, ImGuiCol_SliderGrab, kAccent);
-  set(style, ImGuiCol_SliderGrabActive, kText);
-  set(style, ImGuiCol_Separator, kBorder);
-  set(style, ImGuiCol_SeparatorHovered, kAccent);
-  set(style, ImGuiCol_SeparatorActive, kAccent);
-  set(style, ImGuiCol_TextSelectedBg, kAccent, 90);
-  set(style, ImGuiCol_TableHeaderBg, kPanel);
-  set(style, ImGuiCol_TableBorderStrong, kBorder);
-  set(style, ImGuiCol_TableBorderLight, 0x1D222A);
-  set(style, ImGuiCol_TableRowBg, kPanel, 0);
-  set(style, ImGuiCol_TableRowBgAlt, 0xFFFFFF, 5);
-  set(style, ImGuiCol_NavHighlight, kAccent);
-  set(style, ImGuiCol_ModalWindowDimBg, kBackground, 160);
+constexpr Palette kDarkSafe =
+    safe(kDark, {.accent = rgb(0xB9C2FF),
+                 .good = rgb(0x56B4E9),
+                 .warning = rgb(0xF0E442),
+                 .error = rgb(0xF5813A),
+                 .series = {rgb(0x6CBBFF), rgb(0xCE7700), rgb(0x00FFA0), rgb(0x857E82), rgb(0x8E5D35),
+                            rgb(0xFFD80B), rgb(0x1466BD), rgb(0xECF6FF)}});
+
+constexpr Palette kLightSafe =
+    safe(kLight, {.accent = rgb(0x5B3FA8),
+                  .good = rgb(0x005A8F),
+                  .warning = rgb(0x8A5A00),
+                  .error = rgb(0x6B0F00),
+                  .series = {rgb(0x0067E7), rgb(0xC68500), rgb(0x009673), rgb(0x713262), rgb(0x610F00),
+                             rgb(0x99773A), rgb(0x003387), rgb(0x8189A9)}});
+
+constexpr std::array kThemes{ThemeRow{"dark", "Dark", kDark}, ThemeRow{"light", "Light", kLight},
+                             ThemeRow{"dark_safe", "Dark, for every eye", kDarkSafe},
+                             ThemeRow{"light_safe", "Light, for every eye", kLightSafe}};
+
+void set(ImGuiStyle& style, ImGuiCol slot, ImU32 color, float opacity = 1) {
+  style.Colors[slot] = ImGui::ColorConvertU32ToFloat4(color);
+  style.Colors[slot].w = opacity;
+}
+
+void set_colors(ImGuiStyle& style, const Palette& palette) {
+  set(style, ImGuiCol_Text, palette.text);
+  set(style, ImGuiCol_TextDisabled, palette.muted);
+  set(style, ImGuiCol_WindowBg, palette.panel);
+  set(style, ImGuiCol_ChildBg, palette.panel, 0);
+  set(style, ImGuiCol_PopupBg, palette.popup);
+  set(style, ImGuiCol_Border, palette.border);
+  set(style, ImGuiCol_BorderShadow, palette.border, 0);
+  set(style, ImGuiCol_FrameBg, palette.control);
+  set(style, ImGuiCol_FrameBgHovered, palette.control_hovered);
+  set(style, ImGuiCol_FrameBgActive, palette.control_hovered);
+  set(style, ImGuiCol_Button, palette.control);
+  set(style, ImGuiCol_ButtonHovered, palette.control_hovered);
+  set(style, ImGuiCol_ButtonActive, palette.control_held);
+  set(style, ImGuiCol_Header, palette.control_hovered);
+  set(style, ImGuiCol_HeaderHovered, palette.control_hovered);
+  set(style, ImGuiCol_HeaderActive, palette.control_held);
+  set(style, ImGuiCol_ScrollbarBg, palette.panel, 0);
+  set(style, ImGuiCol_ScrollbarGrab, palette.control_hovered);
+  set(style, ImGuiCol_ScrollbarGrabHovered, palette.control_held);
+  set(style, ImGuiCol_ScrollbarGrabActive, palette.muted);
+  set(style, ImGuiCol_CheckMark, palette.accent);
+  set(style, ImGuiCol_SliderGrab, palette.accent);
+  set(style, ImGuiCol_SliderGrabActive, palette.text);
+  set(style, ImGuiCol_Separator, palette.border);
+  set(style, ImGuiCol_SeparatorHovered, palette.accent);
+  set(style, ImGuiCol_SeparatorActive, palette.accent);
+  set(style, ImGuiCol_ResizeGrip, palette.control_hovered);
+  set(style, ImGuiCol_ResizeGripHovered, palette.accent);
+  set(style, ImGuiCol_ResizeGripActive, palette.accent);
+  set(style, ImGuiCol_TextSelectedBg, palette.accent, 0.35f);
+  set(style, ImGuiCol_TableHeaderBg, palette.panel);
+  set(style, ImGuiCol_TableBorderStrong, palette.border);
+  set(style, ImGuiCol_TableBorderLight, palette.grid);
+  set(style, ImGuiCol_TableRowBg, palette.panel, 0);
+  set(style, ImGuiCol_TableRowBgAlt, palette.text, 0.02f);
+  set(style, ImGuiCol_NavHighlight, palette.accent);
+  set(style, ImGuiCol_ModalWindowDimBg, palette.background, 0.63f);
 }
 
 }  // namespace
 
-Palette dark_palette() {
-  Palette palette{};
-  palette.accent = rgb(kAccent);
-  palette.text = rgb(kText);
-  palette.muted = rgb(kMuted);
-  palette.grid = rgb(0x262C36);
-  palette.panel = rgb(kPanel);
-  // Sky blue and orange first: training and test are always on the screen. The palette's black is a grey
-  // here.
-  constexpr unsigned kSeries[8] = {0x56B4E9, 0xE69F00, 0x009E73, 0xCC79A7,
-                                   0xD55E00, 0xF0E442, 0x0072B2, 0x9AA3AF};
-  for (int i = 0; i < 8; ++i) palette.series[i] = rgb(kSeries[i]);
-  palette.good = rgb(0x3FBF8F);
-  palette.warning = rgb(0xE8B23A);
-  palette.error = rgb(0xF2685C);
-  return palette;
+std::span<const ThemeRow> themes() {
+  return kThemes;
 }
 
-void apply_theme(float scale) {
+const ThemeRow& facts_of(Theme theme) {
+  return kThemes[static_cast<std::size_t>(theme)];
+}
+
+std::optional<Theme> theme_called(std::string_view id) {
+  for (std::size_t i = 0; i < kThemes.size(); ++i) {
+    if (id == kThemes[i].id) return static_cast<Theme>(i);
+  }
+  return std::nullopt;
+}
+
+void apply_theme(const Palette& palette, float scale) {
   ImGuiStyle style;
-  set_colors(style);
+  set_colors(style, palette);
   style.WindowPadding = ImVec2(12, 8);
   style.FramePadding = ImVec2(8, 4);
   style.ItemSpacing = ImVec2(8, 4);
@@ -106,10 +170,6 @@ void apply_theme(float scale) {
   style.ScaleAllSizes(scale);
   style.PopupBorderSize = std::fmax(1.0f, std::floor(scale));
   ImGui::GetStyle() = style;
-}
-
-ImVec4 window_background() {
-  return ImGui::ColorConvertU32ToFloat4(rgb(kBackground));
 }
 
 }  // namespace warpscope::ui

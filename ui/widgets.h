@@ -93,7 +93,8 @@ enum class Icon : std::uint8_t {
   fit,
   follow,
   enlarge,
-  shrink
+  shrink,
+  sliders
 };
 
 /// Draws an icon centred in the rectangle.

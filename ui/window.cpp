@@ -106,7 +106,6 @@ class Session {
         window_(title_for(options).c_str(), placement_for(options, settings)),
         input_(window_.handle()),
         imgui_(window_.handle()),
-        palette_(dark_palette()),
         view_(settings, options.training.model),
         renderer_(window_.renderer()) {
     source_ = options.source ? options.source : std::make_shared<training::Trainer>(trainer_options(options));
@@ -126,7 +125,7 @@ class Session {
   int run();
 
  private:
-  void fit_scale();
+  void fit_look();
   void look();
   void ask_whether_hidden();
   void wait() const;
@@ -150,7 +149,7 @@ class Session {
   GlWindow window_;
   InputWatch input_;
   ImGuiSession imgui_;
-  Palette palette_;
+  Palette palette_{};
   paint::TextureStore textures_;
   std::optional<paint::FramePainter> painter_;
   paint::Drawn drawn_ = paint::Drawn::nothing;  // the last frame
@@ -167,6 +166,7 @@ class Session {
   FrameClock clock_;
   FramePhases phases_;
   Fonts fonts_;
+  Look look_;
   float scale_ = 0, density_ = 0;
   double frame_start_ = 0;
   double next_change_ = FrameSchedule::kNever;  // in ImGui's time, as the panels of this frame say
@@ -182,17 +182,24 @@ class Session {
   bool left_ = false;  // closed, or the steps to exit after are done
 };
 
-// Fonts and sizes for the monitor the window is on and the zoom chosen.
-void Session::fit_scale() {
+// Colours, fonts and sizes for the monitor the window is on and the look chosen.
+void Session::fit_look() {
   // Dear ImGui has just been told, from the second frame on; asking the display takes two turns.
   const float density = scale_ == 0 ? window_.density() : ImGui::GetIO().DisplayFramebufferScale.x;
-  const float scale = window_.scale(density) * view_.zoom();
-  if (scale == scale_ && density == density_) return;
+  const Look& look = view_.look();
+  const float scale = window_.scale(density) * look.zoom;
+  if (scale == scale_ && density == density_ && look == look_) return;
+  palette_ = facts_of(look.theme).palette;
+  apply_theme(palette_, scale);
   const bool first = scale_ == 0;
+  const bool same_fonts = scale == scale_ && density == density_ && look.text_size == look_.text_size;
+  look_ = look;
+  trace_event("look", fmt::format("\"theme\":{},\"zoom\":{},\"text_size\":{}",
+                                  json_string(facts_of(look.theme).id), look.zoom, look.text_size));
+  if (same_fonts) return;
   scale_ = scale;
   density_ = density;
-  apply_theme(scale);
-  fonts_ = load_fonts(scale, density);
+  fonts_ = load_fonts(scale, density, look.text_size);
   if (painter_) painter_->renew_font();
   if (first) return;
   ImGui_ImplOpenGL3_DestroyFontsTexture();
@@ -288,7 +295,7 @@ std::string Session::drawn_by() const {
 
 paint::Drawn Session::draw_pixels() {
   ImDrawData* const data = ImGui::GetDrawData();
-  const ImVec4 background = window_background();
+  const ImVec4 background = ImGui::ColorConvertU32ToFloat4(palette_.background);
   if (painter_) {
     const bool could = painter_->failure().empty();
     const paint::Drawn drawn = painter_->draw(*data, background);
@@ -413,7 +420,7 @@ void Session::remember_settings() const {
 void Session::draw() {
   frame_start_ = glfwGetTime();
   phases_.begin();
-  fit_scale();
+  fit_look();
   draw_frame();
   const double work = glfwGetTime() - frame_start_;
   if (!left_ && all_shown()) {

@@ -51,6 +51,8 @@ class ActionsTest : public testing::Test {
             .show_tab = [this](int tab) { shown = tab; },
             .show_training_tab = [this](int tab) { shown_training = tab; },
             .set_plot = [this](const PlotSettings& changed) { plot = changed; },
+            .look = look,
+            .set_look = [this](const Look& changed) { look = changed; },
             .follow = [this](bool follows) { followed = follows; }};
   }
 
@@ -85,6 +87,7 @@ class ActionsTest : public testing::Test {
 
   Snapshot snapshot;
   PlotSettings plot;
+  Look look;
   std::string why_no_steering, undoable;
   std::vector<training::Command> sent;
   std::vector<KeyPress> pressed;
@@ -120,6 +123,21 @@ TEST_F(ActionsTest, WhatHasAKeyPressesIt) {
   ASSERT_EQ(pressed.size(), 2U);
   EXPECT_EQ(pressed[0].letter, 'r');
   EXPECT_EQ(pressed[1].letter, '3');
+}
+
+TEST_F(ActionsTest, ThemeAndSizesAreSetAtOnce) {
+  EXPECT_EQ(find("theme.dark").note, "now");
+  find("theme.light_safe").run();
+  EXPECT_EQ(look.theme, Theme::light_safe);
+  EXPECT_EQ(find("theme.light_safe").note, "now");
+  find("text.larger").run();
+  EXPECT_EQ(look.text_size, Look().text_size + 1);
+  find("zoom.in").run();
+  EXPECT_FLOAT_EQ(look.zoom, Look::kZoomStep);
+  look.text_size = Look::kMostText;
+  EXPECT_EQ(find("text.larger").why_not, "It is so already.");
+  find("text.normal").run();
+  EXPECT_EQ(look.text_size, Look().text_size);
 }
 
 TEST_F(ActionsTest, AStepNeedsAPause) {

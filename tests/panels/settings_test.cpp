@@ -25,7 +25,7 @@ class SettingsFile : public testing::Test {
 TEST_F(SettingsFile, ComesBackAsItWasSaved) {
   Settings saved;
   saved.window = {1234, 777, -20, 40, true, true};
-  saved.zoom = 1.5f;
+  saved.look = {Theme::light_safe, 1.5f, 18};
   saved.splits = {0.4f, 0.3f, 0.8f};
   saved.plot = {2, 1, 10, true, false, false, false, {}};
   saved.images = {4, true, 0.5f};
@@ -35,7 +35,7 @@ TEST_F(SettingsFile, ComesBackAsItWasSaved) {
   EXPECT_EQ(read.window.x, -20);
   EXPECT_TRUE(read.window.has_position);
   EXPECT_TRUE(read.window.maximized);
-  EXPECT_FLOAT_EQ(read.zoom, 1.5f);
+  EXPECT_EQ(read.look, saved.look);
   EXPECT_FLOAT_EQ(read.splits.kernels, 0.8f);
   EXPECT_EQ(read.plot.metric, 2);
   EXPECT_EQ(read.plot.over, 1);
@@ -60,7 +60,7 @@ TEST_F(SettingsFile, ABrokenFileIsAsNone) {
 
 TEST_F(SettingsFile, ValuesThatCannotBeAreLeftOut) {
   write(R"({"window": {"width": 1e99, "height": -4, "x": "left"}, "splits": {"top": 7, "loss": 0.25},
-            "plot": {"smoothing_steps": null, "logarithmic": 1}, "zoom": 100})");
+            "plot": {"smoothing_steps": null, "logarithmic": 1}, "zoom": 100, "theme": "pink", "text_size": 40})");
   const Settings read = load_settings(file_);
   const Settings standard;
   EXPECT_EQ(read.window.width, standard.window.width);
@@ -70,7 +70,7 @@ TEST_F(SettingsFile, ValuesThatCannotBeAreLeftOut) {
   EXPECT_FLOAT_EQ(read.splits.loss, 0.25f);
   EXPECT_EQ(read.plot.smoothing_steps, standard.plot.smoothing_steps);
   EXPECT_EQ(read.plot.logarithmic, standard.plot.logarithmic);
-  EXPECT_EQ(read.zoom, standard.zoom);
+  EXPECT_EQ(read.look, standard.look);
 }
 
 void expect_inside(const Box& box, ImVec2 size) {

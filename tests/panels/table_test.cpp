@@ -45,7 +45,7 @@ class TableTest : public testing::Test {
     io.IniFilename = nullptr;
     io.DisplaySize = ImVec2(kWidth, kHeight);
     io.DeltaTime = 1.0f / 60;
-    apply_theme(1);
+    apply_theme(palette_, 1);
     fonts_ = load_fonts(1, 1);
     unsigned char* texels = nullptr;
     int width = 0, height = 0;
@@ -75,7 +75,7 @@ class TableTest : public testing::Test {
   training::Snapshot snapshot_;
   std::function<void(training::Command)> send_;
   Fonts fonts_;
-  Palette palette_ = dark_palette();
+  Palette palette_ = facts_of(Theme::dark).palette;
   Frame frame_{snapshot_, send_, fonts_, palette_, 1};
 };
 

@@ -22,7 +22,7 @@ class PlotCost : public testing::Test {
     ImGuiIO& io = ImGui::GetIO();
     io.IniFilename = nullptr;
     io.DisplaySize = ImVec2(1600, 1000);
-    apply_theme(1);
+    apply_theme(palette_, 1);
     fonts_ = load_fonts(1, 1);
     unsigned char* pixels = nullptr;
     int width = 0, height = 0;
@@ -48,7 +48,7 @@ class PlotCost : public testing::Test {
 
   ImGuiContext* context_;
   Fonts fonts_;
-  Palette palette_ = dark_palette();
+  Palette palette_ = facts_of(Theme::dark).palette;
   training::Snapshot snapshot_;
   std::function<void(training::Command)> send_ = [](const training::Command&) {};
   View view_;

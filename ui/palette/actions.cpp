@@ -10,6 +10,7 @@
 #include "gpu/ops/optimizer/update_rule.h"
 #include "gpu/plan/presets.h"
 #include "ui/palette/setting_actions.h"
+#include "ui/palette/window_actions.h"
 #include "ui/panels/kernel_rows.h"
 #include "ui/panels/menu_choices.h"
 
@@ -80,9 +81,6 @@ constexpr std::array kKeyActions{
     KeyAction{"plot.png", "Save the plot as PNG", "Curves", "P", {.letter = 'p'}},
     KeyAction{"plot.svg", "Save the plot as SVG", "Curves", "V", {.letter = 'v'}},
     KeyAction{"screenshot", "Screenshot into a PNG file", "Window", "F12", {.key = GLFW_KEY_F12}},
-    KeyAction{"zoom.in", "Zoom: larger", "Window", "Ctrl +", {.letter = '+', .control = true}},
-    KeyAction{"zoom.out", "Zoom: smaller", "Window", "Ctrl -", {.letter = '-', .control = true}},
-    KeyAction{"zoom.normal", "Zoom: normal size", "Window", "Ctrl 0", {.letter = '0', .control = true}},
     KeyAction{"help", "Help: keys, mouse, panels", "Window", "F1", {.key = GLFW_KEY_F1}},
     KeyAction{"quit", "Quit", "Window", "Ctrl Q", {.letter = 'q', .control = true}},
 };
@@ -306,8 +304,8 @@ std::vector<Action> all_actions(const ActionScene& scene) {
   std::vector<Action> actions;
   add_keys(scene, actions);
   add_commands(scene, actions);
-  add_tabs(scene.tabs, scene.tab, "tab", scene.show_tab, actions);
   add_tabs(scene.training_tabs, scene.training_tab, "training_tab", scene.show_training_tab, actions);
+  for (Action& action : window_actions(scene)) actions.push_back(std::move(action));
   add_plot(scene, actions);
   const std::string refusal = why_no_setting(scene);
   add_settings(scene, actions);

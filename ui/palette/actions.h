@@ -43,6 +43,8 @@ struct ActionScene {
   std::function<void(const KeyPress&)> press;
   std::function<void(int)> show_tab, show_training_tab;
   std::function<void(const PlotSettings&)> set_plot;
+  Look look;
+  std::function<void(const Look&)> set_look;
   std::function<void(bool)> follow;
 };
 

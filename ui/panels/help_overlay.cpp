@@ -26,7 +26,8 @@ constexpr std::array kKeys{
     Row{"Ctrl Z  Ctrl Y", "undo, redo: settings of the training and of the view"},
     Row{"F1", "this page"},
     Row{"F12", "screenshot into a PNG file"},
-    Row{"Ctrl +  Ctrl -  Ctrl 0", "larger, smaller, normal size"},
+    Row{"Ctrl +  Ctrl -  Ctrl 0",
+        "larger, smaller, normal size; themes and sizes of text: the window's menu"},
     Row{"Ctrl Q", "quit"},
 };
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/contrast.h"
 #include "ui/cursor.h"
 #include "ui/panels/kernel_cells.h"
 #include "ui/plot/axis.h"
@@ -21,13 +22,6 @@ ImU32 color_of(const Frame& frame, OpFamily family) {
   // Neighbours in a step differ in hue and brightness.
   static constexpr std::array<std::size_t, kFamilies> kSeries{0, 1, 2, 3, 5, 4, 6, 7};
   return frame.palette.series[kSeries[static_cast<std::size_t>(family)]];
-}
-
-/// Text that can be read on `back`: the perceived brightness decides (ITU-R BT.601).
-ImU32 text_on(const Frame& frame, ImU32 back) {
-  const ImVec4 color = ImGui::ColorConvertU32ToFloat4(back);
-  const float brightness = 0.299f * color.x + 0.587f * color.y + 0.114f * color.z;
-  return brightness > 0.45f ? frame.palette.panel : frame.palette.text;
 }
 
 bool on_gpu(const Frame& frame) {
@@ -242,7 +236,8 @@ void TimePanel::draw_lane(const Frame& frame, const Room& room, const std::vecto
     if (seen_right - seen_left < 24 * s) continue;
     for (const std::string& label : labels_of(call, before)) {
       if (text_width(frame.fonts.small, label) > seen_right - seen_left - 2 * pad) continue;
-      draw_text(list, frame.fonts.small, std::floor(seen_left + pad), baseline, text_on(frame, color), label);
+      draw_text(list, frame.fonts.small, std::floor(seen_left + pad), baseline,
+                readable_on(color, frame.palette.panel, frame.palette.text), label);
       break;
     }
   }

@@ -281,7 +281,7 @@ void Toolbar::draw_precision(const Frame& frame) {
   end_combo();
 }
 
-void Toolbar::draw(const Frame& frame, bool* help_open) {
+ToolbarRequests Toolbar::draw(const Frame& frame) {
   const float s = frame.scale, gap = 20 * s;
   const auto& snapshot = frame.snapshot;
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10 * s, 8 * s));
@@ -316,9 +316,9 @@ void Toolbar::draw(const Frame& frame, bool* help_open) {
                               "Which variants run, in a word. Choose them in the kernels panel.\n" + list_));
   }
   auto right = progress_pieces(frame);
-  const float help_width = ImGui::GetFrameHeight();
+  const float buttons_width = 2 * ImGui::GetFrameHeight() + 4 * s;
   ImGui::SameLine(0, gap);
-  const float start = ImGui::GetCursorPosX(), edge = ImGui::GetWindowContentRegionMax().x - help_width;
+  const float start = ImGui::GetCursorPosX(), edge = ImGui::GetWindowContentRegionMax().x - buttons_width;
   drop_until_it_fits(left, right, edge - start, gap);
   for (const Piece& piece : left) {
     piece.draw();
@@ -330,9 +330,13 @@ void Toolbar::draw(const Frame& frame, bool* help_open) {
     ImGui::SameLine(0, gap);
   }
   ImGui::SetCursorPosX(edge);
-  if (icon_button(frame, "toolbar.help", Icon::help, "Help (F1)")) *help_open = !*help_open;
+  ToolbarRequests requests;
+  requests.menu = icon_button(frame, "toolbar.window", Icon::sliders, "The window: panels, theme, size");
+  ImGui::SameLine(0, 4 * s);
+  requests.help = icon_button(frame, "toolbar.help", Icon::help, "Help (F1)");
   draw_progress(frame);
   ImGui::End();
+  return requests;
 }
 
 }  // namespace warpscope::ui

@@ -5,10 +5,16 @@
 
 namespace warpscope::ui {
 
+/// What was clicked on at the right end.
+struct ToolbarRequests {
+  bool help = false;
+  bool menu = false;  ///< the window's own
+};
+
 class Toolbar {
  public:
   /// Draws it into the window the layout has placed. `help_open` is toggled by its help button.
-  void draw(const Frame& frame, bool* help_open);
+  ToolbarRequests draw(const Frame& frame);
 
  private:
   void draw_transport(const Frame& frame);

@@ -6,13 +6,13 @@
 
 #include "gpu/export/plot_layout.h"
 #include "gpu/runs/text.h"
+#include "ui/theme.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui::plot {
 namespace {
 
 constexpr float kFactor = 2;  // pixels for each unit of the page
-constexpr ImU32 kWhite = IM_COL32_WHITE;
 constexpr float kEverywhere = 1e6f;
 
 ImU32 color(std::uint32_t rgb, double opacity = 1) {
@@ -155,7 +155,7 @@ void draw_legend(const Fonts& fonts, const runs::Plot& plot, const runs::PlotLay
 Picture draw_page(const runs::Plot& plot) {
   const runs::PlotLayout layout = runs::layout_of(plot);
   const ImVec2 size = pixel(runs::kPageWidth, runs::kPageHeight);
-  return draw_alone(size, kFactor, 1, kWhite, [&](const Fonts& fonts) {
+  return draw_alone(size, kFactor, 1, facts_of(Theme::light).palette, [&](const Fonts& fonts) {
     const std::string title =
         ellipsize(fonts.strong, runs::printable(plot.title), pixels(runs::kPlotRight - runs::kPlotLeft));
     text(fonts.strong, runs::kPlotLeft, runs::kTitleBaseline, Anchor::start, runs::kInk, title);

@@ -58,14 +58,14 @@ Picture painted(const paint::TextureStore& textures, ImU32 background) {
 
 }  // namespace
 
-Picture draw_alone(ImVec2 size, float scale, float density, ImU32 background,
+Picture draw_alone(ImVec2 size, float scale, float density, const Palette& palette,
                    const std::function<void(const Fonts&)>& draw) {
   const OwnContext context;
   ImGuiIO& io = ImGui::GetIO();
   io.DisplaySize = ImVec2(std::max(1.0f, size.x), std::max(1.0f, size.y));
   io.DisplayFramebufferScale = ImVec2(density, density);
   io.DeltaTime = 1.0f / 60;
-  apply_theme(scale);
+  apply_theme(palette, scale);
   const Fonts fonts = load_fonts(scale, density);
   unsigned char* texels = nullptr;
   int width = 0, height = 0;
@@ -76,13 +76,13 @@ Picture draw_alone(ImVec2 size, float scale, float density, ImU32 background,
   ImGui::NewFrame();
   draw_window(io.DisplaySize, fonts, draw);
   ImGui::Render();
-  return painted(textures, background);
+  return painted(textures, palette.panel);
 }
 
 Picture draw_picture(const Frame& frame, ImVec2 size, float factor, float density, const Painter& painter) {
   const ImVec2 all(std::round(size.x * factor), std::round(size.y * factor));
   const float scale = frame.scale * factor;
-  return draw_alone(all, scale, density, frame.palette.panel, [&](const Fonts& fonts) {
+  return draw_alone(all, scale, density, frame.palette, [&](const Fonts& fonts) {
     painter(Frame{frame.snapshot, frame.send, fonts, frame.palette, scale}, ImVec2(0, 0), all);
   });
 }

@@ -24,9 +24,9 @@ struct Picture {
 using Painter = std::function<void(const Frame& frame, ImVec2 min, ImVec2 max)>;
 
 /// What `draw` draws into the current ImGui window, which begins at (0, 0) and has `size` units, each
-/// `density` pixels wide. Runs it once in a Dear ImGui context of its own, with fonts of that scale. Throws
+/// `density` pixels wide, on the background of a panel. Runs it once in a Dear ImGui context of its own, with fonts of that scale. Throws
 /// core::Error.
-Picture draw_alone(ImVec2 size, float scale, float density, ImU32 background,
+Picture draw_alone(ImVec2 size, float scale, float density, const Palette& palette,
                    const std::function<void(const Fonts&)>& draw);
 
 /// What `painter` draws, on a panel's background. `size` is in pixels of the window; the picture has `factor`
