@@ -95,6 +95,12 @@ ImU32 blend(ImU32 color, ImU32 background, float opacity) {
   return ImGui::ColorConvertFloat4ToU32(ImVec4(mix(a.x, b.x), mix(a.y, b.y), mix(a.z, b.z), 1));
 }
 
+ImU32 text_on(const Frame& frame, ImU32 back) {
+  const ImVec4 color = ImGui::ColorConvertU32ToFloat4(back);
+  const float brightness = 0.299f * color.x + 0.587f * color.y + 0.114f * color.z;
+  return brightness > 0.45f ? frame.palette.panel : frame.palette.text;
+}
+
 float row_baseline(const Frame& frame, float top) {
   const float ascent = frame.fonts.text->Ascent * ImGui::GetIO().FontGlobalScale;
   return std::floor(top + (ImGui::GetFrameHeight() - font_size(frame.fonts.text)) / 2 + ascent + 0.5f);

@@ -37,6 +37,8 @@ float advance_text(ImDrawList* list, const ImFont* font, float x, float baseline
                    std::string_view text);
 /// `color` over `background`, with `opacity` from 0 to 1, as an opaque colour.
 ImU32 blend(ImU32 color, ImU32 background, float opacity);
+/// The colour of text that can be read on `back`: its perceived brightness decides (ITU-R BT.601).
+ImU32 text_on(const Frame& frame, ImU32 back);
 /// The baseline of a row whose top is `top` and whose height is a frame's (ImGui::GetFrameHeight()).
 float row_baseline(const Frame& frame, float top);
 

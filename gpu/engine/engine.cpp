@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/engine/recipe.h"
 #include "gpu/models/parameters.h"
 
 namespace warpscope::training {
@@ -184,21 +185,12 @@ plan::Bindings Engine::training_bindings() const {
   return training;
 }
 
-plan::Recipe Engine::recipe(int batch, const OptimizerSettings& optimizer) const {
-  plan::Recipe recipe;
-  recipe.rule = optimizer.rule;
-  recipe.micro_batches = optimizer.per_sample ? batch : optimizer.accumulate;
-  recipe.clip_norm = optimizer.clip_norm > 0 && !optimizer.per_sample;
-  recipe.per_sample = optimizer.per_sample;
-  return recipe;
-}
-
 std::unique_ptr<plan::Plan> Engine::build_training(const plan::Selection& selection, int batch,
                                                    const OptimizerSettings& optimizer,
                                                    const plan::Bindings& bindings) {
   return std::make_unique<plan::Plan>(options_.model, plan::Purpose::training, selection,
-                                      optimizer.per_sample ? 1 : batch, device_, *stream_, bindings,
-                                      recipe(batch, optimizer));
+                                      plan_batch(optimizer, batch), device_, *stream_, bindings,
+                                      recipe_of(optimizer, batch));
 }
 
 /// Of plans that look at held-out images.

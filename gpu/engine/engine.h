@@ -183,7 +183,6 @@ class Engine {
   };
   plan::Bindings training_bindings() const;
   plan::Bindings held_out_bindings() const;
-  plan::Recipe recipe(int batch, const OptimizerSettings& optimizer) const;
   std::unique_ptr<plan::Plan> build_training(const plan::Selection& selection, int batch,
                                              const OptimizerSettings& optimizer,
                                              const plan::Bindings& bindings);

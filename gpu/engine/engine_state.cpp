@@ -8,6 +8,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/engine/engine.h"
+#include "gpu/engine/recipe.h"
 
 namespace warpscope::training {
 
@@ -31,7 +32,7 @@ void Engine::set_optimizer(const OptimizerSettings& optimizer) {
                                      optimizer.accumulate, options_.batch, data_->train.count));
   }
   const core::Precision precision = options_.selection.precision;
-  const bool other_plan = recipe(options_.batch, optimizer) != recipe(options_.batch, before);
+  const bool other_plan = recipe_of(optimizer, options_.batch) != recipe_of(before, options_.batch);
   const bool fresh = optimizer.rule != before.rule;
   if (other_plan) {
     free_retired();

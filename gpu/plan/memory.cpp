@@ -1,7 +1,6 @@
 #include "gpu/plan/memory.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "gpu/ops/op.h"
@@ -11,14 +10,6 @@ namespace {
 
 constexpr std::size_t kAlignment = 256;
 constexpr int kNever = -1;
-
-/// A part of the arena, and the nodes from which to which it is used.
-struct Piece {
-  std::size_t bytes = 0;
-  int first = std::numeric_limits<int>::max();
-  int last = kNever;
-  std::size_t offset = 0;
-};
 
 std::size_t aligned(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -70,7 +61,7 @@ std::size_t bytes_of_tensor(const Program& program, const BoundOperand& operand,
 /// Gives every planned tensor that some node touches a piece of memory; tensors that an op may write in place
 /// of a dying input share that input's.
 std::vector<int> assign_pieces(const Program& program, const std::vector<NodeCover>& nodes,
-                               core::Precision precision, std::vector<Piece>& pieces) {
+                               core::Precision precision, std::vector<MemoryPiece>& pieces) {
   const std::vector<int> last = last_uses(program, nodes);
   std::vector<int> piece_of(program.tensors.size(), -1);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
@@ -84,9 +75,12 @@ std::vector<int> assign_pieces(const Program& program, const std::vector<NodeCov
       }
       if (piece_of[t] < 0) {
         piece_of[t] = static_cast<int>(pieces.size());
-        pieces.push_back({aligned(bytes_of_tensor(program, each, precision))});
+        pieces.push_back({aligned(bytes_of_tensor(program, each, precision)), static_cast<int>(n)});
       }
-      Piece& piece = pieces[static_cast<std::size_t>(piece_of[t])];
+      MemoryPiece& piece = pieces[static_cast<std::size_t>(piece_of[t])];
+      if (std::find(piece.tensors.begin(), piece.tensors.end(), static_cast<int>(t)) == piece.tensors.end()) {
+        piece.tensors.push_back(static_cast<int>(t));
+      }
       piece.first = tensor.persistent ? 0 : std::min(piece.first, static_cast<int>(n));
       piece.last = std::max(piece.last, last[t]);
     }
@@ -95,26 +89,27 @@ std::vector<int> assign_pieces(const Program& program, const std::vector<NodeCov
 }
 
 /// Places pieces from the largest to the smallest and returns the size of the arena.
-std::size_t place(std::vector<Piece>& pieces) {
+std::size_t place(std::vector<MemoryPiece>& pieces) {
   std::vector<std::size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return pieces[a].bytes > pieces[b].bytes; });
-  std::vector<const Piece*> placed;  // by offset
+  std::vector<const MemoryPiece*> placed;  // by offset
   std::size_t total = 0;
   for (const std::size_t index : order) {
-    Piece& piece = pieces[index];
+    MemoryPiece& piece = pieces[index];
     std::size_t offset = 0;
-    for (const Piece* other : placed) {
+    for (const MemoryPiece* other : placed) {
       if (other->last < piece.first || piece.last < other->first) continue;
       if (offset + piece.bytes <= other->offset) break;
       offset = std::max(offset, other->offset + other->bytes);
     }
     piece.offset = offset;
     total = std::max(total, offset + piece.bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), &piece,
-                                   [](const Piece* a, const Piece* b) { return a->offset < b->offset; }),
-                  &piece);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), &piece,
+                         [](const MemoryPiece* a, const MemoryPiece* b) { return a->offset < b->offset; }),
+        &piece);
   }
   return total;
 }
@@ -123,13 +118,13 @@ std::size_t place(std::vector<Piece>& pieces) {
 
 MemoryPlan plan_memory(const Program& program, const std::vector<NodeCover>& nodes, core::Precision precision,
                        const std::vector<std::size_t>& workspace_bytes) {
-  std::vector<Piece> pieces;
+  MemoryPlan plan;
+  std::vector<MemoryPiece>& pieces = plan.pieces;
   const std::vector<int> piece_of = assign_pieces(program, nodes, precision, pieces);
   const std::size_t first_workspace = pieces.size();
   for (std::size_t n = 0; n < program.nodes.size(); ++n) {
     pieces.push_back({aligned(workspace_bytes[n]), static_cast<int>(n), static_cast<int>(n)});
   }
-  MemoryPlan plan;
   plan.bytes = place(pieces);
   for (std::size_t t = 0; t < program.tensors.size(); ++t) {
     plan.tensor_offset.push_back(piece_of[t] < 0 ? 0 : pieces[static_cast<std::size_t>(piece_of[t])].offset);

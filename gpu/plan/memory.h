@@ -10,8 +10,18 @@
 
 namespace warpscope::plan {
 
+/// A part of the arena, and the nodes from which to which it is used, both included.
+struct MemoryPiece {
+  std::size_t bytes = 0;
+  int first = 0;
+  int last = -1;  ///< the number of nodes: it is read after the last
+  std::size_t offset = 0;
+  std::vector<int> tensors = {};  ///< that have it, one after the other; none: the workspace of node `first`
+};
+
 /// Where each planned tensor and each node's workspace lie in one arena, in bytes, 256-byte aligned.
 struct MemoryPlan {
+  std::vector<MemoryPiece> pieces;            ///< those of tensors first
   std::vector<std::size_t> tensor_offset;     ///< one a tensor; meaningless for tensors that are not planned
   std::vector<std::size_t> workspace_offset;  ///< one a node
   std::size_t bytes = 0;

@@ -145,7 +145,7 @@ part_runs() {
     echo "mlp $how: $(grep -E '^(steps|speed|test loss)' "$out/digits.log" | tr -s ' ' | tr '\n' ' ')"
   done
   local atomic_free="preset=implicit_gemm"
-  local same=(--model classifier --data builtin --device cuda:0 --select $atomic_free --optimizer adam --schedule cosine:warmup=0.1)
+  local same=(--model classifier --data builtin --device cuda:0 --precision fp32 --select $atomic_free --optimizer adam --schedule cosine:warmup=0.1)
   "$build"/warpscope train "${same[@]}" --epochs 6 --batch 256 --save "$out/straight.safetensors" >"$out/straight.log" 2>&1 || code=1
   "$build"/warpscope train "${same[@]}" --epochs 6 --batch 256 --run-dir "$out/resumed" >/dev/null 2>&1 &
   local trainer=$!

@@ -28,6 +28,8 @@ constexpr std::array kPanels{
     PanelRow{"time", "Time", Place::workbench, kTableWidth, kTableHeight,
              [](Panels& p, const Frame& f) { p.time.draw(f); },
              [](Panels& p, const Frame& f, bool) { p.time.watch(f); }},
+    PanelRow{"memory", "Memory", Place::workbench, kTableWidth, kTableHeight,
+             [](Panels& p, const Frame& f) { p.memory.draw(f); }},
     PanelRow{"network", "Network", Place::workbench, kTableWidth, kTableHeight,
              [](Panels& p, const Frame& f) { p.network.draw(f); }},
     PanelRow{"bench", "Bench", Place::workbench, kTableWidth, kTableHeight,

@@ -8,6 +8,7 @@
 #include "ui/panels/kernels_panel.h"
 #include "ui/panels/ladder_panel.h"
 #include "ui/panels/loss_panel.h"
+#include "ui/panels/memory_panel.h"
 #include "ui/panels/network_panel.h"
 #include "ui/panels/predictions_panel.h"
 #include "ui/panels/runs_panel.h"
@@ -20,7 +21,8 @@ namespace warpscope::ui {
 
 struct Panels {
   /// `model` is what the laboratory measures: the one that is trained.
-  explicit Panels(const models::Model& model) : laboratory(model), time(model), network(model) {}
+  explicit Panels(const models::Model& model)
+      : laboratory(model), time(model), memory(model), network(model) {}
 
   /// Frees what belongs to OpenGL and CUDA; before the context goes.
   void shutdown() {
@@ -36,6 +38,7 @@ struct Panels {
   PredictionsPanel predictions;  ///< of models that classify: in its place
   KernelsPanel kernels;
   TimePanel time;
+  MemoryPanel memory;
   NetworkPanel network;
   BenchPanel bench;
   VerifyPanel verify;

@@ -1,0 +1,24 @@
+#pragma once
+// What a training step does with the gradients, from what a person has set.
+
+#include "gpu/plan/program.h"
+#include "gpu/settings/optimizer_settings.h"
+
+namespace warpscope::training {
+
+/// `batch`: images of a (micro-)batch, as set.
+inline plan::Recipe recipe_of(const OptimizerSettings& optimizer, int batch) {
+  plan::Recipe recipe;
+  recipe.rule = optimizer.rule;
+  recipe.micro_batches = optimizer.per_sample ? batch : optimizer.accumulate;
+  recipe.clip_norm = optimizer.clip_norm > 0 && !optimizer.per_sample;
+  recipe.per_sample = optimizer.per_sample;
+  return recipe;
+}
+
+/// Images of one pass of a training plan.
+inline int plan_batch(const OptimizerSettings& optimizer, int batch) {
+  return optimizer.per_sample ? 1 : batch;
+}
+
+}  // namespace warpscope::training

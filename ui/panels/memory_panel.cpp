@@ -1,0 +1,246 @@
+#include "ui/panels/memory_panel.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "ui/cursor.h"
+#include "ui/plot/axis.h"
+#include "ui/table.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+using plan::MemoryKind;
+using plan::MemoryPart;
+
+enum : std::size_t { kName, kBytes, kTimes };
+
+constexpr std::array<Column, 3> kColumns{{
+    {.label = "with", .tip = "One choice that differs from those in use.", .width = 96},
+    {.label = "memory", .tip = "Of the training plan.", .width = 72, .right = true},
+    {.label = "\u00d7 now", .tip = "Times as much as now.", .width = 48, .right = true, .rank = 1},
+}};
+
+/// Width in design pixels from which on the choices stand beside the map.
+constexpr float kBeside = 560;
+constexpr float kChoicesWidth = 270;
+
+ImU32 color_of(const Frame& frame, MemoryKind kind) {
+  static constexpr std::array<std::size_t, plan::kMemoryKinds> kSeries{5, 0, 1, 4, 2};
+  return frame.palette.series[kSeries[static_cast<std::size_t>(kind)]];
+}
+
+float axis_width(const Frame& frame) {
+  return std::floor(60 * frame.scale);
+}
+
+double mebibytes(std::size_t bytes) {
+  return static_cast<double>(bytes) / 1048576;
+}
+
+}  // namespace
+
+void MemoryPanel::refresh(const Frame& frame) {
+  const MemoryScene scene = MemoryScene::of(frame.snapshot);
+  if (scene_ == scene) return;
+  scene_ = scene;
+  map_ = step_memory(model_, frame.snapshot.device, scene);
+  choices_ = memory_choices(model_, frame.snapshot.device, scene);
+}
+
+void MemoryPanel::draw(const Frame& frame) {
+  if (frame.snapshot.batch == 0) {
+    panel_body(frame, false);
+    centered_text(frame, "The memory of a step is planned as soon as the training is ready.");
+    return;
+  }
+  refresh(frame);
+  draw_title(frame);
+  panel_body(frame, false);
+  if (!map_ || map_->calls.empty()) {
+    centered_text(frame, "This program cannot plan the steps of that run: it lacks their device's variants.");
+    return;
+  }
+  draw_legend(frame);
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const float s = frame.scale, side = std::floor(kChoicesWidth * s);
+  const bool beside = room.x >= kBeside * s;
+  draw_map(frame, ImVec2(beside ? room.x - side - std::floor(12 * s) : room.x, room.y));
+  if (!beside) return;
+  ImGui::SameLine(0, std::floor(12 * s));
+  draw_choices(frame, ImVec2(side, room.y));
+}
+
+void MemoryPanel::draw_title(const Frame& frame) const {
+  if (!map_ || map_->calls.empty()) return;
+  const training::Snapshot& snapshot = frame.snapshot;
+  std::string text =
+      fmt::format("{} over {} calls", bytes_text(static_cast<double>(map_->bytes)), map_->calls.size());
+  if (text_width(frame.fonts.small, text) > title_room(frame)) return;
+  const plan::MemoryCall& peak = map_->calls[map_->peak_call()];
+  caption(frame, text);
+  std::string tip = fmt::format(
+      "What the training plan takes; the line is what is held during each call. During {}{} it is the most, "
+      "{}: no "
+      "placement does with less. ",
+      ops::to_string(peak.op), peak.layer.empty() ? "" : " of " + peak.layer,
+      bytes_text(static_cast<double>(peak.live_bytes)));
+  if (snapshot.memory.process_bytes > 0) {
+    tip += fmt::format(
+        "This process has {} of {}: data, weights, optimizer and the plans of tests and pictures "
+        "among them.",
+        bytes_text(static_cast<double>(snapshot.memory.process_bytes)),
+        bytes_text(static_cast<double>(snapshot.memory.total_bytes)));
+  }
+  tooltip(frame, tip);
+}
+
+void MemoryPanel::draw_legend(const Frame& frame) const {
+  const float s = frame.scale, line = std::floor(18 * s), side = std::floor(10 * s);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float right = at.x + ImGui::GetContentRegionAvail().x;
+  float x = at.x, y = at.y;
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  for (std::size_t i = 0; i < plan::kMemoryKinds; ++i) {
+    const auto kind = static_cast<MemoryKind>(i);
+    const bool there = std::any_of(map_->parts.begin(), map_->parts.end(),
+                                   [&](const MemoryPart& part) { return part.kind == kind; });
+    if (!there) continue;
+    const float width = side + 5 * s + text_width(frame.fonts.small, to_string(kind));
+    if (x > at.x && x + width > right) {
+      x = at.x;
+      y += line;
+    }
+    const float top = std::floor(y + (line - side) / 2);
+    list->AddRectFilled(ImVec2(x, top), ImVec2(x + side, top + side), color_of(frame, kind), 2 * s);
+    draw_text(list, frame.fonts.small, x + side + 5 * s, std::floor(y + line / 2 + 4 * s), frame.palette.text,
+              to_string(kind));
+    x += width + std::floor(16 * s);
+  }
+  ImGui::Dummy(ImVec2(1, y + line - at.y));
+}
+
+void MemoryPanel::draw_map(const Frame& frame, ImVec2 size) {
+  const float s = frame.scale;
+  size = ImVec2(std::max(1.0f, size.x), std::max(1.0f, size.y));
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::InvisibleButton("memory.map", size);
+  trace_item("memory.map");
+  const ImVec2 min(std::min(at.x + axis_width(frame), at.x + size.x - 1), std::floor(at.y + 6 * s));
+  const ImVec2 max(at.x + size.x, std::max(min.y + 1, std::floor(at.y + size.y - 20 * s)));
+  const MemoryPart* hovered = nullptr;
+  const ImVec2 pointer = ImGui::GetIO().MousePos;
+  const bool inside = pointer.x >= min.x && pointer.x < max.x && pointer.y > min.y && pointer.y <= max.y;
+  if (ImGui::IsItemHovered() && inside) {
+    const double across = static_cast<double>(pointer.x - min.x) / static_cast<double>(max.x - min.x);
+    const double up = static_cast<double>(max.y - pointer.y) / static_cast<double>(max.y - min.y);
+    hovered = part_at(*map_, static_cast<std::size_t>(across * static_cast<double>(map_->calls.size())),
+                      static_cast<std::size_t>(up * static_cast<double>(map_->bytes)));
+  }
+  draw_parts(frame, min, max, hovered);
+  draw_live(frame, min, max);
+  if (hovered != nullptr) pointer_tip(frame, tip_of(*map_, *hovered));
+  if (ImGui::IsItemClicked() && hovered != nullptr && frame.cursor != nullptr) {
+    for (std::size_t i = 0; i < model_.layers.size(); ++i) {
+      if (model_.layers[i].name == hovered->layer) point_at_output(*frame.cursor, i + 1);
+    }
+  }
+  trace(frame, hovered);
+}
+
+/// The rectangles with their names, over a scale of bytes.
+void MemoryPanel::draw_parts(const Frame& frame, ImVec2 min, ImVec2 max, const MemoryPart* hovered) const {
+  const float s = frame.scale, pad = std::floor(4 * s);
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  const double top = mebibytes(map_->bytes);
+  const plot::Axis axis{0, top, max.y, min.y, false};
+  const int wanted = std::max(2, static_cast<int>((max.y - min.y) / (36 * s)));
+  for (const plot::Tick& tick : plot::ticks(axis, wanted, plot::Unit::value)) {
+    const float y = std::floor(axis.to_pixel(tick.value));
+    list->AddRectFilled(ImVec2(min.x - pad, y), ImVec2(max.x, y + hairline(frame)), frame.palette.grid);
+    const std::string label = tick.value == 0 ? "MiB" : tick.label;
+    draw_text(list, frame.fonts.small, min.x - 2 * pad - text_width(frame.fonts.small, label),
+              y + std::floor(4 * s), frame.palette.muted, label);
+  }
+  const auto calls = static_cast<float>(map_->calls.size());
+  const auto x_of = [&](std::size_t call) {
+    return std::floor(min.x + static_cast<float>(call) / calls * (max.x - min.x));
+  };
+  for (const MemoryPart& part : map_->parts) {
+    const ImVec2 corner(x_of(part.first), std::floor(axis.to_pixel(mebibytes(part.offset + part.bytes))));
+    const float floor = std::floor(axis.to_pixel(mebibytes(part.offset)));
+    const ImVec2 end(std::max(corner.x + 1, x_of(part.last + 1) - hairline(frame)),
+                     std::max(corner.y + 1, floor - hairline(frame)));
+    const bool pointed = frame.cursor != nullptr && frame.cursor->output > 0 &&
+                         frame.cursor->output <= model_.layers.size() &&
+                         model_.layers[frame.cursor->output - 1].name == part.layer;
+    const ImU32 own = blend(color_of(frame, part.kind), frame.palette.panel, 0.8f);
+    const ImU32 color = &part == hovered ? blend(frame.palette.text, own, 0.3f) : own;
+    list->AddRectFilled(corner, end, color);
+    if (pointed) list->AddRect(corner, end, frame.palette.text, 0, 0, std::max(1.0f, std::floor(s)));
+    const float width = end.x - corner.x - 2 * pad, height = end.y - corner.y;
+    if (height < 14 * s || text_width(frame.fonts.small, part.name) > width) continue;
+    draw_text(list, frame.fonts.small, corner.x + pad, std::floor((corner.y + end.y) / 2 + 4 * s),
+              text_on(frame, color), part.name);
+  }
+  const float baseline = std::floor(max.y + 14 * s);
+  draw_text(list, frame.fonts.small, min.x, baseline, frame.palette.muted, "first call");
+  const float right = max.x - text_width(frame.fonts.small, "last call");
+  draw_text(list, frame.fonts.small, right, baseline, frame.palette.muted, "last call");
+}
+
+/// The sum of what is held during each call, as a stepped line of whole pixels.
+void MemoryPanel::draw_live(const Frame& frame, ImVec2 min, ImVec2 max) const {
+  const auto calls = static_cast<float>(map_->calls.size());
+  const float line = std::max(1.0f, std::floor(frame.scale));
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  float before = max.y;
+  for (std::size_t call = 0; call < map_->calls.size(); ++call) {
+    const double part = static_cast<double>(map_->calls[call].live_bytes) / static_cast<double>(map_->bytes);
+    const float y = std::floor(max.y - static_cast<float>(part) * (max.y - min.y));
+    const float left = std::floor(min.x + static_cast<float>(call) / calls * (max.x - min.x));
+    const float right = std::floor(min.x + static_cast<float>(call + 1) / calls * (max.x - min.x));
+    list->AddRectFilled(ImVec2(left, std::min(before, y)), ImVec2(left + line, std::max(before, y) + line),
+                        frame.palette.text);
+    list->AddRectFilled(ImVec2(left, y), ImVec2(right, y + line), frame.palette.text);
+    before = y;
+  }
+}
+
+void MemoryPanel::draw_choices(const Frame& frame, ImVec2 size) const {
+  const double now = static_cast<double>(map_->bytes);
+  Table table(frame, "memory.choices", kColumns, size);
+  const std::string* group = nullptr;
+  for (const MemoryChoice& choice : choices_) {
+    if (group == nullptr || *group != choice.group) {
+      group = &choice.group;
+      if (table.row()) table.span_text(kName, kTimes, choice.group, frame.palette.muted);
+    }
+    if (!table.row()) continue;
+    const bool runs = choice.bytes > 0;
+    const ImU32 color = choice.now ? frame.palette.accent : runs ? frame.palette.text : frame.palette.muted;
+    table.text(kName, choice.name, color, choice.now ? "In use now." : choice.refusal);
+    table.quantity(kBytes, runs ? bytes_text(static_cast<double>(choice.bytes)) : "\u2014", color,
+                   choice.refusal);
+    table.number(kTimes, runs ? fmt::format("{:.2f}", static_cast<double>(choice.bytes) / now) : "\u2014",
+                 color);
+  }
+}
+
+void MemoryPanel::trace(const Frame& frame, const MemoryPart* hovered) {
+  if (!trace_enabled()) return;
+  const std::string now =
+      fmt::format("\"bytes\":{},\"calls\":{},\"parts\":{},\"choices\":{},\"output\":{},\"tip\":{}",
+                  map_->bytes, map_->calls.size(), map_->parts.size(), choices_.size(),
+                  frame.cursor == nullptr ? 0 : frame.cursor->output,
+                  json_string(hovered == nullptr ? "" : tip_of(*map_, *hovered)));
+  if (now == traced_) return;
+  traced_ = now;
+  trace_event("memory", now);
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,50 @@
+#pragma once
+// The memory of a training step: the map of the plan in use, and what other choices would need. No drawing
+// here.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu/messages/snapshot.h"
+#include "gpu/models/model.h"
+#include "gpu/plan/memory_map.h"
+
+namespace warpscope::ui {
+
+/// All that the memory of a training step depends on.
+struct MemoryScene {
+  plan::Selection selection;
+  int batch = 0;
+  training::OptimizerSettings optimizer = {};  ///< of its numbers only those that memory depends on
+
+  static MemoryScene of(const training::Snapshot& snapshot);
+  bool operator==(const MemoryScene&) const = default;
+};
+
+/// What is held during a step; nothing if it cannot be planned.
+std::optional<plan::MemoryMap> step_memory(const models::Model& model, const core::DeviceInfo& device,
+                                           const MemoryScene& scene);
+
+/// Another choice.
+struct MemoryChoice {
+  std::string group;         ///< "precision"
+  std::string name;          ///< "bf16"
+  std::size_t bytes = 0;     ///< of its plan; 0 if it cannot run
+  std::string refusal = {};  ///< why it cannot
+  bool now = false;          ///< the one in use
+};
+
+/// Every precision, batches from a quarter to four times the one in use, and every preset; only one thing differs
+/// from the scene in each.
+std::vector<MemoryChoice> memory_choices(const models::Model& model, const core::DeviceInfo& device,
+                                         const MemoryScene& scene);
+
+/// The part at a call and a byte; nullptr where nothing is held.
+const plan::MemoryPart* part_at(const plan::MemoryMap& map, std::size_t call, std::size_t offset);
+
+/// What the pointer tells of a part: its name, size and from which call to which it is held.
+std::string tip_of(const plan::MemoryMap& map, const plan::MemoryPart& part);
+
+}  // namespace warpscope::ui
