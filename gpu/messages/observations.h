@@ -27,6 +27,8 @@ struct Observations {
   std::shared_ptr<const Distributions> distributions;
   std::shared_ptr<const LatentMap> latents;
   std::shared_ptr<const LatentPictures> latent_pictures;
+  /// The part of the device's time that all of these and the pictures took, over the last second or so.
+  double time_share = 0;
 
   bool operator==(const Observations&) const = default;
 };

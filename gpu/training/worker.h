@@ -127,6 +127,7 @@ class Trainer::Worker {
   void observe_anew();
   void observe_if_due();
   void observe_if_due(Watch& watch);
+  void measure_observations();
   void publish_observations();
 
   // Publishing (worker_publish.cpp).
@@ -179,6 +180,7 @@ class Trainer::Worker {
   const std::shared_ptr<ImageHistory> image_history_;  ///< nullptr if no images are shown
   std::vector<Watch> watches_;                         ///< one an observer
   Observations seen_;                                  ///< the thread's own
+  double looked_seconds_ = 0;  ///< device time of looks and pictures since last_share_
 
   struct RateSearchRun {
     RateFinder finder;
@@ -192,6 +194,7 @@ class Trainer::Worker {
   Clock::time_point last_ladder_{};
   Clock::time_point last_checkpoint_{};
   Clock::time_point last_remembered_{};
+  Clock::time_point last_share_{};
 
   mutable std::mutex mutex_;  ///< of everything below
   std::condition_variable_any wake_;

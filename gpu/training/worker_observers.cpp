@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "gpu/core/error.h"
 #include "gpu/training/worker.h"
@@ -12,6 +13,7 @@ namespace {
 using std::chrono::duration;
 
 constexpr double kObservationSeconds = 0.1;  ///< between two of an observer, at the least
+constexpr double kShareSeconds = 1;
 
 }  // namespace
 
@@ -35,10 +37,26 @@ void Trainer::Worker::observe_if_due() {
   bool arrived = false;
   for (Watch& watch : watches_) {
     if (!watch.observer->wanted()) continue;
-    arrived = watch.observer->take(seen_) || arrived;
+    if (watch.observer->take(seen_)) {
+      arrived = true;
+      looked_seconds_ += watch.observer->seconds();
+    }
     if (!rate_search_) observe_if_due(watch);
   }
+  measure_observations();
   if (arrived) publish_observations();
+}
+
+/// Once a second: the share of the device's time.
+void Trainer::Worker::measure_observations() {
+  const auto now = Clock::now();
+  const double elapsed = duration<double>(now - last_share_).count();
+  if (elapsed < kShareSeconds) return;
+  const double share = std::min(1.0, std::exchange(looked_seconds_, 0) / elapsed);
+  last_share_ = now;
+  if (share == seen_.time_share) return;
+  seen_.time_share = share;
+  publish_observations();
 }
 
 void Trainer::Worker::observe_if_due(Watch& watch) {

@@ -173,6 +173,7 @@ void Trainer::Worker::show_images_if_due() {
     memory_.next_kept_images = now + std::chrono::duration_cast<Clock::duration>(duration<double>(wait));
   }
   memory_.shown_step = engine_->steps();
+  looked_seconds_ += engine_->publish_seconds();
   engine_->interrupt();
   const double pause = std::max(options_.image_seconds, kImageShare * engine_->publish_seconds());
   memory_.next_images = now + std::chrono::duration_cast<Clock::duration>(duration<double>(pause));

@@ -83,6 +83,15 @@ TEST(TrainerInspection, EndsWhenNobodyLooksAnyMore) {
   EXPECT_TRUE(tests::eventually([&] { return trainer.observations().inspection == nullptr; }));
 }
 
+TEST(TrainerInspection, TellsWhichPartOfTheTimeItTakesAndNothingOnceItEnds) {
+  Trainer trainer(tiny_trainer_options());
+  trainer.send(inspect(1));
+  EXPECT_TRUE(tests::eventually([&] { return trainer.observations().time_share > 0; }));
+  EXPECT_LE(trainer.observations().time_share, 1);
+  trainer.send(Observe{});
+  EXPECT_TRUE(tests::eventually([&] { return trainer.observations().time_share == 0; }));
+}
+
 TEST(TrainerInspection, OfAnImageThatIsNotThereIsRefusedAndTheTrainingGoesOn) {
   Trainer trainer(tiny_trainer_options());
   ASSERT_TRUE(wait_for_step(trainer, 1));

@@ -131,6 +131,13 @@ void StatusBar::draw(const Frame& frame, const WindowFacts& facts) {
               "Memory of the device in use, by all programs, of its total. This program has allocated {}.",
               bytes_text(static_cast<double>(snapshot.memory.process_bytes))));
   }
+  if (const double share = frame.seen.time_share; share > 0) {
+    entry(frame, "status.views", fmt::format("views {:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0),
+          share > 0.02 ? frame.palette.warning : frame.palette.muted,
+          "The part of the device's time, over the last second, that the pictures and what else the open "
+          "views look at "
+          "took from the training. Closed views take none.");
+  }
   if (!snapshot.data_name.empty()) {
     const bool substituted = !snapshot.data_notice.empty();
     entry(frame, "status.data", snapshot.data_name, substituted ? frame.palette.warning : frame.palette.muted,
