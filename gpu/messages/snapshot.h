@@ -68,6 +68,7 @@ struct LadderEntry {
   std::uint64_t steps = 0;       ///< with it, so far
   double images_per_second = 0;  ///< median over its steps; 0 before the first
   std::size_t plan_bytes = 0;    ///< Snapshot::plan_bytes; 0 if it is not known
+  double joules_per_image = 0;   ///< of the whole GPU while it trained with it; 0 if it is not known
 };
 
 /// The learning-rate range test: a sweep from weights that come back afterwards.

@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "gpu/core/energy.h"
 #include "gpu/core/error.h"
 #include "gpu/core/random.h"
 #include "gpu/plan/plan.h"
 #include "gpu/plan/presets.h"
-#include "gpu/profiling/energy.h"
 #include "gpu/profiling/samples.h"
 
 namespace warpscope::profiling {
@@ -81,7 +81,7 @@ class Memory {
 /// Joules of a step, over more than a second of steps; negative where the driver does not tell.
 double joules_of_a_step(const core::DeviceInfo& device, plan::Plan& step, core::Stream& stream,
                         double microseconds) {
-  const EnergyMeter meter(device);
+  const core::EnergyMeter meter(device);
   const double before = meter.joules();
   if (before < 0 || microseconds <= 0) return -1;
   const int ahead = std::max(1, static_cast<int>(20000 / microseconds));  // about 20 ms of work

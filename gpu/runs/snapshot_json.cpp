@@ -73,6 +73,7 @@ void fields(auto& visit, Of<LadderEntry> auto& entry) {
   visit("steps", entry.steps);
   visit("images_per_second", entry.images_per_second);
   visit.added("plan_bytes", entry.plan_bytes);
+  visit.added("joules_per_image", entry.joules_per_image);
 }
 
 void fields(auto& visit, Of<core::DeviceInfo> auto& device) {

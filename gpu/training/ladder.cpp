@@ -8,6 +8,9 @@
 namespace warpscope::training {
 namespace {
 
+/// Drivers count on every 20 to 100 ms: less than this is not told.
+constexpr double kEnergySeconds = 1;
+
 /// The preset's label, or what changed since the entry before, or "mixed".
 std::string name_of(const plan::Selection& selection, const core::DeviceInfo& device,
                     const LadderEntry* before, const std::vector<OpTiming>& timings) {
@@ -37,10 +40,12 @@ void Ladder::choose(const plan::Selection& selection, int batch, std::uint64_t s
   if (!entries_.empty() && entries_.back().steps == 0) entries_.pop_back();
   const LadderEntry* const last = entries_.empty() ? nullptr : &entries_.back();
   if (last != nullptr && last->selection == selection && last->batch == batch) return;
-  entries_.push_back({selection, name_of(selection, device, last, timings), batch, step, 0, 0.0, plan_bytes});
+  entries_.push_back(
+      {selection, name_of(selection, device, last, timings), batch, step, 0, 0.0, plan_bytes, 0.0});
   if (entries_.size() > kMost) entries_.erase(entries_.begin() + 1);
   recent_.clear();
   next_ = 0;
+  joules_ = energy_images_ = energy_seconds_ = 0;
 }
 
 /// The last entry's median, before another comes.
@@ -58,6 +63,16 @@ void Ladder::add(double images_per_second) {
   } else {
     recent_[next_] = speed;
     next_ = (next_ + 1) % kWindow;
+  }
+}
+
+void Ladder::add_energy(double joules, double images, double seconds) {
+  if (entries_.empty() || joules <= 0) return;
+  joules_ += joules;
+  energy_images_ += images;
+  energy_seconds_ += seconds;
+  if (energy_seconds_ >= kEnergySeconds && energy_images_ > 0) {
+    entries_.back().joules_per_image = joules_ / energy_images_;
   }
 }
 

@@ -18,6 +18,8 @@ class Ladder {
               const std::vector<OpTiming>& timings, std::size_t plan_bytes = 0);
   /// The speed of one step; 0 if it was not measured.
   void add(double images_per_second);
+  /// The device used `joules` in `seconds` in which it did nothing but train, with the last entry, `images` images.
+  void add_energy(double joules, double images, double seconds);
   /// With medians of the newest steps of each; at most kMost, the first and the latest.
   std::shared_ptr<const std::vector<LadderEntry>> entries() const;
 
@@ -29,6 +31,7 @@ class Ladder {
   std::vector<LadderEntry> entries_;
   std::vector<float> recent_;  ///< the last kWindow speeds of the last entry, oldest overwritten first
   std::size_t next_ = 0;
+  double joules_ = 0, energy_images_ = 0, energy_seconds_ = 0;  ///< of the last entry
 };
 
 }  // namespace warpscope::training

@@ -129,6 +129,7 @@ void Trainer::Worker::prepare() {
   check(options_.stop);
   open();
   engine_ = std::make_unique<Engine>(engine_options(), data_, device_);
+  energy_meter_ = std::make_unique<core::EnergyMeter>(device_->info());
   for (auto& observer : make_observers()) watches_.push_back({std::move(observer)});
   describe_training();
   plan_steps();

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "gpu/core/energy.h"
 #include "gpu/engine/engine.h"
 #include "gpu/observers/observer.h"
 #include "gpu/runs/checkpoint_store.h"
@@ -137,6 +138,7 @@ class Trainer::Worker {
   void mark(const std::string& text);
   void emit(FeedItem item);
   void publish(bool force);
+  void measure_energy();
 
   /// What the worker remembers of one training. A reset begins with a new one.
   struct Memory {
@@ -174,6 +176,14 @@ class Trainer::Worker {
   Snapshot view_;  ///< what the next snapshot will say; the thread's own
   std::vector<FeedItem> unsent_;
   Ladder ladder_;
+  /// How much energy the device had used when it had trained so far.
+  struct EnergySample {
+    double joules = 0;
+    std::uint64_t step = 0;
+    Clock::time_point at{};
+  };
+  std::unique_ptr<core::EnergyMeter> energy_meter_;
+  std::optional<EnergySample> energy_;  ///< while nothing but training has happened since
   Memory memory_;
   bool clip_chosen_ = false;  ///< by a person; else 1 in fp16 and none otherwise
 

@@ -223,6 +223,7 @@ void Trainer::Worker::handle_roll_back(float factor) {
 }
 
 void Trainer::Worker::note_choice() {
+  energy_.reset();
   ladder_.choose(view_.selection, view_.batch, engine_->steps(), device_->info(),
                  engine_->timings().timings(), engine_->plan_bytes());
 }

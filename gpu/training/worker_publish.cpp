@@ -50,6 +50,7 @@ void Trainer::Worker::publish(bool force) {
   if (engine_) {
     if (force || now - last_ladder_ > kLadderInterval) {
       last_ladder_ = now;
+      measure_energy();
       view_.ladder = ladder_.entries();
     }
     view_.timings = engine_->timings().timings();
@@ -76,6 +77,22 @@ void Trainer::Worker::publish(bool force) {
   }
   unsent_.clear();
   newer_snapshot_.notify_all();
+}
+
+/// What a stretch of undisturbed training took goes to the ladder's last entry.
+void Trainer::Worker::measure_energy() {
+  if (view_.state != TrainerState::running || rate_search_) {
+    energy_.reset();
+    return;
+  }
+  const EnergySample now{energy_meter_->joules(), view_.step, Clock::now()};
+  if (now.joules < 0) return;
+  if (energy_ && now.step > energy_->step) {
+    const auto images = static_cast<double>(now.step - energy_->step) * engine_->images_of_step();
+    const double seconds = std::chrono::duration<double>(now.at - energy_->at).count();
+    ladder_.add_energy(now.joules - energy_->joules, images, seconds);
+  }
+  energy_ = now;
 }
 
 }  // namespace warpscope::training

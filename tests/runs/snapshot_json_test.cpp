@@ -73,7 +73,7 @@ Snapshot full() {
   s.timings = {timing(), OpTiming{}};
   s.step_microseconds = 99.5;
   s.ladder = std::make_shared<std::vector<LadderEntry>>(
-      std::vector<LadderEntry>{{s.selection, "tensor cores", 64, 10, 20, 30.5, 4096}});
+      std::vector<LadderEntry>{{s.selection, "tensor cores", 64, 10, 20, 30.5, 4096, 0.125}});
   s.data_name = "MNIST";
   s.data_notice = "because";
   auto evaluation = std::make_shared<Evaluation>();
@@ -156,8 +156,8 @@ TEST(SnapshotJson, EveryFieldIsWritten) {
                        count(a, b, c, d, e, f, g, h, i, j));
   }
   {
-    const auto& [a, b, c, d, e, f, g] = s.ladder->front();
-    expect_every_field(written["ladder"][0], fresh["ladder"][0], count(a, b, c, d, e, f, g));
+    const auto& [a, b, c, d, e, f, g, h] = s.ladder->front();
+    expect_every_field(written["ladder"][0], fresh["ladder"][0], count(a, b, c, d, e, f, g, h));
   }
   {
     const auto& [a, b] = s.selection;

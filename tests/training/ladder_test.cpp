@@ -52,6 +52,20 @@ TEST_F(LadderTest, WhatWasNeverTrainedWithLeavesNoRung) {
   EXPECT_EQ(ladder.entries()->front().steps, 2u);
 }
 
+TEST_F(LadderTest, TellsTheEnergyOfAnImageOnceASecondOfItIsKnown) {
+  ladder.choose(preset("loops"), 4, 0, device, {});
+  ladder.add(100);
+  ladder.add_energy(30, 60, 0.6);
+  EXPECT_EQ(ladder.entries()->back().joules_per_image, 0);
+  ladder.add_energy(30, 60, 0.6);
+  EXPECT_DOUBLE_EQ(ladder.entries()->back().joules_per_image, 0.5);
+  ladder.choose(preset("onednn"), 4, 1, device, {});
+  ladder.add(100);
+  ladder.add_energy(12, 120, 1.2);
+  EXPECT_DOUBLE_EQ(ladder.entries()->front().joules_per_image, 0.5);
+  EXPECT_DOUBLE_EQ(ladder.entries()->back().joules_per_image, 0.1);
+}
+
 TEST_F(LadderTest, NamesWhatChangedWhereNoPresetFits) {
   ladder.choose(preset("loops"), 4, 0, device, {});
   ladder.add(100);

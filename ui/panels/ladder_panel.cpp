@@ -23,9 +23,21 @@ constexpr JobButton kButton{
     "training on the CPU pauses meanwhile.",
     profiling::Job::baseline};
 
-enum : std::size_t { kNumber, kName, kPrecision, kBatch, kSteps, kSpeed, kBar, kFirst, kLoops, kMemory };
+enum : std::size_t {
+  kNumber,
+  kName,
+  kPrecision,
+  kBatch,
+  kSteps,
+  kSpeed,
+  kBar,
+  kFirst,
+  kLoops,
+  kMemory,
+  kEnergy
+};
 
-constexpr std::array<Column, 10> kColumns{{
+constexpr std::array<Column, 11> kColumns{{
     {.label = "", .tip = "In the order of use.", .width = 24, .right = true, .fixed = true},
     {.label = "selection", .tip = "A preset, or what was changed.", .width = 144},
     {.label = "precision", .tip = "Of the operands of the matrix products.", .width = 56, .rank = 2},
@@ -53,6 +65,12 @@ constexpr std::array<Column, 10> kColumns{{
      .width = 72,
      .right = true,
      .rank = 6},
+    {.label = "mJ/image",
+     .tip =
+         "Energy of the whole GPU for one training image, as its driver counts it; a dash where it does not.",
+     .width = 64,
+     .right = true,
+     .rank = 7},
 }};
 
 /// The bar of one rung, with a line at each power of ten.
@@ -93,6 +111,9 @@ void draw_row(const Frame& frame, Table& table, const LadderRow& row, std::size_
   table.number(kLoops, ratio_text(row.over_loops), color);
   table.quantity(kMemory, entry.plan_bytes > 0 ? bytes_text(static_cast<double>(entry.plan_bytes)) : "\u2014",
                  color);
+  const double millijoules = 1e3 * entry.joules_per_image;
+  const int digits = millijoules < 10 ? 2 : millijoules < 100 ? 1 : 0;
+  table.number(kEnergy, millijoules > 0 ? with_thousands(millijoules, digits) : "\u2014", color);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "gpu/profiling/energy.h"
+#include "gpu/core/energy.h"
 
 #include <string>
 
@@ -8,19 +8,19 @@
 #include "gpu/core/cuda.h"
 #endif
 
-namespace warpscope::profiling {
+namespace warpscope::core {
 namespace {
 
 /// NVML's own numbering differs from CUDA's (CUDA_VISIBLE_DEVICES): the bus tells which device is meant. ""
 /// if it does not.
-std::string bus_of([[maybe_unused]] const core::DeviceInfo& device) {
+std::string bus_of([[maybe_unused]] const DeviceInfo& device) {
 #if WARPSCOPE_HAVE_CUDA
   char bus[32] = {};
-  if (device.kind == core::DeviceKind::cuda &&
+  if (device.kind == DeviceKind::cuda &&
       cudaDeviceGetPCIBusId(bus, static_cast<int>(sizeof(bus)), device.index) == cudaSuccess) {
     return bus;
   }
-  if (device.kind == core::DeviceKind::cuda) cudaGetLastError();
+  if (device.kind == DeviceKind::cuda) cudaGetLastError();
 #endif
   return "";
 }
@@ -56,7 +56,7 @@ struct EnergyMeter::Library {
   }
 };
 
-EnergyMeter::EnergyMeter(const core::DeviceInfo& device) : library_(std::make_unique<Library>()) {
+EnergyMeter::EnergyMeter(const DeviceInfo& device) : library_(std::make_unique<Library>()) {
   if (!library_->open(bus_of(device))) library_.reset();
 }
 
@@ -68,4 +68,4 @@ double EnergyMeter::joules() const {
   return 1e-3 * static_cast<double>(millijoules);
 }
 
-}  // namespace warpscope::profiling
+}  // namespace warpscope::core

@@ -5,12 +5,12 @@
 
 #include "gpu/core/device.h"
 
-namespace warpscope::profiling {
+namespace warpscope::core {
 
 class EnergyMeter {
  public:
   /// For CPUs, and where NVML or its counter is missing, joules() is negative.
-  explicit EnergyMeter(const core::DeviceInfo& device);
+  explicit EnergyMeter(const DeviceInfo& device);
   ~EnergyMeter();
   EnergyMeter(const EnergyMeter&) = delete;
   EnergyMeter& operator=(const EnergyMeter&) = delete;
@@ -24,4 +24,4 @@ class EnergyMeter {
   std::unique_ptr<Library> library_;
 };
 
-}  // namespace warpscope::profiling
+}  // namespace warpscope::core
