@@ -2,7 +2,7 @@
 """What the window costs, on a GPU with a display: start, frames, images a second, the answer to a click.
 
     window_cost.py WARPSCOPE [--device cuda:0] [--precision bf16] [--draw auto] [--steps 60000] [--rounds 3]
-                   [--known-miss "cost %,p99 frame ms"] [--json FILE]
+                   [--known-miss "cost %,p99 frame ms"] [--json FILE] [--tabs Network,Distributions]
 
 Start: seconds from the start of the process to the first frame and to the first step that the window shows. Cost: while
 nobody touches the window, the time of STEPS steps at batch 64 in the window against the same without one, alternately; of the
@@ -10,6 +10,7 @@ latter, the process runs twice, with STEPS and with few steps, so that start and
 over the window, the 99 % quantile of a frame with 100,000 points on the curve, 1600x1000, from its beginning until it is shown
 (swapped). Click: on variants while slow steps (about 0.1 s each) run; how many steps the old selection still made from one
 frame after the click on.
+Tabs: with --tabs nothing but the cost is measured, at rest, with each of these tabs of the workbench open; limit 2 %.
 Prints how evenly the machine computes by itself, the phases of slow frames, and each figure with its limit; the exit code is
 the number of limits missed, but for those that are known to be.
 """
@@ -24,6 +25,7 @@ import time
 
 LIMITS = {"first frame s": 0.5, "first step s": 1.5, "p99 frame ms": 8.0, "cost %": 1.2, "frames/s at rest": 10.5,
           "timed steps %": 0.5, "steps after a click": 2}
+TAB_LIMIT = 2.0
 FEW = 2000
 FRAME = 1 / 60
 
@@ -63,12 +65,15 @@ class Bench:
     def headless_seconds(self, steps):
         return self.timed([self.program, "train", *self.training, "--precision", self.precision, "--steps", str(steps)])
 
-    def window_seconds(self, steps):
-        """From step FEW to `steps`, by the frames of the trace that show them."""
+    def window_seconds(self, steps, tab=None):
+        """From step FEW to `steps`, by the frames of the trace that show them; with a tab from a quarter of them on."""
         process, trace, _ = self.window("--exit-after-steps", str(steps))
+        if tab:
+            Hand(trace).click(f"tabs.{tab}")
         if process.wait(300) != 0:
             sys.exit("the window failed")
-        frames = [e for e in events(trace) if e["event"] == "frame" and FEW <= e["step"] < steps]
+        first = steps // 4 if tab else FEW
+        frames = [e for e in events(trace) if e["event"] == "frame" and first <= e["step"] < steps]
         span = frames[-1]["step"] - frames[0]["step"]
         if self.draw == "cpu" and not frames[-1]["painted"]:
             sys.exit("the window was not painted")
@@ -115,6 +120,20 @@ def cost(bench, steps, rounds):
           f"{[round(s, 3) for s in with_window]} s; {[round(rate, 1) for rate in rates]} frames/s")
     return {"images/s without": speed[0], "images/s with": speed[1], "cost %": 100 * (1 - speed[1] / speed[0]),
             "frames/s at rest": max(rates)}
+
+
+def cost_of_tabs(bench, steps, rounds, tabs):
+    without, spent = [], {tab: [] for tab in tabs}
+    for _ in range(rounds):
+        without.append(bench.headless_seconds(steps) - bench.headless_seconds(FEW))
+        for tab in tabs:
+            spent[tab].append(bench.window_seconds(steps, tab)[0])
+    figures = {}
+    for tab in tabs:
+        figures[f"{tab} %"] = 100 * (1 - statistics.median(without) / statistics.median(spent[tab]))
+        print(f"{tab}: {64 * (steps - FEW) / statistics.median(spent[tab]):,.0f} images/s, {figures[f'{tab} %']:.2f} % less than the "
+              f"{64 * (steps - FEW) / statistics.median(without):,.0f} without a window")
+    return figures
 
 
 def tell_slow_frames(seen):
@@ -214,6 +233,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--known-miss", default="")
     parser.add_argument("--json", default="")
+    parser.add_argument("--tabs", default="")
     arguments = parser.parse_args()
     if not os.environ.get("DISPLAY"):
         print("no display")
@@ -221,6 +241,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         host(10)
         bench = Bench(arguments, folder)
+        if arguments.tabs:
+            figures = cost_of_tabs(bench, arguments.steps, arguments.rounds, arguments.tabs.split(","))
+            return sum(figure > TAB_LIMIT for figure in figures.values())
         figures = {**start(bench), **cost(bench, arguments.steps, arguments.rounds), **timed_steps(bench, arguments.steps),
                    **frames(bench), **clicks(bench)}
     missed, known = 0, arguments.known_miss.split(",")
