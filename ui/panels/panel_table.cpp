@@ -32,6 +32,8 @@ constexpr std::array kPanels{
              [](Panels& p, const Frame& f) { p.memory.draw(f); }},
     PanelRow{"network", "Network", Place::workbench, kTableWidth, kTableHeight,
              [](Panels& p, const Frame& f) { p.network.draw(f); }},
+    PanelRow{"distributions", "Distributions", Place::workbench, kTableWidth, kTableHeight,
+             [](Panels& p, const Frame& f) { p.distributions.draw(f); }},
     PanelRow{"bench", "Bench", Place::workbench, kTableWidth, kTableHeight,
              [](Panels& p, const Frame& f) { p.bench.draw(f, p.laboratory); }},
     PanelRow{"verify", "Verify", Place::workbench, kTableWidth, kTableHeight,

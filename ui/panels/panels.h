@@ -4,6 +4,7 @@
 #include "ui/laboratory_controller.h"
 #include "ui/panels/bench_panel.h"
 #include "ui/panels/determinism_panel.h"
+#include "ui/panels/distributions_panel.h"
 #include "ui/panels/images_panel.h"
 #include "ui/panels/kernels_panel.h"
 #include "ui/panels/ladder_panel.h"
@@ -22,13 +23,14 @@ namespace warpscope::ui {
 struct Panels {
   /// `model` is what the laboratory measures: the one that is trained.
   explicit Panels(const models::Model& model)
-      : laboratory(model), time(model), memory(model), network(model) {}
+      : laboratory(model), time(model), memory(model), network(model), distributions(model) {}
 
   /// Frees what belongs to OpenGL and CUDA; before the context goes.
   void shutdown() {
     images.shutdown();
     predictions.shutdown();
     network.shutdown();
+    distributions.shutdown();
   }
 
   PlotSettings plot;  ///< how `loss` shows its curves
@@ -40,6 +42,7 @@ struct Panels {
   TimePanel time;
   MemoryPanel memory;
   NetworkPanel network;
+  DistributionsPanel distributions;
   BenchPanel bench;
   VerifyPanel verify;
   DeterminismPanel determinism;
