@@ -124,7 +124,7 @@ std::string describe_look(const Look& before, const Look& after) {
 
 std::string describe_view(const ViewChoices& before, const ViewChoices& after) {
   std::string text = describe_plot(before.plot, after.plot);
-  const std::string panels = before.splits == after.splits ? "" : "sizes of the panels";
+  const std::string panels = before.docking == after.docking ? "" : "layout of the panels";
   const std::string look = describe_look(before.look, after.look);
   for (const std::string& part : {describe_images(before.images, after.images), panels, look}) {
     if (!part.empty()) text += (text.empty() ? "" : "; ") + part;

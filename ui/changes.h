@@ -26,7 +26,7 @@ struct SpikeThreshold {
 struct ViewChoices {
   PlotSettings plot;
   ImageSettings images;
-  Splits splits;
+  Docking docking;
   Look look;
   bool operator==(const ViewChoices&) const = default;
 };

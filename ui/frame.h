@@ -60,6 +60,7 @@ struct Frame {
   std::shared_ptr<const training::ImageHistory> history = {};  ///< Source::history()
   /// What the panels that are drawn want to see from now on; nullptr where nothing can be seen: in a view of a run.
   training::ObservationRequest* request = nullptr;
+  bool tabbed = false;  ///< this panel is a tab of several: their tabs and a button share its title row
 };
 
 /// The window is drawn when there is something new or a person does something. What changes with time alone

@@ -1,38 +1,24 @@
 #pragma once
-// Where each panel stands: a toolbar on top, loss and images, kernels and training, a status bar. Splitters
-// between them can be dragged; no panel gets smaller than it can be read.
+// The parts of the window that stay where they are: a toolbar on top, a status bar below, the panels between.
 
 #include <imgui.h>
 
-#include "ui/frame.h"
-#include "ui/settings.h"
+#include "ui/docking.h"
 
 namespace warpscope::ui {
 
-struct Box {
-  ImVec2 min;
-  ImVec2 max;
-
-  float width() const { return max.x - min.x; }
-  float height() const { return max.y - min.y; }
-};
-
 struct Layout {
-  Box toolbar, strip, loss, images, kernels, training, status;
-  Box all;                                           ///< everything between toolbar and status bar
-  Box row_splitter, upper_splitter, lower_splitter;  ///< the gaps that can be dragged
+  Area toolbar, strip, panels, status;
 };
 
-/// Divides a window of `size` pixels. Fits from 1024 x 640 design pixels up; smaller windows shrink every
-/// panel alike. `strip` design pixels are left below the toolbar.
-Layout arrange(const Splits& splits, ImVec2 size, float scale, float strip = 0);
+/// The gap between panels, in design pixels.
+inline constexpr float kPanelGap = 6;
 
-/// Draws the window behind the panels, whose gaps are the splitters, and changes `splits` while one is
-/// dragged. Double-clicking a splitter puts it back. To be called after the panels: of windows that never
-/// come to the front ImGui puts the one made last behind the others.
-void drag_splitters(const Frame& frame, const Layout& layout, Splits& splits);
+/// Divides a window of `size` pixels. Rows of text are `row` pixels high; `strip` design pixels are left below the
+/// toolbar.
+Layout arrange(ImVec2 size, float scale, float row, float strip = 0);
 
-/// Makes the next ImGui window fill `box`.
-void place_next_window(const Box& box);
+/// Makes the next ImGui window fill `area`.
+void place_next_window(const Area& area);
 
 }  // namespace warpscope::ui

@@ -29,25 +29,13 @@ void draw_banner(const Frame& frame, const std::string& text) {
   draw_text(list, frame.fonts.strong, min.x + 24 * s, min.y + height / 2 + 5 * s, frame.palette.text, text);
 }
 
-const Box& box_of(const Layout& layout, Place place) {
-  switch (place) {
-    case Place::curves:
-      return layout.loss;
-    case Place::images:
-      return layout.images;
-    case Place::workbench:
-      return layout.kernels;
-    case Place::training:
-      break;
-  }
-  return layout.training;
-}
-
 }  // namespace
 
 MainView::MainView(const Settings& settings, const models::Model& model)
     : settings_(settings), panels_(model) {
-  show({settings.plot, settings.images, settings.splits, settings.look});
+  show({settings.plot, settings.images, settings.docking, settings.look});
+  dock_.docking = settings.docking;
+  if (!settings.problem.empty()) tell(settings.problem, training::LogLevel::warning);
 }
 
 void MainView::consume(const std::vector<training::FeedItem>& items) {
@@ -90,7 +78,10 @@ void MainView::press(const Frame& frame, const KeyPress& key, bool typing, Windo
   if (key.control) return press_with_control(frame, key, typing, requests);
   if (key.key == GLFW_KEY_F1) help_open_ = !help_open_;
   if (key.key == GLFW_KEY_F12) requests.screenshot = true;
-  if (key.key == GLFW_KEY_ESCAPE) palette_.close();
+  if (key.key == GLFW_KEY_ESCAPE) {
+    palette_.close();
+    dock_.cancel_drag();
+  }
   if (typing) return;
   if (key.key == GLFW_KEY_ESCAPE) help_open_ = false;
   if (key.key == GLFW_KEY_SPACE) send_start_or_pause(frame);
@@ -98,14 +89,14 @@ void MainView::press(const Frame& frame, const KeyPress& key, bool typing, Windo
     frame.send(training::StepOnce{});
   }
   if (key.letter == 'r') frame.send(training::Reset{});
-  if (key.letter == 'l') workbench_.toggle_large();
-  if (key.letter == 'e') workbench_.show("runs");
+  if (key.letter == 'l') dock_.toggle_large();
+  if (key.letter == 'e') dock_.show("runs");
   panels_.loss.handle_key(frame, key.letter, panels_.plot);
 }
 
 void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& banner) {
   const Layout layout =
-      arrange(settings_.splits, ImGui::GetIO().DisplaySize, frame.scale, view_strip_height(frame));
+      arrange(ImGui::GetIO().DisplaySize, frame.scale, ImGui::GetFrameHeight(), view_strip_height(frame));
   place_next_window(layout.toolbar);
   const ToolbarRequests asked = toolbar_.draw(frame);
   if (asked.help) help_open_ = !help_open_;
@@ -113,29 +104,18 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   place_next_window(layout.strip);
   draw_view_strip(frame);
   panels_.loss.update(frame, panels_.plot);
-  if (panels_.loss.take_runs_request()) workbench_.show("runs");
+  if (panels_.loss.take_runs_request()) dock_.show("runs");
   if (const auto message = panels_.loss.take_message()) tell(message->text, message->level);
-  const bool large = workbench_.large();
   panels_.laboratory.update(frame);
-  for (const PanelRow& row : panel_table()) {
-    if (row.watch != nullptr) row.watch(panels_, frame, workbench_.shows(row));
-  }
-  if (!large) {
-    for (const PanelRow& row : panel_table()) {
-      if (row.place == Place::workbench) continue;
-      place_next_window(box_of(layout, row.place));
-      row.draw(panels_, frame);
-    }
-  }
-  place_next_window(large ? layout.all : layout.kernels);
-  workbench_.draw(panels_, frame);
+  dock_.draw(frame, panels_, layout.panels);
   place_next_window(layout.status);
   facts.image_path = is_view(frame) && panels_.images.has_images() ? "images from the run folder"
                      : frame.snapshot.classifies                   ? "images from host memory"
                                                                    : panels_.images.path_text();
   status_.draw(frame, facts);
-  if (!large) drag_splitters(frame, layout, settings_.splits);
-  divergence_.draw(frame, ImVec2(layout.training.max.x, layout.training.min.y - 2 * frame.scale));
+  // Beside the notices, above the settings that made it diverge.
+  const Area corner = dock_.area_of("training").value_or(Area{0, layout.status.y, layout.panels.right(), 0});
+  divergence_.draw(frame, ImVec2(corner.right(), corner.y - 2 * frame.scale));
   if (notices_.draw(frame)) {
     trace_event("notice", fmt::format("\"text\":{}", json_string(notices_.text())));
   }
@@ -207,6 +187,7 @@ void MainView::shutdown() {
 Settings MainView::settings() const {
   Settings now = settings_;
   now.plot = panels_.plot;
+  now.docking = dock_.docking;
   now.images.zoom = panels_.images.settings.zoom;
   now.images.absolute_difference =
       panels_.images.settings.conversion.difference == images::Difference::absolute;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ui/dock_view.h"
 #include "ui/frame.h"
 #include "ui/keys.h"
 #include "ui/palette/palette_box.h"
@@ -14,7 +15,6 @@
 #include "ui/panels/status_bar.h"
 #include "ui/panels/toolbar.h"
 #include "ui/panels/window_menu.h"
-#include "ui/panels/workbench.h"
 #include "ui/settings.h"
 #include "ui/undo.h"
 
@@ -60,7 +60,7 @@ class MainView {
   bool advance(const std::shared_ptr<training::ImageExchange>& images) {
     const bool newer = panels_.images.advance(images);
     return newer || panels_.laboratory.has_update() || panels_.loss.has_update() ||
-           (!workbench_.large() && panels_.predictions.waiting());
+           (dock_.sees("images") && panels_.predictions.waiting());
   }
 
  private:
@@ -72,6 +72,10 @@ class MainView {
   void change_back(const Frame& frame, bool redo);
   void watch_view();
   ActionScene action_scene(const Frame& frame);
+  void add_panel_actions(ActionScene& scene);
+  void use_layout(const std::string& name);
+  void save_layout(const std::string& name);
+  void delete_layout(const std::string& name);
   void draw_palette(const Frame& frame);
   void draw_window_menu(const Frame& frame);
   void trace_changes(const Frame& frame);
@@ -80,7 +84,7 @@ class MainView {
   Settings settings_;
   Toolbar toolbar_;
   Panels panels_;
-  Workbench workbench_;
+  DockView dock_;
   StatusBar status_;
   Notices notices_;
   DivergenceBox divergence_;

@@ -26,13 +26,15 @@ void MainView::note_taken(const training::Snapshot& snapshot) {
 
 ViewChoices MainView::view_choices() const {
   const Settings now = settings();
-  return {now.plot, now.images, now.splits, now.look};
+  return {now.plot, now.images, now.docking, now.look};
 }
 
 void MainView::show(const ViewChoices& view) {
   if (view.plot.over != panels_.plot.over || view.plot.metric != panels_.plot.metric) panels_.loss.show_all();
   panels_.plot = view.plot;
-  settings_.splits = view.splits;
+  Docking docking = view.docking;
+  keep_fronts(docking, dock_.docking);
+  dock_.docking = std::move(docking);
   settings_.look = view.look;
   panels_.images.settings.zoom = view.images.zoom;
   panels_.images.settings.conversion.difference =
@@ -81,18 +83,23 @@ ActionScene MainView::action_scene(const Frame& frame) {
       .plot = panels_.plot,
       .seen = panels_.loss.history().seen(),
       .follows = panels_.loss.follows(),
-      .tabs = Workbench::tabs(),
+      .panels = {},
+      .layouts = {},
       .training_tabs = TrainingPanel::tabs(),
-      .tab = workbench_.tab(),
       .training_tab = panels_.training.tab(),
       .undoable = words(undo_.undoable()),
       .redoable = words(undo_.redoable()),
       .send = frame.send,
       .press = [this, &frame](const KeyPress& key) { press(frame, key, false, asked_); },
-      .show_tab = [this](int tab) { workbench_.show(tab); },
+      .show_panel = [this](const std::string& id) { dock_.show(id); },
+      .close_panel = [this](const std::string& id) { dock_.close(id); },
+      .float_panel = [this](const std::string& id) { dock_.toggle_floating(id); },
+      .use_layout = [this](const std::string& name) { use_layout(name); },
+      .save_layout = [this](const std::string& name) { save_layout(name); },
+      .delete_layout = [this](const std::string& name) { delete_layout(name); },
       .show_training_tab =
           [this](int tab) {
-            if (workbench_.large()) workbench_.toggle_large();
+            dock_.show("training");
             panels_.training.show(tab);
           },
       .set_plot =
@@ -105,12 +112,46 @@ ActionScene MainView::action_scene(const Frame& frame) {
       .set_look = [this](const Look& look) { settings_.look = look; },
       .follow = [this](bool follows) { panels_.loss.follow(follows); },
   };
+  add_panel_actions(scene);
   return scene;
+}
+
+void MainView::add_panel_actions(ActionScene& scene) {
+  for (const PanelRow& row : panel_table()) {
+    scene.panels.push_back({.id = row.id,
+                            .title = row.title,
+                            .open = is_open(dock_.docking, row.id),
+                            .seen = dock_.sees(row.id),
+                            .floats = is_floating(dock_.docking, row.id)});
+  }
+  const std::string now = name_of_layout(dock_.docking, settings_.layouts);
+  for (const LayoutRow& row : built_in_layouts()) scene.layouts.push_back({row.id, true, now == row.id});
+  for (const SavedLayout& layout : settings_.layouts) {
+    scene.layouts.push_back({layout.name, false, now == layout.name});
+  }
+}
+
+void MainView::use_layout(const std::string& name) {
+  if (const Docking* const layout = find_layout(name, settings_.layouts)) dock_.docking = *layout;
+}
+
+void MainView::save_layout(const std::string& name) {
+  std::erase_if(settings_.layouts, [&](const SavedLayout& layout) { return layout.name == name; });
+  settings_.layouts.push_back({name, dock_.docking});
+  tell(fmt::format("layout saved as {}", name), training::LogLevel::info);
+}
+
+void MainView::delete_layout(const std::string& name) {
+  std::erase_if(settings_.layouts, [&](const SavedLayout& layout) { return layout.name == name; });
+  tell(fmt::format("layout {} deleted", name), training::LogLevel::info);
 }
 
 void MainView::draw_palette(const Frame& frame) {
   const auto list = [&] { return all_actions(action_scene(frame)); };
-  const auto typed = [&](const std::string& query) { return typed_settings(query, action_scene(frame)); };
+  const auto typed = [&](const std::string& query) {
+    auto layout = typed_layout(query, action_scene(frame));
+    return layout.empty() ? typed_settings(query, action_scene(frame)) : layout;
+  };
   palette_.draw(frame, list, typed);
 }
 

@@ -63,13 +63,6 @@ void visit_window(const Visitor& visit, Placement& window) {
   visit("maximized", window.maximized);
 }
 
-template <class Visitor, class S>
-void visit_splits(const Visitor& visit, S& splits) {
-  visit("top", splits.top, 0.0f, 1.0f);
-  visit("loss", splits.loss, 0.0f, 1.0f);
-  visit("kernels", splits.kernels, 0.0f, 1.0f);
-}
-
 template <class Visitor, class P>
 void visit_plot(const Visitor& visit, P& plot) {
   visit("metric", plot.metric, 0, static_cast<int>(kMetrics) - 1);
@@ -104,6 +97,41 @@ json object_in(const json& from, const char* key) {
   return found != from.end() && found->is_object() ? *found : json::object();
 }
 
+// A built-in layout is kept by its name, so that it is today's.
+json docking_json(const Docking& docking) {
+  const std::string name = name_of_layout(docking, {});
+  return name.empty() ? layout_json(docking) : json(name);
+}
+
+Docking docking_from(const json& from) {
+  if (!from.is_string()) return layout_from(from);
+  const auto name = from.get<std::string>();
+  const Docking* const built_in = find_layout(name, {});
+  if (built_in == nullptr) throw core::BadInput(fmt::format("there is no layout \"{}\"", name));
+  return *built_in;
+}
+
+void read_layouts(const json& read, Settings& settings) {
+  const auto attempt = [&settings](const auto& reading) {
+    try {
+      reading();
+    } catch (const core::BadInput& error) {
+      settings.problem = fmt::format("window.json: {}; it is left out", error.what());
+    }
+  };
+  if (const auto found = read.find("layout"); found != read.end()) {
+    attempt([&] { settings.docking = docking_from(*found); });
+  }
+  const json layouts = object_in(read, "layouts");
+  for (const auto& entry : layouts.items()) {
+    attempt([&] {
+      if (const std::string refusal = layout_name_refusal(entry.key()); !refusal.empty())
+        throw core::BadInput(refusal.substr(0, refusal.size() - 1));
+      settings.layouts.push_back({entry.key(), layout_from(entry.value())});
+    });
+  }
+}
+
 }  // namespace
 
 Look limited(Look look) {
@@ -122,15 +150,15 @@ std::filesystem::path settings_file() {
 
 Settings load_settings(const std::filesystem::path& file) {
   Settings settings;
+  settings.docking = *find_layout(built_in_layouts().front().id, {});
   if (file.empty()) return settings;
   std::ifstream stream(file);
   const json read = json::parse(stream, nullptr, false);
   if (!read.is_object()) return settings;
-  const json window = object_in(read, "window"), splits = object_in(read, "splits"),
-             plot = object_in(read, "plot");
+  const json window = object_in(read, "window"), plot = object_in(read, "plot");
   const json images = object_in(read, "images");
   visit_window(Reader{window}, settings.window);
-  visit_splits(Reader{splits}, settings.splits);
+  read_layouts(read, settings);
   visit_plot(Reader{plot}, settings.plot);
   visit_look(Reader{read}, settings.look);
   visit_images(Reader{images}, settings.images);
@@ -141,7 +169,10 @@ void save_settings(const std::filesystem::path& file, const Settings& settings) 
   if (file.empty()) return;
   json written = json::object();
   visit_window(Writer{written["window"]}, settings.window);
-  visit_splits(Writer{written["splits"]}, settings.splits);
+  written["layout"] = docking_json(settings.docking);
+  written["layouts"] = json::object();
+  for (const SavedLayout& layout : settings.layouts)
+    written["layouts"][layout.name] = layout_json(layout.docking);
   visit_plot(Writer{written["plot"]}, settings.plot);
   visit_look(Writer{written}, settings.look);
   visit_images(Writer{written["images"]}, settings.images);

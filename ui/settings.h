@@ -3,21 +3,15 @@
 
 #include <array>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "ui/gl_context.h"
+#include "ui/layouts.h"
 #include "ui/panels/loss_metrics.h"
 #include "ui/theme.h"
 
 namespace warpscope::ui {
-
-/// How the main area is divided. All are parts of the room there is, from 0 to 1.
-struct Splits {
-  float top = 0.56f;      ///< height of the upper row
-  float loss = 0.5f;      ///< width of the loss panel in the upper row
-  float kernels = 0.68f;  ///< width of the kernels panel in the lower row
-
-  bool operator==(const Splits&) const = default;
-};
 
 /// How the curves are plotted.
 struct PlotSettings {
@@ -61,16 +55,18 @@ Look limited(Look look);
 struct Settings {
   WindowPlacement window;
   Look look;
-  Splits splits;
+  Docking docking;                   ///< where the panels stand
+  std::vector<SavedLayout> layouts;  ///< those that a person has saved
   PlotSettings plot;
   ImageSettings images;
+  std::string problem;  ///< what of the file could not be used, in one sentence; "" for nothing
 };
 
 /// Where they are kept; empty if there is no home folder, and then nothing is remembered.
 std::filesystem::path settings_file();
 
 /// Reads `file`. What is missing, of the wrong type or out of range has its default; a broken file is as
-/// none.
+/// none. A layout that cannot be is left out, and `problem` says why.
 Settings load_settings(const std::filesystem::path& file);
 
 /// Writes `file` atomically and makes its folder. Throws core::Error.

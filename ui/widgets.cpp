@@ -216,23 +216,45 @@ void centered_text(const Frame& frame, std::string_view text) {
 
 namespace {
 
-void begin_panel_window(const Frame& frame, const char* name) {
+// Between the upper edge of a panel, its title row and the line below.
+constexpr float kTitleTop = 6, kTitleBottom = 5;
+
+// A hairline below the row that ends at the cursor; the cursor then stands below the line.
+void end_title_row(const Frame& frame) {
+  ImGui::NewLine();
+  const ImVec2 at = ImGui::GetWindowPos();
+  const float row_end = ImGui::GetCursorScreenPos().y - ImGui::GetStyle().ItemSpacing.y;
+  const float line = std::floor(row_end + kTitleBottom * frame.scale);
+  ImGui::GetWindowDrawList()->AddRectFilled(
+      ImVec2(at.x, line), ImVec2(at.x + ImGui::GetWindowWidth(), line + hairline(frame)), frame.palette.grid);
+  ImGui::SetCursorPosY(line + hairline(frame) - at.y);
+}
+
+}  // namespace
+
+void begin_panel(const Frame& frame, const char* name, bool floats) {
   const float s = frame.scale;
   ImGui::PushStyleColor(ImGuiCol_WindowBg, frame.palette.panel);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * s, 6 * s));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * s, kTitleTop * s));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, floats ? hairline(frame) : 0);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 4 * s);
+  const ImGuiWindowFlags fixed =
+      ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBringToFrontOnFocus;
   ImGui::Begin(name, nullptr,
-               ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoMove |
-                   ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoSavedSettings |
+               ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoSavedSettings |
                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse |
-                   ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNav);
+                   ImGuiWindowFlags_NoNav | (floats ? ImGuiWindowFlags_None : fixed));
   ImGui::PopStyleVar(3);
   ImGui::PopStyleColor();
 }
 
-// A tab of a panel's title: a word, underlined in the accent colour where it is the active one.
-bool tab(const Frame& frame, const char* name, const char* label, bool active) {
+void panel_title(const Frame& frame, const char* title) {
+  if (frame.tabbed) return;
+  row_text(frame, frame.fonts.strong, frame.palette.text, title);
+  ImGui::SameLine(0, 12 * frame.scale);
+}
+
+bool title_tab(const Frame& frame, const char* name, const char* label, bool active) {
   const float s = frame.scale;
   const bool clicked =
       ImGui::InvisibleButton(name, ImVec2(text_width(frame.fonts.strong, label), ImGui::GetFrameHeight()));
@@ -242,7 +264,7 @@ bool tab(const Frame& frame, const char* name, const char* label, bool active) {
   draw_text(list, active ? frame.fonts.strong : frame.fonts.text, min.x, row_baseline(frame, min.y), color,
             label);
   if (active) {
-    const float bottom = max.y + std::floor(5 * s);
+    const float bottom = max.y + std::floor(kTitleBottom * s);
     list->PushClipRectFullScreen();
     list->AddRectFilled(ImVec2(min.x, bottom - std::max(1.0f, std::floor(2 * s))), ImVec2(max.x, bottom),
                         frame.palette.accent);
@@ -252,7 +274,6 @@ bool tab(const Frame& frame, const char* name, const char* label, bool active) {
   return clicked;
 }
 
-// Between tabs: less where they, and a button at the end of the row, would not fit.
 float tab_gap(const Frame& frame, std::span<const char* const> tabs) {
   float words = 0;
   for (const char* const label : tabs) words += text_width(frame.fonts.strong, label);
@@ -261,23 +282,17 @@ float tab_gap(const Frame& frame, std::span<const char* const> tabs) {
                                6 * frame.scale, 16 * frame.scale));
 }
 
-}  // namespace
-
-void begin_panel(const Frame& frame, const char* title) {
-  begin_panel_window(frame, title);
-  row_text(frame, frame.fonts.strong, frame.palette.text, title);
-  ImGui::SameLine(0, 12 * frame.scale);
-}
-
-bool begin_tabbed_panel(const Frame& frame, const char* name, std::span<const char* const> tabs,
-                        int* active) {
-  begin_panel_window(frame, name);
+bool panel_tabs(const Frame& frame, const char* name, std::span<const char* const> tabs, int* active) {
+  if (frame.tabbed) {
+    end_title_row(frame);
+    ImGui::SetCursorPosY(ImGui::GetCursorPosY() + std::floor(4 * frame.scale));
+  }
   const float gap = tab_gap(frame, tabs);
   bool changed = false;
   for (int i = 0; i < static_cast<int>(tabs.size()); ++i) {
     const char* const label = tabs[static_cast<std::size_t>(i)];
     const std::string item = std::string(name) + "." + label;
-    if (tab(frame, item.c_str(), label, *active == i) && *active != i) {
+    if (title_tab(frame, item.c_str(), label, *active == i) && *active != i) {
       *active = i;
       changed = true;
     }
@@ -286,8 +301,17 @@ bool begin_tabbed_panel(const Frame& frame, const char* name, std::span<const ch
   return changed;
 }
 
-void align_right(const Frame&, float width) {
-  const float target = ImGui::GetWindowContentRegionMax().x - width;
+float title_height(const Frame& frame) {
+  return std::floor((kTitleTop + kTitleBottom) * frame.scale + ImGui::GetFrameHeight()) + hairline(frame);
+}
+
+float title_end(const Frame& frame) {
+  const float button = frame.tabbed ? ImGui::GetFrameHeight() + std::floor(8 * frame.scale) : 0;
+  return ImGui::GetWindowContentRegionMax().x - button;
+}
+
+void align_title_right(const Frame& frame, float width) {
+  const float target = title_end(frame) - width;
   if (target > ImGui::GetCursorPosX()) ImGui::SetCursorPosX(target);
 }
 
@@ -296,14 +320,13 @@ float title_room(const Frame& frame) {
          12 * frame.scale;
 }
 
+void align_right(const Frame&, float width) {
+  const float target = ImGui::GetWindowContentRegionMax().x - width;
+  if (target > ImGui::GetCursorPosX()) ImGui::SetCursorPosX(target);
+}
+
 void panel_body(const Frame& frame, bool scrolls) {
-  ImGui::NewLine();
-  const ImVec2 at = ImGui::GetWindowPos();
-  const float line =
-      std::floor(ImGui::GetWindowPos().y + 6 * frame.scale + ImGui::GetFrameHeight() + 5 * frame.scale);
-  ImGui::GetWindowDrawList()->AddRectFilled(
-      ImVec2(at.x, line), ImVec2(at.x + ImGui::GetWindowWidth(), line + hairline(frame)), frame.palette.grid);
-  ImGui::SetCursorPosY(line + hairline(frame) - at.y);
+  end_title_row(frame);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
   const float height = ImGui::GetWindowHeight() - ImGui::GetCursorPosY();
   ImGui::BeginChild(

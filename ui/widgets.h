@@ -62,17 +62,28 @@ void centered_text(const Frame& frame, std::string_view text);
 
 // Panels --------------------------------------------------------------------------------------------
 
-/// Starts a panel at the position and size that the layout has set, and draws its title. Items that follow
-/// stand in the title row, after the title, until panel_body(). Always pair with end_panel().
-void begin_panel(const Frame& frame, const char* title);
-/// begin_panel() with tabs for a title: `tabs` name them, `*active` is the index of the chosen one. Tab i is
-/// traced as "<name>.<tabs[i]>". True when it changed.
-bool begin_tabbed_panel(const Frame& frame, const char* name, std::span<const char* const> tabs, int* active);
-/// In the title row: moves the cursor so that `width` pixels remain to the panel's right edge (never left of
-/// where it is).
-void align_right(const Frame& frame, float width);
+/// Starts the window of a panel at the position and size that was set for it; `floats`: it can be moved and resized.
+/// Items that follow stand in the title row until panel_body(). Always pair with end_panel().
+void begin_panel(const Frame& frame, const char* name, bool floats = false);
+/// In the title row: the title of a panel that has its place for itself. Nothing where it is a tab of several.
+void panel_title(const Frame& frame, const char* title);
+/// Tabs of the panel's own, in place of its title; below the title row where the panel itself is a tab. `tabs` name
+/// them, `*active` is the index of the chosen one. Tab i is traced as "<name>.<tabs[i]>". True when it changed.
+bool panel_tabs(const Frame& frame, const char* name, std::span<const char* const> tabs, int* active);
+/// One tab: a word, underlined in the accent colour where it is the active one. True when clicked.
+bool title_tab(const Frame& frame, const char* name, const char* label, bool active);
+/// The room between tabs: less where they, and a button at the end of the row, would not fit.
+float tab_gap(const Frame& frame, std::span<const char* const> tabs);
+/// Height in pixels of a title row with its line.
+float title_height(const Frame& frame);
+/// The x, counted from the window's left edge, up to which a panel may put items into its title row.
+float title_end(const Frame& frame);
+/// In the title row: moves the cursor so that `width` pixels remain up to title_end() (never left of where it is).
+void align_title_right(const Frame& frame, float width);
 /// Pixels left in the title row, less the room of one icon button at its end.
 float title_room(const Frame& frame);
+/// Moves the cursor so that `width` pixels remain to the right edge (never left of where it is).
+void align_right(const Frame& frame, float width);
 /// Ends the title row and starts the panel's body, a child region that fills what is left and scrolls if
 /// `scrolls`.
 void panel_body(const Frame& frame, bool scrolls = true);

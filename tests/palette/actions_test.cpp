@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/plan/presets.h"
+#include "ui/palette/window_actions.h"
 
 namespace warpscope::ui {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 using training::Snapshot;
 using training::TrainerState;
 
-constexpr std::array<const char*, 3> kTabs{"Kernels", "Verify", "Determinism"};
 constexpr std::array<const char*, 2> kTrainingTabs{"Results", "Finder"};
 
 // A paused training on a CPU, and what actions did.
@@ -40,15 +40,22 @@ class ActionsTest : public testing::Test {
             .plot = plot,
             .seen = {},
             .follows = true,
-            .tabs = kTabs,
+            .panels = {{"kernels", "Kernels", true, true, false},
+                       {"verify", "Verify", true, false, true},
+                       {"determinism", "Determinism", false, false, false}},
+            .layouts = {{"train", true, true}, {"talk", false, false}},
             .training_tabs = kTrainingTabs,
-            .tab = 0,
             .training_tab = 0,
             .undoable = undoable,
             .redoable = {},
             .send = [this](training::Command command) { sent.push_back(std::move(command)); },
             .press = [this](const KeyPress& key) { pressed.push_back(key); },
-            .show_tab = [this](int tab) { shown = tab; },
+            .show_panel = [this](const std::string& id) { shown = id; },
+            .close_panel = [this](const std::string& id) { done = "close " + id; },
+            .float_panel = [this](const std::string& id) { done = "float " + id; },
+            .use_layout = [this](const std::string& name) { done = "use " + name; },
+            .save_layout = [this](const std::string& name) { done = "save " + name; },
+            .delete_layout = [this](const std::string& name) { done = "delete " + name; },
             .show_training_tab = [this](int tab) { shown_training = tab; },
             .set_plot = [this](const PlotSettings& changed) { plot = changed; },
             .look = look,
@@ -91,7 +98,8 @@ class ActionsTest : public testing::Test {
   std::string why_no_steering, undoable;
   std::vector<training::Command> sent;
   std::vector<KeyPress> pressed;
-  int shown = -1, shown_training = -1;
+  std::string shown, done;
+  int shown_training = -1;
   bool followed = true;
 };
 
@@ -140,6 +148,36 @@ TEST_F(ActionsTest, ThemeAndSizesAreSetAtOnce) {
   EXPECT_EQ(look.text_size, Look().text_size);
 }
 
+TEST_F(ActionsTest, PanelsAndLayoutsAreArranged) {
+  EXPECT_EQ(find("panel.kernels").note, "now");
+  EXPECT_EQ(find("panel.determinism").note, "closed");
+  find("close.kernels").run();
+  EXPECT_EQ(done, "close kernels");
+  EXPECT_EQ(find("float.kernels").title, "Float Kernels");
+  EXPECT_EQ(find("float.verify").title, "Dock Verify");
+  find("float.verify").run();
+  EXPECT_EQ(done, "float verify");
+  for (const Action& action : all_actions(scene())) EXPECT_NE(action.id, "close.determinism");
+  EXPECT_EQ(find("layout.train").note, "now");
+  find("layout.talk").run();
+  EXPECT_EQ(done, "use talk");
+  find("layout.delete.talk").run();
+  EXPECT_EQ(done, "delete talk");
+  for (const Action& action : all_actions(scene())) EXPECT_NE(action.id, "layout.delete.train");
+}
+
+TEST_F(ActionsTest, ALayoutIsSavedByATypedName) {
+  EXPECT_TRUE(typed_layout("lr 0.1", scene()).empty());
+  EXPECT_TRUE(typed_layout(find("layout.save").fill, scene()).empty());
+  const auto saved = typed_layout(find("layout.save").fill + "my talk ", scene());
+  ASSERT_EQ(saved.size(), 1U);
+  EXPECT_EQ(saved.front().why_not, "");
+  saved.front().run();
+  EXPECT_EQ(done, "save my talk");
+  EXPECT_EQ(typed_layout("save layout train", scene()).front().why_not,
+            "\"train\" is built in; give the layout another name.");
+}
+
 TEST_F(ActionsTest, AStepNeedsAPause) {
   EXPECT_EQ(find("step").why_not, "");
   snapshot.state = TrainerState::running;
@@ -185,10 +223,10 @@ TEST_F(ActionsTest, EveryPresetAndPrecisionIsThere) {
 }
 
 TEST_F(ActionsTest, TabsAreShownByNameAndCommandsShowTheirs) {
-  find("tab.Verify").run();
-  EXPECT_EQ(shown, 1);
+  find("panel.verify").run();
+  EXPECT_EQ(shown, "verify");
   find("check_determinism").run();
-  EXPECT_EQ(shown, 2);
+  EXPECT_EQ(shown, "determinism");
   EXPECT_TRUE(std::holds_alternative<training::CheckDeterminism>(sent.at(0)));
   find("find_rate").run();
   EXPECT_EQ(shown_training, 1);

@@ -22,7 +22,7 @@ ViewChoices with_metric(int metric) {
 
 ViewChoices with_top(float top) {
   ViewChoices view;
-  view.splits.top = top;
+  view.docking.root = dock_cut(Cut::rows, top, dock_leaf({"curves"}), dock_leaf({"images"}));
   return view;
 }
 
@@ -138,7 +138,7 @@ TEST(Undo, ADragIsOneChange) {
   undo.see(with_top(0.6f), 0);
   const auto back = undo.undo();
   ASSERT_TRUE(back);
-  EXPECT_EQ(std::get<ViewChoices>(back->after).splits.top, 0.5f);
+  EXPECT_EQ(std::get<ViewChoices>(back->after).docking.root.part, 0.5f);
   EXPECT_EQ(undo.undoable(), nullptr);
 }
 
@@ -172,7 +172,7 @@ TEST(Undo, KeepsTheNewestHundred) {
     ++count;
   }
   EXPECT_EQ(count, Undo::kMost);
-  EXPECT_EQ(std::get<ViewChoices>(last->after).splits.top, 50.0f);
+  EXPECT_EQ(std::get<ViewChoices>(last->after).docking.root.part, 50.0f);
 }
 
 TEST(Changes, AreToldInWordsAndAsOptions) {
@@ -198,11 +198,14 @@ TEST(Changes, OfTheViewAreAllTold) {
   after.plot.show_test = false;
   after.plot.logarithmic[0] = !before.plot.logarithmic[0];
   after.images.zoom = 3;
-  after.splits.top = 0.25f;
+  after.docking = with_top(0.25f).docking;
+  after.look = {Theme::light, 1.1f, 17};
   EXPECT_EQ(
       describe({before, after}),
       "curves over: steps -> epochs; test curve: shown -> hidden; value axis of Loss: logarithmic -> linear; "
-      "size of the images: fit -> 3x; sizes of the panels");
+      "size of the images: fit -> 3x; layout of the panels; theme: Dark -> Light; zoom: 100 % -> 110 %; text "
+      "size: 16 -> "
+      "17");
 }
 
 }  // namespace

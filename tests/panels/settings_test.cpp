@@ -23,10 +23,12 @@ class SettingsFile : public testing::Test {
 };
 
 TEST_F(SettingsFile, ComesBackAsItWasSaved) {
-  Settings saved;
+  Settings saved = load_settings({});
   saved.window = {1234, 777, -20, 40, true, true};
   saved.look = {Theme::light_safe, 1.5f, 18};
-  saved.splits = {0.4f, 0.3f, 0.8f};
+  close_panel(saved.docking, "runs");
+  float_panel(saved.docking, "images", {0.25f, 0.5f, 0.25f, 0.25f});
+  saved.layouts = {{"talk", *find_layout("present", {})}};
   saved.plot = {2, 1, 10, true, false, false, false, {}};
   saved.images = {4, true, 0.5f};
   save_settings(file_, saved);
@@ -36,7 +38,9 @@ TEST_F(SettingsFile, ComesBackAsItWasSaved) {
   EXPECT_TRUE(read.window.has_position);
   EXPECT_TRUE(read.window.maximized);
   EXPECT_EQ(read.look, saved.look);
-  EXPECT_FLOAT_EQ(read.splits.kernels, 0.8f);
+  EXPECT_EQ(read.docking, saved.docking);
+  EXPECT_EQ(read.layouts, saved.layouts);
+  EXPECT_EQ(read.problem, "");
   EXPECT_EQ(read.plot.metric, 2);
   EXPECT_EQ(read.plot.over, 1);
   for (const bool logarithmic : read.plot.logarithmic) EXPECT_FALSE(logarithmic);
@@ -54,55 +58,77 @@ TEST_F(SettingsFile, ABrokenFileIsAsNone) {
     write(text);
     EXPECT_EQ(load_settings(file_).window.width, standard.window.width) << text;
   }
-  EXPECT_EQ(load_settings(folder_ / "none.json").splits.top, standard.splits.top);
-  EXPECT_EQ(load_settings({}).splits.top, standard.splits.top);
+  EXPECT_EQ(load_settings(folder_ / "none.json").docking, *find_layout("train", {}));
+  EXPECT_EQ(load_settings({}).docking, *find_layout("train", {}));
 }
 
 TEST_F(SettingsFile, ValuesThatCannotBeAreLeftOut) {
-  write(R"({"window": {"width": 1e99, "height": -4, "x": "left"}, "splits": {"top": 7, "loss": 0.25},
+  write(R"({"window": {"width": 1e99, "height": -4, "x": "left"},
             "plot": {"smoothing_steps": null, "logarithmic": 1}, "zoom": 100, "theme": "pink", "text_size": 40})");
   const Settings read = load_settings(file_);
   const Settings standard;
   EXPECT_EQ(read.window.width, standard.window.width);
   EXPECT_EQ(read.window.height, standard.window.height);
   EXPECT_EQ(read.window.x, standard.window.x);
-  EXPECT_EQ(read.splits.top, standard.splits.top);
-  EXPECT_FLOAT_EQ(read.splits.loss, 0.25f);
   EXPECT_EQ(read.plot.smoothing_steps, standard.plot.smoothing_steps);
   EXPECT_EQ(read.plot.logarithmic, standard.plot.logarithmic);
   EXPECT_EQ(read.look, standard.look);
 }
 
-void expect_inside(const Box& box, ImVec2 size) {
-  EXPECT_GE(box.min.x, 0);
-  EXPECT_GE(box.min.y, 0);
-  EXPECT_LE(box.max.x, size.x);
-  EXPECT_LE(box.max.y, size.y);
-  EXPECT_GT(box.width(), 0);
-  EXPECT_GT(box.height(), 0);
+TEST_F(SettingsFile, ABuiltInLayoutIsKeptByItsName) {
+  Settings saved = load_settings({});
+  saved.docking = *find_layout("inspect", {});
+  save_settings(file_, saved);
+  std::ifstream stream(file_);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  EXPECT_NE(text.find("\"layout\": \"inspect\""), std::string::npos) << text;
+  EXPECT_EQ(load_settings(file_).docking, saved.docking);
 }
 
-TEST(Layout, EveryPanelHasRoomAtEverySizeAndSplit) {
+TEST_F(SettingsFile, ALayoutThatCannotBeIsLeftOutAndTold) {
+  write(R"({"layout": {"docked": {"panels": ["gone"]}}, "zoom": 1.5})");
+  const Settings read = load_settings(file_);
+  EXPECT_EQ(read.docking, *find_layout("train", {}));
+  EXPECT_EQ(read.problem,
+            "window.json: the layout of the panels names the panel \"gone\", which there is none of; it is "
+            "left out");
+  EXPECT_FLOAT_EQ(read.look.zoom, 1.5f);
+  write(R"({"layout": "nowhere"})");
+  EXPECT_EQ(load_settings(file_).problem, "window.json: there is no layout \"nowhere\"; it is left out");
+  write(R"({"layouts": {"train": {"docked": {"panels": []}}, "mine": {"docked": {"panels": ["time"]}}}})");
+  const Settings named = load_settings(file_);
+  ASSERT_EQ(named.layouts.size(), 1U);
+  EXPECT_EQ(named.layouts[0].name, "mine");
+  EXPECT_EQ(named.problem,
+            "window.json: \"train\" is built in; give the layout another name; it is left out");
+}
+
+void expect_inside(const Area& area, ImVec2 size) {
+  EXPECT_GE(area.x, 0);
+  EXPECT_GE(area.y, 0);
+  EXPECT_LE(area.right(), size.x);
+  EXPECT_LE(area.bottom(), size.y);
+  EXPECT_GT(area.w, 0);
+  EXPECT_GT(area.h, 0);
+}
+
+TEST(Layout, ToolbarPanelsAndStatusFillTheWindow) {
   for (const ImVec2 size : {ImVec2(1024, 640), ImVec2(1600, 1000), ImVec2(3840, 2160), ImVec2(640, 400)}) {
-    for (const float part : {0.0f, 0.3f, 1.0f}) {
-      const Layout layout = arrange(Splits{part, part, part}, size, 1);
-      for (const Box& box :
-           {layout.toolbar, layout.loss, layout.images, layout.kernels, layout.training, layout.status}) {
-        expect_inside(box, size);
-      }
-      EXPECT_LT(layout.loss.max.x, layout.images.min.x);
-      EXPECT_LT(layout.loss.max.y, layout.kernels.min.y);
-      EXPECT_LT(layout.kernels.max.x, layout.training.min.x);
-      EXPECT_LE(layout.kernels.max.y, layout.status.min.y);
+    for (const float strip : {0.0f, 28.0f}) {
+      const Layout layout = arrange(size, 1, 24, strip);
+      for (const Area& area : {layout.toolbar, layout.panels, layout.status}) expect_inside(area, size);
+      EXPECT_EQ(layout.toolbar.h, 40);
+      EXPECT_EQ(layout.status.bottom(), size.y);
+      EXPECT_LT(layout.panels.bottom(), layout.status.y);
+      EXPECT_LT(strip > 0 ? layout.strip.bottom() : layout.toolbar.bottom(), layout.panels.y);
     }
   }
 }
 
-TEST(Layout, LeastSizesHoldWhereTheyFit) {
-  const Layout layout = arrange(Splits{0, 1, 1}, ImVec2(1024, 640), 1);
-  EXPECT_GE(layout.images.width(), 360);
-  EXPECT_GE(layout.training.width(), 280);
-  EXPECT_GE(layout.loss.height(), 200);
+TEST(Layout, RowsOfLargerTextFit) {
+  const Layout layout = arrange(ImVec2(1024, 640), 1, 30);
+  EXPECT_EQ(layout.toolbar.h, 46);
+  EXPECT_EQ(layout.status.h, 30);
 }
 
 }  // namespace

@@ -66,11 +66,11 @@ class Sizes(WindowCase):
 
     def test_a_splitter_moves_what_is_beside_it(self):
         self.open_paused()
-        before = self.item("splitter.upper")
+        before = self.item("splitter.00")
 
         x, y = center(before)
         self.drag((x, y), (x + 30, y), (x + 60, y))
-        wait_until(lambda: self.layout()["splitter.upper"].x > before.x + 40, "the splitter to follow", self.process)
+        wait_until(lambda: self.layout()["splitter.00"].x > before.x + 40, "the splitter to follow", self.process)
         plot = self.layout()["loss.plot"]
         self.assertGreater(plot.x + plot.w, before.x)
 

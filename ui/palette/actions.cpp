@@ -76,7 +76,8 @@ constexpr std::array kKeyActions{
     KeyAction{"reset", "Reset: first weights, step 0", "Training", "R", {.letter = 'r'}, why_no_reset},
     KeyAction{"undo", "Undo", "Edit", "Ctrl Z", {.letter = 'z', .control = true}, why_no_undo, undo_note},
     KeyAction{"redo", "Redo", "Edit", "Ctrl Y", {.letter = 'y', .control = true}, why_no_redo, redo_note},
-    KeyAction{"large", "Lower left panel over the whole window, and back", "Window", "L", {.letter = 'l'}},
+    KeyAction{
+        "large", "The panel clicked on last over the whole window, and back", "Window", "L", {.letter = 'l'}},
     KeyAction{"runs", "Earlier runs, to show with the curves", "Curves", "E", {.letter = 'e'}},
     KeyAction{"plot.png", "Save the plot as PNG", "Curves", "P", {.letter = 'p'}},
     KeyAction{"plot.svg", "Save the plot as SVG", "Curves", "V", {.letter = 'v'}},
@@ -110,7 +111,7 @@ struct CommandAction {
   const char* title;
   training::Command (*command)();
   std::string (*why_not)(const ActionScene&);
-  const char* shows;           ///< a tab of the workbench; "" for none
+  const char* shows;           ///< the id of a panel; "" for none
   const char* shows_training;  ///< a tab of the training panel
 };
 
@@ -120,10 +121,10 @@ constexpr std::array kCommandActions{
     CommandAction{"save_settings", "Save the settings as a TOML file",
                   [] { return training::Command{training::SaveSettings{}}; }, why_no_reset, "", ""},
     CommandAction{"check_determinism", "Check determinism: the next step twice, bits compared",
-                  [] { return training::Command{training::CheckDeterminism{}}; }, why_no_reset, "Determinism",
+                  [] { return training::Command{training::CheckDeterminism{}}; }, why_no_reset, "determinism",
                   ""},
     CommandAction{"find_rate", "Find a learning rate", [] { return training::Command{training::FindRate{}}; },
-                  why_no_setting, "", "Finder"},
+                  why_no_setting, "training", "Finder"},
 };
 
 int place_of(std::span<const char* const> tabs, std::string_view title) {
@@ -133,12 +134,12 @@ int place_of(std::span<const char* const> tabs, std::string_view title) {
 
 void add_commands(const ActionScene& scene, std::vector<Action>& actions) {
   for (const CommandAction& row : kCommandActions) {
-    const int tab = place_of(scene.tabs, row.shows),
-              training_tab = place_of(scene.training_tabs, row.shows_training);
-    const auto run = [scene_send = scene.send, show = scene.show_tab, show_training = scene.show_training_tab,
-                      command = row.command, tab, training_tab] {
+    const int training_tab = place_of(scene.training_tabs, row.shows_training);
+    const auto run = [scene_send = scene.send, show = scene.show_panel,
+                      show_training = scene.show_training_tab, command = row.command,
+                      panel = std::string(row.shows), training_tab] {
       scene_send(command());
-      if (tab >= 0) show(tab);
+      if (!panel.empty()) show(panel);
       if (training_tab >= 0) show_training(training_tab);
     };
     actions.push_back({.id = row.id,
@@ -154,18 +155,17 @@ void add_commands(const ActionScene& scene, std::vector<Action>& actions) {
 
 // --- what is shown
 
-void add_tabs(std::span<const char* const> tabs, int active, std::string_view prefix,
-              const std::function<void(int)>& show, std::vector<Action>& actions) {
-  for (std::size_t i = 0; i < tabs.size(); ++i) {
+void add_training_tabs(const ActionScene& scene, std::vector<Action>& actions) {
+  for (std::size_t i = 0; i < scene.training_tabs.size(); ++i) {
     const int tab = static_cast<int>(i);
-    actions.push_back({.id = fmt::format("{}.{}", prefix, tabs[i]),
-                       .title = fmt::format("Show {}", tabs[i]),
+    actions.push_back({.id = fmt::format("training_tab.{}", scene.training_tabs[i]),
+                       .title = fmt::format("Show {}", scene.training_tabs[i]),
                        .group = "Panels",
                        .keys = {},
-                       .note = tab == active ? kNow : "",
+                       .note = tab == scene.training_tab ? kNow : "",
                        .why_not = {},
                        .fill = {},
-                       .run = [show, tab] { show(tab); }});
+                       .run = [show = scene.show_training_tab, tab] { show(tab); }});
   }
 }
 
@@ -304,8 +304,9 @@ std::vector<Action> all_actions(const ActionScene& scene) {
   std::vector<Action> actions;
   add_keys(scene, actions);
   add_commands(scene, actions);
-  add_tabs(scene.training_tabs, scene.training_tab, "training_tab", scene.show_training_tab, actions);
+  add_training_tabs(scene, actions);
   for (Action& action : window_actions(scene)) actions.push_back(std::move(action));
+  for (Action& action : arranging_actions(scene)) actions.push_back(std::move(action));
   add_plot(scene, actions);
   const std::string refusal = why_no_setting(scene);
   add_settings(scene, actions);

@@ -27,6 +27,19 @@ struct Action {
   std::function<void()> run;
 };
 
+struct PanelChoice {
+  std::string id, title;
+  bool open = false;
+  bool seen = false;  ///< and not behind another tab
+  bool floats = false;
+};
+
+struct LayoutChoice {
+  std::string name;
+  bool built_in = true;
+  bool now = false;
+};
+
 /// What actions depend on, and what they do things with.
 struct ActionScene {
   const training::Snapshot& snapshot;
@@ -36,12 +49,17 @@ struct ActionScene {
   PlotSettings plot;
   MetricsSeen seen{};
   bool follows = false;  ///< the curves follow the newest step
-  std::span<const char*const> tabs, training_tabs;
-  int tab = 0, training_tab = 0;
+  std::vector<PanelChoice> panels;
+  std::vector<LayoutChoice> layouts;
+  std::span<const char* const> training_tabs;
+  int training_tab = 0;
   std::string undoable, redoable;  ///< what undo and redo would change; "" for nothing
   std::function<void(training::Command)> send;
   std::function<void(const KeyPress&)> press;
-  std::function<void(int)> show_tab, show_training_tab;
+  std::function<void(const std::string&)> show_panel, close_panel,
+      float_panel;  ///< by id; the last one docks as well
+  std::function<void(const std::string&)> use_layout, save_layout, delete_layout;  ///< by name
+  std::function<void(int)> show_training_tab;
   std::function<void(const PlotSettings&)> set_plot;
   Look look;
   std::function<void(const Look&)> set_look;

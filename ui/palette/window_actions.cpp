@@ -9,18 +9,33 @@ namespace warpscope::ui {
 namespace {
 
 constexpr const char* kNow = "now";
+constexpr std::string_view kSaveLayout = "save layout ";
 
-void add_panels(const ActionScene& scene, std::vector<Action>& actions) {
-  for (std::size_t i = 0; i < scene.tabs.size(); ++i) {
-    const int tab = static_cast<int>(i);
-    actions.push_back({.id = fmt::format("tab.{}", scene.tabs[i]),
-                       .title = fmt::format("Show {}", scene.tabs[i]),
-                       .group = "Panels",
+void add_layouts(const ActionScene& scene, std::vector<Action>& actions) {
+  for (const LayoutChoice& layout : scene.layouts) {
+    actions.push_back({.id = "layout." + layout.name,
+                       .title = "Layout: " + layout.name,
+                       .group = "Layout",
                        .keys = {},
-                       .note = tab == scene.tab ? kNow : "",
+                       .note = layout.now ? kNow : "",
                        .why_not = {},
                        .fill = {},
-                       .run = [show = scene.show_tab, tab] { show(tab); }});
+                       .run = [use = scene.use_layout, name = layout.name] { use(name); }});
+  }
+}
+
+void add_panels(const ActionScene& scene, std::vector<Action>& actions) {
+  for (const PanelChoice& panel : scene.panels) {
+    actions.push_back({.id = "panel." + panel.id,
+                       .title = "Show " + panel.title,
+                       .group = "Panels",
+                       .keys = {},
+                       .note = panel.seen   ? kNow
+                               : panel.open ? ""
+                                            : "closed",
+                       .why_not = {},
+                       .fill = {},
+                       .run = [show = scene.show_panel, id = panel.id] { show(id); }});
   }
 }
 
@@ -80,10 +95,54 @@ void add_sizes(const ActionScene& scene, std::vector<Action>& actions) {
 
 std::vector<Action> window_actions(const ActionScene& scene) {
   std::vector<Action> actions;
+  add_layouts(scene, actions);
   add_panels(scene, actions);
   add_themes(scene, actions);
   add_sizes(scene, actions);
   return actions;
+}
+
+std::vector<Action> arranging_actions(const ActionScene& scene) {
+  std::vector<Action> actions;
+  const auto add = [&](std::string id, std::string title, std::string fill, std::function<void()> run) {
+    actions.push_back({.id = std::move(id),
+                       .title = std::move(title),
+                       .group = "Layout",
+                       .keys = {},
+                       .note = {},
+                       .why_not = {},
+                       .fill = std::move(fill),
+                       .run = std::move(run)});
+  };
+  for (const PanelChoice& panel : scene.panels) {
+    if (!panel.open) continue;
+    add("close." + panel.id, "Close " + panel.title, "",
+        [act = scene.close_panel, id = panel.id] { act(id); });
+    add("float." + panel.id, (panel.floats ? "Dock " : "Float ") + panel.title, "",
+        [act = scene.float_panel, id = panel.id] { act(id); });
+  }
+  add("layout.save", "Save the layout by a name ...", std::string(kSaveLayout), nullptr);
+  for (const LayoutChoice& layout : scene.layouts) {
+    if (layout.built_in) continue;
+    add("layout.delete." + layout.name, "Delete the layout " + layout.name, "",
+        [act = scene.delete_layout, name = layout.name] { act(name); });
+  }
+  return actions;
+}
+
+std::vector<Action> typed_layout(std::string_view query, const ActionScene& scene) {
+  if (!query.starts_with(kSaveLayout)) return {};
+  std::string name(query.substr(kSaveLayout.size()));
+  while (name.ends_with(' ')) name.pop_back();
+  if (name.empty()) return {};
+  return {{.id = "layout.save." + name,
+           .title = "Save the layout as " + name,
+           .group = "Layout",
+           .keys = {},
+           .note = {},
+           .why_not = layout_name_refusal(name),
+           .fill = {},
+           .run = [save = scene.save_layout, name] { save(name); }}};
 }
 
 }  // namespace warpscope::ui

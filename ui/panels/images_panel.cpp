@@ -122,7 +122,7 @@ bool ImagesPanel::has_images() const {
 }
 
 void ImagesPanel::draw(const Frame& frame) {
-  begin_panel(frame, "Images");
+  panel_title(frame, "Images");
   if (has_images()) draw_title(frame);
   panel_body(frame, false);
   if (has_images()) {
@@ -137,7 +137,6 @@ void ImagesPanel::draw(const Frame& frame) {
                                std::max(0.0f, (room.y - ImGui::GetFrameHeight()) / 2)));
     row_text(frame, frame.fonts.text, frame.palette.muted, shown);
   }
-  end_panel();
 }
 
 void ImagesPanel::draw_title(const Frame& frame) {
@@ -164,7 +163,7 @@ void ImagesPanel::draw_title(const Frame& frame) {
 void ImagesPanel::draw_zoom(const Frame& frame) {
   const float s = frame.scale;
   const float number = zoom_number_width(frame);
-  align_right(frame, zoom_width(frame));
+  align_title_right(frame, zoom_width(frame));
   if (text_button(frame, "images.zoom_out", "-", "Smaller images (Ctrl + wheel)", shown_zoom_ > 1)) {
     settings.zoom = shown_zoom_ - 1;
   }

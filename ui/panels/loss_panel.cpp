@@ -280,7 +280,7 @@ void LossPanel::draw_title_buttons(const Frame& frame) {
   const auto shown = std::count_if(overlay_.runs().begin(), overlay_.runs().end(),
                                    [](const OverlayRun& run) { return run.visible; });
   const std::string label = shown > 0 ? fmt::format("Runs {}", shown) : "Runs";
-  align_right(frame, text_width(frame.fonts.text, label) + 20 * s + 4 * s + ImGui::GetFrameHeight());
+  align_title_right(frame, text_width(frame.fonts.text, label) + 20 * s + 4 * s + ImGui::GetFrameHeight());
   if (text_button(frame, "loss.runs", label.c_str(), kRunsTip)) wants_runs_ = true;
   ImGui::SameLine(0, 4 * s);
   if (icon_button(frame, "loss.save", Icon::camera, "Save the plot as a file"))
@@ -411,12 +411,10 @@ void LossPanel::trace_runs() {
 }
 
 void LossPanel::draw(const Frame& frame, PlotSettings& settings) {
-  int no_tab = 0;
-  begin_tabbed_panel(frame, "loss", {}, &no_tab);
   draw_metrics(frame, settings);
   const float buttons =
       text_width(frame.fonts.text, "Runs 9") + 24 * frame.scale + 2 * ImGui::GetFrameHeight();
-  draw_legend(frame, settings, ImGui::GetWindowContentRegionMax().x - ImGui::GetCursorPosX() - buttons);
+  draw_legend(frame, settings, title_end(frame) - ImGui::GetCursorPosX() - buttons);
   draw_title_buttons(frame);
   panel_body(frame, false);
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
@@ -428,7 +426,6 @@ void LossPanel::draw(const Frame& frame, PlotSettings& settings) {
   shown.lines = lines;
   plot_size_ = ImGui::GetContentRegionAvail();
   plot::draw(frame, "loss.plot", plot_size_, shown, view_, drag_);
-  end_panel();
 }
 
 }  // namespace warpscope::ui

@@ -21,8 +21,8 @@ constexpr float kSettingsWidth = 280;
 
 constexpr std::array kPanels{
     PanelRow{"curves", "Curves", Place::curves, kPictureWidth, kPictureHeight,
-             [](Panels& p, const Frame& f) { p.loss.draw(f, p.plot); }},
-    PanelRow{"images", "Images", Place::images, kPictureWidth, kPictureHeight, draw_images},
+             [](Panels& p, const Frame& f) { p.loss.draw(f, p.plot); }, nullptr, true},
+    PanelRow{"images", "Images", Place::images, kPictureWidth, kPictureHeight, draw_images, nullptr, true},
     PanelRow{"kernels", "Kernels", Place::workbench, kTableWidth, kTableHeight,
              [](Panels& p, const Frame& f) { p.kernels.draw(f, p.laboratory.state()); }},
     PanelRow{"time", "Time", Place::workbench, kTableWidth, kTableHeight,
@@ -46,7 +46,7 @@ constexpr std::array kPanels{
              [](Panels& p, const Frame& f) { p.runs.draw(f, p.loss.overlay()); },
              [](Panels& p, const Frame&, bool shown) { p.loss.overlay().want_list(shown); }},
     PanelRow{"training", "Training", Place::training, kSettingsWidth, kTableHeight,
-             [](Panels& p, const Frame& f) { p.training.draw(f); }},
+             [](Panels& p, const Frame& f) { p.training.draw(f); }, nullptr, true},
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace warpscope::ui {
 
-/// Which part of the window a panel stands in at first. Panels of one place are tabs.
+/// Which part of the window a panel stands in at first (ui/layouts.h). Panels of one place are tabs.
 enum class Place : std::uint8_t { curves, images, workbench, training };
 
 struct PanelRow {
@@ -17,10 +17,11 @@ struct PanelRow {
   const char* title;  ///< "Kernels": of its tab and in the palette
   Place place;
   float least_width, least_height;  ///< below which it cannot be read, in design pixels
-  /// Draws its window; of one in the workbench what stands in the title row, panel_body() and the body.
+  /// What stands in the title row, panel_body() and the body.
   void (*draw)(Panels& panels, const Frame& frame);
   /// Every frame, before any panel is drawn; `shown`: it will be.
   void (*watch)(Panels& panels, const Frame& frame, bool shown) = nullptr;
+  bool own_title = false;  ///< it draws its title itself (panel_title(), panel_tabs())
 };
 
 /// In the order of their tabs.

@@ -78,8 +78,8 @@ void PredictionGrid::draw_zoom(const Frame& frame) {
   const float number = std::floor(32 * s);
   const float width =
       button("-") + button("+") + text_width(frame.fonts.text, "fit") + 16 * s + number + 12 * s;
-  if (ImGui::GetWindowContentRegionMax().x - ImGui::GetCursorPosX() < width) return;
-  align_right(frame, width);
+  if (title_end(frame) - ImGui::GetCursorPosX() < width) return;
+  align_title_right(frame, width);
   if (text_button(frame, "predictions.zoom_out", "-", "Smaller images (Ctrl + wheel)", shown_zoom_ > 1)) {
     zoom_ = shown_zoom_ - 1;
   }

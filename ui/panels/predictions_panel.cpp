@@ -48,7 +48,7 @@ void PredictionsPanel::draw_title(const Frame& frame) {
   const std::string_view split = training::to_string(evaluation.split);
   const std::string accuracy = fmt::format("{:.2f}", 100 * evaluation.accuracy),
                     step = with_thousands(evaluation.step);
-  const auto room = [] { return ImGui::GetWindowContentRegionMax().x - ImGui::GetCursorPosX(); };
+  const auto room = [&] { return title_end(frame) - ImGui::GetCursorPosX(); };
   const float accuracy_width =
       text_width(frame.fonts.numbers, accuracy) + text_width(frame.fonts.small, "% accuracy") + 5 * s;
   const float step_width =
@@ -74,7 +74,7 @@ void PredictionsPanel::draw(const Frame& frame) {
   const bool still = tab_ == kPredictions && grid_.looked_at();
   follower_.update({snapshot.evaluation, snapshot.data}, snapshot.generation, ImGui::GetTime(), still);
   const HeldOut& held_out = follower_.shown();
-  if (begin_tabbed_panel(frame, "images", kTabs, &tab_)) grid_.left_alone();
+  if (panel_tabs(frame, "images", kTabs, &tab_)) grid_.left_alone();
   // The view of another process's run has the figures without the images.
   const bool images = held_out.count() > 0;
   const bool figures = held_out.evaluation && held_out.evaluation->classes > 0;
@@ -91,7 +91,6 @@ void PredictionsPanel::draw(const Frame& frame) {
     grid_.show_pair(clicked->truth, clicked->predicted);
     tab_ = kPredictions;
   }
-  end_panel();
 }
 
 }  // namespace warpscope::ui

@@ -92,7 +92,7 @@ void TrainingPanel::draw_settings(const Frame& frame, bool able) {
 
 void TrainingPanel::draw(const Frame& frame) {
   results_.update(frame);
-  if (begin_tabbed_panel(frame, "training", kTabs, &tab_)) refusal_.clear();
+  if (panel_tabs(frame, "training", kTabs, &tab_)) refusal_.clear();
   panel_body(frame);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * frame.scale, 2 * frame.scale));
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
@@ -106,7 +106,6 @@ void TrainingPanel::draw(const Frame& frame) {
     draw_tab(frame, able);
   }
   ImGui::PopStyleVar();
-  end_panel();
 }
 
 }  // namespace warpscope::ui
