@@ -9,6 +9,7 @@
 
 #include "ui/layout.h"
 #include "ui/layouts.h"
+#include "ui/terms.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -22,8 +23,8 @@ const Docking& standard_layout() {
 }
 
 Area in_pixels(const Area& parts, const Area& room) {
-  return {std::floor(room.x + parts.x * room.w), std::floor(room.y + parts.y * room.h),
-          std::floor(parts.w * room.w), std::floor(parts.h * room.h)};
+  return {std::round(room.x + parts.x * room.w), std::round(room.y + parts.y * room.h),
+          std::round(parts.w * room.w), std::round(parts.h * room.h)};
 }
 
 Area in_parts(const Area& pixels, const Area& room) {
@@ -257,7 +258,9 @@ void DockView::draw_tab(const Frame& frame, const std::string& panel, bool activ
     menu_panel_ = panel;
     wants_menu_ = true;
   }
-  tooltip(frame, "Drag it to another place; right click: more");
+  std::string tip(explain(title_of(panel)));
+  tip.append(tip.empty() ? "" : "\n").append("Drag it to another place; right click: more.");
+  tooltip(frame, tip);
 }
 
 // At the right end of the title row; the cursor then stands where it was.

@@ -80,7 +80,9 @@ void MainView::press(const Frame& frame, const KeyPress& key, bool typing, Windo
   if (key.key == GLFW_KEY_F12) requests.screenshot = true;
   if (key.key == GLFW_KEY_ESCAPE) {
     palette_.close();
+    window_menu_.close();
     dock_.cancel_drag();
+    tour_.end();
   }
   if (typing) return;
   if (key.key == GLFW_KEY_ESCAPE) help_open_ = false;
@@ -123,6 +125,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   draw_help(frame, &help_open_);
   draw_palette(frame);
   draw_window_menu(frame);
+  draw_tour_stop(frame, layout.toolbar);
   if (!banner.empty()) draw_banner(frame, banner);
   trace_changes(frame);
 }

@@ -16,6 +16,7 @@
 #include "ui/panels/toolbar.h"
 #include "ui/panels/window_menu.h"
 #include "ui/settings.h"
+#include "ui/tour.h"
 #include "ui/undo.h"
 
 namespace warpscope::ui {
@@ -47,6 +48,8 @@ class MainView {
   bool has_shown_all(const training::Snapshot& snapshot, bool images_expected) const;
   /// A message of the window's own, in the notice bar and in the log.
   void tell(std::string text, training::LogLevel level);
+  /// Begins the tour; called by itself only at a first start.
+  void take_tour() { tour_.start(); }
   /// Frees what belongs to OpenGL and CUDA; before the context goes.
   void shutdown();
 
@@ -78,6 +81,7 @@ class MainView {
   void delete_layout(const std::string& name);
   void draw_palette(const Frame& frame);
   void draw_window_menu(const Frame& frame);
+  void draw_tour_stop(const Frame& frame, const Area& toolbar);
   void trace_changes(const Frame& frame);
   void trace_laboratory(const Frame& frame);
 
@@ -91,6 +95,8 @@ class MainView {
   bool help_open_ = false;
   PaletteBox palette_;
   WindowMenu window_menu_;
+  Tour tour_;
+  const TourStop* toured_ = nullptr;  ///< the stop whose panel was brought to the front
   Undo undo_;
   bool undoing_ = false;       ///< what is sent is an undo or redo
   std::uint64_t gesture_ = 0;  ///< counts the presses of the mouse

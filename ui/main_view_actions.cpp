@@ -6,7 +6,9 @@
 
 #include "ui/main_view.h"
 #include "ui/palette/window_actions.h"
+#include "ui/panels/tour_box.h"
 #include "ui/steering.h"
+#include "ui/trace.h"
 
 namespace warpscope::ui {
 namespace {
@@ -111,6 +113,8 @@ ActionScene MainView::action_scene(const Frame& frame) {
       .look = settings_.look,
       .set_look = [this](const Look& look) { settings_.look = look; },
       .follow = [this](bool follows) { panels_.loss.follow(follows); },
+      .take_tour = [this] { take_tour(); },
+      .tell = [this](const std::string& text) { tell(text, training::LogLevel::info); },
   };
   add_panel_actions(scene);
   return scene;
@@ -157,6 +161,17 @@ void MainView::draw_palette(const Frame& frame) {
 
 void MainView::draw_window_menu(const Frame& frame) {
   if (window_menu_.is_open()) window_menu_.draw(frame, window_actions(action_scene(frame)));
+}
+
+void MainView::draw_tour_stop(const Frame& frame, const Area& toolbar) {
+  const TourStop* const stop = tour_.stop();
+  if (stop != toured_) {
+    toured_ = stop;
+    trace_event("tour", fmt::format("\"stop\":{}", json_string(stop == nullptr ? "" : stop->title)));
+    if (stop != nullptr && *stop->panel != '\0') dock_.show(stop->panel);
+    return redraw_at(frame, ImGui::GetTime());  // with the panel in its place
+  }
+  if (stop != nullptr) draw_tour(frame, tour_, dock_.area_of(stop->panel).value_or(toolbar));
 }
 
 }  // namespace warpscope::ui

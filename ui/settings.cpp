@@ -153,6 +153,7 @@ Settings load_settings(const std::filesystem::path& file) {
   settings.docking = *find_layout(built_in_layouts().front().id, {});
   if (file.empty()) return settings;
   std::ifstream stream(file);
+  settings.first_start = !stream.is_open();
   const json read = json::parse(stream, nullptr, false);
   if (!read.is_object()) return settings;
   const json window = object_in(read, "window"), plot = object_in(read, "plot");

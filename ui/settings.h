@@ -59,7 +59,8 @@ struct Settings {
   std::vector<SavedLayout> layouts;  ///< those that a person has saved
   PlotSettings plot;
   ImageSettings images;
-  std::string problem;  ///< what of the file could not be used, in one sentence; "" for nothing
+  bool first_start = true;  ///< there is no file yet
+  std::string problem;      ///< what of the file could not be used, in one sentence; "" for nothing
 };
 
 /// Where they are kept; empty if there is no home folder, and then nothing is remembered.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ui/steering.h"
+#include "ui/terms.h"
 
 namespace warpscope::ui {
 namespace {
@@ -219,12 +220,17 @@ namespace {
 // Between the upper edge of a panel, its title row and the line below.
 constexpr float kTitleTop = 6, kTitleBottom = 5;
 
-// A hairline below the row that ends at the cursor; the cursor then stands below the line.
+// Where the title row begins that the cursor is in, kept by the window: its items may end it or not.
+float* title_row_top() {
+  return ImGui::GetStateStorage()->GetFloatRef(ImGui::GetID("title row"));
+}
+
+// A hairline below the title row; the cursor then stands below the line.
 void end_title_row(const Frame& frame) {
+  const float row_end = *title_row_top() + ImGui::GetFrameHeight();
   ImGui::NewLine();
   const ImVec2 at = ImGui::GetWindowPos();
-  const float row_end = ImGui::GetCursorScreenPos().y - ImGui::GetStyle().ItemSpacing.y;
-  const float line = std::floor(row_end + kTitleBottom * frame.scale);
+  const float line = std::floor(at.y + row_end + kTitleBottom * frame.scale);
   ImGui::GetWindowDrawList()->AddRectFilled(
       ImVec2(at.x, line), ImVec2(at.x + ImGui::GetWindowWidth(), line + hairline(frame)), frame.palette.grid);
   ImGui::SetCursorPosY(line + hairline(frame) - at.y);
@@ -246,6 +252,7 @@ void begin_panel(const Frame& frame, const char* name, bool floats) {
                    ImGuiWindowFlags_NoNav | (floats ? ImGuiWindowFlags_None : fixed));
   ImGui::PopStyleVar(3);
   ImGui::PopStyleColor();
+  *title_row_top() = ImGui::GetCursorPosY();
 }
 
 void panel_title(const Frame& frame, const char* title) {
@@ -285,7 +292,8 @@ float tab_gap(const Frame& frame, std::span<const char* const> tabs) {
 bool panel_tabs(const Frame& frame, const char* name, std::span<const char* const> tabs, int* active) {
   if (frame.tabbed) {
     end_title_row(frame);
-    ImGui::SetCursorPosY(ImGui::GetCursorPosY() + std::floor(4 * frame.scale));
+    *title_row_top() = ImGui::GetCursorPosY() + std::floor(4 * frame.scale);
+    ImGui::SetCursorPosY(*title_row_top());
   }
   const float gap = tab_gap(frame, tabs);
   bool changed = false;
@@ -296,6 +304,7 @@ bool panel_tabs(const Frame& frame, const char* name, std::span<const char* cons
       *active = i;
       changed = true;
     }
+    tooltip(frame, explain(label));
     ImGui::SameLine(0, gap);
   }
   return changed;

@@ -112,6 +112,8 @@ class Session {
     feed_ = source_->subscribe();
     if (options.paint_on_cpu) painter_.emplace(window_.handle(), textures_);
     schedule_.input(glfwGetTime());
+    // Nobody is there to take a tour where the window leaves by itself or tells a test what it shows.
+    if (settings.first_start && options.exit_after_steps == 0 && !trace_enabled()) view_.take_tour();
     send_ = [this](training::Command command) {
       trace_event("sent", fmt::format("\"step\":{}", source_->snapshot()->step));
       if (snapshot_) view_.note_sent(command, *snapshot_);

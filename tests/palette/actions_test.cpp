@@ -60,7 +60,9 @@ class ActionsTest : public testing::Test {
             .set_plot = [this](const PlotSettings& changed) { plot = changed; },
             .look = look,
             .set_look = [this](const Look& changed) { look = changed; },
-            .follow = [this](bool follows) { followed = follows; }};
+            .follow = [this](bool follows) { followed = follows; },
+            .take_tour = [this] { done = "tour"; },
+            .tell = [this](const std::string& text) { done = text; }};
   }
 
   Action find(const std::string& id) {
@@ -164,6 +166,11 @@ TEST_F(ActionsTest, PanelsAndLayoutsAreArranged) {
   find("layout.delete.talk").run();
   EXPECT_EQ(done, "delete talk");
   for (const Action& action : all_actions(scene())) EXPECT_NE(action.id, "layout.delete.train");
+}
+
+TEST_F(ActionsTest, TermsAreExplained) {
+  find("term.PSNR").run();
+  EXPECT_EQ(done.substr(0, 6), "PSNR: ");
 }
 
 TEST_F(ActionsTest, ALayoutIsSavedByATypedName) {

@@ -208,6 +208,30 @@ class WindowCase(ProgramCase):
     def key(self, *names):
         self.xdotool("key", *names)
 
+    def palette(self):
+        """What the palette told last."""
+        told = self.events("palette")
+        return told[-1] if told else {"open": False}
+
+    def wait_for_palette(self, **fields):
+        wait_until(lambda: all(self.palette().get(key) == value for key, value in fields.items()),
+                   f"a palette with {fields}, {self.events('palette')[-6:]}", self.process)
+
+    def open_palette(self, query=""):
+        self.key("ctrl+p")
+        self.wait_for_palette(open=True, query="")
+        self.wait_for_keys("palette.text", self.item("palette.text"))
+        if query:
+            self.key(*(KEYS.get(letter, letter) for letter in query))
+            self.wait_for_palette(query=query)
+
+    def do_by_palette(self, query, first):
+        """Types into the palette and takes the action that it then offers first."""
+        self.open_palette(query)
+        self.wait_for_palette(first=first)
+        self.key("Return")
+        self.wait_for_palette(open=False)
+
     def ask_to_close(self):
         """What a window manager sends when somebody clicks on the close button."""
         x11 = ctypes.CDLL("libX11.so.6")

@@ -4,27 +4,10 @@ import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from warpscope_program import main, markers_of, wait_until  # noqa: E402
-from window_driver import KEYS, WindowCase  # noqa: E402
+from window_driver import WindowCase  # noqa: E402
 
 
 class Palette(WindowCase):
-    def palette(self):
-        """What the palette told last."""
-        told = self.events("palette")
-        return told[-1] if told else {"open": False}
-
-    def wait_for_palette(self, **fields):
-        wait_until(lambda: all(self.palette().get(key) == value for key, value in fields.items()),
-                   f"a palette with {fields}, {self.events('palette')[-6:]}", self.process)
-
-    def open_palette(self, query=""):
-        self.key("ctrl+p")
-        self.wait_for_palette(open=True, query="")
-        self.wait_for_keys("palette.text", self.item("palette.text"))
-        if query:
-            self.key(*(KEYS.get(letter, letter) for letter in query))
-            self.wait_for_palette(query=query)
-
     def test_enter_does_what_matches_best_and_undo_and_redo_go_back_and_forth(self):
         self.open_paused()
         self.open_palette("opt mom")

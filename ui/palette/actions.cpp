@@ -313,6 +313,7 @@ std::vector<Action> all_actions(const ActionScene& scene) {
   add_precisions(scene, refusal, actions);
   add_presets(scene, refusal, actions);
   add_variants(scene, refusal, actions);
+  for (Action& action : term_actions(scene)) actions.push_back(std::move(action));
   return actions;
 }
 

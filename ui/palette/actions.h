@@ -64,6 +64,8 @@ struct ActionScene {
   Look look;
   std::function<void(const Look&)> set_look;
   std::function<void(bool)> follow;
+  std::function<void()> take_tour;
+  std::function<void(const std::string&)> tell;  ///< says a sentence
 };
 
 /// All of them, in the order of their tables.

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "ui/terms.h"
+
 namespace warpscope::ui {
 namespace {
 
@@ -96,9 +98,17 @@ void add_sizes(const ActionScene& scene, std::vector<Action>& actions) {
 std::vector<Action> window_actions(const ActionScene& scene) {
   std::vector<Action> actions;
   add_layouts(scene, actions);
-  add_panels(scene, actions);
   add_themes(scene, actions);
   add_sizes(scene, actions);
+  add_panels(scene, actions);
+  actions.push_back({.id = "tour",
+                     .title = "Take the tour",
+                     .group = "Help",
+                     .keys = {},
+                     .note = {},
+                     .why_not = {},
+                     .fill = {},
+                     .run = scene.take_tour});
   return actions;
 }
 
@@ -126,6 +136,22 @@ std::vector<Action> arranging_actions(const ActionScene& scene) {
     if (layout.built_in) continue;
     add("layout.delete." + layout.name, "Delete the layout " + layout.name, "",
         [act = scene.delete_layout, name = layout.name] { act(name); });
+  }
+  return actions;
+}
+
+std::vector<Action> term_actions(const ActionScene& scene) {
+  std::vector<Action> actions;
+  for (const Term& term : terms()) {
+    actions.push_back(
+        {.id = fmt::format("term.{}", term.name),
+         .title = fmt::format("What is: {}", term.name),
+         .group = "Terms",
+         .keys = {},
+         .note = {},
+         .why_not = {},
+         .fill = {},
+         .run = [tell = scene.tell, term] { tell(fmt::format("{}: {}", term.name, term.sentence)); }});
   }
   return actions;
 }

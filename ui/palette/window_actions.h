@@ -8,11 +8,14 @@
 
 namespace warpscope::ui {
 
-/// In groups: "Layout", "Panels", "Theme", "Size".
+/// In groups: "Layout", "Theme", "Size", "Panels", "Help".
 std::vector<Action> window_actions(const ActionScene& scene);
 
 /// What else can be done with panels and layouts: close, float, save, delete.
 std::vector<Action> arranging_actions(const ActionScene& scene);
+
+/// Explains each term (ui/terms.h).
+std::vector<Action> term_actions(const ActionScene& scene);
 
 /// "save layout NAME"; nothing if `query` is something else.
 std::vector<Action> typed_layout(std::string_view query, const ActionScene& scene);

@@ -18,7 +18,7 @@ constexpr std::array kKeys{
     Row{"Space", "start or pause"},
     Row{"Right", "one step while paused"},
     Row{"R", "reset: first weights, step 0"},
-    Row{"L", "lower left panel over the whole window, and back"},
+    Row{"L", "the panel clicked on last over the whole window, and back"},
     Row{"1 to 7", "what the curves show: loss, accuracy, gradient norm, ..."},
     Row{"E", "earlier runs, to show with the curves"},
     Row{"P  V", "save the plot as PNG, as SVG"},
@@ -39,6 +39,7 @@ constexpr std::array kMouse{
     Row{"Legend", "hide or show a curve"},
     Row{"Slider", "drag, it counts when let go; Ctrl-click to type a number"},
     Row{"Drag a gap", "resize the panels"},
+    Row{"Drag a tab", "into another panel, to its edge, or onto the toolbar to float; right click: more"},
 };
 
 constexpr std::array kPanels{

@@ -34,6 +34,11 @@ void entry(const Frame& frame, const char* name, std::string_view text, ImU32 co
   ImGui::SameLine(0, 20 * frame.scale);
 }
 
+void copy(const std::string& text) {
+  ImGui::SetClipboardText(text.c_str());
+  trace_event("copied", fmt::format("\"text\":{}", json_string(text)));
+}
+
 std::string memory_text(const training::Snapshot& snapshot) {
   const auto used = static_cast<double>(snapshot.memory.total_bytes - snapshot.memory.free_bytes);
   return fmt::format("{} of {}", bytes_text(used),
@@ -75,6 +80,12 @@ void StatusBar::draw_last_line(const Frame& frame, float room) {
   tooltip(frame, lines_.empty() ? "Nothing logged yet" : "The last log line; click for all of them");
 }
 
+void StatusBar::copy_all() const {
+  std::string text;
+  for (const training::LogLine& line : lines_) text.append(line.text).append("\n");
+  copy(text);
+}
+
 void StatusBar::draw_log(const Frame& frame) {
   const float s = frame.scale;
   const ImVec2 display = ImGui::GetIO().DisplaySize;
@@ -84,7 +95,11 @@ void StatusBar::draw_log(const Frame& frame) {
   if (!ImGui::BeginPopup("log", ImGuiWindowFlags_NoMove)) return;
   row_text(frame, frame.fonts.strong, frame.palette.text, "Log");
   ImGui::SameLine(0, 10 * s);
-  caption(frame, fmt::format("{} lines", with_thousands(lines_.size())));
+  caption(frame, fmt::format("{} lines; a click on one copies it", with_thousands(lines_.size())));
+  ImGui::SameLine();
+  align_right(frame, text_button_width(frame, "Copy all"));
+  if (text_button(frame, "status.log.copy", "Copy all", "All lines into the clipboard", !lines_.empty()))
+    copy_all();
   ImGui::BeginChild("lines");
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(lines_.size()));
@@ -93,7 +108,10 @@ void StatusBar::draw_log(const Frame& frame) {
       const training::LogLine& line = lines_[static_cast<std::size_t>(i)];
       const bool plain = line.level == training::LogLevel::info;
       ImGui::PushStyleColor(ImGuiCol_Text, plain ? frame.palette.text : level_color(frame, line.level));
-      ImGui::TextUnformatted(line.text.c_str());
+      ImGui::PushID(i);
+      if (ImGui::Selectable(line.text.c_str())) copy(line.text);
+      trace_item(fmt::format("status.log.{}", i));
+      ImGui::PopID();
       ImGui::PopStyleColor();
     }
   }

@@ -27,6 +27,7 @@ class StatusBar {
  private:
   void draw_last_line(const Frame& frame, float room);
   void draw_log(const Frame& frame);
+  void copy_all() const;
 
   std::vector<training::LogLine> lines_;
   bool scroll_to_end_ = false;

@@ -58,7 +58,7 @@ void WindowMenu::draw(const Frame& frame, const std::vector<Action>& actions) {
   const bool visible = ImGui::BeginPopup("window.menu", ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoNav);
   ImGui::PopStyleVar();
   if (!visible) {
-    open_ = false;
+    open_ = leaves_ = false;
     return;
   }
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
@@ -72,6 +72,7 @@ void WindowMenu::draw(const Frame& frame, const std::vector<Action>& actions) {
     draw_row(frame, action);
   }
   ImGui::PopStyleVar();
+  if (std::exchange(leaves_, false)) ImGui::CloseCurrentPopup();
   ImGui::EndPopup();
 }
 

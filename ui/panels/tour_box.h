@@ -1,0 +1,13 @@
+#pragma once
+// The box that tells of a stop of the tour, beside what it tells of.
+
+#include "ui/docking.h"
+#include "ui/frame.h"
+#include "ui/tour.h"
+
+namespace warpscope::ui {
+
+/// Outlines `about`, in pixels of the window, and draws the box with its buttons while a tour is under way.
+void draw_tour(const Frame& frame, Tour& tour, const Area& about);
+
+}  // namespace warpscope::ui
