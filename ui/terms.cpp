@@ -20,6 +20,8 @@ constexpr std::array kTerms{
          "One metric of every training step, with the tests, the changes that were made and earlier runs."},
     Term{"Determinism",
          "Runs the same step twice and compares the bits: variants that use atomics may differ."},
+    Term{"Distributions",
+         "How the weights, activations, gradients and updates of each layer are spread over the steps."},
     Term{"Epoch", "One pass over all training images."},
     Term{"Filter",
          "The weights with which a convolution looks at each place of its input to make one channel."},
