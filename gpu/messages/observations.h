@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "gpu/messages/comparison.h"
 #include "gpu/messages/distributions.h"
 #include "gpu/messages/inspection.h"
 #include "gpu/messages/latents.h"
@@ -17,6 +18,7 @@ struct ObservationRequest {
   std::optional<std::int64_t> inspected_image;  ///< of the test images: Observations::inspection
   bool distributions = false;                   ///< Observations::distributions
   LatentRequest latents;                        ///< Observations::latents and latent_pictures
+  std::optional<ComparisonRequest> comparison;  ///< Observations::comparison
 
   bool operator==(const ObservationRequest&) const = default;
 };
@@ -27,6 +29,7 @@ struct Observations {
   std::shared_ptr<const Distributions> distributions;
   std::shared_ptr<const LatentMap> latents;
   std::shared_ptr<const LatentPictures> latent_pictures;
+  std::shared_ptr<const Comparison> comparison;
   /// The part of the device's time that all of these and the pictures took, over the last second or so.
   double time_share = 0;
 

@@ -1,5 +1,6 @@
 #include "gpu/observers/observer_table.h"
 
+#include "gpu/observers/comparer.h"
 #include "gpu/observers/distribution_observer.h"
 #include "gpu/observers/inspector.h"
 #include "gpu/observers/latent_decoder.h"
@@ -15,10 +16,7 @@ std::unique_ptr<Observer> make() {
 
 /// A row a kind.
 constexpr std::unique_ptr<Observer> (*kKinds[])() = {
-    make<Inspector>,
-    make<DistributionObserver>,
-    make<LatentMapper>,
-    make<LatentDecoder>,
+    make<Inspector>, make<DistributionObserver>, make<LatentMapper>, make<LatentDecoder>, make<Comparer>,
 };
 
 }  // namespace

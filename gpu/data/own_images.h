@@ -1,0 +1,37 @@
+#pragma once
+// A person's own pictures as images that a network takes.
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gpu/data/dataset.h"
+
+namespace warpscope::data {
+
+/// How many pictures are taken at once, at the most.
+inline constexpr std::size_t kMostOwnImages = 256;
+
+/// Pictures from files, in the order of the list, those of a folder by name.
+struct OwnImages {
+  ImageSet set;                      ///< without labels
+  std::vector<std::string> names;    ///< of the files, one an image
+  std::vector<std::string> refused;  ///< a sentence for each file that was not taken
+};
+
+/// Reads PNG and JPEG files; of a folder those right in it that end in .png, .jpg or .jpeg. Each is cut to the
+/// middle of it that has the shape's ratio of width to height, and made as small or large as `shape` by the mean
+/// over the area that a pixel of the result covers (fit_image()). One channel is luminance, three are RGB; an
+/// alpha channel is left out. Never throws for a bad file: it is refused and the good ones stay. Pictures beyond
+/// kMostOwnImages, of more than 64 MiB or of more than 100 million pixels are refused too.
+OwnImages read_own_images(std::span<const std::filesystem::path> paths, const ImageShape& shape);
+
+/// The middle of an image of `from`, cut and resized to `to`: pixel (y, x) of the result is the mean of the
+/// source over the rectangle that it covers, where a source pixel counts with the part of its area that lies
+/// within. `pixels` are (height, width, channels) bytes of `from`; both have the same channels.
+std::vector<std::uint8_t> fit_image(std::span<const std::uint8_t> pixels, const ImageShape& from,
+                                    const ImageShape& to);
+
+}  // namespace warpscope::data

@@ -1,0 +1,176 @@
+#include "gpu/observers/comparer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "gpu/core/error.h"
+
+namespace warpscope::training {
+
+bool Comparer::Entry::ready() const {
+  return made.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+Comparer::~Comparer() {
+  stop_ = true;
+  if (collecting_.valid()) collecting_.wait();
+}
+
+bool Comparer::ask(const ObservationRequest& request) {
+  if (request.comparison == request_) return false;
+  request_ = request.comparison;
+  if (pending_) stop_ = true;
+  if (request_ && request_->reconstructors.size() > ComparisonRequest::kMost) {
+    request_->reconstructors.resize(ComparisonRequest::kMost);
+  }
+  return true;
+}
+
+ComparisonSetup Comparer::setup_of(const Scene& scene, const Reconstructor& reconstructor) const {
+  ComparisonSetup setup;
+  setup.model = scene.model;
+  setup.selection = scene.selection;
+  if (reconstructor.selection) {
+    setup.selection = *reconstructor.selection;
+  } else if (reconstructor.precision) {
+    setup.selection = plan::with_precision(scene.selection, *reconstructor.precision, scene.device->info());
+  }
+  setup.weights_file = reconstructor.weights_file;
+  setup.copies_weights = scene.device->kind() == core::DeviceKind::cpu;
+  setup.own = request_->own;
+  const auto tests = static_cast<int>(std::min<std::int64_t>(scene.data.test.count, request_->count));
+  setup.count = setup.own ? static_cast<int>(setup.own->set.count) : tests;
+  setup.first = scene.first_test;
+  setup.device = scene.device;
+  setup.held_out = scene.held_out;
+  return setup;
+}
+
+/// The pass of `setup`: that of an entry that it serves for too, else a new one, built by a thread.
+std::shared_future<std::shared_ptr<Comparer::Made>> Comparer::make(const ComparisonSetup& setup,
+                                                                   const std::vector<Entry>& fresh) const {
+  for (const std::vector<Entry>* const list : {&entries_, &fresh}) {
+    for (const Entry& entry : *list) {
+      if (entry.setup.same_as(setup)) return entry.made;
+    }
+  }
+  return std::async(std::launch::async,
+                    [setup] {
+                      auto made = std::make_shared<Made>();
+                      try {
+                        made->pass = std::make_unique<ComparisonPass>(setup);
+                      } catch (const core::Error& error) {
+                        made->failure = error.what();
+                      }
+                      return made;
+                    })
+      .share();
+}
+
+/// Those that serve on are kept, the others are built.
+void Comparer::renew_entries(const Scene& scene) {
+  std::vector<Entry> fresh;
+  for (const Reconstructor& reconstructor : request_->reconstructors) {
+    const ComparisonSetup setup = setup_of(scene, reconstructor);
+    fresh.push_back({setup, make(setup, fresh)});
+  }
+  entries_ = std::move(fresh);
+}
+
+bool Comparer::start(const Scene& scene) {
+  if (under_way()) return false;
+  renew_entries(scene);
+  if (!std::all_of(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.ready(); }))
+    return false;
+  if (!begun_) {
+    begun_ = scene.device->make_event(true);
+    done_ = scene.device->make_event(true);
+  }
+  Comparison look;
+  look.request = *request_;
+  look.step = scene.step;
+  look.generation = scene.generation;
+  pending_ = std::move(look);
+  looking_ = entries_;
+  const bool beside = scene.device->kind() == core::DeviceKind::cpu;
+  scene.stream.record(*begun_);
+  bool with_originals = true;
+  for (ComparisonPass* const pass : passes()) {
+    if (beside) {
+      pass->copy_weights(scene.stream, scene.parameters);
+    } else {
+      pass->enqueue(scene.stream, std::exchange(with_originals, false), stop_);
+    }
+  }
+  scene.stream.record(*done_);
+  if (beside) collecting_ = std::async(std::launch::async, [this] { return run(); });
+  return true;
+}
+
+/// Of the look under way. Reconstructors that come to the same share a pass.
+std::vector<ComparisonPass*> Comparer::passes() const {
+  std::vector<ComparisonPass*> found;
+  for (const Entry& entry : looking_) {
+    ComparisonPass* const pass = entry.made.get()->pass.get();
+    if (pass != nullptr && std::find(found.begin(), found.end(), pass) == found.end()) found.push_back(pass);
+  }
+  return found;
+}
+
+/// The passes of the look under way, by the calling thread.
+Comparer::Look Comparer::run() const {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  bool with_originals = true;
+  for (ComparisonPass* const pass : passes()) {
+    pass->stream().wait(*done_);
+    pass->enqueue(pass->stream(), std::exchange(with_originals, false), stop_);
+    pass->stream().synchronize();
+  }
+  return {collect(), std::chrono::duration<double>(Clock::now() - begin).count()};
+}
+
+Comparison Comparer::collect() const {
+  Comparison result = *pending_;
+  for (const Entry& entry : looking_) {
+    const Made& made = *entry.made.get();
+    result.reconstructions.push_back(made.pass ? made.pass->reconstruction()
+                                               : Reconstruction{made.failure, {}, {}});
+    if (!made.pass || !result.original.empty()) continue;
+    result.shape = made.pass->shape();
+    result.original = made.pass->originals();
+  }
+  return result;
+}
+
+bool Comparer::take(Observations& seen) {
+  if (!pending_ || !done_->ready()) return false;
+  if (!collecting_.valid()) {
+    collecting_ = std::async(std::launch::async, [this] {
+      return Look{collect(), 1e-6 * done_->microseconds_since(*begun_)};
+    });
+  }
+  if (collecting_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+  auto [found, seconds] = collecting_.get();
+  const bool stopped = stop_.exchange(false);
+  pending_.reset();
+  looking_.clear();
+  if (stopped || found.request != request_) return false;
+  seconds_ = seconds;
+  found.number = ++taken_;
+  seen.comparison = std::make_shared<const Comparison>(std::move(found));
+  return true;
+}
+
+void Comparer::end(Observations& seen) {
+  stop_ = true;
+  if (collecting_.valid()) collecting_.get();
+  stop_ = false;
+  pending_.reset();
+  looking_.clear();
+  entries_.clear();
+  seen.comparison = nullptr;
+}
+
+}  // namespace warpscope::training
