@@ -91,6 +91,13 @@ ShownImages ImageHistory::at(std::uint64_t step) const {
   return result;
 }
 
+std::vector<ImageHistory::Errors> ImageHistory::errors() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Errors> result;
+  for (const Moment& one : moments_) result.push_back({one.step, one.errors});
+  return result;
+}
+
 std::uint64_t ImageHistory::version() const {
   const std::lock_guard lock(mutex_);
   return version_;

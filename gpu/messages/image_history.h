@@ -30,6 +30,12 @@ class ImageHistory {
   /// The pictures of the last of these steps that is not after `step`; of the first if all are. Empty shape if there
   /// is nothing.
   ShownImages at(std::uint64_t step) const;
+  /// The mean squared error of each image at each of the steps.
+  struct Errors {
+    std::uint64_t step = 0;
+    std::vector<float> images;
+  };
+  std::vector<Errors> errors() const;
   /// Grows with each change.
   std::uint64_t version() const;
 

@@ -56,6 +56,11 @@ std::shared_ptr<training::ImageExchange> RunSource::images() const {
   return exchange_;
 }
 
+std::shared_ptr<const training::ImageHistory> RunSource::history() const {
+  const std::lock_guard lock(mutex_);
+  return image_history_;
+}
+
 void RunSource::work(const std::stop_token& stop) {
   RunView view(follower_.run().folder);
   bool restarted = false;
@@ -92,6 +97,7 @@ void RunSource::publish(RunView& view) {
   const std::lock_guard lock(mutex_);
   published_ = std::move(next);
   exchange_ = view.images();
+  image_history_ = view.history();
   std::erase_if(feeds_, [](const std::weak_ptr<training::Feed>& feed) { return feed.expired(); });
   for (const auto& feed : feeds_) {
     if (const auto alive = feed.lock()) alive->push(items);

@@ -36,6 +36,7 @@ class RunSource : public training::Source {
   /// Everything that the run has, from its start.
   std::shared_ptr<training::Feed> subscribe() override;
   std::shared_ptr<training::ImageExchange> images() const override;
+  std::shared_ptr<const training::ImageHistory> history() const override;
 
  private:
   void work(const std::stop_token& stop);
@@ -48,6 +49,7 @@ class RunSource : public training::Source {
   std::uint64_t refused_ = 0;  ///< commands
   std::shared_ptr<const training::Snapshot> published_;
   std::shared_ptr<training::ImageExchange> exchange_;
+  std::shared_ptr<const training::ImageHistory> image_history_;
   std::vector<std::weak_ptr<training::Feed>> feeds_;
   std::vector<training::FeedItem> history_;  ///< since the last restart, for subscribers that come later
   std::jthread thread_;

@@ -173,6 +173,7 @@ bool RunView::read_images() {
     const auto index = object.get<training::ImageIndex>();
     if (index.pictures.empty()) return false;
     show(training::read_shown_images(folder_, index, index.pictures.size() - 1));
+    add_to_history(index);
   } catch (const std::exception& error) {
     // A picture may go between the two readings; then the index is another the next time.
     if (std::exchange(bad_index_text_, *text) == *text) {
@@ -208,6 +209,29 @@ void RunView::complain(std::string& last, const std::string& text) {
   if (std::exchange(last, shown) == shown) return;
   items_.emplace_back(training::LogLine{training::LogLevel::warning, shown});
   notice(shown);
+}
+
+/// What the history lacks; of a training that went back it gets all anew.
+void RunView::add_to_history(const training::ImageIndex& index) {
+  if (!image_history_) image_history_ = std::make_shared<training::ImageHistory>();
+  const std::vector<std::uint64_t> known = image_history_->steps();
+  std::size_t next = 0;
+  if (!known.empty() && index.generation == history_generation_) {
+    const auto last = std::find_if(index.pictures.begin(), index.pictures.end(),
+                                   [&](const auto& picture) { return picture.step == known.back(); });
+    if (last != index.pictures.end()) next = static_cast<std::size_t>(last - index.pictures.begin()) + 1;
+  }
+  history_generation_ = index.generation;
+  for (; next < index.pictures.size(); ++next) {
+    try {
+      training::ShownImages images = training::read_shown_images(folder_, index, next);
+      images.generation = index.generation;
+      image_history_->add(images);
+    } catch (const core::Error& error) {
+      complain(images_objection_, fmt::format("the images of {} after step {} cannot be shown: {}", name_,
+                                              index.pictures[next].step, error.what()));
+    }
+  }
 }
 
 void RunView::show(const training::ShownImages& images) {

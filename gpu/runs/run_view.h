@@ -12,6 +12,7 @@
 
 #include "gpu/messages/feed.h"
 #include "gpu/messages/image_exchange.h"
+#include "gpu/messages/image_history.h"
 #include "gpu/messages/snapshot.h"
 #include "gpu/runs/run_images.h"
 #include "gpu/runs/run_predictions.h"
@@ -69,6 +70,8 @@ class RunView {
   /// The items since the last call.
   std::vector<training::FeedItem> take_items();
   const std::shared_ptr<training::ImageExchange>& images() const { return exchange_; }
+  /// All pictures that the run keeps; nullptr before the first. It may be read while this one looks on.
+  const std::shared_ptr<training::ImageHistory>& history() const { return image_history_; }
   /// A sentence for the person.
   void notice(const std::string& text);
 
@@ -77,6 +80,7 @@ class RunView {
   bool read_images();
   bool read_predictions();
   void show(const training::ShownImages& images);
+  void add_to_history(const training::ImageIndex& index);
   void describe(const Run& run);
   void describe_by_points(const RunPoints& points);
   void describe_predictions(const nlohmann::json& head);
@@ -95,6 +99,8 @@ class RunView {
   std::string index_text_, bad_index_text_, images_objection_;
   std::shared_ptr<training::ImageExchange> exchange_;
   std::unique_ptr<core::Stream> stream_;  ///< of the exchange's device
+  std::shared_ptr<training::ImageHistory> image_history_;
+  std::uint64_t history_generation_ = 0;
 
   std::string predictions_text_, bad_predictions_text_, predictions_objection_;
   std::shared_ptr<const training::Predictions> predictions_;  ///< the last good ones

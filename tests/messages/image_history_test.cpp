@@ -101,5 +101,23 @@ TEST(ImageHistory, BeginsAnewWithAnotherTrainingAndForgetsWhatWasRolledBack) {
   EXPECT_EQ(history.steps(), (std::vector<std::uint64_t>{1})) << "other images";
 }
 
+TEST(ImageHistory, TellsTheErrorsOfAllStepsWithoutThePictures) {
+  ImageHistory history;
+  ShownImages images;
+  images.shape = {2, 1, 1, 1};
+  images.original = {0, 0};
+  images.reconstruction = {0.5f, 0.25f};
+  for (const std::uint64_t step : {0, 1, 7}) {
+    images.step = step;
+    images.errors = {static_cast<float>(step), 0.5f};
+    history.add(images);
+  }
+  const auto errors = history.errors();
+  ASSERT_EQ(errors.size(), 3u);
+  EXPECT_EQ(errors[2].step, 7u);
+  EXPECT_EQ(errors[2].images, (std::vector<float>{7, 0.5f}));
+  EXPECT_EQ(errors[0].images.front(), 0.0f);
+}
+
 }  // namespace
 }  // namespace warpscope::training

@@ -368,6 +368,51 @@ TEST_F(Viewed, PicturesFollow) {
   EXPECT_EQ(source->images(), exchange);
 }
 
+/// Two pictures after a step, all of one value.
+training::ShownImages two_pictures(std::uint64_t step, float value) {
+  training::ShownImages images;
+  images.shape = {2, 2, 2, 3};
+  images.step = step;
+  images.original.assign(images.shape.elements(), 1.0f);
+  images.reconstruction.assign(images.shape.elements(), value);
+  images.errors = {0.5f, 0.25f};
+  return images;
+}
+
+TEST_F(Viewed, AllPicturesOfTheRunAreItsHistory) {
+  make_run(run(), run_head("running"), step_line(1, 0.5));
+  const Lock lock(run());
+  training::RunImages writer(run());
+  writer.write(two_pictures(1, 0.2f));
+  writer.write(two_pictures(5, 0.4f));
+  open();
+  const auto kept = [this](const Steps& steps) {
+    return wait_until(
+        [&](const training::Snapshot&) { return source->history() && source->history()->steps() == steps; });
+  };
+  ASSERT_TRUE(kept({1, 5}));
+  const auto history = source->history();
+  EXPECT_NEAR(history->at(1).reconstruction[3], 0.2f, 0.003f);
+  EXPECT_EQ(history->at(5).errors, (std::vector<float>{0.5f, 0.25f}));
+  writer.write(two_pictures(9, 0.6f));
+  ASSERT_TRUE(kept({1, 5, 9}));
+  writer.write(two_pictures(3, 0.8f));  // a training that went back
+  ASSERT_TRUE(kept({1, 3}));
+  EXPECT_NEAR(history->at(3).reconstruction[3], 0.8f, 0.003f);
+}
+
+TEST_F(Viewed, ADamagedPictureIsToldAndTheOthersAreShown) {
+  make_run(run(), run_head("finished"), step_line(1, 0.5));
+  training::RunImages writer(run());
+  for (std::uint64_t step = 1; step <= 3; ++step) writer.write(two_pictures(step, 0.5f));
+  tests::write_text(run() / "images" / training::picture_name(2), "damaged");
+  open();
+  ASSERT_TRUE(wait_until([&](const training::Snapshot&) {
+    return source->history() && source->history()->steps() == Steps{1, 3};
+  }));
+  EXPECT_NE(source->snapshot()->notice.find("step 2"), std::string::npos) << source->snapshot()->notice;
+}
+
 TEST_F(Viewed, MissingPicturesAreToldOnce) {
   make_run(run(), run_head("finished"), step_line(1, 0.5));
   std::filesystem::create_directory(run() / "images");
