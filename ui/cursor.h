@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace warpscope::ui {
 
@@ -15,6 +16,9 @@ struct Cursor {
   bool has_pixel = false;  ///< a place of the channel is chosen: (y, x)
   int y = 0;
   int x = 0;
+
+  /// The selected test images, rising, which views that show many of them keep to; none: all images.
+  std::vector<std::int64_t> images = {};
 
   bool operator==(const Cursor&) const = default;
 };

@@ -7,6 +7,7 @@
 #include <GLFW/glfw3.h>
 #include <fmt/format.h>
 
+#include "ui/cursor.h"
 #include "ui/layout.h"
 #include "ui/panels/determinism_rows.h"
 #include "ui/panels/help_overlay.h"
@@ -85,7 +86,10 @@ void MainView::press(const Frame& frame, const KeyPress& key, bool typing, Windo
     tour_.end();
   }
   if (typing) return;
-  if (key.key == GLFW_KEY_ESCAPE) help_open_ = false;
+  if (key.key == GLFW_KEY_ESCAPE) {
+    help_open_ = false;
+    if (frame.cursor != nullptr) frame.cursor->images.clear();
+  }
   if (key.key == GLFW_KEY_SPACE) send_start_or_pause(frame);
   if (key.key == GLFW_KEY_RIGHT && frame.snapshot.state == training::TrainerState::paused) {
     frame.send(training::StepOnce{});

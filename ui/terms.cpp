@@ -37,6 +37,7 @@ constexpr std::array kTerms{
     Term{"Kernels",
          "The operations of a training step: which variant runs each, how long, and how near the floor."},
     Term{"Ladder", "Lists what was tried in this run, with its speed beside that of the first."},
+    Term{"Latent", "What the encoder makes of an image: the numbers from which the decoder draws it again."},
     Term{"Learning rate", "How far the weights move along the gradient in a step."},
     Term{"Loss",
          "The number that training makes smaller: how far the network's answers are from the right ones."},

@@ -26,7 +26,8 @@ bool LatentDecoder::ask(const ObservationRequest& request) {
 std::vector<LatentRecipe> LatentDecoder::missing() const {
   std::vector<LatentRecipe> list;
   for (const LatentRecipe& recipe : recipes_) {
-    const bool made = made_.map == map_->number && made_.find(recipe) != nullptr;
+    const bool made = (made_.map == map_->number && made_.find(recipe) != nullptr) ||
+                      std::find(list.begin(), list.end(), recipe) != list.end();
     if (!made && !latent_at(*map_, recipe).empty()) list.push_back(recipe);
   }
   if (list.size() > kMany) list.resize(kMany);
@@ -131,7 +132,7 @@ void LatentDecoder::collect() {
   };
   for (const LatentRecipe& recipe : recipes_) {
     const float* const kept = made_.map == used_->number ? made_.find(recipe) : nullptr;
-    if (kept != nullptr) add(recipe, kept);
+    if (kept != nullptr && next.find(recipe) == nullptr) add(recipe, kept);
   }
   const auto* const pixels = busy_->output.as<const float>();
   for (std::size_t i = 0; i < under_way_.size(); ++i) add(under_way_[i], pixels + i * next.elements());

@@ -22,6 +22,7 @@ class LatentMapper final : public Observer {
   bool take(Observations& seen) override;
   void end(Observations& seen) override;
   double seconds() const override { return seconds_; }
+  double share() const override { return 1.0 / 50; }
 
  private:
   struct Made {

@@ -10,7 +10,7 @@ namespace {
 
 using ops::step::StepControl;
 
-constexpr std::int64_t kImagesOnGpu = 1024, kImagesOnCpu = 128;
+constexpr std::int64_t kImagesOnGpu = 1024, kImagesOnCpu = 96;
 constexpr int kBatchOnGpu = 256, kBatchOnCpu = 16;
 
 /// Batches of which the last may reach beyond the images that count.

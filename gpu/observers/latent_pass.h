@@ -15,7 +15,7 @@ namespace warpscope::training {
 
 class LatentPass {
  public:
-  /// Of up to 1,024 images on a GPU and 128 on a CPU, where a pass takes as long as a step or two. Throws
+  /// Of up to 1,024 images on a GPU and 96 on a CPU, where a pass takes as long as a step or two. Throws
   /// core::BadInput and core::OutOfMemory as plan::Plan does.
   explicit LatentPass(const Scene& scene);
   ~LatentPass();

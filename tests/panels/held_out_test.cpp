@@ -85,6 +85,17 @@ TEST(Arrange, AClassAndAPair) {
   EXPECT_TRUE(arrange(four_images(), {PredictionOrder::wrong_only, 0, 0}).empty());
 }
 
+TEST(Arrange, OnlyTheSelectedImagesOfTheTestSet) {
+  PredictionChoice choice;
+  choice.images = {0, 3};
+  EXPECT_EQ(arrange(four_images(), choice), (std::vector<int>{3, 0}));
+  choice.order = PredictionOrder::wrong_only;
+  EXPECT_EQ(arrange(four_images(), choice), (std::vector<int>{3}));
+  choice.images = {0};
+  EXPECT_TRUE(arrange(four_images(), choice).empty());
+  EXPECT_NE(nothing_text(four_images(), choice).find("Esc clears the selection"), std::string::npos);
+}
+
 TEST(Arrange, NotANumberIsTheWorstAndEqualLossesStayInStoredOrder) {
   const HeldOut held_out = four_images();
   Evaluation odd = *held_out.evaluation;

@@ -19,7 +19,15 @@ float badness(float loss) {
   return std::isnan(loss) ? std::numeric_limits<float>::infinity() : loss;
 }
 
+bool selected(const HeldOut& held_out, const PredictionChoice& choice, int image) {
+  if (choice.images.empty()) return true;
+  if (held_out.evaluation->split != training::Split::test) return false;
+  const auto position = static_cast<std::int64_t>(held_out.position(image));
+  return std::binary_search(choice.images.begin(), choice.images.end(), position);
+}
+
 bool chosen(const HeldOut& held_out, const PredictionChoice& choice, int image) {
+  if (!selected(held_out, choice, image)) return false;
   if (choice.truth != kAnyClass && held_out.truth(image) != choice.truth) return false;
   if (choice.predicted != kAnyClass && held_out.predicted(image) != choice.predicted) return false;
   return choice.order != PredictionOrder::wrong_only || !held_out.right(image);
@@ -134,6 +142,11 @@ std::string count_text(const HeldOut& held_out, const PredictionChoice& choice, 
 }
 
 std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice) {
+  if (!choice.images.empty()) {
+    return "None of the selected images is among those of this choice that the network looked at; Esc clears "
+           "the "
+           "selection";
+  }
   const std::string step = with_thousands(held_out.evaluation->step);
   const bool wrong = choice.order == PredictionOrder::wrong_only;
   const auto known = static_cast<std::uint64_t>(held_out.count());

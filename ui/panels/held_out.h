@@ -69,6 +69,7 @@ struct PredictionChoice {
   PredictionOrder order = PredictionOrder::worst_first;
   int truth = kAnyClass;
   int predicted = kAnyClass;
+  std::vector<std::int64_t> images = {};  ///< test images, rising (Cursor::images); none: all
 
   bool operator==(const PredictionChoice&) const = default;
 };

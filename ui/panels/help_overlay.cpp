@@ -23,6 +23,7 @@ constexpr std::array kKeys{
     Row{"E", "earlier runs, to show with the curves"},
     Row{"P  V", "save the plot as PNG, as SVG"},
     Row{"Ctrl P", "command palette: every action, and settings by name and value"},
+    Row{"Esc", "all images again, after some were selected"},
     Row{"Ctrl Z  Ctrl Y", "undo, redo: settings of the training and of the view"},
     Row{"F1", "this page"},
     Row{"F12", "screenshot into a PNG file"},
@@ -55,6 +56,10 @@ constexpr std::array kPanels{
     Row{"Laboratory",
         "Bench times every variant by itself, Verify holds each against the reference, Determinism runs a "
         "step twice and compares bits, Ladder lists how fast each selection of this run was"},
+    Row{"Latent",
+        "test images in the plane of their latents: click on one, draw a lasso (Shift drag) around some, "
+        "walk "
+        "from one to another or along the components and see what the decoder makes of it"},
     Row{"Runs",
         "earlier runs of this folder: click on one to lay its curves over the present ones, on its colour to "
         "choose another; below or beside them the settings that differ"},

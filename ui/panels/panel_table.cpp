@@ -34,6 +34,8 @@ constexpr std::array kPanels{
              [](Panels& p, const Frame& f) { p.network.draw(f); }},
     PanelRow{"distributions", "Distributions", Place::workbench, kTableWidth, kTableHeight,
              [](Panels& p, const Frame& f) { p.distributions.draw(f); }},
+    PanelRow{"latent", "Latent", Place::workbench, kTableWidth, kTableHeight,
+             [](Panels& p, const Frame& f) { p.latent.draw(f); }},
     PanelRow{"bench", "Bench", Place::workbench, kTableWidth, kTableHeight,
              [](Panels& p, const Frame& f) { p.bench.draw(f, p.laboratory); }},
     PanelRow{"verify", "Verify", Place::workbench, kTableWidth, kTableHeight,

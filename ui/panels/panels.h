@@ -8,6 +8,7 @@
 #include "ui/panels/images_panel.h"
 #include "ui/panels/kernels_panel.h"
 #include "ui/panels/ladder_panel.h"
+#include "ui/panels/latent_panel.h"
 #include "ui/panels/loss_panel.h"
 #include "ui/panels/memory_panel.h"
 #include "ui/panels/network_panel.h"
@@ -31,6 +32,7 @@ struct Panels {
     predictions.shutdown();
     network.shutdown();
     distributions.shutdown();
+    latent.shutdown();
   }
 
   PlotSettings plot;  ///< how `loss` shows its curves
@@ -43,6 +45,7 @@ struct Panels {
   MemoryPanel memory;
   NetworkPanel network;
   DistributionsPanel distributions;
+  LatentPanel latent;
   BenchPanel bench;
   VerifyPanel verify;
   DeterminismPanel determinism;

@@ -7,9 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "ui/cursor.h"
 #include "ui/images/byte_colours.h"
 #include "ui/images/grid_layout.h"
 #include "ui/interop/texture.h"
+#include "ui/panels/latent_rows.h"
 #include "ui/panels/prediction_cell.h"
 #include "ui/widgets.h"
 
@@ -179,6 +181,13 @@ void PredictionGrid::draw_choices(const Frame& frame, const HeldOut& held_out, b
                   "took it for.",
                   count_text(held_out, choice_, order_.size())));
   ImGui::SameLine(0, 12 * s);
+  const std::string selection = choice_.images.empty() ? "" : selection_text(choice_.images.size());
+  if (!selection.empty() && ImGui::GetContentRegionAvail().x >= text_width(frame.fonts.small, selection)) {
+    row_text(frame, frame.fonts.small, frame.palette.accent, selection);
+    trace_item("predictions.selection");
+    tooltip(frame, "Only the test images that a lasso in Latent holds are shown.");
+    ImGui::SameLine(0, 12 * s);
+  }
   if (held && ImGui::GetContentRegionAvail().x >= text_width(frame.fonts.small, "held still")) {
     row_text(frame, frame.fonts.small, frame.palette.accent, "held still");
     trace_item("predictions.held");
@@ -189,6 +198,7 @@ void PredictionGrid::draw_choices(const Frame& frame, const HeldOut& held_out, b
 }
 
 void PredictionGrid::draw(const Frame& frame, const HeldOut& held_out, bool held) {
+  choice_.images = frame.cursor == nullptr ? std::vector<std::int64_t>{} : frame.cursor->images;
   refresh(frame, held_out);
   draw_choices(frame, held_out, held);
   refresh(frame, held_out);  // the choice may be another one now

@@ -1,0 +1,67 @@
+#pragma once
+// The plane of latents in the window: test images as thumbnails or points, with zoom, lasso and what is under the
+// pointer.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ui/frame.h"
+#include "ui/interop/tile_page.h"
+#include "ui/panels/latent_rows.h"
+
+namespace warpscope::ui {
+
+/// What the decoder is asked for, as the map marks it.
+struct LatentMarks {
+  std::int64_t from = training::LatentRecipe::kMean;
+  std::int64_t to = training::LatentRecipe::kMean;  ///< joined to `from` by a line
+  std::vector<float> place;  ///< scores of the place whose picture is large; or nothing
+};
+
+class LatentPlane {
+ public:
+  /// Draws `map` over the room `size`. A click on an image writes Cursor::image, a lasso Cursor::images; an image
+  /// that is clicked with the right button is returned.
+  std::optional<std::int64_t> draw(const Frame& frame, const training::LatentMap& map,
+                                   const LatentMarks& marks, ImVec2 size);
+  /// True while a button is held on the plane: what is shown must not move.
+  bool held() const { return held_; }
+  /// Frees the texture; called before the context goes.
+  void shutdown() { page_.reset(); }
+
+  bool thumbnails = true;
+  bool lasso = false;  ///< dragging draws a lasso instead of moving the plane
+  void fit() { view_.fit = true; }
+
+ private:
+  void refresh(const Frame& frame);
+  void handle_pointer(const Frame& frame, const training::LatentMap& map);
+  void handle_drag(const Frame& frame);
+  void draw_images(const Frame& frame, const training::LatentMap& map);
+  void draw_image(const Frame& frame, std::size_t image, float side);
+  void draw_marks(const Frame& frame, const training::LatentMap& map, const LatentMarks& marks);
+  void draw_lasso(const Frame& frame) const;
+  void draw_axes(const Frame& frame, const training::LatentMap& map) const;
+  void draw_legend(const Frame& frame) const;
+  float side(const Frame& frame) const;
+  bool chosen(const Frame& frame, std::size_t image) const;
+
+  PlaneView view_;
+  ImVec2 min_, max_;
+  std::vector<ImVec2> places_;          ///< of the images, on the screen
+  std::optional<std::size_t> hovered_;  ///< the image under the pointer
+  std::vector<ImVec2> drawn_;           ///< corners of the lasso
+  bool held_ = false;
+  bool moved_ = false;  ///< since the button went down
+  double fitting_ = 1;  ///< the scale at which everything is seen
+  std::shared_ptr<const data::DataSet> uploaded_;
+  std::unique_ptr<interop::TilePage> page_;
+};
+
+/// The colour of a class: those of data series for the first eight.
+ImU32 class_colour(const Palette& palette, std::size_t index);
+
+}  // namespace warpscope::ui
