@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "gpu/settings/setting.h"
+#include "ui/panels/picture_figures.h"
+#include "ui/panels/picture_rows.h"
 
 namespace warpscope::ui {
 namespace {
@@ -104,12 +106,20 @@ std::string zoom_text(int zoom) {
   return zoom == 0 ? "fit" : fmt::format("{}x", zoom);
 }
 
+std::string range_text(const ImageSettings& images) {
+  return images.automatic_range ? "automatic" : fmt::format("{:g}", images.difference_range);
+}
+
 std::string describe_images(const ImageSettings& before, const ImageSettings& after) {
   Words words;
   words.add("size of the images:", zoom_text(before.zoom), zoom_text(after.zoom));
   words.add("difference:", "signed", "absolute", before.absolute_difference, after.absolute_difference);
-  words.add("range of the difference:", fmt::format("{:g}", before.difference_range),
-            fmt::format("{:g}", after.difference_range));
+  words.add("range of the difference:", range_text(before), range_text(after));
+  words.add("figure of the images:", kPictureMetrics[static_cast<std::size_t>(before.metric)],
+            kPictureMetrics[static_cast<std::size_t>(after.metric)]);
+  words.add("order of the images:", kPictureOrders[static_cast<std::size_t>(before.order)],
+            kPictureOrders[static_cast<std::size_t>(after.order)]);
+  words.add("curve of the images:", "hidden", "shown", before.show_curve, after.show_curve);
   return std::move(words).text();
 }
 

@@ -24,6 +24,10 @@ InputWatch::InputWatch(GLFWwindow* window) : window_(window) {
     const char letter = one ? static_cast<char>(std::tolower(static_cast<unsigned char>(name[0]))) : '\0';
     self->keys_.push_back({key, letter, (mods & GLFW_MOD_CONTROL) != 0, (mods & GLFW_MOD_SHIFT) != 0});
   });
+  glfwSetDropCallback(window, [](GLFWwindow* w, int count, const char** paths) {
+    of(w)->activity_ = true;
+    of(w)->dropped_.insert(of(w)->dropped_.end(), paths, paths + count);
+  });
   glfwSetCursorPosCallback(window, [](GLFWwindow* w, double, double) { of(w)->activity_ = true; });
   glfwSetCursorEnterCallback(window, [](GLFWwindow* w, int) { of(w)->activity_ = true; });
   glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int, int, int) { of(w)->activity_ = true; });
@@ -35,6 +39,7 @@ InputWatch::InputWatch(GLFWwindow* window) : window_(window) {
 
 InputWatch::~InputWatch() {
   glfwSetKeyCallback(window_, nullptr);
+  glfwSetDropCallback(window_, nullptr);
   glfwSetCursorPosCallback(window_, nullptr);
   glfwSetCursorEnterCallback(window_, nullptr);
   glfwSetMouseButtonCallback(window_, nullptr);
@@ -47,6 +52,10 @@ InputWatch::~InputWatch() {
 
 std::vector<KeyPress> InputWatch::take_keys() {
   return std::exchange(keys_, {});
+}
+
+std::vector<std::string> InputWatch::take_dropped() {
+  return std::exchange(dropped_, {});
 }
 
 void InputWatch::forward_taps() {

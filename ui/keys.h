@@ -1,6 +1,7 @@
 #pragma once
 // Key presses and other signs of a person, from GLFW's callbacks.
 
+#include <string>
 #include <vector>
 
 struct GLFWwindow;
@@ -28,6 +29,8 @@ class InputWatch {
   /// Before ImGui's NewFrame: makes keys that were pressed and let go between two frames known to Dear ImGui,
   /// which before 1.87 sees only what is down at a frame.
   void forward_taps();
+  /// Paths of files and folders that were dropped on the window since the last call.
+  std::vector<std::string> take_dropped();
   /// True if anything happened since the last call: keys, mouse, resize, exposure.
   bool take_activity();
 
@@ -36,6 +39,7 @@ class InputWatch {
 
   GLFWwindow* window_;
   std::vector<KeyPress> keys_;
+  std::vector<std::string> dropped_;
   std::vector<int> pressed_;    // since the frame before
   std::vector<int> forwarded_;  // held down for Dear ImGui during one frame
   bool activity_ = true;

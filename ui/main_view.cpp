@@ -71,6 +71,7 @@ void MainView::press_with_control(const Frame& frame, const KeyPress& key, bool 
     zoom_to(settings_.look.zoom * Look::kZoomStep);
   if (key.letter == '-' || key.key == GLFW_KEY_KP_SUBTRACT) zoom_to(settings_.look.zoom / Look::kZoomStep);
   if (typing) return;  // the text field has an undo of its own
+  if (key.letter == 'v') paste(frame);
   if (key.letter == 'z') change_back(frame, key.shift);
   if (key.letter == 'y') change_back(frame, true);
 }
@@ -86,10 +87,9 @@ void MainView::press(const Frame& frame, const KeyPress& key, bool typing, Windo
     tour_.end();
   }
   if (typing) return;
-  if (key.key == GLFW_KEY_ESCAPE) {
-    help_open_ = false;
-    if (frame.cursor != nullptr) frame.cursor->images.clear();
-  }
+  if (key.key == GLFW_KEY_ESCAPE) help_open_ = false;
+  if (panels_.images.handle_key(frame, key.letter, key.key == GLFW_KEY_ESCAPE)) return;
+  if (key.key == GLFW_KEY_ESCAPE && frame.cursor != nullptr) frame.cursor->images.clear();
   if (key.key == GLFW_KEY_SPACE) send_start_or_pause(frame);
   if (key.key == GLFW_KEY_RIGHT && frame.snapshot.state == training::TrainerState::paused) {
     frame.send(training::StepOnce{});
@@ -98,6 +98,23 @@ void MainView::press(const Frame& frame, const KeyPress& key, bool typing, Windo
   if (key.letter == 'l') dock_.toggle_large();
   if (key.letter == 'e') dock_.show("runs");
   panels_.loss.handle_key(frame, key.letter, panels_.plot);
+}
+
+void MainView::open_pictures(const Frame& frame, const std::vector<std::filesystem::path>& files) {
+  const std::string refusal =
+      is_view(frame) ? "this window shows a run and has no network for images of your own"
+      : frame.snapshot.classifies
+          ? "this network classifies: images of your own are for networks that reconstruct them"
+          : panels_.images.open_files(files);
+  if (!refusal.empty()) tell(refusal, training::LogLevel::warning);
+}
+
+// Paths, or addresses as file managers copy them.
+void MainView::paste(const Frame& frame) {
+  const char* const text = ImGui::GetClipboardText();
+  const auto files = paths_in(text == nullptr ? "" : text);
+  if (files.empty()) return tell("the clipboard holds no paths of pictures", training::LogLevel::info);
+  open_pictures(frame, files);
 }
 
 void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& banner) {
@@ -112,6 +129,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   panels_.loss.update(frame, panels_.plot);
   if (panels_.loss.take_runs_request()) dock_.show("runs");
   if (const auto message = panels_.loss.take_message()) tell(message->text, message->level);
+  if (const auto message = panels_.images.take_message()) tell(*message, training::LogLevel::info);
   panels_.laboratory.update(frame);
   dock_.draw(frame, panels_, layout.panels);
   place_next_window(layout.status);
@@ -194,11 +212,7 @@ void MainView::shutdown() {
 Settings MainView::settings() const {
   Settings now = settings_;
   now.plot = panels_.plot;
-  now.docking = dock_.docking;
-  now.images.zoom = panels_.images.settings.zoom;
-  now.images.absolute_difference =
-      panels_.images.settings.conversion.difference == images::Difference::absolute;
-  now.images.difference_range = panels_.images.settings.conversion.range;
+  if (const auto message = panels_.images.take_message()) tell(*message, training::LogLevel::info);
   return now;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Everything the window shows, panel by panel.
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ class MainView {
   void update_images(const std::shared_ptr<training::ImageExchange>& images, const Frame& frame);
   /// Keys that no text field wants; to be called between ImGui's NewFrame and draw().
   WindowRequests handle_keys(const Frame& frame, const std::vector<KeyPress>& keys);
+  /// Shows files and folders of pictures: what was dropped on the window.
+  void open_pictures(const Frame& frame, const std::vector<std::filesystem::path>& files);
   /// A command on its way to the trainer, and what the trainer has made of those before: for undo and the log.
   void note_sent(const training::Command& command, const training::Snapshot& snapshot) {
     undo_.sent(command, snapshot, undoing_);
@@ -69,6 +72,7 @@ class MainView {
  private:
   void press(const Frame& frame, const KeyPress& key, bool typing, WindowRequests& requests);
   void press_with_control(const Frame& frame, const KeyPress& key, bool typing, WindowRequests& requests);
+  void paste(const Frame& frame);
   // In main_view_actions.cpp: the palette, undo and redo.
   ViewChoices view_choices() const;
   void show(const ViewChoices& view);

@@ -38,10 +38,7 @@ void MainView::show(const ViewChoices& view) {
   keep_fronts(docking, dock_.docking);
   dock_.docking = std::move(docking);
   settings_.look = view.look;
-  panels_.images.settings.zoom = view.images.zoom;
-  panels_.images.settings.conversion.difference =
-      view.images.absolute_difference ? images::Difference::absolute : images::Difference::signed_mean;
-  panels_.images.settings.conversion.range = view.images.difference_range;
+  panels_.images.remember(view.images);
 }
 
 // After all that may change the view. What changes while a button is held, or as it is let go, is one gesture.

@@ -33,6 +33,10 @@ struct ImageSettings {
   int zoom = 0;                      ///< framebuffer pixels per image pixel; 0: fit
   bool absolute_difference = false;  ///< magnitudes instead of signed differences
   float difference_range = 0.25f;    ///< the difference at the end of the colour scale
+  bool automatic_range = false;      ///< it follows the pictures
+  int metric = 0;                    ///< PictureMetric
+  int order = 0;                     ///< PictureOrder
+  bool show_curve = false;           ///< of the metric, below the pictures
 
   bool operator==(const ImageSettings&) const = default;
 };

@@ -269,6 +269,8 @@ void Session::draw_frame() {
                     source_->history(),
                     sees ? &request : nullptr};
   const WindowRequests requests = view_.handle_keys(frame, input_.take_keys());
+  const std::vector<std::string> dropped = input_.take_dropped();
+  if (!dropped.empty()) view_.open_pictures(frame, {dropped.begin(), dropped.end()});
   view_.update_images(source_->images(), frame);
   phases_.mark("images");
   const WindowFacts facts{

@@ -101,6 +101,19 @@ TEST(Grid, NarrowImagesLeaveRoomForTheirCaptions) {
   EXPECT_EQ(make_grid(narrow, 8).column_width(), 64);
 }
 
+TEST(Grid, ABandHasAsManyRowsAsThereAreVersions) {
+  GridSpace room = space(700, 640);
+  room.rows = 5;
+  const Grid grid = make_grid(room, 3);
+  EXPECT_EQ(grid.band_height(), 5 * 96 + 4 * 2 + 20);
+  EXPECT_EQ(grid.place(4, 2), (Point{200, 4 * 98}));
+  EXPECT_EQ(grid.place(5, 2), (Point{200, 5 * 98 - 2})) << "the caption";
+  const auto hit = grid.hit({205, 4 * 98 + 3});
+  ASSERT_TRUE(hit.has_value());
+  EXPECT_EQ(hit->row, 4);
+  EXPECT_LT(fit_zoom(room), fit_zoom(space(700, 640)));
+}
+
 TEST(Grid, FindsThePixelUnderThePointer) {
   const Grid grid = make_grid(space(700, 640), 3);
   for (const int image : {0, 5, 16, 31}) {

@@ -10,7 +10,7 @@ int Grid::column_width() const {
 }
 
 int Grid::band_height() const {
-  return kRows * row_height() + (kRows - 1) * space.row_gap + space.caption_height;
+  return space.rows * row_height() + (space.rows - 1) * space.row_gap + space.caption_height;
 }
 
 int Grid::content_width() const {
@@ -31,7 +31,7 @@ Point Grid::place(int row, int image) const {
   const int column = image % columns;
   return {column * (column_width() + space.gap), band * (band_height() + space.band_gap) +
                                                      row * (row_height() + space.row_gap) -
-                                                     (row == kRows ? space.row_gap : 0)};
+                                                     (row == space.rows ? space.row_gap : 0)};
 }
 
 std::optional<GridHit> Grid::hit(Point point) const {
@@ -40,7 +40,7 @@ std::optional<GridHit> Grid::hit(Point point) const {
   const int column = point.x / (column_width() + space.gap);
   const int image = band * columns + column;
   if (column >= columns || image >= space.count) return std::nullopt;
-  for (int row = 0; row < kRows; ++row) {
+  for (int row = 0; row < space.rows; ++row) {
     const Point corner = place(row, image);
     const int x = point.x - corner.x;
     const int y = point.y - corner.y;

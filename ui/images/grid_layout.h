@@ -1,8 +1,8 @@
 #pragma once
 // Where the images of a batch stand in the panel, in whole framebuffer pixels, so that every image pixel
-// covers a square of the same whole number of screen pixels. Images stand in columns of three (original,
-// now, difference) with a caption below; as many columns as fit side by side make a band. Bands stand below
-// each other, and what does not fit is scrolled.
+// covers a square of the same whole number of screen pixels. Versions of an image stand below each other in a
+// column (original, now, difference) with a caption below; as many columns as fit side by side make a band. Bands
+// stand below each other, and what does not fit is scrolled.
 
 #include <optional>
 
@@ -17,6 +17,7 @@ struct GridSpace {
   int image_width = 0;  ///< of one image at zoom 1
   int image_height = 0;
   int count = 0;           ///< images
+  int rows = kRows;        ///< versions of each
   int gap = 0;             ///< between columns
   int row_gap = 0;         ///< between the rows of a band
   int band_gap = 0;        ///< between bands
@@ -47,7 +48,7 @@ struct Grid {
   int content_height() const;
   /// Images that are seen whole without scrolling.
   int visible_images() const;
-  /// The top left corner of a tile, of a caption (row kRows), relative to the grid's.
+  /// The top left corner of a tile, of a caption (row space.rows), relative to the grid's.
   Point place(int row, int image) const;
   /// The image pixel at a point relative to the grid's top left corner, if there is one.
   std::optional<GridHit> hit(Point point) const;
@@ -58,7 +59,7 @@ constexpr int kLargestZoom = 32;
 /// The grid at a given zoom.
 Grid make_grid(const GridSpace& space, int zoom);
 
-/// The largest zoom at which a band of three rows fits into the height and enough images are seen at once:
+/// The largest zoom at which a band fits into the height and enough images are seen at once:
 /// at least six, and three more for each whole step of size above three times the design size, since larger
 /// images are worth it only where there is room. 1 if none is small enough.
 int fit_zoom(const GridSpace& space);

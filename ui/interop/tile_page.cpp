@@ -21,14 +21,19 @@ void TilePage::upload(int tile, const images::Rgba* pixels) {
 }
 
 void TilePage::draw(ImDrawList* list, int tile, ImVec2 min, ImVec2 max) const {
+  draw_part(list, tile, {0, 0}, {shape_.width, shape_.height}, min, max);
+}
+
+void TilePage::draw_part(ImDrawList* list, int tile, images::Point from, images::Point to, ImVec2 min,
+                         ImVec2 max) const {
   const auto part = [](int texel, int all) { return static_cast<float>(texel) / static_cast<float>(all); };
   const int width = texture_.width(), height = texture_.height();
   const images::Point at = shape_.corner(tile);
   // ImTextureID is a pointer in older versions of Dear ImGui and an integer in newer ones: only this cast
   // fits both.
   list->AddImage((ImTextureID)(std::intptr_t)texture_.id(), min, max,
-                 ImVec2(part(at.x, width), part(at.y, height)),
-                 ImVec2(part(at.x + shape_.width, width), part(at.y + shape_.height, height)));
+                 ImVec2(part(at.x + from.x, width), part(at.y + from.y, height)),
+                 ImVec2(part(at.x + to.x, width), part(at.y + to.y, height)));
 }
 
 }  // namespace warpscope::ui::interop

@@ -36,6 +36,9 @@ class TilePage {
   void upload(int tile, const images::Rgba* pixels);
   /// Draws a tile into the rectangle from `min` to `max`, in pixels of the window.
   void draw(ImDrawList* list, int tile, ImVec2 min, ImVec2 max) const;
+  /// Draws the texels of a tile from `from` up to but not including `to`.
+  void draw_part(ImDrawList* list, int tile, images::Point from, images::Point to, ImVec2 min,
+                 ImVec2 max) const;
 
   const PageShape& shape() const { return shape_; }
   unsigned id() const { return texture_.id(); }

@@ -79,6 +79,7 @@ constexpr std::array kKeyActions{
     KeyAction{
         "large", "The panel clicked on last over the whole window, and back", "Window", "L", {.letter = 'l'}},
     KeyAction{"runs", "Earlier runs, to show with the curves", "Curves", "E", {.letter = 'e'}},
+    KeyAction{"images.enlarge", "Enlarge the chosen image, and back", "Images", "I", {.letter = 'i'}},
     KeyAction{"plot.png", "Save the plot as PNG", "Curves", "P", {.letter = 'p'}},
     KeyAction{"plot.svg", "Save the plot as SVG", "Curves", "V", {.letter = 'v'}},
     KeyAction{"screenshot", "Screenshot into a PNG file", "Window", "F12", {.key = GLFW_KEY_F12}},

@@ -25,6 +25,9 @@ constexpr std::array kKeys{
     Row{"Ctrl P", "command palette: every action, and settings by name and value"},
     Row{"Esc", "all images again, after some were selected"},
     Row{"Ctrl Z  Ctrl Y", "undo, redo: settings of the training and of the view"},
+    Row{"I", "enlarge the chosen image, and back; X shows its other version"},
+    Row{"Ctrl V",
+        "show pictures of your own whose paths were copied; files can be dropped on the window too"},
     Row{"F1", "this page"},
     Row{"F12", "screenshot into a PNG file"},
     Row{"Ctrl +  Ctrl -  Ctrl 0",
@@ -48,7 +51,8 @@ constexpr std::array kPanels{
         "one metric of every training step (faint), its smoothed mean, the tests, a flag where something was "
         "changed, and the curves of earlier runs"},
     Row{"Images",
-        "held-out images, what the network makes of them now, and the difference; of a network that "
+        "held-out images, what the network makes of them now, and the difference; \"rows\" adds other "
+        "precisions, steps, checkpoints and runs, a double click enlarges; of a network that "
         "classifies: its predictions, worst first, and the confusion matrix, whose cells show their images"},
     Row{"Kernels",
         "each operation of the step: the variant that runs it, its time and its distance from what the "

@@ -1,18 +1,26 @@
 #pragma once
-// The images panel: originals, reconstructions and their differences, pixel for pixel.
+// The images panel: held-out images, or a person's own, in versions that can be compared pixel for pixel.
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gpu/messages/image_exchange.h"
 #include "ui/frame.h"
-#include "ui/images/conversion.h"
-#include "ui/images/grid_layout.h"
 #include "ui/interop/image_view.h"
 #include "ui/interop/past_images.h"
+#include "ui/panels/enlarged_picture.h"
 #include "ui/panels/image_timeline.h"
+#include "ui/panels/own_pictures.h"
+#include "ui/panels/picture_curve.h"
+#include "ui/panels/picture_desk.h"
+#include "ui/panels/picture_grid.h"
+#include "ui/panels/picture_menu.h"
+#include "ui/panels/picture_scene.h"
+#include "ui/settings.h"
 
 namespace warpscope::ui {
 
@@ -36,36 +44,31 @@ class ImagesPanel {
   /// True once a batch is on the screen.
   bool has_images() const;
 
-  /// Between frames: brings a batch that is on its way further. True if a frame is needed to show it.
-  bool advance(const std::shared_ptr<training::ImageExchange>& exchange) {
-    return exchange != exchange_ || (view_ && view_->advance());
-  }
+  /// Between frames: brings what is on its way further. True if a frame is needed to show it.
+  bool advance(const std::shared_ptr<training::ImageExchange>& exchange);
 
-  /// What a person has chosen, so that it can be remembered.
-  struct Settings {
-    int zoom = 0;  ///< framebuffer pixels per image pixel; 0: fit
-    images::Conversion conversion;
-  };
-  Settings settings;
+  /// Pictures that were dropped on the window or pasted; why they cannot be taken, or "".
+  std::string open_files(std::vector<std::filesystem::path> paths);
+  /// What became of them, once, as soon as it is known.
+  std::optional<std::string> take_message();
+  /// I, X, Escape; true if the key meant something here.
+  bool handle_key(const Frame& frame, char letter, bool escape);
+
+  PictureSettings settings;
+  /// The part of the settings that is kept from one start to the next.
+  ImageSettings remembered() const;
+  void remember(const ImageSettings& kept);
 
  private:
-  /// The image that stays under the pointer while the zoom changes.
-  struct Anchor {
-    int image = 0;
-    float offset = 0;  ///< of its band's top from the upper edge of the grid, in pixels of the window
-  };
-
-  void draw_title(const Frame& frame);
+  void draw_title(const Frame& frame, const PictureScene& scene);
   void draw_zoom(const Frame& frame);
-  void draw_grid(const Frame& frame, float height);
-  void draw_footer(const Frame& frame);
+  void draw_pictures(const Frame& frame, PictureScene& scene);
+  void draw_scale_choice(const Frame& frame, const PictureScene& scene);
+  void draw_difference_figures(const Frame& frame, const PictureScene& scene);
+  void enlarge(int image);
+  void arrange(const Frame& frame, PictureScene& scene);
   /// What is shown: the pictures of an earlier step if one is chosen, else the newest.
   interop::ImageView* shown_view() const;
-  images::Grid lay_out(const Frame& frame, float width, float height);
-  /// Scrolls and zooms; the image pixel under the pointer.
-  std::optional<images::GridHit> handle_pointer(const Frame& frame, const images::Grid& grid, ImVec2 origin);
-  void draw_column(const Frame& frame, const images::Grid& grid, ImVec2 origin, int image,
-                   bool hovered) const;
 
   std::shared_ptr<training::ImageExchange> exchange_;
   std::unique_ptr<interop::ImageView> view_;
@@ -73,9 +76,22 @@ class ImagesPanel {
   bool shows_past_ = false;
   ImageTimeline timeline_;
   std::string failure_;  ///< why there is no view
-  int shown_zoom_ = 1;   ///< of the last frame
-  std::optional<Anchor> anchor_;
-  double hovered_since_ = 0;  ///< ImGui time at which the pointer came to the images
+  PictureDesk desk_;
+  PictureGrid grid_;
+  PictureMenu menu_;
+  EnlargedPicture enlarged_;
+  PictureCurve curve_;
+  OwnPictures own_;
+  bool has_message_ = false;
+
+  /// The order of the images, kept for a while so that they do not dance.
+  struct Arranged {
+    std::vector<int> images;
+    PictureOrder order = PictureOrder::stored;
+    int wanted_class = kAllClasses;
+    int count = 0;
+    double next = 0;  ///< ImGui time from which it may be renewed
+  } arranged_;
 };
 
 }  // namespace warpscope::ui

@@ -1,0 +1,112 @@
+"""Versions of the images below each other: A/B, earlier steps, checkpoints, figures, orders, the enlarged picture."""
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from clipboard import Clipboard  # noqa: E402
+from warpscope_program import main, wait_until  # noqa: E402
+from window_driver import ACCENT, WindowCase, center, colors_in, pixels_near  # noqa: E402
+
+try:
+    from PIL import Image
+except ImportError:
+    Image = None  # the cases skip themselves
+
+
+class Comparing(WindowCase):
+    def open_menu(self):
+        self.click("images.rows")
+        wait_until(lambda: self.layout().get("images.row.difference"), "the menu of rows", self.process)
+
+    def choose_row(self, menu, choice):
+        """Chooses in the menu of rows, which stays open, and closes it."""
+        self.open_menu()
+        self.choose(menu, choice)
+        self.key("Escape")
+        self.point_away()
+
+    def wait_for_row(self, row):
+        """Until the first picture of the row is on the screen."""
+        def seen():
+            place = self.layout().get(f"images.{row}.0")
+            return place is not None and colors_in(self.grab(place)) > 20
+        wait_until(seen, f"the row {row}", self.process)
+        return self.item(f"images.{row}.0")
+
+    def test_the_same_weights_by_other_variants_give_the_same_pictures(self):
+        self.wait_for_images(self.open_paused(data="builtin", size="1600x1000"))
+        self.choose_row("images.other.preset", "images.other.preset=onednn")
+        other = self.wait_for_row("other")
+        self.assertLessEqual(abs(self.grab(other) - self.grab(self.item("images.now.0"))).max(), 1)
+        # The difference is that of both now: it is white everywhere at the scale that shows it beside the originals.
+        difference = self.item("images.difference.0")
+        wait_until(lambda: (self.grab(difference) > 250).all(), "a difference of nothing", self.process)
+        self.item("images.largest")
+
+    def test_an_earlier_step_stands_below_the_newest(self):
+        self.wait_for_images(self.open_paused(steps=4, data="builtin", size="1600x1000"))
+        self.open_menu()
+        self.click("images.row.earlier")
+        self.key("Escape")
+        self.point_away()
+        earlier = self.wait_for_row("earlier")
+        self.assertFalse((self.grab(earlier) == self.grab(self.item("images.now.0"))).all())
+
+    def test_an_image_is_enlarged_and_two_versions_meet_at_a_divider(self):
+        self.wait_for_images(self.open_paused(data="builtin", size="1600x1000"))
+        small = self.item("images.now.0")
+        self.key("i")
+        picture = self.item("enlarged.picture")
+        self.assertGreater(picture.h, 2 * small.h)
+        self.click("enlarged.mode.split")
+        self.point_away()
+        place = wait_until(lambda: self.layout()["enlarged.picture"] if
+                           self.layout()["enlarged.picture"].w < picture.w else None, "one picture", self.process)
+
+        def divider():
+            """The column where the divider stands."""
+            near = [pixels_near(self.grab(place)[:, column:column + 1], ACCENT, 16) for column in range(place.w)]
+            return near.index(max(near)) if max(near) > place.h // 2 else None
+        before = wait_until(divider, "the divider", self.process)
+        self.drag(center(place), (place.x + place.w // 4, place.y + place.h // 2))
+        self.point_away()
+        wait_until(lambda: (divider() or before) < before - place.w // 8, "the divider to follow", self.process)
+        self.click("enlarged.close")
+        wait_until(lambda: self.grab(self.item("images.original.0")).std() > 8, "all images", self.process)
+
+    def test_a_persons_own_images_are_shown_when_their_paths_are_pasted(self):
+        self.wait_for_images(self.open_paused(data="builtin", size="1600x1000"))
+        red, green, broken = (self.path(name) for name in ("red.png", "two words.png", "broken.png"))
+        Image.new("RGB", (64, 48), (200, 30, 40)).save(red)
+        Image.new("RGB", (40, 90), (20, 180, 60)).save(green)
+        with open(broken, "w", encoding="utf-8") as file:
+            file.write("no picture")
+        self.clipboard = Clipboard(self.display, f"{red}\nfile://{green.replace(' ', '%20')}\n{broken}\n")
+        self.key("ctrl+v")
+        self.wait_for_notice("broken.png is no picture that can be read")
+        self.item("images.own")
+        for number, colour in enumerate(((200, 30, 40), (20, 180, 60))):
+            place = self.item(f"images.original.{number}")
+            wait_until(lambda p=place, c=colour: pixels_near(self.grab(p), c, 2) > 0.9 * p.w * p.h, "the own image",
+                       self.process)
+        self.click("images.own")
+        wait_until(lambda: pixels_near(self.grab(self.item("images.original.0")), (200, 30, 40), 2) == 0,
+                   "the held-out images", self.process)
+
+    def test_images_are_sorted_by_the_figure_that_is_chosen(self):
+        self.wait_for_images(self.open_paused(data="builtin", size="1600x1000"))
+
+        def leftmost():
+            places = {name: place for name, place in self.layout().items() if name.startswith("images.original.")}
+            top = min(place.y for place in places.values())
+            return min((place for place in places.items() if place[1].y == top), key=lambda item: item[1].x)[0]
+        self.assertEqual(leftmost(), "images.original.0")
+        self.choose("images.metric", "images.metric=SSIM")
+        self.choose("images.order", "images.order=best first")
+        self.point_away()
+        first = self.layout()["images.original.0"]
+        wait_until(lambda: self.layout()["images.original.0"] != first, "another order", self.process)
+
+
+if __name__ == "__main__":
+    main()

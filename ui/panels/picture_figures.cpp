@@ -1,0 +1,165 @@
+#include "ui/panels/picture_figures.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/inspect/ssim.h"
+#include "ui/images/psnr.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr std::size_t kStepsAJob = 8;
+
+template <class T>
+bool ready(const std::future<T>& job) {
+  return job.valid() && job.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+double mean_squared_error(const float* a, const float* b, std::size_t count) {
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double difference = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+    sum += difference * difference;
+  }
+  return sum / static_cast<double>(count);
+}
+
+std::vector<double> similarities(const std::vector<float>& original, const std::vector<float>& pictures,
+                                 const training::ImageShape& shape) {
+  const auto image = shape.elements() / static_cast<std::size_t>(std::max(1, shape.count));
+  std::vector<double> result;
+  for (std::size_t at = 0; at < shape.elements(); at += image) {
+    result.push_back(inspect::ssim(original.data() + at, pictures.data() + at,
+                                   {shape.height, shape.width, shape.channels}));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<double> PictureFigures::values(PictureMetric metric) const {
+  if (metric == PictureMetric::ssim) return ssim;
+  if (metric == PictureMetric::mse) return mse;
+  std::vector<double> result;
+  for (const double error : mse) result.push_back(images::psnr(static_cast<float>(error)));
+  return result;
+}
+
+const char* unit_of(PictureMetric metric) {
+  return metric == PictureMetric::psnr ? "dB" : "";
+}
+
+std::string figure_text(PictureMetric metric, double value) {
+  if (std::isnan(value)) return "-";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  if (metric == PictureMetric::psnr) return fmt::format("{:.2f}", value);
+  if (metric == PictureMetric::ssim) return fmt::format("{:.3f}", value);
+  return value != 0 && value < 1e-4 ? fmt::format("{:.1e}", value) : fmt::format("{:.4f}", value);
+}
+
+double mean_figure(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+PictureFigures figures_of(const std::vector<float>& original, const std::vector<float>& pictures,
+                          const training::ImageShape& shape, bool with_ssim) {
+  const auto image = shape.elements() / static_cast<std::size_t>(std::max(1, shape.count));
+  PictureFigures figures;
+  for (std::size_t at = 0; at < shape.elements(); at += image) {
+    figures.mse.push_back(mean_squared_error(original.data() + at, pictures.data() + at, image));
+  }
+  if (with_ssim) figures.ssim = similarities(original, pictures, shape);
+  return figures;
+}
+
+void RowFigures::want(PictureRow row, const SharedValues& original, const SharedValues& pictures,
+                      const training::ImageShape& shape, bool with_ssim) {
+  Slot& slot = slots_[index_of(row)];
+  if (!original || !pictures) {
+    slot.figures = nullptr;
+    slot.of = nullptr;
+    return;
+  }
+  if (slot.job.valid() || (slot.of == pictures && slot.with_ssim >= with_ssim)) return;
+  slot.computing = pictures;
+  slot.with_ssim = with_ssim;
+  slot.job = std::async(std::launch::async, [original, pictures, shape, with_ssim] {
+    return figures_of(*original, *pictures, shape, with_ssim);
+  });
+}
+
+const PictureFigures* RowFigures::find(PictureRow row) const {
+  return slots_[index_of(row)].figures.get();
+}
+
+bool RowFigures::advance() {
+  bool any = false;
+  for (Slot& slot : slots_) {
+    if (!ready(slot.job)) continue;
+    slot.figures = std::make_shared<PictureFigures>(slot.job.get());
+    slot.of = std::exchange(slot.computing, nullptr);
+    any = true;
+  }
+  return any;
+}
+
+void HistoryFigures::update(const std::shared_ptr<const training::ImageHistory>& history, bool with_ssim) {
+  with_ssim_ = with_ssim;
+  const std::uint64_t version = history ? history->version() : 0;
+  if (history != history_ || version != seen_) {
+    if (history != history_) moments_.clear();
+    history_ = history;
+    seen_ = version;
+    std::map<std::uint64_t, PictureFigures> before;
+    for (Moment& moment : moments_) before[moment.step] = std::move(moment.figures);
+    moments_.clear();
+    for (const auto& errors : history ? history->errors() : std::vector<training::ImageHistory::Errors>{}) {
+      Moment moment{errors.step, {{errors.images.begin(), errors.images.end()}, {}}};
+      const auto known = before.find(errors.step);
+      if (known != before.end() && known->second.mse == moment.figures.mse) moment.figures = known->second;
+      moments_.push_back(std::move(moment));
+    }
+    ++version_;
+  }
+  if (with_ssim_ && !job_.valid()) start();
+}
+
+void HistoryFigures::start() {
+  std::vector<std::uint64_t> missing;
+  for (const Moment& moment : moments_) {
+    if (moment.figures.ssim.empty() && missing.size() < kStepsAJob) missing.push_back(moment.step);
+  }
+  if (missing.empty()) return;
+  job_ = std::async(std::launch::async, [history = history_, missing] {
+    Computed computed;
+    for (const std::uint64_t step : missing) {
+      const training::ShownImages images = history->at(step);
+      if (images.step != step) continue;
+      computed[step] = {{images.errors.begin(), images.errors.end()},
+                        similarities(images.original, images.reconstruction, images.shape)};
+    }
+    return computed;
+  });
+}
+
+bool HistoryFigures::advance() {
+  if (!ready(job_)) return false;
+  const Computed computed = job_.get();
+  for (Moment& moment : moments_) {
+    const auto found = computed.find(moment.step);
+    // Another training may have come to the same step meanwhile: then its errors are others.
+    if (found != computed.end() && found->second.mse == moment.figures.mse) moment.figures = found->second;
+  }
+  ++version_;
+  if (with_ssim_) start();
+  return true;
+}
+
+}  // namespace warpscope::ui

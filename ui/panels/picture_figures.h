@@ -1,0 +1,91 @@
+#pragma once
+// How near pictures come to their originals, computed by a thread of their own. No drawing here.
+
+#include <array>
+#include <cstdint>
+#include <future>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "gpu/messages/image_history.h"
+#include "ui/panels/picture_rows.h"
+
+namespace warpscope::ui {
+
+enum class PictureMetric : std::uint8_t { psnr, ssim, mse };
+inline constexpr std::array<const char*, 3> kPictureMetrics{"PSNR", "SSIM", "MSE"};
+
+/// Of each image.
+struct PictureFigures {
+  std::vector<double> mse;   ///< mean squared error over pixels and channels
+  std::vector<double> ssim;  ///< inspect::ssim(); empty where it was not asked for
+
+  /// One number an image: PSNR in dB is -10 log10(MSE).
+  std::vector<double> values(PictureMetric metric) const;
+};
+
+/// "" of SSIM and MSE
+const char* unit_of(PictureMetric metric);
+/// "24.13", "0.913", "0.00386": as short as it tells images apart; "-" of what is not a number.
+std::string figure_text(PictureMetric metric, double value);
+/// The mean over the images.
+double mean_figure(const std::vector<double>& values);
+
+using SharedValues = std::shared_ptr<const std::vector<float>>;
+
+/// Figures of `pictures` against `original`.
+PictureFigures figures_of(const std::vector<float>& original, const std::vector<float>& pictures,
+                          const training::ImageShape& shape, bool with_ssim);
+
+/// The figures of each row, ever anew: while newer ones are computed the last ones stay.
+class RowFigures {
+ public:
+  /// Has the row's figures computed if they are of other pictures. nullptr: the row has none.
+  void want(PictureRow row, const SharedValues& original, const SharedValues& pictures,
+            const training::ImageShape& shape, bool with_ssim);
+  /// nullptr before the first.
+  const PictureFigures* find(PictureRow row) const;
+  /// Takes what has been computed. True if there is something new. Never waits.
+  bool advance();
+
+ private:
+  struct Slot {
+    SharedValues of, computing;
+    bool with_ssim = false;
+    std::shared_ptr<PictureFigures> figures;
+    std::future<PictureFigures> job;
+  };
+  std::array<Slot, kPictureRows> slots_;
+};
+
+/// The figures of all pictures that a history keeps.
+class HistoryFigures {
+ public:
+  struct Moment {
+    std::uint64_t step = 0;
+    PictureFigures figures;
+  };
+
+  /// Follows the history; with `with_ssim` a thread computes what is missing, a few steps at a time.
+  void update(const std::shared_ptr<const training::ImageHistory>& history, bool with_ssim);
+  /// In the order of their steps.
+  const std::vector<Moment>& moments() const { return moments_; }
+  /// As RowFigures::advance().
+  bool advance();
+  /// Grows with each change of moments().
+  std::uint64_t version() const { return version_; }
+
+ private:
+  using Computed = std::map<std::uint64_t, PictureFigures>;
+  void start();
+
+  std::shared_ptr<const training::ImageHistory> history_;
+  std::uint64_t seen_ = 0;  ///< ImageHistory::version()
+  bool with_ssim_ = false;
+  std::vector<Moment> moments_;
+  std::uint64_t version_ = 0;
+  std::future<Computed> job_;
+};
+
+}  // namespace warpscope::ui

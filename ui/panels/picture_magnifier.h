@@ -1,0 +1,13 @@
+#pragma once
+// The tool-tip over an image: all its rows enlarged, and their values under the pointer.
+
+#include "ui/frame.h"
+#include "ui/images/grid_layout.h"
+#include "ui/panels/picture_scene.h"
+
+namespace warpscope::ui {
+
+/// Shows the tool-tip for the pixel `hit` of an image of the batch.
+void picture_magnifier(const Frame& frame, const PictureScene& scene, const images::GridHit& hit);
+
+}  // namespace warpscope::ui

@@ -1,0 +1,275 @@
+#include "ui/panels/picture_menu.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/plan/presets.h"
+#include "gpu/plan/selection.h"
+#include "ui/cursor.h"
+#include "ui/panels/image_timeline.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr const char* kPopup = "images.rows.popup";
+
+constexpr std::array<const char*, kPictureRows> kTitles{"original",   "now",       "A/B",       "earlier",
+                                                        "checkpoint", "other run", "difference"};
+constexpr std::array<const char*, kPictureRows> kTips{
+    "The images as they are.",
+    "What the network makes of them now.",
+    "The same weights of the same step by other variants or in another precision.",
+    "A moment of this run of which pictures are kept.",
+    "The weights of a checkpoint of this run.",
+    "The newest or the best checkpoint of another run of the same model.",
+    "The difference of two rows.",
+};
+
+constexpr std::array<const char*, 3> kMetricTips{
+    "Peak signal-to-noise ratio, -10 log10 of the mean squared error over the image's pixels and channels. "
+    "Larger is "
+    "better.",
+    "Structural similarity (Wang et al. 2004): means, variances and covariance under a Gaussian window of 11 "
+    "x 11 pixels "
+    "(sigma 1.5), per channel, then the mean. 1 for equal images.",
+    "Mean squared error over the image's pixels and channels. Smaller is better."};
+
+template <class Value, std::size_t N>
+void choose(const Frame& frame, const char* name, std::span<const char* const, N> labels, Value& value,
+            float width, std::string_view tip) {
+  const auto now = static_cast<std::size_t>(value);
+  if (!begin_combo(frame, name, labels[now], width, tip)) return;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const std::string item = fmt::format("{}={}", name, labels[i]);
+    if (combo_item(frame, item.c_str(), labels[i], i == now)) value = static_cast<Value>(i);
+  }
+  end_combo();
+}
+
+void next_in_row(const Frame& frame, float width) {
+  const float right = ImGui::GetItemRectMax().x + 8 * frame.scale + width;
+  if (right <= ImGui::GetWindowPos().x + ImGui::GetWindowContentRegionMax().x)
+    ImGui::SameLine(0, 8 * frame.scale);
+}
+
+void draw_class_choice(const Frame& frame, PictureSettings& settings) {
+  const auto& data = frame.snapshot.data;
+  if (!data || data->test.labels.empty() || data->classes.size() < 2) return;
+  const float width = std::floor(112 * frame.scale);
+  const auto wanted = static_cast<std::size_t>(settings.wanted_class);
+  if (settings.wanted_class != kAllClasses && wanted >= data->classes.size())
+    settings.wanted_class = kAllClasses;
+  const std::string preview = settings.wanted_class == kAllClasses ? "all classes" : data->classes[wanted];
+  next_in_row(frame, width);
+  if (!begin_combo(frame, "images.class", preview, width, "Only the images of one class.")) return;
+  if (combo_item(frame, "images.class=all", "all classes", settings.wanted_class == kAllClasses)) {
+    settings.wanted_class = kAllClasses;
+  }
+  for (std::size_t i = 0; i < data->classes.size(); ++i) {
+    const std::string item = fmt::format("images.class={}", i);
+    const bool chosen = settings.wanted_class == static_cast<int>(i);
+    if (combo_item(frame, item.c_str(), data->classes[i].c_str(), chosen))
+      settings.wanted_class = static_cast<int>(i);
+  }
+  end_combo();
+}
+
+void draw_own(const Frame& frame, OwnPictures& own) {
+  if (!own.images()) return;
+  const std::string label = fmt::format("yours: {}", own.images()->set.count);
+  next_in_row(frame, text_button_width(frame, label));
+  const training::ImageShape shape{0, own.images()->set.height, own.images()->set.width,
+                                   own.images()->set.channels};
+  bool shown = true;
+  if (toggle(frame, "images.own", label.c_str(), &shown,
+             fmt::format(
+                 "Your own images, cut to the middle and resized to {} x {} pixels by the mean over the area "
+                 "that each pixel covers. Click to go back to the held-out images.",
+                 shape.width, shape.height))) {
+    own.close();
+  }
+}
+
+}  // namespace
+
+void PictureMenu::draw(const Frame& frame, PictureScene& scene, OwnPictures& own) {
+  const float s = frame.scale;
+  PictureSettings& settings = scene.settings;
+  if (text_button(
+          frame, "images.rows", "rows",
+          "Which versions of each image stand below each other: other variants or precisions, earlier steps, "
+          "checkpoints, other runs")) {
+    weights_.look(frame.snapshot.run_dir, frame.snapshot.model);
+    ImGui::OpenPopup(kPopup);
+  }
+  draw_rows_menu(frame, scene);
+  next_in_row(frame, 76 * s);
+  choose<PictureMetric>(frame, "images.metric", std::span(kPictureMetrics), settings.metric,
+                        std::floor(76 * s), kMetricTips[static_cast<std::size_t>(settings.metric)]);
+  next_in_row(frame, 120 * s);
+  choose<PictureOrder>(
+      frame, "images.order", std::span(kPictureOrders), settings.order, std::floor(120 * s),
+      "The order of the images: as they are stored, by the figure of now, or by how much the two rows "
+      "of the difference differ. While the training runs it is renewed once a second.");
+  draw_class_choice(frame, settings);
+  next_in_row(frame, text_button_width(frame, "curve"));
+  toggle(frame, "images.show_curve", "curve", &settings.curve,
+         "The figure over the steps of which pictures are kept: the chosen image, and the mean of all");
+  draw_own(frame, own);
+}
+
+void PictureMenu::draw_rows_menu(const Frame& frame, PictureScene& scene) {
+  const float s = frame.scale;
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * s, 8 * s));
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 4 * s));
+  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+  ImGui::SetNextWindowPos(ImVec2(min.x, max.y + 2 * s));
+  open_ = ImGui::BeginPopup(kPopup, ImGuiWindowFlags_NoMove);
+  if (open_) {
+    float left = 0;
+    for (const char* const title : kTitles) left = std::max(left, text_button_width(frame, title));
+    for (std::size_t i = 0; i < kPictureRows; ++i) {
+      draw_row(frame, scene, static_cast<PictureRow>(i), left + 24 * s);
+    }
+    caption(frame, "Drop or paste PNG and JPEG files or a folder to see your own images.");
+    if (std::exchange(closing_, false)) ImGui::CloseCurrentPopup();
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar(2);
+}
+
+void PictureMenu::draw_row(const Frame& frame, PictureScene& scene, PictureRow row, float left) {
+  PictureChoices& choices = scene.settings.choices;
+  bool shown = choices.shows(row);
+  const std::string name = fmt::format("images.row.{}", row_key(row));
+  const bool last = shown && scene.rows.size() == 1;
+  if (toggle(frame, name.c_str(), kTitles[index_of(row)], &shown, kTips[index_of(row)]) && !last) {
+    set_shown(choices, row, shown);
+  }
+  if (row == PictureRow::original || row == PictureRow::now) return;
+  ImGui::SameLine(left);
+  if (row == PictureRow::other) {
+    draw_other(frame, choices);
+  } else if (row == PictureRow::earlier) {
+    draw_earlier(frame, scene);
+  } else if (row == PictureRow::difference) {
+    draw_difference(frame, scene);
+  } else {
+    draw_file(frame, choices, row);
+  }
+}
+
+void PictureMenu::draw_other(const Frame& frame, PictureChoices& choices) const {
+  const core::DeviceInfo& device = frame.snapshot.device;
+  const core::Precision training = frame.snapshot.selection.precision;
+  const float width = std::floor(136 * frame.scale);
+  const auto changed = [&] {
+    if (!choices.shows(PictureRow::other)) set_shown(choices, PictureRow::other, true);
+  };
+  const std::string precision =
+      choices.precision ? std::string(core::to_string(*choices.precision)) : "same precision";
+  if (begin_combo(frame, "images.other.precision", precision, width, "The precision of A/B")) {
+    if (combo_item(frame, "images.other.precision=same", "same precision", !choices.precision)) {
+      choices.precision.reset();
+      changed();
+    }
+    for (const core::Precision one : plan::training_precisions(device)) {
+      const std::string label(core::to_string(one));
+      if (combo_item(frame, ("images.other.precision=" + label).c_str(), label.c_str(),
+                     choices.precision == one)) {
+        choices.precision = one;
+        changed();
+      }
+    }
+    end_combo();
+  }
+  ImGui::SameLine(0, 8 * frame.scale);
+  const auto presets = plan::presets(device.kind);
+  const auto now =
+      std::find_if(presets.begin(), presets.end(), [&](const auto& one) { return choices.preset == one.id; });
+  if (!begin_combo(frame, "images.other.preset", now == presets.end() ? "same variants" : now->label, width,
+                   "The variants of A/B")) {
+    return;
+  }
+  if (combo_item(frame, "images.other.preset=same", "same variants", now == presets.end())) {
+    choices.preset.clear();
+    changed();
+  }
+  for (const plan::Preset& preset : presets) {
+    const std::string item = fmt::format("images.other.preset={}", preset.id);
+    const std::string refusal =
+        plan::preset_unavailable_reason(preset.id, device, choices.precision.value_or(training));
+    if (combo_item(frame, item.c_str(), preset.label, choices.preset == preset.id, {}, refusal)) {
+      choices.preset = preset.id;
+      changed();
+    }
+  }
+  end_combo();
+}
+
+void PictureMenu::draw_earlier(const Frame& frame, PictureScene& scene) const {
+  const auto steps = frame.history ? frame.history->steps() : std::vector<std::uint64_t>{};
+  if (steps.size() < 2) return row_text(frame, frame.fonts.text, frame.palette.muted, "nothing is kept yet");
+  PictureChoices& choices = scene.settings.choices;
+  const std::size_t index = kept_index(steps, choices.earlier.value_or(0));
+  auto place = static_cast<float>(index);
+  const std::string text = "step " + with_thousands(steps[index]);
+  if (slider(frame, "images.earlier.step", &place, 0, static_cast<float>(steps.size() - 1), text.c_str(),
+             std::floor(280 * frame.scale), "The step whose pictures are shown")) {
+    choices.earlier = steps[std::min(steps.size() - 1, static_cast<std::size_t>(std::lround(place)))];
+    if (!choices.shows(PictureRow::earlier)) set_shown(choices, PictureRow::earlier, true);
+  }
+}
+
+void PictureMenu::draw_file(const Frame& frame, PictureChoices& choices, PictureRow row) const {
+  const bool of_run = row == PictureRow::run;
+  WeightsFile& chosen = of_run ? choices.run : choices.checkpoint;
+  const auto& files = of_run ? weights_.choices().runs : weights_.choices().checkpoints;
+  const std::string name = fmt::format("images.{}.file", row_key(row));
+  if (files.empty() && chosen.path.empty()) {
+    return row_text(frame, frame.fonts.text, frame.palette.muted,
+                    of_run ? "no other run here has checkpoints" : "this run has no checkpoint yet");
+  }
+  const std::string preview = chosen.path.empty() ? "choose" : chosen.name;
+  if (!begin_combo(frame, name.c_str(), preview, std::floor(280 * frame.scale), kTips[index_of(row)])) return;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!combo_item(frame, fmt::format("{}={}", name, i).c_str(), files[i].name.c_str(), files[i] == chosen))
+      continue;
+    chosen = files[i];
+    set_shown(choices, row, true);
+  }
+  if (of_run) {
+    for (const std::string& refused : weights_.choices().refused) {
+      combo_item(frame, (name + "." + refused).c_str(), refused.c_str(), false, {},
+                 "Its weights do not fit this network.");
+    }
+  }
+  end_combo();
+}
+
+void PictureMenu::draw_difference(const Frame& frame, PictureScene& scene) const {
+  PictureChoices& choices = scene.settings.choices;
+  const auto choice = [&](const char* name, PictureRow& value, const char* tip) {
+    if (!begin_combo(frame, name, scene.name(value), std::floor(128 * frame.scale), tip)) return;
+    for (std::size_t i = 0; i < index_of(PictureRow::difference); ++i) {
+      const auto row = static_cast<PictureRow>(i);
+      const std::string item = fmt::format("{}={}", name, row_key(row));
+      if (combo_item(frame, item.c_str(), scene.name(row).c_str(), row == value)) value = row;
+    }
+    end_combo();
+  };
+  choice("images.minuend", choices.minuend, "What the other is taken from");
+  ImGui::SameLine(0, 8 * frame.scale);
+  row_text(frame, frame.fonts.text, frame.palette.muted, "\u2212");
+  ImGui::SameLine(0, 8 * frame.scale);
+  choice("images.subtrahend", choices.subtrahend, "What is taken away");
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,125 @@
+#pragma once
+// Which versions of the shown images stand below each other, what the training is asked for to show them, and in
+// which order the images stand. No drawing here.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gpu/core/device.h"
+#include "gpu/core/types.h"
+#include "gpu/data/own_images.h"
+#include "gpu/messages/comparison.h"
+#include "ui/images/conversion.h"
+
+namespace warpscope::ui {
+
+/// The rows of a band, from above.
+enum class PictureRow : std::uint8_t {
+  original,
+  now,         ///< what the network makes of it, with the variants and the precision of the training
+  other,       ///< the same weights by other variants or in another precision: A/B
+  earlier,     ///< a moment of this run
+  checkpoint,  ///< of this run, a file
+  run,         ///< the newest or best checkpoint of another run
+  difference,  ///< of two of these
+};
+inline constexpr std::size_t kPictureRows = 7;
+
+constexpr std::size_t index_of(PictureRow row) {
+  return static_cast<std::size_t>(row);
+}
+
+/// A file of weights, as a person chooses it.
+struct WeightsFile {
+  std::string path;
+  std::string name;  ///< "step 1,200", "20260131T235959Z-1, best"
+
+  bool operator==(const WeightsFile&) const = default;
+};
+
+/// What a person has chosen.
+struct PictureChoices {
+  std::array<bool, kPictureRows> shown{true, true, false, false, false, false, true};
+  std::optional<core::Precision> precision;  ///< of `other`; nothing: the training's
+  std::string preset;                        ///< plan::Preset::id of `other`; "": the training's variants
+  std::optional<std::uint64_t> earlier;      ///< step; nothing: the first that is kept
+  WeightsFile checkpoint, run;
+  PictureRow minuend = PictureRow::now, subtrahend = PictureRow::original;
+
+  bool operator==(const PictureChoices&) const = default;
+  bool shows(PictureRow row) const { return shown[index_of(row)]; }
+};
+
+/// Those that are shown, from above.
+std::vector<PictureRow> shown_rows(const PictureChoices& choices);
+/// True if the difference is the one that the device makes with each batch: now - original.
+bool is_plain_difference(const PictureChoices& choices);
+
+/// Shows or hides a row. Together with A/B the difference becomes that of A/B and now; when one of its rows goes, it
+/// becomes that of now and original again.
+void set_shown(PictureChoices& choices, PictureRow row, bool shown);
+
+/// Why numbers of the row `now` are needed in host memory.
+struct PictureNeeds {
+  bool now = false;                            ///< a figure, an order or an enlarged picture is made of them
+  int count = 0;                               ///< held-out images that are shown
+  std::shared_ptr<const data::OwnImages> own;  ///< shown instead
+};
+
+/// What the training is asked for; nothing where all that is shown is there already.
+struct PictureRequest {
+  training::ComparisonRequest request;
+  std::array<int, kPictureRows> place;  ///< of each row among its reconstructors; -1: none of them
+
+  bool empty() const { return request.reconstructors.empty(); }
+};
+/// `precision`: that of the training.
+PictureRequest make_request(const PictureChoices& choices, const PictureNeeds& needs,
+                            const core::DeviceInfo& device, core::Precision precision);
+
+/// "original", "now", "bf16 naive", "checkpoint step 1,200"
+std::string row_name(const PictureChoices& choices, PictureRow row);
+
+/// The two rows of the difference: "now - original".
+std::string difference_name(const PictureChoices& choices);
+
+enum class PictureOrder : std::uint8_t { stored, worst, best, most_changed };
+inline constexpr std::array<const char*, 4> kPictureOrders{"stored", "worst first", "best first",
+                                                           "most changed"};
+inline constexpr int kAllClasses = -1;
+
+/// What the order of the images follows from; lists are empty where a number is not known.
+struct OrderFigures {
+  std::span<const double> quality;  ///< larger is better, one an image
+  std::span<const double> change;   ///< one an image
+  std::span<const std::uint8_t> labels;
+};
+
+/// The images of class `wanted` (kAllClasses: all) in the order. Equal ones stay as they are stored; what is not a
+/// number counts as the worst and the most changed. Without the numbers that an order needs: as stored.
+std::vector<int> arrange_pictures(int count, PictureOrder order, int wanted, const OrderFigures& figures);
+
+/// What lies between two versions of the same images: of d = a - b over all values.
+struct DifferenceFigures {
+  double mean_absolute = 0;
+  float largest = 0;  ///< d where |d| is largest
+  int image = 0;      ///< and where that is
+  int y = 0;
+  int x = 0;
+  int channel = 0;
+};
+/// Both have shape.elements() values. A value that is not a number counts as the largest.
+DifferenceFigures compare_pictures(std::span<const float> a, std::span<const float> b,
+                                   const training::ImageShape& shape);
+
+/// The end of a colour scale that follows the pictures: the smallest of 1, 2 and 5 times a power of ten that is not
+/// below the largest mean over the channels of |d|, at least 1e-6.
+float automatic_range(std::span<const float> a, std::span<const float> b, const training::ImageShape& shape,
+                      images::Difference kind);
+
+}  // namespace warpscope::ui

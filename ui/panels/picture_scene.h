@@ -1,0 +1,52 @@
+#pragma once
+// What the parts of the images panel share: what a person has chosen, and what is on the screen in this frame.
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "ui/panels/picture_desk.h"
+#include "ui/panels/picture_figures.h"
+#include "ui/panels/picture_rows.h"
+
+namespace warpscope::ui {
+
+/// What a person has chosen, so that it can be remembered.
+struct PictureSettings {
+  int zoom = 0;  ///< framebuffer pixels per image pixel; 0: fit
+  images::Conversion conversion;
+  bool automatic_range = false;  ///< of the difference's colours
+  PictureChoices choices;
+  PictureMetric metric = PictureMetric::psnr;
+  PictureOrder order = PictureOrder::stored;
+  int wanted_class = kAllClasses;
+  bool curve = false;  ///< the metric over the steps, below the pictures
+};
+
+struct PictureScene {
+  PictureSettings& settings;
+  const PictureDesk& desk;
+  interop::ImageView& view;
+  bool past = false;               ///< `now` is an earlier step, which the slider has chosen
+  std::vector<PictureRow> rows;    ///< from above
+  std::vector<int> images;         ///< in their order
+  std::vector<std::string> names;  ///< of a person's own images; empty of others
+
+  /// "now", "bf16", "step 1,200": what stands before a row.
+  std::string name(PictureRow row) const;
+  std::vector<PictureRow> measured;  ///< those of `rows` that have figures; `now` if there are none
+  /// Of each row, in the metric that is chosen: one number an image; empty while they are not known.
+  std::array<std::vector<double>, kPictureRows> figures;
+
+  /// "image 5", or the name of its file.
+  std::string image_name(int image) const;
+};
+
+/// The scene of a frame in which the desk is up to date; without `images`, whose order may follow from the figures.
+PictureScene make_scene(PictureSettings& settings, const PictureDesk& desk, interop::ImageView& view,
+                        bool past, std::vector<std::string> names);
+
+/// The word for a row in the trace and in settings: "original", "other".
+const char* row_key(PictureRow row);
+
+}  // namespace warpscope::ui
