@@ -84,12 +84,22 @@ constexpr std::array kCurves{
 
 constexpr std::array kOver{"steps", "epochs", "time"};
 
+// "Loss, Gradient norm"
+std::string labels_of(const std::vector<int>& metrics) {
+  std::string text;
+  for (const int metric : metrics) {
+    if (!text.empty()) text += ", ";
+    text += facts_of(static_cast<Metric>(metric)).label;
+  }
+  return text;
+}
+
 std::string describe_plot(const PlotSettings& before, const PlotSettings& after) {
   Words words;
-  const auto label = [](int metric) { return std::string(facts_of(static_cast<Metric>(metric)).label); };
-  words.add("curves:", label(before.metric), label(after.metric));
+  words.add("curves:", labels_of(before.metrics), labels_of(after.metrics));
   words.add("curves over:", kOver[static_cast<std::size_t>(before.over)],
             kOver[static_cast<std::size_t>(after.over)]);
+  words.add("axis of the curves:", "linear", "logarithmic", before.logarithmic_x, after.logarithmic_x);
   words.add("smoothing over steps:", fmt::format("{:.0f}", before.smoothing_steps),
             fmt::format("{:.0f}", after.smoothing_steps));
   for (const ShownCurve& curve : kCurves) {

@@ -373,7 +373,8 @@ void DockView::trace() {
   if (!trace_enabled()) return;
   std::string open, seen, floating;
   const auto add = [](std::string& list, const std::string& name) {
-    list += (list.empty() ? "" : ",") + json_string(name);
+    if (!list.empty()) list += ',';
+    list += json_string(name);
   };
   for (const std::string& panel : open_panels(docking)) {
     add(open, panel);

@@ -72,6 +72,7 @@ void MainView::press_with_control(const Frame& frame, const KeyPress& key, bool 
   if (key.letter == '-' || key.key == GLFW_KEY_KP_SUBTRACT) zoom_to(settings_.look.zoom / Look::kZoomStep);
   if (typing) return;  // the text field has an undo of its own
   if (key.letter == 'v') paste(frame);
+  if (key.letter == 'c' && panels_.loss.hovered()) panels_.loss.copy();
   if (key.letter == 'z') change_back(frame, key.shift);
   if (key.letter == 'y') change_back(frame, true);
 }
@@ -212,7 +213,8 @@ void MainView::shutdown() {
 Settings MainView::settings() const {
   Settings now = settings_;
   now.plot = panels_.plot;
-  if (const auto message = panels_.images.take_message()) tell(*message, training::LogLevel::info);
+  now.docking = dock_.docking;
+  now.images = panels_.images.remembered();
   return now;
 }
 

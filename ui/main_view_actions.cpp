@@ -32,7 +32,8 @@ ViewChoices MainView::view_choices() const {
 }
 
 void MainView::show(const ViewChoices& view) {
-  if (view.plot.over != panels_.plot.over || view.plot.metric != panels_.plot.metric) panels_.loss.show_all();
+  if (view.plot.over != panels_.plot.over || view.plot.metrics != panels_.plot.metrics)
+    panels_.loss.show_all();
   panels_.plot = view.plot;
   Docking docking = view.docking;
   keep_fronts(docking, dock_.docking);
@@ -110,6 +111,7 @@ ActionScene MainView::action_scene(const Frame& frame) {
       .look = settings_.look,
       .set_look = [this](const Look& look) { settings_.look = look; },
       .follow = [this](bool follows) { panels_.loss.follow(follows); },
+      .copy_curves = [this] { panels_.loss.copy(); },
       .take_tour = [this] { take_tour(); },
       .tell = [this](const std::string& text) { tell(text, training::LogLevel::info); },
   };

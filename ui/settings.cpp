@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -41,6 +42,19 @@ struct Reader {
     if (found != from.end() && found->is_string())
       value = theme_called(found->get<std::string>()).value_or(value);
   }
+  // From one to `most` numbers.
+  void operator()(const char* key, std::vector<int>& values, std::size_t most, int low, int high) const {
+    const auto found = from.find(key);
+    if (found == from.end() || !found->is_array() || found->empty() || found->size() > most) return;
+    std::vector<int> read;
+    for (const json& one : *found) {
+      if (!one.is_number_integer()) return;
+      const auto number = one.get<std::int64_t>();
+      if (number < low || number > high) return;
+      read.push_back(static_cast<int>(number));
+    }
+    values = std::move(read);
+  }
 };
 
 struct Writer {
@@ -50,6 +64,9 @@ struct Writer {
   void operator()(const char* key, int value, int, int) const { to[key] = value; }
   void operator()(const char* key, float value, float, float) const { to[key] = value; }
   void operator()(const char* key, Theme value) const { to[key] = facts_of(value).id; }
+  void operator()(const char* key, const std::vector<int>& values, std::size_t, int, int) const {
+    to[key] = values;
+  }
 };
 
 template <class Visitor, class Placement>
@@ -65,8 +82,9 @@ void visit_window(const Visitor& visit, Placement& window) {
 
 template <class Visitor, class P>
 void visit_plot(const Visitor& visit, P& plot) {
-  visit("metric", plot.metric, 0, static_cast<int>(kMetrics) - 1);
+  visit("metrics", plot.metrics, kMostPlots, 0, static_cast<int>(kMetrics) - 1);
   visit("over", plot.over, 0, 2);
+  visit("logarithmic_x", plot.logarithmic_x);
   visit("smoothing_steps", plot.smoothing_steps, 1.0f, 1000.0f);
   visit("show_train", plot.show_train);
   visit("show_test", plot.show_test);

@@ -13,10 +13,13 @@
 
 namespace warpscope::ui {
 
+inline constexpr std::size_t kMostPlots = 8;
+
 /// How the curves are plotted.
 struct PlotSettings {
-  int metric = 0;              ///< Metric
-  int over = 0;                ///< runs::Over
+  std::vector<int> metrics{0};  ///< Metric of each plot; one at least
+  int over = 0;                 ///< runs::Over
+  bool logarithmic_x = false;
   float smoothing_steps = 20;  ///< about how many steps the average covers; 1: none
   bool show_train = true;
   bool show_test = true;

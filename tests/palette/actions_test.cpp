@@ -61,6 +61,7 @@ class ActionsTest : public testing::Test {
             .look = look,
             .set_look = [this](const Look& changed) { look = changed; },
             .follow = [this](bool follows) { followed = follows; },
+            .copy_curves = [this] { ++copied; },
             .take_tour = [this] { done = "tour"; },
             .tell = [this](const std::string& text) { done = text; }};
   }
@@ -103,6 +104,7 @@ class ActionsTest : public testing::Test {
   std::string shown, done;
   int shown_training = -1;
   bool followed = true;
+  int copied = 0;
 };
 
 TEST_F(ActionsTest, HaveIdsOfTheirOwnAndSomethingToDo) {
@@ -183,6 +185,33 @@ TEST_F(ActionsTest, ALayoutIsSavedByATypedName) {
   EXPECT_EQ(done, "save my talk");
   EXPECT_EQ(typed_layout("save layout train", scene()).front().why_not,
             "\"train\" is built in; give the layout another name.");
+}
+
+TEST_F(ActionsTest, PlotsAreAddedAndRemoved) {
+  find("plot.add").run();
+  EXPECT_EQ(plot.metrics, (std::vector<int>{0, 2})) << "what is not shown yet and has values";
+  find("plot.remove").run();
+  EXPECT_EQ(plot.metrics, std::vector<int>{0});
+  EXPECT_EQ(find("plot.remove").why_not, "There is one plot, which stays.");
+  plot.metrics.assign(kMostPlots, 0);
+  EXPECT_EQ(find("plot.add").why_not, "There are 8 plots, the most there can be.");
+}
+
+TEST_F(ActionsTest, TheAxesOfTheCurvesAreChosen) {
+  plot.metrics = {0, 4};
+  find("plot.linear").run();
+  EXPECT_FALSE(plot.logarithmic[0]);
+  EXPECT_FALSE(plot.logarithmic[4]) << "those of all plots";
+  find("plot.log_x").run();
+  EXPECT_TRUE(plot.logarithmic_x);
+  EXPECT_EQ(find("plot.log_x").note, "now");
+  find("plot.linear_x").run();
+  EXPECT_FALSE(plot.logarithmic_x);
+}
+
+TEST_F(ActionsTest, WhatTheCurvesShowIsCopied) {
+  find("plot.copy").run();
+  EXPECT_EQ(copied, 1);
 }
 
 TEST_F(ActionsTest, AStepNeedsAPause) {

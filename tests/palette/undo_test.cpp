@@ -16,7 +16,7 @@ Snapshot at_batch(int batch, std::uint64_t notice_id = 0) {
 
 ViewChoices with_metric(int metric) {
   ViewChoices view;
-  view.plot.metric = metric;
+  view.plot.metrics = {metric};
   return view;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -16,10 +17,10 @@ TEST(LossHistory, KeepsEveryStepAndTest) {
   LossHistory history;
   for (std::uint64_t i = 1; i <= 5000; ++i) history.consume(step(i, 1.0f / static_cast<float>(i)));
   history.consume(training::TestPoint{5000, 500, 2500, 0.02f, 17.0f});
-  EXPECT_EQ(history.train().size(), 5000u);
-  EXPECT_EQ(history.smoothed().size(), 5000u);
-  EXPECT_EQ(history.train().x(4999), 5000);
-  EXPECT_EQ(history.test().size(), 1u);
+  EXPECT_EQ(history.curves().train.size(), 5000u);
+  EXPECT_EQ(history.curves().smoothed.size(), 5000u);
+  EXPECT_EQ(history.curves().train.x(4999), 5000);
+  EXPECT_EQ(history.curves().test.size(), 1u);
   EXPECT_FLOAT_EQ(history.last_test().psnr, 17.0f);
 }
 
@@ -28,22 +29,22 @@ TEST(LossHistory, OverTimeMovesCurvesAndMarkers) {
   history.consume(step(1, 1));
   history.consume(step(2, 0.5f));
   history.consume(training::Marker{2, 1.0, "batch 64 -> 128"});
-  history.choose({.over = runs::Over::seconds});
-  EXPECT_EQ(history.train().x(1), 1.0);
-  EXPECT_EQ(history.markers().at(0).x, 1.0);
-  history.choose({});
-  EXPECT_EQ(history.train().x(1), 2.0);
-  EXPECT_EQ(history.markers().at(0).x, 2.0);
+  history.choose(CurveChoice{.over = runs::Over::seconds});
+  EXPECT_EQ(history.curves().train.x(1), 1.0);
+  EXPECT_EQ(history.markers().at(0).marker.x, 1.0);
+  history.choose(CurveChoice{});
+  EXPECT_EQ(history.curves().train.x(1), 2.0);
+  EXPECT_EQ(history.markers().at(0).marker.x, 2.0);
 }
 
 TEST(LossHistory, SmoothingChangesTheSmoothedCurveAlone) {
   LossHistory history;
   for (std::uint64_t i = 1; i <= 100; ++i) history.consume(step(i, i % 2 == 0 ? 1.0f : 3.0f));
-  history.choose({.smoothing = 1});
-  EXPECT_TRUE(history.smoothed().empty()) << "nothing to average";
-  history.choose({.smoothing = 100});
-  EXPECT_NEAR(history.smoothed().y(99), 2.0f, 0.1f);
-  EXPECT_FLOAT_EQ(history.train().y(99), 1.0f);
+  history.choose(CurveChoice{.smoothing = 1});
+  EXPECT_TRUE(history.curves().smoothed.empty()) << "nothing to average";
+  history.choose(CurveChoice{.smoothing = 100});
+  EXPECT_NEAR(history.curves().smoothed.y(99), 2.0f, 0.1f);
+  EXPECT_FLOAT_EQ(history.curves().train.y(99), 1.0f);
 }
 
 TEST(LossHistory, RestartKeepsTheOlderCurveToCompareWith) {
@@ -52,13 +53,13 @@ TEST(LossHistory, RestartKeepsTheOlderCurveToCompareWith) {
   history.consume(training::TestPoint{1, 0.1, 0.5, 0.9f, 1.0f});
   history.consume(training::Marker{1, 0.5, "x"});
   history.consume(training::Restart{1});
-  EXPECT_TRUE(history.train().empty());
-  EXPECT_TRUE(history.test().empty());
+  EXPECT_TRUE(history.curves().train.empty());
+  EXPECT_TRUE(history.curves().test.empty());
   EXPECT_TRUE(history.markers().empty());
   EXPECT_EQ(history.last_test().step, 0u);
-  EXPECT_EQ(history.before().size(), 1u);
+  EXPECT_EQ(history.curves().before.size(), 1u);
   history.consume(training::Restart{2});
-  EXPECT_EQ(history.before().size(), 1u) << "a restart without a step has nothing to keep";
+  EXPECT_EQ(history.curves().before.size(), 1u) << "a restart without a step has nothing to keep";
 }
 
 TEST(LossHistory, DescribesTheNearestStep) {
@@ -74,10 +75,10 @@ TEST(LossHistory, OverEpochsMarkersStandAtTheirSteps) {
   history.consume(step(2, 1));
   history.consume(training::Marker{2, 1.0, "rate"});
   history.consume(training::Marker{0, 0.0, "start"});
-  history.choose({.over = runs::Over::epoch});
-  EXPECT_FLOAT_EQ(static_cast<float>(history.train().x(1)), 0.2f);
-  EXPECT_FLOAT_EQ(static_cast<float>(history.markers().at(0).x), 0.2f);
-  EXPECT_EQ(history.markers().at(1).x, 0.0);
+  history.choose(CurveChoice{.over = runs::Over::epoch});
+  EXPECT_FLOAT_EQ(static_cast<float>(history.curves().train.x(1)), 0.2f);
+  EXPECT_FLOAT_EQ(static_cast<float>(history.markers().at(0).marker.x), 0.2f);
+  EXPECT_EQ(history.markers().at(1).marker.x, 0.0);
 }
 
 TEST(LossHistory, EveryMetricHasItsCurve) {
@@ -93,18 +94,18 @@ TEST(LossHistory, EveryMetricHasItsCurve) {
   point.images_per_second = 1000;
   history.consume(point);
   const auto value = [&](Metric metric) {
-    history.choose({.metric = metric});
-    return history.train().y(1);
+    history.choose(CurveChoice{.metric = metric});
+    return history.curves().train.y(1);
   };
   EXPECT_FLOAT_EQ(value(Metric::loss), 2);
   EXPECT_FLOAT_EQ(value(Metric::accuracy), 50) << "in percent";
   EXPECT_FLOAT_EQ(value(Metric::gradient_norm), 3);
   EXPECT_FLOAT_EQ(value(Metric::update_ratio), 0.001f);
   EXPECT_FLOAT_EQ(value(Metric::learning_rate), 0.1f);
-  EXPECT_TRUE(history.smoothed().empty()) << "a rate is not averaged";
+  EXPECT_TRUE(history.curves().smoothed.empty()) << "a rate is not averaged";
   EXPECT_FLOAT_EQ(value(Metric::loss_scale), 65536);
   EXPECT_FLOAT_EQ(value(Metric::images_per_second), 1000);
-  EXPECT_TRUE(std::isnan(history.train().y(0))) << "the first step after a pause has no speed";
+  EXPECT_TRUE(std::isnan(history.curves().train.y(0))) << "the first step after a pause has no speed";
 }
 
 TEST(LossHistory, SplitsOfHeldOutImagesAreCurvesOfTheirOwn) {
@@ -113,12 +114,12 @@ TEST(LossHistory, SplitsOfHeldOutImagesAreCurvesOfTheirOwn) {
   history.consume(point);
   point.split = training::Split::test;
   history.consume(point);
-  EXPECT_EQ(history.test().size(), 1u);
-  EXPECT_EQ(history.validation().size(), 1u);
-  history.choose({.metric = Metric::accuracy});
-  EXPECT_FLOAT_EQ(history.validation().y(0), 25);
-  history.choose({.metric = Metric::gradient_norm});
-  EXPECT_TRUE(history.test().empty()) << "it is not measured on held-out images";
+  EXPECT_EQ(history.curves().test.size(), 1u);
+  EXPECT_EQ(history.curves().validation.size(), 1u);
+  history.choose(CurveChoice{.metric = Metric::accuracy});
+  EXPECT_FLOAT_EQ(history.curves().validation.y(0), 25);
+  history.choose(CurveChoice{.metric = Metric::gradient_norm});
+  EXPECT_TRUE(history.curves().test.empty()) << "it is not measured on held-out images";
 }
 
 TEST(LossHistory, SkippedStepsAreMarkedOnTheLossScale) {
@@ -130,11 +131,86 @@ TEST(LossHistory, SkippedStepsAreMarkedOnTheLossScale) {
   point.loss_scale = 512;
   point.skipped = true;
   history.consume(point);
-  EXPECT_TRUE(history.skipped().empty()) << "they are marks of the scale";
-  history.choose({.metric = Metric::loss_scale});
-  ASSERT_EQ(history.skipped().size(), 1u);
-  EXPECT_EQ(history.skipped().x(0), 2);
-  EXPECT_FLOAT_EQ(history.skipped().y(0), 512);
+  EXPECT_TRUE(history.curves().skipped.empty()) << "they are marks of the scale";
+  history.choose(CurveChoice{.metric = Metric::loss_scale});
+  ASSERT_EQ(history.curves().skipped.size(), 1u);
+  EXPECT_EQ(history.curves().skipped.x(0), 2);
+  EXPECT_FLOAT_EQ(history.curves().skipped.y(0), 512);
+}
+
+TEST(LossHistory, PlotsHaveCurvesOfTheirOwn) {
+  LossHistory history;
+  training::LossPoint point = step(1, 2);
+  point.gradient_norm = 3;
+  history.consume(point);
+  const std::vector<CurveChoice> choices{{.metric = Metric::gradient_norm}, {.metric = Metric::psnr}, {}};
+  history.choose(choices);
+  point.step = 2;
+  point.gradient_norm = 4;
+  history.consume(point);
+  history.consume(training::TestPoint{2, 0.2, 1, 0.9f, 17.5f});
+  ASSERT_EQ(history.plots(), 3u);
+  EXPECT_EQ(history.curves(0).train.size(), 2u);
+  EXPECT_FLOAT_EQ(history.curves(0).train.y(1), 4);
+  EXPECT_TRUE(history.curves(1).train.empty()) << "no step has a PSNR";
+  ASSERT_EQ(history.curves(1).test.size(), 1u);
+  EXPECT_FLOAT_EQ(history.curves(1).test.y(0), 17.5f);
+  EXPECT_FLOAT_EQ(history.curves(2).train.y(1), 2);
+  EXPECT_FLOAT_EQ(history.curves(2).test.y(0), 0.9f);
+}
+
+TEST(LossHistory, AChoiceThatStaysKeepsItsPoints) {
+  LossHistory history;
+  history.consume(step(1, 2));
+  const std::uint64_t before = history.curves().train.generation();
+  std::vector<CurveChoice> choices{{}, {.metric = Metric::learning_rate}};
+  history.choose(choices);
+  EXPECT_EQ(history.curves(0).train.generation(), before) << "it is not made anew";
+  choices.front().over = choices.back().over = runs::Over::seconds;
+  history.choose(choices);
+  EXPECT_NE(history.curves(0).train.generation(), before);
+  EXPECT_EQ(history.curves(1).train.x(0), 0.5);
+}
+
+TEST(LossHistory, NetworksThatClassifyHaveNoPsnr) {
+  LossHistory history;
+  history.choose(CurveChoice{.metric = Metric::psnr});
+  history.consume(training::TestPoint{1, 0.1, 1, 0.9f, 0, 0.5f});
+  EXPECT_TRUE(history.curves().test.empty());
+  training::Snapshot snapshot;
+  snapshot.classifies = true;
+  EXPECT_NE(why_missing(Metric::psnr, snapshot, history.seen()), "");
+  snapshot.classifies = false;
+  EXPECT_EQ(why_missing(Metric::psnr, snapshot, history.seen()), "");
+}
+
+TEST(LossHistory, FindsStepsByTheirPlaceAndPlacesByTheirStep) {
+  LossHistory history;
+  EXPECT_FALSE(history.step_at(5));
+  EXPECT_FALSE(history.place_of(5));
+  for (const std::uint64_t number : {10u, 20u, 40u}) history.consume(step(number, 1));
+  EXPECT_EQ(history.step_at(-7), 10u);
+  EXPECT_EQ(history.step_at(29), 20u);
+  EXPECT_EQ(history.step_at(31), 40u);
+  EXPECT_EQ(history.step_at(99), 40u);
+  history.choose(CurveChoice{.over = runs::Over::seconds});
+  EXPECT_EQ(history.step_at(11), 20u);
+  EXPECT_EQ(history.place_of(20), 10.0);
+  EXPECT_EQ(history.place_of(39), 10.0) << "the step before it";
+  EXPECT_FALSE(history.place_of(9)) << "before the first";
+  EXPECT_EQ(history.end(), 20.0);
+}
+
+TEST(Metrics, ANewPlotShowsWhatIsNotShownYet) {
+  training::Snapshot snapshot;
+  snapshot.state = training::TrainerState::running;
+  const MetricsSeen none{};
+  EXPECT_EQ(metric_for_another(std::vector<int>{1}, snapshot, none), Metric::loss);
+  EXPECT_EQ(metric_for_another(std::vector<int>{0}, snapshot, none), Metric::gradient_norm)
+      << "an autoencoder has no accuracy";
+  std::vector<int> all;
+  for (int i = 0; i < static_cast<int>(kMetrics); ++i) all.push_back(i);
+  EXPECT_EQ(metric_for_another(all, snapshot, none), Metric::loss);
 }
 
 TEST(LossHistory, GoingBackReplacesWhatCameAfter) {
@@ -143,11 +219,11 @@ TEST(LossHistory, GoingBackReplacesWhatCameAfter) {
   history.consume(training::TestPoint{10, 1, 5, 0.9f, 1.0f});
   history.consume(step(6, 0.5f));
   EXPECT_EQ(history.steps(), 6u);
-  EXPECT_EQ(history.train().x(5), 6);
-  EXPECT_FLOAT_EQ(history.train().y(5), 0.5f);
-  EXPECT_TRUE(history.test().empty());
+  EXPECT_EQ(history.curves().train.x(5), 6);
+  EXPECT_FLOAT_EQ(history.curves().train.y(5), 0.5f);
+  EXPECT_TRUE(history.curves().test.empty());
   history.consume(step(7, 0.4f));
-  EXPECT_EQ(history.train().size(), 7u);
+  EXPECT_EQ(history.curves().train.size(), 7u);
 }
 
 TEST(LossHistory, KnowsWhichMetricsHaveValues) {

@@ -40,7 +40,7 @@ class RunOverlayTest : public testing::Test {
 
   std::filesystem::path run(const std::string& name) const { return folder_.path() / "runs" / name; }
 
-  void update() { overlay_.update(snapshot_, choice_); }
+  void update() { overlay_.update(snapshot_, {&choice_, 1}); }
 
   // Frame after frame until `done`; a run that is never read fails the test instead of hanging it.
   void wait(const std::function<bool()>& done) {
@@ -51,7 +51,7 @@ class RunOverlayTest : public testing::Test {
   }
   std::size_t points(const std::string& name) const {
     const OverlayRun* const found = overlay_.find(run(name));
-    return found == nullptr ? 0 : found->curves.train.size();
+    return found == nullptr || found->curves.empty() ? 0 : found->curves.front().train.size();
   }
 
   tests::TemporaryFolder folder_;
@@ -114,8 +114,8 @@ TEST_F(RunOverlayTest, ShowsFollowsHidesAndRemovesARun) {
   make_run(run("a"), run_head("running"), steps(1, 100) + test_line(100, 0.5));
   overlay_.show(run("a"), "a");
   wait([this] { return points("a") == 100; });
-  EXPECT_EQ(overlay_.find(run("a"))->curves.test.size(), 1u);
-  EXPECT_EQ(overlay_.find(run("a"))->curves.end, 100);
+  EXPECT_EQ(overlay_.find(run("a"))->curves.front().test.size(), 1u);
+  EXPECT_EQ(overlay_.find(run("a"))->curves.front().end, 100);
   append_text(run("a") / "metrics.jsonl", steps(101, 150));
   wait([this] { return points("a") == 150; });
   overlay_.hide(run("a"));
@@ -138,7 +138,7 @@ TEST_F(RunOverlayTest, AnotherMetricOrAxisMakesTheCurvesAnew) {
   update();
   EXPECT_LE(points("a"), 50u);
   wait([this] { return points("a") == 50; });
-  const RunCurves& curves = overlay_.find(run("a"))->curves;
+  const RunCurves& curves = overlay_.find(run("a"))->curves.front();
   EXPECT_FLOAT_EQ(curves.train.y(49), 3);
   EXPECT_EQ(curves.train.x(49), 12.5);
   choice_ = {.metric = Metric::loss_scale};
@@ -151,6 +151,30 @@ TEST_F(RunOverlayTest, AnotherMetricOrAxisMakesTheCurvesAnew) {
   update();
   choice_ = {.metric = Metric::loss};
   wait([this] { return points("a") == 50; });
+}
+
+TEST_F(RunOverlayTest, EachPlotHasItsCurves) {
+  make_run(run("a"), finished(50), steps(1, 50, R"(,"gradient_norm":3)") + test_line(50, 0.5));
+  const std::vector<CurveChoice> choices{{}, {.metric = Metric::gradient_norm}};
+  overlay_.show(run("a"), "a");
+  const auto both = [&] {
+    overlay_.update(snapshot_, choices);
+    const auto& curves = overlay_.find(run("a"))->curves;
+    return curves.size() == 2 && curves[0].train.size() == 50 && curves[1].train.size() == 50;
+  };
+  ASSERT_TRUE(tests::eventually(both));
+  const auto& curves = overlay_.find(run("a"))->curves;
+  EXPECT_EQ(curves[0].test.size(), 1u);
+  EXPECT_TRUE(curves[1].test.empty());
+  EXPECT_FLOAT_EQ(curves[1].train.y(49), 3);
+  append_text(run("a") / "metrics.jsonl", steps(51, 60, R"(,"gradient_norm":4)"));
+  ASSERT_TRUE(tests::eventually([&] {
+    overlay_.update(snapshot_, choices);
+    return overlay_.find(run("a"))->curves[1].train.size() == 60;
+  }));
+  EXPECT_EQ(overlay_.find(run("a"))->curves[0].train.size(), 60u);
+  update();  // one plot less
+  EXPECT_EQ(overlay_.find(run("a"))->curves.size(), 1u);
 }
 
 TEST_F(RunOverlayTest, AStartAgainReplacesTheCurves) {
@@ -201,7 +225,7 @@ TEST_F(RunOverlayTest, ChoosesWhatIsDrawn) {
   PlotSettings settings;
   const auto names = [&] {
     std::vector<std::string> result;
-    for (const ShownCurve& curve : shown_curves(history, overlay_.runs(), settings))
+    for (const ShownCurve& curve : shown_curves(history, 0, overlay_.runs(), settings))
       result.push_back(curve.name);
     return result;
   };

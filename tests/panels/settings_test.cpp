@@ -29,7 +29,7 @@ TEST_F(SettingsFile, ComesBackAsItWasSaved) {
   close_panel(saved.docking, "runs");
   float_panel(saved.docking, "images", {0.25f, 0.5f, 0.25f, 0.25f});
   saved.layouts = {{"talk", *find_layout("present", {})}};
-  saved.plot = {2, 1, 10, true, false, false, false, {}};
+  saved.plot = {{2, 7, 2}, 1, true, 10, true, false, false, false, {}};
   saved.images = {4, true, 0.5f};
   save_settings(file_, saved);
   const Settings read = load_settings(file_);
@@ -41,7 +41,8 @@ TEST_F(SettingsFile, ComesBackAsItWasSaved) {
   EXPECT_EQ(read.docking, saved.docking);
   EXPECT_EQ(read.layouts, saved.layouts);
   EXPECT_EQ(read.problem, "");
-  EXPECT_EQ(read.plot.metric, 2);
+  EXPECT_EQ(read.plot.metrics, (std::vector<int>{2, 7, 2}));
+  EXPECT_TRUE(read.plot.logarithmic_x);
   EXPECT_EQ(read.plot.over, 1);
   for (const bool logarithmic : read.plot.logarithmic) EXPECT_FALSE(logarithmic);
   EXPECT_FLOAT_EQ(read.plot.smoothing_steps, 10);
@@ -73,6 +74,13 @@ TEST_F(SettingsFile, ValuesThatCannotBeAreLeftOut) {
   EXPECT_EQ(read.plot.smoothing_steps, standard.plot.smoothing_steps);
   EXPECT_EQ(read.plot.logarithmic, standard.plot.logarithmic);
   EXPECT_EQ(read.look, standard.look);
+}
+
+TEST_F(SettingsFile, PlotsThatCannotBeAreLeftOut) {
+  for (const char* metrics : {"[]", "[0, 99]", "[-1]", "[1.5]", "2", "[0,0,0,0,0,0,0,0,0]", "[[0]]"}) {
+    write(std::string(R"({"plot": {"metrics": )") + metrics + "}}");
+    EXPECT_EQ(load_settings(file_).plot.metrics, std::vector<int>{0}) << metrics;
+  }
 }
 
 TEST_F(SettingsFile, ABuiltInLayoutIsKeptByItsName) {

@@ -97,6 +97,40 @@ TEST(Series, ColumnsOfUnevenPointsAreThoseOfABinarySearch) {
   }
 }
 
+TEST(Series, LogarithmicColumnsAreEqualRatios) {
+  Series series;
+  for (int i = 1; i <= 10000; ++i) series.append(i, static_cast<float>(i % 97));
+  for (const int count : {1, 4, 300}) {
+    const auto columns = series.columns(1, 10000, count, true);
+    EXPECT_EQ(columns.front().first, 0u);
+    EXPECT_EQ(columns.back().last, 9999u) << "the right edge is not in it";
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      SCOPED_TRACE(testing::Message() << i << " of " << count);
+      const double left = std::pow(10000.0, static_cast<double>(i) / count);
+      if (i > 0) {
+        EXPECT_EQ(columns[i].first, columns[i - 1].last);
+      }
+      if (columns[i].first < columns[i].last) {
+        EXPECT_GE(series.x(columns[i].first), left * (1 - 1e-12));
+      }
+      expect_same(columns[i].extent, by_hand(series, columns[i].first, columns[i].last));
+    }
+  }
+  const auto decades = series.columns(1, 10000, 4, true);
+  EXPECT_NEAR(static_cast<double>(decades[1].first), 9, 1) << "where 10 stands";
+  EXPECT_NEAR(static_cast<double>(decades[3].first), 999, 1);
+}
+
+TEST(Series, GenerationsTellWhetherPointsWereDropped) {
+  Series one, other;
+  EXPECT_NE(one.generation(), other.generation());
+  const std::uint64_t before = one.generation();
+  one.append(1, 1);
+  EXPECT_EQ(one.generation(), before);
+  one.clear();
+  EXPECT_NE(one.generation(), before);
+}
+
 TEST(Series, OneSpikeInAMillionPointsIsInItsColumn) {
   Series series;
   for (int i = 0; i < 1000000; ++i) series.append(i, i == 654321 ? 50.0f : 1.0f);

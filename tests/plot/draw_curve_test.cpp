@@ -73,6 +73,22 @@ TEST_F(DrawCurve, ColumnsCoverTheirPointsAndReachTheColumnBefore) {
   }
 }
 
+TEST_F(DrawCurve, OnALogarithmicAxisEachDecadeTakesEqualRoom) {
+  Series series;
+  for (int i = 1; i <= 100000; ++i) series.append(i, i >= 1000 ? 2.0f : 1.0f + static_cast<float>(i % 2));
+  const Axis x{1, 1e5, kLeft, kLeft + kColumns, true}, y{0, 4, kBottom, kTop, false};
+  draw_curve(&list_, series, x, y, IM_COL32_WHITE, 1, 1);
+  const float of_two = y.to_pixel(2), of_one = y.to_pixel(1);
+  // 1,000 stands at three fifths: before it columns reach down to 1, after it none does.
+  EXPECT_NEAR(drawn(kColumns * 3 / 5 - 4).second, of_one, 1);
+  EXPECT_NEAR(drawn(kColumns * 3 / 5 - 4).first, of_two, 1);
+  for (int i = 0; i < list_.VtxBuffer.Size; ++i) {
+    if (list_.VtxBuffer[i].pos.x > kLeft + kColumns * 0.6f + 2) {
+      EXPECT_NEAR(list_.VtxBuffer[i].pos.y, of_two, 1);
+    }
+  }
+}
+
 TEST_F(DrawCurve, MoreColumnsThanIndicesOf16BitsAreAllDrawn) {
   Series series;
   constexpr int kMany = 20000;

@@ -67,10 +67,10 @@ TEST(View, PanLeavesHalfOfTheViewOnData) {
   View view;
   track_x(view, 0, 1000);
   zoom_x(view, 500, 0.1, 0, 1000);
-  pan_x(view, 1e9, 0, 1000);
+  pan_x(view, 1e9, 0, 0, 1000);
   EXPECT_DOUBLE_EQ(view.x1, 1050);
   EXPECT_TRUE(view.follow);
-  pan_x(view, -1e9, 0, 1000);
+  pan_x(view, -1e9, 0, 0, 1000);
   EXPECT_DOUBLE_EQ(view.x0, -50);
   EXPECT_FALSE(view.follow);
 }
@@ -88,23 +88,101 @@ TEST(View, LogarithmicYLeavesOutWhatItCannotShow) {
 TEST(View, SwitchingToLogarithmicWithANegativeRangeFitsAgain) {
   View view;
   track_x(view, 0, 10);
-  show_box(view, 1, 5, -1, 2, 10);
+  show_y(view, -1, 2);
   track_y(view, Extent{0.1f, 1}, true);
   EXPECT_GT(view.y0, 0);
 }
 
-TEST(View, ABoxIsShownExactlyWhicheverWayItIsDrawn) {
+TEST(View, ARangeIsShownExactlyWhicheverWayItIsDrawn) {
   View view;
   track_x(view, 0, 100);
-  show_box(view, 60, 20, 0.5, 0.1, 100);
+  show_x(view, 60, 20, 100);
   EXPECT_EQ(view.x0, 20);
   EXPECT_EQ(view.x1, 60);
+  EXPECT_FALSE(view.follow);
+  EXPECT_TRUE(view.fit_y) << "the values of the range are fitted";
+  show_x(view, 30, 30, 100);
+  EXPECT_EQ(view.x1, 60) << "a range without width is none";
+  show_y(view, 0.5, 0.1);
   EXPECT_EQ(view.y0, 0.1);
   EXPECT_EQ(view.y1, 0.5);
-  EXPECT_FALSE(view.follow);
+  EXPECT_FALSE(view.fit_y);
   fit(view);
   track_x(view, 0, 100);
   EXPECT_EQ(view.x1, 100);
+}
+
+View logarithmic_view(double first, double last) {
+  View view;
+  set_log_x(view, true);
+  track_x(view, first, last);
+  return view;
+}
+
+TEST(LogarithmicX, ZoomKeepsTheValueUnderThePointerInRatios) {
+  View view = logarithmic_view(1, 10000);
+  zoom_x(view, 100, 0.5, 1, 10000);
+  EXPECT_NEAR(view.x0, 10, 1e-9);
+  EXPECT_NEAR(view.x1, 1000, 1e-7);
+  zoom_x(view, 100, 8, 1, 10000);
+  EXPECT_TRUE(view.fit_x);
+  for (int i = 0; i < 500; ++i) zoom_x(view, 500, 0.5, 1, 10000);
+  EXPECT_GT(view.x1, view.x0);
+}
+
+TEST(LogarithmicX, FollowingKeepsTheRatioOfTheEdges) {
+  View view = logarithmic_view(1, 10000);
+  zoom_x(view, 10000, 0.5, 1, 10000);
+  ASSERT_TRUE(view.follow);
+  track_x(view, 1, 40000);
+  EXPECT_DOUBLE_EQ(view.x1, 40000);
+  EXPECT_NEAR(view.x1 / view.x0, 100, 1e-9);
+}
+
+TEST(LogarithmicX, PanMovesByARatio) {
+  View view = logarithmic_view(1, 10000);
+  zoom_x(view, 100, 0.5, 1, 10000);
+  pan_x(view, 100, 200, 1, 10000);
+  EXPECT_NEAR(view.x0, 5, 1e-9) << "what is at 100 comes to where 200 was";
+  EXPECT_NEAR(view.x1, 500, 1e-7);
+  pan_x(view, 1, 1e30, 1, 10000);
+  EXPECT_NEAR(view.x0, 0.1, 1e-9) << "half of the view is left on the data";
+}
+
+TEST(LogarithmicX, TurningItOnAndOffShowsEverything) {
+  View view;
+  track_x(view, 0, 100);
+  show_x(view, -20, 50, 100);
+  set_log_x(view, true);
+  EXPECT_TRUE(view.fit_x);
+  track_x(view, 2, 2);
+  EXPECT_EQ(view.x0, 2);
+  EXPECT_GT(view.x1, 2) << "a single point has room";
+  show_x(view, 3, 4, 100);
+  set_log_x(view, true);
+  EXPECT_FALSE(view.fit_x) << "it was on";
+}
+
+TEST(View, LinkedPlotsHaveOneXAndTheirOwnY) {
+  View one, other;
+  track_x(one, 0, 100);
+  show_x(one, 20, 60, 100);
+  show_y(one, 5, 7);
+  link_x(one, other);
+  EXPECT_EQ(other.x0, 20);
+  EXPECT_EQ(other.x1, 60);
+  EXPECT_FALSE(other.fit_x);
+  EXPECT_TRUE(other.fit_y);
+}
+
+TEST(Flags, SayAsMuchAsFits) {
+  const std::vector<Marker> markers{{1, "precision: fp32 -> bf16", "bf16"}, {2, "batch: 4 -> 8"}, {3, "c"}};
+  const auto letters = [](const std::string& text) { return static_cast<float>(text.size()); };
+  EXPECT_EQ(flag_text(markers, {0, 1, 0}, 100, letters), "bf16");
+  EXPECT_EQ(flag_text(markers, {0, 3, 0}, 100, letters), "bf16 +2");
+  EXPECT_EQ(flag_text(markers, {0, 3, 0}, 5, letters), "+3");
+  EXPECT_EQ(flag_text(markers, {0, 3, 0}, 1, letters), "");
+  EXPECT_EQ(flag_text(markers, {1, 2, 0}, 100, letters), "batch: 4 -> 8") << "without a label its text";
 }
 
 TEST(Flags, NearOnesMergeAndFarOnesDoNot) {

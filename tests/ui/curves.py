@@ -6,7 +6,8 @@ import xml.etree.ElementTree
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from warpscope_program import main, wait_until  # noqa: E402
-from window_driver import WindowCase, colors_in, pixels_near, read_picture  # noqa: E402
+from window_driver import (ACCENT, TEST_CURVE, TRAIN_CURVE, WindowCase, colors_in, overlap, pixels_near,  # noqa: E402
+                           read_picture)
 
 # Of the palette of data (ui/theme.cpp): the first colour an earlier run gets, and the one chosen for it.
 GREEN, PURPLE, PURPLE_INDEX = (0x00, 0x9E, 0x73), (0xCC, 0x79, 0xA7), 3
@@ -90,7 +91,7 @@ class EarlierRuns(Curves):
         self.key("3")
         wait_until(lambda: self.curves()["metric"] == "gradient_norm", "the gradient norm", self.process)
         self.wait_for_run("its gradient norm", "earlier", points=60)
-        self.click("loss.x.epochs")
+        self.choose("loss.x", "loss.x.epochs")
         wait_until(lambda: self.curves()["over"] == 1, "epochs", self.process)
         self.wait_for_run("its curve over epochs", "earlier", points=60)
         self.key("4")
@@ -122,6 +123,152 @@ class Metrics(Curves):
         self.assertEqual(self.curves()["metric"], "images_per_second")
         self.key("6")
         self.wait_for_notice("Only FP16 scales the loss")
+
+
+class Plots(Curves):
+    def wait_for_curves(self, what, **fields):
+        wait_until(lambda: all(self.curves()[key] == value for key, value in fields.items()), what, self.process)
+
+    def open_with_steps(self, steps=4, **options):
+        last = self.open_paused(steps=steps, **options)
+        wait_until(lambda: (self.drawn("points") or (0,))[0] == last, "all points", self.process)
+        return last
+
+    def places(self, name="loss.plot"):
+        """Three places in a plot, from the left to the right, away from flags and labels."""
+        plot = self.item(name)
+        return [(plot.x + int(plot.w * part), plot.y + plot.h // 2) for part in (0.3, 0.5, 0.7)]
+
+    def test_plots_are_added_chosen_and_removed(self):
+        self.open_with_steps()
+        self.wait_for_curves("one plot", metrics=["loss"])
+        self.click("loss.add")
+        self.wait_for_curves("another", metrics=["loss", "gradient_norm"])
+        first, second = self.item("loss.plot"), self.item("loss.2.plot")
+        self.assertFalse(overlap(first, second))
+        self.choose("loss.2.metric", "loss.2.metric.learning_rate")
+        self.wait_for_curves("the rate", metrics=["loss", "learning_rate"])
+        self.point_at(*self.places("loss.2.plot")[1])
+        self.key("7")
+        self.wait_for_curves("the speed, in the plot under the pointer", metrics=["loss", "images_per_second"])
+        self.key("ctrl+z")
+        self.wait_for_curves("the rate again", metrics=["loss", "learning_rate"])
+        self.click("loss.close")
+        self.wait_for_curves("the second alone", metrics=["learning_rate"])
+        self.assertEqual(self.close_window().code, 0)
+
+    def test_a_drag_zooms_all_plots_and_a_button_shows_everything(self):
+        self.open_with_steps()
+        self.click("loss.add")
+        self.item("loss.2.plot")
+        left, _, right = self.places()
+        self.drag(left, right)
+        wait_until(lambda: self.curves()["zoom"], "the range", self.process)
+        low, high = self.curves()["zoom"]
+        self.assertLess(low, high)
+        self.assertFalse(self.curves()["fit_x"])
+        self.click_slowly("loss.fit")
+        self.wait_for_curves("everything", fit_x=True)
+
+    def test_a_shift_drag_measures_a_range(self):
+        self.open_with_steps()
+        left, middle, right = self.places()
+        self.point_at(*left)
+        self.xdotool("keydown", "shift")
+        self.addCleanup(self.xdotool, "keyup", "shift", check=False)
+        self.drag(left, middle, right)
+        wait_until(lambda: self.curves()["measured"], "the range", self.process)
+        low, high = self.curves()["measured"]
+        self.assertLess(low, high)
+        self.wait_for_curves("no zoom", fit_x=True)
+        self.click_slowly("loss.plot")
+        self.wait_for_curves("no range", measured=None)
+        self.xdotool("keyup", "shift")
+
+    def test_the_step_under_the_pointer_is_the_one_whose_pictures_are_shown(self):
+        last = self.open_with_steps(steps=12, data="builtin")
+        left, middle, _ = self.places()
+        self.point_at(*left)
+        early = wait_until(lambda: self.curves()["cursor"], "the step under the pointer", self.process)
+        self.assertLess(early, last)
+        wait_until(lambda: self.events("images")[-1]["step"] <= early, "pictures of then", self.process)
+        self.point_away()
+        self.wait_for_curves("the newest again", cursor=None)
+        self.point_at(*middle)
+        self.press()
+        self.press(False)
+        self.point_away()
+        kept = wait_until(lambda: self.curves()["cursor"], "the step that was clicked", self.process)
+        self.assertGreaterEqual(kept, early)
+        wait_until(lambda: pixels_near(self.grab(self.item("loss.plot")), ACCENT, 24) > 60, "its line", self.process)
+        self.click_slowly("images.newest")
+        self.wait_for_curves("the slider's answer", cursor=None)
+
+    def test_the_axis_of_steps_can_be_logarithmic_and_is_remembered(self):
+        self.open_with_steps()
+        self.click("loss.log_x")
+        self.wait_for_curves("the axis", log_x=True)
+        self.wait_for_pixels("the curve", TRAIN_CURVE, True)
+        self.click("loss.add")
+        self.wait_for_curves("another plot", metrics=["loss", "gradient_norm"])
+        self.assertEqual(self.close_window().code, 0)
+        self.open_window(run_dir=self.path("again"))
+        self.wait_for_curves("the same plots", log_x=True, metrics=["loss", "gradient_norm"])
+
+    def test_what_is_visible_is_copied_as_csv(self):
+        last = self.open_with_steps()
+        self.key("ctrl+c")
+        self.settled_step()
+        self.assertEqual(self.events("copied"), [], "the pointer is not over a plot")
+        self.point_at(*self.places()[1])
+        self.key("ctrl+c")
+        copied = wait_until(lambda: self.events("copied"), "the copy", self.process)[0]
+        self.assertTrue(copied["header"].startswith("step,loss train,loss train averaged"), copied["header"])
+        self.assertGreaterEqual(copied["rows"], last)
+        self.wait_for_notice("copied as CSV")
+        self.click("loss.copy")
+        wait_until(lambda: len(self.events("copied")) == 2, "the button's copy", self.process)
+
+    def test_a_marker_is_named_and_keeps_its_name_in_the_run(self):
+        self.open_with_steps()
+        self.choose("kernels.bias.forward", "kernels.bias.forward=loops")
+        self.wait_for_marker("bias.forward: onednn -> loops")
+        self.key("space")
+        self.wait_for_state("running")
+        self.key("space")
+        self.wait_for_state("paused")
+        self.point_away()
+        self.settled_step()
+        place = self.item("plot.flag.0")
+        self.point_at(place.x + min(6, place.w // 2), place.y + place.h // 2)
+        self.press()
+        self.press(False)
+        field = self.item("loss.names.0")
+        self.wait_for_keys("loss.names.0", field)
+        self.key("s", "l", "o", "w", "Return")
+        file = os.path.join(self.run_dir, "markers.json")
+        wait_until(lambda: os.path.exists(file), "the file of names", self.process)
+        with open(file, encoding="utf-8") as stream:
+            name, = json.load(stream)["names"]
+        self.assertEqual(name["name"], "slow")
+        self.assertIn("bias.forward: onednn -> loops", name["text"])
+
+    def test_a_finished_run_shows_its_curves_the_same_way(self):
+        self.assert_succeeded(self.train("--run-dir", self.run_dir, steps=6))
+        self.process = self.start("view", self.run_dir, "--window-size", "1280x800", environment=self.window_environment())
+        self.wait_for_state("finished")
+        self.window = wait_until(lambda: self.xdotool("search", "--onlyvisible", "--class", "warpscope", check=False),
+                                 "the window", self.process).split()[0]
+        self.xdotool("windowfocus", self.window)
+        wait_until(lambda: (self.drawn("points") or (0,))[0] == 6, "its steps", self.process)
+        self.key("8")
+        self.wait_for_curves("its PSNR", metrics=["psnr"])
+        wait_until(lambda: pixels_near(self.grab(self.item("loss.plot")), TEST_CURVE, 40) > 10, "its test", self.process)
+        self.click("loss.add")
+        self.wait_for_curves("another plot", metrics=["psnr", "loss"])
+        self.point_at(*self.places("loss.2.plot")[0])
+        wait_until(lambda: self.curves()["cursor"], "a step of it", self.process)
+        self.assertEqual(self.close_window().code, 0)
 
 
 class Files(Curves):

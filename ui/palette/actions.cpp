@@ -80,8 +80,8 @@ constexpr std::array kKeyActions{
         "large", "The panel clicked on last over the whole window, and back", "Window", "L", {.letter = 'l'}},
     KeyAction{"runs", "Earlier runs, to show with the curves", "Curves", "E", {.letter = 'e'}},
     KeyAction{"images.enlarge", "Enlarge the chosen image, and back", "Images", "I", {.letter = 'i'}},
-    KeyAction{"plot.png", "Save the plot as PNG", "Curves", "P", {.letter = 'p'}},
-    KeyAction{"plot.svg", "Save the plot as SVG", "Curves", "V", {.letter = 'v'}},
+    KeyAction{"plot.png", "Save the plots as PNG", "Curves", "P", {.letter = 'p'}},
+    KeyAction{"plot.svg", "Save the plots as SVG", "Curves", "V", {.letter = 'v'}},
     KeyAction{"screenshot", "Screenshot into a PNG file", "Window", "F12", {.key = GLFW_KEY_F12}},
     KeyAction{"help", "Help: keys, mouse, panels", "Window", "F1", {.key = GLFW_KEY_F1}},
     KeyAction{"quit", "Quit", "Window", "Ctrl Q", {.letter = 'q', .control = true}},
@@ -176,15 +176,17 @@ struct PlotChoice {
   void (*set)(PlotSettings&);
 };
 
-std::size_t metric_of(const PlotSettings& plot) {
-  return static_cast<std::size_t>(plot.metric);
+void set_logarithmic(PlotSettings& plot, bool logarithmic) {
+  for (const int metric : plot.metrics) plot.logarithmic[static_cast<std::size_t>(metric)] = logarithmic;
 }
 
 constexpr std::array kPlotChoices{
-    PlotChoice{"plot.log", "Logarithmic value axis",
-               [](PlotSettings& p) { p.logarithmic[metric_of(p)] = true; }},
-    PlotChoice{"plot.linear", "Linear value axis",
-               [](PlotSettings& p) { p.logarithmic[metric_of(p)] = false; }},
+    PlotChoice{"plot.log", "Logarithmic value axes", [](PlotSettings& p) { set_logarithmic(p, true); }},
+    PlotChoice{"plot.linear", "Linear value axes", [](PlotSettings& p) { set_logarithmic(p, false); }},
+    PlotChoice{"plot.log_x", "Logarithmic axis of steps, epochs or time",
+               [](PlotSettings& p) { p.logarithmic_x = true; }},
+    PlotChoice{"plot.linear_x", "Linear axis of steps, epochs or time",
+               [](PlotSettings& p) { p.logarithmic_x = false; }},
     PlotChoice{"plot.steps", "Curves over steps", [](PlotSettings& p) { p.over = 0; }},
     PlotChoice{"plot.epochs", "Curves over epochs", [](PlotSettings& p) { p.over = 1; }},
     PlotChoice{"plot.time", "Curves over time", [](PlotSettings& p) { p.over = 2; }},
@@ -204,37 +206,66 @@ constexpr std::array kPlotSwitches{
     PlotSwitch{"plot.before", "curve before the reset", &PlotSettings::show_before},
 };
 
-void add_plot(const ActionScene& scene, std::vector<Action>& actions) {
-  const auto add = [&](std::string id, std::string title, std::string keys, std::string note,
-                       std::string why_not, std::function<void()> run) {
-    actions.push_back({std::move(id), std::move(title), "Curves", std::move(keys), std::move(note),
-                       std::move(why_not), "", std::move(run)});
-  };
+Action curves_action(std::string id, std::string title, std::function<void()> run) {
+  return {.id = std::move(id),
+          .title = std::move(title),
+          .group = "Curves",
+          .keys = {},
+          .note = {},
+          .why_not = {},
+          .fill = {},
+          .run = std::move(run)};
+}
+
+std::function<void()> set_plot(const ActionScene& scene, const PlotSettings& changed) {
+  return [to = scene.set_plot, changed] { to(changed); };
+}
+
+// Which plots there are, and of what.
+void add_plots(const ActionScene& scene, std::vector<Action>& actions) {
   for (std::size_t i = 0; i < kMetrics; ++i) {
     const MetricFacts& facts = facts_of(static_cast<Metric>(i));
     const char letter = static_cast<char>('1' + i);
-    add(fmt::format("metric.{}", facts.key), fmt::format("Curves: {}", facts.label), std::string(1, letter),
-        i == metric_of(scene.plot) ? kNow : "",
-        why_missing(static_cast<Metric>(i), scene.snapshot, scene.seen),
-        [press = scene.press, letter] { press({.letter = letter}); });
+    Action action = curves_action(fmt::format("metric.{}", facts.key), fmt::format("Curves: {}", facts.label),
+                                  [press = scene.press, letter] { press({.letter = letter}); });
+    action.keys = std::string(1, letter);
+    action.note = scene.plot.metrics.front() == static_cast<int>(i) ? kNow : "";
+    action.why_not = why_missing(static_cast<Metric>(i), scene.snapshot, scene.seen);
+    actions.push_back(std::move(action));
   }
-  const auto set = [&](const PlotSettings& changed) {
-    return [to = scene.set_plot, changed] { to(changed); };
+  PlotSettings more = scene.plot, fewer = scene.plot;
+  more.metrics.push_back(static_cast<int>(metric_for_another(more.metrics, scene.snapshot, scene.seen)));
+  Action add = curves_action("plot.add", "Add a plot of another metric", set_plot(scene, more));
+  if (scene.plot.metrics.size() >= kMostPlots)
+    add.why_not = fmt::format("There are {} plots, the most there can be.", kMostPlots);
+  actions.push_back(std::move(add));
+  fewer.metrics.pop_back();
+  Action remove = curves_action("plot.remove", "Remove the last plot", set_plot(scene, fewer));
+  if (fewer.metrics.empty()) remove.why_not = "There is one plot, which stays.";
+  actions.push_back(std::move(remove));
+  Action copy = curves_action("plot.copy", "Copy what the curves show as CSV", scene.copy_curves);
+  copy.keys = "Ctrl C";
+  actions.push_back(std::move(copy));
+}
+
+void add_plot_choices(const ActionScene& scene, std::vector<Action>& actions) {
+  const auto add = [&](const char* id, std::string title, bool now, std::function<void()> run) {
+    actions.push_back(curves_action(id, std::move(title), std::move(run)));
+    actions.back().note = now ? kNow : "";
   };
   for (const PlotChoice& choice : kPlotChoices) {
     PlotSettings changed = scene.plot;
     choice.set(changed);
-    add(choice.id, choice.title, "", changed == scene.plot ? kNow : "", "", set(changed));
+    add(choice.id, choice.title, changed == scene.plot, set_plot(scene, changed));
   }
   for (const PlotSwitch& row : kPlotSwitches) {
     PlotSettings changed = scene.plot;
     changed.*row.shown = !(changed.*row.shown);
-    add(row.id, fmt::format("{} the {}", scene.plot.*row.shown ? "Hide" : "Show", row.title), "", "", "",
-        set(changed));
+    add(row.id, fmt::format("{} the {}", scene.plot.*row.shown ? "Hide" : "Show", row.title), false,
+        set_plot(scene, changed));
   }
-  add("plot.follow", "Follow the newest step", "", scene.follows ? kNow : "", "",
-      [follow = scene.follow] { follow(true); });
-  add("plot.stay", "Stop following the newest step", "", scene.follows ? "" : kNow, "",
+  add("plot.follow", "Follow the newest step", scene.follows, [follow = scene.follow] { follow(true); });
+  add("plot.stay", "Stop following the newest step", !scene.follows,
       [follow = scene.follow] { follow(false); });
 }
 
@@ -308,7 +339,8 @@ std::vector<Action> all_actions(const ActionScene& scene) {
   add_training_tabs(scene, actions);
   for (Action& action : window_actions(scene)) actions.push_back(std::move(action));
   for (Action& action : arranging_actions(scene)) actions.push_back(std::move(action));
-  add_plot(scene, actions);
+  add_plots(scene, actions);
+  add_plot_choices(scene, actions);
   const std::string refusal = why_no_setting(scene);
   add_settings(scene, actions);
   add_precisions(scene, refusal, actions);

@@ -64,6 +64,7 @@ struct ActionScene {
   Look look;
   std::function<void(const Look&)> set_look;
   std::function<void(bool)> follow;
+  std::function<void()> copy_curves;  ///< as CSV
   std::function<void()> take_tour;
   std::function<void(const std::string&)> tell;  ///< says a sentence
 };

@@ -19,9 +19,10 @@ constexpr std::array kKeys{
     Row{"Right", "one step while paused"},
     Row{"R", "reset: first weights, step 0"},
     Row{"L", "the panel clicked on last over the whole window, and back"},
-    Row{"1 to 7", "what the curves show: loss, accuracy, gradient norm, ..."},
+    Row{"1 to 8", "what the plot under the pointer shows: loss, accuracy, gradient norm, ..."},
     Row{"E", "earlier runs, to show with the curves"},
-    Row{"P  V", "save the plot as PNG, as SVG"},
+    Row{"P  V", "save the plots as PNG, as SVG"},
+    Row{"Ctrl C", "over a plot: copy what is visible as CSV"},
     Row{"Ctrl P", "command palette: every action, and settings by name and value"},
     Row{"Esc", "all images again, after some were selected"},
     Row{"Ctrl Z  Ctrl Y", "undo, redo: settings of the training and of the view"},
@@ -37,8 +38,9 @@ constexpr std::array kKeys{
 
 constexpr std::array kMouse{
     Row{"Wheel", "zoom at the pointer; over the value axis: zoom the values"},
-    Row{"Drag", "move along the curve"},
-    Row{"Shift drag", "zoom to a box"},
+    Row{"Point, click", "at a step of a curve: pictures of that step; a click keeps it"},
+    Row{"Drag", "zoom to a range; over the value axis: of values; right button: move"},
+    Row{"Shift drag", "mean, extremes and slope of a range; Shift click: no longer"},
     Row{"Double-click", "show everything; on a gap: put it back"},
     Row{"Legend", "hide or show a curve"},
     Row{"Slider", "drag, it counts when let go; Ctrl-click to type a number"},
@@ -48,8 +50,8 @@ constexpr std::array kMouse{
 
 constexpr std::array kPanels{
     Row{"Curves",
-        "one metric of every training step (faint), its smoothed mean, the tests, a flag where something was "
-        "changed, and the curves of earlier runs"},
+        "plots of one metric each: every training step (faint), its smoothed mean, the tests, a flag where "
+        "something was changed (click it to name it), and the curves of earlier runs"},
     Row{"Images",
         "held-out images, what the network makes of them now, and the difference; \"rows\" adds other "
         "precisions, steps, checkpoints and runs, a double click enlarges; of a network that "

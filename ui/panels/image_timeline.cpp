@@ -79,11 +79,10 @@ void ImageTimeline::draw(const Frame& frame) {
     }
   }
   ImGui::SameLine(0, 8 * s);
-  if (toggle(frame, "images.newest", "newest", &newest, "Follow the training: always its newest pictures") &&
-      enough) {
+  if (toggle(frame, "images.newest", "newest", &newest, "Follow the training: always its newest pictures")) {
     if (newest) {
       cursor.step.reset();
-    } else {
+    } else if (enough) {
       cursor.step = steps.back();
     }
   }

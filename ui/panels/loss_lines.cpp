@@ -5,8 +5,10 @@ namespace {
 
 using Kind = ShownCurve::Kind;
 
-void add_run(const OverlayRun& run, const PlotSettings& settings, bool held_out,
+void add_run(const OverlayRun& run, std::size_t plot, const PlotSettings& settings, bool held_out,
              std::vector<ShownCurve>& curves) {
+  if (!run.visible || plot >= run.curves.size()) return;
+  const RunCurves& of = run.curves[plot];
   const auto add = [&](Kind kind, const char* what, const plot::Series& series, bool wanted) {
     if (!wanted || series.empty()) return;
     curves.push_back({.name = held_out ? run.name + " " + what : run.name,
@@ -15,11 +17,11 @@ void add_run(const OverlayRun& run, const PlotSettings& settings, bool held_out,
                       .earlier = true,
                       .color = run.color,
                       .series = &series,
-                      .end = run.curves.end});
+                      .end = of.end});
   };
-  add(Kind::train, "train", run.curves.train, settings.show_train);
-  add(Kind::validation, "validation", run.curves.validation, settings.show_validation);
-  add(Kind::test, "test", run.curves.test, settings.show_test);
+  add(Kind::train, "train", of.train, settings.show_train);
+  add(Kind::validation, "validation", of.validation, settings.show_validation);
+  add(Kind::test, "test", of.test, settings.show_test);
 }
 
 }  // namespace
@@ -28,30 +30,28 @@ bool has_held_out(Metric metric) {
   return facts_of(metric).test[0] != '\0';
 }
 
-std::vector<ShownCurve> shown_curves(const LossHistory& history, std::span<const OverlayRun> runs,
-                                     const PlotSettings& settings) {
+std::vector<ShownCurve> shown_curves(const LossHistory& history, std::size_t plot,
+                                     std::span<const OverlayRun> runs, const PlotSettings& settings) {
   std::vector<ShownCurve> curves;
-  const bool held_out = has_held_out(history.choice().metric);
-  for (const OverlayRun& run : runs) {
-    if (run.visible) add_run(run, settings, held_out, curves);
-  }
-  const plot::Series& steps = history.train();
-  const double end = steps.empty() ? 0 : steps.x(steps.size() - 1);
+  const MetricCurves& own = history.curves(plot);
+  const bool held_out = has_held_out(own.choice.metric);
+  for (const OverlayRun& run : runs) add_run(run, plot, settings, held_out, curves);
+  const plot::Series& steps = own.train;
+  const double end = history.end();
   const auto add = [&](Kind kind, const char* name, int color, const plot::Series& series,
                        const plot::Series* beneath, bool wanted) {
     if (!wanted || series.empty()) return;
     curves.push_back({name, kind, "", false, color, &series, beneath, end});
   };
-  const plot::Series& before = history.before();
+  const plot::Series& before = own.before;
   add(Kind::before, "before reset", kBeforeColor, before, nullptr, settings.show_before);
   if (!curves.empty() && curves.back().kind == Kind::before) curves.back().end = before.x(before.size() - 1);
-  const bool averaged = !history.smoothed().empty();
-  add(Kind::train, held_out ? "train" : "this run", kTrainColor, averaged ? history.smoothed() : steps,
+  const bool averaged = !own.smoothed.empty();
+  add(Kind::train, held_out ? "train" : "this run", kTrainColor, averaged ? own.smoothed : steps,
       averaged ? &steps : nullptr, settings.show_train);
-  add(Kind::validation, "validation", kValidationColor, history.validation(), nullptr,
-      settings.show_validation);
-  add(Kind::test, "test", kTestColor, history.test(), nullptr, settings.show_test);
-  add(Kind::skipped, "skipped", kTestColor, history.skipped(), nullptr, settings.show_train);
+  add(Kind::validation, "validation", kValidationColor, own.validation, nullptr, settings.show_validation);
+  add(Kind::test, "test", kTestColor, own.test, nullptr, settings.show_test);
+  add(Kind::skipped, "skipped", kTestColor, own.skipped, nullptr, settings.show_train);
   return curves;
 }
 

@@ -31,9 +31,10 @@ struct ShownCurve {
 /// True if `metric` is measured on held-out images too.
 bool has_held_out(Metric metric);
 
-/// The curves to be drawn, from the back to the front; those that are hidden or empty are left out.
-std::vector<ShownCurve> shown_curves(const LossHistory& history, std::span<const OverlayRun> runs,
-                                     const PlotSettings& settings);
+/// The curves to be drawn in the plot of that number, from the back to the front; those that are hidden or empty are
+/// left out.
+std::vector<ShownCurve> shown_curves(const LossHistory& history, std::size_t plot,
+                                     std::span<const OverlayRun> runs, const PlotSettings& settings);
 
 /// As lines of a plot. They point into `curves`.
 std::vector<plot::Line> lines_of(std::span<const ShownCurve> curves, const Palette& palette);

@@ -1,5 +1,6 @@
 #include "ui/panels/loss_metrics.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -26,6 +27,9 @@ constexpr std::array<MetricFacts, kMetrics> kFacts{{
     {"Images/s", "images_per_second", 1, "images_per_second", "", "", true, false,
      "Batch over the time since the step before, by the device's clock. The first step after a pause has "
      "none."},
+    {"PSNR, dB", "psnr", 1, "", "test_psnr", "validation_psnr", false, false,
+     "Peak signal-to-noise ratio of the reconstructions of held-out images: -10 log10 of the mean squared "
+     "error, averaged over the images. Measured in each test."},
 }};
 
 }  // namespace
@@ -42,7 +46,7 @@ std::array<bool, kMetrics> logarithmic_at_first() {
 
 float shown_value(Metric metric, double value) {
   const bool never_zero = metric == Metric::gradient_norm || metric == Metric::update_ratio ||
-                          metric == Metric::images_per_second;
+                          metric == Metric::images_per_second || metric == Metric::psnr;
   if (never_zero && value == 0) return std::numeric_limits<float>::quiet_NaN();
   return static_cast<float>(value) * facts_of(metric).factor;
 }
@@ -64,9 +68,22 @@ std::string why_missing(Metric metric, const training::Snapshot& snapshot, const
       }
       return fmt::format("No step of this training has measured the {}.",
                          metric == Metric::gradient_norm ? "gradient norm" : "update-to-weight ratio");
+    case Metric::psnr:
+      if (!snapshot.classifies) return {};
+      return "This network classifies: it rebuilds no images, and has no PSNR.";
     default:
       return {};
   }
+}
+
+Metric metric_for_another(std::span<const int> shown, const training::Snapshot& snapshot,
+                          const MetricsSeen& seen) {
+  for (std::size_t i = 0; i < kMetrics; ++i) {
+    const bool taken = std::find(shown.begin(), shown.end(), static_cast<int>(i)) != shown.end();
+    const auto metric = static_cast<Metric>(i);
+    if (!taken && why_missing(metric, snapshot, seen).empty()) return metric;
+  }
+  return Metric::loss;
 }
 
 }  // namespace warpscope::ui

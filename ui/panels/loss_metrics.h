@@ -1,9 +1,10 @@
 #pragma once
-// The quantities that the curves panel can show, one at a time.
+// The quantities that the curves panel can show, one a plot.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "gpu/messages/snapshot.h"
@@ -17,16 +18,18 @@ enum class Metric : std::uint8_t {
   update_ratio,
   learning_rate,
   loss_scale,
-  images_per_second
+  images_per_second,
+  psnr
 };
 
-inline constexpr std::size_t kMetrics = 7;
+inline constexpr std::size_t kMetrics = 8;
 
 struct MetricFacts {
-  const char* label;       ///< "Gradient norm", "Accuracy, %"
-  const char* key;         ///< "gradient_norm": of settings and file names
-  float factor;            ///< from the trainer's numbers to those shown: 100 for shares in percent
-  const char* steps;       ///< the series of a run's steps (gpu/runs)
+  const char* label;  ///< "Gradient norm", "Accuracy, %"
+  const char* key;    ///< "gradient_norm": of settings and file names
+  float factor;       ///< from the trainer's numbers to those shown: 100 for shares in percent
+  const char*
+      steps;  ///< the series of a run's steps (gpu/runs); "" if it is measured on held-out images alone
   const char* test;        ///< the series of its tests; "" if it is measured in training alone
   const char* validation;  ///< the series over validation images; "" likewise
   bool smooths;            ///< scatters from step to step, so that an average helps
@@ -47,5 +50,9 @@ using MetricsSeen = std::array<bool, kMetrics>;
 
 /// Why `metric` has no curve in this training, in one sentence; "" if it has one or may have one soon.
 std::string why_missing(Metric metric, const training::Snapshot& snapshot, const MetricsSeen& seen);
+
+/// What a new plot shows: the first metric that none of `shown` is and that has a curve, else the first one.
+Metric metric_for_another(std::span<const int> shown, const training::Snapshot& snapshot,
+                          const MetricsSeen& seen);
 
 }  // namespace warpscope::ui

@@ -1,156 +1,62 @@
 #include "ui/panels/loss_panel.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <filesystem>
-#include <span>
-#include <utility>
-#include <vector>
+#include <limits>
 
 #include <fmt/format.h>
 
-#include "gpu/core/error.h"
-#include "ui/panels/loss_legend.h"
-#include "ui/plot/picture.h"
+#include "ui/cursor.h"
+#include "ui/plot/grid.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
 namespace {
 
-constexpr std::array<const char*, 3> kAxes{"steps", "epochs", "time"};
-constexpr std::array<const char*, 3> kAxisNames{"step", "epoch", "time"};
-constexpr std::array<plot::Unit, 3> kAxisUnits{plot::Unit::count, plot::Unit::value, plot::Unit::seconds};
-constexpr const char* kAxisTip =
-    "Horizontal axis: training steps, passes over the training images, or seconds of training without "
-    "pauses.";
-constexpr const char* kRunsTip =
-    "Earlier runs in the folder of this one: show their curves here, and see which settings differ (E).";
-constexpr const char* kHeldOutTip =
-    "The same over held-out images, which are never trained on: those of the test set, or those kept back "
-    "from training to steer by (validation). Click to hide or show.";
-
-bool smooths(const PlotSettings& settings) {
-  return settings.smoothing_steps >= 1.05f;
+double smoothing_of(const PlotSettings& settings) {
+  return settings.smoothing_steps >= 1.05f ? static_cast<double>(settings.smoothing_steps) : 1.0;
 }
 
-std::size_t over_of(const CurveChoice& choice) {
-  return static_cast<std::size_t>(choice.over);
+std::optional<plot::Span> joined(const std::optional<plot::Span>& a, const std::optional<plot::Span>& b) {
+  if (!a || !b) return a ? a : b;
+  return plot::Span{std::min(a->low, b->low), std::max(a->high, b->high)};
 }
 
-std::string newest(const plot::Series& series) {
-  return series.empty() ? std::string() : curve_value_text(static_cast<double>(series.y(series.size() - 1)));
-}
-
-// Entries of the present training; a click toggles `target`.
-struct OwnEntry {
-  LegendEntry entry;
-  bool* target;
-  std::string tip;
-};
-
-std::vector<OwnEntry> own_entries(const Frame& frame, const LossHistory& history, PlotSettings& settings) {
-  const Metric metric = history.choice().metric;
-  const auto& colors = frame.palette.series;
-  const bool held_out = has_held_out(metric);
-  const plot::Series& train = history.smoothed().empty() ? history.train() : history.smoothed();
-  std::vector<OwnEntry> entries;
-  entries.push_back(
-      {{"loss.legend.train", held_out ? "train" : "this run", newest(train), colors[kTrainColor],
-        settings.show_train},
-       &settings.show_train,
-       std::string(facts_of(metric).tip) + " The number is the newest of the curve. Click to hide or show."});
-  if (held_out) {
-    entries.push_back(
-        {{"loss.legend.test", "test", newest(history.test()), colors[kTestColor], settings.show_test},
-         &settings.show_test,
-         kHeldOutTip});
-  }
-  if (!history.validation().empty()) {
-    entries.push_back({{"loss.legend.validation", "validation", newest(history.validation()),
-                        colors[kValidationColor], settings.show_validation},
-                       &settings.show_validation,
-                       kHeldOutTip});
-  }
-  if (!history.skipped().empty()) {
-    entries.push_back({{"loss.legend.skipped",
-                        fmt::format("{} skipped", with_thousands(std::uint64_t{history.skipped().size()})),
-                        "", colors[kTestColor], settings.show_train},
-                       &settings.show_train,
-                       "Steps whose gradients overflowed: the weights stayed as they were, the scale was "
-                       "halved."});
-  }
-  if (!history.before().empty()) {
-    entries.push_back({{"loss.legend.before", "before reset", "", colors[kBeforeColor], settings.show_before},
-                       &settings.show_before,
-                       "The training curve before the last reset, to compare with. Click to hide or show."});
-  }
-  return entries;
-}
-
-// What the legend of a file names: the present curves, then each earlier run once.
-std::vector<const ShownCurve*> picture_entries(std::span<const ShownCurve> curves) {
-  std::vector<const ShownCurve*> entries;
-  for (const ShownCurve& curve : curves) {
-    if (!curve.earlier) entries.push_back(&curve);
-  }
-  for (const ShownCurve& curve : curves) {
-    if (curve.earlier && (entries.empty() || entries.back()->run != curve.run)) entries.push_back(&curve);
-  }
-  return entries;
-}
-
-// Names in their colours, in as many rows as that takes; returns the height.
-float draw_picture_legend(const Frame& frame, std::span<const ShownCurve> curves, const std::string& title,
-                          ImVec2 min, float right) {
-  const float s = frame.scale, row = std::floor(20 * s);
-  auto* const list = ImGui::GetWindowDrawList();
-  float x = min.x + 12 * s, baseline = min.y + 18 * s;
-  x = advance_text(list, frame.fonts.strong, x, baseline, frame.palette.text, title) + 20 * s;
-  for (const ShownCurve* const curve : picture_entries(curves)) {
-    const std::string& name = curve->earlier ? curve->run : curve->name;
-    const float width = 18 * s + text_width(frame.fonts.text, name);
-    if (x + width > right - 12 * s) {
-      x = min.x + 12 * s;
-      baseline += row;
-    }
-    const float middle = std::floor(baseline - 5 * s);
-    list->AddRectFilled(ImVec2(x, middle - s), ImVec2(x + 12 * s, middle + s),
-                        frame.palette.series[curve->color]);
-    draw_text(list, frame.fonts.text, x + 18 * s, baseline, frame.palette.text, name);
-    x += width + 16 * s;
-  }
-  return baseline + 6 * s - min.y;
-}
-
-std::string title_of(const Frame& frame, Metric metric) {
-  const auto& snapshot = frame.snapshot;
-  const std::string run =
-      snapshot.run_dir.empty() ? "" : std::filesystem::path(snapshot.run_dir).filename().string();
-  std::string title = facts_of(metric).label;
-  for (const std::string& part : {snapshot.model, snapshot.data_name, run}) {
-    if (!part.empty()) title += " \xC2\xB7 " + part;
-  }
-  return title;
+// Of all steps: a plot of tests alone covers them too.
+std::optional<plot::Span> span_of_steps(const LossHistory& history, bool log_x) {
+  const auto first = history.step_at(-std::numeric_limits<double>::infinity());
+  if (!first) return {};
+  const plot::Span span{*history.place_of(*first), history.end()};
+  return log_x && span.low <= 0 ? std::nullopt : std::optional(span);
 }
 
 }  // namespace
 
-Metric shown_metric(const PlotSettings& settings, const training::Snapshot& snapshot,
+Metric shown_metric(const PlotSettings& settings, std::size_t plot, const training::Snapshot& snapshot,
                     const MetricsSeen& seen) {
-  const auto metric = static_cast<Metric>(settings.metric);
-  return why_missing(metric, snapshot, seen).empty() ? metric : Metric::loss;
+  const auto metric = static_cast<Metric>(settings.metrics[plot]);
+  return plot > 0 || why_missing(metric, snapshot, seen).empty() ? metric : Metric::loss;
 }
 
 void LossPanel::follow(bool follows) {
-  view_.follow = follows;
-  (follows ? view_.fit_y : view_.fit_x) = follows;
+  shared_.x.follow = follows;
+  if (!follows) {
+    shared_.x.fit_x = false;
+    return;
+  }
+  for (LossPlot& plot : plots_) plot.fit_y();
 }
 
-void LossPanel::choose_metric(Metric metric, PlotSettings& settings) {
-  settings.metric = static_cast<int>(metric);
+void LossPanel::show_all() {
+  plot::fit(shared_.x);
+  shared_.measured.reset();
+  for (LossPlot& plot : plots_) plot.fit();
+}
+
+void LossPanel::set_metric(std::size_t plot, Metric metric, PlotSettings& settings) {
+  settings.metrics[plot] = static_cast<int>(metric);
   // The view keeps its part of the x axis; y is fitted anew.
-  view_.fit_y = true;
+  plots_[plot].fit_y();
 }
 
 bool LossPanel::handle_key(const Frame& frame, char letter, PlotSettings& settings) {
@@ -161,271 +67,141 @@ bool LossPanel::handle_key(const Frame& frame, char letter, PlotSettings& settin
   if (number < 0 || number >= static_cast<int>(kMetrics)) return false;
   const auto metric = static_cast<Metric>(number);
   const std::string missing = why_missing(metric, frame.snapshot, history_.seen());
+  const std::size_t plot = hovered_.value_or(0);
   if (missing.empty()) {
-    choose_metric(metric, settings);
+    if (plot < settings.metrics.size() && plot < plots_.size()) set_metric(plot, metric, settings);
   } else {
-    message_ = training::LogLine{training::LogLevel::info, missing};
+    tell(training::LogLevel::info, missing);
   }
   return true;
 }
 
 void LossPanel::update(const Frame& frame, const PlotSettings& settings) {
-  history_.choose({shown_metric(settings, frame.snapshot, history_.seen()),
-                   static_cast<runs::Over>(settings.over),
-                   smooths(settings) ? static_cast<double>(settings.smoothing_steps) : 1.0});
-  overlay_.update(frame.snapshot, history_.choice());
-  trace_runs();
-  if (save_ != Save::none && !writer_.busy()) save_plot(frame, settings, std::exchange(save_, Save::none));
-  if (const auto result = writer_.take()) {
-    message_ = result->written
-                   ? training::LogLine{training::LogLevel::info, "plot written: " + result->text}
-                   : training::LogLine{training::LogLevel::error, "the plot is not written: " + result->text};
+  std::vector<CurveChoice> choices;
+  for (std::size_t i = 0; i < settings.metrics.size(); ++i) {
+    choices.push_back({shown_metric(settings, i, frame.snapshot, history_.seen()),
+                       static_cast<runs::Over>(settings.over), smoothing_of(settings)});
   }
+  if (choices.front().over != history_.over()) shared_.measured.reset();
+  if (!std::exchange(drawn_, false)) {
+    hovered_.reset();
+    if (frame.cursor != nullptr) step_pointer_.move(*frame.cursor, {});
+  }
+  history_.choose(choices);
+  overlay_.update(frame.snapshot, choices);
+  names_.update(frame.snapshot.run_dir);
+  markers_ = labelled(history_.markers(), names_.names());
+  plot::set_log_x(shared_.x, settings.logarithmic_x);
+  plots_.resize(choices.size());
+  shared_.span = span_of_steps(history_, settings.logarithmic_x);
+  const auto kept = frame.cursor == nullptr ? std::nullopt : step_pointer_.kept(*frame.cursor);
+  shared_.cursor = kept ? history_.place_of(*kept) : std::nullopt;
+  for (std::size_t i = 0; i < plots_.size(); ++i) {
+    plots_[i].prepare(frame, scene(), i, settings);
+    shared_.span = joined(shared_.span, plots_[i].span(settings.logarithmic_x));
+  }
+  trace_curves(frame);
+  if (save_ != Save::none) save_plots(frame, std::exchange(save_, Save::none));
+  if (std::exchange(copies_, false)) copy_visible();
+  write_waiting(frame);
+  if (auto problem = names_.take_problem()) tell(training::LogLevel::warning, std::move(*problem));
 }
 
-plot::Content LossPanel::content(const PlotSettings& settings) const {
-  const CurveChoice& choice = history_.choice();
-  const std::size_t over = over_of(choice);
-  const plot::Series& steps = history_.train();
-  const double last = steps.empty() ? 0 : steps.x(steps.size() - 1);
-  return {.lines = {},
-          .markers = history_.markers(),
-          .x_unit = kAxisUnits[over],
-          .x_label = kAxisNames[over],
-          .logarithmic = settings.logarithmic[static_cast<std::size_t>(choice.metric)],
-          .newest = steps.empty() ? std::numeric_limits<double>::infinity() : last,
-          .empty_text = history_.steps() == 0 ? "No step yet." : "All curves are hidden.",
-          .describe = [this, last, over](double x) {
-            if (history_.steps() > 0 && x <= last) return history_.describe(x);
-            return fmt::format("{} {}", kAxisNames[over], plot::value_text(x, kAxisUnits[over]));
-          }};
-}
-
-void LossPanel::save_plot(const Frame& frame, const PlotSettings& settings, Save what) {
-  const auto curves = shown_curves(history_, overlay_.runs(), settings);
-  if (curves.empty()) {
-    message_ = training::LogLine{training::LogLevel::warning,
-                                 "the plot is not written: there is no curve in it yet"};
-    return;
-  }
-  const auto& snapshot = frame.snapshot;
-  const CurveChoice& choice = history_.choice();
-  const std::string title = title_of(frame, choice.metric);
-  plot::Content shown = content(settings);
-  try {
-    const std::filesystem::path folder =
-        snapshot.run_dir.empty() ? std::filesystem::current_path() : std::filesystem::path(snapshot.run_dir);
-    const std::string stem = fmt::format("{}-step-{:06}", facts_of(choice.metric).key, snapshot.step);
-    if (what == Save::svg) {
-      writer_.write(free_file(folder, stem, ".svg"),
-                    [plot = svg_plot(curves, shown.markers, choice, view_, shown.logarithmic, title)] {
-                      return runs::svg_of(plot);
-                    });
-      return;
-    }
-    const auto lines = lines_of(curves, frame.palette);
-    shown.lines = lines;
-    const auto paint = [&](const Frame& own, ImVec2 min, ImVec2 max) {
-      const float legend = draw_picture_legend(own, curves, title, min, max.x);
-      plot::paint(own, ImVec2(min.x, min.y + legend), max, shown, view_);
-    };
-    plot::Picture picture =
-        plot::draw_picture(frame, plot_size_, 2, ImGui::GetIO().DisplayFramebufferScale.x, paint);
-    writer_.write(free_file(folder, stem, ".png"),
-                  [picture = std::move(picture)] { return plot::encode_png(picture); });
-  } catch (const std::exception& error) {
-    message_ =
-        training::LogLine{training::LogLevel::error, std::string("the plot is not written: ") + error.what()};
-  }
-}
-
-void LossPanel::draw_metrics(const Frame& frame, PlotSettings& settings) {
-  const Metric now = history_.choice().metric;
-  const char* const label = facts_of(now).label;
-  if (begin_combo(frame, "loss.metric", label, text_width(frame.fonts.text, label) + 36 * frame.scale,
-                  "What the curves show (keys 1 to 7).")) {
-    for (std::size_t i = 0; i < kMetrics; ++i) {
-      const auto metric = static_cast<Metric>(i);
-      const MetricFacts& facts = facts_of(metric);
-      const std::string name = std::string("loss.metric.") + facts.key, key = std::to_string(i + 1);
-      if (combo_item(frame, name.c_str(), facts.label, metric == now, key,
-                     why_missing(metric, frame.snapshot, history_.seen()))) {
-        choose_metric(metric, settings);
-      }
-    }
-    end_combo();
-  }
-  ImGui::SameLine(0, 16 * frame.scale);
-}
-
-// As much as fits into `room`: values are left out first, then entries from the end.
-void LossPanel::draw_legend(const Frame& frame, PlotSettings& settings, float room) {
-  const float gap = 16 * frame.scale;
-  auto entries = own_entries(frame, history_, settings);
-  const auto width = [&](bool with_values) {
-    float sum = 0;
-    for (const OwnEntry& own : entries) sum += legend_width(frame, own.entry, with_values) + gap;
-    return sum;
-  };
-  const bool with_values = width(true) <= room;
-  while (entries.size() > 1 && width(with_values) > room) entries.pop_back();
-  for (const OwnEntry& own : entries) {
-    if (legend_item(frame, own.entry, with_values, own.tip)) *own.target = !*own.target;
-    ImGui::SameLine(0, gap);
-  }
-}
-
-void LossPanel::draw_title_buttons(const Frame& frame) {
-  const float s = frame.scale;
-  const auto shown = std::count_if(overlay_.runs().begin(), overlay_.runs().end(),
-                                   [](const OverlayRun& run) { return run.visible; });
-  const std::string label = shown > 0 ? fmt::format("Runs {}", shown) : "Runs";
-  align_title_right(frame, text_width(frame.fonts.text, label) + 20 * s + 4 * s + ImGui::GetFrameHeight());
-  if (text_button(frame, "loss.runs", label.c_str(), kRunsTip)) wants_runs_ = true;
-  ImGui::SameLine(0, 4 * s);
-  if (icon_button(frame, "loss.save", Icon::camera, "Save the plot as a file"))
-    ImGui::OpenPopup("loss.save##popup");
-  ImGui::SameLine(0, 0);
-  const ImVec2 button = ImGui::GetItemRectMax();
-  ImGui::SetNextWindowPos(ImVec2(button.x, button.y + 2 * s), ImGuiCond_Always, ImVec2(1, 0));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(4 * s, 4 * s));
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 0));
-  if (ImGui::BeginPopup("loss.save##popup", ImGuiWindowFlags_NoMove)) {
-    if (combo_item(frame, "loss.save.png", "PNG, twice the size", false, "P")) save_ = Save::png;
-    if (combo_item(frame, "loss.save.svg", "SVG of the curves", false, "V")) save_ = Save::svg;
-    ImGui::EndPopup();
-  }
-  ImGui::PopStyleVar(2);
-}
-
-// True if the axis changed. A drop-down where there is little room.
-bool LossPanel::draw_x_axis(const Frame& frame, PlotSettings& settings, bool narrow) {
-  if (!narrow) return segmented(frame, "loss.x", kAxes, &settings.over, kAxisTip);
-  bool changed = false;
-  if (begin_combo(frame, "loss.x", kAxes[static_cast<std::size_t>(settings.over)],
-                  text_width(frame.fonts.text, "epochs") + 32 * frame.scale, kAxisTip)) {
-    for (std::size_t i = 0; i < kAxes.size(); ++i) {
-      const bool selected = static_cast<std::size_t>(settings.over) == i;
-      const std::string name = std::string("loss.x.") + kAxes[i];
-      if (!combo_item(frame, name.c_str(), kAxes[i], selected)) continue;
-      settings.over = static_cast<int>(i);
-      changed = !selected;
-    }
-    end_combo();
-  }
-  return changed;
-}
-
-void LossPanel::draw_smoothing(const Frame& frame, PlotSettings& settings) {
-  const float s = frame.scale;
-  if (!facts_of(history_.choice().metric).smooths) {
-    ImGui::NewLine();
-    return;
-  }
-  if (ImGui::GetContentRegionAvail().x > 170 * s) {
-    caption(frame, "smooth");
-    ImGui::SameLine(0, 4 * s);
-  }
-  const std::string text =
-      smooths(settings)
-          ? fmt::format("{:.3f}", plot::weight_for(static_cast<double>(settings.smoothing_steps)))
-          : "off";
-  slider(frame, "loss.smoothing", &settings.smoothing_steps, 1, 1000, text.c_str(),
-         std::min(200 * s, ImGui::GetContentRegionAvail().x),
-         "Exponential moving average over the training steps, without the bias of its start: the weight of "
-         "the past. 0.95 averages about 20 steps. The raw curve stays beneath.",
-         true);
-}
-
-void LossPanel::draw_options(const Frame& frame, PlotSettings& settings) {
-  const float s = frame.scale;
-  const bool narrow = ImGui::GetContentRegionAvail().x < 480 * s;
-  toggle(frame, "loss.log", "log", &settings.logarithmic[static_cast<std::size_t>(history_.choice().metric)],
-         "Logarithmic value axis: equal ratios take equal room. Each metric has its own.");
-  ImGui::SameLine(0, 8 * s);
-  if (draw_x_axis(frame, settings, narrow)) plot::fit(view_);
-  ImGui::SameLine(0, 8 * s);
-  if (toggle(
-          frame, "loss.follow", "follow", &view_.follow,
-          "Keep the newest step in view. Wheel: zoom at the pointer. Drag: move. Shift-drag: zoom to a box. "
-          "Double-click: show everything.") &&
-      view_.follow) {
-    view_.fit_y = true;
-  }
-  if (!view_.follow) view_.fit_x = false;
-  ImGui::SameLine(0, 8 * s);
-  if (icon_button(frame, "loss.fit", Icon::fit, "Show everything (double-click in the plot)"))
-    plot::fit(view_);
-  ImGui::SameLine(0, 12 * s);
-  draw_smoothing(frame, settings);
-}
-
-// The names of the earlier runs in the view, in their colours, as many as fit.
-void LossPanel::draw_runs_legend(const Frame& frame) {
-  if (overlay_.runs().empty()) return;
-  const float s = frame.scale, gap = 16 * s, more = 72 * s;
-  std::size_t hidden = overlay_.runs().size();
-  for (std::size_t i = 0; i < overlay_.runs().size(); ++i) {
-    const OverlayRun& run = overlay_.runs()[i];
-    std::string label = ellipsize(frame.fonts.text, run.name, 200 * s);
-    if (run.error.empty() && !run.loaded) label += " ...";
-    const bool without = run.loaded && run.curves.train.empty();
-    const LegendEntry entry{"loss.legend.run." + run.name, label, "", frame.palette.series[run.color],
-                            run.visible && !without};
-    const bool last = i + 1 == overlay_.runs().size();
-    if (i > 0 &&
-        legend_width(frame, entry, false) + (last ? 0 : gap + more) > ImGui::GetContentRegionAvail().x)
-      break;
-    std::string tip = run.error;
-    if (tip.empty())
-      tip =
-          run.folder.string() + (without ? "\nIt has no values of this metric." : "\nClick to hide or show.");
-    if (legend_item(frame, entry, false, tip)) {
-      run.visible ? overlay_.hide(run.folder) : overlay_.show(run.folder, run.name);
-    }
-    --hidden;
-    ImGui::SameLine(0, gap);
-  }
-  if (hidden > 0) {
-    caption(frame, fmt::format("and {} more", hidden));
-  } else {
-    ImGui::NewLine();
-  }
-}
-
-// For tests: the earlier runs in the view and how many points each has.
-void LossPanel::trace_runs() {
+// For tests: what is shown, the step that is looked at, the earlier runs in the view and how many points each has.
+void LossPanel::trace_curves(const Frame& frame) {
   if (!trace_enabled()) return;
-  std::string runs;
+  std::string runs, metrics;
   for (const OverlayRun& run : overlay_.runs()) {
+    const std::size_t points = run.curves.empty() ? 0 : run.curves.front().train.size();
     runs += fmt::format("{}{{\"name\":{},\"visible\":{},\"color\":{},\"points\":{},\"error\":{}}}",
-                        runs.empty() ? "" : ",", json_string(run.name), run.visible, run.color,
-                        run.curves.train.size(), json_string(run.error));
+                        runs.empty() ? "" : ",", json_string(run.name), run.visible, run.color, points,
+                        json_string(run.error));
   }
-  std::string now = fmt::format("\"metric\":{},\"over\":{},\"runs\":[{}]",
-                                json_string(facts_of(history_.choice().metric).key),
-                                static_cast<int>(history_.choice().over), runs);
+  for (const LossPlot& plot : plots_)
+    metrics += (metrics.empty() ? "" : ",") + json_string(facts_of(plot.metric()).key);
+  const bool at_a_step = frame.cursor != nullptr && frame.cursor->step.has_value();
+  const plot::View& x = shared_.x;
+  const plot::Span measured = shared_.measured.value_or(plot::Span{});
+  std::string now = fmt::format(
+      "\"metric\":{},\"metrics\":[{}],\"over\":{},\"log_x\":{},\"fit_x\":{},\"zoom\":{},\"measured\":{},"
+      "\"cursor\":{},\"runs\":[{}]",
+      json_string(facts_of(plots_.front().metric()).key), metrics, static_cast<int>(history_.over()), x.log_x,
+      x.fit_x, x.fit_x ? "null" : fmt::format("[{},{}]", x.x0, x.x1),
+      shared_.measured ? fmt::format("[{},{}]", measured.low, measured.high) : "null",
+      at_a_step ? fmt::format("{}", *frame.cursor->step) : "null", runs);
   if (now == traced_) return;
   traced_ = std::move(now);
   trace_event("curves", traced_);
 }
 
+void LossPanel::answer(const LossPlot::Reply& reply, std::size_t plot, PlotSettings& settings) {
+  if (reply.metric) set_metric(plot, *reply.metric, settings);
+  const plot::Reply& of = reply.plot;
+  if (of.measured) shared_.measured = of.measured;
+  if (of.measured_none) shared_.measured.reset();
+  if (of.clicked_flag) {
+    const std::vector<PlacedMarker>& all = history_.markers();
+    names_.open(
+        std::span(all).subspan(of.clicked_flag->first, of.clicked_flag->last - of.clicked_flag->first));
+  }
+  if (!of.pointer) return;
+  hovered_ = plot;
+  pointer_ = of.pointer;
+  // Beyond the newest step there are only earlier runs.
+  if (history_.steps() == 0 || *of.pointer > history_.end()) return;
+  const ImVec2 moved = ImGui::GetIO().MouseDelta;
+  hand_ = {.over = true,
+           .moved = moved.x != 0 || moved.y != 0,
+           .clicked = of.clicked.has_value(),
+           .on_kept = of.clicked_cursor,
+           .doubled = of.doubled,
+           .step = *of.pointer < history_.end() ? history_.step_at(*of.pointer) : std::nullopt};
+}
+
+// In a grid. Where the plots would be too low to be read they scroll, by the bar alone: the wheel zooms.
+void LossPanel::draw_plots(const Frame& frame, PlotSettings& settings) {
+  const float s = frame.scale, gap = std::floor(8 * s);
+  plots_size_ = ImGui::GetContentRegionAvail();
+  ImGui::BeginChild("plots", plots_size_, false, ImGuiWindowFlags_NoScrollWithMouse);
+  const ImVec2 origin = ImGui::GetCursorPos(), room = ImGui::GetContentRegionAvail();
+  const int count = static_cast<int>(plots_.size());
+  const plot::GridShape grid = plot::grid_of(count, plots_size_, kLeastPlotWidth * s);
+  const auto columns = static_cast<float>(grid.columns), rows = static_cast<float>(grid.rows);
+  const ImVec2 cell(std::floor((room.x - gap * (columns - 1)) / columns),
+                    std::floor(std::max(count > 1 ? 112 * s : 0, (room.y - gap * (rows - 1)) / rows)));
+  hand_ = {};
+  hovered_.reset();
+  shared_.pointer = std::exchange(pointer_, {});
+  std::optional<std::size_t> closed;
+  float labels = 0;
+  for (int i = 0; i < count; ++i) {
+    const auto plot = static_cast<std::size_t>(i);
+    const int row = i / grid.columns, column = i % grid.columns;
+    ImGui::SetCursorPos(ImVec2(origin.x + static_cast<float>(column) * (cell.x + gap),
+                               origin.y + static_cast<float>(row) * (cell.y + gap)));
+    const LossPlot::Reply reply = plots_[plot].draw(frame, scene(), cell, count > 1, settings, shared_);
+    answer(reply, plot, settings);
+    labels = std::max(labels, reply.plot.labels);
+    if (reply.close) closed = plot;
+  }
+  ImGui::EndChild();
+  shared_.labels = labels;
+  if (frame.cursor != nullptr) step_pointer_.move(*frame.cursor, hand_);
+  if (!closed) return;
+  settings.metrics.erase(settings.metrics.begin() + static_cast<std::ptrdiff_t>(*closed));
+  plots_.erase(plots_.begin() + static_cast<std::ptrdiff_t>(*closed));
+}
+
 void LossPanel::draw(const Frame& frame, PlotSettings& settings) {
-  draw_metrics(frame, settings);
-  const float buttons =
-      text_width(frame.fonts.text, "Runs 9") + 24 * frame.scale + 2 * ImGui::GetFrameHeight();
-  draw_legend(frame, settings, title_end(frame) - ImGui::GetCursorPosX() - buttons);
-  draw_title_buttons(frame);
+  drawn_ = true;
+  const float left = title_end(frame) - ImGui::GetCursorPosX() - title_buttons_width(frame);
+  draw_options(frame, settings, left);
+  draw_title_buttons(frame, settings);
   panel_body(frame, false);
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
-  draw_options(frame, settings);
   draw_runs_legend(frame);
-  const auto curves = shown_curves(history_, overlay_.runs(), settings);
-  const auto lines = lines_of(curves, frame.palette);
-  plot::Content shown = content(settings);
-  shown.lines = lines;
-  plot_size_ = ImGui::GetContentRegionAvail();
-  plot::draw(frame, "loss.plot", plot_size_, shown, view_, drag_);
+  draw_plots(frame, settings);
+  names_.draw(frame);
 }
 
 }  // namespace warpscope::ui

@@ -77,7 +77,8 @@ runs::Plot svg_plot(std::span<const ShownCurve> curves, std::span<const plot::Ma
                            dash_of(curve.kind), part_of(*curve.series, view)});
   }
   for (const plot::Marker& marker : markers) {
-    if (marker.x >= view.x0 && marker.x <= view.x1) plot.marks.push_back({marker.x, marker.text, -1});
+    if (marker.x >= view.x0 && marker.x <= view.x1)
+      plot.marks.push_back({marker.x, marker.label.empty() ? marker.text : marker.label, -1});
   }
   return plot;
 }

@@ -30,39 +30,41 @@ void RunCurves::append(const RunCurves& more) {
   end = more.end;
 }
 
-void RunCurveReader::add_steps(RunCurves& curves) {
+void RunCurveReader::add_steps(Chosen& chosen, RunCurves& curves) const {
   const runs::PointTable& steps = follower_.run().points.steps;
-  const runs::Series* values = steps.find(facts_of(choice_.metric).steps);
+  const Metric metric = chosen.choice.metric;
+  const runs::Series* values = steps.find(facts_of(metric).steps);
   for (std::size_t row = steps_done_; row < steps.size(); ++row) {
-    const double x = place(steps, row, choice_.over);
+    const double x = place(steps, row, chosen.choice.over);
     if (!std::isfinite(x)) continue;
     curves.end = x;
     if (values == nullptr) continue;
-    curves.train.append(x, smoother_.next(shown_value(choice_.metric, values->values[row])));
+    curves.train.append(x, chosen.smoother.next(shown_value(metric, values->values[row])));
   }
-  steps_done_ = steps.size();
+  // If only tests are new, the end stays where it was.
+  if (curves.end == 0 && steps.size() > 0) curves.end = place(steps, steps.size() - 1, chosen.choice.over);
 }
 
-void RunCurveReader::add_tests(RunCurves& curves) {
+void RunCurveReader::add_tests(const Chosen& chosen, RunCurves& curves) const {
   const runs::PointTable& tests = follower_.run().points.tests;
-  const MetricFacts& facts = facts_of(choice_.metric);
+  const Metric metric = chosen.choice.metric;
   const auto add = [&](const char* name, plot::Series& to) {
     const runs::Series* values = tests.find(name);
     if (values == nullptr) return;
     for (std::size_t row = tests_done_; row < tests.size(); ++row) {
-      const double x = place(tests, row, choice_.over);
+      const double x = place(tests, row, chosen.choice.over);
       // Test and validation share a table: a missing value belongs to the other split and is no gap.
       if (std::isfinite(x) && std::isfinite(values->values[row]))
-        to.append(x, shown_value(choice_.metric, values->values[row]));
+        to.append(x, shown_value(metric, values->values[row]));
     }
   };
-  add(facts.test, curves.test);
-  add(facts.validation, curves.validation);
-  tests_done_ = tests.size();
+  add(facts_of(metric).test, curves.test);
+  add(facts_of(metric).validation, curves.validation);
 }
 
-void RunCurveReader::choose(const CurveChoice& choice) {
-  choice_ = choice;
+void RunCurveReader::choose(std::span<const CurveChoice> choices) {
+  chosen_.clear();
+  for (const CurveChoice& choice : choices) chosen_.push_back({.choice = choice});
   anew_ = true;
 }
 
@@ -72,17 +74,21 @@ std::optional<NewPoints> RunCurveReader::advance(std::uint64_t most_bytes) {
   NewPoints added;
   added.replace = std::exchange(anew_, false) || update.restarted;
   if (added.replace) {
-    const bool averages = facts_of(choice_.metric).smooths;
-    smoother_ = plot::Smoother(plot::weight_for(averages ? choice_.smoothing : 1));
+    for (Chosen& chosen : chosen_) {
+      const bool averages = facts_of(chosen.choice.metric).smooths;
+      chosen.smoother = plot::Smoother(plot::weight_for(averages ? chosen.choice.smoothing : 1));
+    }
     steps_done_ = tests_done_ = 0;
   }
   const auto& points = follower_.run().points;
   if (!added.replace && steps_done_ == points.steps.size() && tests_done_ == points.tests.size()) return {};
-  add_steps(added.curves);
-  add_tests(added.curves);
-  // If only tests are new, the end stays where it was.
-  if (added.curves.end == 0 && points.steps.size() > 0)
-    added.curves.end = place(points.steps, points.steps.size() - 1, choice_.over);
+  for (Chosen& chosen : chosen_) {
+    RunCurves& curves = added.curves.emplace_back();
+    add_steps(chosen, curves);
+    add_tests(chosen, curves);
+  }
+  steps_done_ = points.steps.size();
+  tests_done_ = points.tests.size();
   return added;
 }
 

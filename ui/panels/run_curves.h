@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "gpu/runs/run_reader.h"
 #include "ui/panels/loss_history.h"
@@ -12,6 +14,7 @@
 
 namespace warpscope::ui {
 
+/// Of one metric.
 struct RunCurves {
   plot::Series train;  ///< averaged as the choice says
   plot::Series test;
@@ -24,8 +27,8 @@ struct RunCurves {
 
 /// Points that were read since the last call.
 struct NewPoints {
-  bool replace = false;  ///< `curves` holds all points and takes the place of what was read before
-  RunCurves curves;
+  bool replace = false;           ///< `curves` hold all points and take the place of what was read before
+  std::vector<RunCurves> curves;  ///< of each choice
 };
 
 class RunCurveReader {
@@ -33,8 +36,8 @@ class RunCurveReader {
   /// Throws core::BadInput if `folder` holds no run.
   explicit RunCurveReader(std::filesystem::path folder) : follower_(std::move(folder)) {}
 
-  /// The next advance() gives everything, as `choice` says. To be called before the first one.
-  void choose(const CurveChoice& choice);
+  /// The next advance() gives everything, as `choices` say. To be called before the first one.
+  void choose(std::span<const CurveChoice> choices);
   /// Reads about `most_bytes` more of the run. Gives what is new, or everything if the run has begun again;
   /// nothing if there is nothing new.
   std::optional<NewPoints> advance(std::uint64_t most_bytes);
@@ -43,13 +46,17 @@ class RunCurveReader {
   const runs::Run& run() const { return follower_.run(); }
 
  private:
-  void add_steps(RunCurves& curves);
-  void add_tests(RunCurves& curves);
+  struct Chosen {
+    CurveChoice choice;
+    plot::Smoother smoother{0};
+  };
+
+  void add_steps(Chosen& chosen, RunCurves& curves) const;
+  void add_tests(const Chosen& chosen, RunCurves& curves) const;
 
   runs::RunFollower follower_;
-  CurveChoice choice_;
+  std::vector<Chosen> chosen_;
   bool anew_ = true;
-  plot::Smoother smoother_{0};
   std::size_t steps_done_ = 0, tests_done_ = 0;
   bool more_ = false;
 };

@@ -148,7 +148,7 @@ bool RunLoader::advance(const RunRequest& request, const WantedRun& run) {
   try {
     if (is_new) reader.curves = std::make_unique<RunCurveReader>(run.folder);
     if (!reader.curves) return false;
-    if (is_new || reader.serial != request.serial) reader.curves->choose(request.choice);
+    if (is_new || reader.serial != request.serial) reader.curves->choose(request.choices);
     reader.serial = request.serial;
     if (auto points = reader.curves->advance(kPieceBytes))
       publish({run.id, request.serial, std::move(*points), ""});

@@ -30,12 +30,12 @@ struct WantedRun {
 
 /// What the window needs.
 struct RunRequest {
-  std::filesystem::path folder;   ///< that holds runs
-  std::filesystem::path present;  ///< the run of this window; "" if it writes none
-  bool list = false;              ///< the list of runs is on the screen
-  std::vector<WantedRun> shown;   ///< runs whose curves are wanted
-  CurveChoice choice;
-  std::uint64_t serial = 0;  ///< changes when all curves are to be read again
+  std::filesystem::path folder;      ///< that holds runs
+  std::filesystem::path present;     ///< the run of this window; "" if it writes none
+  bool list = false;                 ///< the list of runs is on the screen
+  std::vector<WantedRun> shown;      ///< runs whose curves are wanted
+  std::vector<CurveChoice> choices;  ///< of each plot
+  std::uint64_t serial = 0;          ///< changes when all curves are to be read again
   bool operator==(const RunRequest&) const = default;
 };
 

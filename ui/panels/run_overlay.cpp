@@ -71,25 +71,32 @@ void RunOverlay::remove(const fs::path& folder) {
   std::erase_if(runs_, [&](const OverlayRun& run) { return run.folder == folder; });
 }
 
-void RunOverlay::update(const training::Snapshot& snapshot, const CurveChoice& choice) {
+// Points of another metric or axis would be wrong now; those with another smoothing stay until the new ones come.
+void RunOverlay::drop_other_curves(std::span<const CurveChoice> choices) {
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const bool same = i < request_.choices.size() && choices[i].metric == request_.choices[i].metric &&
+                      choices[i].over == request_.choices[i].over;
+    for (OverlayRun& run : runs_) {
+      run.curves.resize(choices.size());
+      if (same) continue;
+      run.curves[i] = {};
+      run.loaded = false;
+    }
+  }
+}
+
+void RunOverlay::update(const training::Snapshot& snapshot, std::span<const CurveChoice> choices) {
   const bool same_run = !request_.folder.empty() && request_.present.native() == snapshot.run_dir;
   RunRequest request{same_run ? request_.folder : folder_of_runs(snapshot.run_dir),
                      snapshot.run_dir,
                      wants_list_,
                      {},
-                     choice,
+                     {choices.begin(), choices.end()},
                      request_.serial};
   for (const OverlayRun& run : runs_) request.shown.push_back({run.folder, run.id});
   if (!loader_ && (wants_list_ || !runs_.empty())) loader_ = std::make_unique<RunLoader>();
-  if (!(choice == request_.choice)) ++request.serial;
-  // Points of another metric or axis would be wrong now; those with another smoothing stay until the new ones
-  // come.
-  if (choice.metric != request_.choice.metric || choice.over != request_.choice.over) {
-    for (OverlayRun& run : runs_) {
-      run.curves = {};
-      run.loaded = false;
-    }
-  }
+  if (request.choices != request_.choices) ++request.serial;
+  drop_other_curves(choices);
   if (loader_ && !(request == request_)) loader_->request(request);
   request_ = std::move(request);
   if (loader_) take_updates();
@@ -103,8 +110,9 @@ void RunOverlay::take_updates() {
     if (run == runs_.end() || update.serial != request_.serial) continue;
     if (update.points.replace) {
       run->curves = std::move(update.points.curves);
+      run->curves.resize(request_.choices.size());  // none of a run that cannot be read
     } else {
-      run->curves.append(update.points.curves);
+      for (std::size_t i = 0; i < run->curves.size(); ++i) run->curves[i].append(update.points.curves[i]);
     }
     run->loaded = true;
     run->error = std::move(update.error);

@@ -21,9 +21,9 @@ struct OverlayRun {
   std::string name;
   int color = 0;  ///< of Palette::series
   bool visible = true;
-  bool loaded = false;  ///< its curves, as far as the run goes, are there
-  RunCurves curves;
-  std::string error;  ///< why there are none
+  bool loaded = false;            ///< its curves, as far as the run goes, are there
+  std::vector<RunCurves> curves;  ///< of each plot
+  std::string error;              ///< why there are none
 };
 
 inline constexpr int kRunColors = 8;
@@ -37,9 +37,9 @@ std::filesystem::path folder_of_runs(const std::string& run_dir);
 
 class RunOverlay {
  public:
-  /// Once a frame: tells the loader what is wanted, takes what it has read. The loader starts with the first
-  /// request.
-  void update(const training::Snapshot& snapshot, const CurveChoice& choice);
+  /// Once a frame: tells the loader what is wanted for each plot, takes what it has read. The loader starts with
+  /// the first request.
+  void update(const training::Snapshot& snapshot, std::span<const CurveChoice> choices);
   /// Whether the list of runs is on the screen and has to be kept up to date.
   void want_list(bool wanted) { wants_list_ = wanted; }
 
@@ -62,6 +62,7 @@ class RunOverlay {
   bool has_update() const { return loader_ && loader_->version() != version_; }
 
  private:
+  void drop_other_curves(std::span<const CurveChoice> choices);
   void take_updates();
 
   std::vector<OverlayRun> runs_;

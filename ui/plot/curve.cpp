@@ -1,6 +1,7 @@
 #include "ui/plot/curve.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 namespace warpscope::ui::plot {
@@ -42,10 +43,16 @@ void Series::append(double x, float y) {
   }
 }
 
+std::uint64_t Series::next_generation() {
+  static std::atomic<std::uint64_t> generation = 0;  // runs are read on threads of their own
+  return ++generation;
+}
+
 void Series::clear() {
   x_.clear();
   y_.clear();
   levels_.clear();
+  generation_ = next_generation();
 }
 
 std::size_t Series::lower_bound(double value) const {
@@ -103,13 +110,14 @@ std::size_t Series::lower_bound_near(double value, std::size_t from, std::size_t
                                   begin);
 }
 
-std::vector<Column> Series::columns(double x0, double x1, int count) const {
+std::vector<Column> Series::columns(double x0, double x1, int count, bool logarithmic) const {
   std::vector<Column> result(static_cast<std::size_t>(std::max(count, 0)));
   if (count <= 0) return result;
-  const double width = (x1 - x0) / count;
+  const double width = (logarithmic ? std::log(x1 / x0) : x1 - x0) / count;
   std::size_t from = lower_bound(x0), held = 0;
   for (int i = 0; i < count; ++i) {
-    const double end = i + 1 == count ? x1 : x0 + (i + 1) * width;
+    const double offset = (i + 1) * width;
+    const double end = i + 1 == count ? x1 : logarithmic ? x0 * std::exp(offset) : x0 + offset;
     const std::size_t to = lower_bound_near(end, from, from + held);  // about as many as in the column before
     result[static_cast<std::size_t>(i)] = {from, to, extent(from, to)};
     held = to - from;

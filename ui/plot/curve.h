@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -54,16 +55,22 @@ class Series {
   /// The exact extent of the points [first, last).
   Extent extent(std::size_t first, std::size_t last) const;
   /// `count` columns of equal width over [x0, x1): column i holds the points with
-  /// x0 + i w <= x < x0 + (i + 1) w, w = (x1 - x0) / count.
-  std::vector<Column> columns(double x0, double x1, int count) const;
+  /// x0 + i w <= x < x0 + (i + 1) w, w = (x1 - x0) / count. On a logarithmic axis, where x0 > 0, with
+  /// x0 r^i <= x < x0 r^(i + 1), r = (x1 / x0)^(1 / count).
+  std::vector<Column> columns(double x0, double x1, int count, bool logarithmic = false) const;
+  /// Another number for every series and after each clear(): tells whether what was computed from the first
+  /// points still holds.
+  std::uint64_t generation() const { return generation_; }
 
  private:
+  static std::uint64_t next_generation();
   /// lower_bound() for a `value` that is above all points before `from`; fast if the answer is near `guess`.
   std::size_t lower_bound_near(double value, std::size_t from, std::size_t guess) const;
 
   std::vector<double> x_;
   std::vector<float> y_;
   std::vector<std::vector<Extent>> levels_;
+  std::uint64_t generation_ = next_generation();
 };
 
 }  // namespace warpscope::ui::plot

@@ -15,7 +15,7 @@ struct Visible {
 // The points in view and one more on each side, so that lines run to the edges.
 Visible visible_points(const Series& series, const Axis& x) {
   std::size_t first = series.lower_bound(x.low), last = series.lower_bound(x.high);
-  if (first > 0) --first;
+  if (first > 0 && x.shows(series.x(first - 1))) --first;
   last = std::min(series.size(), last + 1);
   return {first, last};
 }
@@ -103,7 +103,7 @@ class ColumnPen {
 void draw_columns(ImDrawList* list, const Series& series, const Axis& x, const Axis& y, ImU32 color,
                   float thickness, float width) {
   const int count = std::max(1, static_cast<int>((x.pixel_high - x.pixel_low) / width));
-  const auto columns = series.columns(x.low, x.high, count);
+  const auto columns = series.columns(x.low, x.high, count, x.logarithmic);
   const PixelScale scale(y);
   ColumnPen pen(list, scale, color, thickness, width);
   for (int i = 0; i < count; ++i) {
@@ -152,7 +152,7 @@ void draw_crosses(ImDrawList* list, const Series& series, const Axis& x, const A
   if (series.empty()) return;
   const int count = std::max(1, static_cast<int>((x.pixel_high - x.pixel_low) / radius));
   const PixelScale x_scale(x), y_scale(y);
-  for (const Column& column : series.columns(x.low, x.high, count)) {
+  for (const Column& column : series.columns(x.low, x.high, count, x.logarithmic)) {
     if (column.first == column.last || !y_scale.shows(static_cast<double>(series.y(column.first)))) continue;
     const ImVec2 at = position(series, column.first, x_scale, y_scale);
     const float thickness = std::max(1.0f, 0.4f * radius);

@@ -12,9 +12,8 @@ namespace {
 
 constexpr std::size_t kMostLines = 12;
 
-std::string flag_text(std::span<const Marker> markers, const FlagGroup& group) {
-  const std::size_t count = group.last - group.first;
-  return count == 1 ? markers[group.first].text : fmt::format("{} changes", count);
+const std::string& label_of(const Marker& marker) {
+  return marker.label.empty() ? marker.text : marker.label;
 }
 
 void draw_group_tooltip(const Frame& frame, std::span<const Marker> markers, const FlagGroup& group,
@@ -36,6 +35,7 @@ void draw_group_tooltip(const Frame& frame, std::span<const Marker> markers, con
     ImGui::PopTextWrapPos();
   }
   if (shown < group.last) ImGui::TextDisabled("and %d more", static_cast<int>(group.last - shown));
+  ImGui::TextDisabled("Click to name.");
   ImGui::EndTooltip();
   ImGui::PopStyleVar();
 }
@@ -66,46 +66,89 @@ std::vector<FlagGroup> group_markers(std::span<const Marker> markers, const Axis
   return groups;
 }
 
+std::string flag_text(std::span<const Marker> markers, const FlagGroup& group, float most,
+                      const std::function<float(const std::string&)>& width) {
+  const std::size_t count = group.last - group.first;
+  const std::string& label = label_of(markers[group.first]);
+  const std::string all = count == 1 ? label : fmt::format("{} +{}", label, count - 1);
+  if (width(all) <= most) return all;
+  const std::string number = fmt::format("+{}", count);
+  return count > 1 && width(number) <= most ? number : "";
+}
+
 float flag_height(const Frame& frame) {
   return std::floor(18 * frame.scale);
 }
 
-bool draw_flags(const Frame& frame, std::span<const Marker> markers, const Axis& x, Unit unit, float top,
-                float bottom) {
+namespace {
+
+void draw_hairlines(const Frame& frame, std::span<const Marker> markers, const FlagGroup& group,
+                    const Axis& x, float flag_top, float top, float bottom, ImU32 color) {
+  float last_pixel = -1;
+  for (std::size_t i = group.first; i < group.last; ++i) {
+    const float pixel = std::floor(x.to_pixel(markers[i].x));
+    if (pixel == last_pixel) continue;
+    last_pixel = pixel;
+    draw_hairline(ImGui::GetWindowDrawList(), pixel, i == group.first ? flag_top : top, bottom, color,
+                  frame.scale);
+  }
+}
+
+struct Flag {
+  std::string text;
+  float left = 0, right = 0;
+};
+
+// From its hairline to the right as far as `end`; the last flag may begin before its hairline, but not before `begin`.
+Flag flag_of(const Frame& frame, std::span<const Marker> markers, const FlagGroup& group, float begin,
+             float end, bool last) {
+  const float s = frame.scale, padding = 5 * s;
+  const float room = end - 3 * s - (last ? begin : group.pixel);
+  const float most = std::min(room, 220 * s) - 2 * padding;
+  const auto width_of = [&](const std::string& of) { return text_width(frame.fonts.small, of); };
+  std::string text = flag_text(markers, group, most, width_of);
+  if (text.empty() && group.last - group.first == 1) {
+    text = ellipsize(frame.fonts.small, label_of(markers[group.first]), most);
+    if (text.size() < 8) text.clear();
+  }
+  const float width = text.empty() ? 8 * s : width_of(text) + 2 * padding;
+  const float left = last ? std::max(begin, std::min(group.pixel, end - width)) : group.pixel;
+  return {std::move(text), left, left + width};
+}
+
+}  // namespace
+
+std::optional<FlagGroup> draw_flags(const Frame& frame, std::span<const Marker> markers, const Axis& x,
+                                    Unit unit, float top, float bottom) {
   const float s = frame.scale;
   auto* const list = ImGui::GetWindowDrawList();
   const auto groups = group_markers(markers, x, x.pixel_low, x.pixel_high, 22 * s);
   const float height = flag_height(frame) - 3 * s, flag_top = top - flag_height(frame);
   const ImVec2 mouse = ImGui::GetIO().MousePos;
-  const bool window_hovered = ImGui::IsWindowHovered();
+  // The press of a click makes the plot the active item, and then nothing is hovered.
+  const bool pressed = ImGui::IsItemActive() && ImGui::IsMouseClicked(ImGuiMouseButton_Left);
+  const bool may_hover = pressed || ImGui::IsWindowHovered();
   const FlagGroup* hovered = nullptr;
+  float begin = x.pixel_low;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const FlagGroup& group = groups[g];
-    const float room = (g + 1 < groups.size() ? groups[g + 1].pixel : x.pixel_high) - group.pixel - 3 * s;
-    const std::string wanted = flag_text(markers, group);
-    const float padding = 5 * s;
-    std::string text = ellipsize(frame.fonts.small, wanted, std::min(room, 220 * s) - 2 * padding);
-    if (text.size() < wanted.size() && text.size() < 12) text.clear();
-    if (text.empty() && group.last - group.first > 1) text = fmt::format("{}", group.last - group.first);
-    const float width = text.empty() ? 8 * s : text_width(frame.fonts.small, text) + 2 * padding;
-    const ImVec2 min(group.pixel, flag_top), max(group.pixel + width, flag_top + height);
+    const bool last = g + 1 == groups.size();
+    const Flag flag = flag_of(frame, markers, group, begin, last ? x.pixel_high : groups[g + 1].pixel, last);
+    begin = flag.right + 3 * s;
+    const ImVec2 min(flag.left, flag_top), max(flag.right, flag_top + height);
     const bool over =
-        window_hovered && mouse.x >= min.x - 2 * s && mouse.x < max.x && mouse.y >= min.y && mouse.y < top;
+        may_hover && mouse.x >= min.x - 2 * s && mouse.x < max.x && mouse.y >= min.y && mouse.y < top;
     if (over) hovered = &group;
     const ImU32 line = over ? frame.palette.text : frame.palette.muted;
-    float last_pixel = -1;
-    for (std::size_t i = group.first; i < group.last; ++i) {
-      const float pixel = std::floor(x.to_pixel(markers[i].x));
-      if (pixel == last_pixel) continue;
-      last_pixel = pixel;
-      const float from = i == group.first ? flag_top : top;
-      draw_hairline(list, pixel, from, bottom, blend(line, frame.palette.panel, 0.6f), s);
-    }
+    draw_hairlines(frame, markers, group, x, flag_top, top, bottom, blend(line, frame.palette.panel, 0.6f));
+    if (trace_enabled()) trace_rectangle(fmt::format("plot.flag.{}", g), min, max);
     list->AddRectFilled(min, max, blend(line, frame.palette.panel, over ? 0.35f : 0.22f), 2 * s);
-    draw_text(list, frame.fonts.small, min.x + padding, flag_top + height - 4 * s, frame.palette.text, text);
+    draw_text(list, frame.fonts.small, min.x + 5 * s, flag_top + height - 4 * s, frame.palette.text,
+              flag.text);
   }
-  if (hovered != nullptr) draw_group_tooltip(frame, markers, *hovered, unit);
-  return hovered != nullptr;
+  if (hovered == nullptr) return {};
+  draw_group_tooltip(frame, markers, *hovered, unit);
+  return *hovered;
 }
 
 }  // namespace warpscope::ui::plot

@@ -3,6 +3,8 @@
 // merge.
 
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,7 +16,8 @@ namespace warpscope::ui::plot {
 
 struct Marker {
   double x = 0;
-  std::string text;
+  std::string text;     ///< what happened
+  std::string label{};  ///< what its flag says; "": the text
 };
 
 /// Markers [first, last) that share one flag, which stands at `pixel`, the first one's.
@@ -29,12 +32,17 @@ struct FlagGroup {
 std::vector<FlagGroup> group_markers(std::span<const Marker> markers, const Axis& x, float left, float right,
                                      float reach);
 
+/// What a group's flag says, at most `most` pixels wide as `width` measures: "bf16" of one marker, "bf16 +3" of four,
+/// "+4" where that is too wide; "" where nothing fits.
+std::string flag_text(std::span<const Marker> markers, const FlagGroup& group, float most,
+                      const std::function<float(const std::string&)>& width);
+
 /// Height of the strip above the plot that the flags need.
 float flag_height(const Frame& frame);
 
 /// Draws the flags in the strip that ends at y = `top` and hairlines from there to `bottom`. The flag under
-/// the pointer shows its markers in a tool-tip. True if there is one under it.
-bool draw_flags(const Frame& frame, std::span<const Marker> markers, const Axis& x, Unit unit, float top,
-                float bottom);
+/// the pointer, which is returned, shows its markers in a tool-tip.
+std::optional<FlagGroup> draw_flags(const Frame& frame, std::span<const Marker> markers, const Axis& x,
+                                    Unit unit, float top, float bottom);
 
 }  // namespace warpscope::ui::plot

@@ -11,6 +11,7 @@ struct View {
   bool fit_x = true;
   bool follow = true;
   bool fit_y = true;
+  bool log_x = false;  ///< equal ratios of x take equal room; all x that are shown are positive then
   double x0 = 0;
   double x1 = 1;
   double y0 = 0;
@@ -20,27 +21,37 @@ struct View {
 /// Everything visible, following the newest point.
 void fit(View& view);
 
-/// Moves x to the data, which span [first, last], as `fit_x` and `follow` say. To be called each frame.
+/// Another kind of x axis: shows everything.
+void set_log_x(View& view, bool logarithmic);
+
+/// Gives `to` the x axis of `from`: of plots that are linked.
+void link_x(const View& from, View& to);
+
+/// Moves x to the data, which span [first, last], as `fit_x` and `follow` say. To be called each frame. On a
+/// logarithmic axis first > 0.
 void track_x(View& view, double first, double last);
 
 /// Sets y to `extent` with some air while `fit_y` is set. On a logarithmic axis values that are not positive
 /// are left out by assuming a range of four decades below the largest.
 void track_y(View& view, Extent extent, bool logarithmic);
 
-/// Narrows (factor < 1) or widens x around `center`. Widening beyond [first, last] ends in fit_x; the right
-/// edge at or beyond the newest point means follow.
+/// Narrows (factor < 1) or widens x around `center`, in ratios on a logarithmic axis. Widening beyond
+/// [first, last] ends in fit_x; the right edge at or beyond the newest point means follow.
 void zoom_x(View& view, double center, double factor, double first, double last);
 
 /// The same for y around `center`, in ratios on a logarithmic axis; ends fit_y.
 void zoom_y(View& view, double center, double factor, bool logarithmic);
 
-/// Moves x by `distance`, not beyond the data by more than half the view.
-void pan_x(View& view, double distance, double first, double last);
+/// Moves x so that what is at `from` comes to `to`, not beyond the data by more than half the view.
+void pan_x(View& view, double from, double to, double first, double last);
 
 /// True if the right edge stands at x.
 bool is_at(const View& view, double x);
 
-/// Shows exactly the box; coordinates in any order. Boxes without area are ignored.
-void show_box(View& view, double xa, double xb, double ya, double yb, double last);
+/// Shows exactly [xa, xb] (in any order), with y fitted to it; nothing if they are equal.
+void show_x(View& view, double xa, double xb, double last);
+
+/// Shows exactly the values [ya, yb] (in any order); nothing if they are equal.
+void show_y(View& view, double ya, double yb);
 
 }  // namespace warpscope::ui::plot

@@ -1,0 +1,38 @@
+#include "ui/panels/marker_rows.h"
+
+#include <gtest/gtest.h>
+
+namespace warpscope::ui {
+namespace {
+
+TEST(ShortMarker, SaysWhatItIsNow) {
+  EXPECT_EQ(short_marker("fp32 -> bf16"), "bf16");
+  EXPECT_EQ(short_marker("conv2d.forward: automatic -> tiled"), "conv2d.forward: tiled");
+  EXPECT_EQ(short_marker("conv2d.forward: naive -> fused, with bias.forward, relu.forward"),
+            "conv2d.forward: fused");
+  EXPECT_EQ(short_marker("batch: 64 -> 128"), "batch: 128");
+  EXPECT_EQ(short_marker("plateau: learning rate 0.1 -> 0.05"), "plateau: 0.05");
+  EXPECT_EQ(short_marker("fp32 -> bf16; bias.forward: onednn -> loops; relu.forward: onednn -> loops"),
+            "bf16 +2");
+  EXPECT_EQ(short_marker("resumed at step 12"), "resumed at step 12");
+  EXPECT_EQ(short_marker("back to earlier weights; learning rate: 0.1 -> 0.05"),
+            "back to earlier weights +1");
+  EXPECT_EQ(short_marker(""), "");
+  EXPECT_EQ(short_marker(" -> "), "");
+}
+
+TEST(Labelled, ANameGoesBeforeTheShortText) {
+  const std::vector<PlacedMarker> markers{
+      {10, {1.5, "fp32 -> bf16"}}, {10, {1.5, "batch: 4 -> 8"}}, {20, {3, "fp32 -> bf16"}}};
+  const std::vector<runs::MarkerName> names{{10, "fp32 -> bf16", "half the bits"}};
+  const auto shown = labelled(markers, names);
+  ASSERT_EQ(shown.size(), 3u);
+  EXPECT_EQ(shown[0].label, "half the bits");
+  EXPECT_EQ(shown[0].text, "fp32 -> bf16") << "all of it on hover";
+  EXPECT_EQ(shown[0].x, 1.5);
+  EXPECT_EQ(shown[1].label, "batch: 8");
+  EXPECT_EQ(shown[2].label, "bf16") << "the same change at another step";
+}
+
+}  // namespace
+}  // namespace warpscope::ui

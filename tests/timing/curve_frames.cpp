@@ -1,0 +1,133 @@
+// How long the CPU works on the curves' part of a frame, for curves of more and more points: all of it in view, then a
+// part, a range measured, and another choice of curves. Not a test: its figures are those of the machine.
+//
+//   curve_frames [POINTS...]     10,000, 1,000,000 and 10,000,000 by default
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "ui/fonts.h"
+#include "ui/panels/loss_history.h"
+#include "ui/plot/plot.h"
+#include "ui/theme.h"
+#include "ui/widgets.h"
+
+namespace {
+
+using namespace warpscope;
+using namespace warpscope::ui;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kFrames = 200;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+struct Scene {
+  Fonts fonts;
+  Palette palette = facts_of(Theme::dark).palette;
+  training::Snapshot snapshot;
+  std::function<void(training::Command)> send = [](const training::Command&) {};
+  std::vector<plot::View> views = std::vector<plot::View>(2);
+  std::vector<plot::Hold> holds = std::vector<plot::Hold>(2);
+};
+
+// One frame of two plots, 1,200 x 400 pixels each; its milliseconds.
+double frame(Scene& scene, const LossHistory& history, float pointer, std::optional<plot::Span> measured) {
+  ImGui::GetIO().DeltaTime = 1.0f / 60;
+  ImGui::GetIO().MousePos = ImVec2(pointer, 300);
+  const auto start = Clock::now();
+  ImGui::NewFrame();
+  const Frame now{scene.snapshot, scene.send, scene.fonts, scene.palette, 1};
+  ImGui::SetNextWindowPos(ImVec2(0, 0));
+  ImGui::SetNextWindowSize(ImVec2(1200, 840));
+  begin_panel(now, "plots");
+  panel_body(now, false);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const MetricCurves& curves = history.curves(i);
+    const std::vector<plot::Line> lines{{.name = "train",
+                                         .series = &curves.smoothed,
+                                         .beneath = &curves.train,
+                                         .beneath_name = "this step",
+                                         .color = scene.palette.series[0]}};
+    const plot::Content content{.lines = lines,
+                                .markers = {},
+                                .x_label = "step",
+                                .logarithmic = true,
+                                .describe = [&](double x) { return history.describe(x); },
+                                .measured = measured};
+    plot::draw(now, i == 0 ? "first" : "second", ImVec2(1180, 390), content, scene.views[i], scene.holds[i]);
+  }
+  end_panel();
+  ImGui::Render();
+  return milliseconds_since(start);
+}
+
+void tell(const char* what, Scene& scene, const LossHistory& history,
+          std::optional<plot::Span> measured = {}) {
+  std::vector<double> times;
+  for (int i = 0; i < kFrames; ++i)
+    times.push_back(frame(scene, history, 100 + 5 * static_cast<float>(i), measured));
+  const double first = times.front();
+  std::sort(times.begin(), times.end());
+  std::printf("  %-28s first %7.2f ms   median %6.2f ms   p99 %6.2f ms\n", what, first, times[kFrames / 2],
+              times[kFrames * 99 / 100]);
+}
+
+void measure(std::uint64_t points) {
+  Scene scene;
+  scene.fonts = load_fonts(1, 1);
+  unsigned char* pixels = nullptr;
+  int width = 0, height = 0;
+  ImGui::GetIO().Fonts->GetTexDataAsRGBA32(&pixels, &width, &height);
+  LossHistory history;
+  const std::vector<CurveChoice> choices{{}, {.metric = Metric::gradient_norm}};
+  history.choose(choices);
+  const auto start = Clock::now();
+  std::uint32_t noise = 1;
+  for (std::uint64_t i = 1; i <= points; ++i) {
+    noise = noise * 1664525u + 1013904223u;
+    training::LossPoint point;
+    point.step = i;
+    point.seconds = static_cast<double>(i) * 1e-3;
+    point.loss = 0.05f + std::exp(-5.0f * static_cast<float>(i) / static_cast<float>(points)) +
+                 1e-11f * static_cast<float>(noise);
+    point.gradient_norm = 1 + point.loss;
+    history.consume(point);
+  }
+  std::printf("%llu points: %.0f ns a point to take in\n", static_cast<unsigned long long>(points),
+              1e6 * milliseconds_since(start) / static_cast<double>(points));
+  const auto all = static_cast<double>(points);
+  tell("everything", scene, history);
+  for (plot::View& view : scene.views) plot::show_x(view, 0.4 * all, 0.6 * all, all);
+  tell("a fifth of it", scene, history);
+  for (plot::View& view : scene.views) plot::set_log_x(view, true);
+  tell("logarithmic x", scene, history);
+  tell("a range measured", scene, history, plot::Span{0.2 * all, 0.9 * all});
+  const auto before = Clock::now();
+  history.choose(std::vector<CurveChoice>{{.over = runs::Over::seconds}, {.over = runs::Over::seconds}});
+  std::printf("  another axis                 once  %7.2f ms\n", milliseconds_since(before));
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  std::vector<std::uint64_t> points{10'000, 1'000'000, 10'000'000};
+  if (count > 1) {
+    points.clear();
+    for (int i = 1; i < count; ++i) points.push_back(std::strtoull(words[i], nullptr, 10));
+  }
+  for (const std::uint64_t some : points) {
+    ImGui::CreateContext();
+    ImGui::GetIO().IniFilename = nullptr;
+    ImGui::GetIO().DisplaySize = ImVec2(1600, 1000);
+    apply_theme(facts_of(Theme::dark).palette, 1);
+    measure(some);
+    ImGui::DestroyContext();
+  }
+}

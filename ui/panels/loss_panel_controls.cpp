@@ -1,0 +1,175 @@
+// The rows above the plots of the curves panel.
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "ui/panels/loss_legend.h"
+#include "ui/panels/loss_panel.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr std::array<const char*, 3> kAxes{"steps", "epochs", "time"};
+constexpr const char* kAxisTip =
+    "Horizontal axis: training steps, passes over the training images, or seconds of training without "
+    "pauses.";
+constexpr const char* kAdd = "+";
+constexpr const char* kCopy = "CSV";
+constexpr const char* kRunsTip =
+    "Earlier runs in the folder of this one: show their curves here, and see which settings differ (E).";
+
+bool has_no_values(const OverlayRun& run) {
+  return std::all_of(run.curves.begin(), run.curves.end(), [](const RunCurves& curves) {
+    return curves.train.empty() && curves.test.empty() && curves.validation.empty();
+  });
+}
+
+}  // namespace
+
+// "Runs", "Runs 2".
+std::string LossPanel::runs_label() const {
+  const auto shown = std::count_if(overlay_.runs().begin(), overlay_.runs().end(),
+                                   [](const OverlayRun& run) { return run.visible; });
+  return shown > 0 ? fmt::format("Runs {}", shown) : "Runs";
+}
+
+float LossPanel::title_buttons_width(const Frame& frame) const {
+  return text_button_width(frame, kAdd) + text_button_width(frame, kCopy) +
+         text_button_width(frame, runs_label()) + ImGui::GetFrameHeight() + 12 * frame.scale;
+}
+
+void LossPanel::draw_title_buttons(const Frame& frame, PlotSettings& settings) {
+  const float gap = 4 * frame.scale;
+  align_title_right(frame, title_buttons_width(frame));
+  const bool full = settings.metrics.size() >= kMostPlots;
+  if (text_button(frame, "loss.add", kAdd,
+                  full ? "There are as many plots as there can be." : "Another plot beside these", !full)) {
+    settings.metrics.push_back(
+        static_cast<int>(metric_for_another(settings.metrics, frame.snapshot, history_.seen())));
+  }
+  ImGui::SameLine(0, gap);
+  if (text_button(frame, "loss.copy", kCopy,
+                  "Copy what is visible as CSV, a column a curve (Ctrl C over a plot)"))
+    copy();
+  ImGui::SameLine(0, gap);
+  if (text_button(frame, "loss.runs", runs_label().c_str(), kRunsTip)) wants_runs_ = true;
+  ImGui::SameLine(0, gap);
+  draw_save_menu(frame);
+}
+
+void LossPanel::draw_save_menu(const Frame& frame) {
+  const float s = frame.scale;
+  if (icon_button(frame, "loss.save", Icon::camera, "Save the plots as files"))
+    ImGui::OpenPopup("loss.save##popup");
+  ImGui::SameLine(0, 0);
+  const ImVec2 button = ImGui::GetItemRectMax();
+  ImGui::SetNextWindowPos(ImVec2(button.x, button.y + 2 * s), ImGuiCond_Always, ImVec2(1, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(4 * s, 4 * s));
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 0));
+  if (ImGui::BeginPopup("loss.save##popup", ImGuiWindowFlags_NoMove)) {
+    if (combo_item(frame, "loss.save.png", "PNG, twice the size", false, "P")) save_ = Save::png;
+    if (combo_item(frame, "loss.save.svg", "SVG of each plot", false, "V")) save_ = Save::svg;
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar(2);
+}
+
+// True if the axis changed. A drop-down where there is little room.
+bool LossPanel::draw_x_axis(const Frame& frame, PlotSettings& settings, bool narrow) {
+  if (!narrow) return segmented(frame, "loss.x", kAxes, &settings.over, kAxisTip);
+  bool changed = false;
+  if (begin_combo(frame, "loss.x", kAxes[static_cast<std::size_t>(settings.over)],
+                  text_width(frame.fonts.text, "epochs") + 32 * frame.scale, kAxisTip)) {
+    for (std::size_t i = 0; i < kAxes.size(); ++i) {
+      const bool selected = static_cast<std::size_t>(settings.over) == i;
+      const std::string name = std::string("loss.x.") + kAxes[i];
+      if (!combo_item(frame, name.c_str(), kAxes[i], selected)) continue;
+      settings.over = static_cast<int>(i);
+      changed = !selected;
+    }
+    end_combo();
+  }
+  return changed;
+}
+
+void LossPanel::draw_smoothing(const Frame& frame, PlotSettings& settings, float room) {
+  const float s = frame.scale;
+  const bool any = std::any_of(plots_.begin(), plots_.end(),
+                               [](const LossPlot& plot) { return facts_of(plot.metric()).smooths; });
+  if (!any || room < 64 * s) return;
+  if (room > 180 * s) {
+    caption(frame, "smooth");
+    ImGui::SameLine(0, 4 * s);
+    room -= 52 * s;
+  }
+  const std::string text =
+      settings.smoothing_steps >= 1.05f
+          ? fmt::format("{:.3f}", plot::weight_for(static_cast<double>(settings.smoothing_steps)))
+          : "off";
+  slider(frame, "loss.smoothing", &settings.smoothing_steps, 1, 1000, text.c_str(), std::min(200 * s, room),
+         "Exponential moving average over the training steps, without the bias of its start: the weight of "
+         "the past. 0.95 averages about 20 steps. The raw curve stays beneath.",
+         true);
+  ImGui::SameLine(0, 8 * s);
+}
+
+// In `room` pixels.
+void LossPanel::draw_options(const Frame& frame, PlotSettings& settings, float room) {
+  const float s = frame.scale, end = ImGui::GetCursorPosX() + room;
+  if (draw_x_axis(frame, settings, room < 480 * s)) show_all();
+  ImGui::SameLine(0, 4 * s);
+  if (toggle(
+          frame, "loss.log_x", "log x", &settings.logarithmic_x,
+          "Logarithmic axis of steps, epochs or time: the beginning takes as much room as what follows.")) {
+    show_all();
+  }
+  ImGui::SameLine(0, 8 * s);
+  bool follows = shared_.x.follow;
+  if (toggle(frame, "loss.follow", "follow", &follows,
+             "Keep the newest step in view. Wheel: zoom at the pointer. Drag: zoom to the range. Right drag: "
+             "move. Shift-drag: mean, extremes and slope of a range. Double-click: show everything.")) {
+    follow(follows);
+  }
+  ImGui::SameLine(0, 8 * s);
+  if (icon_button(frame, "loss.fit", Icon::fit, "Show everything (double-click in a plot)")) show_all();
+  ImGui::SameLine(0, 12 * s);
+  draw_smoothing(frame, settings, end - ImGui::GetCursorPosX() - 8 * s);
+}
+
+// The names of the earlier runs in the view, in their colours, as many as fit.
+void LossPanel::draw_runs_legend(const Frame& frame) {
+  if (overlay_.runs().empty()) return;
+  const float s = frame.scale, gap = 16 * s, more = 72 * s;
+  std::size_t hidden = overlay_.runs().size();
+  for (std::size_t i = 0; i < overlay_.runs().size(); ++i) {
+    const OverlayRun& run = overlay_.runs()[i];
+    std::string label = ellipsize(frame.fonts.text, run.name, 200 * s);
+    if (run.error.empty() && !run.loaded) label += " ...";
+    const bool without = run.loaded && has_no_values(run);
+    const LegendEntry entry{"loss.legend.run." + run.name, label, "", frame.palette.series[run.color],
+                            run.visible && !without};
+    const bool last = i + 1 == overlay_.runs().size();
+    if (i > 0 &&
+        legend_width(frame, entry, false) + (last ? 0 : gap + more) > ImGui::GetContentRegionAvail().x)
+      break;
+    std::string tip = run.error;
+    if (tip.empty())
+      tip =
+          run.folder.string() + (without ? "\nIt has no values of this metric." : "\nClick to hide or show.");
+    if (legend_item(frame, entry, false, tip)) {
+      run.visible ? overlay_.hide(run.folder) : overlay_.show(run.folder, run.name);
+    }
+    --hidden;
+    ImGui::SameLine(0, gap);
+  }
+  if (hidden > 0) {
+    caption(frame, fmt::format("and {} more", hidden));
+  } else {
+    ImGui::NewLine();
+  }
+}
+
+}  // namespace warpscope::ui

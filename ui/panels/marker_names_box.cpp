@@ -1,0 +1,92 @@
+#include "ui/panels/marker_names_box.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr std::size_t kMostFields = 8;
+constexpr const char* kPopup = "loss.names";
+
+}  // namespace
+
+void MarkerNamesBox::update(const std::string& run_dir) {
+  if (run_dir == run_dir_) return;
+  run_dir_ = run_dir;
+  names_.clear();
+  damaged_ = false;
+  if (run_dir.empty()) return;
+  try {
+    names_ = runs::load_marker_names(run_dir);
+  } catch (const core::Error& error) {
+    damaged_ = true;
+    problem_ = fmt::format("{}; new names last until this window closes", error.what());
+  }
+}
+
+void MarkerNamesBox::open(std::span<const PlacedMarker> markers) {
+  markers_.assign(markers.begin(),
+                  markers.begin() + static_cast<std::ptrdiff_t>(std::min(markers.size(), kMostFields)));
+  texts_.assign(markers_.size(), {});
+  for (std::size_t i = 0; i < markers_.size(); ++i) {
+    const std::string_view name = runs::name_of(names_, markers_[i].step, markers_[i].marker.text);
+    std::memcpy(texts_[i].data(), name.data(), std::min(name.size(), texts_[i].size() - 1));
+  }
+  opens_ = true;
+}
+
+void MarkerNamesBox::set(const PlacedMarker& marker, const char* name) {
+  if (runs::name_of(names_, marker.step, marker.marker.text) == name) return;
+  runs::set_name(names_, marker.step, marker.marker.text, name);
+  if (run_dir_.empty() || damaged_) return;
+  try {
+    runs::save_marker_names(run_dir_, names_);
+  } catch (const core::Error& error) {
+    problem_ = fmt::format("the name is not kept: {}", error.what());
+  }
+}
+
+void MarkerNamesBox::draw_field(const Frame& frame, std::size_t i, bool focus) {
+  const float s = frame.scale;
+  const PlacedMarker& marker = markers_[i];
+  caption(frame, fmt::format("after step {}", with_thousands(marker.step)));
+  ImGui::PushTextWrapPos(360 * s);
+  ImGui::TextUnformatted(marker.marker.text.c_str());
+  ImGui::PopTextWrapPos();
+  ImGui::SetNextItemWidth(320 * s);
+  if (focus) ImGui::SetKeyboardFocusHere();
+  const std::string id = fmt::format("##loss.names.{}", i);
+  const bool entered =
+      ImGui::InputTextWithHint(id.c_str(), short_marker(marker.marker.text).c_str(), texts_[i].data(),
+                               texts_[i].size(), ImGuiInputTextFlags_EnterReturnsTrue);
+  trace_item(std::string_view(id).substr(2));
+  if (ImGui::IsItemActive()) {
+    ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
+                                        frame.palette.accent, 3 * s);
+  }
+  if (entered || ImGui::IsItemDeactivatedAfterEdit()) set(marker, texts_[i].data());
+  if (entered) ImGui::CloseCurrentPopup();
+}
+
+void MarkerNamesBox::draw(const Frame& frame) {
+  const float s = frame.scale;
+  if (opens_) ImGui::OpenPopup(kPopup);
+  const bool first = std::exchange(opens_, false);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * s, 10 * s));
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 4 * s));
+  if (ImGui::BeginPopup(kPopup, ImGuiWindowFlags_NoMove)) {
+    for (std::size_t i = 0; i < markers_.size(); ++i) draw_field(frame, i, first && i == 0);
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar(2);
+}
+
+}  // namespace warpscope::ui

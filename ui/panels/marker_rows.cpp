@@ -1,0 +1,43 @@
+#include "ui/panels/marker_rows.h"
+
+#include <fmt/format.h>
+
+namespace warpscope::ui {
+namespace {
+
+constexpr std::string_view kBetween = "; ", kArrow = " -> ", kCovered = ", with ", kKeyEnd = ": ";
+
+// Of one change. What comes before the arrow is the key, if there is one, and the former value.
+std::string short_change(std::string_view change) {
+  change = change.substr(0, change.find(kCovered));
+  const std::size_t arrow = change.rfind(kArrow);
+  if (arrow == std::string_view::npos) return std::string(change);
+  const std::string_view after = change.substr(arrow + kArrow.size());
+  const std::size_t key = change.find(kKeyEnd);
+  if (key == std::string_view::npos || key > arrow) return std::string(after);
+  return fmt::format("{}: {}", change.substr(0, key), after);
+}
+
+}  // namespace
+
+std::string short_marker(std::string_view text) {
+  std::size_t more = 0;
+  for (std::size_t at = text.find(kBetween); at != std::string_view::npos; at = text.find(kBetween, at + 1))
+    ++more;
+  const std::string first = short_change(text.substr(0, text.find(kBetween)));
+  return more == 0 ? first : fmt::format("{} +{}", first, more);
+}
+
+std::vector<plot::Marker> labelled(std::span<const PlacedMarker> markers,
+                                   std::span<const runs::MarkerName> names) {
+  std::vector<plot::Marker> result;
+  for (const PlacedMarker& placed : markers) {
+    plot::Marker marker = placed.marker;
+    const std::string_view name = runs::name_of(names, placed.step, marker.text);
+    marker.label = name.empty() ? short_marker(marker.text) : std::string(name);
+    result.push_back(std::move(marker));
+  }
+  return result;
+}
+
+}  // namespace warpscope::ui
