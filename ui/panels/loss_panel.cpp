@@ -117,8 +117,10 @@ void LossPanel::trace_curves(const Frame& frame) {
                         runs.empty() ? "" : ",", json_string(run.name), run.visible, run.color, points,
                         json_string(run.error));
   }
-  for (const LossPlot& plot : plots_)
-    metrics += (metrics.empty() ? "" : ",") + json_string(facts_of(plot.metric()).key);
+  for (const LossPlot& plot : plots_) {
+    if (!metrics.empty()) metrics += ',';
+    metrics += json_string(facts_of(plot.metric()).key);
+  }
   const bool at_a_step = frame.cursor != nullptr && frame.cursor->step.has_value();
   const plot::View& x = shared_.x;
   const plot::Span measured = shared_.measured.value_or(plot::Span{});

@@ -112,7 +112,10 @@ std::string row_name(const PictureChoices& choices, PictureRow row) {
       return "now";
     case PictureRow::other: {
       std::string name = choices.precision ? std::string(core::to_string(*choices.precision)) : "";
-      if (!choices.preset.empty()) name += (name.empty() ? "" : " ") + preset_label(choices.preset);
+      if (!choices.preset.empty()) {
+        if (!name.empty()) name += ' ';
+        name += preset_label(choices.preset);
+      }
       return name.empty() ? "A/B" : name;
     }
     case PictureRow::earlier:

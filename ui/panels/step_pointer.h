@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <utility>
 
 #include "ui/cursor.h"
 
@@ -24,19 +23,7 @@ class StepPointer {
 
   /// Sets the cursor's step: under the pointer that of the pointer, else the one that was there before it came. Where
   /// somebody else moves the cursor meanwhile, theirs stays until the pointer moves.
-  void move(Cursor& cursor, const Hand& hand) {
-    if (over_ && cursor.step != shown_) over_ = false;
-    if (hand.doubled && over_) kept_ = before_click_;
-    if (hand.over && (hand.moved || hand.clicked)) {
-      if (!over_) kept_ = cursor.step;
-      over_ = true;
-      if (hand.clicked) before_click_ = std::exchange(kept_, hand.on_kept ? std::nullopt : hand.step);
-      cursor.step = shown_ = hand.step;
-    } else if (over_ && !hand.over) {
-      over_ = false;
-      cursor.step = kept_;
-    }
-  }
+  void move(Cursor& cursor, const Hand& hand);
   /// The step that stays when the pointer goes.
   std::optional<std::uint64_t> kept(const Cursor& cursor) const { return over_ ? kept_ : cursor.step; }
 
