@@ -65,7 +65,8 @@ class Comparing(WindowCase):
 
         def divider():
             """The column where the divider stands."""
-            near = [pixels_near(self.grab(place)[:, column:column + 1], ACCENT, 16) for column in range(place.w)]
+            seen = self.grab(place)
+            near = [pixels_near(seen[:, column:column + 1], ACCENT, 16) for column in range(place.w)]
             return near.index(max(near)) if max(near) > place.h // 2 else None
         before = wait_until(divider, "the divider", self.process)
         self.drag(center(place), (place.x + place.w // 4, place.y + place.h // 2))

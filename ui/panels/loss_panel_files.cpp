@@ -53,11 +53,11 @@ void LossPanel::save_plots(const Frame& frame, Save what) {
     for (std::size_t i = 0; i < plots_.size(); ++i) {
       const LossPlot& plot = plots_[i];
       if (plot.curves().empty()) continue;
-      files_.push_back({facts_of(plot.metric()).key, ".svg",
-                        [plot = svg_plot(plot.curves(), markers_, history_.curves(i).choice, plot.view(),
-                                         plot.logarithmic(), title_of(frame, plot.metric()))] {
-                          return runs::svg_of(plot);
-                        }});
+      const CurveChoice& choice = history_.curves(i).choice;
+      runs::Plot svg = svg_plot(plot.curves(), markers_, choice, plot.view(), plot.logarithmic(),
+                                title_of(frame, plot.metric()));
+      files_.push_back(
+          {facts_of(plot.metric()).key, ".svg", [svg = std::move(svg)] { return runs::svg_of(svg); }});
     }
   } catch (const std::exception& error) {
     tell(training::LogLevel::error, std::string("the plot is not written: ") + error.what());
