@@ -42,6 +42,6 @@ float usual_part(const Docking& docking, std::string_view path);
 
 nlohmann::json layout_json(const Docking& docking);
 /// Throws core::BadInput with one sentence about what is wrong with it.
-Docking layout_from(const nlohmann::json& json);
+Docking layout_from(const nlohmann::json& from);
 
 }  // namespace warpscope::ui

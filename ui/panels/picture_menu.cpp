@@ -247,7 +247,7 @@ void PictureMenu::draw_file(const Frame& frame, PictureChoices& choices, Picture
   }
   if (of_run) {
     for (const std::string& refused : weights_.choices().refused) {
-      combo_item(frame, (name + "." + refused).c_str(), refused.c_str(), false, {},
+      combo_item(frame, fmt::format("{}.{}", name, refused).c_str(), refused.c_str(), false, {},
                  "Its weights do not fit this network.");
     }
   }
