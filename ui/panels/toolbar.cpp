@@ -331,7 +331,8 @@ ToolbarRequests Toolbar::draw(const Frame& frame) {
   }
   ImGui::SetCursorPosX(edge);
   ToolbarRequests requests;
-  requests.menu = icon_button(frame, "toolbar.window", Icon::sliders, "The window: layouts, themes, sizes, panels");
+  requests.menu =
+      icon_button(frame, "toolbar.window", Icon::sliders, "The window: layouts, themes, sizes, panels");
   ImGui::SameLine(0, 4 * s);
   requests.help = icon_button(frame, "toolbar.help", Icon::help, "Help (F1)");
   draw_progress(frame);
