@@ -228,7 +228,8 @@ TEST_F(DistributionLooks, ThatComeLateDivideTheUpdateByTheStepsBetween) {
   const Observations seen = wait_for(observer_);
   const DistributionMoment& moment = *seen.distributions->moments.back();
   EXPECT_EQ(moment.update_steps, 3u);
-  const models::Parameter& first = models::parameter_layout(engine_.options().model).find("conv1.weight");
+  const models::ParameterLayout layout = models::parameter_layout(engine_.options().model);
+  const models::Parameter& first = layout.find("conv1.weight");
   const std::vector<float> after = engine_.parameters();
   float most = -1e9f;
   for (std::size_t i = first.offset; i < first.offset + first.elements; ++i) {

@@ -102,10 +102,10 @@ class Comparing(WindowCase):
             top = min(place.y for place in places.values())
             return min((place for place in places.items() if place[1].y == top), key=lambda item: item[1].x)[0]
         self.assertEqual(leftmost(), "images.original.0")
+        first = self.layout()["images.original.0"]
         self.choose("images.metric", "images.metric=SSIM")
         self.choose("images.order", "images.order=best first")
         self.point_away()
-        first = self.layout()["images.original.0"]
         wait_until(lambda: self.layout()["images.original.0"] != first, "another order", self.process)
 
 
