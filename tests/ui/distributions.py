@@ -63,8 +63,8 @@ class Distributions(WindowCase):
 
     def test_convolutions_are_seen_too(self):
         self.open_distributions(model="autoencoder")
-        self.click_slowly("distributions.layer.conv1")
-        self.wait_for("the layer", layer="conv1", quantity="weights")
+        self.click_slowly("distributions.conv2.weights")
+        self.wait_for("the layer", layer="conv2", quantity="weights")
         self.assertGreater(colors_in(self.grab(self.item("distributions.conv1.weights"))), 3)
 
 
