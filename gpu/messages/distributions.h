@@ -35,7 +35,7 @@ struct DeadUnits {
   std::int64_t dead_channels = 0;
 };
 
-/// How things were after a step. Layers are counted as in Cursor::output: 0 is the image, n the layer n - 1 of the model.
+/// How things were after a step. Layer 0 is the image, n the layer n - 1 of the model.
 struct DistributionMoment {
   std::uint64_t step = 0;
   std::uint64_t update_steps = 0;  ///< steps that the updates were divided by; 0: there are none

@@ -16,8 +16,8 @@ namespace warpscope::training {
 
 /// Observations::comparison of ObservationRequest::comparison. Plans are built by threads of their own, so that a
 /// step waits for none; all of the same look are of the same step. A GPU does the passes between two steps; on a CPU
-/// a thread does them from a copy of the weights, since there the trainer's own thread would. What cannot be built says why in
-/// Reconstruction::failure, and the others are shown.
+/// a thread does them from a copy of the weights, since there the trainer's own thread would. What cannot be built
+/// says why in Reconstruction::failure, and the others are shown.
 class Comparer final : public Observer {
  public:
   Comparer() = default;

@@ -7,6 +7,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/models/parameters.h"
+#include "gpu/observers/host_copies.h"
 
 namespace warpscope::training {
 namespace {
@@ -19,11 +20,6 @@ constexpr int kLargestBatch = 128, kLargestCpuBatch = 8;
 int batches_of(int count, core::DeviceKind device) {
   const int largest = device == core::DeviceKind::cpu ? kLargestCpuBatch : kLargestBatch;
   return (count + largest - 1) / largest;
-}
-
-std::vector<float> floats(const core::HostBuffer& buffer) {
-  const auto* const values = buffer.as<const float>();
-  return {values, values + buffer.bytes() / sizeof(float)};
 }
 
 void check(const ComparisonSetup& setup) {

@@ -29,14 +29,12 @@ std::size_t aligned(std::size_t bytes) {
 
 /// All layers' outputs for one image, and the image.
 std::int64_t activations_of_image(const models::Model& model) {
-  std::int64_t places = std::int64_t{model.height} * model.width, channels = model.channels;
-  std::int64_t sum = places * channels;
+  models::Extent extent{model.height, model.width, model.channels};
+  const auto elements = [&] { return std::int64_t{extent.height} * extent.width * extent.channels; };
+  std::int64_t sum = elements();
   for (const models::Layer& layer : model.layers) {
-    if (layer.kind == models::LayerKind::linear) places = 1;
-    if (layer.kind == models::LayerKind::maxpool2d) places /= 4;
-    if (layer.kind == models::LayerKind::upsample2d) places *= 4;
-    if (layer.out_channels > 0) channels = layer.out_channels;
-    sum += places * channels;
+    extent.pass(layer);
+    sum += elements();
   }
   return sum;
 }
@@ -100,19 +98,19 @@ void DistributionPass::add_activations(const models::Model& model) {
     add_part(layer, Quantity::activations, tensor);
   };
   add(0, plan_->input());
-  std::int64_t channels = model.channels;
+  models::Extent extent{model.height, model.width, model.channels};
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     const models::Layer& layer = model.layers[i];
+    extent.pass(layer);
     const plan::WrittenTensor output = plan_->output(i);
     add(i + 1, output);
-    if (layer.out_channels > 0) channels = layer.out_channels;
     if (layer.kind != models::LayerKind::relu) continue;
     UnitTensor units;
     units.values = output.data;
     units.type = output.type;
     units.batch = plan_->batch();
     units.units = output.elements / plan_->batch();
-    units.channels = channels;
+    units.channels = extent.channels;
     unit_tensors_.push_back(units);
     unit_layers_.push_back(i + 1);
   }

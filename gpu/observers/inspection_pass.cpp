@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "gpu/core/error.h"
-#include "gpu/ops/host_values.h"
+#include "gpu/observers/host_copies.h"
 
 namespace warpscope::training {
 namespace {
@@ -13,36 +13,6 @@ using ops::step::StepControl;
 
 /// Places begin at multiples of this, so that copies are aligned.
 constexpr std::size_t kAlignment = 256;
-
-std::vector<float> floats(const core::HostBuffer& buffer) {
-  const auto* const values = buffer.as<const float>();
-  return {values, values + buffer.bytes() / sizeof(float)};
-}
-
-/// The shape of a layer's output, from that of its input.
-LayerOutput output_shape(const models::Layer& layer, LayerOutput shape) {
-  shape.layer = layer.name;
-  switch (layer.kind) {
-    case models::LayerKind::conv2d:
-      shape.channels = layer.out_channels;
-      break;
-    case models::LayerKind::linear:
-      shape.height = shape.width = 1;
-      shape.channels = layer.out_channels;
-      break;
-    case models::LayerKind::relu:
-      break;
-    case models::LayerKind::maxpool2d:
-      shape.height /= 2;
-      shape.width /= 2;
-      break;
-    case models::LayerKind::upsample2d:
-      shape.height *= 2;
-      shape.width *= 2;
-      break;
-  }
-  return shape;
-}
 
 }  // namespace
 
@@ -80,11 +50,11 @@ void InspectionPass::add(const plan::WrittenTensor& tensor, const LayerOutput& s
 }
 
 void InspectionPass::add_all() {
-  LayerOutput shape{"input", model_.height, model_.width, model_.channels, {}};
-  add(plan_->input(), shape);
-  for (std::size_t layer = 0; layer < model_.layers.size(); ++layer) {
-    shape = output_shape(model_.layers[layer], shape);
-    add(plan_->output(layer), shape);
+  models::Extent extent{model_.height, model_.width, model_.channels};
+  add(plan_->input(), {"input", extent.height, extent.width, extent.channels, {}});
+  for (std::size_t i = 0; i < model_.layers.size(); ++i) {
+    extent.pass(model_.layers[i]);
+    add(plan_->output(i), {model_.layers[i].name, extent.height, extent.width, extent.channels, {}});
   }
 }
 
@@ -128,14 +98,7 @@ Inspection InspectionPass::decode() const {
   for (const Piece& piece : pieces_) {
     const std::byte* const from = outputs_.as<const std::byte>() + piece.offset;
     result.outputs.push_back(piece.shape);
-    std::vector<float>& values = result.outputs.back().values;
-    if (piece.tensor.type == core::ElementType::f32) {
-      const auto* const stored = reinterpret_cast<const float*>(from);
-      values.assign(stored, stored + piece.tensor.elements);
-    } else {
-      const std::vector<double> wide = ops::decode({from, piece.bytes()}, piece.tensor.type);
-      values.assign(wide.begin(), wide.end());
-    }
+    result.outputs.back().values = widened({from, piece.bytes()}, piece.tensor.type);
   }
   result.parameters = floats(parameters_);
   result.gradients = floats(gradients_);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gpu/core/error.h"
-#include "gpu/ops/host_values.h"
+#include "gpu/observers/host_copies.h"
 
 namespace warpscope::training {
 namespace {
@@ -74,18 +74,11 @@ void LatentPass::start(const Scene& scene) {
 std::vector<float> LatentPass::values() const {
   const std::size_t elements = count_ * latent_.elements();
   const core::ElementType type = plan_->output(latent_.end - 1).type;
-  if (type == core::ElementType::f32) {
-    const auto* const stored = latents_.as<const float>();
-    return {stored, stored + elements};
-  }
-  const std::vector<double> wide =
-      ops::decode({latents_.as<const std::byte>(), elements * core::size_of(type)}, type);
-  return {wide.begin(), wide.end()};
+  return widened({latents_.as<const std::byte>(), elements * core::size_of(type)}, type);
 }
 
 std::vector<float> LatentPass::weights() const {
-  const auto* const values = weights_.as<const float>();
-  return {values, values + weights_.bytes() / sizeof(float)};
+  return floats(weights_);
 }
 
 }  // namespace warpscope::training

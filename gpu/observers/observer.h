@@ -21,7 +21,8 @@ class Observer {
   /// True while something is asked for.
   virtual bool wanted() const = 0;
   /// Enqueues a look on the scene's stream, without waiting. Returns false while the one before has not been
-  /// taken, or while it waits for another step. Throws core::BadInput and core::OutOfMemory with a sentence; then nothing is enqueued.
+  /// taken, or while it waits for another step. Throws core::BadInput and core::OutOfMemory with a sentence; then
+  /// nothing is enqueued.
   virtual bool start(const Scene& scene) = 0;
   /// Puts what has arrived into its field of `seen`; false if nothing has. What is no longer asked for is dropped.
   virtual bool take(Observations& seen) = 0;

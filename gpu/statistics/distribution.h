@@ -36,8 +36,8 @@ struct Distribution {
 Distribution distribution_of(std::span<const std::uint32_t> counters, std::uint32_t result,
                              std::span<const CountedTensor> tensors, std::span<const ChunkSums> sums);
 
-/// The ends of half octave `half` (of magnitudes): [low, high). The first begins at 0; the last is as wide as it would be
-/// if another followed, though it holds all larger magnitudes.
+/// The ends of half octave `half` (of magnitudes): [low, high). The first begins at 0; the last is as wide as it
+/// would be if another followed, though it holds all larger magnitudes.
 struct HalfOctave {
   double low = 0;
   double high = 0;
@@ -45,10 +45,11 @@ struct HalfOctave {
 HalfOctave half_octave(int half);
 
 /// An estimate of the quantile `part` (from 0 to 1) of the finite numbers, which is the number at place
-/// floor(part (n - 1)) of all n in ascending order, from 0: interpolated within its bin as if the bin's numbers were
-/// evenly spread. Estimate and quantile are in the same bin and within the range of the numbers, so that they differ by
-/// at most half of the quantile's magnitude; below 2^kLeastExponent by less than 1.5 times that; in the last bin by no
-/// more than the range of the numbers goes beyond its beginning. Zeros are exact. Nothing if there are no finite numbers.
+/// floor(part (n - 1)) of all n in ascending order, from 0: interpolated within its bin as if the bin's numbers
+/// were evenly spread. Estimate and quantile are in the same bin and within the range of the numbers, so that they
+/// differ by at most half of the quantile's magnitude; below 2^kLeastExponent by less than 1.5 times that; in the
+/// last bin by no more than the range of the numbers goes beyond its beginning. Zeros are exact. Nothing if there
+/// are no finite numbers.
 std::optional<double> quantile(const Distribution& distribution, double part);
 
 }  // namespace warpscope::statistics

@@ -47,9 +47,9 @@ namespace detail {
 
 inline constexpr std::uint32_t kInfinityBits = 0x7f800000u;
 
-/// What a 16-bit format makes of a magnitude: 0: a normal number; 1, 2, 3: an infinity, 0, a subnormal number. The others
-/// are the bits of the least magnitude that becomes infinite, of the largest that becomes 0, and of the least that becomes
-/// a normal number.
+/// What a 16-bit format makes of a magnitude: 0: a normal number; 1, 2, 3: an infinity, 0, a subnormal number.
+/// `overflow`, `zero`, `normal`: the bits of the least magnitude that becomes infinite, of the largest that becomes
+/// 0, and of the least that becomes a normal number.
 WARPSCOPE_STATISTICS_BOTH inline int loss_of(std::uint32_t magnitude, std::uint32_t overflow,
                                              std::uint32_t zero, std::uint32_t normal) {
   if (magnitude >= overflow) return 1;

@@ -33,15 +33,19 @@ sanitize() {
     "$build"/warpscope verify --device cuda:0 --shapes 0 --no-libraries "${@:3}" >"$out/sanitizer-$2.log" 2>&1
 }
 
-# Checks of results, side by side: none of them measures time.
+# Checks of results. The random switches come first and alone: they look at the memory of the whole device. The others run
+# side by side: none of them measures time.
 part_proof() {
   local -A jobs=()
+  local code=0
+  timeout 260 "$build"/tests/test_training --gtest_filter='*Gpu*:*cuda*' --gtest_output="xml:$out/switches.xml" >"$out/switches.log" 2>&1 || code=1
+  echo "switches: exit $code"
   timeout 260 "$build"/warpscope verify --device cuda:0 --json "$out/verify.json" >"$out/verify.log" 2>&1 &
   jobs[verify]=$!
-  timeout 260 "$build"/tests/test_training --gtest_filter='*Gpu*:*cuda*' --gtest_output="xml:$out/switches.xml" >"$out/switches.log" 2>&1 &
-  jobs[switches]=$!
   "$build"/tests/test_core --gtest_filter='*cuda*' --gtest_brief=1 >"$out/core.log" 2>&1 &
   jobs[core]=$!
+  "$build"/tests/test_statistics --gtest_filter='*cuda*' --gtest_brief=1 >"$out/statistics.log" 2>&1 &
+  jobs[statistics]=$!
   if command -v compute-sanitizer >/dev/null; then
     for tool in memcheck initcheck synccheck; do
       sanitize "$tool" "$tool" &
@@ -56,7 +60,6 @@ part_proof() {
   else
     echo "no compute-sanitizer"
   fi
-  local code=0
   for job in "${!jobs[@]}"; do
     wait "${jobs[$job]}"
     local result=$?
@@ -145,7 +148,8 @@ part_runs() {
     echo "mlp $how: $(grep -E '^(steps|speed|test loss)' "$out/digits.log" | tr -s ' ' | tr '\n' ' ')"
   done
   local atomic_free="preset=implicit_gemm"
-  local same=(--model classifier --data builtin --device cuda:0 --precision fp32 --select $atomic_free --optimizer adam --schedule cosine:warmup=0.1)
+  local same=(--model classifier --data builtin --device cuda:0 --precision fp32 --select $atomic_free --optimizer adam
+    --schedule cosine:warmup=0.1)
   "$build"/warpscope train "${same[@]}" --epochs 6 --batch 256 --save "$out/straight.safetensors" >"$out/straight.log" 2>&1 || code=1
   "$build"/warpscope train "${same[@]}" --epochs 6 --batch 256 --run-dir "$out/resumed" >/dev/null 2>&1 &
   local trainer=$!

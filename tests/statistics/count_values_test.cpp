@@ -14,6 +14,7 @@
 #include "gpu/core/random.h"
 #include "gpu/ops/host_values.h"
 #include "gpu/statistics/distribution.h"
+#include "tests/support/device_case.h"
 
 namespace warpscope::statistics {
 namespace {
@@ -111,21 +112,8 @@ Tensor tensor(ElementType type, std::uint32_t result, const std::vector<float>& 
   return {type, result, ops::encode(wide, type), {}, 1};
 }
 
-class Counting : public testing::TestWithParam<std::string> {
+class Counting : public tests::DeviceCase {
  protected:
-  void SetUp() override {
-    const bool cuda = GetParam() == "cuda";
-    if (cuda && !core::cuda_unavailable_reason().empty()) GTEST_SKIP() << core::cuda_unavailable_reason();
-    device_ = core::open_device(GetParam());
-    device_->make_current();
-    stream_ = device_->make_stream();
-  }
-  core::Buffer uploaded(const void* from, std::size_t bytes) {
-    core::Buffer buffer(device_, std::max<std::size_t>(bytes, 1));
-    stream_->copy(buffer.data(), from, bytes);
-    stream_->synchronize();
-    return buffer;
-  }
   /// Counts the tensors into `results` distributions.
   std::vector<Distribution> count(const std::vector<Tensor>& tensors, std::uint32_t results) {
     std::vector<core::Buffer> memory;
@@ -164,9 +152,6 @@ class Counting : public testing::TestWithParam<std::string> {
     for (std::uint32_t i = 0; i < results; ++i) found.push_back(distribution_of(counters, i, table, sums));
     return found;
   }
-
-  std::shared_ptr<core::Device> device_;
-  std::unique_ptr<core::Stream> stream_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Devices, Counting, testing::Values("cpu", "cuda"),

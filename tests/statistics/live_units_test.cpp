@@ -10,6 +10,7 @@
 
 #include "gpu/core/random.h"
 #include "gpu/ops/host_values.h"
+#include "tests/support/device_case.h"
 
 namespace warpscope::statistics {
 namespace {
@@ -21,21 +22,8 @@ struct Found {
   std::vector<std::uint8_t> live_channels;
 };
 
-class LiveUnits : public testing::TestWithParam<std::string> {
+class LiveUnits : public tests::DeviceCase {
  protected:
-  void SetUp() override {
-    const bool cuda = GetParam() == "cuda";
-    if (cuda && !core::cuda_unavailable_reason().empty()) GTEST_SKIP() << core::cuda_unavailable_reason();
-    device_ = core::open_device(GetParam());
-    device_->make_current();
-    stream_ = device_->make_stream();
-  }
-  core::Buffer uploaded(const void* from, std::size_t bytes) {
-    core::Buffer buffer(device_, bytes);
-    stream_->copy(buffer.data(), from, bytes);
-    stream_->synchronize();
-    return buffer;
-  }
   Found find(std::vector<UnitTensor> tensors, const std::vector<std::vector<double>>& values) {
     std::vector<core::Buffer> memory;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -64,9 +52,6 @@ class LiveUnits : public testing::TestWithParam<std::string> {
     }
     return found;
   }
-
-  std::shared_ptr<core::Device> device_;
-  std::unique_ptr<core::Stream> stream_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Devices, LiveUnits, testing::Values("cpu", "cuda"),

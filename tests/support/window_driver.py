@@ -65,6 +65,7 @@ def colors_in(picture):
 
 class WindowCase(ProgramCase):
     """Each case has a display to itself, 1920x1080, without a window manager."""
+    PANEL = None  # whose events in the trace newest() and wait_for() look at
 
     def setUp(self):
         for tool in ("Xvfb", "xdotool"):
@@ -280,6 +281,19 @@ class WindowCase(ProgramCase):
     def layout(self):
         """Where each item is, or was when it was last seen."""
         return {event["name"]: Rectangle(*(event[key] for key in "xywh")) for event in self.events("layout")}
+
+    def newest(self):
+        """The newest event of the panel, or None."""
+        events = self.events(self.PANEL)
+        return events[-1] if events else None
+
+    def wait_for(self, what, condition=None, **fields):
+        """Waits until the panel's newest event fulfils `condition` and has all of `fields`, and returns it."""
+        def found():
+            newest = self.newest()
+            good = newest and all(newest.get(name) == value for name, value in fields.items())
+            return newest if good and (condition is None or condition(newest)) else None
+        return wait_until(found, what, self.process)
 
     def item(self, name):
         return wait_until(lambda: self.layout().get(name), f"the item {name}", self.process)

@@ -8,20 +8,11 @@ from window_driver import WindowCase, colors_in  # noqa: E402
 
 
 class Distributions(WindowCase):
+    PANEL = "distributions"
+
     def window_arguments(self, *more, model="mlp"):
         return ["--model", model, "--device", "cpu", "--data", "builtin", "--batch", "8", "--test-images", "8",
                 "--precision", "fp32", "--window-size", "1600x1000", *more]
-
-    def newest(self):
-        events = self.events("distributions")
-        return events[-1] if events else None
-
-    def wait_for(self, what, **fields):
-        """Waits until the newest event has all of `fields`."""
-        def found():
-            newest = self.newest()
-            return newest if newest and all(newest.get(name) == value for name, value in fields.items()) else None
-        return wait_until(found, what, self.process)
 
     def open_distributions(self, **options):
         self.open_window(**options)

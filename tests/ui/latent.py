@@ -8,20 +8,11 @@ from window_driver import WindowCase, center, colors_in  # noqa: E402
 
 
 class Latent(WindowCase):
+    PANEL = "latent"
+
     def window_arguments(self, *more, model="autoencoder", test_images=8):
         return ["--model", model, "--device", "cpu", "--data", "builtin", "--batch", "4", "--test-images", str(test_images),
                 "--precision", "fp32", "--window-size", "1600x1000", *more]
-
-    def newest(self):
-        events = self.events("latent")
-        return events[-1] if events else None
-
-    def wait_for(self, what, **fields):
-        """Waits until the newest event has all of `fields`."""
-        def found():
-            newest = self.newest()
-            return newest if newest and all(newest.get(name) == value for name, value in fields.items()) else None
-        return wait_until(found, what, self.process)
 
     def open_latent(self, **options):
         self.open_window(**options)

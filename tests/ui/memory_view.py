@@ -3,24 +3,16 @@ import os
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
-from warpscope_program import main, wait_until  # noqa: E402
+from warpscope_program import main  # noqa: E402
 from window_driver import WindowCase, colors_in  # noqa: E402
 
 
 class MemoryView(WindowCase):
+    PANEL = "memory"
+
     def window_arguments(self, *more):
         return ["--device", "cpu", "--data", "builtin", "--batch", "4", "--test-images", "8", "--precision", "fp32",
                 "--window-size", "1600x1000", *more]
-
-    def newest(self):
-        events = self.events("memory")
-        return events[-1] if events else None
-
-    def wait_for(self, what, condition):
-        def found():
-            newest = self.newest()
-            return newest if newest and condition(newest) else None
-        return wait_until(found, what, self.process)
 
     def test_the_map_tells_what_lies_under_the_pointer_and_a_click_points_at_its_layer(self):
         self.open_window()

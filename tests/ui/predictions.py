@@ -12,20 +12,11 @@ ANY = -1
 
 
 class Predictions(WindowCase):
+    PANEL = "predictions"
+
     def window_arguments(self, *more, size="1280x800", data="builtin", run_dir=None):
         return ["--model", "mlp", "--device", "cpu", "--data", data, "--batch", "8", "--test-images", str(IMAGES),
                 "--run-dir", run_dir or self.run_dir, "--window-size", size, *more]
-
-    def newest(self):
-        events = self.events("predictions")
-        return events[-1] if events else None
-
-    def wait_for(self, what, **fields):
-        """Waits until the newest predictions have all of `fields`."""
-        def found():
-            newest = self.newest()
-            return newest if newest and all(newest.get(name) == value for name, value in fields.items()) else None
-        return wait_until(found, what, self.process)
 
     def open_with_predictions(self):
         """A paused training whose window shows an evaluation; returns what is shown of it."""

@@ -10,16 +10,7 @@ FORWARD = "time.now.conv2d.forward.conv2"
 
 
 class TimeView(WindowCase):
-    def newest(self):
-        events = self.events("time")
-        return events[-1] if events else None
-
-    def wait_for(self, what, condition):
-        """Waits until the newest event fulfils `condition`, and returns it."""
-        def found():
-            newest = self.newest()
-            return newest if newest and condition(newest) else None
-        return wait_until(found, what, self.process)
+    PANEL = "time"
 
     def open_timeline(self):
         """Paused, so that nothing moves but what is moved."""
