@@ -116,6 +116,14 @@ std::size_t place(std::vector<MemoryPiece>& pieces) {
 
 }  // namespace
 
+std::vector<std::size_t> workspace_bytes(const std::vector<NodeCover>& nodes, core::Precision precision) {
+  std::vector<std::size_t> bytes;
+  for (const NodeCover& node : nodes) {
+    bytes.push_back(node.variant == nullptr ? 0 : ops::workspace_bytes(*node.variant, node.shape, precision));
+  }
+  return bytes;
+}
+
 MemoryPlan plan_memory(const Program& program, const std::vector<NodeCover>& nodes, core::Precision precision,
                        const std::vector<std::size_t>& workspace_bytes) {
   MemoryPlan plan;

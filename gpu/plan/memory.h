@@ -27,6 +27,9 @@ struct MemoryPlan {
   std::size_t bytes = 0;
 };
 
+/// The scratch memory of each node's call; 0 of covered ones.
+std::vector<std::size_t> workspace_bytes(const std::vector<NodeCover>& nodes, core::Precision precision);
+
 /// Plans the memory of `program` as `nodes` run it; what nobody touches takes none. `workspace_bytes` holds
 /// the scratch memory of each node. Tensors are placed from the largest to the smallest, each at the lowest
 /// offset free during its lifetime.

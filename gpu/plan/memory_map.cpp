@@ -41,14 +41,6 @@ std::vector<std::size_t> places_of(const std::vector<NodeCover>& covers) {
   return places;
 }
 
-std::vector<std::size_t> workspaces(const std::vector<NodeCover>& covers, core::Precision precision) {
-  std::vector<std::size_t> bytes;
-  for (const NodeCover& node : covers) {
-    bytes.push_back(node.variant == nullptr ? 0 : ops::workspace_bytes(*node.variant, node.shape, precision));
-  }
-  return bytes;
-}
-
 }  // namespace
 
 const char* to_string(MemoryKind kind) {
@@ -70,7 +62,7 @@ MemoryMap memory_map(const models::Model& model, Purpose purpose, const Selectio
   const Program program = lower(model, purpose, batch, batch, 1, selection.precision, recipe);
   const std::vector<NodeCover> covers = cover(program, selection, device);
   const MemoryPlan plan =
-      plan_memory(program, covers, selection.precision, workspaces(covers, selection.precision));
+      plan_memory(program, covers, selection.precision, workspace_bytes(covers, selection.precision));
   const std::vector<std::size_t> places = places_of(covers);
   MemoryMap map;
   map.bytes = plan.bytes;

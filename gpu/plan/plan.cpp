@@ -20,12 +20,7 @@ Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selecti
       recipe_(recipe),
       batch_(batch) {
   cover_nodes(selection);
-  std::vector<std::size_t> workspace_bytes;
-  for (const PlanNode& node : nodes_) {
-    workspace_bytes.push_back(
-        node.variant == nullptr ? 0 : ops::workspace_bytes(*node.variant, node.shape, precision_));
-  }
-  const MemoryPlan memory = plan_memory(program_, covers_, precision_, workspace_bytes);
+  const MemoryPlan memory = plan_memory(program_, covers_, precision_, workspace_bytes(covers_, precision_));
   try {
     arena_ = core::Buffer(device_, memory.bytes);
     for (const PlanNode& node : nodes_) {
