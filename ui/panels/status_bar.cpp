@@ -151,7 +151,7 @@ void StatusBar::draw(const Frame& frame, const WindowFacts& facts) {
   }
   if (const double share = frame.seen.time_share; share > 0) {
     entry(frame, "status.views", fmt::format("views {:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0),
-          share > 0.02 ? frame.palette.warning : frame.palette.muted,
+          frame.palette.muted,
           "The part of the device's time, over the last second, that the pictures and what else the open "
           "views look at "
           "took from the training. Closed views take none.");
