@@ -18,3 +18,10 @@ find_library(DNNL_LIBRARY dnnl REQUIRED)
 add_library(dnnl_library INTERFACE)
 target_include_directories(dnnl_library SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
 target_link_libraries(dnnl_library INTERFACE ${DNNL_LIBRARY})
+
+# LIBSVM: support vector machines on the CPU.
+find_path(LIBSVM_INCLUDE_DIR libsvm/svm.h REQUIRED)
+find_library(LIBSVM_LIBRARY svm REQUIRED)
+add_library(libsvm_library INTERFACE)
+target_include_directories(libsvm_library SYSTEM INTERFACE ${LIBSVM_INCLUDE_DIR})
+target_link_libraries(libsvm_library INTERFACE ${LIBSVM_LIBRARY})
