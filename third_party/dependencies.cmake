@@ -25,3 +25,10 @@ find_library(LIBSVM_LIBRARY svm REQUIRED)
 add_library(libsvm_library INTERFACE)
 target_include_directories(libsvm_library SYSTEM INTERFACE ${LIBSVM_INCLUDE_DIR})
 target_link_libraries(libsvm_library INTERFACE ${LIBSVM_LIBRARY})
+
+# LIBLINEAR: linear support vector machines on the CPU.
+find_path(LIBLINEAR_INCLUDE_DIR linear.h REQUIRED)
+find_library(LIBLINEAR_LIBRARY linear REQUIRED)
+add_library(liblinear_library INTERFACE)
+target_include_directories(liblinear_library SYSTEM INTERFACE ${LIBLINEAR_INCLUDE_DIR})
+target_link_libraries(liblinear_library INTERFACE ${LIBLINEAR_LIBRARY})

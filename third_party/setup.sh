@@ -9,7 +9,7 @@ run_packages=(
   libgl1-mesa-dri libglx-mesa0 libxrandr2 libxinerama1 libxcursor1 libxi6 # loaded at run time
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libfmt-dev
   libcurl4-openssl-dev ca-certificates libarchive-dev libssl-dev zlib1g-dev
-  'libdnnl-dev|libonednn-dev' libsvm-dev
+  'libdnnl-dev|libonednn-dev' libsvm-dev liblinear-dev
   fonts-inter fonts-jetbrains-mono
 )
 test_packages=(libgtest-dev xvfb xdotool imagemagick python3 python3-numpy python3-pil python3-venv x11-utils)

@@ -1,0 +1,35 @@
+#pragma once
+// The two products with the features that linear classifiers are made of, on CUDA. Each reads the features once for
+// up to sixteen classes. Sums have the same bits every time on the same device.
+
+#include <cuda_runtime.h>
+
+#include "gpu/classifiers/features.h"
+
+namespace warpscope::classifiers::linear {
+
+/// How products of one shape are spread over a device, and the memory that they need.
+struct ProductPlan {
+  int slabs = 0;      ///< of columns, for rows times weights
+  int sum_slabs = 0;  ///< the same for sums over rows
+  int ranges = 0;     ///< of rows, for sums over rows
+  std::int64_t range_rows = 0;
+  std::size_t bytes = 0;  ///< of partial results
+};
+
+ProductPlan plan_products(const Place& place, const FeatureMatrix& features, int problems);
+
+/// scores_ik = sum over j of x_ij w_kj + w_kd in precision Number for (rows, problems) scores, (problems, d + 1) weights w,
+/// d = columns. `partial` holds ProductPlan::bytes.
+template <class Number>
+void multiply_rows_cuda(const ProductPlan& plan, const FeatureMatrix& features, const Number* weights,
+                        int problems, Number* scores, void* partial, int multiprocessors,
+                        cudaStream_t stream);
+
+/// sum_kj = sum over rows of f_ik x_ij, and sum_kd = sum over rows of f_ik: products in precision Number, ranges of rows
+/// added up in double; (rows, problems) factors f, (problems, d + 1) sums.
+template <class Number>
+void sum_rows_cuda(const ProductPlan& plan, const FeatureMatrix& features, const Number* factors,
+                   int problems, double* sums, void* partial, cudaStream_t stream);
+
+}  // namespace warpscope::classifiers::linear

@@ -1,0 +1,91 @@
+#include "gpu/classifiers/standardize.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "gpu/classifiers/columns.h"
+#include "gpu/core/error.h"
+#include "gpu/core/parallel.h"
+
+#if WARPSCOPE_HAVE_CUDA
+#include "gpu/classifiers/standardize_cuda.h"
+#endif
+
+namespace warpscope::classifiers {
+namespace {
+
+void standardize_loops(const double* means, const double* factors, const FeatureMatrix& features, float* to) {
+  core::parallel_for(features.rows, 64, 0, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const float* const x = features.values + row * features.columns;
+      float* const result = to + row * features.columns;
+      for (int j = 0; j < features.columns; ++j) {
+        result[j] = static_cast<float>((static_cast<double>(x[j]) - means[j]) * factors[j]);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+std::string Standardization::remark() const {
+  if (constant_columns == 0) return "";
+  return fmt::format("{} of {} columns are the same in all training rows and became 0", constant_columns,
+                     means.size());
+}
+
+Standardization find_standardization(const Place& place, const FeatureMatrix& training) {
+  if (training.rows < 1 || training.columns < 1) throw core::BadInput("there are no rows to standardise by");
+  check_finite(place, training, "the training rows");
+  const auto columns = static_cast<std::size_t>(training.columns);
+  const std::size_t bytes = columns * sizeof(double);
+  const core::Buffer sums(place.device, bytes), squares(place.device, bytes), means(place.device, bytes);
+  Standardization found;
+  found.means.resize(columns);
+  found.deviations.resize(columns);
+  sum_columns(place, training, nullptr, sums.as<double>(), squares.as<double>());
+  place.stream->copy(found.means.data(), sums.data(), bytes);
+  place.stream->synchronize();
+  const auto rows = static_cast<double>(training.rows);
+  for (double& mean : found.means) mean /= rows;
+  place.stream->copy(means.data(), found.means.data(), bytes);
+  std::vector<double> rest(columns);  // what rounding left of the sums about the means
+  sum_columns(place, training, means.as<double>(), sums.as<double>(), squares.as<double>());
+  place.stream->copy(rest.data(), sums.data(), bytes);
+  place.stream->copy(found.deviations.data(), squares.data(), bytes);
+  place.stream->synchronize();
+  for (std::size_t j = 0; j < columns; ++j) {
+    const double variance = (found.deviations[j] - rest[j] * rest[j] / rows) / rows;
+    // A sum of n equal numbers is rounded n times: what is below that is no deviation.
+    const double noise = 1e-15 * rows * std::abs(found.means[j]);
+    const bool constant = !(variance > noise * noise);
+    found.deviations[j] = constant ? 0.0 : std::sqrt(variance);
+    found.constant_columns += constant ? 1 : 0;
+  }
+  return found;
+}
+
+void standardize(const Place& place, const Standardization& by, const FeatureMatrix& features, float* to) {
+  if (by.means.size() != static_cast<std::size_t>(features.columns)) {
+    throw core::BadInput(fmt::format("there are means and deviations of {} columns for features of {}",
+                                     by.means.size(), features.columns));
+  }
+  std::vector<double> factors(by.deviations);
+  for (double& factor : factors) factor = factor > 0 ? 1 / factor : 0;
+#if WARPSCOPE_HAVE_CUDA
+  if (place.device->kind() == core::DeviceKind::cuda) {
+    const std::size_t bytes = factors.size() * sizeof(double);
+    const core::Buffer device_means(place.device, bytes), device_factors(place.device, bytes);
+    place.stream->copy(device_means.data(), by.means.data(), bytes);
+    place.stream->copy(device_factors.data(), factors.data(), bytes);
+    standardize_cuda(place, device_means.as<double>(), device_factors.as<double>(), features, to);
+    place.stream->synchronize();
+    return;
+  }
+#endif
+  static_cast<void>(place);
+  standardize_loops(by.means.data(), factors.data(), features, to);
+}
+
+}  // namespace warpscope::classifiers
