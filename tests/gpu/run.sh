@@ -42,10 +42,11 @@ part_proof() {
   echo "switches: exit $code"
   timeout 260 "$build"/warpscope verify --device cuda:0 --json "$out/verify.json" >"$out/verify.log" 2>&1 &
   jobs[verify]=$!
-  "$build"/tests/test_core --gtest_filter='*cuda*' --gtest_brief=1 >"$out/core.log" 2>&1 &
-  jobs[core]=$!
-  "$build"/tests/test_statistics --gtest_filter='*cuda*' --gtest_brief=1 >"$out/statistics.log" 2>&1 &
-  jobs[statistics]=$!
+  local room
+  for room in core statistics observers; do
+    timeout 200 "$build"/tests/test_$room --gtest_filter='*cuda*' --gtest_brief=1 >"$out/$room.log" 2>&1 &
+    jobs[$room]=$!
+  done
   if command -v compute-sanitizer >/dev/null; then
     for tool in memcheck initcheck synccheck; do
       sanitize "$tool" "$tool" &

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,8 +15,8 @@
 #include "gpu/engine/engine.h"
 #include "gpu/models/parameters.h"
 #include "tests/core/temporary_folder.h"
-#include "tests/support/async_device.h"
 #include "tests/support/double_network.h"
+#include "tests/support/stream_kinds.h"
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
@@ -29,9 +30,9 @@ ObservationRequest asking(std::vector<Reconstructor> reconstructors, int count,
   return request;
 }
 
-Reconstructor by(std::string_view variant) {
+Reconstructor by(plan::Selection selection) {
   Reconstructor reconstructor;
-  reconstructor.selection = tests::all_of(variant);
+  reconstructor.selection = std::move(selection);
   return reconstructor;
 }
 
@@ -41,9 +42,17 @@ Reconstructor from(const std::string& file) {
   return reconstructor;
 }
 
-/// On the CPU, whose streams do everything at once, and on one whose streams run behind.
-class Comparisons : public testing::TestWithParam<bool> {
+/// On streams of every kind.
+class Comparisons : public testing::TestWithParam<tests::Streams> {
  protected:
+  void SetUp() override {
+    if (!device) GTEST_SKIP() << core::cuda_unavailable_reason();
+  }
+  static EngineOptions options() {
+    EngineOptions options = tests::tiny_engine_options();
+    options.selection = tests::plain_selection(GetParam());
+    return options;
+  }
   std::unique_ptr<Engine> make(EngineOptions options) const {
     return std::make_unique<Engine>(std::move(options), data, device);
   }
@@ -69,19 +78,18 @@ class Comparisons : public testing::TestWithParam<bool> {
     for (std::size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(found[first + i], values[i], tolerance) << i;
   }
 
-  const std::shared_ptr<core::Device> device =
-      GetParam() ? std::make_shared<tests::AsyncDevice>() : core::open_device("cpu");
+  const std::shared_ptr<core::Device> device = tests::device_of(GetParam());
   const std::shared_ptr<data::DataSet> data = std::make_shared<data::DataSet>(tests::tiny_data(40, 300));
 };
 
-INSTANTIATE_TEST_SUITE_P(Streams, Comparisons, testing::Bool(),
-                         [](const auto& which) { return which.param ? "behind" : "at_once"; });
+INSTANTIATE_TEST_SUITE_P(Streams, Comparisons, testing::ValuesIn(tests::kAllStreams),
+                         [](const auto& which) { return tests::name_of(which.param); });
 
 TEST_P(Comparisons, ShowTheSameImagesByEachReconstructorOfTheSameStep) {
-  const auto engine = make(tests::tiny_engine_options());
+  const auto engine = make(options());
   tests::run_steps(*engine, 3);
   Comparer comparer;
-  const auto found = look(*engine, comparer, asking({{}, by("reference")}, 10));
+  const auto found = look(*engine, comparer, asking({{}, by(tests::other_selection(GetParam()))}, 10));
   EXPECT_EQ(found->step, 3u);
   EXPECT_EQ(found->number, 1u);
   EXPECT_EQ(found->shape, (ImageShape{10, 8, 8, 3}));
@@ -96,7 +104,7 @@ TEST_P(Comparisons, ShowTheSameImagesByEachReconstructorOfTheSameStep) {
 }
 
 TEST_P(Comparisons, TellTheErrorOfEachImage) {
-  const auto engine = make(tests::tiny_engine_options());
+  const auto engine = make(options());
   Comparer comparer;
   const auto found = look(*engine, comparer, asking({{}}, 5));
   const Reconstruction& one = found->reconstructions.front();
@@ -112,7 +120,7 @@ TEST_P(Comparisons, TellTheErrorOfEachImage) {
 }
 
 TEST_P(Comparisons, OfManyImagesAllAreShown) {
-  const auto engine = make(tests::tiny_engine_options());
+  const auto engine = make(options());
   Comparer comparer;
   const auto found = look(*engine, comparer, asking({{}}, 1000));
   EXPECT_EQ(found->shape.count, 300);
@@ -124,7 +132,7 @@ TEST_P(Comparisons, OfManyImagesAllAreShown) {
 }
 
 TEST_P(Comparisons, TakeWeightsFromAFile) {
-  const auto engine = make(tests::tiny_engine_options());
+  const auto engine = make(options());
   const tests::TemporaryFolder folder;
   const std::string file = (folder.path() / "weights.safetensors").string();
   const std::vector<float> before = engine->parameters();
@@ -137,7 +145,7 @@ TEST_P(Comparisons, TakeWeightsFromAFile) {
 }
 
 TEST_P(Comparisons, WhatCannotBeSaysWhyAndTheOthersAreShown) {
-  const auto engine = make(tests::tiny_engine_options());
+  const auto engine = make(options());
   const tests::TemporaryFolder folder;
   const std::string missing = (folder.path() / "missing.safetensors").string();
   const std::string other = (folder.path() / "other.safetensors").string();
@@ -145,7 +153,7 @@ TEST_P(Comparisons, WhatCannotBeSaysWhyAndTheOthersAreShown) {
   models::save_parameters(other, classifier, models::initial_parameters(classifier, 1));
   Comparer comparer;
   Reconstructor unheard;
-  unheard.selection = tests::all_of("loops");
+  unheard.selection = tests::plain_selection(GetParam());
   unheard.selection->variants[ops::Op::conv2d_forward] = "unheard";
   const auto found = look(*engine, comparer, asking({from(missing), from(other), unheard, {}}, 4));
   EXPECT_NE(found->reconstructions[0].failure.find(missing), std::string::npos)
@@ -160,7 +168,7 @@ TEST_P(Comparisons, WhatCannotBeSaysWhyAndTheOthersAreShown) {
 }
 
 TEST_P(Comparisons, ReconstructImagesOfAPersonsOwn) {
-  const auto engine = make(tests::tiny_engine_options());
+  const auto engine = make(options());
   auto own = std::make_shared<data::OwnImages>();
   own->set = tests::smooth_images(3, 99);
   Comparer comparer;
@@ -173,7 +181,7 @@ TEST_P(Comparisons, ReconstructImagesOfAPersonsOwn) {
 }
 
 TEST_P(Comparisons, ImagesOfAnotherSizeAreRefusedWithASentence) {
-  const auto engine = make(tests::tiny_engine_options());
+  const auto engine = make(options());
   auto own = std::make_shared<data::OwnImages>();
   own->set = {4, 8, 3, 1, std::vector<std::uint8_t>(96, 7), {}};
   Comparer comparer;
@@ -183,27 +191,27 @@ TEST_P(Comparisons, ImagesOfAnotherSizeAreRefusedWithASentence) {
 }
 
 TEST_P(Comparisons, FollowTheSelectionOfTheTrainingWhereTheyHaveNone) {
-  const auto engine = make(tests::tiny_engine_options());
+  const auto engine = make(options());
   Comparer comparer;
-  const auto before = look(*engine, comparer, asking({{}, by("loops")}, 2));
+  const auto before = look(*engine, comparer, asking({{}, by(tests::plain_selection(GetParam()))}, 2));
   EXPECT_EQ(before->reconstructions[0].values, before->reconstructions[1].values);
-  engine->set_selection(tests::all_of("reference"));
-  const auto after = look(*engine, comparer, asking({{}, by("reference")}, 2));
+  engine->set_selection(tests::other_selection(GetParam()));
+  const auto after = look(*engine, comparer, asking({{}, by(tests::other_selection(GetParam()))}, 2));
   EXPECT_EQ(after->reconstructions[0].values, after->reconstructions[1].values);
 }
 
 TEST_P(Comparisons, DisturbNothing) {
-  const auto engine = make(tests::tiny_engine_options());
-  const auto twin = make(tests::tiny_engine_options());
+  const auto engine = make(options());
+  const auto twin = make(options());
   Comparer comparer;
-  look(*engine, comparer, asking({{}, by("reference")}, 10));
+  look(*engine, comparer, asking({{}, by(tests::other_selection(GetParam()))}, 10));
   EXPECT_EQ(tests::losses(tests::run_steps(*engine, 5)), tests::losses(tests::run_steps(*twin, 5)));
-  look(*engine, comparer, asking({by("reference")}, 10));
+  look(*engine, comparer, asking({by(tests::other_selection(GetParam()))}, 10));
   EXPECT_EQ(tests::losses(tests::run_steps(*engine, 5)), tests::losses(tests::run_steps(*twin, 5)));
 }
 
 TEST_P(Comparisons, WhatIsNoLongerAskedForIsDropped) {
-  const auto engine = make(tests::tiny_engine_options());
+  const auto engine = make(options());
   Comparer comparer;
   EXPECT_TRUE(comparer.ask(asking({{}}, 4)));
   EXPECT_FALSE(comparer.ask(asking({{}}, 4)));
@@ -219,9 +227,9 @@ TEST_P(Comparisons, WhatIsNoLongerAskedForIsDropped) {
 }
 
 TEST_P(Comparisons, ANetworkThatClassifiesSaysThatItReconstructsNothing) {
-  EngineOptions options = tests::tiny_engine_options();
-  options.model = tests::tiny_classifier();
-  Engine engine(options, std::make_shared<data::DataSet>(tests::labelled_data(40, 12)), device);
+  EngineOptions of_classes = options();
+  of_classes.model = tests::tiny_classifier();
+  Engine engine(of_classes, std::make_shared<data::DataSet>(tests::labelled_data(40, 12)), device);
   Comparer comparer;
   const auto found = look(engine, comparer, asking({{}}, 4));
   EXPECT_NE(found->reconstructions.front().failure.find("classifies"), std::string::npos);

@@ -14,8 +14,8 @@
 
 #include "gpu/engine/engine.h"
 #include "gpu/models/parameters.h"
-#include "tests/support/async_device.h"
 #include "tests/support/double_network.h"
+#include "tests/support/stream_kinds.h"
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
@@ -27,7 +27,7 @@ using tests::run_steps;
 
 struct Case {
   std::string name;
-  bool behind = false;
+  tests::Streams streams = tests::Streams::at_once;
   bool classifies = false;
 };
 
@@ -61,8 +61,12 @@ void expect_sums(const Distribution* found, const std::vector<double>& values, d
 
 class Distributing : public testing::TestWithParam<Case> {
  protected:
+  void SetUp() override {
+    if (!device_) GTEST_SKIP() << core::cuda_unavailable_reason();
+  }
   std::unique_ptr<Engine> make() const {
     EngineOptions options = tests::tiny_engine_options();
+    options.selection = tests::plain_selection(GetParam().streams);
     if (GetParam().classifies) options.model = tests::tiny_classifier();
     return std::make_unique<Engine>(options, data_, device_);
   }
@@ -78,16 +82,17 @@ class Distributing : public testing::TestWithParam<Case> {
     return *wait_for(observer).distributions->moments.back();
   }
 
-  const std::shared_ptr<core::Device> device_ =
-      GetParam().behind ? std::make_shared<tests::AsyncDevice>() : core::open_device("cpu");
+  const std::shared_ptr<core::Device> device_ = tests::device_of(GetParam().streams);
   const std::shared_ptr<data::DataSet> data_ =
       GetParam().classifies ? std::make_shared<data::DataSet>(tests::labelled_data(40, 12))
                             : std::make_shared<data::DataSet>(tests::tiny_data());
 };
 
 INSTANTIATE_TEST_SUITE_P(Streams, Distributing,
-                         testing::Values(Case{"at_once"}, Case{"behind", true},
-                                         Case{"of_classes", true, true}),
+                         testing::Values(Case{"at_once"}, Case{"behind", tests::Streams::behind},
+                                         Case{"of_classes", tests::Streams::behind, true},
+                                         Case{"cuda", tests::Streams::cuda},
+                                         Case{"cuda_of_classes", tests::Streams::cuda, true}),
                          [](const auto& which) { return which.param.name; });
 
 TEST_P(Distributing, CountsWeightsGradientsAndTheUpdateOfOneStep) {

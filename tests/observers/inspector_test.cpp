@@ -13,8 +13,8 @@
 #include "gpu/core/error.h"
 #include "gpu/engine/engine.h"
 #include "gpu/plan/plan.h"
-#include "tests/support/async_device.h"
 #include "tests/support/double_network.h"
+#include "tests/support/stream_kinds.h"
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
@@ -25,7 +25,7 @@ using tests::run_steps;
 
 struct Case {
   std::string name;
-  bool behind = false;
+  tests::Streams streams = tests::Streams::at_once;
   bool classifies = false;
 };
 
@@ -42,11 +42,15 @@ Inspection wait_for(Inspector& inspector) {
   return *seen.inspection;
 }
 
-/// On the CPU, whose streams do everything at once, and on one whose streams run behind.
+/// On streams of every kind.
 class Inspections : public testing::TestWithParam<Case> {
  protected:
+  void SetUp() override {
+    if (!device) GTEST_SKIP() << core::cuda_unavailable_reason();
+  }
   EngineOptions options() const {
     EngineOptions options = tests::tiny_engine_options();
+    options.selection = tests::plain_selection(GetParam().streams);
     if (GetParam().classifies) options.model = tests::tiny_classifier();
     return options;
   }
@@ -63,14 +67,15 @@ class Inspections : public testing::TestWithParam<Case> {
     return wait_for(inspector);
   }
 
-  const std::shared_ptr<core::Device> device =
-      GetParam().behind ? std::make_shared<tests::AsyncDevice>() : core::open_device("cpu");
+  const std::shared_ptr<core::Device> device = tests::device_of(GetParam().streams);
   const std::shared_ptr<data::DataSet> data = make_data();
 };
 
 INSTANTIATE_TEST_SUITE_P(Streams, Inspections,
-                         testing::Values(Case{"at_once"}, Case{"behind", true},
-                                         Case{"of_classes", true, true}),
+                         testing::Values(Case{"at_once"}, Case{"behind", tests::Streams::behind},
+                                         Case{"of_classes", tests::Streams::behind, true},
+                                         Case{"cuda", tests::Streams::cuda},
+                                         Case{"cuda_of_classes", tests::Streams::cuda, true}),
                          [](const auto& which) { return which.param.name; });
 
 TEST_P(Inspections, HoldTheOutputOfEveryLayerAndTheWeightsThatMadeIt) {
@@ -113,7 +118,7 @@ TEST_P(Inspections, FollowTheSelection) {
   const auto engine = make(options());
   Inspector inspector;
   look(*engine, inspector, 0);
-  engine->set_selection(tests::all_of("reference"));
+  engine->set_selection(tests::other_selection(GetParam().streams));
   const Inspection found = look(*engine, inspector, 1);
   EXPECT_EQ(found.image, 1);
   EXPECT_EQ(found.outputs.size(), engine->options().model.layers.size() + 1);

@@ -11,8 +11,8 @@
 #include "gpu/engine/engine.h"
 #include "gpu/observers/latent_decoder.h"
 #include "gpu/observers/latent_mapper.h"
-#include "tests/support/async_device.h"
 #include "tests/support/double_network.h"
+#include "tests/support/stream_kinds.h"
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
@@ -31,14 +31,18 @@ void wait_for(Observer& observer, Observations& seen) {
   while (!observer.take(seen)) std::this_thread::yield();
 }
 
-struct Case {
-  std::string name;
-  bool behind = false;
-};
-
-/// On the CPU, whose streams do everything at once, and on one whose streams run behind.
-class Latents : public testing::TestWithParam<Case> {
+/// On streams of every kind.
+class Latents : public testing::TestWithParam<tests::Streams> {
  protected:
+  void SetUp() override {
+    if (!device) GTEST_SKIP() << core::cuda_unavailable_reason();
+    engine = std::make_unique<Engine>(options(), data, device);
+  }
+  static EngineOptions options() {
+    EngineOptions options = tests::tiny_engine_options();
+    options.selection = tests::plain_selection(GetParam());
+    return options;
+  }
   std::shared_ptr<const LatentMap> look() {
     EXPECT_TRUE(mapper.start(engine->scene()));
     wait_for(mapper, seen);
@@ -52,17 +56,16 @@ class Latents : public testing::TestWithParam<Case> {
     return seen.latent_pictures;
   }
 
-  const std::shared_ptr<core::Device> device =
-      GetParam().behind ? std::make_shared<tests::AsyncDevice>() : core::open_device("cpu");
+  const std::shared_ptr<core::Device> device = tests::device_of(GetParam());
   const std::shared_ptr<data::DataSet> data = std::make_shared<data::DataSet>(tests::tiny_data());
-  const std::unique_ptr<Engine> engine = std::make_unique<Engine>(tests::tiny_engine_options(), data, device);
+  std::unique_ptr<Engine> engine;
   LatentMapper mapper;
   LatentDecoder decoder;
   Observations seen;
 };
 
-INSTANTIATE_TEST_SUITE_P(Streams, Latents, testing::Values(Case{"at_once"}, Case{"behind", true}),
-                         [](const auto& which) { return which.param.name; });
+INSTANTIATE_TEST_SUITE_P(Streams, Latents, testing::ValuesIn(tests::kAllStreams),
+                         [](const auto& which) { return tests::name_of(which.param); });
 
 TEST_P(Latents, AreTheEncodersOutputOfEveryTestImage) {
   run_steps(*engine, 4);
@@ -164,13 +167,13 @@ TEST_P(Latents, ThatAreManyAreDecodedInSeveralLooks) {
 TEST_P(Latents, FollowTheSelection) {
   look();
   decode({{0}});
-  engine->set_selection(tests::all_of("reference"));
+  engine->set_selection(tests::other_selection(GetParam()));
   EXPECT_EQ(look()->number, 2u);
   EXPECT_EQ(decode({{0}, {1}})->map, 2u);
 }
 
 TEST_P(Latents, DisturbNothing) {
-  Engine twin(tests::tiny_engine_options(), data, device);
+  Engine twin(options(), data, device);
   run_steps(*engine, 3);
   run_steps(twin, 3);
   look();
