@@ -21,6 +21,7 @@
 #include "gpu/export/export_svg.h"
 #include "gpu/export/export_tensorboard.h"
 #include "gpu/export/export_trace.h"
+#include "gpu/runs/find_checkpoint.h"
 
 namespace warpscope::app {
 namespace {

@@ -1,76 +1,21 @@
 #include "gpu/export/export_safetensors.h"
 
-#include <algorithm>
-#include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "gpu/core/error.h"
 #include "gpu/files/safetensors.h"
+#include "gpu/models/parameters.h"
 #include "gpu/runs/text.h"
 
 namespace warpscope::runs {
-namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::string_view kOptimizerPrefix = "optimizer.";
-constexpr std::string_view kExtension = ".safetensors";
-
-/// N of "step-N.safetensors".
-std::optional<std::uint64_t> step_of(const std::string& name) {
-  constexpr std::string_view kPrefix = "step-";
-  if (!name.starts_with(kPrefix) || !name.ends_with(kExtension)) return {};
-  const std::string digits = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kExtension.size());
-  const bool number = !digits.empty() && digits.size() < 19 &&
-                      std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-  return number ? std::optional<std::uint64_t>(std::stoull(digits)) : std::nullopt;
-}
-
-/// The names of the safetensors files in a folder, in order; none if there is no such folder.
-std::vector<std::string> checkpoints_in(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    // Hidden ones are still being written.
-    if (name.ends_with(kExtension) && !name.starts_with('.')) names.push_back(name);
-  }
-  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
-    return std::pair(step_of(a).value_or(0), a) < std::pair(step_of(b).value_or(0), b);
-  });
-  return names;
-}
-
-}  // namespace
-
-fs::path find_checkpoint(const fs::path& run, const std::string& which) {
-  const fs::path folder = run / "checkpoints";
-  const std::vector<std::string> names = checkpoints_in(folder);
-  if (which == "last") {
-    if (!names.empty() && step_of(names.back())) return folder / names.back();
-  } else {
-    const fs::path file = which == "best" ? folder / "best.safetensors" : folder / which;
-    std::error_code error;
-    if (fs::is_regular_file(file, error)) return file;
-    if (which != "best" && fs::is_regular_file(which, error)) return which;
-  }
-  if (names.empty()) {
-    throw core::BadInput(
-        fmt::format("{} has no checkpoints; train with checkpoints, or save the weights with --save",
-                    printable(run.string())));
-  }
-  throw core::BadInput(fmt::format("{} has no checkpoint '{}'; valid: {}", printable(run.string()),
-                                   printable(which), printable(fmt::format("{}", fmt::join(names, ", ")))));
-}
-
-void export_weights(const fs::path& checkpoint, const fs::path& out) {
+void export_weights(const std::filesystem::path& checkpoint, const std::filesystem::path& out) {
   std::vector<files::NamedTensor> tensors = files::read_safetensors(checkpoint);
-  std::erase_if(tensors, [](const auto& tensor) { return tensor.name.starts_with(kOptimizerPrefix); });
+  std::erase_if(tensors,
+                [](const auto& tensor) { return tensor.name.starts_with(models::kOptimizerPrefix); });
   if (tensors.empty()) {
     throw core::BadInput(
         fmt::format("{} holds no weights; choose another checkpoint", printable(checkpoint.string())));

@@ -46,4 +46,9 @@ Latent latent_of(const Model& model) {
   return latent;
 }
 
+Model first_layers(Model model, std::size_t end) {
+  model.layers.resize(std::min(end, model.layers.size()));
+  return model;
+}
+
 }  // namespace warpscope::models

@@ -31,8 +31,9 @@ LatentPass::LatentPass(const Scene& scene)
   const int batch = static_cast<int>(std::min<std::int64_t>(count, cpu ? kBatchOnCpu : kBatchOnGpu));
   plan::Bindings held_out = scene.held_out;
   held_out.control = control_.as<StepControl>();
-  plan_ = std::make_unique<plan::Plan>(scene.model, plan::Purpose::encoding, selection_, batch, scene.device,
-                                       stream_, held_out);
+  plan_ =
+      std::make_unique<plan::Plan>(models::first_layers(scene.model, latent_.end), plan::Purpose::encoding,
+                                   selection_, batch, scene.device, stream_, held_out);
   count_ = static_cast<std::size_t>(count);
   const plan::WrittenTensor output = plan_->output(latent_.end - 1);
   const std::size_t passes = batches(count_, batch);

@@ -150,10 +150,9 @@ class Lowering {
 
   void encode() {
     gather_images();
-    const std::size_t end = models::latent_of(model_).end;
     const OpShape shape = image_shape(model_.height, model_.width, model_.channels);
-    const int latent = forward_layers(0, end, program_.target, shape);
-    program_.tensors[static_cast<std::size_t>(latent)].kept = true;
+    const int last = forward_layers(0, model_.layers.size(), program_.target, shape);
+    program_.tensors[static_cast<std::size_t>(last)].kept = true;
   }
 
   void decode() {

@@ -76,8 +76,10 @@ enum class Purpose : std::uint8_t {
   training,    ///< weights cast, gather, forward, loss, backward; then, once a step, update and record
   inference,   ///< weights cast, gather, forward, loss; prediction and target stay readable, in FP32
   inspection,  ///< as inference, and the input and every layer's output stay readable, as they are
-  encoding,    ///< weights cast, gather, the layers before models::latent_of(); the latent stays readable
-  decoding,  ///< weights cast, the layers behind it, from latents bound; the prediction stays readable, in FP32
+  encoding,  ///< weights cast, gather, the layers, which may be a network's first alone; the last output stays
+             ///< readable
+  decoding,  ///< weights cast, the layers behind models::latent_of(), from latents bound; the prediction stays
+             ///< readable, in FP32
 };
 
 /// Lowers `model`. `image_count` is the size of the data set, `ring_capacity` that of the ring of step

@@ -44,9 +44,11 @@ TEST_P(LatentPlans, DecodeTheLatentOfAnImageToWhatTheWholeNetworkMakesOfIt) {
   PlanMemory memory;
   Plan whole = memory.make(Purpose::inference, selection(), 3);
   whole.launch(*memory.stream);
-  Plan encoder = memory.make(Purpose::encoding, selection(), 3);
+  const models::Latent cut = models::latent_of(memory.model);
+  Plan encoder(models::first_layers(memory.model, cut.end), Purpose::encoding, selection(), 3, memory.device,
+               *memory.stream, memory.bindings());
   encoder.launch(*memory.stream);
-  const WrittenTensor latent = encoder.output(models::latent_of(memory.model).end - 1);
+  const WrittenTensor latent = encoder.output(cut.end - 1);
   EXPECT_EQ(latent.name, "pool1");
   std::vector<std::byte> bytes(static_cast<std::size_t>(latent.elements) * core::size_of(latent.type));
   std::memcpy(bytes.data(), latent.data, bytes.size());
@@ -61,8 +63,10 @@ TEST_P(LatentPlans, DecodeTheLatentOfAnImageToWhatTheWholeNetworkMakesOfIt) {
 
 TEST(LatentPlansOf, ClassifiersHaveAnEncoderAlone) {
   PlanMemory memory(core::open_device("cpu"), tests::tiny_classifier());
-  Plan encoder = memory.make(Purpose::encoding, all_of("loops"), 3);
-  EXPECT_EQ(encoder.output(models::latent_of(memory.model).end - 1).elements, 3 * 6);
+  const models::Latent cut = models::latent_of(memory.model);
+  Plan encoder(models::first_layers(memory.model, cut.end), Purpose::encoding, all_of("loops"), 3,
+               memory.device, *memory.stream, memory.bindings());
+  EXPECT_EQ(encoder.output(cut.end - 1).elements, 3 * 6);
   try {
     memory.make(Purpose::decoding, all_of("loops"), 3);
     FAIL() << "there is no decoder";
@@ -73,16 +77,16 @@ TEST(LatentPlansOf, ClassifiersHaveAnEncoderAlone) {
 
 TEST(LatentPlansOf, TheAutoencoderRunNoMoreThanTheirHalf) {
   const models::Model model = models::find_model("autoencoder");
-  const auto layers = [&](Purpose purpose) {
+  const auto layers = [](const models::Model& part, Purpose purpose) {
     std::vector<std::string> names;
-    for (const Node& node : lower(model, purpose, 2, 12, 0, Precision::fp32).nodes) {
+    for (const Node& node : lower(part, purpose, 2, 12, 0, Precision::fp32).nodes) {
       if (!node.layer.empty() && (names.empty() || names.back() != node.layer)) names.push_back(node.layer);
     }
     return names;
   };
-  EXPECT_EQ(layers(Purpose::encoding),
+  EXPECT_EQ(layers(models::first_layers(model, models::latent_of(model).end), Purpose::encoding),
             (std::vector<std::string>{"conv1", "relu1", "pool1", "conv2", "relu2", "pool2"}));
-  EXPECT_EQ(layers(Purpose::decoding),
+  EXPECT_EQ(layers(model, Purpose::decoding),
             (std::vector<std::string>{"conv3", "relu3", "up3", "conv4", "relu4", "up4", "conv5"}));
 }
 

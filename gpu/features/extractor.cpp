@@ -1,0 +1,102 @@
+#include "gpu/features/extractor.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "gpu/features/collect.h"
+#include "gpu/models/latent.h"
+
+namespace warpscope::features {
+namespace {
+
+using ops::step::StepControl;
+
+constexpr std::int64_t kBatchOnGpu = 1024, kBatchOnCpu = 16;
+
+}  // namespace
+
+DeviceImages::DeviceImages(const data::ImageSet& set, const classifiers::Place& place)
+    : count_(set.count),
+      pixels_(place.device, set.pixels.size()),
+      order_(place.device, static_cast<std::size_t>(set.count) * sizeof(std::uint32_t)) {
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(count_));
+  std::iota(order.begin(), order.end(), 0u);
+  place.stream->copy(pixels_.data(), set.pixels.data(), set.pixels.size());
+  place.stream->copy(order_.data(), order.data(), order_.bytes());
+  place.stream->synchronize();
+}
+
+Extractor::Extractor(const models::Model& model, FeatureLayers layers, const plan::Selection& selection,
+                     const DeviceImages& images, const float* parameters, const classifiers::Place& place)
+    : layers_(std::move(layers)),
+      images_(images),
+      place_(place),
+      control_(place.device, sizeof(StepControl)) {
+  const bool cpu = place.device->kind() == core::DeviceKind::cpu;
+  const auto batch = std::min(images.count(), cpu ? kBatchOnCpu : kBatchOnGpu);
+  controls_ = core::HostBuffer(
+      place.device, static_cast<std::size_t>((images.count() + batch - 1) / batch) * sizeof(StepControl));
+  plan::Bindings bindings;
+  bindings.images = images.pixels();
+  bindings.image_count = images.count();
+  bindings.order = images.order();
+  bindings.control = control_.as<StepControl>();
+  bindings.parameters = const_cast<float*>(parameters);  // encoding writes none
+  for (const FeatureLayer& layer : layers_) {
+    const auto same = [&](const Encoder& encoder) { return encoder.end == layer.end; };
+    if (std::any_of(encoders_.begin(), encoders_.end(), same)) continue;
+    encoders_.push_back(
+        {layer.end, std::make_unique<plan::Plan>(models::first_layers(model, layer.end),
+                                                 plan::Purpose::encoding, selection, static_cast<int>(batch),
+                                                 place.device, *place.stream, bindings)});
+  }
+}
+
+void Extractor::collect_layer(const plan::Plan& plan, const FeatureLayer& layer, std::int64_t first,
+                              std::int64_t first_column, float* rows) const {
+  const plan::WrittenTensor output = plan.output(layer.end - 1);
+  CollectCall call;
+  call.values = output.data;
+  call.type = output.type;
+  call.count = static_cast<int>(std::min<std::int64_t>(plan.batch(), images_.count() - first));
+  call.height = layer.extent.height;
+  call.width = layer.extent.width;
+  call.channels = layer.extent.channels;
+  call.out_height = layer.height();
+  call.out_width = layer.width();
+  call.maximum = layer.pooling == Pooling::max;
+  call.rows = rows;
+  call.first_row = first;
+  call.row_columns = columns();
+  call.first_column = first_column;
+  collect(*place_.device, *place_.stream, call);
+}
+
+void Extractor::extract(float* rows, const classifiers::Watch& watch) {
+  core::Stream& stream = *place_.stream;
+  StepControl* control = controls_.as<StepControl>();
+  const int batch = encoders_.front().plan->batch();
+  for (std::int64_t first = 0; first < images_.count(); first += batch, ++control) {
+    if (watch.stop.stop_requested()) throw classifiers::Cancelled();
+    *control = StepControl{};
+    control->position = static_cast<std::uint32_t>(first);
+    stream.copy(control_.data(), control, sizeof(StepControl));
+    for (const Encoder& encoder : encoders_) {
+      encoder.plan->launch(stream);
+      std::int64_t column = 0;
+      for (const FeatureLayer& layer : layers_) {
+        if (layer.end == encoder.end) collect_layer(*encoder.plan, layer, first, column, rows);
+        column += layer.columns();
+      }
+    }
+    if (watch.progress) {
+      watch.progress(static_cast<double>(std::min(images_.count(), first + batch)) /
+                         static_cast<double>(images_.count()),
+                     "features");
+    }
+  }
+  stream.synchronize();  // the control blocks on the host may be written again
+}
+
+}  // namespace warpscope::features

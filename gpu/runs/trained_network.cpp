@@ -1,0 +1,57 @@
+#include "gpu/runs/trained_network.h"
+
+#include <map>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/files/safetensors.h"
+#include "gpu/models/parameters.h"
+#include "gpu/runs/find_checkpoint.h"
+#include "gpu/runs/run_reader.h"
+#include "gpu/runs/text.h"
+#include "gpu/settings/configuration.h"
+
+namespace warpscope::runs {
+namespace {
+
+namespace fs = std::filesystem;
+
+TrainedNetwork of_run(const fs::path& folder, const std::string& checkpoint) {
+  TrainedNetwork network;
+  network.of_run = true;
+  training::apply(training::resolve(training::read_run(folder / "run.json")), network.settings);
+  network.weights = find_checkpoint(folder, checkpoint.empty() ? "last" : checkpoint);
+  network.parameters = models::load_parameters(network.weights.string(), network.settings.model);
+  return network;
+}
+
+TrainedNetwork of_file(const fs::path& file, const std::string& model) {
+  TrainedNetwork network;
+  network.weights = file;
+  std::map<std::string, std::string> metadata;
+  files::read_safetensors(file, &metadata);
+  const auto named = metadata.find("model");
+  std::string name = named == metadata.end() ? model : named->second;
+  if (name.empty()) name = "autoencoder";
+  if (!model.empty() && model != name) {
+    throw core::BadInput(fmt::format("{} holds weights of {}, not of {}; leave --model out",
+                                     printable(file.string()), printable(name), model));
+  }
+  network.settings.model = models::find_model(name);
+  network.parameters = models::load_parameters(file.string(), network.settings.model);
+  return network;
+}
+
+}  // namespace
+
+TrainedNetwork load_trained_network(const fs::path& path, const std::string& checkpoint,
+                                    const std::string& model) {
+  if (is_run(path)) return of_run(path, checkpoint);
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) return of_file(path, model);
+  throw core::BadInput(fmt::format("{} is neither the folder of a run nor a safetensors file of weights",
+                                   printable(path.string())));
+}
+
+}  // namespace warpscope::runs

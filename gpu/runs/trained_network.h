@@ -1,0 +1,25 @@
+#pragma once
+// A network with the weights that a training has given it, to be used rather than trained.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "gpu/settings/training_settings.h"
+
+namespace warpscope::runs {
+
+struct TrainedNetwork {
+  training::TrainingSettings settings;  ///< of its run; of a file of weights: the model alone
+  std::vector<float> parameters;        ///< models::ParameterLayout
+  std::filesystem::path weights;        ///< the file they were read from
+  bool of_run = false;
+};
+
+/// `path` is the folder of a run, whose `checkpoint` ("best", "last", or a file's name; "" is "last") is read, or a
+/// safetensors file of weights, whose metadata name the model; where they do not, it is `model` ("" is "autoencoder").
+/// Throws core::BadInput with one sentence if there is neither, or if the weights are not whole or of another model.
+TrainedNetwork load_trained_network(const std::filesystem::path& path, const std::string& checkpoint,
+                                    const std::string& model = "");
+
+}  // namespace warpscope::runs
