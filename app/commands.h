@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/choices.h"
+#include "app/trained_source.h"
 #include "gpu/settings/configuration.h"
 #include "gpu/training/trainer.h"
 
@@ -91,5 +92,15 @@ struct ExportArguments {
 
 /// Writes what runs hold in another format.
 int export_runs(const ExportArguments& arguments);
+
+struct FeaturesArguments {
+  TrainedArguments trained;
+  std::string split = "all";  ///< train, test, all
+  std::string out;
+  std::string format;  ///< npy, csv, safetensors, libsvm; "" for what the file's name ends with
+};
+
+/// Writes what layers of a trained network make of a data set's images.
+int features(const FeaturesArguments& arguments);
 
 }  // namespace warpscope::app

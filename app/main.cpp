@@ -107,6 +107,14 @@ void add_export_options(CLI::App& app, app::ExportArguments& a) {
   app.add_option("--checkpoint", a.checkpoint, "safetensors: best, last or a file (default: last)");
 }
 
+void add_features_options(CLI::App& app, app::FeaturesArguments& a) {
+  app::add_trained_options(app, a.trained);
+  app.add_option("--split", a.split, "Images of train, test or all (train, then test)")
+      ->capture_default_str();
+  app.add_option("--out", a.out, "File to write")->type_name("FILE")->required();
+  app.add_option("--format", a.format, "npy, csv, safetensors or libsvm (default: as the file's name ends)");
+}
+
 void add_window_options(CLI::App& app, app::WindowArguments& a) {
   app.add_option("--screenshot", a.screenshot, "Save a PNG of the window before leaving")->type_name("FILE");
   app.add_option("--exit-after-steps", a.exit_after_steps, "Leave the window after N steps")
@@ -165,6 +173,11 @@ int run(int argc, char** argv) {
   CLI::App* const exporting = app.add_subcommand("export", "Write a run in another format");
   add_export_options(*exporting, export_arguments);
 
+  app::FeaturesArguments features_arguments;
+  CLI::App* const features =
+      app.add_subcommand("features", "Write what a trained network makes of images, for classifiers");
+  add_features_options(*features, features_arguments);
+
   std::string viewed;
   CLI::App* const view =
       app.add_subcommand("view", "Open the window on a run that another process writes or has written");
@@ -191,6 +204,7 @@ int run(int argc, char** argv) {
   if (*bench) return app::bench(bench_arguments);
   if (*runs) return app::runs(runs_arguments);
   if (*exporting) return app::export_runs(export_arguments);
+  if (*features) return app::features(features_arguments);
   if (*view) return app::view(viewed, view_window);
   if (*devices) return app::devices();
   return app::window(app::training_options(window_arguments), window);

@@ -15,6 +15,7 @@
 #include <backends/imgui_impl_opengl3.h>
 
 #include "gpu/core/error.h"
+#include "ui/answer_trace.h"
 #include "ui/cursor.h"
 #include "ui/fonts.h"
 #include "ui/frame_clock.h"
@@ -163,6 +164,7 @@ class Session {
   std::shared_ptr<const training::Snapshot> snapshot_;
   training::Observations seen_;
   training::ObservationRequest requested_;  // what the trainer was told last
+  AnswerTrace answers_;
   Cursor cursor_;
   FrameSchedule schedule_;
   FrameClock clock_;
@@ -281,6 +283,7 @@ void Session::draw_frame() {
   ImGui::Render();
   phases_.mark("widgets");
   drawn_ = draw_pixels();
+  answers_.drawn(seen_, glfwGetTime());
   if (!screenshot_wanted_.empty()) take_screenshot(std::exchange(screenshot_wanted_, {}));
   phases_.mark("drawing");
 }
@@ -289,6 +292,7 @@ void Session::draw_frame() {
 void Session::observe(const training::ObservationRequest& request) {
   if (request == requested_) return;
   requested_ = request;
+  answers_.asked(request, glfwGetTime());
   source_->send(training::Observe{request});
 }
 

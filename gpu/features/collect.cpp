@@ -55,10 +55,10 @@ void collect(const core::Device& device, core::Stream& stream, const CollectCall
     return;
 #endif
   }
-  static_cast<void>(stream);
   if (call.type != ElementType::f32 && call.type != ElementType::bf16) {
     throw std::logic_error("collect takes f32 and bf16 on the CPU");
   }
+  stream.synchronize();
   core::parallel_for(call.count, 1, 0, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t image = begin; image < end; ++image) collect_image(call, image);
   });

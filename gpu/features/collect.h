@@ -31,7 +31,8 @@ struct CollectCall {
   std::int64_t first_column = 0;
 };
 
-/// Enqueues it on a CUDA stream, as one launch. On the CPU it is done at once, in the calling thread and helpers.
+/// Enqueues it on a CUDA stream, as one launch. On the CPU it waits for the stream and is done at once, in the calling
+/// thread and helpers.
 void collect(const core::Device& device, core::Stream& stream, const CollectCall& call);
 
 }  // namespace warpscope::features

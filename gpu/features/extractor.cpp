@@ -99,4 +99,18 @@ void Extractor::extract(float* rows, const classifiers::Watch& watch) {
   stream.synchronize();  // the control blocks on the host may be written again
 }
 
+core::Buffer features_of(const data::ImageSet& set, const models::Model& model,
+                         std::span<const float> parameters, const FeatureLayers& layers,
+                         const plan::Selection& selection, const classifiers::Place& place,
+                         const classifiers::Watch& watch) {
+  // The largest piece first: what does not fit is refused before anything is done.
+  core::Buffer rows(place.device, static_cast<std::size_t>(set.count) *
+                                      static_cast<std::size_t>(columns_of(layers)) * sizeof(float));
+  const core::Buffer weights(place.device, parameters.size_bytes());
+  place.stream->copy(weights.data(), parameters.data(), weights.bytes());
+  const DeviceImages images(set, place);
+  Extractor(model, layers, selection, images, weights.as<float>(), place).extract(rows.as<float>(), watch);
+  return rows;
+}
+
 }  // namespace warpscope::features

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "gpu/classifiers/features.h"
@@ -58,5 +59,12 @@ class Extractor {
   core::HostBuffer controls_;  ///< one a batch
   std::vector<Encoder> encoders_;
 };
+
+/// All of the above in one: the features of a set, (count, columns_of(layers)), by a network whose parameters are in
+/// host memory.
+core::Buffer features_of(const data::ImageSet& set, const models::Model& model,
+                         std::span<const float> parameters, const FeatureLayers& layers,
+                         const plan::Selection& selection, const classifiers::Place& place,
+                         const classifiers::Watch& watch = {});
 
 }  // namespace warpscope::features

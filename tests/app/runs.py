@@ -26,7 +26,8 @@ def read_safetensors(path):
 class RunFolder(ProgramCase):
     def test_a_run_is_recorded_whole(self):
         run_dir = self.path("runs", "first")
-        ended = self.train("--run-dir", run_dir, "--lr", "0.01", "--seed", "5", steps=3)
+        # At this rate random images do not diverge: rounded figures could not be compared.
+        ended = self.train("--run-dir", run_dir, "--lr", "0.0005", "--seed", "5", steps=3)
         self.assert_succeeded(ended)
 
         run = read_run(run_dir)
@@ -37,7 +38,7 @@ class RunFolder(ProgramCase):
                                 precision="fp32", optimizer="sgd", batch=4, steps=3, epochs=0, seed=5, shuffle=True,
                                 train_images=50000, test_images=8, init="").items():
             self.assertEqual(configuration[name], value, name)
-        self.assertAlmostEqual(configuration["learning_rate"], 0.01, places=6)
+        self.assertAlmostEqual(configuration["learning_rate"], 0.0005, places=6)
         self.assertEqual(configuration["chosen"], {})
         self.assertEqual(run["device"]["kind"], "cpu")
         self.assertIn("warpscope", run["versions"])

@@ -48,12 +48,12 @@ class Bench:
         self.training, self.precision = ["--device", arguments.device, "--data", "builtin"], arguments.precision
         self.draw = arguments.draw
 
-    def window(self, *more, precision=None):
+    def window(self, *more, precision=None, size="1600x1000"):
         """Starts the window; returns the process, its trace and when it was started."""
         self.count += 1
         trace = os.path.join(self.folder, f"trace-{self.count}.jsonl")
-        command = [self.program, *self.training, "--precision", precision or self.precision, "--window-size", "1600x1000",
-                   "--draw", self.draw, *more]
+        command = [self.program, *self.training, "--precision", precision or self.precision,
+                   "--window-size", size, "--draw", self.draw, *more]
         started = time.monotonic()
         return subprocess.Popen(command, env=dict(os.environ, WARPSCOPE_UI_TRACE=trace)), trace, started
 

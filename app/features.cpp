@@ -1,0 +1,74 @@
+// warpscope features: what layers of a trained network make of images, as a file for other programs.
+
+#include <chrono>
+#include <cstdio>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/commands.h"
+#include "app/interrupt.h"
+#include "app/table.h"
+#include "gpu/core/error.h"
+#include "gpu/features/feature_files.h"
+
+namespace warpscope::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// The sets that --split names, in order.
+std::vector<const data::ImageSet*> sets_of(const data::DataSet& data, const std::string& split) {
+  if (split == "train") return {&data.train};
+  if (split == "test") return {&data.test};
+  if (split == "all") return {&data.train, &data.test};
+  throw core::BadInput(
+      fmt::format("--split: there is no part '{}' of the data; valid: train, test, all", split));
+}
+
+/// Adds the rows of one set; returns the seconds that the device took for them.
+double append_rows(features::FeatureTable& table, const TrainedSource& source, const data::ImageSet& set) {
+  const auto start = Clock::now();
+  const core::Buffer rows = source.features_of(set);
+  const double seconds = seconds_since(start);
+  const std::size_t before = table.values.size();
+  table.values.resize(before + rows.bytes() / sizeof(float));
+  source.stream->copy(table.values.data() + before, rows.data(), rows.bytes());
+  source.stream->synchronize();
+  table.labels.insert(table.labels.end(), set.labels.begin(), set.labels.end());
+  return seconds;
+}
+
+}  // namespace
+
+int features(const FeaturesArguments& a) {
+  const features::FeatureFormat format = features::feature_format(a.format, a.out);
+  check_output_file("--out", a.out);
+  if (a.out == "-") throw core::BadInput("--out: features go to a file; name one");
+  const TrainedSource source = open_trained(a.trained);
+  const auto sets = sets_of(*source.data, a.split);
+  features::FeatureTable table;
+  table.columns = features::columns_of(source.layers);
+  table.layers = features::to_string(source.layers);
+  double seconds = 0;
+  for (const data::ImageSet* set : sets) seconds += append_rows(table, source, *set);
+  const auto start = Clock::now();
+  features::write_features(a.out, format, table);
+  fmt::print("features     {} rows of {} columns, {} of {}\n", table.rows(), table.columns, table.layers,
+             source.network.settings.model.name);
+  fmt::print("weights      {}\n", source.network.weights.string());
+  fmt::print("data         {}, {}\n", source.data->name, a.split == "all" ? "train then test" : a.split);
+  fmt::print("device       {}, {}: {:.3f} s\n", source.device->info().name,
+             core::to_string(source.selection.precision), seconds);
+  fmt::print("written      {} in {:.2f} s\n", a.out, seconds_since(start));
+  if (format == features::FeatureFormat::npy) {
+    fmt::print("labels       {}\n", features::labels_file(a.out).string());
+  }
+  return 0;
+}
+
+}  // namespace warpscope::app

@@ -1,0 +1,65 @@
+#include "app/trained_source.h"
+
+#include <CLI/App.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/run_folders.h"
+#include "gpu/core/error.h"
+#include "gpu/data/locate.h"
+#include "gpu/features/extractor.h"
+#include "gpu/settings/configuration.h"
+
+namespace warpscope::app {
+
+void add_trained_options(CLI::App& app, TrainedArguments& a) {
+  app.add_option("source", a.source,
+                 "Folder of a run, its name in the folder runs, or a safetensors file of weights")
+      ->type_name("RUN|FILE")
+      ->required();
+  app.add_option("--checkpoint", a.checkpoint, "Of a run: best, last or a file (default: last)");
+  app.add_option("--model", a.model, "Of a file of weights that names none (default: autoencoder)");
+  app.add_option("--data", a.data, "Data set or folder (default: the run's)");
+  app.add_option("--device", a.device, "auto, cpu or cuda:N")->capture_default_str();
+  app.add_option("--precision", a.precision, "fp32, tf32, fp16 or bf16 (default: the run's)");
+  app.add_option("--layer", a.layers,
+                 "Layers whose outputs are the features: pool2, conv1:max=4, pool1:mean=4+pool2 (default: "
+                 "the latent)")
+      ->type_name("LAYER[:max=S|:mean=S]+...");
+}
+
+core::Buffer TrainedSource::features_of(const data::ImageSet& set, const classifiers::Watch& watch) const {
+  return features::features_of(set, network.settings.model, network.parameters, layers, selection, place(),
+                               watch);
+}
+
+TrainedSource open_trained(const TrainedArguments& a) {
+  TrainedSource source;
+  source.network = runs::load_trained_network(find_run(a.source, kRunsFolder), a.checkpoint, a.model);
+  training::TrainingSettings& settings = source.network.settings;
+  source.layers = features::parse_feature_layers(a.layers, settings.model);
+  source.device = core::open_device(a.device);
+  source.device->make_current();
+  const core::DeviceInfo& device = source.device->info();
+  if (!a.precision.empty()) settings.precision = core::parse_precision(a.precision);
+  const auto able = plan::training_precisions(device);
+  if (a.precision.empty() && settings.precision &&
+      std::find(able.begin(), able.end(), *settings.precision) == able.end()) {
+    settings.precision.reset();  // the run had another device
+  }
+  training::complete(settings, device);
+  plan::check_precision(device, *settings.precision);
+  source.selection.precision = *settings.precision;
+  source.stream = source.device->make_stream();
+  const models::Model& model = settings.model;
+  std::string notice;
+  source.data = std::make_shared<data::DataSet>(data::load(a.data.empty() ? settings.data : a.data, notice,
+                                                           {{model.height, model.width, model.channels}, 0}));
+  if (!notice.empty()) fmt::print(stderr, "warpscope: {}\n", notice);
+  return source;
+}
+
+}  // namespace warpscope::app

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""How fast the views answer while a GPU trains, on a display: what a person waits for.
+
+    view_latency.py WARPSCOPE [--device cuda:0] [--draw gpu] [--size 2560x1440] [--json FILE]
+
+A/B: from the frame that asks for another second selection until a frame shows its pictures (new plans are built for it).
+Scrub: the time of a frame while the slider of the steps is dragged: the frame that sees the pointer shows the step under it.
+Decode: from the frame that asks for pictures along the way between two latents until a frame shows them.
+Formula: from the click on an image until a frame shows its activations.
+Frames: the 99 % quantile of all frames while the pointer moves over four views at once (Images, Curves, Kernels or Network,
+Training), until each is shown. Prints each figure with its limit; the exit code is the number of limits missed.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+from window_cost import Bench, Hand, events  # noqa: E402
+
+LIMITS = {"A/B ms": 100, "scrub frame ms": 16, "decode ms": 100, "activations ms": 100, "p99 frame ms": 8.0}
+
+
+def answers(trace, kind):
+    return [e["ms"] for e in events(trace) if e["event"] == "answered" and e["kind"] == kind]
+
+
+def frames_between(trace, begin, end):
+    """Milliseconds of the frames that the trace tells of in this span; the first of them began before it."""
+    told = [e for e in events(trace) if e["event"] == "frame" and begin <= e["time"] <= end]
+    return sorted(span for e in told[1:] for span in e["frames_ms"])
+
+
+def quantile(values, part):
+    return values[int(part * len(values))] if values else float("nan")
+
+
+def move(*places):
+    for x, y in places:
+        subprocess.run(["xdotool", "mousemove", str(x), str(y), "sleep", "0.016"], check=True)
+
+
+def compare(hand):
+    hand.click("images.rows")
+    for preset in ("tensor_cores", "fastest", "cudnn", "tensor_cores", "fastest"):
+        hand.click("images.other.preset")
+        hand.click(f"images.other.preset={preset}")
+        time.sleep(1.5)
+    subprocess.run(["xdotool", "key", "Escape"], check=True)
+    return answers(hand.trace, "comparison")
+
+
+def scrub(hand):
+    place = hand.place("images.time")
+    y = place["y"] + place["h"] // 2
+    begin = time.monotonic()
+    subprocess.run(["xdotool", "mousemove", str(place["x"] + 20), str(y), "sleep", "0.1", "mousedown", "1"], check=True)
+    for _ in range(3):
+        move(*((place["x"] + 20 + (place["w"] - 60) * i // 60, y) for i in range(60)))
+    subprocess.run(["xdotool", "mouseup", "1", "sleep", "0.2"], check=True)
+    spans = frames_between(hand.trace, begin, time.monotonic())
+    hand.click("images.newest")
+    return spans
+
+
+def decode(hand):
+    hand.click("tabs.Latent")
+    hand.place("latent.picture")
+    time.sleep(3)
+    for image in (2, 5, 3, 7):
+        hand.click(f"images.original.{image}")
+        time.sleep(1.5)
+    return answers(hand.trace, "pictures")
+
+
+def inspect(hand):
+    hand.click("tabs.Network")
+    time.sleep(2)
+    for image in (1, 4, 6, 0):
+        hand.click(f"images.original.{image}")
+        time.sleep(1)
+    return answers(hand.trace, "inspection")
+
+
+def wander(hand, size):
+    """Over all of the window, with Images, Curves, Network and Training on it."""
+    width, height = size
+    begin = time.monotonic()
+    for turn in range(6):
+        y = height * (turn + 1) // 8
+        move(*((100 + (width - 200) * i // 60, y) for i in range(60)))
+    time.sleep(0.2)
+    return frames_between(hand.trace, begin, time.monotonic())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--precision", default="bf16")
+    parser.add_argument("--draw", default="gpu")
+    parser.add_argument("--size", default="2560x1440")
+    parser.add_argument("--json", default="")
+    arguments = parser.parse_args()
+    if not os.environ.get("DISPLAY"):
+        print("no display")
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(arguments, folder)
+        process, trace, _ = bench.window(size=arguments.size)
+        hand = Hand(trace)
+        hand.place("images.rows")
+        time.sleep(4)
+        told = {"A/B ms": compare(hand), "scrub frame ms": scrub(hand), "decode ms": decode(hand),
+                "activations ms": inspect(hand), "p99 frame ms": wander(hand, tuple(map(int, arguments.size.split("x"))))}
+        process.terminate()
+        process.wait(60)
+    figures, missed = {}, 0
+    for name, limit in LIMITS.items():
+        values = sorted(told[name])
+        figures[name] = quantile(values, 0.99) if "frame" in name else (values[-1] if values else float("nan"))
+        good = figures[name] <= limit
+        missed += not good
+        print(f"{'ok  ' if good else 'MISS'} {name}: {figures[name]:.2f}, limit {limit}; median {quantile(values, 0.5):.2f} of "
+              f"{len(values)}, at most {values[-1] if values else float('nan'):.2f}")
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump({"figures": figures, "all": told}, file, indent=1)
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
