@@ -37,7 +37,8 @@ void AnswerTrace::drawn(const training::Observations& seen, double now) {
   for (const Kind kind : {comparison, pictures, inspection}) {
     double& since = since_.at(kind);
     if (since == 0 || !answers(kind, seen)) continue;
-    trace_event("answered", fmt::format("\"kind\":\"{}\",\"ms\":{:.2f}", kNames.at(kind), 1e3 * (now - since)));
+    trace_event("answered",
+                fmt::format("\"kind\":\"{}\",\"ms\":{:.2f}", kNames.at(kind), 1e3 * (now - since)));
     since = 0;
   }
 }

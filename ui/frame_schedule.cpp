@@ -17,7 +17,7 @@ double FrameSchedule::next() const {
   double next = settle_at_;
   if (active_until_ > last_) next = std::min(next, last_ + kFullRate);
   if (frames_due_ > 0) next = std::min(next, last_ + kDataRate);
-  if (change_at_ < kNever) next = std::min(next, std::max(change_at_, last_ + kDataRate));
+  if (change_at_ < kNever) next = std::min(next, std::max(change_at_, last_ + kFullRate));
   return next;
 }
 

@@ -6,7 +6,7 @@
 namespace warpscope::ui {
 
 /// Decides when the next frame begins. While a person does something, and a moment longer, frames follow one
-/// another at the display's rate; else there is one when there is something new, at most ten a second; of a
+/// another at the display's rate; else there is one when there is something new, at most seven a second; of a
 /// hidden window there are none. Times are seconds on one clock; nothing here waits or asks what time it is.
 class FrameSchedule {
  public:
@@ -15,8 +15,9 @@ class FrameSchedule {
   /// swap sets the pace and no frame is missed; where nothing else does, as on a virtual display, this is the
   /// pace.
   static constexpr double kFullRate = 1.0 / 62;
-  /// Between two frames of which only data is new.
-  static constexpr double kDataRate = 0.1;
+  /// Between two frames of which only data is new. Each costs the training 1 to 2 ms of a GPU that draws them too:
+  /// it turns from computing to drawing and back.
+  static constexpr double kDataRate = 0.15;
   /// The display's rate goes on for so long after a person did something: tool-tips come 0.35 s after the
   /// pointer.
   static constexpr double kActiveSeconds = 0.6;
@@ -29,7 +30,7 @@ class FrameSchedule {
   /// one follows.
   void content_changed() { frames_due_ = 2; }
   /// What is on the screen changes at `time` though nothing happens; kNever: it does not. Replaces what was
-  /// told before.
+  /// told before. A frame comes then, but no sooner than the display's rate allows.
   void change_at(double time) { change_at_ = time; }
   void hide(bool hidden) { hidden_ = hidden; }
   /// A frame began at `now`.

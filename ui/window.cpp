@@ -322,7 +322,7 @@ paint::Drawn Session::draw_pixels() {
 // down repeats, and a slider follows, at the display's rate.
 void Session::schedule_changes() {
   double change = frame_start_ + (next_change_ - ImGui::GetTime());
-  if (ImGui::GetIO().WantTextInput) change = frame_start_;
+  if (ImGui::GetIO().WantTextInput) change = std::min(change, frame_start_ + FrameSchedule::kDataRate);
   schedule_.change_at(change);
   if (ImGui::IsAnyMouseDown()) schedule_.input(frame_start_);
 }

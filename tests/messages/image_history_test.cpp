@@ -1,10 +1,15 @@
 #include "gpu/messages/image_history.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "gpu/core/random.h"
+#include "gpu/ops/host_values.h"
 
 namespace warpscope::training {
 namespace {
@@ -117,6 +122,32 @@ TEST(ImageHistory, TellsTheErrorsOfAllStepsWithoutThePictures) {
   EXPECT_EQ(errors[2].step, 7u);
   EXPECT_EQ(errors[2].images, (std::vector<float>{7, 0.5f}));
   EXPECT_EQ(errors[0].images.front(), 0.0f);
+}
+
+TEST(ImageHistory, KeepsTheNearestNumberOf16Bits) {
+  ImageHistory history;
+  ShownImages images = images_of(0, 0, 400);
+  std::vector<double> wide;
+  for (std::size_t i = 0; i < images.reconstruction.size(); ++i) {
+    // All exponents that binary16 has and some beyond, either sign, all digits.
+    const double unit = core::random_unit(3, 2 * i), other = core::random_unit(3, 2 * i + 1);
+    images.reconstruction[i] = static_cast<float>((other < 0.5 ? -1 : 1) * std::pow(2.0, 44 * unit - 27));
+  }
+  const float some[] = {
+      0,     -0.0f, 65504, 65519.9f, 65520,   -1e9f,          std::numeric_limits<float>::infinity(),
+      6e-8f, 3e-8f, 1,     0.5f,     6.1e-5f, 1.00048828125f, 1.00146484375f};
+  std::copy(std::begin(some), std::end(some), images.reconstruction.begin());
+  wide.assign(images.reconstruction.begin(), images.reconstruction.end());
+  history.add(images);
+  const std::vector<double> wanted =
+      ops::decode(ops::encode(wide, core::ElementType::f16), core::ElementType::f16);
+  const std::vector<float> found = history.at(0).reconstruction;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    ASSERT_EQ(static_cast<double>(found[i]), wanted[i]) << images.reconstruction[i];
+  }
+  images.reconstruction[0] = std::numeric_limits<float>::quiet_NaN();
+  history.add(images);
+  EXPECT_TRUE(std::isnan(history.at(0).reconstruction[0]));
 }
 
 }  // namespace
