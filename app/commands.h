@@ -9,6 +9,7 @@
 
 #include "app/choices.h"
 #include "app/trained_source.h"
+#include "gpu/features/judgement.h"
 #include "gpu/settings/configuration.h"
 #include "gpu/training/trainer.h"
 
@@ -102,5 +103,16 @@ struct FeaturesArguments {
 
 /// Writes what layers of a trained network make of a data set's images.
 int features(const FeaturesArguments& arguments);
+
+struct ClassifyArguments {
+  TrainedArguments trained;
+  features::JudgementRequest request;
+  bool standardize = true;
+  std::string json;  ///< file, "-" for standard output instead of the text, "" for none
+};
+
+/// Fits a classifier to what a trained network makes of a data set's training images and tells how good it is on its
+/// test images. 1 if the fit did not converge.
+int classify(const ClassifyArguments& arguments);
 
 }  // namespace warpscope::app

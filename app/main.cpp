@@ -115,6 +115,32 @@ void add_features_options(CLI::App& app, app::FeaturesArguments& a) {
   app.add_option("--format", a.format, "npy, csv, safetensors or libsvm (default: as the file's name ends)");
 }
 
+void add_classify_options(CLI::App& app, app::ClassifyArguments& a) {
+  app::add_trained_options(app, a.trained);
+  std::vector<std::string> names;
+  for (const auto& row : classifiers::classifier_table())
+    names.push_back(fmt::format("{} ({})", row.name, row.title));
+  classifiers::ClassifierSettings& settings = a.request.settings;
+  app.add_option("--classifier", a.request.classifier, fmt::format("{}", fmt::join(names, ", ")))
+      ->capture_default_str();
+  app.add_option("--C,-C", settings.c, "Weight of the errors (default: rbf 10, the others as suits them)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--gamma", settings.gamma, "rbf: scale, auto or a number")->capture_default_str();
+  app.add_option("--tolerance", settings.tolerance, "Of the stopping rule")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--probabilities", settings.probabilities, "rbf: fit Platt's sigmoids too");
+  app.add_option("--class-weights", settings.class_weights, "rbf: a factor of C for each class")
+      ->type_name("W,...")
+      ->delimiter(',');
+  app.add_option("--memory-limit", settings.memory_limit, "rbf: most bytes of device memory")
+      ->type_name("BYTES");
+  app.add_flag("!--no-standardize", a.standardize, "Leave the columns as they are");
+  app.add_flag("--training-accuracy", a.request.on_training_rows,
+               "Judge it on the rows that it learned from too");
+  app.add_option("--json", a.json, "Write the result as JSON; - for standard output")->type_name("FILE");
+}
+
 void add_window_options(CLI::App& app, app::WindowArguments& a) {
   app.add_option("--screenshot", a.screenshot, "Save a PNG of the window before leaving")->type_name("FILE");
   app.add_option("--exit-after-steps", a.exit_after_steps, "Leave the window after N steps")
@@ -178,6 +204,11 @@ int run(int argc, char** argv) {
       app.add_subcommand("features", "Write what a trained network makes of images, for classifiers");
   add_features_options(*features, features_arguments);
 
+  app::ClassifyArguments classify_arguments;
+  CLI::App* const classify =
+      app.add_subcommand("classify", "Judge what a trained network makes of images by a classifier");
+  add_classify_options(*classify, classify_arguments);
+
   std::string viewed;
   CLI::App* const view =
       app.add_subcommand("view", "Open the window on a run that another process writes or has written");
@@ -205,6 +236,7 @@ int run(int argc, char** argv) {
   if (*runs) return app::runs(runs_arguments);
   if (*exporting) return app::export_runs(export_arguments);
   if (*features) return app::features(features_arguments);
+  if (*classify) return app::classify(classify_arguments);
   if (*view) return app::view(viewed, view_window);
   if (*devices) return app::devices();
   return app::window(app::training_options(window_arguments), window);

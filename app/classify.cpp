@@ -1,0 +1,192 @@
+// warpscope classify: what the features of a trained network are worth to a classifier.
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "app/commands.h"
+#include "app/interrupt.h"
+#include "app/table.h"
+#include "gpu/core/error.h"
+#include "gpu/features/judgement.h"
+
+namespace warpscope::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using features::Judgement;
+using features::LabelledRows;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+LabelledRows rows_of(const TrainedSource& source, const data::ImageSet& set,
+                     const classifiers::Watch& watch) {
+  LabelledRows rows;
+  rows.values = source.features_of(set, watch);
+  rows.labels.assign(set.labels.begin(), set.labels.end());
+  rows.columns = features::columns_of(source.layers);
+  rows.classes = static_cast<int>(source.data->classes.size());
+  return rows;
+}
+
+/// What a run of the command has found, beside the judgement.
+struct Report {
+  std::string weights, layers, model, data, device, precision, remark;
+  std::int64_t training_rows = 0, test_rows = 0;
+  int columns = 0;
+  bool standardized = true;
+  double feature_seconds = 0, standardize_seconds = 0;
+  std::vector<std::string> classes;
+};
+
+std::string percent(double part) {
+  return std::isfinite(part) ? fmt::format("{:.2f} %", 100 * part) : "-";
+}
+
+void print(const Report& report, const Judgement& found) {
+  fmt::print("features     {} of {}: {} columns, {}, in {:.3f} s on {}, {}\n", report.layers, report.model,
+             report.columns, report.standardized ? "standardized" : "as they are",
+             report.feature_seconds + report.standardize_seconds, report.device, report.precision);
+  fmt::print("data         {}: {} rows to learn from, {} to be judged on\n", report.data,
+             report.training_rows, report.test_rows);
+  const auto& row = classifiers::classifier_named(found.classifier);
+  fmt::print("classifier   {}{}\n", row.title, found.c > 0 ? fmt::format(", C = {:g}", found.c) : "");
+  fmt::print("fitted       in {:.3f} s, {} iterations, {} {:.2e} ({} {:.0e}), objective {:.8g}\n",
+             found.fit_seconds, found.fit.iterations, found.fit.rule, found.fit.reached,
+             found.fit.converged ? "within" : "NOT within", found.fit.tolerance, found.fit.objective);
+  for (const classifiers::PhaseTime& phase : found.fit.phases)
+    fmt::print("             {:<24} {:.3f} s\n", phase.phase, phase.seconds);
+  fmt::print("predicted    {} rows in {:.3f} s\n\n", report.test_rows, found.predict_seconds);
+  Table table({{"class", Align::left}, {"right"}, {"most often taken for", Align::left}});
+  for (int truth = 0; truth < found.test.classes; ++truth) {
+    int most = -1;
+    for (int label = 0; label < found.test.classes; ++label) {
+      if (label != truth &&
+          found.test.confused(truth, label) > (most < 0 ? 0 : found.test.confused(truth, most)))
+        most = label;
+    }
+    const auto at = static_cast<std::size_t>(truth);
+    table.add({report.classes[at], percent(found.test.class_accuracy[at]),
+               most < 0 ? "-"
+                        : fmt::format("{} ({})", report.classes[static_cast<std::size_t>(most)],
+                                      found.test.confused(truth, most))});
+  }
+  fmt::print("{}\n", table.text());
+  fmt::print("accuracy     {}{}\n", percent(found.test.accuracy),
+             found.training
+                 ? fmt::format(", of the rows it learned from {}", percent(found.training->accuracy))
+                 : "");
+}
+
+nlohmann::json to_json(const Report& report, const Judgement& found) {
+  nlohmann::json phases = nlohmann::json::object();
+  for (const classifiers::PhaseTime& phase : found.fit.phases) phases[phase.phase] = phase.seconds;
+  nlohmann::json confusion = nlohmann::json::array();
+  for (int truth = 0; truth < found.test.classes; ++truth) {
+    nlohmann::json row = nlohmann::json::array();
+    for (int label = 0; label < found.test.classes; ++label) row.push_back(found.test.confused(truth, label));
+    confusion.push_back(row);
+  }
+  nlohmann::json json{{"weights", report.weights},
+                      {"model", report.model},
+                      {"layers", report.layers},
+                      {"columns", report.columns},
+                      {"standardized", report.standardized},
+                      {"data", report.data},
+                      {"device", report.device},
+                      {"precision", report.precision},
+                      {"training_rows", report.training_rows},
+                      {"test_rows", report.test_rows},
+                      {"feature_seconds", report.feature_seconds},
+                      {"standardize_seconds", report.standardize_seconds},
+                      {"classifier", found.classifier},
+                      {"C", found.c},
+                      {"fit_seconds", found.fit_seconds},
+                      {"fit_phases", phases},
+                      {"iterations", found.fit.iterations},
+                      {"objective", found.fit.objective},
+                      {"stopping_rule", found.fit.rule},
+                      {"reached", found.fit.reached},
+                      {"tolerance", found.fit.tolerance},
+                      {"converged", found.fit.converged},
+                      {"remarks", found.fit.remarks},
+                      {"predict_seconds", found.predict_seconds},
+                      {"accuracy", found.test.accuracy},
+                      {"classes", report.classes},
+                      {"class_accuracy", found.test.class_accuracy},
+                      {"confusion", confusion}};
+  if (found.training) json["training_accuracy"] = found.training->accuracy;
+  return json;
+}
+
+Report describe(const TrainedSource& source, const ClassifyArguments& a) {
+  Report report;
+  report.weights = source.network.weights.string();
+  report.layers = features::to_string(source.layers);
+  report.model = source.network.settings.model.name;
+  report.data = source.data->name;
+  report.device = source.device->info().name;
+  report.precision = core::to_string(source.selection.precision);
+  report.training_rows = source.data->train.count;
+  report.test_rows = source.data->test.count;
+  report.columns = features::columns_of(source.layers);
+  report.standardized = a.standardize;
+  report.classes = source.data->classes;
+  return report;
+}
+
+/// Ctrl-C ends a fit in good order.
+class InterruptWatch {
+ public:
+  InterruptWatch() : interrupted_(catch_interrupts()) {}
+  classifiers::Watch watch() {
+    return {[this](double part, std::string_view phase) {
+              if (interrupted_) source_.request_stop();
+              line_.show(static_cast<int>(1000 * part), 1000, std::string(phase));
+            },
+            source_.get_token()};
+  }
+
+ private:
+  const std::atomic<bool>& interrupted_;
+  std::stop_source source_;
+  ProgressLine line_;
+};
+
+}  // namespace
+
+int classify(const ClassifyArguments& a) {
+  classifiers::classifier_named(a.request.classifier);
+  check_output_file("--json", a.json);
+  const TrainedSource source = open_trained(a.trained);
+  Report report = describe(source, a);
+  Judgement found;
+  try {
+    InterruptWatch interrupts;
+    const classifiers::Watch watch = interrupts.watch();
+    auto start = Clock::now();
+    LabelledRows training = rows_of(source, source.data->train, watch);
+    LabelledRows test = rows_of(source, source.data->test, watch);
+    report.feature_seconds = seconds_since(start);
+    start = Clock::now();
+    if (a.standardize) report.remark = features::standardize(training, test, source.place());
+    report.standardize_seconds = seconds_since(start);
+    found = features::judge(training, test, a.request, source.place(), watch);
+  } catch (const classifiers::Cancelled&) {
+    fmt::print(stderr, "warpscope: interrupted; nothing was judged\n");
+    return 1;
+  }
+  if (!report.remark.empty()) fmt::print(stderr, "warpscope: {}\n", report.remark);
+  for (const std::string& remark : found.fit.remarks) fmt::print(stderr, "warpscope: {}\n", remark);
+  if (a.json != "-") print(report, found);
+  if (!a.json.empty()) write_output(a.json, to_json(report, found).dump(1) + "\n");
+  return found.fit.converged ? 0 : 1;
+}
+
+}  // namespace warpscope::app
