@@ -46,7 +46,7 @@ class Classify(ProgramCase):
         ended = self.run_program(*self.arguments("--layer", "relu2", "--classifier", "linear", "--json", "-"))
         self.assertEqual(json.loads(ended.out)["classifier"], "linear")
 
-    def test_what_cannot_be_is_refused_in_a_sentence(self):
+    def test_a_judgement_that_cannot_be_is_refused_in_a_sentence(self):
         for options, words in ((["--classifier", "tree"], "there is no classifier 'tree'; valid: rbf, linear, hinge, softmax"),
                                (["--layer", "pool9"], "has no layer 'pool9'"),
                                (["-C", "0"], "C"),

@@ -65,7 +65,7 @@ class Features(ProgramCase):
         begin, end = head["features"]["data_offsets"]
         numpy.testing.assert_array_equal(numpy.frombuffer(data[begin:end], "<f4"), numpy.load(first).ravel())
 
-    def test_what_cannot_be_is_refused_in_a_sentence(self):
+    def test_features_that_cannot_be_are_refused_in_a_sentence(self):
         out = self.path("x.npy")
         for options, words in ((["--layer", "pool7", "--out", out], "has no layer 'pool7'; its layers: fc1, relu1, fc2"),
                                (["--out", self.path("x.pdf")], "there is no format 'pdf' of features"),
