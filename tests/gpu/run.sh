@@ -43,7 +43,7 @@ part_proof() {
   timeout 260 "$build"/warpscope verify --device cuda:0 --json "$out/verify.json" >"$out/verify.log" 2>&1 &
   jobs[verify]=$!
   local room
-  for room in core statistics observers; do
+  for room in core statistics maps observers; do
     timeout 200 "$build"/tests/test_$room --gtest_filter='*cuda*' --gtest_brief=1 >"$out/$room.log" 2>&1 &
     jobs[$room]=$!
   done
