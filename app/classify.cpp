@@ -164,7 +164,10 @@ class InterruptWatch {
 int classify(const ClassifyArguments& a) {
   classifiers::classifier_named(a.request.classifier);
   check_output_file("--json", a.json);
-  const TrainedSource source = open_trained(a.trained);
+  return judge_source(open_trained(a.trained), a);
+}
+
+int judge_source(const TrainedSource& source, const ClassifyArguments& a) {
   Report report = describe(source, a);
   Judgement found;
   try {

@@ -23,7 +23,8 @@ struct WindowArguments {
 };
 
 /// Trains without a window, with a progress bar on a terminal and plain lines elsewhere.
-int train(training::TrainerOptions options);
+/// `then`: a classifier that judges the features of the trained network at the end, "" for none.
+int train(training::TrainerOptions options, const std::string& then = "");
 
 /// Opens the window. Without a display it says so and trains headless.
 int window(training::TrainerOptions options, const WindowArguments& arguments);
@@ -114,5 +115,7 @@ struct ClassifyArguments {
 /// Fits a classifier to what a trained network makes of a data set's training images and tells how good it is on its
 /// test images. 1 if the fit did not converge.
 int classify(const ClassifyArguments& arguments);
+/// The same for a network that is there already; `arguments.trained` is not looked at.
+int judge_source(const TrainedSource& source, const ClassifyArguments& arguments);
 
 }  // namespace warpscope::app

@@ -168,6 +168,12 @@ int run(int argc, char** argv) {
   CLI::App* const train =
       app.add_subcommand("train", "Train without a window (one epoch if nothing says when to stop)");
   app::add_training_options(*train, train_arguments);
+  std::string then;
+  train
+      ->add_option("--then", then,
+                   "Then judge what the trained network makes of the images by this classifier (svm: rbf); "
+                   "warpscope classify has more")
+      ->type_name("CLASSIFIER");
 
   app::TrainingArguments config_arguments;
   CLI::App* const config =
@@ -228,7 +234,7 @@ int run(int argc, char** argv) {
     throw core::BadInput(usage_error(app, error));
   }
   for (const CLI::App* command : app.get_subcommands()) refuse_options_before(app, *command);
-  if (*train) return app::train(app::training_options(train_arguments));
+  if (*train) return app::train(app::training_options(train_arguments), then);
   if (*config) return app::config(app::parse(config_arguments), markdown);
   if (*fetch) return app::fetch(data_set, directory);
   if (*verify) return app::verify(verify_arguments);

@@ -173,9 +173,32 @@ void print_summary(const Snapshot& end, const training::TestPoint& test,
   if (!end.run_dir.empty()) fmt::print("run          {}\n", end.run_dir);
 }
 
+/// What the trained network's latents are worth.
+int judge(const training::Trainer& trainer, const training::TrainingSettings& settings,
+          const std::string& classifier) {
+  const auto end = trainer.snapshot();
+  TrainedSource source;
+  source.network.settings = settings;
+  source.network.parameters = trainer.final_parameters();
+  source.network.weights = "as trained";
+  source.layers = features::parse_feature_layers("", settings.model);
+  source.selection.precision = end->selection.precision;
+  source.device = core::open_device(end->device.id());
+  source.device->make_current();
+  source.stream = source.device->make_stream();
+  source.data = end->data;
+  ClassifyArguments arguments;
+  arguments.request.classifier = classifier;
+  fmt::print("\n");
+  return judge_source(source, arguments);
+}
+
 }  // namespace
 
-int train(training::TrainerOptions options) {
+int train(training::TrainerOptions options, const std::string& then) {
+  const std::string classifier = then == "svm" ? "rbf" : then;
+  if (!classifier.empty()) classifiers::classifier_named(classifier);
+  const training::TrainingSettings settings = options;
   // Images are for those who view the run from another process, and must cost next to nothing.
   const bool writes_run = !options.run_dir.empty() || !options.resume_dir.empty();
   options.shown_images = writes_run ? kShownImages : 0;
@@ -207,7 +230,7 @@ int train(training::TrainerOptions options) {
     return end->failed_by_input ? 2 : 1;
   }
   print_summary(*end, progress.last_test(), progress.last_validation());
-  return 0;
+  return classifier.empty() ? 0 : judge(trainer, settings, classifier);
 }
 
 }  // namespace warpscope::app

@@ -182,6 +182,7 @@ class Session {
   std::optional<double> reached_, saving_since_;
   int frames_to_go_ = kFramesBeforeLeaving;
   std::vector<double> frame_seconds_;  // for the trace: of the frames since its last line
+  std::vector<double> work_seconds_;   // without the swap
   std::string screenshot_wanted_;
   bool left_ = false;  // closed, or the steps to exit after are done
 };
@@ -399,13 +400,16 @@ void Session::trace_state() {
                                    io.MousePos.y, io.MouseDown[0]));
   if (!full) return;
   traced_ = now;
-  trace_event("frame",
-              fmt::format("\"fps\":{},\"frames\":{},\"draw_ms\":{:.2f},\"p99_draw_ms\":{:.2f},"
-                          "\"p99_swapped_ms\":{:.2f},{},\"frames_ms\":[{:.2f}],\"phases\":{}",
-                          clock_.frames_in_last_second(now), frames_drawn_, clock_.work_milliseconds(),
-                          clock_.p99_work_milliseconds(), clock_.p99_swapped_milliseconds(), shown,
-                          fmt::join(milliseconds(frame_seconds_), ","), phases_.means()));
+  trace_event(
+      "frame",
+      fmt::format("\"fps\":{},\"frames\":{},\"draw_ms\":{:.2f},\"p99_draw_ms\":{:.2f},"
+                  "\"p99_swapped_ms\":{:.2f},{},\"frames_ms\":[{:.2f}],\"work_ms\":[{:.2f}],\"phases\":{}",
+                  clock_.frames_in_last_second(now), frames_drawn_, clock_.work_milliseconds(),
+                  clock_.p99_work_milliseconds(), clock_.p99_swapped_milliseconds(), shown,
+                  fmt::join(milliseconds(frame_seconds_), ","), fmt::join(milliseconds(work_seconds_), ","),
+                  phases_.means()));
   frame_seconds_.clear();
+  work_seconds_.clear();
 }
 
 int Session::exit_code() const {
@@ -440,7 +444,10 @@ void Session::draw() {
   phases_.end();
   const double shown = glfwGetTime() - frame_start_;
   clock_.add(frame_start_, work, shown);
-  if (trace_enabled()) frame_seconds_.push_back(shown);
+  if (trace_enabled()) {
+    frame_seconds_.push_back(shown);
+    work_seconds_.push_back(work);
+  }
   ++frames_drawn_;
   drawn_step_ = snapshot_->step;
   drawn_points_ = view_.loss_points();

@@ -27,6 +27,10 @@ std::shared_ptr<const ImageHistory> Trainer::history() const {
 Observations Trainer::observations() const {
   return worker_->observations();
 }
+std::vector<float> Trainer::final_parameters() const {
+  return worker_->final_parameters();
+}
+
 bool Trainer::wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const {
   return worker_->wait_until(condition, seconds);
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gpu/core/device.h"
 #include "gpu/data/dataset.h"
@@ -41,6 +42,8 @@ class Trainer : public Source {
   std::shared_ptr<ImageExchange> images() const override;
   std::shared_ptr<const ImageHistory> history() const override;
   Observations observations() const override;
+  /// The weights that a training which has finished ended with, in models::ParameterLayout; empty before.
+  std::vector<float> final_parameters() const;
   /// Waits until a published snapshot fulfils `condition`, or `seconds` have passed. True if one did. The
   /// condition is asked of the newest snapshot and then of each newer one, by the calling thread.
   bool wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const;

@@ -94,6 +94,11 @@ Observations Trainer::Worker::observations() const {
   return published_observations_;
 }
 
+std::vector<float> Trainer::Worker::final_parameters() const {
+  const std::lock_guard lock(mutex_);
+  return final_parameters_;
+}
+
 bool Trainer::Worker::wait_until(const std::function<bool(const Snapshot&)>& condition,
                                  double seconds) const {
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(duration<double>(seconds));
@@ -333,6 +338,11 @@ void Trainer::Worker::finish() {
   hand_over_kept_images();
   publish(true);
   note_confusion();
+  {
+    auto parameters = engine_->parameters();
+    const std::lock_guard lock(mutex_);
+    final_parameters_ = std::move(parameters);
+  }
   if (!options_.save_file.empty()) save(options_.save_file);
   if (checkpoints_ && !memory_.diverged) {
     if (engine_->steps() != memory_.written_step) write_checkpoint(false);

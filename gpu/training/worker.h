@@ -36,6 +36,7 @@ class Trainer::Worker {
   std::shared_ptr<Feed> subscribe();
   std::shared_ptr<ImageExchange> images() const;
   std::shared_ptr<const ImageHistory> history() const { return image_history_; }
+  std::vector<float> final_parameters() const;
   Observations observations() const;
   bool wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const;
 
@@ -213,6 +214,7 @@ class Trainer::Worker {
   std::shared_ptr<const Snapshot> published_ = std::make_shared<Snapshot>();
   std::shared_ptr<ImageExchange> exchange_;
   Observations published_observations_;
+  std::vector<float> final_parameters_;
   std::vector<std::weak_ptr<Feed>> feeds_;
   /// Emitted before the first step, for subscribers that come a moment later.
   std::vector<FeedItem> history_;

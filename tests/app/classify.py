@@ -42,6 +42,17 @@ class Classify(ProgramCase):
         self.assertEqual((weak["C"], strong["C"]), (1e-7, 1e-3))
         self.assertGreater(strong["training_accuracy"], weak["training_accuracy"])
 
+    def test_a_training_is_judged_at_its_end(self):
+        ended = self.run_program("train", "--model", "mlp", "--device", "cpu", "--data", "builtin", "--steps", "40", "--seed", "3",
+                                 "--save", self.path("after.safetensors"), "--then", "softmax")
+        self.assertEqual(ended.code, 0, ended.err)
+        accuracy = next(line for line in ended.out.splitlines() if line.startswith("accuracy"))
+        again = self.run_program("classify", self.path("after.safetensors"), "--device", "cpu", "--precision", "fp32", "--data",
+                                 "builtin", "--classifier", "softmax")
+        self.assertIn(accuracy, again.out)
+        self.assert_refused(["train", "--model", "mlp", "--data", "builtin", "--steps", "1", "--then", "tree"],
+                            "there is no classifier 'tree'")
+
     def test_json_alone_goes_to_standard_output(self):
         ended = self.run_program(*self.arguments("--layer", "relu2", "--classifier", "linear", "--json", "-"))
         self.assertEqual(json.loads(ended.out)["classifier"], "linear")
