@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include "gpu/classifiers/linear/linear.h"
-#include "gpu/classifiers/rbf_svm/rbf_svm.h"
 #include "gpu/core/error.h"
 
 namespace warpscope::classifiers {
@@ -30,13 +29,7 @@ void read_gamma(const std::string& text, RbfSvmOptions& options) {
 
 std::unique_ptr<Classifier> fit_rbf(const Place& place, const LabelledFeatures& data,
                                     const ClassifierSettings& settings, const Watch& watch) {
-  RbfSvmOptions options;
-  options.c = settings.c;
-  options.tolerance = settings.tolerance;
-  options.probabilities = settings.probabilities;
-  options.class_weights = settings.class_weights;
-  read_gamma(settings.gamma, options);
-  return make_rbf_svm_problem(place, data, settings.memory_limit, watch)->fit(options, watch);
+  return make_rbf_svm_problem(place, data, settings.memory_limit, watch)->fit(rbf_options(settings), watch);
 }
 
 template <linear::LinearLoss Loss>
@@ -74,6 +67,16 @@ const ClassifierRow& classifier_named(std::string_view name) {
     names.push_back(row.name);
   }
   throw core::BadInput(fmt::format("there is no classifier '{}'; valid: {}", name, fmt::join(names, ", ")));
+}
+
+RbfSvmOptions rbf_options(const ClassifierSettings& settings) {
+  RbfSvmOptions options;
+  options.c = settings.c;
+  options.tolerance = settings.tolerance;
+  options.probabilities = settings.probabilities;
+  options.class_weights = settings.class_weights;
+  read_gamma(settings.gamma, options);
+  return options;
 }
 
 std::unique_ptr<Classifier> fit_classifier(std::string_view name, const Place& place,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gpu/classifiers/classifier.h"
+#include "gpu/classifiers/rbf_svm/rbf_svm.h"
 
 namespace warpscope::classifiers {
 
@@ -36,6 +37,9 @@ std::span<const ClassifierRow> classifier_table();
 
 /// Throws core::BadInput that lists the names.
 const ClassifierRow& classifier_named(std::string_view name);
+
+/// What the settings mean to the RBF SVM. Throws core::BadInput for a gamma that is none.
+RbfSvmOptions rbf_options(const ClassifierSettings& settings);
 
 /// Fits one, with its default where settings.c is 0. Throws core::BadInput for settings that cannot be, as the kind
 /// says; Cancelled; core::OutOfMemory.

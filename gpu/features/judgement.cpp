@@ -31,25 +31,33 @@ std::string standardize(LabelledRows& training, LabelledRows& test, const classi
   return by.remark();
 }
 
-Judgement judge(const LabelledRows& training, const LabelledRows& test, const JudgementRequest& request,
-                const classifiers::Place& place, const classifiers::Watch& watch) {
+Judgement judge_fitted(const classifiers::Classifier& fitted, const LabelledRows& training,
+                       const LabelledRows& test, const JudgementRequest& request,
+                       const classifiers::Place& place, const classifiers::Watch& watch) {
   Judgement result;
   result.classifier = request.classifier;
   const double standard = classifiers::classifier_named(request.classifier).c;
   result.c = request.settings.c == 0 || standard == 0 ? standard : request.settings.c;
-  auto start = Clock::now();
-  const auto fitted =
-      classifiers::fit_classifier(request.classifier, place, training.labelled(), request.settings, watch);
-  result.fit_seconds = seconds_since(start);
-  result.fit = fitted->summary();
-  start = Clock::now();
-  result.prediction = fitted->predict(place, test.matrix(), watch);
+  result.fit = fitted.summary();
+  const auto start = Clock::now();
+  result.prediction = fitted.predict(place, test.matrix(), watch);
   result.predict_seconds = seconds_since(start);
   result.test = classifiers::measure(test.labels, result.prediction.labels, test.classes);
   if (request.on_training_rows) {
     result.training = classifiers::measure(
-        training.labels, fitted->predict(place, training.matrix(), watch).labels, training.classes);
+        training.labels, fitted.predict(place, training.matrix(), watch).labels, training.classes);
   }
+  return result;
+}
+
+Judgement judge(const LabelledRows& training, const LabelledRows& test, const JudgementRequest& request,
+                const classifiers::Place& place, const classifiers::Watch& watch) {
+  const auto start = Clock::now();
+  const auto fitted =
+      classifiers::fit_classifier(request.classifier, place, training.labelled(), request.settings, watch);
+  const double seconds = seconds_since(start);
+  Judgement result = judge_fitted(*fitted, training, test, request, place, watch);
+  result.fit_seconds = seconds;
   return result;
 }
 

@@ -44,6 +44,11 @@ struct Judgement {
 /// constant, else "".
 std::string standardize(LabelledRows& training, LabelledRows& test, const classifiers::Place& place);
 
+/// Judges a classifier that was fitted to `training`. Judgement::fit_seconds is left to the caller.
+Judgement judge_fitted(const classifiers::Classifier& fitted, const LabelledRows& training,
+                       const LabelledRows& test, const JudgementRequest& request,
+                       const classifiers::Place& place, const classifiers::Watch& watch = {});
+
 /// Fits and judges. Throws as classifiers::fit_classifier() does.
 Judgement judge(const LabelledRows& training, const LabelledRows& test, const JudgementRequest& request,
                 const classifiers::Place& place, const classifiers::Watch& watch = {});

@@ -9,6 +9,7 @@
 #include "gpu/messages/distributions.h"
 #include "gpu/messages/inspection.h"
 #include "gpu/messages/latents.h"
+#include "gpu/messages/weights.h"
 
 namespace warpscope::training {
 
@@ -19,6 +20,7 @@ struct ObservationRequest {
   bool distributions = false;                   ///< Observations::distributions
   LatentRequest latents;                        ///< Observations::latents and latent_pictures
   std::optional<ComparisonRequest> comparison;  ///< Observations::comparison
+  std::uint64_t weights = 0;  ///< another number than before: Observations::weights, once; 0: none
 
   bool operator==(const ObservationRequest&) const = default;
 };
@@ -30,6 +32,7 @@ struct Observations {
   std::shared_ptr<const LatentMap> latents;
   std::shared_ptr<const LatentPictures> latent_pictures;
   std::shared_ptr<const Comparison> comparison;
+  std::shared_ptr<const Weights> weights;
   /// The part of the device's time that all of these and the pictures took, over the last second or so.
   double time_share = 0;
 

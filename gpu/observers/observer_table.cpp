@@ -5,6 +5,7 @@
 #include "gpu/observers/inspector.h"
 #include "gpu/observers/latent_decoder.h"
 #include "gpu/observers/latent_mapper.h"
+#include "gpu/observers/weights_observer.h"
 
 namespace warpscope::training {
 namespace {
@@ -16,7 +17,8 @@ std::unique_ptr<Observer> make() {
 
 /// A row a kind.
 constexpr std::unique_ptr<Observer> (*kKinds[])() = {
-    make<Inspector>, make<DistributionObserver>, make<LatentMapper>, make<LatentDecoder>, make<Comparer>,
+    make<Inspector>, make<DistributionObserver>, make<LatentMapper>, make<LatentDecoder>,
+    make<Comparer>,  make<WeightsObserver>,
 };
 
 }  // namespace

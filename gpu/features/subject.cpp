@@ -1,0 +1,65 @@
+#include "gpu/features/subject.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "gpu/core/device.h"
+#include "gpu/data/locate.h"
+#include "gpu/plan/presets.h"
+#include "gpu/plan/selection.h"
+#include "gpu/runs/trained_network.h"
+#include "gpu/settings/configuration.h"
+
+namespace warpscope::features {
+namespace {
+
+/// N of "step-N".
+std::uint64_t step_of(const std::string& name) {
+  const std::size_t digits = name.find_first_of("0123456789");
+  std::uint64_t step = 0;
+  if (digits != std::string::npos) std::from_chars(name.data() + digits, name.data() + name.size(), step);
+  return step;
+}
+
+}  // namespace
+
+Subject loaded(const Subject& subject) {
+  if (subject.run.empty()) return subject;
+  Subject found;
+  runs::TrainedNetwork network = runs::load_trained_network(subject.run, "last");
+  const auto device = core::open_device(subject.device);
+  const auto able = plan::training_precisions(device->info());
+  auto& precision = network.settings.precision;
+  if (precision && std::find(able.begin(), able.end(), *precision) == able.end()) precision.reset();
+  training::complete(network.settings, device->info());
+  found.device = subject.device;
+  found.model = network.settings.model;
+  found.precision = *precision;
+  found.step = step_of(network.weights.stem().string());
+  found.parameters = std::make_shared<const std::vector<float>>(std::move(network.parameters));
+  std::string notice;
+  found.data = std::make_shared<data::DataSet>(data::load(
+      network.settings.data, notice, {{found.model.height, found.model.width, found.model.channels}, 0}));
+  return found;
+}
+
+Sample sample_of(const data::ImageSet& set, std::int64_t most) {
+  const std::int64_t count = most > 0 ? std::min(most, set.count) : set.count;
+  Sample sample;
+  for (std::int64_t i = 0; i < count; ++i) sample.places.push_back(i * set.count / count);
+  if (count == set.count) {
+    sample.set = set;
+    return sample;
+  }
+  sample.set = {set.height, set.width, set.channels, count, {}, {}};
+  const std::int64_t bytes = set.image_bytes();
+  for (const std::int64_t place : sample.places) {
+    const auto image = set.pixels.begin() + place * bytes;
+    sample.set.pixels.insert(sample.set.pixels.end(), image, image + bytes);
+    sample.set.labels.push_back(set.labels[static_cast<std::size_t>(place)]);
+  }
+  return sample;
+}
+
+}  // namespace warpscope::features

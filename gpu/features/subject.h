@@ -1,0 +1,38 @@
+#pragma once
+// A network at one moment of its training, and the images that its features are judged by.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/core/types.h"
+#include "gpu/data/dataset.h"
+#include "gpu/models/model.h"
+
+namespace warpscope::features {
+
+/// Either all of it is given, or `run` and `device` alone: then the run's newest checkpoint and its data set are read.
+struct Subject {
+  std::filesystem::path run;  ///< folder of a run; empty where the rest is given
+  std::string device;         ///< as core::open_device() takes it
+  models::Model model;
+  core::Precision precision = core::Precision::fp32;
+  std::shared_ptr<const std::vector<float>> parameters;  ///< in models::ParameterLayout
+  std::uint64_t step = 0;
+  std::shared_ptr<const data::DataSet> data;
+};
+
+/// What is to be used of `subject`: itself, or what its run holds. Throws core::BadInput if the run has no checkpoint or
+/// its data are not there.
+Subject loaded(const Subject& subject);
+
+/// At most `most` images (0: all), at equal distances in the set, and their places in it.
+struct Sample {
+  data::ImageSet set;
+  std::vector<std::int64_t> places;
+};
+Sample sample_of(const data::ImageSet& set, std::int64_t most);
+
+}  // namespace warpscope::features
