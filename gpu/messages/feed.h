@@ -40,6 +40,14 @@ struct TestPoint {
   Split split = Split::test;
 };
 
+/// What the latents were worth to a small classifier (gpu/observers/feature_prober.h).
+struct ProbePoint {
+  std::uint64_t step = 0;
+  double epoch = 0;
+  double seconds = 0;
+  float accuracy = 0;  ///< share of held-out images that got their class
+};
+
 /// Something changed: a selection, a batch size, a learning rate.
 struct Marker {
   std::uint64_t step = 0;
@@ -59,7 +67,7 @@ struct Restart {
   std::uint64_t generation = 0;
 };
 
-using FeedItem = std::variant<LossPoint, TestPoint, Marker, LogLine, Restart>;
+using FeedItem = std::variant<LossPoint, TestPoint, ProbePoint, Marker, LogLine, Restart>;
 
 /// One subscriber's queue.
 class Feed {

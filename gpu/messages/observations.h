@@ -7,6 +7,7 @@
 
 #include "gpu/messages/comparison.h"
 #include "gpu/messages/distributions.h"
+#include "gpu/messages/feature_probe.h"
 #include "gpu/messages/inspection.h"
 #include "gpu/messages/latents.h"
 #include "gpu/messages/weights.h"
@@ -20,7 +21,8 @@ struct ObservationRequest {
   bool distributions = false;                   ///< Observations::distributions
   LatentRequest latents;                        ///< Observations::latents and latent_pictures
   std::optional<ComparisonRequest> comparison;  ///< Observations::comparison
-  std::uint64_t weights = 0;  ///< another number than before: Observations::weights, once; 0: none
+  std::uint64_t weights = 0;   ///< another number than before: Observations::weights, once; 0: none
+  bool feature_probe = false;  ///< Observations::probe
 
   bool operator==(const ObservationRequest&) const = default;
 };
@@ -33,6 +35,7 @@ struct Observations {
   std::shared_ptr<const LatentPictures> latent_pictures;
   std::shared_ptr<const Comparison> comparison;
   std::shared_ptr<const Weights> weights;
+  std::shared_ptr<const FeatureProbe> probe;
   /// The part of the device's time that all of these and the pictures took, over the last second or so.
   double time_share = 0;
 

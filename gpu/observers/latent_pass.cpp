@@ -21,13 +21,14 @@ std::size_t batches(std::size_t images, int batch) {
 
 }  // namespace
 
-LatentPass::LatentPass(const Scene& scene)
+LatentPass::LatentPass(const Scene& scene, std::int64_t most)
     : selection_(scene.selection),
       latent_(models::latent_of(scene.model)),
       stream_(scene.stream),
       control_(scene.device, sizeof(StepControl)) {
   const bool cpu = scene.device->kind() == core::DeviceKind::cpu;
-  const std::int64_t count = std::min(scene.data.test.count, cpu ? kImagesOnCpu : kImagesOnGpu);
+  if (most == 0) most = cpu ? kImagesOnCpu : kImagesOnGpu;
+  const std::int64_t count = std::min(scene.data.test.count, most);
   const int batch = static_cast<int>(std::min<std::int64_t>(count, cpu ? kBatchOnCpu : kBatchOnGpu));
   plan::Bindings held_out = scene.held_out;
   held_out.control = control_.as<StepControl>();

@@ -15,9 +15,9 @@ namespace warpscope::training {
 
 class LatentPass {
  public:
-  /// Of up to 1,024 images on a GPU and 96 on a CPU, where a pass takes as long as a step or two. Throws
+  /// Of up to `most` images; 0: 1,024 on a GPU and 96 on a CPU, where a pass takes as long as a step or two. Throws
   /// core::BadInput and core::OutOfMemory as plan::Plan does.
-  explicit LatentPass(const Scene& scene);
+  explicit LatentPass(const Scene& scene, std::int64_t most = 0);
   ~LatentPass();
   LatentPass(const LatentPass&) = delete;
   LatentPass& operator=(const LatentPass&) = delete;

@@ -2,6 +2,7 @@
 
 #include "gpu/observers/comparer.h"
 #include "gpu/observers/distribution_observer.h"
+#include "gpu/observers/feature_prober.h"
 #include "gpu/observers/inspector.h"
 #include "gpu/observers/latent_decoder.h"
 #include "gpu/observers/latent_mapper.h"
@@ -17,8 +18,8 @@ std::unique_ptr<Observer> make() {
 
 /// A row a kind.
 constexpr std::unique_ptr<Observer> (*kKinds[])() = {
-    make<Inspector>, make<DistributionObserver>, make<LatentMapper>, make<LatentDecoder>,
-    make<Comparer>,  make<WeightsObserver>,
+    make<Inspector>, make<DistributionObserver>, make<LatentMapper>,  make<LatentDecoder>,
+    make<Comparer>,  make<WeightsObserver>,      make<FeatureProber>,
 };
 
 }  // namespace

@@ -61,6 +61,15 @@ void add_tests(const PointTable& table, std::size_t first, std::vector<FeedItem>
   }
 }
 
+void add_probes(const PointTable& table, std::size_t first, std::vector<FeedItem>& items) {
+  const Column accuracy(table, "test_feature_accuracy");
+  for (std::size_t i = first; i < table.size(); ++i) {
+    if (!accuracy.has(i)) continue;
+    items.emplace_back(training::ProbePoint{table.step[i], known(table.epoch[i]), known(table.seconds[i]),
+                                            accuracy.single(i)});
+  }
+}
+
 /// The value that tells one reading of a row from another.
 double value_of(const PointTable& table, std::size_t row) {
   return table.series.empty() ? 0 : table.series.front().values[row];
@@ -99,6 +108,7 @@ std::vector<FeedItem> PointFeed::take(const RunPoints& points, bool restarted) {
   const std::size_t test = restarted ? kept(tests_, points.tests) : tests_.size();
   add_steps(points.steps, step, items);
   add_tests(points.tests, test, items);
+  add_probes(points.tests, test, items);
   // Markers are only ever added, but for a run that was cut back: those that are left were sent.
   for (std::size_t i = std::min(markers_, points.markers.size()); i < points.markers.size(); ++i) {
     const RunMarker& marker = points.markers[i];

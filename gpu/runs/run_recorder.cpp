@@ -139,6 +139,12 @@ void RunRecorder::note(const FeedItem& item, std::string& lines) {
     note(*point, lines);
   } else if (const auto* test = std::get_if<TestPoint>(&item)) {
     note(*test, lines);
+  } else if (const auto* probe = std::get_if<ProbePoint>(&item)) {
+    fmt::format_to(out,
+                   R"({{"step":{},"epoch":{},"split":"test","feature_accuracy":{},"seconds":{}}})"
+                   "\n",
+                   probe->step, number(probe->epoch), number(static_cast<double>(probe->accuracy)),
+                   number(probe->seconds));
   } else if (const auto* marker = std::get_if<Marker>(&item)) {
     fmt::format_to(out,
                    R"({{"step":{},"seconds":{},"marker":{}}})"

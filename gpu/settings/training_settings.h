@@ -45,6 +45,7 @@ struct TrainingSettings : EngineSettings {
   SpikeSettings spikes;             ///< of the loss, which count as divergence
   std::uint64_t epochs = 0;         ///< 0: no limit
   std::uint64_t steps = 0;          ///< 0: no limit; the smaller limit wins
+  bool probe = false;               ///< judge the latents by a small classifier while it trains
   bool pause_on_divergence = true;  ///< a loss that is no number, or a spike, pauses instead of failing
   int checkpoint_epochs = 1;        ///< a checkpoint every so many epochs; 0: at the end alone
   int keep_checkpoints = 3;         ///< beside the best one

@@ -136,6 +136,7 @@ void Trainer::Worker::prepare() {
   engine_ = std::make_unique<Engine>(engine_options(), data_, device_);
   energy_meter_ = std::make_unique<core::EnergyMeter>(device_->info());
   for (auto& observer : make_observers()) watches_.push_back({std::move(observer)});
+  if (options_.probe) handle_observe({});
   describe_training();
   plan_steps();
   if (needs_length(options_.schedule.kind)) check_length(options_.schedule, view_.total_epochs);

@@ -125,7 +125,8 @@ class Trainer::Worker {
     Clock::time_point next{};
     bool refused = false;  ///< what is asked for cannot be
   };
-  void handle_observe(const ObservationRequest& request);
+  void handle_observe(ObservationRequest request);
+  void note_probe();
   void observe_anew();
   void observe_if_due();
   void observe_if_due(Watch& watch);
@@ -191,6 +192,7 @@ class Trainer::Worker {
   const std::shared_ptr<ImageHistory> image_history_;  ///< nullptr if no images are shown
   std::vector<Watch> watches_;                         ///< one an observer
   Observations seen_;                                  ///< the thread's own
+  std::shared_ptr<const FeatureProbe> noted_probe_;    ///< the last that became a point
   double looked_seconds_ = 0;  ///< device time of looks and pictures since last_share_
 
   struct RateSearchRun {

@@ -17,7 +17,8 @@ constexpr double kShareSeconds = 1;
 
 }  // namespace
 
-void Trainer::Worker::handle_observe(const ObservationRequest& request) {
+void Trainer::Worker::handle_observe(ObservationRequest request) {
+  request.feature_probe = request.feature_probe || options_.probe;
   for (Watch& watch : watches_) {
     if (!watch.observer->ask(request)) continue;
     watch.refused = false;
@@ -44,7 +45,22 @@ void Trainer::Worker::observe_if_due() {
     if (!rate_search_) observe_if_due(watch);
   }
   measure_observations();
-  if (arrived) publish_observations();
+  if (arrived) {
+    note_probe();
+    publish_observations();
+  }
+}
+
+/// A probe that is new becomes a point of its curve.
+void Trainer::Worker::note_probe() {
+  if (seen_.probe == noted_probe_) return;
+  noted_probe_ = seen_.probe;
+  if (!noted_probe_ || noted_probe_->generation != view_.generation) return;
+  if (!noted_probe_->problem.empty()) return log(LogLevel::warning, noted_probe_->problem);
+  const auto since = static_cast<double>(engine_->steps() - noted_probe_->step);
+  const double epoch =
+      engine_->epoch() - since * engine_->images_of_step() / static_cast<double>(data_->train.count);
+  emit(ProbePoint{noted_probe_->step, epoch, view_.seconds, static_cast<float>(noted_probe_->accuracy)});
 }
 
 /// Once a second: the share of the device's time.
