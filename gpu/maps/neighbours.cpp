@@ -89,6 +89,7 @@ void search_cuda(const Place& place, const FeatureMatrix& features, const Watch&
                  std::size_t memory_limit, Neighbours& found) {
   // About as many differences as a GPU makes in some tens of milliseconds, and no more than fits.
   const double slice = 2.5e11 / (static_cast<double>(features.columns) * static_cast<double>(features.rows));
+  memory_limit = std::min(memory_limit, place.device->memory().free_bytes / 2);
   const std::size_t row_bytes = sizeof(float) * static_cast<std::size_t>(features.rows);
   constexpr std::int64_t kTileRows = 128;
   std::int64_t rows =

@@ -102,7 +102,7 @@ __device__ void gather_point(const TsneMemory& memory, int i, int lane, float (&
 }
 
 __global__ void __launch_bounds__(kGatherThreads) gather_forces(TsneMemory memory) {
-  __shared__ PairSums of_points[kPointsOfBlock];
+  __shared__ double of_points[kPointsOfBlock][2];
   const int warp = static_cast<int>(threadIdx.x / ops::kWarpThreads);
   const int lane = static_cast<int>(threadIdx.x % ops::kWarpThreads);
   const int i = static_cast<int>(blockIdx.x) * kPointsOfBlock + warp;
@@ -110,8 +110,8 @@ __global__ void __launch_bounds__(kGatherThreads) gather_forces(TsneMemory memor
   double sums[2] = {};
   if (i < memory.points) gather_point(memory, i, lane, forces, sums);  // all lanes of a warp or none
   if (lane == 0) {
-    of_points[warp].normalizer = sums[0];
-    of_points[warp].attraction = sums[1];
+    of_points[warp][0] = sums[0];
+    of_points[warp][1] = sums[1];
     if (i < memory.points) {
       reinterpret_cast<float2*>(memory.attraction)[i] = make_float2(forces[0], forces[1]);
       reinterpret_cast<float2*>(memory.repulsion)[i] = make_float2(forces[2], forces[3]);
@@ -119,13 +119,12 @@ __global__ void __launch_bounds__(kGatherThreads) gather_forces(TsneMemory memor
   }
   __syncthreads();
   if (threadIdx.x != 0) return;
-  double normalizer = 0, attraction = 0;
-  for (const PairSums& one : of_points) {
-    normalizer += one.normalizer;
-    attraction += one.attraction;
+  PairSums all;
+  for (const double(&one)[2] : of_points) {
+    all.normalizer += one[0];
+    all.attraction += one[1];
   }
-  memory.sums[blockIdx.x].normalizer = normalizer;
-  memory.sums[blockIdx.x].attraction = attraction;
+  memory.sums[blockIdx.x] = all;
 }
 
 constexpr int kMoveThreads = 256;

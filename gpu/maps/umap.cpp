@@ -20,7 +20,7 @@ constexpr double kInitialSize = 10;
 constexpr double kInitialNoise = 1e-4;
 constexpr std::int64_t kSmallRows = 10000;
 constexpr int kEpochsOfSmall = 500, kEpochsOfLarge = 200;
-constexpr int kParts = 8;  // steps of an epoch
+constexpr int kParts = 4;  // steps of an epoch; with one, points leap far beyond their places in early epochs
 
 void check_options(const UmapOptions& options) {
   if (options.n_neighbors < 2 || options.n_neighbors > kMostNeighbours + 1) {
