@@ -13,7 +13,7 @@
 namespace warpscope::maps {
 namespace {
 
-constexpr std::int64_t kPieceBlocks = 8;
+constexpr std::int64_t kPiecePairs = std::int64_t{1} << 19;  // less is not worth a thread
 constexpr int kLanes = 8;
 
 struct Repulsion {
@@ -76,7 +76,8 @@ void attract_point(const TsneMemory& memory, int i, PairSums& sums) {
 }
 
 void find_forces_cpu(const TsneMemory& memory) {
-  core::parallel_for(point_blocks(memory.points), kPieceBlocks, 0, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t piece = 1 + kPiecePairs / (std::int64_t{kPointsOfBlock} * memory.points);
+  core::parallel_for(point_blocks(memory.points), piece, 0, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t block = begin; block < end; ++block) {
       PairSums sums;
       const int first = static_cast<int>(block) * kPointsOfBlock;

@@ -12,7 +12,7 @@
 namespace warpscope::maps {
 namespace {
 
-constexpr std::int64_t kPiecePoints = 64;
+constexpr std::int64_t kPiecePoints = 512;  // fewer are not worth a thread
 constexpr int kDistances = 300;
 constexpr int kMostSteps = 500;
 
