@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "gpu/classifiers/linear/linear.h"
+#include "gpu/classifiers/nearest/nearest.h"
 #include "gpu/core/error.h"
 
 namespace warpscope::classifiers {
@@ -42,7 +43,12 @@ std::unique_ptr<Classifier> fit_plane(const Place& place, const LabelledFeatures
   return linear::fit_linear(place, data, options, watch);
 }
 
-constexpr std::array<ClassifierRow, 4> kTable{{
+std::unique_ptr<Classifier> fit_neighbours(const Place& place, const LabelledFeatures& data,
+                                           const ClassifierSettings& settings, const Watch&) {
+  return nearest::fit_nearest(place, data, settings.neighbours);
+}
+
+constexpr std::array<ClassifierRow, 5> kTable{{
     {"rbf", "RBF SVM",
      "Support vector machine with the kernel exp(-gamma |x - y|^2), one against one; the strongest here.", 10,
      fit_rbf},
@@ -52,6 +58,8 @@ constexpr std::array<ClassifierRow, 4> kTable{{
      fit_plane<linear::LinearLoss::hinge>},
     {"softmax", "Softmax regression", "Multinomial logistic regression with L2 regularization.", 1e-3,
      fit_plane<linear::LinearLoss::softmax>},
+    {"nearest", "k nearest neighbours", "The class that most of the nearest training rows have.", 0,
+     fit_neighbours},
 }};
 
 }  // namespace

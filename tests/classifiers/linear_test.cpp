@@ -61,12 +61,12 @@ class Linear : public tests::DeviceCase {
     if (options.solver == LinearSolver::automatic) options.solver = LinearSolver::newton;
     return fit_linear({device_, stream_.get()}, data.on(features.as<float>()), options, watch)->fit();
   }
-  /// The least objective of the same problem, to six digits, by liblinear.
+  /// The least objective of the same problem, to five digits, by liblinear.
   static LinearFit least(const RandomFeatures& data, LinearOptions options) {
     const auto cpu = core::open_device("cpu");
     const auto stream = cpu->make_stream();
     options.solver = LinearSolver::package;
-    options.tolerance = 1e-6;
+    options.tolerance = 1e-5;
     return fit_linear({cpu, stream.get()}, data.on_host(), options)->fit();
   }
   void expect_as_liblinear(const FeatureShape& shape, LinearLoss loss, double c) {
@@ -87,8 +87,8 @@ class Linear : public tests::DeviceCase {
       gap += copies * report.gap, said += copies * report.objective;
     for (const NewtonReport& report : peer.problems) peer_gap += copies * report.gap;
     EXPECT_NEAR(said, reached, 1e-6 * reached);
-    EXPECT_LE(reached - wanted, gap + 1e-6 * wanted);
-    EXPECT_LE(wanted - reached, peer_gap + 1e-6 * wanted);
+    EXPECT_LE(reached - wanted, gap + 1e-5 * wanted);
+    EXPECT_LE(wanted - reached, peer_gap + 1e-5 * wanted);
   }
 };
 
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, Linear, testing::Values("cpu", "cuda"),
 TEST_P(Linear, SquaredHingeReachesLiblinearsObjective) {
   for (const double c : {1e-3, 1.0, 1e5}) {
     expect_as_liblinear({300, 13, 3, 0.5}, LinearLoss::squared_hinge, c);
-    expect_as_liblinear({1200, 33, 10, 0.3, 0.5}, LinearLoss::squared_hinge, c);
+    expect_as_liblinear({500, 33, 10, 0.3, 0.5}, LinearLoss::squared_hinge, c);
   }
   expect_as_liblinear({100, 260, 4, 1}, LinearLoss::squared_hinge, 1);    // more columns than rows: separable
   expect_as_liblinear({257, 1, 2, 1}, LinearLoss::squared_hinge, 10);     // one column, two classes
@@ -106,10 +106,8 @@ TEST_P(Linear, SquaredHingeReachesLiblinearsObjective) {
 }
 
 TEST_P(Linear, HingeReachesLiblinearsObjective) {
-  for (const double c : {1e-3, 1.0, 100.0}) {
-    expect_as_liblinear({300, 13, 3, 0.5}, LinearLoss::hinge, c);
-    expect_as_liblinear({900, 33, 10, 0.3, 0.5}, LinearLoss::hinge, c);
-  }
+  for (const double c : {1e-3, 1.0, 100.0}) expect_as_liblinear({150, 13, 3, 0.5}, LinearLoss::hinge, c);
+  expect_as_liblinear({400, 33, 10, 0.3, 0.5}, LinearLoss::hinge, 0.1);
   expect_as_liblinear({100, 260, 4, 1}, LinearLoss::hinge, 1);
   expect_as_liblinear({257, 1, 2, 1}, LinearLoss::hinge, 10);
 }

@@ -14,9 +14,10 @@ struct FeatureShape {
   int rows = 100;
   int columns = 10;
   int classes = 3;
-  double apart = 1;  ///< deviation of the classes' centres; that of rows about them is 1
-  double decay = 0;  ///< column j is multiplied by (j + 1)^-decay
-  std::uint64_t seed = 1;
+  double apart = 1;         ///< deviation of the classes' centres; that of rows about them is 1
+  double decay = 0;         ///< column j is multiplied by (j + 1)^-decay
+  std::uint64_t seed = 1;   ///< of the rows
+  std::uint64_t world = 1;  ///< of the classes' centres
 };
 
 struct RandomFeatures {
@@ -50,7 +51,7 @@ inline RandomFeatures random_features(const FeatureShape& shape) {
     for (int j = 0; j < shape.columns; ++j) {
       const auto centre = static_cast<std::uint64_t>(made.labels.back() * shape.columns + j);
       const double value =
-          shape.apart * random_normal(shape.seed + 2, centre) + random_normal(shape.seed, counter++);
+          shape.apart * random_normal(shape.world + 2, centre) + random_normal(shape.seed + 100, counter++);
       made.values.push_back(static_cast<float>(value * std::pow(j + 1, -shape.decay)));
     }
   }

@@ -64,14 +64,15 @@ core::Buffer upload(const Place& place, const FeatureRows& rows) {
 
 void report(const linear::LinearFit& fit) {
   int iterations = 0, products = 0;
-  double gradient = 0;
+  double gradient = 0, gap = 0;
   for (const linear::NewtonReport& one : fit.problems) {
     iterations = std::max(iterations, one.iterations);
     products = std::max(products, one.products);
     gradient = std::max(gradient, one.gradient_norm);
+    gap += one.gap;
   }
-  std::printf("  objective %.8g, %s %.3g (tolerance %.3g), gradient's norm %.3g, %s\n", fit.summary.objective,
-              fit.summary.rule.c_str(), fit.summary.reached, fit.summary.tolerance, gradient,
+  std::printf("  objective %.8g, %s %.3g (tolerance %.3g), duality gap %.3g, gradient's norm %.3g, %s\n", fit.summary.objective,
+              fit.summary.rule.c_str(), fit.summary.reached, fit.summary.tolerance, gap, gradient,
               fit.summary.converged ? "converged" : "NOT converged");
   std::printf("  at most %d directions and %d products of a class; %.1f MiB\n", iterations, products,
               static_cast<double>(fit.bytes) / 1048576);

@@ -171,6 +171,7 @@ class Problem {
     for (const double value : gradient) steep += value * value;
     report_.objective = 0.5 * norm + loss;
     report_.gap = options_.loss.hinge ? report_.objective - dual_ : 0.5 * steep;
+    report_.left = report_.gap;
     report_.gradient_norm = options_.loss.hinge ? 0 : std::sqrt(steep);
   }
 

@@ -92,14 +92,14 @@ std::vector<double> spread(const Problems& problems, const std::vector<double>& 
 
 void summarize(const NewtonResult& result, const LinearOptions& options, LinearFit& fit) {
   FitSummary& summary = fit.summary;
-  summary.rule = "duality gap over objective";
+  summary.rule = "what is left to gain, over the objective";
   summary.tolerance = options.tolerance;
   summary.converged = true;
   for (const NewtonReport& report : result.groups) {
     summary.converged = summary.converged && report.converged;
     summary.objective += report.objective;
     summary.iterations += report.iterations;
-    summary.reached = std::max(summary.reached, report.objective > 0 ? report.gap / report.objective : 0.0);
+    summary.reached = std::max(summary.reached, report.objective > 0 ? report.left / report.objective : 0.0);
   }
   for (std::size_t one = 0; one < fit.present.size(); ++one) {
     if (!fit.present[one])

@@ -30,7 +30,7 @@ enum class LinearSolver {
 struct LinearOptions {
   LinearLoss loss = LinearLoss::squared_hinge;
   double c = 1;               ///< C > 0
-  double tolerance = 1e-3;    ///< duality gap over objective at which a problem is solved, in (0, 1)
+  double tolerance = 1e-3;    ///< what is left to gain over objective at which a problem is solved, in (0, 1)
   int most_products = 20000;  ///< bound of the Newton solver: products of the Hessian with a vector
   LinearSolver solver = LinearSolver::automatic;
 };

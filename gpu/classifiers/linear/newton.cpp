@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -84,6 +85,8 @@ class Solver {
     groups_.resize(static_cast<std::size_t>(state_.groups));
     reports_.resize(groups_.size());
     bounds_.assign(groups_.size(), -std::numeric_limits<double>::infinity());
+    decreases_.assign(groups_.size(), 0.0);
+    ratios_.assign(groups_.size(), 1.0);
     for (GroupState& group : groups_) group.active = 1;
     put_groups();
     sum_squares(features);
@@ -97,8 +100,7 @@ class Solver {
       if (!anything_active() || !ended_.empty()) break;
       renew_multipliers();
       seek_direction();
-      run({Step::search, Step::move});
-      run({Step::score});
+      run({Step::project, Step::search, Step::move, Step::shift});
     }
     NewtonResult result;
     result.weights.resize(static_cast<std::size_t>(state_.problems) *
@@ -122,7 +124,9 @@ class Solver {
     steps_ = make_steps_loops(state_);
   }
   void sum_squares(const FeatureMatrix& features) {
-    sum_columns(place_, features, nullptr, state_.sum, state_.squares);  // `sum` holds nothing yet
+    sum_columns(
+        place_, features, nullptr, state_.sum,
+        state_.squares);  // `sum` holds nothing yet; make_steps_cuda() takes the columns' sums from it
     const auto rows = static_cast<double>(features.rows);
     place_.stream->copy(state_.squares + features.columns, &rows, sizeof rows);
     place_.stream->synchronize();
@@ -148,20 +152,22 @@ class Solver {
     get_groups();
   }
 
-  /// The gap of each group, and which of them are done.
+  /// How far each group is from its least objective, and which of them are done.
   void judge() {
     double least = 1;  // part of the way that the slowest has gone
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       GroupState& group = groups_[i];
       if (group.active == 0) continue;
       NewtonReport& report = reports_[i];
+      const double before = report.objective;
       report.objective = 0.5 * group.weights2 + group.primal;
+      report.gradient_norm = std::sqrt(group.gradient2);
       const double bound =
           state_.loss.hinge ? group.dual - 0.5 * group.sum2 : report.objective - 0.5 * group.gradient2;
       bounds_[i] = std::max(bounds_[i], bound);
       report.gap = report.objective - bounds_[i];
-      report.gradient_norm = std::sqrt(group.gradient2);
-      report.converged = report.gap <= options_.tolerance * report.objective;
+      report.left = state_.loss.hinge ? report.gap : std::min(report.gap, expect(i, before));
+      report.converged = report.left <= options_.tolerance * report.objective;
       const bool stuck = report.iterations > 0 && group.step <= 0 && group.renew == 0;
       if (report.converged || stuck) group.active = 0;
       if (stuck && !report.converged) {
@@ -175,8 +181,22 @@ class Solver {
     if (watch_.progress) watch_.progress(least, "solving");
   }
 
+  /// What is left to gain if decreases go on as the last three did: a geometric series with the slower of their two
+  /// ratios, and twice that, to be safe.
+  double expect(std::size_t i, double before) {
+    const double decrease = reports_[i].iterations > 0 ? before - reports_[i].objective : 0;
+    // A step that was cut short decreases little and tells little.
+    const bool tells = groups_[i].step >= 1 && decreases_[i] > 0 && decrease > 0;
+    const double last = tells ? decrease / decreases_[i] : 1;
+    const double ratio = std::max(last, std::exchange(ratios_[i], last));
+    decreases_[i] = decrease;
+    constexpr double kSlow = 0.9;
+    return ratio < kSlow ? 2 * decrease * ratio / (1 - ratio) : std::numeric_limits<double>::infinity();
+  }
+
   double part_of_way(std::size_t i) {
-    const double relative = reports_[i].gap / std::max(reports_[i].objective, 1e-300);
+    const double relative =
+        std::min(reports_[i].left, reports_[i].gap) / std::max(reports_[i].objective, 1e-300);
     if (reports_[i].iterations == 0 || first_gap_ < relative) first_gap_ = std::max(first_gap_, relative);
     const double all = std::log(first_gap_ / options_.tolerance),
                  left = std::log(relative / options_.tolerance);
@@ -207,7 +227,7 @@ class Solver {
     while (!done) {
       const auto start = Clock::now();
       for (int n = 0; n < batch; ++n) {
-        run({Step::multiply, Step::curve, Step::gather, Step::advance, Step::follow});
+        run({Step::multiply, Step::curve, Step::gather, Step::advance});
       }
       get_groups();
       const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -232,7 +252,9 @@ class Solver {
   std::unique_ptr<Steps> steps_;
   std::vector<GroupState> groups_;
   std::vector<NewtonReport> reports_;
-  std::vector<double> bounds_;  // the best lower bound of each group
+  std::vector<double> bounds_;     // the best lower bound of each group
+  std::vector<double> decreases_;  // of the objective of each group by its last step
+  std::vector<double> ratios_;     // of the last two of them
   double first_gap_ = 0;
   int products_ = 0;
   std::string ended_;

@@ -59,18 +59,20 @@ class CudaSteps final : public Steps {
         features_{state.features, state.rows, state.columns},
         plan_(plan_products(place, features_, state.problems)),
         partial_(place.device, plan_.bytes),
+        compact_(place, features_, state.sum, state.squares),
+        scaled_(place.device, compact_.empty() ? 0 : sizeof(float) * state.problems * state.width()),
         stream_(core::cuda_stream(*place.stream)) {}
 
   void run(Step step) override {
     switch (step) {
-      case Step::score:
-        return multiply(state_.weights, state_.scores);
+      case Step::project:
+        return multiply(state_.direction, state_.moves);
       case Step::multiply:
-        return multiply(state_.operand, state_.product);
+        return multiply_operand();
       case Step::collect:
         return sum(state_.slopes);
       case Step::gather:
-        return sum(state_.changes);
+        return gather();
       case Step::evaluate:
         evaluate_rows<<<blocks(), kThreads, 0, stream_>>>(state_);
         return core::check_launch("newton evaluate");
@@ -79,13 +81,11 @@ class CudaSteps final : public Steps {
         return core::check_launch("newton search");
       case Step::curve:
         return rows<curve_row>("newton curve");
-      case Step::follow:
-        return rows<follow_row>("newton follow");
+      case Step::shift:
+        return rows<shift_row>("newton shift");
       case Step::remember:
         return rows<remember_row>("newton remember");
       case Step::begin:
-        place_.stream->fill(state_.moves, 0,
-                            static_cast<std::size_t>(state_.rows * state_.problems) * sizeof *state_.moves);
         return groups<begin<Block>>("newton begin");
       case Step::finish:
         return groups<finish<Block>>("newton finish");
@@ -105,6 +105,17 @@ class CudaSteps final : public Steps {
   void multiply(const Number* weights, Number* scores) {
     multiply_rows_cuda(plan_, features_, weights, state_.problems, scores, partial_.data(),
                        place_.device->info().multiprocessors, stream_);
+  }
+  void multiply_operand() {
+    if (compact_.empty()) return multiply(state_.operand, state_.product);
+    scale_weights(compact_, state_.columns, state_.problems, state_.operand, scaled_.as<float>(), stream_);
+    multiply_compact_rows(plan_, features_, compact_, scaled_.as<float>(), state_.problems, state_.product,
+                          partial_.data(), place_.device->info().multiprocessors, stream_);
+  }
+  void gather() {
+    if (compact_.empty()) return sum(state_.changes);
+    sum_compact_rows(plan_, features_, compact_, state_.changes, state_.problems, state_.sum, partial_.data(),
+                     stream_);
   }
   template <class Number>
   void sum(const Number* factors) {
@@ -127,6 +138,8 @@ class CudaSteps final : public Steps {
   FeatureMatrix features_;
   ProductPlan plan_;
   core::Buffer partial_;
+  CompactFeatures compact_;
+  core::Buffer scaled_;  ///< the operand as compact features take it
   cudaStream_t stream_;
 };
 

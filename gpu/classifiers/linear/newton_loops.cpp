@@ -9,8 +9,14 @@
 namespace warpscope::classifiers::linear {
 namespace {
 
-constexpr std::int64_t kRowPiece = 64;
-constexpr std::int64_t kSlab = 256;  // columns that a thread sums at a time
+constexpr std::int64_t kRowPiece = 64;                 // the fewest rows that a thread multiplies at a time
+constexpr std::int64_t kSlab = 256;                    // the fewest columns that a thread sums at a time
+constexpr std::int64_t kWork = std::int64_t{1} << 18;  // multiplications that are worth a thread
+
+/// How many pieces of `each` multiplications are worth a thread, but at least `least`.
+std::int64_t piece_of(std::int64_t each, std::int64_t least) {
+  return std::max(least, kWork / std::max<std::int64_t>(each, 1));
+}
 
 /// A block of one thread.
 struct Alone {
@@ -41,40 +47,43 @@ double dot(const float* x, const Number* w, int columns) {
 template <class Number, class Result>
 void multiply_rows(const float* features, std::int64_t rows, int columns, const Number* weights, int problems,
                    Result* results) {
-  core::parallel_for(rows, kRowPiece, 0, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      for (int k = 0; k < problems; ++k) {
-        const Number* const w = weights + static_cast<std::int64_t>(k) * (columns + 1);
-        results[row * problems + k] =
-            static_cast<Result>(dot(features + row * columns, w, columns) + static_cast<double>(w[columns]));
-      }
-    }
-  });
+  core::parallel_for(rows, piece_of(std::int64_t{columns} * problems, kRowPiece), 0,
+                     [&](std::int64_t begin, std::int64_t end) {
+                       for (std::int64_t row = begin; row < end; ++row) {
+                         for (int k = 0; k < problems; ++k) {
+                           const Number* const w = weights + static_cast<std::int64_t>(k) * (columns + 1);
+                           results[row * problems + k] = static_cast<Result>(
+                               dot(features + row * columns, w, columns) + static_cast<double>(w[columns]));
+                         }
+                       }
+                     });
 }
 
 /// sum_kj = sum over rows of factor_ik x_ij, and of factor_ik for j = columns.
 template <class Number>
 void sum_rows(const NewtonState& state, const Number* factors) {
   const int width = state.width(), problems = state.problems;
-  core::parallel_for(width, kSlab, 0, [&](std::int64_t begin, std::int64_t end) {
-    const auto slab = static_cast<std::size_t>(end - begin);
-    const std::int64_t inside = std::min<std::int64_t>(end, state.columns) - begin;
-    std::vector<double> sums(slab * static_cast<std::size_t>(problems));
-    for (std::int64_t row = 0; row < state.rows; ++row) {
-      const float* const x = state.features + row * state.columns + begin;
-      for (int k = 0; k < problems; ++k) {
-        const auto factor = static_cast<double>(factors[row * problems + k]);
-        if (factor == 0) continue;
-        double* const to = sums.data() + static_cast<std::size_t>(k) * slab;
-        for (std::int64_t j = 0; j < inside; ++j) to[j] += factor * static_cast<double>(x[j]);
-        if (end == width) to[slab - 1] += factor;
-      }
-    }
-    for (int k = 0; k < problems; ++k) {
-      std::copy_n(sums.data() + static_cast<std::size_t>(k) * slab, slab,
-                  state.sum + static_cast<std::int64_t>(k) * width + begin);
-    }
-  });
+  core::parallel_for(width, piece_of(state.rows * problems, kSlab), 0,
+                     [&](std::int64_t begin, std::int64_t end) {
+                       const auto slab = static_cast<std::size_t>(end - begin);
+                       const std::int64_t inside = std::min<std::int64_t>(end, state.columns) - begin;
+                       std::vector<double> sums(slab * static_cast<std::size_t>(problems));
+                       for (std::int64_t row = 0; row < state.rows; ++row) {
+                         const float* const x = state.features + row * state.columns + begin;
+                         for (int k = 0; k < problems; ++k) {
+                           const auto factor = static_cast<double>(factors[row * problems + k]);
+                           if (factor == 0) continue;
+                           double* const to = sums.data() + static_cast<std::size_t>(k) * slab;
+                           for (std::int64_t j = 0; j < inside; ++j)
+                             to[j] += factor * static_cast<double>(x[j]);
+                           if (end == width) to[slab - 1] += factor;
+                         }
+                       }
+                       for (int k = 0; k < problems; ++k) {
+                         std::copy_n(sums.data() + static_cast<std::size_t>(k) * slab, slab,
+                                     state.sum + static_cast<std::int64_t>(k) * width + begin);
+                       }
+                     });
 }
 
 class LoopSteps final : public Steps {
@@ -82,9 +91,9 @@ class LoopSteps final : public Steps {
   explicit LoopSteps(const NewtonState& state) : state_(state) {}
   void run(Step step) override {
     switch (step) {
-      case Step::score:
-        return multiply_rows(state_.features, state_.rows, state_.columns, state_.weights, state_.problems,
-                             state_.scores);
+      case Step::project:
+        return multiply_rows(state_.features, state_.rows, state_.columns, state_.direction, state_.problems,
+                             state_.moves);
       case Step::multiply:
         return multiply_rows(state_.features, state_.rows, state_.columns, state_.operand, state_.problems,
                              state_.product);
@@ -100,12 +109,11 @@ class LoopSteps final : public Steps {
                           [&](int block) { search_softmax(Alone{}, state_, block); });
       case Step::curve:
         return each_row([&](std::int64_t row) { curve_row(state_, row); });
-      case Step::follow:
-        return each_row([&](std::int64_t row) { follow_row(state_, row); });
+      case Step::shift:
+        return each_row([&](std::int64_t row) { shift_row(state_, row); });
       case Step::remember:
         return each_row([&](std::int64_t row) { remember_row(state_, row); });
       case Step::begin:
-        std::fill_n(state_.moves, state_.rows * state_.problems, 0.0);
         return each_group([&](int group) { begin(Alone{}, state_, group); });
       case Step::finish:
         return each_group([&](int group) { finish(Alone{}, state_, group); });
@@ -137,9 +145,11 @@ class LoopSteps final : public Steps {
   }
   template <class Body>
   void each_group(const Body& body) const {
-    core::parallel_for(state_.groups, 1, 0, [&](std::int64_t begin, std::int64_t end) {
-      for (auto group = static_cast<int>(begin); group < static_cast<int>(end); ++group) body(group);
-    });
+    core::parallel_for(state_.groups, piece_of(state_.group_elements(), 1), 0,
+                       [&](std::int64_t begin, std::int64_t end) {
+                         for (auto group = static_cast<int>(begin); group < static_cast<int>(end); ++group)
+                           body(group);
+                       });
   }
 
   NewtonState state_;

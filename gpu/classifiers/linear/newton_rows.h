@@ -117,12 +117,11 @@ WARPSCOPE_BOTH void search_softmax(const Team& team, const NewtonState& state, i
   keep_sums(team, state, 0, block, sums);
 }
 
-/// moves += along product, for one row.
-WARPSCOPE_BOTH inline void follow_row(const NewtonState& state, std::int64_t row) {
+/// scores += step moves, for one row.
+WARPSCOPE_BOTH inline void shift_row(const NewtonState& state, std::int64_t row) {
   const std::int64_t i = row * state.problems;
   for (int k = 0; k < state.problems; ++k) {
-    const double along = state.states[state.groups == 1 ? 0 : k].along;
-    state.moves[i + k] += along * static_cast<double>(state.product[i + k]);
+    state.scores[i + k] += state.states[state.groups == 1 ? 0 : k].step * state.moves[i + k];
   }
 }
 

@@ -31,7 +31,6 @@ struct GroupState {
   double residual;  ///< r . M^-1 r
   double target2;   ///< |r|^2 at which it is good enough
   double decrease;  ///< of the quadratic model so far
-  double along;     ///< alpha: how far the last step went
   double slope;     ///< g . direction
   double length2;   ///< |direction|^2
   int products;     ///< of the Hessian with a vector
@@ -83,7 +82,6 @@ struct NewtonState {
 
 /// The solver's steps, in the order in which they come. Each of them is one launch or a few.
 enum class Step {
-  score,     ///< scores = X weights
   evaluate,  ///< slopes, curvature, sums over rows
   collect,   ///< sum = X^T slopes
   finish,    ///< gradient = weights + sum, GroupState's first figures
@@ -92,9 +90,10 @@ enum class Step {
   curve,     ///< changes = curvature times product
   gather,    ///< sum = X^T changes
   advance,   ///< a step of conjugate gradients
-  follow,    ///< moves += along product
+  project,   ///< moves = X direction
   search,    ///< sums over rows for each length
   move,      ///< chooses the length; weights += step direction
+  shift,     ///< scores += step moves
   remember,  ///< multipliers = those of the last evaluation
 };
 
@@ -169,7 +168,7 @@ WARPSCOPE_BOTH void begin(const Team& team, const NewtonState& state, int group)
   if (team.rank() != 0) return;
   result.residual = sums[0];
   result.target2 = state.tolerance * state.tolerance * result.gradient2;
-  result.decrease = result.along = result.slope = result.length2 = 0;
+  result.decrease = result.slope = result.length2 = 0;
   result.products = 0;
   result.done = active ? 0 : 1;
 }
@@ -181,10 +180,7 @@ WARPSCOPE_BOTH void advance(const Team& team, const NewtonState& state, int grou
   const bool done = result.done != 0;
   const double curvature = result.curvature, before = result.residual;
   const std::int64_t count = state.group_elements(), first = group * count;
-  if (done) {
-    if (team.rank() == 0) result.along = 0;
-    return;
-  }
+  if (done) return;
   double curve[1] = {};
   for (std::int64_t i = first + team.rank(); i < first + count; i += team.size()) {
     curve[0] += state.conjugate[i] * (state.conjugate[i] + state.sum[i]);
@@ -222,7 +218,6 @@ WARPSCOPE_BOTH void advance(const Team& team, const NewtonState& state, int grou
   if (team.rank() != 0) return;
   result.residual = sums[1];
   result.decrease = decrease;
-  result.along = along;
   result.slope = sums[2];
   result.length2 = sums[3];
   result.products = products;

@@ -6,7 +6,7 @@
 // whose factors lie in shared memory. Ranges are added up by a second launch.
 
 #include <algorithm>
-#include <stdexcept>
+#include <type_traits>
 
 #include "gpu/classifiers/linear/products_cuda.h"
 #include "gpu/core/cuda.h"
@@ -51,8 +51,29 @@ __device__ __forceinline__ void load_columns(const float* row, int columns, int 
   }
 }
 
+/// The same of a row that is padded with zeros to whole groups of kWide.
+template <bool Aligned, int Threads>
+__device__ __forceinline__ void load_columns(const __half* row, int columns, int thread, float (&x)[kWide]) {
+  static_assert(Aligned);
+  uint2 four = make_uint2(0, 0);
+  if (kWide * thread < columns) four = __ldcs(reinterpret_cast<const uint2*>(row) + thread);
+  const float2 low = __half22float2(*reinterpret_cast<const __half2*>(&four.x));
+  const float2 high = __half22float2(*reinterpret_cast<const __half2*>(&four.y));
+  x[0] = low.x, x[1] = low.y, x[2] = high.x, x[3] = high.y;
+}
+
+/// Features as they are stored, `stride` numbers from row to row.
+template <class Stored>
+struct Rows {
+  const Stored* values;
+  std::int64_t rows;
+  int columns;
+  std::int64_t stride;
+};
+
+template <class Stored>
 struct MultiplyCall {
-  FeatureMatrix x;
+  Rows<Stored> x;
   const void* weights;  ///< (problems, columns + 1)
   void* partial;        ///< (slabs, rows, problems)
   int problems;
@@ -61,9 +82,9 @@ struct MultiplyCall {
   int slabs;
 };
 
-template <class Number, int K, bool Aligned>
+template <class Stored, class Number, int K, bool Aligned>
 __global__ void __launch_bounds__(kThreads, (kHeldBlocks<Number, K, Aligned>))
-    multiply_slab(MultiplyCall call) {
+    multiply_slab(MultiplyCall<Stored> call) {
   extern __shared__ __align__(16) unsigned char shared[];
   Number* const tile = reinterpret_cast<Number*>(shared);  // (K, kSlab)
   const int slab = static_cast<int>(blockIdx.x) % call.slabs, from = slab * kSlab;
@@ -83,10 +104,10 @@ __global__ void __launch_bounds__(kThreads, (kHeldBlocks<Number, K, Aligned>))
                           static_cast<std::int64_t>(slab) * call.x.rows * call.problems + call.first;
   for (std::int64_t row = (blockIdx.x / static_cast<unsigned>(call.slabs) * kWarps + warp) * kRows;
        row < call.x.rows; row += stride) {
-    const float* rows[kRows];
+    const Stored* rows[kRows];
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
-      rows[r] = call.x.values + min(row + r, call.x.rows - 1) * call.x.columns + from;
+      rows[r] = call.x.values + min(row + r, call.x.rows - 1) * call.x.stride + from;
     }
     Number sums[kRows * K] = {};
 #pragma unroll 2
@@ -131,8 +152,9 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+template <class Stored>
 struct SumCall {
-  FeatureMatrix x;
+  Rows<Stored> x;
   const void* factors;  ///< (rows, problems)
   void* partial;        ///< (ranges, problems, columns + 1)
   int problems;
@@ -141,8 +163,9 @@ struct SumCall {
   std::int64_t range_rows;
 };
 
-template <class Number, int K, bool Aligned>
-__global__ void __launch_bounds__(kThreads, (kHeldBlocks<Number, K, Aligned>)) sum_range(SumCall call) {
+template <class Stored, class Number, int K, bool Aligned>
+__global__ void __launch_bounds__(kThreads, (kHeldBlocks<Number, K, Aligned>))
+    sum_range(SumCall<Stored> call) {
   constexpr int kStride = (K + 3) / 4 * 4;  // factors of a row are read 16 bytes at a time
   __shared__ __align__(16) Number factors[kTile * kStride];
   const int from = static_cast<int>(blockIdx.x) * kWide * kThreads;
@@ -164,9 +187,9 @@ __global__ void __launch_bounds__(kThreads, (kHeldBlocks<Number, K, Aligned>)) s
     if (blockIdx.x == 0 && thread < K) {
       for (int row = 0; row < rows; ++row) bias += factors[row * kStride + thread];
     }
-    const float* x = call.x.values + tile * call.x.columns + from;
+    const Stored* x = call.x.values + tile * call.x.stride + from;
 #pragma unroll 4
-    for (int row = 0; row < rows; ++row, x += call.x.columns) {
+    for (int row = 0; row < rows; ++row, x += call.x.stride) {
       float values[kWide];
       load_columns<Aligned, kThreads>(x, columns, thread, values);
 #pragma unroll
@@ -193,24 +216,42 @@ __global__ void __launch_bounds__(kThreads, (kHeldBlocks<Number, K, Aligned>)) s
   }
 }
 
+/// The sum of a number over all ranges.
+template <class Number>
+__device__ __forceinline__ double add_up(const Number* first, int ranges, std::int64_t stride) {
+  double sum = 0;
+#pragma unroll 4
+  for (int range = 0; range < ranges; ++range) sum += static_cast<double>(first[range * stride]);
+  return sum;
+}
+
 template <class Number>
 __global__ void __launch_bounds__(kThreads)
     add_ranges(const Number* partial, int ranges, std::int64_t count, double* sums) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= count) return;
-  double sum = 0;
-#pragma unroll 4
-  for (int range = 0; range < ranges; ++range) sum += static_cast<double>(partial[range * count + i]);
-  sums[i] = sum;
+  sums[i] = add_up(partial + i, ranges, count);
 }
 
-bool is_aligned(const FeatureMatrix& features) {
-  return features.columns % kWide == 0 && reinterpret_cast<std::uintptr_t>(features.values) % 16 == 0;
+/// Sums of what compact features stand for: x_ij = stored_ij factors_j + means_j.
+__global__ void __launch_bounds__(kThreads)
+    add_compact_ranges(const float* partial, int ranges, std::int64_t count, int width, const float* means,
+                       const float* factors, double* sums) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= count) return;
+  const auto j = static_cast<int>(i % width);
+  const double sum = add_up(partial + i, ranges, count);
+  if (j + 1 == width) {
+    sums[i] = sum;
+    return;
+  }
+  const double all = add_up(partial + i - j + width - 1, ranges, count);  // the sum of the rows' own factors
+  sums[i] = sum * static_cast<double>(factors[j]) + all * static_cast<double>(means[j]);
 }
 
-template <class Number, int K, bool Aligned>
-void launch_multiply(const MultiplyCall& call, int multiprocessors, cudaStream_t stream) {
-  const auto kernel = multiply_slab<Number, K, Aligned>;
+template <class Stored, class Number, int K, bool Aligned>
+void launch_multiply(const MultiplyCall<Stored>& call, int multiprocessors, cudaStream_t stream) {
+  const auto kernel = multiply_slab<Stored, Number, K, Aligned>;
   constexpr int kBytes = K * kSlab * static_cast<int>(sizeof(Number));
   core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
                    "shared memory of multiply_rows");
@@ -224,23 +265,24 @@ void launch_multiply(const MultiplyCall& call, int multiprocessors, cudaStream_t
   core::check_launch("multiply_rows");
 }
 
-template <class Number, int K, bool Aligned>
-void launch_sum(const SumCall& call, dim3 grid, cudaStream_t stream) {
-  sum_range<Number, K, Aligned><<<grid, kThreads, 0, stream>>>(call);
-  core::check_launch("sum_rows");
+/// Calls body(K) with a type for the fewest problems of a launch that are not fewer than `count`.
+template <class Body>
+void for_width(int count, const Body& body) {
+  if (count <= 1) return body(std::integral_constant<int, 1>{});
+  if (count <= 2) return body(std::integral_constant<int, 2>{});
+  if (count <= 4) return body(std::integral_constant<int, 4>{});
+  if (count <= 10) return body(std::integral_constant<int, 10>{});
+  return body(std::integral_constant<int, kMostProblems>{});
 }
 
-/// Calls body(K, aligned), both as types, for the fewest problems of a launch that are not fewer than `count`.
-template <class Body>
-void for_width(int count, bool aligned, const Body& body) {
-  const auto with = [&]<int K>(std::integral_constant<int, K> k) {
-    aligned ? body(k, std::true_type{}) : body(k, std::false_type{});
-  };
-  if (count <= 1) return with(std::integral_constant<int, 1>{});
-  if (count <= 2) return with(std::integral_constant<int, 2>{});
-  if (count <= 4) return with(std::integral_constant<int, 4>{});
-  if (count <= 10) return with(std::integral_constant<int, 10>{});
-  return with(std::integral_constant<int, kMostProblems>{});
+/// Calls body(aligned) with a type: whether rows can be read in whole groups of kWide numbers.
+template <class Stored, class Body>
+void for_alignment(const Rows<Stored>& x, const Body& body) {
+  if constexpr (std::is_same_v<Stored, float>) {
+    const bool aligned = x.stride % kWide == 0 && reinterpret_cast<std::uintptr_t>(x.values) % 16 == 0;
+    if (!aligned) return body(std::false_type{});
+  }
+  body(std::true_type{});
 }
 
 /// Calls body(first, count) for launches of at most kMostProblems problems, as even as they can be.
@@ -249,6 +291,48 @@ void for_launches(int problems, const Body& body) {
   const int launches = (problems + kMostProblems - 1) / kMostProblems;
   const int each = (problems + launches - 1) / launches;
   for (int first = 0; first < problems; first += each) body(first, std::min(each, problems - first));
+}
+
+template <class Stored, class Number>
+void multiply(const ProductPlan& plan, const Rows<Stored>& x, const Number* weights, int problems,
+              Number* scores, void* partial, int multiprocessors, cudaStream_t stream) {
+  for_launches(problems, [&](int first, int count) {
+    const MultiplyCall<Stored> call{x, weights, partial, problems, first, count, plan.slabs};
+    for_alignment(x, [&](auto aligned) {
+      for_width(count, [&](auto k) {
+        launch_multiply<Stored, Number, decltype(k)::value, decltype(aligned)::value>(call, multiprocessors,
+                                                                                      stream);
+      });
+    });
+  });
+  const std::int64_t blocks = (x.rows * problems + kThreads - 1) / kThreads;
+  add_slabs<<<static_cast<unsigned>(std::min<std::int64_t>(blocks, 65536)), kThreads, 0, stream>>>(
+      static_cast<const Number*>(partial), plan.slabs, weights, x.rows, x.columns, problems, scores);
+  core::check_launch("multiply_rows, slabs");
+}
+
+template <class Stored, class Number>
+void sum(const ProductPlan& plan, const Rows<Stored>& x, const Number* factors, int problems, void* partial,
+         cudaStream_t stream) {
+  const dim3 grid(static_cast<unsigned>(plan.sum_slabs), static_cast<unsigned>(plan.ranges));
+  for_launches(problems, [&](int first, int count) {
+    const SumCall<Stored> call{x, factors, partial, problems, first, count, plan.range_rows};
+    for_alignment(x, [&](auto aligned) {
+      for_width(count, [&](auto k) {
+        sum_range<Stored, Number, decltype(k)::value, decltype(aligned)::value>
+            <<<grid, kThreads, 0, stream>>>(call);
+        core::check_launch("sum_rows");
+      });
+    });
+  });
+}
+
+Rows<float> rows_of(const FeatureMatrix& features) {
+  return {features.values, features.rows, features.columns, features.columns};
+}
+
+Rows<__half> rows_of(const FeatureMatrix& features, const CompactFeatures& compact) {
+  return {compact.values(), features.rows, features.columns, compact.stride()};
 }
 
 }  // namespace
@@ -261,9 +345,9 @@ ProductPlan plan_products(const Place& place, const FeatureMatrix& features, int
       std::max(1, kBlocksPerMultiprocessor * place.device->info().multiprocessors / plan.sum_slabs);
   plan.range_rows = std::max<std::int64_t>(kTile / 2, (features.rows + wanted - 1) / wanted);
   plan.ranges = static_cast<int>((features.rows + plan.range_rows - 1) / plan.range_rows);
-  const std::int64_t multiply = std::int64_t{plan.slabs} * features.rows * problems;
-  const std::int64_t sum = std::int64_t{plan.ranges} * problems * (features.columns + 1);
-  plan.bytes = static_cast<std::size_t>(std::max(multiply, sum)) * sizeof(double);
+  const std::int64_t multiplied = std::int64_t{plan.slabs} * features.rows * problems;
+  const std::int64_t summed = std::int64_t{plan.ranges} * problems * (features.columns + 1);
+  plan.bytes = static_cast<std::size_t>(std::max(multiplied, summed)) * sizeof(double);
   return plan;
 }
 
@@ -271,33 +355,34 @@ template <class Number>
 void multiply_rows_cuda(const ProductPlan& plan, const FeatureMatrix& features, const Number* weights,
                         int problems, Number* scores, void* partial, int multiprocessors,
                         cudaStream_t stream) {
-  for_launches(problems, [&](int first, int count) {
-    const MultiplyCall call{features, weights, partial, problems, first, count, plan.slabs};
-    for_width(count, is_aligned(features), [&](auto k, auto aligned) {
-      launch_multiply<Number, decltype(k)::value, decltype(aligned)::value>(call, multiprocessors, stream);
-    });
-  });
-  const std::int64_t blocks = (features.rows * problems + kThreads - 1) / kThreads;
-  add_slabs<<<static_cast<unsigned>(std::min<std::int64_t>(blocks, 65536)), kThreads, 0, stream>>>(
-      static_cast<const Number*>(partial), plan.slabs, weights, features.rows, features.columns, problems,
-      scores);
-  core::check_launch("multiply_rows, slabs");
+  multiply(plan, rows_of(features), weights, problems, scores, partial, multiprocessors, stream);
+}
+
+void multiply_compact_rows(const ProductPlan& plan, const FeatureMatrix& features,
+                           const CompactFeatures& compact, const float* weights, int problems, float* scores,
+                           void* partial, int multiprocessors, cudaStream_t stream) {
+  multiply(plan, rows_of(features, compact), weights, problems, scores, partial, multiprocessors, stream);
 }
 
 template <class Number>
 void sum_rows_cuda(const ProductPlan& plan, const FeatureMatrix& features, const Number* factors,
                    int problems, double* sums, void* partial, cudaStream_t stream) {
-  const dim3 grid(static_cast<unsigned>(plan.sum_slabs), static_cast<unsigned>(plan.ranges));
-  for_launches(problems, [&](int first, int count) {
-    const SumCall call{features, factors, partial, problems, first, count, plan.range_rows};
-    for_width(count, is_aligned(features), [&](auto k, auto aligned) {
-      launch_sum<Number, decltype(k)::value, decltype(aligned)::value>(call, grid, stream);
-    });
-  });
+  sum(plan, rows_of(features), factors, problems, partial, stream);
   const std::int64_t count = std::int64_t{problems} * (features.columns + 1);
   add_ranges<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
       static_cast<const Number*>(partial), plan.ranges, count, sums);
   core::check_launch("sum_rows, ranges");
+}
+
+void sum_compact_rows(const ProductPlan& plan, const FeatureMatrix& features, const CompactFeatures& compact,
+                      const float* factors, int problems, double* sums, void* partial, cudaStream_t stream) {
+  sum(plan, rows_of(features, compact), factors, problems, partial, stream);
+  const int width = features.columns + 1;
+  const std::int64_t count = std::int64_t{problems} * width;
+  add_compact_ranges<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
+      static_cast<const float*>(partial), plan.ranges, count, width, compact.means(), compact.factors(),
+      sums);
+  core::check_launch("sum_rows, compact ranges");
 }
 
 template void multiply_rows_cuda<float>(const ProductPlan&, const FeatureMatrix&, const float*, int, float*,

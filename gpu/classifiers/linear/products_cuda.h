@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include "gpu/classifiers/features.h"
+#include "gpu/classifiers/linear/compact_cuda.h"
 
 namespace warpscope::classifiers::linear {
 
@@ -26,10 +27,19 @@ void multiply_rows_cuda(const ProductPlan& plan, const FeatureMatrix& features, 
                         int problems, Number* scores, void* partial, int multiprocessors,
                         cudaStream_t stream);
 
+/// The same of compact features, with weights that went through scale_weights().
+void multiply_compact_rows(const ProductPlan& plan, const FeatureMatrix& features,
+                           const CompactFeatures& compact, const float* weights, int problems, float* scores,
+                           void* partial, int multiprocessors, cudaStream_t stream);
+
 /// sum_kj = sum over rows of f_ik x_ij, and sum_kd = sum over rows of f_ik: products in precision Number, ranges of rows
 /// added up in double; (rows, problems) factors f, (problems, d + 1) sums.
 template <class Number>
 void sum_rows_cuda(const ProductPlan& plan, const FeatureMatrix& features, const Number* factors,
                    int problems, double* sums, void* partial, cudaStream_t stream);
+
+/// The same of what compact features stand for.
+void sum_compact_rows(const ProductPlan& plan, const FeatureMatrix& features, const CompactFeatures& compact,
+                      const float* factors, int problems, double* sums, void* partial, cudaStream_t stream);
 
 }  // namespace warpscope::classifiers::linear
