@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ui/steering.h"
+#include "ui/terms.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -223,7 +224,7 @@ bool segmented(const Frame& frame, const char* name, std::span<const char* const
     if (i > 0) ImGui::SameLine(0, 1);
     bool down = *value == i;
     const std::string item = std::string(name) + "." + label;
-    if (toggle(frame, item.c_str(), label, &down, tip) && *value != i) {
+    if (toggle(frame, item.c_str(), label, &down, label_tip(label, tip)) && *value != i) {
       *value = i;
       changed = true;
     }

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "ui/terms.h"
+
 namespace warpscope::ui {
 namespace {
 
@@ -21,7 +23,7 @@ ValueSpec spec_of(const training::Setting& setting) {
   ValueSpec spec;
   spec.name = fmt::format("training.{}", setting.key);
   spec.label = label_of(setting);
-  spec.tip = sentence_of(setting.meaning);
+  spec.tip = label_tip(spec.label, sentence_of(setting.meaning));
   spec.limits = {.least = range.least,
                  .most = range.most,
                  .above_least = range.above_least || (slides_above_zero && range.least == 0),

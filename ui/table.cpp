@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "ui/terms.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -46,6 +47,10 @@ ImGuiTableColumnFlags sort_flags(Column::Sort sort) {
 }
 
 }  // namespace
+
+std::string heading_tip(const Column& column) {
+  return label_tip(column.label, column.tip);
+}
 
 std::vector<bool> columns_that_fit(std::span<const Column> columns, float room) {
   std::vector<bool> shown(columns.size(), true);
@@ -157,8 +162,9 @@ void Table::draw_label(std::size_t i) {
     ImGui::Dummy(ImVec2(text_width(frame_.fonts.small, column.label), height_));
   }
   std::string tip(label == column.label ? "" : column.label);
-  if (!tip.empty() && *column.tip != '\0') tip += '\n';
-  area_tooltip(frame_, min, max, tip.append(column.tip));
+  const std::string meaning = heading_tip(column);
+  if (!tip.empty() && !meaning.empty()) tip += '\n';
+  area_tooltip(frame_, min, max, tip.append(meaning));
 }
 
 int Table::newly_sorted() const {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct Column {
   bool fixed = false;  ///< keeps its width
   Sort sort = Sort::none;  ///< a click on the header sorts by it; the first such column is the default
 };
+
+/// The tool-tip of a column's header: the sentence of the term that its label stands for (ui/terms.h), then its `tip`.
+std::string heading_tip(const Column& column);
 
 /// Which columns are shown: of those with a rank the highest are left out until the others fit into `room`
 /// design pixels.

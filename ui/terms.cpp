@@ -8,51 +8,82 @@ namespace warpscope::ui {
 namespace {
 
 constexpr std::array kTerms{
-    Term{"Accuracy", "The share of images whose most probable class is the true one."},
-    Term{"Activation", "What a layer of the network puts out for an image."},
+    Term{"Accuracy", "The share of images whose most probable class is the true one.",
+         "Accuracy, %;train accuracy;test accuracy;validation accuracy"},
+    Term{"Activation", "What a layer of the network puts out for an image.", "activations;outputs"},
+    Term{"Alpha", "How much of the running mean of squared gradients RMSprop keeps at each step."},
     Term{"Batch", "The images of one training step, whose mean gradient makes the update."},
     Term{"Bench", "Times every variant of an operation by itself, on the shapes of the training step."},
-    Term{"Channel", "One of the planes of numbers that a layer puts out, made by one filter."},
+    Term{"Beta 1", "How much of the running mean of gradients each step keeps."},
+    Term{"Beta 2", "How much of the running mean of squared gradients each step keeps."},
+    Term{"Channel", "One of the planes of numbers that a layer puts out, made by one filter.",
+         "input channel"},
+    Term{"Checkpoint", "All that is needed to go on with a run later, as files in its folder."},
     Term{"Clipping",
-         "Shortens a gradient that is longer than a limit, so that one odd batch cannot spoil the weights."},
+         "Shortens a gradient that is longer than a limit, so that one odd batch cannot spoil the weights.",
+         "clip norm;clip value"},
     Term{"Confusion", "Counts, for each true class, how often the network chose each class."},
     Term{"Curves",
          "One metric of every training step, with the tests, the changes that were made and earlier runs."},
+    Term{"Data set", "The images that the network learns from and is tested on, with their classes."},
+    Term{"Dead ReLU", "A unit that is 0 for every image and so passes no gradient and learns nothing.",
+         "dead channels;dead units"},
     Term{"Determinism",
          "Runs the same step twice and compares the bits: variants that use atomics may differ."},
+    Term{"Device memory", "The memory of the device that trains, of which weights and plans take a part."},
     Term{"Distributions",
          "How the weights, activations, gradients and updates of each layer are spread over the steps."},
-    Term{"Epoch", "One pass over all training images."},
+    Term{"Energy", "What the whole GPU takes for an image, in thousandths of a joule.", "mJ/image"},
+    Term{"Epoch", "One pass over all training images.", "epochs"},
+    Term{"Epsilon", "A small number added below a division, so that no update divides by 0."},
     Term{"Filter",
-         "The weights with which a convolution looks at each place of its input to make one channel."},
+         "The weights with which a convolution looks at each place of its input to make one channel.",
+         "weight"},
     Term{"Finder",
          "Raises the learning rate step by step and suggests one from where the loss falls fastest."},
     Term{"Floor",
          "The least time that the device could take: products at its peak rate or bytes at its peak "
-         "bandwidth."},
+         "bandwidth.",
+         "of floor"},
+    Term{"Frames/s", "How many pictures of this window were drawn in the last second."},
     Term{"GB/s", "Billions of bytes that an operation reads and writes in a second."},
+    Term{"Gradient", "The direction in which the loss rises fastest, a number for each weight.", "gradients"},
     Term{"Gradient norm",
          "The length of the gradient over all parameters, which tells how steep the loss is."},
+    Term{"Image path",
+         "How pictures get from the training to the screen: within the GPU, or by way of the CPU."},
     Term{"Images", "Images that the network never trains on, what it makes of them, and the difference."},
+    Term{"Images/s", "How many images the training takes in a second."},
     Term{"Kernels",
          "The operations of a training step: which variant runs each, how long, and how near the floor."},
     Term{"Ladder", "Lists what was tried in this run, with its speed beside that of the first."},
     Term{"Latent", "What the encoder makes of an image: the numbers from which the decoder draws it again."},
-    Term{"Learning rate", "How far the weights move along the gradient in a step."},
+    Term{"Learning rate", "How far the weights move along the gradient in a step.", "rate;rate now"},
     Term{"Loss",
-         "The number that training makes smaller: how far the network's answers are from the right ones."},
+         "The number that training makes smaller: how far the network's answers are from the right ones.",
+         "train loss;test loss;validation loss"},
     Term{"Loss scale",
          "A factor that keeps small gradients from vanishing in FP16, taken out again before the update."},
     Term{"Memory", "What the plan of a step holds over its course, and what other choices would need."},
+    Term{"Micro-batches",
+         "Batches whose gradients are added up before one update, as if they were one large batch."},
+    Term{"Momentum", "The share of its velocity that the training keeps from step to step."},
+    Term{"MSE",
+         "Mean squared error: the mean of the squared differences of two pictures, 0 if they are equal."},
     Term{"Network", "What each layer makes of an image, the filters, and the sum behind a single number."},
     Term{"Occupancy", "The share of the threads a multiprocessor can hold that a kernel keeps there."},
-    Term{"Optimizer", "The rule that makes an update of the weights from a gradient."},
+    Term{"Operation", "One kind of computation of a training step, such as conv2d.forward."},
+    Term{"Optimizer", "The rule that makes an update of the weights from a gradient.", "rule"},
+    Term{"Parameters", "The numbers that training changes: the weights and biases of all layers."},
     Term{"Plan",
-         "The launches of a step and the memory they use, made for a network, a batch and a selection."},
+         "The launches of a step and the memory they use, made for a network, a batch and a selection.",
+         "memory"},
+    Term{"Precision", "How many bits a number has in the products of a step: fp32, tf32, fp16 or bf16."},
     Term{"Predictions",
          "Images that the network never trains on with the classes it gives them, the worst first."},
     Term{"PSNR",
-         "How close a picture is to the original, in decibels: 10 dB more is a tenth of the squared error."},
+         "How close a picture is to the original, in decibels: 10 dB more is a tenth of the squared error.",
+         "PSNR, dB;train PSNR;test PSNR;validation PSNR"},
     Term{"Results", "The figures of this training so far."},
     Term{"Roofline",
          "A chart of speed over products per byte, whose roof is what the device can do at most."},
@@ -60,17 +91,43 @@ constexpr std::array kTerms{
     Term{"Schedule", "How the learning rate changes over the training."},
     Term{"Selection", "Which variant runs each operation, and the precision."},
     Term{"Share", "The part of the step's time that an operation takes."},
+    Term{"Skipped step", "A step in FP16 whose gradients overflowed and which changed no weight.", "skipped"},
+    Term{"SSIM", "How alike two pictures are in brightness, contrast and structure: 1 if they are equal."},
+    Term{"Step", "One update of the weights from one batch.", "steps"},
+    Term{"Tensor", "An array of numbers that an operation reads or writes."},
     Term{"TFLOP/s", "Trillions of additions and multiplications of floating-point numbers in a second."},
     Term{"Time", "The step as a timeline of its launches, as it is and before the last switch."},
+    Term{"Tolerance", "The error that rounding alone may cause, beyond which a result counts as wrong."},
     Term{"Training", "Learning rate, batch, optimizer and schedule, which can be changed while it trains."},
+    Term{"Training time", "How long the training has run, pauses not counted.", "time"},
+    Term{"Update", "By how much one step changes the weights.", "updates"},
     Term{"Update ratio", "The length of an update over that of the weights: about a thousandth is usual."},
     Term{"Variant", "One implementation of an operation, from a plain loop to tensor cores."},
     Term{"Verify", "Holds every variant against a reference in double precision."},
+    Term{"Views", "What the open views take from the training, as a share of the device's time."},
+    Term{"Weight decay", "Pulls the weights towards 0 a little at each step, which keeps them small."},
+    Term{"Weights", "The numbers of the network that training changes and that multiply what a layer gets."},
     Term{"Workspace", "Memory that a variant needs beside its operands while it runs."},
+    Term{"Z-score", "By how many standard deviations a loss lies above the mean of those before it.",
+         "loss z-score"},
 };
 
-bool same(char a, char b) {
+bool same_letter(char a, char b) {
   return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+}
+
+bool same(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_letter);
+}
+
+// Whether `label` is one of `words`, which stand between semicolons.
+bool is_among(std::string_view words, std::string_view label) {
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(';'), words.size());
+    if (words.substr(0, end) == label) return true;
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return false;
 }
 
 }  // namespace
@@ -79,12 +136,26 @@ std::span<const Term> terms() {
   return kTerms;
 }
 
-std::string_view explain(std::string_view term) {
-  const auto* const found = std::find_if(kTerms.begin(), kTerms.end(), [term](const Term& row) {
-    const std::string_view name(row.name);
-    return std::equal(name.begin(), name.end(), term.begin(), term.end(), same);
+const Term* find_term(std::string_view label) {
+  if (label.empty()) return nullptr;
+  const auto* const exact = std::find_if(kTerms.begin(), kTerms.end(), [label](const Term& term) {
+    return label == term.name || is_among(term.also, label);
   });
-  return found == kTerms.end() ? std::string_view() : found->sentence;
+  if (exact != kTerms.end()) return exact;
+  const auto* const found = std::find_if(kTerms.begin(), kTerms.end(),
+                                         [label](const Term& term) { return same(term.name, label); });
+  return found == kTerms.end() ? nullptr : found;
+}
+
+std::string_view explain(std::string_view label) {
+  const Term* const term = find_term(label);
+  return term == nullptr ? std::string_view() : term->sentence;
+}
+
+std::string label_tip(std::string_view label, std::string_view more) {
+  std::string tip(explain(label));
+  if (!tip.empty() && !more.empty()) tip += '\n';
+  return tip.append(more);
 }
 
 }  // namespace warpscope::ui

@@ -2,6 +2,7 @@
 // The terms of the field that the window uses, each explained in one sentence.
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace warpscope::ui {
@@ -9,12 +10,22 @@ namespace warpscope::ui {
 struct Term {
   const char* name;
   const char* sentence;
+  const char* also = "";  ///< what labels call it besides, between semicolons: "epoch;epochs"
 };
 
 /// In the order of the alphabet.
 std::span<const Term> terms();
 
-/// The sentence of a term, whose letters may be small or capital; "" if it is not in the table.
-std::string_view explain(std::string_view term);
+/// The term that a label stands for: first one that is spelt or also called exactly so (the tab "Time" is the
+/// timeline, the column "time" a duration), then one whose name differs in small and capital letters alone. nullptr if
+/// there is none.
+const Term* find_term(std::string_view label);
+
+/// The sentence of that term; "" if there is none.
+std::string_view explain(std::string_view label);
+
+/// The tool-tip of a label: the sentence of its term, and below it `more`, such as how it was measured. Either may be
+/// missing.
+std::string label_tip(std::string_view label, std::string_view more = {});
 
 }  // namespace warpscope::ui

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ui/terms.h"
+
 namespace warpscope::ui {
 namespace {
 
@@ -101,6 +103,13 @@ TEST(BenchTip, HasTheNumbersOrTheReason) {
   EXPECT_NE(tip.find("10.0 GB/s"), std::string::npos) << tip;
   const std::string other = bench_tip(skipped(Op::conv2d_forward, "conv1", "mma", "not in fp32"));
   EXPECT_NE(other.find("not timed: not in fp32"), std::string::npos) << other;
+}
+
+TEST(BenchTip, ExplainsOccupancyWhereItStands) {
+  BenchRow made = row(Op::relu_forward, "relu1", "naive", 4, 1);
+  EXPECT_EQ(bench_tip(made).find("ccupancy"), std::string::npos);
+  made.resources.registers = 40;
+  EXPECT_NE(bench_tip(made).find(explain("Occupancy")), std::string::npos);
 }
 
 TEST(BenchPoints, AddUpTheLayersUnlessOneOpIsChosen) {

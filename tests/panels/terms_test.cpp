@@ -2,14 +2,84 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "gpu/settings/setting.h"
+#include "ui/panels/distribution_rows.h"
+#include "ui/panels/kernel_cells.h"
+#include "ui/panels/loss_metrics.h"
 #include "ui/panels/panel_table.h"
+#include "ui/panels/picture_figures.h"
+#include "ui/panels/results_rows.h"
+#include "ui/panels/status_bar.h"
+#include "ui/panels/sum_view.h"
+#include "ui/setting_spec.h"
 
 namespace warpscope::ui {
 namespace {
+
+struct NamedTable {
+  std::string name;
+  std::vector<Column> columns;
+};
+
+template <class Columns>
+NamedTable named(const char* name, const Columns& columns) {
+  return {name, {columns.begin(), columns.end()}};
+}
+
+std::vector<NamedTable> main_tables() {
+  return {named("kernels", kernel_columns("TFLOP/s")),
+          named("ladder", LadderPanel::columns()),
+          named("determinism", DeterminismPanel::columns()),
+          named("runs", RunsPanel::columns()),
+          named("verify", VerifyPanel::columns()),
+          named("memory", MemoryPanel::columns()),
+          named("bench", BenchPanel::columns()),
+          named("terms of a sum", SumView::columns())};
+}
+
+// A classifier and a network that reconstructs, with all that the results can show.
+std::vector<ResultCell> all_results() {
+  std::vector<ResultCell> all;
+  for (const bool classifies : {false, true}) {
+    training::Snapshot snapshot;
+    snapshot.classifies = classifies;
+    snapshot.step = 10;
+    snapshot.learning_rate = 0.5f;
+    snapshot.current_rate = 0.25f;
+    snapshot.selection.precision = core::Precision::fp16;
+    for (const auto& cells : {loss_cells(snapshot), step_cells(snapshot), run_cells(snapshot, {}, 0)}) {
+      all.insert(all.end(), cells.begin(), cells.end());
+    }
+  }
+  return all;
+}
+
+// What the window writes over a tab, a column, a plot, a figure or a setting, and explains there.
+std::vector<std::string> labels() {
+  std::vector<std::string> all;
+  const auto add = [&all](const auto& some) { all.insert(all.end(), some.begin(), some.end()); };
+  for (const PanelRow& panel : panel_table()) all.emplace_back(panel.title);
+  add(TrainingPanel::tabs());
+  add(PredictionsPanel::tabs());
+  add(BenchPanel::views());
+  add(StatusBar::terms());
+  add(kPictureMetrics);
+  for (const NamedTable& table : main_tables()) {
+    for (const Column& column : table.columns) all.emplace_back(column.label);
+  }
+  for (std::size_t i = 0; i < kMetrics; ++i) all.emplace_back(facts_of(static_cast<Metric>(i)).label);
+  for (const training::Setting& setting : training::settings()) all.push_back(label_of(setting));
+  for (const ResultCell& cell : all_results()) all.push_back(cell.label);
+  for (std::size_t i = 0; i < kFigures; ++i) all.emplace_back(name_of(static_cast<Figure>(i)));
+  for (int i = 0; i < 4; ++i) all.emplace_back(training::name_of(static_cast<training::Quantity>(i)));
+  return all;
+}
 
 TEST(Terms, AreSentencesInTheOrderOfTheAlphabet) {
   std::string before;
@@ -27,15 +97,67 @@ TEST(Terms, AreSentencesInTheOrderOfTheAlphabet) {
   }
 }
 
-TEST(Terms, TheTabsOfTheTrainingAreExplained) {
-  for (const char* const title : TrainingPanel::tabs()) EXPECT_NE(explain(title), "") << title;
+TEST(Terms, EachStandsAtALabelOfTheWindow) {
+  std::set<std::string> explained{
+      "Occupancy"};  // among the figures of a kernel: BenchTip.ExplainsOccupancyWhereItStands
+  for (const std::string& label : labels()) {
+    if (const Term* const term = find_term(label)) explained.insert(term->name);
+  }
+  for (const Term& term : terms()) EXPECT_TRUE(explained.contains(term.name)) << term.name;
+}
+
+TEST(Terms, HeadingsOfAllTablesHaveATip) {
+  for (const NamedTable& table : main_tables()) {
+    for (const Column& column : table.columns) {
+      if (*column.label == '\0') continue;
+      EXPECT_NE(heading_tip(column), "") << table.name << ": " << column.label;
+    }
+  }
+}
+
+TEST(Terms, TabsPlotsAndFiguresAreExplained) {
+  std::vector<std::string> names;
+  for (const PanelRow& panel : panel_table()) names.emplace_back(panel.title);
+  for (const char* const tab : TrainingPanel::tabs()) names.emplace_back(tab);
+  for (const char* const tab : PredictionsPanel::tabs()) names.emplace_back(tab);
+  for (const char* const entry : StatusBar::terms()) names.emplace_back(entry);
+  for (const char* const figure : kPictureMetrics) names.emplace_back(figure);
+  for (std::size_t i = 0; i < kMetrics; ++i) names.emplace_back(facts_of(static_cast<Metric>(i)).label);
+  for (const std::string& name : names) EXPECT_NE(explain(name), "") << name;
+}
+
+TEST(Terms, SettingsOfTheTrainingAreExplainedAboveWhatTheyDo) {
+  const ValueSpec spec = spec_of(training::setting("momentum"));
+  EXPECT_TRUE(spec.tip.starts_with(std::string(explain("Momentum")) + "\n")) << spec.tip;
+  for (const char* const name :
+       {"learning_rate", "momentum", "beta1", "beta2", "alpha", "epsilon", "weight_decay", "clip_norm",
+        "clip_value", "batch", "accumulate", "zscore"}) {
+    EXPECT_NE(explain(label_of(training::setting(name))), "") << name;
+  }
 }
 
 TEST(Terms, AreFoundHoweverTheyAreWritten) {
   EXPECT_EQ(explain("psnr"), explain("PSNR"));
   EXPECT_NE(explain("PSNR"), "");
+  EXPECT_EQ(explain("PSNR, dB"), explain("PSNR"));
+  EXPECT_EQ(explain("test loss"), explain("Loss"));
   EXPECT_EQ(explain("PS"), "");
+  EXPECT_EQ(explain("loss;"), "");
+  EXPECT_EQ(explain(";"), "");
   EXPECT_EQ(explain(""), "");
+}
+
+TEST(Terms, ALabelInSmallLettersIsNotThePanelOfThatName) {
+  EXPECT_EQ(find_term("Time")->name, std::string("Time"));
+  EXPECT_EQ(find_term("time")->name, std::string("Training time"));
+  EXPECT_EQ(find_term("Memory")->name, std::string("Memory"));
+  EXPECT_EQ(find_term("memory")->name, std::string("Plan"));
+}
+
+TEST(Terms, TheTipOfALabelHasTheSentenceFirst) {
+  EXPECT_EQ(label_tip("Share", "Of this step."), std::string(explain("Share")) + "\nOf this step.");
+  EXPECT_EQ(label_tip("Share"), explain("Share"));
+  EXPECT_EQ(label_tip("no term", "Local time."), "Local time.");
 }
 
 }  // namespace

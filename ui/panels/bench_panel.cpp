@@ -166,7 +166,31 @@ void draw_caption(const Frame& frame, const LaboratoryController& controller) {
                   : "The batch size of these shapes, and how many variants were timed in how many places.");
 }
 
+constexpr plot::BarNames kNames{
+    .label = "variant",
+    .label_tip = "The variants of each operation on the shape of each layer, and which was fastest there.",
+    .bar_tip =
+        "The median time; the whisker spans the 10th to the 90th percentile. Each layer has a scale "
+        "of its own.",
+    .text = "\u00b5s",
+    .text_tip = "Microseconds of one call, the median, timed on the device with a cold cache.",
+    .detail = "of floor",
+    .detail_tip =
+        "How much of the time the roofline says is needed at least: the larger of the least operations "
+        "known over the measured peak and bytes over the measured bandwidth. The yellow line is that "
+        "floor."};
+
+constexpr std::array<const char*, 2> kViews{"bars", "roofline"};
+
 }  // namespace
+
+std::array<Column, 4> BenchPanel::columns() {
+  return plot::bar_columns(kNames);
+}
+
+std::span<const char* const> BenchPanel::views() {
+  return kViews;
+}
 
 void BenchPanel::prepare(const Frame& frame, const LaboratoryController& controller) {
   if (!stale_ && version_ == controller.version()) return;
@@ -248,7 +272,6 @@ void BenchPanel::draw_controls(const Frame& frame, LaboratoryController& control
   draw_precision_choice(frame, controller.state());
   ImGui::SameLine(0, 8 * s);
   if (!both) {
-    static constexpr std::array<const char*, 2> kViews{"bars", "roofline"};
     segmented(frame, "bench.view", kViews, &view_,
               "Times as bars, or rates under what the device can do at best.");
     ImGui::SameLine(0, 8 * s);
@@ -299,20 +322,6 @@ void BenchPanel::draw(const Frame& frame, LaboratoryController& controller) {
   }
   const float gap = 16 * frame.scale, bars = both ? std::floor(0.55f * (room.x - gap)) : room.x;
   if (both || view_ == 0) {
-    static constexpr plot::BarNames kNames{
-        .label = "variant",
-        .label_tip =
-            "The variants of each operation on the shape of each layer, and which was fastest there.",
-        .bar_tip =
-            "The median time; the whisker spans the 10th to the 90th percentile. Each layer has a scale "
-            "of its own.",
-        .text = "\u00b5s",
-        .text_tip = "Microseconds of one call, the median, timed on the device with a cold cache.",
-        .detail = "of floor",
-        .detail_tip =
-            "How much of the time the roofline says is needed at least: the larger of the least operations "
-            "known over the measured peak and bytes over the measured bandwidth. The yellow line is that "
-            "floor."};
     plot::draw_bars(frame, "bench.bars", ImVec2(bars, 0), groups_, kNames, logarithmic_);
   }
   if (both) ImGui::SameLine(0, gap);

@@ -1,7 +1,9 @@
 #pragma once
 // The bench: every variant timed by itself on the shapes of the training step, as bars and as a roofline.
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,9 @@ namespace warpscope::ui {
 
 class BenchPanel {
  public:
+  /// Of the table of times.
+  static std::array<Column, 4> columns();
+  static std::span<const char* const> views();
   /// Draws the rest of the title row of the panel that the caller has begun, and the body.
   void draw(const Frame& frame, LaboratoryController& controller);
 

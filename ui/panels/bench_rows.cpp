@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ui/numbers.h"
+#include "ui/terms.h"
 
 namespace warpscope::ui {
 namespace {
@@ -124,6 +125,7 @@ std::string bench_tip(const BenchRow& row) {
     tip += fmt::format("\n{} registers a thread, {} shared a block, occupancy {:.0f}%",
                        row.resources.registers, bytes_text(static_cast<double>(row.resources.shared_bytes)),
                        100 * row.resources.occupancy);
+    tip.append("\nOccupancy: ").append(explain("Occupancy"));
   }
   return tip;
 }

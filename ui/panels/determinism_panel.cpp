@@ -57,6 +57,10 @@ void draw_row(const Frame& frame, Table& table, const training::TensorDifference
 
 }  // namespace
 
+std::span<const Column> DeterminismPanel::columns() {
+  return kColumns;
+}
+
 void DeterminismPanel::draw_button(const Frame& frame) {
   const auto& snapshot = frame.snapshot;
   const std::uint64_t id = snapshot.determinism ? snapshot.determinism->id : 0;

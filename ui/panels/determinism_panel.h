@@ -2,13 +2,16 @@
 // Determinism: the same step run twice with the current selection, and where the bits differ.
 
 #include <cstdint>
+#include <span>
 
 #include "ui/frame.h"
+#include "ui/table.h"
 
 namespace warpscope::ui {
 
 class DeterminismPanel {
  public:
+  static std::span<const Column> columns();
   /// Draws the rest of the title row of the panel that the caller has begun, and the body.
   void draw(const Frame& frame);
 

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "ui/cursor.h"
+#include "ui/images/colour_bar.h"
+#include "ui/terms.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -99,7 +101,8 @@ void DistributionsPanel::draw_figure_choice(const Frame& frame) {
   const float s = frame.scale;
   ImGui::SameLine(0, 12 * s);
   const std::string now(name_of(look_.figure));
-  if (!begin_combo(frame, "distributions.figure", now, std::floor(128 * s), explanation_of(look_.figure)))
+  if (!begin_combo(frame, "distributions.figure", now, std::floor(128 * s),
+                   label_tip(now, explanation_of(look_.figure))))
     return;
   for (std::size_t i = 0; i < kFigures; ++i) {
     const auto figure = static_cast<Figure>(i);
@@ -188,14 +191,15 @@ void DistributionsPanel::draw_head(const Frame& frame, const Columns& columns) c
     draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, left, baseline,
               chosen ? frame.palette.text : frame.palette.muted,
               ellipsize(frame.fonts.small, kQuantityNames[i], columns.strip));
-    area_tooltip(frame, ImVec2(left, at.y), ImVec2(left + columns.strip, at.y + height), kMeanings[i]);
+    area_tooltip(frame, ImVec2(left, at.y), ImVec2(left + columns.strip, at.y + height),
+                 label_tip(kQuantityNames[i], kMeanings[i]));
   }
   for (std::size_t i = 0; columns.figures && i < kNumbers.size(); ++i) {
     const float right = at.x + columns.name + static_cast<float>(kQuantities) * columns.pitch +
                         static_cast<float>(i + 1) * columns.figure;
     text_right(frame, right, baseline, frame.palette.muted, kNumberNames[i]);
     area_tooltip(frame, ImVec2(right - columns.figure, at.y), ImVec2(right, at.y + height),
-                 explanation_of(kNumbers[i]));
+                 label_tip(name_of(kNumbers[i]), explanation_of(kNumbers[i])));
   }
   ImGui::Dummy(ImVec2(1, height));
 }
@@ -275,28 +279,13 @@ void DistributionsPanel::draw_numbers(const Frame& frame, const Columns& columns
 
 /// From no density to that of the brightest colour.
 void DistributionsPanel::draw_colour_bar(const Frame& frame) const {
-  constexpr int kSteps = 32;
-  const float s = frame.scale, width = std::floor(64 * s), height = std::floor(8 * s);
-  const std::string most = fmt::format("{} an octave", share_text(static_cast<double>(plot_.most_density())));
-  const float whole =
-      width + 12 * s + text_width(frame.fonts.small, "0") + text_width(frame.fonts.small, most);
+  const images::ColourBar bar{
+      "0", fmt::format("{} an octave", share_text(static_cast<double>(plot_.most_density()))),
+      images::magnitude_colour};
+  const float width = std::floor(64 * frame.scale), whole = images::colour_bar_width(frame, bar, width);
   if (ImGui::GetContentRegionAvail().x < whole) return;
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - whole);
-  caption(frame, "0");
-  ImGui::SameLine(0, 6 * s);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float top = std::floor(at.y + (ImGui::GetFrameHeight() - height) / 2);
-  for (int i = 0; i < kSteps; ++i) {
-    const float part = (static_cast<float>(i) + 0.5f) / kSteps;
-    const images::Rgba pixel = images::magnitude_colour(part);
-    ImGui::GetWindowDrawList()->AddRectFilled(
-        ImVec2(at.x + width * static_cast<float>(i) / kSteps, top),
-        ImVec2(at.x + width * static_cast<float>(i + 1) / kSteps, top + height),
-        IM_COL32(pixel.r, pixel.g, pixel.b, 255));
-  }
-  ImGui::Dummy(ImVec2(width, ImGui::GetFrameHeight()));
-  ImGui::SameLine(0, 6 * s);
-  caption(frame, most);
+  images::colour_bar(frame, bar, width);
   tooltip(frame,
           "The colours stand for the square root of the density: the part of the numbers whose magnitude is "
           "within a "
@@ -310,8 +299,9 @@ void DistributionsPanel::draw_detail(const Frame& frame, ImVec2 size) {
       figures ? std::string(name_of(look_.figure))
               : fmt::format("{}, {}", layer_name(model_, look_.layer), training::name_of(look_.quantity));
   row_text(frame, frame.fonts.strong, frame.palette.text, title);
-  tooltip(frame,
-          figures ? explanation_of(look_.figure) : kMeanings[static_cast<std::size_t>(look_.quantity)]);
+  tooltip(frame, figures ? label_tip(name_of(look_.figure), explanation_of(look_.figure))
+                         : label_tip(training::name_of(look_.quantity),
+                                     kMeanings[static_cast<std::size_t>(look_.quantity)]));
   ImGui::SameLine(0, 8 * frame.scale);
   if (look_.quantity == Quantity::activations && !figures) {
     caption(frame, fmt::format("of {} test images", seen_->images));

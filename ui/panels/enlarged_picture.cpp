@@ -129,6 +129,8 @@ void EnlargedPicture::draw_caption(const Frame& frame, const PictureScene& scene
   }
   draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, at.x, row_baseline(frame, at.y),
             frame.palette.muted, ellipsize(frame.fonts.small, text, width));
+  area_tooltip(frame, at, ImVec2(at.x + width, at.y + ImGui::GetFrameHeight()),
+               tip_of(scene.settings.metric));
 }
 
 std::optional<images::GridHit> EnlargedPicture::draw_pictures(const Frame& frame, const PictureScene& scene,

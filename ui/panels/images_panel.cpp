@@ -22,13 +22,6 @@ constexpr std::array<float, 6> kRanges{0.02f, 0.05f, 0.1f, 0.25f, 0.5f, 1.0f};
 constexpr double kMagnifierDelay = 0.3;
 constexpr double kArrangedSeconds = 1.0;
 constexpr float kCurveHeight = 112;
-constexpr std::array<const char*, 3> kMetricTips{
-    "Peak signal-to-noise ratio of the reconstruction, -10 log10 of the mean squared error over the image's "
-    "pixels and "
-    "channels, computed from the full-precision values. Larger is better.",
-    "Structural similarity of the reconstruction, from -1 to 1. Larger is better.",
-    "Mean squared error of the reconstruction over the image's pixels and channels. Smaller is better."};
-
 // What stands there before the first images.
 std::string waiting_text(const Frame& frame) {
   const auto state = frame.snapshot.state;
@@ -239,8 +232,7 @@ void ImagesPanel::draw_title(const Frame& frame, const PictureScene& scene) {
       text_width(frame.fonts.numbers, mean) + text_width(frame.fonts.small, unit) + 21 * s;
   if (ImGui::GetContentRegionAvail().x >= mean_width + zoom_width(frame)) {
     value_with_unit(frame, mean, unit,
-                    fmt::format("Mean over the {} images shown. {}", figures.size(),
-                                kMetricTips[static_cast<std::size_t>(metric)]));
+                    fmt::format("Mean over the {} images shown. {}", figures.size(), tip_of(metric)));
     ImGui::SameLine(0, 16 * s);
   }
   draw_zoom(frame);

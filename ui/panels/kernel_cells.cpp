@@ -85,7 +85,7 @@ KernelColumns kernel_columns(const char* unit) {
        .width = 72,
        .right = true,
        .sort = Column::Sort::descending},
-      {.label = "share", .tip = "Part of the sum of all ops of the step.", .width = 64, .rank = 1},
+      {.label = "share", .tip = "", .width = 64, .rank = 1},
       {.label = unit,
        .tip = "Floating-point operations a second: the operation's formula over time, even where a variant "
               "needs fewer; of products, those of all that the call covers.",

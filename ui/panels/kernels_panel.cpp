@@ -55,7 +55,7 @@ void draw_label_left_of(const Frame& frame, const Table& table, std::size_t colu
   const float x = std::max(table.cell_min(column).x, right - text_width(frame.fonts.small, what.label));
   draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, x, table.baseline(), frame.palette.muted,
             what.label);
-  area_tooltip(frame, table.cell_min(column), table.cell_max(column), what.tip);
+  area_tooltip(frame, table.cell_min(column), table.cell_max(column), heading_tip(what));
 }
 
 void draw_numbers(const Frame& frame, Table& table, const KernelCost& cost, const StepCost& step, ImU32 color,

@@ -41,7 +41,7 @@ constexpr std::array<Column, 11> kColumns{{
     {.label = "", .tip = "In the order of use.", .width = 24, .right = true, .fixed = true},
     {.label = "selection", .tip = "A preset, or what was changed.", .width = 144},
     {.label = "precision", .tip = "Of the operands of the matrix products.", .width = 56, .rank = 2},
-    {.label = "batch", .tip = "Images a step.", .width = 48, .right = true, .rank = 3},
+    {.label = "batch", .tip = "", .width = 48, .right = true, .rank = 3},
     {.label = "steps", .tip = "Steps with it, so far.", .width = 56, .right = true, .rank = 5},
     {.label = "images/s",
      .tip = "Training images a second: the median over its steps.",
@@ -117,6 +117,10 @@ void draw_row(const Frame& frame, Table& table, const LadderRow& row, std::size_
 }
 
 }  // namespace
+
+std::span<const Column> LadderPanel::columns() {
+  return kColumns;
+}
 
 void LadderPanel::draw_baseline(const Frame& frame, LaboratoryController& controller, double loops) {
   const bool gpu = frame.snapshot.device.kind == core::DeviceKind::cuda;

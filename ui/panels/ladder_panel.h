@@ -1,13 +1,17 @@
 #pragma once
 // The ladder: images/s of every selection tried in this run, in order.
 
+#include <span>
+
 #include "ui/frame.h"
 #include "ui/laboratory_controller.h"
+#include "ui/table.h"
 
 namespace warpscope::ui {
 
 class LadderPanel {
  public:
+  static std::span<const Column> columns();
   /// Draws the rest of the title row of the panel that the caller has begun, and the body.
   void draw(const Frame& frame, LaboratoryController& controller);
 

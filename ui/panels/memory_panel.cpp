@@ -44,6 +44,10 @@ double mebibytes(std::size_t bytes) {
 
 }  // namespace
 
+std::span<const Column> MemoryPanel::columns() {
+  return kColumns;
+}
+
 void MemoryPanel::refresh(const Frame& frame) {
   const MemoryScene scene = MemoryScene::of(frame.snapshot);
   if (scene_ == scene) return;

@@ -3,16 +3,19 @@
 // everything that is held; beside it what other choices would need.
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "ui/frame.h"
 #include "ui/panels/memory_rows.h"
+#include "ui/table.h"
 
 namespace warpscope::ui {
 
 class MemoryPanel {
  public:
+  static std::span<const Column> columns();
   explicit MemoryPanel(models::Model model) : model_(std::move(model)) {}
 
   void draw(const Frame& frame);

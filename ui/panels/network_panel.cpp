@@ -9,8 +9,10 @@
 
 #include "gpu/data/dataset.h"
 #include "ui/cursor.h"
+#include "ui/images/colour_bar.h"
 #include "ui/paragraph.h"
 #include "ui/steering.h"
+#include "ui/terms.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -32,25 +34,13 @@ void name_and_number(const Frame& frame, std::string_view name, const std::strin
 }
 
 /// The colours from one end of the scale to the other, with the values of the ends.
-void colour_bar(const Frame& frame, const ColourScale& scale) {
-  constexpr int kSteps = 48;
-  const float s = frame.scale, width = std::floor(96 * s), height = std::floor(8 * s);
-  caption(frame, scale.has_signs ? number(-scale.range) : "0");
-  ImGui::SameLine(0, 6 * s);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float top = std::floor(at.y + (ImGui::GetFrameHeight() - height) / 2);
-  for (int i = 0; i < kSteps; ++i) {
-    const float part = (static_cast<float>(i) + 0.5f) / kSteps;
+void scale_bar(const Frame& frame, const ColourScale& scale) {
+  const auto colour = [&scale](float part) {
     const float value = scale.range * (scale.has_signs ? 2 * part - 1 : part);
-    const images::Rgba pixel = value_colour(&value, 1, scale);
-    ImGui::GetWindowDrawList()->AddRectFilled(
-        ImVec2(at.x + width * static_cast<float>(i) / kSteps, top),
-        ImVec2(at.x + width * static_cast<float>(i + 1) / kSteps, top + height),
-        IM_COL32(pixel.r, pixel.g, pixel.b, 255));
-  }
-  ImGui::Dummy(ImVec2(width, ImGui::GetFrameHeight()));
-  ImGui::SameLine(0, 6 * s);
-  caption(frame, number(scale.range));
+    return value_colour(&value, 1, scale);
+  };
+  images::colour_bar(frame, {scale.has_signs ? number(-scale.range) : "0", number(scale.range), colour},
+                     std::floor(96 * frame.scale));
 }
 
 /// "-" 12 "+", which step a number from 0 to `most`.
@@ -137,6 +127,7 @@ void NetworkPanel::draw_depth_choice(const Frame& frame) {
   if (look_ == static_cast<int>(NetworkLook::outputs) || depth <= 3) return;
   ImGui::SameLine(0, 12 * frame.scale);
   caption(frame, "input channel");
+  tooltip(frame, explain("input channel"));
   ImGui::SameLine(0, 4 * frame.scale);
   in_channel_ = std::min(in_channel_, depth - 1);
   std::int64_t channel = in_channel_;
@@ -404,7 +395,7 @@ void NetworkPanel::draw_figures(const Frame& frame) const {
   name_and_number(frame, "to", number(figures.most));
   name_and_number(frame, "mean", number(figures.mean));
   const ColourScale scale = scale_of_tile(frame.cursor->channel);
-  if (pictures_.planes == 1) colour_bar(frame, scale);
+  if (pictures_.planes == 1) scale_bar(frame, scale);
 }
 
 /// Of a filter: its bias and norms.
@@ -462,9 +453,7 @@ void NetworkPanel::draw_sum(const Frame& frame) {
   const Cursor& cursor = *frame.cursor;
   if (!cursor.has_pixel) {
     explained_.reset();
-    row_text(frame, frame.fonts.small, frame.palette.muted,
-             ellipsize(frame.fonts.small, "Click a pixel to see the sum that made it",
-                       ImGui::GetContentRegionAvail().x));
+    paragraph(frame.fonts.small, frame.palette.muted, "Click a pixel to see the sum that made it.");
     return;
   }
   const inspect::Place place{made_.output, std::min(cursor.y, pictures_.height - 1),

@@ -7,6 +7,7 @@
 
 #include "ui/panels/optimizer_words.h"
 #include "ui/paragraph.h"
+#include "ui/terms.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -57,6 +58,7 @@ void OptimizerView::draw_rate(const Frame& frame, OptimizerController& controlle
 void OptimizerView::draw_rule(const Frame& frame, OptimizerController& controller) {
   const OptimizerSettings settings = controller.settings(frame);
   row_text(frame, frame.fonts.text, frame.palette.muted, "rule");
+  tooltip(frame, explain("rule"));
   ImGui::SameLine(value_left(frame));
   const std::string now(ops::to_string(settings.rule));
   const float beside = text_button_width(frame, "Defaults");

@@ -9,6 +9,7 @@
 
 #include "gpu/inspect/ssim.h"
 #include "ui/images/psnr.h"
+#include "ui/terms.h"
 
 namespace warpscope::ui {
 namespace {
@@ -48,6 +49,17 @@ std::vector<double> PictureFigures::values(PictureMetric metric) const {
   std::vector<double> result;
   for (const double error : mse) result.push_back(images::psnr(static_cast<float>(error)));
   return result;
+}
+
+std::string tip_of(PictureMetric metric) {
+  static constexpr std::array<const char*, 3> kMeasured{
+      "-10 log10 of the mean squared error over the image's pixels and channels, from the full-precision "
+      "values. Larger is better.",
+      "From means, variances and covariance under a Gaussian window of 11 x 11 pixels (sigma 1.5), per "
+      "channel, then the mean (Wang et al. 2004). Larger is better.",
+      "Over the image's pixels and channels, from the full-precision values. Smaller is better."};
+  const auto i = static_cast<std::size_t>(metric);
+  return label_tip(kPictureMetrics[i], kMeasured[i]);
 }
 
 const char* unit_of(PictureMetric metric) {

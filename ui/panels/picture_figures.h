@@ -25,6 +25,8 @@ struct PictureFigures {
   std::vector<double> values(PictureMetric metric) const;
 };
 
+/// The tool-tip of a figure's name: what it is and how it is measured here.
+std::string tip_of(PictureMetric metric);
 /// "" of SSIM and MSE
 const char* unit_of(PictureMetric metric);
 /// "24.13", "0.913", "0.00386": as short as it tells images apart; "-" of what is not a number.

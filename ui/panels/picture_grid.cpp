@@ -208,8 +208,10 @@ void PictureGrid::draw_labels(const Frame& frame, const PictureScene& scene, con
     }
     const float line = std::floor(kFigureLine * frame.scale);
     for (std::size_t i = 0; i < scene.measured.size(); ++i) {
-      label(top(grid.space.rows) + 3 * frame.scale + line * (static_cast<float>(i) + 0.5f),
-            figure_label(scene, scene.measured[i]));
+      const float above = top(grid.space.rows) + 3 * frame.scale + line * static_cast<float>(i);
+      label(above + line / 2, figure_label(scene, scene.measured[i]));
+      area_tooltip(frame, ImVec2(corner.x, above), ImVec2(corner.x + room, above + line),
+                   tip_of(scene.settings.metric));
     }
   }
   list->PopClipRect();

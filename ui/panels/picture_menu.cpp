@@ -32,15 +32,6 @@ constexpr std::array<const char*, kPictureRows> kTips{
     "The difference of two rows.",
 };
 
-constexpr std::array<const char*, 3> kMetricTips{
-    "Peak signal-to-noise ratio, -10 log10 of the mean squared error over the image's pixels and channels. "
-    "Larger is "
-    "better.",
-    "Structural similarity (Wang et al. 2004): means, variances and covariance under a Gaussian window of 11 "
-    "x 11 pixels "
-    "(sigma 1.5), per channel, then the mean. 1 for equal images.",
-    "Mean squared error over the image's pixels and channels. Smaller is better."};
-
 template <class Value, std::size_t N>
 void choose(const Frame& frame, const char* name, std::span<const char* const, N> labels, Value& value,
             float width, std::string_view tip) {
@@ -112,7 +103,7 @@ void PictureMenu::draw(const Frame& frame, PictureScene& scene, OwnPictures& own
   draw_rows_menu(frame, scene);
   next_in_row(frame, 76 * s);
   choose<PictureMetric>(frame, "images.metric", std::span(kPictureMetrics), settings.metric,
-                        std::floor(76 * s), kMetricTips[static_cast<std::size_t>(settings.metric)]);
+                        std::floor(76 * s), tip_of(settings.metric));
   next_in_row(frame, 120 * s);
   choose<PictureOrder>(
       frame, "images.order", std::span(kPictureOrders), settings.order, std::floor(120 * s),

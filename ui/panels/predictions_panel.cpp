@@ -35,6 +35,10 @@ std::string empty_text(const training::Snapshot& snapshot) {
 
 }  // namespace
 
+std::span<const char* const> PredictionsPanel::tabs() {
+  return kTabs;
+}
+
 void PredictionsPanel::shutdown() {
   grid_.shutdown();
   matrix_.shutdown();

@@ -2,6 +2,8 @@
 // What a classifying network makes of the held-out images, in two tabs: the images with their predictions,
 // and the confusion matrix. Stands where networks that reconstruct have their pictures.
 
+#include <span>
+
 #include "ui/frame.h"
 #include "ui/panels/confusion_matrix.h"
 #include "ui/panels/held_out.h"
@@ -11,6 +13,7 @@ namespace warpscope::ui {
 
 class PredictionsPanel {
  public:
+  static std::span<const char* const> tabs();
   /// Needs the OpenGL context: images are uploaded as they are seen.
   void draw(const Frame& frame);
   /// Frees what belongs to OpenGL; called before the context goes.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ui/steering.h"
+#include "ui/terms.h"
 #include "ui/value_field.h"
 #include "ui/widgets.h"
 
@@ -49,11 +50,12 @@ void draw_cells(const Frame& frame, std::span<const ResultCell> cells, const Col
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const ResultCell& cell = cells[i];
     const bool right = columns.two && i % 2 == 1;
+    const std::string tip = label_tip(cell.label, cell.tip);
     if (right) ImGui::SameLine(columns.second);
     row_text(frame, frame.fonts.text, frame.palette.muted, cell.label);
-    tooltip(frame, cell.tip);
+    tooltip(frame, tip);
     ImGui::SameLine(right ? columns.second + columns.values2 : columns.values);
-    value_with_unit(frame, cell.value, cell.unit, cell.tip);
+    value_with_unit(frame, cell.value, cell.unit, tip);
   }
 }
 

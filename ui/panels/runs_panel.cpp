@@ -59,7 +59,7 @@ constexpr std::array<Column, 16> kColumns{{
      .right = true,
      .rank = 8},
     {.label = "precision", .tip = kPrecisionTip, .width = 56, .rank = 11},
-    {.label = "epochs", .tip = "Passes over the training images.", .width = 56, .right = true, .rank = 7},
+    {.label = "epochs", .tip = "", .width = 56, .right = true, .rank = 7},
     {.label = "train loss",
      .tip = "Mean over the last 50 steps; of this training, the last step's.",
      .width = 72,
@@ -203,6 +203,10 @@ std::vector<Line> lines_of(const RunList& list) {
 }
 
 }  // namespace
+
+std::span<const Column> RunsPanel::columns() {
+  return kColumns;
+}
 
 void RunsPanel::draw_swatch(const Frame& frame, RunOverlay& overlay, Table& table,
                             const runs::RunSummary& run) {

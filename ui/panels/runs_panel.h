@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace warpscope::ui {
 
 class RunsPanel {
  public:
+  static std::span<const Column> columns();
   void draw(const Frame& frame, RunOverlay& overlay);
 
  private:

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/terms.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -20,6 +21,7 @@ float buttons_width(const Frame& frame) {
 
 void ScheduleView::draw_kind(const Frame& frame) {
   row_text(frame, frame.fonts.text, frame.palette.muted, "kind");
+  tooltip(frame, explain("Schedule"));
   ImGui::SameLine(value_left(frame));
   if (!begin_combo(
           frame, "training.schedule", std::string(to_string(draft_.kind)),

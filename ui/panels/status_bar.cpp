@@ -1,15 +1,22 @@
 #include "ui/panels/status_bar.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <variant>
 
 #include <fmt/format.h>
 
+#include "ui/terms.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
 namespace {
+
+// What the entries are, by the names of ui/terms.h.
+constexpr const char *kImagePath = "Image path", *kFrames = "Frames/s", *kMemory = "Device memory",
+                     *kViews = "Views", *kData = "Data set";
+constexpr std::array kEntryTerms{kImagePath, kFrames, kMemory, kViews, kData};
 
 // A training may log for days: the oldest lines are dropped.
 constexpr std::size_t kMostLines = 20000;
@@ -26,11 +33,12 @@ ImU32 level_color(const Frame& frame, training::LogLevel level) {
   return frame.palette.muted;
 }
 
-// One entry: text in the small font, values in the text colour.
-void entry(const Frame& frame, const char* name, std::string_view text, ImU32 color, std::string_view tip) {
+// One entry: `text` in the small font; its tool-tip explains `term` (of kTerms) and says `more`.
+void entry(const Frame& frame, const char* name, const char* term, std::string_view text, ImU32 color,
+           std::string_view more) {
   row_text(frame, frame.fonts.small, color, text);
   trace_item(name);
-  tooltip(frame, tip);
+  tooltip(frame, label_tip(term, more));
   ImGui::SameLine(0, 20 * frame.scale);
 }
 
@@ -47,14 +55,31 @@ std::string memory_text(const training::Snapshot& snapshot) {
 
 }  // namespace
 
+std::span<const char* const> StatusBar::terms() {
+  return kEntryTerms;
+}
+
 void StatusBar::consume(const training::FeedItem& item) {
   if (const auto* line = std::get_if<training::LogLine>(&item)) log(line->level, line->text);
 }
 
-void StatusBar::log(training::LogLevel level, std::string text) {
+void StatusBar::append(training::LogLevel level, std::string text) {
   if (lines_.size() >= kMostLines) lines_.erase(lines_.begin(), lines_.begin() + kMostLines / 10);
   lines_.push_back({level, std::move(text)});
   scroll_to_end_ = true;
+}
+
+void StatusBar::log(training::LogLevel level, std::string text) {
+  last_ = {level, text};
+  append(level, std::move(text));
+}
+
+void StatusBar::log_command(std::string line, bool of_view) {
+  trace_event("command", fmt::format("\"line\":{}", json_string(line)));
+  if (!of_view) return log(training::LogLevel::info, std::move(line));
+  if (line == looks_at_) return;
+  looks_at_ = line;
+  append(training::LogLevel::info, std::move(line));
 }
 
 void StatusBar::draw_last_line(const Frame& frame, float room) {
@@ -69,9 +94,9 @@ void StatusBar::draw_last_line(const Frame& frame, float room) {
   const float middle = (min.y + max.y) / 2;
   draw_icon(list, Icon::up, ImVec2(max.x - arrow, middle - arrow / 2), ImVec2(max.x, middle + arrow / 2),
             hovered ? frame.palette.text : frame.palette.muted);
-  const auto level = lines_.empty() ? training::LogLevel::info : lines_.back().level;
+  const auto level = last_.level;
   const std::string text =
-      ellipsize(frame.fonts.small, lines_.empty() ? "log" : lines_.back().text, room - arrow - 8 * s);
+      ellipsize(frame.fonts.small, last_.text.empty() ? "log" : last_.text, room - arrow - 8 * s);
   const ImU32 color =
       hovered && level == training::LogLevel::info ? frame.palette.text : level_color(frame, level);
   draw_text(list, frame.fonts.small, max.x - arrow - 6 * s - text_width(frame.fonts.small, text),
@@ -133,32 +158,30 @@ void StatusBar::draw(const Frame& frame, const WindowFacts& facts) {
                    ImGuiWindowFlags_NoNav);
   ImGui::PopStyleVar(2);
   if (!facts.image_path.empty()) {
-    entry(frame, "status.images", facts.image_path, frame.palette.muted, "How the images reach the screen.");
+    entry(frame, "status.images", kImagePath, facts.image_path, frame.palette.muted, "");
   }
-  entry(frame, "status.fps",
+  entry(frame, "status.fps", kFrames,
         facts.frames > 1 ? fmt::format("{} frames/s", facts.frames) : std::string("drawn when needed"),
         frame.palette.muted,
-        fmt::format(
-            "Frames drawn in the last second: as many as the display shows while you do something, else "
-            "at most ten, when there is something new. The window's thread works {:.1f} ms on a frame."
-            "\n{}",
-            facts.draw_milliseconds, facts.renderer));
+        fmt::format("As many as the display shows while you do something, else at most ten, when there is "
+                    "something new. "
+                    "The window's thread works {:.1f} ms on a frame."
+                    "\n{}",
+                    facts.draw_milliseconds, facts.renderer));
   if (snapshot.memory.total_bytes > 0) {
-    entry(frame, "status.memory", memory_text(snapshot), frame.palette.muted,
-          fmt::format(
-              "Memory of the device in use, by all programs, of its total. This program has allocated {}.",
-              bytes_text(static_cast<double>(snapshot.memory.process_bytes))));
+    entry(frame, "status.memory", kMemory, memory_text(snapshot), frame.palette.muted,
+          fmt::format("In use by all programs, of its total. This program has allocated {}.",
+                      bytes_text(static_cast<double>(snapshot.memory.process_bytes))));
   }
   if (const double share = frame.seen.time_share; share > 0) {
-    entry(frame, "status.views", fmt::format("views {:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0),
+    entry(frame, "status.views", kViews, fmt::format("views {:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0),
           frame.palette.muted,
-          "The part of the device's time, over the last second, that the pictures and what else the open "
-          "views look at "
-          "took from the training. Closed views take none.");
+          "Over the last second, of pictures and all else that is looked at. Closed views take none.");
   }
   if (!snapshot.data_name.empty()) {
     const bool substituted = !snapshot.data_notice.empty();
-    entry(frame, "status.data", snapshot.data_name, substituted ? frame.palette.warning : frame.palette.muted,
+    entry(frame, "status.data", kData, snapshot.data_name,
+          substituted ? frame.palette.warning : frame.palette.muted,
           substituted ? snapshot.data_notice
                       : fmt::format("{} training images", with_thousands(snapshot.train_images)));
   }

@@ -59,6 +59,10 @@ void draw_map(const Frame& frame, ImVec2 at, float side, const Explanation& sum,
 
 }  // namespace
 
+std::span<const Column> SumView::columns() {
+  return kTermColumns;
+}
+
 void SumView::draw_words(const Frame& frame, const models::Model& model, const Explanation& sum) const {
   for (const std::string& line : words_of(model, sum)) paragraph(frame.fonts.text, frame.palette.text, line);
   if (!sum.has_sum) return;

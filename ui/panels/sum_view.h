@@ -3,14 +3,18 @@
 // by term.
 
 #include <optional>
+#include <span>
 
 #include "gpu/inspect/explain.h"
 #include "ui/frame.h"
+#include "ui/table.h"
 
 namespace warpscope::ui {
 
 class SumView {
  public:
+  /// Of the table of terms.
+  static std::span<const Column> columns();
   /// Fills the room that is left. `model` names the layers.
   void draw(const Frame& frame, const models::Model& model, const inspect::Explanation& sum);
 

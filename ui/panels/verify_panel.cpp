@@ -129,6 +129,10 @@ std::vector<Line> lines_of(const std::vector<verify::VerifyRow>& rows, bool fail
 
 }  // namespace
 
+std::span<const Column> VerifyPanel::columns() {
+  return kColumns;
+}
+
 void VerifyPanel::draw(const Frame& frame, LaboratoryController& controller) {
   const auto& rows = controller.state().verify;
   const bool wrong =

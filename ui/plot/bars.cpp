@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "ui/table.h"
 #include "ui/trace.h"
 #include "ui/widgets.h"
 
@@ -18,18 +17,6 @@ namespace {
 enum : std::size_t { kLabel, kBar, kText, kDetail };
 
 constexpr double kMostWhisker = 2;  // times the longest bar
-
-std::array<Column, 4> columns_of(const BarNames& names) {
-  return {{{names.label, names.label_tip, 168},
-           {"", names.bar_tip, 96},
-           {.label = names.text, .tip = names.text_tip, .width = 72, .right = true, .fixed = true},
-           {.label = names.detail,
-            .tip = names.detail_tip,
-            .width = 56,
-            .right = true,
-            .rank = 1,
-            .fixed = true}}};
-}
 
 // A row of the table: a bar, or the title of a group.
 struct Line {
@@ -98,6 +85,18 @@ void draw_row(const Frame& frame, Table& table, const BarGroup& group, const Bar
 
 }  // namespace
 
+std::array<Column, 4> bar_columns(const BarNames& names) {
+  return {{{names.label, names.label_tip, 168},
+           {"", names.bar_tip, 96},
+           {.label = names.text, .tip = names.text_tip, .width = 72, .right = true, .fixed = true},
+           {.label = names.detail,
+            .tip = names.detail_tip,
+            .width = 56,
+            .right = true,
+            .rank = 1,
+            .fixed = true}}};
+}
+
 Axis bar_axis(const BarGroup& group, bool logarithmic, float left, float right) {
   double low = 0, longest = group.mark, whisker = 0;
   for (const Bar& bar : group.bars) {
@@ -137,7 +136,7 @@ void draw_bar(const Frame& frame, ImVec2 min, ImVec2 max, const Axis& axis, cons
 void draw_bars(const Frame& frame, const char* name, ImVec2 size, std::span<const BarGroup> groups,
                const BarNames& names, bool logarithmic) {
   const std::vector<Line> lines = lines_of(groups);
-  const std::array<Column, 4> columns = columns_of(names);
+  const std::array<Column, 4> columns = bar_columns(names);
   Table table(frame, name, columns, size);
   table.rows(static_cast<int>(lines.size()), [&](int i) {
     const Line& line = lines[static_cast<std::size_t>(i)];

@@ -1,12 +1,14 @@
 #pragma once
 // Horizontal bars with their spread, in groups that compete with each other.
 
+#include <array>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "ui/frame.h"
 #include "ui/plot/axis.h"
+#include "ui/table.h"
 
 namespace warpscope::ui::plot {
 
@@ -51,6 +53,9 @@ struct BarNames {
   const char* detail = "";  ///< "of floor"
   const char* detail_tip = "";
 };
+
+/// The table's columns.
+std::array<Column, 4> bar_columns(const BarNames& names);
 
 /// Draws a table of the groups. Bar j of group i is traced as "<name>.<i>.<j>" while it is in view.
 void draw_bars(const Frame& frame, const char* name, ImVec2 size, std::span<const BarGroup> groups,
