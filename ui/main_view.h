@@ -40,11 +40,10 @@ class MainView {
   WindowRequests handle_keys(const Frame& frame, const std::vector<KeyPress>& keys);
   /// Shows files and folders of pictures: what was dropped on the window.
   void open_pictures(const Frame& frame, const std::vector<std::filesystem::path>& files);
-  /// A command on its way to the trainer, and what the trainer has made of those before: for undo and the log.
-  void note_sent(const training::Command& command, const training::Snapshot& snapshot) {
-    undo_.sent(command, snapshot, undoing_);
-  }
-  void note_taken(const training::Snapshot& snapshot);
+  /// A command on its way to the trainer, for undo and the log, which shows it as a command line.
+  void note_sent(const training::Command& command, const training::Snapshot& snapshot);
+  /// What the trainer has made of those before.
+  void note_taken(const training::Snapshot& snapshot) { undo_.settle(snapshot); }
   /// `banner` stands over everything ("Saving the run"); "" for none.
   void draw(const Frame& frame, WindowFacts facts, const std::string& banner);
   /// True once the snapshot's losses and times and, if there are any, images have been drawn.

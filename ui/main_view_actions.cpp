@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/command_lines.h"
 #include "ui/main_view.h"
 #include "ui/palette/window_actions.h"
 #include "ui/panels/tour_box.h"
@@ -20,10 +21,10 @@ bool takes_commands(const training::Snapshot& snapshot) {
 
 }  // namespace
 
-void MainView::note_taken(const training::Snapshot& snapshot) {
-  for (const Change& change : undo_.settle(snapshot)) {
-    status_.log(training::LogLevel::info, option_text(change));
-  }
+void MainView::note_sent(const training::Command& command, const training::Snapshot& snapshot) {
+  status_.log_command(command_line(command, snapshot, undo_.change_by(command, snapshot)),
+                      std::holds_alternative<training::Observe>(command));
+  undo_.sent(command, snapshot, undoing_);
 }
 
 ViewChoices MainView::view_choices() const {

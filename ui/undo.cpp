@@ -57,18 +57,25 @@ Changeable Undo::coming(const training::Snapshot& snapshot, const Changeable& li
   return newest == sent_.rend() ? value_in(snapshot, like) : newest->change.after;
 }
 
+std::optional<Change> Undo::change_by(const training::Command& command,
+                                      const training::Snapshot& snapshot) const {
+  const Changeable optimizer = coming(snapshot, training::OptimizerSettings{});
+  auto after = value_of(command, std::get<training::OptimizerSettings>(optimizer));
+  if (!after) return std::nullopt;
+  Change change{coming(snapshot, *after), std::move(*after)};
+  if (change.before == change.after) return std::nullopt;
+  return change;
+}
+
 void Undo::sent(const training::Command& command, const training::Snapshot& snapshot, bool own) {
   if (std::holds_alternative<training::Reset>(command) ||
       std::holds_alternative<training::RollBack>(command)) {
     return forget_training();
   }
-  const Changeable optimizer = coming(snapshot, training::OptimizerSettings{});
-  auto after = value_of(command, std::get<training::OptimizerSettings>(optimizer));
-  if (!after) return;
-  Change change{coming(snapshot, *after), std::move(*after)};
-  if (change.before == change.after) return;
-  if (!own) push(change, 0);
-  sent_.push_back({std::move(change), own ? 0 : last_id_, snapshot.notice_id});
+  std::optional<Change> change = change_by(command, snapshot);
+  if (!change) return;
+  if (!own) push(*change, 0);
+  sent_.push_back({std::move(*change), own ? 0 : last_id_, snapshot.notice_id});
 }
 
 std::vector<Change> Undo::settle(const training::Snapshot& snapshot) {

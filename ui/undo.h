@@ -17,6 +17,8 @@ class Undo {
  public:
   static constexpr std::size_t kMost = 100;  ///< changes that are kept
 
+  /// What `command` changes once the trainer has taken all that was sent before; nothing if it sets nothing new.
+  std::optional<Change> change_by(const training::Command& command, const training::Snapshot& snapshot) const;
   /// A command goes to the trainer. If it sets something, that can be undone from now on and nothing can be redone;
   /// a reset and a return to earlier weights end what can be undone of the training. `own`: it is itself an undo or
   /// redo, which changes neither.

@@ -294,7 +294,9 @@ void Session::observe(const training::ObservationRequest& request) {
   if (request == requested_) return;
   requested_ = request;
   answers_.asked(request, glfwGetTime());
-  source_->send(training::Observe{request});
+  const training::Observe command{request};
+  view_.note_sent(command, *snapshot_);
+  source_->send(command);
 }
 
 std::string Session::drawn_by() const {

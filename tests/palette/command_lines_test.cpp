@@ -1,0 +1,94 @@
+#include "ui/command_lines.h"
+
+#include <cstddef>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "ui/undo.h"
+
+namespace warpscope::ui {
+namespace {
+
+using training::Command;
+
+template <std::size_t... Indices>
+std::vector<Command> one_of_each(std::index_sequence<Indices...>) {
+  return {Command(std::in_place_index<Indices>)...};
+}
+
+std::string line_of(const Command& command, const training::Snapshot& snapshot = {}) {
+  return command_line(command, snapshot, Undo().change_by(command, snapshot));
+}
+
+TEST(CommandLines, NoCommandIsSilent) {
+  std::set<std::string> lines;
+  for (const Command& command : one_of_each(std::make_index_sequence<std::variant_size_v<Command>>())) {
+    const std::string line = line_of(command);
+    EXPECT_TRUE(line.starts_with("--") || line.starts_with("# ")) << command.index() << ": " << line;
+    EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+    EXPECT_GE(line.size(), 6U) << line;
+    EXPECT_TRUE(lines.insert(line).second) << line << " stands for two commands";
+  }
+}
+
+TEST(CommandLines, SettingsAreTheOptionsThatSetThem) {
+  training::Snapshot snapshot;
+  snapshot.batch = 4;
+  snapshot.optimizer.learning_rate = 0.5f;
+  plan::Selection selection;
+  selection.precision = core::Precision::bf16;
+  selection.variants[ops::Op::conv2d_forward] = "hopper";
+  training::OptimizerSettings other = snapshot.optimizer;
+  other.momentum = 0.25f;
+  EXPECT_EQ(line_of(training::SetBatch{8}, snapshot), "--batch 8");
+  EXPECT_EQ(line_of(training::Select{selection}, snapshot),
+            "--precision bf16 --select conv2d.forward=hopper");
+  EXPECT_EQ(line_of(training::SetLearningRate{0.25f}, snapshot), "--lr 0.25");
+  EXPECT_EQ(line_of(training::SetOptimizer{other}, snapshot), "--momentum 0.25");
+  EXPECT_EQ(line_of(training::SetSpikeThreshold{4}, snapshot), "--zscore 4.0");
+  EXPECT_EQ(line_of(training::SetSchedule{training::parse_schedule("cosine")}, snapshot),
+            "--schedule cosine:warmup=0,final=0");
+  EXPECT_EQ(line_of(training::SetBatch{4}, snapshot), "# batch as before");
+}
+
+TEST(CommandLines, OthersSayWhatTheyDoAsAComment) {
+  training::Snapshot snapshot;
+  snapshot.optimizer.learning_rate = 0.5f;
+  EXPECT_EQ(line_of(training::RollBack{0.5f}, snapshot), "--lr 0.25 # back to earlier weights");
+  EXPECT_EQ(line_of(training::FindRate{{.low = 1e-6, .high = 1, .steps = 50}}),
+            "# find a learning rate: 50 steps from 1e-06 to 1");
+  EXPECT_EQ(line_of(training::Save{"w.safetensors"}), "--save w.safetensors");
+  EXPECT_EQ(line_of(training::Save{"it's mine"}), "--save 'it'\\''s mine'");
+}
+
+TEST(CommandLines, WhatViewsLookAtIsNamed) {
+  training::ObservationRequest request;
+  EXPECT_EQ(line_of(training::Observe{request}), "# look at nothing inside the training");
+  request.inspected_image = 2;
+  request.distributions = true;
+  EXPECT_EQ(line_of(training::Observe{request}), "# look at the layers for test image 3, the distributions");
+  request = {};
+  request.latents.map = true;
+  request.latents.pictures.resize(5);
+  EXPECT_EQ(line_of(training::Observe{request}), "# look at the latents and 5 decoded from them");
+  request = {};
+  request.comparison.emplace();
+  request.comparison->reconstructors.resize(1);
+  request.comparison->count = 32;
+  EXPECT_EQ(line_of(training::Observe{request}), "# look at 32 images made by 1 other network");
+}
+
+TEST(CommandLines, ASecondChangeStartsFromTheOneOnItsWay) {
+  training::Snapshot snapshot;
+  snapshot.batch = 4;
+  Undo undo;
+  undo.sent(training::SetBatch{8}, snapshot);
+  const Command again = training::SetBatch{8};
+  EXPECT_EQ(command_line(again, snapshot, undo.change_by(again, snapshot)), "# batch as before");
+}
+
+}  // namespace
+}  // namespace warpscope::ui

@@ -1,0 +1,104 @@
+#include "ui/command_lines.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace warpscope::ui {
+namespace {
+
+// In quotes where a shell would not take it for one word.
+std::string quoted(const std::string& text) {
+  const auto plain = [](unsigned char letter) {
+    return std::isalnum(letter) != 0 || letter >= 0x80 ||
+           std::string_view("_-./:=,+@%").find(letter) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string result = "'";
+  for (const char letter : text) result += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return result + "'";
+}
+
+std::string pictures_text(const training::LatentRequest& latents) {
+  return latents.pictures.empty()
+             ? "the latents"
+             : fmt::format("the latents and {} decoded from them", latents.pictures.size());
+}
+
+std::string comparison_text(const training::ComparisonRequest& comparison) {
+  const std::size_t count = comparison.reconstructors.size();
+  const auto images =
+      comparison.own ? std::string("a person's own images") : fmt::format("{} images", comparison.count);
+  return fmt::format("{} made by {} other network{}", images, count, count == 1 ? "" : "s");
+}
+
+std::string observed_text(const training::ObservationRequest& request) {
+  std::string text;
+  const auto add = [&text](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
+  if (request.inspected_image) add(fmt::format("the layers for test image {}", *request.inspected_image + 1));
+  if (request.distributions) add("the distributions");
+  if (request.latents.map) add(pictures_text(request.latents));
+  if (request.comparison) add(comparison_text(*request.comparison));
+  return text.empty() ? "nothing inside the training" : text;
+}
+
+// An overload a command: a new one does not compile before it has its line.
+class Line {
+ public:
+  Line(const training::Snapshot& snapshot, const std::optional<Change>& change)
+      : snapshot_(snapshot), change_(change) {}
+
+  std::string operator()(const training::Pause&) const { return "# pause"; }
+  std::string operator()(const training::Resume&) const { return "# resume"; }
+  std::string operator()(const training::StepOnce&) const { return "# one step"; }
+  std::string operator()(const training::Reset&) const { return "# reset: the first weights, step 0"; }
+  std::string operator()(const training::Finish&) const { return "# finish: save and end, as Ctrl-C does"; }
+  std::string operator()(const training::SaveCheckpoint&) const { return "# save a checkpoint"; }
+  std::string operator()(const training::SaveSettings&) const {
+    return "# save the settings as a file for --config";
+  }
+  std::string operator()(const training::CancelFindRate&) const {
+    return "# end the search for a learning rate";
+  }
+  std::string operator()(const training::CheckDeterminism&) const {
+    return "# run the next step twice and compare the bits";
+  }
+  std::string operator()(const training::FindRate& find) const {
+    return fmt::format("# find a learning rate: {} steps from {:g} to {:g}", find.settings.steps,
+                       find.settings.low, find.settings.high);
+  }
+  std::string operator()(const training::RollBack& back) const {
+    return fmt::format("--lr {:g} # back to earlier weights",
+                       snapshot_.optimizer.learning_rate * back.factor);
+  }
+  std::string operator()(const training::Save& save) const { return "--save " + quoted(save.file); }
+  std::string operator()(const training::Observe& observe) const {
+    return "# look at " + observed_text(observe.request);
+  }
+  std::string operator()(const training::Select&) const { return options("variants and precision"); }
+  std::string operator()(const training::SetLearningRate&) const { return options("learning rate"); }
+  std::string operator()(const training::SetOptimizer&) const { return options("optimizer"); }
+  std::string operator()(const training::SetSchedule&) const { return options("schedule"); }
+  std::string operator()(const training::SetSpikeThreshold&) const { return options("loss z-score"); }
+  std::string operator()(const training::SetBatch&) const { return options("batch"); }
+
+ private:
+  std::string options(const char* what) const {
+    const std::string text = change_ ? option_text(*change_) : std::string();
+    return text.empty() ? fmt::format("# {} as before", what) : text;
+  }
+
+  const training::Snapshot& snapshot_;
+  const std::optional<Change>& change_;
+};
+
+}  // namespace
+
+std::string command_line(const training::Command& command, const training::Snapshot& snapshot,
+                         const std::optional<Change>& change) {
+  return std::visit(Line(snapshot, change), command);
+}
+
+}  // namespace warpscope::ui
