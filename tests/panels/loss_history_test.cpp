@@ -247,6 +247,120 @@ TEST(LossHistory, KnowsWhichMetricsHaveValues) {
   EXPECT_EQ(why_missing(Metric::gradient_norm, snapshot, history.seen()), "");
 }
 
+// More than are made at once.
+constexpr std::uint64_t kMany = 250'000;
+
+void consume_many(LossHistory& history, std::uint64_t last = kMany) {
+  for (std::uint64_t i = history.steps() + 1; i <= last; ++i) {
+    training::LossPoint point = step(i, 1 + 1.0f / static_cast<float>(i % 97 + 1));
+    point.gradient_norm = 2.0f + static_cast<float>(i % 31);
+    history.consume(point);
+  }
+}
+
+void finish(LossHistory& history) {
+  for (int i = 0; i < 1000 && history.busy(); ++i) history.advance(10'000);
+}
+
+// Holds curves that were made in slices against those that grew with the training.
+void expect_as_grown(const LossHistory& history, const CurveChoice& choice, std::uint64_t last) {
+  LossHistory grown;
+  grown.choose(choice);
+  consume_many(grown, last);
+  const MetricCurves &a = history.curves(), &b = grown.curves();
+  ASSERT_EQ(a.train.size(), b.train.size());
+  ASSERT_EQ(a.smoothed.size(), b.smoothed.size());
+  for (std::size_t i = 0; i < a.train.size(); ++i) {
+    ASSERT_EQ(a.train.x(i), b.train.x(i)) << i;
+    ASSERT_EQ(a.train.y(i), b.train.y(i)) << i;
+    ASSERT_EQ(a.smoothed.y(i), b.smoothed.y(i)) << i;
+  }
+  const plot::Extent of_a = a.train.extent(3, a.train.size() - 5),
+                     of_b = b.train.extent(3, b.train.size() - 5);
+  EXPECT_EQ(of_a.low, of_b.low);
+  EXPECT_EQ(of_a.high, of_b.high);
+}
+
+TEST(LossHistory, LongCurvesAreMadeInSlicesAndThoseOfBeforeStayUntilThen) {
+  LossHistory history;
+  consume_many(history);
+  const std::uint64_t before = history.curves().train.generation();
+  const CurveChoice gradient{.metric = Metric::gradient_norm};
+  history.choose(gradient);
+  EXPECT_TRUE(history.busy());
+  EXPECT_EQ(history.curves().choice.metric, Metric::loss);
+  EXPECT_EQ(history.curves().train.generation(), before);
+  history.choose(gradient);
+  history.advance(1000);
+  EXPECT_TRUE(history.busy()) << "the same choice again does not begin anew, nor is it whole yet";
+  consume_many(history, kMany + 100);
+  EXPECT_EQ(history.curves().train.size(), kMany + 100) << "the curves in view go on";
+  finish(history);
+  EXPECT_FALSE(history.busy());
+  EXPECT_EQ(history.curves().choice, gradient);
+  expect_as_grown(history, gradient, kMany + 100);
+  consume_many(history, kMany + 200);
+  expect_as_grown(history, gradient, kMany + 200);
+}
+
+TEST(LossHistory, AnotherAxisTakesNoSlices) {
+  LossHistory history;
+  consume_many(history);
+  history.consume(training::TestPoint{kMany, 7, 9, 0.9f, 17.0f});
+  const CurveChoice seconds{.over = runs::Over::seconds};
+  history.choose(seconds);
+  EXPECT_FALSE(history.busy());
+  EXPECT_EQ(history.curves().test.x(0), 9);
+  expect_as_grown(history, seconds, kMany);
+}
+
+TEST(LossHistory, TheAxisCanChangeWhileCurvesAreMade) {
+  LossHistory history;
+  consume_many(history);
+  history.choose(CurveChoice{.smoothing = 50});
+  ASSERT_TRUE(history.busy());
+  const CurveChoice epochs{.over = runs::Over::epoch, .smoothing = 50};
+  history.choose(epochs);
+  EXPECT_EQ(history.curves().train.x(9), 1.0) << "those in view have it at once";
+  finish(history);
+  expect_as_grown(history, epochs, kMany);
+}
+
+TEST(LossHistory, ANewPlotIsEmptyUntilItsCurvesAreMade) {
+  LossHistory history;
+  consume_many(history);
+  history.choose(std::vector<CurveChoice>{{}, {.metric = Metric::gradient_norm}});
+  EXPECT_TRUE(history.busy(1));
+  consume_many(history, kMany + 10);
+  EXPECT_TRUE(history.curves(1).train.empty());
+  finish(history);
+  EXPECT_EQ(history.curves(1).train.size(), kMany + 10);
+  const std::uint64_t second = history.curves(1).train.generation();
+  history.choose(CurveChoice{.metric = Metric::gradient_norm});
+  EXPECT_FALSE(history.busy()) << "a closed plot leaves the others their curves";
+  EXPECT_EQ(history.curves(0).train.generation(), second);
+}
+
+TEST(LossHistory, GoingBackAndResetsWhileCurvesAreMade) {
+  LossHistory history;
+  consume_many(history);
+  const CurveChoice choice{.metric = Metric::gradient_norm};
+  history.choose(choice);
+  training::LossPoint again = step(1001, 5);
+  again.gradient_norm = 9;
+  history.consume(again);
+  finish(history);
+  ASSERT_EQ(history.curves().train.size(), 1001u);
+  EXPECT_EQ(history.curves().train.y(1000), 9);
+  consume_many(history);
+  history.choose(CurveChoice{});
+  history.consume(training::Restart{1});
+  finish(history);
+  EXPECT_TRUE(history.curves().train.empty());
+  ASSERT_EQ(history.curves().before.size(), kMany);
+  EXPECT_EQ(history.curves().before.x(kMany - 1), kMany);
+}
+
 TEST(StepTable, WhatNeverChangesTakesNoRoom) {
   CompactColumn column;
   for (int i = 0; i < 1000; ++i) column.append(1);

@@ -182,6 +182,59 @@ TEST(Series, XThatGoesBackIsHeldAtTheLastOne) {
   EXPECT_EQ(series.x(2), 3);
 }
 
+TEST(Series, OfOneTableShareTheirX) {
+  std::vector<double> steps, seconds;
+  Series series;
+  series.share_x(steps);
+  for (int i = 0; i < 1000; ++i) {
+    steps.push_back(i);
+    seconds.push_back(0.5 * i);
+    series.append(static_cast<float>(i % 13));
+  }
+  steps.push_back(1000);  // the table is a row ahead
+  EXPECT_EQ(series.size(), 1000u);
+  EXPECT_EQ(series.lower_bound(1e9), 1000u);
+  EXPECT_EQ(series.lower_bound(500), 500u);
+  EXPECT_EQ(series.nearest(1000), 999u);
+  const std::uint64_t before = series.generation();
+  series.share_x(seconds);
+  EXPECT_NE(series.generation(), before);
+  EXPECT_EQ(series.x(10), 5);
+  EXPECT_EQ(series.lower_bound(250), 500u);
+  EXPECT_EQ(series.extent(0, 1000).high, 12);
+  std::size_t points = 0;
+  for (const Column& column : series.columns(0, 500, 7)) points += column.last - column.first;
+  EXPECT_EQ(points, 1000u);
+}
+
+TEST(Series, CutsKeepTheExtentsOfWhatIsLeft) {
+  Series series;
+  for (int i = 0; i < 700; ++i) series.append(i, i == 600 ? 99.0f : static_cast<float>(i % 7));
+  const std::uint64_t before = series.generation();
+  series.cut(700);
+  EXPECT_EQ(series.generation(), before) << "nothing was cut";
+  series.cut(601);
+  EXPECT_NE(series.generation(), before);
+  EXPECT_EQ(series.extent(0, 601).high, 99);
+  series.cut(600);
+  EXPECT_EQ(series.size(), 600u);
+  EXPECT_EQ(series.extent(0, 600).high, 6);
+  for (int i = 600; i < 900; ++i) series.append(i, i == 850 ? -5.0f : 3.0f);
+  EXPECT_EQ(series.extent(599, 900).low, -5);
+  EXPECT_EQ(series.extent(598, 850).low, 3);
+  EXPECT_EQ(series.extent(0, 900).high, 6);
+}
+
+TEST(Series, RoomThatWasReservedIsNoPoint) {
+  Series series;
+  series.reserve(100'000);
+  EXPECT_TRUE(series.empty());
+  EXPECT_TRUE(series.extent(0, 5).empty());
+  for (int i = 0; i < 21; ++i) series.append(i, static_cast<float>(i));
+  EXPECT_EQ(series.extent(2, 20).low, 2);
+  EXPECT_EQ(series.extent(2, 20).high, 19);
+}
+
 TEST(Series, NearestChoosesTheCloserNeighbour) {
   Series series;
   for (const double x : {1.0, 2.0, 10.0}) series.append(x, 0);

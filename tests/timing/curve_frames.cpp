@@ -79,6 +79,22 @@ void tell(const char* what, Scene& scene, const LossHistory& history,
               times[kFrames * 99 / 100]);
 }
 
+// Frames from a change of the curves until they are whole: the longest of them, and how long all took.
+void change(const char* what, Scene& scene, LossHistory& history, const std::vector<CurveChoice>& choices) {
+  std::vector<double> times;
+  const auto start = Clock::now();
+  do {
+    const auto begin = Clock::now();
+    history.choose(choices);
+    const auto end = begin + std::chrono::milliseconds(4);
+    while (history.busy() && Clock::now() < end) history.advance(10'000);
+    const double made = milliseconds_since(begin);
+    times.push_back(made + frame(scene, history, 300, {}));
+  } while (history.busy());
+  std::printf("  %-28s longest frame %6.2f ms   whole after %4zu frames, %7.1f ms of work\n", what,
+              *std::max_element(times.begin(), times.end()), times.size(), milliseconds_since(start));
+}
+
 void measure(std::uint64_t points) {
   Scene scene;
   scene.fonts = load_fonts(1, 1);
@@ -109,9 +125,14 @@ void measure(std::uint64_t points) {
   for (plot::View& view : scene.views) plot::set_log_x(view, true);
   tell("logarithmic x", scene, history);
   tell("a range measured", scene, history, plot::Span{0.2 * all, 0.9 * all});
-  const auto before = Clock::now();
-  history.choose(std::vector<CurveChoice>{{.over = runs::Over::seconds}, {.over = runs::Over::seconds}});
-  std::printf("  another axis                 once  %7.2f ms\n", milliseconds_since(before));
+  const CurveChoice loss{.over = runs::Over::seconds};
+  const CurveChoice gradient{.metric = Metric::gradient_norm, .over = runs::Over::seconds};
+  change("another axis", scene, history, {loss, gradient});
+  change("another smoothing", scene, history,
+         {{.over = runs::Over::seconds, .smoothing = 100},
+          {.metric = Metric::gradient_norm, .over = runs::Over::seconds, .smoothing = 100}});
+  change("another metric", scene, history,
+         {{.over = runs::Over::seconds, .smoothing = 100}, {.over = runs::Over::seconds}});
 }
 
 }  // namespace

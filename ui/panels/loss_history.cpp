@@ -16,11 +16,25 @@ namespace {
 
 using runs::Over;
 
+constexpr std::size_t kAtOnce = 100'000;  // rows: they take no longer than a frame
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 // True if `metric` was measured.
 bool tells(Metric metric, float value) {
   return metric == Metric::loss_scale ? value != 1 : std::isfinite(value) && value != 0;
+}
+
+// Curves that differ in their axis alone are the same.
+bool same_curves(const CurveChoice& a, const CurveChoice& b) {
+  return a.metric == b.metric && a.smoothing == b.smoothing;
+}
+
+bool has_steps(Metric metric) {
+  return facts_of(metric).steps[0] != '\0';
+}
+
+void push(std::vector<double>& column, double x) {
+  column.push_back(column.empty() || x >= column.back() ? x : column.back());
 }
 
 double value_of(Metric metric, const training::TestPoint& point) {
@@ -38,8 +52,12 @@ double value_of(Metric metric, const training::TestPoint& point) {
 
 }  // namespace
 
+LossHistory::LossHistory() : choices_(1) {
+  plots_.push_back({without_steps({}), {}});
+}
+
 double LossHistory::position(std::uint64_t step, double epoch, double seconds) const {
-  switch (over()) {
+  switch (over_) {
     case Over::epoch:
       return epoch;
     case Over::seconds:
@@ -49,28 +67,29 @@ double LossHistory::position(std::uint64_t step, double epoch, double seconds) c
   }
 }
 
-double LossHistory::position(const StepTable& table, std::size_t row) const {
-  return position(table.step[row], static_cast<double>(table.epoch[row]), table.seconds[row]);
-}
-
 std::optional<double> LossHistory::place_of(std::uint64_t step) const {
-  const auto after = std::upper_bound(steps_.step.begin(), steps_.step.end(), step);
-  if (after == steps_.step.begin()) return {};
-  return position(steps_, static_cast<std::size_t>(after - steps_.step.begin()) - 1);
+  const auto& numbers = steps_.over(Over::step);
+  const auto after = std::upper_bound(numbers.begin(), numbers.end(), static_cast<double>(step));
+  if (after == numbers.begin()) return {};
+  return steps_.over(over_)[static_cast<std::size_t>(after - numbers.begin()) - 1];
 }
 
 // Markers carry no epoch: it is that of the step after which they were set.
 double LossHistory::place(const training::Marker& marker) const {
-  if (over() != Over::epoch) return position(marker.step, 0, marker.seconds);
+  if (over_ != Over::epoch) return position(marker.step, 0, marker.seconds);
   return place_of(marker.step).value_or(0);
 }
 
-void LossHistory::append_row(MetricCurves& curves, std::size_t row) {
-  if (facts_of(curves.choice.metric).steps[0] == '\0') return;
-  const double x = position(steps_, row);
+void LossHistory::append_row(MetricCurves& curves, std::size_t row) const {
+  if (!has_steps(curves.choice.metric) || curves.train.size() != row) return;  // a draft is to come
   const float value = steps_.of(curves.choice.metric)[row];
-  curves.train.append(x, value);
-  if (curves.averages()) curves.smoothed.append(x, curves.smoother.next(value));
+  curves.train.append(value);
+  if (curves.averages()) curves.smoothed.append(curves.smoother.next(value));
+}
+
+void LossHistory::append_skipped(MetricCurves& curves, std::size_t row) const {
+  if (curves.choice.metric != Metric::loss_scale) return;
+  curves.skipped.append(steps_.over(over_)[row], steps_.of(Metric::loss_scale)[row]);
 }
 
 void LossHistory::append_test(MetricCurves& curves, const training::TestPoint& point) const {
@@ -86,23 +105,138 @@ void LossHistory::append_marker(const training::Marker& marker) {
   markers_.push_back({marker.step, {place(marker), marker.text}});
 }
 
+void LossHistory::place_markers() {
+  markers_.clear();
+  for (const auto& marker : raw_markers_) append_marker(marker);
+}
+
+// The few points that are not one a step.
+void LossHistory::fill_tests(MetricCurves& curves) const {
+  for (plot::Series* series : {&curves.test, &curves.validation, &curves.skipped}) series->clear();
+  for (const std::size_t row : steps_.skipped) append_skipped(curves, row);
+  for (const auto& point : tests_) append_test(curves, point);
+}
+
+void LossHistory::use_axis(MetricCurves& curves) const {
+  curves.choice.over = over_;
+  curves.train.share_x(steps_.over(over_));
+  curves.smoothed.share_x(steps_.over(over_));
+  curves.before.share_x(steps_before_.over(over_));
+  fill_tests(curves);
+}
+
+MetricCurves LossHistory::without_steps(const CurveChoice& choice) const {
+  MetricCurves curves;
+  curves.choice = choice;
+  curves.smoother = plot::Smoother(plot::weight_for(choice.smoothing));
+  use_axis(curves);
+  return curves;
+}
+
+LossHistory::Draft LossHistory::new_draft(const CurveChoice& choice) const {
+  Draft draft{without_steps(choice), plot::Smoother(0)};
+  MetricCurves& curves = draft.curves;
+  draft.before = plot::Smoother(plot::weight_for(curves.averages() ? choice.smoothing : 1));
+  if (!has_steps(choice.metric)) return draft;
+  curves.train.reserve(steps_.size());
+  if (curves.averages()) curves.smoothed.reserve(steps_.size());
+  curves.before.reserve(steps_before_.size());
+  return draft;
+}
+
+// True once it is whole. Takes the rows it made from `rows`.
+bool LossHistory::advance(Draft& draft, std::size_t& rows) const {
+  MetricCurves& curves = draft.curves;
+  if (!has_steps(curves.choice.metric)) return true;
+  for (; rows > 0 && curves.train.size() < steps_.size(); --rows) append_row(curves, curves.train.size());
+  const CompactColumn& before = steps_before_.of(curves.choice.metric);
+  for (; rows > 0 && curves.before.size() < steps_before_.size(); --rows) {
+    curves.before.append(draft.before.next(before[curves.before.size()]));
+  }
+  return curves.train.size() == steps_.size() && curves.before.size() == steps_before_.size();
+}
+
+void LossHistory::advance(std::size_t rows) {
+  for (PlotCurves& plot : plots_) {
+    if (!plot.draft || !advance(*plot.draft, rows)) continue;
+    plot.shown = std::move(plot.draft->curves);
+    plot.draft.reset();
+  }
+}
+
+bool LossHistory::busy() const {
+  return std::any_of(plots_.begin(), plots_.end(),
+                     [](const PlotCurves& plot) { return plot.draft.has_value(); });
+}
+
+void LossHistory::choose(std::span<const CurveChoice> choices) {
+  if (std::equal(choices.begin(), choices.end(), choices_.begin(), choices_.end())) return;
+  choices_.assign(choices.begin(), choices.end());
+  const bool other_axis = std::exchange(over_, choices.front().over) != over_;
+  std::vector<std::optional<PlotCurves>> before;
+  for (PlotCurves& plot : plots_) before.emplace_back(std::move(plot));
+  plots_.clear();
+  // Where a plot was closed, those behind it move up with their curves.
+  const auto find = [&](std::size_t i) {
+    const auto fits = [&](const auto& plot) { return plot && same_curves(plot->shown.choice, choices_[i]); };
+    if (i < before.size() && fits(before[i])) return before.begin() + static_cast<std::ptrdiff_t>(i);
+    return std::find_if(before.begin(), before.end(), fits);
+  };
+  std::vector<bool> whole;
+  for (std::size_t i = 0; i < choices_.size(); ++i) {
+    const auto found = find(i);
+    whole.push_back(found != before.end());
+    plots_.push_back(whole.back() ? PlotCurves{std::move(std::exchange(*found, {})->shown), {}}
+                                  : PlotCurves{without_steps(choices_[i]), {}});
+  }
+  for (std::size_t i = 0; i < choices_.size(); ++i) {
+    if (whole[i]) continue;
+    if (i < before.size() && before[i]) plots_[i] = std::move(*before[i]);
+    auto& draft = plots_[i].draft;
+    if (!draft || !same_curves(draft->curves.choice, choices_[i])) draft = new_draft(choices_[i]);
+  }
+  if (other_axis) {
+    for (PlotCurves& plot : plots_) {
+      use_axis(plot.shown);
+      if (plot.draft) use_axis(plot.draft->curves);
+    }
+    place_markers();
+  }
+  advance(kAtOnce);
+}
+
 // The training went back, to earlier weights or a checkpoint: what came after that step is not its past any
 // more.
 void LossHistory::go_back_to(std::uint64_t step) {
-  const auto kept = std::lower_bound(steps_.step.begin(), steps_.step.end(), step) - steps_.step.begin();
-  steps_.cut(static_cast<std::size_t>(kept));
+  const auto& numbers = steps_.over(Over::step);
+  const auto kept = static_cast<std::size_t>(
+      std::lower_bound(numbers.begin(), numbers.end(), static_cast<double>(step)) - numbers.begin());
+  steps_.cut(kept);
   std::erase_if(tests_, [step](const training::TestPoint& test) { return test.step >= step; });
-  rebuild();
+  for (PlotCurves& plot : plots_) {
+    cut(plot.shown, kept);
+    if (plot.draft) plot.draft = new_draft(plot.draft->curves.choice);
+  }
+  place_markers();
+}
+
+void LossHistory::cut(MetricCurves& curves, std::size_t rows) const {
+  curves.train.cut(rows);
+  curves.smoothed.cut(rows);
+  fill_tests(curves);
+  if (!curves.averages()) return;
+  curves.smoother = plot::Smoother(plot::weight_for(curves.choice.smoothing));
+  for (std::size_t row = 0; row < curves.train.size(); ++row) curves.smoother.next(curves.train.y(row));
 }
 
 void LossHistory::take(const training::LossPoint& point) {
-  if (!steps_.empty() && point.step <= steps_.step.back()) go_back_to(point.step);
+  if (!steps_.empty() && static_cast<double>(point.step) <= steps_.over(Over::step).back())
+    go_back_to(point.step);
   const std::array<double, kMetrics> values{
       point.loss,          point.accuracy,   point.gradient_norm,     point.update_ratio,
       point.learning_rate, point.loss_scale, point.images_per_second, kNoValue};
-  steps_.step.push_back(point.step);
-  steps_.seconds.push_back(point.seconds);
-  steps_.epoch.push_back(static_cast<float>(point.epoch));
+  const std::array<double, kOvers> places{static_cast<double>(point.step), point.epoch, point.seconds};
+  for (std::size_t i = 0; i < kOvers; ++i) push(steps_.x[i], places[i]);
   for (std::size_t i = 0; i < kMetrics; ++i) {
     const float shown = shown_value(static_cast<Metric>(i), values[i]);
     steps_.values[i].append(shown);
@@ -110,10 +244,11 @@ void LossHistory::take(const training::LossPoint& point) {
   }
   const std::size_t row = steps_.size() - 1;
   if (point.skipped) steps_.skipped.push_back(row);
-  for (MetricCurves& curves : curves_) {
-    if (point.skipped && curves.choice.metric == Metric::loss_scale)
-      curves.skipped.append(position(steps_, row), point.loss_scale);
-    append_row(curves, row);
+  for (PlotCurves& plot : plots_) {
+    append_row(plot.shown, row);
+    if (!point.skipped) continue;
+    append_skipped(plot.shown, row);
+    if (plot.draft) append_skipped(plot.draft->curves, row);
   }
 }
 
@@ -122,7 +257,10 @@ void LossHistory::take(const training::TestPoint& point) {
   tests_.push_back(point);
   bool& seen = seen_[static_cast<std::size_t>(Metric::psnr)];
   seen = seen || tells(Metric::psnr, point.psnr);
-  for (MetricCurves& curves : curves_) append_test(curves, point);
+  for (PlotCurves& plot : plots_) {
+    append_test(plot.shown, point);
+    if (plot.draft) append_test(plot.draft->curves, point);
+  }
 }
 
 void LossHistory::consume(const training::FeedItem& item) {
@@ -143,82 +281,48 @@ void LossHistory::consume(const training::FeedItem& item) {
 
 void LossHistory::restart() {
   // A reset before the first step keeps the older curve for comparison.
-  if (!steps_.empty()) steps_before_ = std::exchange(steps_, {});
+  const bool keeps = !steps_.empty();
+  if (keeps) steps_before_ = std::exchange(steps_, {});
   tests_.clear();
   raw_markers_.clear();
+  markers_.clear();
   last_test_ = {};
   seen_ = {};
-  rebuild();
+  for (PlotCurves& plot : plots_) {
+    begin_anew(plot.shown, keeps);
+    if (plot.draft) plot.draft = new_draft(plot.draft->curves.choice);
+  }
 }
 
-void LossHistory::choose(std::span<const CurveChoice> choices) {
-  const bool same_axis = choices.front().over == over();
-  const std::size_t before = curves_.size();
-  curves_.resize(choices.size());
-  // The axis is that of the first: all have to know it before any is made anew.
-  std::vector<bool> changed;
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    changed.push_back(i >= before || !(curves_[i].choice == choices[i]));
-    curves_[i].choice = choices[i];
-  }
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    if (changed[i]) rebuild(curves_[i]);
-  }
-  if (same_axis) return;
-  markers_.clear();
-  for (const auto& marker : raw_markers_) append_marker(marker);
-}
-
-void LossHistory::rebuild(MetricCurves& curves) {
-  for (plot::Series* series :
-       {&curves.train, &curves.smoothed, &curves.test, &curves.validation, &curves.before, &curves.skipped})
-    series->clear();
-  const CurveChoice& choice = curves.choice;
-  curves.smoother = plot::Smoother(plot::weight_for(choice.smoothing));
-  for (std::size_t row = 0; row < steps_.size(); ++row) append_row(curves, row);
-  if (choice.metric == Metric::loss_scale) {
-    for (const std::size_t row : steps_.skipped)
-      curves.skipped.append(position(steps_, row), steps_.of(choice.metric)[row]);
-  }
-  for (const auto& point : tests_) append_test(curves, point);
-  if (facts_of(choice.metric).steps[0] == '\0') return;
-  plot::Smoother smoother(plot::weight_for(curves.averages() ? choice.smoothing : 1));
-  const CompactColumn& before = steps_before_.of(choice.metric);
-  for (std::size_t row = 0; row < steps_before_.size(); ++row)
-    curves.before.append(position(steps_before_, row), smoother.next(before[row]));
-}
-
-void LossHistory::rebuild() {
-  for (MetricCurves& curves : curves_) rebuild(curves);
-  markers_.clear();
-  for (const auto& marker : raw_markers_) append_marker(marker);
+// `keeps`: its steps are those before the restart now.
+void LossHistory::begin_anew(MetricCurves& curves, bool keeps) const {
+  plot::Series before =
+      keeps ? std::move(curves.averages() ? curves.smoothed : curves.train) : std::move(curves.before);
+  curves = without_steps(curves.choice);
+  curves.before = std::move(before);
+  curves.before.share_x(steps_before_.over(over_));
 }
 
 std::size_t LossHistory::row_at(double x) const {
-  std::size_t low = 0, high = steps_.size();
-  while (low < high) {
-    const std::size_t middle = low + (high - low) / 2;
-    if (position(steps_, middle) < x) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  if (low == 0) return 0;
-  if (low == steps_.size()) return low - 1;
-  return x - position(steps_, low - 1) <= position(steps_, low) - x ? low - 1 : low;
+  const auto& places = steps_.over(over_);
+  const auto found =
+      static_cast<std::size_t>(std::lower_bound(places.begin(), places.end(), x) - places.begin());
+  if (found == 0) return 0;
+  if (found == places.size()) return found - 1;
+  return x - places[found - 1] <= places[found] - x ? found - 1 : found;
 }
 
 std::optional<std::uint64_t> LossHistory::step_at(double x) const {
   if (steps_.empty()) return {};
-  return steps_.step[row_at(x)];
+  return static_cast<std::uint64_t>(steps_.over(Over::step)[row_at(x)]);
 }
 
 std::string LossHistory::describe(double x) const {
   if (steps_.empty()) return {};
   const std::size_t row = row_at(x);
   return fmt::format("step {} \xC2\xB7 epoch {:.2f} \xC2\xB7 {} \xC2\xB7 rate {:.4g}",
-                     with_thousands(steps_.step[row]), steps_.epoch[row], clock_text(steps_.seconds[row]),
+                     with_thousands(static_cast<std::uint64_t>(steps_.over(Over::step)[row])),
+                     steps_.over(Over::epoch)[row], clock_text(steps_.over(Over::seconds)[row]),
                      steps_.of(Metric::learning_rate)[row]);
 }
 

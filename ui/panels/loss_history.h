@@ -41,17 +41,29 @@ struct MetricCurves {
   bool averages() const { return choice.smoothing > 1 && facts_of(choice.metric).smooths; }
 };
 
+/// Curves of any length are made in slices, so that no frame waits for them: those of before stay until the new ones are
+/// whole. Another axis takes no time at all, since all curves of the steps share the columns of their table.
 class LossHistory {
  public:
+  LossHistory();
+  LossHistory(const LossHistory&) = delete;
+  LossHistory& operator=(const LossHistory&) = delete;
+
   void consume(const training::FeedItem& item);
-  /// Makes anew the curves whose choice is another. The steps stay as they are. All choices have one axis.
+  /// Begins the curves whose choice is new and makes the first 100,000 rows of them at once. The steps stay as they
+  /// are. All choices have one axis.
   void choose(std::span<const CurveChoice> choices);
   void choose(const CurveChoice& choice) { choose({&choice, 1}); }
+  /// Goes on with the curves that are being made, by about `rows` steps.
+  void advance(std::size_t rows);
+  /// True while some are being made.
+  bool busy() const;
+  bool busy(std::size_t i) const { return plots_[i].draft.has_value(); }
 
-  /// Of the i-th choice.
-  const MetricCurves& curves(std::size_t i = 0) const { return curves_[i]; }
-  std::size_t plots() const { return curves_.size(); }
-  runs::Over over() const { return curves_.front().choice.over; }
+  /// Of the i-th choice; while its curves are being made, of the choice before.
+  const MetricCurves& curves(std::size_t i = 0) const { return plots_[i].shown; }
+  std::size_t plots() const { return plots_.size(); }
+  runs::Over over() const { return over_; }
   const std::vector<PlacedMarker>& markers() const { return markers_; }
   /// "step 1,234 · epoch 3.21 · 0:12 · rate 0.1" of the step nearest to x.
   std::string describe(double x) const;
@@ -60,32 +72,50 @@ class LossHistory {
   /// Where a step stands, or the one before it if there is none of that number; nothing before the first one.
   std::optional<double> place_of(std::uint64_t step) const;
   /// x of the newest step; 0 before the first one.
-  double end() const { return steps_.empty() ? 0 : position(steps_, steps_.size() - 1); }
+  double end() const { return steps_.empty() ? 0 : steps_.over(over_).back(); }
   const MetricsSeen& seen() const { return seen_; }
   /// The newest test; its step is 0 if there was none.
   const training::TestPoint& last_test() const { return last_test_; }
   std::size_t steps() const { return steps_.size(); }
 
  private:
+  /// Curves that are not whole yet.
+  struct Draft {
+    MetricCurves curves;
+    plot::Smoother before;  ///< of curves.before
+  };
+  struct PlotCurves {
+    MetricCurves shown;
+    std::optional<Draft> draft;
+  };
+
   double position(std::uint64_t step, double epoch, double seconds) const;
-  double position(const StepTable& table, std::size_t row) const;
   double place(const training::Marker& marker) const;
   std::size_t row_at(double x) const;
-  void append_row(MetricCurves& curves, std::size_t row);
+  MetricCurves without_steps(const CurveChoice& choice) const;
+  Draft new_draft(const CurveChoice& choice) const;
+  bool advance(Draft& draft, std::size_t& rows) const;
+  void use_axis(MetricCurves& curves) const;
+  void fill_tests(MetricCurves& curves) const;
+  void append_row(MetricCurves& curves, std::size_t row) const;
+  void append_skipped(MetricCurves& curves, std::size_t row) const;
   void append_test(MetricCurves& curves, const training::TestPoint& point) const;
   void append_marker(const training::Marker& marker);
+  void place_markers();
   void take(const training::LossPoint& point);
   void take(const training::TestPoint& point);
   void go_back_to(std::uint64_t step);
+  void cut(MetricCurves& curves, std::size_t rows) const;
   void restart();
-  void rebuild(MetricCurves& curves);
-  void rebuild();
+  void begin_anew(MetricCurves& curves, bool keeps) const;
 
-  StepTable steps_, steps_before_;
+  StepTable steps_, steps_before_;  // the curves point into them
   MetricsSeen seen_{};
   std::vector<training::TestPoint> tests_;
   std::vector<training::Marker> raw_markers_;
-  std::vector<MetricCurves> curves_ = std::vector<MetricCurves>(1);
+  runs::Over over_ = runs::Over::step;
+  std::vector<CurveChoice> choices_;
+  std::vector<PlotCurves> plots_;
   std::vector<PlacedMarker> markers_;
   training::TestPoint last_test_;
 };

@@ -1,6 +1,7 @@
 #include "ui/panels/loss_panel.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -12,6 +13,9 @@
 
 namespace warpscope::ui {
 namespace {
+
+constexpr auto kSlice = std::chrono::milliseconds(4);  // of a frame
+constexpr std::size_t kRowsAtOnce = 10'000;            // between two looks at the clock
 
 double smoothing_of(const PlotSettings& settings) {
   return settings.smoothing_steps >= 1.05f ? static_cast<double>(settings.smoothing_steps) : 1.0;
@@ -76,6 +80,13 @@ bool LossPanel::handle_key(const Frame& frame, char letter, PlotSettings& settin
   return true;
 }
 
+// A slice of those that are being made; the next frame follows at once.
+void LossPanel::make_curves(const Frame& frame) {
+  const auto end = std::chrono::steady_clock::now() + kSlice;
+  while (history_.busy() && std::chrono::steady_clock::now() < end) history_.advance(kRowsAtOnce);
+  if (history_.busy()) redraw_at(frame, ImGui::GetTime());
+}
+
 void LossPanel::update(const Frame& frame, const PlotSettings& settings) {
   std::vector<CurveChoice> choices;
   for (std::size_t i = 0; i < settings.metrics.size(); ++i) {
@@ -88,6 +99,7 @@ void LossPanel::update(const Frame& frame, const PlotSettings& settings) {
     if (frame.cursor != nullptr) step_pointer_.move(*frame.cursor, {});
   }
   history_.choose(choices);
+  make_curves(frame);
   overlay_.update(frame.snapshot, choices);
   names_.update(frame.snapshot.run_dir);
   markers_ = labelled(history_.markers(), names_.names());

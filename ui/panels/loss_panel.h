@@ -59,6 +59,7 @@ class LossPanel {
   };
 
   // In loss_panel.cpp.
+  void make_curves(const Frame& frame);
   void draw_plots(const Frame& frame, PlotSettings& settings);
   void answer(const LossPlot::Reply& reply, std::size_t plot, PlotSettings& settings);
   void set_metric(std::size_t plot, Metric metric, PlotSettings& settings);

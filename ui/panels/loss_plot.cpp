@@ -9,6 +9,7 @@
 
 #include "ui/panels/loss_legend.h"
 #include "ui/panels/loss_picture.h"
+#include "ui/terms.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -75,9 +76,11 @@ std::vector<OwnEntry> own_entries(const Frame& frame, const MetricCurves& curves
   return entries;
 }
 
-std::string empty_text(const Frame& frame, const LossHistory& history, Metric metric,
+std::string empty_text(const Frame& frame, const LossHistory& history, std::size_t plot,
                        const PlotSettings& settings) {
+  const Metric metric = history.curves(plot).choice.metric;
   if (history.steps() == 0) return "No step yet.";
+  if (history.busy(plot)) return "The curve is being made.";
   const std::string missing = why_missing(metric, frame.snapshot, history.seen());
   if (!missing.empty()) return missing;
   if (facts_of(metric).steps[0] == '\0' && settings.show_test) return "No test yet.";
@@ -102,7 +105,7 @@ void LossPlot::prepare(const Frame& frame, const PlotScene& scene, std::size_t i
   metric_ = history.curves(index).choice.metric;
   curves_ = shown_curves(history, index, scene.runs, settings);
   lines_ = lines_of(curves_, frame.palette);
-  empty_text_ = empty_text(frame, history, metric_, settings);
+  empty_text_ = empty_text(frame, history, index, settings);
   const runs::Over over = history.over();
   const plot::Unit unit = kAxisUnits[static_cast<std::size_t>(over)];
   const bool in_seconds = over == runs::Over::seconds && settings.logarithmic_x;
@@ -122,8 +125,10 @@ void LossPlot::prepare(const Frame& frame, const PlotScene& scene, std::size_t i
 void LossPlot::draw_metrics(const Frame& frame, const MetricsSeen& seen, Reply& reply) const {
   const char* const label = facts_of(metric_).label;
   const std::string combo = name("metric");
-  if (begin_combo(frame, combo.c_str(), label, text_width(frame.fonts.text, label) + 36 * frame.scale,
-                  "What this plot shows (keys 1 to 8 for the plot under the pointer).")) {
+  if (begin_combo(
+          frame, combo.c_str(), label, text_width(frame.fonts.text, label) + 36 * frame.scale,
+          label_tip(label, std::string(facts_of(metric_).tip) +
+                               "\nKeys 1 to 8 choose another metric for the plot under the pointer."))) {
     for (std::size_t i = 0; i < kMetrics; ++i) {
       const auto metric = static_cast<Metric>(i);
       const MetricFacts& facts = facts_of(metric);

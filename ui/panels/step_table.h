@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "gpu/runs/curves.h"
 #include "ui/panels/loss_metrics.h"
 
 namespace warpscope::ui {
@@ -41,23 +42,23 @@ class CompactColumn {
   std::vector<float> values_;
 };
 
+inline constexpr std::size_t kOvers = 3;  ///< values of runs::Over
+
 struct StepTable {
-  std::vector<std::uint64_t> step;
-  std::vector<double> seconds;
-  std::vector<float> epoch;
+  /// By runs::Over: number, epoch and seconds of each step, none of which ever falls. Numbers of steps are exact.
+  std::array<std::vector<double>, kOvers> x;
   std::array<CompactColumn, kMetrics> values;  ///< by Metric
   std::vector<std::size_t> skipped;            ///< rows whose gradients overflowed
 
   /// Drops the rows from `size` on.
   void cut(std::size_t size) {
-    step.resize(size);
-    seconds.resize(size);
-    epoch.resize(size);
+    for (auto& column : x) column.resize(size);
     for (CompactColumn& column : values) column.cut(size);
     std::erase_if(skipped, [size](std::size_t row) { return row >= size; });
   }
-  std::size_t size() const { return step.size(); }
-  bool empty() const { return step.empty(); }
+  std::size_t size() const { return over(runs::Over::step).size(); }
+  bool empty() const { return size() == 0; }
+  const std::vector<double>& over(runs::Over axis) const { return x[static_cast<std::size_t>(axis)]; }
   const CompactColumn& of(Metric metric) const { return values[static_cast<std::size_t>(metric)]; }
 };
 

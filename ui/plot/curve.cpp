@@ -26,9 +26,13 @@ void include_ends(const Entries& entries, std::size_t first, std::size_t last, E
 void Series::append(double x, float y) {
   if (!x_.empty() && !(x >= x_.back())) x = x_.back();
   x_.push_back(x);
+  append(y);
+}
+
+void Series::append(float y) {
   y_.push_back(y);
   // An entry of a level is made when all entries below it are there. extent() asks for no other.
-  std::size_t size = x_.size();
+  std::size_t size = y_.size();
   for (std::size_t level = 0; size % kBranches == 0; ++level, size /= kBranches) {
     if (level == levels_.size()) levels_.emplace_back();
     Extent entry;
@@ -48,6 +52,30 @@ std::uint64_t Series::next_generation() {
   return ++generation;
 }
 
+void Series::share_x(const std::vector<double>& x) {
+  shared_ = &x;
+  x_ = {};
+  generation_ = next_generation();
+}
+
+void Series::reserve(std::size_t points) {
+  y_.reserve(points);
+  if (shared_ == nullptr) x_.reserve(points);
+  std::size_t level = 0;
+  for (std::size_t entries = points / kBranches; entries > 0; entries /= kBranches, ++level) {
+    if (level == levels_.size()) levels_.emplace_back();
+    levels_[level].reserve(entries);
+  }
+}
+
+void Series::cut(std::size_t size) {
+  if (size >= y_.size()) return;
+  y_.resize(size);
+  x_.resize(std::min(size, x_.size()));
+  for (auto& level : levels_) level.resize(size /= kBranches);
+  generation_ = next_generation();
+}
+
 void Series::clear() {
   x_.clear();
   y_.clear();
@@ -56,14 +84,16 @@ void Series::clear() {
 }
 
 std::size_t Series::lower_bound(double value) const {
-  return static_cast<std::size_t>(std::lower_bound(x_.begin(), x_.end(), value) - x_.begin());
+  const auto begin = xs().begin();
+  return static_cast<std::size_t>(
+      std::lower_bound(begin, begin + static_cast<std::ptrdiff_t>(size()), value) - begin);
 }
 
 std::size_t Series::nearest(double value) const {
   const std::size_t after = lower_bound(value);
   if (after == 0) return 0;
   if (after == size()) return size() - 1;
-  return value - x_[after - 1] <= x_[after] - value ? after - 1 : after;
+  return value - x(after - 1) <= x(after) - value ? after - 1 : after;
 }
 
 Extent Series::extent(std::size_t first, std::size_t last) const {
@@ -83,12 +113,13 @@ Extent Series::extent(std::size_t first, std::size_t last) const {
 
 std::size_t Series::lower_bound_near(double value, std::size_t from, std::size_t guess) const {
   // Away from the guess in steps that double, until the answer is enclosed: it is in [low, high].
+  const std::vector<double>& x = xs();
   std::size_t low = from, high = size();
   guess = std::clamp(guess, low, high);
-  if (guess < high && x_[guess] < value) {
+  if (guess < high && x[guess] < value) {
     low = guess + 1;
     for (std::size_t step = 1; low + step < high; step *= 2) {
-      if (x_[low + step] >= value) {
+      if (x[low + step] >= value) {
         high = low + step;
         break;
       }
@@ -97,14 +128,14 @@ std::size_t Series::lower_bound_near(double value, std::size_t from, std::size_t
   } else {
     high = guess;
     for (std::size_t step = 1; low + step <= high; step *= 2) {
-      if (x_[high - step] < value) {
+      if (x[high - step] < value) {
         low = high - step + 1;
         break;
       }
       high -= step;
     }
   }
-  const auto begin = x_.begin();
+  const auto begin = x.begin();
   return static_cast<std::size_t>(std::lower_bound(begin + static_cast<std::ptrdiff_t>(low),
                                                    begin + static_cast<std::ptrdiff_t>(high), value) -
                                   begin);

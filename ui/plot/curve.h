@@ -41,11 +41,21 @@ class Series {
  public:
   /// Adds a point. `x` must not be smaller than the last one's: if it is, the last one's is used.
   void append(double x, float y);
+  /// From now on point i stands at x[i], for as long as the series lives: a column that never falls, has at least as
+  /// many values as the series, and is shared by all series of a table. Its own x are dropped, its y stay, so that
+  /// another axis costs no time.
+  void share_x(const std::vector<double>& x);
+  /// Adds a point to a series that shares its x.
+  void append(float y);
+  /// Makes room for so many points, so that append() need not move those there are.
+  void reserve(std::size_t points);
+  /// Drops the points from `size` on.
+  void cut(std::size_t size);
   void clear();
 
-  std::size_t size() const { return x_.size(); }
-  bool empty() const { return x_.empty(); }
-  double x(std::size_t i) const { return x_[i]; }
+  std::size_t size() const { return y_.size(); }
+  bool empty() const { return y_.empty(); }
+  double x(std::size_t i) const { return xs()[i]; }
   float y(std::size_t i) const { return y_[i]; }
 
   /// Index of the first point with x >= `value`; size() if there is none.
@@ -58,8 +68,8 @@ class Series {
   /// x0 + i w <= x < x0 + (i + 1) w, w = (x1 - x0) / count. On a logarithmic axis, where x0 > 0, with
   /// x0 r^i <= x < x0 r^(i + 1), r = (x1 / x0)^(1 / count).
   std::vector<Column> columns(double x0, double x1, int count, bool logarithmic = false) const;
-  /// Another number for every series and after each clear(): tells whether what was computed from the first
-  /// points still holds.
+  /// Another number for every series and after each clear(), cut() and share_x(): tells whether what was computed from
+  /// the first points still holds.
   std::uint64_t generation() const { return generation_; }
 
  private:
@@ -67,7 +77,10 @@ class Series {
   /// lower_bound() for a `value` that is above all points before `from`; fast if the answer is near `guess`.
   std::size_t lower_bound_near(double value, std::size_t from, std::size_t guess) const;
 
+  const std::vector<double>& xs() const { return shared_ == nullptr ? x_ : *shared_; }
+
   std::vector<double> x_;
+  const std::vector<double>* shared_ = nullptr;
   std::vector<float> y_;
   std::vector<std::vector<Extent>> levels_;
   std::uint64_t generation_ = next_generation();
