@@ -13,6 +13,7 @@ namespace warpscope::ui {
 namespace {
 
 constexpr float kWidth = 640, kTop = 56, kRow = 28, kPad = 8, kTextPad = 10;  // design pixels
+constexpr double kRenewSeconds = 0.25;  // of the list: what can be done, and how it stands
 constexpr const char* kHint = "Up, Down: choose   Enter: do   Esc: close";
 
 // Over the box, also while its text field or one of its rows has the mouse.
@@ -61,16 +62,17 @@ void PaletteBox::open() {
   query_.clear();
   rows_.clear();
   chosen_ = first_ = 0;
+  stale_at_ = 0;
 }
 
 void PaletteBox::close() {
   open_ = false;
 }
 
-void PaletteBox::find(const std::function<std::vector<Action>()>& list,
-                      const std::function<std::vector<Action>(const std::string&)>& typed) {
+void PaletteBox::find(const ListActions& list, const TypedActions& typed) {
   if (query_ != found_for_) chosen_ = first_ = 0;
   found_for_ = query_;
+  stale_at_ = ImGui::GetTime() + kRenewSeconds;
   rows_.clear();
   for (Action& action : typed(query_)) rows_.push_back({std::move(action), {}});
   std::vector<Action> actions = list();
@@ -220,13 +222,19 @@ void PaletteBox::draw_footer(const Frame& frame) const {
   row_text(frame, frame.fonts.small, frame.palette.muted, count);
 }
 
-void PaletteBox::take(int row) {
-  if (row < 0 || row >= static_cast<int>(rows_.size())) {
+// As it is now: the list may be of a frame before.
+void PaletteBox::take(int row, const ListActions& list, const TypedActions& typed) {
+  const std::string id =
+      row >= 0 && row < static_cast<int>(rows_.size()) ? rows_[static_cast<std::size_t>(row)].action.id : "";
+  find(list, typed);
+  const auto found =
+      std::find_if(rows_.begin(), rows_.end(), [&](const Row& other) { return other.action.id == id; });
+  if (found == rows_.end()) {
     wants_keys_ = replaces_text_ = true;
     return;
   }
-  const Action action = rows_[static_cast<std::size_t>(row)].action;
-  chosen_ = row;
+  const Action action = found->action;
+  chosen_ = static_cast<int>(found - rows_.begin());
   if (!action.why_not.empty() || !action.fill.empty()) {
     if (action.why_not.empty()) query_ = action.fill;
     wants_keys_ = replaces_text_ = true;
@@ -250,23 +258,23 @@ void PaletteBox::trace() {
   trace_event("palette", now);
 }
 
-void PaletteBox::draw(const Frame& frame, const std::function<std::vector<Action>()>& list,
-                      const std::function<std::vector<Action>(const std::string&)>& typed) {
+void PaletteBox::draw(const Frame& frame, const ListActions& list, const TypedActions& typed) {
   if (!open_) return trace();
   if (wants_keys_) ImGui::SetNextWindowFocus();
   begin_box(frame);
   const bool entered = draw_field(frame);
   // After the field, so that Enter takes what was typed in the same frame.
-  find(list, typed);
+  if (query_ != found_for_ || ImGui::GetTime() >= stale_at_) find(list, typed);
+  redraw_at(frame, stale_at_);
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
   const int clicked = draw_rows(frame);
   draw_footer(frame);
   const bool beside = ImGui::IsMouseClicked(0) && !ImGui::IsWindowHovered(kHovered);
   ImGui::End();
   if (entered) {
-    take(chosen_);
+    take(chosen_, list, typed);
   } else if (clicked >= 0) {
-    take(clicked);
+    take(clicked, list, typed);
   } else if (beside) {
     close();
   }

@@ -13,6 +13,9 @@ namespace warpscope::ui {
 
 class PaletteBox {
  public:
+  using ListActions = std::function<std::vector<Action>()>;
+  using TypedActions = std::function<std::vector<Action>(const std::string&)>;
+
   static constexpr int kMostRows = 12;  ///< of the list that are seen at once
 
   bool is_open() const { return open_; }
@@ -20,9 +23,9 @@ class PaletteBox {
   void close();
   /// Draws the box while it is open; `list` gives all actions and `typed` those that the query itself means, which
   /// stand first. Enter or a click closes the box and does the action, which may send, open and close as it likes; one
-  /// that is refused stays, with its reason under the list.
-  void draw(const Frame& frame, const std::function<std::vector<Action>()>& list,
-            const std::function<std::vector<Action>(const std::string&)>& typed);
+  /// that is refused stays, with its reason under the list. The list is made anew when the query changes, four times
+  /// a second, and when something in it is done: actions are good for the frame that they are made in.
+  void draw(const Frame& frame, const ListActions& list, const TypedActions& typed);
 
  private:
   struct Row {
@@ -30,8 +33,7 @@ class PaletteBox {
     FuzzyMatch match;
   };
 
-  void find(const std::function<std::vector<Action>()>& list,
-            const std::function<std::vector<Action>(const std::string&)>& typed);
+  void find(const ListActions& list, const TypedActions& typed);
   void move(int rows);
   /// True if Enter was pressed.
   bool draw_field(const Frame& frame);
@@ -40,13 +42,14 @@ class PaletteBox {
   void draw_row(const Frame& frame, const Row& row, int place, bool chosen) const;
   void draw_title(const Frame& frame, const Row& row, float left, float right, float baseline) const;
   void draw_footer(const Frame& frame) const;
-  void take(int row);
+  void take(int row, const ListActions& list, const TypedActions& typed);
   void trace();
 
   bool open_ = false;
   bool wants_keys_ = false;     ///< the field takes the keyboard in the next frame
   bool replaces_text_ = false;  ///< the field's text is to become query_
   std::string query_, found_for_;
+  double stale_at_ = 0;  ///< on ImGui's clock: then the list is made anew
   std::vector<Row> rows_;
   int chosen_ = 0, first_ = 0;  ///< of rows_: what Enter takes, and the uppermost that is seen
   std::string traced_;
