@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/dock_tabs.h"
 #include "ui/layout.h"
 #include "ui/layouts.h"
 #include "ui/terms.h"
@@ -233,19 +234,57 @@ void DockView::draw_floating(const Frame& frame, Panels& panels, FloatingPanel& 
 void DockView::draw_head(const Frame& frame, const DockNode& leaf) {
   const std::string& front = leaf.panels[leaf.active];
   if (leaf.panels.size() > 1) {
-    std::vector<const char*> titles;
-    for (const std::string& panel : leaf.panels) titles.push_back(title_of(panel));
-    const float gap = tab_gap(frame, titles);
-    for (std::size_t i = 0; i < leaf.panels.size(); ++i) {
-      draw_tab(frame, leaf.panels[i], i == leaf.active);
-      ImGui::SameLine(0, gap);
-    }
+    draw_tabs(frame, leaf);
   } else if (find_panel(front)->own_title) {
     return;
   } else {
     panel_title(frame, title_of(front));
   }
   draw_size_button(frame, front);
+}
+
+// Those that do not fit are behind a button at their end.
+void DockView::draw_tabs(const Frame& frame, const DockNode& leaf) {
+  std::vector<const char*> titles;
+  std::vector<float> widths;
+  for (const std::string& panel : leaf.panels) {
+    titles.push_back(title_of(panel));
+    widths.push_back(text_width(frame.fonts.strong, titles.back()));
+  }
+  const float gap = tab_gap(frame, titles);
+  const float room = ImGui::GetContentRegionAvail().x - ImGui::GetFrameHeight() - gap;
+  const auto seen = tabs_that_fit(widths, leaf.active, gap, text_button_width(frame, "+88"), room);
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < leaf.panels.size(); ++i) {
+    if (!std::binary_search(seen.begin(), seen.end(), i)) {
+      others.push_back(leaf.panels[i]);
+      continue;
+    }
+    draw_tab(frame, leaf.panels[i], i == leaf.active);
+    ImGui::SameLine(0, gap);
+  }
+  if (!others.empty()) draw_other_tabs(frame, others);
+}
+
+void DockView::draw_other_tabs(const Frame& frame, const std::vector<std::string>& panels) {
+  const float s = frame.scale;
+  std::string tip;
+  for (const std::string& panel : panels) tip.append(tip.empty() ? "" : ", ").append(title_of(panel));
+  if (text_button(frame, "tabs.more", fmt::format("+{}", panels.size()).c_str(), tip))
+    ImGui::OpenPopup("tabs.more##popup");
+  const ImVec2 button = ImGui::GetItemRectMax();
+  ImGui::SameLine(0, 0);
+  ImGui::SetNextWindowPos(ImVec2(button.x, button.y + 2 * s), ImGuiCond_Always, ImVec2(1, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(4 * s, 4 * s));
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 0));
+  if (ImGui::BeginPopup("tabs.more##popup", ImGuiWindowFlags_NoMove)) {
+    for (const std::string& panel : panels) {
+      const std::string name = std::string("tabs.more.") + title_of(panel);
+      if (combo_item(frame, name.c_str(), title_of(panel), false)) change_ = [this, panel] { show(panel); };
+    }
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar(2);
 }
 
 void DockView::draw_tab(const Frame& frame, const std::string& panel, bool active) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ui/docking.h"
 #include "ui/panels/panel_table.h"
@@ -47,6 +48,8 @@ class DockView {
   void draw_leaf(const Frame& frame, Panels& panels, const PlacedLeaf& leaf);
   void draw_floating(const Frame& frame, Panels& panels, FloatingPanel& floating);
   void draw_head(const Frame& frame, const DockNode& leaf);
+  void draw_tabs(const Frame& frame, const DockNode& leaf);
+  void draw_other_tabs(const Frame& frame, const std::vector<std::string>& panels);
   void draw_tab(const Frame& frame, const std::string& panel, bool active);
   void draw_size_button(const Frame& frame, const std::string& panel);
   void draw_body(const Frame& frame, Panels& panels, const std::string& panel, bool tabbed);
