@@ -48,36 +48,22 @@ constexpr Palette kLight{.background = rgb(0xDDE1E8),
                          .series = {rgb(0x2485BD), rgb(0xB97A00), rgb(0x008A64), rgb(0xB85C90), rgb(0xC45500),
                                     rgb(0x8F8500), rgb(0x005A8F), rgb(0x6E7783)}};
 
-// In place of those of the other themes: they differ in lightness, and in blue against yellow.
-struct SafeColors {
-  ImU32 accent, good, warning, error;
-  ImU32 series[8];
-};
-
-constexpr Palette safe(Palette palette, const SafeColors& colors) {
-  palette.accent = colors.accent;
-  palette.good = colors.good;
-  palette.warning = colors.warning;
-  palette.error = colors.error;
-  for (int i = 0; i < 8; ++i) palette.series[i] = colors.series[i];
+// The palette with other colours for what tells something: accent, good, warning, error, then the series.
+constexpr Palette recoloured(Palette palette, const std::array<unsigned, 12>& colors) {
+  ImU32* const signals[] = {&palette.accent, &palette.good, &palette.warning, &palette.error};
+  for (std::size_t i = 0; i < 4; ++i) *signals[i] = rgb(colors[i]);
+  for (std::size_t i = 0; i < 8; ++i) palette.series[i] = rgb(colors[4 + i]);
   return palette;
 }
 
-constexpr Palette kDarkSafe =
-    safe(kDark, {.accent = rgb(0xB9C2FF),
-                 .good = rgb(0x56B4E9),
-                 .warning = rgb(0xF0E442),
-                 .error = rgb(0xF5813A),
-                 .series = {rgb(0x6CBBFF), rgb(0xCE7700), rgb(0x00FFA0), rgb(0x857E82), rgb(0x8E5D35),
-                            rgb(0xFFD80B), rgb(0x1466BD), rgb(0xECF6FF)}});
+// These differ in lightness, and in blue against yellow.
+constexpr Palette kDarkSafe = recoloured(kDark, {0xB9C2FF, 0x56B4E9, 0xF0E442, 0xF5813A,  //
+                                                 0x6CBBFF, 0xCE7700, 0x00FFA0, 0x857E82,  //
+                                                 0x8E5D35, 0xFFD80B, 0x1466BD, 0xECF6FF});
 
-constexpr Palette kLightSafe =
-    safe(kLight, {.accent = rgb(0x5B3FA8),
-                  .good = rgb(0x005A8F),
-                  .warning = rgb(0x8A5A00),
-                  .error = rgb(0x6B0F00),
-                  .series = {rgb(0x0067E7), rgb(0xC68500), rgb(0x009673), rgb(0x713262), rgb(0x610F00),
-                             rgb(0x99773A), rgb(0x003387), rgb(0x8189A9)}});
+constexpr Palette kLightSafe = recoloured(kLight, {0x5B3FA8, 0x005A8F, 0x8A5A00, 0x6B0F00,  //
+                                                   0x0067E7, 0xC68500, 0x009673, 0x713262,  //
+                                                   0x610F00, 0x99773A, 0x003387, 0x8189A9});
 
 constexpr std::array kThemes{ThemeRow{"dark", "Dark", kDark}, ThemeRow{"light", "Light", kLight},
                              ThemeRow{"dark_safe", "Dark, for every eye", kDarkSafe},

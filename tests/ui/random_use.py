@@ -17,6 +17,7 @@ import random
 import subprocess
 import sys
 import time
+import unittest
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from warpscope_program import ProgramCase, main, wait_until  # noqa: E402
@@ -235,11 +236,14 @@ def by_hand():
     parser.add_argument("--rss")
     parser.add_argument("--view")
     parser.add_argument("--replay")
-    parser.add_argument("more", nargs="*", help="options of the window, after --")
-    LongUse.options = parser.parse_args()
+    words = sys.argv[1:]
+    end = words.index("--") if "--" in words else len(words)
+    LongUse.options = parser.parse_args(words[:end])
+    LongUse.options.more = words[end + 1:]
     ProgramCase.program = os.path.abspath(LongUse.options.program)
-    import unittest
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=1).run(LongUse())
+    if result.skipped:
+        sys.exit(f"nothing was done: {result.skipped[0][1]}")
     sys.exit(0 if result.wasSuccessful() else 1)
 
 
