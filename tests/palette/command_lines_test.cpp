@@ -75,6 +75,11 @@ TEST(CommandLines, WhatViewsLookAtIsNamed) {
   request.latents.pictures.resize(5);
   EXPECT_EQ(line_of(training::Observe{request}), "# look at the latents and 5 decoded from them");
   request = {};
+  request.weights = 1;
+  request.feature_probe = true;
+  EXPECT_EQ(line_of(training::Observe{request}),
+            "# look at a copy of the weights, what the features are worth");
+  request = {};
   request.comparison.emplace();
   request.comparison->reconstructors.resize(1);
   request.comparison->count = 32;
