@@ -368,5 +368,34 @@ TEST(RbfSvmGpuTest, WorksWithLittleMemory) {
   }
 }
 
+TEST(RbfSvmGpuTest, SolvesPairsThatDoNotFitByWorkingSets) {
+  if (!core::cuda_unavailable_reason().empty()) GTEST_SKIP() << core::cuda_unavailable_reason();
+  const std::shared_ptr<core::Device> device = core::open_device("cuda");
+  device->make_current();
+  const std::unique_ptr<core::Stream> stream = device->make_stream();
+  const Place place{device, stream.get()};
+  const HostData train =
+      make_data({.name = "", .rows_by_class = {300, 277, 50}, .columns = 12, .apart = 0.5}, 23);
+  core::Buffer at(device, train.values.size() * sizeof(float));
+  stream->copy(at.data(), train.values.data(), at.bytes());
+  const LabelledFeatures data{{at.as<float>(), train.rows(), train.columns}, train.labels, train.classes};
+  RbfSvmOptions used = options(3, 0.05);
+  used.probabilities = true;
+  const std::unique_ptr<RbfSvm> roomy = make_rbf_svm_problem(place, data)->fit(used);
+  // The largest pair has 608^2 distances, 1.5 MB.
+  const std::unique_ptr<RbfSvmProblem> prepared = make_rbf_svm_problem(place, data, 700'000);
+  const std::unique_ptr<RbfSvm> tight = prepared->fit(used);
+  EXPECT_LE(prepared->peak_bytes(), 700'000u);
+  EXPECT_TRUE(tight->summary().converged);
+  EXPECT_EQ(tight->summary().phases.back().phase, "model");
+  for (std::size_t pair = 0; pair < 3; ++pair) {
+    const double objective = roomy->pairs()[pair].objective;
+    EXPECT_NEAR(tight->pairs()[pair].objective, objective, 1e-4 * std::abs(objective));
+    EXPECT_LE(tests::exact_gap(train, tight->model(), pair, 3, 3), 1.1e-3);
+    EXPECT_NEAR(tight->model().sigmoid_a[pair], roomy->model().sigmoid_a[pair], 0.02);
+    EXPECT_NEAR(tight->model().sigmoid_b[pair], roomy->model().sigmoid_b[pair], 0.02);
+  }
+}
+
 }  // namespace
 }  // namespace warpscope::classifiers

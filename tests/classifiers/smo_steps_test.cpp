@@ -17,6 +17,7 @@
 #include "gpu/classifiers/rbf_svm/sigmoid.h"
 #include "gpu/classifiers/rbf_svm/smo_step.h"
 #include "gpu/classifiers/rbf_svm/split_rows.h"
+#include "gpu/classifiers/rbf_svm/working_set.h"
 #include "gpu/core/random.h"
 #include "gpu/ops/host_values.h"
 #include "tests/classifiers/svm_reference.h"
@@ -386,7 +387,7 @@ TEST(Batches, SolveEachPairOnceInTheMemoryThereIs) {
   for (const int count : {500, 33, 64, 700, 1, 320, 321}) rows.emplace_back(static_cast<std::size_t>(count));
   const ClassPlaces places = place_classes(rows);
   EXPECT_EQ(places.total() % kClassPlaces, 0);
-  const std::size_t least = least_matrix_bytes(places);
+  const std::size_t least = matrix_bytes(batch_of_pair(places, {0, 3}).places);  // the largest two
   EXPECT_TRUE(plan_batches(places, least - 1).empty());
   std::size_t before = 0;
   for (const std::size_t bytes :
@@ -409,6 +410,21 @@ TEST(Batches, SolveEachPairOnceInTheMemoryThereIs) {
     }
     EXPECT_EQ(seen.size(), 21u);
   }
+}
+
+TEST(WorkingSets, HoldTheRowsThatViolateMost) {
+  // Alphas 0: rows of the first class (v < 0) can rise, the others can fall.
+  const std::vector<double> alpha = {0, 0, 0, 1, 0, 0, 0.5, 0};
+  const PairValues pair{alpha, 4, 1.0, 1.0};
+  const std::vector<double> v = {-1, -3, -2, -9, 4, 1, 3, 2};
+  WorkingSet set(2);
+  EXPECT_EQ(set.choose(pair, v, {}), 0u);
+  EXPECT_EQ(set.rows(0), (std::vector<int>{1, 4}));  // -9 cannot rise any more
+  EXPECT_EQ(set.choose(pair, v, {}), 1u);
+  EXPECT_EQ(set.rows(1), (std::vector<int>{2, 6}));
+  // The half that has stayed longer goes, and its rows may come back.
+  EXPECT_EQ(set.choose(pair, v, std::vector<char>{1, 0, 1, 1, 1, 1, 1, 1}), 0u);
+  EXPECT_EQ(set.rows(0), (std::vector<int>{0, 4}));
 }
 
 TEST(Sigmoids, AreTheMostLikelyOnes) {

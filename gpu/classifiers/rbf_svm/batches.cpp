@@ -16,11 +16,11 @@ ClassPlaces place_classes(std::span<const std::vector<int>> rows_by_class) {
   return places;
 }
 
-namespace {
-
 std::size_t matrix_bytes(std::int64_t places) {
   return static_cast<std::size_t>(places) * static_cast<std::size_t>(places) * sizeof(float);
 }
+
+namespace {
 
 /// Classes dealt to `count` groups, the largest first, each to the group with the fewest places.
 std::vector<std::vector<int>> group_classes(const ClassPlaces& places, int count) {
@@ -63,6 +63,8 @@ Batch make_batch(const ClassPlaces& places, const std::vector<std::vector<int>>&
       for (const int b : groups[h]) add_pair(batch, a, b);
     }
   }
+  // Always in the same order: which of two rows a product begins with decides its last bit.
+  std::sort(batch.classes.begin(), batch.classes.end());
   for (const int k : batch.classes) batch.places += places.padded(static_cast<std::size_t>(k));
   return batch;
 }
@@ -85,11 +87,12 @@ std::vector<Batch> plan_batches(const ClassPlaces& places, std::size_t bytes) {
   return {};
 }
 
-std::size_t least_matrix_bytes(const ClassPlaces& places) {
-  std::vector<int> sizes;
-  for (std::size_t k = 0; k < places.rows.size(); ++k) sizes.push_back(places.padded(k));
-  std::sort(sizes.rbegin(), sizes.rend());
-  return matrix_bytes(std::int64_t{sizes[0]} + sizes[1]);
+Batch batch_of_pair(const ClassPlaces& places, const std::array<int, 2>& pair) {
+  Batch batch;
+  batch.classes = {pair[0], pair[1]};
+  batch.pairs = {pair};
+  for (const int k : pair) batch.places += places.padded(static_cast<std::size_t>(k));
+  return batch;
 }
 
 }  // namespace warpscope::classifiers::rbf

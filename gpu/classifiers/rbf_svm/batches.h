@@ -33,7 +33,10 @@ struct Batch {
 /// into groups, and each batch holds two of these.
 std::vector<Batch> plan_batches(const ClassPlaces& places, std::size_t bytes);
 
-/// Bytes of the matrix of the largest pair.
-std::size_t least_matrix_bytes(const ClassPlaces& places);
+/// A batch of one pair.
+Batch batch_of_pair(const ClassPlaces& places, const std::array<int, 2>& pair);
+
+/// Bytes of a matrix of distances between so many places.
+std::size_t matrix_bytes(std::int64_t places);
 
 }  // namespace warpscope::classifiers::rbf

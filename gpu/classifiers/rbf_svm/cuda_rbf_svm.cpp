@@ -11,6 +11,7 @@
 #include "gpu/classifiers/rbf_svm/backend.h"
 #include "gpu/classifiers/rbf_svm/batches.h"
 #include "gpu/classifiers/rbf_svm/cuda_distances.h"
+#include "gpu/classifiers/rbf_svm/cuda_large_pair.h"
 #include "gpu/classifiers/rbf_svm/cuda_pairs.h"
 #include "gpu/classifiers/rbf_svm/cuda_rows.h"
 #include "gpu/classifiers/rbf_svm/split_rows.h"
@@ -173,33 +174,36 @@ class CudaBackend final : public Backend {
   std::size_t peak_bytes() const override { return peak_; }
 
   std::vector<PairSolution> solve(const Task& task, Phases& phases, const Watch& watch) override {
-    const std::vector<Batch> batches = plan(task);
-    const auto pairs = pairs_of(sorted_.present.size());
-    std::vector<PairSolution> solutions(pairs.size());
-    for (std::size_t at = 0; at < batches.size(); ++at) {
-      const Batch& batch = batches[at];
-      const auto told = [&](double begin, double length, std::string_view phase) {
-        return [&watch, &batches, at, begin, length, phase](double part) {
-          look(watch, (static_cast<double>(at) + begin + length * part) / static_cast<double>(batches.size()),
-               phase);
-        };
+    const Plan work = plan(task);
+    const auto parts = static_cast<double>(work.batches.size() + work.large.size());
+    std::vector<PairSolution> solutions(pairs_of(sorted_.present.size()).size());
+    double done = 0;
+    const auto told = [&](double begin, double length, std::string_view phase) {
+      return [&watch, &done, parts, begin, length, phase](double part) {
+        look(watch, (done + begin + length * part) / parts, phase);
       };
+    };
+    const Kernel kernel(task.gamma, *rows_);
+    for (const Batch& batch : work.batches) {
       phases.begin("distances");
-      make_matrix(batch, batches.size() == 1, told(0.0, 0.4, "distances"));
+      make_matrix(batch, batch.classes.size() == sorted_.present.size(), told(0.0, 0.4, "distances"));
       phases.begin("solving");
-      peak_ =
-          std::max(peak_, taken_ + matrix_.bytes() + solving_bytes(rows_->places, batch, task.probabilities));
-      const Kernel kernel(task.gamma, *rows_);
-      std::vector<PairSolution> solved =
-          solve_batch(place_, {matrix_.as<float>(), &rows_->places, &batch}, task, kernel.factors,
-                      kernel.shifted, told(0.4, 0.6, "solving"));
-      for (PairSolution& one : solved) {
-        const auto pair =
-            std::find(pairs.begin(), pairs.end(), std::array<int, 2>{one.report.first, one.report.second});
-        one.report.first = sorted_.present[static_cast<std::size_t>(one.report.first)];
-        one.report.second = sorted_.present[static_cast<std::size_t>(one.report.second)];
-        solutions[static_cast<std::size_t>(pair - pairs.begin())] = std::move(one);
-      }
+      note_peak(matrix_.bytes() + solving_bytes(rows_->places, batch, task.probabilities));
+      keep(solve_batch(place_, {matrix_.as<float>(), &rows_->places, &batch}, task, kernel.factors,
+                       kernel.shifted, told(0.4, 0.6, "solving")),
+           solutions);
+      done += 1;
+    }
+    for (const auto& pair : work.large) {
+      phases.begin("solving by working sets");
+      matrix_ = core::Buffer();
+      complete_ = false;
+      const std::size_t room = usable();
+      keep({solve_large_pair(place_, rows_->split, rows_->columns.count, rows_->places, pair, task,
+                             kernel.factors, kernel.shifted, room, told(0.0, 1.0, "solving"))},
+           solutions);
+      note_peak(large_pair_bytes(rows_->places, pair, room));
+      done += 1;
     }
     return solutions;
   }
@@ -223,24 +227,54 @@ class CudaBackend final : public Backend {
                     gigabytes(wanted), gigabytes(taken_ + usable())));
   }
 
-  std::vector<Batch> plan(const Task& task) const {
+  /// What is solved with the distances of several classes, or of two, in memory, and pairs that are too large for
+  /// that.
+  struct Plan {
+    std::vector<Batch> batches;
+    std::vector<std::array<int, 2>> large;
+  };
+
+  Plan plan(const Task& task) const {
     Batch all;
     all.pairs = pairs_of(sorted_.present.size());
     const std::size_t room = usable();
     const std::size_t solving = solving_bytes(rows_->places, all, task.probabilities);
-    std::vector<Batch> batches = plan_batches(rows_->places, room > solving ? room - solving : 0);
-    if (batches.empty()) refuse_memory(taken_ + solving + least_matrix_bytes(rows_->places));
-    return batches;
+    Plan made{plan_batches(rows_->places, room > solving ? room - solving : 0), {}};
+    if (!made.batches.empty()) return made;
+    for (const auto& pair : all.pairs) {
+      const Batch alone = batch_of_pair(rows_->places, pair);
+      if (matrix_bytes(alone.places) + solving_bytes(rows_->places, alone, task.probabilities) <= room) {
+        made.batches.push_back(alone);
+      } else if (least_large_pair_bytes(rows_->places, pair) <= room) {
+        made.large.push_back(pair);
+      } else {
+        refuse_memory(taken_ + least_large_pair_bytes(rows_->places, pair));
+      }
+    }
+    return made;
+  }
+
+  void note_peak(std::size_t besides_rows) { peak_ = std::max(peak_, taken_ + besides_rows); }
+
+  /// Puts solved pairs where they belong, with classes in place of their numbers among those present.
+  void keep(std::vector<PairSolution> solved, std::vector<PairSolution>& solutions) const {
+    const auto pairs = pairs_of(sorted_.present.size());
+    for (PairSolution& one : solved) {
+      const std::array<int, 2> numbers{one.report.first, one.report.second};
+      const auto at = std::find(pairs.begin(), pairs.end(), numbers) - pairs.begin();
+      one.report.first = sorted_.present[static_cast<std::size_t>(numbers[0])];
+      one.report.second = sorted_.present[static_cast<std::size_t>(numbers[1])];
+      solutions[static_cast<std::size_t>(at)] = std::move(one);
+    }
   }
 
   /// The matrix of all classes is kept for the next fit.
   void make_matrix(const Batch& batch, bool all, const std::function<void(double)>& told) {
     if (all && complete_) return;
     complete_ = false;
-    const auto places = static_cast<std::size_t>(batch.places);
-    if (matrix_.bytes() < places * places * sizeof(float)) {
+    if (matrix_.bytes() < matrix_bytes(batch.places)) {
       matrix_ = core::Buffer();
-      matrix_ = core::Buffer(place_.device, places * places * sizeof(float));
+      matrix_ = core::Buffer(place_.device, matrix_bytes(batch.places));
     }
     std::vector<int> list;
     for (const int k : batch.classes) {

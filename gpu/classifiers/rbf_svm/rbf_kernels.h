@@ -153,6 +153,25 @@ void solve_pairs(core::Stream& stream, const SolveCall& call, int iterations);
 /// possible since that last happened.
 void judge_pairs(core::Stream& stream, const SolveCall& call);
 
+// ---- working sets ----
+
+/// Some rows of distances to all rows of a pair, and which of them are in the working set.
+struct WorkingSetCall {
+  const float* rows = nullptr;  ///< (slots, columns), with a pitch
+  std::int64_t pitch = 0;
+  int columns = 0;
+  const int* slots = nullptr;    ///< (size): the slot of each member, or -1: an empty place
+  const int* members = nullptr;  ///< (size): the column of each member
+  int size = 0;
+};
+
+/// square[i][j] = rows[slots[i]][members[j]], (size, size); 0 where either is an empty place.
+void gather_square(core::Stream& stream, const WorkingSetCall& call, float* square);
+
+/// v[t] += sum_i steps[i] K(rows[slots[i]][t]), in double.
+void add_steps(core::Stream& stream, const WorkingSetCall& call, const double* steps, KernelFactors factors,
+               bool shifted, double* v);
+
 // ---- decisions ----
 
 /// f(x) = sum_s coefficient_s K(s, x) - rho of each row x and each pair of classes.
