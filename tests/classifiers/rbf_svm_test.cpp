@@ -397,5 +397,28 @@ TEST(RbfSvmGpuTest, SolvesPairsThatDoNotFitByWorkingSets) {
   }
 }
 
+TEST(RbfSvmGpuTest, SolvesPairsThatDoNotFitTheRegisters) {
+  if (!core::cuda_unavailable_reason().empty()) GTEST_SKIP() << core::cuda_unavailable_reason();
+  const std::shared_ptr<core::Device> device = core::open_device("cuda");
+  device->make_current();
+  const std::unique_ptr<core::Stream> stream = device->make_stream();
+  const Place place{device, stream.get()};
+  // 12,288 rows would fit.
+  const HostData train =
+      make_data({.name = "", .rows_by_class = {6300, 6101}, .columns = 5, .apart = 1.6}, 24);
+  core::Buffer at(device, train.values.size() * sizeof(float));
+  stream->copy(at.data(), train.values.data(), at.bytes());
+  const LabelledFeatures data{{at.as<float>(), train.rows(), train.columns}, train.labels, train.classes};
+  const RbfSvmOptions used = options(2, 0.2);
+  const std::unique_ptr<RbfSvm> roomy = make_rbf_svm_problem(place, data)->fit(used);
+  const std::unique_ptr<RbfSvm> tight = make_rbf_svm_problem(place, data, 100'000'000)->fit(used);
+  for (const RbfSvm* const machine : {roomy.get(), tight.get()}) {
+    EXPECT_TRUE(machine->summary().converged);
+    EXPECT_LE(tests::exact_gap(train, machine->model(), 0, 2, 2), 1.1e-3);
+  }
+  const double objective = roomy->pairs()[0].objective;
+  EXPECT_NEAR(tight->pairs()[0].objective, objective, 1e-4 * std::abs(objective));
+}
+
 }  // namespace
 }  // namespace warpscope::classifiers
