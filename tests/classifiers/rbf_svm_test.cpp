@@ -344,46 +344,48 @@ TEST_P(RbfSvmTest, KnowsProbabilities) {
   EXPECT_TRUE(predict(*fit(train, used), train).probabilities.empty());
 }
 
-TEST(RbfSvmGpuTest, WorksWithLittleMemory) {
-  if (!core::cuda_unavailable_reason().empty()) GTEST_SKIP() << core::cuda_unavailable_reason();
-  const std::shared_ptr<core::Device> device = core::open_device("cuda");
-  device->make_current();
-  const std::unique_ptr<core::Stream> stream = device->make_stream();
-  const Place place{device, stream.get()};
+class RbfSvmGpuTest : public RbfSvmTest {
+ protected:
+  void expect_limits_change_nothing(const HostData& train, const RbfSvmOptions& used,
+                                    std::initializer_list<std::size_t> limits) {
+    const std::unique_ptr<RbfSvm> roomy = fit(train, used);
+    for (const std::size_t limit : limits) {
+      const std::unique_ptr<RbfSvmProblem> prepared = problem(train, limit);
+      const std::unique_ptr<RbfSvm> tight = prepared->fit(used);
+      EXPECT_LE(prepared->peak_bytes(), limit);
+      EXPECT_EQ(tight->model().support, roomy->model().support);
+      EXPECT_EQ(tight->model().coefficients, roomy->model().coefficients);
+      EXPECT_EQ(tight->model().rho, roomy->model().rho);
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Devices, RbfSvmGpuTest, testing::Values("cuda"), [](const auto&) { return "Gpu"; });
+
+TEST_P(RbfSvmGpuTest, WorksWithLittleMemory) {
   const HostData train =
       make_data({.name = "", .rows_by_class = {300, 200, 0, 250, 90}, .columns = 40, .apart = 0.4}, 20);
-  core::Buffer at(device, train.values.size() * sizeof(float));
-  stream->copy(at.data(), train.values.data(), at.bytes());
-  const LabelledFeatures data{{at.as<float>(), train.rows(), train.columns}, train.labels, train.classes};
-  const RbfSvmOptions used = options(3, 0.05);
-  const std::unique_ptr<RbfSvm> roomy = make_rbf_svm_problem(place, data)->fit(used);
   // All rows: 928^2 distances, 3.4 MB. Two classes: at most 544^2, 1.2 MB.
-  for (const std::size_t limit : {std::size_t{3'000'000}, std::size_t{1'800'000}}) {
-    const std::unique_ptr<RbfSvmProblem> prepared = make_rbf_svm_problem(place, data, limit);
-    const std::unique_ptr<RbfSvm> tight = prepared->fit(used);
-    EXPECT_LE(prepared->peak_bytes(), limit);
-    EXPECT_EQ(tight->model().support, roomy->model().support);
-    EXPECT_EQ(tight->model().coefficients, roomy->model().coefficients);
-    EXPECT_EQ(tight->model().rho, roomy->model().rho);
-  }
+  expect_limits_change_nothing(train, options(3, 0.05), {3'000'000, 1'800'000});
 }
 
-TEST(RbfSvmGpuTest, SolvesPairsThatDoNotFitByWorkingSets) {
-  if (!core::cuda_unavailable_reason().empty()) GTEST_SKIP() << core::cuda_unavailable_reason();
-  const std::shared_ptr<core::Device> device = core::open_device("cuda");
-  device->make_current();
-  const std::unique_ptr<core::Stream> stream = device->make_stream();
-  const Place place{device, stream.get()};
+TEST_P(RbfSvmGpuTest, AgreesWithLibsvmOnFiveThousandRows) {
+  const Kind kind{.name = "", .rows_by_class = {1000, 1000, 1000, 1000, 1000}, .columns = 30, .apart = 0.45};
+  const HostData train = make_data(kind, 25);
+  const RbfSvmOptions used = options(10, 1.0 / 30);
+  const std::unique_ptr<RbfSvm> machine = fit(train, used);
+  EXPECT_TRUE(machine->summary().converged);
+  expect_same_machine(*machine, predict(*machine, train), train, train, used, "5,000 rows");
+}
+
+TEST_P(RbfSvmGpuTest, SolvesPairsThatDoNotFitByWorkingSets) {
   const HostData train =
       make_data({.name = "", .rows_by_class = {300, 277, 50}, .columns = 12, .apart = 0.5}, 23);
-  core::Buffer at(device, train.values.size() * sizeof(float));
-  stream->copy(at.data(), train.values.data(), at.bytes());
-  const LabelledFeatures data{{at.as<float>(), train.rows(), train.columns}, train.labels, train.classes};
   RbfSvmOptions used = options(3, 0.05);
   used.probabilities = true;
-  const std::unique_ptr<RbfSvm> roomy = make_rbf_svm_problem(place, data)->fit(used);
+  const std::unique_ptr<RbfSvm> roomy = fit(train, used);
   // The largest pair has 608^2 distances, 1.5 MB.
-  const std::unique_ptr<RbfSvmProblem> prepared = make_rbf_svm_problem(place, data, 700'000);
+  const std::unique_ptr<RbfSvmProblem> prepared = problem(train, 700'000);
   const std::unique_ptr<RbfSvm> tight = prepared->fit(used);
   EXPECT_LE(prepared->peak_bytes(), 700'000u);
   EXPECT_TRUE(tight->summary().converged);
@@ -395,6 +397,21 @@ TEST(RbfSvmGpuTest, SolvesPairsThatDoNotFitByWorkingSets) {
     EXPECT_NEAR(tight->model().sigmoid_a[pair], roomy->model().sigmoid_a[pair], 0.02);
     EXPECT_NEAR(tight->model().sigmoid_b[pair], roomy->model().sigmoid_b[pair], 0.02);
   }
+}
+
+TEST_P(RbfSvmGpuTest, SolvesPairsThatDoNotFitTheRegisters) {
+  // 12,288 rows would fit.
+  const HostData train =
+      make_data({.name = "", .rows_by_class = {6300, 6101}, .columns = 5, .apart = 1.6}, 24);
+  const RbfSvmOptions used = options(2, 0.2);
+  const std::unique_ptr<RbfSvm> roomy = fit(train, used);
+  const std::unique_ptr<RbfSvm> tight = fit(train, used, 100'000'000);
+  for (const RbfSvm* const machine : {roomy.get(), tight.get()}) {
+    EXPECT_TRUE(machine->summary().converged);
+    EXPECT_LE(tests::exact_gap(train, machine->model(), 0, 2, 2), 1.1e-3);
+  }
+  const double objective = roomy->pairs()[0].objective;
+  EXPECT_NEAR(tight->pairs()[0].objective, objective, 1e-4 * std::abs(objective));
 }
 
 }  // namespace

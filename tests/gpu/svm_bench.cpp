@@ -5,7 +5,7 @@
 //
 // Without files the features are a mixture: each class has several centres in a few hundred directions, noise in all of
 // them, and one row in ten the label of another class, so that, as with latents of real images, some two rows in three
-// become support vectors. `.npy`: features of <f4 (rows, columns), labels of <i4, <i8 or |u1.
+// become support vectors. `.npy`: features of <f4 (rows, columns), labels of <i4.
 
 #include <algorithm>
 #include <chrono>
@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -26,6 +25,7 @@
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
 #include "gpu/core/random.h"
+#include "gpu/features/npy.h"
 
 namespace {
 
@@ -85,53 +85,23 @@ Rows make_mixture(std::int64_t rows, int columns, int classes, std::uint64_t see
   return made;
 }
 
-// ---- .npy ----
+// ---- files ----
 
-struct Npy {
-  std::string type;
-  std::vector<std::int64_t> shape;
-  std::vector<char> bytes;
-};
-
-Npy read_npy(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  char magic[10];
-  if (!file.read(magic, 10) || std::memcmp(magic, "\x93NUMPY\x01", 7) != 0)
-    throw core::BadInput(path + ": not a .npy file of version 1");
-  std::string header(static_cast<unsigned char>(magic[8]) + 256u * static_cast<unsigned char>(magic[9]), ' ');
-  file.read(header.data(), static_cast<std::streamsize>(header.size()));
-  if (header.find("'fortran_order': False") == std::string::npos)
-    throw core::BadInput(path + ": not in C order");
-  Npy npy;
-  const std::size_t type = header.find("'descr': '") + 10;
-  npy.type = header.substr(type, header.find('\'', type) - type);
-  std::size_t at = header.find("'shape': (") + 10;
-  while (header[at] != ')') {
-    char* end = nullptr;
-    npy.shape.push_back(std::strtoll(header.c_str() + at, &end, 10));
-    at = static_cast<std::size_t>(end - header.c_str());
-    while (header[at] == ',' || header[at] == ' ') ++at;
-  }
-  npy.bytes.assign(std::istreambuf_iterator<char>(file), {});
-  return npy;
+template <class T>
+std::vector<T> numbers_of(const features::NpyArray& array) {
+  std::vector<T> numbers(array.bytes.size() / sizeof(T));
+  std::memcpy(numbers.data(), array.bytes.data(), numbers.size() * sizeof(T));
+  return numbers;
 }
 
-Rows read_rows(const std::string& features, const std::string& labels) {
-  const Npy f = read_npy(features);
-  const Npy l = read_npy(labels);
-  if (f.type != "<f4" || f.shape.size() != 2) throw core::BadInput(features + ": not <f4 of two dimensions");
+Rows read_rows(const std::string& features_file, const std::string& labels_file) {
+  const features::NpyArray array = features::read_npy(features_file, "<f4");
+  if (array.shape.size() != 2) throw core::BadInput(features_file + ": features have two dimensions");
   Rows rows;
-  rows.rows = f.shape[0];
-  rows.columns = static_cast<int>(f.shape[1]);
-  rows.values.resize(static_cast<std::size_t>(rows.rows) * rows.columns);
-  if (f.bytes.size() < rows.values.size() * 4) throw core::BadInput(features + ": too short");
-  std::memcpy(rows.values.data(), f.bytes.data(), rows.values.size() * 4);
-  const std::size_t width = l.type == "|u1" ? 1 : l.type == "<i4" ? 4 : 8;
-  for (std::int64_t row = 0; row < rows.rows; ++row) {
-    std::int64_t value = 0;
-    std::memcpy(&value, l.bytes.data() + row * static_cast<std::int64_t>(width), width);
-    rows.labels.push_back(static_cast<int>(value));
-  }
+  rows.rows = array.shape[0];
+  rows.columns = static_cast<int>(array.shape[1]);
+  rows.values = numbers_of<float>(array);
+  rows.labels = numbers_of<int>(features::read_npy(labels_file, "<i4"));
   return rows;
 }
 

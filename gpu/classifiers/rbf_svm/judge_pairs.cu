@@ -25,13 +25,13 @@ __device__ __forceinline__ int index_of(const PairProblem& p, int place) {
 /// are added in order.
 template <bool kShifted>
 __global__ void __launch_bounds__(kSumThreads) sum_gradients(const __grid_constant__ SolveCall call) {
-  if (!is_judged(call.states[blockIdx.y])) return;
-  const PairProblem p = call.problems[blockIdx.y];
+  if (!is_judged(call.states[blockIdx.x])) return;
+  const PairProblem p = call.problems[blockIdx.x];
   const int places = p.padded[0] + p.padded[1];
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int t = static_cast<int>(blockIdx.x) * kSumPlaces + 4 * lane;
-  if (static_cast<int>(blockIdx.x) * kSumPlaces >= places) return;
+  const int t = static_cast<int>(blockIdx.y) * kSumPlaces + 4 * lane;
+  if (static_cast<int>(blockIdx.y) * kSumPlaces >= places) return;
   double sums[4] = {0, 0, 0, 0};
   const float* const columns = p.distances + index_of(p, min(t, places - 4));
 #pragma unroll 4
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kSumThreads) sum_gradients(const __grid_consta
   for (int k = 0; k < 4; ++k) of_warps[warp][4 * lane + k] = sums[k];
   __syncthreads();
   const int own = static_cast<int>(threadIdx.x);
-  const int place = static_cast<int>(blockIdx.x) * kSumPlaces + own;
+  const int place = static_cast<int>(blockIdx.y) * kSumPlaces + own;
   if (own >= kSumPlaces || place >= places) return;
   double sum = 0;
   for (int w = 0; w < kSumWarps; ++w) sum += of_warps[w][own];
@@ -133,8 +133,8 @@ __global__ void __launch_bounds__(kJudgeThreads) judge(const __grid_constant__ S
 void judge_pairs(core::Stream& stream, const SolveCall& call) {
   if (call.count == 0) return;
   const cudaStream_t native = core::cuda_stream(stream);
-  const dim3 grid(static_cast<unsigned>((call.largest + kSumPlaces - 1) / kSumPlaces),
-                  static_cast<unsigned>(call.count));
+  const dim3 grid(static_cast<unsigned>(call.count),
+                  static_cast<unsigned>((call.largest + kSumPlaces - 1) / kSumPlaces));
   if (call.shifted)
     sum_gradients<true><<<grid, kSumThreads, 0, native>>>(call);
   else

@@ -91,7 +91,8 @@ class RbfSvmProblem {
   virtual ~RbfSvmProblem() = default;
   /// The gamma that `options` mean here.
   virtual double gamma(const RbfSvmOptions& options) const = 0;
-  /// Throws BadInput that names an option that cannot be, Cancelled, OutOfMemory. The problem stays as it was.
+  /// Throws BadInput that names an option that cannot be, Cancelled, OutOfMemory. The problem stays as it was. On the
+  /// CPU progress is told from the threads that solve, one at a time.
   virtual std::unique_ptr<RbfSvm> fit(const RbfSvmOptions& options, const Watch& watch = {}) = 0;
   /// Most bytes of device memory that it has held so far.
   virtual std::size_t peak_bytes() const = 0;

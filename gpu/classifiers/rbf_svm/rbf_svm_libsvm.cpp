@@ -104,6 +104,9 @@ void multiply(const HostRows& left, std::int64_t a, std::int64_t a_count, const 
               std::int64_t b, std::int64_t b_count, std::vector<double>& sums) {
   std::vector<float> part(static_cast<std::size_t>(a_count * b_count));
   sums.assign(part.size(), 0.0);
+  // The library spreads a product over all cores: one at a time.
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   for (int c = 0; c < left.columns; c += kSumColumns) {
     const std::int64_t width = std::min(kSumColumns, left.columns - c);
     const auto status = dnnl_sgemm('N', 'T', a_count, b_count, width, 1.0f, left.row(a) + c, left.columns,

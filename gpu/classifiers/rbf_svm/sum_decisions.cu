@@ -70,14 +70,14 @@ __device__ double sum_parts(const DecisionCall& call, int of_class, int column, 
 }
 
 __global__ void __launch_bounds__(kThreads) decide(const __grid_constant__ DecisionCall call) {
-  const int row = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
+  const int row = static_cast<int>(blockIdx.y) * kThreads + static_cast<int>(threadIdx.x);
   if (row >= call.rows) return;
-  const int pair = static_cast<int>(blockIdx.y);
+  const int pair = static_cast<int>(blockIdx.x);
   int a = 0;
   for (int left = pair; left >= call.present - 1 - a; ++a) left -= call.present - 1 - a;
   const int b = pair - a * (2 * call.present - a - 1) / 2 + a + 1;
   const double sum = sum_parts(call, a, b - 1, row) + sum_parts(call, b, a, row) - call.rho[pair];
-  call.result[static_cast<std::int64_t>(row) * gridDim.y + pair] = static_cast<float>(sum);
+  call.result[static_cast<std::int64_t>(row) * gridDim.x + pair] = static_cast<float>(sum);
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ void sum_decisions(core::Stream& stream, const DecisionCall& call) {
   else
     sum_stretches<false><<<grid, kThreads, 0, native>>>(call, groups);
   core::check_launch("rbf_svm: decision values");
-  const dim3 pairs(grid.x, static_cast<unsigned>(call.present * (call.present - 1) / 2));
+  const dim3 pairs(static_cast<unsigned>(call.present * (call.present - 1) / 2), grid.x);
   decide<<<pairs, kThreads, 0, native>>>(call);
   core::check_launch("rbf_svm: sums of decision values");
 }
