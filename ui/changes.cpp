@@ -129,6 +129,7 @@ std::string describe_images(const ImageSettings& before, const ImageSettings& af
             kPictureMetrics[static_cast<std::size_t>(after.metric)]);
   words.add("order of the images:", kPictureOrders[static_cast<std::size_t>(before.order)],
             kPictureOrders[static_cast<std::size_t>(after.order)]);
+  words.add("rows of the images:", rows_text(before.rows), rows_text(after.rows));
   words.add("curve of the images:", "hidden", "shown", before.show_curve, after.show_curve);
   return std::move(words).text();
 }

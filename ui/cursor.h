@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace warpscope::ui {
@@ -16,6 +17,8 @@ struct Cursor {
   bool has_pixel = false;  ///< a place of the channel is chosen: (y, x)
   int y = 0;
   int x = 0;
+  std::optional<int> label =
+      {};  ///< a class: that of the image that was pointed at, or one pointed at itself
 
   /// The selected test images, rising, which views that show many of them keep to; none: all images.
   std::vector<std::int64_t> images = {};
@@ -29,6 +32,13 @@ inline void point_at_output(Cursor& cursor, std::size_t output) {
   cursor.output = output;
   cursor.channel = 0;
   cursor.has_pixel = false;
+}
+
+/// Another image, and its class where the images have labels.
+inline void point_at_image(Cursor& cursor, std::int64_t image, std::span<const std::uint8_t> labels) {
+  cursor.image = image;
+  const auto place = static_cast<std::size_t>(image);
+  cursor.label = image >= 0 && place < labels.size() ? std::optional<int>(labels[place]) : std::nullopt;
 }
 
 }  // namespace warpscope::ui

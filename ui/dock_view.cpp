@@ -114,6 +114,7 @@ void DockView::draw(const Frame& frame, Panels& panels, const Area& room) {
   room_ = room;
   if (!is_open(docking, large_)) large_.clear();
   areas_.clear();
+  tabs_.clear();
   std::erase_if(floats_, [this](const auto& entry) { return !is_floating(docking, entry.first); });
   watch(frame, panels);
   const Placement placement = placed(frame);
@@ -261,6 +262,8 @@ void DockView::draw_tabs(const Frame& frame, const DockNode& leaf) {
       continue;
     }
     draw_tab(frame, leaf.panels[i], i == leaf.active);
+    const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+    tabs_.push_back({leaf.panels[i], {min.x, min.y, max.x - min.x, max.y - min.y}});
     ImGui::SameLine(0, gap);
   }
   if (!others.empty()) draw_other_tabs(frame, others);
@@ -298,7 +301,8 @@ void DockView::draw_tab(const Frame& frame, const std::string& panel, bool activ
     wants_menu_ = true;
   }
   std::string tip(explain(title_of(panel)));
-  tip.append(tip.empty() ? "" : "\n").append("Drag it to another place; right click: more.");
+  tip.append(tip.empty() ? "" : "\n")
+      .append("Drag it along the tabs or to another place; right click: more.");
   tooltip(frame, tip);
 }
 
@@ -372,10 +376,14 @@ void DockView::drag(const Frame& frame, const Placement& placement) {
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   auto* const list = ImGui::GetForegroundDrawList();
   const bool floats = ImGui::GetIO().KeyShift || !room_.contains(mouse.x, mouse.y);
-  const auto target = floats ? std::nullopt : drop_at(placement, dragged_, mouse.x, mouse.y, title);
+  const auto target = floats ? std::nullopt : drop_at(placement, dragged_, mouse.x, mouse.y, title, tabs_);
   std::string words = title_of(dragged_);
   if (floats) words += ": float";
-  if (target) {
+  if (target && target->place) {
+    const float half = std::max(1.0f, std::floor(1.5f * frame.scale));
+    list->AddRectFilled(ImVec2(target->area.x - half, target->area.y),
+                        ImVec2(target->area.x + half, target->area.bottom()), frame.palette.accent);
+  } else if (target) {
     const ImU32 fill = (frame.palette.accent & ~IM_COL32_A_MASK) | (64U << IM_COL32_A_SHIFT);
     list->AddRectFilled(corner(target->area), far_corner(target->area), fill, 4 * frame.scale);
     list->AddRect(corner(target->area), far_corner(target->area), frame.palette.accent, 4 * frame.scale, 0,
@@ -399,11 +407,12 @@ void DockView::drop(const Placement& placement, float title) {
     change_ = [this, panel, place] { float_panel(docking, panel, place); };
     return;
   }
-  const auto target = drop_at(placement, panel, mouse.x, mouse.y, title);
+  const auto target = drop_at(placement, panel, mouse.x, mouse.y, title, tabs_);
   if (!target) return;
   change_ = [this, panel, target = *target] {
-    target.side ? split_panel(docking, panel, target.beside, *target.side)
-                : join_panel(docking, panel, target.beside);
+    if (target.side) return split_panel(docking, panel, target.beside, *target.side);
+    target.place ? place_tab(docking, panel, target.beside, *target.place)
+                 : join_panel(docking, panel, target.beside);
   };
 }
 

@@ -62,6 +62,7 @@ class DockView {
   void trace();
 
   Area room_;
+  std::vector<PlacedTab> tabs_;                      ///< of leaves with several panels, in this frame
   std::map<std::string, Area, std::less<>> areas_;   ///< of the panels that are seen
   std::map<std::string, Area, std::less<>> floats_;  ///< where floating windows were put last
   std::string current_ = "kernels", large_, dragged_, pressed_, menu_panel_;

@@ -137,6 +137,36 @@ std::optional<Side> edge_at(const Area& area, float x, float y) {
   return nearest->first < kDropEdge ? std::optional(nearest->second) : std::nullopt;
 }
 
+/// The tabs of a leaf but for that of `panel`, in their order.
+std::vector<PlacedTab> tabs_beside(const DockNode& leaf, std::string_view panel,
+                                   const std::vector<PlacedTab>& tabs) {
+  std::vector<PlacedTab> others;
+  for (const std::string& one : leaf.panels) {
+    const auto found =
+        std::find_if(tabs.begin(), tabs.end(), [&](const PlacedTab& tab) { return tab.panel == one; });
+    if (one != panel && found != tabs.end()) others.push_back(*found);
+  }
+  return others;
+}
+
+/// The place among `others` that the pointer at `x` means; nothing if the panel stands there.
+std::optional<Drop> drop_among(const DockNode& leaf, std::string_view panel,
+                               const std::vector<PlacedTab>& others, float x) {
+  const auto after = std::find_if(others.begin(), others.end(),
+                                  [x](const PlacedTab& tab) { return x < tab.area.x + tab.area.w / 2; });
+  // Tabs that have no room are not seen, but count.
+  std::vector<std::string> all = leaf.panels;
+  std::erase(all, panel);
+  const PlacedTab& beside = after == others.end() ? others.back() : *after;
+  const auto found = std::find(all.begin(), all.end(), beside.panel);
+  const std::size_t place = static_cast<std::size_t>(found - all.begin()) + (after == others.end() ? 1 : 0);
+  const auto now = std::find(leaf.panels.begin(), leaf.panels.end(), panel);
+  if (now != leaf.panels.end() && static_cast<std::size_t>(now - leaf.panels.begin()) == place) return {};
+  float line = after == others.end() ? beside.area.right() : beside.area.x;
+  if (after != others.begin() && after != others.end()) line = (line + (after - 1)->area.right()) / 2;
+  return Drop{beside.panel, std::nullopt, {line, beside.area.y, 0, beside.area.h}, place};
+}
+
 }  // namespace
 
 bool DockNode::operator==(const DockNode& other) const {
@@ -211,6 +241,21 @@ void join_panel(Docking& docking, std::string_view panel, std::string_view besid
   prune(docking.root);
 }
 
+void place_tab(Docking& docking, std::string_view panel, std::string_view beside, std::size_t place) {
+  const DockNode* const target = find_leaf(docking.root, beside);
+  if (target == nullptr) return;
+  const std::string own(panel);
+  std::vector<std::string> others = target->panels;
+  std::erase(others, own);
+  if (others.empty()) return;  // it is alone there
+  take_out(docking, own);
+  DockNode& leaf = *find_leaf(docking.root, others.front());
+  const std::size_t at = std::min(place, leaf.panels.size());
+  leaf.panels.insert(leaf.panels.begin() + static_cast<std::ptrdiff_t>(at), own);
+  leaf.active = at;
+  prune(docking.root);
+}
+
 void split_panel(Docking& docking, std::string_view panel, std::string_view beside, Side side) {
   const DockNode* const target = find_leaf(docking.root, beside);
   if (target == nullptr || (holds(*target, panel) && target->panels.size() == 1)) return;
@@ -274,11 +319,15 @@ DockNode* cut_at(DockNode& root, std::string_view path) {
   return node->is_leaf() ? nullptr : node;
 }
 
-std::optional<Drop> drop_at(const Placement& placement, std::string_view panel, float x, float y,
-                            float title) {
+std::optional<Drop> drop_at(const Placement& placement, std::string_view panel, float x, float y, float title,
+                            const std::vector<PlacedTab>& tabs) {
   for (const auto& [leaf, area] : placement.leaves) {
     if (!area.contains(x, y)) continue;
     const bool own = holds(*leaf, panel);
+    if (y < area.y + title) {
+      const std::vector<PlacedTab> others = tabs_beside(*leaf, panel, tabs);
+      if (!others.empty()) return drop_among(*leaf, panel, others, x);
+    }
     const Area body{area.x, area.y + title, area.w, std::max(1.0f, area.h - title)};
     const auto side = body.contains(x, y) ? edge_at(body, x, y) : std::nullopt;
     if (own && (!side || leaf->panels.size() == 1)) return std::nullopt;

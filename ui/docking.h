@@ -79,6 +79,9 @@ void close_panel(Docking& docking, std::string_view panel);
 /// It becomes the last tab of the leaf of `beside`, in front. Nothing happens if that is its own leaf, or is closed
 /// or floats.
 void join_panel(Docking& docking, std::string_view panel, std::string_view beside);
+/// It becomes the tab of that leaf before which `place` others stand, in front; its own leaf may be the same. Nothing
+/// happens if the leaf of `beside` is closed or floats.
+void place_tab(Docking& docking, std::string_view panel, std::string_view beside, std::size_t place);
 /// It gets half of the leaf of `beside`, on that side of it. Nothing happens if it is alone there.
 void split_panel(Docking& docking, std::string_view panel, std::string_view beside, Side side);
 /// It floats at `place`, moved and cut so that it lies within the room, above the other floating panels.
@@ -119,16 +122,23 @@ Placement place(const DockNode& root, const Area& room, float gap, const LeastSi
 /// The cut of a gap; nullptr if there is none.
 DockNode* cut_at(DockNode& root, std::string_view path);
 
+/// A tab in the title row of its leaf.
+struct PlacedTab {
+  std::string panel;
+  Area area;
+};
+
 /// Where a dragged panel would go.
 struct Drop {
   std::string beside;        ///< a panel of the leaf
   std::optional<Side> side;  ///< on that side of it; nothing: as a tab of it
-  Area area;                 ///< what it would get
+  Area area;  ///< what it would get; with a `place` the line between two tabs where it would stand
+  std::optional<std::size_t> place = {};  ///< of place_tab(); nothing: as the last tab
 };
 
 /// For a panel that is let go at a point. The outer quarter of a leaf below its title row, `title` pixels high, splits
-/// it. Nothing where there is no leaf, and where nothing would change.
-std::optional<Drop> drop_at(const Placement& placement, std::string_view panel, float x, float y,
-                            float title);
+/// it; among the `tabs` in the title row it takes a place. Nothing where there is no leaf, and where nothing would change.
+std::optional<Drop> drop_at(const Placement& placement, std::string_view panel, float x, float y, float title,
+                            const std::vector<PlacedTab>& tabs = {});
 
 }  // namespace warpscope::ui

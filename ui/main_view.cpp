@@ -131,6 +131,10 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   if (panels_.loss.take_runs_request()) dock_.show("runs");
   if (const auto message = panels_.loss.take_message()) tell(message->text, message->level);
   if (const auto message = panels_.images.take_message()) tell(*message, training::LogLevel::info);
+  if (const std::string left_out = panels_.images.check_rows(frame); !left_out.empty()) {
+    tell(left_out, training::LogLevel::warning);
+    undo_.start_from(view_choices());
+  }
   panels_.laboratory.update(frame);
   dock_.draw(frame, panels_, layout.panels);
   place_next_window(layout.status);

@@ -11,6 +11,7 @@
 #include "gpu/core/error.h"
 #include "gpu/files/atomic_file.h"
 #include "gpu/files/paths.h"
+#include "ui/panels/picture_memory.h"
 
 namespace warpscope::ui {
 namespace {
@@ -185,6 +186,7 @@ Settings load_settings(const std::filesystem::path& file) {
   visit_plot(Reader{plot}, settings.plot);
   visit_look(Reader{read}, settings.look);
   visit_images(Reader{images}, settings.images);
+  settings.images.rows = rows_from(object_in(images, "rows"));
   return settings;
 }
 
@@ -199,13 +201,15 @@ void save_settings(const std::filesystem::path& file, const Settings& settings) 
   visit_plot(Writer{written["plot"]}, settings.plot);
   visit_look(Writer{written}, settings.look);
   visit_images(Writer{written["images"]}, settings.images);
+  written["images"]["rows"] = rows_json(settings.images.rows);
   std::error_code failure;
   std::filesystem::create_directories(file.parent_path(), failure);
   if (failure) {
     throw core::Error(
         fmt::format("cannot make the folder {}: {}", file.parent_path().string(), failure.message()));
   }
-  files::write_file_atomically(file, written.dump(2) + "\n");
+  // Paths may hold bytes that are no UTF-8.
+  files::write_file_atomically(file, written.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace warpscope::ui

@@ -9,6 +9,7 @@
 #include "ui/gl_context.h"
 #include "ui/layouts.h"
 #include "ui/panels/loss_metrics.h"
+#include "ui/panels/picture_rows.h"
 #include "ui/theme.h"
 
 namespace warpscope::ui {
@@ -40,6 +41,7 @@ struct ImageSettings {
   int metric = 0;                    ///< PictureMetric
   int order = 0;                     ///< PictureOrder
   bool show_curve = false;           ///< of the metric, below the pictures
+  PictureChoices rows = {};          ///< which versions of the images stand below each other
 
   bool operator==(const ImageSettings&) const = default;
 };

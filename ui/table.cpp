@@ -191,6 +191,19 @@ bool Table::row() {
   return true;
 }
 
+void Table::mark(float opacity) {
+  const auto alpha = static_cast<ImU32>(std::lround(255 * opacity));
+  ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg1,
+                         (frame_.palette.accent & ~IM_COL32_A_MASK) | (alpha << IM_COL32_A_SHIFT));
+}
+
+void Table::bring_into_view() {
+  if (!open_) return;
+  const auto* const list = ImGui::GetWindowDrawList();
+  if (top_ >= list->GetClipRectMin().y && top_ + height_ <= list->GetClipRectMax().y) return;
+  ImGui::SetScrollFromPosY(top_ + height_ / 2 - ImGui::GetWindowPos().y, 0.5f);
+}
+
 void Table::rows(int count, const std::function<void(int)>& draw) {
   if (!open_) return;
   ImGuiListClipper clipper;

@@ -29,6 +29,8 @@ class Undo {
   /// Once a frame: the view as it is. The first call is the start. Changes of one `gesture` (a number for each
   /// press of the mouse; 0: none) are one.
   void see(const ViewChoices& view, std::uint64_t gesture);
+  /// The view has changed without anybody's doing: nothing of that can be undone.
+  void start_from(const ViewChoices& view) { view_ = view; }
 
   /// What undo() and redo() would take back or make again; nullptr if there is nothing.
   const Change* undoable() const { return done_.empty() ? nullptr : &done_.back().change; }

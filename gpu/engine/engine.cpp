@@ -61,8 +61,6 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
                                         : models::load_parameters(options_.init_file, options_.model);
   parameters_ = core::Buffer(device_, layout_.elements * sizeof(float));
   gradients_ = core::Buffer(device_, layout_.elements * sizeof(float));
-  // Padding between tensors is updated with the rest, so it must hold zeros.
-  stream_->fill(gradients_.data(), 0, gradients_.bytes());
   make_states(options_.optimizer.rule);
   upload_data();
   make_staging();
@@ -156,6 +154,8 @@ void Engine::upload(core::Buffer& buffer, const void* source, std::size_t bytes)
 void Engine::reset() {
   stream_->synchronize();
   stream_->copy(parameters_.data(), initial_.data(), parameters_.bytes());
+  // No step has made any; and padding between tensors is updated with the rest, so it must hold zeros.
+  stream_->fill(gradients_.data(), 0, gradients_.bytes());
   stream_->synchronize();
   make_states(options_.optimizer.rule);
   order_.reset();

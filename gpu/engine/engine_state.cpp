@@ -118,7 +118,7 @@ void Engine::put_back(const EngineState& state) {
   }
   StepControl control = state.control;
   control.overflow = control.micro_batch = control.halted = 0;
-  upload_device_control(offsetof(StepControl, loss_scale), sizeof(StepControl), control);
+  upload_device_control(offsetof(StepControl, loss_scale), offsetof(StepControl, gradient_scale), control);
   stream_->synchronize();
 }
 
@@ -175,7 +175,8 @@ bool Engine::recall(std::uint64_t steps) {
 }
 
 void Engine::clear_halt() {
-  upload_device_control(offsetof(StepControl, micro_batch), sizeof(StepControl), StepControl{});
+  upload_device_control(offsetof(StepControl, micro_batch), offsetof(StepControl, gradient_scale),
+                        StepControl{});
 }
 
 }  // namespace warpscope::training

@@ -25,7 +25,7 @@ struct Scene {
   plan::Bindings held_out;
   std::int64_t first_test = 0;  ///< place of test image 0 among the held-out images
   const core::Buffer& parameters;
-  const core::Buffer& gradients;  ///< of the last step, before clipping, times the loss scale of `control`
+  const core::Buffer& gradients;  ///< of the last step, before clipping, times `control`'s gradient_scale
   const ops::step::StepControl* control = nullptr;
   std::uint64_t step = 0;
   std::uint64_t generation = 0;  ///< Snapshot::generation

@@ -1,10 +1,12 @@
 #pragma once
 // What a window wants to see of the inside of a training, and what was last seen: a field a kind.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 
+#include "gpu/messages/channel_activations.h"
 #include "gpu/messages/comparison.h"
 #include "gpu/messages/distributions.h"
 #include "gpu/messages/feature_probe.h"
@@ -23,6 +25,7 @@ struct ObservationRequest {
   std::optional<ComparisonRequest> comparison;  ///< Observations::comparison
   std::uint64_t weights = 0;   ///< another number than before: Observations::weights, once; 0: none
   bool feature_probe = false;  ///< Observations::probe
+  std::optional<std::size_t> activations_of;  ///< counts in Inspection::outputs: Observations::activations
 
   bool operator==(const ObservationRequest&) const = default;
 };
@@ -36,6 +39,7 @@ struct Observations {
   std::shared_ptr<const Comparison> comparison;
   std::shared_ptr<const Weights> weights;
   std::shared_ptr<const FeatureProbe> probe;
+  std::shared_ptr<const ChannelActivations> activations;
   /// The part of the device's time that all of these and the pictures took, over the last second or so.
   double time_share = 0;
 

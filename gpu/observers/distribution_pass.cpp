@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gpu/core/error.h"
+#include "gpu/observers/held_out_batches.h"
 
 namespace warpscope::training {
 namespace {
@@ -15,34 +16,11 @@ using statistics::ChunkSums;
 using statistics::CountedTensor;
 using statistics::UnitTensor;
 
-constexpr std::int64_t kActivationsCpu = std::int64_t{1} << 22;
-constexpr std::int64_t kActivationsGpu = std::int64_t{1} << 25;
-constexpr std::int64_t kLeastImages = 4;
-constexpr std::int64_t kMostImages = 64;
-
 /// Parts of a buffer begin at multiples of this.
 constexpr std::size_t kAlignment = 256;
 
 std::size_t aligned(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
-/// All layers' outputs for one image, and the image.
-std::int64_t activations_of_image(const models::Model& model) {
-  models::Extent extent{model.height, model.width, model.channels};
-  const auto elements = [&] { return std::int64_t{extent.height} * extent.width * extent.channels; };
-  std::int64_t sum = elements();
-  for (const models::Layer& layer : model.layers) {
-    extent.pass(layer);
-    sum += elements();
-  }
-  return sum;
-}
-
-int sampled_images(const Scene& scene) {
-  const bool cuda = scene.device->kind() == core::DeviceKind::cuda;
-  const std::int64_t fit = (cuda ? kActivationsGpu : kActivationsCpu) / activations_of_image(scene.model);
-  return static_cast<int>(std::min(std::clamp(fit, kLeastImages, kMostImages), scene.data.test.count));
 }
 
 }  // namespace
@@ -56,7 +34,7 @@ DistributionPass::DistributionPass(const Scene& scene)
   plan::Bindings held_out = scene.held_out;
   held_out.control = &inputs_.as<Inputs>()->control;
   plan_ = std::make_unique<plan::Plan>(scene.model, plan::Purpose::inspection, selection_,
-                                       sampled_images(scene), device_, stream_, held_out);
+                                       inspected_at_once(scene), device_, stream_, held_out);
   add_activations(scene.model);
   add_parameters(scene);
   chunks_ = statistics::lay_out_chunks(tensors_);
@@ -126,7 +104,7 @@ void DistributionPass::add_parameters(const Scene& scene) {
     add_part(layer, Quantity::weights, weights);
     CountedTensor gradients = weights;
     gradients.values = scene.gradients.as<const float>() + parameter.offset;
-    gradients.divisor = &scene.control->loss_scale;
+    gradients.divisor = &scene.control->gradient_scale;
     add_part(layer, Quantity::gradients, gradients);
     CountedTensor updates = weights;
     updates.before = before_.as<const float>() + parameter.offset;

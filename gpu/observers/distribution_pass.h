@@ -18,8 +18,7 @@ namespace warpscope::training {
 
 class DistributionPass {
  public:
-  /// For the scene's model and selection. The activations are those of the first test images: as many as make up
-  /// 2^22 activations on a CPU and 2^25 on a GPU, but at least 4 and at most 64, if there are so many. Throws
+  /// For the scene's model and selection. The activations are those of the first inspected_at_once() test images. Throws
   /// core::BadInput and core::OutOfMemory as plan::Plan does.
   explicit DistributionPass(const Scene& scene);
   ~DistributionPass();

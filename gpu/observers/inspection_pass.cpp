@@ -102,7 +102,7 @@ Inspection InspectionPass::decode() const {
   }
   result.parameters = floats(parameters_);
   result.gradients = floats(gradients_);
-  const float scale = controls_.as<const StepControl>()[1].loss_scale;
+  const float scale = controls_.as<const StepControl>()[1].gradient_scale;
   if (scale != 1.0f) {
     for (float& gradient : result.gradients) gradient /= scale;
   }

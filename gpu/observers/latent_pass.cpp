@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gpu/core/error.h"
+#include "gpu/observers/held_out_batches.h"
 #include "gpu/observers/host_copies.h"
 
 namespace warpscope::training {
@@ -10,7 +11,6 @@ namespace {
 
 using ops::step::StepControl;
 
-constexpr std::int64_t kImagesOnGpu = 1024, kImagesOnCpu = 96;
 constexpr int kBatchOnGpu = 256, kBatchOnCpu = 16;
 
 /// Batches of which the last may reach beyond the images that count.
@@ -27,8 +27,7 @@ LatentPass::LatentPass(const Scene& scene, std::int64_t most)
       stream_(scene.stream),
       control_(scene.device, sizeof(StepControl)) {
   const bool cpu = scene.device->kind() == core::DeviceKind::cpu;
-  if (most == 0) most = cpu ? kImagesOnCpu : kImagesOnGpu;
-  const std::int64_t count = std::min(scene.data.test.count, most);
+  const std::int64_t count = most == 0 ? mapped_images(scene) : std::min(scene.data.test.count, most);
   const int batch = static_cast<int>(std::min<std::int64_t>(count, cpu ? kBatchOnCpu : kBatchOnGpu));
   plan::Bindings held_out = scene.held_out;
   held_out.control = control_.as<StepControl>();

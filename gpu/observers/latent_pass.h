@@ -15,8 +15,7 @@ namespace warpscope::training {
 
 class LatentPass {
  public:
-  /// Of up to `most` images; 0: 1,024 on a GPU and 96 on a CPU, where a pass takes as long as a step or two. Throws
-  /// core::BadInput and core::OutOfMemory as plan::Plan does.
+  /// Of up to `most` images; 0: mapped_images(). Throws core::BadInput and core::OutOfMemory as plan::Plan does.
   explicit LatentPass(const Scene& scene, std::int64_t most = 0);
   ~LatentPass();
   LatentPass(const LatentPass&) = delete;

@@ -199,6 +199,35 @@ TEST_P(Distributing, SeesAReluDieWhoseBiasIsFarBelowZero) {
   EXPECT_LT(dead.dead_units, dead.units);
 }
 
+/// A training whose loss scale doubles with each step. Powers of two change no digit of a gradient.
+void scale_the_loss(Engine& engine) {
+  EngineState state = engine.state();
+  state.control.loss_scale = 256;
+  state.control.growth_interval = 1;
+  engine.restore(state);
+}
+
+TEST_P(Distributing, GradientsAreWithoutTheScaleThatTheirStepHad) {
+  const auto engine = make();
+  const auto plain = make();
+  scale_the_loss(*engine);
+  run_steps(*engine, 2);
+  run_steps(*plain, 3);
+  DistributionObserver observer;
+  StepResult step;
+  const DistributionMoment moment = look(*engine, observer, &step);
+  EXPECT_EQ(step.loss_scale, 1024) << "it is another one by now";
+  const std::vector<float> wanted = plain->gradients();
+  EXPECT_EQ(engine->gradients()[0], 1024 * wanted[0]);
+  double squares = 0, found = 0;
+  for (const float gradient : wanted)
+    squares += static_cast<double>(gradient) * static_cast<double>(gradient);
+  for (const auto& [key, distribution] : moment.distributions) {
+    if (key.second == Quantity::gradients) found += distribution.squares;
+  }
+  EXPECT_NEAR(found, squares, 1e-12 * squares);
+}
+
 class DistributionLooks : public testing::Test {
  protected:
   static ObservationRequest wanted(bool distributions) {

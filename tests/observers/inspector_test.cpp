@@ -103,6 +103,21 @@ TEST_P(Inspections, HoldTheOutputOfEveryLayerAndTheWeightsThatMadeIt) {
   }
 }
 
+TEST_P(Inspections, HoldGradientsWithoutTheScaleThatTheirStepHad) {
+  const auto engine = make(options());
+  const auto plain = make(options());
+  EngineState state = engine->state();
+  state.control.loss_scale = 256;
+  state.control.growth_interval = 2;  // the third step has another scale than the fourth will have
+  engine->restore(state);
+  for (int step = 1; step <= 3; ++step) {
+    run_steps(*engine, 1);
+    run_steps(*plain, 1);
+    Inspector inspector;
+    EXPECT_EQ(look(*engine, inspector, 0).gradients, plain->gradients()) << "step " << step;
+  }
+}
+
 TEST_P(Inspections, DisturbNothing) {
   const auto engine = make(options());
   const auto twin = make(options());

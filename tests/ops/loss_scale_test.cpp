@@ -44,6 +44,18 @@ TEST(LossScale, DoublesAfterEnoughGoodSteps) {
   }
 }
 
+TEST(LossScale, OfTheLastStepIsKeptForItsGradients) {
+  StepControl control = scaled();
+  control.good_steps = 2;
+  control = next_control(control, 8, kLoss);
+  EXPECT_EQ(control.loss_scale, 2048.0f);
+  EXPECT_EQ(control.gradient_scale, 1024.0f);
+  control.overflow = 1;
+  control = next_control(control, 8, kLoss);
+  EXPECT_EQ(control.loss_scale, 1024.0f);
+  EXPECT_EQ(control.gradient_scale, 2048.0f);
+}
+
 TEST(LossScale, StaysWithoutAGrowthInterval) {
   StepControl control = scaled();
   control.growth_interval = 0;

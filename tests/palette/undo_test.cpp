@@ -161,6 +161,14 @@ TEST(Undo, TheViewThatIsPutBackIsNoChange) {
   EXPECT_EQ(describe(*undo.undoable()), "curves: Loss -> Gradient norm");
 }
 
+TEST(Undo, WhatNobodyDidIsNotTakenBack) {
+  Undo undo;
+  undo.see(with_metric(0), 0);
+  undo.start_from(with_metric(2));
+  undo.see(with_metric(2), 0);
+  EXPECT_EQ(undo.undoable(), nullptr);
+}
+
 TEST(Undo, KeepsTheNewestHundred) {
   Undo undo;
   undo.see(with_top(0), 0);
@@ -198,12 +206,15 @@ TEST(Changes, OfTheViewAreAllTold) {
   after.plot.show_test = false;
   after.plot.logarithmic[0] = !before.plot.logarithmic[0];
   after.images.zoom = 3;
+  set_shown(after.images.rows, PictureRow::earlier, true);
   after.docking = with_top(0.25f).docking;
   after.look = {Theme::light, 1.1f, 17};
   EXPECT_EQ(
       describe({before, after}),
       "curves over: steps -> epochs; test curve: shown -> hidden; value axis of Loss: logarithmic -> linear; "
-      "size of the images: fit -> 3x; layout of the panels; theme: Dark -> Light; zoom: 100 % -> 110 %; text "
+      "size of the images: fit -> 3x; rows of the images: original, now, now \u2212 original -> original, "
+      "now, first "
+      "step, now \u2212 original; layout of the panels; theme: Dark -> Light; zoom: 100 % -> 110 %; text "
       "size: 16 -> "
       "17");
 }

@@ -61,6 +61,29 @@ TEST(ConfusionTexts, ACellInWords) {
   EXPECT_EQ(cell_text(figures, kThree, 1, 0), "There are no images of “dog” among these.");
 }
 
+TEST(ConfusionFigures, OfTheSelectedImagesAlone) {
+  auto data = std::make_shared<data::DataSet>();
+  data->classes = {"cat", "dog", "ship"};
+  data->test = {1, 1, 1, 5, std::vector<std::uint8_t>(5), {0, 0, 1, 2, 2}};
+  auto evaluation = std::make_shared<training::Evaluation>();
+  evaluation->classes = 3;
+  evaluation->image_losses = {1, 1, 1, 1, 1};
+  evaluation->predicted = {0, 2, 1, 0, 2};
+  summarize(*evaluation, data->test.labels.data());
+  const HeldOut held_out{evaluation, data};
+  const ConfusionFigures some = confusion_figures(held_out, {1, 2, 3});
+  EXPECT_EQ(some.counts, (std::vector<std::uint32_t>{0, 0, 1, 0, 1, 0, 1, 0, 0}));
+  EXPECT_EQ(some.total, 3u);
+  EXPECT_EQ(some.right, 1u);
+  EXPECT_EQ(confusion_figures(held_out, {17}).total, 0u);
+  EXPECT_EQ(confusion_figures(held_out, {}).counts, evaluation->confusion);
+  auto other = std::make_shared<training::Evaluation>(*evaluation);
+  other->split = training::Split::validation;
+  auto both = std::make_shared<data::DataSet>(*data);
+  both->validation = data->test;
+  EXPECT_EQ(confusion_figures({other, both}, {1, 2, 3}).total, 0u) << "a lasso holds test images";
+}
+
 TEST(ConfusionTexts, AClassOfOneImage) {
   const HeldOut two = matrix(2, {0, 1, 0, 5});
   const ConfusionFigures figures = confusion_figures(*two.evaluation);

@@ -120,6 +120,40 @@ TEST(HeatMap, ShowsInEachColumnTheLastMomentBeforeIt) {
   EXPECT_NEAR(pixels.most, 1 / std::log2(1.5), 1e-5);
 }
 
+/// Nine tenths are zeros; of the rest most lie in one half octave.
+Distribution mostly_zeros() {
+  return distribution({{kPositive + half_of(0), 90}, {kPositive + half_of(2), 10}, {kZeros, 900}}, 0, 5);
+}
+
+TEST(HeatMap, ZerosHaveAScaleOfTheirOwn) {
+  const std::vector moments{moment(0, mostly_zeros())};
+  const ValueAxis axis(over_moments(moments, 1, Quantity::weights));
+  const int height = 400;
+  const Pixels pixels =
+      heat_map(moments, 1, Quantity::weights, axis, charts::Axis{0, 1, 0, 1, false}, 1, height);
+  EXPECT_NEAR(pixels.most, 90.0 / 1000 / std::log2(1.5), 1e-6) << "zeros do not count";
+  const auto colour_at = [&](double value) {
+    const auto row = static_cast<int>((1 - axis.position(value)) * height);
+    return pixels.colours[static_cast<std::size_t>(std::clamp(row, 0, height - 1))];
+  };
+  EXPECT_EQ(colour_at(1.2), images::magnitude_colour(1)) << "the densest numbers have the brightest colour";
+  EXPECT_EQ(colour_at(0), zeros_colour(0.9));
+  EXPECT_EQ(zeros_colour(0).a, 0);
+  EXPECT_LT(zeros_colour(0.2).r, zeros_colour(0.9).r);
+  EXPECT_TRUE(zeros_colour(0.9).r == zeros_colour(0.9).g && zeros_colour(0.9).g == zeros_colour(0.9).b);
+}
+
+TEST(Strips, ZerosHaveAScaleOfTheirOwn) {
+  const auto one = moment(3, mostly_zeros());
+  const ValueAxis axis(over_layers(*one, Quantity::weights));
+  const Pixels pixels = strips(*one, 2, Quantity::weights, axis, 400);
+  const auto colour_at = [&](double value) {
+    return pixels.colours[400 + static_cast<std::size_t>(axis.position(value) * 400)];
+  };
+  EXPECT_EQ(colour_at(1.2), images::magnitude_colour(1));
+  EXPECT_EQ(colour_at(0), zeros_colour(0.9));
+}
+
 TEST(Strips, AreTransparentWhereALayerHasNothing) {
   const auto one = moment(3, symmetric());
   const Pixels pixels =

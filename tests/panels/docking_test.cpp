@@ -164,6 +164,37 @@ TEST(Docking, AFloatingPanelStaysInTheRoomAndGoesBackWhereItBelongs) {
   EXPECT_TRUE(is_in_front(docking, "b"));
 }
 
+TEST(Docking, ATabTakesAPlaceAmongItsOwnAndAmongOthers) {
+  Docking docking = three_leaves();
+  docking.root = dock_cut(Cut::columns, 0.5f, dock_leaf({"a", "b", "c"}), dock_leaf({"d"}));
+  place_tab(docking, "a", "c", 1);
+  EXPECT_EQ(leaf_of(docking, "a")->panels, (std::vector<std::string>{"b", "a", "c"}));
+  EXPECT_TRUE(is_in_front(docking, "a"));
+  place_tab(docking, "c", "c", 0);
+  EXPECT_EQ(leaf_of(docking, "a")->panels, (std::vector<std::string>{"c", "b", "a"}))
+      << "beside itself is its own leaf";
+  place_tab(docking, "d", "b", 1);
+  EXPECT_TRUE(docking.root.is_leaf()) << "the leaf that became empty goes";
+  EXPECT_EQ(docking.root.panels, (std::vector<std::string>{"c", "d", "b", "a"}));
+  place_tab(docking, "c", "a", 99);
+  EXPECT_EQ(docking.root.panels, (std::vector<std::string>{"d", "b", "a", "c"}));
+  const Docking before = docking;
+  place_tab(docking, "c", "closed", 0);
+  EXPECT_EQ(docking, before);
+  Docking alone;
+  alone.root = dock_leaf({"a"});
+  place_tab(alone, "a", "a", 0);
+  EXPECT_EQ(alone.root.panels, std::vector<std::string>{"a"});
+}
+
+TEST(Docking, TheOrderOfTabsIsADifference) {
+  Docking docking;
+  docking.root = dock_leaf({"a", "b"});
+  Docking other = docking;
+  place_tab(other, "a", "b", 1);
+  EXPECT_FALSE(docking == other) << "so that it is remembered";
+}
+
 TEST(Docking, WhichTabIsInFrontIsNoDifference) {
   Docking docking = three_leaves();
   bring_to_front(docking, "c");
@@ -192,6 +223,26 @@ TEST_F(Dropping, InTheMiddleOrTheTitleJoins) {
   EXPECT_FALSE(middle->side);
   EXPECT_FALSE(title->side);
   EXPECT_EQ(title->area, (Area{210, 0, 600, 200}));
+}
+
+TEST_F(Dropping, AmongTabsTakesAPlace) {
+  // The tabs of b and c, 40 pixels wide and 10 apart.
+  const std::vector<PlacedTab> tabs{{"b", {220, 4, 40, 20}}, {"c", {270, 4, 40, 20}}};
+  const auto among = [&](std::string_view panel, float x) {
+    return drop_at(placement_, panel, x, 10, 30, tabs);
+  };
+  EXPECT_EQ(among("a", 225)->place, 0u);
+  EXPECT_EQ(among("a", 245)->place, 1u);
+  EXPECT_EQ(among("a", 245)->area, (Area{265, 4, 0, 20})) << "the line between both";
+  EXPECT_EQ(among("a", 700)->place, 2u);
+  EXPECT_EQ(among("a", 700)->area.x, 310);
+  EXPECT_EQ(among("a", 700)->beside, "c");
+  EXPECT_FALSE(among("b", 280)) << "it stands there";
+  EXPECT_EQ(among("b", 295)->place, 1u);
+  EXPECT_EQ(among("c", 230)->place, 0u);
+  EXPECT_FALSE(drop_at(placement_, "b", 500, 120, 30, tabs)) << "below the tabs";
+  const std::vector<PlacedTab> without_b{{"c", {220, 4, 40, 20}}};
+  EXPECT_EQ(drop_at(placement_, "a", 225, 10, 30, without_b)->place, 1u) << "b has no room, but counts";
 }
 
 TEST_F(Dropping, AtAnEdgeSplits) {

@@ -93,7 +93,25 @@ TEST(Arrange, OnlyTheSelectedImagesOfTheTestSet) {
   EXPECT_EQ(arrange(four_images(), choice), (std::vector<int>{3}));
   choice.images = {0};
   EXPECT_TRUE(arrange(four_images(), choice).empty());
-  EXPECT_NE(nothing_text(four_images(), choice).find("Esc clears the selection"), std::string::npos);
+  EXPECT_NE(nothing_text(four_images(), choice).find("Clear the selection (Esc)"), std::string::npos);
+}
+
+TEST(HeldOut, SelectsAmongTestImagesAlone) {
+  const HeldOut held_out = four_images();
+  EXPECT_EQ(held_out.test_image(2), 2);
+  EXPECT_EQ(selected_images(held_out, {1, 3, 70}), 2u);
+  EXPECT_EQ(selected_images(held_out, {}), 4u);
+  Evaluation other = *held_out.evaluation;
+  other.positions = {5, 6, 70, 90};
+  const HeldOut some{std::make_shared<Evaluation>(other), held_out.data};
+  EXPECT_EQ(some.test_image(2), 70);
+  EXPECT_EQ(selected_images(some, {1, 3, 70}), 1u);
+  auto data = std::make_shared<data::DataSet>(*held_out.data);
+  data->validation = data->test;
+  other.split = training::Split::validation;
+  const HeldOut validation{std::make_shared<Evaluation>(other), data};
+  EXPECT_FALSE(validation.test_image(2));
+  EXPECT_EQ(selected_images(validation, {1, 3, 70}), 0u);
 }
 
 TEST(Arrange, NotANumberIsTheWorstAndEqualLossesStayInStoredOrder) {

@@ -24,6 +24,19 @@ training::OpTiming timing(Op op, const char* layer, double microseconds, double 
   return result;
 }
 
+TEST(KernelRows, TheFirstOpOfALayer) {
+  const std::vector<training::OpTiming> timings{
+      timing(Op::batch_gather, "", 1), timing(Op::conv2d_forward, "conv1", 10),
+      timing(Op::relu_forward, "relu1", 1), timing(Op::conv2d_forward, "conv2", 30),
+      timing(Op::conv2d_backward_weights, "conv2", 30)};
+  const auto rows = kernel_rows(timings);
+  EXPECT_EQ(row_with_layer(rows, "conv2")->op, Op::conv2d_forward);
+  EXPECT_EQ(row_with_layer(rows, "relu1")->op, Op::relu_forward);
+  EXPECT_EQ(row_with_layer(rows, "conv3"), nullptr);
+  EXPECT_EQ(row_with_layer(rows, ""), nullptr) << "ops of the whole network have no layer";
+  EXPECT_FALSE(has_layer(rows[1], "relu1"));
+}
+
 TEST(KernelRows, AddsUpTheLayersOfAnOp) {
   const std::vector<training::OpTiming> timings{timing(Op::conv2d_forward, "conv1", 10, 100),
                                                 timing(Op::relu_forward, "relu1", 1),

@@ -85,6 +85,16 @@ TEST(NetworkRows, FiguresAndOrder) {
   EXPECT_FLOAT_EQ(scale_of(figures[1]).range, 1) << "nothing is divided by 0";
 }
 
+TEST(NetworkRows, AnOrderIsKeptUntilFiguresOrWishesAreOthers) {
+  const auto figures = figures_of({3, 1, 2, 1, {1, 3, 0, 0, -4, 8}});
+  const auto others = figures_of({3, 1, 2, 1, {0, 0, 1, 3, -4, 8}});
+  KeptOrder kept;
+  EXPECT_EQ(kept.of(figures, 0, ChannelOrder::mean), (std::vector{0, 2, 1}));
+  EXPECT_EQ(kept.of(others, 0, ChannelOrder::mean), (std::vector{0, 2, 1})) << "it has been sorted again";
+  EXPECT_EQ(kept.of(others, 1, ChannelOrder::mean), (std::vector{1, 2, 0}));
+  EXPECT_EQ(kept.of(others, 1, ChannelOrder::index), (std::vector{0, 1, 2}));
+}
+
 TEST(NetworkRows, ZeroIsWhiteWhereThereAreSignsAndNumbersThatAreNoneAreMagenta) {
   const float zero = 0, bad = std::nanf("");
   EXPECT_EQ(value_colour(&zero, 1, {2, true}), (images::Rgba{255, 255, 255, 255}));

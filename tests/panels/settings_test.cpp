@@ -31,6 +31,8 @@ TEST_F(SettingsFile, ComesBackAsItWasSaved) {
   saved.layouts = {{"talk", *find_layout("present", {})}};
   saved.plot = {{2, 7, 2}, 1, true, 10, true, false, false, false, {}};
   saved.images = {4, true, 0.5f};
+  saved.images.rows.precision = core::Precision::bf16;
+  set_shown(saved.images.rows, PictureRow::other, true);
   save_settings(file_, saved);
   const Settings read = load_settings(file_);
   EXPECT_EQ(read.window.width, 1234);
@@ -51,6 +53,7 @@ TEST_F(SettingsFile, ComesBackAsItWasSaved) {
   EXPECT_EQ(read.images.zoom, 4);
   EXPECT_TRUE(read.images.absolute_difference);
   EXPECT_FLOAT_EQ(read.images.difference_range, 0.5f);
+  EXPECT_EQ(read.images.rows, saved.images.rows);
 }
 
 TEST_F(SettingsFile, ABrokenFileIsAsNone) {

@@ -143,6 +143,25 @@ TEST_F(TableTest, TextAcrossColumnsIsDrawnBeyondItsOwn) {
   EXPECT_GT(rightmost(true), 300);
 }
 
+TEST_F(TableTest, BringsARowIntoViewThatWasNot) {
+  std::vector<bool> seen;
+  for (const int wanted : {-1, 150, 150, 3, 4}) {
+    show(kColumns, [&](Table& table) {
+      seen.assign(200, false);
+      for (int i = 0; i < 200; ++i) {
+        seen[static_cast<std::size_t>(i)] = table.row();
+        if (i == wanted) table.bring_into_view();
+      }
+    });
+    if (wanted < 0) {
+      EXPECT_TRUE(seen[0] && !seen[150]);
+      continue;
+    }
+    EXPECT_TRUE(seen[static_cast<std::size_t>(wanted)]) << wanted;
+    EXPECT_NE(seen[3], wanted == 150) << "nothing scrolled, or too far";
+  }
+}
+
 TEST_F(TableTest, TellsOfTheColumnToSortByOnce) {
   constexpr std::array<Column, 2> kSorted{
       {{"a", "", 100}, {.label = "b", .tip = "", .width = 50, .sort = Column::Sort::descending}}};

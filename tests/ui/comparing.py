@@ -1,4 +1,5 @@
 """Versions of the images below each other: A/B, earlier steps, checkpoints, figures, orders, the enlarged picture."""
+import json
 import os
 import sys
 
@@ -42,6 +43,29 @@ class Comparing(WindowCase):
         difference = self.item("images.difference.0")
         wait_until(lambda: (self.grab(difference) > 250).all(), "a difference of nothing", self.process)
         self.item("images.largest")
+
+    def test_rows_are_remembered_and_what_is_gone_is_told(self):
+        self.wait_for_images(self.open_paused(data="builtin", size="1600x1000"))
+        self.choose_row("images.other.preset", "images.other.preset=onednn")
+        self.wait_for_row("other")
+        self.assertEqual(self.close_window().code, 0)
+        self.run_dir = self.path("again")
+        self.wait_for_images(self.open_paused(data="builtin", size="1600x1000"))
+        self.wait_for_row("other")
+        self.assertEqual(self.close_window().code, 0)
+        file = os.path.join(self.home, "config", "warpscope", "window.json")
+        with open(file, encoding="utf-8") as stream:
+            kept = json.load(stream)
+        self.assertEqual(kept["images"]["rows"]["preset"], "onednn")
+        kept["images"]["rows"]["shown"].append("run")
+        kept["images"]["rows"]["run"] = {"path": self.path("gone.safetensors"), "name": "yesterday, best"}
+        with open(file, "w", encoding="utf-8") as stream:
+            json.dump(kept, stream)
+        self.run_dir = self.path("third")
+        self.wait_for_images(self.open_paused(data="builtin", size="1600x1000"))
+        self.wait_for_notice("rows of the images are left out: yesterday, best is gone")
+        self.wait_for_row("other")
+        self.assertNotIn("images.run.0", self.layout())
 
     def test_an_earlier_step_stands_below_the_newest(self):
         self.wait_for_images(self.open_paused(steps=4, data="builtin", size="1600x1000"))

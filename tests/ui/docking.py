@@ -42,6 +42,21 @@ class Docking(WindowCase):
         self.key("ctrl+z")
         self.wait_for_panels("the layout of before", lambda now: now["layout"] == "train")
 
+    def test_tabs_are_put_in_another_order_which_is_remembered(self):
+        self.open_paused(size="1400x900")
+        self.assertIn("kernels,time,memory", ",".join(self.panels()["open"]))
+        place = self.item("tabs.Memory")
+        self.drag_tab("Kernels", place.x + place.w - 2, center(place)[1])
+        self.wait_for_panels("Kernels behind Memory", lambda now: "time,memory,kernels" in ",".join(now["open"]))
+        self.assertIn("kernels", self.panels()["seen"])
+        wait_until(lambda: self.layout()["tabs.Kernels"].x > self.layout()["tabs.Memory"].x, "its tab", self.process)
+        self.assertEqual(self.close_window().code, 0)
+        self.run_dir = self.path("again")
+        self.open_paused(size="1400x900")
+        self.assertIn("time,memory,kernels", ",".join(self.panels()["open"]))
+        self.key("ctrl+z")
+        self.wait_for_notice("there is nothing to undo")
+
     def test_a_panel_floats_moves_closes_and_opens(self):
         self.open_paused(size="1400x900")
         docked = self.item("tabs.Ladder")

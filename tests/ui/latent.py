@@ -10,9 +10,9 @@ from window_driver import WindowCase, center, colors_in  # noqa: E402
 class Latent(WindowCase):
     PANEL = "latent"
 
-    def window_arguments(self, *more, model="autoencoder", test_images=8):
+    def window_arguments(self, *more, model="autoencoder", test_images=8, size="1600x1000"):
         return ["--model", model, "--device", "cpu", "--data", "builtin", "--batch", "4", "--test-images", str(test_images),
-                "--precision", "fp32", "--window-size", "1600x1000", *more]
+                "--precision", "fp32", "--window-size", size, *more]
 
     def open_latent(self, **options):
         self.open_window(**options)
@@ -63,6 +63,18 @@ class Latent(WindowCase):
         first = self.settled_picture()
         self.click("latent.strip.8")
         wait_until(lambda: (self.settled_picture() != first).any(), "another picture", self.process)
+
+    def test_a_narrow_tab_asks_for_no_pictures_that_it_does_not_show(self):
+        folder = os.path.join(self.home, "config", "warpscope")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "window.json"), "w", encoding="utf-8") as file:
+            file.write('{"layout": {"docked": {"panels": ["latent"]}, "floating": []}}')
+        self.open_window(size="520x620")
+        wait_until(self.newest, "the first map", self.process)
+        self.wait_for("later maps", lambda now: now["number"] > 2)
+        maps = [event for event in self.events("latent")]
+        self.assertEqual({event["pictures"] for event in maps}, {0})
+        self.assertNotIn("latent.way.components", self.layout())
 
     def settled_picture(self):
         self.point_away()

@@ -41,6 +41,22 @@ class Network(WindowCase):
         self.click("network.image.more")
         self.wait_for("the image after it", image=3)
 
+    def test_the_images_that_excite_a_channel_most_are_shown_and_can_be_chosen(self):
+        self.open_network(model="mlp")
+        self.click("toolbar.pause")
+        self.wait_for_state("paused")
+        self.click("network.layer.relu1")
+        shown = self.wait_for("its images", lambda now: now["output"] == "relu1" and len(now["exciting"]) == 8)
+        self.assertEqual(len(set(shown["exciting"])), 8)
+        self.assertGreater(colors_in(self.grab(self.item("network.exciting.0"))), 1)
+        wanted = next(place for place in range(8) if shown["exciting"][place] != shown["image"])
+        self.click(f"network.exciting.{wanted}")
+        self.wait_for("the image clicked", image=shown["exciting"][wanted])
+        self.click("network.exciting.maximum")
+        self.wait_for("the other measure", lambda now: now["measure"] == 1 and now["exciting"] == shown["exciting"])
+        self.click("network.tile.5")
+        self.wait_for("those of another channel", channel=5, condition=lambda now: now["exciting"] != shown["exciting"])
+
     def test_filters_and_gradients_are_shown_of_layers_that_have_them(self):
         self.open_network()
         self.click("network.look.weights")

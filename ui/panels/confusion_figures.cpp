@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ui/numbers.h"
+#include "ui/panels/image_selection.h"
 
 namespace warpscope::ui {
 namespace {
@@ -62,6 +63,21 @@ ConfusionFigures confusion_figures(const training::Evaluation& evaluation) {
     }
   }
   return figures;
+}
+
+ConfusionFigures confusion_figures(const HeldOut& held_out, const std::vector<std::int64_t>& selected) {
+  if (selected.empty()) return confusion_figures(*held_out.evaluation);
+  training::Evaluation part;
+  part.classes = held_out.evaluation->classes;
+  const auto classes = static_cast<std::size_t>(part.classes);
+  part.confusion.assign(classes * classes, 0);
+  for (int image = 0; image < held_out.count(); ++image) {
+    const auto test_image = held_out.test_image(image);
+    if (!test_image || !is_selected(selected, *test_image)) continue;
+    ++part.confusion[static_cast<std::size_t>(held_out.truth(image)) * classes +
+                     static_cast<std::size_t>(held_out.predicted(image))];
+  }
+  return confusion_figures(part);
 }
 
 std::string percent_text(double part) {

@@ -6,6 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "ui/cursor.h"
+#include "ui/panels/image_selection.h"
+#include "ui/panels/selection_chip.h"
+#include "ui/pointing.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -49,9 +53,12 @@ void draw_upright(const Frame& frame, ImVec2 bottom_left, ImU32 color, std::stri
 }  // namespace
 
 void ConfusionMatrix::refresh(const Frame& frame, const HeldOut& held_out) {
-  if (evaluation_ == held_out.evaluation) return;
+  const std::vector<std::int64_t> selected =
+      frame.cursor == nullptr ? std::vector<std::int64_t>{} : frame.cursor->images;
+  if (evaluation_ == held_out.evaluation && selected_ == selected) return;
   evaluation_ = held_out.evaluation;
-  figures_ = confusion_figures(*evaluation_);
+  selected_ = selected;
+  figures_ = confusion_figures(held_out, selected_);
   if (figures_.classes <= kMostNamedClasses) return;
   const interop::PageShape shape{figures_.classes, figures_.classes, 1, 1};
   if (!page_ || page_->shape() != shape) page_ = std::make_unique<interop::TilePage>(shape, frame.textures);
@@ -87,8 +94,18 @@ MatrixSpace ConfusionMatrix::measure(const Frame& frame, const HeldOut& held_out
 
 std::optional<MatrixHit> ConfusionMatrix::draw(const Frame& frame, const HeldOut& held_out) {
   refresh(frame, held_out);
-  const ImVec2 room = ImGui::GetContentRegionAvail();
+  trace();
   const float s = frame.scale, above = std::floor(6 * s);
+  if (!selected_.empty()) {
+    ImGui::Dummy(ImVec2(1, std::floor(3 * s)));
+    selection_chip(frame, "confusion.selection", figures_.total, held_out.evaluated(),
+                   ImGui::GetContentRegionAvail().x);
+    if (figures_.total == 0) {
+      centered_text(frame, none_selected_text(selected_.size(), held_out.evaluated()));
+      return std::nullopt;
+    }
+  }
+  const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool footer = room.y >= kFooterFrom * s;
   const float height = room.y - above - (footer ? ImGui::GetFrameHeight() + 8 * s : above);
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + above);
@@ -118,10 +135,34 @@ std::optional<MatrixHit> ConfusionMatrix::draw(const Frame& frame, const HeldOut
                   0, 0, line);
     list->AddRect(min, max, frame.palette.text, 0, 0, line);
   }
+  draw_pointed(frame, origin, layout);
   if (hit) describe(frame, held_out, *hit);
+  if (clicked && hit) point_at_class(frame, hit->truth >= 0 ? hit->truth : hit->predicted);
   ImGui::EndChild();
   if (footer) draw_footer(frame, held_out);
   return clicked && on_cell ? hit : std::nullopt;
+}
+
+/// A frame around the row of the class that is pointed at.
+void ConfusionMatrix::draw_pointed(const Frame& frame, ImVec2 origin, const MatrixLayout& layout) const {
+  const std::optional<int> label = pointed_class(frame);
+  if (!label || *label >= figures_.classes) return;
+  const float line = std::max(1.0f, std::floor(1.5f * frame.scale));
+  const float top = origin.y + layout.top + layout.cell_height * static_cast<float>(*label);
+  const ImVec2 min(origin.x + layout.left - line, top - line);
+  const ImVec2 max(origin.x + layout.cells_right(figures_.classes), top + layout.cell_height);
+  ImGui::GetWindowDrawList()->AddRect(min, max, frame.palette.accent, 0, 0, line);
+  trace_rectangle("confusion.pointed", min, max);
+}
+
+// For tests: of how many images it is.
+void ConfusionMatrix::trace() {
+  if (!trace_enabled()) return;
+  std::string now = fmt::format("\"total\":{},\"right\":{},\"selected\":{}", figures_.total, figures_.right,
+                                selected_.size());
+  if (now == traced_) return;
+  traced_ = std::move(now);
+  trace_event("confusion", traced_);
 }
 
 void ConfusionMatrix::draw_cells(const Frame& frame, ImVec2 origin, const MatrixLayout& layout) {
@@ -274,7 +315,8 @@ void ConfusionMatrix::draw_footer(const Frame& frame, const HeldOut& held_out) c
   ImGui::SameLine(0, 16 * s);
   const std::string right =
       fmt::format("{} of {}", with_thousands(figures_.right), with_thousands(figures_.total));
-  const std::string unit = fmt::format("{} images right", training::to_string(held_out.evaluation->split));
+  const std::string unit = fmt::format("{}{} images right", selected_.empty() ? "" : "selected ",
+                                       training::to_string(held_out.evaluation->split));
   const float width = text_width(frame.fonts.numbers, right) + text_width(frame.fonts.small, unit) + 5 * s;
   if (ImGui::GetContentRegionAvail().x < width) return;
   value_with_unit(frame, right, unit,

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "ui/frame.h"
 #include "ui/interop/tile_page.h"
@@ -14,7 +16,8 @@ namespace warpscope::ui {
 
 class ConfusionMatrix {
  public:
-  /// The panel's body. The cell that was clicked.
+  /// The panel's body, of the selected images alone if some are. A click moves the cursor to a class; the cell that was
+  /// clicked.
   std::optional<MatrixHit> draw(const Frame& frame, const HeldOut& held_out);
   /// Frees the texture; called before the context goes.
   void shutdown() { page_.reset(); }
@@ -30,7 +33,12 @@ class ConfusionMatrix {
   void describe(const Frame& frame, const HeldOut& held_out, const MatrixHit& hit) const;
   void draw_footer(const Frame& frame, const HeldOut& held_out) const;
 
+  void trace();
+  void draw_pointed(const Frame& frame, ImVec2 origin, const MatrixLayout& layout) const;
+
   std::shared_ptr<const training::Evaluation> evaluation_;  ///< what `figures_` was made from
+  std::vector<std::int64_t> selected_;                      ///< the same: Cursor::images
+  std::string traced_;
   ConfusionFigures figures_;
   /// The cells as pixels, where there are too many to draw one by one.
   std::unique_ptr<interop::TilePage> page_;

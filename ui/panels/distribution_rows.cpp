@@ -34,8 +34,24 @@ images::Rgba density_colour(float density, float most) {
   return images::magnitude_colour(std::sqrt(density / most));
 }
 
-float most_of(const std::vector<float>& densities) {
-  return densities.empty() ? 0 : *std::max_element(densities.begin(), densities.end());
+/// Of the numbers that are not 0: zeros may be many times as dense as any other.
+float most_of(const std::vector<float>& densities, const ValueAxis& axis) {
+  float most = 0;
+  for (std::size_t i = 0; i < densities.size(); ++i) {
+    if (axis.bands()[i].counter != statistics::kZeros) most = std::max(most, densities[i]);
+  }
+  return most;
+}
+
+/// The colour of each band.
+std::vector<images::Rgba> band_colours(const std::vector<float>& densities, const ValueAxis& axis,
+                                       float most) {
+  std::vector<images::Rgba> colours;
+  for (std::size_t i = 0; i < densities.size(); ++i) {
+    const bool zeros = axis.bands()[i].counter == statistics::kZeros;
+    colours.push_back(zeros ? zeros_colour(densities[i]) : density_colour(densities[i], most));
+  }
+  return colours;
 }
 
 /// The band of each of `count` pixels; the last band's beyond its end.
@@ -146,6 +162,12 @@ std::vector<float> densities(const Distribution& distribution, const ValueAxis& 
   return result;
 }
 
+images::Rgba zeros_colour(double share) {
+  if (share <= 0) return {0, 0, 0, 0};
+  const auto level = static_cast<std::uint8_t>(std::lround(64 + 176 * std::min(share, 1.0)));
+  return {level, level, level, 255};
+}
+
 std::vector<const Distribution*> over_moments(Moments moments, std::size_t layer, Quantity quantity) {
   std::vector<const Distribution*> result;
   for (const auto& moment : moments) {
@@ -177,15 +199,14 @@ Pixels heat_map(Moments moments, std::size_t layer, Quantity quantity, const Val
   for (const auto& moment : moments) {
     const Distribution* const one = moment->find(layer, quantity);
     columns.push_back(one == nullptr ? std::vector<float>{} : densities(*one, axis));
-    result.most = std::max(result.most, most_of(columns.back()));
+    result.most = std::max(result.most, most_of(columns.back(), axis));
   }
   const std::vector<std::size_t> bands = band_of_pixels(axis, height);
   for (int column = 0; column < width; ++column) {
     const std::vector<float>& density =
         columns[moment_at(moments, x.to_value(static_cast<float>(column) + 0.5f))];
     if (density.empty()) continue;
-    std::vector<images::Rgba> colours;
-    for (const float one : density) colours.push_back(density_colour(one, result.most));
+    const std::vector<images::Rgba> colours = band_colours(density, axis, result.most);
     for (int row = 0; row < height; ++row) {
       result.colours[static_cast<std::size_t>(row) * static_cast<std::size_t>(width) +
                      static_cast<std::size_t>(column)] =
@@ -203,9 +224,10 @@ Pixels strips(const DistributionMoment& moment, std::size_t layers, Quantity qua
     const Distribution* const one = moment.find(layer, quantity);
     const std::vector<float> density =
         one == nullptr ? std::vector<float>(axis.bands().size()) : densities(*one, axis);
-    const float most = most_of(density);
+    const float most = most_of(density, axis);
     result.most = std::max(result.most, most);
-    for (const std::size_t band : bands) result.colours.push_back(density_colour(density[band], most));
+    const std::vector<images::Rgba> colours = band_colours(density, axis, most);
+    for (const std::size_t band : bands) result.colours.push_back(colours[band]);
   }
   return result;
 }

@@ -59,6 +59,10 @@ class ValueAxis {
 /// Of the numbers, the part in each band over the band's octaves. All 0 of nothing.
 std::vector<float> densities(const statistics::Distribution& distribution, const ValueAxis& axis);
 
+/// The colour of the band of zeros, which has a scale of its own: grey, the brighter the larger their share of the numbers;
+/// transparent for none.
+images::Rgba zeros_colour(double share);
+
 /// Distributions of one layer and quantity at the moments that have it.
 std::vector<const statistics::Distribution*> over_moments(Moments moments, std::size_t layer,
                                                           Quantity quantity);
@@ -73,7 +77,7 @@ struct Pixels {
   int width = 0;
   int height = 0;
   std::vector<images::Rgba> colours;  ///< transparent where there are no numbers
-  float most = 0;                     ///< the density of the brightest colour, an octave
+  float most = 0;                     ///< the density of the brightest colour, an octave; zeros do not count
 };
 
 /// Steps to the right (`x` in pixels from 0), values upwards: a column shows the last moment that is not after its

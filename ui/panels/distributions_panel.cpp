@@ -289,7 +289,29 @@ void DistributionsPanel::draw_colour_bar(const Frame& frame) const {
   tooltip(frame,
           "The colours stand for the square root of the density: the part of the numbers whose magnitude is "
           "within a "
-          "factor of two. The band of zeros shows their share.");
+          "factor of two. Zeros have a scale of their own, in grey.");
+}
+
+/// How many numbers are 0, in the colour that their band has.
+void DistributionsPanel::draw_zeros(const Frame& frame) const {
+  const statistics::Distribution* const one = moment_->find(look_.layer, look_.quantity);
+  const double share = one == nullptr ? 0 : one->share(statistics::kZeros);
+  if (share <= 0) return;
+  const float s = frame.scale, side = std::floor(8 * s);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float top = std::floor(at.y + (ImGui::GetFrameHeight() - side) / 2);
+  const images::Rgba grey = zeros_colour(share);
+  ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(at.x, top), ImVec2(at.x + side, top + side),
+                                            IM_COL32(grey.r, grey.g, grey.b, 255));
+  ImGui::Dummy(ImVec2(side, ImGui::GetFrameHeight()));
+  ImGui::SameLine(0, 4 * s);
+  caption(frame, fmt::format("{} zeros", share_text(share)));
+  trace_item("distributions.zeros");
+  tooltip(frame,
+          "The part of the numbers that are exactly 0, at the step shown. The colours leave them out: their "
+          "band has a "
+          "scale of its own, in grey, from no zeros to nothing but zeros.");
+  ImGui::SameLine(0, 8 * s);
 }
 
 void DistributionsPanel::draw_detail(const Frame& frame, ImVec2 size) {
@@ -308,6 +330,7 @@ void DistributionsPanel::draw_detail(const Frame& frame, ImVec2 size) {
     ImGui::SameLine(0, 8 * frame.scale);
   }
   if (look_.view == DistributionView::heat_map) {
+    draw_zeros(frame);
     draw_colour_bar(frame);
   }
   ImGui::NewLine();

@@ -54,6 +54,7 @@ class DistributionsPanel {
   void make_strips(const Frame& frame, int width);
   void draw_detail(const Frame& frame, ImVec2 size);
   void draw_colour_bar(const Frame& frame) const;
+  void draw_zeros(const Frame& frame) const;
   void trace(const Frame& frame);
 
   models::Model model_;

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "ui/cursor.h"
 #include "ui/panels/picture_grid.h"
+#include "ui/pointing.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -54,7 +54,7 @@ void EnlargedPicture::draw_controls(const Frame& frame, PictureScene& scene) {
   const auto count = static_cast<int>(scene.images.size());
   const auto go = [&](int to) {
     image_ = scene.images[static_cast<std::size_t>(to)];
-    if (frame.cursor != nullptr && scene.names.empty()) frame.cursor->image = *image_;
+    if (scene.names.empty()) point_at_image(frame, *image_);
   };
   if (icon_button(frame, "enlarged.close", Icon::close, "Back to all images (Escape)")) return close();
   ImGui::SameLine(0, 4 * s);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ui/numbers.h"
+#include "ui/panels/image_selection.h"
 
 namespace warpscope::ui {
 namespace {
@@ -20,10 +21,8 @@ float badness(float loss) {
 }
 
 bool selected(const HeldOut& held_out, const PredictionChoice& choice, int image) {
-  if (choice.images.empty()) return true;
-  if (held_out.evaluation->split != training::Split::test) return false;
-  const auto position = static_cast<std::int64_t>(held_out.position(image));
-  return std::binary_search(choice.images.begin(), choice.images.end(), position);
+  const auto test_image = held_out.test_image(image);
+  return choice.images.empty() || (test_image && is_selected(choice.images, *test_image));
 }
 
 bool chosen(const HeldOut& held_out, const PredictionChoice& choice, int image) {
@@ -56,6 +55,11 @@ std::uint64_t HeldOut::evaluated() const {
 std::uint64_t HeldOut::position(int image) const {
   const auto at = static_cast<std::size_t>(image);
   return at < evaluation->positions.size() ? evaluation->positions[at] : at;
+}
+
+std::optional<std::int64_t> HeldOut::test_image(int image) const {
+  if (evaluation->split != training::Split::test) return std::nullopt;
+  return static_cast<std::int64_t>(position(image));
 }
 
 int HeldOut::truth(int image) const {
@@ -101,6 +105,14 @@ std::vector<int> arrange(const HeldOut& held_out, const PredictionChoice& choice
   return images;
 }
 
+std::uint64_t selected_images(const HeldOut& held_out, const std::vector<std::int64_t>& images) {
+  PredictionChoice choice;
+  choice.images = images;
+  std::uint64_t count = 0;
+  for (int image = 0; image < held_out.count(); ++image) count += selected(held_out, choice, image) ? 1 : 0;
+  return count;
+}
+
 std::string pair_text(const HeldOut& held_out, const PredictionChoice& choice) {
   const std::string truth = held_out.class_name(choice.truth);
   if (choice.truth == choice.predicted) return truth + ", classified right";
@@ -143,9 +155,7 @@ std::string count_text(const HeldOut& held_out, const PredictionChoice& choice, 
 
 std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice) {
   if (!choice.images.empty()) {
-    return "None of the selected images is among those of this choice that the network looked at; Esc clears "
-           "the "
-           "selection";
+    return none_selected_text(choice.images.size(), matching(held_out, choice));
   }
   const std::string step = with_thousands(held_out.evaluation->step);
   const bool wrong = choice.order == PredictionOrder::wrong_only;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct HeldOut {
   std::uint64_t evaluated() const;
   /// The image's place in the set.
   std::uint64_t position(int image) const;
+  /// Which of the test images it is; nothing of validation images.
+  std::optional<std::int64_t> test_image(int image) const;
   /// The set the evaluation looked at; only with a count above 0.
   const data::ImageSet& images() const;
   int truth(int image) const;
@@ -77,6 +80,9 @@ struct PredictionChoice {
 /// The images of the choice, in its order. A loss that is not a number counts as the worst; equal losses stay
 /// in stored order.
 std::vector<int> arrange(const HeldOut& held_out, const PredictionChoice& choice);
+
+/// How many of the images that are known are among the selected test images (Cursor::images); all if none are.
+std::uint64_t selected_images(const HeldOut& held_out, const std::vector<std::int64_t>& images);
 
 /// "cat, taken for dog": the pair that the grid is filtered to.
 std::string pair_text(const HeldOut& held_out, const PredictionChoice& choice);

@@ -45,7 +45,8 @@ constexpr std::array kMouse{
     Row{"Legend", "hide or show a curve"},
     Row{"Slider", "drag, it counts when let go; Ctrl-click to type a number"},
     Row{"Drag a gap", "resize the panels"},
-    Row{"Drag a tab", "into another panel, to its edge, or onto the toolbar to float; right click: more"},
+    Row{"Drag a tab",
+        "along its row, into another panel, to its edge, or onto the toolbar to float; right click: more"},
 };
 
 constexpr std::array kPanels{

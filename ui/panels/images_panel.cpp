@@ -10,7 +10,11 @@
 #include "gpu/core/error.h"
 #include "ui/cursor.h"
 #include "ui/images/difference_scale.h"
+#include "ui/panels/image_selection.h"
 #include "ui/panels/picture_magnifier.h"
+#include "ui/panels/picture_memory.h"
+#include "ui/panels/selection_chip.h"
+#include "ui/pointing.h"
 #include "ui/steering.h"
 #include "ui/widgets.h"
 
@@ -120,6 +124,7 @@ ImageSettings ImagesPanel::remembered() const {
   kept.metric = static_cast<int>(settings.metric);
   kept.order = static_cast<int>(settings.order);
   kept.show_curve = settings.curve;
+  kept.rows = settings.choices;
   return kept;
 }
 
@@ -132,6 +137,17 @@ void ImagesPanel::remember(const ImageSettings& kept) {
   settings.metric = static_cast<PictureMetric>(kept.metric);
   settings.order = static_cast<PictureOrder>(kept.order);
   settings.curve = kept.show_curve;
+  settings.choices = kept.rows;
+}
+
+std::string ImagesPanel::check_rows(const Frame& frame) {
+  const auto& snapshot = frame.snapshot;
+  const bool ready = snapshot.state == training::TrainerState::running ||
+                     snapshot.state == training::TrainerState::paused;
+  if (rows_checked_ || !ready || frame.request == nullptr) return "";
+  rows_checked_ = true;
+  return leave_out_impossible(settings.choices,
+                              {snapshot.device, snapshot.selection.precision, snapshot.run_dir});
 }
 
 void ImagesPanel::shutdown() {
@@ -185,7 +201,19 @@ void ImagesPanel::draw(const Frame& frame) {
   const float above = std::floor(4 * frame.scale);
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + above);
   menu_.draw(frame, scene, own_);
+  draw_selection(frame, scene);
   draw_pictures(frame, scene);
+  trace(frame, scene);
+}
+
+// For tests: which images are shown, and the one that is pointed at.
+void ImagesPanel::trace(const Frame& frame, const PictureScene& scene) {
+  if (!trace_enabled() || frame.cursor == nullptr) return;
+  std::string now = fmt::format("\"images\":[{}],\"image\":{},\"selected\":{}", fmt::join(scene.images, ","),
+                                frame.cursor->image, frame.cursor->images.size());
+  if (now == traced_) return;
+  traced_ = std::move(now);
+  trace_event("pictures", traced_);
 }
 
 /// Which images are shown, in which order. An order that follows from figures is renewed once a second, and not while
@@ -211,6 +239,26 @@ void ImagesPanel::arrange(const Frame& frame, PictureScene& scene) {
                  now + kArrangedSeconds};
   }
   scene.images = arranged_.images;
+  if (own || frame.cursor == nullptr) return;
+  const auto& selected = frame.cursor->images;
+  std::erase_if(scene.images, [&](int image) { return !is_selected(selected, image); });
+}
+
+/// How many of the images that are shown a lasso has selected; none of a person's own.
+void ImagesPanel::draw_selection(const Frame& frame, const PictureScene& scene) const {
+  if (frame.cursor == nullptr || !scene.names.empty()) return;
+  const auto& selected = frame.cursor->images;
+  std::uint64_t count = 0;
+  for (int image = 0; image < desk_.shape().count; ++image) count += is_selected(selected, image) ? 1 : 0;
+  selection_chip(frame, "images.selection", count, static_cast<std::uint64_t>(desk_.shape().count),
+                 ImGui::GetContentRegionAvail().x);
+}
+
+/// Why no image is shown.
+std::string ImagesPanel::nothing_text(const Frame& frame) const {
+  const bool selects = frame.cursor != nullptr && !frame.cursor->images.empty() && !arranged_.images.empty();
+  return selects ? none_selected_text(frame.cursor->images.size(), arranged_.images.size())
+                 : "None of the images shown is of this class.";
 }
 
 void ImagesPanel::draw_title(const Frame& frame, const PictureScene& scene) {
@@ -278,14 +326,14 @@ void ImagesPanel::draw_pictures(const Frame& frame, PictureScene& scene) {
       ImGui::GetWindowHeight() - ImGui::GetCursorPosY() - footer - std::floor(4 * frame.scale);
   if (scene.images.empty()) {
     ImGui::BeginChild("images.none", ImVec2(0, std::max(1.0f, height)));
-    centered_text(frame, "None of the images shown is of this class.");
+    centered_text(frame, nothing_text(frame));
     ImGui::EndChild();
   } else if (enlarged_.is_open()) {
     ImGui::SetCursorPosY(ImGui::GetCursorPosY() + std::floor(4 * frame.scale));
     if (const auto hit = enlarged_.draw(frame, scene, height)) picture_magnifier(frame, scene, *hit);
   } else {
     const PictureGrid::Touch touch = grid_.draw(frame, scene, height);
-    if (touch.clicked && frame.cursor != nullptr && scene.names.empty()) frame.cursor->image = *touch.clicked;
+    if (touch.clicked && scene.names.empty()) point_at_image(frame, *touch.clicked);
     if (touch.opened) enlarge(*touch.opened);
     if (touch.hovered && touch.seconds >= kMagnifierDelay) picture_magnifier(frame, scene, *touch.hovered);
   }
@@ -331,7 +379,7 @@ void ImagesPanel::draw_difference_figures(const Frame& frame, const PictureScene
                   "(x, y). Click to "
                   "see the image where it is largest.")) {
     enlarge(figures.image);
-    if (frame.cursor != nullptr && scene.names.empty()) frame.cursor->image = figures.image;
+    if (scene.names.empty()) point_at_image(frame, figures.image);
   }
 }
 

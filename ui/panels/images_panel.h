@@ -58,6 +58,8 @@ class ImagesPanel {
   /// The part of the settings that is kept from one start to the next.
   ImageSettings remembered() const;
   void remember(const ImageSettings& kept);
+  /// Once, as soon as a training is there: leaves out remembered rows that can no longer be. What that was, or "".
+  std::string check_rows(const Frame& frame);
 
  private:
   void draw_title(const Frame& frame, const PictureScene& scene);
@@ -65,7 +67,10 @@ class ImagesPanel {
   void draw_pictures(const Frame& frame, PictureScene& scene);
   void draw_scale_choice(const Frame& frame, const PictureScene& scene);
   void draw_difference_figures(const Frame& frame, const PictureScene& scene);
+  void draw_selection(const Frame& frame, const PictureScene& scene) const;
+  std::string nothing_text(const Frame& frame) const;
   void enlarge(int image);
+  void trace(const Frame& frame, const PictureScene& scene);
   void arrange(const Frame& frame, PictureScene& scene);
   /// What is shown: the pictures of an earlier step if one is chosen, else the newest.
   interop::ImageView* shown_view() const;
@@ -83,6 +88,8 @@ class ImagesPanel {
   PictureCurve curve_;
   OwnPictures own_;
   bool has_message_ = false;
+  bool rows_checked_ = false;
+  std::string traced_;
 
   /// The order of the images, kept for a while so that they do not dance.
   struct Arranged {

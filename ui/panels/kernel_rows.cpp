@@ -55,6 +55,17 @@ std::vector<KernelRow> kernel_rows(const std::vector<training::OpTiming>& timing
   return rows;
 }
 
+bool has_layer(const KernelRow& row, std::string_view layer) {
+  return !layer.empty() && std::any_of(row.layers.begin(), row.layers.end(),
+                                       [&](const training::OpTiming* one) { return one->layer == layer; });
+}
+
+const KernelRow* row_with_layer(const std::vector<KernelRow>& rows, std::string_view layer) {
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const KernelRow& row) { return has_layer(row, layer); });
+  return found == rows.end() ? nullptr : &*found;
+}
+
 std::string running_text(const KernelRow& row) {
   return training::running_text(row.layers);
 }

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu/messages/snapshot.h"
@@ -34,6 +35,11 @@ struct KernelRow {
   std::vector<const training::OpTiming*> layers;
   std::optional<ops::Op> covered_by;  ///< the op whose call covers this one, in some or all of its layers
 };
+
+/// True if one of its layers has that name; no layer is called "".
+bool has_layer(const KernelRow& row, std::string_view layer);
+/// The first of the rows that has the layer; nullptr if none has.
+const KernelRow* row_with_layer(const std::vector<KernelRow>& rows, std::string_view layer);
 
 /// What runs the layers of an op (training::running_text).
 std::string running_text(const KernelRow& row);

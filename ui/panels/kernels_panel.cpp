@@ -9,11 +9,15 @@
 #include <fmt/format.h>
 
 #include "ui/panels/kernel_cells.h"
+#include "ui/pointing.h"
 #include "ui/trace.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
 namespace {
+
+// Of the accent colour behind the layer that is pointed at, and behind an op one of whose layers it is.
+constexpr float kPointedOpacity = 0.24f, kPointedInsideOpacity = 0.08f;
 
 const KernelRow& row_of(const std::vector<KernelRow>& rows, ops::Op op) {
   return *std::find_if(rows.begin(), rows.end(), [op](const KernelRow& row) { return row.op == op; });
@@ -36,6 +40,7 @@ std::string op_tip(const KernelRow& row) {
   std::string tip = fmt::format("{}: {}.", ops::to_string(row.op), ops::contract(row.op).summary);
   if (row.layers.size() == 1) {
     tip += fmt::format("\n{}", ops::describe(row.op, row.layers.front()->shape));
+    if (!row.layers.front()->layer.empty()) tip += "\nClick: all views show this layer.";
   } else {
     tip += fmt::format("\n{} times a step; click to list the layers.", row.layers.size());
   }
@@ -84,23 +89,6 @@ void draw_covered(const Frame& frame, Table& table, ops::Op by) {
           ops::to_string(by)));
 }
 
-void draw_layers(const Frame& frame, Table& table, const KernelRow& row, const StepCost& step) {
-  for (const training::OpTiming* layer : row.layers) {
-    if (!table.row()) continue;
-    table.span(kOp, kVariant, [&](ImVec2 min, ImVec2 max) {
-      ImDrawList* const list = ImGui::GetWindowDrawList();
-      const float column = table.cell_max(kOp).x - min.x;
-      const float after = advance_text(list, name_font(frame, column), min.x + std::floor(32 * frame.scale),
-                                       table.baseline(), frame.palette.muted, layer->layer);
-      const float left = after + std::floor(12 * frame.scale);
-      draw_text(list, frame.fonts.small, left, table.baseline(), frame.palette.muted,
-                ellipsize(frame.fonts.small, ops::describe(layer->op, layer->shape), max.x - left));
-    });
-    draw_numbers(frame, table, cost_of(*layer), step, frame.palette.muted, layer->previous_variant);
-    if (layer->covered_by) draw_covered(frame, table, layer->covered_by->op);
-  }
-}
-
 // Below the header, and in view with it.
 void draw_total(const Frame& frame, Table& table, const StepCost& step) {
   if (!table.row()) return;
@@ -112,6 +100,26 @@ void draw_total(const Frame& frame, Table& table, const StepCost& step) {
 }
 
 }  // namespace
+
+KernelsPanel::KernelsPanel(const models::Model& model)
+    : model_(model), layer_(model.layers.empty() ? "" : model.layers.front().name) {}
+
+void KernelsPanel::follow_layer(const Frame& frame, const std::vector<KernelRow>& rows) {
+  const std::string_view layer = pointed_layer(frame, model_);
+  if (layer == layer_) return;
+  layer_ = layer;
+  scroll_to_.reset();
+  const KernelRow* const row = row_with_layer(rows, layer_);
+  if (row == nullptr) return;
+  scroll_to_ = row->op;
+  if (row->layers.size() > 1) open_.insert(row->op);
+}
+
+void KernelsPanel::choose_layer(const Frame& frame, const std::string& layer) {
+  if (layer.empty() || frame.cursor == nullptr) return;
+  point_at_layer(frame, model_, layer);
+  layer_ = pointed_layer(frame, model_);  // it is in view: nothing scrolls
+}
 
 void KernelsPanel::keep_order(const std::vector<KernelRow>& rows) {
   std::vector<ops::Op> launched = ops_by_launch(rows);
@@ -141,7 +149,23 @@ void KernelsPanel::draw(const Frame& frame, const profiling::LaboratoryState& la
     centered_text(frame, "Waiting for the first plan.");
     return;
   }
+  follow_layer(frame, rows);
   draw_table(frame, laboratory, rows, step);
+  trace();
+}
+
+// For tests: the layer that is pointed at, and the ops whose layers are listed.
+void KernelsPanel::trace() {
+  if (!trace_enabled()) return;
+  std::string open;
+  for (const ops::Op op : open_) {
+    if (!open.empty()) open += ',';
+    open += json_string(ops::to_string(op));
+  }
+  std::string now = fmt::format("\"layer\":{},\"open\":[{}]", json_string(layer_), open);
+  if (now == traced_) return;
+  traced_ = std::move(now);
+  trace_event("kernels", traced_);
 }
 
 void KernelsPanel::sort_by(int column) {
@@ -211,13 +235,62 @@ bool KernelsPanel::draw_name(const Frame& frame, Table& table, const KernelRow& 
   return clicked;
 }
 
+bool KernelsPanel::draw_layer_name(const Frame& frame, Table& table, const training::OpTiming& layer) const {
+  bool clicked = false;
+  table.span(kOp, kWas, [&](ImVec2 min, ImVec2 max) {
+    const std::string id = fmt::format("kernels.{}.{}", ops::to_string(layer.op), layer.layer);
+    ImGui::SetCursorScreenPos(min);
+    clicked = ImGui::InvisibleButton(id.c_str(), ImVec2(std::max(1.0f, max.x - min.x), max.y - min.y));
+    trace_item(id);
+  });
+  table.span(kOp, kVariant, [&](ImVec2 min, ImVec2 max) {
+    ImDrawList* const list = ImGui::GetWindowDrawList();
+    const float column = table.cell_max(kOp).x - min.x;
+    const float after =
+        advance_text(list, name_font(frame, column), min.x + std::floor(32 * frame.scale), table.baseline(),
+                     layer.layer == layer_ ? frame.palette.text : frame.palette.muted, layer.layer);
+    const float left = after + std::floor(12 * frame.scale);
+    draw_text(list, frame.fonts.small, left, table.baseline(), frame.palette.muted,
+              ellipsize(frame.fonts.small, ops::describe(layer.op, layer.shape), max.x - left));
+    area_tooltip(frame, min, max, "Click: all views show this layer.");
+  });
+  return clicked;
+}
+
+void KernelsPanel::draw_layers(const Frame& frame, Table& table, const KernelRow& row, const StepCost& step) {
+  for (const training::OpTiming* layer : row.layers) {
+    const bool seen = table.row(), pointed = !layer->layer.empty() && layer->layer == layer_;
+    if (pointed && scroll_to_ == row.op) {
+      table.bring_into_view();
+      scroll_to_.reset();
+      redraw_at(frame, ImGui::GetTime());
+    }
+    if (!seen) continue;
+    if (pointed) table.mark(kPointedOpacity);
+    if (draw_layer_name(frame, table, *layer)) choose_layer(frame, layer->layer);
+    draw_numbers(frame, table, cost_of(*layer), step, frame.palette.muted, layer->previous_variant);
+    if (layer->covered_by) draw_covered(frame, table, layer->covered_by->op);
+  }
+}
+
 void KernelsPanel::draw_row(const Frame& frame, Table& table, const KernelRow& row, const StepCost& step) {
   // An open menu needs its row even where that is scrolled out of view.
   const bool menu_open =
       ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
-  if (!table.row() && !menu_open) return;
-  if (draw_name(frame, table, row) && row.layers.size() > 1) {
-    if (!open_.erase(row.op)) open_.insert(row.op);
+  const bool seen = table.row(), single = row.layers.size() == 1;
+  if (single && scroll_to_ == row.op) {
+    table.bring_into_view();
+    scroll_to_.reset();
+    redraw_at(frame, ImGui::GetTime());
+  }
+  if (!seen && !menu_open) return;
+  if (seen && has_layer(row, layer_)) table.mark(single ? kPointedOpacity : kPointedInsideOpacity);
+  if (draw_name(frame, table, row)) {
+    if (single) {
+      choose_layer(frame, row.layers.front()->layer);
+    } else if (!open_.erase(row.op)) {
+      open_.insert(row.op);
+    }
   }
   table.enter(kVariant);
   const float left = table.cell_min(kVariant).x, right = table.cell_max(kVariant).x;

@@ -8,6 +8,7 @@
 
 #include "ui/cursor.h"
 #include "ui/images/byte_colours.h"
+#include "ui/pointing.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -102,7 +103,7 @@ void LatentPlane::handle_pointer(const Frame& frame, const training::LatentMap& 
   const bool down = ImGui::IsItemActive() && ImGui::IsMouseDown(ImGuiMouseButton_Left);
   if (down) handle_drag(frame);
   if (held_ && !down) {
-    if (!moved_ && hovered_) frame.cursor->image = static_cast<std::int64_t>(*hovered_);
+    if (!moved_ && hovered_) point_at_image(frame, static_cast<std::int64_t>(*hovered_));
     if (moved_ && drawn_.size() > 2) frame.cursor->images = images_inside(drawn_, places_);
     drawn_.clear();
     moved_ = false;
@@ -212,7 +213,14 @@ void LatentPlane::draw_legend(const Frame& frame) const {
     const float width = box + 4 * s + text_width(font, classes[i]) + 12 * s;
     if (x + width > max_.x) return;
     list->AddRectFilled(ImVec2(x, baseline - box), ImVec2(x + box, baseline), class_colour(frame.palette, i));
-    draw_text(list, font, x + box + 4 * s, baseline, frame.palette.muted, classes[i]);
+    const bool pointed = pointed_class(frame) == static_cast<int>(i);
+    draw_text(list, font, x + box + 4 * s, baseline, pointed ? frame.palette.text : frame.palette.muted,
+              classes[i]);
+    if (pointed) {
+      list->AddRectFilled(ImVec2(x, baseline + 3 * s),
+                          ImVec2(x + width - 12 * s, baseline + 3 * s + hairline(frame)),
+                          frame.palette.accent);
+    }
     x += width;
   }
 }

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "ui/cursor.h"
+#include "ui/panels/image_selection.h"
+#include "ui/panels/selection_chip.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -31,25 +33,25 @@ void LatentPanel::draw(const Frame& frame) {
     centered_text(frame, "The folder of a run holds no latents: they are seen while it trains here.");
     return;
   }
-  training::LatentRequest& request = frame.request->latents;
-  request.map = true;
+  frame.request->latents.map = true;
   if (!plane_.held() || !frame.seen.latents) map_ = frame.seen.latents;
   const bool ready = map_ && map_->problem.empty() && frame.snapshot.data;
-  if (ready && map_->latent.decodes) request.pictures = walk_.recipes(*map_, frame.cursor->image);
-  const bool in_title = title_room(frame) >= kControlsWidth * frame.scale;
-  if (ready && in_title) draw_controls(frame);
+  const std::size_t selected = frame.cursor->images.size();
+  const float chip = ready && selected > 0 ? chip_width(frame, selected_text(selected, map_->count)) : 0;
+  const bool in_title = title_room(frame) >= kControlsWidth * frame.scale + chip;
+  if (ready && in_title) draw_controls(frame, title_room(frame));
   panel_body(frame, false);
   if (!ready) {
     centered_text(frame, map_ ? std::string_view(map_->problem) : "Looking at the latents ...");
     return;
   }
   ImGui::Dummy(ImVec2(1, std::floor(3 * frame.scale)));
-  if (!in_title) draw_controls(frame);
+  if (!in_title) draw_controls(frame, ImGui::GetContentRegionAvail().x);
   draw_body(frame);
   trace(frame);
 }
 
-void LatentPanel::draw_controls(const Frame& frame) {
+void LatentPanel::draw_controls(const Frame& frame, float room) {
   const float s = frame.scale;
   int tool = plane_.lasso ? 1 : 0;
   if (segmented(
@@ -63,20 +65,20 @@ void LatentPanel::draw_controls(const Frame& frame) {
          "Pictures, or a point in the class's colour");
   ImGui::SameLine(0, 8 * s);
   if (text_button(frame, "latent.fit", "fit", "Show all images again (double click)")) plane_.fit();
+  if (frame.cursor->images.empty()) return;
+  ImGui::SameLine(0, 8 * s);
+  selection_chip(frame, "latent.selection", frame.cursor->images.size(), map_->count,
+                 room - kControlsWidth * s);
 }
 
 /// What the plane shows, in its corner: below the legend.
 void LatentPanel::draw_figures(const Frame& frame, ImVec2 corner) const {
   const float s = frame.scale;
-  const std::size_t selected = frame.cursor->images.size();
-  const std::string text =
-      selected > 0 ? selection_text(selected)
-                   : fmt::format("{} images, {} numbers each, step {}", map_->count,
-                                 with_thousands(map_->latent.elements()), with_thousands(map_->step));
   const ImVec2 min(corner.x + 8 * s, corner.y + 20 * s);
+  const std::string text = fmt::format("{} images, {} numbers each, step {}", map_->count,
+                                       with_thousands(map_->latent.elements()), with_thousands(map_->step));
   const ImVec2 max(min.x + text_width(frame.fonts.small, text), min.y + 16 * s);
-  draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, min.x, min.y + 12 * s,
-            selected > 0 ? frame.palette.accent : frame.palette.muted, text);
+  draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, min.x, min.y + 12 * s, frame.palette.muted, text);
   trace_rectangle("latent.figures", min, max);
   area_tooltip(
       frame, min, max,
@@ -90,13 +92,17 @@ void LatentPanel::draw_figures(const Frame& frame, ImVec2 corner) const {
 void LatentPanel::draw_body(const Frame& frame) {
   const float s = frame.scale, gap = 8 * s;
   const bool decodes = map_->latent.decodes;
-  LatentMarks marks;
-  marks.from = frame.cursor->image;
-  if (decodes) marks = walk_.marks(frame, *map_);
   ImVec2 room = ImGui::GetContentRegionAvail();
   const float column = std::floor(kWalkWidth * s);
   const bool beside = decodes && room.x >= column + gap + kLeastMapWidth * s;
-  if (beside) room.x -= column + gap;
+  LatentMarks marks;
+  marks.from = frame.cursor->image;
+  if (beside) {
+    // Pictures that nobody sees are not asked for.
+    frame.request->latents.pictures = walk_.recipes(*map_, frame.cursor->image);
+    marks = walk_.marks(frame, *map_);
+    room.x -= column + gap;
+  }
   if (!decodes) room.y -= ImGui::GetFrameHeight() + gap;
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   const ImVec2 size(std::max(1.0f, room.x), std::max(1.0f, room.y));

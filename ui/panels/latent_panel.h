@@ -19,7 +19,7 @@ class LatentPanel {
   void shutdown();
 
  private:
-  void draw_controls(const Frame& frame);
+  void draw_controls(const Frame& frame, float room);
   void draw_figures(const Frame& frame, ImVec2 corner) const;
   void draw_body(const Frame& frame);
   void trace(const Frame& frame);

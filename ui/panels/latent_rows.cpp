@@ -156,8 +156,4 @@ std::string image_text(const training::LatentMap& map, const training::Snapshot&
                      score(map, image, 1), loss_of(snapshot, image));
 }
 
-std::string selection_text(std::size_t images) {
-  return with_thousands(static_cast<std::uint64_t>(images)) + " selected, Esc clears";
-}
-
 }  // namespace warpscope::ui

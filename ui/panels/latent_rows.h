@@ -59,7 +59,5 @@ std::string axis_text(const training::LatentMap& map, std::size_t component);
 std::string class_of(const training::Snapshot& snapshot, std::size_t image);
 /// "test image 12: cat. Component 1: 3.21, component 2: -0.4. PSNR 21.3 dB at step 400." with what is known.
 std::string image_text(const training::LatentMap& map, const training::Snapshot& snapshot, std::size_t image);
-/// "12 selected, Esc clears"
-std::string selection_text(std::size_t images);
 
 }  // namespace warpscope::ui

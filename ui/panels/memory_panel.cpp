@@ -8,6 +8,7 @@
 
 #include "ui/cursor.h"
 #include "ui/plot/axis.h"
+#include "ui/pointing.h"
 #include "ui/table.h"
 #include "ui/widgets.h"
 
@@ -148,11 +149,7 @@ void MemoryPanel::draw_map(const Frame& frame, ImVec2 size) {
   draw_parts(frame, min, max, hovered);
   draw_live(frame, min, max);
   if (hovered != nullptr) pointer_tip(frame, tip_of(*map_, *hovered));
-  if (ImGui::IsItemClicked() && hovered != nullptr && frame.cursor != nullptr) {
-    for (std::size_t i = 0; i < model_.layers.size(); ++i) {
-      if (model_.layers[i].name == hovered->layer) point_at_output(*frame.cursor, i + 1);
-    }
-  }
+  if (ImGui::IsItemClicked() && hovered != nullptr) point_at_layer(frame, model_, hovered->layer);
   trace(frame, hovered);
 }
 
@@ -174,14 +171,13 @@ void MemoryPanel::draw_parts(const Frame& frame, ImVec2 min, ImVec2 max, const M
   const auto x_of = [&](std::size_t call) {
     return std::floor(min.x + static_cast<float>(call) / calls * (max.x - min.x));
   };
+  const std::string_view chosen = pointed_layer(frame, model_);
   for (const MemoryPart& part : map_->parts) {
     const ImVec2 corner(x_of(part.first), std::floor(axis.to_pixel(mebibytes(part.offset + part.bytes))));
     const float floor = std::floor(axis.to_pixel(mebibytes(part.offset)));
     const ImVec2 end(std::max(corner.x + 1, x_of(part.last + 1) - hairline(frame)),
                      std::max(corner.y + 1, floor - hairline(frame)));
-    const bool pointed = frame.cursor != nullptr && frame.cursor->output > 0 &&
-                         frame.cursor->output <= model_.layers.size() &&
-                         model_.layers[frame.cursor->output - 1].name == part.layer;
+    const bool pointed = !part.layer.empty() && part.layer == chosen;
     const ImU32 own = blend(color_of(frame, part.kind), frame.palette.panel, 0.8f);
     const ImU32 color = &part == hovered ? blend(frame.palette.text, own, 0.3f) : own;
     list->AddRectFilled(corner, end, color);

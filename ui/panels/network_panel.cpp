@@ -11,6 +11,7 @@
 #include "ui/cursor.h"
 #include "ui/images/colour_bar.h"
 #include "ui/paragraph.h"
+#include "ui/pointing.h"
 #include "ui/steering.h"
 #include "ui/terms.h"
 #include "ui/widgets.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr std::array<const char*, 3> kLooks{"outputs", "weights", "gradients"};
 constexpr float kControlsWidth =
     440;  ///< design pixels: the image, the look, and the input channel of filters
+constexpr float kLeastTilesHeight = 72;
 constexpr std::array<const char*, 3> kOrders{"by index", "largest mean", "largest variance"};
 
 std::string number(float value) {
@@ -90,7 +92,7 @@ void NetworkPanel::draw(const Frame& frame) {
   const float s = frame.scale;
   const float detail = std::floor(std::clamp(room.x * 0.44f, 280 * s, 720 * s));
   const bool beside = room.x > detail + 160 * s;
-  draw_tiles(frame, ImVec2(beside ? room.x - detail - 8 * s : room.x, room.y));
+  draw_left(frame, ImVec2(beside ? room.x - detail - 8 * s : room.x, room.y));
   if (!beside) return;
   ImGui::SameLine(0, 8 * s);
   draw_detail(frame, ImVec2(detail, room.y));
@@ -108,6 +110,7 @@ void NetworkPanel::trace(const Frame& frame) {
     now += fmt::format(",\"y\":{},\"x\":{},\"value\":{},\"sum\":{},\"terms\":{}", cursor.y, cursor.x,
                        explained_->value, explained_->total, explained_->terms.size());
   }
+  now.append(",").append(exciting_.trace_text());
   if (now == traced_) return;
   traced_ = now;
   trace_event("network", now);
@@ -117,9 +120,11 @@ void NetworkPanel::draw_image_choice(const Frame& frame) {
   const std::int64_t count = frame.snapshot.data ? frame.snapshot.data->test.count : 1;
   caption(frame, "image");
   ImGui::SameLine(0, 4 * frame.scale);
-  stepper(frame, "network.image", std::to_string(frame.cursor->image + 1),
+  std::int64_t image = frame.cursor->image;
+  stepper(frame, "network.image", std::to_string(image + 1),
           "Which of the test images goes through the network. A click on an image elsewhere chooses it too.",
-          count - 1, frame.cursor->image);
+          count - 1, image);
+  if (image != frame.cursor->image) point_at_image(frame, image);
 }
 
 void NetworkPanel::draw_depth_choice(const Frame& frame) {
@@ -188,6 +193,7 @@ void NetworkPanel::make_tiles(const Frame& frame) {
                     .value_or(Pictures{});
   }
   figures_ = figures_of(pictures_);
+  ++version_;
   scale_ = scale_of(figures_);
   if (pictures_.count == 0) return;
   frame.cursor->channel = std::clamp(frame.cursor->channel, 0, pictures_.count - 1);
@@ -309,6 +315,20 @@ void NetworkPanel::image_of_tile(ImDrawList* list, int picture, ImVec2 min, ImVe
                         (top + static_cast<float>(pictures_.height)) / height));
 }
 
+/// The tiles, and below them, where there is room, the images that excite the chosen channel most.
+void NetworkPanel::draw_left(const Frame& frame, ImVec2 room) {
+  const float strip = ExcitingImages::height(frame) + ImGui::GetStyle().ItemSpacing.y;
+  const bool excites = pictures_.count > 0 && room.y >= strip + kLeastTilesHeight * frame.scale;
+  ImGui::BeginGroup();
+  draw_tiles(frame, ImVec2(room.x, excites ? room.y - strip : room.y));
+  if (excites) {
+    frame.request->activations_of = made_.output;
+    exciting_.draw(frame, made_.output, static_cast<std::size_t>(frame.cursor->channel), output_name(),
+                   room.x);
+  }
+  ImGui::EndGroup();
+}
+
 void NetworkPanel::draw_tiles(const Frame& frame, ImVec2 room) {
   const float s = frame.scale;
   ImGui::BeginChild("network.tiles", room, false, ImGuiWindowFlags_NoNav);
@@ -322,7 +342,7 @@ void NetworkPanel::draw_tiles(const Frame& frame, ImVec2 room) {
                                           ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize,
                                           ImGui::GetContentRegionAvail().y, gap, 18 * s, 96 * s);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const std::vector<int> order = ordered(figures_, static_cast<ChannelOrder>(order_));
+  const std::vector<int>& order = standing_.of(figures_, version_, static_cast<ChannelOrder>(order_));
   ImDrawList* const list = ImGui::GetWindowDrawList();
   for (std::size_t place = 0; place < order.size(); ++place) {
     const int picture = order[place];
@@ -466,6 +486,7 @@ void NetworkPanel::draw_sum(const Frame& frame) {
 }
 
 void NetworkPanel::shutdown() {
+  exciting_.shutdown();
   tiles_.reset();
   strip_.reset();
 }

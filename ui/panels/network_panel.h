@@ -12,6 +12,7 @@
 #include "gpu/models/model.h"
 #include "ui/frame.h"
 #include "ui/interop/texture.h"
+#include "ui/panels/exciting_images.h"
 #include "ui/panels/network_rows.h"
 #include "ui/panels/sum_view.h"
 
@@ -46,6 +47,7 @@ class NetworkPanel {
   void make_strip(const Frame& frame);
   void draw_strip(const Frame& frame);
   void draw_card(const Frame& frame, std::size_t output, ImVec2 min, ImVec2 max);
+  void draw_left(const Frame& frame, ImVec2 room);
   void draw_tiles(const Frame& frame, ImVec2 room);
   void draw_tile_tip(const Frame& frame, int picture) const;
   void draw_detail(const Frame& frame, ImVec2 room);
@@ -64,17 +66,20 @@ class NetworkPanel {
 
   int look_ = 0;   ///< NetworkLook
   int order_ = 0;  ///< ChannelOrder
+  KeptOrder standing_;
   int in_channel_ = 0;
   bool scale_each_ = false;
   Made made_;
   Pictures pictures_;
   std::vector<ChannelFigures> figures_;
-  ColourScale scale_;  ///< of all pictures together
+  std::uint64_t version_ = 0;  ///< of figures_
+  ColourScale scale_;          ///< of all pictures together
   std::unique_ptr<interop::Texture> tiles_, strip_;
   int tile_columns_ = 1;
   int strip_side_ = 0;  ///< texels of a card's picture in the strip's texture
   std::vector<images::Point> strip_sizes_;
   std::uint64_t strip_number_ = 0;
+  ExcitingImages exciting_;
   SumView sum_;
   std::optional<inspect::Explanation> explained_;  ///< what the view of the sum shows
   std::uint64_t explained_number_ = 0;             ///< Inspection::number of `explained_`

@@ -121,6 +121,14 @@ std::vector<int> ordered(const std::vector<ChannelFigures>& figures, ChannelOrde
   return result;
 }
 
+const std::vector<int>& KeptOrder::of(const std::vector<ChannelFigures>& figures, std::uint64_t version,
+                                      ChannelOrder order) {
+  if (version_ != version || order_ != order) kept_ = ordered(figures, order);
+  version_ = version;
+  order_ = order;
+  return kept_;
+}
+
 ColourScale scale_of(const std::vector<ChannelFigures>& figures) {
   ColourScale scale{0, false};
   for (const ChannelFigures& one : figures) {

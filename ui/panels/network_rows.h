@@ -2,6 +2,7 @@
 // What the Network panel shows, without Dear ImGui: layers as cards, channels and filters as small pictures.
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -79,6 +80,19 @@ FilterFigures figures_of_filter(const models::Model& model, const models::Parame
 
 /// The pictures' numbers in the order in which they stand; the largest mean or variance first.
 std::vector<int> ordered(const std::vector<ChannelFigures>& figures, ChannelOrder order);
+
+/// The same, sorted anew only when there are other figures or another order is wanted.
+class KeptOrder {
+ public:
+  /// `version` is another one whenever `figures` are others.
+  const std::vector<int>& of(const std::vector<ChannelFigures>& figures, std::uint64_t version,
+                             ChannelOrder order);
+
+ private:
+  std::vector<int> kept_;
+  std::optional<std::uint64_t> version_;
+  ChannelOrder order_ = ChannelOrder::index;
+};
 
 /// Of all pictures together, or of one.
 ColourScale scale_of(const std::vector<ChannelFigures>& figures);

@@ -24,7 +24,7 @@ namespace warpscope::ui {
 struct Panels {
   /// `model` is what the laboratory measures: the one that is trained.
   explicit Panels(const models::Model& model)
-      : laboratory(model), time(model), memory(model), network(model), distributions(model) {}
+      : laboratory(model), kernels(model), time(model), memory(model), network(model), distributions(model) {}
 
   /// Frees what belongs to OpenGL and CUDA; before the context goes.
   void shutdown() {

@@ -68,7 +68,8 @@ void PictureCurve::draw(const Frame& frame, float height) {
                        image_ + 1, word, figure_text(metric_, y), figure_text(metric_, mean));
   };
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  plot::draw_chart(frame, "images.curve", size, chart);
+  const std::optional<double> clicked = plot::draw_chart(frame, "images.curve", size, chart);
+  if (clicked && frame.cursor != nullptr) frame.cursor->step = static_cast<std::uint64_t>(*clicked);
   // Above the curves stand their names, in their colours.
   const std::string image = fmt::format("image {}", image_ + 1);
   const ImFont* const font = frame.fonts.small;

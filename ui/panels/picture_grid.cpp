@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "ui/cursor.h"
+#include "ui/pointing.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -160,8 +160,8 @@ void PictureGrid::draw_column(const Frame& frame, const PictureScene& scene, con
     if (trace_enabled()) trace_rectangle(fmt::format("images.{}.{}", row_key(which), image), from, to);
   }
   const float line = std::max(1.0f, std::floor(frame.scale));
-  const bool looked_into = frame.seen.inspection && frame.cursor != nullptr && frame.cursor->image == image;
-  if (lit || looked_into) {
+  const bool pointed = scene.names.empty() && is_pointed_at_image(frame, image);
+  if (lit || pointed) {
     list->AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + line),
                   frame.palette.accent, 0, 0, line);
   }

@@ -13,6 +13,7 @@
 #include "gpu/plan/selection.h"
 #include "ui/cursor.h"
 #include "ui/panels/image_timeline.h"
+#include "ui/pointing.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -66,8 +67,9 @@ void draw_class_choice(const Frame& frame, PictureSettings& settings) {
   for (std::size_t i = 0; i < data->classes.size(); ++i) {
     const std::string item = fmt::format("images.class={}", i);
     const bool chosen = settings.wanted_class == static_cast<int>(i);
-    if (combo_item(frame, item.c_str(), data->classes[i].c_str(), chosen))
-      settings.wanted_class = static_cast<int>(i);
+    if (!combo_item(frame, item.c_str(), data->classes[i].c_str(), chosen)) continue;
+    settings.wanted_class = static_cast<int>(i);
+    point_at_class(frame, static_cast<int>(i));
   }
   end_combo();
 }

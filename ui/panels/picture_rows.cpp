@@ -104,6 +104,21 @@ PictureRequest make_request(const PictureChoices& choices, const PictureNeeds& n
   return result;
 }
 
+const char* row_key(PictureRow row) {
+  static constexpr std::array<const char*, kPictureRows> kKeys{"original",   "now", "other",     "earlier",
+                                                               "checkpoint", "run", "difference"};
+  return kKeys[index_of(row)];
+}
+
+std::string rows_text(const PictureChoices& choices) {
+  std::string text;
+  for (const PictureRow row : shown_rows(choices)) {
+    if (!text.empty()) text += ", ";
+    text += row == PictureRow::difference ? difference_name(choices) : row_name(choices, row);
+  }
+  return text;
+}
+
 std::string row_name(const PictureChoices& choices, PictureRow row) {
   switch (row) {
     case PictureRow::original:

@@ -82,8 +82,14 @@ struct PictureRequest {
 PictureRequest make_request(const PictureChoices& choices, const PictureNeeds& needs,
                             const core::DeviceInfo& device, core::Precision precision);
 
+/// The word for a row in the trace and in settings: "original", "other".
+const char* row_key(PictureRow row);
+
 /// "original", "now", "bf16 naive", "checkpoint step 1,200"
 std::string row_name(const PictureChoices& choices, PictureRow row);
+
+/// All rows that are shown, from above: "original, now, bf16, bf16 - now".
+std::string rows_text(const PictureChoices& choices);
 
 /// The two rows of the difference: "now - original".
 std::string difference_name(const PictureChoices& choices);

@@ -8,12 +8,6 @@
 
 namespace warpscope::ui {
 
-const char* row_key(PictureRow row) {
-  static constexpr std::array<const char*, kPictureRows> kKeys{"original",   "now", "other",     "earlier",
-                                                               "checkpoint", "run", "difference"};
-  return kKeys[index_of(row)];
-}
-
 std::string PictureScene::name(PictureRow row) const {
   if (row == PictureRow::now && past) return "step " + with_thousands(view.shown().step);
   if (row == PictureRow::earlier && desk.step(row)) return "step " + with_thousands(*desk.step(row));

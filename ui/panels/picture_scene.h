@@ -46,7 +46,4 @@ struct PictureScene {
 PictureScene make_scene(PictureSettings& settings, const PictureDesk& desk, interop::ImageView& view,
                         bool past, std::vector<std::string> names);
 
-/// The word for a row in the trace and in settings: "original", "other".
-const char* row_key(PictureRow row);
-
 }  // namespace warpscope::ui

@@ -11,8 +11,9 @@
 #include "ui/images/byte_colours.h"
 #include "ui/images/grid_layout.h"
 #include "ui/interop/texture.h"
-#include "ui/panels/latent_rows.h"
 #include "ui/panels/prediction_cell.h"
+#include "ui/panels/selection_chip.h"
+#include "ui/pointing.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -134,35 +135,27 @@ void PredictionGrid::draw_classes(const Frame& frame, const HeldOut& held_out) {
   for (int index = 0; index < held_out.evaluation->classes; ++index) {
     const std::string name = fmt::format("predictions.class={}", index);
     const std::string label = ellipsize(frame.fonts.text, held_out.class_name(index), 320 * frame.scale);
-    if (combo_item(frame, name.c_str(), label.c_str(), choice_.truth == index)) choice_.truth = index;
+    if (!combo_item(frame, name.c_str(), label.c_str(), choice_.truth == index)) continue;
+    choice_.truth = index;
+    point_at_class(frame, index);
   }
   end_combo();
 }
 
 // The pair that was chosen in the matrix, with a cross that lets it go.
 void PredictionGrid::draw_chip(const Frame& frame, const HeldOut& held_out) {
-  const float s = frame.scale, cross = 14 * s, height = ImGui::GetFrameHeight();
-  const std::string wanted = pair_text(held_out, choice_);
-  const float room = std::max(48 * s, ImGui::GetContentRegionAvail().x - cross - 28 * s);
-  const std::string text = ellipsize(frame.fonts.text, wanted, room);
-  const float width = text_width(frame.fonts.text, text) + cross + 26 * s;
-  const bool clicked = ImGui::InvisibleButton("predictions.chip", ImVec2(width, height));
-  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
-  const bool hovered = ImGui::IsItemHovered();
-  ImDrawList* const list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(min, max, blend(frame.palette.accent, frame.palette.panel, hovered ? 0.35f : 0.22f),
-                      height / 2);
-  draw_text(list, frame.fonts.text, min.x + 10 * s, row_baseline(frame, min.y), frame.palette.text, text);
-  const ImVec2 icon(max.x - cross - 8 * s, std::floor(min.y + (height - cross) / 2));
-  draw_icon(list, Icon::close, icon, ImVec2(icon.x + cross, icon.y + cross), frame.palette.text);
-  trace_item("predictions.chip");
-  tooltip(frame, fmt::format("{}: only these images are shown. Click to show all again.", wanted));
-  if (clicked) choice_.truth = choice_.predicted = kAnyClass;
+  const std::string pair = pair_text(held_out, choice_);
+  const std::string tip = fmt::format("{}: only these images are shown. Click to show all again.", pair);
+  if (chip(frame, "predictions.chip", pair, ImGui::GetContentRegionAvail().x, tip)) {
+    choice_.truth = choice_.predicted = kAnyClass;
+  }
 }
 
 void PredictionGrid::draw_choices(const Frame& frame, const HeldOut& held_out, bool held) {
   const float s = frame.scale;
   ImGui::Dummy(ImVec2(1, std::floor(3 * s)));
+  selection_chip(frame, "predictions.selection", selected_images(held_out, choice_.images),
+                 held_out.evaluated(), ImGui::GetContentRegionAvail().x);
   draw_order(frame);
   ImGui::SameLine(0, 8 * s);
   if (choice_.predicted == kAnyClass) {
@@ -181,13 +174,6 @@ void PredictionGrid::draw_choices(const Frame& frame, const HeldOut& held_out, b
                   "took it for.",
                   count_text(held_out, choice_, order_.size())));
   ImGui::SameLine(0, 12 * s);
-  const std::string selection = choice_.images.empty() ? "" : selection_text(choice_.images.size());
-  if (!selection.empty() && ImGui::GetContentRegionAvail().x >= text_width(frame.fonts.small, selection)) {
-    row_text(frame, frame.fonts.small, frame.palette.accent, selection);
-    trace_item("predictions.selection");
-    tooltip(frame, "Only the test images that a lasso in Latent holds are shown.");
-    ImGui::SameLine(0, 12 * s);
-  }
   if (held && ImGui::GetContentRegionAvail().x >= text_width(frame.fonts.small, "held still")) {
     row_text(frame, frame.fonts.small, frame.palette.accent, "held still");
     trace_item("predictions.held");
@@ -201,6 +187,7 @@ void PredictionGrid::draw(const Frame& frame, const HeldOut& held_out, bool held
   choice_.images = frame.cursor == nullptr ? std::vector<std::int64_t>{} : frame.cursor->images;
   refresh(frame, held_out);
   draw_choices(frame, held_out, held);
+  if (frame.cursor != nullptr) choice_.images = frame.cursor->images;
   refresh(frame, held_out);  // the choice may be another one now
   if (order_.empty()) {
     looked_at_ = false;
@@ -208,7 +195,7 @@ void PredictionGrid::draw(const Frame& frame, const HeldOut& held_out, bool held
   } else {
     draw_cells(frame, held_out);
   }
-  trace(held_out);
+  trace(frame, held_out);
 }
 
 images::CellGrid PredictionGrid::lay_out(const Frame& frame, const HeldOut& held_out, ImVec2 room) const {
@@ -241,6 +228,29 @@ std::optional<int> PredictionGrid::handle_pointer(const images::CellGrid& grid, 
                    static_cast<int>(std::floor((io.MousePos.y - origin.y) * density()))});
 }
 
+/// An image that another view has chosen comes into view.
+void PredictionGrid::follow_image(const Frame& frame, const HeldOut& held_out, const images::CellGrid& grid,
+                                  float height) {
+  if (frame.cursor == nullptr || frame.cursor->image == pointed_) return;
+  pointed_ = frame.cursor->image;
+  const auto found = std::find_if(order_.begin(), order_.end(),
+                                  [&](int image) { return held_out.test_image(image) == pointed_; });
+  if (found == order_.end()) return;
+  const auto top = static_cast<float>(grid.place(static_cast<int>(found - order_.begin())).y) / density();
+  const float tall = static_cast<float>(grid.cell_height()) / density();
+  if (top >= ImGui::GetScrollY() && top + tall <= ImGui::GetScrollY() + height) return;
+  ImGui::SetScrollY(std::max(0.0f, std::round(top - (height - tall) / 2)));
+}
+
+/// A click moves the cursor; of validation images, which no other view shows, to their class alone.
+void PredictionGrid::point_at(const Frame& frame, const HeldOut& held_out, int image) {
+  if (const auto test_image = held_out.test_image(image)) {
+    point_at_image(frame, *test_image);
+    pointed_ = *test_image;  // it is in view: nothing scrolls
+  }
+  point_at_class(frame, held_out.truth(image));
+}
+
 void PredictionGrid::draw_cells(const Frame& frame, const HeldOut& held_out) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const images::CellGrid grid = lay_out(frame, held_out, room);
@@ -248,6 +258,7 @@ void PredictionGrid::draw_cells(const Frame& frame, const HeldOut& held_out) {
   ImGui::BeginChild("predictions.grid", ImVec2(room.x, std::max(1.0f, room.y)), false,
                     ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav);
   if (std::exchange(scroll_to_start_, false)) ImGui::SetScrollY(0);
+  follow_image(frame, held_out, grid, room.y);
   const ImVec2 cursor = ImGui::GetCursorScreenPos();
   const ImVec2 origin(std::round(cursor.x * density()) / density(),
                       std::round(cursor.y * density()) / density());
@@ -257,6 +268,9 @@ void PredictionGrid::draw_cells(const Frame& frame, const HeldOut& held_out) {
   cache_.begin_frame();
   for (int cell = grid.first_visible(top); cell < grid.end_visible(top); ++cell) {
     draw_cell(frame, held_out, grid, origin, cell, hit == cell);
+  }
+  if (hit && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
+    point_at(frame, held_out, order_[static_cast<std::size_t>(*hit)]);
   }
   if (!hit) hovered_since_ = ImGui::GetTime();
   if (hit && ImGui::GetTime() - hovered_since_ >= kMagnifierDelay &&
@@ -282,16 +296,18 @@ void PredictionGrid::draw_cell(const Frame& frame, const HeldOut& held_out, cons
   ImDrawList* const list = ImGui::GetWindowDrawList();
   if (const auto tile = tile_of(held_out, image)) page_->draw(list, *tile, min, max);
   const float line = std::max(1.0f, std::floor(2 * frame.scale));
-  if (hovered || !held_out.right(image)) {
+  const auto test_image = held_out.test_image(image);
+  const bool pointed = test_image && is_pointed_at_image(frame, *test_image);
+  if (hovered || pointed || !held_out.right(image)) {
     list->AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + line),
-                  hovered ? frame.palette.accent : frame.palette.error, 0, 0, line);
+                  hovered || pointed ? frame.palette.accent : frame.palette.error, 0, 0, line);
   }
   draw_prediction(frame, held_out, image, ImVec2(min.x, max.y + std::floor(2 * frame.scale)),
                   pixels(std::max(grid.space.least_width, grid.zoom * grid.space.image_width)));
   if (trace_enabled()) trace_rectangle(fmt::format("predictions.cell.{}", cell), min, max);
 }
 
-void PredictionGrid::trace(const HeldOut& held_out) {
+void PredictionGrid::trace(const Frame& frame, const HeldOut& held_out) {
   if (!trace_enabled()) return;
   const int first = order_.empty() ? -1 : order_.front();
   std::string now = fmt::format(
@@ -302,6 +318,9 @@ void PredictionGrid::trace(const HeldOut& held_out) {
   if (first >= 0) {
     now += fmt::format(",\"first_truth\":{},\"first_predicted\":{}", held_out.truth(first),
                        held_out.predicted(first));
+  }
+  if (frame.cursor != nullptr) {
+    now += fmt::format(",\"image\":{},\"label\":{}", frame.cursor->image, frame.cursor->label.value_or(-1));
   }
   if (now == traced_) return;
   traced_ = now;

@@ -18,7 +18,7 @@ class PredictionGrid {
  public:
   /// The zoom's buttons, at the right end of the title row. Left out where there is no room.
   void draw_zoom(const Frame& frame);
-  /// The panel's body. `held`: a newer evaluation waits until the pointer leaves.
+  /// The panel's body. `held`: a newer evaluation waits until the pointer leaves. A click on an image moves the cursor.
   void draw(const Frame& frame, const HeldOut& held_out, bool held);
   /// True while the pointer is over the images: what is looked at must not move.
   bool looked_at() const { return looked_at_; }
@@ -43,7 +43,9 @@ class PredictionGrid {
   void draw_cell(const Frame& frame, const HeldOut& held_out, const images::CellGrid& grid, ImVec2 origin,
                  int cell, bool hovered);
   std::optional<int> tile_of(const HeldOut& held_out, int image);
-  void trace(const HeldOut& held_out);
+  void follow_image(const Frame& frame, const HeldOut& held_out, const images::CellGrid& grid, float height);
+  void point_at(const Frame& frame, const HeldOut& held_out, int image);
+  void trace(const Frame& frame, const HeldOut& held_out);
 
   PredictionChoice choice_;
   HeldOut arranged_;  ///< what `order_` was made from
@@ -55,6 +57,7 @@ class PredictionGrid {
   int shown_zoom_ = 1;
   bool looked_at_ = false;
   bool scroll_to_start_ = false;
+  std::int64_t pointed_ = 0;  ///< Cursor::image when it was last followed
   double hovered_since_ = 0;  ///< ImGui time at which the pointer came to the images
   std::string traced_;
 };

@@ -9,6 +9,7 @@
 #include "ui/cursor.h"
 #include "ui/panels/kernel_cells.h"
 #include "ui/plot/axis.h"
+#include "ui/pointing.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -167,20 +168,7 @@ void TimePanel::handle_mouse(const Frame& frame, const Room& room, const Hit& hi
   }
   if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) window_ = {};
   const bool clicked = ImGui::IsItemDeactivated() && dragged_ <= kClickReach * frame.scale;
-  if (clicked && hit.call != nullptr) point_at_layer(frame, *hit.call);
-}
-
-void TimePanel::point_at_layer(const Frame& frame, const StepCall& call) const {
-  if (frame.cursor == nullptr) return;
-  for (std::size_t i = 0; i < model_.layers.size(); ++i) {
-    if (model_.layers[i].name == call.timing->layer) point_at_output(*frame.cursor, i + 1);
-  }
-}
-
-bool TimePanel::is_pointed_at(const Frame& frame, const StepCall& call) const {
-  if (frame.cursor == nullptr || frame.cursor->output == 0) return false;
-  const std::size_t layer = frame.cursor->output - 1;
-  return layer < model_.layers.size() && model_.layers[layer].name == call.timing->layer;
+  if (clicked && hit.call != nullptr) point_at_layer(frame, model_, hit.call->timing->layer);
 }
 
 void TimePanel::draw_ruler(const Frame& frame, const Room& room) const {
@@ -213,6 +201,7 @@ void TimePanel::draw_lane(const Frame& frame, const Room& room, const std::vecto
   draw_text(list, frame.fonts.small, room.min.x, baseline, before ? frame.palette.muted : frame.palette.text,
             before ? "before" : "now");
   list->PushClipRect(ImVec2(room.left, top - 2 * s), ImVec2(room.max.x, bottom + 2 * s), true);
+  const std::string_view layer = pointed_layer(frame, model_);
   for (const StepCall& call : lane) {
     const float left = room.pixel_of(call.start), right = room.pixel_of(call.end());
     if (right < room.left || left >= room.max.x) continue;
@@ -224,7 +213,7 @@ void TimePanel::draw_lane(const Frame& frame, const Room& room, const std::vecto
     const ImU32 own = before ? blend(plain, frame.palette.panel, 0.62f) : plain;
     const ImU32 color = hovered ? blend(frame.palette.text, own, 0.3f) : own;
     list->AddRectFilled(min, max, color);
-    if (is_pointed_at(frame, call)) {
+    if (!call.timing->layer.empty() && call.timing->layer == layer) {
       list->AddRectFilled(ImVec2(min.x, max.y - std::floor(3 * s)), max, frame.palette.text);
     }
     const float seen_left = std::max(min.x, room.left), seen_right = std::min(max.x, room.max.x);
@@ -302,7 +291,7 @@ void TimePanel::draw_history(const Frame& frame, float height) const {
   const float middle = (min.x + max.x - text_width(frame.fonts.small, name)) / 2;
   if (middle > min.x + text_width(frame.fonts.small, first) + 8 * s)
     draw_text(list, frame.fonts.small, middle, baseline, frame.palette.muted, name);
-  if (ImGui::IsItemHovered()) draw_history_tip(frame, min, max);
+  follow_step(frame, min, max);
 }
 
 /// Columns of whole pixels; runs of columns that look alike are one rectangle.
@@ -347,24 +336,41 @@ void TimePanel::draw_areas(const Frame& frame, ImVec2 min, ImVec2 max) const {
   }
 }
 
-void TimePanel::draw_history_tip(const Frame& frame, ImVec2 min, ImVec2 max) const {
-  const ImVec2 pointer = ImGui::GetIO().MousePos;
-  if (pointer.x < min.x || pointer.x >= max.x || pointer.y < min.y || pointer.y >= max.y) return;
+void TimePanel::follow_step(const Frame& frame, ImVec2 min, ImVec2 max) const {
   const auto& points = history_.points();
-  const double first = static_cast<double>(points.front().step),
-               last = static_cast<double>(points.back().step);
-  const double part = static_cast<double>(pointer.x - min.x) / static_cast<double>(max.x - min.x);
-  const ShareHistory::Point* const point = history_.at(first + part * (last - first));
-  if (point == nullptr) return;
-  ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(std::floor(pointer.x), min.y),
-                                            ImVec2(std::floor(pointer.x) + hairline(frame), max.y),
-                                            frame.palette.text);
-  std::string text = fmt::format("step {}", with_thousands(point->step));
-  for (std::size_t i = kFamilies; i-- > 0;) {  // as they stand, from above
-    if (point->shares[i] <= 0) continue;
-    text += fmt::format("\n{:.1f} %  {}", 100 * point->shares[i], name_of(static_cast<OpFamily>(i)));
+  const std::uint64_t begin = points.front().step, end = points.back().step;
+  const double first = static_cast<double>(begin);
+  const double pixels = static_cast<double>(max.x - min.x) / std::max(1.0, static_cast<double>(end) - first);
+  const std::optional<std::uint64_t> step = frame.cursor == nullptr ? std::nullopt : frame.cursor->step;
+  if (step && *step >= begin && *step <= end) {
+    const float line = min.x + static_cast<float>((static_cast<double>(*step) - first) * pixels);
+    const float left = std::min(std::floor(line), max.x - hairline(frame));
+    ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(left, min.y), ImVec2(left + hairline(frame), max.y),
+                                              frame.palette.accent);
   }
-  pointer_tip(frame, text);
+  const ImVec2 pointer = ImGui::GetIO().MousePos;
+  const bool inside = pointer.x >= min.x && pointer.x < max.x && pointer.y >= min.y && pointer.y < max.y;
+  if (!ImGui::IsItemHovered() || !inside) return;
+  const double at = first + static_cast<double>(pointer.x - min.x) / pixels;
+  const ShareHistory::Point* const point = history_.at(at);
+  if (point == nullptr) return;
+  if (frame.cursor != nullptr && ImGui::IsItemClicked()) {
+    frame.cursor->step = step == point->step ? std::nullopt : std::optional(point->step);
+  }
+  draw_history_tip(frame, *point, min, max);
+}
+
+void TimePanel::draw_history_tip(const Frame& frame, const ShareHistory::Point& point, ImVec2 min,
+                                 ImVec2 max) const {
+  const float x = std::floor(ImGui::GetIO().MousePos.x);
+  ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(x, min.y), ImVec2(x + hairline(frame), max.y),
+                                            frame.palette.text);
+  std::string text = fmt::format("step {}", with_thousands(point.step));
+  for (std::size_t i = kFamilies; i-- > 0;) {  // as they stand, from above
+    if (point.shares[i] <= 0) continue;
+    text += fmt::format("\n{:.1f} %  {}", 100 * point.shares[i], name_of(static_cast<OpFamily>(i)));
+  }
+  pointer_tip(frame, text + "\nClick: all views show this step, a second click the newest.");
 }
 
 void TimePanel::trace(const Frame& frame, const StepLanes& lanes, const Hit& hit) {

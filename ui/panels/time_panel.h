@@ -52,11 +52,11 @@ class TimePanel {
                  bool before, const Hit& hit) const;
   void draw_rest(const Frame& frame, const Room& room, const StepLanes& lanes) const;
   void draw_tip(const Frame& frame, const StepLanes& lanes, const Hit& hit) const;
-  void point_at_layer(const Frame& frame, const training::StepCall& call) const;
-  bool is_pointed_at(const Frame& frame, const training::StepCall& call) const;
   void draw_history(const Frame& frame, float height) const;
   void draw_areas(const Frame& frame, ImVec2 min, ImVec2 max) const;
-  void draw_history_tip(const Frame& frame, ImVec2 min, ImVec2 max) const;
+  /// The step that is looked at as a line, the one under the pointer with its shares; a click looks at that.
+  void follow_step(const Frame& frame, ImVec2 min, ImVec2 max) const;
+  void draw_history_tip(const Frame& frame, const ShareHistory::Point& point, ImVec2 min, ImVec2 max) const;
   void trace(const Frame& frame, const StepLanes& lanes, const Hit& hit);
 
   models::Model model_;

@@ -109,12 +109,13 @@ void draw_marks(const Frame& frame, const Chart& chart, const Area& area) {
   }
 }
 
-void draw_read_out(const Frame& frame, const Chart& chart, const Area& area) {
+/// The x of the point that is read out.
+std::optional<double> draw_read_out(const Frame& frame, const Chart& chart, const Area& area) {
   const ImVec2 mouse = ImGui::GetIO().MousePos;
-  if (!ImGui::IsItemHovered() || !chart.describe || chart.lines.empty()) return;
-  if (mouse.x < area.left || mouse.x > area.right || mouse.y < area.top || mouse.y > area.bottom) return;
+  if (!ImGui::IsItemHovered() || !chart.describe || chart.lines.empty()) return {};
+  if (mouse.x < area.left || mouse.x > area.right || mouse.y < area.top || mouse.y > area.bottom) return {};
   const ChartLine& line = chart.lines.front();
-  if (line.series->empty()) return;
+  if (line.series->empty()) return {};
   const Axis x = x_axis(chart, area), y = y_axis(chart, area);
   // The nearest in pixels is not the nearest in value on a logarithmic axis.
   const std::size_t after = std::min(line.series->lower_bound(x.to_value(mouse.x)), line.series->size() - 1);
@@ -129,21 +130,23 @@ void draw_read_out(const Frame& frame, const Chart& chart, const Area& area) {
     list->AddCircleFilled(point, 3 * frame.scale, line.color, 16);
   }
   pointer_tip(frame, chart.describe(line.series->x(i), value));
+  return line.series->x(i);
 }
 
 }  // namespace
 
-void draw_chart(const Frame& frame, const char* name, ImVec2 size, const Chart& chart) {
+std::optional<double> draw_chart(const Frame& frame, const char* name, ImVec2 size, const Chart& chart) {
   size = ImVec2(std::max(size.x, 64.0f), std::max(size.y, 56.0f));
   const ImVec2 min = ImGui::GetCursorScreenPos();
   ImGui::InvisibleButton(name, size);
   trace_item(name);
   const Area area = arrange(frame, min, ImVec2(min.x + size.x, min.y + size.y), chart);
-  if (area.right - area.left < 16 || area.bottom - area.top < 8) return;
+  if (area.right - area.left < 16 || area.bottom - area.top < 8) return {};
   draw_grid(frame, chart, area);
   draw_lines(frame, chart, area);
   draw_marks(frame, chart, area);
-  draw_read_out(frame, chart, area);
+  const std::optional<double> read = draw_read_out(frame, chart, area);
+  return ImGui::IsItemClicked() ? read : std::nullopt;
 }
 
 }  // namespace warpscope::ui::plot

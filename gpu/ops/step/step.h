@@ -10,6 +10,7 @@
 //   gradient norm = sqrt(sum of the gradient statistic), update ratio = sqrt(sum of the update's / sum of the
 //   parameters'), 0 if the parameters' is 0; the kSumParts parts of each are added in double and rounded once
 //   control.step += 1;  control.position += batch; control.position -= epoch_size if it reached it
+//   gradient_scale = loss_scale
 //   overflow:  loss_scale = max(loss_scale / 2, 1), good_steps = 0, overflow = 0
 //   otherwise: good_steps += 1; at growth_interval (if it is not 0): loss_scale = min(2 loss_scale, 2^24),
 //   good_steps = 0
@@ -56,7 +57,8 @@ struct StepControl {
   std::uint32_t updates = 0;          ///< that the optimizer has made since its state was fresh
   std::uint32_t micro_batch = 0;      ///< of the running step
   std::uint32_t halted = 0;           ///< 1 after a loss that is not finite: updates are skipped
-  std::uint32_t unused = 0;
+  /// The loss scale of the last step, which its gradients are still multiplied by when the scale has changed.
+  float gradient_scale = 1.0f;
 };
 
 inline constexpr float kLeastLossScale = 1.0f;
@@ -132,6 +134,7 @@ WARPSCOPE_BOTH inline StepControl next_control(StepControl control, std::uint32_
   control.position = next_position(control, batch);
   if (!skips_update(control, loss)) ++control.updates;
   if (!is_finite(loss)) control.halted = 1;
+  control.gradient_scale = control.loss_scale;
   if (control.overflow != 0) {
     const float half = control.loss_scale / 2;
     control.loss_scale = half < kLeastLossScale ? kLeastLossScale : half;

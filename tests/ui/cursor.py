@@ -1,0 +1,136 @@
+"""One cursor in all views: what is pointed at in one of them is seen in the others."""
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import main, read_metrics, wait_until  # noqa: E402
+from window_driver import WindowCase  # noqa: E402
+
+
+class Cursor(WindowCase):
+    def window_arguments(self, *more, model="autoencoder", test_images=8):
+        return ["--model", model, "--device", "cpu", "--data", "builtin", "--batch", "4", "--test-images", str(test_images),
+                "--precision", "fp32", "--run-dir", self.run_dir, "--window-size", "1600x1000", *more]
+
+    def seen(self, kind):
+        """The newest event of one kind."""
+        events = self.events(kind)
+        return events[-1] if events else {}
+
+    def wait_for_event(self, kind, what, condition=None, **fields):
+        def found():
+            newest = self.seen(kind)
+            good = newest and all(newest.get(name) == value for name, value in fields.items())
+            return newest if good and (condition is None or condition(newest)) else None
+        return wait_until(found, f"{what}, {self.seen(kind)}", self.process)
+
+    def pause(self):
+        self.click("toolbar.pause")
+        self.wait_for_state("paused")
+        self.point_away()
+
+    def settled_predictions(self):
+        """Those of the last evaluation of a training that is paused."""
+        self.settled_step()
+        steps = [line["step"] for line in read_metrics(self.run_dir) if "test_loss" in line]
+        return self.wait_for_event("predictions", "the last evaluation", step=steps[-1])
+
+    def settled_map(self):
+        """The places of a training that is paused move no more."""
+        return self.wait_for_event("latent", "the last map", step=self.settled_step())
+
+    def lasso(self, *corners):
+        self.click("latent.tool.lasso")
+        self.drag(*corners)
+
+    def test_an_image_of_predictions_goes_through_the_network_and_back(self):
+        self.open_window(model="mlp", test_images=64)
+        self.wait_for_event("predictions", "predictions")
+        self.pause()
+        first = self.settled_predictions()
+        self.assertEqual(first["label"], -1)
+        self.click("predictions.cell.0")
+        self.point_away()
+        self.wait_for_event("predictions", "the worst image", image=first["first"], label=first["first_truth"])
+        self.click("tabs.Network")
+        self.wait_for_event("network", "it in the network", image=first["first"])
+        way = "network.image.less" if first["first"] > 0 else "network.image.more"
+        self.click(way)
+        other = first["first"] + (-1 if way.endswith("less") else 1)
+        self.wait_for_event("predictions", "the one beside it", image=other)
+        self.click("images.Confusion")
+        self.item("confusion.pointed")
+
+    def test_the_matrix_keeps_to_the_images_of_a_lasso_until_its_chip_is_clicked(self):
+        self.open_window(model="mlp", test_images=64)
+        self.wait_for_event("predictions", "predictions")
+        self.click("tabs.Latent")
+        self.wait_for_event("latent", "the map")
+        self.pause()
+        self.click("images.Confusion")
+        everything = self.wait_for_event("confusion", "all images", selected=0)
+        place = self.item("latent.map")
+        middle, bottom = place.x + place.w // 2, place.y + place.h - 3
+        self.lasso((place.x + 2, place.y + 2), (middle, place.y + 2), (middle, bottom), (place.x + 2, bottom))
+        some = self.wait_for_event("confusion", "a part of them", lambda seen: seen["selected"] > 0)
+        self.assertLess(some["total"], everything["total"])
+        self.assertLessEqual(some["total"], some["selected"])
+        self.click("confusion.selection")
+        self.wait_for_event("confusion", "all again", selected=0, total=everything["total"])
+        self.wait_for_event("latent", "no selection", selected=0)
+
+    def test_pictures_keep_to_the_images_of_a_lasso(self):
+        self.open_window()
+        self.click("tabs.Latent")
+        self.wait_for_event("latent", "the map")
+        self.pause()
+        self.settled_map()
+        everything = self.wait_for_event("pictures", "all images", selected=0)["images"]
+        wanted = everything[-1]
+        place = self.item(f"latent.image.{wanted}")
+        left, top, right, bottom = place.x, place.y, place.x + place.w, place.y + place.h
+        self.lasso((left, top), (right, top), (right, bottom), (left, bottom))
+        some = self.wait_for_event("pictures", "some images", lambda seen: seen["selected"] > 0)
+        self.assertIn(wanted, some["images"])
+        self.assertLess(len(some["images"]), len(everything))
+        self.item("images.selection")
+        self.key("Escape")
+        self.wait_for_event("pictures", "all again", images=everything)
+
+    def test_kernels_follow_a_layer_and_choose_one(self):
+        self.open_window()
+        self.click("tabs.Network")
+        self.wait_for_event("network", "the network")
+        self.pause()
+        self.click("network.layer.conv4")
+        self.wait_for_event("network", "the layer", output="conv4")
+        self.click("tabs.Kernels")
+        self.wait_for_event("kernels", "its layer", layer="conv4", open=["conv2d.forward"])
+        row = self.item("kernels.conv2d.forward.conv4")
+        other = self.item("kernels.conv2d.forward.conv5")
+        self.point_away()
+        tinted = lambda place: self.grab(place)[2:-2, -6:-2].reshape(-1, 3).mean(axis=0)  # noqa: E731
+
+        def marked():
+            seen, plain = tinted(row), tinted(other)
+            return seen[2] - plain[2] > 20  # the accent is blue
+        wait_until(marked, "the row to be marked", self.process)
+        self.click("kernels.conv2d.forward.conv5")
+        self.wait_for_event("kernels", "the row that was clicked", layer="conv5")
+        self.click("tabs.Network")
+        self.wait_for_event("network", "it in the network", output="conv5")
+
+    def test_a_click_on_the_shares_of_time_shows_that_step_in_all_views(self):
+        self.open_window()
+        self.click("tabs.Time")
+        self.wait_for_event("time", "shares over steps", lambda seen: seen["points"] > 4)
+        self.pause()
+        self.wait_for_event("curves", "no step yet", cursor=None)
+        self.click("time.history")
+        self.wait_for_event("curves", "the step that was clicked", lambda seen: seen["cursor"] is not None)
+        self.click("time.history")
+        self.wait_for_event("curves", "the newest", cursor=None)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+#include "ui/panels/exciting_images.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "ui/images/byte_colours.h"
+#include "ui/panels/latent_rows.h"
+#include "ui/pointing.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+using training::ChannelMeasure;
+
+constexpr std::array<const char*, 2> kMeasures{"mean", "maximum"};
+constexpr float kSide = 40, kLine = 17, kGap = 8;  // design pixels
+
+std::string number(float value) {
+  return fmt::format("{:.3g}", value);
+}
+
+}  // namespace
+
+float ExcitingImages::height(const Frame& frame) {
+  return ImGui::GetFrameHeight() + std::floor((kSide + kLine + 2 * kGap) * frame.scale);
+}
+
+void ExcitingImages::refresh(const Frame& frame, std::size_t output, std::size_t channel) {
+  const auto& seen = frame.seen.activations;
+  const bool fits = seen && seen->output == output && frame.snapshot.data;
+  if (!fits) {
+    seen_ = nullptr;
+    return images_.clear();
+  }
+  if (seen == seen_ && channel == channel_ && measure_ == measured_ && frame.snapshot.data == data_) return;
+  seen_ = seen;
+  channel_ = channel;
+  measured_ = measure_;
+  data_ = frame.snapshot.data;
+  const data::ImageSet& set = data_->test;
+  images_ = training::most_exciting(*seen, channel, measure_, kImages);
+  std::erase_if(images_, [&](const auto& one) { return one.image >= set.count; });
+  const interop::PageShape shape =
+      interop::make_page(kImages, set.width, set.height, interop::Texture::largest());
+  if (!page_ || page_->shape() != shape) page_ = std::make_unique<interop::TilePage>(shape, frame.textures);
+  for (std::size_t place = 0; place < images_.size(); ++place) {
+    const auto pixels = images::byte_colours(set, static_cast<int>(images_[place].image));
+    page_->upload(static_cast<int>(place), pixels.data());
+  }
+}
+
+void ExcitingImages::draw_title(const Frame& frame, const std::string& layer, float width) {
+  const float s = frame.scale;
+  int measure = static_cast<int>(measure_);
+  segmented(
+      frame, "network.exciting", kMeasures, &measure,
+      "What counts as how much a channel is excited: the mean over its map, or the largest value in it");
+  measure_ = static_cast<ChannelMeasure>(measure);
+  ImGui::SameLine(0, 8 * s);
+  const std::string what = seen_ ? fmt::format("these of {} test images excite {}, channel {} most; step {}",
+                                               with_thousands(static_cast<std::uint64_t>(seen_->images)),
+                                               layer, channel_, with_thousands(seen_->step))
+                                 : std::string("Looking for the images that excite this channel most ...");
+  const float used = ImGui::GetCursorPosX() - ImGui::GetWindowContentRegionMin().x;
+  caption(frame, ellipsize(frame.fonts.small, what, width - used));
+}
+
+void ExcitingImages::draw_image(const Frame& frame, std::size_t place, ImVec2 min, float side) const {
+  const float s = frame.scale;
+  const training::ExcitingImage& one = images_[place];
+  const data::ImageSet& set = data_->test;
+  const float unit = side / static_cast<float>(std::max(set.width, set.height));
+  const ImVec2 max(min.x + std::floor(unit * static_cast<float>(set.width)),
+                   min.y + std::floor(unit * static_cast<float>(set.height)));
+  const std::string name = fmt::format("network.exciting.{}", place);
+  ImGui::SetCursorScreenPos(min);
+  const bool clicked =
+      ImGui::InvisibleButton(name.c_str(), ImVec2(max.x - min.x, max.y - min.y + std::floor(kLine * s)));
+  trace_item(name);
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  page_->draw(list, static_cast<int>(place), min, max);
+  if (ImGui::IsItemHovered() || is_pointed_at_image(frame, one.image)) {
+    const float line = std::max(1.0f, std::floor(2 * s));
+    list->AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + line),
+                  frame.palette.accent, 0, 0, line);
+  }
+  draw_text(list, frame.fonts.small, min.x, max.y + std::floor((kLine - 3) * s), frame.palette.text,
+            number(measured_ == ChannelMeasure::mean ? one.mean : one.maximum));
+  const std::string label = class_of(frame.snapshot, static_cast<std::size_t>(one.image));
+  tooltip(frame,
+          fmt::format("test image {}{}{}. Mean {:.5g}, maximum {:.5g}. Click: all views show this image.",
+                      one.image + 1, label.empty() ? "" : ": ", label, one.mean, one.maximum));
+  if (clicked) point_at_image(frame, one.image);
+}
+
+void ExcitingImages::draw(const Frame& frame, std::size_t output, std::size_t channel,
+                          const std::string& layer, float width) {
+  const float s = frame.scale;
+  ImGui::BeginChild(
+      "network.exciting_images", ImVec2(width, height(frame)), false,
+      ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  refresh(frame, output, channel);
+  draw_title(frame, layer, width);
+  refresh(frame, output, channel);  // the measure may be the other one now
+  const float side = std::floor(kSide * s), gap = std::floor(kGap * s), edge = std::floor(2 * s);
+  const float column = gap + std::max(side, text_width(frame.fonts.small, "-0.0123"));
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
+  for (std::size_t place = 0; place < images_.size(); ++place) {
+    const float left = edge + column * static_cast<float>(place);
+    if (left + side > width) break;
+    draw_image(frame, place, ImVec2(corner.x + left, corner.y + edge), side);
+  }
+  ImGui::EndChild();
+}
+
+std::string ExcitingImages::trace_text() const {
+  std::string images;
+  for (const training::ExcitingImage& one : images_) {
+    if (!images.empty()) images += ',';
+    images += std::to_string(one.image);
+  }
+  return fmt::format("\"measure\":{},\"exciting\":[{}]", static_cast<int>(measured_), images);
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,56 @@
+#include "ui/panels/selection_chip.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "ui/cursor.h"
+#include "ui/panels/image_selection.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr float kCross = 14, kBesideText = 26;  // design pixels
+
+}  // namespace
+
+float chip_width(const Frame& frame, std::string_view text) {
+  return text_width(frame.fonts.text, text) + (kCross + kBesideText) * frame.scale;
+}
+
+bool chip(const Frame& frame, const char* name, std::string_view text, float room, std::string_view tip) {
+  const float s = frame.scale, cross = kCross * s, height = ImGui::GetFrameHeight();
+  const std::string shown =
+      ellipsize(frame.fonts.text, text, std::max(48 * s, room - cross - (kBesideText + 2) * s));
+  const bool clicked = ImGui::InvisibleButton(name, ImVec2(chip_width(frame, shown), height));
+  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+  const bool hovered = ImGui::IsItemHovered();
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(min, max, blend(frame.palette.accent, frame.palette.panel, hovered ? 0.35f : 0.22f),
+                      height / 2);
+  draw_text(list, frame.fonts.text, min.x + 10 * s, row_baseline(frame, min.y), frame.palette.text, shown);
+  const ImVec2 icon(max.x - cross - 8 * s, std::floor(min.y + (height - cross) / 2));
+  draw_icon(list, Icon::close, icon, ImVec2(icon.x + cross, icon.y + cross), frame.palette.text);
+  trace_item(name);
+  tooltip(frame, tip);
+  return clicked;
+}
+
+bool selection_chip(const Frame& frame, const char* name, std::uint64_t count, std::uint64_t total,
+                    float room) {
+  if (frame.cursor == nullptr || frame.cursor->images.empty()) return false;
+  const std::string tip = fmt::format(
+      "{} test images are selected by the lasso in Latent; {} of the {} images of this view are among them, "
+      "and "
+      "only those count here. Click, or Esc: all images again.",
+      with_thousands(static_cast<std::uint64_t>(frame.cursor->images.size())), with_thousands(count),
+      with_thousands(total));
+  if (!chip(frame, name, selected_text(count, total), room, tip)) return false;
+  frame.cursor->images.clear();
+  return true;
+}
+
+}  // namespace warpscope::ui

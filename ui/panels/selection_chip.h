@@ -1,0 +1,22 @@
+#pragma once
+// "37 of 512 selected" with a cross that clears the selection, in the views that keep to it.
+
+#include <cstdint>
+#include <string_view>
+
+#include "ui/frame.h"
+
+namespace warpscope::ui {
+
+/// Word and cross in a rounded box as an item of one row, at most `room` pixels wide, traced as `name`. True when
+/// clicked.
+bool chip(const Frame& frame, const char* name, std::string_view text, float room, std::string_view tip);
+/// Width in pixels of a chip() that has room for all of `text`.
+float chip_width(const Frame& frame, std::string_view text);
+
+/// The chip of the selection of images, `count` of the `total` images of this view; a click clears the selection.
+/// Nothing, and false, while nothing is selected.
+bool selection_chip(const Frame& frame, const char* name, std::uint64_t count, std::uint64_t total,
+                    float room);
+
+}  // namespace warpscope::ui
