@@ -33,6 +33,7 @@ int view(const std::string& run, const WindowArguments& arguments) {
   ui::WindowOptions window = window_options(arguments);
   window.training.model = model_of(folder);
   window.source = std::make_shared<runs::RunSource>(folder);
+  window.viewed = folder;
   try {
     return ui::run_window(window);
   } catch (const ui::NoDisplay&) {

@@ -32,8 +32,8 @@ void draw_banner(const Frame& frame, const std::string& text) {
 
 }  // namespace
 
-MainView::MainView(const Settings& settings, const models::Model& model)
-    : settings_(settings), panels_(model) {
+MainView::MainView(const Settings& settings, const models::Model& model, const std::filesystem::path& viewed)
+    : settings_(settings), panels_(model, viewed) {
   show({settings.plot, settings.images, settings.docking, settings.look});
   dock_.docking = settings.docking;
   if (!settings.problem.empty()) tell(settings.problem, training::LogLevel::warning);
@@ -136,6 +136,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
     undo_.start_from(view_choices());
   }
   panels_.laboratory.update(frame);
+  panels_.judging.update(frame);
   dock_.draw(frame, panels_, layout.panels);
   place_next_window(layout.status);
   facts.image_path = is_view(frame) && panels_.images.has_images() ? "images from the run folder"

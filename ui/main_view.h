@@ -30,8 +30,8 @@ struct WindowRequests {
 
 class MainView {
  public:
-  /// `model` is what the laboratory measures: the one that is trained.
-  MainView(const Settings& settings, const models::Model& model);
+  /// `model` is what the laboratory measures: the one that is trained. `viewed`: as Panels takes it.
+  MainView(const Settings& settings, const models::Model& model, const std::filesystem::path& viewed = {});
 
   void consume(const std::vector<training::FeedItem>& items);
   /// Takes the newest images; before draw(), with the OpenGL context current.
@@ -61,11 +61,11 @@ class MainView {
   const Look& look() const { return settings_.look; }
   std::size_t loss_points() const { return panels_.loss.history().steps(); }
   /// Between frames, with the OpenGL context current: brings images that are on their way further. True if
-  /// those, the laboratory, what is read of earlier runs or the predictions have come further than was drawn.
+  /// those, the laboratory, tries on features, what is read of earlier runs or the predictions have come further than was drawn.
   bool advance(const std::shared_ptr<training::ImageExchange>& images) {
     const bool newer = panels_.images.advance(images);
-    return newer || panels_.laboratory.has_update() || panels_.loss.has_update() ||
-           (dock_.sees("images") && panels_.predictions.waiting());
+    return newer || panels_.laboratory.has_update() || panels_.judging.has_update() ||
+           panels_.loss.has_update() || (dock_.sees("images") && panels_.predictions.waiting());
   }
 
  private:

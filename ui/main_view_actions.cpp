@@ -115,6 +115,8 @@ ActionScene MainView::action_scene(const Frame& frame) {
       .copy_curves = [this] { panels_.loss.copy(); },
       .take_tour = [this] { take_tour(); },
       .tell = [this](const std::string& text) { tell(text, training::LogLevel::info); },
+      .judge_features = [this, &frame] { panels_.judging.judge(frame); },
+      .why_no_features = panels_.judging.why_not(frame),
   };
   add_panel_actions(scene);
   return scene;

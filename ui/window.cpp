@@ -107,7 +107,7 @@ class Session {
         window_(title_for(options).c_str(), placement_for(options, settings)),
         input_(window_.handle()),
         imgui_(window_.handle()),
-        view_(settings, options.training.model),
+        view_(settings, options.training.model, options.viewed),
         renderer_(window_.renderer()) {
     source_ = options.source ? options.source : std::make_shared<training::Trainer>(trainer_options(options));
     feed_ = source_->subscribe();

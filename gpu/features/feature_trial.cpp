@@ -53,11 +53,11 @@ struct FeatureTrial::Kept {
   double feature_seconds = 0, standardize_seconds = 0;
   std::unique_ptr<classifiers::RbfSvmProblem> problem;
 
-  bool serves(const TrialRequest& request) const {
+  bool serves(const TrialRequest& request, const TrialLimits& asked_limits) const {
     const Subject& asked = request.subject;
     return asked.parameters && asked.parameters == subject.parameters && asked.data == subject.data &&
            asked.precision == subject.precision && request.standardize == standardized &&
-           request.limits == limits &&
+           asked_limits == limits &&
            to_string(parse_feature_layers(request.layers, asked.model)) == to_string(layers);
   }
 };
@@ -76,7 +76,8 @@ void FeatureTrial::forget() {
 }
 
 bool FeatureTrial::prepare_rows(const TrialRequest& request, const Watch& watch) {
-  if (kept_ && kept_->serves(request)) return false;
+  const TrialLimits limits = request.limits.value_or(limits_on(device_->kind()));
+  if (kept_ && kept_->serves(request, limits)) return false;
   kept_.reset();  // so that there is room
   if (watch.progress) watch.progress(0, "reading the network");
   auto kept = std::make_unique<Kept>();
@@ -84,7 +85,7 @@ bool FeatureTrial::prepare_rows(const TrialRequest& request, const Watch& watch)
   const Subject& subject = kept->subject;
   kept->layers = parse_feature_layers(request.layers, subject.model);
   kept->standardized = request.standardize;
-  kept->limits = request.limits;
+  kept->limits = limits;
   const plan::Selection selection{subject.precision, {}};
   const auto rows_of = [&](const data::ImageSet& set, std::int64_t most, std::vector<std::int64_t>& places,
                            const Watch& part) {
@@ -100,8 +101,8 @@ bool FeatureTrial::prepare_rows(const TrialRequest& request, const Watch& watch)
   };
   auto start = Clock::now();
   kept->training =
-      rows_of(subject.data->train, request.limits.training, kept->training_images, part_of(watch, 0, 0.8));
-  kept->test = rows_of(subject.data->test, request.limits.test, kept->test_images, part_of(watch, 0.8, 1));
+      rows_of(subject.data->train, limits.training, kept->training_images, part_of(watch, 0, 0.8));
+  kept->test = rows_of(subject.data->test, limits.test, kept->test_images, part_of(watch, 0.8, 1));
   kept->feature_seconds = seconds_since(start);
   start = Clock::now();
   if (request.standardize) kept->remark = standardize(kept->training, kept->test, place_);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,7 @@ struct TrialRequest {
   Subject subject;
   std::string layers;  ///< as parse_feature_layers() takes it
   bool standardize = true;
-  TrialLimits limits;
+  std::optional<TrialLimits> limits;  ///< none: limits_on() the device
   JudgementRequest judgement;
 };
 

@@ -132,7 +132,7 @@ TEST_F(Trials, UseFeaturesAndDistancesAgainWhereTheyAreTheSame) {
 TEST_F(Trials, OfASampleNameThePlacesOfItsImages) {
   const Subject subject = untrained(patches(120, 45));
   TrialRequest request = request_of(subject);
-  request.limits = {60, 9};
+  request.limits = TrialLimits{60, 9};
   const TrialResult found = trial.judge(request);
   EXPECT_EQ(found.training_rows, 60);
   EXPECT_EQ(found.test_images, (std::vector<std::int64_t>{0, 5, 10, 15, 20, 25, 30, 35, 40}));

@@ -63,7 +63,9 @@ class ActionsTest : public testing::Test {
             .follow = [this](bool follows) { followed = follows; },
             .copy_curves = [this] { ++copied; },
             .take_tour = [this] { done = "tour"; },
-            .tell = [this](const std::string& text) { done = text; }};
+            .tell = [this](const std::string& text) { done = text; },
+            .judge_features = [this] { done = "judge"; },
+            .why_no_features = why_no_features};
   }
 
   Action find(const std::string& id) {
@@ -98,7 +100,7 @@ class ActionsTest : public testing::Test {
   Snapshot snapshot;
   PlotSettings plot;
   Look look;
-  std::string why_no_steering, undoable;
+  std::string why_no_steering, why_no_features, undoable;
   std::vector<training::Command> sent;
   std::vector<KeyPress> pressed;
   std::string shown, done;
@@ -212,6 +214,14 @@ TEST_F(ActionsTest, TheAxesOfTheCurvesAreChosen) {
 TEST_F(ActionsTest, WhatTheCurvesShowIsCopied) {
   find("plot.copy").run();
   EXPECT_EQ(copied, 1);
+}
+
+TEST_F(ActionsTest, FeaturesAreJudgedAndTheirPanelIsShown) {
+  find("judge_features").run();
+  EXPECT_EQ(done, "judge");
+  EXPECT_EQ(shown, "features");
+  why_no_features = "These images have no classes.";
+  EXPECT_EQ(find("judge_features").why_not, why_no_features);
 }
 
 TEST_F(ActionsTest, AStepNeedsAPause) {

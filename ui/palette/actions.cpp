@@ -154,6 +154,20 @@ void add_commands(const ActionScene& scene, std::vector<Action>& actions) {
   }
 }
 
+Action judge_action(const ActionScene& scene) {
+  return {.id = "judge_features",
+          .title = "Judge the features: what they are worth to a classifier",
+          .group = "Features",
+          .keys = {},
+          .note = {},
+          .why_not = scene.why_no_features,
+          .fill = {},
+          .run = [judge = scene.judge_features, show = scene.show_panel] {
+            judge();
+            show("features");
+          }};
+}
+
 // --- what is shown
 
 void add_training_tabs(const ActionScene& scene, std::vector<Action>& actions) {
@@ -336,6 +350,7 @@ std::vector<Action> all_actions(const ActionScene& scene) {
   std::vector<Action> actions;
   add_keys(scene, actions);
   add_commands(scene, actions);
+  actions.push_back(judge_action(scene));
   add_training_tabs(scene, actions);
   for (Action& action : window_actions(scene)) actions.push_back(std::move(action));
   for (Action& action : arranging_actions(scene)) actions.push_back(std::move(action));

@@ -67,6 +67,8 @@ struct ActionScene {
   std::function<void()> copy_curves;  ///< as CSV
   std::function<void()> take_tour;
   std::function<void(const std::string&)> tell;  ///< says a sentence
+  std::function<void()> judge_features = {};     ///< with the weights of this moment
+  std::string why_no_features = {};              ///< why that cannot be; "" if it can
 };
 
 /// All of them, in the order of their tables.

@@ -53,6 +53,11 @@ constexpr std::array kPanels{
     Row{"Curves",
         "plots of one metric each: every training step (faint), its smoothed mean, the tests, a flag where "
         "something was changed (click it to name it), and the curves of earlier runs"},
+    Row{"Features",
+        "what the output of a layer is worth to a classifier that learns from it: \"Judge now\" takes the "
+        "weights of "
+        "this moment; change the layer, the classifier or C and see at once; click on a picture to look at "
+        "it everywhere"},
     Row{"Images",
         "held-out images, what the network makes of them now, and the difference; \"rows\" adds other "
         "precisions, steps, checkpoints and runs, a double click enlarges; of a network that "

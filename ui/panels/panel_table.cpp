@@ -36,6 +36,8 @@ constexpr std::array kPanels{
              [](Panels& p, const Frame& f) { p.distributions.draw(f); }},
     PanelRow{"latent", "Latent", Place::workbench, kTableWidth, kTableHeight,
              [](Panels& p, const Frame& f) { p.latent.draw(f); }},
+    PanelRow{"features", "Features", Place::workbench, kTableWidth, kTableHeight,
+             [](Panels& p, const Frame& f) { p.features.draw(f, p.judging); }},
     PanelRow{"bench", "Bench", Place::workbench, kTableWidth, kTableHeight,
              [](Panels& p, const Frame& f) { p.bench.draw(f, p.laboratory); }},
     PanelRow{"verify", "Verify", Place::workbench, kTableWidth, kTableHeight,

@@ -1,10 +1,14 @@
 #pragma once
 // All panels of the window, and what several of them share.
 
+#include <filesystem>
+
+#include "ui/features_controller.h"
 #include "ui/laboratory_controller.h"
 #include "ui/panels/bench_panel.h"
 #include "ui/panels/determinism_panel.h"
 #include "ui/panels/distributions_panel.h"
+#include "ui/panels/features_panel.h"
 #include "ui/panels/images_panel.h"
 #include "ui/panels/kernels_panel.h"
 #include "ui/panels/ladder_panel.h"
@@ -22,9 +26,16 @@
 namespace warpscope::ui {
 
 struct Panels {
-  /// `model` is what the laboratory measures: the one that is trained.
-  explicit Panels(const models::Model& model)
-      : laboratory(model), kernels(model), time(model), memory(model), network(model), distributions(model) {}
+  /// `model` is what the laboratory measures: the one that is trained. `viewed`: the folder of the run that is shown in
+  /// place of a training.
+  explicit Panels(const models::Model& model, const std::filesystem::path& viewed = {})
+      : laboratory(model),
+        judging(model, viewed),
+        kernels(model),
+        time(model),
+        memory(model),
+        network(model),
+        distributions(model) {}
 
   /// Frees what belongs to OpenGL and CUDA; before the context goes.
   void shutdown() {
@@ -33,10 +44,12 @@ struct Panels {
     network.shutdown();
     distributions.shutdown();
     latent.shutdown();
+    features.shutdown();
   }
 
   PlotSettings plot;  ///< how `loss` shows its curves
   LaboratoryController laboratory;
+  FeaturesController judging;  ///< for `features`
   LossPanel loss;
   ImagesPanel images;            ///< of models that reconstruct
   PredictionsPanel predictions;  ///< of models that classify: in its place
@@ -46,6 +59,7 @@ struct Panels {
   NetworkPanel network;
   DistributionsPanel distributions;
   LatentPanel latent;
+  FeaturesPanel features;
   BenchPanel bench;
   VerifyPanel verify;
   DeterminismPanel determinism;

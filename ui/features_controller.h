@@ -1,0 +1,62 @@
+#pragma once
+// The window's tries of classifiers on features: takes the weights of the training, or the checkpoint of a run that is
+// viewed, and has the desk work on them.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "gpu/features/feature_desk.h"
+#include "ui/frame.h"
+#include "ui/panels/features_rows.h"
+
+namespace warpscope::ui {
+
+class FeaturesController {
+ public:
+  /// `viewed`: the folder of the run that a window without a training of its own shows.
+  explicit FeaturesController(models::Model model, std::filesystem::path viewed = {})
+      : model_(std::move(model)), viewed_(std::move(viewed)) {}
+
+  /// Once a frame, before the panels: asks for weights, starts what waited for them, judges again after an epoch.
+  void update(const Frame& frame);
+  const features::DeskState& state() const { return *state_; }
+  /// True if there is a newer state than the one that was drawn.
+  bool has_update() const { return desk_.state() != state_; }
+  /// True while a job runs or waits for weights.
+  bool busy() const {
+    return wanted_ != features::DeskWork::none || state_->work != features::DeskWork::none;
+  }
+  bool waits_for_weights() const { return wanted_ != features::DeskWork::none; }
+  /// Why nothing can be judged, in a sentence; "" if it can.
+  std::string why_not(const Frame& frame) const;
+  const models::Model& model() const { return model_; }
+
+  /// With the weights of this moment.
+  void judge(const Frame& frame);
+  /// With the weights of the last result, where there is one: what a slider that was let go asks for.
+  void judge_again();
+  /// Over C and gamma, with the weights of the last result or, without one, of this moment.
+  void search(const Frame& frame);
+  void cancel();
+
+  FeatureChoice choice;
+  bool each_epoch = false;
+
+ private:
+  void want(const Frame& frame, features::DeskWork work);
+  void start(features::DeskWork work, features::Subject subject);
+  void follow_epochs(const Frame& frame);
+
+  models::Model model_;
+  std::filesystem::path viewed_;
+  features::FeatureDesk desk_;
+  std::shared_ptr<const features::DeskState> state_ = desk_.state();
+  features::DeskWork wanted_ = features::DeskWork::none;  ///< that waits for weights
+  std::uint64_t asked_ = 0;                               ///< number of the last weights asked for
+  std::uint64_t epoch_ = 0, generation_ = 0;
+};
+
+}  // namespace warpscope::ui

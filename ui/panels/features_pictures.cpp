@@ -1,0 +1,169 @@
+#include "ui/panels/features_pictures.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "ui/cursor.h"
+#include "ui/images/byte_colours.h"
+#include "ui/interop/texture.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr std::array<const char*, 3> kOrders{"border", "wrong", "support"};
+constexpr std::size_t kMost = 480;
+constexpr int kTiles = 512, kLargestPage = 4096;
+constexpr float kLine = 17;  // design pixels
+
+float density() {
+  return std::max(0.01f, ImGui::GetIO().DisplayFramebufferScale.x);
+}
+
+}  // namespace
+
+const data::ImageSet& FeaturesPictures::set() const {
+  const auto& data = *result_->subject.data;
+  return made_order_ == FeatureOrder::support ? data.train : data.test;
+}
+
+std::string FeaturesPictures::class_name(int index) const {
+  const auto& classes = result_->subject.data->classes;
+  const auto at = static_cast<std::size_t>(index);
+  return at < classes.size() && !classes[at].empty() ? classes[at] : std::to_string(index);
+}
+
+void FeaturesPictures::refresh(const Frame& frame,
+                               const std::shared_ptr<const features::TrialResult>& result) {
+  const auto images = frame.cursor == nullptr ? std::vector<std::int64_t>() : frame.cursor->images;
+  if (result_ == result && made_order_ == order_ && made_images_ == images && page_) return;
+  const bool other_set = !result_ || result_->subject.data != result->subject.data ||
+                         (made_order_ == FeatureOrder::support) != (order_ == FeatureOrder::support);
+  result_ = result;
+  made_order_ = order_;
+  made_images_ = images;
+  pictures_ = pictures_of(*result, order_, images, kMost);
+  const int largest = std::min(kLargestPage, interop::Texture::largest());
+  const interop::PageShape shape = interop::make_page(kTiles, set().width, set().height, largest);
+  if (!page_ || page_->shape() != shape) {
+    page_ = std::make_unique<interop::TilePage>(shape, frame.textures);
+    cache_ = images::TileCache(shape.tiles());
+  } else if (other_set) {
+    cache_.clear();
+  }
+}
+
+void FeaturesPictures::draw(const Frame& frame, const std::shared_ptr<const features::TrialResult>& result) {
+  auto order = static_cast<int>(order_);
+  segmented(frame, "features.pictures", kOrders, &order,
+            "border: the test images nearest to the border between two classes. wrong: those taken for "
+            "another class, "
+            "the surest first. support: the training images that weigh most in the decisions (RBF SVM).");
+  order_ = static_cast<FeatureOrder>(order);
+  refresh(frame, result);
+  ImGui::SameLine(0, 12 * frame.scale);
+  const std::string count = made_images_.empty()
+                                ? fmt::format("{} images", pictures_.size())
+                                : fmt::format("{} images of those selected", pictures_.size());
+  caption(frame, ellipsize(frame.fonts.small, count, ImGui::GetContentRegionAvail().x));
+  if (!pictures_.empty()) return draw_cells(frame);
+  centered_text(frame, order_ == FeatureOrder::support ? "This classifier has no support vectors."
+                       : order_ == FeatureOrder::wrong ? "No test image was taken for another class."
+                                                       : "None of the selected images was judged.");
+}
+
+images::CellGrid FeaturesPictures::lay_out(const Frame& frame, ImVec2 room) const {
+  const float pixels = density(), s = frame.scale * pixels;
+  images::CellSpace space;
+  space.width = static_cast<int>((room.x - ImGui::GetStyle().ScrollbarSize) * pixels);
+  space.height = static_cast<int>(room.y * pixels);
+  space.image_width = set().width;
+  space.image_height = set().height;
+  space.count = static_cast<int>(pictures_.size());
+  space.gap = std::max(1, static_cast<int>(8 * s));
+  space.edge = std::max(1, static_cast<int>(std::ceil(3 * s)));
+  space.caption_height = static_cast<int>(std::ceil(2 * kLine * s));
+  space.least_width = static_cast<int>(std::ceil(64 * s));
+  space.scale = s;
+  return images::make_cells(space, images::fit_cells(space));
+}
+
+void FeaturesPictures::draw_cells(const Frame& frame) {
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const images::CellGrid grid = lay_out(frame, room);
+  ImGui::BeginChild("features.grid_of_pictures", ImVec2(room.x, std::max(1.0f, room.y)), false,
+                    ImGuiWindowFlags_NoNav);
+  const ImVec2 cursor = ImGui::GetCursorScreenPos();
+  const ImVec2 origin(std::round(cursor.x * density()) / density(),
+                      std::round(cursor.y * density()) / density());
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const auto hit = ImGui::IsWindowHovered()
+                       ? grid.hit({static_cast<int>(std::floor((mouse.x - origin.x) * density())),
+                                   static_cast<int>(std::floor((mouse.y - origin.y) * density()))})
+                       : std::nullopt;
+  const int top = static_cast<int>(ImGui::GetScrollY() * density());
+  cache_.begin_frame();
+  for (int cell = grid.first_visible(top); cell < grid.end_visible(top); ++cell) {
+    draw_cell(frame, grid, origin, cell, hit == cell);
+  }
+  if (hit) {
+    const FeaturePicture& picture = pictures_[static_cast<std::size_t>(*hit)];
+    pointer_tip(frame, tip(picture));
+    if (ImGui::IsMouseClicked(0) && !picture.of_training && frame.cursor != nullptr)
+      frame.cursor->image = picture.image;
+  }
+  ImGui::SetCursorScreenPos(cursor);
+  ImGui::Dummy(ImVec2(1, static_cast<float>(grid.content_height()) / density()));
+  ImGui::EndChild();
+}
+
+void FeaturesPictures::draw_cell(const Frame& frame, const images::CellGrid& grid, ImVec2 origin, int cell,
+                                 bool hovered) {
+  const FeaturePicture& picture = pictures_[static_cast<std::size_t>(cell)];
+  const images::Point place = grid.place(cell);
+  const auto pixels = [](int length) { return static_cast<float>(length) / density(); };
+  const ImVec2 min(origin.x + pixels(place.x), origin.y + pixels(place.y));
+  const ImVec2 max(min.x + pixels(grid.zoom * grid.space.image_width),
+                   min.y + pixels(grid.zoom * grid.space.image_height));
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  if (const auto tile = cache_.need(static_cast<int>(picture.image))) {
+    if (tile->fresh)
+      page_->upload(tile->tile, images::byte_colours(set(), static_cast<int>(picture.image)).data());
+    page_->draw(list, tile->tile, min, max);
+  }
+  const bool pointed =
+      !picture.of_training && frame.cursor != nullptr && frame.cursor->image == picture.image;
+  const float line = std::max(1.0f, std::floor(2 * frame.scale));
+  if (hovered || pointed || !picture.right()) {
+    list->AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + line),
+                  hovered || pointed ? frame.palette.accent : frame.palette.error, 0, 0, line);
+  }
+  const float s = frame.scale, width = pixels(grid.cell_width);
+  const ImFont* const font = frame.fonts.small;
+  const float first = max.y + 14 * s;
+  draw_text(list, font, min.x, first, frame.palette.text, ellipsize(font, class_name(picture.truth), width));
+  const std::string figure = fmt::format("{:.2g}", picture.figure);
+  const std::string below = picture.right() ? figure : fmt::format("\u2192 {}", class_name(picture.label));
+  draw_text(list, font, min.x, first + kLine * s, picture.right() ? frame.palette.muted : frame.palette.error,
+            ellipsize(font, below, width));
+  if (trace_enabled()) trace_rectangle(fmt::format("features.picture.{}", cell), min, max);
+}
+
+std::string FeaturesPictures::tip(const FeaturePicture& picture) const {
+  if (picture.of_training) {
+    return fmt::format("Training image {}: {}.\nWeight {:.4g} in the decisions.", picture.image,
+                       class_name(picture.truth), picture.figure);
+  }
+  return fmt::format(
+      "Test image {}: {}.\n{}\nMargin {:.4g}: how far it is from getting another label.\nClick to look at it "
+      "in all "
+      "views.",
+      picture.image, class_name(picture.truth),
+      picture.right() ? "Taken for that." : fmt::format("Taken for {}.", class_name(picture.label)),
+      picture.figure);
+}
+
+}  // namespace warpscope::ui

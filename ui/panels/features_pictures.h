@@ -1,0 +1,42 @@
+#pragma once
+// The images of a result: those nearest to the border, the wrong ones, the support vectors that weigh most.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ui/frame.h"
+#include "ui/images/cell_grid.h"
+#include "ui/images/tile_cache.h"
+#include "ui/interop/tile_page.h"
+#include "ui/panels/features_rows.h"
+
+namespace warpscope::ui {
+
+class FeaturesPictures {
+ public:
+  /// A click on a test image moves the cursor there.
+  void draw(const Frame& frame, const std::shared_ptr<const features::TrialResult>& result);
+  /// What is shown, in its order.
+  const std::vector<FeaturePicture>& shown() const { return pictures_; }
+  /// Frees the texture; called before the context goes.
+  void shutdown() { page_.reset(); }
+
+ private:
+  void refresh(const Frame& frame, const std::shared_ptr<const features::TrialResult>& result);
+  void draw_cells(const Frame& frame);
+  void draw_cell(const Frame& frame, const images::CellGrid& grid, ImVec2 origin, int cell, bool hovered);
+  images::CellGrid lay_out(const Frame& frame, ImVec2 room) const;
+  const data::ImageSet& set() const;
+  std::string class_name(int index) const;
+  std::string tip(const FeaturePicture& picture) const;
+
+  FeatureOrder order_ = FeatureOrder::border, made_order_ = FeatureOrder::border;
+  std::vector<std::int64_t> made_images_;
+  std::shared_ptr<const features::TrialResult> result_;  ///< what `pictures_` were made from
+  std::vector<FeaturePicture> pictures_;
+  std::unique_ptr<interop::TilePage> page_;
+  images::TileCache cache_{0};
+};
+
+}  // namespace warpscope::ui

@@ -1,0 +1,106 @@
+#pragma once
+// What the Features panel shows and asks for, in numbers and words. No drawing here.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/features/feature_desk.h"
+#include "gpu/messages/evaluation.h"
+#include "ui/value_scale.h"
+
+namespace warpscope::ui {
+
+enum class GammaChoice : int { scale, automatic, number };
+
+/// What a person chose to judge.
+struct FeatureChoice {
+  std::string layer;  ///< "" for the latent
+  features::Pooling pooling = features::Pooling::none;
+  int side = 4;  ///< with pooling, if the layer has it
+  bool standardize = true;
+  std::string classifier = "rbf";
+  std::map<std::string, double, std::less<>> cs;  ///< of classifiers whose C was changed
+  GammaChoice gamma = GammaChoice::scale;
+  double gamma_number = 1e-3;
+
+  /// C of the classifier that is chosen, 0 if it has none.
+  double c() const;
+  bool operator==(const FeatureChoice&) const = default;
+};
+
+/// The layer that is meant; the latent's where `choice` names none of the model.
+std::string layer_of(const FeatureChoice& choice, const models::Model& model);
+/// The sides that a layer can be pooled to, rising: common divisors of height and width, without the larger of them
+/// if that pools nothing. Empty if it cannot be pooled.
+std::vector<int> sides_of(const std::string& layer, const models::Model& model);
+/// As features::parse_feature_layers() takes it: "pool1:max=4". A side that the layer does not have is the nearest.
+std::string layers_text(const FeatureChoice& choice, const models::Model& model);
+/// "pool2: 8 x 8 x 128 = 8,192 numbers an image"
+std::string layer_note(const std::string& layers, const models::Model& model);
+
+/// What the classifier is told.
+features::JudgementRequest judgement_of(const FeatureChoice& choice);
+/// What would do again what was tried.
+void take_choice(const features::TrialFigures& tried, const models::Model& model, FeatureChoice& choice);
+
+/// What the sliders cover: a factor of 1,000 to each side of the classifier's own C.
+ValueScale c_scale(const std::string& classifier);
+inline constexpr ValueScale kGammaScale{1e-6, 10, true};
+
+/// Axes of a search: C around the classifier's own, gamma around gamma = scale.
+features::GridAxes search_axes(const std::string& classifier);
+
+/// Seconds that a job will take, from how far it is; "" while that says little.
+std::string time_left(double part, double elapsed_seconds);
+/// "0.84 s", "12 ms", "-" for none.
+std::string seconds_text(double seconds);
+/// "68.13 %"
+std::string accuracy_text(double accuracy);
+
+/// One figure of a result.
+struct FeatureFigure {
+  std::string label, value, unit, tip;
+};
+std::vector<FeatureFigure> figures_of(const features::TrialResult& result);
+
+/// One line of a table: "cat", how many of its images were right, and what it was most often taken for.
+struct ClassRow {
+  int truth = 0;
+  long long rows = 0, right = 0;
+  double accuracy = 0;  ///< NaN without rows
+  int most = -1;        ///< class that it was most often taken for; -1: none
+  long long taken = 0;  ///< how often
+};
+/// The worst class first, those without images last.
+std::vector<ClassRow> class_rows(const classifiers::Metrics& metrics);
+
+/// The result as the confusion matrix takes it: counts without single images.
+std::shared_ptr<const training::Evaluation> evaluation_of(const features::TrialResult& result);
+
+enum class FeatureOrder : int { border, wrong, support };
+
+/// A picture of a result.
+struct FeaturePicture {
+  std::int64_t image = 0;    ///< place in its set
+  bool of_training = false;  ///< of the training images; else of the test images
+  int truth = 0;
+  int label = -1;     ///< what it was taken for; -1: not asked
+  double figure = 0;  ///< margin, or a support vector's weight
+  bool right() const { return label < 0 || label == truth; }
+};
+/// border: smallest margins first. wrong: those that are wrong, the largest margins first. support: training images
+/// that weigh most. At most `most`; of `images` (rising, test images) alone unless that is empty.
+std::vector<FeaturePicture> pictures_of(const features::TrialResult& result, FeatureOrder order,
+                                        const std::vector<std::int64_t>& images, std::size_t most);
+
+enum class TryColumn : int { number, step, layers, classifier, c, gamma, accuracy, seconds };
+/// Places of tries in an order: the newest, the best, the fastest first, names by letters.
+std::vector<std::size_t> order_of(const std::vector<features::TrialFigures>& tries, TryColumn by);
+/// "0.01 (scale)", "-" of what has no gamma.
+std::string gamma_text(const features::TrialFigures& tried);
+std::string c_text(double c);
+
+}  // namespace warpscope::ui
