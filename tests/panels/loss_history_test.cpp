@@ -184,6 +184,25 @@ TEST(LossHistory, NetworksThatClassifyHaveNoPsnr) {
   EXPECT_EQ(why_missing(Metric::psnr, snapshot, history.seen()), "");
 }
 
+TEST(LossHistory, ProbesOfTheFeaturesAreACurveOfTheirOwn) {
+  LossHistory history;
+  const std::vector<CurveChoice> choices{{.metric = Metric::feature_accuracy}, {.metric = Metric::loss}};
+  history.choose(choices);
+  history.consume(training::LossPoint{.step = 1, .loss = 0.5f});
+  history.consume(training::TestPoint{1, 0.1, 1, 0.9f, 20, 0});
+  EXPECT_TRUE(history.curves(0).test.empty()) << "a test has none";
+  history.consume(training::ProbePoint{1, 0.1, 1, 0.25f});
+  history.consume(training::ProbePoint{9, 0.9, 9, 0.5f});
+  history.consume(training::ProbePoint{4, 0.4, 10, 0.75f});  // late, of before the training went on
+  ASSERT_EQ(history.curves(0).test.size(), 2u);
+  EXPECT_EQ(history.curves(0).test.x(1), 9);
+  EXPECT_FLOAT_EQ(history.curves(0).test.y(1), 50);
+  EXPECT_EQ(history.curves(1).test.size(), 1u);
+  EXPECT_TRUE(history.curves(0).train.empty());
+  history.consume(training::Restart{1});
+  EXPECT_TRUE(history.curves(0).test.empty());
+}
+
 TEST(LossHistory, FindsStepsByTheirPlaceAndPlacesByTheirStep) {
   LossHistory history;
   EXPECT_FALSE(history.step_at(5));

@@ -94,11 +94,17 @@ void LossHistory::append_skipped(MetricCurves& curves, std::size_t row) const {
 
 void LossHistory::append_test(MetricCurves& curves, const training::TestPoint& point) const {
   const Metric metric = curves.choice.metric;
-  if (facts_of(metric).test[0] == '\0') return;
+  if (facts_of(metric).test[0] == '\0' || metric == Metric::feature_accuracy) return;
   const float value = shown_value(metric, value_of(metric, point));
   if (metric == Metric::psnr && !std::isfinite(value)) return;  // of a network that classifies
   plot::Series& series = point.split == training::Split::test ? curves.test : curves.validation;
   series.append(position(point.step, point.epoch, point.seconds), value);
+}
+
+void LossHistory::append_probe(MetricCurves& curves, const training::ProbePoint& point) const {
+  if (curves.choice.metric != Metric::feature_accuracy) return;
+  curves.test.append(position(point.step, point.epoch, point.seconds),
+                     shown_value(Metric::feature_accuracy, static_cast<double>(point.accuracy)));
 }
 
 void LossHistory::append_marker(const training::Marker& marker) {
@@ -115,6 +121,7 @@ void LossHistory::fill_tests(MetricCurves& curves) const {
   for (plot::Series* series : {&curves.test, &curves.validation, &curves.skipped}) series->clear();
   for (const std::size_t row : steps_.skipped) append_skipped(curves, row);
   for (const auto& point : tests_) append_test(curves, point);
+  for (const auto& point : probes_) append_probe(curves, point);
 }
 
 void LossHistory::use_axis(MetricCurves& curves) const {
@@ -212,7 +219,9 @@ void LossHistory::go_back_to(std::uint64_t step) {
   const auto kept = static_cast<std::size_t>(
       std::lower_bound(numbers.begin(), numbers.end(), static_cast<double>(step)) - numbers.begin());
   steps_.cut(kept);
-  std::erase_if(tests_, [step](const training::TestPoint& test) { return test.step >= step; });
+  const auto later = [step](const auto& point) { return point.step >= step; };
+  std::erase_if(tests_, later);
+  std::erase_if(probes_, later);
   for (PlotCurves& plot : plots_) {
     cut(plot.shown, kept);
     if (plot.draft) plot.draft = new_draft(plot.draft->curves.choice);
@@ -232,9 +241,15 @@ void LossHistory::cut(MetricCurves& curves, std::size_t rows) const {
 void LossHistory::take(const training::LossPoint& point) {
   if (!steps_.empty() && static_cast<double>(point.step) <= steps_.over(Over::step).back())
     go_back_to(point.step);
-  const std::array<double, kMetrics> values{
-      point.loss,          point.accuracy,   point.gradient_norm,     point.update_ratio,
-      point.learning_rate, point.loss_scale, point.images_per_second, kNoValue};
+  const std::array<double, kMetrics> values{point.loss,
+                                            point.accuracy,
+                                            point.gradient_norm,
+                                            point.update_ratio,
+                                            point.learning_rate,
+                                            point.loss_scale,
+                                            point.images_per_second,
+                                            kNoValue,
+                                            kNoValue};
   const std::array<double, kOvers> places{static_cast<double>(point.step), point.epoch, point.seconds};
   for (std::size_t i = 0; i < kOvers; ++i) push(steps_.x[i], places[i]);
   for (std::size_t i = 0; i < kMetrics; ++i) {
@@ -263,11 +278,23 @@ void LossHistory::take(const training::TestPoint& point) {
   }
 }
 
+void LossHistory::take(const training::ProbePoint& point) {
+  // One that began before the training went back to an earlier step may come late.
+  if (!probes_.empty() && point.step < probes_.back().step) return;
+  probes_.push_back(point);
+  seen_[static_cast<std::size_t>(Metric::feature_accuracy)] = true;
+  for (PlotCurves& plot : plots_) {
+    append_probe(plot.shown, point);
+    if (plot.draft) append_probe(plot.draft->curves, point);
+  }
+}
+
 void LossHistory::consume(const training::FeedItem& item) {
   std::visit(
       [this](const auto& value) {
         using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, training::LossPoint> || std::is_same_v<T, training::TestPoint>) {
+        if constexpr (std::is_same_v<T, training::LossPoint> || std::is_same_v<T, training::TestPoint> ||
+                      std::is_same_v<T, training::ProbePoint>) {
           take(value);
         } else if constexpr (std::is_same_v<T, training::Marker>) {
           raw_markers_.push_back(value);
@@ -284,6 +311,7 @@ void LossHistory::restart() {
   const bool keeps = !steps_.empty();
   if (keeps) steps_before_ = std::exchange(steps_, {});
   tests_.clear();
+  probes_.clear();
   raw_markers_.clear();
   markers_.clear();
   last_test_ = {};

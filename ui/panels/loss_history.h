@@ -100,10 +100,12 @@ class LossHistory {
   void append_row(MetricCurves& curves, std::size_t row) const;
   void append_skipped(MetricCurves& curves, std::size_t row) const;
   void append_test(MetricCurves& curves, const training::TestPoint& point) const;
+  void append_probe(MetricCurves& curves, const training::ProbePoint& point) const;
   void append_marker(const training::Marker& marker);
   void place_markers();
   void take(const training::LossPoint& point);
   void take(const training::TestPoint& point);
+  void take(const training::ProbePoint& point);
   void go_back_to(std::uint64_t step);
   void cut(MetricCurves& curves, std::size_t rows) const;
   void restart();
@@ -112,6 +114,7 @@ class LossHistory {
   StepTable steps_, steps_before_;  // the curves point into them
   MetricsSeen seen_{};
   std::vector<training::TestPoint> tests_;
+  std::vector<training::ProbePoint> probes_;
   std::vector<training::Marker> raw_markers_;
   runs::Over over_ = runs::Over::step;
   std::vector<CurveChoice> choices_;

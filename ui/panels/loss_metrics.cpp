@@ -30,6 +30,10 @@ constexpr std::array<MetricFacts, kMetrics> kFacts{{
     {"PSNR, dB", "psnr", 1, "", "test_psnr", "validation_psnr", false, false,
      "Peak signal-to-noise ratio of the reconstructions of held-out images: -10 log10 of the mean squared "
      "error, averaged over the images. Measured in each test."},
+    {"Feature accuracy, %", "feature_accuracy", 100, "", "test_feature_accuracy", "", false, false,
+     "What the latents are worth: softmax regression learns from those of two thirds of some held-out images "
+     "and is "
+     "judged on the others, every few seconds while this plot is open or the setting probe is on."},
 }};
 
 }  // namespace
@@ -68,6 +72,9 @@ std::string why_missing(Metric metric, const training::Snapshot& snapshot, const
       }
       return fmt::format("No step of this training has measured the {}.",
                          metric == Metric::gradient_norm ? "gradient norm" : "update-to-weight ratio");
+    case Metric::feature_accuracy:
+      if (!snapshot.data || snapshot.data->classes.size() > 1) return {};
+      return "These images have no classes by which features could be judged.";
     case Metric::psnr:
       if (!snapshot.classifies) return {};
       return "This network classifies: it rebuilds no images, and has no PSNR.";

@@ -19,10 +19,11 @@ enum class Metric : std::uint8_t {
   learning_rate,
   loss_scale,
   images_per_second,
-  psnr
+  psnr,
+  feature_accuracy
 };
 
-inline constexpr std::size_t kMetrics = 8;
+inline constexpr std::size_t kMetrics = 9;
 
 struct MetricFacts {
   const char* label;  ///< "Gradient norm", "Accuracy, %"

@@ -97,6 +97,10 @@ void LossPanel::update(const Frame& frame, const PlotSettings& settings) {
   if (!std::exchange(drawn_, false)) {
     hovered_.reset();
     if (frame.cursor != nullptr) step_pointer_.move(*frame.cursor, {});
+  } else if (frame.request != nullptr) {
+    frame.request->feature_probe = std::any_of(choices.begin(), choices.end(), [](const CurveChoice& choice) {
+      return choice.metric == Metric::feature_accuracy;
+    });
   }
   history_.choose(choices);
   make_curves(frame);
