@@ -525,12 +525,13 @@ constexpr std::array kRunRows{
             .example = "last.safetensors",
             .placeholder = "FILE",
             .standard_text = "none"},
-    Setting{.table = "run",
-            .key = "probe",
-            .name = "probe",
-            .meaning = "every few seconds, what the latents of held-out images are worth to a small classifier",
-            .unit = "",
-            .field = field([](auto& s) -> auto& { return s.probe; })},
+    Setting{
+        .table = "run",
+        .key = "probe",
+        .name = "probe",
+        .meaning = "every few seconds, what the latents of held-out images are worth to a small classifier",
+        .unit = "",
+        .field = field([](auto& s) -> auto& { return s.probe; })},
 };
 
 std::vector<Setting> all_rows() {

@@ -71,9 +71,9 @@ void report(const linear::LinearFit& fit) {
     gradient = std::max(gradient, one.gradient_norm);
     gap += one.gap;
   }
-  std::printf("  objective %.8g, %s %.3g (tolerance %.3g), duality gap %.3g, gradient's norm %.3g, %s\n", fit.summary.objective,
-              fit.summary.rule.c_str(), fit.summary.reached, fit.summary.tolerance, gap, gradient,
-              fit.summary.converged ? "converged" : "NOT converged");
+  std::printf("  objective %.8g, %s %.3g (tolerance %.3g), duality gap %.3g, gradient's norm %.3g, %s\n",
+              fit.summary.objective, fit.summary.rule.c_str(), fit.summary.reached, fit.summary.tolerance,
+              gap, gradient, fit.summary.converged ? "converged" : "NOT converged");
   std::printf("  at most %d directions and %d products of a class; %.1f MiB\n", iterations, products,
               static_cast<double>(fit.bytes) / 1048576);
   for (const std::string& remark : fit.summary.remarks) std::printf("  %s\n", remark.c_str());

@@ -142,8 +142,8 @@ void ImagesPanel::remember(const ImageSettings& kept) {
 
 std::string ImagesPanel::check_rows(const Frame& frame) {
   const auto& snapshot = frame.snapshot;
-  const bool ready = snapshot.state == training::TrainerState::running ||
-                     snapshot.state == training::TrainerState::paused;
+  const bool ready =
+      snapshot.state == training::TrainerState::running || snapshot.state == training::TrainerState::paused;
   if (rows_checked_ || !ready || frame.request == nullptr) return "";
   rows_checked_ = true;
   return leave_out_impossible(settings.choices,
