@@ -108,11 +108,10 @@ bool FeaturesControls::draw_c(const Frame& frame, FeaturesController& controller
   if (c == 0) return false;
   ValueSpec spec;
   spec.name = "features.c";
-  spec.label = "C";
+  spec.label = std::string(1, 'C');  // GCC 12 at -O3 misreads the assignment of a literal
   spec.tip =
       "What an image on the wrong side of the border costs: the larger, the closer the classifier keeps to "
-      "the "
-      "training images. Let the slider go, and it learns anew.";
+      "the training images. Let the slider go, and it learns anew.";
   spec.limits = {0, 1e9, true};
   spec.scale = c_scale(choice.classifier);
   if (!draw_number(frame, c_, spec, c, refusal_)) return false;
