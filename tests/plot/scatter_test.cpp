@@ -12,7 +12,7 @@ ScatterRange range_of(const std::vector<ScatterPoint>& points, bool logarithmic)
 }
 
 TEST(Scatters, ShowAllPointsWithAirAroundThem) {
-  const std::vector<ScatterPoint> points{{1, 50}, {100, 70}, {10, 60}};
+  const std::vector<ScatterPoint> points{{1, 50, ""}, {100, 70, ""}, {10, 60, ""}};
   const ScatterRange linear = range_of(points, false);
   EXPECT_DOUBLE_EQ(linear.low_x, 1 - 9.9);
   EXPECT_DOUBLE_EQ(linear.high_x, 100 + 9.9);
@@ -25,7 +25,7 @@ TEST(Scatters, ShowAllPointsWithAirAroundThem) {
 }
 
 TEST(Scatters, OfOnePointAndOfNoneHaveARange) {
-  const ScatterRange one = range_of({{2, 0}}, true);
+  const ScatterRange one = range_of({{2, 0, ""}}, true);
   EXPECT_LT(one.low_x, 2);
   EXPECT_GT(one.high_x, 2);
   EXPECT_LT(one.low_y, 0);
