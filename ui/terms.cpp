@@ -36,6 +36,9 @@ constexpr std::array kTerms{
     Term{"Energy", "What the whole GPU takes for an image, in thousandths of a joule.", "mJ/image"},
     Term{"Epoch", "One pass over all training images.", "epochs"},
     Term{"Epsilon", "Keeps gradients that are nearly 0 from making huge updates."},
+    Term{"Feature accuracy",
+         "The share of held-out images whose class a small classifier tells from their latents.",
+         "Feature accuracy, %"},
     Term{"Features",
          "Numbers that a layer makes of an image, and what they are worth to a classifier that learns from "
          "them."},

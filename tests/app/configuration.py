@@ -44,6 +44,7 @@ OPTIONS = {
     "--keep": ("checkpoints", "keep", 5),
     "--run-dir": ("run", "folder", "runs/a b"),
     "--save": ("run", "save", "last.safetensors"),
+    "--probe": ("run", "probe", True),
 }
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -241,12 +242,12 @@ class Runs(SettingsCase):
 
     def test_files_of_a_run_are_not_overwritten_by_its_repetition(self):
         run = self.earlier_run(save="last.safetensors", run_dir="runs/1")
-        self.assertEqual(self.settings("--config", run)["run"], dict(folder="", save=""))
+        self.assertEqual(self.settings("--config", run)["run"], dict(folder="", save="", probe=False))
 
     def test_a_resumed_run_keeps_its_settings_and_folder(self):
         folder = os.path.dirname(self.earlier_run(save="last.safetensors"))
         settings = self.settings("--resume", folder, "--steps", "9", "--model", "autoencoder", "--seed", "5")
-        self.assertEqual(settings["run"], dict(folder=folder, save="last.safetensors"))
+        self.assertEqual(settings["run"], dict(folder=folder, save="last.safetensors", probe=False))
         self.assertEqual((settings["stop"]["steps"], settings["optimizer"]["batch"]), (9, 4))
 
     def test_a_resumed_run_keeps_its_model_and_data(self):
