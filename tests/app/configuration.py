@@ -44,7 +44,6 @@ OPTIONS = {
     "--keep": ("checkpoints", "keep", 5),
     "--run-dir": ("run", "folder", "runs/a b"),
     "--save": ("run", "save", "last.safetensors"),
-    "--probe": ("run", "probe", True),
 }
 
 HERE = os.path.dirname(os.path.abspath(__file__))
