@@ -18,15 +18,15 @@ void AnswerTrace::asked(const training::ObservationRequest& request, double now)
   const auto note = [&](Kind kind, bool changed, bool wanted) {
     if (changed) since_.at(kind) = wanted ? now : 0;
   };
-  note(comparison, request.comparison != request_.comparison, request.comparison.has_value());
-  note(pictures, request.latents.pictures != request_.latents.pictures, !request.latents.pictures.empty());
-  note(inspection, request.inspected_image != request_.inspected_image, request.inspected_image.has_value());
+  note(kComparison, request.comparison != request_.comparison, request.comparison.has_value());
+  note(kPictures, request.latents.pictures != request_.latents.pictures, !request.latents.pictures.empty());
+  note(kInspection, request.inspected_image != request_.inspected_image, request.inspected_image.has_value());
   request_ = request;
 }
 
 bool AnswerTrace::answers(Kind kind, const training::Observations& seen) const {
-  if (kind == comparison) return seen.comparison && seen.comparison->request == request_.comparison;
-  if (kind == inspection) return seen.inspection && seen.inspection->image == request_.inspected_image;
+  if (kind == kComparison) return seen.comparison && seen.comparison->request == request_.comparison;
+  if (kind == kInspection) return seen.inspection && seen.inspection->image == request_.inspected_image;
   const auto& wanted = request_.latents.pictures;
   return seen.latent_pictures && std::all_of(wanted.begin(), wanted.end(), [&](const auto& recipe) {
            return seen.latent_pictures->find(recipe) != nullptr;
@@ -34,7 +34,7 @@ bool AnswerTrace::answers(Kind kind, const training::Observations& seen) const {
 }
 
 void AnswerTrace::drawn(const training::Observations& seen, double now) {
-  for (const Kind kind : {comparison, pictures, inspection}) {
+  for (const Kind kind : {kComparison, kPictures, kInspection}) {
     double& since = since_.at(kind);
     if (since == 0 || !answers(kind, seen)) continue;
     trace_event("answered",

@@ -15,7 +15,7 @@ class AnswerTrace {
   void drawn(const training::Observations& seen, double now);
 
  private:
-  enum Kind : std::size_t { comparison, pictures, inspection, kKinds };
+  enum Kind : std::size_t { kComparison, kPictures, kInspection, kKinds };
   bool answers(Kind kind, const training::Observations& seen) const;
 
   training::ObservationRequest request_;
