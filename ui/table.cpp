@@ -191,13 +191,13 @@ bool Table::row() {
   return true;
 }
 
-void Table::mark(float opacity) {
+void Table::mark(float opacity) const {
   const auto alpha = static_cast<ImU32>(std::lround(255 * opacity));
   ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg1,
                          (frame_.palette.accent & ~IM_COL32_A_MASK) | (alpha << IM_COL32_A_SHIFT));
 }
 
-void Table::bring_into_view() {
+void Table::bring_into_view() const {
   if (!open_) return;
   const auto* const list = ImGui::GetWindowDrawList();
   if (top_ >= list->GetClipRectMin().y && top_ + height_ <= list->GetClipRectMax().y) return;

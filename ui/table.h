@@ -68,9 +68,9 @@ class Table {
   void span(std::size_t first, std::size_t last, const std::function<void(ImVec2 min, ImVec2 max)>& draw);
 
   /// Tints this row in the accent colour, `opacity` from 0 to 1.
-  void mark(float opacity);
+  void mark(float opacity) const;
   /// Scrolls so that this row, seen or not, stands in the middle, unless all of it is in view.
-  void bring_into_view();
+  void bring_into_view() const;
 
   bool shows(std::size_t column) const { return shown_[column]; }
   /// What is drawn next, by hand or as an item, belongs to this column of the row and is clipped to it.
