@@ -135,8 +135,8 @@ void DockView::draw(const Frame& frame, Panels& panels, const Area& room) {
   trace();
 }
 
-// Between the panels: gaps, and what is there if there are none. Each gap is a window of its own, so that none lies over a
-// panel.
+// Between the panels: gaps, and what is there if there are none. Each gap is a window of its own, so that none lies
+// over a panel.
 void DockView::draw_between(const Frame& frame, const Placement& placement) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);

@@ -137,7 +137,8 @@ struct Drop {
 };
 
 /// For a panel that is let go at a point. The outer quarter of a leaf below its title row, `title` pixels high, splits
-/// it; among the `tabs` in the title row it takes a place. Nothing where there is no leaf, and where nothing would change.
+/// it; among the `tabs` in the title row it takes a place. Nothing where there is no leaf, and where nothing would
+/// change.
 std::optional<Drop> drop_at(const Placement& placement, std::string_view panel, float x, float y, float title,
                             const std::vector<PlacedTab>& tabs = {});
 

@@ -61,7 +61,8 @@ class MainView {
   const Look& look() const { return settings_.look; }
   std::size_t loss_points() const { return panels_.loss.history().steps(); }
   /// Between frames, with the OpenGL context current: brings images that are on their way further. True if
-  /// those, the laboratory, tries on features, what is read of earlier runs or the predictions have come further than was drawn.
+  /// those, the laboratory, tries on features, what is read of earlier runs or the predictions have come further than
+  /// was drawn.
   bool advance(const std::shared_ptr<training::ImageExchange>& images) {
     const bool newer = panels_.images.advance(images);
     return newer || panels_.laboratory.has_update() || panels_.judging.has_update() ||

@@ -36,8 +36,9 @@ class Extractor {
   Extractor(const models::Model& model, FeatureLayers layers, const plan::Selection& selection,
             const DeviceImages& images, const float* parameters, const classifiers::Place& place);
 
-  /// The features of all images; waits for them. `rows` is (count, columns_of(layers)), FP32, in device memory. A layer's
-  /// columns are in PyTorch's order, (C, H, W). Looks at `watch` between batches and throws classifiers::Cancelled.
+  /// The features of all images; waits for them. `rows` is (count, columns_of(layers)), FP32, in device memory. A
+  /// layer's columns are in PyTorch's order, (C, H, W). Looks at `watch` between batches and throws
+  /// classifiers::Cancelled.
   void extract(float* rows, const classifiers::Watch& watch = {});
 
   std::int64_t rows() const { return images_.count(); }

@@ -39,9 +39,9 @@ struct HeldRows {
 HeldRows hold_back(const LabelledRows& rows, const classifiers::Place& place);
 
 /// A fit for each C and gamma to four fifths of `training`, judged by the rows kept back. `standardized`: columns are
-/// brought to mean 0 and deviation 1 of the rows that are fitted. `result` says what is searched; `found` is called with
-/// it before the first fit and after each. Throws core::BadInput if the classifier has no C, or as hold_back() and fits
-/// do; core::OutOfMemory; classifiers::Cancelled.
+/// brought to mean 0 and deviation 1 of the rows that are fitted. `result` says what is searched; `found` is called
+/// with it before the first fit and after each. Throws core::BadInput if the classifier has no C, or as hold_back()
+/// and fits do; core::OutOfMemory; classifiers::Cancelled.
 void search_grid(GridResult result, const LabelledRows& training, bool standardized,
                  const JudgementRequest& request, const GridAxes& axes, const classifiers::Place& place,
                  const std::function<void(const GridResult&)>& found, const classifiers::Watch& watch = {});

@@ -24,8 +24,8 @@ struct Subject {
   std::shared_ptr<const data::DataSet> data;
 };
 
-/// What is to be used of `subject`: itself, or what its run holds. Throws core::BadInput if the run has no checkpoint or
-/// its data are not there.
+/// What is to be used of `subject`: itself, or what its run holds. Throws core::BadInput if the run has no checkpoint
+/// or its data are not there.
 Subject loaded(const Subject& subject);
 
 /// At most `most` images (0: all), at equal distances in the set, and their places in it.

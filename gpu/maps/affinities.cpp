@@ -37,8 +37,8 @@ RowWeights for_rows(
   return made;
 }
 
-/// A scale in (0, infinity) at which `excess`, which rises with it, is 0 to `tolerance`, by doubling from `scale` and then
-/// halving the interval.
+/// A scale in (0, infinity) at which `excess`, which rises with it, is 0 to `tolerance`, by doubling from `scale` and
+/// then halving the interval.
 double solve_scale(double scale, double tolerance, const std::function<double(double)>& excess) {
   double low = 0, high = INFINITY;
   for (int i = 0; i < kMostHalvings; ++i) {

@@ -18,9 +18,9 @@ struct Graph {
   std::vector<float> weights;
 };
 
-/// combine(w_ij, w_ji) for each pair of which at least one is a neighbour of the other; what is not a neighbour weighs 0.
-/// `weights`: (rows, count), as the neighbours. combine must give the same for swapped arguments. Throws BadInput where
-/// the pairs are beyond 2^31.
+/// combine(w_ij, w_ji) for each pair of which at least one is a neighbour of the other; what is not a neighbour
+/// weighs 0. `weights`: (rows, count), as the neighbours. combine must give the same for swapped arguments. Throws
+/// BadInput where the pairs are beyond 2^31.
 Graph symmetric_graph(const Neighbours& neighbours, std::span<const float> weights,
                       const std::function<double(double, double)>& combine);
 

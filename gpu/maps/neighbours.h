@@ -23,11 +23,11 @@ inline constexpr int kMostNeighbours = 1024;
 ///
 ///     sum over columns c of (x_ic - x_jc)^2
 ///
-/// in FP32, as sums of squared differences: nothing cancels, duplicates are at a distance of 0. The relative error is below
-/// columns x 2^-24 (on CUDA, where each sum is one chain) and usually near its square root. 1 <= count <= min(rows - 1,
-/// kMostNeighbours), else std::invalid_argument. Throws BadInput naming a row whose distances are beyond FP32; Cancelled;
-/// OutOfMemory. On CUDA, distances are held for some rows at a time, in at most `memory_limit` bytes and half of
-/// what is free, but at least 128 rows at a time.
+/// in FP32, as sums of squared differences: nothing cancels, duplicates are at a distance of 0. The relative error is
+/// below columns x 2^-24 (on CUDA, where each sum is one chain) and usually near its square root. 1 <= count <=
+/// min(rows - 1, kMostNeighbours), else std::invalid_argument. Throws BadInput naming a row whose distances are
+/// beyond FP32; Cancelled; OutOfMemory. On CUDA, distances are held for some rows at a time, in at most
+/// `memory_limit` bytes and half of what is free, but at least 128 rows at a time.
 Neighbours nearest_rows(const Place& place, const FeatureMatrix& features, int count, const Watch& watch = {},
                         std::size_t memory_limit = std::size_t{512} << 20);
 

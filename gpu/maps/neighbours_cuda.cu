@@ -1,5 +1,5 @@
-// Neighbours on CUDA: tiles of 128 x 128 distances, each a thread's 8 x 8 in registers; then a block a row finds the key
-// (distance, index) of the last neighbour by counting digits, collects those up to it and sorts them.
+// Neighbours on CUDA: tiles of 128 x 128 distances, each a thread's 8 x 8 in registers; then a block a row finds the
+// key (distance, index) of the last neighbour by counting digits, collects those up to it and sorts them.
 //
 // Source of the selection: D. Knuth, "The Art of Computer Programming", volume 3 (1998), sections 5.2.5 (digits, the
 // highest first) and 5.3.4 (Batcher's bitonic sorter).

@@ -17,8 +17,8 @@ SteppedMap::SteppedMap(const Place& place, std::int64_t rows, int iterations)
     : place_(place), rows_(rows), iterations_(iterations) {}
 
 int SteppedMap::step(int count, const Watch& watch) {
-  // Iterations enqueued between two looks at the watch: about 10 ms of all pairs of points on a GPU, where launches need
-  // not wait for the host; the CPU runs each at once.
+  // Iterations enqueued between two looks at the watch: about 10 ms of all pairs of points on a GPU, where launches
+  // need not wait for the host; the CPU runs each at once.
   constexpr double kPairs = 2e10;
   constexpr int kMost = 64;
   const double pairs = static_cast<double>(rows_) * static_cast<double>(rows_);

@@ -1,6 +1,7 @@
-// An iteration of t-SNE on CUDA, three launches: repulsion over tiles of all pairs; attraction, a warp a point, which also
-// adds up the tiles' parts; the step. Sums have an order that the number of points and the device fix, so the bits are the
-// same every time. Source of the tiles: L. Nyland, M. Harris, J. Prins, "Fast N-body simulation with CUDA" (GPU Gems 3, 2007).
+// An iteration of t-SNE on CUDA, three launches: repulsion over tiles of all pairs; attraction, a warp a point, which
+// also adds up the tiles' parts; the step. Sums have an order that the number of points and the device fix, so the
+// bits are the same every time. Source of the tiles: L. Nyland, M. Harris, J. Prins, "Fast N-body simulation with
+// CUDA" (GPU Gems 3, 2007).
 
 #include <algorithm>
 

@@ -36,14 +36,16 @@ struct UmapStep {
 ///
 ///   attract(v) = clip(-2 a b |v|^(2 b - 2) / (1 + a |v|^(2 b)) v),   repel(v) = clip(2 b / ((0.001 + |v|^2)(1 + a |v|^(2 b))) v)
 ///
-/// each coordinate clipped to [-4, 4]. An edge is due in epoch e where floor(e rate) > floor((e - 1) rate); the factor 2 is
-/// for both ends of it, which the reference moves whenever it comes upon the edge from either. All forces come from the
-/// positions of before. Source: L. McInnes, J. Healy, J. Melville, "UMAP" (2018), section 3.2, and umap-learn's layouts.py.
+/// each coordinate clipped to [-4, 4]. An edge is due in epoch e where floor(e rate) > floor((e - 1) rate); the
+/// factor 2 is for both ends of it, which the reference moves whenever it comes upon the edge from either. All forces
+/// come from the positions of before. Source: L. McInnes, J. Healy, J. Melville, "UMAP" (2018), section 3.2, and
+/// umap-learn's layouts.py.
 void move_along_edges(const core::Device& device, core::Stream& stream, const UmapMemory& memory,
                       const UmapStep& step);
 
-/// a and b for which 1 / (1 + a d^(2 b)) is nearest, in squares over 300 distances in [0, 3 spread], to 1 below min_dist
-/// and exp(-(d - min_dist) / spread) above. By damped Gauss-Newton steps: K. Levenberg (1944), D. Marquardt (1963).
+/// a and b for which 1 / (1 + a d^(2 b)) is nearest, in squares over 300 distances in [0, 3 spread], to 1 below
+/// min_dist and exp(-(d - min_dist) / spread) above. By damped Gauss-Newton steps: K. Levenberg (1944), D. Marquardt
+/// (1963).
 struct Curve {
   double a = 1;
   double b = 1;

@@ -36,9 +36,9 @@ struct ExcitingImage {
   float maximum = 0;
 };
 
-/// The `count` images, or as many as there are, to which the channel answers most strongly, the strongest first; of equal
-/// ones the earlier comes first. An image whose measure is not a number is none of them. Nothing if there is no such
-/// channel.
+/// The `count` images, or as many as there are, to which the channel answers most strongly, the strongest first; of
+/// equal ones the earlier comes first. An image whose measure is not a number is none of them. Nothing if there is no
+/// such channel.
 std::vector<ExcitingImage> most_exciting(const ChannelActivations& activations, std::size_t channel,
                                          ChannelMeasure measure, std::size_t count);
 

@@ -19,15 +19,15 @@ namespace warpscope::training {
 
 class ActivationPass {
  public:
-  /// Of mapped_images(), inspected_at_once() of them at a time. Throws core::BadInput and core::OutOfMemory as plan::Plan
-  /// does.
+  /// Of mapped_images(), inspected_at_once() of them at a time. Throws core::BadInput and core::OutOfMemory as
+  /// plan::Plan does.
   explicit ActivationPass(const Scene& scene);
   ~ActivationPass();
   ActivationPass(const ActivationPass&) = delete;
   ActivationPass& operator=(const ActivationPass&) = delete;
 
-  /// Enqueues the pass for an output (ChannelActivations::output); false, and nothing, while the one before has not been
-  /// taken. Throws core::BadInput if the model has no such output.
+  /// Enqueues the pass for an output (ChannelActivations::output); false, and nothing, while the one before has not
+  /// been taken. Throws core::BadInput if the model has no such output.
   bool start(const Scene& scene, std::size_t output);
   /// True while the device has work of it left.
   bool busy() const { return pending_ && !done_->ready(); }

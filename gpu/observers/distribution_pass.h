@@ -18,8 +18,8 @@ namespace warpscope::training {
 
 class DistributionPass {
  public:
-  /// For the scene's model and selection. The activations are those of the first inspected_at_once() test images. Throws
-  /// core::BadInput and core::OutOfMemory as plan::Plan does.
+  /// For the scene's model and selection. The activations are those of the first inspected_at_once() test images.
+  /// Throws core::BadInput and core::OutOfMemory as plan::Plan does.
   explicit DistributionPass(const Scene& scene);
   ~DistributionPass();
   DistributionPass(const DistributionPass&) = delete;

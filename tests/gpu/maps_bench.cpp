@@ -3,8 +3,8 @@
 //   maps_bench [--device cuda] [--map tsne|umap] [--rows 10000] [--columns 8192] [--clusters 10] [--distance 0.2]
 //              [--iterations N] [--repeat 2] [--perplexity 30] [--neighbours 15] [--features F.npy [--labels L.npy]]
 //
-// Without files the features are Gaussian clusters, row i in cluster i % clusters, whose centres are `distance` standard deviations of
-// a row apart in each column; points begin at random. `.npy`:
+// Without files the features are Gaussian clusters, row i in cluster i % clusters, whose centres are `distance`
+// standard deviations of a row apart in each column; points begin at random. `.npy`:
 // features of <f4 (rows, columns), labels of <i4. Purity is the mean part of a point's 10 nearest points that have
 // its label. All repetitions must end with the same bits: exit code 1 otherwise, or if numbers are not finite.
 

@@ -1,4 +1,5 @@
-// Measures the RBF SVM: seconds of each phase, steps, gap, accuracy, and checks that what was reached is what was meant.
+// Measures the RBF SVM: seconds of each phase, steps, gap, accuracy, and checks that what was reached is what was
+// meant.
 //
 //   svm_bench [--device cuda] [--rows 50000] [--columns 8192] [--classes 10] [--test 10000] [--c 10] [--gamma scale|auto|G]
 //             [--limit BYTES] [--repeat 3] [--probabilities] [--features F.npy --labels L.npy [--test-features --test-labels]]

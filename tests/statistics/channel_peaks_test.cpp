@@ -83,7 +83,8 @@ TEST_P(ChannelPeaks, AreThoseOfTheDefinitionForEverySizeAndType) {
 TEST_P(ChannelPeaks, NotANumberAnywhereIsSeen) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  // One image of ten places and three channels: a NaN in the first, an infinity in the second, negative ones in the last.
+  // One image of ten places and three channels: a NaN in the first, an infinity in the second, negative ones in the
+  // last.
   std::vector<double> values;
   for (int place = 0; place < 10; ++place) {
     values.insert(values.end(), {place == 4 ? kNan : place, place == 7 ? kInfinity : 1.0, -2.0 - place});

@@ -59,8 +59,8 @@ class ValueAxis {
 /// Of the numbers, the part in each band over the band's octaves. All 0 of nothing.
 std::vector<float> densities(const statistics::Distribution& distribution, const ValueAxis& axis);
 
-/// The colour of the band of zeros, which has a scale of its own: grey, the brighter the larger their share of the numbers;
-/// transparent for none.
+/// The colour of the band of zeros, which has a scale of its own: grey, the brighter the larger their share of the
+/// numbers; transparent for none.
 images::Rgba zeros_colour(double share);
 
 /// Distributions of one layer and quantity at the moments that have it.

@@ -1,6 +1,6 @@
 #pragma once
-// The Distributions panel: a row a layer with how its weights, activations, gradients and updates are spread, and one of
-// them large, over the steps.
+// The Distributions panel: a row a layer with how its weights, activations, gradients and updates are spread, and one
+// of them large, over the steps.
 
 #include <array>
 #include <memory>

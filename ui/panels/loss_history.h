@@ -41,8 +41,8 @@ struct MetricCurves {
   bool averages() const { return choice.smoothing > 1 && facts_of(choice.metric).smooths; }
 };
 
-/// Curves of any length are made in slices, so that no frame waits for them: those of before stay until the new ones are
-/// whole. Another axis takes no time at all, since all curves of the steps share the columns of their table.
+/// Curves of any length are made in slices, so that no frame waits for them: those of before stay until the new ones
+/// are whole. Another axis takes no time at all, since all curves of the steps share the columns of their table.
 class LossHistory {
  public:
   LossHistory();

@@ -10,8 +10,8 @@
 
 namespace warpscope::ui {
 
-/// {"shown": ["original", "now", "other"], "precision": "bf16", "preset": "naive", "earlier": 1200, "checkpoint": {"path":
-/// .., "name": ..}, "run": {..}, "minuend": "other", "subtrahend": "now"}; what is not chosen is left out.
+/// {"shown": ["original", "now", "other"], "precision": "bf16", "preset": "naive", "earlier": 1200, "checkpoint":
+/// {"path": .., "name": ..}, "run": {..}, "minuend": "other", "subtrahend": "now"}; what is not chosen is left out.
 nlohmann::json rows_json(const PictureChoices& choices);
 /// What is missing, of the wrong type or unknown has its default.
 PictureChoices rows_from(const nlohmann::json& from);
@@ -24,8 +24,8 @@ struct PictureSurroundings {
 };
 
 /// Takes out of `choices` what can no longer be: files that are gone, checkpoints of another run than this one,
-/// precisions and presets that this device does not have; rows that are left without a choice are hidden. What that was,
-/// in a sentence; "" for nothing. Asks the disk whether files are there.
+/// precisions and presets that this device does not have; rows that are left without a choice are hidden. What that
+/// was, in a sentence; "" for nothing. Asks the disk whether files are there.
 std::string leave_out_impossible(PictureChoices& choices, const PictureSurroundings& surroundings);
 
 }  // namespace warpscope::ui

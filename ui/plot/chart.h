@@ -44,8 +44,8 @@ struct Chart {
   std::function<std::string(double x, double y)> describe;
 };
 
-/// Draws the chart as an item of `size` pixels, traced as `name`. The x of the point that is clicked, in the frame of the
-/// click.
+/// Draws the chart as an item of `size` pixels, traced as `name`. The x of the point that is clicked, in the frame of
+/// the click.
 std::optional<double> draw_chart(const Frame& frame, const char* name, ImVec2 size, const Chart& chart);
 
 }  // namespace warpscope::ui::plot

@@ -10,8 +10,8 @@
 
 namespace warpscope::classifiers::linear {
 
-/// x_ij = values_ij factors_j + means_j up to the rounding of FP16, with factors that are powers of two, so that columns
-/// of any size fit. Rows are padded with zeros to `stride` numbers, a multiple of 8.
+/// x_ij = values_ij factors_j + means_j up to the rounding of FP16, with factors that are powers of two, so that
+/// columns of any size fit. Rows are padded with zeros to `stride` numbers, a multiple of 8.
 class CompactFeatures {
  public:
   /// Empty if the device has too little memory left. `sums` and `squares` are those of the columns (sum_columns()).

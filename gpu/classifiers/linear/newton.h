@@ -10,9 +10,9 @@
 // of classes.
 //
 // Every multiplier a that the losses yield is a point of the dual problem, so that the objective is at most
-// `gap` above the least one possible. Of the smooth losses that gap is |g|^2 / 2, which is often a hundred times what is
-// left to gain; they are also done when the decreases of the last two steps, continued as a geometric series, leave too
-// little.
+// `gap` above the least one possible. Of the smooth losses that gap is |g|^2 / 2, which is often a hundred times what
+// is left to gain; they are also done when the decreases of the last two steps, continued as a geometric series,
+// leave too little.
 
 #include <string>
 #include <vector>

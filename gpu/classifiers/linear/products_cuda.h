@@ -20,8 +20,8 @@ struct ProductPlan {
 
 ProductPlan plan_products(const Place& place, const FeatureMatrix& features, int problems);
 
-/// scores_ik = sum over j of x_ij w_kj + w_kd in precision Number for (rows, problems) scores, (problems, d + 1) weights w,
-/// d = columns. `partial` holds ProductPlan::bytes.
+/// scores_ik = sum over j of x_ij w_kj + w_kd in precision Number for (rows, problems) scores, (problems, d + 1)
+/// weights w, d = columns. `partial` holds ProductPlan::bytes.
 template <class Number>
 void multiply_rows_cuda(const ProductPlan& plan, const FeatureMatrix& features, const Number* weights,
                         int problems, Number* scores, void* partial, int multiprocessors,
@@ -32,8 +32,8 @@ void multiply_compact_rows(const ProductPlan& plan, const FeatureMatrix& feature
                            const CompactFeatures& compact, const float* weights, int problems, float* scores,
                            void* partial, int multiprocessors, cudaStream_t stream);
 
-/// sum_kj = sum over rows of f_ik x_ij, and sum_kd = sum over rows of f_ik: products in precision Number, ranges of rows
-/// added up in double; (rows, problems) factors f, (problems, d + 1) sums.
+/// sum_kj = sum over rows of f_ik x_ij, and sum_kd = sum over rows of f_ik: products in precision Number, ranges of
+/// rows added up in double; (rows, problems) factors f, (problems, d + 1) sums.
 template <class Number>
 void sum_rows_cuda(const ProductPlan& plan, const FeatureMatrix& features, const Number* factors,
                    int problems, double* sums, void* partial, cudaStream_t stream);

@@ -17,9 +17,9 @@ struct Neighbours {
   std::vector<float> squared_distances;
 };
 
-/// Squared distances |x|^2 - 2 x.y + |y|^2 of centred rows in FP32 choose k candidates and a few more; these are then put
-/// in order by sum over columns of (x_j - y_j)^2 in double precision. Both matrices lie in memory of the device. `k` is
-/// at most kMostNeighbours and the number of training rows. Throws BadInput, Cancelled, OutOfMemory.
+/// Squared distances |x|^2 - 2 x.y + |y|^2 of centred rows in FP32 choose k candidates and a few more; these are then
+/// put in order by sum over columns of (x_j - y_j)^2 in double precision. Both matrices lie in memory of the device.
+/// `k` is at most kMostNeighbours and the number of training rows. Throws BadInput, Cancelled, OutOfMemory.
 Neighbours find_neighbours(const Place& place, const FeatureMatrix& training, const FeatureMatrix& rows,
                            int k, const Watch& watch = {});
 

@@ -1,8 +1,8 @@
-// The RBF SVM on the CPU: LIBSVM solves each pair on a kernel that is computed here, several pairs at a time. LIBSVM's own
-// rows are lists of (index, value) and take it minutes where a product of matrices takes seconds.
+// The RBF SVM on the CPU: LIBSVM solves each pair on a kernel that is computed here, several pairs at a time.
+// LIBSVM's own rows are lists of (index, value) and take it minutes where a product of matrices takes seconds.
 //
-// Squared distances are |x|^2 + |y|^2 - 2 x y of centred rows; products of 256 columns are FP32 sums of a library's matrix
-// product, these are added in double.
+// Squared distances are |x|^2 + |y|^2 - 2 x y of centred rows; products of 256 columns are FP32 sums of a library's
+// matrix product, these are added in double.
 
 #include <algorithm>
 #include <atomic>

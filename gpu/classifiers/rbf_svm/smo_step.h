@@ -7,8 +7,8 @@
 // it must be possible to add (it can rise, I_up in LIBSVM), of j to take away (it can fall, I_low). i has the
 // largest -v, j the largest (v_j - v_i)^2 / (K_ii + K_jj - 2 K_ij) of those with v_j > v_i.
 //
-// Only differences of K matter, in v too, because sum_s y_s alpha_s = 0. So where all K are near 1 (a small gamma), K - 1 stands
-// for K, computed without cancellation, and nothing of what tells the rows apart is rounded away.
+// Only differences of K matter, in v too, because sum_s y_s alpha_s = 0. So where all K are near 1 (a small gamma), K
+// - 1 stands for K, computed without cancellation, and nothing of what tells the rows apart is rounded away.
 //
 // Source: R.-E. Fan, P.-H. Chen, C.-J. Lin, "Working set selection using second order information for training SVM"
 // (2005), algorithm 2; LIBSVM 3 for the clipping.

@@ -1,4 +1,5 @@
-// Sequential minimal optimization on CUDA: a block a pair of classes, all pairs in one launch. The steps are those of smo_step.h.
+// Sequential minimal optimization on CUDA: a block a pair of classes, all pairs in one launch. The steps are those of
+// smo_step.h.
 //
 // A thread has groups of four neighbouring places, so that rows of the matrix of distances are read 16 bytes a
 // thread, and keeps their v in registers, and of each whether its alpha can rise or fall in two words of bits. A

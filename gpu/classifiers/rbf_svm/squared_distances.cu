@@ -6,8 +6,8 @@
 //
 // Squares of rows come from the same products, of the tiles on the diagonal.
 //
-// Rows are fetched asynchronously, four slabs of 32 columns deep; chunk c of row r lies at place c ^ (r % 8), so that neither
-// the copies nor ldmatrix meet in a bank. Neighbouring blocks have tiles of one square of 12 x 12, whose rows
+// Rows are fetched asynchronously, four slabs of 32 columns deep; chunk c of row r lies at place c ^ (r % 8), so that
+// neither the copies nor ldmatrix meet in a bank. Neighbouring blocks have tiles of one square of 12 x 12, whose rows
 // stay in the L2 cache.
 //
 // Source: NVIDIA, "CUTLASS: efficient GEMM in CUDA" for the order of tiles; H. Ootomo, R. Yokota, "Recovering single
