@@ -1,13 +1,11 @@
 #pragma once
 // The thread that tries classifiers on features beside a training, one job at a time.
 
-#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
+#include "gpu/features/desk_thread.h"
 #include "gpu/features/feature_trial.h"
 
 namespace warpscope::features {
@@ -15,26 +13,19 @@ namespace warpscope::features {
 enum class DeskWork : std::uint8_t { none, trial, search };
 
 /// What the desk has done so far: complete and immutable, the newest replaces the one before.
-struct DeskState {
-  DeskWork work = DeskWork::none;               ///< under way
-  std::uint64_t job = 0;                        ///< counts the jobs
-  double part = 0;                              ///< of the job, from 0 to 1
-  std::string phase;                            ///< what is done now
-  std::chrono::steady_clock::time_point since;  ///< when the job was asked for
-  DeskWork last = DeskWork::none;               ///< that failure and cancelled speak of
-  std::string failure;                          ///< of the last job, in one sentence; "" if it ended well
-  bool cancelled = false;                       ///< the last job was
-  std::shared_ptr<const TrialResult> result;    ///< of the last try; nullptr before the first
+struct DeskState : DeskProgress {
+  DeskWork work = DeskWork::none;             ///< under way
+  DeskWork last = DeskWork::none;             ///< that failure and cancelled speak of
+  std::shared_ptr<const TrialResult> result;  ///< of the last try; nullptr before the first
   std::shared_ptr<const std::vector<TrialFigures>> tries =
       std::make_shared<std::vector<TrialFigures>>();  ///< all of this desk, in order
   std::shared_ptr<const GridResult> grid;             ///< of the last search, growing
+
+  void rest() { work = DeskWork::none; }
 };
 
 class FeatureDesk {
  public:
-  /// Opens the device of a job, in the desk's thread.
-  using OpenDevice = std::function<std::shared_ptr<core::Device>(const std::string& id)>;
-
   FeatureDesk();
   explicit FeatureDesk(OpenDevice open);
   /// Cancels and waits.
@@ -50,7 +41,7 @@ class FeatureDesk {
   std::shared_ptr<const DeskState> state() const;
 
  private:
-  class Worker;
+  using Worker = DeskThread<DeskState, FeatureTrial>;
   std::unique_ptr<Worker> worker_;
 };
 

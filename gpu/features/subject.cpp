@@ -62,4 +62,15 @@ Sample sample_of(const data::ImageSet& set, std::int64_t most) {
   return sample;
 }
 
+data::ImageSet first_of(const data::ImageSet& set, std::int64_t most) {
+  const std::int64_t count = std::min(most, set.count);
+  const auto labels = std::min(static_cast<std::size_t>(count), set.labels.size());
+  return {set.height,
+          set.width,
+          set.channels,
+          count,
+          {set.pixels.begin(), set.pixels.begin() + count * set.image_bytes()},
+          {set.labels.begin(), set.labels.begin() + static_cast<std::ptrdiff_t>(labels)}};
+}
+
 }  // namespace warpscope::features

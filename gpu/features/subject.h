@@ -35,4 +35,7 @@ struct Sample {
 };
 Sample sample_of(const data::ImageSet& set, std::int64_t most);
 
+/// The first `most` images, or all where there are no more.
+data::ImageSet first_of(const data::ImageSet& set, std::int64_t most);
+
 }  // namespace warpscope::features
