@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 #include "gpu/classifiers/metrics.h"
 #include "gpu/classifiers/standardize.h"
 #include "gpu/core/error.h"
+#include "gpu/features/collect.h"
 
 namespace warpscope::training {
 namespace {
@@ -22,29 +25,29 @@ constexpr std::int64_t kLeastImages = 30;
 constexpr double kWeight = 10;
 constexpr double kTolerance = 1e-2;  ///< a probe need not be exact
 
-/// (count, H, W, C) averaged over 2 x 2 pixels where both extents are even, else as it is.
-std::vector<float> averaged(const std::vector<float>& values, std::size_t count,
-                            const models::Extent& extent) {
-  if (extent.height % 2 != 0 || extent.width % 2 != 0) return values;
-  const auto height = static_cast<std::size_t>(extent.height), width = static_cast<std::size_t>(extent.width),
-             channels = static_cast<std::size_t>(extent.channels);
-  std::vector<float> result(values.size() / 4, 0.0f);
-  for (std::size_t row = 0; row < count * height; ++row) {
-    for (std::size_t x = 0; x < width; ++x) {
-      const float* const from = values.data() + (row * width + x) * channels;
-      float* const to = result.data() + (row / 2 * (width / 2) + x / 2) * channels;
-      for (std::size_t c = 0; c < channels; ++c) to[c] += 0.25f * from[c];
-    }
-  }
-  return result;
+/// Averaged over 2 x 2 pixels where both extents are even, else as they are: (count, C H W).
+std::vector<float> columns_of(const core::Device& cpu, core::Stream& stream, const LatentPass& pass) {
+  const models::Extent& extent = pass.latent().extent;
+  const int window = extent.height % 2 == 0 && extent.width % 2 == 0 ? 2 : 1;
+  const std::vector<float> values = pass.values();
+  std::vector<float> rows(values.size() / static_cast<std::size_t>(window * window));
+  features::collect(cpu, stream,
+                    {.values = values.data(),
+                     .count = static_cast<int>(pass.count()),
+                     .height = extent.height,
+                     .width = extent.width,
+                     .channels = extent.channels,
+                     .out_height = extent.height / window,
+                     .out_width = extent.width / window,
+                     .rows = rows.data(),
+                     .row_columns = static_cast<std::int64_t>(rows.size() / pass.count())});
+  return rows;
 }
 
 /// Fits to the first `learned` rows and judges on the others.
-double accuracy_of(std::vector<float>& rows, std::span<const int> labels, int classes, std::size_t learned) {
+double accuracy_of(const classifiers::Place& place, std::vector<float>& rows, std::span<const int> labels,
+                   int classes, std::size_t learned) {
   const auto columns = static_cast<int>(rows.size() / labels.size());
-  const std::shared_ptr<core::Device> cpu = core::open_device("cpu");
-  const std::unique_ptr<core::Stream> stream = cpu->make_stream();
-  const classifiers::Place place{cpu, stream.get()};
   float* const others = rows.data() + learned * static_cast<std::size_t>(columns);
   const classifiers::FeatureMatrix training{rows.data(), static_cast<std::int64_t>(learned), columns};
   const classifiers::FeatureMatrix test{others, static_cast<std::int64_t>(labels.size() - learned), columns};
@@ -62,26 +65,13 @@ double accuracy_of(std::vector<float>& rows, std::span<const int> labels, int cl
 
 }  // namespace
 
-FeatureProber::~FeatureProber() {
-  forget();
-}
-
-/// The thread reads what the pass brought, so it ends first.
-void FeatureProber::forget() {
-  if (judging_.valid()) judging_.wait();
-  judging_ = {};
-  pass_.reset();
-  pending_ = false;
-  started_.reset();
-}
-
 bool FeatureProber::ask(const ObservationRequest& request) {
   return std::exchange(wanted_, request.feature_probe) != wanted_;
 }
 
 bool FeatureProber::start(const Scene& scene) {
   const auto now = Clock::now();
-  if (pending_ || (started_ && now - *started_ < std::chrono::duration<double>(kSecondsBetween)))
+  if (work_.busy() || (started_ && now - *started_ < std::chrono::duration<double>(kSecondsBetween)))
     return false;
   const bool cpu = scene.device->kind() == core::DeviceKind::cpu;
   const std::int64_t images = std::min(scene.data.test.count, cpu ? kImagesOnCpu : kImagesOnGpu);
@@ -92,50 +82,43 @@ bool FeatureProber::start(const Scene& scene) {
     throw core::BadInput(
         fmt::format("features are judged on {} held-out images or more; there are {}", kLeastImages, images));
   }
-  if (pass_ && pass_->selection() != scene.selection) pass_.reset();
-  if (!pass_) {
-    pass_ = std::make_unique<LatentPass>(scene, images);
-    labels_.assign(scene.data.test.labels.begin(), scene.data.test.labels.begin() + images);
-    classes_ = static_cast<int>(scene.data.classes.size());
-  }
-  pass_->start(scene);
-  pending_ = true;
+  labels_.assign(scene.data.test.labels.begin(), scene.data.test.labels.end());
+  classes_ = static_cast<int>(scene.data.classes.size());
+  work_.start(scene, images);
   started_ = now;
   return true;
 }
 
 bool FeatureProber::take(Observations& seen) {
-  if (!pending_ || !pass_->ready()) return false;
-  if (!judging_.valid()) {
-    seconds_ = pass_->seconds();
-    judging_ = std::async(std::launch::async, [this] { return judge(); });
-  }
-  if (judging_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
-  pending_ = false;
-  seen.probe = std::make_shared<const FeatureProbe>(judging_.get());
+  std::optional<FeatureProbe> probe = work_.take([this](const LatentPass& pass) { return judge(pass); });
+  if (!probe) return false;
+  seen.probe = std::make_shared<const FeatureProbe>(std::move(*probe));
   return true;
 }
 
 void FeatureProber::end(Observations& seen) {
-  forget();
+  work_.forget();
+  started_.reset();
   seen.probe = nullptr;
 }
 
-FeatureProbe FeatureProber::judge() const {
+FeatureProbe FeatureProber::judge(const LatentPass& pass) const {
   FeatureProbe probe;
-  probe.step = pass_->step();
-  probe.generation = pass_->generation();
-  const std::vector<float> latents = pass_->values();
-  if (!std::all_of(latents.begin(), latents.end(), [](float value) { return std::isfinite(value); })) {
+  probe.step = pass.step();
+  probe.generation = pass.generation();
+  const std::shared_ptr<core::Device> cpu = core::open_device("cpu");
+  const std::unique_ptr<core::Stream> stream = cpu->make_stream();
+  std::vector<float> rows = columns_of(*cpu, *stream, pass);
+  if (!std::all_of(rows.begin(), rows.end(), [](float value) { return std::isfinite(value); })) {
     probe.problem = fmt::format("The latents of step {} hold numbers that are not finite.", probe.step);
     return probe;
   }
-  std::vector<float> rows = averaged(latents, labels_.size(), pass_->latent().extent);
-  const std::size_t learned = labels_.size() * 2 / 3;
+  const std::size_t learned = pass.count() * 2 / 3;
   probe.learned_from = static_cast<int>(learned);
-  probe.judged_on = static_cast<int>(labels_.size() - learned);
+  probe.judged_on = static_cast<int>(pass.count() - learned);
   try {
-    probe.accuracy = accuracy_of(rows, labels_, classes_, learned);
+    probe.accuracy =
+        accuracy_of({cpu, stream.get()}, rows, std::span(labels_).first(pass.count()), classes_, learned);
   } catch (const core::Error& error) {
     probe.problem = error.what();
   }

@@ -3,11 +3,10 @@
 // judged on others.
 
 #include <chrono>
-#include <future>
-#include <memory>
 #include <optional>
+#include <vector>
 
-#include "gpu/observers/latent_pass.h"
+#include "gpu/observers/latent_work.h"
 #include "gpu/observers/observer.h"
 
 namespace warpscope::training {
@@ -19,28 +18,23 @@ class FeatureProber final : public Observer {
  public:
   static constexpr double kSecondsBetween = 3;  ///< two probes, at the least
 
-  ~FeatureProber() override;
   bool ask(const ObservationRequest& request) override;
   bool wanted() const override { return wanted_; }
   /// Throws core::BadInput if the data set has fewer than two classes or too few test images.
   bool start(const Scene& scene) override;
   bool take(Observations& seen) override;
   void end(Observations& seen) override;
-  double seconds() const override { return seconds_; }
+  double seconds() const override { return work_.seconds(); }
   double share() const override { return 1.0 / 100; }
 
  private:
-  FeatureProbe judge() const;
-  void forget();
+  FeatureProbe judge(const LatentPass& pass) const;
 
   bool wanted_ = false;
-  bool pending_ = false;
-  std::unique_ptr<LatentPass> pass_;
-  std::vector<int> labels_;  ///< of the images of the pass
+  std::vector<int> labels_;  ///< of all test images
   int classes_ = 0;
-  std::future<FeatureProbe> judging_;
   std::optional<std::chrono::steady_clock::time_point> started_;
-  double seconds_ = 0;
+  LatentWork<FeatureProbe> work_;  ///< last, so that its thread ends before what it reads
 };
 
 }  // namespace warpscope::training

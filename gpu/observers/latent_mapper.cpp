@@ -1,76 +1,57 @@
 #include "gpu/observers/latent_mapper.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <memory>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace warpscope::training {
-
-LatentMapper::~LatentMapper() {
-  forget();
-}
-
-/// The thread reads what the pass brought, so it ends first.
-void LatentMapper::forget() {
-  if (making_.valid()) making_.wait();
-  making_ = {};
-  pass_.reset();
-  before_ = {};
-  pending_ = false;
-}
 
 bool LatentMapper::ask(const ObservationRequest& request) {
   return std::exchange(wanted_, request.latents.map) != wanted_;
 }
 
 bool LatentMapper::start(const Scene& scene) {
-  if (pending_) return false;
-  if (pass_ && pass_->selection() != scene.selection) pass_.reset();
-  if (!pass_) pass_ = std::make_unique<LatentPass>(scene);
-  pass_->start(scene);
-  pending_ = true;
+  if (work_.busy()) return false;
+  work_.start(scene);
   return true;
 }
 
 bool LatentMapper::take(Observations& seen) {
-  if (!pending_ || !pass_->ready()) return false;
-  if (!making_.valid()) {
-    seconds_ = pass_->seconds();
-    making_ = std::async(std::launch::async, [this] { return make(); });
-  }
-  if (making_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
-  pending_ = false;
-  Made made = making_.get();
-  made.map.number = ++taken_;
-  if (made.map.problem.empty()) before_ = std::move(made.components);
-  seen.latents = std::make_shared<const LatentMap>(std::move(made.map));
+  std::optional<Made> made = work_.take([this](const LatentPass& pass) { return make(pass); });
+  if (!made) return false;
+  made->map.number = ++taken_;
+  if (made->map.problem.empty()) before_ = std::move(made->components);
+  seen.latents = std::make_shared<const LatentMap>(std::move(made->map));
   return true;
 }
 
 void LatentMapper::end(Observations& seen) {
-  forget();
+  work_.forget();
+  before_ = {};
   seen.latents = nullptr;
 }
 
-LatentMapper::Made LatentMapper::make() const {
+LatentMapper::Made LatentMapper::make(const LatentPass& pass) const {
   Made made;
   LatentMap& map = made.map;
-  map.step = pass_->step();
-  map.generation = pass_->generation();
-  map.precision = pass_->selection().precision;
-  map.latent = pass_->latent();
-  map.values = pass_->values();
-  map.weights = std::make_shared<const std::vector<float>>(pass_->weights());
+  map.step = pass.step();
+  map.generation = pass.generation();
+  map.precision = pass.selection().precision;
+  map.latent = pass.latent();
+  map.values = pass.values();
+  map.weights = std::make_shared<const std::vector<float>>(pass.weights());
   const bool finite =
       std::all_of(map.values.begin(), map.values.end(), [](float value) { return std::isfinite(value); });
-  if (!finite || pass_->count() < 2) {
+  if (!finite || pass.count() < 2) {
     map.problem = finite ? "There are too few test images for a map."
                          : fmt::format("The latents of step {} hold numbers that are not finite.", map.step);
     return made;
   }
-  map.count = pass_->count();
+  map.count = pass.count();
   inspect::Components& found = made.components;
   found = inspect::principal_components({map.values, map.count, map.latent.elements()}, {},
                                         before_.rank > 0 ? &before_ : nullptr);

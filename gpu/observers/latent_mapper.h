@@ -1,12 +1,10 @@
 #pragma once
 // Shows where test images lie among the latents: their principal components.
 
-#include <future>
-#include <memory>
-#include <utility>
+#include <cstdint>
 
 #include "gpu/inspect/pca.h"
-#include "gpu/observers/latent_pass.h"
+#include "gpu/observers/latent_work.h"
 #include "gpu/observers/observer.h"
 
 namespace warpscope::training {
@@ -15,13 +13,12 @@ namespace warpscope::training {
 /// look before and keep its signs and places (inspect::align()).
 class LatentMapper final : public Observer {
  public:
-  ~LatentMapper() override;
   bool ask(const ObservationRequest& request) override;
   bool wanted() const override { return wanted_; }
   bool start(const Scene& scene) override;
   bool take(Observations& seen) override;
   void end(Observations& seen) override;
-  double seconds() const override { return seconds_; }
+  double seconds() const override { return work_.seconds(); }
   double share() const override { return 1.0 / 50; }
 
  private:
@@ -29,16 +26,12 @@ class LatentMapper final : public Observer {
     LatentMap map;
     inspect::Components components;
   };
-  Made make() const;
-  void forget();
+  Made make(const LatentPass& pass) const;
 
   bool wanted_ = false;
-  bool pending_ = false;
-  std::unique_ptr<LatentPass> pass_;  ///< made at the first look, and anew for another selection
-  std::future<Made> making_;
   inspect::Components before_;  ///< of the last look; of no rank before the first
   std::uint64_t taken_ = 0;
-  double seconds_ = 0;
+  LatentWork<Made> work_;  ///< last, so that its thread ends before what it reads
 };
 
 }  // namespace warpscope::training
