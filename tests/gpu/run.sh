@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in one go: every variant against the reference, compute-sanitizer, random live switches, the
 # loss curves against PyTorch, the benchmark, training on images in every precision, optimizers and runs that are gone on
-# with, and the window with every image path.
+# with, classifiers and maps of features, the window with every image path, how fast its views answer, and the speed of all
+# presets against a build of the parent commit ($PARENT: its warpscope).
 #
-#   tests/gpu/run.sh BUILD [OUT] [PART...]      parts: proof curve epochs bench speed train half runs memory window (default: all)
+#   tests/gpu/run.sh BUILD [OUT] [PART...]
+#                         parts: proof curve epochs bench speed train half runs features memory window views parent (default: all)
 #
 # BUILD holds a build with CUDA for this GPU; OUT (default: gpu-results) gets logs, runs and screenshots. A part whose
 # means are missing (compute-sanitizer, PyTorch, a display) says so and counts as skipped. Prints a summary; the exit code is
@@ -12,7 +14,7 @@ set -uo pipefail
 build=$(cd "${1:?usage: run.sh BUILD [OUT] [PART...]}" && pwd)
 out=${2:-gpu-results}
 shift $(($# > 1 ? 2 : 1))
-parts=${*:-proof curve epochs bench speed train half runs memory window}
+parts=${*:-proof curve epochs bench speed train half runs features memory window views parent}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
@@ -43,7 +45,7 @@ part_proof() {
   timeout 260 "$build"/warpscope verify --device cuda:0 --json "$out/verify.json" >"$out/verify.log" 2>&1 &
   jobs[verify]=$!
   local room
-  for room in core statistics maps observers; do
+  for room in core statistics classifiers features maps observers; do
     timeout 200 "$build"/tests/test_$room --gtest_filter='*cuda*' --gtest_brief=1 >"$out/$room.log" 2>&1 &
     jobs[$room]=$!
   done
@@ -223,6 +225,32 @@ part_window() {
     [ "${PIPESTATUS[0]}" -eq 0 ] || code=1
   done
   return $code
+}
+
+# Classifiers and maps of made-up features of the size of CIFAR-10's latents, and the way from images to an accuracy.
+part_features() {
+  local code=0 bench
+  for bench in svm linear maps; do
+    timeout 200 "$build"/tests/"$bench"_bench --device cuda >"$out/$bench-bench.log" 2>&1 || code=1
+    tail -n 15 "$out/$bench-bench.log"
+  done
+  local data=builtin
+  [ -d "${WARPSCOPE_DATA:-}/cifar-10-batches-bin" ] && data=$WARPSCOPE_DATA/cifar-10-batches-bin
+  "$build"/warpscope train --data "$data" --device cuda:0 --precision bf16 --epochs 20 --then svm >"$out/then.log" 2>&1 || code=1
+  tail -n 12 "$out/then.log"
+  return $code
+}
+
+part_views() {
+  [ -n "${DISPLAY:-}" ] || { echo "no display"; return 77; }
+  python3 "$here"/tests/gpu/view_latency.py "$build"/warpscope --json "$out/views.json" 2>&1 | tee "$out/views.log"
+  return "${PIPESTATUS[0]}"
+}
+
+part_parent() {
+  [ -n "${PARENT:-}" ] || { echo "no build of the parent commit (PARENT)"; return 77; }
+  python3 "$here"/tests/gpu/parent.py "$build"/warpscope "$PARENT" --json "$out/parent.json" 2>&1 | tee "$out/parent.log"
+  return "${PIPESTATUS[0]}"
 }
 
 for part in $parts; do
