@@ -57,9 +57,13 @@ void print(const Report& report, const Judgement& found) {
              report.training_rows, report.test_rows);
   const auto& row = classifiers::classifier_named(found.classifier);
   fmt::print("classifier   {}{}\n", row.title, found.c > 0 ? fmt::format(", C = {:g}", found.c) : "");
-  fmt::print("fitted       in {:.3f} s, {} iterations, {} {:.2e} ({} {:.0e}), objective {:.8g}\n",
-             found.fit_seconds, found.fit.iterations, found.fit.rule, found.fit.reached,
-             found.fit.converged ? "within" : "NOT within", found.fit.tolerance, found.fit.objective);
+  const classifiers::FitSummary& fit = found.fit;
+  const std::string reached = fit.tolerance > 0
+                                  ? fmt::format(", {} {:.2e} ({} {:.0e})", fit.rule, fit.reached,
+                                                fit.converged ? "within" : "NOT within", fit.tolerance)
+                                  : std::string();
+  fmt::print("fitted       in {:.3f} s, {} iterations{}, objective {:.8g}\n", found.fit_seconds,
+             fit.iterations, reached, fit.objective);
   for (const classifiers::PhaseTime& phase : found.fit.phases)
     fmt::print("             {:<24} {:.3f} s\n", phase.phase, phase.seconds);
   fmt::print("predicted    {} rows in {:.3f} s\n\n", report.test_rows, found.predict_seconds);

@@ -131,6 +131,7 @@ void add_classify_options(CLI::App& app, app::ClassifyArguments& a) {
       ->check(CLI::PositiveNumber);
   app.add_option("--neighbours", settings.neighbours, "nearest: how many vote, 1 to 64")
       ->capture_default_str();
+  app.add_option("--epochs", settings.epochs, "head: passes over the training rows")->capture_default_str();
   app.add_flag("--probabilities", settings.probabilities, "rbf: fit Platt's sigmoids too");
   app.add_option("--class-weights", settings.class_weights, "rbf: a factor of C for each class")
       ->type_name("W,...")

@@ -28,12 +28,12 @@ struct PhaseTime {
 
 /// What a fit tells of itself, whatever it fitted.
 struct FitSummary {
-  bool converged = false;    ///< the stopping rule was met; false: a bound ended it, and `remarks` tell so
-  double objective = 0;      ///< the value reached of what the classifier minimizes, summed over its problems
-  double tolerance = 0;      ///< the bound of the stopping rule
-  double reached = 0;        ///< what the rule looks at (gap, gradient's norm), the worst of all problems
-  std::string rule;          ///< names it: "gap of the KKT conditions"
-  long long iterations = 0;  ///< of all problems together
+  bool converged = false;  ///< the stopping rule was met; false: a bound ended it, and `remarks` tell so
+  double objective = 0;    ///< the value reached of what the classifier minimizes, summed over its problems
+  double tolerance = 0;  ///< the bound of the stopping rule; 0: it ends after a number of steps, or has none
+  double reached = 0;    ///< what the rule looks at (gap, gradient's norm), the worst of all problems
+  std::string rule;      ///< names it: "gap of the KKT conditions"
+  long long iterations = 0;          ///< of all problems together
   std::vector<PhaseTime> phases;     ///< in order; they sum up to the whole fit
   std::vector<std::string> remarks;  ///< sentences for people: an empty class, a bound that was reached
 

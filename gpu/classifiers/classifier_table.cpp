@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "gpu/classifiers/head/head.h"
 #include "gpu/classifiers/linear/linear.h"
 #include "gpu/classifiers/nearest/nearest.h"
 #include "gpu/core/error.h"
@@ -48,7 +49,15 @@ std::unique_ptr<Classifier> fit_neighbours(const Place& place, const LabelledFea
   return nearest::fit_nearest(place, data, settings.neighbours);
 }
 
-constexpr std::array<ClassifierRow, 5> kTable{{
+std::unique_ptr<Classifier> fit_network(const Place& place, const LabelledFeatures& data,
+                                        const ClassifierSettings& settings, const Watch& watch) {
+  head::HeadOptions options;
+  options.c = settings.c;
+  options.epochs = settings.epochs;
+  return head::fit_head(place, data, options, watch);
+}
+
+constexpr std::array<ClassifierRow, 6> kTable{{
     {"rbf", "RBF SVM",
      "Support vector machine with the kernel exp(-gamma |x - y|^2), one against one; the strongest here.", 10,
      fit_rbf},
@@ -58,6 +67,8 @@ constexpr std::array<ClassifierRow, 5> kTable{{
      fit_plane<linear::LinearLoss::hinge>},
     {"softmax", "Softmax regression", "Multinomial logistic regression with L2 regularization.", 1e-3,
      fit_plane<linear::LinearLoss::softmax>},
+    {"head", "Head of two layers", "Linear layer of 128, ReLU, linear layer; trained by Adam.", 0.1,
+     fit_network},
     {"nearest", "k nearest neighbours", "The class that most of the nearest training rows have.", 0,
      fit_neighbours},
 }};

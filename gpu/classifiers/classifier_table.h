@@ -18,6 +18,7 @@ struct ClassifierSettings {
   double c = 0;                       ///< C of machines and regressions; 0: the kind's own default
   std::string gamma = "scale";        ///< RBF: scale, auto, or a number
   int neighbours = 5;                 ///< k of k-nearest neighbours
+  int epochs = 20;                    ///< head: passes over the rows
   double tolerance = 1e-3;            ///< of the stopping rule
   bool probabilities = false;         ///< RBF: by Platt's sigmoids
   std::vector<double> class_weights;  ///< RBF: factors of C, one a class; empty: 1 each

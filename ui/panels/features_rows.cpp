@@ -180,10 +180,14 @@ std::vector<FeatureFigure> figures_of(const features::TrialResult& result) {
         {"support", count(result.support_vectors), "vectors",
          "Training images that the decisions rest on: those at the border or on its wrong side."});
   }
-  figures.push_back({"gap", fmt::format("{:.1e}", fit.reached), result.converged ? "" : "not reached",
-                     fmt::format("Where the solver stopped: {}, {} {:.0e}. {} iterations.", fit.rule,
-                                 result.converged ? "below" : "NOT below", fit.tolerance,
-                                 count(static_cast<std::int64_t>(fit.iterations)))});
+  const std::string iterations = count(static_cast<std::int64_t>(fit.iterations));
+  if (fit.tolerance > 0) {
+    figures.push_back({"gap", fmt::format("{:.1e}", fit.reached), result.converged ? "" : "not reached",
+                       fmt::format("Where the solver stopped: {}, {} {:.0e}. {} iterations.", fit.rule,
+                                   result.converged ? "below" : "NOT below", fit.tolerance, iterations)});
+  } else if (fit.iterations > 0) {
+    figures.push_back({"updates", iterations, "", "Steps of the optimizer, in all epochs together."});
+  }
   return figures;
 }
 

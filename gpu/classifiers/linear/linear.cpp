@@ -9,6 +9,7 @@
 
 #include "gpu/classifiers/columns.h"
 #include "gpu/classifiers/linear/liblinear.h"
+#include "gpu/classifiers/scores.h"
 #include "gpu/core/error.h"
 
 namespace warpscope::classifiers::linear {
@@ -142,7 +143,7 @@ std::string_view LinearClassifier::name() const {
     case LinearLoss::squared_hinge:
       return "linear";
     case LinearLoss::hinge:
-      return "linear_hinge";
+      return "hinge";
     case LinearLoss::softmax:
       break;
   }
@@ -155,37 +156,11 @@ Prediction LinearClassifier::predict(const Place& place, const FeatureMatrix& fe
     throw core::BadInput(
         fmt::format("the classifier takes {} columns, the features have {}", fit_.columns, features.columns));
   }
-  Prediction prediction;
-  prediction.classes = fit_.classes;
-  if (features.rows == 0) return prediction;
+  if (features.rows == 0) return prediction_of({}, fit_.present, false);
   check_finite(place, features);
   if (watch.stop.stop_requested()) throw Cancelled();
-  const std::vector<double> scores = linear_scores(place, features, fit_.weights, fit_.classes);
-  const auto classes = static_cast<std::size_t>(fit_.classes);
-  prediction.scores.resize(scores.size());
-  if (fit_.loss == LinearLoss::softmax) prediction.probabilities.resize(scores.size());
-  for (std::size_t first = 0; first < scores.size(); first += classes) {
-    double best = -std::numeric_limits<double>::infinity(), second = best, sum = 0;
-    std::size_t label = 0;
-    for (std::size_t k = 0; k < classes; ++k) {
-      prediction.scores[first + k] =
-          fit_.present[k] ? static_cast<float>(scores[first + k]) : std::numeric_limits<float>::lowest();
-      if (!fit_.present[k]) continue;
-      second = std::max(second, std::min(best, scores[first + k]));
-      if (scores[first + k] <= best) continue;
-      best = scores[first + k];
-      label = k;
-    }
-    prediction.labels.push_back(static_cast<int>(label));
-    prediction.margins.push_back(static_cast<float>(best - second));
-    if (prediction.probabilities.empty()) continue;
-    for (std::size_t k = 0; k < classes; ++k) sum += fit_.present[k] ? std::exp(scores[first + k] - best) : 0;
-    for (std::size_t k = 0; k < classes; ++k) {
-      prediction.probabilities[first + k] =
-          fit_.present[k] ? static_cast<float>(std::exp(scores[first + k] - best) / sum) : 0.0f;
-    }
-  }
-  return prediction;
+  return prediction_of(linear_scores(place, features, fit_.weights, fit_.classes), fit_.present,
+                       fit_.loss == LinearLoss::softmax);
 }
 
 }  // namespace warpscope::classifiers::linear
