@@ -57,6 +57,33 @@ TEST(FeatureChoices, KeepACOfEachClassifier) {
   EXPECT_EQ(judgement_of(choice).settings.c, 3);
 }
 
+TrialFigures tried(const std::string& layers, const std::string& classifier, double c) {
+  TrialFigures made;
+  made.layers = layers;
+  made.classifier = classifier;
+  made.c = c;
+  return made;
+}
+
+TEST(FeatureChoices, PutLayersSideBySide) {
+  const models::Model model = models::find_model("autoencoder");
+  FeatureChoice choice;
+  choice.layer = "pool2";
+  EXPECT_EQ(beside_text("conv1", model), "conv1:max=4");
+  EXPECT_EQ(beside_text("fc1", tests::tiny_classifier()), "fc1");
+  choice.beside = {beside_text("pool1", model), "conv9", "pool2"};
+  EXPECT_EQ(layers_text(choice, model), "pool2+pool1:max=4")
+      << "neither what the model lacks nor the same again";
+  EXPECT_EQ(layer_note(layers_text(choice, model), model),
+            "8 x 8 x 128 + 4 x 4 x 256 = 12,288 numbers an image");
+  FeatureChoice again;
+  take_choice(tried(layers_text(choice, model), "rbf", 10), model, again);
+  EXPECT_EQ(again.beside, std::vector<std::string>{"pool1:max=4"});
+  EXPECT_EQ(layers_text(again, model), layers_text(choice, model));
+  take_choice(tried("pool1", "rbf", 10), model, again);
+  EXPECT_TRUE(again.beside.empty());
+}
+
 TEST(FeatureChoices, TellGammaAsTheClassifierReadsIt) {
   FeatureChoice choice;
   EXPECT_EQ(judgement_of(choice).settings.gamma, "scale");
@@ -66,14 +93,6 @@ TEST(FeatureChoices, TellGammaAsTheClassifierReadsIt) {
   choice.gamma_number = 1.25e-4;
   EXPECT_EQ(judgement_of(choice).settings.gamma, "0.000125");
   EXPECT_EQ(classifiers::rbf_options(judgement_of(choice).settings).gamma, 1.25e-4);
-}
-
-TrialFigures tried(const std::string& layers, const std::string& classifier, double c) {
-  TrialFigures made;
-  made.layers = layers;
-  made.classifier = classifier;
-  made.c = c;
-  return made;
 }
 
 TEST(FeatureChoices, ComeBackFromATry) {

@@ -61,6 +61,15 @@ class Features(WindowCase):
         self.click("features.view_of.result")
         self.assertEqual(self.judge(tries=4)["c"], 0.5)
 
+    def test_layers_are_judged_side_by_side(self):
+        self.open_features()
+        self.use_softmax()
+        self.assertEqual(self.judge()["layers"], "relu2")
+        self.choose("features.beside", "features.beside=relu1")
+        self.assertEqual(self.wait_for("both", tries=2, busy=False)["layers"], "relu2+relu1")
+        self.choose("features.beside", "features.beside=nothing")
+        self.assertEqual(self.wait_for("one again", tries=3, busy=False)["layers"], "relu2")
+
     def test_a_try_is_cancelled_at_any_moment(self):
         self.open_features(model="autoencoder")  # its features take a CPU a while
         self.click("features.judge")

@@ -1,5 +1,6 @@
 #include "ui/panels/features_controls.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -85,6 +86,42 @@ bool FeaturesControls::draw_pooling(const Frame& frame, FeaturesController& cont
   return changed;
 }
 
+/// A list of which any number can be chosen.
+bool FeaturesControls::draw_beside(const Frame& frame, FeaturesController& controller) {
+  FeatureChoice& choice = controller.choice;
+  const models::Model& model = controller.model();
+  constexpr const char* kTip =
+      "Other layers whose numbers stand beside these, the largest of each of at most 4 x 4 windows.";
+  label(frame, "beside", kTip);
+  const std::string whole = layers_text(choice, model);
+  const std::size_t plus = whole.find('+');
+  const std::string now = plus == std::string::npos ? std::string("nothing") : whole.substr(plus + 1);
+  bool changed = false;
+  if (begin_combo(frame, "features.beside", now, std::max(60.0f, ImGui::GetContentRegionAvail().x),
+                  plus == std::string::npos ? std::string(kTip) : layer_note(whole, model))) {
+    if (combo_item(frame, "features.beside=nothing", "nothing", choice.beside.empty())) {
+      changed = !choice.beside.empty();
+      choice.beside.clear();
+    }
+    for (const models::Layer& layer : model.layers) {
+      const std::string text = beside_text(layer.name, model);
+      const auto found = std::find(choice.beside.begin(), choice.beside.end(), text);
+      const std::string name = "features.beside=" + layer.name;
+      if (!combo_item(frame, name.c_str(), text.c_str(), found != choice.beside.end(),
+                      layer_note(text, model)))
+        continue;
+      changed = true;
+      if (found == choice.beside.end()) {
+        choice.beside.push_back(text);
+      } else {
+        choice.beside.erase(found);
+      }
+    }
+    end_combo();
+  }
+  return changed;
+}
+
 bool FeaturesControls::draw_classifier(const Frame& frame, FeaturesController& controller) {
   const auto& now = classifiers::classifier_named(controller.choice.classifier);
   label(frame, "classifier", now.summary);
@@ -150,6 +187,7 @@ void FeaturesControls::draw(const Frame& frame, FeaturesController& controller, 
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * frame.scale, 3 * frame.scale));
   bool changed = draw_layer(frame, controller);
   changed = draw_pooling(frame, controller) || changed;
+  changed = draw_beside(frame, controller) || changed;
   label(frame, "scaling", "Whether each number of the features is brought to mean 0 and deviation 1 first.");
   changed =
       toggle(frame, "features.standardize", "standardized", &controller.choice.standardize,

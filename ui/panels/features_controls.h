@@ -17,6 +17,7 @@ class FeaturesControls {
  private:
   bool draw_layer(const Frame& frame, FeaturesController& controller);
   bool draw_pooling(const Frame& frame, FeaturesController& controller);
+  bool draw_beside(const Frame& frame, FeaturesController& controller);
   bool draw_classifier(const Frame& frame, FeaturesController& controller);
   bool draw_c(const Frame& frame, FeaturesController& controller);
   bool draw_gamma(const Frame& frame, FeaturesController& controller);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "gpu/core/error.h"
 #include "gpu/models/latent.h"
@@ -40,6 +41,15 @@ std::string size_text(const models::Extent& extent) {
              : fmt::format("{} x {} x {}", extent.height, extent.width, extent.channels);
 }
 
+bool readable(const std::string& layers, const models::Model& model) {
+  try {
+    features::parse_feature_layers(layers, model);
+    return true;
+  } catch (const core::BadInput&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 double FeatureChoice::c() const {
@@ -63,21 +73,38 @@ std::vector<int> sides_of(const std::string& layer, const models::Model& model) 
   return sides;
 }
 
+std::string beside_text(const std::string& layer, const models::Model& model) {
+  constexpr int kMostSide = 4;
+  const models::Extent extent = extent_of(layer, model);
+  if (extent.height <= kMostSide && extent.width <= kMostSide) return layer;
+  int most = 1;
+  for (const int side : sides_of(layer, model)) most = side <= kMostSide ? std::max(most, side) : most;
+  return fmt::format("{}:max={}", layer, most);
+}
+
 std::string layers_text(const FeatureChoice& choice, const models::Model& model) {
   const std::string layer = layer_of(choice, model);
   const std::vector<int> sides = sides_of(layer, model);
-  if (choice.pooling == Pooling::none || sides.empty()) return layer;
-  const int side = *std::min_element(sides.begin(), sides.end(), [&](int a, int b) {
-    return std::abs(a - choice.side) < std::abs(b - choice.side);
-  });
-  return fmt::format("{}:{}={}", layer, choice.pooling == Pooling::max ? "max" : "mean", side);
+  std::string first = layer;
+  if (choice.pooling != Pooling::none && !sides.empty()) {
+    const int side = *std::min_element(sides.begin(), sides.end(), [&](int a, int b) {
+      return std::abs(a - choice.side) < std::abs(b - choice.side);
+    });
+    first = fmt::format("{}:{}={}", layer, choice.pooling == Pooling::max ? "max" : "mean", side);
+  }
+  std::string text = first;
+  for (const std::string& each : choice.beside) {
+    if (each != first && readable(each, model)) text += fmt::format("+{}", each);
+  }
+  return text;
 }
 
 std::string layer_note(const std::string& layers, const models::Model& model) {
   const features::FeatureLayers read = features::parse_feature_layers(layers, model);
-  const features::FeatureLayer& layer = read.front();
-  return fmt::format("{} = {} numbers an image",
-                     size_text({layer.height(), layer.width(), layer.extent.channels}),
+  std::vector<std::string> sizes;
+  for (const features::FeatureLayer& each : read)
+    sizes.push_back(size_text({each.height(), each.width(), each.extent.channels}));
+  return fmt::format("{} = {} numbers an image", fmt::join(sizes, " + "),
                      with_thousands(static_cast<std::uint64_t>(features::columns_of(read))));
 }
 
@@ -103,7 +130,10 @@ void take_choice(const TrialFigures& tried, const models::Model& model, FeatureC
     choice.gamma_number = tried.gamma_value;
   }
   try {
-    const features::FeatureLayer layer = features::parse_feature_layers(tried.layers, model).front();
+    const features::FeatureLayers read = features::parse_feature_layers(tried.layers, model);
+    const features::FeatureLayer& layer = read.front();
+    choice.beside.clear();
+    for (std::size_t i = 1; i < read.size(); ++i) choice.beside.push_back(features::to_string({read[i]}));
     choice.layer = layer.layer;
     choice.pooling = layer.pooling;
     if (layer.side > 0) choice.side = layer.side;
