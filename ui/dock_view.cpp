@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ui/dock_tabs.h"
+#include "ui/frame_phases.h"
 #include "ui/layout.h"
 #include "ui/layouts.h"
 #include "ui/terms.h"
@@ -322,7 +323,9 @@ void DockView::draw_size_button(const Frame& frame, const std::string& panel) {
 void DockView::draw_body(const Frame& frame, Panels& panels, const std::string& panel, bool tabbed) {
   Frame own = frame;
   own.tabbed = tabbed;
-  find_panel(panel)->draw(panels, own);
+  const PanelRow* const row = find_panel(panel);
+  const FramePart part(row->id);
+  row->draw(panels, own);
 }
 
 // The pointer on the title row beside its items: a panel that does not float is dragged by it.

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <fstream>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -33,15 +34,41 @@ double waited_seconds() {
   return file >> run >> waited ? 1e-9 * waited : -1;
 }
 
+// Of the frame that is being made: the window's thread alone has frames.
+std::vector<FrameSpan>& parts_of_frame() {
+  static std::vector<FrameSpan> parts;
+  return parts;
+}
+
+void add(std::vector<FrameSpan>& spans, const FrameSpan& one) {
+  const auto same = [&](const FrameSpan& sum) { return std::string_view(sum.name) == one.name; };
+  const auto sum = std::find_if(spans.begin(), spans.end(), same);
+  if (sum == spans.end()) {
+    spans.push_back(one);
+  } else {
+    sum->seconds += one.seconds;
+    sum->cpu_seconds += one.cpu_seconds;
+  }
+}
+
 }  // namespace
+
+FramePart::FramePart(const char* name) : begin_{name, 0, 0} {
+  if (trace_enabled()) begin_ = {name, wall_seconds(), cpu_seconds()};
+}
+
+FramePart::~FramePart() {
+  if (!trace_enabled()) return;
+  add(parts_of_frame(), {begin_.name, wall_seconds() - begin_.seconds, cpu_seconds() - begin_.cpu_seconds});
+}
 
 FramePhases::Clocks FramePhases::thread_clocks() {
   return {wall_seconds, cpu_seconds, waited_seconds};
 }
 
-std::string FramePhases::list(const std::vector<Phase>& phases, int frames) {
+std::string FramePhases::list(const std::vector<FrameSpan>& phases, int frames) {
   std::vector<std::string> told;
-  for (const Phase& phase : phases) {
+  for (const FrameSpan& phase : phases) {
     told.push_back(fmt::format("{{\"name\":{},\"ms\":{:.2f},\"cpu_ms\":{:.2f}}}", json_string(phase.name),
                                1e3 * phase.seconds / frames, 1e3 * phase.cpu_seconds / frames));
   }
@@ -51,15 +78,18 @@ std::string FramePhases::list(const std::vector<Phase>& phases, int frames) {
 void FramePhases::begin() {
   if (!trace_enabled()) return;
   phases_.clear();
+  parts_of_frame().clear();
+  work_ = 0;
   last_ = clocks_.wall();
   last_cpu_ = clocks_.cpu();
   waited_ = clocks_.waited();
 }
 
-void FramePhases::mark(const char* phase) {
+void FramePhases::mark(const char* phase, bool work) {
   if (!trace_enabled()) return;
   const double now = clocks_.wall(), cpu = clocks_.cpu();
   phases_.push_back({phase, now - last_, cpu - last_cpu_});
+  if (work) work_ += now - last_;
   last_ = now;
   last_cpu_ = cpu;
 }
@@ -67,18 +97,12 @@ void FramePhases::mark(const char* phase) {
 void FramePhases::end() {
   if (!trace_enabled()) return;
   double seconds = 0;
-  for (const Phase& phase : phases_) {
+  for (const FrameSpan& phase : phases_) {
     seconds += phase.seconds;
-    const auto same = [&](const Phase& sum) { return std::string_view(sum.name) == phase.name; };
-    const auto sum = std::find_if(sums_.begin(), sums_.end(), same);
-    if (sum == sums_.end()) {
-      sums_.push_back(phase);
-    } else {
-      sum->seconds += phase.seconds;
-      sum->cpu_seconds += phase.cpu_seconds;
-    }
+    add(sums_, phase);
   }
   if (!phases_.empty()) ++frames_;
+  if (!phases_.empty() && work_ > slowest_.seconds) slowest_ = {work_, phases_, parts_of_frame()};
   if (seconds >= kSlowSeconds) write(seconds);
 }
 
@@ -93,6 +117,13 @@ std::string FramePhases::means() {
   sums_.clear();
   frames_ = 0;
   return means;
+}
+
+std::string FramePhases::slowest() {
+  const Slowest one = std::exchange(slowest_, {});
+  if (one.seconds < 0) return "null";
+  return fmt::format("{{\"ms\":{:.2f},\"phases\":{},\"parts\":{}}}", 1e3 * one.seconds, list(one.phases, 1),
+                     list(one.parts, 1));
 }
 
 }  // namespace warpscope::ui

@@ -6,11 +6,31 @@
 
 namespace warpscope::ui {
 
+/// A phase of a frame, or a part of one.
+struct FrameSpan {
+  const char* name;
+  double seconds, cpu_seconds;  ///< of the wall clock, and that the thread has computed
+};
+
+/// How long a part of the work on a frame takes, from here to the end of its scope, for FramePhases::slowest(). Parts of
+/// one name add up, and one may lie inside another. In the window's thread alone; without a trace nothing is done.
+class FramePart {
+ public:
+  /// `name` outlives the frame.
+  explicit FramePart(const char* name);
+  ~FramePart();
+  FramePart(const FramePart&) = delete;
+  FramePart& operator=(const FramePart&) = delete;
+
+ private:
+  FrameSpan begin_;
+};
+
 /// Times the phases of the frames of the thread that calls it. A frame that lasted longer than one and a half
 /// at 60 frames/s is written into the trace:
 /// {"event":"slow_frame","ms":..,"waiting_ms":..,"phases":[{"name":"widgets","ms":..,"cpu_ms":..},..]},
 /// milliseconds of the clock and of the thread's own computing, and of being ready but not run by the system
-/// (-1: the system does not tell). means() is for the trace too. Without a trace nothing is done.
+/// (-1: the system does not tell). means() and slowest() are for the trace too. Without a trace nothing is done.
 class FramePhases {
  public:
   /// Seconds: of the wall clock, that the calling thread has computed, and that it was ready but not run
@@ -25,28 +45,32 @@ class FramePhases {
   explicit FramePhases(const Clocks& clocks) : clocks_(clocks) {}
   /// A frame begins.
   void begin();
-  /// The phase that ends here, since the last one or the beginning.
-  void mark(const char* phase);
+  /// The phase that ends here, since the last one or the beginning. One that is no `work` waits for the display.
+  void mark(const char* phase, bool work = true);
   /// The frame ends with the last phase.
   void end();
   /// Of the frames that have ended since the last call, each phase's share of a frame:
   /// [{"name":"widgets","ms":..,"cpu_ms":..},..].
   std::string means();
+  /// Of the frames that have ended since the last call, the one with the most work:
+  /// {"ms":..,"phases":[..],"parts":[..]}, parts (FramePart) as phases; "null" if there were none.
+  std::string slowest();
 
  private:
-  struct Phase {
-    const char* name;
-    double seconds, cpu_seconds;
+  struct Slowest {
+    double seconds = -1;  ///< of work; negative: no frame
+    std::vector<FrameSpan> phases, parts;
   };
   static Clocks thread_clocks();
-  static std::string list(const std::vector<Phase>& phases, int frames);
+  static std::string list(const std::vector<FrameSpan>& phases, int frames);
   void write(double seconds) const;
 
   Clocks clocks_;
-  std::vector<Phase> phases_;
-  std::vector<Phase> sums_;  // of the frames since means()
+  std::vector<FrameSpan> phases_;
+  std::vector<FrameSpan> sums_;  // of the frames since means()
+  Slowest slowest_;              // since slowest()
   int frames_ = 0;
-  double last_ = 0, last_cpu_ = 0, waited_ = 0;
+  double last_ = 0, last_cpu_ = 0, waited_ = 0, work_ = 0;
 };
 
 }  // namespace warpscope::ui

@@ -60,11 +60,17 @@ class MainView {
   /// How everything is to look from the next frame on.
   const Look& look() const { return settings_.look; }
   std::size_t loss_points() const { return panels_.loss.history().steps(); }
+  /// What is drawn of what is seen (Frame::seen): pictures that are still being made are not.
+  training::Observations drawn_of(training::Observations seen) const {
+    seen.inspection = panels_.network.shown();
+    return seen;
+  }
   /// Between frames, with the OpenGL context current: brings images that are on their way further. True if
-  /// those, the laboratory, tries on features, what is read of earlier runs or the predictions have come further than
+  /// those, what is inside the network, the laboratory, tries on features, what is read of earlier runs or the predictions have come further than
   /// was drawn.
   bool advance(const std::shared_ptr<training::ImageExchange>& images) {
-    const bool newer = panels_.images.advance(images);
+    bool newer = panels_.images.advance(images);
+    newer = panels_.network.advance() || newer;
     return newer || panels_.laboratory.has_update() || panels_.judging.has_update() ||
            panels_.loss.has_update() || (dock_.sees("images") && panels_.predictions.waiting());
   }

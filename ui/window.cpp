@@ -284,7 +284,7 @@ void Session::draw_frame() {
   ImGui::Render();
   phases_.mark("widgets");
   drawn_ = draw_pixels();
-  answers_.drawn(seen_, glfwGetTime());
+  answers_.drawn(view_.drawn_of(seen_), glfwGetTime());
   if (!screenshot_wanted_.empty()) take_screenshot(std::exchange(screenshot_wanted_, {}));
   phases_.mark("drawing");
 }
@@ -402,14 +402,14 @@ void Session::trace_state() {
                                    io.MousePos.y, io.MouseDown[0]));
   if (!full) return;
   traced_ = now;
-  trace_event(
-      "frame",
-      fmt::format("\"fps\":{},\"frames\":{},\"draw_ms\":{:.2f},\"p99_draw_ms\":{:.2f},"
-                  "\"p99_swapped_ms\":{:.2f},{},\"frames_ms\":[{:.2f}],\"work_ms\":[{:.2f}],\"phases\":{}",
-                  clock_.frames_in_last_second(now), frames_drawn_, clock_.work_milliseconds(),
-                  clock_.p99_work_milliseconds(), clock_.p99_swapped_milliseconds(), shown,
-                  fmt::join(milliseconds(frame_seconds_), ","), fmt::join(milliseconds(work_seconds_), ","),
-                  phases_.means()));
+  trace_event("frame",
+              fmt::format("\"fps\":{},\"frames\":{},\"draw_ms\":{:.2f},\"p99_draw_ms\":{:.2f},"
+                          "\"p99_swapped_ms\":{:.2f},{},\"frames_ms\":[{:.2f}],\"work_ms\":[{:.2f}],"
+                          "\"phases\":{},\"slowest\":{}",
+                          clock_.frames_in_last_second(now), frames_drawn_, clock_.work_milliseconds(),
+                          clock_.p99_work_milliseconds(), clock_.p99_swapped_milliseconds(), shown,
+                          fmt::join(milliseconds(frame_seconds_), ","),
+                          fmt::join(milliseconds(work_seconds_), ","), phases_.means(), phases_.slowest()));
   frame_seconds_.clear();
   work_seconds_.clear();
 }
@@ -442,7 +442,7 @@ void Session::draw() {
     begin_leaving();
   }
   if (drawn_ == paint::Drawn::in_back_buffer) glfwSwapBuffers(window_.handle());
-  phases_.mark("swap");
+  phases_.mark("swap", false);
   phases_.end();
   const double shown = glfwGetTime() - frame_start_;
   clock_.add(frame_start_, work, shown);

@@ -23,12 +23,13 @@ FramePhases phases_of_the_test() {
 /// A frame whose thread computes while it draws, and sleeps while it waits.
 void frame(FramePhases& phases, double drawing_ms, double waiting_ms) {
   phases.begin();
+  { const FramePart part("panel"); }
   wall += 1e-3 * drawing_ms;
   cpu += 1e-3 * drawing_ms;
   phases.mark("drawing");
   wall += 1e-3 * waiting_ms;
   waited += 0.5e-3 * waiting_ms;
-  phases.mark("waiting");
+  phases.mark("waiting", false);
   phases.end();
 }
 
@@ -50,6 +51,8 @@ TEST(FramePhasesDeathTest, ASlowFrameIsTracedWithItsPhasesAndAllAreInTheMeans) {
         frame(phases, 2, 150);
         trace_event("means", "\"phases\":" + phases.means());
         trace_event("means", "\"phases\":" + phases.means());
+        trace_event("slowest", "\"frame\":" + phases.slowest());
+        trace_event("slowest", "\"frame\":" + phases.slowest());
         std::exit(0);
       },
       testing::ExitedWithCode(0), "");
@@ -57,7 +60,7 @@ TEST(FramePhasesDeathTest, ASlowFrameIsTracedWithItsPhasesAndAllAreInTheMeans) {
   std::ifstream lines(file);
   std::vector<nlohmann::json> seen;
   for (std::string line; std::getline(lines, line);) seen.push_back(nlohmann::json::parse(line));
-  ASSERT_EQ(seen.size(), 3u) << "one frame was slow, and neither the short ones nor the rest are told";
+  ASSERT_EQ(seen.size(), 5u) << "one frame was slow, and neither the short ones nor the rest are told";
   const nlohmann::json& slow = seen[0];
   EXPECT_EQ(slow["event"], "slow_frame");
   EXPECT_EQ(slow["ms"], 152);
@@ -71,6 +74,13 @@ TEST(FramePhasesDeathTest, ASlowFrameIsTracedWithItsPhasesAndAllAreInTheMeans) {
   EXPECT_NEAR(means[1]["ms"].get<double>(), (20 * 1 + 14.9 + 150) / 22, 0.01);
   EXPECT_EQ(means[1]["cpu_ms"], 0);
   EXPECT_EQ(seen[2]["phases"].size(), 0u) << "each frame is in one mean";
+  const nlohmann::json& slowest = seen[3]["frame"];
+  EXPECT_NEAR(slowest["ms"].get<double>(), 10, 0.01)
+      << "the one with the most work, however long another one waits";
+  EXPECT_EQ(slowest["phases"][0]["ms"], 10);
+  EXPECT_EQ(slowest["parts"].size(), 1u);
+  EXPECT_EQ(slowest["parts"][0]["name"], "panel");
+  EXPECT_TRUE(seen[4]["frame"].is_null()) << "there was no frame since";
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class Network(WindowCase):
         self.wait_for_state("paused")
         self.click("network.layer.relu1")
         self.wait_for("its channels", output="relu1", tiles=256)
-        self.assertGreater(colors_in(self.grab(self.item("network.tile.0"))), 1)
+        wait_until(lambda: colors_in(self.grab(self.item("network.tile.0"))) > 1, "its picture", self.process)
         self.click("network.tile.5")
         self.wait_for("the channel", channel=5)
         self.click("network.enlarged")
@@ -48,7 +48,7 @@ class Network(WindowCase):
         self.click("network.layer.relu1")
         shown = self.wait_for("its images", lambda now: now["output"] == "relu1" and len(now["exciting"]) == 8)
         self.assertEqual(len(set(shown["exciting"])), 8)
-        self.assertGreater(colors_in(self.grab(self.item("network.exciting.0"))), 1)
+        wait_until(lambda: colors_in(self.grab(self.item("network.exciting.0"))) > 1, "its picture", self.process)
         wanted = next(place for place in range(8) if shown["exciting"][place] != shown["image"])
         self.click(f"network.exciting.{wanted}")
         self.wait_for("the image clicked", image=shown["exciting"][wanted])
@@ -70,7 +70,7 @@ class Network(WindowCase):
 
     def test_a_network_of_linear_layers_is_seen_too(self):
         self.open_network(model="mlp")
-        self.click("network.layer.fc1")
+        self.click_slowly("network.layer.fc1")
         self.wait_for("its features", output="fc1", tiles=128)
         self.click("network.look.weights")
         self.wait_for("its filters", look=1, tiles=128)

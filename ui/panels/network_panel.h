@@ -14,6 +14,7 @@
 #include "ui/interop/texture.h"
 #include "ui/panels/exciting_images.h"
 #include "ui/panels/network_rows.h"
+#include "ui/panels/network_scene.h"
 #include "ui/panels/sum_view.h"
 
 namespace warpscope::ui {
@@ -21,30 +22,25 @@ namespace warpscope::ui {
 class NetworkPanel {
  public:
   explicit NetworkPanel(models::Model model)
-      : model_(std::move(model)), layout_(models::parameter_layout(model_)) {}
+      : model_(std::move(model)), layout_(models::parameter_layout(model_)), scenes_(model_) {}
 
   /// Title row and body of the tab.
   void draw(const Frame& frame);
+  /// Between frames: true if there is something else to show. Never waits.
+  bool advance() { return scenes_.advance(); }
+  /// What the last frame showed; nullptr if it was nothing.
+  std::shared_ptr<const training::Inspection> shown() const {
+    return scene_ ? scene_->of.inspection : nullptr;
+  }
   /// Frees the textures; called before the context goes.
   void shutdown();
 
  private:
-  /// What the tiles' texture was made from.
-  struct Made {
-    std::uint64_t number = 0;  ///< Inspection::number
-    std::size_t output = 0;
-    NetworkLook look = NetworkLook::outputs;
-    int in_channel = 0;
-    bool scale_each = false;
-    bool operator==(const Made&) const = default;
-  };
-
   void draw_controls(const Frame& frame, float room);
   void draw_image_choice(const Frame& frame);
   void draw_depth_choice(const Frame& frame);
   void refresh(const Frame& frame);
-  void make_tiles(const Frame& frame);
-  void make_strip(const Frame& frame);
+  void upload(const Frame& frame);
   void draw_strip(const Frame& frame);
   void draw_card(const Frame& frame, std::size_t output, ImVec2 min, ImVec2 max);
   void draw_left(const Frame& frame, ImVec2 room);
@@ -58,27 +54,24 @@ class NetworkPanel {
   void trace(const Frame& frame);
   void image_of_tile(ImDrawList* list, int picture, ImVec2 min, ImVec2 max) const;
   std::string output_name() const;
-  ColourScale scale_of_tile(int picture) const;
+  const training::Inspection& seen() const { return *scene_->of.inspection; }
+  /// True if the pictures are those of channels.
+  bool shows_outputs() const { return scene_->of.look == NetworkLook::outputs; }
+  int channel(const Frame& frame) const;
 
   models::Model model_;
   models::ParameterLayout layout_;
-  std::shared_ptr<const training::Inspection> seen_;
+  NetworkScenes scenes_;
+  /// What is drawn: layer, pictures and figures of one and the same moment.
+  std::shared_ptr<const NetworkScene> scene_;
+  std::shared_ptr<const NetworkScene> uploaded_;  ///< that the textures were made of
 
   int look_ = 0;   ///< NetworkLook
   int order_ = 0;  ///< ChannelOrder
   KeptOrder standing_;
   int in_channel_ = 0;
   bool scale_each_ = false;
-  Made made_;
-  Pictures pictures_;
-  std::vector<ChannelFigures> figures_;
-  std::uint64_t version_ = 0;  ///< of figures_
-  ColourScale scale_;          ///< of all pictures together
   std::unique_ptr<interop::Texture> tiles_, strip_;
-  int tile_columns_ = 1;
-  int strip_side_ = 0;  ///< texels of a card's picture in the strip's texture
-  std::vector<images::Point> strip_sizes_;
-  std::uint64_t strip_number_ = 0;
   ExcitingImages exciting_;
   SumView sum_;
   std::optional<inspect::Explanation> explained_;  ///< what the view of the sum shows

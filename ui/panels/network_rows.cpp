@@ -15,6 +15,32 @@ using models::LayerKind;
 using training::Inspection;
 using training::LayerOutput;
 
+// The first of them. In the order in which the values lie, all channels at once.
+int channel_of_largest_variance(const LayerOutput& output) {
+  const auto channels = static_cast<std::size_t>(output.channels);
+  std::vector<double> sums(channels), squares(channels);
+  for (std::size_t at = 0; at + channels <= output.values.size(); at += channels) {
+    for (std::size_t c = 0; c < channels; ++c) {
+      const auto value = static_cast<double>(output.values[at + c]);
+      sums[c] += value;
+      squares[c] += value * value;
+    }
+  }
+  const double pixels = static_cast<double>(output.height) * static_cast<double>(output.width);
+  int largest = 0;
+  double most = -1;
+  for (std::size_t c = 0; c < channels; ++c) {
+    const double mean = sums[c] / pixels;
+    const auto variance =
+        static_cast<double>(static_cast<float>(std::max(0.0, squares[c] / pixels - mean * mean)));
+    if (variance > most) {
+      most = variance;
+      largest = static_cast<int>(c);
+    }
+  }
+  return largest;
+}
+
 bool has_weights(const Layer& layer) {
   return layer.kind == LayerKind::conv2d || layer.kind == LayerKind::linear;
 }
@@ -182,10 +208,12 @@ Overview overview_of(const LayerOutput& output) {
     }
     return result;
   }
-  const Pictures channels = channels_of(output);
-  const auto figures = figures_of(channels);
-  const int shown = ordered(figures, ChannelOrder::variance).front();
-  result.pixels = colours_of(channels, shown, scale_of(figures[static_cast<std::size_t>(shown)]));
+  const auto shown = static_cast<std::size_t>(channel_of_largest_variance(output));
+  Pictures one{1, output.height, output.width, 1, {}};
+  for (std::size_t i = shown; i < output.values.size(); i += static_cast<std::size_t>(output.channels)) {
+    one.values.push_back(output.values[i]);
+  }
+  result.pixels = colours_of(one, 0, scale_of(figures_of(one)));
   return result;
 }
 

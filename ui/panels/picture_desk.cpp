@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ui/cursor.h"
+#include "ui/frame_phases.h"
 #include "ui/images/draw_part.h"
 
 namespace warpscope::ui {
