@@ -89,7 +89,7 @@ void NetworkPanel::draw(const Frame& frame) {
   draw_strip(frame);
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const float s = frame.scale;
-  const float detail = std::floor(std::clamp(room.x * 0.44f, 280 * s, 720 * s));
+  const float detail = std::floor(std::clamp(room.x * 0.44f, 280 * s, 960 * s));
   const bool beside = room.x > detail + 160 * s;
   draw_left(frame, ImVec2(beside ? room.x - detail - 8 * s : room.x, room.y));
   if (!beside) return;
@@ -308,11 +308,11 @@ void NetworkPanel::draw_tiles(const Frame& frame, ImVec2 room) {
     ImGui::EndChild();
     return;
   }
-  const float gap = std::floor(3 * s);
+  const float gap = std::floor(3 * s), edge = std::floor(2 * s);
+  const ImVec2 all = ImGui::GetContentRegionAvail();
   const TileLayout layout =
       lay_out_tiles(scene_->pictures.count, scene_->pictures.width, scene_->pictures.height,
-                    ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize,
-                    ImGui::GetContentRegionAvail().y, gap, 18 * s, 96 * s);
+                    all.x - ImGui::GetStyle().ScrollbarSize, all.y - 2 * edge, gap, 18 * s, 96 * s);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const std::vector<int>& order =
       standing_.of(scene_->figures, scene_->number, static_cast<ChannelOrder>(order_));
@@ -321,8 +321,8 @@ void NetworkPanel::draw_tiles(const Frame& frame, ImVec2 room) {
     const int picture = order[place];
     const int row = static_cast<int>(place) / layout.columns,
               column = static_cast<int>(place) % layout.columns;
-    const ImVec2 min(origin.x + 2 * s + static_cast<float>(column) * (layout.width + gap),
-                     origin.y + 2 * s + static_cast<float>(row) * (layout.height + gap));
+    const ImVec2 min(origin.x + edge + static_cast<float>(column) * (layout.width + gap),
+                     origin.y + edge + static_cast<float>(row) * (layout.height + gap));
     const ImVec2 max(min.x + layout.width, min.y + layout.height);
     if (!ImGui::IsRectVisible(min, max)) continue;
     image_of_tile(list, picture, min, max);
@@ -339,7 +339,7 @@ void NetworkPanel::draw_tiles(const Frame& frame, ImVec2 room) {
     frame.cursor->channel = picture;
   }
   const int rows = (scene_->pictures.count + layout.columns - 1) / layout.columns;
-  ImGui::Dummy(ImVec2(1, 4 * s + static_cast<float>(rows) * (layout.height + gap)));
+  ImGui::Dummy(ImVec2(1, 2 * edge + static_cast<float>(rows) * (layout.height + gap)));
   ImGui::EndChild();
 }
 
@@ -364,7 +364,7 @@ void NetworkPanel::draw_detail(const Frame& frame, ImVec2 room) {
   if (scene_->pictures.count > 0) {
     const float s = frame.scale;
     const float rows = 4 * (ImGui::GetFrameHeight() + ImGui::GetStyle().ItemSpacing.y);
-    const float side = std::floor(std::clamp(std::min(room.x * 0.45f, room.y - rows), 80 * s, 320 * s));
+    const float side = std::floor(std::clamp(std::min(room.x * 0.45f, room.y - rows), 80 * s, 480 * s));
     ImGui::BeginGroup();
     row_text(
         frame, frame.fonts.strong, frame.palette.text,
