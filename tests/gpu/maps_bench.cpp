@@ -12,18 +12,16 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
 #include "gpu/core/random.h"
-#include "gpu/features/npy.h"
 #include "gpu/maps/map.h"
 #include "tests/maps/map_data.h"
+#include "tests/support/feature_rows.h"
 
 namespace {
 
@@ -46,53 +44,23 @@ struct Options {
   }
 };
 
-/// A number that is nearly normal: the sum of four uniform ones, by one hash.
-float noise(std::uint64_t seed, std::uint64_t at) {
-  const std::uint64_t bits = core::random_bits(seed, at);
-  float sum = 0;
-  for (int k = 0; k < 4; ++k) sum += static_cast<float>(bits >> (16 * k) & 0xffffu) / 65536.0f;
-  return (sum - 2.0f) * 1.7320508f;
-}
-
-struct Rows {
-  std::int64_t rows = 0;
-  int columns = 0;
-  std::vector<float> values;
-  std::vector<int> labels;  ///< empty: not known
-};
+using Rows = tests::FeatureRows;
+using tests::nearly_normal;
 
 Rows make_rows(std::int64_t rows, int columns, int clusters, float distance) {
-  Rows made{rows, columns, std::vector<float>(static_cast<std::size_t>(rows * columns)),
-            maps::tests::labels_of({rows, columns, clusters})};
+  Rows made{std::vector<float>(static_cast<std::size_t>(rows * columns)),
+            maps::tests::labels_of({rows, columns, clusters}), rows, columns};
   core::parallel_for(rows, 64, 0, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       for (int c = 0; c < columns; ++c) {
         const auto at = static_cast<std::uint64_t>(row * columns + c);
         made.values[at] =
-            distance * noise(2, static_cast<std::uint64_t>(row % clusters * columns + c)) + noise(1, at);
+            distance * nearly_normal(2, static_cast<std::uint64_t>(row % clusters * columns + c)) +
+            nearly_normal(1, at);
       }
     }
   });
   return made;
-}
-
-Rows read_rows(const Options& options) {
-  const features::NpyArray file = features::read_npy(options.text("features", ""), "<f4");
-  if (file.shape.size() != 2) throw core::BadInput("the features are no matrix");
-  Rows read{file.shape[0],
-            static_cast<int>(file.shape[1]),
-            std::vector<float>(file.bytes.size() / sizeof(float)),
-            {}};
-  std::memcpy(read.values.data(), file.bytes.data(), file.bytes.size());
-  const std::string labels = options.text("labels", "");
-  if (labels.empty()) return read;
-  const features::NpyArray of_rows = features::read_npy(labels, "<i4");
-  if (of_rows.bytes.size() != sizeof(int) * static_cast<std::size_t>(read.rows)) {
-    throw core::BadInput("there are not as many labels as rows");
-  }
-  read.labels.resize(static_cast<std::size_t>(read.rows));
-  std::memcpy(read.labels.data(), of_rows.bytes.data(), of_rows.bytes.size());
-  return read;
 }
 
 void print_purity(const maps::Map& map, std::span<const float> positions, std::span<const int> labels) {
@@ -139,7 +107,7 @@ int run(const Options& options) {
                                     static_cast<int>(options.number("columns", 8192)),
                                     static_cast<int>(options.number("clusters", 10)),
                                     static_cast<float>(options.number("distance", 0.2)))
-                        : read_rows(options);
+                        : tests::read_feature_rows(options.text("features", ""), options.text("labels", ""));
   const auto device = core::open_device(options.text("device", "cuda"));
   device->make_current();
   const auto stream = device->make_stream();

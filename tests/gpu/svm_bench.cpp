@@ -13,7 +13,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -23,10 +22,9 @@
 
 #include "gpu/classifiers/rbf_svm/pair_check.h"
 #include "gpu/classifiers/rbf_svm/rbf_svm.h"
-#include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
 #include "gpu/core/random.h"
-#include "gpu/features/npy.h"
+#include "tests/support/feature_rows.h"
 
 namespace {
 
@@ -38,22 +36,10 @@ double since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-struct Rows {
-  std::vector<float> values;
-  std::vector<int> labels;
-  std::int64_t rows = 0;
-  int columns = 0;
-};
+using Rows = tests::FeatureRows;
+using tests::nearly_normal;
 
 // ---- the mixture ----
-
-/// A number that is nearly normal: the sum of four uniform ones, by one hash.
-float noise(std::uint64_t seed, std::uint64_t at) {
-  const std::uint64_t bits = core::random_bits(seed, at);
-  float sum = 0;
-  for (int k = 0; k < 4; ++k) sum += static_cast<float>(bits >> (16 * k) & 0xffffu) / 65536.0f;
-  return (sum - 2.0f) * 1.7320508f;
-}
 
 Rows make_mixture(std::int64_t rows, int columns, int classes, std::uint64_t seed, double signal) {
   constexpr int kDirections = 128;
@@ -67,13 +53,13 @@ Rows make_mixture(std::int64_t rows, int columns, int classes, std::uint64_t see
       const std::uint64_t draw = core::random_bits(seed, row);
       const auto centre = static_cast<std::uint64_t>(truth * kCentres + static_cast<int>(draw % kCentres));
       for (int k = 0; k < kDirections; ++k) {
-        factors[k] = static_cast<float>(signal) * noise(77, centre * kDirections + k) +
-                     noise(seed + 1, row * kDirections + k);
+        factors[k] = static_cast<float>(signal) * nearly_normal(77, centre * kDirections + k) +
+                     nearly_normal(seed + 1, row * kDirections + k);
       }
       float* const to = made.values.data() + row * columns;
       for (int c = 0; c < columns; ++c) {
         // Each column has four of the directions, so that columns depend on each other as latents do.
-        float value = 0.8f * noise(seed + 2, static_cast<std::uint64_t>(row) * columns + c);
+        float value = 0.8f * nearly_normal(seed + 2, static_cast<std::uint64_t>(row) * columns + c);
         for (int k = 0; k < 4; ++k) {
           value += 0.5f * factors[core::random_bits(99, static_cast<std::uint64_t>(c) * 4 + k) % kDirections];
         }
@@ -84,26 +70,6 @@ Rows make_mixture(std::int64_t rows, int columns, int classes, std::uint64_t see
     }
   });
   return made;
-}
-
-// ---- files ----
-
-template <class T>
-std::vector<T> numbers_of(const features::NpyArray& array) {
-  std::vector<T> numbers(array.bytes.size() / sizeof(T));
-  std::memcpy(numbers.data(), array.bytes.data(), numbers.size() * sizeof(T));
-  return numbers;
-}
-
-Rows read_rows(const std::string& features_file, const std::string& labels_file) {
-  const features::NpyArray array = features::read_npy(features_file, "<f4");
-  if (array.shape.size() != 2) throw core::BadInput(features_file + ": features have two dimensions");
-  Rows rows;
-  rows.rows = array.shape[0];
-  rows.columns = static_cast<int>(array.shape[1]);
-  rows.values = numbers_of<float>(array);
-  rows.labels = numbers_of<int>(features::read_npy(labels_file, "<i4"));
-  return rows;
 }
 
 // ---- checks ----
@@ -203,8 +169,9 @@ int measure(const std::map<std::string, std::string>& given) {
   Rows train, test;
   const auto classes_asked = std::atoi(option(given, "classes", "10").c_str());
   if (given.contains("features")) {
-    train = read_rows(given.at("features"), given.at("labels"));
-    if (given.contains("test-features")) test = read_rows(given.at("test-features"), given.at("test-labels"));
+    train = tests::read_feature_rows(given.at("features"), given.at("labels"));
+    if (given.contains("test-features"))
+      test = tests::read_feature_rows(given.at("test-features"), given.at("test-labels"));
   } else {
     const int columns = std::atoi(option(given, "columns", "8192").c_str());
     const double signal = std::atof(option(given, "signal", "0.55").c_str());

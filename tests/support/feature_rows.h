@@ -4,14 +4,13 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
 #include "gpu/core/random.h"
+#include "gpu/features/npy.h"
 
 namespace warpscope::tests {
 
@@ -22,52 +21,21 @@ struct FeatureRows {
   int columns = 0;
 };
 
-/// An array as numpy.save() writes it, version 1, in C order.
-struct NumpyArray {
-  std::string type;
-  std::vector<std::int64_t> shape;
-  std::vector<char> bytes;
-};
-
-inline NumpyArray read_numpy(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  char start[10] = {};
-  if (!file.read(start, sizeof start) || std::memcmp(start, "\x93NUMPY\x01", 7) != 0) {
-    throw core::BadInput(path + " is no .npy file of version 1");
-  }
-  std::string header(static_cast<unsigned char>(start[8]) + 256u * static_cast<unsigned char>(start[9]), ' ');
-  file.read(header.data(), static_cast<std::streamsize>(header.size()));
-  if (header.find("'fortran_order': False") == std::string::npos)
-    throw core::BadInput(path + " is not in C order");
-  NumpyArray array;
-  const std::size_t type = header.find("'descr': '") + 10;
-  array.type = header.substr(type, header.find('\'', type) - type);
-  for (std::size_t at = header.find("'shape': (") + 10; header[at] != ')';) {
-    char* end = nullptr;
-    array.shape.push_back(std::strtoll(header.c_str() + at, &end, 10));
-    at = static_cast<std::size_t>(end - header.c_str());
-    while (header[at] == ',' || header[at] == ' ') ++at;
-  }
-  array.bytes.assign(std::istreambuf_iterator<char>(file), {});
-  return array;
-}
-
-/// Features of <f4 (rows, columns) and labels of <i4, <i8 or |u1.
-inline FeatureRows read_feature_rows(const std::string& features, const std::string& labels) {
-  const NumpyArray x = read_numpy(features), y = read_numpy(labels);
-  if (x.type != "<f4" || x.shape.size() != 2)
-    throw core::BadInput(features + " is not <f4 of two dimensions");
+/// Features of <f4 (rows, columns) and, unless `labels` is "", labels of <i4, one a row. Throws core::BadInput.
+inline FeatureRows read_feature_rows(const std::string& values, const std::string& labels) {
+  const features::NpyArray x = features::read_npy(values, "<f4");
+  if (x.shape.size() != 2) throw core::BadInput(values + ": features have two dimensions");
   FeatureRows made;
   made.rows = x.shape[0];
   made.columns = static_cast<int>(x.shape[1]);
   made.values.resize(x.bytes.size() / sizeof(float));
-  std::memcpy(made.values.data(), x.bytes.data(), made.values.size() * sizeof(float));
-  const std::size_t width = y.type == "|u1" ? 1 : y.type == "<i4" ? 4 : 8;
-  for (std::int64_t row = 0; row < made.rows; ++row) {
-    std::int64_t value = 0;
-    std::memcpy(&value, y.bytes.data() + static_cast<std::size_t>(row) * width, width);
-    made.labels.push_back(static_cast<int>(value));
-  }
+  std::memcpy(made.values.data(), x.bytes.data(), x.bytes.size());
+  if (labels.empty()) return made;
+  const features::NpyArray y = features::read_npy(labels, "<i4");
+  made.labels.resize(static_cast<std::size_t>(made.rows));
+  if (y.bytes.size() != made.labels.size() * sizeof(int))
+    throw core::BadInput(labels + ": there is not a label for each row");
+  std::memcpy(made.labels.data(), y.bytes.data(), y.bytes.size());
   return made;
 }
 
