@@ -10,6 +10,7 @@
 #include "app/choices.h"
 #include "app/trained_source.h"
 #include "gpu/features/judgement.h"
+#include "gpu/maps/map.h"
 #include "gpu/settings/configuration.h"
 #include "gpu/training/trainer.h"
 
@@ -104,6 +105,18 @@ struct FeaturesArguments {
 
 /// Writes what layers of a trained network make of a data set's images.
 int features(const FeaturesArguments& arguments);
+
+struct MapArguments {
+  TrainedArguments trained;
+  std::string method = "tsne";  ///< of maps::map_table()
+  maps::MapOptions options;
+  std::int64_t rows = 0;  ///< the first of the test images; 0: as many as the device takes well
+  std::string out;
+  std::string format;  ///< as that of FeaturesArguments
+};
+
+/// Writes where test images lie in the plane by what a trained network makes of them.
+int map(const MapArguments& arguments);
 
 struct ClassifyArguments {
   TrainedArguments trained;

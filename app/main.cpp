@@ -115,6 +115,24 @@ void add_features_options(CLI::App& app, app::FeaturesArguments& a) {
   app.add_option("--format", a.format, "npy, csv, safetensors or libsvm (default: as the file's name ends)");
 }
 
+void add_map_options(CLI::App& app, app::MapArguments& a) {
+  app::add_trained_options(app, a.trained);
+  std::vector<std::string> names;
+  for (const auto& row : maps::map_table()) names.push_back(fmt::format("{} ({})", row.name, row.title));
+  app.add_option("--method", a.method, fmt::format("{}", fmt::join(names, ", ")))->capture_default_str();
+  app.add_option("--rows", a.rows, "The first N test images (default: 3000 on a GPU, 1000 on a CPU)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--perplexity", a.options.tsne.perplexity, "tsne: effective number of neighbours")
+      ->capture_default_str();
+  app.add_option("--neighbours", a.options.umap.n_neighbors, "umap: neighbours of each image")
+      ->capture_default_str();
+  app.add_option("--min-dist", a.options.umap.min_dist, "umap: how close points may lie")
+      ->capture_default_str();
+  app.add_option("--seed", a.options.seed, "Of random numbers")->capture_default_str();
+  app.add_option("--out", a.out, "File to write")->type_name("FILE")->required();
+  app.add_option("--format", a.format, "npy, csv, safetensors or libsvm (default: as the file's name ends)");
+}
+
 void add_classify_options(CLI::App& app, app::ClassifyArguments& a) {
   app::add_trained_options(app, a.trained);
   std::vector<std::string> names;
@@ -213,6 +231,11 @@ int run(int argc, char** argv) {
       app.add_subcommand("features", "Write what a trained network makes of images, for classifiers");
   add_features_options(*features, features_arguments);
 
+  app::MapArguments map_arguments;
+  CLI::App* const map =
+      app.add_subcommand("map", "Map what a trained network makes of images into the plane");
+  add_map_options(*map, map_arguments);
+
   app::ClassifyArguments classify_arguments;
   CLI::App* const classify =
       app.add_subcommand("classify", "Judge what a trained network makes of images by a classifier");
@@ -245,6 +268,7 @@ int run(int argc, char** argv) {
   if (*runs) return app::runs(runs_arguments);
   if (*exporting) return app::export_runs(export_arguments);
   if (*features) return app::features(features_arguments);
+  if (*map) return app::map(map_arguments);
   if (*classify) return app::classify(classify_arguments);
   if (*view) return app::view(viewed, view_window);
   if (*devices) return app::devices();

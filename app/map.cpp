@@ -1,0 +1,66 @@
+// warpscope map: what a trained network makes of test images, as points in the plane.
+
+#include <chrono>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "app/commands.h"
+#include "app/table.h"
+#include "gpu/core/error.h"
+#include "gpu/features/feature_files.h"
+#include "gpu/features/feature_map.h"
+
+namespace warpscope::app {
+namespace {
+
+/// It has no name of a device: it is used on the source's.
+features::Subject subject_of(TrainedSource& source) {
+  features::Subject subject;
+  subject.model = source.network.settings.model;
+  subject.precision = source.selection.precision;
+  subject.parameters = std::make_shared<const std::vector<float>>(std::move(source.network.parameters));
+  subject.data = source.data;
+  return subject;
+}
+
+}  // namespace
+
+int map(const MapArguments& a) {
+  const features::FeatureFormat format = features::feature_format(a.format, a.out);
+  check_output_file("--out", a.out);
+  if (a.out == "-") throw core::BadInput("--out: a map goes to a file; name one");
+  maps::find_map(a.method);
+  TrainedSource source = open_trained(a.trained);
+  features::MapRequest request;
+  request.subject = subject_of(source);
+  request.layers = features::to_string(source.layers);
+  request.method = a.method;
+  request.options = a.options;
+  request.images = a.rows;
+  std::shared_ptr<const features::MapPicture> made;
+  features::FeatureMap(source.device).make(request, [&](const auto& picture) { made = picture; });
+  const features::MapFacts& facts = *made->facts;
+  features::FeatureTable table;
+  table.values = made->places;
+  table.columns = 2;
+  table.layers = facts.layers;
+  const auto& labels = source.data->test.labels;
+  table.labels.assign(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(facts.images));
+  features::write_features(a.out, format, table);
+  fmt::print("features     {} rows of {} columns, {} of {}, in {:.3f} s\n", facts.images, facts.columns,
+             facts.layers, request.subject.model.name, facts.feature_seconds);
+  fmt::print("data         {}, test, of {} images\n", source.data->name, source.data->test.count);
+  fmt::print("map          {}, {} iterations in {:.3f} s after {:.3f} s for neighbours{}\n",
+             maps::find_map(a.method).title, made->iterations, made->seconds, facts.begin_seconds,
+             made->objective ? fmt::format(", divergence {:.4f}", *made->objective) : "");
+  for (const std::string& remark : facts.remarks) fmt::print("remark       {}\n", remark);
+  fmt::print("device       {}, {}\n", source.device->info().name, core::to_string(request.subject.precision));
+  fmt::print("written      {}\n", a.out);
+  if (format == features::FeatureFormat::npy) {
+    fmt::print("labels       {}\n", features::labels_file(a.out).string());
+  }
+  return 0;
+}
+
+}  // namespace warpscope::app
