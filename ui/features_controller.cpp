@@ -9,11 +9,10 @@ namespace warpscope::ui {
 using features::DeskWork;
 
 std::string FeaturesController::why_not(const Frame& frame) const {
-  if (model_.layers.empty()) return "This version does not know the network of this run.";
-  if (is_view(frame)) return viewed_.empty() ? "This run has no folder with checkpoints." : "";
-  const auto& data = frame.snapshot.data;
-  if (!data) return "The data are still being read.";
-  if (data->classes.size() < 2 || data->train.labels.empty() || data->test.labels.empty())
+  std::string reason = source_.why_not(frame);
+  if (!reason.empty() || is_view(frame)) return reason;
+  const data::DataSet& data = *frame.snapshot.data;
+  if (data.classes.size() < 2 || data.train.labels.empty() || data.test.labels.empty())
     return "These images have no classes to be told apart.";
   return "";
 }
@@ -21,18 +20,9 @@ std::string FeaturesController::why_not(const Frame& frame) const {
 void FeaturesController::update(const Frame& frame) {
   state_ = desk_.state();
   follow_epochs(frame);
-  if (wanted_ == DeskWork::none || frame.request == nullptr) return;
-  frame.request->weights = asked_;
-  const auto& weights = frame.seen.weights;
-  if (!weights || weights->number != asked_ || !frame.snapshot.data) return;
-  features::Subject subject;
-  subject.device = frame.snapshot.device.id();
-  subject.model = model_;
-  subject.precision = weights->selection.precision;
-  subject.parameters = {weights, &weights->parameters};
-  subject.step = weights->step;
-  subject.data = frame.snapshot.data;
-  start(std::exchange(wanted_, DeskWork::none), std::move(subject));
+  if (wanted_ == DeskWork::none) return;
+  auto subject = source_.subject(frame, moment_);
+  if (subject) start(std::exchange(wanted_, DeskWork::none), std::move(*subject));
 }
 
 void FeaturesController::follow_epochs(const Frame& frame) {
@@ -45,7 +35,7 @@ void FeaturesController::follow_epochs(const Frame& frame) {
 
 void FeaturesController::start(DeskWork work, features::Subject subject) {
   features::TrialRequest request;
-  request.layers = layers_text(choice, model_);
+  request.layers = layers_text(choice, model());
   request.standardize = choice.standardize;
   request.judgement = judgement_of(choice);
   request.subject = std::move(subject);
@@ -59,14 +49,9 @@ void FeaturesController::start(DeskWork work, features::Subject subject) {
 
 void FeaturesController::want(const Frame& frame, DeskWork work) {
   if (!why_not(frame).empty()) return;
-  if (is_view(frame)) {
-    features::Subject subject;
-    subject.run = viewed_;
-    subject.device = "auto";
-    return start(work, std::move(subject));
-  }
+  moment_ = source_.now();
+  if (auto subject = source_.subject(frame, moment_)) return start(work, std::move(*subject));
   wanted_ = work;
-  ++asked_;
 }
 
 void FeaturesController::judge(const Frame& frame) {

@@ -1,24 +1,21 @@
 #pragma once
-// The window's tries of classifiers on features: takes the weights of the training, or the checkpoint of a run that is
-// viewed, and has the desk work on them.
+// The window's tries of classifiers on features: has the desk work on the network of a moment.
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "gpu/features/feature_desk.h"
 #include "ui/frame.h"
 #include "ui/panels/features_rows.h"
+#include "ui/subject_source.h"
 
 namespace warpscope::ui {
 
 class FeaturesController {
  public:
-  /// `viewed`: the folder of the run that a window without a training of its own shows.
-  explicit FeaturesController(models::Model model, std::filesystem::path viewed = {})
-      : model_(std::move(model)), viewed_(std::move(viewed)) {}
+  /// `source` outlives it.
+  explicit FeaturesController(SubjectSource& source) : source_(source) {}
 
   /// Once a frame, before the panels: asks for weights, starts what waited for them, judges again after an epoch.
   void update(const Frame& frame);
@@ -32,7 +29,7 @@ class FeaturesController {
   bool waits_for_weights() const { return wanted_ != features::DeskWork::none; }
   /// Why nothing can be judged, in a sentence; "" if it can.
   std::string why_not(const Frame& frame) const;
-  const models::Model& model() const { return model_; }
+  const models::Model& model() const { return source_.model(); }
 
   /// With the weights of this moment.
   void judge(const Frame& frame);
@@ -50,12 +47,11 @@ class FeaturesController {
   void start(features::DeskWork work, features::Subject subject);
   void follow_epochs(const Frame& frame);
 
-  models::Model model_;
-  std::filesystem::path viewed_;
+  SubjectSource& source_;
   features::FeatureDesk desk_;
   std::shared_ptr<const features::DeskState> state_ = desk_.state();
   features::DeskWork wanted_ = features::DeskWork::none;  ///< that waits for weights
-  std::uint64_t asked_ = 0;                               ///< number of the last weights asked for
+  std::uint64_t moment_ = 0;                              ///< of those
   std::uint64_t epoch_ = 0, generation_ = 0;
 };
 

@@ -137,6 +137,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   }
   panels_.laboratory.update(frame);
   panels_.judging.update(frame);
+  panels_.mapping.update(frame);
   dock_.draw(frame, panels_, layout.panels);
   place_next_window(layout.status);
   facts.image_path = is_view(frame) && panels_.images.has_images() ? "images from the run folder"

@@ -66,13 +66,14 @@ class MainView {
     return seen;
   }
   /// Between frames, with the OpenGL context current: brings images that are on their way further. True if
-  /// those, what is inside the network, the laboratory, tries on features, what is read of earlier runs or the predictions have come further than
-  /// was drawn.
+  /// those, what is inside the network, the laboratory, tries on features, maps, what is read of earlier runs or the
+  /// predictions have come further than was drawn.
   bool advance(const std::shared_ptr<training::ImageExchange>& images) {
     bool newer = panels_.images.advance(images);
     newer = panels_.network.advance() || newer;
     return newer || panels_.laboratory.has_update() || panels_.judging.has_update() ||
-           panels_.loss.has_update() || (dock_.sees("images") && panels_.predictions.waiting());
+           (dock_.sees("latent") && panels_.mapping.has_update()) || panels_.loss.has_update() ||
+           (dock_.sees("images") && panels_.predictions.waiting());
   }
 
  private:

@@ -117,6 +117,12 @@ ActionScene MainView::action_scene(const Frame& frame) {
       .tell = [this](const std::string& text) { tell(text, training::LogLevel::info); },
       .judge_features = [this, &frame] { panels_.judging.judge(frame); },
       .why_no_features = panels_.judging.why_not(frame),
+      .map_latents =
+          [this, &frame](const std::string& method) {
+            panels_.mapping.show(method);
+            panels_.mapping.make(frame);
+          },
+      .why_no_map = panels_.mapping.why_not(frame),
   };
   add_panel_actions(scene);
   return scene;

@@ -28,8 +28,9 @@ constexpr std::array kStops{
              "kernels"},
     TourStop{"Inside the network",
              "What each layer makes of the image that you point at. A click on a pixel opens the sum that "
-             "made it, "
-             "with the network's own numbers.",
+             "made it. "
+             "Latent maps all test images by what the network makes of them, and Features tells what that is "
+             "worth.",
              "network"},
     TourStop{
         "Settings of the training",

@@ -134,7 +134,7 @@ void FeatureMap::settle(maps::Map& map, MapPicture picture,
     if (seconds_since(step) < kShortStep) count = std::min(2 * count, kMostStep);
     if (seconds_since(shown) < 1.0 / kPicturesASecond && map.iteration() < map.iterations()) continue;
     if (watch.progress) {
-      watch.progress(static_cast<double>(map.iteration()) / map.iterations(), "iterations");
+      watch.progress(static_cast<double>(map.iteration()) / map.iterations(), kMoving);
     }
     show();
   }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu/features/subject.h"
@@ -66,6 +67,8 @@ class FeatureMap {
   void forget();
 
   static constexpr int kPicturesASecond = 15;
+  /// What Watch::progress calls the work while points move.
+  static constexpr std::string_view kMoving = "iterations";
 
  private:
   struct Kept;

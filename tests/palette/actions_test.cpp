@@ -65,7 +65,9 @@ class ActionsTest : public testing::Test {
             .take_tour = [this] { done = "tour"; },
             .tell = [this](const std::string& text) { done = text; },
             .judge_features = [this] { done = "judge"; },
-            .why_no_features = why_no_features};
+            .why_no_features = why_no_features,
+            .map_latents = [this](const std::string& method) { done = "map by " + method; },
+            .why_no_map = why_no_map};
   }
 
   Action find(const std::string& id) {
@@ -100,7 +102,7 @@ class ActionsTest : public testing::Test {
   Snapshot snapshot;
   PlotSettings plot;
   Look look;
-  std::string why_no_steering, why_no_features, undoable;
+  std::string why_no_steering, why_no_features, why_no_map, undoable;
   std::vector<training::Command> sent;
   std::vector<KeyPress> pressed;
   std::string shown, done;
@@ -222,6 +224,15 @@ TEST_F(ActionsTest, FeaturesAreJudgedAndTheirPanelIsShown) {
   EXPECT_EQ(shown, "features");
   why_no_features = "These images have no classes.";
   EXPECT_EQ(find("judge_features").why_not, why_no_features);
+}
+
+TEST_F(ActionsTest, LatentsAreMappedByEachMethodAndTheirPanelIsShown) {
+  find("map.umap").run();
+  EXPECT_EQ(done, "map by umap");
+  EXPECT_EQ(shown, "latent");
+  EXPECT_EQ(find("map.tsne").title, "Map the latents by t-SNE");
+  why_no_map = "The data are still being read.";
+  EXPECT_EQ(find("map.tsne").why_not, why_no_map);
 }
 
 TEST_F(ActionsTest, AStepNeedsAPause) {

@@ -26,15 +26,19 @@ training::LatentMap map_of(const std::vector<float>& scores) {
   return map;
 }
 
+PlanePoints plane_of(const std::vector<float>& scores) {
+  return points_of(map_of(scores), nullptr);
+}
+
 void expect_at(ImVec2 found, float x, float y) {
   EXPECT_NEAR(found.x, x, 1e-3);
   EXPECT_NEAR(found.y, y, 1e-3);
 }
 
 TEST(PlaneView, FitsAllPointsWithOneScaleAndUpwardsIsUp) {
-  const training::LatentMap map = map_of({-1, 0, 3, 0, 1, 1, 1, -1});
+  const PlanePoints points = plane_of({-1, 0, 3, 0, 1, 1, 1, -1});
   PlaneView view;
-  track(view, map, {200, 100}, 10);
+  track(view, points, {200, 100}, 10);
   EXPECT_DOUBLE_EQ(view.scale, 40) << "two units of y in 80 pixels are tighter than four of x in 180";
   expect_at(view.to_screen(kMin, kMax, 1, 0), 200, 100);
   expect_at(view.to_screen(kMin, kMax, 1, 1), 200, 60);
@@ -43,7 +47,7 @@ TEST(PlaneView, FitsAllPointsWithOneScaleAndUpwardsIsUp) {
 
 TEST(PlaneView, OfPointsInOnePlaceHasAScaleToo) {
   PlaneView view;
-  track(view, map_of({2, 3, 2, 3}), {200, 100}, 10);
+  track(view, plane_of({2, 3, 2, 3}), {200, 100}, 10);
   EXPECT_DOUBLE_EQ(view.scale, 1);
   expect_at(view.to_screen(kMin, kMax, 2, 3), 200, 100);
 }
@@ -64,7 +68,7 @@ TEST(PlaneView, MovesWithThePointerAndNoLongerFollows) {
   PlaneView view{0, 0, 10, true};
   pan(view, {20, 30});
   expect_at(view.to_screen(kMin, kMax, 0, 0), 220, 130);
-  track(view, map_of({5, 5, 9, 9}), {200, 100}, 0);
+  track(view, plane_of({5, 5, 9, 9}), {200, 100}, 0);
   EXPECT_DOUBLE_EQ(view.x, -2) << "the view is the person's now";
 }
 
@@ -119,20 +123,38 @@ TEST(LatentTexts, SayWhatIsKnown) {
   EXPECT_EQ(axis_text(map, 0), "component 1: 40 % of the variance");
   EXPECT_EQ(axis_text(map, 1), "component 2: 5.5 % of the variance");
   training::Snapshot snapshot;
-  EXPECT_EQ(image_text(map, snapshot, 0), "test image 1. Component 1: 1.23, component 2: -0.5.");
+  EXPECT_EQ(image_text(points_of(map, nullptr), snapshot, 0),
+            "test image 1. Component 1: 1.23, component 2: -0.5.");
   auto data = std::make_shared<data::DataSet>(tests::labelled_data(4, 2));
   data->test.labels = {1, 0};
-  snapshot.data = data;
+  const PlanePoints points = points_of(map, data);
   auto evaluation = std::make_shared<training::Evaluation>();
   evaluation->step = 1200;
   evaluation->image_losses = {0.01f};
   snapshot.evaluation = evaluation;
-  EXPECT_EQ(image_text(map, snapshot, 0),
+  EXPECT_EQ(image_text(points, snapshot, 0),
             "test image 1: middle. Component 1: 1.23, component 2: -0.5. PSNR 20.0 dB at step 1,200.");
-  EXPECT_EQ(image_text(map, snapshot, 1), "test image 2: top. Component 1: 7, component 2: 8.");
+  EXPECT_EQ(image_text(points, snapshot, 1), "test image 2: top. Component 1: 7, component 2: 8.");
   snapshot.classifies = true;
-  EXPECT_EQ(image_text(map, snapshot, 0),
+  EXPECT_EQ(image_text(points, snapshot, 0),
             "test image 1: middle. Component 1: 1.23, component 2: -0.5. Loss 0.01 at step 1,200.");
+}
+
+TEST(PlanePoints, OfAMapHaveNoAxes) {
+  features::MapPicture map;
+  auto facts = std::make_shared<features::MapFacts>();
+  facts->subject.data = std::make_shared<data::DataSet>(tests::labelled_data(4, 2));
+  map.facts = facts;
+  map.places = {1, -2, 3, 4};
+  const PlanePoints points = points_of(map);
+  EXPECT_EQ(points.count(), 2u);
+  EXPECT_EQ(points.axes[0] + points.axes[1], "");
+  PlaneView view;
+  track(view, points, {220, 320}, 10);
+  EXPECT_DOUBLE_EQ(view.x, 2);
+  EXPECT_DOUBLE_EQ(view.y, 1);
+  EXPECT_DOUBLE_EQ(view.scale, 50) << "six units of y in 300 pixels";
+  EXPECT_EQ(image_text(points, {}, 1), "test image 2: " + class_of(*facts->subject.data, 1) + ".");
 }
 
 }  // namespace

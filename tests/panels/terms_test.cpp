@@ -12,6 +12,7 @@
 #include "ui/panels/distribution_rows.h"
 #include "ui/panels/kernel_cells.h"
 #include "ui/panels/loss_metrics.h"
+#include "ui/panels/map_rows.h"
 #include "ui/panels/panel_table.h"
 #include "ui/panels/picture_figures.h"
 #include "ui/panels/results_rows.h"
@@ -75,6 +76,8 @@ std::vector<std::string> labels() {
   }
   for (std::size_t i = 0; i < kMetrics; ++i) all.emplace_back(facts_of(static_cast<Metric>(i)).label);
   for (const training::Setting& setting : training::settings()) all.push_back(label_of(setting));
+  for (const LatentMethod& method : latent_methods()) all.push_back(method.title);
+  for (const MapNumber& number : map_numbers()) all.push_back(number.spec.label);
   for (const ResultCell& cell : all_results()) all.push_back(cell.label);
   for (std::size_t i = 0; i < kFigures; ++i) all.emplace_back(name_of(static_cast<Figure>(i)));
   for (int i = 0; i < 4; ++i) all.emplace_back(training::name_of(static_cast<training::Quantity>(i)));

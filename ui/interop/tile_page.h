@@ -36,14 +36,24 @@ class TilePage {
   void upload(int tile, const images::Rgba* pixels);
   /// Draws a tile into the rectangle from `min` to `max`, in pixels of the window.
   void draw(ImDrawList* list, int tile, ImVec2 min, ImVec2 max) const;
+  /// draw() with the tile's texels times `tint`.
+  void draw_tinted(ImDrawList* list, int tile, ImVec2 min, ImVec2 max, ImU32 tint) const;
+  /// Fills the rectangle with `colour` times the texel in the middle of a tile, in the same texture as pictures around
+  /// it, so that many of both are one call.
+  void fill(ImDrawList* list, int tile, ImVec2 min, ImVec2 max, ImU32 colour) const;
   /// Draws the texels of a tile from `from` up to but not including `to`.
   void draw_part(ImDrawList* list, int tile, images::Point from, images::Point to, ImVec2 min,
                  ImVec2 max) const;
 
   const PageShape& shape() const { return shape_; }
+  /// As ImDrawList takes it.
+  ImTextureID texture() const;
   unsigned id() const { return texture_.id(); }
 
  private:
+  /// The corner of a texel, as part of the texture.
+  ImVec2 place(images::Point texel) const;
+
   PageShape shape_;
   Texture texture_;
 };

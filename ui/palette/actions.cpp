@@ -7,6 +7,7 @@
 #include <GLFW/glfw3.h>
 #include <fmt/format.h>
 
+#include "gpu/maps/map.h"
 #include "gpu/ops/optimizer/update_rule.h"
 #include "gpu/plan/presets.h"
 #include "ui/palette/setting_actions.h"
@@ -166,6 +167,22 @@ Action judge_action(const ActionScene& scene) {
             judge();
             show("features");
           }};
+}
+
+void add_maps(const ActionScene& scene, std::vector<Action>& actions) {
+  for (const maps::MapKind& kind : maps::map_table()) {
+    actions.push_back({.id = fmt::format("map.{}", kind.name),
+                       .title = fmt::format("Map the latents by {}", kind.title),
+                       .group = "Features",
+                       .keys = {},
+                       .note = {},
+                       .why_not = scene.why_no_map,
+                       .fill = {},
+                       .run = [map = scene.map_latents, show = scene.show_panel, name = kind.name] {
+                         map(std::string(name));
+                         show("latent");
+                       }});
+  }
 }
 
 // --- what is shown
@@ -351,6 +368,7 @@ std::vector<Action> all_actions(const ActionScene& scene) {
   add_keys(scene, actions);
   add_commands(scene, actions);
   actions.push_back(judge_action(scene));
+  add_maps(scene, actions);
   add_training_tabs(scene, actions);
   for (Action& action : window_actions(scene)) actions.push_back(std::move(action));
   for (Action& action : arranging_actions(scene)) actions.push_back(std::move(action));

@@ -69,6 +69,9 @@ struct ActionScene {
   std::function<void(const std::string&)> tell;  ///< says a sentence
   std::function<void()> judge_features = {};     ///< with the weights of this moment
   std::string why_no_features = {};              ///< why that cannot be; "" if it can
+  std::function<void(const std::string&)> map_latents =
+      {};                       ///< by a method of maps::map_table(), with the weights of this moment
+  std::string why_no_map = {};  ///< why that cannot be; "" if it can
 };
 
 /// All of them, in the order of their tables.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 #include <fmt/format.h>
@@ -18,10 +19,37 @@ constexpr int kLargestPage = 4096;
 constexpr double kWheelFactor = 1.2;
 constexpr float kStillPixels = 4;       ///< a press that moves less is a click
 constexpr std::size_t kMostNames = 12;  ///< classes that a legend can tell
+constexpr int kUploads = 512;           ///< pictures that a frame puts into the page
+constexpr std::size_t kTraced = 512;    ///< images that a test can point at
+constexpr float kDimmed = 0.3f;
 
-std::size_t label_of(const Frame& frame, std::size_t image) {
-  const auto& labels = frame.snapshot.data->test.labels;
-  return image < labels.size() ? labels[image] : 0;
+/// White, with the coverage of a disc that fills the square of `side` pixels as opacity.
+std::vector<images::Rgba> disc_of(int side) {
+  std::vector<images::Rgba> pixels;
+  const double middle = 0.5 * (side - 1), radius = 0.5 * side;
+  for (int y = 0; y < side; ++y) {
+    for (int x = 0; x < side; ++x) {
+      const double covered = std::clamp(radius - std::hypot(x - middle, y - middle), 0.0, 1.0);
+      pixels.push_back({255, 255, 255, static_cast<std::uint8_t>(std::lround(255 * covered))});
+    }
+  }
+  return pixels;
+}
+
+/// A line through the corners, in short pieces: the CPU's painter draws all images anew that lie in the rectangle around a
+/// piece that changed.
+void draw_path(const std::vector<ImVec2>& corners, ImU32 colour, float thickness) {
+  constexpr float kPiece = 32;  // pixels
+  std::vector<ImVec2> path{corners.front()};
+  for (std::size_t i = 1; i < corners.size(); ++i) {
+    const ImVec2 from = corners[i - 1], to = corners[i];
+    const int pieces = 1 + static_cast<int>(std::hypot(to.x - from.x, to.y - from.y) / kPiece);
+    for (int k = 1; k <= pieces; ++k) {
+      const float t = static_cast<float>(k) / static_cast<float>(pieces);
+      path.emplace_back(from.x + t * (to.x - from.x), from.y + t * (to.y - from.y));
+    }
+  }
+  ImGui::GetWindowDrawList()->AddPolyline(path.data(), static_cast<int>(path.size()), colour, 0, thickness);
 }
 
 }  // namespace
@@ -38,59 +66,92 @@ float LatentPlane::side(const Frame& frame) const {
   return std::floor(static_cast<float>(zoomed) * (thumbnails ? 18.0f : 7.0f) * frame.scale);
 }
 
-bool LatentPlane::chosen(const Frame& frame, std::size_t image) const {
-  const auto& images = frame.cursor->images;
-  return std::binary_search(images.begin(), images.end(), static_cast<std::int64_t>(image));
+ImU32 LatentPlane::colour_of(const Frame& frame, std::size_t image) const {
+  const auto& labels = points_->data->test.labels;
+  return class_colour(frame.palette, image < labels.size() ? labels[image] : 0);
 }
 
+void LatentPlane::shutdown() {
+  page_.reset();
+  disc_.reset();
+}
+
+/// A page for all pictures and a white tile, which fills with colour.
 void LatentPlane::refresh(const Frame& frame) {
-  if (uploaded_ == frame.snapshot.data && page_) return;
-  uploaded_ = frame.snapshot.data;
-  const data::ImageSet& set = uploaded_->test;
-  const int count = static_cast<int>(places_.size());
+  const data::ImageSet& set = points_->data->test;
   const int largest = std::min(kLargestPage, interop::Texture::largest());
-  page_ = std::make_unique<interop::TilePage>(interop::make_page(count, set.width, set.height, largest),
-                                              frame.textures);
-  for (int image = 0; image < std::min(count, page_->shape().tiles()); ++image) {
-    page_->upload(image, images::byte_colours(set, image).data());
+  const interop::PageShape shape =
+      interop::make_page(static_cast<int>(points_->count()) + 1, set.width, set.height, largest);
+  if (uploaded_ != points_->data || !page_ || page_->shape().tiles() < shape.tiles()) {
+    uploaded_ = points_->data;
+    page_ = std::make_unique<interop::TilePage>(shape, frame.textures);
+    const auto texels = static_cast<std::size_t>(set.width) * static_cast<std::size_t>(set.height);
+    const std::vector<images::Rgba> white(texels, images::Rgba{255, 255, 255, 255});
+    page_->upload(shape.tiles() - 1, white.data());
+    pictures_ = 0;
   }
+  upload_some(frame);
 }
 
-std::optional<std::int64_t> LatentPlane::draw(const Frame& frame, const training::LatentMap& map,
+/// So that no frame waits for thousands of them.
+void LatentPlane::upload_some(const Frame& frame) {
+  const int all = std::min(static_cast<int>(points_->count()), page_->shape().tiles() - 1);
+  const int end = std::min(all, pictures_ + kUploads);
+  for (; pictures_ < end; ++pictures_)
+    page_->upload(pictures_, images::byte_colours(uploaded_->test, pictures_).data());
+  if (pictures_ < all) redraw_at(frame, ImGui::GetTime());
+}
+
+void LatentPlane::refresh_disc(const Frame& frame, int side) {
+  if (disc_ && disc_->shape().width == side) return;
+  disc_ = std::make_unique<interop::TilePage>(interop::PageShape{side, side, 1, 1}, frame.textures);
+  disc_->upload(0, disc_of(side).data());
+}
+
+void LatentPlane::place_images(ImVec2 min, ImVec2 max) {
+  const bool same = min.x == min_.x && min.y == min_.y && max.x == max_.x && max.y == max_.y;
+  min_ = min;
+  max_ = max;
+  if (same && placed_ == points_ && placed_view_ == view_) return;
+  placed_ = points_;
+  placed_view_ = view_;
+  places_.resize(points_->count());
+  for (std::size_t i = 0; i < places_.size(); ++i)
+    places_[i] = view_.to_screen(min_, max_, points_->x(i), points_->y(i));
+}
+
+std::optional<std::int64_t> LatentPlane::draw(const Frame& frame,
+                                              const std::shared_ptr<const PlanePoints>& points,
                                               const LatentMarks& marks, ImVec2 size) {
-  const float s = frame.scale;
+  const float s = frame.scale, margin = 24 * s;
+  points_ = points;
   ImGui::InvisibleButton("latent.map", size,
                          ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight);
   trace_item("latent.map");
-  min_ = ImGui::GetItemRectMin();
-  max_ = ImGui::GetItemRectMax();
-  const float margin = 24 * s;
-  fitting_ = fitting_scale(map, size, margin);
-  track(view_, map, size, margin);
-  handle_pointer(frame, map);
-  places_.clear();
-  for (std::size_t i = 0; i < map.count; ++i) {
-    places_.push_back(view_.to_screen(min_, max_, static_cast<double>(map.score(i, 0)),
-                                      map.rank > 1 ? static_cast<double>(map.score(i, 1)) : 0.0));
-  }
+  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+  fitting_ = fitting_scale(*points_, size, margin);
+  track(view_, *points_, size, margin);
+  place_images(min, max);
+  handle_pointer(frame);
+  place_images(min, max);
   const bool looks = ImGui::IsItemHovered() && !moved_;
   hovered_ = looks ? image_at(places_, ImGui::GetIO().MousePos, side(frame)) : std::nullopt;
   refresh(frame);
   ImDrawList* const list = ImGui::GetWindowDrawList();
   list->AddRectFilled(min_, max_, blend(frame.palette.text, frame.palette.panel, 0.03f), 3 * s);
   list->PushClipRect(min_, max_, true);
-  draw_axes(frame, map);
-  draw_images(frame, map);
-  draw_marks(frame, map, marks);
+  draw_axes(frame);
+  draw_images(frame);
+  draw_marks(frame, marks);
   draw_lasso(frame);
   list->PopClipRect();
   draw_legend(frame);
-  if (hovered_) pointer_tip(frame, image_text(map, frame.snapshot, *hovered_));
+  if (hovered_) pointer_tip(frame, image_text(*points_, frame.snapshot, *hovered_));
   const bool asked = hovered_ && ImGui::IsMouseReleased(ImGuiMouseButton_Right);
   return asked ? std::optional(static_cast<std::int64_t>(*hovered_)) : std::nullopt;
 }
 
-void LatentPlane::handle_pointer(const Frame& frame, const training::LatentMap& map) {
+void LatentPlane::handle_pointer(const Frame& frame) {
   const ImGuiIO& io = ImGui::GetIO();
   if (ImGui::IsItemHovered() && io.MouseWheel != 0) {
     zoom(view_, min_, max_, io.MousePos, std::pow(kWheelFactor, static_cast<double>(io.MouseWheel)),
@@ -98,12 +159,13 @@ void LatentPlane::handle_pointer(const Frame& frame, const training::LatentMap& 
   }
   if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
     view_.fit = true;
-    track(view_, map, ImVec2(max_.x - min_.x, max_.y - min_.y), 24 * frame.scale);
+    track(view_, *points_, ImVec2(max_.x - min_.x, max_.y - min_.y), 24 * frame.scale);
   }
   const bool down = ImGui::IsItemActive() && ImGui::IsMouseDown(ImGuiMouseButton_Left);
   if (down) handle_drag(frame);
   if (held_ && !down) {
-    if (!moved_ && hovered_) point_at_image(frame, static_cast<std::int64_t>(*hovered_));
+    if (!moved_ && hovered_ && *hovered_ < points_->count())
+      point_at_image(frame, static_cast<std::int64_t>(*hovered_));
     if (moved_ && drawn_.size() > 2) frame.cursor->images = images_inside(drawn_, places_);
     drawn_.clear();
     moved_ = false;
@@ -126,37 +188,54 @@ void LatentPlane::handle_drag(const Frame& frame) {
   }
 }
 
-void LatentPlane::draw_image(const Frame& frame, std::size_t image, float side) {
+void LatentPlane::draw_image(const Frame& frame, std::size_t image, float side, bool dimmed) {
   const ImVec2 at = places_[image];
   const ImVec2 min(std::floor(at.x - side / 2), std::floor(at.y - side / 2));
   const ImVec2 max(min.x + side, min.y + side);
   if (max.x < min_.x || min.x > max_.x || max.y < min_.y || min.y > max_.y) return;
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  const bool dimmed = !frame.cursor->images.empty() && !chosen(frame, image);
-  const ImU32 colour = class_colour(frame.palette, label_of(frame, image));
-  if (thumbnails && static_cast<int>(image) < page_->shape().tiles()) {
-    page_->draw(list, static_cast<int>(image), min, max);
+  const ImU32 whole = colour_of(frame, image);
+  const ImU32 colour = dimmed ? blend(whole, frame.palette.panel, kDimmed) : whole;
+  if (thumbnails && static_cast<int>(image) < pictures_) {
+    const int white = page_->shape().tiles() - 1;
     const float line = std::max(1.0f, std::floor(1.5f * frame.scale));
-    if (dimmed)
-      list->AddRectFilled(min, max, (frame.palette.panel & ~IM_COL32_A_MASK) | IM_COL32(0, 0, 0, 190));
-    list->AddRect(min, max, dimmed ? blend(colour, frame.palette.panel, 0.3f) : colour, 0, 0, line);
+    const ImVec2 inner_min(min.x + line, min.y + line), inner_max(max.x - line, max.y - line);
+    page_->fill(list, white, min, max, colour);
+    page_->draw(list, static_cast<int>(image), inner_min, inner_max);
+    if (dimmed) {
+      const ImU32 veil = (frame.palette.panel & ~IM_COL32_A_MASK) | IM_COL32(0, 0, 0, 190);
+      page_->fill(list, white, inner_min, inner_max, veil);
+    }
+  } else if (static_cast<int>(side) == disc_->shape().width) {
+    disc_->draw_tinted(list, 0, min, max, colour);
   } else {
-    list->AddCircleFilled(at, side / 2, dimmed ? blend(colour, frame.palette.panel, 0.3f) : colour, 12);
+    list->AddCircleFilled(at, side / 2, colour);
   }
-  if (trace_enabled()) trace_rectangle(fmt::format("latent.image.{}", image), min, max);
+  if (trace_enabled() && image < kTraced) trace_rectangle(fmt::format("latent.image.{}", image), min, max);
 }
 
-void LatentPlane::draw_images(const Frame& frame, const training::LatentMap& map) {
+void LatentPlane::draw_images(const Frame& frame) {
   const float size = side(frame);
-  for (std::size_t i = 0; i < map.count; ++i) draw_image(frame, i, size);
-  if (hovered_) draw_image(frame, *hovered_, std::floor(size * (thumbnails ? 2.0f : 1.5f)));
+  refresh_disc(frame, static_cast<int>(size));
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  list->PushTextureID(thumbnails ? page_->texture() : disc_->texture());
+  // Both rise.
+  const auto& selected = frame.cursor->images;
+  auto next = selected.begin();
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    while (next != selected.end() && *next < static_cast<std::int64_t>(i)) ++next;
+    const bool chosen = next != selected.end() && *next == static_cast<std::int64_t>(i);
+    draw_image(frame, i, size, !selected.empty() && !chosen);
+  }
+  list->PopTextureID();
+  if (hovered_) draw_image(frame, *hovered_, std::floor(size * (thumbnails ? 2.0f : 1.5f)), false);
 }
 
-void LatentPlane::draw_marks(const Frame& frame, const training::LatentMap& map, const LatentMarks& marks) {
+void LatentPlane::draw_marks(const Frame& frame, const LatentMarks& marks) {
   const float s = frame.scale, size = side(frame) / 2 + 2 * s;
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const auto known = [&](std::int64_t image) {
-    return image >= 0 && static_cast<std::size_t>(image) < map.count;
+    return image >= 0 && static_cast<std::size_t>(image) < points_->count();
   };
   const auto frame_image = [&](std::int64_t image) {
     const ImVec2 at = places_[static_cast<std::size_t>(image)];
@@ -179,30 +258,31 @@ void LatentPlane::draw_marks(const Frame& frame, const training::LatentMap& map,
 
 void LatentPlane::draw_lasso(const Frame& frame) const {
   if (drawn_.size() < 2) return;
-  ImDrawList* const list = ImGui::GetWindowDrawList();
   const float line = std::max(1.0f, std::floor(1.5f * frame.scale));
-  list->AddPolyline(drawn_.data(), static_cast<int>(drawn_.size()), frame.palette.accent, 0, line);
-  list->AddLine(drawn_.back(), drawn_.front(), blend(frame.palette.accent, frame.palette.panel, 0.5f), line);
+  draw_path(drawn_, frame.palette.accent, line);
+  draw_path({drawn_.back(), drawn_.front()}, blend(frame.palette.accent, frame.palette.panel, 0.5f), line);
 }
 
-void LatentPlane::draw_axes(const Frame& frame, const training::LatentMap& map) const {
+void LatentPlane::draw_axes(const Frame& frame) const {
+  if (points_->axes[0].empty()) return;
   const float s = frame.scale, line = hairline(frame);
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const ImVec2 zero = view_.to_screen(min_, max_, 0, 0);
   list->AddLine(ImVec2(min_.x, zero.y), ImVec2(max_.x, zero.y), frame.palette.grid, line);
   list->AddLine(ImVec2(zero.x, min_.y), ImVec2(zero.x, max_.y), frame.palette.grid, line);
   const ImFont* const font = frame.fonts.small;
-  const std::string across = "\u2192 " + axis_text(map, 0), up = "\u2191 " + axis_text(map, 1);
+  const std::string across = "\u2192 " + points_->axes[0], up = "\u2191 " + points_->axes[1];
   const float below = max_.y - 6 * s;
   draw_text(list, font, max_.x - text_width(font, across) - 8 * s, below, frame.palette.muted, across);
-  if (map.rank > 1 && max_.x - min_.x > text_width(font, across) + text_width(font, up) + 32 * s) {
+  if (!points_->axes[1].empty() &&
+      max_.x - min_.x > text_width(font, across) + text_width(font, up) + 32 * s) {
     draw_text(list, font, min_.x + 8 * s, below, frame.palette.muted, up);
   }
 }
 
 /// The classes by colour, in one line at the top, as many as have room.
 void LatentPlane::draw_legend(const Frame& frame) const {
-  const auto& classes = frame.snapshot.data->classes;
+  const auto& classes = points_->data->classes;
   if (classes.size() < 2 || classes.size() > kMostNames) return;
   const float s = frame.scale, box = std::floor(8 * s);
   const ImFont* const font = frame.fonts.small;

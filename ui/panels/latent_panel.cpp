@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::array<const char*, 2> kTools{"move", "lasso"};
 constexpr float kControlsWidth = 240;  ///< design pixels: the tools, how images look, and the fit
+constexpr float kMethodWidth = 160;
+constexpr float kActionsWidth = 320;  ///< of a map, where they stand in the row of the controls
 constexpr float kWalkWidth = 296;
 constexpr float kLeastMapWidth = 240;
 
@@ -27,32 +29,97 @@ void LatentPanel::shutdown() {
   walk_.shutdown();
 }
 
-void LatentPanel::draw(const Frame& frame) {
-  if (frame.cursor == nullptr || frame.request == nullptr) {
+void LatentPanel::draw(const Frame& frame, MapController& maps) {
+  if (frame.cursor == nullptr) {
     panel_body(frame, false);
-    centered_text(frame, "The folder of a run holds no latents: they are seen while it trains here.");
     return;
   }
-  frame.request->latents.map = true;
-  if (!plane_.held() || !frame.seen.latents) map_ = frame.seen.latents;
-  const bool ready = map_ && map_->problem.empty() && frame.snapshot.data;
-  const std::size_t selected = frame.cursor->images.size();
-  const float chip = ready && selected > 0 ? chip_width(frame, selected_text(selected, map_->count)) : 0;
-  const bool in_title = title_room(frame) >= kControlsWidth * frame.scale + chip;
-  if (ready && in_title) draw_controls(frame, title_room(frame));
+  if (maps.method().empty() && frame.request != nullptr) frame.request->latents.map = true;
+  take_newest(frame, maps);
+  const float width = controls_width(frame);
+  const bool in_title = title_room(frame) >= width;
+  if (in_title) draw_controls(frame, maps, title_room(frame));
   panel_body(frame, false);
-  if (!ready) {
-    centered_text(frame, map_ ? std::string_view(map_->problem) : "Looking at the latents ...");
-    return;
-  }
   ImGui::Dummy(ImVec2(1, std::floor(3 * frame.scale)));
-  if (!in_title) draw_controls(frame, ImGui::GetContentRegionAvail().x);
-  draw_body(frame);
-  trace(frame);
+  if (!in_title) draw_controls(frame, maps, ImGui::GetContentRegionAvail().x);
+  // What was chosen just now is drawn from the next frame on.
+  if (method_.empty()) {
+    draw_components(frame);
+  } else {
+    const float beside = width + (16 + kActionsWidth) * frame.scale;
+    if (!in_title && ImGui::GetContentRegionAvail().x >= beside) ImGui::SameLine(0, 16 * frame.scale);
+    draw_map(frame, maps);
+  }
+  trace(frame, maps);
 }
 
-void LatentPanel::draw_controls(const Frame& frame, float room) {
+/// What is drawn now; points are made anew only if they are others.
+void LatentPanel::take_newest(const Frame& frame, const MapController& maps) {
+  const bool other = method_ != maps.method();
+  if (other) plane_.fit();
+  method_ = maps.method();
+  if (!plane_.held() || other || !points_ || (method_.empty() && !frame.seen.latents)) {
+    latents_ = method_.empty() ? frame.seen.latents : nullptr;
+    map_ = maps.map();
+  }
+  std::shared_ptr<const void> now = map_;
+  if (method_.empty()) {
+    const bool there = latents_ && latents_->problem.empty() && frame.snapshot.data;
+    now = there ? latents_ : nullptr;
+  }
+  if (now == made_of_) return;
+  made_of_ = now;
+  points_ = nullptr;
+  if (now) {
+    points_ = std::make_shared<const PlanePoints>(method_.empty() ? points_of(*latents_, frame.snapshot.data)
+                                                                  : points_of(*map_));
+  }
+}
+
+/// Why there are no principal components, in a sentence.
+std::string LatentPanel::components_missing(const Frame& frame) const {
+  if (frame.request == nullptr) {
+    return "PCA follows a training, and the folder of a run holds no latents. t-SNE and UMAP map those of "
+           "its "
+           "newest checkpoint.";
+  }
+  return latents_ ? latents_->problem : "Looking at the latents ...";
+}
+
+/// Why there is no map, in a sentence.
+std::string LatentPanel::map_missing(const Frame& frame, const MapController& maps) {
+  if (maps.busy()) return "The first points are on their way.";
+  const std::string why_not = maps.why_not(frame);
+  return why_not.empty() ? "There is no map yet. \"Map now\" makes one." : why_not;
+}
+
+/// Of all of them, so that none moves when the first points come.
+float LatentPanel::controls_width(const Frame& frame) const {
+  const std::size_t selected = frame.cursor->images.size();
+  const float chip =
+      points_ && selected > 0 ? chip_width(frame, selected_text(selected, points_->count())) : 0;
+  return (kMethodWidth + kControlsWidth) * frame.scale + chip;
+}
+
+void LatentPanel::draw_method(const Frame& frame, MapController& maps) {
+  const std::span<const LatentMethod> methods = latent_methods();
+  std::vector<const char*> titles;
+  int now = 0;
+  for (const LatentMethod& method : methods) {
+    if (method.name == maps.method()) now = static_cast<int>(titles.size());
+    titles.push_back(method.title.c_str());
+  }
+  if (segmented(frame, "latent.method", titles, &now,
+                "PCA follows the training; t-SNE and UMAP map the weights of a moment.")) {
+    maps.choose(frame, methods[static_cast<std::size_t>(now)].name);
+  }
+}
+
+void LatentPanel::draw_controls(const Frame& frame, MapController& maps, float room) {
   const float s = frame.scale;
+  draw_method(frame, maps);
+  if (!points_) return;
+  ImGui::SameLine(0, 12 * s);
   int tool = plane_.lasso ? 1 : 0;
   if (segmented(
           frame, "latent.tool", kTools, &tool,
@@ -67,31 +134,25 @@ void LatentPanel::draw_controls(const Frame& frame, float room) {
   if (text_button(frame, "latent.fit", "fit", "Show all images again (double click)")) plane_.fit();
   if (frame.cursor->images.empty()) return;
   ImGui::SameLine(0, 8 * s);
-  selection_chip(frame, "latent.selection", frame.cursor->images.size(), map_->count,
-                 room - kControlsWidth * s);
+  selection_chip(frame, "latent.selection", frame.cursor->images.size(), points_->count(),
+                 room - (kMethodWidth + kControlsWidth) * s);
 }
 
 /// What the plane shows, in its corner: below the legend.
-void LatentPanel::draw_figures(const Frame& frame, ImVec2 corner) const {
+void LatentPanel::draw_figures(const Frame& frame, ImVec2 corner, const std::string& text,
+                               const std::string& note) const {
   const float s = frame.scale;
   const ImVec2 min(corner.x + 8 * s, corner.y + 20 * s);
-  const std::string text = fmt::format("{} images, {} numbers each, step {}", map_->count,
-                                       with_thousands(map_->latent.elements()), with_thousands(map_->step));
   const ImVec2 max(min.x + text_width(frame.fonts.small, text), min.y + 16 * s);
   draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, min.x, min.y + 12 * s, frame.palette.muted, text);
   trace_rectangle("latent.figures", min, max);
-  area_tooltip(
-      frame, min, max,
-      fmt::format("The latent is {}. Its numbers, for the first {} test images, in the plane of their first "
-                  "two principal components. From look to look a component keeps its sign and its place, "
-                  "by the inner product of its scores with those before, until one behind it has a quarter "
-                  "more variance.",
-                  map_->latent.reason, map_->count));
+  area_tooltip(frame, min, max, note);
 }
 
-void LatentPanel::draw_body(const Frame& frame) {
+void LatentPanel::draw_components(const Frame& frame) {
+  if (!points_) return centered_text(frame, components_missing(frame));
   const float s = frame.scale, gap = 8 * s;
-  const bool decodes = map_->latent.decodes;
+  const bool decodes = latents_->latent.decodes;
   ImVec2 room = ImGui::GetContentRegionAvail();
   const float column = std::floor(kWalkWidth * s);
   const bool beside = decodes && room.x >= column + gap + kLeastMapWidth * s;
@@ -99,18 +160,26 @@ void LatentPanel::draw_body(const Frame& frame) {
   marks.from = frame.cursor->image;
   if (beside) {
     // Pictures that nobody sees are not asked for.
-    frame.request->latents.pictures = walk_.recipes(*map_, frame.cursor->image);
-    marks = walk_.marks(frame, *map_);
+    frame.request->latents.pictures = walk_.recipes(*latents_, frame.cursor->image);
+    marks = walk_.marks(frame, *latents_);
     room.x -= column + gap;
   }
   if (!decodes) room.y -= ImGui::GetFrameHeight() + gap;
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   const ImVec2 size(std::max(1.0f, room.x), std::max(1.0f, room.y));
-  if (const auto end = plane_.draw(frame, *map_, marks, size)) walk_.go_to(*end);
-  draw_figures(frame, corner);
+  if (const auto end = plane_.draw(frame, points_, marks, size)) walk_.go_to(*end);
+  draw_figures(
+      frame, corner,
+      fmt::format("{} images, {} numbers each, step {}", latents_->count,
+                  with_thousands(latents_->latent.elements()), with_thousands(latents_->step)),
+      fmt::format("The latent is {}. Its numbers, for the first {} test images, in the plane of their first "
+                  "two principal components. From look to look a component keeps its sign and its place, "
+                  "by the inner product of its scores with those before, until one behind it has a quarter "
+                  "more variance.",
+                  latents_->latent.reason, latents_->count));
   if (beside) {
     ImGui::SameLine(0, gap);
-    walk_.draw(frame, *map_, ImVec2(column, room.y));
+    walk_.draw(frame, *latents_, ImVec2(column, room.y));
   } else if (!decodes) {
     caption(frame,
             ellipsize(frame.fonts.small,
@@ -118,15 +187,53 @@ void LatentPanel::draw_body(const Frame& frame) {
   }
 }
 
-void LatentPanel::trace(const Frame& frame) {
-  if (!trace_enabled()) return;
-  const auto& pictures = frame.seen.latent_pictures;
-  const std::string now = fmt::format(
-      "\"number\":{},\"step\":{},\"count\":{},\"layer\":{},\"numbers\":{},\"decodes\":{},\"image\":{},"
-      "\"selected\":{},\"pictures\":{}",
-      map_->number, map_->step, map_->count, json_string(map_->latent.layer), map_->latent.elements(),
-      map_->latent.decodes, frame.cursor->image, frame.cursor->images.size(),
-      pictures ? pictures->recipes.size() : 0);
+void LatentPanel::draw_map(const Frame& frame, MapController& maps) {
+  const float s = frame.scale, gap = 8 * s, column = std::floor(kWalkWidth * s);
+  const bool able = maps.why_not(frame).empty();
+  const float width = ImGui::GetWindowContentRegionMax().x - ImGui::GetWindowContentRegionMin().x;
+  const bool narrow = width < column + gap + kLeastMapWidth * s;
+  map_controls_.draw_actions(frame, maps, narrow && able);
+  ImGui::Dummy(ImVec2(1, 2 * s));
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  if (narrow && able && map_controls_.shows_settings()) return map_controls_.draw_settings(frame, maps, room);
+  const bool beside = able && !narrow;
+  const ImVec2 size(std::max(1.0f, beside ? room.x - column - gap : room.x), std::max(1.0f, room.y));
+  if (points_) {
+    LatentMarks marks;
+    marks.from = frame.cursor->image;
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    plane_.draw(frame, points_, marks, size);
+    draw_figures(frame, corner, map_text(*map_), map_note(*map_));
+  } else {
+    ImGui::BeginChild("latent.no_map", size, false, ImGuiWindowFlags_NoNav);
+    centered_text(frame, map_missing(frame, maps));
+    ImGui::EndChild();
+  }
+  if (!beside) return;
+  ImGui::SameLine(0, gap);
+  map_controls_.draw_settings(frame, maps, ImVec2(column, room.y));
+}
+
+void LatentPanel::trace(const Frame& frame, const MapController& maps) {
+  if (!trace_enabled() || (method_.empty() && !points_)) return;
+  std::string now = fmt::format("\"method\":{},\"image\":{},\"selected\":{},\"count\":{}",
+                                json_string(method_.empty() ? "pca" : method_), frame.cursor->image,
+                                frame.cursor->images.size(), points_ ? points_->count() : 0);
+  if (method_.empty()) {
+    const auto& pictures = frame.seen.latent_pictures;
+    now += fmt::format(
+        ",\"number\":{},\"step\":{},\"layer\":{},\"numbers\":{},\"decodes\":{},\"pictures\":{}",
+        latents_->number, latents_->step, json_string(latents_->latent.layer), latents_->latent.elements(),
+        latents_->latent.decodes, pictures ? pictures->recipes.size() : 0);
+  } else {
+    now += fmt::format(
+        ",\"busy\":{},\"number\":{},\"step\":{},\"layer\":{},\"iteration\":{},\"iterations\":{},"
+        "\"reused\":{},"
+        "\"cancelled\":{},\"failure\":{}",
+        maps.busy(), map_ ? map_->number : 0, map_ ? map_->facts->subject.step : 0,
+        json_string(map_ ? map_->facts->layers : ""), map_ ? map_->iteration : 0, map_ ? map_->iterations : 0,
+        map_ && map_->facts->feature_seconds == 0, maps.state().cancelled, json_string(maps.state().failure));
+  }
   if (now == traced_) return;
   traced_ = now;
   trace_event("latent", now);

@@ -1,32 +1,47 @@
 #pragma once
-// The Latent panel: test images in the plane of their latents' principal components, and the decoder's pictures of
-// places between them.
+// The Latent panel: test images in the plane of their latents' principal components, with the decoder's pictures of
+// places between them, or as t-SNE and UMAP map them.
 
 #include <memory>
 #include <string>
 
 #include "ui/frame.h"
+#include "ui/map_controller.h"
 #include "ui/panels/latent_map.h"
 #include "ui/panels/latent_walk.h"
+#include "ui/panels/map_controls.h"
 
 namespace warpscope::ui {
 
 class LatentPanel {
  public:
   /// Title row and body of the tab. Asks the training for what it shows.
-  void draw(const Frame& frame);
+  void draw(const Frame& frame, MapController& maps);
   /// Frees the textures; called before the context goes.
   void shutdown();
 
  private:
-  void draw_controls(const Frame& frame, float room);
-  void draw_figures(const Frame& frame, ImVec2 corner) const;
-  void draw_body(const Frame& frame);
-  void trace(const Frame& frame);
+  void take_newest(const Frame& frame, const MapController& maps);
+  std::string components_missing(const Frame& frame) const;
+  static std::string map_missing(const Frame& frame, const MapController& maps);
+  float controls_width(const Frame& frame) const;
+  void draw_controls(const Frame& frame, MapController& maps, float room);
+  void draw_method(const Frame& frame, MapController& maps);
+  void draw_figures(const Frame& frame, ImVec2 corner, const std::string& text,
+                    const std::string& note) const;
+  void draw_components(const Frame& frame);
+  void draw_map(const Frame& frame, MapController& maps);
+  void trace(const Frame& frame, const MapController& maps);
 
   LatentPlane plane_;
   LatentWalk walk_;
-  std::shared_ptr<const training::LatentMap> map_;  ///< shown; held still while a button is down on it
+  MapControls map_controls_;
+  std::string method_;  ///< that is shown: "" for principal components
+  // Shown; held still while a button is down on the plane.
+  std::shared_ptr<const training::LatentMap> latents_;  ///< of principal components
+  std::shared_ptr<const features::MapPicture> map_;     ///< of t-SNE and UMAP
+  std::shared_ptr<const PlanePoints> points_;  ///< of whichever is shown; nullptr: there is nothing to show
+  std::shared_ptr<const void> made_of_;        ///< they are its points
   std::string traced_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,23 +15,13 @@ namespace {
 
 constexpr double kMostZoom = 1000;
 
-struct Box {
-  double x0 = std::numeric_limits<double>::infinity(), x1 = -x0;
-  double y0 = x0, y1 = -x0;
-};
-
-/// Component k of an image; 0 where the map has fewer.
-double score(const training::LatentMap& map, std::size_t image, std::size_t k) {
-  return k < map.rank ? static_cast<double>(map.score(image, k)) : 0.0;
-}
-
-Box extent(const training::LatentMap& map) {
-  Box box;
-  for (std::size_t i = 0; i < map.count; ++i) {
-    box.x0 = std::min(box.x0, score(map, i, 0));
-    box.x1 = std::max(box.x1, score(map, i, 0));
-    box.y0 = std::min(box.y0, score(map, i, 1));
-    box.y1 = std::max(box.y1, score(map, i, 1));
+PlanePoints::Box extent(const std::vector<float>& places) {
+  if (places.empty()) return {};
+  constexpr double kFar = std::numeric_limits<double>::infinity();
+  PlanePoints::Box box{kFar, -kFar, kFar, -kFar};
+  for (std::size_t i = 0; i + 1 < places.size(); i += 2) {
+    const auto x = static_cast<double>(places[i]), y = static_cast<double>(places[i + 1]);
+    box = {std::min(box.x0, x), std::max(box.x1, x), std::min(box.y0, y), std::max(box.y1, y)};
   }
   return box;
 }
@@ -48,6 +39,21 @@ std::string loss_of(const training::Snapshot& snapshot, std::size_t image) {
 
 }  // namespace
 
+PlanePoints points_of(const training::LatentMap& map, std::shared_ptr<const data::DataSet> data) {
+  PlanePoints points;
+  for (std::size_t i = 0; i < map.count; ++i) {
+    for (std::size_t k = 0; k < 2; ++k) points.places.push_back(k < map.rank ? map.score(i, k) : 0.0f);
+  }
+  points.box = extent(points.places);
+  points.data = std::move(data);
+  for (std::size_t k = 0; k < std::min<std::size_t>(2, map.rank); ++k) points.axes[k] = axis_text(map, k);
+  return points;
+}
+
+PlanePoints points_of(const features::MapPicture& map) {
+  return {map.places, extent(map.places), map.facts->subject.data};
+}
+
 ImVec2 PlaneView::to_screen(ImVec2 min, ImVec2 max, double px, double py) const {
   return {
       static_cast<float>((static_cast<double>(min.x) + static_cast<double>(max.x)) / 2 + (px - x) * scale),
@@ -61,20 +67,19 @@ std::array<double, 2> PlaneView::to_plane(ImVec2 min, ImVec2 max, ImVec2 at) con
               scale};
 }
 
-double fitting_scale(const training::LatentMap& map, ImVec2 size, float margin) {
-  const Box box = extent(map);
+double fitting_scale(const PlanePoints& points, ImVec2 size, float margin) {
+  const PlanePoints::Box& box = points.box;
   const double width = std::max(1.0, static_cast<double>(size.x - 2 * margin));
   const double height = std::max(1.0, static_cast<double>(size.y - 2 * margin));
-  const double across = std::max(width > 0 ? (box.x1 - box.x0) / width : 0, (box.y1 - box.y0) / height);
+  const double across = std::max((box.x1 - box.x0) / width, (box.y1 - box.y0) / height);
   return across > 0 ? 1 / across : 1;
 }
 
-void track(PlaneView& view, const training::LatentMap& map, ImVec2 size, float margin) {
-  if (!view.fit || map.count == 0) return;
-  const Box box = extent(map);
-  view.x = (box.x0 + box.x1) / 2;
-  view.y = (box.y0 + box.y1) / 2;
-  view.scale = fitting_scale(map, size, margin);
+void track(PlaneView& view, const PlanePoints& points, ImVec2 size, float margin) {
+  if (!view.fit || points.count() == 0) return;
+  view.x = (points.box.x0 + points.box.x1) / 2;
+  view.y = (points.box.y0 + points.box.y1) / 2;
+  view.scale = fitting_scale(points, size, margin);
 }
 
 void zoom(PlaneView& view, ImVec2 min, ImVec2 max, ImVec2 at, double factor, double fitting_scale) {
@@ -140,20 +145,25 @@ std::string axis_text(const training::LatentMap& map, std::size_t component) {
   return fmt::format("component {}: {:.{}f} % of the variance", component + 1, share, share < 10 ? 1 : 0);
 }
 
-std::string class_of(const training::Snapshot& snapshot, std::size_t image) {
-  if (!snapshot.data || image >= snapshot.data->test.labels.size()) return "";
-  const std::size_t label = snapshot.data->test.labels[image];
-  const auto& classes = snapshot.data->classes;
-  return label < classes.size() && !classes[label].empty() ? classes[label] : std::to_string(label);
+std::string class_of(const data::DataSet& data, std::size_t image) {
+  if (image >= data.test.labels.size()) return "";
+  const std::size_t label = data.test.labels[image];
+  return label < data.classes.size() && !data.classes[label].empty() ? data.classes[label]
+                                                                     : std::to_string(label);
 }
 
-std::string image_text(const training::LatentMap& map, const training::Snapshot& snapshot,
-                       std::size_t image) {
-  const std::string name = class_of(snapshot, image);
+std::string class_of(const training::Snapshot& snapshot, std::size_t image) {
+  return snapshot.data ? class_of(*snapshot.data, image) : "";
+}
+
+std::string image_text(const PlanePoints& points, const training::Snapshot& snapshot, std::size_t image) {
+  const std::string name = points.data ? class_of(*points.data, image) : "";
   std::string text = fmt::format("test image {}", image + 1);
   if (!name.empty()) text.append(": ").append(name);
-  return fmt::format("{}. Component 1: {:.3g}, component 2: {:.3g}.{}", text, score(map, image, 0),
-                     score(map, image, 1), loss_of(snapshot, image));
+  text.append(".");
+  if (!points.axes[0].empty())
+    text.append(fmt::format(" Component 1: {:.3g}, component 2: {:.3g}.", points.x(image), points.y(image)));
+  return text + loss_of(snapshot, image);
 }
 
 }  // namespace warpscope::ui

@@ -35,7 +35,7 @@ constexpr std::array kPanels{
     PanelRow{"distributions", "Distributions", Place::workbench, kTableWidth, kTableHeight,
              [](Panels& p, const Frame& f) { p.distributions.draw(f); }},
     PanelRow{"latent", "Latent", Place::workbench, kTableWidth, kTableHeight,
-             [](Panels& p, const Frame& f) { p.latent.draw(f); }},
+             [](Panels& p, const Frame& f) { p.latent.draw(f, p.mapping); }},
     PanelRow{"features", "Features", Place::workbench, kTableWidth, kTableHeight,
              [](Panels& p, const Frame& f) { p.features.draw(f, p.judging); }},
     PanelRow{"bench", "Bench", Place::workbench, kTableWidth, kTableHeight,

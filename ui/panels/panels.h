@@ -5,6 +5,7 @@
 
 #include "ui/features_controller.h"
 #include "ui/laboratory_controller.h"
+#include "ui/map_controller.h"
 #include "ui/panels/bench_panel.h"
 #include "ui/panels/determinism_panel.h"
 #include "ui/panels/distributions_panel.h"
@@ -30,7 +31,9 @@ struct Panels {
   /// place of a training.
   explicit Panels(const models::Model& model, const std::filesystem::path& viewed = {})
       : laboratory(model),
-        judging(model, viewed),
+        subjects(model, viewed),
+        judging(subjects),
+        mapping(subjects),
         kernels(model),
         time(model),
         memory(model),
@@ -49,7 +52,9 @@ struct Panels {
 
   PlotSettings plot;  ///< how `loss` shows its curves
   LaboratoryController laboratory;
+  SubjectSource subjects;      ///< for the two below
   FeaturesController judging;  ///< for `features`
+  MapController mapping;       ///< for `latent`
   LossPanel loss;
   ImagesPanel images;            ///< of models that reconstruct
   PredictionsPanel predictions;  ///< of models that classify: in its place
