@@ -93,7 +93,7 @@ TEST(MapTexts, TellTheTimeThatTheIterationsWillTake) {
 
 TEST(MapFigures, TellOnlyWhatIsKnown) {
   features::MapPicture map = map_of(1000);
-  EXPECT_EQ(labels_of(map), (std::vector<std::string>{"step", "iterations", "neighbours", "moving"}));
+  EXPECT_EQ(labels_of(map), (std::vector<std::string>{"step", "iterations", "search", "moving"}));
   EXPECT_EQ(map_figures(map)[1].value, "250");
   EXPECT_EQ(map_figures(map)[1].unit, "of 1,000");
   map.iteration = 1000;

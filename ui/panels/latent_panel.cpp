@@ -144,7 +144,11 @@ void LatentPanel::draw_figures(const Frame& frame, ImVec2 corner, const std::str
   const float s = frame.scale;
   const ImVec2 min(corner.x + 8 * s, corner.y + 20 * s);
   const ImVec2 max(min.x + text_width(frame.fonts.small, text), min.y + 16 * s);
-  draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, min.x, min.y + 12 * s, frame.palette.muted, text);
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  // It stays readable where images lie below it.
+  const ImU32 veil = (frame.palette.panel & ~IM_COL32_A_MASK) | IM_COL32(0, 0, 0, 200);
+  list->AddRectFilled(ImVec2(min.x - 3 * s, min.y), ImVec2(max.x + 3 * s, max.y), veil, 3 * s);
+  draw_text(list, frame.fonts.small, min.x, min.y + 12 * s, frame.palette.muted, text);
   trace_rectangle("latent.figures", min, max);
   area_tooltip(frame, min, max, note);
 }

@@ -127,7 +127,7 @@ std::vector<MapFigure> map_figures(const features::MapPicture& map) {
     if (value > 0) figures.push_back({label, seconds_text(value), "", tip});
   };
   seconds("features", facts.feature_seconds, "What the features of the images took, and their components.");
-  seconds("neighbours", facts.begin_seconds, "What finding the neighbours of each image took.");
+  seconds("search", facts.begin_seconds, "What finding the neighbours of each image took.");
   seconds("moving", map.seconds, "What the iterations have taken.");
   return figures;
 }
