@@ -12,6 +12,7 @@ namespace warpscope::ui {
 namespace {
 
 constexpr double kPictureSeconds = 1.0 / features::FeatureMap::kPicturesASecond;
+constexpr double kPhaseSeconds = 0.5;  ///< before points move
 
 }  // namespace
 
@@ -65,7 +66,8 @@ void MapControls::draw_progress(const Frame& frame, const MapController& maps) c
   const std::string left = map_time_left(state);
   const std::string text = left.empty() ? state.phase : fmt::format("{}, {}", state.phase, left);
   caption(frame, ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
-  redraw_at(frame, ImGui::GetTime() + kPictureSeconds);
+  const bool moving = state.phase == features::FeatureMap::kMoving;
+  redraw_at(frame, ImGui::GetTime() + (moving ? kPictureSeconds : kPhaseSeconds));
 }
 
 bool MapControls::draw_images(const Frame& frame, MapController& maps) {
