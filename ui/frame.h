@@ -26,6 +26,7 @@ struct Fonts {
   ImFont* text = nullptr;     ///< Inter, 16 px at scale 1
   ImFont* small = nullptr;    ///< Inter, 13 px: units, captions, axis labels
   ImFont* strong = nullptr;   ///< Inter SemiBold, 16 px: panel titles
+  ImFont* large = nullptr;    ///< Inter SemiBold, 32 px: a figure that stands alone, of digits, signs and "%"
   ImFont* numbers = nullptr;  ///< JetBrains Mono, 16 px
 };
 

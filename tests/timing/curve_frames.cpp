@@ -1,5 +1,6 @@
 // How long the CPU works on the curves' part of a frame, for curves of more and more points: all of it in view, then a
-// part, a range measured, and another choice of curves. Not a test: its figures are those of the machine.
+// part, a range measured, and another choice of curves. Milliseconds of the processor, so that other work beside counts
+// for little. Not a test: its figures are those of the machine.
 //
 //   curve_frames [POINTS...]     10,000, 1,000,000 and 10,000,000 by default
 
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <vector>
 
 #include "ui/fonts.h"
@@ -24,8 +26,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kFrames = 200;
 
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+// Of this thread on the processor.
+double milliseconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
 }
 
 struct Scene {
@@ -41,7 +46,7 @@ struct Scene {
 double frame(Scene& scene, const LossHistory& history, float pointer, std::optional<plot::Span> measured) {
   ImGui::GetIO().DeltaTime = 1.0f / 60;
   ImGui::GetIO().MousePos = ImVec2(pointer, 300);
-  const auto start = Clock::now();
+  const double start = milliseconds();
   ImGui::NewFrame();
   const Frame now{scene.snapshot, scene.send, scene.fonts, scene.palette, 1};
   ImGui::SetNextWindowPos(ImVec2(0, 0));
@@ -65,7 +70,7 @@ double frame(Scene& scene, const LossHistory& history, float pointer, std::optio
   }
   end_panel();
   ImGui::Render();
-  return milliseconds_since(start);
+  return milliseconds() - start;
 }
 
 void tell(const char* what, Scene& scene, const LossHistory& history,
@@ -82,17 +87,17 @@ void tell(const char* what, Scene& scene, const LossHistory& history,
 // Frames from a change of the curves until they are whole: the longest of them, and how long all took.
 void change(const char* what, Scene& scene, LossHistory& history, const std::vector<CurveChoice>& choices) {
   std::vector<double> times;
-  const auto start = Clock::now();
+  const double start = milliseconds();
   do {
-    const auto begin = Clock::now();
+    const double begin = milliseconds();
+    const auto end = Clock::now() + std::chrono::milliseconds(4);
     history.choose(choices);
-    const auto end = begin + std::chrono::milliseconds(4);
     while (history.busy() && Clock::now() < end) history.advance(10'000);
-    const double made = milliseconds_since(begin);
+    const double made = milliseconds() - begin;
     times.push_back(made + frame(scene, history, 300, {}));
   } while (history.busy());
   std::printf("  %-28s longest frame %6.2f ms   whole after %4zu frames, %7.1f ms of work\n", what,
-              *std::max_element(times.begin(), times.end()), times.size(), milliseconds_since(start));
+              *std::max_element(times.begin(), times.end()), times.size(), milliseconds() - start);
 }
 
 void measure(std::uint64_t points) {
@@ -104,7 +109,7 @@ void measure(std::uint64_t points) {
   LossHistory history;
   const std::vector<CurveChoice> choices{{}, {.metric = Metric::gradient_norm}};
   history.choose(choices);
-  const auto start = Clock::now();
+  const double start = milliseconds();
   std::uint32_t noise = 1;
   for (std::uint64_t i = 1; i <= points; ++i) {
     noise = noise * 1664525u + 1013904223u;
@@ -117,7 +122,7 @@ void measure(std::uint64_t points) {
     history.consume(point);
   }
   std::printf("%llu points: %.0f ns a point to take in\n", static_cast<unsigned long long>(points),
-              1e6 * milliseconds_since(start) / static_cast<double>(points));
+              1e6 * (milliseconds() - start) / static_cast<double>(points));
   const auto all = static_cast<double>(points);
   tell("everything", scene, history);
   for (plot::View& view : scene.views) plot::show_x(view, 0.4 * all, 0.6 * all, all);

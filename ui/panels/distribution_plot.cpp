@@ -224,6 +224,9 @@ void DistributionPlot::draw_fp16_limits(const Frame& frame, const Room& room) co
       if (value < 0) continue;
       const float baseline = limit.below ? y + 13 * s : y - 4 * s;
       const float left = room.right - 4 * s - text_width(frame.fonts.small, limit.label);
+      // Readable on every colour of the map.
+      list->AddRectFilled(ImVec2(left - 4 * s, baseline - 11 * s), ImVec2(room.right, baseline + 4 * s),
+                          frame.palette.panel);
       draw_text(list, frame.fonts.small, left, baseline, frame.palette.warning, limit.label);
     }
   }

@@ -14,6 +14,7 @@
 #include "ui/panels/confusion_figures.h"
 #include "ui/panels/features_grid.h"
 #include "ui/panels/features_rows.h"
+#include "ui/paragraph.h"
 #include "ui/table.h"
 #include "ui/widgets.h"
 
@@ -24,7 +25,7 @@ using features::DeskWork;
 
 constexpr std::array<const char*, 6> kViews{"settings", "result", "classes", "images", "tries", "grid"};
 constexpr float kControlsWidth = 304, kBesideFrom = 680;  // design pixels
-constexpr float kFiguresWidth = 208, kMatrixFrom = 200;
+constexpr float kFiguresWidth = 208, kMostFiguresWidth = 280, kMatrixFrom = 200;
 
 enum : std::size_t { kClass, kRight, kOf, kAccuracy, kBar, kTaken };
 constexpr std::array<Column, 6> kColumns{{
@@ -173,7 +174,8 @@ void FeaturesPanel::draw_view(const Frame& frame, FeaturesController& controller
 void FeaturesPanel::draw_result(const Frame& frame, const features::TrialResult& result) {
   const float s = frame.scale;
   const ImVec2 room = ImGui::GetContentRegionAvail();
-  const float width = std::min(room.x, std::floor(kFiguresWidth * s));
+  const float wanted = std::clamp(room.x / 3, kFiguresWidth * s, kMostFiguresWidth * s);
+  const float width = std::min(room.x, std::floor(wanted));
   const bool matrix = room.x - width >= kMatrixFrom * s;
   ImGui::BeginChild("features.figures", ImVec2(matrix ? width : room.x, room.y), false);
   draw_figures(frame, result, matrix ? width : room.x);
@@ -186,11 +188,11 @@ void FeaturesPanel::draw_result(const Frame& frame, const features::TrialResult&
 }
 
 void FeaturesPanel::draw_figures(const Frame& frame, const features::TrialResult& result, float width) const {
-  const float s = frame.scale, size = std::floor(2 * font_size(frame.fonts.strong));
+  const float s = frame.scale, size = font_size(frame.fonts.large);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const std::string accuracy = accuracy_text(result.accuracy);
-  ImGui::GetWindowDrawList()->AddText(frame.fonts.strong, size, ImVec2(at.x, at.y), frame.palette.text,
-                                      accuracy.c_str());
+  draw_text(ImGui::GetWindowDrawList(), frame.fonts.large, at.x,
+            at.y + frame.fonts.large->Ascent * ImGui::GetIO().FontGlobalScale, frame.palette.text, accuracy);
   ImGui::Dummy(ImVec2(width - 8 * s, size + 2 * s));
   trace_item("features.accuracy");
   tooltip(frame, fmt::format("{} of {} test images got their class.",
@@ -199,8 +201,7 @@ void FeaturesPanel::draw_figures(const Frame& frame, const features::TrialResult
   const std::string what = fmt::format("{}{}", classifiers::classifier_named(result.classifier).title,
                                        result.c > 0 ? fmt::format(", C {}", c_text(result.c)) : "") +
                            (result.gamma.empty() ? "" : ", gamma " + gamma_text(result));
-  caption(frame, ellipsize(frame.fonts.small, what, width - 8 * s));
-  tooltip(frame, what);
+  paragraph(frame.fonts.small, frame.palette.muted, what);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 0));
   for (const FeatureFigure& figure : figures_of(result)) {
     row_text(frame, frame.fonts.text, frame.palette.muted, figure.label);
@@ -209,10 +210,7 @@ void FeaturesPanel::draw_figures(const Frame& frame, const features::TrialResult
     value_with_unit(frame, figure.value, figure.unit, figure.tip);
   }
   const auto remark = [&](const std::string& text) {
-    if (text.empty()) return;
-    row_text(frame, frame.fonts.small, frame.palette.warning,
-             ellipsize(frame.fonts.small, text, width - 8 * s));
-    tooltip(frame, text);
+    if (!text.empty()) paragraph(frame.fonts.small, frame.palette.warning, text);
   };
   remark(result.remark);
   for (const std::string& text : result.judgement.fit.remarks) remark(text);

@@ -60,10 +60,15 @@ ImU32 class_colour(const Palette& palette, std::size_t index) {
   return place < 8 ? palette.series[place] : place == 8 ? palette.text : kBrown;
 }
 
-/// Thumbnails grow with the plane, up to four times.
+/// Few thumbnails in a large plane are larger; they grow with the plane, up to four times.
 float LatentPlane::side(const Frame& frame) const {
+  constexpr float kLeast = 18, kMost = 36, kDot = 7;  // design pixels
+  constexpr float kOfPitch = 0.35f;                   // of the distance that images spread evenly would have
   const double zoomed = std::clamp(std::sqrt(view_.scale / fitting_), 1.0, 4.0);
-  return std::floor(static_cast<float>(zoomed) * (thumbnails ? 18.0f : 7.0f) * frame.scale);
+  const float area =
+      (max_.x - min_.x) * (max_.y - min_.y) / static_cast<float>(std::max<std::size_t>(1, places_.size()));
+  const float s = frame.scale, picture = std::clamp(kOfPitch * std::sqrt(area), kLeast * s, kMost * s);
+  return std::floor(static_cast<float>(zoomed) * (thumbnails ? picture : kDot * s));
 }
 
 ImU32 LatentPlane::colour_of(const Frame& frame, std::size_t image) const {

@@ -12,7 +12,7 @@ namespace warpscope::ui::plot {
 namespace {
 
 // Points that are taken in a frame at most, in a few milliseconds.
-constexpr std::size_t kMostPoints = std::size_t{1} << 19;
+constexpr std::size_t kMostPoints = std::size_t{1} << 16;
 
 constexpr std::size_t kFigures = 4;
 // Of the table, in design pixels.
