@@ -202,8 +202,8 @@ void DistributionPlot::draw_heat_map(const Frame& frame, const Room& room) const
     draw_text(list, frame.fonts.small, room.left - 7 * s - text_width(frame.fonts.small, tick.label),
               baseline, frame.palette.muted, tick.label);
   }
-  draw_fp16_limits(frame, room);
   draw_quantiles(frame, room);
+  draw_fp16_limits(frame, room);
   draw_step_axis(frame, room);
   draw_cursor(frame, room);
 }

@@ -66,7 +66,7 @@ float LatentPlane::side(const Frame& frame) const {
   constexpr float kOfPitch = 0.35f;                   // of the distance that images spread evenly would have
   const double zoomed = std::clamp(std::sqrt(view_.scale / fitting_), 1.0, 4.0);
   const float area =
-      (max_.x - min_.x) * (max_.y - min_.y) / static_cast<float>(std::max<std::size_t>(1, places_.size()));
+      (max_.x - min_.x) * (max_.y - min_.y) / static_cast<float>(std::max<std::size_t>(1, points_->count()));
   const float s = frame.scale, picture = std::clamp(kOfPitch * std::sqrt(area), kLeast * s, kMost * s);
   return std::floor(static_cast<float>(zoomed) * (thumbnails ? picture : kDot * s));
 }
