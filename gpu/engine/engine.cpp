@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/engine/head.h"
 #include "gpu/engine/recipe.h"
-#include "gpu/models/parameters.h"
 
 namespace warpscope::training {
 namespace {
@@ -37,11 +37,21 @@ void check_batch(std::int64_t batch, std::int64_t images) {
   }
 }
 
+std::vector<std::uint8_t> joined(std::vector<std::uint8_t> first, const std::vector<std::uint8_t>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+EngineOptions with_wanted_head(EngineOptions options, const data::DataSet& data) {
+  if (options.optimizer.joint > 0) options.model.head_classes = head_classes_of(data);
+  return options;
+}
+
 }  // namespace
 
 Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
                std::shared_ptr<core::Device> device)
-    : options_(std::move(options)),
+    : options_(with_wanted_head(std::move(options), *data)),
       data_(std::move(data)),
       device_(std::move(device)),
       stream_(device_->make_stream()),
@@ -57,10 +67,9 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
       options_.model.loss == models::Loss::mse
           ? static_cast<int>(std::min<std::int64_t>(options_.shown_images, data_->test.count))
           : 0;
-  initial_ = options_.init_file.empty() ? models::initial_parameters(options_.model, options_.seed)
-                                        : models::load_parameters(options_.init_file, options_.model);
-  parameters_ = core::Buffer(device_, layout_.elements * sizeof(float));
-  gradients_ = core::Buffer(device_, layout_.elements * sizeof(float));
+  initial_ = first_parameters();
+  parameters_ = core::Buffer(device_, room() * sizeof(float));
+  gradients_ = core::Buffer(device_, room() * sizeof(float));
   make_states(options_.optimizer.rule);
   upload_data();
   make_staging();
@@ -79,37 +88,35 @@ void Engine::check_images() const {
                                      model.width, model.channels));
   }
   if (data_->test.count < 1) throw core::BadInput(fmt::format("{} has no test images", data_->name));
-  if (model.loss != models::Loss::cross_entropy) return;
+  if (!needs_labels()) return;
+  const int classes = std::max(model.classes, model.head_classes);
   for (const data::ImageSet* set : {&train, &data_->validation, &data_->test}) {
     if (std::cmp_not_equal(set->labels.size(), set->count)) {
       throw core::BadInput(fmt::format("{} has no labels, which model {} needs", data_->name, model.name));
     }
     const auto wrong = std::find_if(set->labels.begin(), set->labels.end(),
-                                    [&](std::uint8_t label) { return label >= model.classes; });
+                                    [&](std::uint8_t label) { return label >= classes; });
     if (wrong != set->labels.end()) {
       throw core::BadInput(fmt::format("{} has images of class {}, model {} knows {} classes", data_->name,
-                                       *wrong, model.name, model.classes));
+                                       *wrong, model.name, classes));
     }
   }
 }
 
 void Engine::upload_data() {
-  const bool labelled = options_.model.loss == models::Loss::cross_entropy;
-  const auto joined = [](std::vector<std::uint8_t> first, const std::vector<std::uint8_t>& second) {
-    first.insert(first.end(), second.begin(), second.end());
-    return first;
-  };
   upload(train_images_, data_->train.pixels.data(), data_->train.pixels.size());
   const auto images = joined(data_->validation.pixels, data_->test.pixels);
   upload(held_out_images_, images.data(), images.size());
-  if (labelled) {
-    upload(train_labels_, data_->train.labels.data(), data_->train.labels.size());
-    const auto labels = joined(data_->validation.labels, data_->test.labels);
-    upload(held_out_labels_, labels.data(), labels.size());
-  }
+  if (needs_labels()) upload_labels();
   std::vector<std::uint32_t> stored(static_cast<std::size_t>(data_->validation.count + data_->test.count));
   std::iota(stored.begin(), stored.end(), 0u);
   upload(held_out_order_, stored.data(), stored.size() * sizeof(std::uint32_t));
+}
+
+void Engine::upload_labels() {
+  upload(train_labels_, data_->train.labels.data(), data_->train.labels.size());
+  const auto labels = joined(data_->validation.labels, data_->test.labels);
+  upload(held_out_labels_, labels.data(), labels.size());
 }
 
 void Engine::make_staging() {
@@ -126,6 +133,7 @@ void Engine::make_staging() {
       static_cast<std::size_t>(std::max(evaluated_images(Split::validation), evaluated_images(Split::test)));
   evaluation_losses_ = core::HostBuffer(device_, (most + kLargestEvaluationBatch) * sizeof(float));
   evaluation_predicted_ = core::HostBuffer(device_, most + kLargestEvaluationBatch);
+  evaluation_head_losses_ = core::HostBuffer(device_, evaluation_losses_.bytes());
   evaluation_controls_ = core::HostBuffer(device_, (most + 1) * sizeof(StepControl));
   evaluation_done_ = device_->make_event(false);
   if (options_.shown_images == 0) return;
@@ -153,7 +161,7 @@ void Engine::upload(core::Buffer& buffer, const void* source, std::size_t bytes)
 
 void Engine::reset() {
   stream_->synchronize();
-  stream_->copy(parameters_.data(), initial_.data(), parameters_.bytes());
+  stream_->copy(parameters_.data(), initial_.data(), layout_.elements * sizeof(float));
   // No step has made any; and padding between tensors is updated with the rest, so it must hold zeros.
   stream_->fill(gradients_.data(), 0, gradients_.bytes());
   stream_->synchronize();
@@ -317,6 +325,7 @@ void Engine::step(bool timed) {
   Pending pending;
   pending.epochs_done = order_.epochs_done();
   pending.position = order_.position();
+  pending.head = options_.model.head_classes > 0;
   pending.timed = timed && plans_.training->launch_timed(*stream_);
   if (!pending.timed) plans_.training->launch(*stream_);
   order_.end_step();
@@ -352,6 +361,8 @@ std::vector<StepResult> Engine::collect_steps(bool flush) {
     result.accuracy = record.accuracy;
     result.gradient_norm = record.gradient_norm;
     result.update_ratio = record.update_ratio;
+    result.head = pending.head;
+    result.head_loss = record.head_loss;
     if (!pending.interrupted && record.nanoseconds > last_nanoseconds_) {
       result.step_seconds = 1e-9 * static_cast<double>(record.nanoseconds - last_nanoseconds_);
       step_seconds_ = result.step_seconds;

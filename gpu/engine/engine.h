@@ -45,6 +45,8 @@ struct StepResult {
   float accuracy = 0;       ///< share of its images classified right, with labels
   float gradient_norm = 0;  ///< before clipping
   float update_ratio = 0;   ///< norm of the update over norm of the parameters
+  bool head = false;        ///< the network had a head, whose accuracy is the one above
+  float head_loss = 0;      ///< cross-entropy of the head
 };
 
 /// Everything that training goes on from, in host memory.
@@ -97,7 +99,8 @@ class Engine {
   /// changed.
   void set_selection(const plan::Selection& selection);
   void set_batch(int batch);
-  /// Takes effect at the next step. Another rule starts with fresh state; the weights stay.
+  /// Takes effect at the next step. Another rule starts with fresh state; the weights stay. A `joint` above 0 brings
+  /// a head with first weights from the seed, where there is none; 0 takes it away.
   void set_optimizer(const OptimizerSettings& optimizer);
   /// The rate of the next steps, which a schedule may set anew for each. Throws core::BadInput.
   void set_learning_rate(float learning_rate);
@@ -160,6 +163,8 @@ class Engine {
 
   const EngineOptions& options() const { return options_; }
   float learning_rate() const { return learning_rate_; }
+  /// With its head, if it has one now.
+  const models::Model& model() const { return options_.model; }
   int images_of_step() const { return options_.batch * options_.optimizer.accumulate; }
   const TimingTable& timings() const { return timings_; }
   std::size_t plan_bytes() const;
@@ -178,6 +183,7 @@ class Engine {
     int batch = 0;
     bool interrupted = false;
     bool timed = false;
+    bool head = false;
     std::uint64_t epochs_done = 0;  ///< and the place in the order at which it began
     std::uint32_t position = 0;
   };
@@ -188,7 +194,13 @@ class Engine {
                                              const plan::Bindings& bindings);
   Plans build(const plan::Selection& selection, int batch);
   void check_images() const;
+  std::size_t room() const;
+  std::vector<float> first_parameters() const;
+  void set_head(bool wanted);
+  void clear_head_room();
+  bool needs_labels() const;
   void upload_data();
+  void upload_labels();
   void make_staging();
   void make_states(ops::UpdateRule rule);
   std::vector<float> download(const core::Buffer& buffer);
@@ -211,6 +223,7 @@ class Engine {
   models::ParameterLayout layout_;
   std::vector<float> initial_;
 
+  /// Of ParameterLayout, with room behind it for a head that may come later.
   core::Buffer parameters_, gradients_, states_[2];
   core::Buffer train_images_, train_labels_, order_buffer_, control_;
   core::Buffer held_out_images_, held_out_labels_, held_out_order_;  ///< validation, then test
@@ -253,7 +266,7 @@ class Engine {
   Remembered remembered_[2];             ///< the newest may hold what is found to be bad a moment later
   Pending last_enqueued_[kTracedSteps];  ///< of step i at i mod kTracedSteps
 
-  core::HostBuffer evaluation_losses_, evaluation_predicted_, evaluation_controls_;
+  core::HostBuffer evaluation_losses_, evaluation_predicted_, evaluation_controls_, evaluation_head_losses_;
   std::unique_ptr<core::Event> evaluation_done_;
   std::int64_t evaluation_enqueued_ = 0;
   bool evaluation_running_ = false;

@@ -53,7 +53,7 @@ NotFinite Engine::find_not_finite(std::uint64_t step) {
     const std::int64_t count =
         count_not_finite(*stream_, core::ElementType::f32, parameters_.as<float>() + parameter.offset,
                          static_cast<std::int64_t>(parameter.elements));
-    if (count > 0) return {parameter.name, options_.model.layers[parameter.layer].name, "", count};
+    if (count > 0) return {parameter.name, models::layer_of(options_.model, parameter), "", count};
   }
   const Pending& then = last_enqueued_[step % kTracedSteps];
   DataOrder order(data_->train.count, options_.seed, options_.shuffle);

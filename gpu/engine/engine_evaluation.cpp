@@ -50,7 +50,11 @@ bool Engine::enqueue_evaluation_batch() {
   const auto batch = static_cast<std::size_t>(plan.batch());
   stream_->copy(evaluation_losses_.as<float>() + evaluation_enqueued_, plan.image_errors(),
                 batch * sizeof(float));
-  if (options_.model.loss == models::Loss::cross_entropy) {
+  if (options_.model.head_classes > 0) {
+    stream_->copy(evaluation_head_losses_.as<float>() + evaluation_enqueued_, plan.head_losses(),
+                  batch * sizeof(float));
+  }
+  if (needs_labels()) {
     stream_->copy(evaluation_predicted_.as<std::uint8_t>() + evaluation_enqueued_, plan.predicted(), batch);
   }
   evaluation_enqueued_ += plan.batch();
@@ -72,14 +76,18 @@ std::shared_ptr<const Evaluation> Engine::collect_evaluation() {
   result->epoch = evaluation_epoch_;
   const float* const losses = evaluation_losses_.as<float>();
   result->image_losses.assign(losses, losses + count);
-  const std::uint8_t* labels = nullptr;
+  const std::uint8_t* const labels =
+      (evaluation_split_ == Split::validation ? data_->validation : data_->test).labels.data();
+  const auto* const predicted = evaluation_predicted_.as<std::uint8_t>();
   if (options_.model.loss == models::Loss::cross_entropy) {
     result->classes = options_.model.classes;
-    const auto* const predicted = evaluation_predicted_.as<std::uint8_t>();
     result->predicted.assign(predicted, predicted + count);
-    labels = (evaluation_split_ == Split::validation ? data_->validation : data_->test).labels.data();
   }
   summarize(*result, labels);
+  if (options_.model.head_classes > 0) {
+    const auto images = static_cast<std::size_t>(count);
+    judge_head(*result, {evaluation_head_losses_.as<float>(), images}, {predicted, images}, {labels, images});
+  }
   return result;
 }
 

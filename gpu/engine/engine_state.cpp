@@ -31,6 +31,8 @@ void Engine::set_optimizer(const OptimizerSettings& optimizer) {
     throw core::BadInput(fmt::format("{} micro-batches of {} images are more than the {} training images",
                                      optimizer.accumulate, options_.batch, data_->train.count));
   }
+  const bool wants_head = optimizer.joint > 0;
+  if (wants_head != (options_.model.head_classes > 0)) set_head(wants_head);
   const core::Precision precision = options_.selection.precision;
   const bool other_plan = recipe_of(optimizer, options_.batch) != recipe_of(before, options_.batch);
   const bool fresh = optimizer.rule != before.rule;
@@ -63,8 +65,8 @@ void Engine::set_optimizer(const OptimizerSettings& optimizer) {
 }
 
 std::vector<float> Engine::download(const core::Buffer& buffer) {
-  std::vector<float> values(buffer.bytes() / sizeof(float));
-  if (!values.empty()) stream_->copy(values.data(), buffer.data(), buffer.bytes());
+  std::vector<float> values(layout_.elements);
+  stream_->copy(values.data(), buffer.data(), layout_.elements * sizeof(float));
   stream_->synchronize();
   return values;
 }
@@ -112,9 +114,9 @@ void Engine::restore(const EngineState& state) {
 }
 
 void Engine::put_back(const EngineState& state) {
-  stream_->copy(parameters_.data(), state.parameters.data(), parameters_.bytes());
+  stream_->copy(parameters_.data(), state.parameters.data(), layout_.elements * sizeof(float));
   for (std::size_t i = 0; i < state.states.size(); ++i) {
-    stream_->copy(states_[i].data(), state.states[i].data(), states_[i].bytes());
+    stream_->copy(states_[i].data(), state.states[i].data(), layout_.elements * sizeof(float));
   }
   StepControl control = state.control;
   control.overflow = control.micro_batch = control.halted = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace warpscope::training {
 namespace {
@@ -37,6 +38,15 @@ void summarize(Evaluation& evaluation, const std::uint8_t* labels) {
   evaluation.loss /= count;
   evaluation.psnr /= count;
   if (evaluation.classes > 0) count_classes(evaluation, labels);
+}
+
+void judge_head(Evaluation& evaluation, std::span<const float> losses,
+                std::span<const std::uint8_t> predicted, std::span<const std::uint8_t> labels) {
+  const auto count = static_cast<double>(losses.size());
+  evaluation.head_loss = std::accumulate(losses.begin(), losses.end(), 0.0) / count;
+  std::size_t right = 0;
+  for (std::size_t i = 0; i < predicted.size(); ++i) right += predicted[i] == labels[i];
+  evaluation.head_accuracy = static_cast<double>(right) / count;
 }
 
 }  // namespace warpscope::training

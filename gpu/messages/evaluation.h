@@ -2,6 +2,8 @@
 // What looking at held-out images found.
 
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +24,11 @@ struct Evaluation {
   double psnr = 0;  ///< dB, mean over the images of -10 log10(mean squared error); reconstruction only
   std::vector<float> image_losses;  ///< of each image that is known, in stored order
 
+  // With a head on the latents; NaN without.
+  double head_loss = std::numeric_limits<double>::quiet_NaN();  ///< its cross-entropy, mean over the images
+  double head_accuracy =
+      std::numeric_limits<double>::quiet_NaN();  ///< share of the images it classified right
+
   // Classification only.
   double accuracy = 0;                   ///< share of the images classified right
   int classes = 0;                       ///< 0 without labels
@@ -36,5 +43,9 @@ struct Evaluation {
 
 /// Fills what follows from the image losses and, with classes, from the predictions and the true `labels`.
 void summarize(Evaluation& evaluation, const std::uint8_t* labels);
+
+/// Fills what a head found: its loss and its prediction for each image, of which there is one at least.
+void judge_head(Evaluation& evaluation, std::span<const float> losses,
+                std::span<const std::uint8_t> predicted, std::span<const std::uint8_t> labels);
 
 }  // namespace warpscope::training

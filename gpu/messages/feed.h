@@ -3,6 +3,7 @@
 // folder, the progress bar), in order and without loss. The trainer never waits for a subscriber.
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,6 +14,9 @@
 #include "gpu/messages/evaluation.h"
 
 namespace warpscope::training {
+
+/// Of what was not measured, as without a head.
+inline constexpr float kNoFigure = std::numeric_limits<float>::quiet_NaN();
 
 /// One training step. Times are taken by the device at the end of the step.
 struct LossPoint {
@@ -27,6 +31,8 @@ struct LossPoint {
   float accuracy = 0;            ///< share of the batch's images classified right; classification only
   float gradient_norm = 0;       ///< global L2 norm of the batch's mean gradient, before clipping
   float update_ratio = 0;        ///< L2 norm of the update over that of the parameters
+  float head_loss = kNoFigure;   ///< cross-entropy of the head on the latents, before it is weighed
+  float head_accuracy = kNoFigure;  ///< share of the batch's images that the head classified right
 };
 
 /// The loss over held-out images.
@@ -38,6 +44,8 @@ struct TestPoint {
   float psnr = 0;      ///< dB, mean over the images of -10 log10(mean squared error); reconstruction only
   float accuracy = 0;  ///< share of the images classified right; classification only
   Split split = Split::test;
+  float head_loss = kNoFigure;      ///< cross-entropy of the head on the latents
+  float head_accuracy = kNoFigure;  ///< share of the images that the head classified right
 };
 
 /// What the latents were worth to a small classifier (gpu/observers/feature_prober.h).

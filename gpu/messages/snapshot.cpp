@@ -22,4 +22,13 @@ std::string_view to_string(TrainerState state) {
   throw std::logic_error("unknown state");
 }
 
+std::string why_no_head(const Snapshot& snapshot) {
+  if (snapshot.classifies)
+    return "This network classifies: a head on the latents is for those that reconstruct.";
+  if (snapshot.data && snapshot.data->classes.size() < 2) {
+    return "These images have no classes that a head could learn.";
+  }
+  return {};
+}
+
 }  // namespace warpscope::training

@@ -12,6 +12,7 @@
 #include "gpu/data/dataset.h"
 #include "gpu/messages/determinism.h"
 #include "gpu/messages/evaluation.h"
+#include "gpu/messages/feed.h"
 #include "gpu/ops/op.h"
 #include "gpu/plan/selection.h"
 #include "gpu/settings/optimizer_settings.h"
@@ -98,6 +99,8 @@ struct Progress {
   float test_accuracy = 0;          ///< of the last evaluation; classification only
   float gradient_norm = 0;          ///< of the last step
   float update_ratio = 0;           ///< of the last step
+  float head_loss = kNoFigure;      ///< of the last step; with a head on the latents only
+  float head_accuracy = kNoFigure;  ///< of the last step; likewise
   float loss_scale = 1;             ///< of the last step (fp16; 1 otherwise)
   std::uint64_t skipped_steps = 0;  ///< steps whose gradients overflowed, since the start or reset
   std::shared_ptr<const Evaluation> evaluation;  ///< the last one; nullptr before the first
@@ -145,5 +148,8 @@ struct Snapshot : Progress {
   /// commands; "" for a training of this process.
   std::string viewing;
 };
+
+/// Why this training cannot have a head on its latents, in one sentence; "" if it can, as far as is known.
+std::string why_no_head(const Snapshot& snapshot);
 
 }  // namespace warpscope::training

@@ -48,6 +48,7 @@ Latent latent_of(const Model& model) {
 
 Model first_layers(Model model, std::size_t end) {
   model.layers.resize(std::min(end, model.layers.size()));
+  model.head_classes = 0;
   return model;
 }
 

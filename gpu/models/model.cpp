@@ -11,6 +11,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/core/random.h"
+#include "gpu/models/latent.h"
 
 namespace warpscope::models {
 namespace {
@@ -111,6 +112,19 @@ void check_output(const Model& model, const Extent& output) {
                                    model.width, model.channels));
 }
 
+void check_head(const Model& model) {
+  if (model.head_classes == 0) return;
+  if (model.loss != Loss::mse) {
+    throw core::BadInput(
+        fmt::format("model {} classifies already: a joint objective takes a network that reconstructs; leave "
+                    "joint at 0",
+                    model.name));
+  }
+  if (model.head_classes >= 1 && model.head_classes <= 256) return;
+  throw core::BadInput(
+      fmt::format("model {}: a head tells 1 to 256 classes apart, not {}", model.name, model.head_classes));
+}
+
 }  // namespace
 
 void Extent::pass(const Layer& layer) {
@@ -163,7 +177,23 @@ ParameterLayout parameter_layout(const Model& model) {
     }
     extent.pass(layer);
   }
+  if (model.head_classes > 0) {
+    const Extent latent = latent_of(model).extent;
+    add(fmt::format("{}.weight", kHead), {model.head_classes, latent.height, latent.width, latent.channels},
+        model.layers.size());
+    layout.parameters.back().linear = true;
+    add(fmt::format("{}.bias", kHead), {model.head_classes}, model.layers.size());
+  }
   return layout;
+}
+
+std::string layer_of(const Model& model, const Parameter& parameter) {
+  return parameter.layer < model.layers.size() ? model.layers[parameter.layer].name : std::string(kHead);
+}
+
+Model with_head(Model model, int classes) {
+  model.head_classes = classes;
+  return model;
 }
 
 std::vector<std::string> model_names() {
@@ -198,6 +228,7 @@ void check_model(const Model& model) {
     extent.pass(layer);
   }
   check_output(model, extent);
+  check_head(model);
 }
 
 std::vector<float> initial_parameters(const Model& model, std::uint64_t seed) {

@@ -46,7 +46,13 @@ struct Model {
   std::vector<Layer> layers;
   Loss loss = Loss::mse;
   int classes = 0;  ///< with cross_entropy
+  /// Classes of a linear head on the latents (latent.h) that learns beside the layers, of a model that reconstructs;
+  /// 0: there is none. It is no layer: what the layers make does not depend on it.
+  int head_classes = 0;
 };
+
+/// What the names of the head's parameters begin with, and the layer that its ops are told to be of.
+inline constexpr const char* kHead = "head";
 
 /// One parameter tensor's place in the contiguous parameter buffer.
 struct Parameter {
@@ -55,7 +61,7 @@ struct Parameter {
   std::vector<int> shape;
   std::size_t offset = 0;  ///< in elements; multiples of 64, so that every tensor is 256-byte aligned
   std::size_t elements = 0;
-  std::size_t layer = 0;  ///< index in Model::layers
+  std::size_t layer = 0;  ///< index in Model::layers; their number for the head's
   bool linear = false;    ///< a linear layer's weights: PyTorch's shape is (K, C H W)
 };
 
@@ -69,7 +75,14 @@ struct ParameterLayout {
   const Parameter& find(std::string_view name) const;
 };
 
+/// The head's come last, so that the others lie where they do without it.
 ParameterLayout parameter_layout(const Model& model);
+
+/// "conv1", "head": whose parameter it is.
+std::string layer_of(const Model& model, const Parameter& parameter);
+
+/// `model` with a head of so many classes on its latents; with 0 without one.
+Model with_head(Model model, int classes);
 
 /// The names that find_model() takes.
 std::vector<std::string> model_names();
@@ -78,7 +91,8 @@ std::vector<std::string> model_names();
 Model find_model(std::string_view name);
 
 /// Throws core::BadInput that says which layer does not fit what comes before it, or what else the model
-/// lacks: images, a layer to train, names that differ, an output of the input's size or of a logit a class.
+/// lacks: images, a layer to train, names that differ, an output of the input's size or of a logit a class, a head
+/// that has something to add.
 void check_model(const Model& model);
 
 /// Initial parameters in the layout above: weights from He's normal distribution, N(0, 2 / (R S C)), biases

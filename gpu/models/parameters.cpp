@@ -78,6 +78,14 @@ std::vector<float> from_tensors(const Model& model, const std::vector<files::Nam
   return values;
 }
 
+int head_classes_in(const std::vector<files::NamedTensor>& tensors) {
+  const std::string name = fmt::format("{}.weight", kHead);
+  for (const files::NamedTensor& tensor : tensors) {
+    if (tensor.name == name && !tensor.shape.empty()) return static_cast<int>(tensor.shape.front());
+  }
+  return 0;
+}
+
 void save_parameters(const std::string& path, const Model& model, const std::vector<float>& values) {
   files::write_safetensors(path, to_tensors(model, values), {{"format", "pt"}, {"model", model.name}});
 }
@@ -88,7 +96,9 @@ std::vector<float> load_parameters(const std::string& path, const Model& model) 
   for (const files::NamedTensor& tensor : tensors) {
     const bool known = std::any_of(layout.parameters.begin(), layout.parameters.end(),
                                    [&](const Parameter& p) { return p.name == tensor.name; });
-    if (!known && !tensor.name.starts_with(kOptimizerPrefix)) {
+    const bool left_aside =
+        tensor.name.starts_with(kOptimizerPrefix) || tensor.name.starts_with(fmt::format("{}.", kHead));
+    if (!known && !left_aside) {
       throw core::BadInput(
           fmt::format("{}: holds '{}', which model {} does not have", path, tensor.name, model.name));
     }

@@ -16,9 +16,13 @@ inline constexpr const char* kOptimizerPrefix = "optimizer.";
 /// Writes `values` (ParameterLayout) to `path`, whole or not at all. Throws core::Error.
 void save_parameters(const std::string& path, const Model& model, const std::vector<float>& values);
 
-/// Reads them back. Tensors of an optimizer in a checkpoint (checkpoint.h) are left aside. Throws
-/// core::BadInput that names the file and the first tensor that is missing, unknown, or of another shape.
+/// Reads them back. Tensors of an optimizer in a checkpoint (checkpoint.h), and of a head that the model does not
+/// have, are left aside. Throws core::BadInput that names the file and the first tensor that is missing, unknown, or
+/// of another shape.
 std::vector<float> load_parameters(const std::string& path, const Model& model);
+
+/// The classes of the head of which `tensors` hold the weights; 0 if they hold none.
+int head_classes_in(const std::vector<files::NamedTensor>& tensors);
 
 /// A buffer of `model` (ParameterLayout) as PyTorch has it: a tensor for each parameter, named `prefix` + the
 /// parameter's name.

@@ -15,9 +15,11 @@
   X(upsample2d_forward, upsample2d, forward_contract)            \
   X(mse_forward, mse, forward_contract)                          \
   X(cross_entropy_forward, cross_entropy, forward_contract)      \
+  X(add_forward, add, forward_contract)                          \
   X(images_widen, cast, images_contract)                         \
   X(mse_backward, mse, backward_contract)                        \
   X(cross_entropy_backward, cross_entropy, backward_contract)    \
+  X(joint_weigh, joint, weigh_contract)                          \
   X(conv2d_backward_input, conv2d, backward_input_contract)      \
   X(conv2d_backward_weights, conv2d, backward_weights_contract)  \
   X(conv2d_backward_bias, conv2d, backward_bias_contract)        \

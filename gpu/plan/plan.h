@@ -32,7 +32,7 @@ struct Bindings {
   float* gradients = nullptr;            ///< the same layout; training only
   float* first_state = nullptr;          ///< the same layout; where the recipe's rule keeps one
   float* second_state = nullptr;         ///< where it keeps two
-  const std::uint8_t* labels = nullptr;  ///< image_count classes; classification only
+  const std::uint8_t* labels = nullptr;  ///< image_count classes; with classes or a head
   const void* latents = nullptr;         ///< (batch, H, W, C) in the precision's element type; decoding only
 };
 
@@ -101,7 +101,11 @@ class Plan {
   /// output of its last layer.
   WrittenTensor input() const { return tensor(program_.target); }
   WrittenTensor output(std::size_t layer) const { return tensor(program_.outputs.at(layer)); }
-  /// The predicted classes (batch), a byte each; classification only.
+  /// The head's cross-entropy of each image; with a head only.
+  float* head_losses() const {
+    return static_cast<float*>(address_[static_cast<std::size_t>(program_.head_losses)]);
+  }
+  /// The predicted classes (batch), a byte each; of a network that classifies, or its head.
   std::uint8_t* predicted() const {
     return static_cast<std::uint8_t*>(address_[static_cast<std::size_t>(program_.predicted)]);
   }

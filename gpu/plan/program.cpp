@@ -172,7 +172,7 @@ class Lowering {
 
   void forward(bool keep) {
     const int order = gather_images();
-    if (model_.loss != models::Loss::mse) gather_labels(order);
+    if (model_.loss != models::Loss::mse || has_head()) gather_labels(order);
     program_.prediction = forward_layers(0, model_.layers.size(), program_.target,
                                          image_shape(model_.height, model_.width, model_.channels));
     OpShape record;
@@ -180,6 +180,58 @@ class Lowering {
     metrics_ = persistent("metrics", Op::step_record, Name::metrics, record);
     program_.loss = element("loss", metrics_, ops::step::kLossMetric);
     model_.loss == models::Loss::mse ? reconstruction_loss(keep) : classification_loss(keep);
+    if (has_head()) head_forward(keep);
+  }
+
+  bool has_head() const { return model_.head_classes > 0; }
+
+  OpShape head_shape() const {
+    OpShape shape = image_shape(1, 1, static_cast<int>(models::latent_of(model_).elements()));
+    shape.out_channels = model_.head_classes;
+    return shape;
+  }
+
+  /// The head on the latents, and its loss.
+  void head_forward(bool keep) {
+    const std::string name = models::kHead;
+    const int latent = program_.outputs[models::latent_of(model_).end - 1];
+    const OpShape shape = head_shape();
+    const OpShape logits = image_shape(1, 1, model_.head_classes);
+    const int product = planned(name + ".product", Op::linear_forward, Name::output, shape);
+    node(Op::linear_forward, name, shape,
+         {latent, parameter(name + ".weight", Storage::parameters), product});
+    logits_ = planned(name, Op::bias_forward, Name::output, logits);
+    node(Op::bias_forward, name, logits, {product, parameter(name + ".bias", Storage::parameters), logits_});
+    program_.head_losses =
+        planned(name + ".image_losses", Op::cross_entropy_forward, Name::sample_losses, logits, keep);
+    program_.predicted = planned("predicted", Op::cross_entropy_forward, Name::predicted, logits, keep);
+    head_loss_ = element(name + ".loss", metrics_, ops::step::kHeadLossMetric);
+    node(Op::cross_entropy_forward, name, logits,
+         {logits_, labels_, program_.head_losses, program_.predicted, head_loss_,
+          element("accuracy", metrics_, ops::step::kAccuracyMetric)});
+  }
+
+  /// The gradient of the latents, of which the layers behind them give `gradient`: the head's comes to it.
+  int head_backward(int gradient) {
+    const std::string name = models::kHead;
+    const models::Latent latent = models::latent_of(model_);
+    const OpShape shape = head_shape();
+    const OpShape logits = image_shape(1, 1, model_.head_classes);
+    const int bare = planned(name + ".bare_gradient", Op::cross_entropy_backward, Name::gradient, logits);
+    node(Op::cross_entropy_backward, name, logits, {logits_, labels_, control_, bare});
+    const int weighed = planned(name + ".gradient", Op::joint_weigh, Name::gradient, logits);
+    node(Op::joint_weigh, name, logits, {bare, control_, head_loss_, program_.loss, weighed});
+    node(Op::linear_backward_weights, name, shape,
+         {program_.outputs[latent.end - 1], weighed, parameter(name + ".weight", Storage::gradients)});
+    node(Op::linear_backward_bias, name, shape, {weighed, parameter(name + ".bias", Storage::gradients)});
+    const int passed =
+        planned(name + ".input_gradient", Op::linear_backward_input, Name::input_gradient, shape);
+    node(Op::linear_backward_input, name, shape,
+         {weighed, parameter(name + ".weight", Storage::parameters), passed});
+    const OpShape image = image_shape(latent.extent.height, latent.extent.width, latent.extent.channels);
+    const int sum = planned(latent.layer + ".output_gradient", Op::add_forward, Name::output, image);
+    node(Op::add_forward, name, image, {gradient, passed, sum});
+    return sum;
   }
 
   void reconstruction_loss(bool keep) {
@@ -281,8 +333,10 @@ class Lowering {
 
   void backward() {
     int gradient = loss_gradient();
+    const std::size_t joined = has_head() ? models::latent_of(model_).end : 0;
     for (std::size_t i = layers_.size(); i-- > 0;) {
       const LayerTensors& saved = layers_[i];
+      if (i + 1 == joined) gradient = head_backward(gradient);
       const bool pools_a_relu =
           saved.layer->kind == LayerKind::maxpool2d && i > 0 && layers_[i - 1].layer->kind == LayerKind::relu;
       if (pools_a_relu) {
@@ -410,6 +464,8 @@ class Lowering {
   int working_ = -1;
   int metrics_ = -1;
   int labels_ = -1;
+  int logits_ = -1;     ///< the head's
+  int head_loss_ = -1;  ///< its mean over the batch
   std::vector<LayerTensors> layers_;
   Program program_;
 };

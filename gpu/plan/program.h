@@ -53,7 +53,8 @@ struct Program {
   int shown_target = -1;      ///< the images in FP32, in inference
   int shown_prediction = -1;  ///< the output in FP32, in inference
   int image_errors = -1;      ///< the loss of each image
-  int predicted = -1;         ///< the predicted class of each image, with labels
+  int predicted = -1;         ///< the predicted class of each image, by the network or its head
+  int head_losses = -1;       ///< the head's cross-entropy of each image, with a head
   int loss = -1;
   std::vector<int> outputs;  ///< of each layer of the model; -1 of those that do not run
   std::size_t update =

@@ -200,19 +200,21 @@ Checkpoint read_json(const fs::path& path, const std::string& text) {
   return checkpoint;
 }
 
-Checkpoint load(const fs::path& path, const models::Model& model) {
+Checkpoint load(const fs::path& path, const models::Model& layers) {
   std::map<std::string, std::string> metadata;
   const std::vector<files::NamedTensor> tensors =
       files::read_safetensors(path, &metadata, files::Seal::required);
   if (!metadata.contains(kModel) || !metadata.contains(kCheckpoint)) {
     throw core::BadInput(fmt::format("{} is no checkpoint: its metadata lack one", path.string()));
   }
+  const models::Model model = models::with_head(layers, models::head_classes_in(tensors));
   if (metadata[kModel] != model.name) {
     throw OtherKind(fmt::format("{} is a checkpoint of model {:.100}, not of {}; choose that model",
                                 path.string(), metadata[kModel], model.name));
   }
   Checkpoint checkpoint = read_json(path, metadata[kCheckpoint]);
   checkpoint.model = model.name;
+  checkpoint.head_classes = model.head_classes;
   checkpoint.weights = models::from_tensors(model, tensors, path.string());
   for (const std::string& name : state_names(checkpoint.rule)) {
     checkpoint.optimizer.push_back(
@@ -237,7 +239,8 @@ std::vector<std::string> state_names(ops::UpdateRule rule) {
   return names;
 }
 
-void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const models::Model& model) {
+void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const models::Model& layers) {
+  const models::Model model = models::with_head(layers, checkpoint.head_classes);
   check(path, checkpoint, model);
   std::vector<files::NamedTensor> tensors = models::to_tensors(model, checkpoint.weights);
   for (const OptimizerState& state : checkpoint.optimizer) {

@@ -5,7 +5,8 @@
 // The file is a sealed safetensors file (safetensors.h). Its tensors are the weights in PyTorch's layout
 // under PyTorch's names ("conv1.weight"), and the optimizer's state likewise as
 // "optimizer.<state>.<parameter>", where <state> is the key in the state of torch.optim
-// ("optimizer.exp_avg.conv1.weight"). Its metadata are
+// ("optimizer.exp_avg.conv1.weight"). A head on the latents has "head.weight" and "head.bias" beside the layers.
+// Its metadata are
 //
 //   format            "pt"
 //   model             the model's name
@@ -62,7 +63,8 @@ struct Checkpoint {
   std::uint64_t step = 0;        ///< steps done
   double epochs = 0;             ///< done, with the share of the running one
   std::uint64_t generation = 0;  ///< resets before: steps count from the last one
-  std::vector<float> weights;    ///< models::ParameterLayout
+  std::vector<float> weights;    ///< models::ParameterLayout, of the model with a head of `head_classes`
+  int head_classes = 0;          ///< 0: without a head
   ops::UpdateRule rule = ops::UpdateRule::sgd;
   std::vector<OptimizerState> optimizer;  ///< those of state_names(rule), in this order
   ControlState control;
@@ -76,7 +78,7 @@ struct Checkpoint {
 /// exp_avg for lion (as in the authors' implementation: torch.optim has none).
 std::vector<std::string> state_names(ops::UpdateRule rule);
 
-/// Writes `path`, whole or not at all. What is not UTF-8 in `training` is replaced by U+FFFD. Throws
+/// Writes `path`, whole or not at all; the head of `model` does not matter, only that of the checkpoint. What is not UTF-8 in `training` is replaced by U+FFFD. Throws
 /// core::BadInput if the checkpoint does not fit the model or its rule, or loss scale or epochs are not
 /// finite; core::Error if the file cannot be written.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint,

@@ -117,8 +117,14 @@ training::Snapshot snapshot_of(const json& head) {
   snapshot.spike_threshold = number_of(member(settings, "zscore"), 0.0);
   snapshot.total_epochs = number_of(member(settings, "epochs"), 0.0);
   snapshot.steps_planned = number_of(member(settings, "steps"), std::uint64_t{0});
+  const json& classes = member(head, "classes");
+  const std::size_t head_classes = snapshot.optimizer.joint > 0 && classes.is_array() ? classes.size() : 0;
   snapshot.parameters = attempt(
-      [&] { return models::parameter_layout(models::find_model(snapshot.model)).count; }, std::size_t{0});
+      [&] {
+        const models::Model model = models::find_model(snapshot.model);
+        return models::parameter_layout(models::with_head(model, static_cast<int>(head_classes))).count;
+      },
+      std::size_t{0});
   snapshot.device = device_of(head);
   snapshot.selection = selection_of(settings, snapshot.device);
   return snapshot;

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -12,6 +14,10 @@ using nlohmann::json;
 
 constexpr std::string_view kLoss = "loss";
 constexpr std::string_view kLossEnding = "_loss";
+constexpr std::string_view kHeadLoss = "head_loss";
+/// Figures of a step that are measured on held-out images too.
+constexpr std::array kOfBatch{kLoss, std::string_view("accuracy"), kHeadLoss,
+                              std::string_view("head_accuracy")};
 
 /// Takes the scalars of one object without building it: a run has a million lines.
 class LineReader : public json::json_sax_t {
@@ -103,6 +109,7 @@ class LineReader : public json::json_sax_t {
     std::string split;
     for (const auto& [name, unused] : line_.values) {
       if (name == kLoss) return "";
+      if (name == kHeadLoss) continue;
       if (split.empty() && name.size() > kLossEnding.size() && name.ends_with(kLossEnding)) {
         split = name.substr(0, name.size() - kLossEnding.size());
       }
@@ -115,7 +122,7 @@ class LineReader : public json::json_sax_t {
     line_.kind = split.empty() ? MetricsLine::Kind::step : MetricsLine::Kind::test;
     for (auto& [name, unused] : line_.values) {
       if (split.empty()) {
-        if (name == kLoss || name == "accuracy") name.insert(0, "train_");
+        if (std::find(kOfBatch.begin(), kOfBatch.end(), name) != kOfBatch.end()) name.insert(0, "train_");
         continue;
       }
       for (const std::string& prefix : {std::string("test_"), split + "_"}) {

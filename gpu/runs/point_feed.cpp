@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "gpu/runs/run_view.h"
 
@@ -7,6 +8,8 @@ namespace warpscope::runs {
 namespace {
 
 using training::FeedItem;
+
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 /// A column of a table, or nothing.
 class Column {
@@ -30,7 +33,8 @@ double known(double value) {
 void add_steps(const PointTable& table, std::size_t first, std::vector<FeedItem>& items) {
   const Column loss(table, "train_loss"), rate(table, "learning_rate"), speed(table, "images_per_second"),
       scale(table, "loss_scale"), skipped(table, "skipped"), accuracy(table, "train_accuracy"),
-      norm(table, "gradient_norm"), ratio(table, "update_ratio");
+      norm(table, "gradient_norm"), ratio(table, "update_ratio"), head_loss(table, "train_head_loss"),
+      head_accuracy(table, "train_head_accuracy");
   for (std::size_t i = first; i < table.size(); ++i) {
     training::LossPoint point;
     point.step = table.step[i];
@@ -44,6 +48,8 @@ void add_steps(const PointTable& table, std::size_t first, std::vector<FeedItem>
     point.accuracy = accuracy.single(i);
     point.gradient_norm = norm.single(i);
     point.update_ratio = ratio.single(i);
+    point.head_loss = head_loss.single(i, kMissing);
+    point.head_accuracy = head_accuracy.single(i, kMissing);
     items.emplace_back(point);
   }
 }
@@ -52,11 +58,13 @@ void add_tests(const PointTable& table, std::size_t first, std::vector<FeedItem>
   for (const auto& [split, name] : {std::pair(training::Split::validation, std::string("validation")),
                                     std::pair(training::Split::test, std::string("test"))}) {
     const Column loss(table, name + "_loss"), psnr(table, name + "_psnr"),
-        accuracy(table, name + "_accuracy");
+        accuracy(table, name + "_accuracy"), head_loss(table, name + "_head_loss"),
+        head_accuracy(table, name + "_head_accuracy");
     for (std::size_t i = first; i < table.size(); ++i) {
       if (!loss.has(i) && !psnr.has(i) && !accuracy.has(i)) continue;
-      items.emplace_back(training::TestPoint{table.step[i], known(table.epoch[i]), known(table.seconds[i]),
-                                             loss.single(i), psnr.single(i), accuracy.single(i), split});
+      items.emplace_back(training::TestPoint{
+          table.step[i], known(table.epoch[i]), known(table.seconds[i]), loss.single(i), psnr.single(i),
+          accuracy.single(i), split, head_loss.single(i, kMissing), head_accuracy.single(i, kMissing)});
     }
   }
 }

@@ -40,6 +40,8 @@ void FigureTally::note(const TestPoint& test) {
   if (validation && !std::isnan(figures_.test_loss)) return;
   figures_.psnr = static_cast<double>(test.psnr);
   figures_.accuracy = static_cast<double>(test.accuracy);
+  figures_.head_loss = static_cast<double>(test.head_loss);
+  figures_.head_accuracy = static_cast<double>(test.head_accuracy);
 }
 
 void FigureTally::note(const nlohmann::json& line) {
@@ -55,7 +57,8 @@ void FigureTally::note(const nlohmann::json& line) {
     const bool validation = split != line.end() && *split == to_string(Split::validation);
     note(TestPoint{step->get<std::uint64_t>(), epoch, seconds, single_in(line, "test_loss"),
                    single_in(line, "psnr"), single_in(line, "accuracy"),
-                   validation ? Split::validation : Split::test});
+                   validation ? Split::validation : Split::test, single_in(line, "head_loss"),
+                   single_in(line, "head_accuracy")});
   } else if (line.contains("loss") && *step != 0) {
     LossPoint point{step->get<std::uint64_t>(), epoch, single_in(line, "loss")};
     point.images_per_second = number_in(line, "images_per_second");

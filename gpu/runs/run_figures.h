@@ -23,6 +23,8 @@ struct RunFigures {
   double test_loss = kNone;          ///< of the last test
   double psnr = kNone;
   double accuracy = kNone;         ///< of the last evaluation; with labels
+  double head_loss = kNone;        ///< of the last evaluation; with a head on the latents
+  double head_accuracy = kNone;    ///< likewise
   double validation_loss = kNone;  ///< of the last evaluation of validation images
 };
 

@@ -105,18 +105,26 @@ static std::string loss_scale_text(const LossPoint& point) {
                      point.skipped ? R"(,"skipped":true)" : "");
 }
 
+/// What a head on the latents adds to the line of a step or a test.
+template <class Point>
+static std::string head_text(const Point& point) {
+  if (std::isnan(point.head_accuracy)) return "";
+  return fmt::format(R"(,"head_loss":{},"head_accuracy":{})", number(static_cast<double>(point.head_loss)),
+                     number(static_cast<double>(point.head_accuracy)));
+}
+
 void RunRecorder::note(const LossPoint& point, std::string& lines) {
   fmt::format_to(
       std::back_inserter(lines),
       R"({{"step":{},"epoch":{},"loss":{},"learning_rate":{},"images_per_second":{},"seconds":{},)"
-      R"("gradient_norm":{},"update_ratio":{}{}{}}})"
+      R"("gradient_norm":{},"update_ratio":{}{}{}{}}})"
       "\n",
       point.step, number(point.epoch), number(static_cast<double>(point.loss)),
       number(static_cast<double>(point.learning_rate)), number(as_float(point.images_per_second)),
       number(point.seconds), number(static_cast<double>(point.gradient_norm)),
       number(static_cast<double>(point.update_ratio)),
       classifies_ ? fmt::format(R"(,"accuracy":{})", number(static_cast<double>(point.accuracy))) : "",
-      loss_scale_text(point));
+      loss_scale_text(point), head_text(point));
   tally_.note(point);
 }
 
@@ -126,10 +134,10 @@ void RunRecorder::note(const TestPoint& test, std::string& lines) {
       classifies_ ? fmt::format(R"("accuracy":{})", number(static_cast<double>(test.accuracy)))
                   : fmt::format(R"("psnr":{})", number(static_cast<double>(test.psnr)));
   fmt::format_to(std::back_inserter(lines),
-                 R"({{"step":{},"epoch":{},"test_loss":{},{},"seconds":{}{}}})"
+                 R"({{"step":{},"epoch":{},"test_loss":{},{},"seconds":{}{}{}}})"
                  "\n",
                  test.step, number(test.epoch), number(static_cast<double>(test.loss)), quality,
-                 number(test.seconds), validation ? R"(,"split":"validation")" : "");
+                 number(test.seconds), validation ? R"(,"split":"validation")" : "", head_text(test));
   tally_.note(test);
 }
 
@@ -178,6 +186,10 @@ void RunRecorder::finish(const std::string& status, const std::string& error) {
   head_["test_loss"] = figures.test_loss;
   head_["psnr"] = classifies_ ? RunFigures::kNone : figures.psnr;
   if (classifies_) head_["accuracy"] = figures.accuracy;
+  if (!std::isnan(figures.head_accuracy)) {
+    head_["head_loss"] = figures.head_loss;
+    head_["head_accuracy"] = figures.head_accuracy;
+  }
   if (!std::isnan(figures.validation_loss)) head_["validation_loss"] = figures.validation_loss;
   head_["images_per_second"] = figures.images_per_second;
   head_["seconds"] = figures.seconds;

@@ -291,6 +291,8 @@ void RunView::describe_by_points(const RunPoints& points) {
   now.gradient_norm = value("gradient_norm", now.gradient_norm);
   now.update_ratio = value("update_ratio", now.update_ratio);
   now.loss_scale = value("loss_scale", 1);
+  now.head_loss = value("train_head_loss", now.head_loss);
+  now.head_accuracy = value("train_head_accuracy", now.head_accuracy);
   if (!status_) now.images_per_second = median_speed(steps);
   const std::string split = points.tests.find("validation_loss") != nullptr ? "validation_" : "test_";
   now.test_loss =

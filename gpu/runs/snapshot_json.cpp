@@ -108,6 +108,8 @@ void fields(auto& visit, Of<Evaluation> auto& evaluation) {
   visit("accuracy", evaluation.accuracy);
   visit("classes", evaluation.classes);
   visit("confusion", evaluation.confusion);
+  visit.added("head_loss", evaluation.head_loss);
+  visit.added("head_accuracy", evaluation.head_accuracy);
 }
 
 void fields(auto& visit, Of<Snapshot> auto& snapshot) {
@@ -154,6 +156,8 @@ void fields(auto& visit, Of<Snapshot> auto& snapshot) {
   visit("validation_images", snapshot.validation_images);
   visit("test_images", snapshot.test_images);
   visit.added("spike_threshold", snapshot.spike_threshold);
+  visit.added("head_loss", snapshot.head_loss);
+  visit.added("head_accuracy", snapshot.head_accuracy);
 }
 
 // --- writing

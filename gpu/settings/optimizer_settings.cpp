@@ -111,6 +111,7 @@ OptimizerSettings with_rule(const OptimizerSettings& settings, UpdateRule rule) 
   OptimizerSettings result = defaults_of(rule);
   result.clip_norm = settings.clip_norm;
   result.clip_value = settings.clip_value;
+  result.joint = settings.joint;
   result.accumulate = settings.accumulate;
   result.per_sample = settings.per_sample;
   return result;
@@ -154,6 +155,7 @@ void fill_control(const OptimizerSettings& settings, ops::step::StepControl& con
   control.weight_decay = settings.weight_decay;
   control.clip_norm = settings.per_sample ? 0.0f : settings.clip_norm;
   control.clip_value = settings.per_sample ? 0.0f : settings.clip_value;
+  control.joint = settings.joint;
   if (!settings.per_sample) control.micro_batches = static_cast<std::uint32_t>(settings.accumulate);
 }
 

@@ -25,6 +25,7 @@ struct OptimizerSettings {
   float weight_decay = 0.0f;
   float clip_norm = 0.0f;   ///< largest global norm of the gradient; 0: not clipped
   float clip_value = 0.0f;  ///< largest magnitude of an element of the gradient; 0: not clipped
+  float joint = 0.0f;       ///< times the loss of a head on the latents in the objective; 0: there is no head
   int accumulate = 1;       ///< micro-batches of a step
   bool per_sample = false;  ///< the historic faulty scheme: each image of the batch updates by itself
 
@@ -37,7 +38,7 @@ inline constexpr int kMostMicroBatches = 65536;
 /// The defaults of a rule, from its row; numbers that do not belong to it are as in a new OptimizerSettings.
 OptimizerSettings defaults_of(ops::UpdateRule rule);
 
-/// The defaults of `rule`, but clipping, accumulation and scheme of `settings`: for a switch by the person.
+/// The defaults of `rule`, but clipping, objective, accumulation and scheme of `settings`: for a switch by the person.
 OptimizerSettings with_rule(const OptimizerSettings& settings, ops::UpdateRule rule);
 
 struct Setting;
@@ -54,7 +55,7 @@ const Setting* find_number(std::string_view key);
 void check(const OptimizerSettings& settings);
 
 /// Sets the host's fields of `control` that depend on the optimizer: learning_rate, first_decay (momentum or
-/// beta1), second_decay (beta2 or alpha), epsilon, weight_decay, clip_norm, clip_value and micro_batches (=
+/// beta1), second_decay (beta2 or alpha), epsilon, weight_decay, clip_norm, clip_value, joint and micro_batches (=
 /// accumulate); 0 where a field does not apply. Under per_sample micro_batches stays as it is: it is the
 /// number of images of the batch, which the caller knows. A schedule puts its rate into control.learning_rate
 /// afterwards.

@@ -150,6 +150,7 @@ constexpr Range kFromOne = {.least = 1, .most = 2147483647.0};
 constexpr Range kBatch = {.least = 1, .most = 65536};
 constexpr Range kDecay = {.most = 1, .below_most = true};
 constexpr Range kToMillion = {.most = 1e6};
+constexpr Range kToThousand = {.most = 1e3};
 
 static_assert(SpikeSettings{}.warm_up == 50, "the help of zscore tells it");
 
@@ -361,6 +362,17 @@ constexpr std::array kOptimizerRows{
             .range = kToMillion,
             .field = number<&OptimizerSettings::clip_value>(),
             .zero = "off",
+            .slider = Slider{.low = 1e-4, .high = 10, .logarithmic = true, .zero = true}},
+    Setting{.table = "optimizer",
+            .key = "joint",
+            .name = "joint",
+            .meaning =
+                "a linear head learns the classes from the latents, and its cross-entropy counts so many "
+                "times beside the reconstruction's error",
+            .unit = "",
+            .range = kToThousand,
+            .field = number<&OptimizerSettings::joint>(),
+            .zero = "no head",
             .slider = Slider{.low = 1e-4, .high = 10, .logarithmic = true, .zero = true}},
     Setting{.table = "optimizer",
             .key = "batch",

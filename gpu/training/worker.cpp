@@ -213,6 +213,7 @@ void Trainer::Worker::describe_training() {
   view_.validation_images = data_->validation.count;
   view_.test_images = engine_->evaluated_images(Split::validation);
   view_.plan_bytes = engine_->plan_bytes();
+  view_.parameters = models::parameter_layout(engine_->model()).count;
 }
 
 void Trainer::Worker::plan_steps() {

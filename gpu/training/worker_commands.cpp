@@ -157,7 +157,8 @@ void Trainer::Worker::handle_resume() {
 void Trainer::Worker::handle_optimizer(const OptimizerSettings& optimizer) {
   const std::string change = describe_change(view_.optimizer, optimizer);
   if (change.empty()) return;
-  const bool other_steps = optimizer.rule != view_.optimizer.rule ||
+  const bool other_head = (optimizer.joint > 0) != (view_.optimizer.joint > 0);
+  const bool other_steps = other_head || optimizer.rule != view_.optimizer.rule ||
                            optimizer.accumulate != view_.optimizer.accumulate ||
                            optimizer.per_sample != view_.optimizer.per_sample;
   if (other_steps) drain();  // the speeds of the steps under way belong to the optimizer before
@@ -167,6 +168,7 @@ void Trainer::Worker::handle_optimizer(const OptimizerSettings& optimizer) {
   view_.optimizer = optimizer;
   view_.learning_rate = optimizer.learning_rate;
   view_.plan_bytes = engine_->plan_bytes();
+  view_.parameters = models::parameter_layout(engine_->model()).count;
   plan_steps();
   if (other_steps) {
     memory_.speeds.clear();

@@ -1,5 +1,6 @@
 // The trainer's thread: its run folder, and the checkpoints from which a run goes on.
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <utility>
@@ -40,6 +41,15 @@ EngineState engine_state(Checkpoint checkpoint) {
   state.epochs_done = checkpoint.order.epoch;
   state.position = checkpoint.order.position;
   return state;
+}
+
+/// Cuts off what the network has no head for; what a head lacks is as it begins.
+void fit_head(EngineState& state, const EngineState& fresh) {
+  const std::size_t elements = fresh.parameters.size();
+  const std::size_t known = std::min(elements, state.parameters.size());
+  state.parameters.resize(elements);
+  for (std::size_t i = known; i < elements; ++i) state.parameters[i] = fresh.parameters[i];
+  for (std::vector<float>& each : state.states) each.resize(elements);
 }
 
 /// The run.json of a run that is gone on with.
@@ -130,7 +140,11 @@ void Trainer::Worker::take_up(Checkpoint checkpoint) {
   const bool other_rule = checkpoint.rule != options_.optimizer.rule;
   const bool other_scale =
       (checkpoint.control.growth_interval > 0) != (view_.selection.precision == core::Precision::fp16);
+  if (checkpoint.head_classes > 0 && engine_->model().head_classes == 0) {
+    log(LogLevel::info, "the checkpoint's head is left aside: joint is 0");
+  }
   EngineState state = engine_state(std::move(checkpoint));
+  fit_head(state, engine_->state());
   if (other_rule || other_scale) {
     const EngineState fresh = engine_->state();
     if (other_rule) {
@@ -178,6 +192,7 @@ void Trainer::Worker::write_checkpoint(bool is_best) {
   checkpoint.epochs = engine_->epoch();
   checkpoint.generation = view_.generation;
   checkpoint.weights = std::move(state.parameters);
+  checkpoint.head_classes = engine_->model().head_classes;
   checkpoint.rule = state.rule;
   checkpoint.optimizer = named_states(state.rule, std::move(state.states));
   checkpoint.control = control_state(state.control);
@@ -206,7 +221,7 @@ void Trainer::Worker::note_checkpoints() {
 }
 
 void Trainer::Worker::save(const std::string& file) {
-  models::save_parameters(file, options_.model, engine_->parameters());
+  models::save_parameters(file, engine_->model(), engine_->parameters());
   log(LogLevel::info, fmt::format("weights saved to {}", file));
 }
 

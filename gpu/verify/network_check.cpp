@@ -20,6 +20,7 @@ using core::Precision;
 constexpr int kBatch = 2;
 constexpr std::int64_t kImages = 4;
 constexpr std::int64_t kRing = 4;
+constexpr float kJoint = 0.25f;  ///< of networks with a head
 
 /// Rounds as storing in the precision's weights does.
 std::vector<float> rounded(const std::vector<float>& values, Precision precision) {
@@ -50,6 +51,7 @@ ops::step::StepControl control_of(Precision precision) {
   ops::step::StepControl control;
   control.epoch_size = kBatch;
   control.learning_rate = 0;  // the weights stay what they are
+  control.joint = kJoint;
   control.loss_scale = precision == Precision::fp16 ? 256.0f : 1.0f;
   return control;
 }
@@ -240,6 +242,13 @@ models::Model small_classifier() {
           5};
 }
 
+models::Model small_joint_network() {
+  constexpr int kClasses = 5;
+  models::Model model = models::with_head(small_network(), kClasses);
+  model.name = "small with a head";
+  return model;
+}
+
 NetworkCase make_network_case(Precision precision, std::uint64_t seed, const models::Model& model) {
   NetworkCase network;
   network.model = model;
@@ -249,7 +258,7 @@ NetworkCase make_network_case(Precision precision, std::uint64_t seed, const mod
         static_cast<std::uint8_t>(core::random_bits(seed + 2, static_cast<std::uint64_t>(i)) & 0xff));
   }
   for (std::int64_t i = 0; i < kImages; ++i) {
-    network.labels.push_back(static_cast<std::uint8_t>(i % std::max(1, model.classes)));
+    network.labels.push_back(static_cast<std::uint8_t>(i % std::max({1, model.classes, model.head_classes})));
   }
   const plan::Program program =
       plan::lower(model, plan::Purpose::training, kBatch, kImages, kRing, Precision::fp64);

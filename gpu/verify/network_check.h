@@ -19,6 +19,8 @@ namespace warpscope::verify {
 models::Model small_network();
 /// A classifier as small: 8x8x3, a convolution, pooling, two linear layers, five classes.
 models::Model small_classifier();
+/// small_network() with a head of five classes on its latents.
+models::Model small_joint_network();
 
 /// Weights, images and the right gradients of one training step of two images.
 struct NetworkCase {

@@ -286,7 +286,8 @@ struct Run {
       if (!go_on(describe(job.row))) return;
       if (made_for != job.row.precision) {
         networks = {make_network_case(job.row.precision, options.seed),
-                    make_network_case(job.row.precision, options.seed, small_classifier())};
+                    make_network_case(job.row.precision, options.seed, small_classifier()),
+                    make_network_case(job.row.precision, options.seed, small_joint_network())};
         made_for = job.row.precision;
       }
       check_selection(job, networks, device);

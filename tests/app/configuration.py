@@ -29,6 +29,7 @@ OPTIONS = {
     "--weight-decay": ("optimizer", "weight_decay", 0.01),
     "--clip-norm": ("optimizer", "clip_norm", 2.0),
     "--clip-value": ("optimizer", "clip_value", 0.5),
+    "--joint": ("optimizer", "joint", 0.25),
     "--batch": ("optimizer", "batch", 32),
     "--accumulate": ("optimizer", "accumulate", 4),
     "--update": ("optimizer", "update", "per_sample"),

@@ -9,7 +9,7 @@
 namespace warpscope::ops::step {
 namespace {
 
-constexpr float kMetricsOfAStep[kMetrics] = {0.5f, 0.25f};
+constexpr float kMetricsOfAStep[kMetrics] = {0.5f, 0.25f, 2.0f};
 constexpr float kLoss = kMetricsOfAStep[kLossMetric];
 constexpr float kSums[kStatistics] = {9, 4, 16};
 

@@ -45,6 +45,10 @@ double value_of(Metric metric, const training::TestPoint& point) {
       return static_cast<double>(point.accuracy);
     case Metric::psnr:
       return static_cast<double>(point.psnr);
+    case Metric::head_loss:
+      return static_cast<double>(point.head_loss);
+    case Metric::head_accuracy:
+      return static_cast<double>(point.head_accuracy);
     default:
       return kNoValue;
   }
@@ -96,7 +100,10 @@ void LossHistory::append_test(MetricCurves& curves, const training::TestPoint& p
   const Metric metric = curves.choice.metric;
   if (facts_of(metric).test[0] == '\0' || metric == Metric::feature_accuracy) return;
   const float value = shown_value(metric, value_of(metric, point));
-  if (metric == Metric::psnr && !std::isfinite(value)) return;  // of a network that classifies
+  // PSNR of a network that classifies, or figures of a head that is not there.
+  const bool may_lack =
+      metric == Metric::psnr || metric == Metric::head_loss || metric == Metric::head_accuracy;
+  if (may_lack && !std::isfinite(value)) return;
   plot::Series& series = point.split == training::Split::test ? curves.test : curves.validation;
   series.append(position(point.step, point.epoch, point.seconds), value);
 }
@@ -249,7 +256,9 @@ void LossHistory::take(const training::LossPoint& point) {
                                             point.loss_scale,
                                             point.images_per_second,
                                             kNoValue,
-                                            kNoValue};
+                                            kNoValue,
+                                            point.head_loss,
+                                            point.head_accuracy};
   const std::array<double, kOvers> places{static_cast<double>(point.step), point.epoch, point.seconds};
   for (std::size_t i = 0; i < kOvers; ++i) push(steps_.x[i], places[i]);
   for (std::size_t i = 0; i < kMetrics; ++i) {

@@ -34,6 +34,13 @@ constexpr std::array<MetricFacts, kMetrics> kFacts{{
      "What the latents are worth: softmax regression learns from those of two thirds of some held-out images "
      "and is "
      "judged on the others, every few seconds while this plot is open or the setting probe is on."},
+    {"Head loss", "head_loss", 1, "train_head_loss", "test_head_loss", "validation_head_loss", true, true,
+     "Cross-entropy of the head that learns the classes from the latents: the mean over the batch, before "
+     "joint "
+     "multiplies it."},
+    {"Head accuracy, %", "head_accuracy", 100, "train_head_accuracy", "test_head_accuracy",
+     "validation_head_accuracy", true, false,
+     "Share of the batch's images whose class the head told from their latents, before the step's update."},
 }};
 
 }  // namespace
@@ -78,6 +85,11 @@ std::string why_missing(Metric metric, const training::Snapshot& snapshot, const
     case Metric::psnr:
       if (!snapshot.classifies) return {};
       return "This network classifies: it rebuilds no images, and has no PSNR.";
+    case Metric::head_loss:
+    case Metric::head_accuracy:
+      if (snapshot.state == training::TrainerState::preparing || snapshot.optimizer.joint > 0) return {};
+      if (const std::string why = training::why_no_head(snapshot); !why.empty()) return why;
+      return "No head learns beside: set joint above 0 in the tab Optimizer, or start with --joint.";
     default:
       return {};
   }

@@ -20,10 +20,12 @@ enum class Metric : std::uint8_t {
   loss_scale,
   images_per_second,
   psnr,
-  feature_accuracy
+  feature_accuracy,
+  head_loss,
+  head_accuracy
 };
 
-inline constexpr std::size_t kMetrics = 9;
+inline constexpr std::size_t kMetrics = 11;
 
 struct MetricFacts {
   const char* label;  ///< "Gradient norm", "Accuracy, %"

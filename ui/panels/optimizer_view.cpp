@@ -43,8 +43,14 @@ void OptimizerController::send(const Frame& frame, const OptimizerSettings& sett
 void OptimizerView::draw_field(const Frame& frame, OptimizerController& controller,
                                const training::Setting& row, std::string* refusal) {
   OptimizerSettings settings = controller.settings(frame);
-  const ValueEdit edit = fields_[row.key].draw(
-      frame, spec_of(row), static_cast<double>(settings.*row.field.number), value_left(frame));
+  ValueSpec spec = spec_of(row);
+  const bool for_head = std::string_view(row.key) == "joint";
+  const std::string why_not = for_head ? training::why_no_head(frame.snapshot) : std::string();
+  if (!why_not.empty()) spec.tip = why_not;
+  ImGui::BeginDisabled(!why_not.empty());
+  const ValueEdit edit =
+      fields_[row.key].draw(frame, spec, static_cast<double>(settings.*row.field.number), value_left(frame));
+  ImGui::EndDisabled();
   take(edit, refusal);
   if (!edit.finished) return;
   settings.*row.field.number = static_cast<float>(edit.value);

@@ -73,6 +73,20 @@ std::vector<ResultCell> held_out_cells(const training::Snapshot& snapshot) {
   return cells;
 }
 
+/// Of the head on the latents, if there is one.
+std::vector<ResultCell> head_cells(const training::Snapshot& snapshot) {
+  if (!(snapshot.optimizer.joint > 0)) return {};
+  const bool known = std::isfinite(snapshot.head_accuracy);
+  const auto& evaluation = snapshot.evaluation;
+  const bool judged = evaluation && std::isfinite(evaluation->head_accuracy);
+  std::vector<ResultCell> cells;
+  cells.push_back({"head loss", known ? compact_number(static_cast<double>(snapshot.head_loss)) : kUnknown,
+                   "", "Cross-entropy of the head over the last step's images, before joint multiplies it."});
+  cells.push_back({"head accuracy", judged ? percent(evaluation->head_accuracy) : kUnknown, judged ? "%" : "",
+                   "Part of the images of the last test whose class the head told from their latents."});
+  return cells;
+}
+
 ResultCell checkpoint_cell(const training::Snapshot& snapshot, const LastCheckpoint& last, double now) {
   if (snapshot.checkpoint_step == 0) {
     return {"checkpoint", kUnknown, "none yet",
@@ -111,6 +125,7 @@ double ago_text_end(double seconds) {
 std::vector<ResultCell> loss_cells(const training::Snapshot& snapshot) {
   std::vector<ResultCell> cells = train_cells(snapshot);
   for (ResultCell& cell : held_out_cells(snapshot)) cells.push_back(std::move(cell));
+  for (ResultCell& cell : head_cells(snapshot)) cells.push_back(std::move(cell));
   return cells;
 }
 

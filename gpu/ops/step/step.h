@@ -6,7 +6,7 @@
 //
 //   ring[control.step % capacity] = { control.step, now in ns, loss, learning rate, loss scale, skipped,
 //   accuracy,
-//                                     gradient norm, update ratio }
+//                                     gradient norm, update ratio, head loss }
 //   gradient norm = sqrt(sum of the gradient statistic), update ratio = sqrt(sum of the update's / sum of the
 //   parameters'), 0 if the parameters' is 0; the kSumParts parts of each are added in double and rounded once
 //   control.step += 1;  control.position += batch; control.position -= epoch_size if it reached it
@@ -49,6 +49,7 @@ struct StepControl {
   float clip_norm = 0.0f;           ///< largest global norm of the gradient; 0: not clipped
   float clip_value = 0.0f;          ///< largest magnitude of a gradient's element; 0: not clipped
   std::uint32_t micro_batches = 1;  ///< of a step
+  float joint = 0.0f;               ///< the head's loss counts so many times in the objective (joint/joint.h)
   // The device's own from here on: the host sets it at the start and when precision or optimizer change.
   float loss_scale = 1.0f;            ///< gradients are this many times too large until the update
   std::uint32_t overflow = 0;         ///< 1 if a gradient of this step is not finite: the update is skipped
@@ -64,9 +65,9 @@ struct StepControl {
 inline constexpr float kLeastLossScale = 1.0f;
 inline constexpr float kMostLossScale = 16777216.0f;
 
-/// The metrics of a batch, side by side: the loss, and the share of images classified right (0 without
-/// labels).
-enum Metrics : int { kLossMetric, kAccuracyMetric, kMetrics };
+/// The metrics of a batch, side by side: the loss, the share of images classified right, by the network or by its
+/// head (0 without labels), and the head's cross-entropy (0 without a head).
+enum Metrics : int { kLossMetric, kAccuracyMetric, kHeadLossMetric, kMetrics };
 
 /// What an update tells of itself, kSumParts parts of each: sums of squares over all parameters of the
 /// gradient (averaged and unscaled, before clipping), of the change of the parameters, and of the parameters
@@ -85,7 +86,7 @@ struct StepRecord {
   float accuracy = 0.0f;      ///< share of the batch's images classified right
   float gradient_norm = 0.0f;
   float update_ratio = 0.0f;  ///< norm of the update over norm of the parameters
-  std::uint32_t unused = 0;
+  float head_loss = 0.0f;     ///< cross-entropy of the head, before it is weighed
 };
 
 #ifdef __CUDACC__
@@ -116,6 +117,7 @@ WARPSCOPE_BOTH inline StepRecord record_of(const StepControl& control, std::uint
   record.loss_scale = control.loss_scale;
   record.skipped = skips_update(control, metrics[kLossMetric]) ? 1 : 0;
   record.accuracy = metrics[kAccuracyMetric];
+  record.head_loss = metrics[kHeadLossMetric];
   record.gradient_norm = sqrtf(sums[kGradientStatistic]);
   const float parameters = sums[kParameterStatistic];
   record.update_ratio = parameters > 0.0f ? sqrtf(sums[kUpdateStatistic] / parameters) : 0.0f;

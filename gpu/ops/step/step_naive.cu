@@ -30,7 +30,7 @@ __global__ void step_record_naive(unsigned batch, std::uint64_t slots, const flo
   if (threadIdx.x != 0) return;
   const float rounded[kStatistics] = {static_cast<float>(sums[0]), static_cast<float>(sums[1]),
                                       static_cast<float>(sums[2])};
-  const float values[kMetrics] = {metrics[0], metrics[1]};
+  const float values[kMetrics] = {metrics[0], metrics[1], metrics[2]};
   const StepControl before = *control;
   ring[before.step % slots] = record_of(before, global_nanoseconds(), values, rounded);
   *control = next_control(before, batch, values[kLossMetric]);

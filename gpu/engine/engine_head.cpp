@@ -1,0 +1,96 @@
+// Engine: the head on the latents, which comes and goes with the joint objective.
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/engine/engine.h"
+#include "gpu/engine/head.h"
+#include "gpu/models/parameters.h"
+
+namespace warpscope::training {
+namespace {
+
+bool labelled(const data::DataSet& data) {
+  const auto whole = [](const data::ImageSet& set) { return std::cmp_equal(set.labels.size(), set.count); };
+  return data.classes.size() > 1 && whole(data.train) && whole(data.validation) && whole(data.test);
+}
+
+}  // namespace
+
+int head_classes_of(const data::DataSet& data) {
+  if (labelled(data)) return static_cast<int>(data.classes.size());
+  throw core::BadInput(
+      fmt::format("{} has no labels, which a head on the latents learns; leave joint at 0", data.name));
+}
+
+bool can_have_head(const models::Model& model, const data::DataSet& data) {
+  return model.loss == models::Loss::mse && labelled(data);
+}
+
+bool Engine::needs_labels() const {
+  return options_.model.loss == models::Loss::cross_entropy || options_.model.head_classes > 0;
+}
+
+/// Elements of the buffers of parameters. Those who hold their addresses need not know when a head comes.
+std::size_t Engine::room() const {
+  if (!can_have_head(options_.model, *data_)) return layout_.elements;
+  return models::parameter_layout(models::with_head(options_.model, head_classes_of(*data_))).elements;
+}
+
+/// From the file, or the seed; what a file without a head lacks is from the seed too.
+std::vector<float> Engine::first_parameters() const {
+  if (options_.init_file.empty()) return models::initial_parameters(options_.model, options_.seed);
+  models::Model held = options_.model;
+  if (models::head_classes_in(files::read_safetensors(options_.init_file)) == 0) held.head_classes = 0;
+  std::vector<float> values = models::load_parameters(options_.init_file, held);
+  if (values.size() == layout_.elements) return values;
+  const std::vector<float> seeded = models::initial_parameters(options_.model, options_.seed);
+  values.insert(values.end(), seeded.begin() + static_cast<std::ptrdiff_t>(values.size()), seeded.end());
+  return values;
+}
+
+/// Brings or takes away the head. Plans are built beside those in use; if that fails nothing has changed.
+void Engine::set_head(bool wanted) {
+  models::Model other = models::with_head(options_.model, wanted ? head_classes_of(*data_) : 0);
+  models::check_model(other);
+  if (wanted && train_labels_.bytes() == 0) upload_labels();
+  stream_->synchronize();
+  std::swap(options_.model, other);
+  try {
+    check_images();
+    install(build(options_.selection, options_.batch));
+  } catch (...) {
+    std::swap(options_.model, other);
+    throw;
+  }
+  const auto body = static_cast<std::ptrdiff_t>(initial_.size());
+  layout_ = models::parameter_layout(options_.model);
+  initial_.resize(layout_.elements);
+  if (wanted) {
+    const std::vector<float> seeded = models::initial_parameters(options_.model, options_.seed);
+    std::copy(seeded.begin() + body, seeded.end(), initial_.begin() + body);
+    clear_head_room();
+    const std::size_t bytes = static_cast<std::size_t>(body) * sizeof(float);
+    stream_->copy(parameters_.as<std::byte>() + bytes, initial_.data() + body,
+                  layout_.elements * sizeof(float) - bytes);
+    stream_->synchronize();
+  }
+  forget();
+  evaluation_enqueued_ = 0;  // a running evaluation starts again
+  interrupted_ = control_stale_ = true;
+}
+
+/// No step has made a gradient or state of what lies behind the layers' parameters.
+void Engine::clear_head_room() {
+  const std::size_t bytes =
+      models::parameter_layout(models::with_head(options_.model, 0)).elements * sizeof(float);
+  for (const core::Buffer* buffer : {&gradients_, &states_[0], &states_[1]}) {
+    if (buffer->bytes() > bytes) stream_->fill(buffer->as<std::byte>() + bytes, 0, buffer->bytes() - bytes);
+  }
+}
+
+}  // namespace warpscope::training

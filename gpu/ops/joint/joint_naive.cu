@@ -1,0 +1,54 @@
+// joint.weigh, variant `naive`: one thread per logit, of which there are a few hundred; the first also looks at the
+// head's loss. Limits: none on the shape. Bound by its launch. No shared memory, no spills. Source: joint.h.
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/joint/joint.h"
+#include "gpu/ops/joint/joint_variants.h"
+#include "gpu/ops/step/step.h"
+#include "gpu/ops/storage.cuh"
+
+namespace warpscope::ops::joint {
+namespace {
+
+// Both gradients may be the same memory, hence no __restrict__ on them.
+template <class Index, class T>
+__global__ void joint_weigh_naive(Index count, const T* dy, const step::StepControl* control,
+                                  const float* __restrict__ head_loss, float* loss, T* dz) {
+  const float share = control->joint;
+  for (Index i = first_element<Index>(); i < count; i += element_stride<Index>())
+    dz[i] = from_float<T>(share * to_float(dy[i]));
+  if (first_element<Index>() == 0 && !step::is_finite(*head_loss)) *loss = *head_loss;
+}
+
+void weigh(const OpCall& call) {
+  const std::int64_t count = call.shape.batch * call.shape.in_channels;
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    with_index(count, [&](auto index) {
+      using Index = decltype(index);
+      joint_weigh_naive<Index, T>
+          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              static_cast<Index>(count), call.operand<const T>(Name::output_gradient),
+              call.operand<const step::StepControl>(Name::control),
+              call.operand<const float>(Name::head_loss), call.operand<float>(Name::loss),
+              call.operand<T>(Name::gradient));
+    });
+  });
+  core::check_launch("joint.weigh naive");
+}
+
+}  // namespace
+
+Variant naive_weigh() {
+  return {.op = Op::joint_weigh,
+          .name = "naive",
+          .device = core::DeviceKind::cuda,
+          .precisions = all_precisions(),
+          .minimum_compute_capability = 75,
+          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
+          .summary = "One thread per logit.",
+          .launch = weigh};
+}
+
+}  // namespace warpscope::ops::joint
