@@ -143,8 +143,12 @@ std::string selection_text(const Snapshot& end) {
 }
 
 std::string quality_text(const Snapshot& end, const training::TestPoint& test) {
-  return end.classifies ? fmt::format("accuracy {:.2f} %", 100 * static_cast<double>(test.accuracy))
-                        : fmt::format("PSNR {:.2f} dB", test.psnr);
+  if (end.classifies) return fmt::format("accuracy {:.2f} %", 100 * static_cast<double>(test.accuracy));
+  const auto accuracy = static_cast<double>(test.head_accuracy);
+  return fmt::format("PSNR {:.2f} dB", test.psnr) +
+         (std::isnan(accuracy)
+              ? std::string()
+              : fmt::format(", head's loss {:.4f}, its accuracy {:.2f} %", test.head_loss, 100 * accuracy));
 }
 
 void print_summary(const Snapshot& end, const training::TestPoint& test,

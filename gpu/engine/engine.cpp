@@ -55,6 +55,7 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
       data_(std::move(data)),
       device_(std::move(device)),
       stream_(device_->make_stream()),
+      bare_model_(models::with_head(options_.model, 0)),
       layout_(models::parameter_layout(options_.model)),
       ring_(device_),
       order_(data_->train.count, options_.seed, options_.shuffle) {
@@ -216,13 +217,13 @@ Engine::Plans Engine::build(const plan::Selection& selection, int batch) {
   free_retired();  // or a third set of plans would have to fit beside the two
   const plan::Bindings held_out = held_out_bindings();
   Plans plans;
-  const auto make = [&](int size) {
-    return std::make_unique<plan::Plan>(options_.model, plan::Purpose::inference, selection, size, device_,
-                                        *stream_, held_out);
+  const auto make = [&](const models::Model& model, int size) {
+    return std::make_unique<plan::Plan>(model, plan::Purpose::inference, selection, size, device_, *stream_,
+                                        held_out);
   };
   plans.training = build_training(selection, batch, options_.optimizer, training_bindings());
-  plans.testing = make(evaluation_batch(batch));
-  if (exchange_) plans.showing = make(options_.shown_images);
+  plans.testing = make(options_.model, evaluation_batch(batch));
+  if (exchange_) plans.showing = make(bare_model_, options_.shown_images);
   return plans;
 }
 

@@ -220,6 +220,7 @@ class Engine {
   std::shared_ptr<const data::DataSet> data_;
   std::shared_ptr<core::Device> device_;
   std::unique_ptr<core::Stream> stream_;
+  models::Model bare_model_;  ///< without its head: of those who look at pictures and layers
   models::ParameterLayout layout_;
   std::vector<float> initial_;
 

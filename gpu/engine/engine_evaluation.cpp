@@ -150,7 +150,7 @@ std::optional<ShownImages> Engine::take_kept_images() {
 }
 
 Scene Engine::scene() {
-  return {options_.model,
+  return {bare_model_,
           options_.selection,
           *data_,
           device_,

@@ -15,7 +15,7 @@ namespace warpscope::training {
 /// Buffers are in device memory and hold, on `stream`, the state after `step` steps. Holds for the call that
 /// it is passed to; the buffers themselves live as long as the engine.
 struct Scene {
-  const models::Model& model;
+  const models::Model& model;  ///< without its head, whose parameters lie behind the others
   const plan::Selection& selection;
   const data::DataSet& data;
   std::shared_ptr<core::Device> device;
