@@ -224,5 +224,28 @@ TEST(Reference, GathersByTheOrderFromThePositionAndWraps) {
   EXPECT_EQ(x, (Values{10 / 255.0, 20 / 255.0, 102 / 255.0, 153 / 255.0, 204 / 255.0, 1}));
 }
 
+TEST(Reference, AddsElementByElement) {
+  const OpShape shape{.height = 1, .width = 3, .in_channels = 1};
+  const Operands before{{Name::input, numbers({1, -2, 3})}, {Name::addend, numbers({0.5, 2, kNan})}};
+  const Values y = result(Op::add_forward, shape, before, Name::output);
+  EXPECT_EQ(y[0], 1.5);
+  EXPECT_EQ(y[1], 0);
+  EXPECT_TRUE(std::isnan(y[2]));
+}
+
+TEST(Reference, WeighsTheHeadsGradientAndPassesOnALossThatIsNoNumber) {
+  const OpShape shape{.batch = 1, .in_channels = 2};
+  ops::step::StepControl control;
+  control.joint = 0.25f;
+  Operands before{{Name::output_gradient, numbers({4, -2})},
+                  {Name::control, bytes_of(std::vector{control})},
+                  {Name::head_loss, numbers({2.5})},
+                  {Name::loss, numbers({0.125})}};
+  EXPECT_EQ(result(Op::joint_weigh, shape, before, Name::gradient), (Values{1, -0.5}));
+  EXPECT_EQ(result(Op::joint_weigh, shape, before, Name::loss), (Values{0.125}));
+  before[Name::head_loss] = numbers({kNan});
+  EXPECT_TRUE(std::isnan(result(Op::joint_weigh, shape, before, Name::loss).front()));
+}
+
 }  // namespace
 }  // namespace warpscope::verify

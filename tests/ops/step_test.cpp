@@ -50,7 +50,7 @@ Bytes statistics(double gradient, double update, double parameter) {
 }
 
 Operands record(const OpShape& shape, const StepControl& control, const Bytes& sums = statistics(0, 0, 0),
-                const Values& metrics = {1.5, 0.25}) {
+                const Values& metrics = {1.5, 0.25, 2.25}) {
   return run_reference(
       Op::step_record, shape,
       {{Name::metrics, numbers(metrics)},
@@ -67,6 +67,7 @@ TEST(StepRecord, NotesEachStepAndStartsTheNextEpoch) {
   EXPECT_EQ(first.step, 4u);
   EXPECT_EQ(first.loss, 1.5f);
   EXPECT_EQ(first.accuracy, 0.25f);
+  EXPECT_EQ(first.head_loss, 2.25f);
   EXPECT_EQ(first.learning_rate, 0.25f);
   EXPECT_EQ(item<StepControl>(state[Name::control]).step, 5u);
   EXPECT_EQ(item<StepControl>(state[Name::control]).position, 0u);

@@ -108,6 +108,40 @@ TEST(LossHistory, EveryMetricHasItsCurve) {
   EXPECT_TRUE(std::isnan(history.curves().train.y(0))) << "the first step after a pause has no speed";
 }
 
+TEST(LossHistory, AHeadHasCurvesFromWhereItCame) {
+  LossHistory history;
+  history.consume(step(1, 2));
+  history.consume(training::TestPoint{1, 0.1, 0.5, 0.9f});
+  training::LossPoint point = step(2, 2);
+  point.head_loss = 2.25f;
+  point.head_accuracy = 0.125f;
+  history.consume(point);
+  training::TestPoint test{2, 0.1, 0.5, 0.9f};
+  test.head_loss = 2.5f;
+  test.head_accuracy = 0.25f;
+  history.consume(test);
+  history.choose(CurveChoice{.metric = Metric::head_loss});
+  EXPECT_TRUE(std::isnan(history.curves().train.y(0)));
+  EXPECT_FLOAT_EQ(history.curves().train.y(1), 2.25f);
+  ASSERT_EQ(history.curves().test.size(), 1u);
+  EXPECT_FLOAT_EQ(history.curves().test.y(0), 2.5f);
+  history.choose(CurveChoice{.metric = Metric::head_accuracy});
+  EXPECT_FLOAT_EQ(history.curves().train.y(1), 12.5f) << "in percent";
+  EXPECT_FLOAT_EQ(history.curves().test.y(0), 25);
+}
+
+TEST(Metrics, SayHowToGetAHead) {
+  training::Snapshot snapshot;
+  snapshot.state = training::TrainerState::running;
+  const MetricsSeen none{};
+  EXPECT_NE(why_missing(Metric::head_loss, snapshot, none).find("--joint"), std::string::npos);
+  snapshot.optimizer.joint = 0.5f;
+  EXPECT_EQ(why_missing(Metric::head_loss, snapshot, none), "");
+  snapshot.optimizer.joint = 0;
+  snapshot.classifies = true;
+  EXPECT_NE(why_missing(Metric::head_accuracy, snapshot, none).find("classifies"), std::string::npos);
+}
+
 TEST(LossHistory, SplitsOfHeldOutImagesAreCurvesOfTheirOwn) {
   LossHistory history;
   training::TestPoint point{1, 0.1, 0.5, 0.9f, 0, 0.25f, training::Split::validation};

@@ -134,7 +134,7 @@ TEST(Terms, SettingsOfTheTrainingAreExplainedAboveWhatTheyDo) {
   EXPECT_TRUE(spec.tip.starts_with(std::string(explain("Momentum")) + "\n")) << spec.tip;
   for (const char* const name :
        {"learning_rate", "momentum", "beta1", "beta2", "alpha", "epsilon", "weight_decay", "clip_norm",
-        "clip_value", "batch", "accumulate", "zscore"}) {
+        "clip_value", "joint", "batch", "accumulate", "zscore"}) {
     EXPECT_NE(explain(label_of(training::setting(name))), "") << name;
   }
 }

@@ -255,6 +255,21 @@ TEST(ResultsRows, AClassifierHasAnAccuracyAndTheSplitItsName) {
   EXPECT_EQ(find(cells, "train PSNR"), nullptr);
 }
 
+TEST(ResultsRows, AHeadHasFiguresOfItsOwn) {
+  training::Snapshot snapshot;
+  snapshot.step = 10;
+  EXPECT_EQ(find(loss_cells(snapshot), "head loss"), nullptr);
+  snapshot.optimizer.joint = 0.1f;
+  EXPECT_EQ(find(loss_cells(snapshot), "head accuracy")->value, "-") << "before the first test";
+  snapshot.head_loss = 2.25f;
+  snapshot.head_accuracy = 0.25f;
+  training::Evaluation evaluation;
+  evaluation.head_accuracy = 0.5;
+  snapshot.evaluation = std::make_shared<const training::Evaluation>(evaluation);
+  EXPECT_EQ(find(loss_cells(snapshot), "head loss")->value, "2.2500");
+  EXPECT_EQ(find(loss_cells(snapshot), "head accuracy")->value, "50.00");
+}
+
 TEST(ResultsRows, TheRateNowIsThereWhenItIsAnother) {
   training::Snapshot snapshot;
   snapshot.step = 1;

@@ -287,5 +287,29 @@ TEST_F(HopperCover, AConvolutionBeforeALinearLayerGetsAMaskedGradient) {
   EXPECT_EQ(std::count(list.begin(), list.end(), Op::conv2d_backward_input), 1);
 }
 
+TEST(Cover, AHeadLeavesTheOthersTheirCalls) {
+  const Program program = program_of(models::with_head(tests::tiny_model(), 3));
+  const auto nodes = cover(program, {}, cpu());
+  expect_consistent(program, nodes);
+  EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_forward, "conv1")), "onednn_fused, with bias, relu");
+  EXPECT_NE(node_of(program, nodes, Op::add_forward, "head").variant, nullptr);
+}
+
+TEST_F(HopperCover, AHeadOnTheLatentsIsConsistentInEveryPrecision) {
+  for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16}) {
+    const Program program = program_of(models::with_head(autoencoder, 10), Purpose::training, precision);
+    const auto nodes = cover(program, Selection{precision, {}}, gpu(90));
+    expect_consistent(program, nodes);
+    EXPECT_EQ(node_of(program, nodes, Op::add_forward, "head").variant->name, "vectorized");
+    EXPECT_EQ(node_of(program, nodes, Op::conv2d_forward, "conv4").shape.covered,
+              node_of(program_of(autoencoder, Purpose::training, precision),
+                      cover(program_of(autoencoder, Purpose::training, precision), Selection{precision, {}},
+                            gpu(90)),
+                      Op::conv2d_forward, "conv4")
+                  .shape.covered)
+        << "the decoder runs as without a head";
+  }
+}
+
 }  // namespace
 }  // namespace warpscope::plan

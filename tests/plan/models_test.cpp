@@ -66,6 +66,19 @@ TEST(Model, UnknownNamesListTheValidOnes) {
   for (const std::string& name : model_names()) EXPECT_EQ(find_model(name).name, name);
 }
 
+TEST(Model, AHeadReadsTheLatents) {
+  const Model joint = with_head(find_model("autoencoder"), 10);
+  const ParameterLayout layout = parameter_layout(joint), bare = parameter_layout(find_model("autoencoder"));
+  EXPECT_EQ(layout.find("head.weight").shape, (std::vector<int>{10, 8, 8, 128}));
+  EXPECT_EQ(layout.find("head.weight").offset, bare.elements);
+  EXPECT_EQ(layout.count, bare.count + 10 * 8192 + 10);
+  EXPECT_EQ(layer_of(joint, layout.find("head.bias")), "head");
+  EXPECT_EQ(layer_of(joint, layout.find("conv3.bias")), "conv3");
+  EXPECT_NO_THROW(check_model(joint));
+  EXPECT_THROW(check_model(with_head(find_model("classifier"), 10)), core::BadInput);
+  EXPECT_THROW(check_model(with_head(find_model("autoencoder"), 257)), core::BadInput);
+}
+
 TEST(Model, LayoutIsAlignedAndWithoutOverlap) {
   for (const Model& model : {tests::tiny_model(), find_model("autoencoder")}) {
     const ParameterLayout layout = parameter_layout(model);

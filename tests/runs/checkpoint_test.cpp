@@ -71,6 +71,26 @@ TEST_F(CheckpointFiles, ComeBackBitForBitWithEveryRule) {
   }
 }
 
+TEST_F(CheckpointFiles, HoldAHeadBesideTheLayers) {
+  const models::Model joint = models::with_head(model, 3);
+  Checkpoint checkpoint = sample_checkpoint(joint, UpdateRule::adam);
+  checkpoint.head_classes = 3;
+  save_checkpoint(path, checkpoint, model);
+  const Checkpoint found = load_checkpoint(path, model);
+  EXPECT_EQ(found.head_classes, 3);
+  tests::expect_same(found, checkpoint);
+  // For those who look at the layers alone.
+  const std::vector<float> weights = models::load_parameters(path.string(), model);
+  const std::size_t bare = models::parameter_layout(model).elements;
+  ASSERT_EQ(weights.size(), bare);
+  EXPECT_EQ(weights, std::vector<float>(checkpoint.weights.begin(),
+                                        checkpoint.weights.begin() + static_cast<std::ptrdiff_t>(bare)));
+  const auto tensors = files::read_safetensors(path);
+  EXPECT_EQ(models::head_classes_in(tensors), 3);
+  save_checkpoint(path, sample_checkpoint(model, UpdateRule::adam), model);
+  EXPECT_EQ(load_checkpoint(path, joint).head_classes, 0);
+}
+
 TEST_F(CheckpointFiles, KeepEveryKindOfNumber) {
   Checkpoint checkpoint = sample_checkpoint(model, UpdateRule::adam);
   // Infinities, quiet and signalling NaN with payloads, denormal numbers, both zeros, and random bits.

@@ -39,6 +39,17 @@ TEST(MetricsLineTest, AStepHasItsScalarsUnderTheirNames) {
                                   {"train_accuracy", 0.25}}));
 }
 
+TEST(MetricsLineTest, FiguresOfAHeadAreNamedByTheirSplit) {
+  MetricsLine line = parsed(R"({"step":7,"loss":0.5,"head_loss":2.25,"head_accuracy":0.125})");
+  EXPECT_EQ(line.kind, Kind::step);
+  EXPECT_EQ(values(line),
+            (Values{{"train_loss", 0.5}, {"train_head_loss", 2.25}, {"train_head_accuracy", 0.125}}));
+  line = parsed(R"({"step":7,"head_loss":2.25,"head_accuracy":0.125,"test_loss":0.5})");
+  EXPECT_EQ(line.kind, Kind::test);
+  EXPECT_EQ(values(line),
+            (Values{{"test_loss", 0.5}, {"test_head_loss", 2.25}, {"test_head_accuracy", 0.125}}));
+}
+
 TEST(MetricsLineTest, ATestIsNamedByItsSplit) {
   MetricsLine line = parsed(R"({"step":7,"test_loss":0.5,"psnr":12,"accuracy":0.75,"seconds":1})");
   EXPECT_EQ(line.kind, Kind::test);

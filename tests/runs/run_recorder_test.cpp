@@ -90,6 +90,28 @@ TEST_F(Run, WritesPointsTestsAndMarkersAsTheyCome) {
   EXPECT_EQ(lines[4], (json{{"step", 0}, {"seconds", 0}, {"marker", "reset"}}));
 }
 
+TEST_F(Run, WritesTheFiguresOfAHeadWhereThereIsOne) {
+  RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
+  LossPoint joint = point(1);
+  joint.head_loss = 2.5f;
+  joint.head_accuracy = 0.25f;
+  TestPoint test{1, 0.1, 0.01, 0.5f, 3.0f};
+  test.head_loss = 2.25f;
+  test.head_accuracy = 0.5f;
+  feed->push({joint, test});
+  recorder.finish("finished", "");
+  std::istringstream text(tests::read_text(folder / "run/metrics.jsonl"));
+  std::vector<json> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(json::parse(line));
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0]["head_loss"], 2.5);
+  EXPECT_EQ(lines[0]["head_accuracy"], 0.25);
+  EXPECT_EQ(lines[1]["head_loss"], 2.25);
+  EXPECT_EQ(lines[1]["head_accuracy"], 0.5);
+  EXPECT_EQ(run()["head_loss"], 2.25);
+  EXPECT_EQ(run()["head_accuracy"], 0.5);
+}
+
 TEST_F(Run, KeepsAllDigitsOfALoss) {
   RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
   const float loss = 0.012345678f;

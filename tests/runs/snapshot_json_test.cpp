@@ -52,6 +52,8 @@ Snapshot full() {
   s.test_accuracy = 0.625f;
   s.gradient_norm = 3.5f;
   s.update_ratio = 1e-4f;
+  s.head_loss = 2.25f;
+  s.head_accuracy = 0.375f;
   s.learning_rate = 0.005f;
   s.current_rate = 0.0025f;
   s.loss_scale = 65536;

@@ -53,6 +53,7 @@ TEST(OptimizerSettings, HasTheUsualDefaultsOfEachRule) {
     EXPECT_EQ(settings.epsilon, 1e-8f);
     EXPECT_EQ(settings.clip_norm, 0);
     EXPECT_EQ(settings.clip_value, 0);
+    EXPECT_EQ(settings.joint, 0);
     EXPECT_EQ(settings.accumulate, 1);
     EXPECT_FALSE(settings.per_sample);
     EXPECT_NO_THROW(check(settings));
@@ -62,18 +63,20 @@ TEST(OptimizerSettings, HasTheUsualDefaultsOfEachRule) {
 
 TEST(OptimizerSettings, ShowsTheFieldsThatMatter) {
   using Keys = std::vector<std::string>;
-  EXPECT_EQ(keys_of(UpdateRule::sgd), (Keys{"learning_rate", "weight_decay", "clip_norm", "clip_value"}));
+  EXPECT_EQ(keys_of(UpdateRule::sgd),
+            (Keys{"learning_rate", "weight_decay", "clip_norm", "clip_value", "joint"}));
   EXPECT_EQ(keys_of(UpdateRule::momentum),
-            (Keys{"learning_rate", "momentum", "weight_decay", "clip_norm", "clip_value"}));
+            (Keys{"learning_rate", "momentum", "weight_decay", "clip_norm", "clip_value", "joint"}));
   EXPECT_EQ(keys_of(UpdateRule::nesterov), keys_of(UpdateRule::momentum));
-  EXPECT_EQ(keys_of(UpdateRule::adam),
-            (Keys{"learning_rate", "beta1", "beta2", "epsilon", "weight_decay", "clip_norm", "clip_value"}));
+  EXPECT_EQ(keys_of(UpdateRule::adam), (Keys{"learning_rate", "beta1", "beta2", "epsilon", "weight_decay",
+                                             "clip_norm", "clip_value", "joint"}));
   EXPECT_EQ(keys_of(UpdateRule::adamw), keys_of(UpdateRule::adam));
   EXPECT_EQ(keys_of(UpdateRule::rmsprop),
-            (Keys{"learning_rate", "alpha", "epsilon", "weight_decay", "clip_norm", "clip_value"}));
+            (Keys{"learning_rate", "alpha", "epsilon", "weight_decay", "clip_norm", "clip_value", "joint"}));
   EXPECT_EQ(keys_of(UpdateRule::lion),
-            (Keys{"learning_rate", "beta1", "beta2", "weight_decay", "clip_norm", "clip_value"}));
-  EXPECT_EQ(keys_of(UpdateRule::momentum, true), (Keys{"learning_rate", "momentum", "weight_decay"}));
+            (Keys{"learning_rate", "beta1", "beta2", "weight_decay", "clip_norm", "clip_value", "joint"}));
+  EXPECT_EQ(keys_of(UpdateRule::momentum, true),
+            (Keys{"learning_rate", "momentum", "weight_decay", "joint"}));
 }
 
 TEST(OptimizerSettings, FieldsSuitTheirSliders) {
@@ -104,6 +107,7 @@ OptimizerSettings distinct(UpdateRule rule) {
   settings.weight_decay = 0.17f;
   settings.clip_norm = 0.18f;
   settings.clip_value = 0.19f;
+  settings.joint = 0.21f;
   settings.accumulate = 20;
   return settings;
 }
@@ -131,6 +135,7 @@ TEST(OptimizerSettings, FillsTheControlWithWhatEachFormulaReads) {
     EXPECT_EQ(control.weight_decay, 0.17f);
     EXPECT_EQ(control.clip_norm, 0.18f);
     EXPECT_EQ(control.clip_value, 0.19f);
+    EXPECT_EQ(control.joint, 0.21f);
     EXPECT_EQ(control.micro_batches, 20u);
     EXPECT_EQ(control.step, 5u);
     EXPECT_EQ(control.loss_scale, 1024);
@@ -155,6 +160,7 @@ TEST(OptimizerSettings, ASwitchOfTheRuleTakesItsDefaultsAndKeepsTheRest) {
   OptimizerSettings expected = defaults_of(UpdateRule::lion);
   expected.clip_norm = 0.18f;
   expected.clip_value = 0.19f;
+  expected.joint = 0.21f;
   expected.accumulate = 20;
   EXPECT_EQ(lion, expected);
   OptimizerSettings faulty;

@@ -130,6 +130,20 @@ TEST(NetworkCheck, FindsAWrongGradient) {
             std::string::npos);
 }
 
+TEST(NetworkCheck, HoldsForANetworkWithAHead) {
+  const auto cpu = core::open_device("cpu");
+  for (const char* const variants : {"all=loops", "all=onednn"}) {
+    NetworkCase network = make_network_case(Precision::fp32, 1, small_joint_network());
+    plan::Selection selection{Precision::fp32, {}};
+    plan::apply(selection, variants, cpu->info());
+    EXPECT_EQ(check_network(network, cpu, selection).failure, "") << variants;
+    const auto& layout = models::parameter_layout(network.model);
+    network.gradients[layout.find("head.weight").offset] += 1;
+    EXPECT_NE(check_network(network, cpu, selection).failure.find("the gradient of head.weight"),
+              std::string::npos);
+  }
+}
+
 TEST(NetworkCheck, AllowsMoreWhereRoundingIsCoarser) {
   const double fp32 = network_tolerance(make_network_case(Precision::fp32, 1), Precision::fp32);
   const double fp16 = network_tolerance(make_network_case(Precision::fp16, 1), Precision::fp16);
