@@ -85,6 +85,8 @@ Snapshot full() {
   evaluation->loss = 0.25;
   evaluation->psnr = 21.5;
   evaluation->accuracy = 0.875;
+  evaluation->head_loss = 2.5;
+  evaluation->head_accuracy = 0.3125;
   evaluation->classes = 2;
   evaluation->confusion = {5, 1, 2, 4294967295};
   s.evaluation = evaluation;
@@ -174,9 +176,10 @@ TEST(SnapshotJson, EveryFieldIsWritten) {
     expect_every_field(written["memory"], fresh["memory"], count(a, b, c));
   }
   {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k] = *s.evaluation;
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = *s.evaluation;
     // The images' losses, classes and places: in a file of their own.
-    expect_every_field(written["evaluation"], fresh["evaluation"], count(a, b, c, d, e, f, g, h, i, j, k), 3);
+    expect_every_field(written["evaluation"], fresh["evaluation"],
+                       count(a, b, c, d, e, f, g, h, i, j, k, l, m), 3);
   }
   {
     const auto& [a, b, c, d] = s.divergence;
@@ -203,8 +206,8 @@ constexpr std::size_t members_of() {
 TEST(SnapshotJson, EveryFieldOfTheWholeIsWrittenOrKnownToBeElsewhere) {
   const Snapshot s = full();
   const Progress& progress = s;
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = progress;
-  const std::size_t members = count(a, b, c, d, e, f, g, h, i, j, k, l, m) + members_of<Snapshot>();
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = progress;
+  const std::size_t members = count(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o) + members_of<Snapshot>();
   // started, determinism, data, rate_search, run_dir, viewing: in run.json, in the folder itself, or of this
   // process.
   expect_every_field(s, Snapshot(), members, 6);
