@@ -85,6 +85,18 @@ class Optimizer(Tabs):
         self.wait_for_marker("momentum: 0.9 -> 0.5")
         self.assertEqual(len(markers_of(self.run_dir)), 2)
 
+    def test_a_head_comes_by_its_number_while_it_trains(self):
+        step = self.open_paused()
+        self.open_tab("Optimizer", "training.rule")
+        self.enter("training.joint", "0.1")
+        self.wait_for_marker("joint: 0 -> 0.1")
+        self.point_away()
+        self.click("toolbar.step")
+        self.wait_for_step(self.process, self.run_dir, step + 1)
+        last = [line for line in read_metrics(self.run_dir) if "loss" in line][-1]
+        self.assertGreater(last["head_loss"], 0)
+        self.assertIn("head_accuracy", last)
+
     def test_the_faulty_scheme_is_switched_on_and_off(self):
         step = self.open_paused()
         self.open_tab("Optimizer", "training.per_sample")
