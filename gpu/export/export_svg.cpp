@@ -35,7 +35,8 @@ std::vector<std::string> chosen_series(const std::vector<Run>& runs, const PlotC
   }
   std::vector<std::string> losses;
   for (const std::string& name : valid) {
-    if (name.ends_with("_loss")) losses.push_back(name);
+    // A head's cross-entropy is of another size: it is drawn where it is asked for.
+    if (name.ends_with("_loss") && !name.ends_with("_head_loss")) losses.push_back(name);
   }
   return losses;
 }
