@@ -259,7 +259,7 @@ void add_plots(const ActionScene& scene, std::vector<Action>& actions) {
     const char letter = static_cast<char>('1' + i);
     Action action = curves_action(fmt::format("metric.{}", facts.key), fmt::format("Curves: {}", facts.label),
                                   [press = scene.press, letter] { press({.letter = letter}); });
-    action.keys = std::string(1, letter);
+    if (letter <= '9') action.keys = std::string(1, letter);
     action.note = scene.plot.metrics.front() == static_cast<int>(i) ? kNow : "";
     action.why_not = why_missing(static_cast<Metric>(i), scene.snapshot, scene.seen);
     actions.push_back(std::move(action));

@@ -27,7 +27,7 @@ class LossPanel {
   /// earlier runs, saves and copies what was asked for.
   void update(const Frame& frame, const PlotSettings& settings);
   void draw(const Frame& frame, PlotSettings& settings);
-  /// '1' to '8' choose the metric of the plot under the pointer, else of the first; 'p' and 'v' save the plots. True
+  /// '1' to '9' choose the metric of the plot under the pointer, else of the first; 'p' and 'v' save the plots. True
   /// if the key was one of them.
   bool handle_key(const Frame& frame, char letter, PlotSettings& settings);
   /// What is visible goes to the clipboard as CSV.

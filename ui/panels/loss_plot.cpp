@@ -128,11 +128,12 @@ void LossPlot::draw_metrics(const Frame& frame, const MetricsSeen& seen, Reply& 
   if (begin_combo(
           frame, combo.c_str(), label, text_width(frame.fonts.text, label) + 36 * frame.scale,
           label_tip(label, std::string(facts_of(metric_).tip) +
-                               "\nKeys 1 to 8 choose another metric for the plot under the pointer."))) {
+                               "\nKeys 1 to 9 choose another metric for the plot under the pointer."))) {
     for (std::size_t i = 0; i < kMetrics; ++i) {
       const auto metric = static_cast<Metric>(i);
       const MetricFacts& facts = facts_of(metric);
-      const std::string item = fmt::format("{}.{}", combo, facts.key), key = std::to_string(i + 1);
+      const std::string item = fmt::format("{}.{}", combo, facts.key),
+                        key = i < 9 ? std::to_string(i + 1) : "";
       if (combo_item(frame, item.c_str(), facts.label, metric == metric_, key,
                      why_missing(metric, frame.snapshot, seen))) {
         reply.metric = metric;
