@@ -75,7 +75,7 @@ State update(UpdateRule rule, const StepControl& control, const Values& gradient
                                        {{Name::gradients, numbers(gradients)},
                                         {Name::control, bytes_of(control)},
                                         {Name::norm_parts, numbers(parts)},
-                                        {Name::metrics, numbers({loss, 0})},
+                                        {Name::metrics, numbers({loss, 0, 0})},
                                         {Name::parameters, numbers(before.parameters)},
                                         {Name::first_state, numbers(before.first)},
                                         {Name::second_state, numbers(before.second)}});

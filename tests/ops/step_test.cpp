@@ -113,15 +113,16 @@ TEST(StepRecord, NotesTheLossScaleAndChangesIt) {
 TEST(MicroBatchRecord, AveragesTheMetricsAndLeavesThePositionToTheStepsEnd) {
   const OpShape shape{.batch = 4};
   StepControl control{.step = 7, .position = 8, .epoch_size = 16, .micro_batches = 2};
-  Operands state = run_reference(Op::micro_batch_record, shape,
-                                 {{Name::metrics, numbers({3, 0.5})},
-                                  {Name::control, bytes_of(std::vector{control})},
-                                  {Name::sums, numbers({1000, std::numeric_limits<double>::quiet_NaN()})}});
-  EXPECT_EQ(decode(state[Name::sums], core::ElementType::f64), (Values{1.5, 0.25}))
+  Operands state =
+      run_reference(Op::micro_batch_record, shape,
+                    {{Name::metrics, numbers({3, 0.5, 2})},
+                     {Name::control, bytes_of(std::vector{control})},
+                     {Name::sums, numbers({1000, std::numeric_limits<double>::quiet_NaN(), 1})}});
+  EXPECT_EQ(decode(state[Name::sums], core::ElementType::f64), (Values{1.5, 0.25, 1}))
       << "the first one starts from 0";
-  state[Name::metrics] = numbers({1, 1});
+  state[Name::metrics] = numbers({1, 1, 4});
   state = run_reference(Op::micro_batch_record, shape, state);
-  EXPECT_EQ(decode(state[Name::sums], core::ElementType::f64), (Values{2, 0.75}));
+  EXPECT_EQ(decode(state[Name::sums], core::ElementType::f64), (Values{2, 0.75, 3}));
   control = item<StepControl>(state[Name::control]);
   EXPECT_EQ(control.position, 0u);
   EXPECT_EQ(control.micro_batch, 2u);

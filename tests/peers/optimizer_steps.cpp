@@ -104,7 +104,7 @@ void step_through(char** arguments, StepControl control) {
   Bytes parameters = bytes_of(values.data(), size);
   Bytes first = zeros(ops::states_of(shape.rule) >= 1 ? shape.count : 0);
   Bytes second = zeros(ops::states_of(shape.rule) >= 2 ? shape.count : 0);
-  const float metrics[] = {1, 0};
+  const float metrics[] = {1, 0, 0};
   const ops::step::StepRecord empty;
   for (int i = 0; i < steps; ++i) {
     read();
