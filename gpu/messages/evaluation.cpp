@@ -43,6 +43,7 @@ void summarize(Evaluation& evaluation, const std::uint8_t* labels) {
 void judge_head(Evaluation& evaluation, std::span<const float> losses,
                 std::span<const std::uint8_t> predicted, std::span<const std::uint8_t> labels) {
   const auto count = static_cast<double>(losses.size());
+  evaluation.head = true;
   evaluation.head_loss = std::accumulate(losses.begin(), losses.end(), 0.0) / count;
   std::size_t right = 0;
   for (std::size_t i = 0; i < predicted.size(); ++i) right += predicted[i] == labels[i];

@@ -2,7 +2,6 @@
 // What looking at held-out images found.
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -24,10 +23,10 @@ struct Evaluation {
   double psnr = 0;  ///< dB, mean over the images of -10 log10(mean squared error); reconstruction only
   std::vector<float> image_losses;  ///< of each image that is known, in stored order
 
-  // With a head on the latents; NaN without.
-  double head_loss = std::numeric_limits<double>::quiet_NaN();  ///< its cross-entropy, mean over the images
-  double head_accuracy =
-      std::numeric_limits<double>::quiet_NaN();  ///< share of the images it classified right
+  // With a head on the latents.
+  bool head = false;
+  double head_loss = 0;      ///< its cross-entropy, mean over the images
+  double head_accuracy = 0;  ///< share of the images it classified right
 
   // Classification only.
   double accuracy = 0;                   ///< share of the images classified right

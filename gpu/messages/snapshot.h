@@ -99,8 +99,8 @@ struct Progress {
   float test_accuracy = 0;          ///< of the last evaluation; classification only
   float gradient_norm = 0;          ///< of the last step
   float update_ratio = 0;           ///< of the last step
-  float head_loss = kNoFigure;      ///< of the last step; with a head on the latents only
-  float head_accuracy = kNoFigure;  ///< of the last step; likewise
+  float head_loss = 0;              ///< of the last step; with a head on the latents only
+  float head_accuracy = 0;          ///< of the last step; likewise
   float loss_scale = 1;             ///< of the last step (fp16; 1 otherwise)
   std::uint64_t skipped_steps = 0;  ///< steps whose gradients overflowed, since the start or reset
   std::shared_ptr<const Evaluation> evaluation;  ///< the last one; nullptr before the first

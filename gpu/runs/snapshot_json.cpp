@@ -108,6 +108,7 @@ void fields(auto& visit, Of<Evaluation> auto& evaluation) {
   visit("accuracy", evaluation.accuracy);
   visit("classes", evaluation.classes);
   visit("confusion", evaluation.confusion);
+  visit.added("head", evaluation.head);
   visit.added("head_loss", evaluation.head_loss);
   visit.added("head_accuracy", evaluation.head_accuracy);
 }

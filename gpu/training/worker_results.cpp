@@ -60,8 +60,8 @@ void Trainer::Worker::note_step(const StepResult& step) {
   view_.train_accuracy = step.accuracy;
   view_.gradient_norm = step.gradient_norm;
   view_.update_ratio = step.update_ratio;
-  view_.head_loss = step.head ? step.head_loss : kNoFigure;
-  view_.head_accuracy = step.head ? step.accuracy : kNoFigure;
+  view_.head_loss = step.head_loss;
+  view_.head_accuracy = step.head ? step.accuracy : 0;
   view_.loss_scale = step.loss_scale;
   view_.skipped_steps += step.skipped;
   if (memory_.stop_reason.empty()) memory_.stop_reason = stop_after_time(options_.stop, view_.seconds);
@@ -69,8 +69,8 @@ void Trainer::Worker::note_step(const StepResult& step) {
       step.timed && device_->kind() == core::DeviceKind::cuda;  // by the events between kernels
   ladder_.add(slowed ? 0 : speed);
   emit(LossPoint{step.step, step.epoch, step.loss, step.learning_rate, speed, view_.seconds, step.loss_scale,
-                 step.skipped, step.accuracy, step.gradient_norm, step.update_ratio, view_.head_loss,
-                 view_.head_accuracy});
+                 step.skipped, step.accuracy, step.gradient_norm, step.update_ratio,
+                 step.head ? step.head_loss : kNoFigure, step.head ? step.accuracy : kNoFigure});
   if (memory_.diverged) return;
   const Verdict verdict = observe(options_.spikes, memory_.spikes, step.loss, step.skipped);
   if (verdict.stability == Stability::fine) return;
@@ -135,8 +135,8 @@ void Trainer::Worker::note_evaluation(const std::shared_ptr<const Evaluation>& e
   collect(true);
   emit(TestPoint{evaluation->step, evaluation->epoch, view_.seconds, static_cast<float>(evaluation->loss),
                  static_cast<float>(evaluation->psnr), static_cast<float>(evaluation->accuracy),
-                 evaluation->split, static_cast<float>(evaluation->head_loss),
-                 static_cast<float>(evaluation->head_accuracy)});
+                 evaluation->split, evaluation->head ? static_cast<float>(evaluation->head_loss) : kNoFigure,
+                 evaluation->head ? static_cast<float>(evaluation->head_accuracy) : kNoFigure});
   view_.evaluation = evaluation;
   const Split steering = data_->validation.count > 0 ? Split::validation : Split::test;
   if (evaluation->split == steering) steer_by(*evaluation);

@@ -149,6 +149,7 @@ TEST(Joint, LearnsToTellTheClassesApartWhileItReconstructs) {
   EXPECT_EQ(found->classes, 0) << "the network itself does not classify";
   EXPECT_GT(found->psnr, 0);
   EXPECT_GT(found->head_accuracy, 0.6);
+  EXPECT_TRUE(found->head);
   EXPECT_TRUE(std::isfinite(found->head_loss));
   EXPECT_NEAR(found->head_accuracy * 30, std::round(found->head_accuracy * 30), 1e-9);
 }

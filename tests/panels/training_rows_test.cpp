@@ -264,6 +264,7 @@ TEST(ResultsRows, AHeadHasFiguresOfItsOwn) {
   snapshot.head_loss = 2.25f;
   snapshot.head_accuracy = 0.25f;
   training::Evaluation evaluation;
+  evaluation.head = true;
   evaluation.head_accuracy = 0.5;
   snapshot.evaluation = std::make_shared<const training::Evaluation>(evaluation);
   EXPECT_EQ(find(loss_cells(snapshot), "head loss")->value, "2.2500");

@@ -76,9 +76,9 @@ std::vector<ResultCell> held_out_cells(const training::Snapshot& snapshot) {
 /// Of the head on the latents, if there is one.
 std::vector<ResultCell> head_cells(const training::Snapshot& snapshot) {
   if (!(snapshot.optimizer.joint > 0)) return {};
-  const bool known = std::isfinite(snapshot.head_accuracy);
+  const bool known = snapshot.step > 0;
   const auto& evaluation = snapshot.evaluation;
-  const bool judged = evaluation && std::isfinite(evaluation->head_accuracy);
+  const bool judged = evaluation && evaluation->head;
   std::vector<ResultCell> cells;
   cells.push_back({"head loss", known ? compact_number(static_cast<double>(snapshot.head_loss)) : kUnknown,
                    "", "Cross-entropy of the head over the last step's images, before joint multiplies it."});
