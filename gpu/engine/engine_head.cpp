@@ -86,8 +86,7 @@ void Engine::set_head(bool wanted) {
 
 /// No step has made a gradient or state of what lies behind the layers' parameters.
 void Engine::clear_head_room() {
-  const std::size_t bytes =
-      models::parameter_layout(bare_model_).elements * sizeof(float);
+  const std::size_t bytes = models::parameter_layout(bare_model_).elements * sizeof(float);
   for (const core::Buffer* buffer : {&gradients_, &states_[0], &states_[1]}) {
     if (buffer->bytes() > bytes) stream_->fill(buffer->as<std::byte>() + bytes, 0, buffer->bytes() - bytes);
   }
