@@ -1,7 +1,10 @@
 #include "app/window_options.h"
 
-#include <cstdio>
+#include <charconv>
+#include <cstddef>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -12,6 +15,18 @@
 
 namespace warpscope::app {
 namespace {
+
+/// Reads "1600x1000"; false if it is of another form or no size of a window.
+bool read_size(std::string_view text, int& width, int& height) {
+  const std::size_t cross = text.find('x');
+  if (cross == std::string_view::npos) return false;
+  const auto read = [](std::string_view digits, int least, int& value) {
+    const char* const end = digits.data() + digits.size();
+    const auto result = std::from_chars(digits.data(), end, value);
+    return result.ec == std::errc{} && result.ptr == end && value >= least && value <= 16384;
+  };
+  return read(text.substr(0, cross), 320, width) && read(text.substr(cross + 1), 240, height);
+}
 
 /// Throws core::BadInput.
 bool paints_on_cpu(const std::string& draw) {
@@ -26,9 +41,7 @@ bool paints_on_cpu(const std::string& draw) {
 ui::WindowOptions window_options(const WindowArguments& arguments) {
   ui::WindowOptions window;
   if (!arguments.size.empty()) {
-    char end = 0;
-    if (std::sscanf(arguments.size.c_str(), "%dx%d%c", &window.width, &window.height, &end) != 2 ||
-        window.width < 320 || window.height < 240 || window.width > 16384 || window.height > 16384) {
+    if (!read_size(arguments.size, window.width, window.height)) {
       throw core::BadInput(fmt::format("--window-size '{}' is not of the form 1600x1000", arguments.size));
     }
   }

@@ -13,7 +13,7 @@ run_packages=(
   fonts-inter fonts-jetbrains-mono
 )
 test_packages=(libgtest-dev xvfb xdotool imagemagick python3 python3-numpy python3-pil python3-venv x11-utils)
-ci_packages=(clang-format clang-tidy shellcheck)
+ci_packages=(clang-format shellcheck)
 
 say() { printf 'warpscope: %s\n' "$*" >&2; }
 

@@ -91,9 +91,9 @@ void search_cuda(const Place& place, const FeatureMatrix& features, const Watch&
   const double slice = 2.5e11 / (static_cast<double>(features.columns) * static_cast<double>(features.rows));
   memory_limit = std::min(memory_limit, place.device->memory().free_bytes / 2);
   const std::size_t row_bytes = sizeof(float) * static_cast<std::size_t>(features.rows);
+  const std::size_t fitting = memory_limit / row_bytes;
   constexpr std::int64_t kTileRows = 128;
-  std::int64_t rows =
-      static_cast<std::int64_t>(std::min(slice, static_cast<double>(memory_limit / row_bytes)));
+  std::int64_t rows = static_cast<std::int64_t>(std::min(slice, static_cast<double>(fitting)));
   rows = std::clamp(rows / kTileRows * kTileRows, kTileRows, std::max(kTileRows, features.rows));
   rows = std::min(rows, features.rows);
   const auto count = static_cast<std::size_t>(found.count);

@@ -145,7 +145,7 @@ Handle::Handle() {
   check(library().create(&handle_), "cudnnCreate");
 }
 
-Handle::~Handle() {
+Handle::~Handle() {  // NOLINT(bugprone-exception-escape): the library is loaded
   library().destroy(handle_);
 }
 
@@ -175,7 +175,7 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   return *this;
 }
 
-Descriptor::~Descriptor() {
+Descriptor::~Descriptor() {  // NOLINT(bugprone-exception-escape): the library is loaded
   if (descriptor_ != nullptr) library().destroy_descriptor(descriptor_);
 }
 

@@ -239,12 +239,12 @@ std::vector<std::string> state_names(ops::UpdateRule rule) {
   return names;
 }
 
-void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const models::Model& layers) {
-  const models::Model model = models::with_head(layers, checkpoint.head_classes);
-  check(path, checkpoint, model);
-  std::vector<files::NamedTensor> tensors = models::to_tensors(model, checkpoint.weights);
+void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const models::Model& model) {
+  const models::Model whole = models::with_head(model, checkpoint.head_classes);
+  check(path, checkpoint, whole);
+  std::vector<files::NamedTensor> tensors = models::to_tensors(whole, checkpoint.weights);
   for (const OptimizerState& state : checkpoint.optimizer) {
-    for (files::NamedTensor& tensor : models::to_tensors(model, state.values, tensor_prefix(state.name)))
+    for (files::NamedTensor& tensor : models::to_tensors(whole, state.values, tensor_prefix(state.name)))
       tensors.push_back(std::move(tensor));
   }
   files::write_sealed_safetensors(

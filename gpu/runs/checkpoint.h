@@ -78,9 +78,9 @@ struct Checkpoint {
 /// exp_avg for lion (as in the authors' implementation: torch.optim has none).
 std::vector<std::string> state_names(ops::UpdateRule rule);
 
-/// Writes `path`, whole or not at all; the head of `model` does not matter, only that of the checkpoint. What is not UTF-8 in `training` is replaced by U+FFFD. Throws
-/// core::BadInput if the checkpoint does not fit the model or its rule, or loss scale or epochs are not
-/// finite; core::Error if the file cannot be written.
+/// Writes `path`, whole or not at all; the head of `model` does not matter, only that of the checkpoint. What is
+/// not UTF-8 in `training` is replaced by U+FFFD. Throws core::BadInput if the checkpoint does not fit the model
+/// or its rule, or loss scale or epochs are not finite; core::Error if the file cannot be written.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint,
                      const models::Model& model);
 

@@ -58,7 +58,7 @@ class Classify(ProgramCase):
         self.assertEqual(json.loads(ended.out)["classifier"], "linear")
 
     def test_a_judgement_that_cannot_be_is_refused_in_a_sentence(self):
-        for options, words in ((["--classifier", "tree"], "there is no classifier 'tree'; valid: rbf, linear, hinge, softmax, nearest"),
+        for options, words in ((["--classifier", "tree"], "there is no classifier 'tree'; valid: rbf, linear, hinge, softmax, head, nearest"),
                                (["--layer", "fc3", "--classifier", "nearest", "--neighbours", "65"],
                                 "there are 1 to 64 nearest neighbours, not 65"),
                                (["--layer", "pool9"], "has no layer 'pool9'"),

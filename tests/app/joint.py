@@ -30,9 +30,9 @@ def tensors_in(file):
 
 
 class Joint(ProgramCase):
-    def train(self, *more, joint="0.1", steps=2):
-        ended = self.run_program("train", "--device", "cpu", "--precision", "fp32", "--data", "builtin", "--batch", "4",
-                                 "--test-images", str(IMAGES), "--steps", str(steps), "--joint", joint, *more)
+    def train(self, *more, joint="0.1", steps=2, batch=4, images=IMAGES):
+        ended = self.run_program("train", "--device", "cpu", "--precision", "fp32", "--data", "builtin", "--batch", str(batch),
+                                 "--test-images", str(images), "--steps", str(steps), "--joint", joint, *more)
         self.assert_succeeded(ended)
         return ended
 
@@ -64,20 +64,21 @@ class Joint(ProgramCase):
 
     def test_a_resumed_run_ends_with_the_same_bits(self):
         straight, again = self.path("straight.safetensors"), self.path("again.safetensors")
-        self.train("--select", "all=loops", "--save", straight, steps=4)
+        loops, few = ("--select", "all=loops"), {"batch": 2, "images": 2}
+        self.train(*loops, "--save", straight, **few)
         run = self.path("run")
-        self.train("--select", "all=loops", "--run-dir", run, steps=2)
-        ended = self.run_program("train", "--resume", run, "--steps", "4", "--select", "all=loops", "--save", again)
+        self.train(*loops, "--run-dir", run, steps=1, **few)
+        ended = self.run_program("train", "--resume", run, "--steps", "2", *loops, "--save", again)
         self.assert_succeeded(ended)
         with open(straight, "rb") as one, open(again, "rb") as other:
             self.assertEqual(one.read(), other.read())
         self.assertEqual(read_run(run)["current"]["joint"], 0.1)
         # Without its head, and with one that a run without got later.
-        ended = self.run_program("train", "--resume", run, "--steps", "5", "--joint", "0")
+        ended = self.run_program("train", "--resume", run, "--steps", "3", "--joint", "0")
         self.assert_succeeded(ended)
         self.assertIn("head is left aside", ended.out + ended.err)
         self.assertNotIn("head_loss", [line for line in read_metrics(run) if "loss" in line][-1])
-        self.assert_succeeded(self.run_program("train", "--resume", run, "--steps", "6", "--joint", "0.2"))
+        self.assert_succeeded(self.run_program("train", "--resume", run, "--steps", "4", "--joint", "0.2"))
         self.assertIn("head_loss", [line for line in read_metrics(run) if "loss" in line][-1])
 
     def test_its_curves_are_exported_and_its_weights_are_used_again(self):

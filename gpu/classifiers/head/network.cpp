@@ -111,20 +111,20 @@ Network::Network(const Place& place, const NetworkShape& shape, std::int64_t bat
   OpShape parameters;
   parameters.count = static_cast<std::int64_t>(layout_.elements);
   parameters.rule = ops::UpdateRule::adam;
-  prepare(first_product, Op::linear_forward, first);
-  prepare(first_bias, Op::bias_forward, middle);
-  prepare(relu, Op::relu_forward, middle);
-  prepare(second_product, Op::linear_forward, second);
-  prepare(second_bias, Op::bias_forward, classes);
-  prepare(loss, Op::cross_entropy_forward, classes);
-  prepare(loss_gradient, Op::cross_entropy_backward, classes);
-  prepare(second_weights, Op::linear_backward_weights, second);
-  prepare(second_bias_gradient, Op::linear_backward_bias, second);
-  prepare(hidden_gradient, Op::linear_backward_input, second);
-  prepare(relu_gradient, Op::relu_backward, middle);
-  prepare(first_weights, Op::linear_backward_weights, first);
-  prepare(first_bias_gradient, Op::linear_backward_bias, first);
-  prepare(update, Op::optimizer_update, parameters);
+  prepare(kFirstProduct, Op::linear_forward, first);
+  prepare(kFirstBias, Op::bias_forward, middle);
+  prepare(kRelu, Op::relu_forward, middle);
+  prepare(kSecondProduct, Op::linear_forward, second);
+  prepare(kSecondBias, Op::bias_forward, classes);
+  prepare(kLoss, Op::cross_entropy_forward, classes);
+  prepare(kLossGradient, Op::cross_entropy_backward, classes);
+  prepare(kSecondWeights, Op::linear_backward_weights, second);
+  prepare(kSecondBiasGradient, Op::linear_backward_bias, second);
+  prepare(kHiddenGradient, Op::linear_backward_input, second);
+  prepare(kReluGradient, Op::relu_backward, middle);
+  prepare(kFirstWeights, Op::linear_backward_weights, first);
+  prepare(kFirstBiasGradient, Op::linear_backward_bias, first);
+  prepare(kUpdate, Op::optimizer_update, parameters);
   std::size_t most = 0;
   for (const Launch& each : launches_)
     most = std::max(most, ops::workspace_bytes(*each.variant, each.shape, precision_));
@@ -156,15 +156,15 @@ void Network::launch(Call call, const Operands& operands) {
 void Network::forward(const float* rows, const float* parameters) {
   float* const hidden = hidden_.as<float>();
   float* const logits = logits_.as<float>();
-  launch(first_product,
+  launch(kFirstProduct,
          {{Name::input, rows}, {Name::weights, parameters + layout_.first_weights}, {Name::output, hidden}});
-  launch(first_bias,
+  launch(kFirstBias,
          {{Name::input, hidden}, {Name::bias, parameters + layout_.first_bias}, {Name::output, hidden}});
-  launch(relu, {{Name::input, hidden}, {Name::output, hidden}});
+  launch(kRelu, {{Name::input, hidden}, {Name::output, hidden}});
   launch(
-      second_product,
+      kSecondProduct,
       {{Name::input, hidden}, {Name::weights, parameters + layout_.second_weights}, {Name::output, logits}});
-  launch(second_bias,
+  launch(kSecondBias,
          {{Name::input, logits}, {Name::bias, parameters + layout_.second_bias}, {Name::output, logits}});
 }
 
@@ -172,45 +172,45 @@ void Network::backward(const Step& step, const float* parameters) {
   float* const of_logits = logits_gradient_.as<float>();
   float* const of_hidden = hidden_gradient_.as<float>();
   float* const gradients = gradients_.as<float>();
-  launch(loss_gradient, {{Name::logits, logits_.data()},
+  launch(kLossGradient, {{Name::logits, logits_.data()},
                          {Name::labels, step.labels},
                          {Name::control, step.control},
                          {Name::gradient, of_logits}});
-  launch(second_weights, {{Name::input, hidden_.data()},
+  launch(kSecondWeights, {{Name::input, hidden_.data()},
                           {Name::output_gradient, of_logits},
                           {Name::weights_gradient, gradients + layout_.second_weights}});
-  launch(second_bias_gradient,
+  launch(kSecondBiasGradient,
          {{Name::output_gradient, of_logits}, {Name::bias_gradient, gradients + layout_.second_bias}});
-  launch(hidden_gradient, {{Name::output_gradient, of_logits},
+  launch(kHiddenGradient, {{Name::output_gradient, of_logits},
                            {Name::weights, parameters + layout_.second_weights},
                            {Name::input_gradient, of_hidden}});
-  launch(relu_gradient, {{Name::output, hidden_.data()},
+  launch(kReluGradient, {{Name::output, hidden_.data()},
                          {Name::output_gradient, of_hidden},
                          {Name::input_gradient, of_hidden}});
-  launch(first_weights, {{Name::input, step.rows},
+  launch(kFirstWeights, {{Name::input, step.rows},
                          {Name::output_gradient, of_hidden},
                          {Name::weights_gradient, gradients + layout_.first_weights}});
-  launch(first_bias_gradient,
+  launch(kFirstBiasGradient,
          {{Name::output_gradient, of_hidden}, {Name::bias_gradient, gradients + layout_.first_bias}});
 }
 
 void Network::step(const Step& step, float* parameters, float* moments) {
   forward(step.rows, parameters);
-  launch(loss, {{Name::logits, logits_.data()},
-                {Name::labels, step.labels},
-                {Name::sample_losses, losses_.data()},
-                {Name::predicted, predicted_.data()},
-                {Name::loss, step.metrics + ops::step::kLossMetric},
-                {Name::accuracy, step.metrics + ops::step::kAccuracyMetric}});
+  launch(kLoss, {{Name::logits, logits_.data()},
+                 {Name::labels, step.labels},
+                 {Name::sample_losses, losses_.data()},
+                 {Name::predicted, predicted_.data()},
+                 {Name::loss, step.metrics + ops::step::kLossMetric},
+                 {Name::accuracy, step.metrics + ops::step::kAccuracyMetric}});
   backward(step, parameters);
-  launch(update, {{Name::gradients, gradients_.data()},
-                  {Name::control, step.control},
-                  {Name::norm_parts, norm_parts_.data()},
-                  {Name::metrics, step.metrics},
-                  {Name::parameters, parameters},
-                  {Name::first_state, moments},
-                  {Name::second_state, moments + layout_.elements},
-                  {Name::statistics, statistics_.data()}});
+  launch(kUpdate, {{Name::gradients, gradients_.data()},
+                   {Name::control, step.control},
+                   {Name::norm_parts, norm_parts_.data()},
+                   {Name::metrics, step.metrics},
+                   {Name::parameters, parameters},
+                   {Name::first_state, moments},
+                   {Name::second_state, moments + layout_.elements},
+                   {Name::statistics, statistics_.data()}});
 }
 
 }  // namespace warpscope::classifiers::head

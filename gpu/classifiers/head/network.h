@@ -58,21 +58,21 @@ class Network {
  private:
   /// The calls of a step, in their order.
   enum Call : std::uint8_t {
-    first_product,
-    first_bias,
-    relu,
-    second_product,
-    second_bias,
-    loss,
-    loss_gradient,
-    second_weights,
-    second_bias_gradient,
-    hidden_gradient,
-    relu_gradient,
-    first_weights,
-    first_bias_gradient,
-    update,
-    calls
+    kFirstProduct,
+    kFirstBias,
+    kRelu,
+    kSecondProduct,
+    kSecondBias,
+    kLoss,
+    kLossGradient,
+    kSecondWeights,
+    kSecondBiasGradient,
+    kHiddenGradient,
+    kReluGradient,
+    kFirstWeights,
+    kFirstBiasGradient,
+    kUpdate,
+    kCalls
   };
   /// One of them: by which variant it runs.
   struct Launch {
@@ -91,7 +91,7 @@ class Network {
   NetworkLayout layout_;
   core::Buffer hidden_, logits_, hidden_gradient_, logits_gradient_, gradients_;
   core::Buffer losses_, predicted_, statistics_, norm_parts_, workspace_;
-  std::array<Launch, calls> launches_;
+  std::array<Launch, kCalls> launches_;
 };
 
 }  // namespace warpscope::classifiers::head

@@ -97,7 +97,7 @@ struct StepRecord {
 
 /// x is neither an infinity nor a NaN.
 WARPSCOPE_BOTH inline bool is_finite(float x) {
-  return x - x == 0.0f;
+  return x - x == 0.0f;  // NOLINT(misc-redundant-expression): false for infinities and NaN
 }
 
 /// True if the update of this step must leave parameters and state as they are.
