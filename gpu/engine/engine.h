@@ -165,6 +165,8 @@ class Engine {
   float learning_rate() const { return learning_rate_; }
   /// With its head, if it has one now.
   const models::Model& model() const { return options_.model; }
+  /// The parameters that a file of initial weights which is taken in part left to the seed.
+  const std::vector<std::string>& seeded_parameters() const { return seeded_; }
   int images_of_step() const { return options_.batch * options_.optimizer.accumulate; }
   const TimingTable& timings() const { return timings_; }
   std::size_t plan_bytes() const;
@@ -195,7 +197,7 @@ class Engine {
   Plans build(const plan::Selection& selection, int batch);
   void check_images() const;
   std::size_t room() const;
-  std::vector<float> first_parameters() const;
+  std::vector<float> first_parameters();
   void set_head(bool wanted);
   void clear_head_room();
   bool needs_labels() const;
@@ -223,6 +225,7 @@ class Engine {
   models::Model bare_model_;  ///< without its head: of those who look at pictures and layers
   models::ParameterLayout layout_;
   std::vector<float> initial_;
+  std::vector<std::string> seeded_;
 
   /// Of ParameterLayout, with room behind it for a head that may come later.
   core::Buffer parameters_, gradients_, states_[2];

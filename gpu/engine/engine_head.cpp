@@ -19,6 +19,15 @@ bool labelled(const data::DataSet& data) {
   return data.classes.size() > 1 && whole(data.train) && whole(data.validation) && whole(data.test);
 }
 
+/// As load_parameters() reads them; of a file that does not fit it says what else can be done.
+std::vector<float> whole_parameters(const std::string& file, const models::Model& model) {
+  try {
+    return models::load_parameters(file, model);
+  } catch (const core::BadInput& error) {
+    throw core::BadInput(fmt::format("{}; --init-partly takes the layers that fit", error.what()));
+  }
+}
+
 }  // namespace
 
 int head_classes_of(const data::DataSet& data) {
@@ -42,11 +51,16 @@ std::size_t Engine::room() const {
 }
 
 /// From the file, or the seed; what a file without a head lacks is from the seed too.
-std::vector<float> Engine::first_parameters() const {
+std::vector<float> Engine::first_parameters() {
   if (options_.init_file.empty()) return models::initial_parameters(options_.model, options_.seed);
+  if (options_.init_partly) {
+    std::vector<float> values = models::initial_parameters(options_.model, options_.seed);
+    seeded_ = models::take_fitting_parameters(options_.init_file, options_.model, values);
+    return values;
+  }
   models::Model held = options_.model;
   if (models::head_classes_in(files::read_safetensors(options_.init_file)) == 0) held.head_classes = 0;
-  std::vector<float> values = models::load_parameters(options_.init_file, held);
+  std::vector<float> values = whole_parameters(options_.init_file, held);
   if (values.size() == layout_.elements) return values;
   const std::vector<float> seeded = models::initial_parameters(options_.model, options_.seed);
   values.insert(values.end(), seeded.begin() + static_cast<std::ptrdiff_t>(values.size()), seeded.end());

@@ -39,6 +39,20 @@ void for_each_element(const Parameter& parameter, Move move) {
   }
 }
 
+const files::NamedTensor* find_tensor(const std::vector<files::NamedTensor>& tensors,
+                                      const std::string& name) {
+  const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                  [&](const files::NamedTensor& tensor) { return tensor.name == name; });
+  return found == tensors.end() ? nullptr : &*found;
+}
+
+/// `tensor` has the parameter's torch_shape().
+void take(const Parameter& parameter, const files::NamedTensor& tensor, std::vector<float>& values) {
+  for_each_element(parameter, [&](std::size_t ours, std::size_t torch) {
+    values[parameter.offset + ours] = tensor.values[torch];
+  });
+}
+
 }  // namespace
 
 std::vector<files::NamedTensor> to_tensors(const Model& model, const std::vector<float>& values,
@@ -61,9 +75,8 @@ std::vector<float> from_tensors(const Model& model, const std::vector<files::Nam
   std::vector<float> values(layout.elements, 0.0f);
   for (const Parameter& parameter : layout.parameters) {
     const std::string name = prefix + parameter.name;
-    const auto found = std::find_if(tensors.begin(), tensors.end(),
-                                    [&](const files::NamedTensor& tensor) { return tensor.name == name; });
-    if (found == tensors.end()) {
+    const files::NamedTensor* const found = find_tensor(tensors, name);
+    if (found == nullptr) {
       throw core::BadInput(fmt::format("{}: lacks '{}', which model {} needs", path, name, model.name));
     }
     if (found->shape != torch_shape(parameter)) {
@@ -71,11 +84,28 @@ std::vector<float> from_tensors(const Model& model, const std::vector<files::Nam
                                        fmt::join(found->shape, ", "), model.name,
                                        fmt::join(torch_shape(parameter), ", ")));
     }
-    for_each_element(parameter, [&](std::size_t ours, std::size_t torch) {
-      values[parameter.offset + ours] = found->values[torch];
-    });
+    take(parameter, *found, values);
   }
   return values;
+}
+
+std::vector<std::string> take_fitting_parameters(const std::string& path, const Model& model,
+                                                 std::vector<float>& values) {
+  const std::vector<files::NamedTensor> tensors = files::read_safetensors(path);
+  std::vector<std::string> left;
+  const ParameterLayout layout = parameter_layout(model);
+  for (const Parameter& parameter : layout.parameters) {
+    const files::NamedTensor* const found = find_tensor(tensors, parameter.name);
+    if (found == nullptr || found->shape != torch_shape(parameter)) {
+      left.push_back(parameter.name);
+    } else {
+      take(parameter, *found, values);
+    }
+  }
+  if (left.size() == layout.parameters.size()) {
+    throw core::BadInput(fmt::format("{}: holds no tensor that fits model {}", path, model.name));
+  }
+  return left;
 }
 
 int head_classes_in(const std::vector<files::NamedTensor>& tensors) {

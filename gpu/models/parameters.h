@@ -21,6 +21,12 @@ void save_parameters(const std::string& path, const Model& model, const std::vec
 /// of another shape.
 std::vector<float> load_parameters(const std::string& path, const Model& model);
 
+/// Copies from a file those parameters of `model` that it holds under their names and in their shapes into `values`
+/// (ParameterLayout) and returns the names of the others, whose values stay. Whatever else the file holds is left
+/// aside. Throws core::BadInput that names the file if nothing in it fits.
+std::vector<std::string> take_fitting_parameters(const std::string& path, const Model& model,
+                                                 std::vector<float>& values);
+
 /// The classes of the head of which `tensors` hold the weights; 0 if they hold none.
 int head_classes_in(const std::vector<files::NamedTensor>& tensors);
 

@@ -170,13 +170,20 @@ constexpr std::array kModelRows{
     Setting{.table = "model",
             .key = "init",
             .name = "init",
-            .meaning = "initial weights (safetensors, PyTorch layout)",
+            .meaning = "initial weights (safetensors, PyTorch layout, or a run's folder: its last checkpoint)",
             .unit = "",
             .field = field([](auto& s) -> auto& { return s.init_file; }),
             .example = "first \"weights\".safetensors",
             .placeholder = "FILE",
             .fixed_in_run = true,
             .standard_text = "random, from the seed"},
+    Setting{.table = "model",
+            .key = "init_partly",
+            .name = "init_partly",
+            .meaning = "takes from init the layers that fit, and the others from the seed",
+            .unit = "",
+            .field = field([](auto& s) -> auto& { return s.init_partly; }),
+            .fixed_in_run = true},
 };
 
 constexpr std::array kDataRows{

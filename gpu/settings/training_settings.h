@@ -19,6 +19,7 @@ namespace warpscope::training {
 struct EngineSettings {
   models::Model model = models::find_model("autoencoder");
   std::string init_file;  ///< safetensors with the initial weights; "" for He-normal from the seed
+  bool init_partly = false;  ///< what init_file lacks, or has in another shape, is from the seed
   std::uint64_t seed = 1;
   bool shuffle = true;
   /// Images of a launch; a step takes optimizer.accumulate times as many. 0: as suits the device.

@@ -4,12 +4,15 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "gpu/core/error.h"
 #include "gpu/data/locate.h"
 #include "gpu/data/split.h"
 #include "gpu/observers/observer_table.h"
 #include "gpu/plan/former_names.h"
+#include "gpu/runs/find_checkpoint.h"
+#include "gpu/runs/run_reader.h"
 
 namespace warpscope::training {
 namespace {
@@ -132,6 +135,7 @@ void Trainer::Worker::prepare() {
   check(options_.schedule);
   check(options_.spikes);
   check(options_.stop);
+  find_initial_weights();
   open();
   engine_ = std::make_unique<Engine>(engine_options(), data_, device_);
   energy_meter_ = std::make_unique<core::EnergyMeter>(device_->info());
@@ -145,6 +149,10 @@ void Trainer::Worker::prepare() {
   if (!view_.data_notice.empty()) log(LogLevel::info, view_.data_notice);
   log(LogLevel::info, fmt::format("{} on {}, {} training images of {}", options_.model.name,
                                   device_->info().name, view_.train_images, view_.data_name));
+  if (const auto& seeded = engine_->seeded_parameters(); !seeded.empty() && options_.resume_dir.empty()) {
+    log(LogLevel::info, fmt::format("initial weights of {}, but from the seed: {}", options_.init_file,
+                                    fmt::join(seeded, ", ")));
+  }
   if (options_.optimizer.per_sample) {
     log(LogLevel::warning,
         "each image updates weights and optimizer state by itself: the historic faulty scheme, to be watched "
@@ -155,6 +163,15 @@ void Trainer::Worker::prepare() {
     exchange_ = engine_->exchange();
   }
   set_state(options_.start_paused ? TrainerState::paused : TrainerState::running);
+}
+
+/// A run's folder stands for its last checkpoint.
+void Trainer::Worker::find_initial_weights() {
+  std::string& file = options_.init_file;
+  if (file.empty() && options_.init_partly) {
+    throw core::BadInput("init_partly needs init: a file of weights, or the folder of a run");
+  }
+  if (!file.empty() && runs::is_run(file)) file = runs::find_checkpoint(file, "last").string();
 }
 
 /// The device and, unless what is chosen cannot run there, the data.

@@ -47,6 +47,7 @@ class Trainer::Worker {
   // The thread (worker.cpp).
   void run();
   void prepare();
+  void find_initial_weights();
   void open();
   plan::Selection first_selection() const;
   EngineOptions engine_options() const;

@@ -95,6 +95,34 @@ TEST_F(Parameters, FilesThatDoNotFitAreRefusedByTensor) {
       {"absent"}));
 }
 
+TEST_F(Parameters, ThoseThatFitAreTakenAndTheOthersStay) {
+  std::vector<files::NamedTensor> tensors = to_tensors(model, values);
+  tensors.erase(tensors.begin());  // conv1.weight
+  for (files::NamedTensor& tensor : tensors) {
+    if (tensor.name == "conv2.weight") tensor.shape = {5, 3, 3, 4};
+  }
+  tensors.push_back({"conv9.weight", {1}, {0.0f}});
+  files::write_safetensors(file, tensors);
+  std::vector<float> taken(values.size(), -2.0f);
+  EXPECT_EQ(take_fitting_parameters(file, model, taken),
+            (std::vector<std::string>{"conv1.weight", "conv2.weight"}));
+  const ParameterLayout layout = parameter_layout(model);
+  for (const Parameter& parameter : layout.parameters) {
+    const bool stays = parameter.name == "conv1.weight" || parameter.name == "conv2.weight";
+    for (std::size_t i = parameter.offset; i < parameter.offset + parameter.elements; ++i)
+      ASSERT_EQ(taken[i], stays ? -2.0f : values[i]) << parameter.name;
+  }
+}
+
+TEST_F(Parameters, AFileWithNothingThatFitsIsRefused) {
+  files::write_safetensors(file, {{"conv9.weight", {1}, {0.0f}}});
+  std::vector<float> taken(values.size(), -2.0f);
+  EXPECT_TRUE(
+      tests::holds(tests::message_of<core::BadInput>([&] { take_fitting_parameters(file, model, taken); }),
+                   {file, "no tensor that fits model tiny"}));
+  EXPECT_EQ(taken, std::vector<float>(values.size(), -2.0f));
+}
+
 TEST_F(Parameters, AFailedSaveLeavesTheOldFile) {
   save_parameters(file, model, values);
   const std::string nowhere = (folder / "no/such/folder.safetensors").string();

@@ -1,0 +1,57 @@
+"""--init RUN --init-partly: a network begins with the layers that another has learned."""
+import json
+import os
+import struct
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import ProgramCase, main, read_run  # noqa: E402
+
+FRESH = ("fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias")
+
+
+def tensors_in(file):
+    """Names to bytes."""
+    with open(file, "rb") as opened:
+        length, = struct.unpack("<Q", opened.read(8))
+        header = json.loads(opened.read(length))
+        data = opened.read()
+    header.pop("__metadata__", None)
+    return {name: data[slice(*entry["data_offsets"])] for name, entry in header.items()}
+
+
+class InitialWeights(ProgramCase):
+    def arguments(self, *more):
+        return ["train", "--device", "cpu", "--precision", "fp32", "--data", "builtin", "--batch", "4", "--test-images", "4",
+                "--steps", "1", *more]
+
+    def test_a_classifier_begins_with_the_encoder_of_a_run(self):
+        run, begun, plain = self.path("run"), self.path("begun.safetensors"), self.path("plain.safetensors")
+        self.assert_succeeded(self.run_program(*self.arguments("--run-dir", run)))
+        classifier = self.arguments("--model", "classifier", "--optimizer", "sgd", "--momentum", "0", "--lr", "1e-30")
+        tuned = self.path("tuned")
+        ended = self.run_program(*classifier, "--init", run, "--init-partly", "--run-dir", tuned, "--save", begun)
+        self.assert_succeeded(ended)
+        self.assertIn("from the seed: " + ", ".join(FRESH), ended.out + ended.err)
+        self.assert_succeeded(self.run_program(*classifier, "--save", plain))
+        folder = os.path.join(run, "checkpoints")
+        checkpoint, = (os.path.join(folder, name) for name in os.listdir(folder) if name.startswith("step-"))
+        learned, begun, plain = tensors_in(checkpoint), tensors_in(begun), tensors_in(plain)
+        for name in ("conv1.weight", "conv2.weight"):  # biases that are 0 are changed even at this rate
+            self.assertEqual(begun[name], learned[name], name)
+            self.assertNotEqual(begun[name], plain[name], name)
+        for name in ("fc1.weight", "fc2.weight"):
+            self.assertEqual(begun[name], plain[name], name)
+        configuration = read_run(tuned)["configuration"]
+        self.assertEqual((configuration["init"], configuration["init_partly"]), (checkpoint, True))
+
+    def test_layers_are_not_left_to_the_seed_unless_that_is_asked_for(self):
+        run = self.path("run")
+        self.assert_succeeded(self.run_program(*self.arguments("--run-dir", run)))
+        classifier = self.arguments("--model", "classifier")
+        self.assert_refused([*classifier, "--init", run], "model classifier", "--init-partly takes the layers that fit")
+        self.assert_refused([*classifier, "--init-partly"], "init_partly needs init")
+
+
+if __name__ == "__main__":
+    main()
