@@ -18,6 +18,7 @@ set_source_files_properties(
   gpu/runs/run_predictions.cpp
   gpu/runs/run_status.cpp
   gpu/runs/run_view.cpp
+  gpu/runs/summary.cpp
   gpu/settings/optimizer_settings.cpp
   ui/paint/x11_presenter.cpp
   ui/palette/actions.cpp
