@@ -21,19 +21,6 @@ set_source_files_properties(
   gpu/runs/summary.cpp
   gpu/settings/optimizer_settings.cpp
   ui/paint/x11_presenter.cpp
-  ui/palette/actions.cpp
-  ui/palette/fuzzy.cpp
-  ui/palette/window_actions.cpp
-  ui/panels/distributions_panel.cpp
-  ui/panels/features_panel.cpp
-  ui/panels/features_tries.cpp
-  ui/panels/memory_panel.cpp
-  ui/panels/run_loader.cpp
-  ui/panels/runs_panel.cpp
-  ui/panels/sum_view.cpp
-  ui/panels/verify_panel.cpp
-  ui/plot/bars.cpp
-  ui/plot/scatter.cpp
   PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 # warpscope_spread(LIST): for a unity build, takes files that stand beside each other apart: variants of an op share names.
