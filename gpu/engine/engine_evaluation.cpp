@@ -138,7 +138,8 @@ std::optional<ShownImages> Engine::take_kept_images() {
   kept_pending_ = false;
   const auto copy = [](const core::HostBuffer& buffer) {
     const auto* const values = buffer.as<const float>();
-    return std::vector<float>(values, values + buffer.bytes() / sizeof(float));
+    const std::size_t count = buffer.bytes() / sizeof(float);
+    return std::vector<float>(values, values + count);
   };
   ShownImages images;
   images.shape = exchange_->shape();

@@ -61,7 +61,8 @@ std::unique_ptr<ImagePath> choose_path(const training::ImageExchange& exchange, 
 
 ShownBatch describe(const training::ImageSlot& slot) {
   const float* errors = slot.errors.as<const float>();
-  return {slot.step, slot.number, {errors, errors + slot.errors.bytes() / sizeof(float)}};
+  const std::size_t count = slot.errors.bytes() / sizeof(float);
+  return {slot.step, slot.number, {errors, errors + count}};
 }
 
 std::unique_ptr<ImageView> ImageView::make(std::shared_ptr<training::ImageExchange> exchange,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -72,7 +73,12 @@ void listen(const char* text) {
 /// The last number behind `key`, or `otherwise`.
 double number_after(std::string_view said, std::string_view key, double otherwise) {
   const std::size_t at = said.rfind(key);
-  return at == std::string_view::npos ? otherwise : std::atof(said.data() + at + key.size());
+  if (at == std::string_view::npos) return otherwise;
+  const std::size_t begin = said.find_first_not_of(' ', at + key.size());
+  double number = otherwise;
+  if (begin != std::string_view::npos)
+    std::from_chars(said.data() + begin, said.data() + said.size(), number);
+  return number;
 }
 
 /// One problem, for which liblinear is called with ever smaller tolerances.
@@ -204,7 +210,8 @@ NewtonResult solve_liblinear(const Place& place, const FeatureMatrix& features,
   int done = 0;
   // Coordinate descent draws from one generator of the whole process: in turn, so that it draws the same each time.
   const int threads = options.loss.hinge ? 1 : 0;
-  if (options.loss.hinge) std::srand(1);
+  if (options.loss.hinge)
+    std::srand(1);
   core::parallel_for(problems, 1, threads, [&](std::int64_t begin, std::int64_t) {
     if (watch.stop.stop_requested()) throw Cancelled();
     Problem one(features, nodes, problem_of, static_cast<int>(begin), options, watch.stop);
