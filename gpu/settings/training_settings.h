@@ -18,7 +18,7 @@ namespace warpscope::training {
 /// What the engine needs to know of it.
 struct EngineSettings {
   models::Model model = models::find_model("autoencoder");
-  std::string init_file;  ///< safetensors with the initial weights; "" for He-normal from the seed
+  std::string init_file;     ///< safetensors with the initial weights; "" for He-normal from the seed
   bool init_partly = false;  ///< what init_file lacks, or has in another shape, is from the seed
   std::uint64_t seed = 1;
   bool shuffle = true;

@@ -210,8 +210,7 @@ NewtonResult solve_liblinear(const Place& place, const FeatureMatrix& features,
   int done = 0;
   // Coordinate descent draws from one generator of the whole process: in turn, so that it draws the same each time.
   const int threads = options.loss.hinge ? 1 : 0;
-  if (options.loss.hinge)
-    std::srand(1);
+  if (options.loss.hinge) std::srand(1);
   core::parallel_for(problems, 1, threads, [&](std::int64_t begin, std::int64_t) {
     if (watch.stop.stop_requested()) throw Cancelled();
     Problem one(features, nodes, problem_of, static_cast<int>(begin), options, watch.stop);
