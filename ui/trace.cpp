@@ -51,7 +51,8 @@ void trace_event(std::string_view event, const std::string& fields) {
   const std::chrono::duration<double> time = std::chrono::steady_clock::now().time_since_epoch();
   out->file << fmt::format("{{\"event\":{},\"time\":{:.4f}{}{}}}", json_string(event), time.count(),
                            fields.empty() ? "" : ",", fields)
-            << '\n' << std::flush;
+            << '\n'
+            << std::flush;
 }
 
 void trace_rectangle(std::string_view name, ImVec2 min, ImVec2 max) {
