@@ -1,8 +1,8 @@
-// The RBF SVM on the CPU, for sklearn_svm.py.
+// The RBF SVM, for sklearn_svm.py.
 //
-// usage: svm_machine ROWS COLUMNS CLASSES C GAMMA < DATA
+// usage: svm_machine ROWS COLUMNS CLASSES C GAMMA [DEVICE] < DATA
 //
-// Reads ROWS x COLUMNS floats, then ROWS labels of 32 bits, as bytes. GAMMA: scale, auto or a number. Prints gamma,
+// DEVICE: cpu (the default) or cuda:0. Reads ROWS x COLUMNS floats, then ROWS labels of 32 bits, as bytes. GAMMA: scale, auto or a number. Prints gamma,
 // for each pair of classes the objective and rho, then for each row its class and the decision values of all pairs.
 
 #include <cstdio>
@@ -14,18 +14,20 @@
 
 int main(int argc, char** argv) {
   using namespace warpscope;
-  if (argc != 6) return 2;
+  if (argc != 6 && argc != 7) return 2;
   const std::size_t rows = std::strtoul(argv[1], nullptr, 10);
   const std::size_t columns = std::strtoul(argv[2], nullptr, 10);
   std::vector<float> values(rows * columns);
   std::vector<int> labels(rows);
   if (std::fread(values.data(), sizeof(float), values.size(), stdin) != values.size()) return 2;
   if (std::fread(labels.data(), sizeof(int), labels.size(), stdin) != labels.size()) return 2;
-  const std::shared_ptr<core::Device> device = core::open_device("cpu");
+  const std::shared_ptr<core::Device> device = core::open_device(argc == 7 ? argv[6] : "cpu");
   const std::unique_ptr<core::Stream> stream = device->make_stream();
   const classifiers::Place place{device, stream.get()};
-  const classifiers::FeatureMatrix features{values.data(), static_cast<std::int64_t>(rows),
-                                            static_cast<int>(columns)};
+  const core::Buffer held(device, values.size() * sizeof(float));
+  stream->copy(held.data(), values.data(), held.bytes());
+  const classifiers::FeatureMatrix features{static_cast<const float*>(held.data()),
+                                            static_cast<std::int64_t>(rows), static_cast<int>(columns)};
   classifiers::RbfSvmOptions options;
   options.c = std::atof(argv[4]);
   const std::string gamma = argv[5];
