@@ -99,6 +99,7 @@ int export_runs(const ExportArguments& arguments);
 struct FeaturesArguments {
   TrainedArguments trained;
   std::string split = "all";  ///< train, test, all
+  std::int64_t rows = 0;      ///< the first so many images of each part; 0: all
   std::string out;
   std::string format;  ///< npy, csv, safetensors, libsvm; "" for what the file's name ends with
 };

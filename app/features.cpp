@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "app/table.h"
 #include "gpu/core/error.h"
 #include "gpu/features/feature_files.h"
+#include "gpu/features/subject.h"
 
 namespace warpscope::app {
 namespace {
@@ -55,7 +57,11 @@ int features(const FeaturesArguments& a) {
   table.columns = features::columns_of(source.layers);
   table.layers = features::to_string(source.layers);
   double seconds = 0;
-  for (const data::ImageSet* set : sets) seconds += append_rows(table, source, *set);
+  for (const data::ImageSet* set : sets) {
+    std::optional<data::ImageSet> first;
+    if (a.rows > 0) first = features::first_of(*set, a.rows);
+    seconds += append_rows(table, source, first ? *first : *set);
+  }
   const auto start = Clock::now();
   features::write_features(a.out, format, table);
   fmt::print("features     {} rows of {} columns, {} of {}\n", table.rows(), table.columns, table.layers,

@@ -16,7 +16,7 @@ double FrameSchedule::next() const {
   if (hidden_) return kNever;
   double next = settle_at_;
   if (active_until_ > last_) next = std::min(next, last_ + kFullRate);
-  if (frames_due_ > 0) next = std::min(next, last_ + kDataRate);
+  if (frames_due_ > 0) next = std::min(next, last_ + data_rate_);
   if (change_at_ < kNever) next = std::min(next, std::max(change_at_, last_ + kFullRate));
   return next;
 }

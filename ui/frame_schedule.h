@@ -6,8 +6,9 @@
 namespace warpscope::ui {
 
 /// Decides when the next frame begins. While a person does something, and a moment longer, frames follow one
-/// another at the display's rate; else there is one when there is something new, at most seven a second; of a
-/// hidden window there are none. Times are seconds on one clock; nothing here waits or asks what time it is.
+/// another at the display's rate; else there is one when there is something new, at most seven a second, or four where the
+/// GPU that trains draws them; of a hidden window there are none. Times are seconds on one clock; nothing here waits or
+/// asks what time it is.
 class FrameSchedule {
  public:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -15,9 +16,11 @@ class FrameSchedule {
   /// swap sets the pace and no frame is missed; where nothing else does, as on a virtual display, this is the
   /// pace.
   static constexpr double kFullRate = 1.0 / 62;
-  /// Between two frames of which only data is new. Each costs the training 1 to 2 ms of a GPU that draws them too:
-  /// it turns from computing to drawing and back.
+  /// Between two frames of which only data is new.
   static constexpr double kDataRate = 0.15;
+  /// The same where the GPU that trains draws them: each costs the training 1 to 2.5 ms, since the GPU turns from computing to
+  /// drawing and back.
+  static constexpr double kDataRateOfTrainer = 0.25;
   /// The display's rate goes on for so long after a person did something: tool-tips come 0.35 s after the
   /// pointer.
   static constexpr double kActiveSeconds = 0.6;
@@ -32,6 +35,8 @@ class FrameSchedule {
   /// What is on the screen changes at `time` though nothing happens; kNever: it does not. Replaces what was
   /// told before. A frame comes then, but no sooner than the display's rate allows.
   void change_at(double time) { change_at_ = time; }
+  /// The GPU that trains draws the frames, or it does not.
+  void drawn_by_trainer(bool it_does) { data_rate_ = it_does ? kDataRateOfTrainer : kDataRate; }
   void hide(bool hidden) { hidden_ = hidden; }
   /// A frame began at `now`.
   void drawn(double now);
@@ -40,6 +45,7 @@ class FrameSchedule {
   double next() const;
 
  private:
+  double data_rate_ = kDataRate;
   double last_ = -kNever;  // a frame began
   double active_until_ = -kNever;
   int frames_due_ = 1;  // frames still to draw; at the start, the first one

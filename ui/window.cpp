@@ -138,6 +138,7 @@ class Session {
   void schedule_changes();
   void save_screenshot(const std::string& file) const;
   void observe(const training::ObservationRequest& request);
+  bool painted() const { return painter_ && painter_->failure().empty(); }
   std::string drawn_by() const;
   void take_screenshot(const std::string& file);
   void handle(const WindowRequests& requests);
@@ -223,6 +224,7 @@ void Session::look() {
   }
   snapshot_ = std::move(newest);
   view_.note_taken(*snapshot_);
+  schedule_.drawn_by_trainer(!painted() && snapshot_->device.kind == core::DeviceKind::cuda);
   auto seen = source_->observations();
   const bool observed = seen != seen_;
   seen_ = std::move(seen);
@@ -300,7 +302,7 @@ void Session::observe(const training::ObservationRequest& request) {
 }
 
 std::string Session::drawn_by() const {
-  if (!painter_ || !painter_->failure().empty()) return renderer_;
+  if (!painted()) return renderer_;
   return "Painted by the CPU, shown by " + (painter_->needs_swap() ? renderer_ : "the X server");
 }
 
@@ -308,7 +310,7 @@ paint::Drawn Session::draw_pixels() {
   ImDrawData* const data = ImGui::GetDrawData();
   const ImVec4 background = ImGui::ColorConvertU32ToFloat4(palette_.background);
   if (painter_) {
-    const bool could = painter_->failure().empty();
+    const bool could = painted();
     const paint::Drawn drawn = painter_->draw(*data, background);
     if (drawn != paint::Drawn::nothing) return drawn;
     if (could && !painter_->failure().empty()) {
@@ -394,10 +396,9 @@ void Session::trace_state() {
   const bool drawn = frame_start_ > drawn_traced_, full = now - traced_ >= (drawn ? 1 : kRestTraceSeconds);
   if (!full && !drawn) return;
   drawn_traced_ = frame_start_;
-  const bool painted = painter_ && painter_->failure().empty();
   const ImGuiIO& io = ImGui::GetIO();
   const std::string shown =
-      fmt::format("\"step\":{},\"points\":{},\"painted\":{}", drawn_step_, drawn_points_, painted);
+      fmt::format("\"step\":{},\"points\":{},\"painted\":{}", drawn_step_, drawn_points_, painted());
   trace_event("drawn", fmt::format("{},\"x\":{:.0f},\"y\":{:.0f},\"pressed\":{}", shown, io.MousePos.x,
                                    io.MousePos.y, io.MouseDown[0]));
   if (!full) return;

@@ -32,6 +32,11 @@ void ImageExchange::publish(core::Stream& stream) {
   fresh_ = true;
 }
 
+bool ImageExchange::unread() const {
+  const std::lock_guard lock(mutex_);
+  return fresh_;
+}
+
 const ImageSlot* ImageExchange::acquire() {
   const std::lock_guard lock(mutex_);
   if (fresh_ && slots_[static_cast<std::size_t>(newest_)].written->ready()) {

@@ -60,6 +60,8 @@ class ImageExchange {
   ImageSlot& begin_write(core::Stream& stream);
   /// Trainer: records `written` on `stream` and makes the slot the newest.
   void publish(core::Stream& stream);
+  /// Trainer: the newest batch waits for its reader, who needs none yet that is newer still.
+  bool unread() const;
 
   /// Reader: the newest batch whose `written` is ready, if it is newer than the one held; the one held
   /// otherwise; nullptr before the first. Never waits. The slot stays valid and unchanged until the next
@@ -71,7 +73,7 @@ class ImageExchange {
   std::shared_ptr<core::Device> device_;
   ImageShape shape_;
   std::array<ImageSlot, 3> slots_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   int writing_ = 0;
   int newest_ = 1;
   int held_ = 2;

@@ -169,8 +169,9 @@ void Trainer::Worker::show_images_if_due() {
   if (!engine_->exchange() || now < memory_.next_images || engine_->steps() == memory_.shown_step) return;
   if (view_.state == TrainerState::finished) return;
   const bool for_run = keep_images_due();
-  if (!engine_->publish_images(for_run || (image_history_ && image_history_->wants(engine_->steps()))))
-    return;
+  const bool kept = for_run || (image_history_ && image_history_->wants(engine_->steps()));
+  if (!kept && engine_->exchange()->unread()) return;
+  if (!engine_->publish_images(kept)) return;
   memory_.kept_for_run = for_run;
   if (for_run) {
     const double wait = std::min(kKeptSeconds, kFirstKeptSeconds * ++memory_.kept_images);

@@ -55,6 +55,14 @@ class Features(ProgramCase):
             sizes[split] = numpy.load(out)
         numpy.testing.assert_array_equal(numpy.concatenate([sizes["train"], sizes["test"]]), sizes["all"])
 
+    def test_the_first_rows_of_each_part_are_written_alone(self):
+        few, all_of_them = self.path("few.npy"), self.path("all.npy")
+        self.assert_succeeded(self.features("--layer", "fc2", "--rows", "7", "--out", few))
+        self.assert_succeeded(self.features("--layer", "fc2", "--split", "train", "--out", all_of_them))
+        found = numpy.load(few)
+        self.assertEqual(found.shape, (14, 10))
+        numpy.testing.assert_array_equal(found[:7], numpy.load(all_of_them)[:7])
+
     def test_safetensors_hold_the_same(self):
         first, second = self.path("a.npy"), self.path("a.safetensors")
         self.assert_succeeded(self.features("--layer", "fc2", "--split", "test", "--out", first))

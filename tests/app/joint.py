@@ -48,9 +48,9 @@ class Joint(ProgramCase):
             self.assertAlmostEqual(figures[key], test[key], places=6)
         self.assertFalse(figures["classifies"])
         # The latents of the images that were looked at, as another command makes them, and the head in NumPy.
-        self.assert_succeeded(self.run_program("features", run, "--layer", "pool2", "--split", "test", "--precision", "fp32",
-                                               "--device", "cpu", "--out", out))
-        latents, labels = numpy.load(out)[:IMAGES].astype(float), numpy.load(self.path("latents.labels.npy"))[:IMAGES]
+        self.assert_succeeded(self.run_program("features", run, "--layer", "pool2", "--split", "test", "--rows", str(IMAGES),
+                                               "--precision", "fp32", "--device", "cpu", "--out", out))
+        latents, labels = numpy.load(out).astype(float), numpy.load(self.path("latents.labels.npy"))
         checkpoint = os.path.join(run, "checkpoints")
         weights = tensors_in(os.path.join(checkpoint, sorted(name for name in os.listdir(checkpoint) if name[0].isdigit() or
                                                              name.startswith("step"))[-1]))
@@ -64,11 +64,10 @@ class Joint(ProgramCase):
 
     def test_a_resumed_run_ends_with_the_same_bits(self):
         straight, again = self.path("straight.safetensors"), self.path("again.safetensors")
-        loops, few = ("--select", "all=loops"), {"batch": 2, "images": 2}
-        self.train(*loops, "--save", straight, **few)
+        self.train("--save", straight, images=4)
         run = self.path("run")
-        self.train(*loops, "--run-dir", run, steps=1, **few)
-        ended = self.run_program("train", "--resume", run, "--steps", "2", *loops, "--save", again)
+        self.train("--run-dir", run, steps=1, images=4)
+        ended = self.run_program("train", "--resume", run, "--steps", "2", "--save", again)
         self.assert_succeeded(ended)
         with open(straight, "rb") as one, open(again, "rb") as other:
             self.assertEqual(one.read(), other.read())

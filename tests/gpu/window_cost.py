@@ -52,10 +52,12 @@ class Bench:
         """Starts the window; returns the process, its trace and when it was started."""
         self.count += 1
         trace = os.path.join(self.folder, f"trace-{self.count}.jsonl")
+        # What a window remembers of the one before would count as its cost.
+        own = dict(os.environ, WARPSCOPE_UI_TRACE=trace, XDG_CONFIG_HOME=os.path.join(self.folder, f"config-{self.count}"))
         command = [self.program, *self.training, "--precision", precision or self.precision,
                    "--window-size", size, "--draw", self.draw, *more]
         started = time.monotonic()
-        return subprocess.Popen(command, env=dict(os.environ, WARPSCOPE_UI_TRACE=trace)), trace, started
+        return subprocess.Popen(command, env=own), trace, started
 
     def timed(self, command):
         start = time.monotonic()

@@ -101,6 +101,22 @@ TEST_F(SlowExchange, KeepsTheHeldBatchUntilTheNewerOneIsWritten) {
   EXPECT_EQ(exchange.acquire(), &second) << "nothing newer: the same batch again";
 }
 
+TEST_F(SlowExchange, ABatchIsUnreadFromItsPublishingUntilItIsAcquired) {
+  EXPECT_FALSE(exchange.unread());
+  ImageSlot& first = publish(1);
+  EXPECT_TRUE(exchange.unread());
+  exchange.acquire();
+  EXPECT_TRUE(exchange.unread()) << "the device has not finished writing it";
+  finish(first);
+  exchange.acquire();
+  EXPECT_FALSE(exchange.unread());
+  finish(publish(2));
+  finish(publish(3));
+  EXPECT_TRUE(exchange.unread());
+  exchange.acquire();
+  EXPECT_FALSE(exchange.unread()) << "the second was passed over";
+}
+
 TEST_F(SlowExchange, TheNewestWins) {
   for (std::uint64_t step = 1; step <= 7; ++step) finish(publish(step));
   const ImageSlot* held = exchange.acquire();

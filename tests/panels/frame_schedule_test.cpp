@@ -71,6 +71,14 @@ TEST(FrameSchedule, NewDataComesSevenTimesASecondAtMost) {
   EXPECT_GE(frames.size(), 65u);
 }
 
+TEST(FrameSchedule, NewDataComesFourTimesASecondAtMostWhereTheGpuThatTrainsDraws) {
+  FrameSchedule schedule = resting();
+  schedule.drawn_by_trainer(true);
+  const auto frames = play(schedule, 10, 20, [&](double) { schedule.content_changed(); });
+  EXPECT_LE(frames.size(), 40u);
+  EXPECT_GE(frames.size(), 39u);
+}
+
 TEST(FrameSchedule, NewDataAfterARestIsShownAtOnceWithAFrameForWhatIsSizedByIt) {
   FrameSchedule schedule = resting();
   const auto frames = play(schedule, 10, 20, [&](double now) {

@@ -1,6 +1,7 @@
 #include "gpu/runs/run_predictions.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -272,21 +273,20 @@ TEST_F(DamagedPredictions, AnyByteThatChangesIsRefusedOrRead) {
   tests::FilePatch file(path);
   std::size_t refused = 0, taken = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    for (const char other : {'9', '"', static_cast<char>(text[i] ^ 1), '\xff'}) {
-      file.put(i, other);
-      try {
-        const Predictions read = read_predictions(run.path());
-        EXPECT_EQ(read.images.pixels.size(), 40u * 15u);
-        EXPECT_EQ(read.evaluation.confusion.size(), 9u);
-        ++taken;
-      } catch (const core::BadInput& error) {
-        EXPECT_NE(std::string(error.what()).find("predictions"), std::string::npos) << error.what();
-        ++refused;
-      }
+    const std::array others{'9', '"', static_cast<char>(text[i] ^ 1), '\xff'};
+    file.put(i, others[i % others.size()]);
+    try {
+      const Predictions read = read_predictions(run.path());
+      EXPECT_EQ(read.images.pixels.size(), 40u * 15u);
+      EXPECT_EQ(read.evaluation.confusion.size(), 9u);
+      ++taken;
+    } catch (const core::BadInput& error) {
+      EXPECT_NE(std::string(error.what()).find("predictions"), std::string::npos) << error.what();
+      ++refused;
     }
     file.put(i, text[i]);
   }
-  EXPECT_GT(refused, text.size()) << "most of the text is names and marks";
+  EXPECT_GT(refused, text.size() / 4) << "much of the text is names and marks";
   EXPECT_GT(taken, 0u) << "another digit of a number is no damage";
   for (std::size_t bytes = text.size() / 3 * 3; bytes > 0; bytes -= 3) {
     if (bytes + 2 >= text.size()) continue;
