@@ -60,8 +60,8 @@ class Features(ProgramCase):
         self.assert_succeeded(self.features("--layer", "fc2", "--rows", "7", "--out", few))
         self.assert_succeeded(self.features("--layer", "fc2", "--split", "train", "--out", all_of_them))
         found = numpy.load(few)
-        self.assertEqual(found.shape, (14, 10))
-        numpy.testing.assert_array_equal(found[:7], numpy.load(all_of_them)[:7])
+        self.assertEqual(found.shape, (14, 128))
+        numpy.testing.assert_allclose(found[:7], numpy.load(all_of_them)[:7], atol=1e-5)  # batches of other sizes
 
     def test_safetensors_hold_the_same(self):
         first, second = self.path("a.npy"), self.path("a.safetensors")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -147,34 +148,50 @@ MetricCurves LossHistory::without_steps(const CurveChoice& choice) const {
   return curves;
 }
 
-LossHistory::Draft LossHistory::new_draft(const CurveChoice& choice) const {
-  Draft draft{without_steps(choice), plot::Smoother(0)};
+LossHistory::Draft LossHistory::new_draft(const CurveChoice& choice, const MetricCurves& shown) const {
+  const bool same_steps = shown.choice.metric == choice.metric && shown.train.size() == steps_.size();
+  Draft draft{without_steps(choice), plot::Smoother(0), same_steps};
   MetricCurves& curves = draft.curves;
   draft.before = plot::Smoother(plot::weight_for(curves.averages() ? choice.smoothing : 1));
   if (!has_steps(choice.metric)) return draft;
-  curves.train.reserve(steps_.size());
+  if (!draft.takes_steps) curves.train.reserve(steps_.size());
   if (curves.averages()) curves.smoothed.reserve(steps_.size());
   curves.before.reserve(steps_before_.size());
   return draft;
 }
 
 // True once it is whole. Takes the rows it made from `rows`.
-bool LossHistory::advance(Draft& draft, std::size_t& rows) const {
+bool LossHistory::advance(Draft& draft, const MetricCurves& shown, std::size_t& rows) const {
   MetricCurves& curves = draft.curves;
   if (!has_steps(curves.choice.metric)) return true;
-  for (; rows > 0 && curves.train.size() < steps_.size(); --rows) append_row(curves, curves.train.size());
+  if (draft.takes_steps) {
+    const std::size_t averages = curves.averages() ? shown.train.size() : 0;
+    for (; rows > 0 && curves.smoothed.size() < averages; --rows) {
+      curves.smoothed.append(curves.smoother.next(shown.train.y(curves.smoothed.size())));
+    }
+    if (curves.smoothed.size() < averages) return false;
+  }
+  const std::size_t steps = draft.takes_steps ? 0 : steps_.size();
+  for (; rows > 0 && curves.train.size() < steps; --rows) append_row(curves, curves.train.size());
   const CompactColumn& before = steps_before_.of(curves.choice.metric);
   for (; rows > 0 && curves.before.size() < steps_before_.size(); --rows) {
     curves.before.append(draft.before.next(before[curves.before.size()]));
   }
-  return curves.train.size() == steps_.size() && curves.before.size() == steps_before_.size();
+  return curves.train.size() == steps && curves.before.size() == steps_before_.size();
+}
+
+// Memory of many steps takes milliseconds to free: another thread does it.
+void LossHistory::show(PlotCurves& plot) {
+  auto old = std::make_unique<MetricCurves>(std::exchange(plot.shown, std::move(plot.draft->curves)));
+  if (plot.draft->takes_steps) plot.shown.train = std::exchange(old->train, {});
+  plot.draft.reset();
+  if (old->train.size() + old->smoothed.size() <= kAtOnce) return;
+  freed_ = std::async(std::launch::async, [old = std::move(old)]() mutable { old.reset(); });
 }
 
 void LossHistory::advance(std::size_t rows) {
   for (PlotCurves& plot : plots_) {
-    if (!plot.draft || !advance(*plot.draft, rows)) continue;
-    plot.shown = std::move(plot.draft->curves);
-    plot.draft.reset();
+    if (plot.draft && advance(*plot.draft, plot.shown, rows)) show(plot);
   }
 }
 
@@ -207,7 +224,8 @@ void LossHistory::choose(std::span<const CurveChoice> choices) {
     if (whole[i]) continue;
     if (i < before.size() && before[i]) plots_[i] = std::move(*before[i]);
     auto& draft = plots_[i].draft;
-    if (!draft || !same_curves(draft->curves.choice, choices_[i])) draft = new_draft(choices_[i]);
+    if (!draft || !same_curves(draft->curves.choice, choices_[i]))
+      draft = new_draft(choices_[i], plots_[i].shown);
   }
   if (other_axis) {
     for (PlotCurves& plot : plots_) {
@@ -231,7 +249,7 @@ void LossHistory::go_back_to(std::uint64_t step) {
   std::erase_if(probes_, later);
   for (PlotCurves& plot : plots_) {
     cut(plot.shown, kept);
-    if (plot.draft) plot.draft = new_draft(plot.draft->curves.choice);
+    if (plot.draft) plot.draft = new_draft(plot.draft->curves.choice, plot.shown);
   }
   place_markers();
 }
@@ -327,7 +345,7 @@ void LossHistory::restart() {
   seen_ = {};
   for (PlotCurves& plot : plots_) {
     begin_anew(plot.shown, keeps);
-    if (plot.draft) plot.draft = new_draft(plot.draft->curves.choice);
+    if (plot.draft) plot.draft = new_draft(plot.draft->curves.choice, plot.shown);
   }
 }
 

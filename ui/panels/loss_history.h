@@ -3,6 +3,7 @@
 // drawing here.
 
 #include <cstdint>
+#include <future>
 #include <optional>
 #include <span>
 #include <string>
@@ -83,6 +84,8 @@ class LossHistory {
   struct Draft {
     MetricCurves curves;
     plot::Smoother before;  ///< of curves.before
+    /// The steps of the curves shown are its own too and are taken over in the end; only the averages are made.
+    bool takes_steps = false;
   };
   struct PlotCurves {
     MetricCurves shown;
@@ -93,8 +96,9 @@ class LossHistory {
   double place(const training::Marker& marker) const;
   std::size_t row_at(double x) const;
   MetricCurves without_steps(const CurveChoice& choice) const;
-  Draft new_draft(const CurveChoice& choice) const;
-  bool advance(Draft& draft, std::size_t& rows) const;
+  Draft new_draft(const CurveChoice& choice, const MetricCurves& shown) const;
+  bool advance(Draft& draft, const MetricCurves& shown, std::size_t& rows) const;
+  void show(PlotCurves& plot);
   void use_axis(MetricCurves& curves) const;
   void fill_tests(MetricCurves& curves) const;
   void append_row(MetricCurves& curves, std::size_t row) const;
@@ -121,6 +125,7 @@ class LossHistory {
   std::vector<PlotCurves> plots_;
   std::vector<PlacedMarker> markers_;
   training::TestPoint last_test_;
+  std::future<void> freed_;  ///< curves that are shown no more
 };
 
 }  // namespace warpscope::ui
