@@ -78,6 +78,8 @@ Table::Table(const Frame& frame, const char* name, std::span<const Column> colum
   ImGuiTableFlags flags = kFlags;
   if (any_sorts(columns)) flags |= ImGuiTableFlags_Sortable;
   if (least > room) flags |= ImGuiTableFlags_ScrollX;
+  left_.assign(columns_.size(), 0);
+  right_.assign(columns_.size(), 0);
   open_ = ImGui::BeginTable(name, static_cast<int>(columns.size()), flags, size, least > room ? least : 0);
   if (!open_) return;
   set_up_columns(header_rows);
@@ -111,8 +113,6 @@ void Table::set_up_columns(int header_rows) const {
 }
 
 void Table::draw_header(const HeaderCell& header_cell) {
-  left_.assign(columns_.size(), 0);
-  right_.assign(columns_.size(), 0);
   ImGui::TableNextRow(ImGuiTableRowFlags_Headers, height_);
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (!shown_[i]) continue;

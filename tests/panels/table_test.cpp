@@ -55,7 +55,7 @@ class TableTest : public testing::Test {
 
   /// Two frames, because ImGui settles sizes in the second; `draw` sees the table in both.
   template <class Draw>
-  void show(std::span<const Column> columns, const Draw& draw) {
+  void show(std::span<const Column> columns, const Draw& draw, float top = 0) {
     for (int i = 0; i < 2; ++i) {
       ImGui::NewFrame();
       ImGui::SetNextWindowPos(ImVec2(0, 0));
@@ -63,6 +63,7 @@ class TableTest : public testing::Test {
       ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
       ImGui::Begin("window", nullptr, ImGuiWindowFlags_NoDecoration);
       {
+        ImGui::SetCursorPosY(top);
         Table table(frame_, "table", columns);
         draw(table);
       }
@@ -103,6 +104,18 @@ TEST_F(TableTest, DrawsOnlyTheRowsInView) {
   ASSERT_GE(drawn.size(), 10U);  // of 300 pixels the header takes 24
   EXPECT_LE(drawn.size(), 13U);
   for (std::size_t i = 0; i < drawn.size(); ++i) EXPECT_EQ(drawn[i], static_cast<int>(i));
+}
+
+TEST_F(TableTest, OutOfItsWindowHasNoRowsAndCellsWithoutASize) {
+  const auto out_of_view = [&](Table& table) {
+    EXPECT_FALSE(table.row());
+    table.rows(3, [](int) { FAIL() << "no row is in view"; });
+    table.enter(1);
+    EXPECT_EQ(table.cell_min(1).x, 0);
+    EXPECT_EQ(table.cell_max(2).x, 0);
+    EXPECT_EQ(table.newly_sorted(), -1);
+  };
+  show(kColumns, out_of_view, 10 * kHeight);
 }
 
 TEST_F(TableTest, ScrollsSidewaysWhereItsColumnsDoNotFit) {
