@@ -111,7 +111,8 @@ void add_features_options(CLI::App& app, app::FeaturesArguments& a) {
   app::add_trained_options(app, a.trained);
   app.add_option("--split", a.split, "Images of train, test or all (train, then test)")
       ->capture_default_str();
-  app.add_option("--rows", a.rows, "The first N images of each part (default: all)")->check(CLI::PositiveNumber);
+  app.add_option("--rows", a.rows, "The first N images of each part (default: all)")
+      ->check(CLI::PositiveNumber);
   app.add_option("--out", a.out, "File to write")->type_name("FILE")->required();
   app.add_option("--format", a.format, "npy, csv, safetensors or libsvm (default: as the file's name ends)");
 }
