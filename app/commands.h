@@ -96,6 +96,18 @@ struct ExportArguments {
 /// Writes what runs hold in another format.
 int export_runs(const ExportArguments& arguments);
 
+struct ModelsArguments {
+  std::vector<std::string> models;  ///< names or files; none: all that are built in
+  bool layers = false;              ///< a table of the layers of each
+  std::string device = "auto";      ///< whose memory is told
+  std::string precision;            ///< "" for the device's default
+  int batch = 0;                    ///< 0: the device's default
+  std::string json;                 ///< file, "-" for standard output instead of the text, "" for none
+};
+
+/// Lists networks with their parameters, operations and memory; of a single one prints the file to start from.
+int models(const ModelsArguments& arguments);
+
 struct FeaturesArguments {
   TrainedArguments trained;
   std::string split = "all";  ///< train, test, all

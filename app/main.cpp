@@ -107,6 +107,21 @@ void add_export_options(CLI::App& app, app::ExportArguments& a) {
   app.add_option("--checkpoint", a.checkpoint, "safetensors: best, last or a file (default: last)");
 }
 
+void add_models_options(CLI::App& app, app::ModelsArguments& a) {
+  app.add_option(
+         "model", a.models,
+         "Built-in networks or FILE.toml (default: all that are built in); of one alone its file is printed, "
+         "to start from")
+      ->type_name("MODEL");
+  app.add_flag("--layers", a.layers, "A table of the layers instead");
+  app.add_option("--batch", a.batch, "Images a step, for the memory (default: the device's)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 65536));
+  app.add_option("--device", a.device, "Whose memory is told: auto, cpu or cuda:N")->capture_default_str();
+  app.add_option("--precision", a.precision, "Arithmetic (default: the device's)");
+  app.add_option("--json", a.json, "Write the result as JSON; - for standard output")->type_name("FILE");
+}
+
 void add_features_options(CLI::App& app, app::FeaturesArguments& a) {
   app::add_trained_options(app, a.trained);
   app.add_option("--split", a.split, "Images of train, test or all (train, then test)")
@@ -228,6 +243,11 @@ int run(int argc, char** argv) {
   CLI::App* const exporting = app.add_subcommand("export", "Write a run in another format");
   add_export_options(*exporting, export_arguments);
 
+  app::ModelsArguments models_arguments;
+  CLI::App* const models =
+      app.add_subcommand("models", "List networks, or print one as a file to start from");
+  add_models_options(*models, models_arguments);
+
   app::FeaturesArguments features_arguments;
   CLI::App* const features =
       app.add_subcommand("features", "Write what a trained network makes of images, for classifiers");
@@ -269,6 +289,7 @@ int run(int argc, char** argv) {
   if (*bench) return app::bench(bench_arguments);
   if (*runs) return app::runs(runs_arguments);
   if (*exporting) return app::export_runs(export_arguments);
+  if (*models) return app::models(models_arguments);
   if (*features) return app::features(features_arguments);
   if (*map) return app::map(map_arguments);
   if (*classify) return app::classify(classify_arguments);

@@ -122,7 +122,7 @@ void refuse_changes(const Configuration& run, const Configuration& given) {
     if (!row.fixed_in_run || !differs(given, known, row.name)) continue;
     throw core::BadInput(
         fmt::format("--{} cannot change in a resumed run, whose {} is {}; leave it out, or start a new run",
-                    training::option_of(row), row.name, training::to_string(*known.find(row.name))));
+                    training::option_of(row), row.name, training::shown(row, *known.find(row.name))));
   }
 }
 

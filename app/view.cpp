@@ -16,12 +16,11 @@ namespace {
 models::Model model_of(const std::filesystem::path& folder) {
   runs::RunFollower run(folder);
   run.poll(0);
-  const std::string name = runs::snapshot_of(run.run().head).model;
   try {
-    return models::find_model(name);
+    return runs::model_in(run.run().head);
   } catch (const core::BadInput&) {
     models::Model unknown;
-    unknown.name = name;
+    unknown.name = runs::snapshot_of(run.run().head).model;
     return unknown;
   }
 }

@@ -14,6 +14,7 @@ namespace {
 
 using models::Layer;
 using models::LayerKind;
+using models::Model;
 using training::Inspection;
 using training::LayerOutput;
 
@@ -61,9 +62,15 @@ float value_at(const Inspection& inspection, const Place& place) {
 }
 
 /// Where the value at `place` of a layer without weights comes from.
-Passage passage(const Layer& layer, const Inspection& inspection, const Place& place) {
-  Passage result{layer.kind, place.output, 0, value_at(inspection, place), place, {}};
+Passage passage(const Model& model, const Inspection& inspection, const Place& place) {
+  const Layer& layer = model.layers[place.output - 1];
+  Passage result{layer.kind, place.output, 0, value_at(inspection, place), place};
   --result.from.output;
+  if (!layer.from.empty()) {
+    Place other = place;
+    other.output = models::index_of(model, layer.from) + 1;
+    result.addend = value_at(inspection, other);
+  }
   if (layer.kind == LayerKind::upsample2d) {
     result.from.y /= 2;
     result.from.x /= 2;
@@ -105,8 +112,8 @@ void add_terms(const Layer& layer, const LayerOutput& input, const float* weight
 
 }  // namespace
 
-Explanation explain(const models::Model& model, const models::ParameterLayout& layout,
-                    const Inspection& inspection, const Place& place) {
+Explanation explain(const Model& model, const models::ParameterLayout& layout, const Inspection& inspection,
+                    const Place& place) {
   check(inspection, place);
   Explanation result;
   result.place = result.sum = place;
@@ -114,7 +121,7 @@ Explanation explain(const models::Model& model, const models::ParameterLayout& l
   while (result.sum.output > 0) {
     const Layer& layer = model.layers[result.sum.output - 1];
     if (layer.kind == LayerKind::conv2d || layer.kind == LayerKind::linear) break;
-    result.passages.push_back(passage(layer, inspection, result.sum));
+    result.passages.push_back(passage(model, inspection, result.sum));
     result.sum = result.passages.back().from;
   }
   std::reverse(result.passages.begin(), result.passages.end());
@@ -127,7 +134,8 @@ Explanation explain(const models::Model& model, const models::ParameterLayout& l
   const auto channel = static_cast<std::size_t>(result.sum.channel);
   add_terms(layer, inspection.outputs[result.sum.output - 1],
             inspection.parameters.data() + weight.offset + channel * filter, inspection.precision, result);
-  const float bias = inspection.parameters[layout.find(layer.name + ".bias").offset + channel];
+  const float bias =
+      layer.bias ? inspection.parameters[layout.find(layer.name + ".bias").offset + channel] : 0.0f;
   result.bias = inspection.precision == core::Precision::tf32 ? bias : multiplied(bias, inspection.precision);
   result.total = static_cast<double>(result.bias);
   for (const Term& term : result.terms) result.total += term.product();

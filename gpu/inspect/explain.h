@@ -37,6 +37,7 @@ struct Passage {
   float after = 0;
   Place from;            ///< whose value is `before`
   float window[4] = {};  ///< of pooling: the four that it chooses from, row by row
+  float addend = 0;      ///< of an addition: what the other layer gives
 };
 
 /// The number at `place` is `passages` applied to bias + the sum of `terms`.

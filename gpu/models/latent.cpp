@@ -32,6 +32,13 @@ Cut cut(const Model& model) {
   return {std::max<std::size_t>(1, model.layers.size() / 2), "the output of the middle layer"};
 }
 
+/// A layer from `end` on adds the output of one before it, so that the latent alone does not make a picture.
+bool reaches_back(const Model& model, std::size_t end) {
+  return std::any_of(
+      model.layers.begin() + static_cast<std::ptrdiff_t>(end), model.layers.end(),
+      [&](const Layer& layer) { return !layer.from.empty() && index_of(model, layer.from) < end; });
+}
+
 }  // namespace
 
 Latent latent_of(const Model& model) {
@@ -40,7 +47,8 @@ Latent latent_of(const Model& model) {
   latent.end = where.end;
   latent.extent = {model.height, model.width, model.channels};
   for (std::size_t i = 0; i < where.end; ++i) latent.extent.pass(model.layers[i]);
-  latent.decodes = model.loss == Loss::mse && where.end < model.layers.size();
+  latent.decodes =
+      model.loss == Loss::mse && where.end < model.layers.size() && !reaches_back(model, where.end);
   latent.layer = model.layers[where.end - 1].name;
   latent.reason = fmt::format("{}: {}", latent.layer, where.reason);
   return latent;

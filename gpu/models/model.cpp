@@ -1,96 +1,60 @@
 #include "gpu/models/model.h"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 #include <set>
 #include <stdexcept>
-#include <utility>
 
 #include <fmt/format.h>
 
-#include "gpu/core/error.h"
 #include "gpu/core/random.h"
 #include "gpu/models/latent.h"
 
 namespace warpscope::models {
 namespace {
 
-Layer conv(const char* name, int in_channels, int out_channels) {
-  return {LayerKind::conv2d, name, in_channels, out_channels, 3};
-}
-Layer dense(const char* name, int in_features, int out_features) {
-  return {LayerKind::linear, name, in_features, out_features};
-}
-Layer plain(LayerKind kind, const char* name) {
-  return {kind, name};
-}
-
-/// conv 3-256, pool, conv 256-128, pool (latent 8x8x128), conv 128-128, up, conv 128-256, up, conv 256-3;
-/// ReLU after every convolution but the last. 751,875 parameters.
-Model autoencoder() {
-  using enum LayerKind;
-  return {"autoencoder",
-          32,
-          32,
-          3,
-          {conv("conv1", 3, 256), plain(relu, "relu1"), plain(maxpool2d, "pool1"),    //
-           conv("conv2", 256, 128), plain(relu, "relu2"), plain(maxpool2d, "pool2"),  //
-           conv("conv3", 128, 128), plain(relu, "relu3"), plain(upsample2d, "up3"),   //
-           conv("conv4", 128, 256), plain(relu, "relu4"), plain(upsample2d, "up4"),   //
-           conv("conv5", 256, 3)}};
-}
-
-/// The autoencoder's encoder, linear 8192-128, ReLU, linear 128-10. 1,352,202 parameters.
-Model classifier() {
-  using enum LayerKind;
-  return {"classifier",
-          32,
-          32,
-          3,
-          {conv("conv1", 3, 256), plain(relu, "relu1"), plain(maxpool2d, "pool1"),    //
-           conv("conv2", 256, 128), plain(relu, "relu2"), plain(maxpool2d, "pool2"),  //
-           dense("fc1", 8192, 128), plain(relu, "relu3"), dense("fc2", 128, 10)},
-          Loss::cross_entropy,
-          10};
-}
-
-/// linear 784-128, ReLU, linear 128-128, ReLU, linear 128-10. 118,282 parameters.
-Model mlp() {
-  using enum LayerKind;
-  return {"mlp",
-          28,
-          28,
-          1,
-          {dense("fc1", 784, 128), plain(relu, "relu1"), dense("fc2", 128, 128), plain(relu, "relu2"),
-           dense("fc3", 128, 10)},
-          Loss::cross_entropy,
-          10};
-}
-
-using Maker = Model (*)();
-constexpr std::array<std::pair<std::string_view, Maker>, 3> kModels{
-    {{"autoencoder", autoencoder}, {"classifier", classifier}, {"mlp", mlp}}};
-
 constexpr std::size_t kAlignment = 64;
 
-/// Why `layer` cannot follow what makes images of this size, or "".
-std::string objection(const Layer& layer, const Extent& input) {
-  const bool trained = layer.kind == LayerKind::conv2d || layer.kind == LayerKind::linear;
-  if (trained && layer.out_channels < 1) return "has no output channels";
-  if (layer.kind == LayerKind::conv2d) {
-    if (layer.in_channels != input.channels) {
-      return fmt::format("takes {} channels, gets {}", layer.in_channels, input.channels);
-    }
-    if (layer.kernel < 1 || layer.kernel % 2 == 0) return "the kernel must be odd";
-  }
-  const int features = input.height * input.width * input.channels;
-  if (layer.kind == LayerKind::linear && layer.in_channels != features) {
-    return fmt::format("takes {} features, gets {}", layer.in_channels, features);
-  }
-  if (layer.kind == LayerKind::maxpool2d && (input.height < 2 || input.width < 2)) {
-    return "its input is too small to pool";
-  }
+constexpr int kMostExtent = 4096;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 30;
+
+/// Why an addition cannot stand at layer `at`, whose input is of `input`, or "".
+std::string objection_to_addition(const Model& model, std::size_t at, const Extent& input) {
+  const Layer& layer = model.layers[at];
+  const std::size_t from = index_of(model, layer.from);
+  if (from >= at) return fmt::format("adds the output of '{}', which is no earlier layer", layer.from);
+  Extent added{model.height, model.width, model.channels};
+  for (std::size_t i = 0; i <= from; ++i) added.pass(model.layers[i]);
+  if (added == input) return "";
+  return fmt::format("adds the output of '{}', which is {}, to {}", layer.from, to_string(added),
+                     to_string(input));
+}
+
+/// Why layer `at` cannot follow what makes images of `input`, or "".
+std::string objection(const Model& model, std::size_t at, const Extent& input) {
+  const Layer& layer = model.layers[at];
+  if (layer.kind == LayerKind::add) return objection_to_addition(model, at, input);
+  const LayerRow& row = row_of(layer.kind);
+  const std::string why = row.objection == nullptr ? "" : row.objection(layer, input);
+  if (!why.empty()) return why;
+  Extent output = input;
+  output.pass(layer);
+  if (output.elements() <= kMostElements && output.height <= kMostExtent && output.width <= kMostExtent)
+    return "";
+  return fmt::format("makes images of {}, more than fit", to_string(output));
+}
+
+/// Why a layer cannot be called so, or "".
+std::string objection_to_name(const std::string& name) {
+  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  });
+  if (name.empty() || name.size() > 64 || !plain) return "a name has 1 to 64 letters, digits and _ - .";
+  if (name == kHead || name == "input" || name.starts_with("optimizer."))
+    return "that name has a meaning already";
   return "";
 }
 
@@ -127,27 +91,6 @@ void check_head(const Model& model) {
 
 }  // namespace
 
-void Extent::pass(const Layer& layer) {
-  switch (layer.kind) {
-    case LayerKind::conv2d:
-      channels = layer.out_channels;
-      break;
-    case LayerKind::linear:
-      *this = {1, 1, layer.out_channels};
-      break;
-    case LayerKind::maxpool2d:
-      height /= 2;
-      width /= 2;
-      break;
-    case LayerKind::upsample2d:
-      height *= 2;
-      width *= 2;
-      break;
-    case LayerKind::relu:
-      break;
-  }
-}
-
 const Parameter& ParameterLayout::find(std::string_view name) const {
   for (const Parameter& parameter : parameters) {
     if (parameter.name == name) return parameter;
@@ -157,32 +100,29 @@ const Parameter& ParameterLayout::find(std::string_view name) const {
 
 ParameterLayout parameter_layout(const Model& model) {
   ParameterLayout layout;
-  const auto add = [&](std::string name, std::vector<int> shape, std::size_t layer) {
+  const auto add = [&](const std::string& owner, const LayerParameter& parameter, std::size_t layer) {
     std::size_t elements = 1;
-    for (const int extent : shape) elements *= static_cast<std::size_t>(extent);
-    layout.parameters.push_back({std::move(name), std::move(shape), layout.elements, elements, layer});
+    for (const int extent : parameter.shape) elements *= static_cast<std::size_t>(extent);
+    layout.parameters.push_back({fmt::format("{}.{}", owner, parameter.name), parameter.shape,
+                                 layout.elements, elements, layer, parameter.form});
     layout.count += elements;
     layout.elements += (elements + kAlignment - 1) / kAlignment * kAlignment;
   };
   Extent extent{model.height, model.width, model.channels};
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     const Layer& layer = model.layers[i];
-    if (layer.kind == LayerKind::conv2d) {
-      add(layer.name + ".weight", {layer.out_channels, layer.kernel, layer.kernel, layer.in_channels}, i);
-      add(layer.name + ".bias", {layer.out_channels}, i);
-    } else if (layer.kind == LayerKind::linear) {
-      add(layer.name + ".weight", {layer.out_channels, extent.height, extent.width, extent.channels}, i);
-      layout.parameters.back().linear = true;
-      add(layer.name + ".bias", {layer.out_channels}, i);
+    if (has_parameters(layer)) {
+      for (const LayerParameter& each : row_of(layer.kind).parameters(layer, extent))
+        add(layer.name, each, i);
     }
     extent.pass(layer);
   }
   if (model.head_classes > 0) {
     const Extent latent = latent_of(model).extent;
-    add(fmt::format("{}.weight", kHead), {model.head_classes, latent.height, latent.width, latent.channels},
+    add(kHead,
+        {"weight", {model.head_classes, latent.height, latent.width, latent.channels}, ParameterForm::linear},
         model.layers.size());
-    layout.parameters.back().linear = true;
-    add(fmt::format("{}.bias", kHead), {model.head_classes}, model.layers.size());
+    add(kHead, {"bias", {model.head_classes}}, model.layers.size());
   }
   return layout;
 }
@@ -196,35 +136,41 @@ Model with_head(Model model, int classes) {
   return model;
 }
 
-std::vector<std::string> model_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, make] : kModels) names.emplace_back(name);
-  return names;
+void fit_layers(Model& model) {
+  Extent extent{model.height, model.width, model.channels};
+  for (Layer& layer : model.layers) {
+    if (const LayerRow& row = row_of(layer.kind); row.fit != nullptr) row.fit(layer, extent);
+    extent.pass(layer);
+  }
 }
 
-Model find_model(std::string_view name) {
-  for (const auto& [each, make] : kModels) {
-    if (name == each) return make();
-  }
-  throw core::BadInput(fmt::format("unknown model '{}'; valid: {}", name, fmt::join(model_names(), ", ")));
+std::size_t index_of(const Model& model, std::string_view layer) {
+  const auto found = std::find_if(model.layers.begin(), model.layers.end(),
+                                  [&](const Layer& each) { return each.name == layer; });
+  return static_cast<std::size_t>(found - model.layers.begin());
 }
+
+BadLayer::BadLayer(const Model& model, std::size_t at, const std::string& reason)
+    : core::BadInput(fmt::format("model {}, layer {}: {}", model.name, model.layers[at].name, reason)),
+      layer(at),
+      why(reason) {}
 
 void check_model(const Model& model) {
   Extent extent{model.height, model.width, model.channels};
-  if (extent.height < 1 || extent.width < 1 || extent.channels < 1) {
-    throw core::BadInput(fmt::format("model {} takes images of {}x{}x{}", model.name, model.height,
-                                     model.width, model.channels));
-  }
-  if (parameter_layout(model).parameters.empty()) {
+  const bool fits = extent.height >= 1 && extent.width >= 1 && extent.channels >= 1 &&
+                    extent.height <= kMostExtent && extent.width <= kMostExtent &&
+                    extent.channels <= kMostExtent && extent.elements() <= kMostElements;
+  if (!fits) throw core::BadInput(fmt::format("model {} takes images of {}", model.name, to_string(extent)));
+  if (std::none_of(model.layers.begin(), model.layers.end(), has_parameters)) {
     throw core::BadInput(fmt::format("model {} has no layer to train", model.name));
   }
   std::set<std::string_view> names;
-  for (const Layer& layer : model.layers) {
-    const std::string why =
-        names.insert(layer.name).second ? objection(layer, extent) : "an earlier layer has its name";
-    if (!why.empty()) {
-      throw core::BadInput(fmt::format("model {}, layer {}: {}", model.name, layer.name, why));
-    }
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const Layer& layer = model.layers[i];
+    std::string why = objection_to_name(layer.name);
+    if (why.empty() && !names.insert(layer.name).second) why = "an earlier layer has its name";
+    if (why.empty()) why = objection(model, i, extent);
+    if (!why.empty()) throw BadLayer(model, i, why);
     extent.pass(layer);
   }
   check_output(model, extent);

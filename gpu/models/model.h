@@ -7,29 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu/core/error.h"
+#include "gpu/models/layer.h"
+
 namespace warpscope::models {
-
-enum class LayerKind : std::uint8_t { conv2d, linear, relu, maxpool2d, upsample2d };
-
-/// One layer. Convolutions have stride 1, "same" padding, a bias, and odd kernels. Linear layers have a bias
-/// and take all of an image's numbers as features, in the order of NHWC.
-struct Layer {
-  LayerKind kind = LayerKind::relu;
-  std::string name;     ///< "conv1": PyTorch's name of its parameters; "relu1", "pool1", "up1" for the others
-  int in_channels = 0;  ///< of convolutions; features of linear layers
-  int out_channels = 0;  ///< of convolutions; features of linear layers
-  int kernel = 0;        ///< convolutions only: height and width
-};
-
-/// The size of an image on its way through the layers; linear layers leave a height and a width of 1.
-struct Extent {
-  int height = 0;
-  int width = 0;
-  int channels = 0;
-
-  /// From a layer's input to its output.
-  void pass(const Layer& layer);
-};
 
 /// What training makes small.
 enum class Loss : std::uint8_t {
@@ -49,6 +30,8 @@ struct Model {
   /// Classes of a linear head on the latents (latent.h) that learns beside the layers, of a model that reconstructs;
   /// 0: there is none. It is no layer: what the layers make does not depend on it.
   int head_classes = 0;
+
+  bool operator==(const Model&) const = default;
 };
 
 /// What the names of the head's parameters begin with, and the layer that its ops are told to be of.
@@ -56,13 +39,12 @@ inline constexpr const char* kHead = "head";
 
 /// One parameter tensor's place in the contiguous parameter buffer.
 struct Parameter {
-  std::string name;  ///< "conv1.weight", "conv1.bias"
-  /// Weights (K, R, S, C), of linear layers (K, H, W, C) for inputs of H x W x C; biases (K).
-  std::vector<int> shape;
+  std::string name;        ///< "conv1.weight", "conv1.bias"
+  std::vector<int> shape;  ///< ours, ParameterForm
   std::size_t offset = 0;  ///< in elements; multiples of 64, so that every tensor is 256-byte aligned
   std::size_t elements = 0;
   std::size_t layer = 0;  ///< index in Model::layers; their number for the head's
-  bool linear = false;    ///< a linear layer's weights: PyTorch's shape is (K, C H W)
+  ParameterForm form = ParameterForm::vector;
 };
 
 /// Where each parameter lies.
@@ -84,15 +66,30 @@ std::string layer_of(const Model& model, const Parameter& parameter);
 /// `model` with a head of so many classes on its latents; with 0 without one.
 Model with_head(Model model, int classes);
 
-/// The names that find_model() takes.
+/// The names of the networks that are built in, which find_model() takes.
 std::vector<std::string> model_names();
 
-/// A model by name. Throws core::BadInput that lists the valid names.
+/// A built-in model by name. Throws core::BadInput that lists the valid names. Others are files (model_file.h).
 Model find_model(std::string_view name);
 
-/// Throws core::BadInput that says which layer does not fit what comes before it, or what else the model
-/// lacks: images, a layer to train, names that differ, an output of the input's size or of a logit a class, a head
-/// that has something to add.
+/// Fills in what follows from the size of each layer's input: the input channels of layers that have weights.
+void fit_layers(Model& model);
+
+/// The index of the layer of that name, or the number of layers.
+std::size_t index_of(const Model& model, std::string_view layer);
+
+/// A layer that does not fit what comes before it.
+class BadLayer : public core::BadInput {
+ public:
+  BadLayer(const Model& model, std::size_t at, const std::string& reason);
+
+  std::size_t layer = 0;  ///< its index
+  std::string why;        ///< "takes 8 channels, gets 16"
+};
+
+/// Throws BadLayer for the first layer that does not fit what comes before it, core::BadInput that says what else the
+/// model lacks: images, a layer to train, an output of the input's size or of a logit a class, a head that has
+/// something to add.
 void check_model(const Model& model);
 
 /// Initial parameters in the layout above: weights from He's normal distribution, N(0, 2 / (R S C)), biases

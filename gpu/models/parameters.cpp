@@ -7,16 +7,22 @@
 #include <fmt/ranges.h>
 
 #include "gpu/core/error.h"
+#include "gpu/models/model_file.h"
 
 namespace warpscope::models {
 namespace {
 
-/// PyTorch's shape of a parameter: (K, C, R, S) for weights, (K, C H W) for those of linear layers, (K) for
-/// biases.
+/// PyTorch's shape of a parameter (ParameterForm).
 std::vector<std::int64_t> torch_shape(const Parameter& parameter) {
   const auto& s = parameter.shape;
-  if (parameter.linear) return {s[0], std::int64_t{s[3]} * s[1] * s[2]};
-  if (s.size() == 4) return {s[0], s[3], s[1], s[2]};
+  switch (parameter.form) {
+    case ParameterForm::conv2d:
+      return {s[0], s[3], s[1], s[2]};
+    case ParameterForm::linear:
+      return {s[0], std::int64_t{s[3]} * s[1] * s[2]};
+    case ParameterForm::vector:
+      break;
+  }
   return {s.begin(), s.end()};
 }
 
@@ -116,8 +122,28 @@ int head_classes_in(const std::vector<files::NamedTensor>& tensors) {
   return 0;
 }
 
+std::map<std::string, std::string> describe_in_file(const Model& model) {
+  std::map<std::string, std::string> metadata{{kModelEntry, model.name}};
+  if (const std::string text = text_of(model); text != model.name) metadata[kNetworkEntry] = text;
+  return metadata;
+}
+
+std::optional<Model> described_in_file(const std::map<std::string, std::string>& metadata) {
+  if (const auto network = metadata.find(kNetworkEntry); network != metadata.end()) {
+    return model_of(network->second);
+  }
+  const auto named = metadata.find(kModelEntry);
+  const std::vector<std::string> names = model_names();
+  if (named == metadata.end() || std::find(names.begin(), names.end(), named->second) == names.end()) {
+    return std::nullopt;
+  }
+  return find_model(named->second);
+}
+
 void save_parameters(const std::string& path, const Model& model, const std::vector<float>& values) {
-  files::write_safetensors(path, to_tensors(model, values), {{"format", "pt"}, {"model", model.name}});
+  std::map<std::string, std::string> metadata = describe_in_file(model);
+  metadata["format"] = "pt";
+  files::write_safetensors(path, to_tensors(model, values), metadata);
 }
 
 std::vector<float> load_parameters(const std::string& path, const Model& model) {

@@ -2,6 +2,8 @@
 // Parameters between Warpscope's layout, (K, R, S, C) in one contiguous buffer, and safetensors files in
 // PyTorch's, (K, C, R, S) under PyTorch's names.
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,8 +12,18 @@
 
 namespace warpscope::models {
 
+/// Entries of the metadata of files of weights.
+inline constexpr const char* kModelEntry = "model";
+inline constexpr const char* kNetworkEntry = "network";
+
 /// What the names of an optimizer's tensors in a checkpoint begin with.
 inline constexpr const char* kOptimizerPrefix = "optimizer.";
+
+/// What a file of weights says of their network: its name, and the whole network if it is not built in.
+std::map<std::string, std::string> describe_in_file(const Model& model);
+
+/// The network that a file of weights says it is of; none if it does not say, or names one that is not known.
+std::optional<Model> described_in_file(const std::map<std::string, std::string>& metadata);
 
 /// Writes `values` (ParameterLayout) to `path`, whole or not at all. Throws core::Error.
 void save_parameters(const std::string& path, const Model& model, const std::vector<float>& values);

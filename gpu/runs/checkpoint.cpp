@@ -20,7 +20,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::uint64_t kVersion = 1;
-constexpr const char* kModel = "model";
 constexpr const char* kCheckpoint = "checkpoint";
 
 std::string tensor_prefix(const std::string& state) {
@@ -204,13 +203,13 @@ Checkpoint load(const fs::path& path, const models::Model& layers) {
   std::map<std::string, std::string> metadata;
   const std::vector<files::NamedTensor> tensors =
       files::read_safetensors(path, &metadata, files::Seal::required);
-  if (!metadata.contains(kModel) || !metadata.contains(kCheckpoint)) {
+  if (!metadata.contains(models::kModelEntry) || !metadata.contains(kCheckpoint)) {
     throw core::BadInput(fmt::format("{} is no checkpoint: its metadata lack one", path.string()));
   }
   const models::Model model = models::with_head(layers, models::head_classes_in(tensors));
-  if (metadata[kModel] != model.name) {
+  if (metadata[models::kModelEntry] != model.name) {
     throw OtherKind(fmt::format("{} is a checkpoint of model {:.100}, not of {}; choose that model",
-                                path.string(), metadata[kModel], model.name));
+                                path.string(), metadata[models::kModelEntry], model.name));
   }
   Checkpoint checkpoint = read_json(path, metadata[kCheckpoint]);
   checkpoint.model = model.name;
@@ -247,11 +246,10 @@ void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const m
     for (files::NamedTensor& tensor : models::to_tensors(whole, state.values, tensor_prefix(state.name)))
       tensors.push_back(std::move(tensor));
   }
-  files::write_sealed_safetensors(
-      path, tensors,
-      {{"format", "pt"},
-       {kModel, model.name},
-       {kCheckpoint, to_json(checkpoint).dump(-1, ' ', false, json::error_handler_t::replace)}});
+  std::map<std::string, std::string> metadata = models::describe_in_file(model);
+  metadata["format"] = "pt";
+  metadata[kCheckpoint] = to_json(checkpoint).dump(-1, ' ', false, json::error_handler_t::replace);
+  files::write_sealed_safetensors(path, tensors, metadata);
 }
 
 Checkpoint load_checkpoint(const fs::path& path, const models::Model& model) {

@@ -5,6 +5,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/models/model.h"
+#include "gpu/models/model_file.h"
 #include "gpu/plan/former_names.h"
 #include "gpu/runs/text.h"
 #include "gpu/settings/setting.h"
@@ -95,12 +96,22 @@ core::DeviceInfo device_of(const json& head) {
   return device;
 }
 
+/// The settings as they were changed last; those at the start in runs that do not tell.
+const json& settings_in(const json& head) {
+  const json& now = member(head, "current");
+  return now.is_object() ? now : member(head, "configuration");
+}
+
 }  // namespace
 
+models::Model model_in(const json& head) {
+  const json& settings = settings_in(head);
+  const std::string network = text_of(member(settings, "network"));
+  return models::model_of(network.empty() ? text_of(member(settings, "model")) : network);
+}
+
 training::Snapshot snapshot_of(const json& head) {
-  // The settings as they were changed last; those at the start in runs that do not tell.
-  const json& now = member(head, "current");
-  const json& settings = now.is_object() ? now : member(head, "configuration");
+  const json& settings = settings_in(head);
   training::Snapshot snapshot;
   if (!settings.is_object()) return snapshot;
   snapshot.model = text_of(member(settings, "model"));
@@ -121,7 +132,7 @@ training::Snapshot snapshot_of(const json& head) {
   const std::size_t head_classes = snapshot.optimizer.joint > 0 && classes.is_array() ? classes.size() : 0;
   snapshot.parameters = attempt(
       [&] {
-        const models::Model model = models::find_model(snapshot.model);
+        const models::Model model = model_in(head);
         return models::parameter_layout(models::with_head(model, static_cast<int>(head_classes))).count;
       },
       std::size_t{0});

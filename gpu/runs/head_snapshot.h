@@ -6,12 +6,16 @@
 #include <string>
 
 #include "gpu/messages/snapshot.h"
+#include "gpu/models/model.h"
 
 namespace warpscope::runs {
 
 /// As far as `head` (run.json) tells; what it does not tell, or tells in another way than this version, is
 /// left as a new Snapshot has it.
 training::Snapshot snapshot_of(const nlohmann::json& head);
+
+/// The network that was trained. Throws core::BadInput if this version does not know it.
+models::Model model_in(const nlohmann::json& head);
 
 /// finished, failed, or running (also where nothing is said).
 training::TrainerState state_of(const nlohmann::json& head);

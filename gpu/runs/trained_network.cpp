@@ -1,11 +1,13 @@
 #include "gpu/runs/trained_network.h"
 
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
 #include "gpu/files/safetensors.h"
+#include "gpu/models/model_file.h"
 #include "gpu/models/parameters.h"
 #include "gpu/runs/find_checkpoint.h"
 #include "gpu/runs/run_reader.h"
@@ -31,14 +33,14 @@ TrainedNetwork of_file(const fs::path& file, const std::string& model) {
   network.weights = file;
   std::map<std::string, std::string> metadata;
   files::read_safetensors(file, &metadata);
-  const auto named = metadata.find("model");
-  std::string name = named == metadata.end() ? model : named->second;
-  if (name.empty()) name = "autoencoder";
-  if (!model.empty() && model != name) {
+  const std::optional<models::Model> described = models::described_in_file(metadata);
+  network.settings.model =
+      model.empty() ? described.value_or(models::find_model("autoencoder")) : models::model_of(model);
+  if (described && *described != network.settings.model) {
     throw core::BadInput(fmt::format("{} holds weights of {}, not of {}; leave --model out",
-                                     printable(file.string()), printable(name), model));
+                                     printable(file.string()), printable(described->name),
+                                     printable(network.settings.model.name)));
   }
-  network.settings.model = models::find_model(name);
   network.parameters = models::load_parameters(file.string(), network.settings.model);
   return network;
 }

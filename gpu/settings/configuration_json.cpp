@@ -10,21 +10,24 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/text.h"
+#include "gpu/models/model_file.h"
 #include "gpu/ops/op.h"
 #include "gpu/settings/configuration.h"
-#include "gpu/settings/configuration_text.h"
 
 namespace warpscope::training {
 namespace {
 
 using nlohmann::json;
 
+constexpr const char* kNetwork = "network";
+
 /// " ..." in `objection` if nothing can hold it.
 std::optional<Value> value_of(const json& from, std::string& objection) {
-  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr auto kMostWhole = std::numeric_limits<std::int64_t>::max();
   if (from.is_boolean()) return Value(from.get<bool>());
-  if (from.is_number_unsigned() && from.get<std::uint64_t>() > static_cast<std::uint64_t>(kMost)) {
-    objection = fmt::format(" must be at most {}, not {}", kMost, from.get<std::uint64_t>());
+  if (from.is_number_unsigned() && from.get<std::uint64_t>() > static_cast<std::uint64_t>(kMostWhole)) {
+    objection = fmt::format(" must be at most {}, not {}", kMostWhole, from.get<std::uint64_t>());
     return std::nullopt;
   }
   if (from.is_number_integer()) return Value(from.get<std::int64_t>());
@@ -75,7 +78,7 @@ void read_setting(const json& object, std::string_view where, const Setting& row
   const std::size_t colon = what.find(": ", column == std::string_view::npos ? 0 : column);
   if (colon != std::string_view::npos) what.remove_prefix(colon + 2);
   throw core::BadInput(
-      fmt::format("{}:{}:{}: {}", name, line, before.size() - line_begin + 1, one_sentence(what)));
+      fmt::format("{}:{}:{}: {}", name, line, before.size() - line_begin + 1, files::one_sentence(what)));
 }
 
 Configuration parse_run(const std::string& text, const std::string& name, bool prefer_current) {
@@ -102,11 +105,24 @@ json to_json(const Configuration& configuration) {
       std::visit([&](const auto& held) { object[row.name] = held; }, *value);
     }
   }
+  // A network that is not built in stands in an entry of its own, beside its name.
+  const auto model = object.find("model");
+  if (model == object.end()) return object;
+  if (const std::string text = *model; text.find('\n') != std::string::npos) {
+    object["model"] = models::name_in(text);
+    object[kNetwork] = text;
+  }
   return object;
 }
 
 Configuration from_json(const json& object, std::string_view where) {
   Configuration configuration;
+  if (const auto network = object.find(kNetwork); network != object.end()) {
+    json plain = object;
+    plain["model"] = *network;
+    plain.erase(kNetwork);
+    return from_json(plain, where);
+  }
   for (const Setting& row : settings()) read_setting(object, where, row, configuration);
   if (const auto chosen = object.find("chosen"); chosen != object.end() && chosen->is_object()) {
     configuration.set("select", selection_text(*chosen, where));
@@ -121,11 +137,11 @@ Configuration from_json(const json& object, std::string_view where) {
 }
 
 Configuration read_run(const std::filesystem::path& file) {
-  return parse_run(read_text(file), file.string(), true);
+  return parse_run(files::read_text(file), file.string(), true);
 }
 
 ConfigurationFile read_configuration(const std::filesystem::path& file) {
-  const std::string text = read_text(file);
+  const std::string text = files::read_text(file);
   const std::size_t first = text.find_first_not_of("\xEF\xBB\xBF \t\r\n");
   if (first == std::string::npos || text[first] != '{') return {parse_toml(text, file.string())};
   ConfigurationFile read{parse_run(text, file.string(), false), true};

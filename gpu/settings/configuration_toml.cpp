@@ -13,8 +13,8 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/atomic_file.h"
+#include "gpu/files/text.h"
 #include "gpu/settings/configuration.h"
-#include "gpu/settings/configuration_text.h"
 
 namespace warpscope::training {
 namespace {
@@ -62,7 +62,7 @@ std::string kind_of(const toml::node& node) {
 /// The valid key that `name` is most likely meant for; one in another table is a little less likely.
 const Key& nearest_key(const std::vector<Key>& keys, std::string_view table, std::string_view name) {
   const auto distance = [&](const Key& key) {
-    return 2 * edit_distance(name, key.name) + (key.table == table ? 0 : 1);
+    return 2 * files::edit_distance(name, key.name) + (key.table == table ? 0 : 1);
   };
   return *std::min_element(keys.begin(), keys.end(),
                            [&](const Key& a, const Key& b) { return distance(a) < distance(b); });
@@ -71,7 +71,7 @@ const Key& nearest_key(const std::vector<Key>& keys, std::string_view table, std
 /// What is valid instead of `name` in `table`: the key that was meant, or all of them where none is near.
 std::string valid_keys(const std::vector<Key>& keys, std::string_view table, std::string_view name) {
   const Key& near = nearest_key(keys, table, name);
-  if (2 * edit_distance(name, near.name) <= static_cast<int>(name.size())) {
+  if (2 * files::edit_distance(name, near.name) <= static_cast<int>(name.size())) {
     return fmt::format("the nearest valid one is {}{}", near.name,
                        near.table == table ? "" : fmt::format(" in [{}]", near.table));
   }
@@ -85,7 +85,7 @@ std::string valid_keys(const std::vector<Key>& keys, std::string_view table, std
 std::string_view nearest_table(const std::vector<Key>& keys, std::string_view name) {
   return std::min_element(keys.begin(), keys.end(),
                           [&](const Key& a, const Key& b) {
-                            return edit_distance(name, a.table) < edit_distance(name, b.table);
+                            return files::edit_distance(name, a.table) < files::edit_distance(name, b.table);
                           })
       ->table;
 }
@@ -172,7 +172,7 @@ Configuration parse_toml(std::string_view text, std::string_view name) {
   } catch (const toml::parse_error& error) {
     const toml::source_position& at = error.source().begin;
     throw core::BadInput(
-        fmt::format("{}:{}:{}: {}", name, at.line, at.column, one_sentence(error.description())));
+        fmt::format("{}:{}:{}: {}", name, at.line, at.column, files::one_sentence(error.description())));
   }
   Mistakes mistakes;
   find_unknown_tables(root, known_keys(), mistakes);
@@ -186,7 +186,7 @@ Configuration parse_toml(std::string_view text, std::string_view name) {
 }
 
 Configuration read_toml(const std::filesystem::path& file) {
-  return parse_toml(read_text(file), file.string());
+  return parse_toml(files::read_text(file), file.string());
 }
 
 std::string to_toml(const Configuration& configuration, const core::DeviceInfo& device) {

@@ -10,6 +10,7 @@
 
 #include "gpu/core/device.h"
 #include "gpu/core/error.h"
+#include "gpu/models/model_file.h"
 #include "gpu/settings/configuration.h"
 #include "gpu/settings/numbers.h"
 
@@ -69,17 +70,18 @@ std::string check_real(const Setting& setting, Value& value) {
   return objection;
 }
 
-std::string check_text(const Setting& setting, const Value& value) {
-  const auto* const text = std::get_if<std::string>(&value);
+std::string check_text(const Setting& setting, Value& value) {
+  auto* const text = std::get_if<std::string>(&value);
   if (text == nullptr) return wrong_type("text", value);
   if (text->find('\0') != std::string::npos) return " must not hold a null character";
-  if (setting.names != nullptr) {
+  if (setting.names != nullptr && setting.settle == nullptr) {
     const std::vector<std::string> names = setting.names();
     if (std::find(names.begin(), names.end(), *text) != names.end()) return "";
     return fmt::format(": unknown {} '{}'; valid: {}", setting.name, *text, fmt::join(names, ", "));
   }
   try {
     if (setting.check != nullptr) setting.check(*text);
+    if (setting.settle != nullptr) *text = setting.settle(*text);
   } catch (const core::BadInput& error) {
     return fmt::format(": {}", error.what());
   }
@@ -92,6 +94,12 @@ Value read_all(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, number);
   return read.ptr == end && read.ec == std::errc() ? Value(number) : Value(text);
+}
+
+/// "autoencoder, mlp or FILE.toml"
+std::string names_text(const Setting& setting) {
+  return fmt::format("{}{}", fmt::join(setting.names(), ", "),
+                     setting.settle == nullptr ? "" : " or FILE.toml");
 }
 
 std::string with_spaces(std::string text, char instead) {
@@ -152,6 +160,10 @@ std::string to_string(const Value& value) {
   return std::get<std::string>(value);
 }
 
+std::string shown(const Setting& setting, const Value& value) {
+  return setting.settle == nullptr ? to_string(value) : models::name_in(to_string(value));
+}
+
 std::string option_of(const Setting& setting) {
   return setting.option != nullptr ? setting.option : with_spaces(setting.name, '-');
 }
@@ -162,7 +174,7 @@ std::string label_of(const Setting& setting) {
 
 std::string values_of(const Setting& setting) {
   if (setting.field.kind == Kind::boolean) return "true or false";
-  if (setting.names != nullptr) return fmt::format("{}", fmt::join(setting.names(), ", "));
+  if (setting.names != nullptr) return names_text(setting);
   if (setting.field.kind == Kind::text) return "text";
   const std::string zero = *setting.zero == '\0' ? "" : fmt::format(" (0: {})", setting.zero);
   return fmt::format("{}{}{}{}", setting.unit, *setting.unit == '\0' ? "" : ", ", range_text(setting.range),
@@ -183,7 +195,7 @@ std::string describe(const Setting& setting) {
   if (setting.names != nullptr) {
     const char* const between = text.find(':') == std::string::npos ? ": " : "; ";
     if (text.find(setting.names().back()) == std::string::npos) {
-      text += fmt::format("{}{}", between, fmt::join(setting.names(), ", "));
+      text += between + names_text(setting);
     }
   }
   if (*setting.zero != '\0') text += fmt::format("; 0: {}", setting.zero);

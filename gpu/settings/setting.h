@@ -67,10 +67,12 @@ struct Setting {
   Field field = {};
   std::vector<std::string> (*names)() = nullptr;  ///< texts: all that are valid, where they can be listed
   void (*check)(const std::string&) = nullptr;    ///< texts: throws core::BadInput
-  const char* example = "";                       ///< texts: a valid one that is not the default
-  const char* placeholder = "TEXT";               ///< texts: what stands in the help, "FILE"
-  bool fixed_in_run = false;                      ///< a run that is resumed keeps it
-  const char* zero = "";  ///< numbers: what 0 means, "off"; "" if it is a number like others
+  /// Texts: what is kept of one that was given, which may be a file (FILE.toml) beside `names`; throws core::BadInput.
+  std::string (*settle)(const std::string&) = nullptr;
+  const char* example = "";          ///< texts: a valid one that is not the default
+  const char* placeholder = "TEXT";  ///< texts: what stands in the help, "FILE"
+  bool fixed_in_run = false;         ///< a run that is resumed keeps it
+  const char* zero = "";             ///< numbers: what 0 means, "off"; "" if it is a number like others
   std::optional<Slider> slider = std::nullopt;
   /// Of a setting whose default depends on rows above it or on the device; nothing while that is not known.
   std::optional<Value> (*standard)(const Setting&, const Configuration& known,
@@ -86,7 +88,7 @@ const Setting& setting(std::string_view name);
 /// The same, or nullptr.
 const Setting* find_setting(std::string_view name);
 
-/// Makes `value` one that the setting can have (a whole number becomes a real one), or returns the rest of a
+/// Makes `value` one that the setting can have (a whole number becomes a real one, a file what it holds), or returns the rest of a
 /// sentence that begins with the setting's name: " takes a whole number, not 4.5".
 std::string check_value(const Setting& setting, Value& value);
 
@@ -99,6 +101,9 @@ std::string to_string(const Value& value);
 
 /// The shortest digits that read back as the same number, with a point or an exponent: "0.1", "1.0", "1e-08".
 std::string decimal(double value);
+
+/// The same for people: of a network that stands in a file its name alone.
+std::string shown(const Setting& setting, const Value& value);
 
 /// "learning-rate" or what the row says, without the dashes.
 std::string option_of(const Setting& setting);

@@ -6,6 +6,7 @@
 
 #include "gpu/core/device.h"
 #include "gpu/core/error.h"
+#include "gpu/models/model_file.h"
 #include "gpu/ops/optimizer/update_rule.h"
 #include "gpu/settings/configuration.h"
 #include "gpu/settings/numbers.h"
@@ -162,9 +163,10 @@ constexpr std::array kModelRows{
             .name = "model",
             .meaning = "network",
             .unit = "",
-            .field = text_field([](const S& s) { return s.model.name; },
-                                [](S& s, const std::string& name) { s.model = models::find_model(name); }),
+            .field = text_field([](const S& s) { return models::text_of(s.model); },
+                                [](S& s, const std::string& text) { s.model = models::model_of(text); }),
             .names = models::model_names,
+            .settle = [](const std::string& text) { return models::text_of(models::model_of(text)); },
             .example = "classifier",
             .fixed_in_run = true},
     Setting{

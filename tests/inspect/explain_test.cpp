@@ -20,8 +20,20 @@ using models::LayerKind;
 using tests::inspection_of;
 using training::Inspection;
 
+/// tests::tiny_model() with the first ReLU added to the pooled ones, and no bias in its second convolution.
+models::Model tiny_residual() {
+  models::Model model = tests::tiny_model();
+  model.layers[3].out_channels = 4;
+  model.layers[3].bias = false;
+  model.layers.insert(model.layers.begin() + 5, {LayerKind::add, "add1"});
+  model.layers[5].from = "pool1";
+  models::fit_layers(model);
+  models::check_model(model);
+  return model;
+}
+
 std::vector<models::Model> tiny_models() {
-  return {tests::tiny_model(), tests::tiny_classifier()};
+  return {tests::tiny_model(), tests::tiny_classifier(), tiny_residual()};
 }
 
 TEST(Explain, TheSumIsWhatTheNetworkHasAtEveryPlace) {
@@ -43,6 +55,10 @@ TEST(Explain, TheSumIsWhatTheNetworkHasAtEveryPlace) {
             for (const Passage& passage : found.passages) {
               EXPECT_EQ(passage.before, value);
               if (passage.kind == LayerKind::relu) value = std::max(value, 0.0f);
+              if (passage.kind == LayerKind::add) {
+                EXPECT_NEAR(passage.after, value + passage.addend, 1e-6f);  // summed in double
+                value = passage.after;
+              }
               EXPECT_EQ(passage.after, value);
             }
             EXPECT_EQ(found.value, value);

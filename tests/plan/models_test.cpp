@@ -114,7 +114,7 @@ TEST(Model, RefusesLayersThatDoNotFitAndNamesThem) {
   EXPECT_EQ(refusal([](Model& model) { model.layers[6].out_channels = 0; }),
             "model tiny, layer conv3: has no output channels");
   EXPECT_EQ(refusal([](Model& model) { model.height = 1; }),
-            "model tiny, layer pool1: its input is too small to pool");
+            "model tiny, layer pool1: its input, 1x8x4, is too small for 2x2 windows");
   EXPECT_EQ(refusal([](Model& model) { model.layers[3].name = "conv1"; }),
             "model tiny, layer conv1: an earlier layer has its name");
 }

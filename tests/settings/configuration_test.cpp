@@ -14,7 +14,6 @@
 
 #include "gpu/core/device.h"
 #include "gpu/core/error.h"
-#include "gpu/settings/configuration_text.h"
 #include "tests/core/temporary_folder.h"
 
 namespace warpscope::training {
@@ -502,13 +501,6 @@ TEST(Configuration, PrecisionAndBatchFollowTheDevice) {
   EXPECT_FALSE(resolve({}).has("batch"));
   const core::DeviceInfo device = gpu(90);
   EXPECT_EQ(resolve(configuration_with({{"precision", "fp32"}}), &device).text("precision"), "fp32");
-}
-
-TEST(Configuration, EditDistanceCountsInsertionsDeletionsAndReplacements) {
-  EXPECT_EQ(edit_distance("", ""), 0);
-  EXPECT_EQ(edit_distance("abc", ""), 3);
-  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
-  EXPECT_EQ(edit_distance("lerning_rate", "learning_rate"), 1);
 }
 
 }  // namespace

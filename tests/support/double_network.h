@@ -32,6 +32,10 @@ class DoubleNetwork {
     std::vector<std::vector<double>> result;
     for (const models::Layer& layer : model_.layers) {
       x = forward(layer, parameters, x);
+      if (layer.kind == models::LayerKind::add) {
+        const std::vector<double>& other = result[models::index_of(model_, layer.from)];
+        for (std::size_t i = 0; i < other.size(); ++i) x.values[i] += other[i];
+      }
       result.push_back(x.values);
     }
     return result;
@@ -73,13 +77,13 @@ class DoubleNetwork {
 
   Planes convolve(const models::Layer& layer, const std::vector<double>& parameters, const Planes& in) const {
     const double* weights = parameters.data() + layout_.find(layer.name + ".weight").offset;
-    const double* bias = parameters.data() + layout_.find(layer.name + ".bias").offset;
+    const double* bias = layer.bias ? parameters.data() + layout_.find(layer.name + ".bias").offset : nullptr;
     const int taps = layer.kernel;
     Planes out = planes(in.height, in.width, layer.out_channels);
     for (int y = 0; y < in.height; ++y) {
       for (int x = 0; x < in.width; ++x) {
         for (int k = 0; k < layer.out_channels; ++k) {
-          double sum = bias[k];
+          double sum = bias == nullptr ? 0 : bias[k];
           for (int tap = 0; tap < taps * taps; ++tap) {
             for (int c = 0; c < layer.in_channels; ++c) {
               sum += weights[(k * taps * taps + tap) * layer.in_channels + c] *
@@ -95,10 +99,10 @@ class DoubleNetwork {
 
   Planes multiply(const models::Layer& layer, const std::vector<double>& parameters, const Planes& in) const {
     const double* weights = parameters.data() + layout_.find(layer.name + ".weight").offset;
-    const double* bias = parameters.data() + layout_.find(layer.name + ".bias").offset;
+    const double* bias = layer.bias ? parameters.data() + layout_.find(layer.name + ".bias").offset : nullptr;
     Planes out = planes(1, 1, layer.out_channels);
     for (int k = 0; k < layer.out_channels; ++k) {
-      double sum = bias[k];
+      double sum = bias == nullptr ? 0 : bias[k];
       for (std::size_t i = 0; i < in.values.size(); ++i) {
         sum += weights[static_cast<std::size_t>(k) * in.values.size() + i] * in.values[i];
       }
@@ -115,6 +119,8 @@ class DoubleNetwork {
         return convolve(layer, parameters, in);
       case linear:
         return multiply(layer, parameters, in);
+      case add:  // the other input comes in outputs()
+        return out;
       case relu:
         for (double& value : out.values) value = std::max(value, 0.0);
         return out;

@@ -24,15 +24,14 @@ inline training::Inspection inspection_of(const models::Model& model, std::uint6
     image.push_back(static_cast<double>(draw()));
   const std::vector<double> parameters(made.parameters.begin(), made.parameters.end());
   const auto outputs = DoubleNetwork(model).outputs(parameters, image);
-  int height = model.height, width = model.width, channels = model.channels;
-  made.outputs.push_back({"input", height, width, channels, {image.begin(), image.end()}});
+  models::Extent extent{model.height, model.width, model.channels};
+  made.outputs.push_back(
+      {"input", extent.height, extent.width, extent.channels, {image.begin(), image.end()}});
   for (std::size_t n = 0; n < model.layers.size(); ++n) {
     const models::Layer& layer = model.layers[n];
-    if (layer.out_channels > 0) channels = layer.out_channels;
-    if (layer.kind == models::LayerKind::maxpool2d) height /= 2, width /= 2;
-    if (layer.kind == models::LayerKind::upsample2d) height *= 2, width *= 2;
-    if (layer.kind == models::LayerKind::linear) height = width = 1;
-    made.outputs.push_back({layer.name, height, width, channels, {outputs[n].begin(), outputs[n].end()}});
+    extent.pass(layer);
+    made.outputs.push_back(
+        {layer.name, extent.height, extent.width, extent.channels, {outputs[n].begin(), outputs[n].end()}});
   }
   return made;
 }

@@ -130,9 +130,13 @@ FilterFigures figures_of_filter(const models::Model& model, const models::Parame
     }
     return static_cast<float>(std::sqrt(squares));
   };
-  const std::size_t bias = layout.find(layer.name + ".bias").offset + number;
-  return {inspection.parameters[bias], inspection.gradients[bias], norm(inspection.parameters),
-          norm(inspection.gradients)};
+  FilterFigures figures{0, 0, norm(inspection.parameters), norm(inspection.gradients)};
+  if (layer.bias) {
+    const std::size_t bias = layout.find(layer.name + ".bias").offset + number;
+    figures.bias = inspection.parameters[bias];
+    figures.bias_gradient = inspection.gradients[bias];
+  }
+  return figures;
 }
 
 std::vector<int> ordered(const std::vector<ChannelFigures>& figures, ChannelOrder order) {

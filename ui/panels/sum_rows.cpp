@@ -13,7 +13,8 @@ using inspect::Explanation;
 using inspect::Passage;
 
 std::string passage_text(const models::Model& model, const Passage& passage) {
-  const std::string& name = model.layers[passage.output - 1].name;
+  const models::Layer& layer = model.layers[passage.output - 1];
+  const std::string& name = layer.name;
   switch (passage.kind) {
     case models::LayerKind::relu:
       return fmt::format("{} = max(0, {:.6g}) = {:.6g}", name, passage.before, passage.after);
@@ -21,6 +22,9 @@ std::string passage_text(const models::Model& model, const Passage& passage) {
       return fmt::format("{} = the largest of {:.4g}, {:.4g}, {:.4g}, {:.4g} = {:.6g}", name,
                          passage.window[0], passage.window[1], passage.window[2], passage.window[3],
                          passage.after);
+    case models::LayerKind::add:
+      return fmt::format("{} = {:.6g} + {:.6g} of {} = {:.6g}", name, passage.before, passage.addend,
+                         layer.from, passage.after);
     default:
       return fmt::format("{} repeats it: {:.6g}", name, passage.after);
   }

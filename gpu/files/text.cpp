@@ -1,4 +1,4 @@
-#include "gpu/settings/configuration_text.h"
+#include "gpu/files/text.h"
 
 #include <algorithm>
 #include <cctype>
@@ -13,7 +13,7 @@
 
 #include "gpu/core/error.h"
 
-namespace warpscope::training {
+namespace warpscope::files {
 
 std::string read_text(const std::filesystem::path& file) {
   std::error_code error;
@@ -61,4 +61,4 @@ int edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-}  // namespace warpscope::training
+}  // namespace warpscope::files

@@ -1,11 +1,11 @@
 #pragma once
-// What reading configurations from files has in common.
+// What reading texts that people write has in common.
 
 #include <filesystem>
 #include <string>
 #include <string_view>
 
-namespace warpscope::training {
+namespace warpscope::files {
 
 /// All of a file. Throws core::BadInput that names it.
 std::string read_text(const std::filesystem::path& file);
@@ -17,4 +17,4 @@ std::string one_sentence(std::string_view text);
 /// Source: V. Levenshtein, "Binary codes capable of correcting deletions, insertions and reversals" (1966).
 int edit_distance(std::string_view a, std::string_view b);
 
-}  // namespace warpscope::training
+}  // namespace warpscope::files

@@ -1,0 +1,157 @@
+// warpscope models: the networks that are built in, and those in files.
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/commands.h"
+#include "app/table.h"
+#include "gpu/charts/numbers.h"
+#include "gpu/core/device.h"
+#include "gpu/export/export_json.h"
+#include "gpu/models/model_file.h"
+#include "gpu/plan/model_figures.h"
+#include "gpu/settings/setting.h"
+
+namespace warpscope::app {
+namespace {
+
+using models::Model;
+
+/// Where and how a training is weighed.
+struct Setup {
+  core::DeviceInfo device;
+  core::Precision precision{};
+  int batch = 0;
+};
+
+Setup setup_of(const ModelsArguments& arguments) {
+  Setup setup;
+  setup.device = core::open_device(arguments.device)->info();
+  setup.precision = arguments.precision.empty() ? training::standard_precision(setup.device)
+                                                : core::parse_precision(arguments.precision);
+  setup.batch = arguments.batch > 0 ? arguments.batch : training::standard_batch(setup.device);
+  return setup;
+}
+
+/// "3.07 G" for people.
+std::string flops_text(double flops) {
+  constexpr const char* kUnits[] = {"", " k", " M", " G", " T", " P"};
+  std::size_t unit = 0;
+  for (; flops >= 1000 && unit + 1 < std::size(kUnits); ++unit) flops /= 1000;
+  return fmt::format("{:.3g}{}", flops, kUnits[unit]);
+}
+
+std::string loss_text(const Model& model) {
+  return model.loss == models::Loss::mse ? "mse" : fmt::format("{} classes", model.classes);
+}
+
+std::string memory_text(const Model& model, const Setup& setup) {
+  try {
+    return bytes_text(
+        static_cast<double>(plan::training_bytes(model, setup.device, setup.precision, setup.batch)));
+  } catch (const core::Error& error) {
+    return error.what();
+  }
+}
+
+std::string table_of(const std::vector<Model>& list, const Setup& setup) {
+  Table table({{"network", Align::left},
+               {"input"},
+               {"loss", Align::left},
+               {"layers"},
+               {"parameters"},
+               {"FLOPs an image"},
+               {"in training"},
+               {fmt::format("memory of {} images", setup.batch)}});
+  for (const Model& model : list) {
+    const plan::ModelFigures figures = plan::figures_of(model);
+    table.add({model.name, to_string(models::Extent{model.height, model.width, model.channels}),
+               loss_text(model), fmt::format("{}", model.layers.size()),
+               charts::with_thousands(static_cast<std::int64_t>(figures.parameters)),
+               flops_text(figures.forward_flops), flops_text(figures.step_flops), memory_text(model, setup)});
+  }
+  return table.text();
+}
+
+std::string layers_of(const Model& model) {
+  Table table({{"layer", Align::left},
+               {"kind", Align::left},
+               {"output", Align::left},
+               {"parameters"},
+               {"FLOPs an image"},
+               {"in training"}});
+  const plan::ModelFigures figures = plan::figures_of(model);
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const models::Layer& layer = model.layers[i];
+    const plan::LayerFigures& each = figures.layers[i];
+    table.add({layer.name, std::string(models::row_of(layer.kind).name), to_string(each.output),
+               charts::with_thousands(static_cast<std::int64_t>(each.parameters)),
+               flops_text(each.forward_flops), flops_text(each.step_flops)});
+  }
+  return table.text();
+}
+
+nlohmann::json json_of(const Model& model, const Setup& setup) {
+  const plan::ModelFigures figures = plan::figures_of(model);
+  nlohmann::json layers = nlohmann::json::array();
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const models::Extent& output = figures.layers[i].output;
+    layers.push_back({{"name", model.layers[i].name},
+                      {"kind", models::row_of(model.layers[i].kind).name},
+                      {"output", {output.height, output.width, output.channels}},
+                      {"parameters", figures.layers[i].parameters},
+                      {"forward_flops", figures.layers[i].forward_flops},
+                      {"step_flops", figures.layers[i].step_flops}});
+  }
+  nlohmann::json json{{"name", model.name},
+                      {"input", {model.height, model.width, model.channels}},
+                      {"classes", model.classes},
+                      {"parameters", figures.parameters},
+                      {"forward_flops", figures.forward_flops},
+                      {"step_flops", figures.step_flops},
+                      {"batch", setup.batch},
+                      {"precision", core::to_string(setup.precision)},
+                      {"device", setup.device.id()},
+                      {"layers", std::move(layers)}};
+  try {
+    json["step_bytes"] = plan::training_bytes(model, setup.device, setup.precision, setup.batch);
+  } catch (const core::Error& error) {
+    json["refusal"] = error.what();
+  }
+  return json;
+}
+
+}  // namespace
+
+int models(const ModelsArguments& arguments) {
+  check_output_file("--json", arguments.json);
+  std::vector<Model> list;
+  for (const std::string& text : arguments.models) list.push_back(models::model_of(text));
+  const bool all = list.empty();
+  for (const std::string& name : all ? models::model_names() : std::vector<std::string>()) {
+    list.push_back(models::find_model(name));
+  }
+  const bool file = list.size() == 1 && !all && !arguments.layers && arguments.json.empty();
+  if (file) {
+    fmt::print("{}", models::to_toml(list.front(), models::Style::for_people));
+    return 0;
+  }
+  const Setup setup = setup_of(arguments);
+  if (arguments.json != "-") {
+    if (!arguments.layers) fmt::print("{}", table_of(list, setup));
+    if (arguments.layers) {
+      for (const Model& model : list) fmt::print("{}:\n{}\n", model.name, layers_of(model));
+    }
+  }
+  nlohmann::json report = nlohmann::json::array();
+  for (const Model& model : list) report.push_back(json_of(model, setup));
+  write_output(arguments.json, runs::json_text({{"models", std::move(report)}}));
+  return 0;
+}
+
+}  // namespace warpscope::app

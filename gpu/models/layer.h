@@ -1,0 +1,105 @@
+#pragma once
+// Layers as plain data, and the table of their kinds: what a kind is called, which fields it has, what it makes of
+// an image's size and which parameters it learns. What runs a layer stands in gpu/plan/layer_lowering.h.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace warpscope::models {
+
+enum class LayerKind : std::uint8_t { conv2d, linear, relu, maxpool2d, upsample2d, add };
+
+/// One layer. Convolutions have stride 1, "same" padding and odd kernels. Linear layers take all of an image's
+/// numbers as features, in the order of NHWC.
+struct Layer {
+  LayerKind kind = LayerKind::relu;
+  std::string name;     ///< "conv1": PyTorch's name of its parameters; "relu1", "pool1", "up1" for the others
+  int in_channels = 0;  ///< of convolutions; features of linear layers
+  int out_channels = 0;   ///< of convolutions; features of linear layers
+  int kernel = 0;         ///< convolutions only: height and width
+  bool bias = true;       ///< convolutions and linear layers: a number is added to each output channel
+  std::string from = {};  ///< of add: the earlier layer whose output is added
+
+  bool operator==(const Layer&) const = default;
+};
+
+/// The size of an image on its way through the layers; linear layers leave a height and a width of 1.
+struct Extent {
+  int height = 0;
+  int width = 0;
+  int channels = 0;
+
+  /// From a layer's input to its output.
+  void pass(const Layer& layer);
+
+  std::int64_t elements() const { return std::int64_t{height} * width * channels; }
+  bool operator==(const Extent&) const = default;
+};
+
+/// "32x32x3"
+std::string to_string(const Extent& extent);
+
+/// How PyTorch shapes a parameter.
+enum class ParameterForm : std::uint8_t {
+  vector,  ///< (K)
+  conv2d,  ///< (K, C, R, S); ours is (K, R, S, C)
+  linear,  ///< (K, C H W); ours is (K, H, W, C) for inputs of H x W x C
+};
+
+/// A parameter that a layer learns, without its place.
+struct LayerParameter {
+  std::string_view name;   ///< "weight"
+  std::vector<int> shape;  ///< ours
+  ParameterForm form = ParameterForm::vector;
+};
+
+/// A field of Layer that files and people know, or one of them under the name that it has in a kind of layers.
+struct LayerField {
+  std::string_view key;          ///< in files: "channels"
+  std::string_view meaning;      ///< for people
+  int Layer::*number = nullptr;  ///< one of these three is not nullptr
+  bool Layer::*flag = nullptr;
+  std::string Layer::*text = nullptr;
+  int least = 0;
+  int most = 0;
+  int standard = 0;  ///< of numbers and flags; below `least`: it must be given
+  bool odd = false;  ///< even numbers are refused
+};
+
+/// A file must give it.
+bool is_required(const LayerField& field);
+void set_standard(const LayerField& field, Layer& layer);
+/// The field has its default; never of one that is required.
+bool is_standard(const LayerField& field, const Layer& layer);
+
+/// A kind of layers: a row of the table.
+struct LayerRow {
+  LayerKind kind{};
+  std::string_view name;     ///< "conv2d"
+  std::string_view prefix;   ///< of the names of layers that were given none: "conv" makes "conv1"
+  std::string_view summary;  ///< what it makes of its input, in a line for people
+  std::vector<LayerField> fields = {};
+  void (*pass)(const Layer& layer, Extent& extent) = nullptr;  ///< nullptr: the size stays
+  /// Why it cannot follow what makes images of this size, or ""; nullptr: it can.
+  std::string (*objection)(const Layer& layer, const Extent& input) = nullptr;
+  std::vector<LayerParameter> (*parameters)(const Layer& layer,
+                                            const Extent& input) = nullptr;  ///< nullptr: none
+  /// Fills in what follows from the input; nullptr: nothing does.
+  void (*fit)(Layer& layer, const Extent& input) = nullptr;
+};
+
+/// All kinds, in the order in which they are listed to people.
+std::span<const LayerRow> layer_rows();
+
+const LayerRow& row_of(LayerKind kind);
+
+/// The row of that name, or nullptr.
+const LayerRow* find_layer_row(std::string_view name);
+
+/// It learns something.
+bool has_parameters(const Layer& layer);
+
+}  // namespace warpscope::models

@@ -1,0 +1,329 @@
+#include "gpu/models/model_file.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include "gpu/files/text.h"
+
+namespace warpscope::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostText = 1 << 20;
+constexpr std::size_t kMostLayers = 1000;
+constexpr int kRemarkColumn = 64;
+constexpr std::string_view kEnding = ".toml";
+
+struct LossName {
+  Loss loss{};
+  std::string_view name;
+};
+constexpr LossName kLosses[] = {{Loss::mse, "mse"}, {Loss::cross_entropy, "cross_entropy"}};
+
+/// Reads one file; its mistakes begin with where they are.
+class Reader {
+ public:
+  Reader(std::string_view where, std::string_view name) : where_(where), name_(name) {}
+
+  Model read(std::string_view text) {
+    if (text.size() > kMostText) {
+      throw core::BadInput(fmt::format("{}: {} bytes are too many for a network", where_, text.size()));
+    }
+    const toml::table root = parse(text);
+    check_keys(root, {"name", "input", "loss", "classes", "layers"}, "a network");
+    Model model;
+    model.name = root.contains("name") ? text_at(root, "name") : std::string(name_);
+    read_input(root, model);
+    read_loss(root, model);
+    read_layers(root, model);
+    fit_layers(model);
+    check(root, model);
+    return model;
+  }
+
+ private:
+  [[noreturn]] void refuse(const toml::source_region& at, const std::string& what) const {
+    throw core::BadInput(at.begin.line == 0 ? fmt::format("{}: {}", where_, what)
+                                            : fmt::format("{}:{}: {}", where_, at.begin.line, what));
+  }
+
+  toml::table parse(std::string_view text) const {
+    try {
+      return toml::parse(text);
+    } catch (const toml::parse_error& error) {
+      refuse(error.source(), files::one_sentence(error.description()));
+    }
+  }
+
+  /// `of`: "a network", "conv2d".
+  void check_keys(const toml::table& table, const std::vector<std::string_view>& keys,
+                  std::string_view of) const {
+    const toml::key* unknown = nullptr;
+    for (const auto& [key, node] : table) {
+      if (std::find(keys.begin(), keys.end(), key.str()) != keys.end()) continue;
+      if (unknown == nullptr || key.source().begin.line < unknown->source().begin.line) unknown = &key;
+    }
+    if (unknown == nullptr) return;
+    refuse(unknown->source(),
+           fmt::format("{} has no '{}'; valid: {}", of, unknown->str(), fmt::join(keys, ", ")));
+  }
+
+  const toml::node& node_at(const toml::table& table, std::string_view key) const {
+    if (const toml::node* const node = table.get(key)) return *node;
+    refuse(table.source(), fmt::format("{} is missing", key));
+  }
+
+  std::string text_at(const toml::table& table, std::string_view key) const {
+    const toml::node& node = node_at(table, key);
+    if (const auto* const text = node.as_string()) return text->get();
+    refuse(node.source(), fmt::format("{} takes text in quotes", key));
+  }
+
+  int number_in(const toml::node& node, std::string_view key, int least, int most) const {
+    const auto* const number = node.as_integer();
+    if (number == nullptr) refuse(node.source(), fmt::format("{} takes whole numbers", key));
+    if (number->get() < least || number->get() > most) {
+      refuse(node.source(),
+             fmt::format("{} is {}, from {} to {} are valid", key, number->get(), least, most));
+    }
+    return static_cast<int>(number->get());
+  }
+
+  void read_input(const toml::table& root, Model& model) const {
+    const toml::node& node = node_at(root, "input");
+    const toml::array* const extents = node.as_array();
+    if (extents == nullptr || extents->size() != 3) {
+      refuse(node.source(), "input takes three numbers: height, width and channels of the images");
+    }
+    constexpr int kMost = 4096;
+    model.height = number_in(*extents->get(0), "input", 1, kMost);
+    model.width = number_in(*extents->get(1), "input", 1, kMost);
+    model.channels = number_in(*extents->get(2), "input", 1, kMost);
+  }
+
+  void read_loss(const toml::table& root, Model& model) const {
+    const std::string name = text_at(root, "loss");
+    const auto* const found = std::find_if(std::begin(kLosses), std::end(kLosses),
+                                           [&](const LossName& row) { return row.name == name; });
+    if (found == std::end(kLosses)) {
+      refuse(root.get("loss")->source(),
+             fmt::format("the loss '{}' is not known; valid: mse (reconstructs its input), cross_entropy",
+                         name));
+    }
+    model.loss = found->loss;
+    if (model.loss == Loss::cross_entropy) {
+      model.classes = number_in(node_at(root, "classes"), "classes", 1, 256);
+    } else if (const toml::node* const classes = root.get("classes")) {
+      refuse(classes->source(), "classes belong to the loss cross_entropy");
+    }
+  }
+
+  void read_layers(const toml::table& root, Model& model) {
+    const toml::node& node = node_at(root, "layers");
+    const toml::array* const layers = node.as_array();
+    if (layers == nullptr || layers->empty()) refuse(node.source(), "layers takes a list of layers");
+    if (layers->size() > kMostLayers) {
+      refuse(node.source(),
+             fmt::format("{} layers are too many, {} are the most", layers->size(), kMostLayers));
+    }
+    for (const toml::node& each : *layers) {
+      const toml::table* const table = each.as_table();
+      if (table == nullptr) refuse(each.source(), "a layer looks like {type = \"relu\"}");
+      places_.push_back(table->source());
+      model.layers.push_back(read_layer(*table));
+    }
+  }
+
+  Layer read_layer(const toml::table& table) {
+    const std::string type = text_at(table, "type");
+    const LayerRow* const row = find_layer_row(type);
+    if (row == nullptr) {
+      std::vector<std::string_view> kinds;
+      for (const LayerRow& each : layer_rows()) kinds.push_back(each.name);
+      refuse(table.get("type")->source(),
+             fmt::format("there is no layer '{}'; valid: {}", type, fmt::join(kinds, ", ")));
+    }
+    std::vector<std::string_view> keys{"type", "name"};
+    for (const LayerField& field : row->fields) keys.push_back(field.key);
+    check_keys(table, keys, row->name);
+    Layer layer;
+    layer.kind = row->kind;
+    const int number = ++numbers_[row->kind];
+    layer.name = table.contains("name") ? text_at(table, "name") : fmt::format("{}{}", row->prefix, number);
+    for (const LayerField& field : row->fields) read_field(table, field, layer);
+    return layer;
+  }
+
+  void read_field(const toml::table& table, const LayerField& field, Layer& layer) const {
+    const toml::node* const node = table.get(field.key);
+    if (node == nullptr) {
+      if (is_required(field))
+        refuse(table.source(), fmt::format("layer {}: {} is missing", layer.name, field.key));
+      set_standard(field, layer);
+    } else if (field.number != nullptr) {
+      layer.*field.number = number_in(*node, field.key, field.least, field.most);
+      if (field.odd && layer.*field.number % 2 == 0)
+        refuse(node->source(), fmt::format("{} must be odd", field.key));
+    } else if (field.flag != nullptr) {
+      const auto* const flag = node->as_boolean();
+      if (flag == nullptr) refuse(node->source(), fmt::format("{} takes true or false", field.key));
+      layer.*field.flag = flag->get();
+    } else {
+      layer.*field.text = text_at(table, field.key);
+    }
+  }
+
+  void check(const toml::table& root, const Model& model) const {
+    try {
+      check_model(model);
+      check_size(model);
+    } catch (const BadLayer& error) {
+      refuse(places_[error.layer], fmt::format("layer {}: {}", model.layers[error.layer].name, error.why));
+    } catch (const core::BadInput& error) {
+      throw core::BadInput(fmt::format("{}: {}", where_, error.what()));
+    }
+    const std::vector<std::string> names = model_names();
+    if (std::find(names.begin(), names.end(), model.name) == names.end()) return;
+    if (find_model(model.name) == model) return;
+    const std::string what = fmt::format("{} is the name of a built-in network; choose another", model.name);
+    refuse(root.contains("name") ? root.get("name")->source() : toml::source_region{}, what);
+  }
+
+  static void check_size(const Model& model) {
+    constexpr std::int64_t kMostParameters = std::int64_t{1} << 31;
+    std::int64_t parameters = 0;
+    Extent extent{model.height, model.width, model.channels};
+    for (std::size_t i = 0; i < model.layers.size(); ++i) {
+      if (has_parameters(model.layers[i])) {
+        for (const LayerParameter& each : row_of(model.layers[i].kind).parameters(model.layers[i], extent)) {
+          double elements = 1;  // does not overflow
+          for (const int side : each.shape) elements *= side;
+          if (elements + static_cast<double>(parameters) > static_cast<double>(kMostParameters)) {
+            throw BadLayer(model, i, fmt::format("more than {} parameters in all", kMostParameters));
+          }
+          parameters += static_cast<std::int64_t>(elements);
+        }
+      }
+      extent.pass(model.layers[i]);
+    }
+  }
+
+  std::string_view where_, name_;
+  std::map<LayerKind, int> numbers_;
+  std::vector<toml::source_region> places_;  ///< of the layers
+};
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      result += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+/// ", channels = 64", or "" of what is the default.
+std::string field_text(const Layer& layer, const LayerField& field) {
+  if (field.text != nullptr) return fmt::format(", {} = {}", field.key, quoted(layer.*field.text));
+  if (is_standard(field, layer)) return "";
+  if (field.flag != nullptr) return fmt::format(", {} = {}", field.key, layer.*field.flag);
+  return fmt::format(", {} = {}", field.key, layer.*field.number);
+}
+
+/// "  {type = "relu", name = "relu1"},"
+std::string layer_text(const Layer& layer) {
+  const LayerRow& row = row_of(layer.kind);
+  std::string text = fmt::format("  {{type = \"{}\", name = {}", row.name, quoted(layer.name));
+  for (const LayerField& field : row.fields) text += field_text(layer, field);
+  return text + "},";
+}
+
+/// "16x16x256, 7168 parameters"
+std::string remark_on(const Layer& layer, const Extent& input) {
+  Extent output = input;
+  output.pass(layer);
+  std::string text = to_string(output);
+  if (!has_parameters(layer)) return text;
+  std::int64_t parameters = 0;
+  for (const LayerParameter& each : row_of(layer.kind).parameters(layer, input)) {
+    std::int64_t elements = 1;
+    for (const int side : each.shape) elements *= side;
+    parameters += elements;
+  }
+  return text + fmt::format(", {} parameters", parameters);
+}
+
+}  // namespace
+
+Model parse_model(std::string_view text, std::string_view where, std::string_view name) {
+  return Reader(where, name).read(text);
+}
+
+Model read_model(const fs::path& file) {
+  return parse_model(files::read_text(file), file.string(), file.stem().string());
+}
+
+std::string to_toml(const Model& model, Style style) {
+  const bool people = style == Style::for_people;
+  std::string text = people ? fmt::format(
+                                  "# A network like {}; it is called what this file is, without its ending.\n"
+                                  "# warpscope train --model FILE.toml trains it.\n",
+                                  model.name)
+                            : fmt::format("name = {}\n", quoted(model.name));
+  text += fmt::format("input = [{}, {}, {}]{}\n", model.height, model.width, model.channels,
+                      people ? "  # height, width, channels" : "");
+  for (const LossName& row : kLosses) {
+    if (row.loss == model.loss) text += fmt::format("loss = \"{}\"\n", row.name);
+  }
+  if (model.loss == Loss::cross_entropy) text += fmt::format("classes = {}\n", model.classes);
+  text += "layers = [\n";
+  Extent extent{model.height, model.width, model.channels};
+  for (const Layer& layer : model.layers) {
+    const std::string line = layer_text(layer);
+    const std::string remark = people ? remark_on(layer, extent) : "";
+    text += remark.empty() ? line + "\n" : fmt::format("{:<{}}# {}\n", line, kRemarkColumn, remark);
+    extent.pass(layer);
+  }
+  return text + "]\n";
+}
+
+std::string text_of(const Model& model) {
+  const std::vector<std::string> names = model_names();
+  Model bare = model;
+  bare.head_classes = 0;
+  const bool built_in = std::find(names.begin(), names.end(), model.name) != names.end();
+  return built_in && find_model(model.name) == bare ? model.name : to_toml(bare);
+}
+
+Model model_of(const std::string& text) {
+  if (text.find('\n') != std::string::npos) return parse_model(text, "the network", "network");
+  if (text.ends_with(kEnding)) return read_model(text);
+  try {
+    return find_model(text);
+  } catch (const core::BadInput& error) {
+    throw core::BadInput(fmt::format("{}, or a file that ends in {}", error.what(), kEnding));
+  }
+}
+
+std::string name_in(const std::string& text) {
+  if (text.find('\n') == std::string::npos) return text;
+  try {
+    return model_of(text).name;
+  } catch (const core::BadInput&) {
+    return text.substr(0, text.find('\n'));
+  }
+}
+
+}  // namespace warpscope::models

@@ -1,0 +1,53 @@
+#pragma once
+// Networks as TOML files that people write:
+//
+//   input = [32, 32, 3]     # height, width, channels of the images
+//   loss = "cross_entropy"  # or "mse": the network reconstructs its input
+//   classes = 10            # of cross_entropy
+//   layers = [
+//     {type = "conv2d", name = "conv1", channels = 64, kernel = 3},
+//     {type = "relu"},
+//     {type = "linear", features = 10},
+//   ]
+//
+// A layer that has no name gets one of its kind and its number among them ("relu1"). Which kinds there are, and
+// which fields they have, stands in the table of layer.h. What a layer takes follows from the layer before it.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "gpu/models/model.h"
+
+namespace warpscope::models {
+
+/// Reads a network. `where` stands for the file in messages, `name` is what the network is called if the text does
+/// not say. Throws core::BadInput with one sentence that begins with FILE:LINE for the first mistake: bad syntax,
+/// an unknown key (with the nearest valid one), a value that cannot be, a layer that does not fit what comes before
+/// it (with the sizes on both sides), the name of a built-in network that is another.
+Model parse_model(std::string_view text, std::string_view where, std::string_view name);
+
+/// The same from a file; the network is called what the file is, without its ending.
+Model read_model(const std::filesystem::path& file);
+
+/// How a network is written.
+enum class Style : std::uint8_t {
+  plain,       ///< with its name
+  for_people,  ///< to be changed by a person: called what the file is; sizes and parameters beside each layer
+};
+
+/// `model` as such a file. parse_model() gives an equal model, but for the name. A head is left out.
+std::string to_toml(const Model& model, Style style = Style::plain);
+
+/// A model as settings and run.json hold it: the name of a built-in one, the whole text (to_toml()) of another.
+std::string text_of(const Model& model);
+
+/// What text_of() says, or a file's path: a text with a line break is a network, one that ends in .toml a file.
+/// Throws core::BadInput as parse_model() and find_model().
+Model model_of(const std::string& text);
+
+/// The name in what text_of() says, for people. Never throws: what cannot be read is its own name.
+std::string name_in(const std::string& text);
+
+}  // namespace warpscope::models

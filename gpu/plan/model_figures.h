@@ -1,0 +1,39 @@
+#pragma once
+// What a network is made of, in figures: sizes, parameters and floating-point operations of each layer, and the memory
+// of a training step, all known without running it.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gpu/core/device.h"
+#include "gpu/models/model.h"
+
+namespace warpscope::plan {
+
+/// One layer.
+struct LayerFigures {
+  models::Extent input, output;
+  std::size_t parameters = 0;
+  double forward_flops = 0;  ///< of one image, as the formulas of its ops say
+  double step_flops = 0;     ///< of one image of a training step: forward and backward
+};
+
+struct ModelFigures {
+  std::vector<LayerFigures> layers;  ///< one a layer of the model
+  std::size_t parameters = 0;
+  double forward_flops = 0;  ///< of one image, the loss included
+  double step_flops = 0;     ///< of one image of a training step, the update not included
+};
+
+/// Of `model`, which check_model() has passed. A head is not counted.
+ModelFigures figures_of(const models::Model& model);
+
+/// Bytes that a training step of `batch` images takes on `device` beside weights and optimizer: what plan::Plan of the
+/// same arguments holds, with the variants that are chosen by themselves. Throws core::BadInput if nothing on the
+/// device can train the model.
+std::size_t training_bytes(const models::Model& model, const core::DeviceInfo& device,
+                           core::Precision precision, int batch);
+
+}  // namespace warpscope::plan

@@ -1,0 +1,99 @@
+"""Networks in files: models lists and writes them, and what is trained by one goes on without the file."""
+import json
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import ProgramCase, main, read_run  # noqa: E402
+
+RESIDUAL = """input = [28, 28, 1]
+loss = "cross_entropy"
+classes = 10
+layers = [
+  {type = "maxpool2d"},
+  {type = "conv2d", channels = 4},
+  {type = "relu"},
+  {type = "conv2d", channels = 4, kernel = 5, bias = false},
+  {type = "add", from = "relu1"},
+  {type = "maxpool2d"},
+  {type = "linear", features = 10},
+]
+"""
+
+
+class OwnNetworks(ProgramCase):
+    def write(self, name, text):
+        file = self.path(name)
+        with open(file, "w", encoding="utf-8") as opened:
+            opened.write(text)
+        return file
+
+    def train(self, *more):
+        return self.run_program("train", "--device", "cpu", "--precision", "fp32", "--data", "builtin", "--batch", "4",
+                                "--test-images", "8", *more)
+
+    def test_built_in_networks_are_listed_with_their_figures(self):
+        ended = self.run_program("models", "--device", "cpu", "--batch", "8", "--json", self.path("models.json"))
+        self.assert_succeeded(ended)
+        with open(self.path("models.json"), encoding="utf-8") as file:
+            listed = {model["name"]: model for model in json.load(file)["models"]}
+        self.assertEqual(set(listed), {"autoencoder", "classifier", "mlp"})
+        self.assertEqual(listed["autoencoder"]["parameters"], 751875)
+        # mlp: two operations for each weight, one for each bias, ReLU and a few for the loss.
+        self.assertGreater(listed["mlp"]["forward_flops"], 2 * 118016)
+        self.assertLess(listed["mlp"]["forward_flops"], 2 * 118016 + 2000)
+        for model in listed.values():
+            self.assertEqual(sum(layer["parameters"] for layer in model["layers"]), model["parameters"])
+            self.assertGreater(model["step_bytes"], 0)
+            self.assertIn(model["name"], ended.out)
+        self.assertIn("751,875", ended.out)
+
+    def test_a_network_that_was_written_out_and_changed_is_trained_and_goes_on_without_its_file(self):
+        printed = self.run_program("models", "mlp")
+        self.assert_succeeded(printed)
+        text = printed.out.replace("features = 128", "features = 24")
+        self.assertNotEqual(text, printed.out)
+        file, run = self.write("mine.toml", text), self.path("run")
+        self.assert_succeeded(self.train("--model", file, "--steps", "3", "--run-dir", run))
+        configuration = read_run(run)["configuration"]
+        self.assertEqual(configuration["model"], "mine")
+        self.assertIn("features = 24", configuration["network"])
+        resumed = self.run_program("train", "--resume", run, "--model", file, "--steps", "5")
+        self.assert_succeeded(resumed)
+        other = self.write("other.toml", text.replace("features = 24", "features = 25"))
+        self.assert_refused(["train", "--resume", run, "--model", other, "--steps", "7"], "model")
+        os.remove(file)
+        self.assert_succeeded(self.run_program("train", "--resume", run, "--steps", "7"))
+        self.assertEqual(read_run(run)["steps"], 7)
+        listed = self.run_program("runs", self.path(""))
+        self.assert_succeeded(listed)
+        self.assertIn("mine", listed.out)
+
+    def test_weights_of_a_network_in_a_file_know_it(self):
+        file, weights = self.write("small.toml", RESIDUAL), self.path("small.safetensors")
+        self.assert_succeeded(self.train("--model", file, "--steps", "2", "--save", weights))
+        os.remove(file)
+        ended = self.run_program("features", weights, "--device", "cpu", "--data", "builtin", "--rows", "5", "--layer", "add1",
+                                 "--split", "test", "--out", self.path("features.npy"))
+        self.assert_succeeded(ended)
+        self.assertIn("784 columns, add1 of small", ended.out)  # 14 x 14 x 4
+
+    def test_a_mistake_is_refused_with_its_line(self):
+        file = self.write("wrong.toml", RESIDUAL.replace('"relu1"', '"relu7"'))
+        for command in (["train", "--model", file], ["models", file]):
+            self.assert_refused(command, "wrong.toml:9: layer add1: adds the output of 'relu7'")
+        self.assert_refused(["train", "--model", self.path("none.toml")], "none.toml")
+        self.assert_refused(["train", "--model", "rezidual"], "unknown model 'rezidual'", ".toml")
+
+    def test_settings_in_a_file_hold_the_whole_network(self):
+        file = self.write("small.toml", RESIDUAL)
+        printed = self.run_program("config", "--model", file, "--device", "cpu")
+        self.assert_succeeded(printed)
+        os.remove(file)
+        settings, run = self.write("settings.toml", printed.out), self.path("run")
+        self.assert_succeeded(self.train("--config", settings, "--steps", "1", "--run-dir", run))
+        self.assertEqual(read_run(run)["configuration"]["model"], "small")
+
+
+if __name__ == "__main__":
+    main()

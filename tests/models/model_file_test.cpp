@@ -1,0 +1,198 @@
+#include "gpu/models/model_file.h"
+
+#include <fstream>
+#include <random>
+#include <string>
+#include <tuple>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "tests/core/temporary_folder.h"
+#include "tests/support/random_model.h"
+
+namespace warpscope::models {
+namespace {
+
+constexpr const char* kSmall = R"(input = [8, 8, 3]
+loss = "cross_entropy"
+classes = 4
+layers = [
+  {type = "conv2d", channels = 5, kernel = 3},
+  {type = "relu"},
+  {type = "conv2d", channels = 5, bias = false},
+  {type = "add", from = "relu1"},
+  {type = "maxpool2d"},
+  {type = "linear", name = "out", features = 4},
+]
+)";
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_model(text, "mine.toml", "mine");
+  } catch (const core::BadInput& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// kSmall with one text instead of another.
+std::string changed(const std::string& from, const std::string& to) {
+  std::string text = kSmall;
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(ModelFile, HoldsANetwork) {
+  const Model model = parse_model(kSmall, "mine.toml", "mine");
+  EXPECT_EQ(model.name, "mine");
+  EXPECT_EQ((Extent{model.height, model.width, model.channels}), (Extent{8, 8, 3}));
+  EXPECT_EQ(model.loss, Loss::cross_entropy);
+  EXPECT_EQ(model.classes, 4);
+  ASSERT_EQ(model.layers.size(), 6u);
+  EXPECT_EQ(model.layers[0], (Layer{LayerKind::conv2d, "conv1", 3, 5, 3}));
+  EXPECT_EQ(model.layers[1], (Layer{LayerKind::relu, "relu1"}));
+  EXPECT_EQ(model.layers[2], (Layer{LayerKind::conv2d, "conv2", 5, 5, 3, false}));
+  EXPECT_EQ(model.layers[3].from, "relu1");
+  EXPECT_EQ(model.layers[5], (Layer{LayerKind::linear, "out", 4 * 4 * 5, 4}));
+}
+
+TEST(ModelFile, IsReadBackAsItWasWritten) {
+  for (const std::string& name : model_names()) {
+    const Model model = find_model(name);
+    EXPECT_EQ(parse_model(to_toml(model), "file", "file"), model) << to_toml(model);
+  }
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const Model model = tests::random_model(seed);
+    EXPECT_EQ(parse_model(to_toml(model), "file", "file"), model) << to_toml(model);
+  }
+}
+
+TEST(ModelFile, ForPeopleIsCalledWhatTheFileIsAndTellsSizes) {
+  Model model = find_model("autoencoder");
+  const std::string text = to_toml(model, Style::for_people);
+  EXPECT_NE(text.find("# 16x16x128, 295040 parameters"), std::string::npos) << text;
+  model.name = "mine";
+  EXPECT_EQ(parse_model(text, "mine.toml", "mine"), model);
+}
+
+TEST(ModelFile, SaysWhereAMistakeIs) {
+  const std::tuple<std::string, std::string, std::string> mistakes[] = {
+      {"channels = 5, kernel", "chanels = 5, kernel",
+       "mine.toml:5: conv2d has no 'chanels'; valid: type, name, channels, kernel, bias"},
+      {"{type = \"relu\"}", "{type = \"rleu\"}",
+       "mine.toml:6: there is no layer 'rleu'; valid: conv2d, linear, relu, maxpool2d, upsample2d, add"},
+      {"{type = \"relu\"}", "{name = \"relu\"}", "mine.toml:6: type is missing"},
+      {"{type = \"relu\"}", "\"relu\"", "mine.toml:6: a layer looks like {type = \"relu\"}"},
+      {"channels = 5, kernel = 3", "channels = 5, kernel = 4", "mine.toml:5: kernel must be odd"},
+      {"channels = 5, kernel = 3", "channels = 0", "mine.toml:5: channels is 0, from 1 to 65536 are valid"},
+      {"channels = 5, kernel = 3", "channels = 2.5", "mine.toml:5: channels takes whole numbers"},
+      {"channels = 5, kernel = 3", "kernel = 3", "mine.toml:5: layer conv1: channels is missing"},
+      {"bias = false", "bias = 0", "mine.toml:7: bias takes true or false"},
+      {"from = \"relu1\"", "from = \"relu9\"",
+       "mine.toml:8: layer add1: adds the output of 'relu9', which is no earlier layer"},
+      {"from = \"relu1\"", "from = \"add1\"",
+       "mine.toml:8: layer add1: adds the output of 'add1', which is no earlier layer"},
+      {"channels = 5, bias", "channels = 6, bias",
+       "mine.toml:8: layer add1: adds the output of 'relu1', which is 8x8x5, to 8x8x6"},
+      {"[8, 8, 3]", "[8, 1, 3]", "mine.toml:9: layer pool1: its input, 8x1x5, is too small for 2x2 windows"},
+      {"features = 4", "features = 3",
+       "mine.toml: model mine: the output is 1x1x3; 4 classes (1 to 256) take 1x1x4"},
+      {"name = \"out\"", "name = \"relu1\"", "mine.toml:10: layer relu1: an earlier layer has its name"},
+      {"name = \"out\"", "name = \"head\"", "mine.toml:10: layer head: that name has a meaning already"},
+      {"name = \"out\"", "name = \"a b\"",
+       "mine.toml:10: layer a b: a name has 1 to 64 letters, digits and _ - ."},
+      {"[8, 8, 3]", "[8, 8]",
+       "mine.toml:1: input takes three numbers: height, width and channels of the images"},
+      {"[8, 8, 3]", "[8, 8, 5000]", "mine.toml:1: input is 5000, from 1 to 4096 are valid"},
+      {"cross_entropy", "hinge",
+       "mine.toml:2: the loss 'hinge' is not known; valid: mse (reconstructs its input), cross_entropy"},
+      {"\"cross_entropy\"", "\"mse\"", "mine.toml:3: classes belong to the loss cross_entropy"},
+      {"classes = 4", "", "mine.toml:1: classes is missing"},
+      {"classes = 4", "clases = 4",
+       "mine.toml:3: a network has no 'clases'; valid: name, input, loss, classes, layers"},
+      {"classes = 4", "classes = 4\nname = \"mlp\"",
+       "mine.toml:4: mlp is the name of a built-in network; choose another"},
+      {"classes = 4", "classes = ", "mine.toml:3: "},
+  };
+  for (const auto& [from, to, message] : mistakes) {
+    const std::string said = refusal(changed(from, to));
+    EXPECT_EQ(said.substr(0, message.size()), message) << said;
+    EXPECT_EQ(said.find('\n'), std::string::npos) << said;
+  }
+}
+
+TEST(ModelFile, RefusesWhatNoMachineHolds) {
+  std::string wide = changed("channels = 5, kernel = 3", "channels = 65535");
+  wide.replace(wide.find("channels = 5,"), 13, "channels = 65535, kernel = 15,");
+  EXPECT_EQ(refusal(wide), "mine.toml:7: layer conv2: more than 2147483648 parameters in all");
+  std::string many = "input = [4096, 4096, 3]\nloss = \"mse\"\nlayers = [";
+  for (int i = 0; i < 3; ++i) many += "{type = \"conv2d\", channels = 60000},";
+  EXPECT_NE(
+      refusal(many + "]").find("mine.toml:3: layer conv1: makes images of 4096x4096x60000, more than fit"),
+      std::string::npos)
+      << refusal(many + "]");
+}
+
+TEST(ModelFile, WhateverItHoldsIsReadOrRefusedInASentence) {
+  std::mt19937_64 dice(11);
+  const std::string alphabet = "{}[]=,\"'#\n0123456789.-_abcdefxyz \\\xc3\xa9";
+  int read = 0, refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string text = kSmall;
+    const int edits = tests::throw_dice(dice, 1, 4);
+    for (int edit = 0; edit < edits; ++edit) {
+      const auto at = static_cast<std::size_t>(tests::throw_dice(dice, 0, static_cast<int>(text.size()) - 1));
+      const char letter = alphabet[static_cast<std::size_t>(
+          tests::throw_dice(dice, 0, static_cast<int>(alphabet.size()) - 1))];
+      switch (tests::throw_dice(dice, 0, 3)) {
+        case 0:
+          text.erase(at, static_cast<std::size_t>(tests::throw_dice(dice, 1, 20)));
+          break;
+        case 1:
+          text.insert(at, 1, letter);
+          break;
+        case 2:
+          text.insert(at, text.substr(at, 30));
+          break;
+        default:
+          text[at] = letter;
+      }
+      if (text.empty()) text = " ";
+    }
+    try {
+      check_model(parse_model(text, "mine.toml", "mine"));
+      ++read;
+    } catch (const core::BadInput& error) {
+      ++refused;
+      EXPECT_EQ(std::string(error.what()).rfind("mine.toml:", 0), 0u) << error.what();
+    }
+  }
+  EXPECT_GT(read, 5);
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(ModelText, IsTheNameOfABuiltInNetworkAndAllOfAnother) {
+  EXPECT_EQ(text_of(find_model("mlp")), "mlp");
+  EXPECT_EQ(model_of("mlp"), find_model("mlp"));
+  const Model mine = parse_model(kSmall, "mine.toml", "mine");
+  EXPECT_EQ(model_of(text_of(mine)), mine);
+  EXPECT_EQ(name_in(text_of(mine)), "mine");
+  EXPECT_EQ(name_in("mlp"), "mlp");
+  Model other = find_model("mlp");
+  other.layers.front().out_channels = 64;
+  EXPECT_EQ(name_in(text_of(other)), "name = \"mlp\"") << "what cannot be read back is its own name";
+}
+
+TEST(ModelText, NamesAFileByItsEnding) {
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "m\u00fcller net.toml";
+  std::ofstream(file) << kSmall;
+  EXPECT_EQ(model_of(file.string()).name, "m\u00fcller net");
+  EXPECT_THROW(model_of((folder.path() / "none.toml").string()), core::BadInput);
+  EXPECT_THROW(model_of("none"), core::BadInput);
+}
+
+}  // namespace
+}  // namespace warpscope::models
