@@ -14,6 +14,7 @@
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/onednn_support.h"
+#include "gpu/ops/sizes.h"
 
 namespace warpscope::ops::conv2d {
 namespace {
@@ -31,24 +32,27 @@ struct Layout {
   memory::desc output;
   memory::desc kept_weights;
   memory::desc any_weights;
-  memory::dims strides{1, 1};
+  memory::dims strides;
+  memory::dims dilation;  ///< pixels between taps: none where they lie side by side
   memory::dims padding;
 
   Layout(const OpShape& s, memory::data_type type, memory::data_type weights)
       : input(onednn::nhwc(s.batch, s.height, s.width, s.in_channels, type)),
-        output(onednn::nhwc(s.batch, s.height, s.width, s.out_channels, type)),
+        output(onednn::nhwc(s.batch, output_height(s), output_width(s), s.out_channels, type)),
         kept_weights({s.out_channels, s.in_channels, s.kernel_height, s.kernel_width}, weights,
                      memory::format_tag::ohwi),
         any_weights({s.out_channels, s.in_channels, s.kernel_height, s.kernel_width}, weights,
                     memory::format_tag::any),
-        padding{(s.kernel_height - 1) / 2, (s.kernel_width - 1) / 2} {}
+        strides{s.stride, s.stride},
+        dilation{s.dilation - 1, s.dilation - 1},
+        padding{padding_of(s, s.kernel_height), padding_of(s, s.kernel_width)} {}
 };
 
 dnnl::convolution_forward::primitive_desc describe_forward(const onednn::Program& program,
                                                            const Layout& layout) {
-  return onednn::describe<dnnl::convolution_forward>(program, dnnl::prop_kind::forward_training, kDirect,
-                                                     layout.input, layout.any_weights, layout.output,
-                                                     layout.strides, layout.padding, layout.padding);
+  return onednn::describe<dnnl::convolution_forward>(
+      program, dnnl::prop_kind::forward_training, kDirect, layout.input, layout.any_weights, layout.output,
+      layout.strides, layout.dilation, layout.padding, layout.padding);
 }
 
 void fill_ones(const memory& ones, memory::dim count, core::Precision precision) {
@@ -96,7 +100,7 @@ std::unique_ptr<Prepared> prepare_forward_fused(const OpShape& shape, core::Prec
     const auto description = onednn::describe_with<dnnl::convolution_forward>(
         shape.covered.has(Op::relu_forward) ? with_relu() : onednn::user_scratchpad(), program,
         dnnl::prop_kind::forward_training, kDirect, layout.input, layout.any_weights, bias, layout.output,
-        layout.strides, layout.padding, layout.padding);
+        layout.strides, layout.dilation, layout.padding, layout.padding);
     const auto kept = program.operand(Name::weights, layout.kept_weights);
     const auto weights = program.add_reorder_to(description.weights_desc(), kept);
     program.add<dnnl::convolution_forward>(description,
@@ -114,7 +118,7 @@ std::unique_ptr<Prepared> prepare_backward_input(const OpShape& shape, core::Pre
     const Layout layout(shape, type, type);
     const auto description = onednn::describe_backward<dnnl::convolution_backward_data>(
         program, describe_forward(program, layout), kDirect, layout.input, layout.any_weights, layout.output,
-        layout.strides, layout.padding, layout.padding);
+        layout.strides, layout.dilation, layout.padding, layout.padding);
     const auto kept = program.operand(Name::weights, layout.kept_weights);
     const auto weights = program.add_reorder_to(description.weights_desc(), kept);
     program.add<dnnl::convolution_backward_data>(
@@ -132,7 +136,7 @@ std::unique_ptr<Prepared> prepare_backward_weights(const OpShape& shape, core::P
     const Layout layout(shape, type, kF32);
     const auto description = onednn::describe_backward<dnnl::convolution_backward_weights>(
         program, describe_forward(program, forward_layout), kDirect, layout.input, layout.any_weights,
-        layout.output, layout.strides, layout.padding, layout.padding);
+        layout.output, layout.strides, layout.dilation, layout.padding, layout.padding);
     const auto kept = program.operand(Name::weights_gradient, layout.kept_weights);
     const bool same_layout = description.diff_weights_desc() == layout.kept_weights;
     const auto gradient = same_layout ? kept : program.scratch(description.diff_weights_desc());
@@ -148,7 +152,7 @@ std::unique_ptr<Prepared> prepare_backward_bias(const OpShape& shape, core::Prec
                                                 core::Device&) {
   const auto type = onednn::storage(precision);
   return onednn::make_program(Op::conv2d_backward_bias, [&](onednn::Program& program) {
-    const memory::dim pixels = shape.batch * shape.height * shape.width;
+    const memory::dim pixels = sizes::output_pixels(shape);
     const auto matrix = [](memory::dim rows, memory::dim columns, memory::data_type element) {
       return memory::desc({rows, columns}, element, memory::format_tag::ab);
     };
