@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -228,6 +229,33 @@ TEST(VariantTable, EveryChainIsWellFormed) {
       EXPECT_TRUE(fits) << describe(covered);
     }
     for (const PrivateOperand& each : variant.formats) EXPECT_TRUE(seen.contains(each.name));
+  }
+}
+
+TEST(VariantTable, ConvolutionsOfEveryKindAreTakenInEveryPrecision) {
+  const OpShape shape{.batch = 2,
+                      .height = 15,
+                      .width = 20,
+                      .in_channels = 64,
+                      .out_channels = 64,
+                      .kernel_height = 5,
+                      .kernel_width = 7,
+                      .stride = 2,
+                      .dilation = 2,
+                      .valid = true};
+  for (const Op op : {Op::conv2d_forward, Op::conv2d_backward_input, Op::conv2d_backward_weights,
+                      Op::conv2d_backward_bias}) {
+    std::set<std::pair<DeviceKind, Precision>> all;
+    std::set<std::pair<DeviceKind, Precision>> taken;
+    for (const Variant& variant : variants()) {
+      if (variant.op != op || variant.library) continue;
+      const bool takes = variant.refuses == nullptr || variant.refuses(shape).empty();
+      for (const Precision precision : variant.precisions) {
+        all.emplace(variant.device, precision);
+        if (takes) taken.emplace(variant.device, precision);
+      }
+    }
+    EXPECT_EQ(taken, all) << to_string(op);
   }
 }
 

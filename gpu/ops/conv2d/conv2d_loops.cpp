@@ -16,17 +16,6 @@
 namespace warpscope::ops::conv2d {
 namespace {
 
-/// The outputs 0..outputs-1 for which a tap reads one of the inputs 0..inputs-1.
-struct Inside {
-  int first;
-  int end;
-  Inside(const TapsAlong& along, int tap, int inputs, int outputs) {
-    const int from = along.input(0, tap);
-    first = from >= 0 ? 0 : (along.stride - 1 - from) / along.stride;
-    end = from >= inputs ? 0 : std::min(outputs, (inputs - 1 - from) / along.stride + 1);
-  }
-};
-
 template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
@@ -123,11 +112,11 @@ void backward_weights(const OpCall& call) {
     for (int k = 0; k < s.out_channels; ++k) {
       for (int r = 0; r < s.kernel_height; ++r) {
         for (int t = 0; t < s.kernel_width; ++t) {
-          const Inside rows(down, r, s.height, output_height(s));
-          const Inside columns(right, t, s.width, output_width(s));
+          const int end_row = down.end_output(r, s.height, output_height(s));
+          const int end_column = right.end_output(t, s.width, output_width(s));
           float* sum = dw.at(k, r, t);
-          for (int i = rows.first; i < rows.end; ++i) {
-            for (int j = columns.first; j < columns.end; ++j) {
+          for (int i = down.first_output(r); i < end_row; ++i) {
+            for (int j = right.first_output(t); j < end_column; ++j) {
               const float gradient = to_float(dy(n, i, j, k));
               const T* from = x.at(n, down.input(i, r), right.input(j, t));
               for (int c = 0; c < s.in_channels; ++c) sum[c] += gradient * to_float(from[c]);

@@ -21,6 +21,17 @@ struct TapsAlong {
     const int steps = input - tap * dilation + padding;
     return steps < 0 || steps % stride != 0 ? -1 : steps / stride;
   }
+  /// The first output whose tap reads no input before the first.
+  constexpr int first_output(int tap) const {
+    const int from = input(0, tap);
+    return from >= 0 ? 0 : (stride - 1 - from) / stride;
+  }
+  /// Past the last of `outputs` outputs whose tap reads one of `inputs` inputs.
+  constexpr int end_output(int tap, int inputs, int outputs) const {
+    const int from = input(0, tap);
+    const int end = from >= inputs ? 0 : (inputs - 1 - from) / stride + 1;
+    return end < outputs ? end : outputs;
+  }
 };
 
 constexpr TapsAlong row_taps(const OpShape& s) {
