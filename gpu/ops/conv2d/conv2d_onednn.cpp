@@ -111,9 +111,35 @@ std::unique_ptr<Prepared> prepare_forward_fused(const OpShape& shape, core::Prec
   });
 }
 
+/// oneDNN's BF16 convolutions take output channels in pairs. The gradient of the input through one tap (seen in
+/// 2.6) multiplies what lies behind the last of an odd number.
+bool is_wrong_in_bf16(const OpShape& shape) {
+  const bool one_tap = shape.kernel_height == 1 && shape.kernel_width == 1;
+  return one_tap && shape.stride == 1 && shape.out_channels % 2 != 0;
+}
+
+/// Through one tap: a product of pixels by output channels with output by input channels.
+void add_product(onednn::Program& program, const OpShape& shape, memory::data_type type) {
+  const memory::dim pixels = sizes::pixels(shape);
+  const auto matrix = [&](memory::dim rows, memory::dim columns) {
+    return memory::desc({rows, columns}, type, memory::format_tag::ab);
+  };
+  const auto dy = matrix(pixels, shape.out_channels);
+  const auto weights = matrix(shape.out_channels, shape.in_channels);
+  const auto dx = matrix(pixels, shape.in_channels);
+  program.add<dnnl::matmul>(onednn::describe<dnnl::matmul>(program, dy, weights, dx),
+                            {{DNNL_ARG_SRC, program.operand(Name::output_gradient, dy)},
+                             {DNNL_ARG_WEIGHTS, program.operand(Name::weights, weights)},
+                             {DNNL_ARG_DST, program.operand(Name::input_gradient, dx)}});
+}
+
 std::unique_ptr<Prepared> prepare_backward_input(const OpShape& shape, core::Precision precision,
                                                  core::Device&) {
   const auto type = onednn::storage(precision);
+  if (precision == core::Precision::bf16 && is_wrong_in_bf16(shape)) {
+    return onednn::make_program(Op::conv2d_backward_input,
+                                [&](onednn::Program& program) { add_product(program, shape, type); });
+  }
   return onednn::make_program(Op::conv2d_backward_input, [&](onednn::Program& program) {
     const Layout layout(shape, type, type);
     const auto description = onednn::describe_backward<dnnl::convolution_backward_data>(
