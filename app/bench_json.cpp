@@ -33,7 +33,10 @@ ordered_json shape_json(const ops::OpShape& s) {
           {"kernel_width", s.kernel_width},
           {"count", s.count},
           {"rule", ops::to_string(s.rule)},
-          {"covered", names_of(s.covered)}};
+          {"covered", names_of(s.covered)},
+          {"stride", s.stride},
+          {"dilation", s.dilation},
+          {"valid", s.valid}};
 }
 
 ops::OpShape shape_from(const ordered_json& json) {
@@ -51,6 +54,10 @@ ops::OpShape shape_from(const ordered_json& json) {
   if (json.contains("covered")) {
     for (const std::string name : json["covered"]) s.covered.add(ops::parse_op(name));
   }
+  s.stride = json.value("stride", 1);
+  s.dilation = json.value("dilation", 1);
+  s.valid = json.value("valid", false);
+  if (s.stride < 1 || s.dilation < 1) throw core::BadInput("a stride or dilation is below 1");
   return s;
 }
 

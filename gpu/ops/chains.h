@@ -12,15 +12,18 @@ namespace warpscope::ops {
 inline OpShape result_shape(const OpShape& own) {
   OpShape shape;
   shape.batch = own.batch;
-  shape.height = own.height;
-  shape.width = own.width;
+  shape.height = output_height(own);
+  shape.width = output_width(own);
   shape.in_channels = shape.out_channels = own.out_channels;
   return shape;
 }
 
 /// The shape of an op that works element by element on the input of an op of shape `own`.
 inline OpShape input_shape(const OpShape& own) {
-  OpShape shape = result_shape(own);
+  OpShape shape;
+  shape.batch = own.batch;
+  shape.height = own.height;
+  shape.width = own.width;
   shape.in_channels = shape.out_channels = own.in_channels;
   return shape;
 }

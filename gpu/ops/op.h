@@ -3,8 +3,7 @@
 // costs and how long its sums are. One folder per operation states the mathematics in <op>.h; everything that
 // handles ops in general (plans, tests, benchmarks) works from the contract alone.
 //
-// Layouts: activations are NHWC, weights (K, R, S, C), all dense and row-major. Convolutions have stride 1
-// and "same" padding: padding = (kernel - 1) / 2 with odd kernels.
+// Layouts: activations are NHWC, weights (K, R, S, C), all dense and row-major. Kernels have odd extents.
 
 #include <array>
 #include <bit>
@@ -92,9 +91,40 @@ struct OpShape {
   std::int64_t count = 1;
   UpdateRule rule = UpdateRule::sgd;  ///< of optimizer.update and optimizer.update_per_sample
   OpSet covered = {};                 ///< other ops that the call covers (Variant::chain)
+  int stride = 1;                     ///< of convolutions: input pixels from one output pixel to the next
+  int dilation = 1;                   ///< of convolutions: input pixels from one tap to the next
+  bool valid = false;                 ///< of convolutions: no padding, else "same": dilation (kernel - 1) / 2
 
   bool operator==(const OpShape&) const = default;
 };
+
+/// Input pixels from the first tap of a kernel to the last, both included.
+constexpr std::int64_t kernel_reach(const OpShape& shape, int kernel) {
+  return std::int64_t{shape.dilation} * (kernel - 1) + 1;
+}
+
+/// Zeros before and behind the rows and columns of a convolution's input.
+constexpr int padding_of(const OpShape& shape, int kernel) {
+  return shape.valid ? 0 : shape.dilation * (kernel - 1) / 2;
+}
+
+/// What a convolution makes of `input` rows or columns; 0 where the kernel does not fit.
+constexpr int output_extent(const OpShape& shape, int input, int kernel) {
+  const std::int64_t room = input + 2 * std::int64_t{padding_of(shape, kernel)} - kernel_reach(shape, kernel);
+  return room < 0 ? 0 : static_cast<int>(room / shape.stride) + 1;
+}
+constexpr int output_height(const OpShape& shape) {
+  return output_extent(shape, shape.height, shape.kernel_height);
+}
+constexpr int output_width(const OpShape& shape) {
+  return output_extent(shape, shape.width, shape.kernel_width);
+}
+
+/// Whether a convolution steps by one pixel, has its taps side by side and keeps the size of the image.
+constexpr bool is_plain(const OpShape& shape) {
+  const bool one_tap = shape.kernel_height == 1 && shape.kernel_width == 1;
+  return shape.stride == 1 && (one_tap || (shape.dilation == 1 && !shape.valid));
+}
 
 /// How an op touches an operand.
 enum class Access : std::uint8_t { read, write, update };

@@ -65,7 +65,8 @@ struct Derivative {
   /// Of this op. None: the output is the loss itself, and the result is its gradient times the loss scale in
   /// `control`.
   std::optional<Name> output_gradient = {};
-  Name result{};  ///< of this op
+  Name result{};                      ///< of this op
+  std::vector<OpShape> further = {};  ///< other small shapes, of which the formula says something else
 };
 
 /// What the proofs of one op need. Functions that are nullptr have nothing to add.

@@ -36,9 +36,12 @@ inline std::int64_t features_in(const OpShape& s) {
 inline std::int64_t features_out(const OpShape& s) {
   return s.batch * s.out_channels;
 }
-/// Of a batch of images whose channels an op has changed and whose size it has not.
+/// Of what a convolution gives.
+inline std::int64_t output_pixels(const OpShape& s) {
+  return s.batch * output_height(s) * output_width(s);
+}
 inline std::int64_t output(const OpShape& s) {
-  return pixels(s) * s.out_channels;
+  return output_pixels(s) * s.out_channels;
 }
 /// Parts of a sum over all parameters.
 inline std::int64_t sum_parts(const OpShape&) {

@@ -37,6 +37,9 @@ void fields(auto& visit, Of<ops::OpShape> auto& shape) {
   visit("count", shape.count);
   visit("rule", shape.rule);
   visit.added("covered", shape.covered);
+  visit.added("stride", shape.stride);
+  visit.added("dilation", shape.dilation);
+  visit.added("valid", shape.valid);
 }
 
 void fields(auto& visit, Of<OpPlace> auto& place) {
@@ -378,6 +381,10 @@ void decode(const char* key, const json& value, auto& out) {
 /// What readers of a snapshot rely on.
 void check(const Snapshot& snapshot) {
   if (!snapshot.ladder) refuse("ladder", "missing");
+  for (const OpTiming& timing : snapshot.timings) {
+    if (timing.shape.stride < 1) refuse("stride", "below 1");
+    if (timing.shape.dilation < 1) refuse("dilation", "below 1");
+  }
   if (!snapshot.evaluation) return;
   const Evaluation& evaluation = *snapshot.evaluation;
   const bool valid = evaluation.classes >= 0 && evaluation.classes <= kMostClasses;

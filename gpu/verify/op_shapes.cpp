@@ -13,12 +13,21 @@ using ops::OpSet;
 using ops::OpShape;
 using ops::Variant;
 
+/// Whether every operand has elements: a kernel may not fit a small image.
+bool is_possible(Op op, const OpShape& shape) {
+  const auto operands = ops::contract(op).operands;
+  return std::all_of(operands.begin(), operands.end(),
+                     [&](const ops::Operand& each) { return each.elements(shape) > 0; });
+}
+
 /// Smaller images, then a smaller batch, then fewer channels, then fewer parameters, until it costs no more
 /// than `most_flops` or is as small as can be.
 OpShape within(Op op, OpShape shape, double most_flops) {
   while (ops::contract(op).flops(shape) > most_flops) {
-    if (shape.height * shape.width > 9) {
-      (shape.height > shape.width ? shape.height : shape.width) -= 2;
+    OpShape smaller = shape;
+    (shape.height > shape.width ? smaller.height : smaller.width) -= 2;
+    if (shape.height * shape.width > 9 && is_possible(op, smaller)) {
+      shape = smaller;
     } else if (shape.batch > 1) {
       shape.batch = (shape.batch + 1) / 2;
     } else if (std::max(shape.in_channels, shape.out_channels) > 1) {

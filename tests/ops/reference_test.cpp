@@ -100,6 +100,59 @@ TEST(Reference, ConvolutionMixesChannelsByTheKrscLayout) {
   EXPECT_EQ(y, (Values{210, 430, 650}));
 }
 
+OpShape three_by_three(int stride, int dilation, bool valid) {
+  OpShape shape = kThreeByThree;
+  shape.stride = stride;
+  shape.dilation = dilation;
+  shape.valid = valid;
+  return shape;
+}
+
+TEST(Reference, ConvolvesWithStrideDilationAndWithoutPadding) {
+  const Operands before{{Name::input, numbers(kImage)}, {Name::weights, numbers(kKernel)}};
+  const auto convolve = [&](const OpShape& shape) {
+    return result(Op::conv2d_forward, shape, before, Name::output);
+  };
+  EXPECT_EQ(convolve(three_by_three(2, 1, false)), (Values{3 * 2 + 4 * 5, 2 * 2, 4 + 3 * 8, 6 + 2 * 8}))
+      << "the corners of the result with stride 1";
+  // y[h,w] = x[h-2,w] + 2 x[h,w-2] + 3 x[h,w+2] + 4 x[h+2,w+2]
+  EXPECT_EQ(convolve(three_by_three(1, 2, false)), (Values{3 * 3 + 4 * 9, 0, 2 * 1,  //
+                                                           3 * 6, 0, 2 * 4,          //
+                                                           1 + 3 * 9, 2, 3 + 2 * 7}));
+  EXPECT_EQ(convolve(three_by_three(1, 1, true)), (Values{2 + 2 * 4 + 3 * 6 + 4 * 9}));
+}
+
+TEST(Reference, ConvolutionGradientOfTheInputPutsSteppedKernelsApart) {
+  // With stride 2 the four outputs lie on the corners of the image.
+  const Values dx =
+      result(Op::conv2d_backward_input, three_by_three(2, 1, false),
+             {{Name::output_gradient, numbers({1, 0, 0, 10})}, {Name::weights, numbers(kKernel)}},
+             Name::input_gradient);
+  EXPECT_EQ(dx, (Values{0, 3, 0, 0, 4, 10 * 1, 0, 10 * 2, 0}));
+}
+
+TEST(Reference, ConvolutionGradientOfTheWeightsStepsOverTheInput) {
+  const auto gradient = [](const OpShape& shape, const Values& dy) {
+    return result(Op::conv2d_backward_weights, shape,
+                  {{Name::input, numbers(kImage)}, {Name::output_gradient, numbers(dy)}},
+                  Name::weights_gradient);
+  };
+  EXPECT_EQ(gradient(three_by_three(1, 2, false), {1, 0, 0, 0, 0, 0, 0, 0, 0}),
+            (Values{0, 0, 0, 0, 1, 3, 0, 7, 9}));
+  EXPECT_EQ(gradient(three_by_three(1, 1, true), {2}), (Values{2, 4, 6, 8, 10, 12, 14, 16, 18}));
+  OpShape one_tap = three_by_three(2, 1, true);
+  one_tap.kernel_height = one_tap.kernel_width = 1;
+  EXPECT_EQ(gradient(one_tap, {1, 2, 3, 4}), (Values{1 * 1 + 2 * 3 + 3 * 7 + 4 * 9}));
+}
+
+TEST(Reference, BiasGradientSumsOverTheOutputOfASteppedConvolution) {
+  const OpShape shape{.batch = 2, .height = 1, .width = 3, .in_channels = 5, .out_channels = 2, .stride = 2};
+  const Values db =
+      result(Op::conv2d_backward_bias, shape,
+             {{Name::output_gradient, numbers({1, 10, 2, 20, 3, 30, 4, 40})}}, Name::bias_gradient);
+  EXPECT_EQ(db, (Values{10, 100}));
+}
+
 TEST(Reference, BiasGradientSumsOverBatchAndPixels) {
   const OpShape shape{.batch = 2, .height = 1, .width = 2, .in_channels = 5, .out_channels = 2};
   const Values db =

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -231,6 +232,33 @@ TEST(VariantTable, EveryChainIsWellFormed) {
   }
 }
 
+TEST(VariantTable, ConvolutionsOfEveryKindAreTakenInEveryPrecision) {
+  const OpShape shape{.batch = 2,
+                      .height = 15,
+                      .width = 20,
+                      .in_channels = 64,
+                      .out_channels = 64,
+                      .kernel_height = 5,
+                      .kernel_width = 7,
+                      .stride = 2,
+                      .dilation = 2,
+                      .valid = true};
+  for (const Op op : {Op::conv2d_forward, Op::conv2d_backward_input, Op::conv2d_backward_weights,
+                      Op::conv2d_backward_bias}) {
+    std::set<std::pair<DeviceKind, Precision>> all;
+    std::set<std::pair<DeviceKind, Precision>> taken;
+    for (const Variant& variant : variants()) {
+      if (variant.op != op || variant.library) continue;
+      const bool takes = variant.refuses == nullptr || variant.refuses(shape).empty();
+      for (const Precision precision : variant.precisions) {
+        all.emplace(variant.device, precision);
+        if (takes) taken.emplace(variant.device, precision);
+      }
+    }
+    EXPECT_EQ(taken, all) << to_string(op);
+  }
+}
+
 TEST(VariantTable, EveryFormatGivesBackWhatItHasPacked) {
   std::set<const Format*> formats;
   for (const Variant& variant : variants()) {
@@ -321,6 +349,37 @@ TEST(Contract, CountsFlopsAndBytesOfTheAutoencodersSecondConvolution) {
   EXPECT_EQ(minimum_bytes(verify::alone(Op::conv2d_forward), shape, Precision::fp32),
             4.0 * (64 * 16 * 16 * 256 + 128 * 9 * 256 + 64 * 16 * 16 * 128));
   EXPECT_EQ(describe(Op::conv2d_forward, shape), "64x16x16x256 -> 128, 3x3");
+}
+
+TEST(Contract, CountsOutputsOfConvolutionsWithStrideDilationAndWithoutPadding) {
+  const auto extent = [](int input, int kernel, int stride, int dilation, bool valid) {
+    return output_extent({.stride = stride, .dilation = dilation, .valid = valid}, input, kernel);
+  };
+  EXPECT_EQ(extent(224, 7, 2, 1, false), 112);
+  EXPECT_EQ(extent(7, 3, 2, 1, false), 4) << "rounded up";
+  EXPECT_EQ(extent(2, 7, 1, 3, false), 2) << "a kernel larger than the image";
+  EXPECT_EQ(extent(1014, 7, 1, 1, true), 1008);
+  EXPECT_EQ(extent(10, 3, 2, 2, true), 3);
+  EXPECT_EQ(extent(7, 3, 1, 3, true), 1);
+  EXPECT_EQ(extent(6, 3, 1, 3, true), 0) << "the kernel does not fit";
+
+  OpShape shape{.batch = 64,
+                .height = 32,
+                .width = 31,
+                .in_channels = 3,
+                .out_channels = 256,
+                .kernel_height = 3,
+                .kernel_width = 5,
+                .stride = 2,
+                .dilation = 3};
+  EXPECT_EQ(describe(Op::conv2d_forward, shape), "64x32x31x3 -> 256, 3x5, stride 2, dilation 3");
+  EXPECT_EQ(contract(Op::conv2d_forward).flops(shape), 2.0 * 64 * 16 * 16 * 256 * 3 * 15);
+  EXPECT_EQ(contract(Op::conv2d_backward_input).terms(shape), 256 * 2 * 3) << "every other tap";
+  shape.valid = true;
+  EXPECT_EQ(describe(Op::conv2d_backward_bias, shape), "64x32x31x3 -> 256, 3x5, stride 2, dilation 3, valid");
+  EXPECT_EQ(contract(Op::conv2d_backward_weights).terms(shape), 64 * 13 * 10);
+  EXPECT_EQ(minimum_bytes(verify::alone(Op::conv2d_forward), shape, Precision::fp32),
+            4.0 * (64 * 32 * 31 * 3 + 256 * 15 * 3 + 64 * 13 * 10 * 256));
 }
 
 TEST(Contract, GradientsStayInSinglePrecisionWhereActivationsAreHalf) {

@@ -20,7 +20,7 @@ OpTiming timing() {
   row.op = ops::Op::conv2d_forward;
   row.layer = "conv1";
   row.variant = "implicit_gemm";
-  row.shape = {64, 32, 32, 3, 256, 3, 3, 50000, ops::UpdateRule::lion, {ops::Op::bias_forward}};
+  row.shape = {64, 32, 32, 3, 256, 3, 3, 50000, ops::UpdateRule::lion, {ops::Op::bias_forward}, 2, 3, true};
   row.microseconds = 12.5;
   row.previous_microseconds = 80.25;
   row.previous_variant = "naive";
@@ -156,9 +156,9 @@ TEST(SnapshotJson, EveryFieldIsWritten) {
                        count(a, b, c, d, e, f, g, h, i, j, k, l, m));
   }
   {
-    const auto& [a, b, c, d, e, f, g, h, i, j] = timing().shape;
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = timing().shape;
     expect_every_field(written["timings"][0]["shape"], fresh["timings"][0]["shape"],
-                       count(a, b, c, d, e, f, g, h, i, j));
+                       count(a, b, c, d, e, f, g, h, i, j, k, l, m));
   }
   {
     const auto& [a, b, c, d, e, f, g, h] = s.ladder->front();
@@ -212,6 +212,17 @@ TEST(SnapshotJson, EveryFieldOfTheWholeIsWrittenOrKnownToBeElsewhere) {
   // started, determinism, data, rate_search, run_dir, viewing: in run.json, in the folder itself, or of this
   // process.
   expect_every_field(s, Snapshot(), members, 6);
+}
+
+TEST(SnapshotJson, ConvolutionsOfEarlierVersionsHaveStrideOneAndSamePadding) {
+  Snapshot snapshot;
+  snapshot.timings = {timing()};
+  json earlier = snapshot;
+  for (const char* added : {"stride", "dilation", "valid"}) earlier["timings"][0]["shape"].erase(added);
+  const ops::OpShape shape = read(earlier).timings[0].shape;
+  EXPECT_EQ(shape.stride, 1);
+  EXPECT_EQ(shape.dilation, 1);
+  EXPECT_FALSE(shape.valid);
 }
 
 TEST(SnapshotJson, WhatEarlierVersionsAbsorbedIsCoveredByTheOpBefore) {
@@ -320,6 +331,8 @@ TEST(SnapshotJson, NamesAndRangesAreChecked) {
   EXPECT_THROW(read(with("/step", -1)), core::BadInput);
   EXPECT_THROW(read(with("/batch", 1LL << 40)), core::BadInput);
   EXPECT_THROW(read(with("/timings/0/op", "conv9d")), core::BadInput);
+  EXPECT_THROW(read(with("/timings/0/shape/stride", 0)), core::BadInput);
+  EXPECT_THROW(read(with("/timings/0/shape/dilation", 0)), core::BadInput);
   EXPECT_THROW(read(with("/selection/precision", "fp1")), core::BadInput);
   EXPECT_THROW(read(with("/selection/variants/conv9d", "naive")), core::BadInput);
   EXPECT_THROW(read(with("/schedule", "sometimes")), core::BadInput);

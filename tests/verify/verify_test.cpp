@@ -93,6 +93,8 @@ TEST(RandomShapes, AreReproducibleAndWithinTheirLimits) {
       EXPECT_LE(shape.in_channels, 513);
       EXPECT_EQ(shape.kernel_height % 2, 1);
       EXPECT_LE(shape.kernel_width, 7);
+      if (contract.scope != ops::Scope::layer) continue;
+      for (const ops::Operand& operand : contract.operands) EXPECT_GE(operand.elements(shape), 1);
     }
   }
 }

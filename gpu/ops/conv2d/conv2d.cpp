@@ -1,6 +1,7 @@
 #include "gpu/ops/conv2d/conv2d.h"
 
 #include <array>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -25,8 +26,13 @@ double bias_flops(const OpShape& s) {
 std::int64_t forward_terms(const OpShape& s) {
   return taps(s) * s.in_channels;
 }
+/// The most taps of a kernel side that read the same input pixel: for steps of two pixels every other one.
+std::int64_t meeting_taps(const OpShape& s, int kernel) {
+  const int every = s.stride / std::gcd(s.stride, s.dilation);
+  return (kernel + every - 1) / every;
+}
 std::int64_t backward_input_terms(const OpShape& s) {
-  return taps(s) * s.out_channels;
+  return meeting_taps(s, s.kernel_height) * meeting_taps(s, s.kernel_width) * s.out_channels;
 }
 
 /// Each output pixel meets only ((k + 1) / 2)^2 different pixels of an input that was upsampled, of the k^2
@@ -39,8 +45,12 @@ double least_flops(const OpShape& s) {
 }
 
 std::string describe_layer(const OpShape& s) {
-  return fmt::format("{}x{}x{}x{} -> {}, {}x{}", s.batch, s.height, s.width, s.in_channels, s.out_channels,
-                     s.kernel_height, s.kernel_width);
+  std::string text = fmt::format("{}x{}x{}x{} -> {}, {}x{}", s.batch, s.height, s.width, s.in_channels,
+                                 s.out_channels, s.kernel_height, s.kernel_width);
+  if (s.stride != 1) text += fmt::format(", stride {}", s.stride);
+  if (s.dilation != 1) text += fmt::format(", dilation {}", s.dilation);
+  if (s.valid) text += ", valid";
+  return text;
 }
 
 constexpr std::array kForward{Operand{Name::input, Access::read, Role::activation, sizes::input},
@@ -59,6 +69,10 @@ constexpr std::array kBackwardBias{
     Operand{Name::bias_gradient, Access::write, Role::gradient, sizes::out_channels}};
 
 }  // namespace
+
+std::string refuses_unless_plain(const OpShape& shape) {
+  return is_plain(shape) ? "" : "takes stride 1, no dilation and same padding alone";
+}
 
 OpContract forward_contract() {
   return {.name = "conv2d.forward",
@@ -91,7 +105,7 @@ OpContract backward_weights_contract() {
           .summary = "gradient of the weights",
           .operands = kBackwardWeights,
           .flops = flops,
-          .terms = sizes::pixels,
+          .terms = sizes::output_pixels,
           .describe = describe_layer,
           .variants = variants,
           .tests = backward_weights_tests,
@@ -104,7 +118,7 @@ OpContract backward_bias_contract() {
           .summary = "gradient of the bias",
           .operands = kBackwardBias,
           .flops = bias_flops,
-          .terms = sizes::pixels,
+          .terms = sizes::output_pixels,
           .describe = describe_layer,
           .variants = variants,
           .tests = backward_bias_tests};

@@ -25,21 +25,19 @@ namespace {
 
 // Each thread starts at the channel of its own number: threads of a warp then add to neighbouring addresses
 // at a time; from 0 on, all 32 would add to the same one.
-template <class Index>
-__global__ void conv2d_backward_input_atomic(Index count, Shape s, const float* __restrict__ dy,
+template <class Index, class AnyShape>
+__global__ void conv2d_backward_input_atomic(Index count, AnyShape s, const float* __restrict__ dy,
                                              const float* __restrict__ w, float* __restrict__ dx) {
-  const int p = (s.kernel_height - 1) / 2;
-  const int q = (s.kernel_width - 1) / 2;
   for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
-    const Place<Index> at(e, s, s.out_channels);
+    const Place<Index> at(e, s.output_height(), s.output_width(), s.out_channels);
     const float* weight =
         w + static_cast<Index>(at.channel) * s.kernel_height * s.kernel_width * s.in_channels;
     const float gradient = dy[e];
     const int start = at.channel % s.in_channels;
     for (int r = 0; r < s.kernel_height; ++r) {
-      const int h = at.row + r - p;
+      const int h = s.rows().input(at.row, r);
       for (int t = 0; t < s.kernel_width; ++t, weight += s.in_channels) {
-        const int v = at.column + t - q;
+        const int v = s.columns().input(at.column, t);
         if (h < 0 || h >= s.height || v < 0 || v >= s.width) continue;
         float* to = dx + ((at.image * s.height + h) * s.width + v) * s.in_channels;
         for (int c = start; c < s.in_channels; ++c) atomicAdd(to + c, gradient * weight[c]);
@@ -49,21 +47,21 @@ __global__ void conv2d_backward_input_atomic(Index count, Shape s, const float* 
   }
 }
 
-template <class T>
+template <class T, class AnyShape>
 __global__ void conv2d_backward_weights_atomic(std::int64_t count, std::int64_t pixels, std::int64_t span,
-                                               Shape s, const T* __restrict__ x, const T* __restrict__ dy,
+                                               AnyShape s, const T* __restrict__ x, const T* __restrict__ dy,
                                                float* __restrict__ dw) {
   const auto e = first_element<std::int64_t>();
   if (e >= count) return;
   const WeightPlace at(e, s);
   const std::int64_t begin = blockIdx.y * span;
   const std::int64_t end = begin + span < pixels ? begin + span : pixels;
-  const std::int64_t shift = std::int64_t{at.row_shift} * s.width + at.column_shift;
-  PixelWalk walk(begin, 1, s);
+  auto walk = walk_of(s, begin, 1);
   for (std::int64_t i = begin; i < end; ++i, walk.advance(s)) {
-    if (!walk.inside(at.row_shift, at.column_shift, s)) continue;
-    atomicAdd(dw + e, to_float(x[(i + shift) * s.in_channels + at.channel]) *
-                          to_float(dy[i * s.out_channels + at.filter]));
+    const std::int64_t from = walk.input(i, at, s);
+    if (from < 0) continue;
+    atomicAdd(dw + e,
+              to_float(x[from * s.in_channels + at.channel]) * to_float(dy[i * s.out_channels + at.filter]));
   }
 }
 
@@ -80,10 +78,12 @@ void backward_input(const OpCall& call) {
   call.stream->fill(dx, 0, static_cast<std::size_t>(input_elements(call.shape)) * sizeof(float));
   with_index(largest_tensor(call.shape), [&](auto index) {
     using Index = decltype(index);
-    conv2d_backward_input_atomic<Index>
-        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), device_shape(call.shape),
-            call.operand<const float>(Name::output_gradient), call.operand<const float>(Name::weights), dx);
+    with_shape(call.shape, [&](const auto& shape) {
+      conv2d_backward_input_atomic<Index>
+          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              static_cast<Index>(count), shape, call.operand<const float>(Name::output_gradient),
+              call.operand<const float>(Name::weights), dx);
+    });
   });
   core::check_launch("conv2d.backward_input atomic");
 }
@@ -104,9 +104,11 @@ void backward_weights(const OpCall& call) {
   call.stream->fill(dw, 0, static_cast<std::size_t>(count) * sizeof(float));
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
-    conv2d_backward_weights_atomic<T><<<blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-        count, positions, span, device_shape(call.shape), call.operand<const T>(Name::input),
-        call.operand<const T>(Name::output_gradient), dw);
+    with_shape(call.shape, [&](const auto& shape) {
+      conv2d_backward_weights_atomic<T><<<blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+          count, positions, span, shape, call.operand<const T>(Name::input),
+          call.operand<const T>(Name::output_gradient), dw);
+    });
   });
   core::check_launch("conv2d.backward_weights atomic");
 }

@@ -15,22 +15,22 @@
 namespace warpscope::ops::conv2d {
 namespace {
 
-template <class Index, class T>
-__global__ void conv2d_backward_input_gather(Index count, Shape s, const T* __restrict__ dy,
+template <class Index, class T, class AnyShape>
+__global__ void conv2d_backward_input_gather(Index count, AnyShape s, const T* __restrict__ dy,
                                              const T* __restrict__ w, T* __restrict__ dx) {
-  const int p = (s.kernel_height - 1) / 2;
-  const int q = (s.kernel_width - 1) / 2;
   const Index filter = static_cast<Index>(s.kernel_height) * s.kernel_width * s.in_channels;
+  const int height = s.output_height();
+  const int width = s.output_width();
   for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
-    const Place<Index> at(e, s, s.in_channels);
+    const Place<Index> at(e, s.height, s.width, s.in_channels);
     const T* weight = w + at.channel;
     float sum = 0.0f;
     for (int r = 0; r < s.kernel_height; ++r) {
-      const int h = at.row - r + p;
+      const int h = s.rows().output(at.row, r);
       for (int t = 0; t < s.kernel_width; ++t, weight += s.in_channels) {
-        const int v = at.column - t + q;
-        if (h < 0 || h >= s.height || v < 0 || v >= s.width) continue;
-        const T* from = dy + ((at.image * s.height + h) * s.width + v) * s.out_channels;
+        const int v = s.columns().output(at.column, t);
+        if (h < 0 || h >= height || v < 0 || v >= width) continue;
+        const T* from = dy + ((at.image * height + h) * width + v) * s.out_channels;
         for (int k = 0; k < s.out_channels; ++k) sum += to_float(from[k]) * to_float(weight[k * filter]);
       }
     }
@@ -38,18 +38,21 @@ __global__ void conv2d_backward_input_gather(Index count, Shape s, const T* __re
   }
 }
 
-void backward_input(const OpCall& call) {
+template <class T, class AnyShape>
+void launch(const OpCall& call, const AnyShape& shape) {
   const std::int64_t count = input_elements(call.shape);
+  with_index(largest_tensor(call.shape), [&](auto index) {
+    using Index = decltype(index);
+    conv2d_backward_input_gather<Index, T>
+        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+            static_cast<Index>(count), shape, call.operand<const T>(Name::output_gradient),
+            call.operand<const T>(Name::weights), call.operand<T>(Name::input_gradient));
+  });
+}
+
+void backward_input(const OpCall& call) {
   with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(largest_tensor(call.shape), [&](auto index) {
-      using Index = decltype(index);
-      conv2d_backward_input_gather<Index, T>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), device_shape(call.shape),
-              call.operand<const T>(Name::output_gradient), call.operand<const T>(Name::weights),
-              call.operand<T>(Name::input_gradient));
-    });
+    with_shape(call.shape, [&](const auto& shape) { launch<decltype(storage)>(call, shape); });
   });
   core::check_launch("conv2d.backward_input gather");
 }

@@ -11,6 +11,7 @@
 
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
+#include "gpu/ops/conv2d/implicit_gemm_general.h"
 #include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
 #include "gpu/ops/elementwise.cuh"
 
@@ -29,7 +30,7 @@ __global__ void turn_weights(int count, int taps, int in_channels, int out_chann
 }
 
 std::size_t workspace(const OpShape& s, core::Precision) {
-  if (s.in_channels > kNarrowFilters) return 0;
+  if (s.in_channels > kNarrowFilters || !is_plain(s)) return 0;
   return sizeof(float) * static_cast<std::size_t>(s.kernel_height) * s.kernel_width * s.in_channels *
          s.out_channels;
 }
@@ -43,7 +44,9 @@ void backward_input(const OpCall& call) {
                        call.operand<const float>(Name::weights),
                        call.operand<float>(Name::input_gradient),
                        stream};
-  if (s.in_channels <= kNarrowFilters) {
+  if (!is_plain(s)) {
+    launch_general_backward_input(call);
+  } else if (s.in_channels <= kNarrowFilters) {
     auto* turned = static_cast<float*>(call.workspace);
     const int taps = s.kernel_height * s.kernel_width;
     const int count = taps * s.in_channels * s.out_channels;

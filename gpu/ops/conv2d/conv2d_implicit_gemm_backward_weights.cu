@@ -12,14 +12,16 @@
 // rows.
 //
 // Tiles: 128x128, 128x64, 64x64 or 128x32, and the number of splits, by implicit_gemm_plan.h. Channels in
-// fours are read 16 bytes at a time, others 4. Limits: tensors of at most 2e9 elements; up to 128 MiB of
-// workspace; the shifted tensor is read once per tap, from the L2 cache.
+// fours are read 16 bytes at a time, others 4. Convolutions that are not plain (conv2d.h) shift x, found by
+// general_taps.cuh, and have two of the tiles, 128x64 and 128x32. Limits: tensors of at most 2e9 elements; up
+// to 128 MiB of workspace; the shifted tensor is read once per tap, from the L2 cache.
 // Registers and shared memory: implicit_gemm_tile.cuh.
 // Source: as forward's; splitting a sum among blocks ("split-K"): NVIDIA, CUTLASS documentation, "Efficient
 // GEMM in CUDA".
 
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
+#include "gpu/ops/conv2d/general_taps.cuh"
 #include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
 
 namespace warpscope::ops::conv2d {
@@ -129,10 +131,61 @@ struct ShiftedScalars : TransposedScalars<T::columns, T::depth> {
   }
 };
 
-template <class T, class LoaderA, class LoaderB>
+/// Of convolutions that are not plain (conv2d.h): x is the shifted tensor.
+struct GeneralProblem : WeightsProblem {
+  GeneralTaps general;
+};
+
+/// As ShiftedVectors.
+template <class T>
+struct GeneralVectors : Rows<T::columns, T::depth, 4> {
+  const GeneralTaps& taps;
+  int end;
+  GeneralColumn column;
+  const float* shifted;
+
+  __device__ __forceinline__ GeneralVectors(const GeneralProblem& q, const float* of, int first_column,
+                                            int end_pixel)
+      : taps(q.general), end(end_pixel), column(q.general, first_column + this->side), shifted(of) {}
+  __device__ __forceinline__ void fetch(const PixelCursor<T::depth>& at) {
+#pragma unroll
+    for (int i = 0; i < this->count; ++i) {
+      const int pixel = at.pixel + this->k + i * this->step;
+      const GeneralPlace place(taps, pixel);
+      this->clear_one(i);
+      if (pixel < end && column.inside(taps, place)) {
+        this->fetch_one(i, shifted + column.element(taps, place));
+      }
+    }
+  }
+};
+
+/// As ShiftedScalars.
+template <class T>
+struct GeneralScalars : TransposedScalars<T::columns, T::depth> {
+  const GeneralTaps& taps;
+  int end;
+  GeneralColumn column;
+  const float* shifted;
+
+  __device__ __forceinline__ GeneralScalars(const GeneralProblem& q, const float* of, int first_column,
+                                            int end_pixel)
+      : taps(q.general), end(end_pixel), column(q.general, first_column + this->side), shifted(of) {}
+  __device__ __forceinline__ void fetch(const PixelCursor<T::depth>& at) {
+#pragma unroll
+    for (int i = 0; i < this->count; ++i) {
+      const int pixel = at.pixel + this->k + i;
+      const GeneralPlace place(taps, pixel);
+      const bool inside = pixel < end && column.inside(taps, place);
+      this->value[i] = inside ? shifted[column.element(taps, place)] : 0.0f;
+    }
+  }
+};
+
+template <class T, class LoaderA, class LoaderB, class Problem>
 __global__ void __launch_bounds__(kGemmThreads, 2)
-    implicit_gemm_weights(const WeightsProblem q, const float* __restrict__ plain,
-                          const float* __restrict__ shifted, float* __restrict__ partial) {
+    implicit_gemm_weights(const Problem q, const float* __restrict__ plain, const float* __restrict__ shifted,
+                          float* __restrict__ partial) {
   __shared__ __align__(16) float shared[2 * T::stage];
   const int first_row = static_cast<int>(blockIdx.x) / q.column_tiles * T::rows;
   const int first_column = static_cast<int>(blockIdx.x) % q.column_tiles * T::columns;
@@ -206,19 +259,23 @@ struct WeightsCall {
 };
 
 template <class T>
+WeightsProblem problem_of(const WeightsCall& call) {
+  const auto columns = static_cast<int>(call.plan.columns);
+  return {call.taps,
+          static_cast<int>(call.plan.rows),
+          columns,
+          static_cast<int>(call.plan.split_pixels),
+          (columns + T::columns - 1) / T::columns,
+          columns % 4 == 0};
+}
+
+template <class T>
 void launch_tile(const WeightsCall& call) {
   const WeightsPlan& plan = call.plan;
-  const auto rows = static_cast<int>(plan.rows);
-  const auto columns = static_cast<int>(plan.columns);
-  const WeightsProblem problem{call.taps,
-                               rows,
-                               columns,
-                               static_cast<int>(plan.split_pixels),
-                               (columns + T::columns - 1) / T::columns,
-                               columns % 4 == 0};
+  const WeightsProblem problem = problem_of<T>(call);
   const dim3 blocks(static_cast<unsigned>(count_tiles(plan.tile, plan.rows, plan.columns)),
                     static_cast<unsigned>(plan.splits));
-  const bool plain_vectors = rows % 4 == 0 && takes_vectors(call.plain);
+  const bool plain_vectors = plan.rows % 4 == 0 && takes_vectors(call.plain);
   const bool shifted_vectors = call.taps.channels % 4 == 0 && takes_vectors(call.shifted);
   if (plain_vectors && shifted_vectors) {
     implicit_gemm_weights<T, PlainPixels<T, 4>, ShiftedVectors<T>>
@@ -229,6 +286,29 @@ void launch_tile(const WeightsCall& call) {
   } else {
     implicit_gemm_weights<T, PlainPixels<T, 1>, ShiftedScalars<T>>
         <<<blocks, kGemmThreads, 0, call.stream>>>(problem, call.plain, call.shifted, call.partial);
+  }
+}
+
+template <class T, class LoaderA, class LoaderB>
+void launch_general_tile(const GeneralTaps& taps, const WeightsCall& call) {
+  const GeneralProblem problem{problem_of<T>(call), taps};
+  const int row_tiles = (problem.rows + T::rows - 1) / T::rows;
+  const dim3 blocks(static_cast<unsigned>(row_tiles) * static_cast<unsigned>(problem.column_tiles),
+                    static_cast<unsigned>(call.plan.splits));
+  implicit_gemm_weights<T, LoaderA, LoaderB>
+      <<<blocks, kGemmThreads, 0, call.stream>>>(problem, call.plain, call.shifted, call.partial);
+}
+
+/// The splits suit either tile.
+void launch_general(const GeneralTaps& taps, const WeightsCall& call) {
+  const bool vectors = call.plan.rows % 4 == 0 && taps.channels % 4 == 0 && takes_vectors(call.plain) &&
+                       takes_vectors(call.shifted);
+  if (!vectors) {
+    launch_general_tile<TallTile, PlainPixels<TallTile, 1>, GeneralScalars<TallTile>>(taps, call);
+  } else if (call.plan.tile == TileName::tall) {
+    launch_general_tile<TallTile, PlainPixels<TallTile, 4>, GeneralVectors<TallTile>>(taps, call);
+  } else {
+    launch_general_tile<MediumTile, PlainPixels<MediumTile, 4>, GeneralVectors<MediumTile>>(taps, call);
   }
 }
 
@@ -254,7 +334,10 @@ void backward_weights(const OpCall& call) {
   const auto* dy = call.operand<const float>(Name::output_gradient);
   auto* partial = static_cast<float*>(call.workspace);
   const cudaStream_t stream = core::cuda_stream(*call.stream);
-  if (plan.swapped) {
+  if (!is_plain(s)) {
+    const GeneralTaps taps = taps_of_input(s);
+    launch_general(taps, {plan, taps, dy, x, partial, stream});
+  } else if (plan.swapped) {
     launch_plan({plan, taps_of(s, s.out_channels), x, dy, partial, stream});
   } else {
     launch_plan({plan, taps_of(s, s.in_channels), dy, x, partial, stream});

@@ -5,7 +5,8 @@
 //
 // Tiles: 128x128, 128x64, 64x64 or 64x32 pixels by channels, whichever is estimated fastest
 // (implicit_gemm_plan.h); at most four output channels go to implicit_gemm_narrow.cuh. Channels in fours are
-// read 16 bytes at a time, others 4. Limits: tensors of at most 2e9 elements; FP32 on the CUDA cores, so
+// read 16 bytes at a time, others 4. Convolutions that are not plain (conv2d.h) are compiled apart, in
+// conv2d_implicit_gemm_general.cu. Limits: tensors of at most 2e9 elements; FP32 on the CUDA cores, so
 // the tensor cores idle; the same pixels are read once per tap, from the L1 and L2 caches.
 // Registers and shared memory: implicit_gemm_tile.cuh and implicit_gemm_narrow.cuh.
 // Source: S. Chetlur et al., "cuDNN: Efficient primitives for deep learning" (2014), section 3, and those in
@@ -13,6 +14,7 @@
 
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
+#include "gpu/ops/conv2d/implicit_gemm_general.h"
 #include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
 
 namespace warpscope::ops::conv2d {
@@ -40,7 +42,9 @@ void forward(const OpCall& call) {
                              call.operand<const float>(Name::weights),
                              call.operand<float>(Name::output),
                              core::cuda_stream(*call.stream)};
-  if (s.out_channels <= kNarrowFilters) {
+  if (!is_plain(s)) {
+    launch_general_forward(call);
+  } else if (s.out_channels <= kNarrowFilters) {
     launch_narrow(gemm);
   } else {
     launch_activations<false>(gemm);

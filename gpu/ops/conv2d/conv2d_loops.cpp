@@ -9,18 +9,12 @@
 
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
+#include "gpu/ops/conv2d/taps_along.h"
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/view4.h"
 
 namespace warpscope::ops::conv2d {
 namespace {
-
-/// The part of 0..size-1 for which i + shift lies inside as well.
-struct Inside {
-  int first;
-  int end;
-  Inside(int size, int shift) : first(std::max(0, -shift)), end(std::min(size, size - shift)) {}
-};
 
 template <class T>
 void forward(const OpCall& call) {
@@ -29,17 +23,17 @@ void forward(const OpCall& call) {
   const View4<const T> weights{call.operand<const T>(Name::weights), s.kernel_height, s.kernel_width,
                                s.in_channels};
   T* y = call.operand<T>(Name::output);
-  const int p = (s.kernel_height - 1) / 2;
-  const int q = (s.kernel_width - 1) / 2;
+  const TapsAlong rows = row_taps(s);
+  const TapsAlong columns = column_taps(s);
   for (std::int64_t n = 0; n < s.batch; ++n) {
-    for (int h = 0; h < s.height; ++h) {
-      for (int w = 0; w < s.width; ++w) {
+    for (int i = 0; i < output_height(s); ++i) {
+      for (int j = 0; j < output_width(s); ++j) {
         for (int k = 0; k < s.out_channels; ++k) {
           float sum = 0;
           for (int r = 0; r < s.kernel_height; ++r) {
             for (int t = 0; t < s.kernel_width; ++t) {
-              if (!x.contains(h + r - p, w + t - q)) continue;
-              const T* from = x.at(n, h + r - p, w + t - q);
+              if (!x.contains(rows.input(i, r), columns.input(j, t))) continue;
+              const T* from = x.at(n, rows.input(i, r), columns.input(j, t));
               const T* weight = weights.at(k, r, t);
               for (int c = 0; c < s.in_channels; ++c) sum += to_float(from[c]) * to_float(weight[c]);
             }
@@ -70,19 +64,19 @@ void backward_input(const OpCall& call) {
   T* dx = call.operand<T>(Name::input_gradient);
   const View4<float> sums = sums_of(call, dx);
   const std::int64_t image_size = std::int64_t{s.height} * s.width * s.in_channels;
-  const int p = (s.kernel_height - 1) / 2;
-  const int q = (s.kernel_width - 1) / 2;
+  const TapsAlong rows = row_taps(s);
+  const TapsAlong columns = column_taps(s);
   for (std::int64_t n = 0; n < s.batch; ++n) {
     const std::int64_t image = kInPlace ? n : 0;
     std::fill_n(sums.at(image, 0, 0), image_size, 0.0f);
-    for (int h = 0; h < s.height; ++h) {
-      for (int w = 0; w < s.width; ++w) {
+    for (int i = 0; i < output_height(s); ++i) {
+      for (int j = 0; j < output_width(s); ++j) {
         for (int k = 0; k < s.out_channels; ++k) {
           const float gradient = to_float(*dy++);
           for (int r = 0; r < s.kernel_height; ++r) {
             for (int t = 0; t < s.kernel_width; ++t) {
-              if (!sums.contains(h + r - p, w + t - q)) continue;
-              float* to = sums.at(image, h + r - p, w + t - q);
+              if (!sums.contains(rows.input(i, r), columns.input(j, t))) continue;
+              float* to = sums.at(image, rows.input(i, r), columns.input(j, t));
               const T* weight = weights.at(k, r, t);
               for (int c = 0; c < s.in_channels; ++c) to[c] += gradient * to_float(weight[c]);
             }
@@ -91,7 +85,7 @@ void backward_input(const OpCall& call) {
       }
     }
     if constexpr (!kInPlace) {
-      for (std::int64_t i = 0; i < image_size; ++i) *dx++ = from_float<T>(sums.data[i]);
+      for (std::int64_t e = 0; e < image_size; ++e) *dx++ = from_float<T>(sums.data[e]);
     }
   }
 }
@@ -107,23 +101,24 @@ template <class T>
 void backward_weights(const OpCall& call) {
   const OpShape& s = call.shape;
   const View4<const T> x{call.operand<const T>(Name::input), s.height, s.width, s.in_channels};
-  const View4<const T> dy{call.operand<const T>(Name::output_gradient), s.height, s.width, s.out_channels};
+  const View4<const T> dy{call.operand<const T>(Name::output_gradient), output_height(s), output_width(s),
+                          s.out_channels};
   const View4<float> dw{call.operand<float>(Name::weights_gradient), s.kernel_height, s.kernel_width,
                         s.in_channels};
+  const TapsAlong down = row_taps(s);
+  const TapsAlong right = column_taps(s);
   std::fill_n(dw.data, dw.rows * dw.columns * dw.channels * s.out_channels, 0.0f);
   for (std::int64_t n = 0; n < s.batch; ++n) {
     for (int k = 0; k < s.out_channels; ++k) {
       for (int r = 0; r < s.kernel_height; ++r) {
         for (int t = 0; t < s.kernel_width; ++t) {
-          const int down = r - (s.kernel_height - 1) / 2;
-          const int right = t - (s.kernel_width - 1) / 2;
-          const Inside rows(s.height, down);
-          const Inside columns(s.width, right);
+          const int end_row = down.end_output(r, s.height, output_height(s));
+          const int end_column = right.end_output(t, s.width, output_width(s));
           float* sum = dw.at(k, r, t);
-          for (int h = rows.first; h < rows.end; ++h) {
-            for (int w = columns.first; w < columns.end; ++w) {
-              const float gradient = to_float(dy(n, h, w, k));
-              const T* from = x.at(n, h + down, w + right);
+          for (int i = down.first_output(r); i < end_row; ++i) {
+            for (int j = right.first_output(t); j < end_column; ++j) {
+              const float gradient = to_float(dy(n, i, j, k));
+              const T* from = x.at(n, down.input(i, r), right.input(j, t));
               for (int c = 0; c < s.in_channels; ++c) sum[c] += gradient * to_float(from[c]);
             }
           }
@@ -142,9 +137,9 @@ void backward_bias(const OpCall& call) {
   float* db = call.operand<float>(Name::bias_gradient);
   std::fill_n(db, s.out_channels, 0.0f);
   std::vector<float> row(static_cast<std::size_t>(s.out_channels));
-  for (std::int64_t i = 0; i < s.batch * s.height; ++i) {
+  for (std::int64_t i = 0; i < s.batch * output_height(s); ++i) {
     std::fill(row.begin(), row.end(), 0.0f);
-    for (int w = 0; w < s.width; ++w) {
+    for (int j = 0; j < output_width(s); ++j) {
       for (float& sum : row) sum += to_float(*dy++);
     }
     for (int k = 0; k < s.out_channels; ++k) db[k] += row[static_cast<std::size_t>(k)];

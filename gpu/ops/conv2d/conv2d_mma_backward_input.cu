@@ -19,11 +19,22 @@ namespace {
 
 void backward_input(const OpCall& call) {
   const OpShape& s = call.shape;
-  tensor_cores::launch_activations<true>(
-      {taps_of(s, s.out_channels), s.in_channels, call.operand<const void>(Name::output_gradient),
-       call.operand<const void>(Name::weights), nullptr, false, call.operand<void>(Name::input_gradient),
-       core::cuda_stream(*call.stream)},
-      call.precision);
+  const auto with = [&](const auto& taps) {
+    return tensor_cores::ActivationsCall<std::remove_cvref_t<decltype(taps)>>{
+        taps,
+        s.in_channels,
+        call.operand<const void>(Name::output_gradient),
+        call.operand<const void>(Name::weights),
+        nullptr,
+        false,
+        call.operand<void>(Name::input_gradient),
+        core::cuda_stream(*call.stream)};
+  };
+  if (is_plain(s)) {
+    tensor_cores::launch_activations<true>(with(taps_of(s, s.out_channels)), call.precision);
+  } else {
+    tensor_cores::launch_general_backward_input(with(taps_of_output(s)), call.precision);
+  }
   core::check_launch("conv2d.backward_input mma");
 }
 

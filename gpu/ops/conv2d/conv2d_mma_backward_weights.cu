@@ -11,7 +11,8 @@
 // and these 3.
 //
 // The bias gradient is summed by the blocks of one column of tiles, each thread its own chunks of dy, and
-// added like the weights. Limits: tensors of at most 2e9 elements, kernels of at most 15x15; up to 128 MiB of
+// added like the weights. Convolutions that are not plain (conv2d.h) shift x, found by mma_general.cuh, and
+// have no 128x256 tile. Limits: tensors of at most 2e9 elements, kernels of at most 15x15; up to 128 MiB of
 // workspace; the shifted tensor is read once per tap, from the L2 cache.
 // Registers on sm_90, in 16 bits and in TF32: wide 242 and 255, large 241 and 234, tall 134 and 135, small
 // 109 and 123, by elements 128 and 126, the sum 30; none spill.
@@ -21,6 +22,7 @@
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
+#include "gpu/ops/conv2d/mma_general.cuh"
 #include "gpu/ops/conv2d/mma_loaders.cuh"
 #include "gpu/ops/conv2d/mma_plan.h"
 #include "gpu/ops/conv2d/mma_tile.cuh"
@@ -29,9 +31,11 @@ namespace warpscope::ops::conv2d {
 namespace tensor_cores {
 namespace {
 
+/// `AnyTaps` is Taps for plain convolutions and GeneralTaps for all others.
+template <class AnyTaps>
 struct WeightsProblem {
-  Taps taps;  ///< the shifted tensor
-  int rows;   ///< channels of the plain tensor
+  AnyTaps taps;  ///< the shifted tensor
+  int rows;      ///< channels of the plain tensor
   int columns;
   int split_pixels;
   int column_tiles;
@@ -80,8 +84,8 @@ struct LineSums : Chunks<Math, Layout> {
   }
 };
 
-template <class T, class Math, class LoaderA, class LoaderB, class LayoutA, class LayoutB>
-__device__ __forceinline__ void weights_tile(const WeightsProblem& q,
+template <class T, class Math, class LoaderA, class LoaderB, class LayoutA, class LayoutB, class AnyTaps>
+__device__ __forceinline__ void weights_tile(const WeightsProblem<AnyTaps>& q,
                                              const typename Math::Storage* __restrict__ plain,
                                              const typename Math::Storage* __restrict__ shifted,
                                              float* __restrict__ partial, unsigned char* shared) {
@@ -124,9 +128,10 @@ __device__ __forceinline__ void weights_tile(const WeightsProblem& q,
       Target<mma::Tf32>{reinterpret_cast<std::uint32_t*>(mine), q.rows, q.columns, q.vectors_out});
 }
 
-template <class T, class Math, bool kPlainVectors, bool kShiftedVectors>
+template <class T, class Math, bool kPlainVectors, bool kShiftedVectors, class AnyTaps>
 __global__ void __launch_bounds__(T::threads, T::blocks)
-    mma_weights(const __grid_constant__ WeightsProblem q, const typename Math::Storage* __restrict__ plain,
+    mma_weights(const __grid_constant__ WeightsProblem<AnyTaps> q,
+                const typename Math::Storage* __restrict__ plain,
                 const typename Math::Storage* __restrict__ shifted, float* __restrict__ partial) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   extern __shared__ __align__(128) unsigned char shared[];
@@ -134,7 +139,8 @@ __global__ void __launch_bounds__(T::threads, T::blocks)
   using LayoutB = AlongSide<Math, T::columns, T::depth_bytes, T::threads>;
   using LoaderA = std::conditional_t<kPlainVectors, PlainVectors<Math, LayoutA>, PlainScalars<Math, LayoutA>>;
   using LoaderB =
-      std::conditional_t<kShiftedVectors, ShiftedVectors<Math, LayoutB>, ShiftedScalars<Math, LayoutB>>;
+      std::conditional_t<kShiftedVectors, typename Loaders<AnyTaps>::template ShiftedVectors<Math, LayoutB>,
+                         typename Loaders<AnyTaps>::template ShiftedScalars<Math, LayoutB>>;
   weights_tile<T, Math, LoaderA, LoaderB, LayoutA, LayoutB>(q, plain, shifted, partial, shared);
 #endif
 }
@@ -208,9 +214,10 @@ std::size_t workspace(const OpShape& s, core::Precision precision) {
 }
 
 /// The tensors of one call, in the terms of the plan.
+template <class AnyTaps>
 struct WeightsCall {
   WeightsPlan plan;
-  Taps taps;
+  AnyTaps taps;
   const void* plain;
   const void* shifted;
   float* partial;
@@ -219,19 +226,19 @@ struct WeightsCall {
   cudaStream_t stream;
 };
 
-template <class T, class Math, bool kPlainVectors, bool kShiftedVectors>
-void launch_tile(const WeightsCall& call) {
+template <class T, class Math, bool kPlainVectors, bool kShiftedVectors, class AnyTaps>
+void launch_tile(const WeightsCall<AnyTaps>& call) {
   using Storage = typename Math::Storage;
   const auto rows = static_cast<int>(call.plan.rows);
   const auto columns = static_cast<int>(call.plan.columns);
   const int row_tiles = (rows + T::rows - 1) / T::rows;
   const int column_tiles = (columns + T::columns - 1) / T::columns;
-  const WeightsProblem problem{call.taps,        rows,
-                               columns,          static_cast<int>(call.plan.split_pixels),
-                               column_tiles,     call.split_elements,
-                               columns % 4 == 0, call.bias,
-                               call.plan.swapped};
-  const auto kernel = mma_weights<T, Math, kPlainVectors, kShiftedVectors>;
+  const WeightsProblem<AnyTaps> problem{call.taps,        rows,
+                                        columns,          static_cast<int>(call.plan.split_pixels),
+                                        column_tiles,     call.split_elements,
+                                        columns % 4 == 0, call.bias,
+                                        call.plan.swapped};
+  const auto kernel = mma_weights<T, Math, kPlainVectors, kShiftedVectors, AnyTaps>;
   core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, T::shared_bytes),
                    "the shared memory of conv2d.backward_weights mma");
   const dim3 blocks(static_cast<unsigned>(row_tiles) * static_cast<unsigned>(column_tiles),
@@ -241,20 +248,28 @@ void launch_tile(const WeightsCall& call) {
       call.partial);
 }
 
-template <class Math>
-void launch_math(const WeightsCall& call) {
+/// The 128x256 tile for plain convolutions, where the device has the memory; the splits suit the 128x128 one
+/// too.
+template <class Math, class AnyTaps>
+void launch_wide(const WeightsCall<AnyTaps>& call) {
+  if constexpr (std::is_same_v<AnyTaps, Taps>) {
+    if (current_device().shared_bytes >= static_cast<int>(WideTile::shared_bytes)) {
+      return launch_tile<WideTile, Math, true, true>(call);
+    }
+  }
+  launch_tile<LargeTile, Math, true, true>(call);
+}
+
+template <class Math, class AnyTaps>
+void launch_math(const WeightsCall<AnyTaps>& call) {
   // Contracts promise no alignment; the plan looks at the channels alone.
   const bool plain_vectors = takes_vectors(call.plain);
   const bool shifted_vectors = takes_vectors(call.shifted);
   const bool vectors = plain_vectors && shifted_vectors;
   switch (call.plan.kernel) {
     case WeightsKernel::wide:
-      if (!vectors) break;
-      // The splits suit either tile.
-      if (current_device().shared_bytes < static_cast<int>(WideTile::shared_bytes)) {
-        return launch_tile<LargeTile, Math, true, true>(call);
-      }
-      return launch_tile<WideTile, Math, true, true>(call);
+      if (vectors) return launch_wide<Math>(call);
+      break;
     case WeightsKernel::large:
       if (vectors) return launch_tile<LargeTile, Math, true, true>(call);
       break;
@@ -270,7 +285,8 @@ void launch_math(const WeightsCall& call) {
   launch_tile<SmallTile, Math, false, false>(call);
 }
 
-void launch_sum(const WeightsCall& call, const OpShape& s, float* dw, float* db) {
+template <class AnyTaps>
+void launch_sum(const WeightsCall<AnyTaps>& call, const OpShape& s, float* dw, float* db) {
   SumProblem sum{};
   sum.elements = static_cast<int>(call.plan.rows * call.plan.columns);
   sum.bias = db != nullptr ? s.out_channels : 0;
@@ -288,20 +304,20 @@ void launch_sum(const WeightsCall& call, const OpShape& s, float* dw, float* db)
       sum, call.partial, dw, db);
 }
 
-void backward_weights(const OpCall& call) {
+template <class AnyTaps>
+void launch_both(const OpCall& call, const WeightsPlan& plan, const AnyTaps& taps) {
   const OpShape& s = call.shape;
-  const WeightsPlan plan = plan_weights(s, call.precision);
   const void* x = call.operand<const void>(Name::input);
   const void* dy = call.operand<const void>(Name::output_gradient);
   float* db = call.operand<float>(Name::bias_gradient);
-  const WeightsCall gemm{plan,
-                         taps_of(s, plan.swapped ? s.out_channels : s.in_channels),
-                         plan.swapped ? x : dy,
-                         plan.swapped ? dy : x,
-                         static_cast<float*>(call.workspace),
-                         split_elements(plan, s),
-                         db != nullptr,
-                         core::cuda_stream(*call.stream)};
+  const WeightsCall<AnyTaps> gemm{plan,
+                                  taps,
+                                  plan.swapped ? x : dy,
+                                  plan.swapped ? dy : x,
+                                  static_cast<float*>(call.workspace),
+                                  split_elements(plan, s),
+                                  db != nullptr,
+                                  core::cuda_stream(*call.stream)};
   switch (call.precision) {
     case core::Precision::fp16:
       launch_math<mma::Fp16>(gemm);
@@ -316,6 +332,16 @@ void backward_weights(const OpCall& call) {
   core::check_launch("conv2d.backward_weights mma");
   launch_sum(gemm, s, call.operand<float>(Name::weights_gradient), db);
   core::check_launch("conv2d.backward_weights mma, sum of the splits");
+}
+
+void backward_weights(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const WeightsPlan plan = plan_weights(s, call.precision);
+  if (is_plain(s)) {
+    launch_both(call, plan, taps_of(s, plan.swapped ? s.out_channels : s.in_channels));
+  } else {
+    launch_both(call, plan, taps_of_input(s));
+  }
 }
 
 }  // namespace

@@ -4,8 +4,9 @@
 // Tiles: 256x128, 128x128, 128x64, 64x64 and 128x16, by mma_plan.h. Channels that fill 16 bytes (8 in 16
 // bits, 4 in TF32) are copied without passing through registers; any other number is gathered by elements
 // with taps and channels packed without gaps, so that 3 channels of a 3x3 kernel are 27 of 32 products.
-// Nothing is padded in global memory. Sums are FP32. Limits: tensors of at most 2e9 elements, kernels of at
-// most 15x15; up to 16 output channels waste most of the multiplications.
+// Nothing is padded in global memory. Sums are FP32. Convolutions that are not plain (conv2d.h) are compiled
+// apart, in conv2d_mma_general.cu. Limits: tensors of at most 2e9 elements, kernels of at most 15x15; up to 16
+// output channels waste most of the multiplications.
 // Registers on sm_90, in 16 bits and in TF32: huge 234 and 217, large 236 and 221, medium 160 and 144, small
 // 116 and 116, narrow 92 and 100, dense 254 and 227; none spill.
 // Source: those of mma_tile.cuh; S. Chetlur et al., "cuDNN: Efficient primitives for deep learning" (2014),
@@ -17,19 +18,24 @@
 
 namespace warpscope::ops::conv2d {
 
-void tensor_cores::launch_forward(const ActivationsCall& call, core::Precision precision) {
-  launch_activations<false>(call, precision);
+void tensor_cores::launch_forward(const OpCall& call, const void* bias, bool relu) {
+  const OpShape& s = call.shape;
+  const auto with = [&](const auto& taps) {
+    return ActivationsCall<std::remove_cvref_t<decltype(taps)>>{
+        taps, s.out_channels, call.operand<const void>(Name::input), call.operand<const void>(Name::weights),
+        bias, relu,           call.operand<void>(Name::output),      core::cuda_stream(*call.stream)};
+  };
+  if (is_plain(s)) {
+    launch_activations<false>(with(taps_of(s, s.in_channels)), call.precision);
+  } else {
+    launch_general_forward(with(taps_of_input(s)), call.precision);
+  }
 }
 
 namespace {
 
 void forward(const OpCall& call) {
-  const OpShape& s = call.shape;
-  tensor_cores::launch_forward(
-      {taps_of(s, s.in_channels), s.out_channels, call.operand<const void>(Name::input),
-       call.operand<const void>(Name::weights), nullptr, false, call.operand<void>(Name::output),
-       core::cuda_stream(*call.stream)},
-      call.precision);
+  tensor_cores::launch_forward(call, nullptr, false);
   core::check_launch("conv2d.forward mma");
 }
 

@@ -15,13 +15,7 @@ namespace warpscope::ops::conv2d {
 namespace {
 
 void forward(const OpCall& call) {
-  const OpShape& s = call.shape;
-  const void* bias = call.operand<const void>(Name::bias);
-  tensor_cores::launch_forward(
-      {taps_of(s, s.in_channels), s.out_channels, call.operand<const void>(Name::input),
-       call.operand<const void>(Name::weights), bias, call.covers(Op::relu_forward),
-       call.operand<void>(Name::output), core::cuda_stream(*call.stream)},
-      call.precision);
+  tensor_cores::launch_forward(call, call.operand<const void>(Name::bias), call.covers(Op::relu_forward));
   core::check_launch("conv2d.forward mma_fused");
 }
 

@@ -14,19 +14,17 @@
 namespace warpscope::ops::conv2d {
 namespace {
 
-template <class Index, class T>
-__global__ void conv2d_forward_naive(Index count, Shape s, const T* __restrict__ x, const T* __restrict__ w,
-                                     T* __restrict__ y) {
-  const int p = (s.kernel_height - 1) / 2;
-  const int q = (s.kernel_width - 1) / 2;
+template <class Index, class T, class AnyShape>
+__global__ void conv2d_forward_naive(Index count, AnyShape s, const T* __restrict__ x,
+                                     const T* __restrict__ w, T* __restrict__ y) {
   for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
-    const Place<Index> at(e, s, s.out_channels);
+    const Place<Index> at(e, s.output_height(), s.output_width(), s.out_channels);
     const T* weight = w + static_cast<Index>(at.channel) * s.kernel_height * s.kernel_width * s.in_channels;
     float sum = 0.0f;
     for (int r = 0; r < s.kernel_height; ++r) {
-      const int h = at.row + r - p;
+      const int h = s.rows().input(at.row, r);
       for (int t = 0; t < s.kernel_width; ++t, weight += s.in_channels) {
-        const int v = at.column + t - q;
+        const int v = s.columns().input(at.column, t);
         if (h < 0 || h >= s.height || v < 0 || v >= s.width) continue;
         const T* from = x + ((at.image * s.height + h) * s.width + v) * s.in_channels;
         for (int c = 0; c < s.in_channels; ++c) sum += to_float(from[c]) * to_float(weight[c]);
@@ -36,17 +34,21 @@ __global__ void conv2d_forward_naive(Index count, Shape s, const T* __restrict__
   }
 }
 
-void forward(const OpCall& call) {
+template <class T, class AnyShape>
+void launch(const OpCall& call, const AnyShape& shape) {
   const std::int64_t count = output_elements(call.shape);
+  with_index(largest_tensor(call.shape), [&](auto index) {
+    using Index = decltype(index);
+    conv2d_forward_naive<Index, T>
+        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+            static_cast<Index>(count), shape, call.operand<const T>(Name::input),
+            call.operand<const T>(Name::weights), call.operand<T>(Name::output));
+  });
+}
+
+void forward(const OpCall& call) {
   with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(largest_tensor(call.shape), [&](auto index) {
-      using Index = decltype(index);
-      conv2d_forward_naive<Index, T>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), device_shape(call.shape), call.operand<const T>(Name::input),
-              call.operand<const T>(Name::weights), call.operand<T>(Name::output));
-    });
+    with_shape(call.shape, [&](const auto& shape) { launch<decltype(storage)>(call, shape); });
   });
   core::check_launch("conv2d.forward naive");
 }

@@ -14,6 +14,7 @@
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/onednn_support.h"
+#include "gpu/ops/sizes.h"
 
 namespace warpscope::ops::conv2d {
 namespace {
@@ -31,24 +32,27 @@ struct Layout {
   memory::desc output;
   memory::desc kept_weights;
   memory::desc any_weights;
-  memory::dims strides{1, 1};
+  memory::dims strides;
+  memory::dims dilation;  ///< pixels between taps: none where they lie side by side
   memory::dims padding;
 
   Layout(const OpShape& s, memory::data_type type, memory::data_type weights)
       : input(onednn::nhwc(s.batch, s.height, s.width, s.in_channels, type)),
-        output(onednn::nhwc(s.batch, s.height, s.width, s.out_channels, type)),
+        output(onednn::nhwc(s.batch, output_height(s), output_width(s), s.out_channels, type)),
         kept_weights({s.out_channels, s.in_channels, s.kernel_height, s.kernel_width}, weights,
                      memory::format_tag::ohwi),
         any_weights({s.out_channels, s.in_channels, s.kernel_height, s.kernel_width}, weights,
                     memory::format_tag::any),
-        padding{(s.kernel_height - 1) / 2, (s.kernel_width - 1) / 2} {}
+        strides{s.stride, s.stride},
+        dilation{s.dilation - 1, s.dilation - 1},
+        padding{padding_of(s, s.kernel_height), padding_of(s, s.kernel_width)} {}
 };
 
 dnnl::convolution_forward::primitive_desc describe_forward(const onednn::Program& program,
                                                            const Layout& layout) {
-  return onednn::describe<dnnl::convolution_forward>(program, dnnl::prop_kind::forward_training, kDirect,
-                                                     layout.input, layout.any_weights, layout.output,
-                                                     layout.strides, layout.padding, layout.padding);
+  return onednn::describe<dnnl::convolution_forward>(
+      program, dnnl::prop_kind::forward_training, kDirect, layout.input, layout.any_weights, layout.output,
+      layout.strides, layout.dilation, layout.padding, layout.padding);
 }
 
 void fill_ones(const memory& ones, memory::dim count, core::Precision precision) {
@@ -96,7 +100,7 @@ std::unique_ptr<Prepared> prepare_forward_fused(const OpShape& shape, core::Prec
     const auto description = onednn::describe_with<dnnl::convolution_forward>(
         shape.covered.has(Op::relu_forward) ? with_relu() : onednn::user_scratchpad(), program,
         dnnl::prop_kind::forward_training, kDirect, layout.input, layout.any_weights, bias, layout.output,
-        layout.strides, layout.padding, layout.padding);
+        layout.strides, layout.dilation, layout.padding, layout.padding);
     const auto kept = program.operand(Name::weights, layout.kept_weights);
     const auto weights = program.add_reorder_to(description.weights_desc(), kept);
     program.add<dnnl::convolution_forward>(description,
@@ -107,14 +111,40 @@ std::unique_ptr<Prepared> prepare_forward_fused(const OpShape& shape, core::Prec
   });
 }
 
+/// oneDNN's BF16 convolutions take output channels in pairs. The gradient of the input through one tap (seen in
+/// 2.6) multiplies what lies behind the last of an odd number.
+bool is_wrong_in_bf16(const OpShape& shape) {
+  const bool one_tap = shape.kernel_height == 1 && shape.kernel_width == 1;
+  return one_tap && shape.stride == 1 && shape.out_channels % 2 != 0;
+}
+
+/// Through one tap: a product of pixels by output channels with output by input channels.
+void add_product(onednn::Program& program, const OpShape& shape, memory::data_type type) {
+  const memory::dim pixels = sizes::pixels(shape);
+  const auto matrix = [&](memory::dim rows, memory::dim columns) {
+    return memory::desc({rows, columns}, type, memory::format_tag::ab);
+  };
+  const auto dy = matrix(pixels, shape.out_channels);
+  const auto weights = matrix(shape.out_channels, shape.in_channels);
+  const auto dx = matrix(pixels, shape.in_channels);
+  program.add<dnnl::matmul>(onednn::describe<dnnl::matmul>(program, dy, weights, dx),
+                            {{DNNL_ARG_SRC, program.operand(Name::output_gradient, dy)},
+                             {DNNL_ARG_WEIGHTS, program.operand(Name::weights, weights)},
+                             {DNNL_ARG_DST, program.operand(Name::input_gradient, dx)}});
+}
+
 std::unique_ptr<Prepared> prepare_backward_input(const OpShape& shape, core::Precision precision,
                                                  core::Device&) {
   const auto type = onednn::storage(precision);
+  if (precision == core::Precision::bf16 && is_wrong_in_bf16(shape)) {
+    return onednn::make_program(Op::conv2d_backward_input,
+                                [&](onednn::Program& program) { add_product(program, shape, type); });
+  }
   return onednn::make_program(Op::conv2d_backward_input, [&](onednn::Program& program) {
     const Layout layout(shape, type, type);
     const auto description = onednn::describe_backward<dnnl::convolution_backward_data>(
         program, describe_forward(program, layout), kDirect, layout.input, layout.any_weights, layout.output,
-        layout.strides, layout.padding, layout.padding);
+        layout.strides, layout.dilation, layout.padding, layout.padding);
     const auto kept = program.operand(Name::weights, layout.kept_weights);
     const auto weights = program.add_reorder_to(description.weights_desc(), kept);
     program.add<dnnl::convolution_backward_data>(
@@ -132,7 +162,7 @@ std::unique_ptr<Prepared> prepare_backward_weights(const OpShape& shape, core::P
     const Layout layout(shape, type, kF32);
     const auto description = onednn::describe_backward<dnnl::convolution_backward_weights>(
         program, describe_forward(program, forward_layout), kDirect, layout.input, layout.any_weights,
-        layout.output, layout.strides, layout.padding, layout.padding);
+        layout.output, layout.strides, layout.dilation, layout.padding, layout.padding);
     const auto kept = program.operand(Name::weights_gradient, layout.kept_weights);
     const bool same_layout = description.diff_weights_desc() == layout.kept_weights;
     const auto gradient = same_layout ? kept : program.scratch(description.diff_weights_desc());
@@ -148,7 +178,7 @@ std::unique_ptr<Prepared> prepare_backward_bias(const OpShape& shape, core::Prec
                                                 core::Device&) {
   const auto type = onednn::storage(precision);
   return onednn::make_program(Op::conv2d_backward_bias, [&](onednn::Program& program) {
-    const memory::dim pixels = shape.batch * shape.height * shape.width;
+    const memory::dim pixels = sizes::output_pixels(shape);
     const auto matrix = [](memory::dim rows, memory::dim columns, memory::data_type element) {
       return memory::desc({rows, columns}, element, memory::format_tag::ab);
     };

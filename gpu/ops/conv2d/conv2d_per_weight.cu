@@ -4,7 +4,7 @@
 // sums over rows, so that rounding errors stay those of short sums.
 //
 // Limits: none on the shape, but there are only as many threads as weights: layers with few weights and many
-// pixels leave most of the GPU idle. 32 registers, no shared memory, no spills. Source: conv2d.h.
+// pixels leave most of the GPU idle. At most 40 registers, no shared memory, no spills. Source: conv2d.h.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
@@ -15,25 +15,28 @@
 namespace warpscope::ops::conv2d {
 namespace {
 
-template <class Index, class T>
-__global__ void conv2d_backward_weights_per_weight(Index count, Shape s, const T* __restrict__ x,
+template <class Index, class T, class AnyShape>
+__global__ void conv2d_backward_weights_per_weight(Index count, AnyShape s, const T* __restrict__ x,
                                                    const T* __restrict__ dy, float* __restrict__ dw) {
   for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
     const WeightPlace at(e, s);
-    const int first_row = max(0, -at.row_shift);
-    const int end_row = min(s.height, s.height - at.row_shift);
-    const int first_column = max(0, -at.column_shift);
-    const int end_column = min(s.width, s.width - at.column_shift);
+    const int r = at.tap / s.kernel_width;
+    const int t = at.tap % s.kernel_width;
+    const int first_row = s.rows().first_output(r);
+    const int end_row = s.rows().end_output(r, s.height, s.output_height());
+    const int first_column = s.columns().first_output(t);
+    const int end_column = s.columns().end_output(t, s.width, s.output_width());
+    const int step = s.columns().stride * s.in_channels;
     float sum = 0.0f;
     for (Index n = 0; n < static_cast<Index>(s.batch); ++n) {
       for (int h = first_row; h < end_row; ++h) {
-        const Index image_row = n * s.height + h;
+        const Index row_in = n * s.height + s.rows().input(h, r);
+        const Index row_out = n * s.output_height() + h;
         const T* in =
-            x + ((image_row + at.row_shift) * s.width + (first_column + at.column_shift)) * s.in_channels +
-            at.channel;
-        const T* out = dy + (image_row * s.width + first_column) * s.out_channels + at.filter;
+            x + (row_in * s.width + s.columns().input(first_column, t)) * s.in_channels + at.channel;
+        const T* out = dy + (row_out * s.output_width() + first_column) * s.out_channels + at.filter;
         float row = 0.0f;
-        for (int v = first_column; v < end_column; ++v, in += s.in_channels, out += s.out_channels)
+        for (int v = first_column; v < end_column; ++v, in += step, out += s.out_channels)
           row += to_float(*in) * to_float(*out);
         sum += row;
       }
@@ -42,17 +45,21 @@ __global__ void conv2d_backward_weights_per_weight(Index count, Shape s, const T
   }
 }
 
-void backward_weights(const OpCall& call) {
+template <class T, class AnyShape>
+void launch(const OpCall& call, const AnyShape& shape) {
   const std::int64_t count = weights(call.shape);
+  with_index(largest_tensor(call.shape), [&](auto index) {
+    using Index = decltype(index);
+    conv2d_backward_weights_per_weight<Index, T>
+        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+            static_cast<Index>(count), shape, call.operand<const T>(Name::input),
+            call.operand<const T>(Name::output_gradient), call.operand<float>(Name::weights_gradient));
+  });
+}
+
+void backward_weights(const OpCall& call) {
   with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(largest_tensor(call.shape), [&](auto index) {
-      using Index = decltype(index);
-      conv2d_backward_weights_per_weight<Index, T>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), device_shape(call.shape), call.operand<const T>(Name::input),
-              call.operand<const T>(Name::output_gradient), call.operand<float>(Name::weights_gradient));
-    });
+    with_shape(call.shape, [&](const auto& shape) { launch<decltype(storage)>(call, shape); });
   });
   core::check_launch("conv2d.backward_weights per_weight");
 }

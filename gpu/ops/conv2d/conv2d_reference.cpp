@@ -19,7 +19,7 @@ View4<T> input_view(T* data, const OpShape& s) {
 
 template <class T>
 View4<T> output_view(T* data, const OpShape& s) {
-  return {data, s.height, s.width, s.out_channels};
+  return {data, output_height(s), output_width(s), s.out_channels};
 }
 
 template <class T>
@@ -45,16 +45,19 @@ void forward(const OpCall& call) {
   const auto x = input_view(call.operand<const T>(Name::input), s);
   const auto weights = weights_view(call.operand<const T>(Name::weights), s);
   const auto y = output_view(call.operand<T>(Name::output), s);
-  const int p = (s.kernel_height - 1) / 2;
-  const int q = (s.kernel_width - 1) / 2;
-  for_each(s.batch, s.height, s.width, s.out_channels, [&](std::int64_t n, int h, int w, int k) {
-    double sum = 0;
-    for_each(1, s.kernel_height, s.kernel_width, s.in_channels, [&](std::int64_t, int r, int t, int c) {
-      if (!x.contains(h + r - p, w + t - q)) return;
-      sum += double{x(n, h + r - p, w + t - q, c)} * double{weights(k, r, t, c)};
-    });
-    y(n, h, w, k) = static_cast<T>(sum);
-  });
+  const int p = padding_of(s, s.kernel_height);
+  const int q = padding_of(s, s.kernel_width);
+  for_each(
+      s.batch, output_height(s), output_width(s), s.out_channels, [&](std::int64_t n, int i, int j, int k) {
+        double sum = 0;
+        for_each(1, s.kernel_height, s.kernel_width, s.in_channels, [&](std::int64_t, int r, int t, int c) {
+          const int h = i * s.stride + r * s.dilation - p;
+          const int w = j * s.stride + t * s.dilation - q;
+          if (!x.contains(h, w)) return;
+          sum += double{x(n, h, w, c)} * double{weights(k, r, t, c)};
+        });
+        y(n, i, j, k) = static_cast<T>(sum);
+      });
 }
 
 template <class T>
@@ -63,13 +66,16 @@ void backward_input(const OpCall& call) {
   const auto dy = output_view(call.operand<const T>(Name::output_gradient), s);
   const auto weights = weights_view(call.operand<const T>(Name::weights), s);
   const auto dx = input_view(call.operand<T>(Name::input_gradient), s);
-  const int p = (s.kernel_height - 1) / 2;
-  const int q = (s.kernel_width - 1) / 2;
+  const int p = padding_of(s, s.kernel_height);
+  const int q = padding_of(s, s.kernel_width);
   for_each(s.batch, s.height, s.width, s.in_channels, [&](std::int64_t n, int h, int w, int c) {
     double sum = 0;
     for_each(1, s.kernel_height, s.kernel_width, s.out_channels, [&](std::int64_t, int r, int t, int k) {
-      if (!dy.contains(h - r + p, w - t + q)) return;
-      sum += double{dy(n, h - r + p, w - t + q, k)} * double{weights(k, r, t, c)};
+      const int down = h - r * s.dilation + p;
+      const int right = w - t * s.dilation + q;
+      if (down % s.stride != 0 || right % s.stride != 0) return;
+      if (!dy.contains(down / s.stride, right / s.stride)) return;
+      sum += double{dy(n, down / s.stride, right / s.stride, k)} * double{weights(k, r, t, c)};
     });
     dx(n, h, w, c) = static_cast<T>(sum);
   });
@@ -81,14 +87,16 @@ void backward_weights(const OpCall& call) {
   const auto x = input_view(call.operand<const T>(Name::input), s);
   const auto dy = output_view(call.operand<const T>(Name::output_gradient), s);
   const auto dw = weights_view(call.operand<T>(Name::weights_gradient), s);
-  const int p = (s.kernel_height - 1) / 2;
-  const int q = (s.kernel_width - 1) / 2;
+  const int p = padding_of(s, s.kernel_height);
+  const int q = padding_of(s, s.kernel_width);
   for_each(s.out_channels, s.kernel_height, s.kernel_width, s.in_channels,
            [&](std::int64_t k, int r, int t, int c) {
              double sum = 0;
-             for_each(s.batch, s.height, s.width, 1, [&](std::int64_t n, int h, int w, int) {
-               if (!x.contains(h + r - p, w + t - q)) return;
-               sum += double{x(n, h + r - p, w + t - q, c)} * double{dy(n, h, w, static_cast<int>(k))};
+             for_each(s.batch, output_height(s), output_width(s), 1, [&](std::int64_t n, int i, int j, int) {
+               const int h = i * s.stride + r * s.dilation - p;
+               const int w = j * s.stride + t * s.dilation - q;
+               if (!x.contains(h, w)) return;
+               sum += double{x(n, h, w, c)} * double{dy(n, i, j, static_cast<int>(k))};
              });
              dw(k, r, t, c) = static_cast<T>(sum);
            });
@@ -101,8 +109,8 @@ void backward_bias(const OpCall& call) {
   T* db = call.operand<T>(Name::bias_gradient);
   for (int k = 0; k < s.out_channels; ++k) {
     double sum = 0;
-    for_each(s.batch, s.height, s.width, 1,
-             [&](std::int64_t n, int h, int w, int) { sum += double{dy(n, h, w, k)}; });
+    for_each(s.batch, output_height(s), output_width(s), 1,
+             [&](std::int64_t n, int i, int j, int) { sum += double{dy(n, i, j, k)}; });
     db[k] = static_cast<T>(sum);
   }
 }

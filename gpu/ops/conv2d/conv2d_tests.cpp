@@ -16,13 +16,43 @@ OpShape conv(std::int64_t batch, int height, int width, int in, int out, int ker
           .kernel_width = kernel_width};
 }
 
+/// Not plain.
+OpShape general(OpShape shape, int stride, int dilation = 1, bool valid = false) {
+  shape.stride = stride;
+  shape.dilation = dilation;
+  shape.valid = valid;
+  return shape;
+}
+
+/// Even and odd images, kernels that reach over the whole image, outputs of one pixel, one dimension.
+std::vector<OpShape> general_shapes() {
+  return {general(conv(2, 5, 7, 3, 8, 3, 3), 2),
+          general(conv(1, 6, 8, 8, 3, 3, 3), 2),
+          general(conv(2, 7, 6, 5, 70, 1, 1), 2),
+          general(conv(1, 9, 10, 3, 70, 7, 7), 3),
+          general(conv(1, 4, 5, 3, 6, 3, 3), 1, 3),
+          general(conv(1, 3, 2, 70, 1, 5, 5), 2, 3),
+          general(conv(2, 9, 8, 16, 33, 5, 3), 1, 2, true),
+          general(conv(2, 5, 3, 70, 4, 5, 3), 1, 1, true),
+          general(conv(1, 6, 11, 1, 5, 3, 5), 2, 2, true),
+          general(conv(3, 1, 41, 1, 12, 1, 7), 2, 1, true),
+          general(conv(1, 1, 37, 9, 5, 1, 7), 1, 4),
+          general(conv(2, 1, 64, 16, 32, 1, 7), 2),
+          general(conv(2, 8, 7, 64, 64, 3, 3), 2),
+          general(conv(2, 9, 10, 32, 48, 3, 3), 2, 2, true)};
+}
+
 std::vector<OpShape> shapes() {
-  return {conv(1, 1, 1, 1, 1, 1, 1),     conv(1, 3, 3, 1, 1, 3, 3),     conv(2, 5, 7, 3, 8, 3, 3),
-          conv(1, 8, 8, 8, 3, 3, 3),     conv(3, 7, 5, 33, 17, 3, 3),   conv(2, 6, 9, 5, 70, 1, 1),
-          conv(1, 9, 4, 16, 33, 5, 5),   conv(2, 7, 7, 4, 6, 7, 7),     conv(1, 2, 2, 3, 4, 7, 7),
-          conv(2, 11, 3, 70, 1, 3, 5),   conv(1, 4, 6, 2, 3, 1, 3),     conv(1, 1, 13, 9, 12, 7, 1),
-          conv(2, 4, 4, 128, 256, 3, 3), conv(2, 8, 8, 256, 128, 3, 3), conv(1, 16, 16, 256, 3, 3, 3),
-          conv(2, 16, 16, 3, 256, 3, 3), conv(3, 4, 4, 128, 128, 3, 3)};
+  std::vector<OpShape> list = {
+      conv(1, 1, 1, 1, 1, 1, 1),     conv(1, 3, 3, 1, 1, 3, 3),     conv(2, 5, 7, 3, 8, 3, 3),
+      conv(1, 8, 8, 8, 3, 3, 3),     conv(3, 7, 5, 33, 17, 3, 3),   conv(2, 6, 9, 5, 70, 1, 1),
+      conv(1, 9, 4, 16, 33, 5, 5),   conv(2, 7, 7, 4, 6, 7, 7),     conv(1, 2, 2, 3, 4, 7, 7),
+      conv(2, 11, 3, 70, 1, 3, 5),   conv(1, 4, 6, 2, 3, 1, 3),     conv(1, 1, 13, 9, 12, 7, 1),
+      conv(2, 4, 4, 128, 256, 3, 3), conv(2, 8, 8, 256, 128, 3, 3), conv(1, 16, 16, 256, 3, 3, 3),
+      conv(2, 16, 16, 3, 256, 3, 3), conv(3, 4, 4, 128, 128, 3, 3), conv(2, 5, 6, 16, 37, 1, 1)};
+  const auto more = general_shapes();
+  list.insert(list.end(), more.begin(), more.end());
+  return list;
 }
 
 std::vector<OpShape> bias_shapes() {
@@ -45,26 +75,49 @@ OpShape random_shape(Random& random) {
   shape.out_channels = test_shapes::channels(random);
   shape.kernel_height = 2 * test_shapes::between(random, 0, 3) + 1;
   shape.kernel_width = random() % 2 == 0 ? shape.kernel_height : 2 * test_shapes::between(random, 0, 3) + 1;
+  if (random() % 3 != 0) return shape;
+  shape.stride = test_shapes::between(random, 1, 3);
+  shape.dilation = test_shapes::between(random, 1, 3);
+  shape.valid = random() % 2 == 0;
+  if (output_height(shape) == 0) shape.height = static_cast<int>(kernel_reach(shape, shape.kernel_height));
+  if (output_width(shape) == 0) shape.width = static_cast<int>(kernel_reach(shape, shape.kernel_width));
   return shape;
 }
 
 /// With a channel count that takes the scalar path and one that takes the vector path.
 std::vector<OpShape> large_forward() {
-  return {conv(4, 32, 32, 3, 1024, 1, 1),  conv(4, 32, 32, 16, 1024, 1, 1), conv(2, 32, 32, 3, 1024, 1, 1),
-          conv(2, 32, 32, 16, 1024, 1, 1), conv(1, 32, 32, 3, 512, 1, 1),   conv(1, 32, 32, 16, 512, 1, 1)};
+  return {conv(4, 32, 32, 3, 1024, 1, 1),
+          conv(4, 32, 32, 16, 1024, 1, 1),
+          conv(2, 32, 32, 3, 1024, 1, 1),
+          conv(2, 32, 32, 16, 1024, 1, 1),
+          conv(1, 32, 32, 3, 512, 1, 1),
+          conv(1, 32, 32, 16, 512, 1, 1),
+          general(conv(4, 63, 64, 3, 1024, 1, 1), 2),
+          general(conv(2, 36, 32, 16, 512, 3, 1), 1, 2, true)};
 }
 
 std::vector<OpShape> large_backward_input() {
-  return {conv(4, 32, 32, 1024, 3, 1, 1),  conv(4, 32, 32, 1024, 16, 1, 1), conv(2, 32, 32, 1024, 3, 1, 1),
-          conv(2, 32, 32, 1024, 16, 1, 1), conv(1, 32, 32, 512, 3, 1, 1),   conv(1, 32, 32, 512, 16, 1, 1)};
+  return {conv(4, 32, 32, 1024, 3, 1, 1),
+          conv(4, 32, 32, 1024, 16, 1, 1),
+          conv(2, 32, 32, 1024, 3, 1, 1),
+          conv(2, 32, 32, 1024, 16, 1, 1),
+          conv(1, 32, 32, 512, 3, 1, 1),
+          conv(1, 32, 32, 512, 16, 1, 1),
+          general(conv(4, 32, 32, 1024, 3, 3, 1), 2),
+          general(conv(2, 32, 36, 512, 16, 1, 3), 1, 2, true)};
 }
 
 std::vector<OpShape> large_backward_weights() {
-  return {conv(1, 4, 4, 128, 1024, 3, 3), conv(2, 32, 32, 3, 1024, 1, 1), conv(2, 32, 32, 1024, 3, 1, 1)};
+  return {conv(1, 4, 4, 128, 1024, 3, 3), conv(2, 32, 32, 3, 1024, 1, 1), conv(2, 32, 32, 1024, 3, 1, 1),
+          general(conv(1, 7, 8, 128, 1024, 3, 3), 2), general(conv(2, 63, 64, 3, 1024, 1, 1), 2)};
 }
 
 OpShape differentiated() {
   return conv(2, 4, 3, 2, 3, 3, 5);
+}
+
+std::vector<OpShape> differentiated_too() {
+  return {general(conv(1, 5, 4, 2, 3, 3, 5), 2, 3), general(conv(1, 6, 5, 2, 2, 3, 3), 2, 1, true)};
 }
 
 }  // namespace
@@ -88,7 +141,8 @@ const OpTests& backward_input_tests() {
                                                       .variable = Name::input,
                                                       .output = Name::output,
                                                       .output_gradient = Name::output_gradient,
-                                                      .result = Name::input_gradient}};
+                                                      .result = Name::input_gradient,
+                                                      .further = differentiated_too()}};
   return tests;
 }
 
@@ -102,7 +156,8 @@ const OpTests& backward_weights_tests() {
                                                       .variable = Name::weights,
                                                       .output = Name::output,
                                                       .output_gradient = Name::output_gradient,
-                                                      .result = Name::weights_gradient}};
+                                                      .result = Name::weights_gradient,
+                                                      .further = differentiated_too()}};
   return tests;
 }
 

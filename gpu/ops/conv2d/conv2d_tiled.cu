@@ -9,9 +9,10 @@
 // a time, the most that the input has and that fit 48 KiB. Copying and computing take turns; `implicit_gemm`
 // overlaps them.
 //
-// Limits: kernels whose filters for 4 channels do not fit 48 KiB of shared memory (squares over 31x31) are
-// refused; images smaller than the rectangle leave threads idle. 64 registers in the wide tile, 52 in the
-// narrow one, no spills; 23 KiB of shared memory for 3x3 kernels in the wide tile, 9 KiB in the narrow one.
+// Limits: convolutions that are not plain (conv2d.h), and kernels whose filters for 4 channels do not fit
+// 48 KiB of shared memory (squares over 31x31), are refused; images smaller than the rectangle leave threads
+// idle. 64 registers in the wide tile, 52 in the narrow one, no spills; 23 KiB of shared memory for 3x3
+// kernels in the wide tile, 9 KiB in the narrow one.
 // Source: CUDA C++ Programming Guide, "Shared Memory"; V. Podlozhnyuk, "Image Convolution with CUDA" (2007),
 // the patch with its border.
 
@@ -176,7 +177,7 @@ void launch(const OpCall& call) {
                     static_cast<unsigned>((s.out_channels + Tile::kChannels - 1) / Tile::kChannels));
   conv2d_forward_tiled<Tile, Depth>
       <<<blocks, Tile::kThreads, static_cast<std::size_t>(shared_bytes<Tile, Depth>(s)),
-         core::cuda_stream(*call.stream)>>>(device_shape(s), call.operand<const float>(Name::input),
+         core::cuda_stream(*call.stream)>>>(plain_shape(s), call.operand<const float>(Name::input),
                                             call.operand<const float>(Name::weights),
                                             call.operand<float>(Name::output));
 }
@@ -199,6 +200,7 @@ const Choice* choose(const OpShape& s) {
 }
 
 std::string refuses(const OpShape& s) {
+  if (!is_plain(s)) return refuses_unless_plain(s);
   if (choose(s) != nullptr) return "";
   return "a " + std::to_string(s.kernel_height) + "x" + std::to_string(s.kernel_width) +
          " kernel does not fit the 48 KiB of shared memory of a block";

@@ -40,22 +40,21 @@ int channel_lanes(const OpShape& s) {
 }
 
 // Filters past the last one read the last one's gradients and are not written: no branch in the loop.
-template <class T>
+template <class T, class AnyShape>
 __global__ __launch_bounds__(kThreads) void conv2d_backward_weights_tree_reduction(std::int64_t pixels,
-                                                                                   int lanes, Shape s,
+                                                                                   int lanes, AnyShape s,
                                                                                    const T* __restrict__ x,
                                                                                    const T* __restrict__ dy,
                                                                                    float* __restrict__ dw) {
   __shared__ float partial[kFilters][kThreads];
   const auto thread = static_cast<int>(threadIdx.x);
   const auto groups = static_cast<unsigned>((s.in_channels + lanes - 1) / lanes);
-  Shape filter_groups = s;
+  AnyShape filter_groups = s;
   filter_groups.in_channels = static_cast<int>(groups);
   const WeightPlace block(blockIdx.x, filter_groups);
   const int c = block.channel * lanes + thread % lanes;
   const int first_filter = block.filter * kFilters;
   const int stride = kThreads / lanes;
-  const std::int64_t shift = std::int64_t{block.row_shift} * s.width + block.column_shift;
   int filter[kFilters];
   float sum[kFilters];
 #pragma unroll
@@ -65,10 +64,11 @@ __global__ __launch_bounds__(kThreads) void conv2d_backward_weights_tree_reducti
   }
   if (c < s.in_channels) {
     const std::int64_t first = thread / lanes;
-    PixelWalk walk(first, stride, s);
+    auto walk = walk_of(s, first, stride);
     for (std::int64_t i = first; i < pixels; i += stride, walk.advance(s)) {
-      if (!walk.inside(block.row_shift, block.column_shift, s)) continue;
-      const float value = to_float(x[(i + shift) * s.in_channels + c]);
+      const std::int64_t from = walk.input(i, block, s);
+      if (from < 0) continue;
+      const float value = to_float(x[from * s.in_channels + c]);
       const T* gradients = dy + i * s.out_channels;
 #pragma unroll
       for (int j = 0; j < kFilters; ++j) sum[j] += value * to_float(gradients[filter[j]]);
@@ -83,11 +83,9 @@ __global__ __launch_bounds__(kThreads) void conv2d_backward_weights_tree_reducti
     for (int j = 0; j < kFilters; ++j) partial[j][thread] += partial[j][thread + half];
   }
   if (thread >= lanes || c >= s.in_channels) return;
-  const std::int64_t tap = std::int64_t{block.row_shift + (s.kernel_height - 1) / 2} * s.kernel_width +
-                           block.column_shift + (s.kernel_width - 1) / 2;
   const std::int64_t taps = std::int64_t{s.kernel_height} * s.kernel_width;
   for (int j = 0; j < kFilters && first_filter + j < s.out_channels; ++j)
-    dw[((first_filter + j) * taps + tap) * s.in_channels + c] = partial[j][thread];
+    dw[((first_filter + j) * taps + block.tap) * s.in_channels + c] = partial[j][thread];
 }
 
 void backward_weights(const OpCall& call) {
@@ -95,9 +93,11 @@ void backward_weights(const OpCall& call) {
   const auto blocks = static_cast<unsigned>(blocks_with(call.shape, lanes));
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
-    conv2d_backward_weights_tree_reduction<T><<<blocks, kThreads, 0, core::cuda_stream(*call.stream)>>>(
-        pixels(call.shape), lanes, device_shape(call.shape), call.operand<const T>(Name::input),
-        call.operand<const T>(Name::output_gradient), call.operand<float>(Name::weights_gradient));
+    with_shape(call.shape, [&](const auto& shape) {
+      conv2d_backward_weights_tree_reduction<T><<<blocks, kThreads, 0, core::cuda_stream(*call.stream)>>>(
+          pixels(call.shape), lanes, shape, call.operand<const T>(Name::input),
+          call.operand<const T>(Name::output_gradient), call.operand<float>(Name::weights_gradient));
+    });
   });
   core::check_launch("conv2d.backward_weights tree_reduction");
 }

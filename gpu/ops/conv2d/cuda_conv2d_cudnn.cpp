@@ -107,8 +107,9 @@ Descriptor tensor(std::int64_t id, cudnnDataType_t type, std::int64_t outermost,
 }
 
 Descriptor convolution(const OpShape& s) {
-  const std::array<std::int64_t, 2> padding{(s.kernel_height - 1) / 2, (s.kernel_width - 1) / 2};
-  const std::array<std::int64_t, 2> ones{1, 1};
+  const std::array<std::int64_t, 2> padding{padding_of(s, s.kernel_height), padding_of(s, s.kernel_width)};
+  const std::array<std::int64_t, 2> dilations{s.dilation, s.dilation};
+  const std::array<std::int64_t, 2> strides{s.stride, s.stride};
   const auto mode = CUDNN_CROSS_CORRELATION;
   Descriptor made(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   made.set_integer(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, 2);
@@ -116,8 +117,8 @@ Descriptor convolution(const OpShape& s) {
   made.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
   made.set_integers(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, padding);
   made.set_integers(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, padding);
-  made.set_integers(CUDNN_ATTR_CONVOLUTION_DILATIONS, ones);
-  made.set_integers(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, ones);
+  made.set_integers(CUDNN_ATTR_CONVOLUTION_DILATIONS, dilations);
+  made.set_integers(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, strides);
   made.finalize("the convolution");
   return made;
 }
@@ -129,7 +130,7 @@ std::vector<Descriptor> build_graph(Op op, const OpShape& s, cudnnDataType_t sto
     return tensor(id, type, s.batch, s.in_channels, s.height, s.width);
   };
   const auto output = [&](std::int64_t id, cudnnDataType_t type) {
-    return tensor(id, type, s.batch, s.out_channels, s.height, s.width);
+    return tensor(id, type, s.batch, s.out_channels, output_height(s), output_width(s));
   };
   const auto weights = [&](std::int64_t id, cudnnDataType_t type) {
     return tensor(id, type, s.out_channels, s.in_channels, s.kernel_height, s.kernel_width);

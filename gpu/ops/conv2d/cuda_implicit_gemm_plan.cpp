@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "gpu/ops/conv2d/implicit_gemm_plan.h"
+#include "gpu/ops/sizes.h"
 
 namespace warpscope::ops::conv2d {
 namespace {
@@ -17,6 +19,7 @@ constexpr TileFigures kTiles[] = {
     {128, 128, 16, 1.0}, {128, 64, 16, 0.95}, {64, 64, 32, 0.88}, {64, 32, 32, 0.75}, {128, 32, 32, 0.8}};
 constexpr TileName kActivationTiles[] = {TileName::large, TileName::medium, TileName::small, TileName::slim};
 constexpr TileName kWeightTiles[] = {TileName::large, TileName::medium, TileName::small, TileName::tall};
+constexpr TileName kGeneralWeightTiles[] = {TileName::medium, TileName::tall};  // not plain: fewer to compile
 
 constexpr std::int64_t kMultiprocessors = 132;
 // One block alone on its multiprocessor hides less of its waiting than two do.
@@ -94,11 +97,13 @@ TileName choose_tile(std::int64_t rows, std::int64_t columns) {
 }
 
 WeightsPlan plan_weights(const OpShape& s) {
-  const std::int64_t pixels = s.batch * s.height * s.width;
+  const std::int64_t pixels = sizes::output_pixels(s);
   const std::int64_t taps = std::int64_t{s.kernel_height} * s.kernel_width;
+  const bool plain = is_plain(s);
   Candidate best;
   for (const bool swapped : {false, true}) {
-    for (const TileName tile : kWeightTiles) {
+    if (swapped && !plain) continue;
+    for (const TileName tile : plain ? std::span<const TileName>(kWeightTiles) : kGeneralWeightTiles) {
       WeightsPlan plan;
       plan.swapped = swapped;
       plan.tile = tile;
@@ -112,11 +117,14 @@ WeightsPlan plan_weights(const OpShape& s) {
 }
 
 std::string refuses_large(const OpShape& s) {
-  const std::int64_t pixels = s.batch * s.height * s.width;
   const std::int64_t taps = std::int64_t{s.kernel_height} * s.kernel_width;
   const std::int64_t largest =
-      std::max({pixels * s.in_channels, pixels * s.out_channels, taps * s.in_channels * s.out_channels});
-  return largest > kMostElements ? "takes tensors of at most 2,000,000,000 elements" : "";
+      std::max({sizes::input(s), sizes::output(s), taps * s.in_channels * s.out_channels});
+  if (largest > kMostElements) return "takes tensors of at most 2,000,000,000 elements";
+  const std::int64_t reach = kernel_reach(s, s.kernel_height) * std::max(s.width, output_width(s)) *
+                             std::max(s.in_channels, s.out_channels);
+  const bool far = !is_plain(s) && reach > kMostElements;
+  return far ? "takes kernels that reach over at most 2,000,000,000 elements" : "";
 }
 
 }  // namespace warpscope::ops::conv2d

@@ -3,6 +3,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/mma_plan.h"
+#include "gpu/ops/sizes.h"
 
 namespace warpscope::ops::conv2d::tensor_cores {
 namespace {
@@ -121,13 +122,14 @@ TileName choose_tile(std::int64_t rows, std::int64_t columns, const DeviceFigure
 }
 
 WeightsPlan plan_weights(const OpShape& s, core::Precision precision) {
-  const std::int64_t pixels = s.batch * s.height * s.width;
+  const std::int64_t pixels = sizes::output_pixels(s);
   const std::int64_t taps = std::int64_t{s.kernel_height} * s.kernel_width;
   const bool wide = precision == core::Precision::tf32;
   const int per_chunk = wide ? 4 : 8;
   const std::int64_t stage_pixels = wide ? 32 : 64;
   Candidate best;
   for (const bool swapped : {false, true}) {
+    if (swapped && !is_plain(s)) continue;
     const bool plain = (swapped ? s.in_channels : s.out_channels) % per_chunk == 0;
     const bool shifted = (swapped ? s.out_channels : s.in_channels) % per_chunk == 0;
     for (const auto kernel : {WeightsKernel::wide, WeightsKernel::large, WeightsKernel::small,
@@ -147,12 +149,15 @@ WeightsPlan plan_weights(const OpShape& s, core::Precision precision) {
 }
 
 std::string refuses(const OpShape& s) {
-  const std::int64_t pixels = s.batch * s.height * s.width;
   const std::int64_t taps = std::int64_t{s.kernel_height} * s.kernel_width;
   const std::int64_t largest =
-      std::max({pixels * s.in_channels, pixels * s.out_channels, taps * s.in_channels * s.out_channels});
+      std::max({sizes::input(s), sizes::output(s), taps * s.in_channels * s.out_channels});
   if (largest > kMostElements) return "takes tensors of at most 2,000,000,000 elements";
   if (std::max(s.kernel_height, s.kernel_width) > kMostKernel) return "takes kernels of at most 15x15";
+  const std::int64_t reach = kernel_reach(s, s.kernel_height) * std::max(s.width, output_width(s)) *
+                             std::max(s.in_channels, s.out_channels);
+  if (!is_plain(s) && reach > kMostElements)
+    return "takes kernels that reach over at most 2,000,000,000 elements";
   return "";
 }
 

@@ -41,21 +41,24 @@ struct ActivationsCall {
   cudaStream_t stream;
 };
 
+/// Whether a call reads 16 bytes at a time. Blocks of channels waste what the last one hangs over the end;
+/// beyond a quarter, slower reads are the lesser loss.
+template <class T, bool kBackward>
+bool reads_vectors(const ActivationsCall& call) {
+  const int channels = call.taps.channels;
+  const bool fits_blocks = 4 * ((channels + T::depth - 1) / T::depth * T::depth) <= 5 * channels;
+  return channels % 4 == 0 && fits_blocks && (call.filters % 4 == 0 || !kBackward) &&
+         takes_vectors(call.in) && takes_vectors(call.weights);
+}
+
 template <class T, bool kBackward>
 void launch_tile(const ActivationsCall& call) {
   const int column_tiles = (call.filters + T::columns - 1) / T::columns;
   const int row_tiles = (call.taps.pixels + T::rows - 1) / T::rows;
-  const bool filter_vectors = call.filters % 4 == 0;
   const ActivationsProblem problem{call.taps, call.filters, column_tiles,
-                                   filter_vectors && takes_vectors(call.out)};
+                                   call.filters % 4 == 0 && takes_vectors(call.out)};
   const unsigned blocks = static_cast<unsigned>(column_tiles) * static_cast<unsigned>(row_tiles);
-  const int channels = call.taps.channels;
-  // Blocks of channels waste what the last one hangs over the end; beyond a quarter, slower reads are the
-  // lesser loss.
-  const bool fits_blocks = 4 * ((channels + T::depth - 1) / T::depth * T::depth) <= 5 * channels;
-  const bool vectors = channels % 4 == 0 && fits_blocks && (filter_vectors || !kBackward) &&
-                       takes_vectors(call.in) && takes_vectors(call.weights);
-  if (vectors) {
+  if (reads_vectors<T, kBackward>(call)) {
     implicit_gemm_vectors<T, kBackward>
         <<<blocks, kGemmThreads, 0, call.stream>>>(problem, call.in, call.weights, call.out);
   } else {

@@ -25,7 +25,8 @@ std::int64_t count_tiles(TileName tile, std::int64_t rows, std::int64_t columns)
 /// How backward_weights is laid out. One tensor's channels are the rows ("plain"); the other is read once per
 /// tap, shifted by it, and its taps and channels are the columns. Blocks are split along the pixels.
 struct WeightsPlan {
-  bool swapped = false;           ///< false: dy is plain and x shifted; true: x is plain and dy shifted
+  /// false: dy is plain and x shifted; true: x is plain and dy shifted, of plain convolutions alone
+  bool swapped = false;
   TileName tile{};                ///< never slim: splits keep the multiprocessors busy
   std::int64_t rows = 0;          ///< channels of the plain tensor
   std::int64_t columns = 0;       ///< taps times channels of the shifted tensor

@@ -7,7 +7,8 @@
 //   forward         in = x,  out = y,  c = input channel,  j = output channel, weight = w[j, r, s, c]
 //   backward_input  in = dy, out = dx, c = output channel, j = input channel,  weight = w[c, R-1-r, S-1-s, j]
 //
-// A[k][pixel] = the shifted pixels, B[k][j] = the weights, k = (taps, c).
+// A[k][pixel] = the shifted pixels, B[k][j] = the weights, k = (taps, c). `AnyTaps` is Taps for plain
+// convolutions and GeneralTaps for all others, which are compiled apart (conv2d_mma_general.cu).
 
 #include <type_traits>
 
@@ -15,9 +16,11 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
+#include "gpu/ops/conv2d/mma_general.cuh"
 #include "gpu/ops/conv2d/mma_loaders.cuh"
 #include "gpu/ops/conv2d/mma_plan.h"
 #include "gpu/ops/conv2d/mma_tile.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d::tensor_cores {
 
@@ -25,8 +28,9 @@ namespace warpscope::ops::conv2d::tensor_cores {
 enum class Reads { vectors, vectors_and_scalars, scalars };
 
 /// One call, of the tensors by their bytes.
+template <class AnyTaps>
 struct ActivationsCall {
-  Taps taps;  ///< of the tensor that the taps read
+  AnyTaps taps;  ///< of the tensor that the taps read
   int filters;
   const void* in;
   const void* weights;
@@ -36,17 +40,18 @@ struct ActivationsCall {
   cudaStream_t stream;
 };
 
+template <class AnyTaps>
 struct ActivationsProblem {
-  Taps taps;
+  AnyTaps taps;
   int filters;
   int column_tiles;
   bool vectors_out;
   bool relu;
 };
 
-template <class T, class Math, bool kBackward, Reads kReads>
+template <class T, class Math, bool kBackward, Reads kReads, class AnyTaps>
 __global__ void __launch_bounds__(T::threads, T::blocks)
-    mma_activations(const __grid_constant__ ActivationsProblem q,
+    mma_activations(const __grid_constant__ ActivationsProblem<AnyTaps> q,
                     const typename Math::Storage* __restrict__ in,
                     const typename Math::Storage* __restrict__ weights,
                     const typename Math::Storage* __restrict__ bias,
@@ -56,8 +61,9 @@ __global__ void __launch_bounds__(T::threads, T::blocks)
   using LayoutA = AlongDepth<Math, T::rows, T::depth_bytes, T::threads>;
   using LayoutB = std::conditional_t<kBackward, AlongSide<Math, T::columns, T::depth_bytes, T::threads>,
                                      AlongDepth<Math, T::columns, T::depth_bytes, T::threads>>;
-  using LoaderA = std::conditional_t<kReads == Reads::scalars, WindowScalars<Math, LayoutA>,
-                                     WindowVectors<Math, LayoutA>>;
+  using LoaderA = std::conditional_t<kReads == Reads::scalars,
+                                     typename Loaders<AnyTaps>::template WindowScalars<Math, LayoutA>,
+                                     typename Loaders<AnyTaps>::template WindowVectors<Math, LayoutA>>;
   using Vectors = std::conditional_t<kBackward, TurnedVectors<Math, LayoutB>, FilterVectors<Math, LayoutB>>;
   using Scalars = std::conditional_t<kBackward, TurnedScalars<Math, LayoutB>, FilterScalars<Math, LayoutB>>;
   using LoaderB = std::conditional_t<kReads == Reads::vectors, Vectors, Scalars>;
@@ -85,15 +91,16 @@ __global__ void __launch_bounds__(T::threads, T::blocks)
 #endif
 }
 
-template <class T, class Math, bool kBackward, Reads kReads>
-void launch_tile(const ActivationsCall& call) {
+template <class T, class Math, bool kBackward, Reads kReads, class AnyTaps>
+void launch_tile(const ActivationsCall<AnyTaps>& call) {
   using Storage = typename Math::Storage;
   constexpr int kPerChunk = kChunkBytes / static_cast<int>(sizeof(Storage));
   const int column_tiles = (call.filters + T::columns - 1) / T::columns;
   const int row_tiles = (call.taps.pixels + T::rows - 1) / T::rows;
-  const ActivationsProblem problem{call.taps, call.filters, column_tiles,
-                                   call.filters % kPerChunk == 0 && takes_vectors(call.out), call.relu};
-  const auto kernel = mma_activations<T, Math, kBackward, kReads>;
+  const ActivationsProblem<AnyTaps> problem{call.taps, call.filters, column_tiles,
+                                            call.filters % kPerChunk == 0 && takes_vectors(call.out),
+                                            call.relu};
+  const auto kernel = mma_activations<T, Math, kBackward, kReads, AnyTaps>;
   core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, T::shared_bytes),
                    "the shared memory of conv2d mma");
   kernel<<<static_cast<unsigned>(column_tiles) * static_cast<unsigned>(row_tiles), T::threads,
@@ -102,19 +109,26 @@ void launch_tile(const ActivationsCall& call) {
       static_cast<const Storage*>(call.bias), static_cast<Storage*>(call.out));
 }
 
-template <class Math, bool kBackward>
-void launch_math(const ActivationsCall& call) {
+/// How a call can read: one that reads everything 16 bytes at a time can take any tile.
+template <class Math, bool kBackward, class AnyTaps>
+Reads reads_of(const ActivationsCall<AnyTaps>& call) {
   constexpr int kPerChunk = kChunkBytes / static_cast<int>(sizeof(typename Math::Storage));
   const bool chunks_in = call.taps.channels % kPerChunk == 0 && takes_vectors(call.in);
   const bool chunks_out = (!kBackward || call.filters % kPerChunk == 0) && takes_vectors(call.weights);
-  const TileName tile = choose_tile(call.taps.pixels, call.filters, current_device());
+  if (chunks_in && chunks_out) return Reads::vectors;
+  return kBackward && chunks_in ? Reads::vectors_and_scalars : Reads::scalars;
+}
+
+template <class Math, bool kBackward>
+void launch_math(const ActivationsCall<Taps>& call) {
+  const Reads reads = reads_of<Math, kBackward>(call);
   if constexpr (kBackward) {
-    if (chunks_in && !chunks_out) {
+    if (reads == Reads::vectors_and_scalars) {
       return launch_tile<NarrowTile, Math, kBackward, Reads::vectors_and_scalars>(call);
     }
   }
-  if (!chunks_in || !chunks_out) return launch_tile<DenseTile, Math, kBackward, Reads::scalars>(call);
-  switch (tile) {
+  if (reads == Reads::scalars) return launch_tile<DenseTile, Math, kBackward, Reads::scalars>(call);
+  switch (choose_tile(call.taps.pixels, call.filters, current_device())) {
     case TileName::huge:
       return launch_tile<HugeTile, Math, kBackward, Reads::vectors>(call);
     case TileName::large:
@@ -128,8 +142,30 @@ void launch_math(const ActivationsCall& call) {
   }
 }
 
-template <bool kBackward>
-void launch_activations(const ActivationsCall& call, core::Precision precision) {
+/// Fewer tiles, so that they are compiled sooner.
+template <class Math, bool kBackward>
+void launch_math(const ActivationsCall<GeneralTaps>& call) {
+  const Reads reads = reads_of<Math, kBackward>(call);
+  if constexpr (kBackward) {
+    if (reads == Reads::vectors_and_scalars) {
+      return launch_tile<NarrowTile, Math, kBackward, Reads::vectors_and_scalars>(call);
+    }
+  }
+  if (reads == Reads::scalars) return launch_tile<DenseTile, Math, kBackward, Reads::scalars>(call);
+  switch (choose_tile(call.taps.pixels, call.filters, current_device())) {
+    case TileName::huge:
+    case TileName::large:
+      return launch_tile<LargeTile, Math, kBackward, Reads::vectors>(call);
+    case TileName::medium:
+    case TileName::small:
+      return launch_tile<SmallTile, Math, kBackward, Reads::vectors>(call);
+    case TileName::narrow:
+      return launch_tile<NarrowTile, Math, kBackward, Reads::vectors>(call);
+  }
+}
+
+template <bool kBackward, class AnyTaps>
+void launch_activations(const ActivationsCall<AnyTaps>& call, core::Precision precision) {
   switch (precision) {
     case core::Precision::fp16:
       return launch_math<mma::Fp16, kBackward>(call);
@@ -140,7 +176,11 @@ void launch_activations(const ActivationsCall& call, core::Precision precision) 
   }
 }
 
-/// conv2d.forward with what follows it; compiled once, in conv2d_mma_forward.cu.
-void launch_forward(const ActivationsCall& call, core::Precision precision);
+/// conv2d.forward of any convolution with what follows it; compiled once, in conv2d_mma_forward.cu.
+void launch_forward(const OpCall& call, const void* bias, bool relu);
+
+/// Those that are not plain; compiled in conv2d_mma_general.cu.
+void launch_general_forward(const ActivationsCall<GeneralTaps>& call, core::Precision precision);
+void launch_general_backward_input(const ActivationsCall<GeneralTaps>& call, core::Precision precision);
 
 }  // namespace warpscope::ops::conv2d::tensor_cores

@@ -39,7 +39,8 @@ struct WindowPlace {
   unsigned column_bit = 31;
 
   __device__ __forceinline__ WindowPlace() {}
-  __device__ __forceinline__ WindowPlace(const Taps& taps, int tap, int channel) {
+  template <class AnyTaps>
+  __device__ __forceinline__ WindowPlace(const AnyTaps& taps, int tap, int channel) {
     if (tap >= taps.kernel_height * taps.kernel_width) return;
     const int r = taps.by_kernel_width.quotient(tap);
     const int s = tap - r * taps.kernel_width;
@@ -383,6 +384,22 @@ struct ShiftedScalars : Chunks<Math, Layout> {
       });
     }
   }
+};
+
+/// The loaders of what the taps read, by the kind of taps; others are in mma_general.cuh.
+template <class AnyTaps>
+struct Loaders;
+
+template <>
+struct Loaders<Taps> {
+  template <class Math, class Layout>
+  using WindowVectors = tensor_cores::WindowVectors<Math, Layout>;
+  template <class Math, class Layout>
+  using WindowScalars = tensor_cores::WindowScalars<Math, Layout>;
+  template <class Math, class Layout>
+  using ShiftedVectors = tensor_cores::ShiftedVectors<Math, Layout>;
+  template <class Math, class Layout>
+  using ShiftedScalars = tensor_cores::ShiftedScalars<Math, Layout>;
 };
 
 }  // namespace warpscope::ops::conv2d::tensor_cores

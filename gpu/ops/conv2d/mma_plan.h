@@ -38,7 +38,8 @@ enum class WeightsKernel : std::uint8_t {
 /// tap, shifted by it, and its taps and channels are the columns. Blocks are split along the pixels. A
 /// function of the shape and the precision alone, so that workspace and launch agree whatever the device.
 struct WeightsPlan {
-  bool swapped = false;  ///< false: dy is plain and x shifted; true: x is plain and dy shifted
+  /// false: dy is plain and x shifted; true: x is plain and dy shifted, of plain convolutions alone
+  bool swapped = false;
   WeightsKernel kernel{};
   std::int64_t rows = 0;          ///< channels of the plain tensor
   std::int64_t columns = 0;       ///< taps times channels of the shifted tensor

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "gpu/core/cuda.h"
+#include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/fused/chain.h"
 #include "gpu/ops/conv2d/fused/fused.h"
@@ -327,6 +328,7 @@ Variant variant(Op op, const char* summary) {
 }  // namespace
 
 std::string refuses(const OpShape& shape) {
+  if (!is_plain(shape)) return refuses_unless_plain(shape);
   const ChainShape s = shape_of(shape);
   const std::int64_t largest =
       std::max({s.batch * s.height * s.width * s.in_channels, elements(result_of(s)),
