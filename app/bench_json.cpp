@@ -33,7 +33,9 @@ ordered_json shape_json(const ops::OpShape& s) {
           {"kernel_width", s.kernel_width},
           {"count", s.count},
           {"rule", ops::to_string(s.rule)},
-          {"covered", names_of(s.covered)}};
+          {"covered", names_of(s.covered)},
+          {"dropout_rate", s.dropout_rate},
+          {"salt", s.salt}};
 }
 
 ops::OpShape shape_from(const ordered_json& json) {
@@ -51,6 +53,8 @@ ops::OpShape shape_from(const ordered_json& json) {
   if (json.contains("covered")) {
     for (const std::string name : json["covered"]) s.covered.add(ops::parse_op(name));
   }
+  s.dropout_rate = json.value("dropout_rate", 0.0f);
+  s.salt = json.value("salt", std::uint32_t{0});
   return s;
 }
 
@@ -68,7 +72,8 @@ profiling::BenchCase case_from(const ordered_json& json) {
   if (const auto former = ops::former_op(name)) {
     return {former->op, json.at("layer"), ops::shape_now(*former, shape_from(shape), flags_from(shape))};
   }
-  return {ops::parse_op(name), json.at("layer"), shape_from(shape)};
+  const ops::Op op = ops::parse_op(name);
+  return {op, json.at("layer"), ops::shape_now(op, shape_from(shape))};
 }
 
 ordered_json row_json(const BenchRow& row) {

@@ -296,11 +296,13 @@ class Lowering {
         node(Op::relu_forward, layer.name, shape, {input, saved.output});
         break;
       case LayerKind::maxpool2d:
+        shape.kernel_height = shape.kernel_width = 2;
+        saved.shape = shape;
         saved.output = planned(layer.name, Op::maxpool2d_forward, Name::output, shape);
         saved.argmax = planned(layer.name + ".argmax", Op::maxpool2d_forward, Name::argmax, shape);
         node(Op::maxpool2d_forward, layer.name, shape, {input, saved.output, saved.argmax});
-        shape.height /= 2;
-        shape.width /= 2;
+        shape = image_shape(shape.height / shape.kernel_height, shape.width / shape.kernel_width,
+                            shape.in_channels);
         break;
       case LayerKind::upsample2d:
         saved.output = planned(layer.name, Op::upsample2d_forward, Name::output, shape);
@@ -350,9 +352,10 @@ class Lowering {
   }
 
   /// The ReLU before a pooling takes its gradient's zeros from the pooled output: what a window passes on is
-  /// its largest, so the result is the same as of the whole image, from a quarter of it.
+  /// its largest, so the result is the same as of the whole image, from a part of it.
   int mask_pooled(const LayerTensors& pool, const std::string& relu, int gradient) {
-    const OpShape pooled = image_shape(pool.shape.height / 2, pool.shape.width / 2, pool.shape.in_channels);
+    const OpShape& s = pool.shape;
+    const OpShape pooled = image_shape(s.height / s.kernel_height, s.width / s.kernel_width, s.in_channels);
     const int result = planned(relu + ".output_gradient", Op::relu_backward, Name::input_gradient, pooled);
     node(Op::relu_backward, relu, pooled, {pool.output, gradient, result});
     return result;

@@ -37,6 +37,8 @@ void fields(auto& visit, Of<ops::OpShape> auto& shape) {
   visit("count", shape.count);
   visit("rule", shape.rule);
   visit.added("covered", shape.covered);
+  visit.added("dropout_rate", shape.dropout_rate);
+  visit.added("salt", shape.salt);
 }
 
 void fields(auto& visit, Of<OpPlace> auto& place) {

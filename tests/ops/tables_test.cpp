@@ -120,7 +120,8 @@ constexpr Format kHalves{"halves", [](std::int64_t plain) { return plain / 2; },
 TEST(CallOperands, OfAnOpByItselfHaveTheVariantsFormats) {
   const Variant pooling{
       .op = Op::maxpool2d_forward, .name = "pooling", .formats = {{Name::argmax, &kHalves}}, .summary = ""};
-  const OpShape shape{.batch = 2, .height = 4, .width = 4, .in_channels = 8};
+  const OpShape shape{
+      .batch = 2, .height = 4, .width = 4, .in_channels = 8, .kernel_height = 2, .kernel_width = 2};
   for (const CallOperand& operand : operands_of(pooling, shape)) {
     EXPECT_EQ(operand.format, operand.name == Name::argmax ? &kHalves : nullptr) << to_string(operand.name);
     if (operand.name != Name::input) {
