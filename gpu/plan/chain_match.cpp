@@ -88,8 +88,8 @@ class Matcher {
 
   /// Whether the op of `node` has the window that the chain computes: kernels are no part of what tensors show.
   bool has_window_of(const Link& link, const Node& node) const {
-    const ops::OpShape& own = program_.nodes[own_].shape;
-    const ops::OpShape computed = link.shape == nullptr ? own : link.shape(own);
+    if (link.shape == nullptr) return true;
+    const ops::OpShape computed = link.shape(program_.nodes[own_].shape);
     return computed.kernel_height == node.shape.kernel_height &&
            computed.kernel_width == node.shape.kernel_width;
   }

@@ -3,6 +3,7 @@
 // them, and those whose number lies below rate 2^32 are dropped. So the rate is met to 2^-33, and every thread finds the
 // bits of its elements by itself.
 
+#include <cmath>
 #include <cstdint>
 
 #include "gpu/core/random.h"
@@ -38,7 +39,7 @@ WARPSCOPE_BOTH inline std::uint32_t element_bits(std::uint64_t key, std::uint64_
 
 /// Elements with fewer bits than this are dropped: rate 2^32, rounded.
 inline std::uint32_t threshold_of(const OpShape& shape) {
-  return static_cast<std::uint32_t>(double{shape.dropout_rate} * 0x1p32 + 0.5);
+  return static_cast<std::uint32_t>(std::llround(double{shape.dropout_rate} * 0x1p32));
 }
 
 /// What the elements that stay are multiplied by: 1 / (1 - rate).

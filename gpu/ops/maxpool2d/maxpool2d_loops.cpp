@@ -84,9 +84,9 @@ void forward(const OpCall& call) {
 /// How many elements of x lie between the first of a window and the one of each code.
 std::array<std::int64_t, 256> steps_of(const OpShape& s) {
   std::array<std::int64_t, 256> steps{};
-  for (std::size_t code = 0; code < steps.size(); ++code) {
-    const auto place = static_cast<int>(code);
-    steps[code] = (std::int64_t{place / s.kernel_width} * s.width + place % s.kernel_width) * s.in_channels;
+  for (int code = 0; code < s.kernel_height * s.kernel_width; ++code) {
+    const int pixels_on = code / s.kernel_width * s.width + code % s.kernel_width;
+    steps.at(static_cast<std::size_t>(code)) = std::int64_t{pixels_on} * s.in_channels;
   }
   return steps;
 }
