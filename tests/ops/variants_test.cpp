@@ -91,7 +91,8 @@ INSTANTIATE_TEST_SUITE_P(Variants, OpVariant,
 constexpr ops::OpSet kSelecting{Op::relu_forward, Op::maxpool2d_forward};
 /// The ops that promise to let a NaN through, so that a diverged training shows.
 constexpr ops::OpSet kLettingThrough =
-    kSelecting | ops::OpSet{Op::gelu_forward, Op::global_average_pool_forward, Op::dropout_forward};
+    kSelecting |
+    ops::OpSet{Op::gelu_forward, Op::global_average_pool_forward, Op::dropout_forward, Op::add_forward};
 
 std::vector<Variant> open_variants() {
   std::vector<Variant> found;
