@@ -36,7 +36,9 @@ ordered_json shape_json(const ops::OpShape& s) {
           {"covered", names_of(s.covered)},
           {"stride", s.stride},
           {"dilation", s.dilation},
-          {"valid", s.valid}};
+          {"valid", s.valid},
+          {"dropout_rate", s.dropout_rate},
+          {"salt", s.salt}};
 }
 
 ops::OpShape shape_from(const ordered_json& json) {
@@ -58,6 +60,8 @@ ops::OpShape shape_from(const ordered_json& json) {
   s.dilation = json.value("dilation", 1);
   s.valid = json.value("valid", false);
   if (s.stride < 1 || s.dilation < 1) throw core::BadInput("a stride or dilation is below 1");
+  s.dropout_rate = json.value("dropout_rate", 0.0f);
+  s.salt = json.value("salt", std::uint32_t{0});
   return s;
 }
 
@@ -75,7 +79,8 @@ profiling::BenchCase case_from(const ordered_json& json) {
   if (const auto former = ops::former_op(name)) {
     return {former->op, json.at("layer"), ops::shape_now(*former, shape_from(shape), flags_from(shape))};
   }
-  return {ops::parse_op(name), json.at("layer"), shape_from(shape)};
+  const ops::Op op = ops::parse_op(name);
+  return {op, json.at("layer"), ops::shape_now(op, shape_from(shape))};
 }
 
 ordered_json row_json(const BenchRow& row) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/ops/former_ops.h"
 
 namespace warpscope::app {
 namespace {
@@ -16,8 +17,9 @@ constexpr std::int64_t kMostElements = std::int64_t{1} << 34;
 
 [[noreturn]] void refuse(const std::string& text, const std::string& why) {
   throw core::BadInput(fmt::format(
-      "--shape '{}': {}; valid: NxHxWxC:KxRxS (convolutions), NxC:K (linear layers), NxHxWxC (others)", text,
-      why));
+      "--shape '{}': {}; valid: NxHxWxC:KxRxS (convolutions), NxHxWxC:RxS (pooling), NxC:K (linear layers), "
+      "NxHxWxC (others; pooling: 2x2)",
+      text, why));
 }
 
 /// "64x16x3": positive numbers; nothing for "".
@@ -66,13 +68,22 @@ TypedShape parse(const std::string& text) {
     if (shape.kernel_height % 2 == 0 || shape.kernel_width % 2 == 0) refuse(text, "kernels have odd extents");
     return {shape, fmt::format("{} -> {}, {}x{}", fmt::join(input, "x"), weights[0], weights[1], weights[2])};
   }
-  if (colon != std::string::npos) refuse(text, "a kernel has three extents");
+  if (weights.size() == 2) {
+    shape.kernel_height = weights[0];
+    shape.kernel_width = weights[1];
+    if (std::max(weights[0], weights[1]) > 3) refuse(text, "windows of pooling have extents of 1 to 3");
+    if (weights[0] * weights[1] == 1) refuse(text, "a window of one pixel pools nothing");
+    if (weights[0] == 2 && weights[1] == 2) refuse(text, "a window of 2x2 is what pooling has without :RxS");
+    return {shape, fmt::format("{}, {}x{}", fmt::join(input, "x"), weights[0], weights[1])};
+  }
+  if (colon != std::string::npos) refuse(text, "a kernel has three extents, a window two");
   return {shape, fmt::format("{}", fmt::join(input, "x"))};
 }
 
 /// True if the shape can be of this op: it belongs to a layer, and its contract describes shapes this way.
 bool takes(const ops::OpContract& contract, const TypedShape& typed) {
-  return contract.scope == ops::Scope::layer && contract.describe(typed.shape) == typed.described;
+  if (contract.scope != ops::Scope::layer) return false;
+  return contract.describe(ops::shape_now(contract.op, typed.shape)) == typed.described;
 }
 
 void check_size(const std::string& text, const ops::OpContract& contract, const ops::OpShape& shape) {
@@ -92,8 +103,9 @@ std::vector<profiling::BenchCase> cases_of_shape(const std::string& text, const 
   for (const ops::OpContract& contract : ops::contracts()) {
     if (!takes(contract, typed)) continue;
     if (!ops.empty() && std::find(ops.begin(), ops.end(), contract.op) == ops.end()) continue;
-    check_size(text, contract, typed.shape);
-    cases.push_back({contract.op, "", typed.shape});
+    const ops::OpShape shape = ops::shape_now(contract.op, typed.shape);  // without a window: of 2x2
+    check_size(text, contract, shape);
+    cases.push_back({contract.op, "", shape});
   }
   if (cases.empty()) refuse(text, "none of the operations of --op takes a shape of this form");
   return cases;

@@ -60,7 +60,9 @@ void add_bench_options(CLI::App& app, app::BenchArguments& a) {
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--shape", a.shapes,
-                 "Instead of the model's: NxHxWxC:KxRxS (convolutions), NxC:K (linear), NxHxWxC (others)")
+                 "Instead of the model's: NxHxWxC:KxRxS (convolutions), NxHxWxC:RxS (pooling), NxC:K "
+                 "(linear), NxHxWxC "
+                 "(others)")
       ->type_name("SHAPE");
   // Read by hand: a flag bound to the option would turn "not given" into "no".
   app.add_flag_callback(

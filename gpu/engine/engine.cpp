@@ -281,6 +281,7 @@ void Engine::upload_control() {
   *slot = StepControl{};
   fill_control(options_.optimizer, *slot);
   slot->step = steps_;
+  slot->seed = options_.seed;
   slot->position = order_.position();
   slot->epoch_size = order_.epoch_size();
   slot->learning_rate = learning_rate_;

@@ -65,6 +65,7 @@ NotFinite Engine::find_not_finite(std::uint64_t step) {
   StepControl control;
   stream_->copy(&control, control_.data(), sizeof(control));
   stream_->synchronize();
+  control.step = step;  // what is random in it is drawn again
   control.position = order.position();
   control.epoch_size = order.epoch_size();
   control.micro_batch = 0;

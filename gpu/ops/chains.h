@@ -18,6 +18,13 @@ inline OpShape result_shape(const OpShape& own) {
   return shape;
 }
 
+/// The shape of a pooling in windows of 2x2, which all chains compute, of what an op of shape `own` gives.
+inline OpShape pooling_shape(const OpShape& own) {
+  OpShape shape = result_shape(own);
+  shape.kernel_height = shape.kernel_width = 2;
+  return shape;
+}
+
 /// The shape of an op that works element by element on the input of an op of shape `own`.
 inline OpShape input_shape(const OpShape& own) {
   OpShape shape;

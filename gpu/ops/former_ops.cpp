@@ -72,4 +72,11 @@ OpShape shape_now(const FormerOp& former, OpShape shape, const FormerFlags& flag
   return shape;
 }
 
+OpShape shape_now(Op op, OpShape shape) {
+  const bool pools = op == Op::maxpool2d_forward || op == Op::maxpool2d_backward;
+  if (pools && shape.kernel_height == 1 && shape.kernel_width == 1)
+    shape.kernel_height = shape.kernel_width = 2;
+  return shape;
+}
+
 }  // namespace warpscope::ops

@@ -44,4 +44,7 @@ struct FormerFlags {
 /// The shape that a call has now, from that of before, whose height and width were those before upsampling.
 OpShape shape_now(const FormerOp& former, OpShape shape, const FormerFlags& flags);
 
+/// The shape that a call of `op` has now: pooling had no window, which was 2x2.
+OpShape shape_now(Op op, OpShape shape);
+
 }  // namespace warpscope::ops

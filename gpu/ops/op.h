@@ -78,7 +78,8 @@ constexpr std::int64_t slice_length(std::int64_t count) {
 /// The shape of one instance of an op, in elements. `height` and `width` are those of the op's input.
 /// Channel-preserving ops (bias, ReLU, pooling, upsampling, MSE, gather) use in_channels and ignore
 /// out_channels; linear ops have in_channels and out_channels features and height = width = 1, the
-/// cross-entropy in_channels classes. `count` is the number of images in the data set (gather), of parameters
+/// cross-entropy in_channels classes. Kernels are those of convolutions and the windows of pooling, 1x1 for all
+/// others. `count` is the number of images in the data set (gather), of parameters
 /// (optimizers, casts, norms) or of slots in the ring (step.record).
 struct OpShape {
   std::int64_t batch = 1;
@@ -94,6 +95,8 @@ struct OpShape {
   int stride = 1;                     ///< of convolutions: input pixels from one output pixel to the next
   int dilation = 1;                   ///< of convolutions: input pixels from one tap to the next
   bool valid = false;                 ///< of convolutions: no padding, else "same": dilation (kernel - 1) / 2
+  float dropout_rate = 0;             ///< of dropout: the probability that an element is dropped, in [0, 1)
+  std::uint32_t salt = 0;             ///< of dropout: tells the layers of a network apart
 
   bool operator==(const OpShape&) const = default;
 };

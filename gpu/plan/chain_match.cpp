@@ -86,6 +86,14 @@ class Matcher {
     return true;
   }
 
+  /// Whether the op of `node` has the window that the chain computes: kernels are no part of what tensors show.
+  bool has_window_of(const Link& link, const Node& node) const {
+    if (link.shape == nullptr) return true;
+    const ops::OpShape computed = link.shape(program_.nodes[own_].shape);
+    return computed.kernel_height == node.shape.kernel_height &&
+           computed.kernel_width == node.shape.kernel_width;
+  }
+
   /// Whether `node` has the tensors that are known of this link, one at least.
   bool fits(const Link& link, const Node& node) const {
     if (node.op != link.op) return false;
@@ -110,6 +118,12 @@ class Matcher {
       const Node& node = program_.nodes[m];
       if (!match_.covered.has_all(link.needs) || !fits(link, node)) continue;
       if (!before && !is_ready(m)) continue;
+      if (!has_window_of(link, node)) {
+        why = fmt::format("{} has a window of {}x{}", to_string(link.op), node.shape.kernel_height,
+                          node.shape.kernel_width);
+        match_.note = why;
+        break;
+      }
       if (const auto chosen = selection_.variants.find(link.op); chosen != selection_.variants.end()) {
         why = fmt::format("{}={} was chosen and runs by itself", to_string(link.op), chosen->second);
         match_.note = why;

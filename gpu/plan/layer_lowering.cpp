@@ -102,6 +102,7 @@ int backward_relu(ProgramBuilder& to, const LayerTensors& tensors, int gradient,
 void forward_maxpool2d(ProgramBuilder& to, LayerTensors& tensors) {
   const std::string& name = tensors.layer->name;
   tensors.shape = to.image_shape(tensors.extent);
+  tensors.shape.kernel_height = tensors.shape.kernel_width = 2;
   tensors.output = to.planned(name, Op::maxpool2d_forward, Name::output, tensors.shape);
   tensors.argmax = to.planned(name + ".argmax", Op::maxpool2d_forward, Name::argmax, tensors.shape);
   to.node(Op::maxpool2d_forward, name, tensors.shape, {tensors.input, tensors.output, tensors.argmax});

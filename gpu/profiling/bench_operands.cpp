@@ -33,9 +33,18 @@ Bytes normal_numbers(std::size_t elements, core::ElementType type, std::mt19937_
   return verify::encode(values, type);
 }
 
+/// Pixels of the window of the pooling that the call is or covers.
+unsigned pixels_of_window(const ops::Variant& variant, const OpShape& shape) {
+  for (const ops::CoveredOp& covered : covered_ops(variant, shape)) {
+    if (covered.op != ops::Op::maxpool2d_backward) continue;
+    return static_cast<unsigned>(covered.shape.kernel_height * covered.shape.kernel_width);
+  }
+  return 1;
+}
+
 /// How many values a byte of the operand can have.
-unsigned values_of_a_byte(const CallOperand& operand, const OpShape& shape) {
-  if (operand.name == Name::argmax && operand.format == nullptr) return 4;  // pixels of a pooling window
+unsigned values_of_a_byte(const CallOperand& operand, const ops::Variant& variant, const OpShape& shape) {
+  if (operand.name == Name::argmax && operand.format == nullptr) return pixels_of_window(variant, shape);
   if (operand.name == Name::labels) return static_cast<unsigned>(std::clamp(shape.in_channels, 1, 256));
   return 256;
 }
@@ -64,12 +73,12 @@ Bytes control_block(const OpShape& shape) {
 }
 
 /// The beginning of an operand; the rest repeats it.
-Bytes beginning(const CallOperand& operand, const OpShape& shape, core::Precision precision,
-                std::mt19937_64& random) {
+Bytes beginning(const CallOperand& operand, const ops::Variant& variant, const OpShape& shape,
+                core::Precision precision, std::mt19937_64& random) {
   const auto elements = static_cast<std::size_t>(operand.elements);
   switch (operand.role) {
     case Role::byte:
-      return random_bytes(elements, values_of_a_byte(operand, shape), random);
+      return random_bytes(elements, values_of_a_byte(operand, variant, shape), random);
     case Role::index:
       return permutation(shape.count, random);
     case Role::control:
@@ -99,7 +108,7 @@ BenchOperands::BenchOperands(const std::shared_ptr<core::Device>& device, core::
     buffers_.emplace_back(device, ops::bytes_of(operand, precision));
     pointers_[operand.name] = buffers_.back().data();
     if (operand.access == ops::Access::write) continue;
-    const Bytes first = beginning(operand, shape, precision, random);
+    const Bytes first = beginning(operand, variant, shape, precision, random);
     stream.copy(buffers_.back().data(), first.data(), first.size());
     repeat(stream, buffers_.back(), first.size());
     stream.synchronize();  // `first` goes

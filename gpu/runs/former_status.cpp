@@ -34,11 +34,22 @@ void rename_op(json& timing) {
   if (timing.contains("shape") && timing["shape"].is_object()) timing["shape"]["covered"] = covered;
 }
 
+/// Pooling had no window, which was 2x2.
+void give_window(json& timing) {
+  if (!text_at(timing, "op").starts_with("maxpool2d.") || !timing.contains("shape")) return;
+  json& shape = timing["shape"];
+  if (!shape.is_object() || shape.value("kernel_height", json()) != 1 ||
+      shape.value("kernel_width", json()) != 1)
+    return;
+  shape["kernel_height"] = shape["kernel_width"] = 2;
+}
+
 void rename_timings(json& timings) {
   json launched;  // the last op with a time of its own
   for (json& timing : timings) {
     if (!timing.is_object()) continue;
     rename_op(timing);
+    give_window(timing);
     const auto absorbed = timing.find("absorbed");
     if (absorbed == timing.end()) continue;
     if (*absorbed == true) {

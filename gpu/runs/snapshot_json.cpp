@@ -40,6 +40,8 @@ void fields(auto& visit, Of<ops::OpShape> auto& shape) {
   visit.added("stride", shape.stride);
   visit.added("dilation", shape.dilation);
   visit.added("valid", shape.valid);
+  visit.added("dropout_rate", shape.dropout_rate);
+  visit.added("salt", shape.salt);
 }
 
 void fields(auto& visit, Of<OpPlace> auto& place) {

@@ -121,7 +121,8 @@ class Bench(ProgramCase):
         with open(self.path("bench.json"), encoding="utf-8") as file:
             report = json.load(file)
         row = next(row for row in report["rows"] if "skipped" not in row)
-        shape = {key: row["shape"][key] for key in row["shape"] if key not in ("covered", "rule")}
+        added = ("covered", "rule", "dropout_rate", "salt")
+        shape = {key: row["shape"][key] for key in row["shape"] if key not in added}
         shape.update(upsample=True, relu=True, pool=False, masked=False)
         report["rows"].append({**row, "op": "block.forward", "variant": "loops", "shape": shape})
         with open(self.path("before.json"), "w", encoding="utf-8") as file:
@@ -129,6 +130,23 @@ class Bench(ProgramCase):
         ended = self.run_program(*QUICK_BENCH, "--against", self.path("before.json"))
         self.assert_succeeded(ended)
         self.assertIn("no longer there: conv2d.forward loops, with bias, relu, upsample2d", ended.out)
+
+    def test_bench_knows_poolings_of_before_by_their_windows(self):
+        quick = ("bench", "--device", "cpu", "--op", "maxpool2d.backward", "--precision", "fp32", "--samples", "2")
+        ended = self.run_program(*quick, "--shape", "2x8x8x16", "--shape", "2x1x9x4:1x3",
+                                 "--json", self.path("bench.json"))
+        self.assert_succeeded(ended)
+        self.assertIn("maxpool2d.backward  2x1x9x4, 1x3  fp32", ended.out)
+        with open(self.path("bench.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        for row in report["rows"]:
+            if row["shape"]["kernel_height"] == 2:
+                row["shape"].update(kernel_height=1, kernel_width=1)
+        with open(self.path("before.json"), "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        ended = self.run_program(*quick, "--shape", "2x8x8x16", "--against", self.path("before.json"))
+        self.assert_succeeded(ended)
+        self.assertIn("maxpool2d.backward 2x8x8x16", ended.out.split("against", 1)[1])
 
     def file_of_a_gpu(self):
         """A file as bench writes it on another machine: relu.forward by two variants, the second in the step twice."""
@@ -205,7 +223,8 @@ class Bench(ProgramCase):
         self.assert_refused(["bench", "--precision", "fp8"], "'fp8'", "valid: ")
         self.assert_refused(["bench", "--batch", "-1"], "--batch")
         self.assert_refused(["bench", "--samples", "0"], "--samples")
-        for shape in ("", "8", "8x8", "2x8x8x0", "2x8x8x3:4", "2x8x8x3:4x2x2", "2x8x8x3:4x3x3x", "axbxcxd"):
+        for shape in ("", "8", "8x8", "2x8x8x0", "2x8x8x3:4", "2x8x8x3:4x2x2", "2x8x8x3:4x3x3x", "2x8x8x3:1x1",
+                      "2x8x8x3:2x4", "2x1x8x3:3x3", "axbxcxd"):
             self.assert_refused(["bench", "--shape", shape], "--shape", "valid: ")
         self.assert_refused(["bench", "--op", "optimizer.update", "--shape", "2x8x8x3"], "--shape", "--op")
         self.assert_refused(["bench", "--op", "weights.cast", "--device", "cpu", "--precision", "fp32"], "weights.cast")

@@ -518,6 +518,25 @@ TEST(Engine, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal(broken, tests::tiny_data()), "model tiny, layer conv2: takes 7 channels, gets 4");
 }
 
+TEST(Engine, TellsTheDeviceTheSeedAndTheStepThatWhatIsRandomFollowsFrom) {
+  const auto data = std::make_shared<data::DataSet>(tests::tiny_data());
+  EngineOptions options = tests::tiny_engine_options();
+  options.seed = 0x123456789ABCDEFull;
+  Engine engine(options, data, core::open_device("cpu"));
+  run_steps(engine, 3);
+  const EngineState state = engine.state();
+  EXPECT_EQ(state.control.seed, options.seed);
+  EXPECT_EQ(state.control.step, 3u);
+  EngineState saved = state;
+  saved.control = {};  // checkpoints keep neither
+  saved.control.loss_scale = state.control.loss_scale;
+  Engine resumed(options, data, core::open_device("cpu"));
+  resumed.restore(saved);
+  run_steps(resumed, 2);
+  EXPECT_EQ(resumed.state().control.seed, options.seed);
+  EXPECT_EQ(resumed.state().control.step, 5u);
+}
+
 // BF16 keeps 8 bits of each activation: its curve follows that of FP32 to some parts in a hundred.
 TEST(Engine, TrainsInBf16AlongTheCurveOfFp32) {
   const auto data = std::make_shared<data::DataSet>(tests::tiny_data());

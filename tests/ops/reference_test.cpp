@@ -185,8 +185,40 @@ TEST(Reference, ReluGradientIsZeroAtZero) {
   EXPECT_EQ(dx, (Values{0, 8, -9}));
 }
 
+TEST(Reference, GeluWeighsByTheNormalDistribution) {
+  // Phi(1) and phi(1) from tables of the normal distribution.
+  constexpr double kPhi = 0.8413447460685429, kDensity = 0.24197072451914337;
+  const OpShape shape{.in_channels = 5};
+  const Bytes x = numbers({0, 1, -1, 40, kNan});
+  const Values y = result(Op::gelu_forward, shape, {{Name::input, x}}, Name::output);
+  EXPECT_EQ(y[0], 0);
+  EXPECT_NEAR(y[1], kPhi, 1e-15);
+  EXPECT_NEAR(y[2], kPhi - 1, 1e-15);
+  EXPECT_EQ(y[3], 40);
+  EXPECT_TRUE(std::isnan(y[4]));
+  const Values dx =
+      result(Op::gelu_backward, shape, {{Name::input, x}, {Name::output_gradient, numbers({8, 2, 2, -3, 1})}},
+             Name::input_gradient);
+  EXPECT_EQ(dx[0], 4);
+  EXPECT_NEAR(dx[1], 2 * (kPhi + kDensity), 1e-15);
+  EXPECT_NEAR(dx[2], 2 * (1 - kPhi - kDensity), 1e-15);
+  EXPECT_EQ(dx[3], -3);
+  EXPECT_TRUE(std::isnan(dx[4]));
+}
+
+TEST(Reference, GlobalAveragePoolTakesTheMeanOfEachChannel) {
+  const OpShape shape{.batch = 2, .height = 1, .width = 2, .in_channels = 3};
+  const Values y = result(Op::global_average_pool_forward, shape,
+                          {{Name::input, numbers({1, 10, -4, 3, 30, 4, 5, 0, 7, 6, 0, kNan})}}, Name::output);
+  EXPECT_EQ((Values{y.begin(), y.begin() + 5}), (Values{2, 20, 0, 5.5, 0}));
+  EXPECT_TRUE(std::isnan(y[5]));
+  EXPECT_EQ(result(Op::global_average_pool_backward, shape,
+                   {{Name::output_gradient, numbers({2, 4, 6, -8, 0, 1})}}, Name::input_gradient),
+            (Values{1, 2, 3, 1, 2, 3, -4, 0, 0.5, -4, 0, 0.5}));
+}
+
 TEST(Reference, MaxPoolTakesTheFirstOfEqualValues) {
-  const OpShape shape{.height = 2, .width = 8, .in_channels = 1};
+  const OpShape shape{.height = 2, .width = 8, .in_channels = 1, .kernel_height = 2, .kernel_width = 2};
   const Operands after = run_reference(Op::maxpool2d_forward, shape,
                                        {{Name::input, numbers({5, 5, 1, 3, 0, 0, -2, -1,  //
                                                                5, 5, 3, 3, 0, 1, -1, -3})}});
@@ -195,7 +227,7 @@ TEST(Reference, MaxPoolTakesTheFirstOfEqualValues) {
 }
 
 TEST(Reference, MaxPoolPrefersTheFirstNan) {
-  const OpShape shape{.height = 2, .width = 4, .in_channels = 1};
+  const OpShape shape{.height = 2, .width = 4, .in_channels = 1, .kernel_height = 2, .kernel_width = 2};
   const Operands after = run_reference(Op::maxpool2d_forward, shape,
                                        {{Name::input, numbers({9, 1, kNan, 7, 2, kNan, kNan, 8})}});
   const Values y = operand_values(Op::maxpool2d_forward, after, Name::output, core::Precision::fp64);
@@ -205,7 +237,7 @@ TEST(Reference, MaxPoolPrefersTheFirstNan) {
 }
 
 TEST(Reference, MaxPoolDropsAnOddLastRowAndColumn) {
-  const OpShape shape{.height = 3, .width = 3, .in_channels = 1};
+  const OpShape shape{.height = 3, .width = 3, .in_channels = 1, .kernel_height = 2, .kernel_width = 2};
   const Operands after = run_reference(Op::maxpool2d_forward, shape, {{Name::input, numbers(kImage)}});
   EXPECT_EQ(after[Name::output], numbers({5}));
   EXPECT_EQ(after[Name::argmax], codes({3}));
@@ -213,6 +245,26 @@ TEST(Reference, MaxPoolDropsAnOddLastRowAndColumn) {
       result(Op::maxpool2d_backward, shape,
              {{Name::output_gradient, numbers({6})}, {Name::argmax, codes({3})}}, Name::input_gradient);
   EXPECT_EQ(dx, (Values{0, 0, 0, 0, 6, 0, 0, 0, 0}));
+}
+
+TEST(Reference, MaxPoolCodesTheWinnersOfOtherWindows) {
+  const OpShape line{.width = 8, .in_channels = 1, .kernel_height = 1, .kernel_width = 3};
+  const Operands after =
+      run_reference(Op::maxpool2d_forward, line, {{Name::input, numbers({1, 2, 3, 6, 5, 6, 9, 9})}});
+  EXPECT_EQ(after[Name::output], numbers({3, 6})) << "the last two fill no window";
+  EXPECT_EQ(after[Name::argmax], codes({2, 0}));
+  EXPECT_EQ(
+      result(Op::maxpool2d_backward, line,
+             {{Name::output_gradient, numbers({7, 8})}, {Name::argmax, codes({2, 0})}}, Name::input_gradient),
+      (Values{0, 0, 7, 8, 0, 0, 0, 0}));
+  OpShape square = kThreeByThree;
+  const Operands largest = run_reference(Op::maxpool2d_forward, square, {{Name::input, numbers(kImage)}});
+  EXPECT_EQ(largest[Name::output], numbers({9}));
+  EXPECT_EQ(largest[Name::argmax], codes({8}));
+  square.kernel_width = 2;
+  const Operands narrow = run_reference(Op::maxpool2d_forward, square, {{Name::input, numbers(kImage)}});
+  EXPECT_EQ(narrow[Name::output], numbers({8}));
+  EXPECT_EQ(narrow[Name::argmax], codes({5})) << "third row, second column";
 }
 
 TEST(Reference, UpsamplingRepeatsEachPixelAndItsGradientSumsThem) {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
+#include "gpu/ops/former_ops.h"
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/variant.h"
 #include "gpu/verify/op_shapes.h"
@@ -77,6 +78,29 @@ core::DeviceInfo gpu_of(int compute_capability) {
   return info;
 }
 
+TEST(VariantTable, EveryShapeOfTheProofsHasAVariantInEveryPrecision) {
+  const core::DeviceInfo cpu;
+  for (const OpContract& contract : contracts()) {
+    const bool cuda = !variants_of(contract.op, DeviceKind::cuda).empty();
+    for (const OpShape& shape : verify::shapes_of(contract.op)) {
+      const auto runs = [&](const core::DeviceInfo& device, Precision precision) {
+        const auto listed = variants_of(contract.op, device.kind);
+        return std::any_of(listed.begin(), listed.end(), [&](const Variant* variant) {
+          return unavailable_reason(*variant, device, precision, &shape).empty();
+        });
+      };
+      for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+        EXPECT_TRUE(runs(cpu, precision)) << contract.name << " " << describe(contract.op, shape);
+      }
+      if (!cuda) continue;
+      for (const Precision precision : core::selectable_precisions()) {
+        EXPECT_TRUE(runs(gpu_of(90), precision))
+            << contract.name << " " << describe(contract.op, shape) << " " << to_string(precision);
+      }
+    }
+  }
+}
+
 TEST(UnavailableReason, IsEmptyWhereTheVariantRuns) {
   const Variant& loops = *find_variant(Op::relu_forward, DeviceKind::cpu, "loops");
   EXPECT_EQ(unavailable_reason(loops, core::DeviceInfo{}, Precision::fp32), "");
@@ -121,7 +145,8 @@ constexpr Format kHalves{"halves", [](std::int64_t plain) { return plain / 2; },
 TEST(CallOperands, OfAnOpByItselfHaveTheVariantsFormats) {
   const Variant pooling{
       .op = Op::maxpool2d_forward, .name = "pooling", .formats = {{Name::argmax, &kHalves}}, .summary = ""};
-  const OpShape shape{.batch = 2, .height = 4, .width = 4, .in_channels = 8};
+  const OpShape shape{
+      .batch = 2, .height = 4, .width = 4, .in_channels = 8, .kernel_height = 2, .kernel_width = 2};
   for (const CallOperand& operand : operands_of(pooling, shape)) {
     EXPECT_EQ(operand.format, operand.name == Name::argmax ? &kHalves : nullptr) << to_string(operand.name);
     if (operand.name != Name::input) {
@@ -380,6 +405,28 @@ TEST(Contract, CountsOutputsOfConvolutionsWithStrideDilationAndWithoutPadding) {
   EXPECT_EQ(contract(Op::conv2d_backward_weights).terms(shape), 64 * 13 * 10);
   EXPECT_EQ(minimum_bytes(verify::alone(Op::conv2d_forward), shape, Precision::fp32),
             4.0 * (64 * 32 * 31 * 3 + 256 * 15 * 3 + 64 * 13 * 10 * 256));
+}
+
+TEST(Contract, PoolingTellsWindowsOtherThan2x2) {
+  OpShape shape{
+      .batch = 64, .height = 30, .width = 1014, .in_channels = 256, .kernel_height = 2, .kernel_width = 2};
+  EXPECT_EQ(describe(Op::maxpool2d_forward, shape), "64x30x1014x256");
+  EXPECT_EQ(operand_of(Op::maxpool2d_forward, Name::output).elements(shape), 64 * 15 * 507 * 256);
+  shape.kernel_height = 1;
+  shape.kernel_width = 3;
+  EXPECT_EQ(describe(Op::maxpool2d_backward, shape), "64x30x1014x256, 1x3");
+  EXPECT_EQ(operand_of(Op::maxpool2d_backward, Name::argmax).elements(shape), 64 * 30 * 338 * 256);
+  EXPECT_EQ(contract(Op::maxpool2d_forward).flops(shape), 2.0 * 64 * 30 * 338 * 256);
+}
+
+TEST(Contract, PoolingOfFormerFilesHadWindowsOf2x2) {
+  const OpShape former{.batch = 2, .height = 8, .width = 8, .in_channels = 3};
+  EXPECT_EQ(shape_now(Op::maxpool2d_backward, former).kernel_height, 2);
+  EXPECT_EQ(shape_now(Op::maxpool2d_backward, former).kernel_width, 2);
+  EXPECT_EQ(shape_now(Op::relu_forward, former), former);
+  OpShape line = former;
+  line.kernel_width = 3;
+  EXPECT_EQ(shape_now(Op::maxpool2d_forward, line), line) << "1x3, of today";
 }
 
 TEST(Contract, GradientsStayInSinglePrecisionWhereActivationsAreHalf) {

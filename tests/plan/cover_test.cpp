@@ -121,6 +121,27 @@ TEST(ChainMatch, GivesUpNoMoreThanTheVariantRefuses) {
   EXPECT_EQ(match.note, "takes no upsampled input");
 }
 
+TEST(ChainMatch, LeavesOutAPoolingInOtherWindowsThanItsOwn) {
+  Variant variant = kEpilogue;
+  variant.chain[2].renames.push_back({Name::output, Name::activated});
+  variant.chain[2].without = ops::Rename{Name::biased, Name::activated};
+  variant.chain.push_back({.op = Op::maxpool2d_forward,
+                           .renames = {{Name::input, Name::activated}},
+                           .optional = true,
+                           .without = ops::Rename{Name::activated, Name::output},
+                           .shape = ops::pooling_shape});
+  Program program = program_of(tests::tiny_model());
+  const std::size_t conv = index_of(program, Op::conv2d_forward, "conv1");
+  EXPECT_EQ(match_chain(program, conv, variant, {}, {}).covered,
+            (OpSet{Op::bias_forward, Op::relu_forward, Op::maxpool2d_forward}));
+  ops::OpShape& pool = program.nodes[index_of(program, Op::maxpool2d_forward, "pool1")].shape;
+  pool.kernel_height = 1;
+  pool.kernel_width = 3;
+  const ChainMatch match = match_chain(program, conv, variant, {}, {});
+  EXPECT_EQ(match.covered, (OpSet{Op::bias_forward, Op::relu_forward}));
+  EXPECT_EQ(match.note, "maxpool2d.forward has a window of 1x3");
+}
+
 core::DeviceInfo cpu() {
   return core::open_device("cpu")->info();
 }

@@ -20,7 +20,8 @@ OpTiming timing() {
   row.op = ops::Op::conv2d_forward;
   row.layer = "conv1";
   row.variant = "implicit_gemm";
-  row.shape = {64, 32, 32, 3, 256, 3, 3, 50000, ops::UpdateRule::lion, {ops::Op::bias_forward}, 2, 3, true};
+  row.shape = {64, 32, 32,   3,     256, 3, 3, 50000, ops::UpdateRule::lion, {ops::Op::bias_forward},
+               2,  3,  true, 0.25f, 7};
   row.microseconds = 12.5;
   row.previous_microseconds = 80.25;
   row.previous_variant = "naive";
@@ -156,9 +157,9 @@ TEST(SnapshotJson, EveryFieldIsWritten) {
                        count(a, b, c, d, e, f, g, h, i, j, k, l, m));
   }
   {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = timing().shape;
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = timing().shape;
     expect_every_field(written["timings"][0]["shape"], fresh["timings"][0]["shape"],
-                       count(a, b, c, d, e, f, g, h, i, j, k, l, m));
+                       count(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o));
   }
   {
     const auto& [a, b, c, d, e, f, g, h] = s.ladder->front();
@@ -247,6 +248,27 @@ TEST(SnapshotJson, WhatEarlierVersionsAbsorbedIsCoveredByTheOpBefore) {
   EXPECT_EQ(back.timings[2].covered_by, first);
   EXPECT_EQ(back.timings[3].op, ops::Op::conv2d_forward) << "blocks are variants of the convolution now";
   EXPECT_TRUE(back.timings[3].shape.covered.has(ops::Op::bias_forward));
+}
+
+TEST(SnapshotJson, PoolingOfEarlierVersionsHadWindowsOf2x2) {
+  Snapshot snapshot;
+  snapshot.timings.resize(4);
+  snapshot.timings[0].op = ops::Op::maxpool2d_forward;
+  snapshot.timings[1].op = ops::Op::maxpool2d_backward;
+  snapshot.timings[2].op = ops::Op::relu_forward;
+  snapshot.timings[3].op = ops::Op::maxpool2d_forward;
+  snapshot.timings[3].shape.kernel_width = 3;
+  json earlier = snapshot;
+  for (json& row : earlier["timings"]) {
+    for (const char* added : {"dropout_rate", "salt"}) row["shape"].erase(added);
+  }
+  const Snapshot back = read(earlier);
+  for (const std::size_t pooling : {0, 1}) {
+    EXPECT_EQ(back.timings[pooling].shape.kernel_height, 2);
+    EXPECT_EQ(back.timings[pooling].shape.kernel_width, 2);
+  }
+  EXPECT_EQ(back.timings[2].shape.kernel_height, 1);
+  EXPECT_EQ(back.timings[3].shape.kernel_height, 1) << "1x3, of today";
 }
 
 TEST(SnapshotJson, SelectionsOfBeforeAreReadInTodaysNames) {

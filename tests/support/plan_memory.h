@@ -50,7 +50,7 @@ class PlanMemory {
     }
     parameters = initial;
     std::iota(order.begin(), order.end(), 0u);
-    control = {0, 0, 12, 0.1f, 0.0f};
+    control = {.epoch_size = 12, .learning_rate = 0.1f};
   }
   plan::Bindings bindings() {
     plan::Bindings bound{images.pixels.data(), images.count, order.data(),      &control,

@@ -169,7 +169,7 @@ std::vector<Link> around() {
        .renames = {{Name::input, Name::product}},
        .optional = true,
        .without = Rename{Name::product, Name::output},
-       .shape = ops::result_shape}};
+       .shape = ops::pooling_shape}};
 }
 
 void run_around(const OpCall& call) {
@@ -192,7 +192,7 @@ void run_around(const OpCall& call) {
   if (!pool) return;
   Bytes codes(product.size());
   own.operands[Name::argmax] = codes.data();
-  run_loops(Op::maxpool2d_forward, own, result, {{Name::input, Name::product}});
+  run_loops(Op::maxpool2d_forward, own, ops::pooling_shape(call.shape), {{Name::input, Name::product}});
   const auto pooled =
       static_cast<std::size_t>(result.batch * (result.height / 2) * (result.width / 2) * result.in_channels);
   pack(std::span(codes).first(pooled), std::span(call.operand<std::byte>(Name::argmax), (pooled + 1) / 2));
@@ -225,7 +225,8 @@ TEST(ChainCheck, AcceptsAnotherWinnerWhereRoundingMovesValuesAndNoneFartherOff) 
       {Name::input, encode(std::vector{1.0, 1.0 - 1e-9, 0.5, 0.0}, core::ElementType::f64)}};
   const auto accepted = [&](int code) {
     const Bytes codes{static_cast<std::byte>(code)};
-    return accepts({.height = 2, .width = 2}, values, Name::argmax, codes, 1e-7);
+    return accepts({.height = 2, .width = 2, .kernel_height = 2, .kernel_width = 2}, values, Name::argmax,
+                   codes, 1e-7);
   };
   EXPECT_TRUE(accepted(0));
   EXPECT_TRUE(accepted(1)) << "less than the largest by no more than rounding";

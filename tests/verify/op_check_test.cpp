@@ -145,7 +145,9 @@ TEST(OpCheck, CatchesAWrongArgmax) {
     right(call);
     call.operand<std::uint8_t>(Name::argmax)[1] ^= 1;
   };
-  const Check check = check_variant(variant, core::open_device("cpu"), kShape, Precision::fp32, 1);
+  OpShape shape = kShape;
+  shape.kernel_height = shape.kernel_width = 2;
+  const Check check = check_variant(variant, core::open_device("cpu"), shape, Precision::fp32, 1);
   EXPECT_NE(check.failure.find("operand 'argmax' differs from the reference at byte 1"), std::string::npos)
       << check.failure;
 }

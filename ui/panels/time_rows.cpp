@@ -22,6 +22,7 @@ constexpr std::pair<std::string_view, OpFamily> kByFolder[] = {
     {"mse", OpFamily::loss},
     {"cross_entropy", OpFamily::loss},
     {"maxpool2d", OpFamily::resampling},
+    {"global_average_pool", OpFamily::resampling},
     {"upsample2d", OpFamily::resampling},
     {"batch", OpFamily::data},
     {"labels", OpFamily::data},

@@ -11,10 +11,15 @@ namespace warpscope::ops::maxpool2d {
 namespace {
 
 std::int64_t pooled(const OpShape& s) {
-  return s.batch * (s.height / 2) * (s.width / 2) * s.in_channels;
+  return s.batch * pooled_height(s) * pooled_width(s) * s.in_channels;
 }
 double forward_flops(const OpShape& s) {
-  return 3.0 * static_cast<double>(pooled(s));
+  return static_cast<double>(s.kernel_height * s.kernel_width - 1) * static_cast<double>(pooled(s));
+}
+/// "64x32x32x256", and with other windows than 2x2 "64x1x1014x256, 1x3"
+std::string describe(const OpShape& s) {
+  const std::string images = sizes::describe_images(s);
+  return is_two_by_two(s) ? images : fmt::format("{}, {}x{}", images, s.kernel_height, s.kernel_width);
 }
 
 constexpr std::array kForward{Operand{Name::input, Access::read, Role::activation, sizes::input},
@@ -26,13 +31,18 @@ constexpr std::array kBackward{Operand{Name::output_gradient, Access::read, Role
 
 }  // namespace
 
+std::string refuses_other_windows(const OpShape& shape) {
+  if (is_two_by_two(shape)) return "";
+  return fmt::format("windows must be 2x2, not {}x{}", shape.kernel_height, shape.kernel_width);
+}
+
 OpContract forward_contract() {
   return {.name = "maxpool2d.forward",
-          .summary = "largest of each 2x2 window",
+          .summary = "largest of each window",
           .operands = kForward,
           .flops = forward_flops,
           .terms = sizes::one,
-          .describe = sizes::describe_images,
+          .describe = describe,
           .variants = variants,
           .tests = forward_tests};
 }
@@ -43,7 +53,7 @@ OpContract backward_contract() {
           .operands = kBackward,
           .flops = sizes::no_flops,
           .terms = sizes::one,
-          .describe = sizes::describe_images,
+          .describe = describe,
           .variants = variants,
           .tests = backward_tests};
 }

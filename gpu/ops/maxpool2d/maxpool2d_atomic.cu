@@ -12,14 +12,15 @@
 namespace warpscope::ops::maxpool2d {
 namespace {
 
-template <class Index>
-__global__ void maxpool2d_backward_atomic(Index count, Image image, const float* __restrict__ dy,
+template <class Index, class Window>
+__global__ void maxpool2d_backward_atomic(Index count, Image image, Window window,
+                                          const float* __restrict__ dy,
                                           const std::uint8_t* __restrict__ argmax, float* __restrict__ dx) {
   for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
-    const WindowPlace<Index> at(e, image.height / 2, image.width / 2, image.channels);
+    const WindowPlace<Index> at(e, image.height / window.height, image.width / window.width, image.channels);
     const unsigned winner = argmax[e];
-    const Index pixels_on = static_cast<Index>(winner / 2) * image.width + winner % 2;
-    atomicAdd(dx + at.corner(image) + pixels_on * image.channels, dy[e]);
+    const Index pixels_on = static_cast<Index>(winner / window.width) * image.width + winner % window.width;
+    atomicAdd(dx + at.corner(image, window) + pixels_on * image.channels, dy[e]);
   }
 }
 
@@ -31,11 +32,13 @@ void backward(const OpCall& call) {
   if (pooled == 0) return;
   with_index(elements, [&](auto index) {
     using Index = decltype(index);
-    maxpool2d_backward_atomic<Index>
-        <<<element_blocks(pooled), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(pooled), image_of(call.shape),
-            call.operand<const float>(Name::output_gradient), call.operand<const std::uint8_t>(Name::argmax),
-            dx);
+    with_window(call.shape, [&](auto window) {
+      maxpool2d_backward_atomic<Index>
+          <<<element_blocks(pooled), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              static_cast<Index>(pooled), image_of(call.shape), window,
+              call.operand<const float>(Name::output_gradient),
+              call.operand<const std::uint8_t>(Name::argmax), dx);
+    });
   });
   core::check_launch("maxpool2d.backward atomic");
 }

@@ -4,7 +4,7 @@
 // storage is possible. An odd last row or column belongs to windows that lie half outside: their threads
 // write zeros to what is inside.
 //
-// Limits: none on the shape; channels that are no multiple of 16 bytes, and tensors that do not start at one,
+// Limits: windows of 2x2; channels that are no multiple of 16 bytes, and tensors that do not start at one,
 // are taken one at a time. Bound by memory. At most 48 registers, no shared memory, no spills. Source:
 // maxpool2d.h.
 
@@ -92,7 +92,8 @@ Variant direct_backward() {
           .summary =
               "One thread per window, which writes all its elements once, zeros included, in accesses of 16 "
               "bytes.",
-          .launch = backward};
+          .launch = backward,
+          .refuses = refuses_other_windows};
 }
 
 }  // namespace warpscope::ops::maxpool2d

@@ -11,16 +11,17 @@
 namespace warpscope::ops::maxpool2d {
 namespace {
 
-template <class Index, class T>
-__global__ void maxpool2d_forward_naive(Index count, Image image, const T* __restrict__ x, T* __restrict__ y,
-                                        std::uint8_t* __restrict__ argmax) {
+template <class Index, class T, class Window>
+__global__ void maxpool2d_forward_naive(Index count, Image image, Window window, const T* __restrict__ x,
+                                        T* __restrict__ y, std::uint8_t* __restrict__ argmax) {
   for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
-    const WindowPlace<Index> at(e, image.height / 2, image.width / 2, image.channels);
-    const Index corner = at.corner(image);
-    const Index down = static_cast<Index>(image.width) * image.channels;
-    const float window[4] = {to_float(x[corner]), to_float(x[corner + image.channels]),
-                             to_float(x[corner + down]), to_float(x[corner + down + image.channels])};
-    const Largest largest = largest_of(window);
+    const WindowPlace<Index> at(e, image.height / window.height, image.width / window.width, image.channels);
+    const Index corner = at.corner(image, window);
+    Largest largest{to_float(x[corner]), 0};
+    for (unsigned place = 1; place < window.height * window.width; ++place) {
+      const Index pixels_on = static_cast<Index>(place / window.width) * image.width + place % window.width;
+      largest.meet(to_float(x[corner + pixels_on * image.channels]), place);
+    }
     y[e] = from_float<T>(largest.value);
     argmax[e] = static_cast<std::uint8_t>(largest.place);
   }
@@ -33,10 +34,12 @@ void forward(const OpCall& call) {
     using T = decltype(storage);
     with_index(input_elements(call.shape), [&](auto index) {
       using Index = decltype(index);
-      maxpool2d_forward_naive<Index, T>
-          <<<element_blocks(pooled), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(pooled), image_of(call.shape), call.operand<const T>(Name::input),
-              call.operand<T>(Name::output), call.operand<std::uint8_t>(Name::argmax));
+      with_window(call.shape, [&](auto window) {
+        maxpool2d_forward_naive<Index, T>
+            <<<element_blocks(pooled), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+                static_cast<Index>(pooled), image_of(call.shape), window, call.operand<const T>(Name::input),
+                call.operand<T>(Name::output), call.operand<std::uint8_t>(Name::argmax));
+      });
     });
   });
   core::check_launch("maxpool2d.forward naive");

@@ -17,8 +17,8 @@ namespace {
 template <class Body>
 void for_each_window(const OpShape& s, Body body) {
   for (std::int64_t n = 0; n < s.batch; ++n) {
-    for (int i = 0; i < s.height / 2; ++i) {
-      for (int j = 0; j < s.width / 2; ++j) {
+    for (int i = 0; i < pooled_height(s); ++i) {
+      for (int j = 0; j < pooled_width(s); ++j) {
         for (int c = 0; c < s.in_channels; ++c) body(n, i, j, c);
       }
     }
@@ -35,16 +35,18 @@ template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
   const View4<const T> x{call.operand<const T>(Name::input), s.height, s.width, s.in_channels};
-  const View4<T> y{call.operand<T>(Name::output), s.height / 2, s.width / 2, s.in_channels};
-  const View4<std::uint8_t> argmax{call.operand<std::uint8_t>(Name::argmax), s.height / 2, s.width / 2,
-                                   s.in_channels};
+  const View4<T> y{call.operand<T>(Name::output), pooled_height(s), pooled_width(s), s.in_channels};
+  const View4<std::uint8_t> argmax{call.operand<std::uint8_t>(Name::argmax), pooled_height(s),
+                                   pooled_width(s), s.in_channels};
   for_each_window(s, [&](std::int64_t n, int i, int j, int c) {
+    const auto at = [&](int code) {
+      return x(n, s.kernel_height * i + code / s.kernel_width, s.kernel_width * j + code % s.kernel_width, c);
+    };
     int best = 0;
-    for (int code = 1; code < 4; ++code) {
-      const T value = x(n, 2 * i + code / 2, 2 * j + code % 2, c);
-      if (wins(value, x(n, 2 * i + best / 2, 2 * j + best % 2, c))) best = code;
+    for (int code = 1; code < s.kernel_height * s.kernel_width; ++code) {
+      if (wins(at(code), at(best))) best = code;
     }
-    y(n, i, j, c) = x(n, 2 * i + best / 2, 2 * j + best % 2, c);
+    y(n, i, j, c) = at(best);
     argmax(n, i, j, c) = static_cast<std::uint8_t>(best);
   });
 }
@@ -52,15 +54,16 @@ void forward(const OpCall& call) {
 template <class T>
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const View4<const T> dy{call.operand<const T>(Name::output_gradient), s.height / 2, s.width / 2,
+  const View4<const T> dy{call.operand<const T>(Name::output_gradient), pooled_height(s), pooled_width(s),
                           s.in_channels};
-  const View4<const std::uint8_t> argmax{call.operand<const std::uint8_t>(Name::argmax), s.height / 2,
-                                         s.width / 2, s.in_channels};
+  const View4<const std::uint8_t> argmax{call.operand<const std::uint8_t>(Name::argmax), pooled_height(s),
+                                         pooled_width(s), s.in_channels};
   const View4<T> dx{call.operand<T>(Name::input_gradient), s.height, s.width, s.in_channels};
   std::fill_n(dx.data, s.batch * s.height * s.width * s.in_channels, T{0});
   for_each_window(s, [&](std::int64_t n, int i, int j, int c) {
     const int code = argmax(n, i, j, c);
-    dx(n, 2 * i + code / 2, 2 * j + code % 2, c) = dy(n, i, j, c);
+    dx(n, s.kernel_height * i + code / s.kernel_width, s.kernel_width * j + code % s.kernel_width, c) =
+        dy(n, i, j, c);
   });
 }
 

@@ -6,7 +6,8 @@ namespace warpscope::ops::maxpool2d {
 std::vector<Variant> variants() {
   std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(), loops_backward()};
 #if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(), {naive_forward(), vectorized_forward(), atomic_backward(), direct_backward()});
+  list.insert(list.end(), {naive_forward(), vectorized_forward(), atomic_backward(), gather_backward(),
+                           direct_backward()});
 #endif
   return list;
 }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -12,11 +11,43 @@
 namespace warpscope::ops::maxpool2d {
 namespace {
 
+OpShape windowed(OpShape shape, int height, int width) {
+  shape.kernel_height = height;
+  shape.kernel_width = width;
+  return shape;
+}
+
+std::vector<OpShape> shapes() {
+  std::vector<OpShape> list;
+  for (const OpShape& image : test_shapes::images()) list.push_back(windowed(image, 2, 2));
+  list.push_back(windowed(test_shapes::image(1, 1, 2, 1), 1, 2));
+  list.push_back(windowed(test_shapes::image(2, 1, 11, 5), 1, 3));
+  list.push_back(windowed(test_shapes::image(2, 5, 12, 24), 1, 3));
+  list.push_back(windowed(test_shapes::image(1, 5, 3, 1), 3, 3));
+  list.push_back(windowed(test_shapes::image(2, 9, 10, 33), 3, 3));
+  list.push_back(windowed(test_shapes::image(3, 7, 8, 12), 2, 3));
+  list.push_back(windowed(test_shapes::image(2, 8, 5, 7), 3, 2));
+  list.push_back(windowed(test_shapes::image(2, 6, 3, 4), 2, 1));
+  list.push_back(windowed(test_shapes::image(2, 1, 140003, 1), 1, 2));  // more than 2^16 windows of an image
+  return list;
+}
+
 OpShape random_shape(Random& random) {
   OpShape shape = test_shapes::random_image(random);
-  shape.height = test_shapes::extent(random, 2);
-  shape.width = test_shapes::extent(random, 2);
+  if (random() % 2 == 0) {
+    shape = windowed(shape, 2, 2);
+  } else {
+    shape = windowed(shape, test_shapes::between(random, 1, 3), test_shapes::between(random, 2, 3));
+  }
+  shape.height = test_shapes::extent(random, shape.kernel_height);
+  shape.width = test_shapes::extent(random, shape.kernel_width);
   return shape;
+}
+
+Derivative derivative() {
+  Derivative made = test_shapes::image_derivative(Op::maxpool2d_forward);
+  made.shape = windowed(made.shape, 2, 2);
+  return made;
 }
 
 void round_to_quarters(std::vector<double>& values) {
@@ -59,18 +90,23 @@ double root_mean_square(const std::vector<double>& values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-/// Calls body(values, element) with the four values of every window, in the order of the codes and of the
-/// output.
+/// Calls body(values, element) with the values of every window, in the order of the codes and of the output.
 template <class Body>
 void for_each_window(const OpShape& s, const std::vector<double>& values, Body body) {
   const View4<const double> x{values.data(), s.height, s.width, s.in_channels};
+  std::vector<double> window(static_cast<std::size_t>(s.kernel_height) *
+                             static_cast<std::size_t>(s.kernel_width));
   std::size_t element = 0;
   for (std::int64_t n = 0; n < s.batch; ++n) {
-    for (int i = 0; i + 1 < s.height; i += 2) {
-      for (int j = 0; j + 1 < s.width; j += 2) {
+    for (int i = 0; i < pooled_height(s); ++i) {
+      for (int j = 0; j < pooled_width(s); ++j) {
         for (int c = 0; c < s.in_channels; ++c) {
-          body(std::array{x(n, i, j, c), x(n, i, j + 1, c), x(n, i + 1, j, c), x(n, i + 1, j + 1, c)},
-               element++);
+          for (std::size_t code = 0; code < window.size(); ++code) {
+            const auto place = static_cast<int>(code);
+            window[code] = x(n, s.kernel_height * i + place / s.kernel_width,
+                             s.kernel_width * j + place % s.kernel_width, c);
+          }
+          body(window, element++);
         }
       }
     }
@@ -83,9 +119,9 @@ double corners(const OpShape& shape, const Operands& before, double margin) {
   const double near = 2 * margin * root_mean_square(values);
   std::int64_t windows = 0;
   std::int64_t ties = 0;
-  for_each_window(shape, values, [&](std::array<double, 4> window, std::size_t) {
+  for_each_window(shape, values, [&](std::vector<double> window, std::size_t) {
     std::sort(window.begin(), window.end());
-    const double gap = window[3] - window[2];
+    const double gap = window.back() - window[window.size() - 2];
     ++windows;
     if (gap > 0 && gap < near) ++ties;
   });
@@ -100,7 +136,7 @@ bool accepts(const OpShape& shape, const Operands& before, Name name, std::span<
   const auto values = decode(before[Name::input], core::ElementType::f64);
   const double slack = 8 * tolerance * root_mean_square(values);
   bool right = true;
-  for_each_window(shape, values, [&](const std::array<double, 4>& window, std::size_t element) {
+  for_each_window(shape, values, [&](const std::vector<double>& window, std::size_t element) {
     const auto code = std::to_integer<std::size_t>(written[element]);
     const double largest = *std::max_element(window.begin(), window.end());
     right = right && code < window.size() && window[code] >= largest - slack;
@@ -111,7 +147,7 @@ bool accepts(const OpShape& shape, const Operands& before, Name name, std::span<
 }  // namespace
 
 const OpTests& forward_tests() {
-  static const OpTests tests{.shapes = test_shapes::images,
+  static const OpTests tests{.shapes = shapes,
                              .random_shape = random_shape,
                              .fit = fit_forward,
                              .smooth = smooth,
@@ -122,10 +158,8 @@ const OpTests& forward_tests() {
 }
 
 const OpTests& backward_tests() {
-  static const OpTests tests{.shapes = test_shapes::images,
-                             .random_shape = random_shape,
-                             .fit = fit_backward,
-                             .derivative = test_shapes::image_derivative(Op::maxpool2d_forward)};
+  static const OpTests tests{
+      .shapes = shapes, .random_shape = random_shape, .fit = fit_backward, .derivative = derivative()};
   return tests;
 }
 

@@ -17,6 +17,7 @@ Variant naive_forward();
 Variant vectorized_forward();
 
 Variant atomic_backward();
+Variant gather_backward();
 Variant direct_backward();
 #endif
 

@@ -1,6 +1,6 @@
 // maxpool2d.forward, variant `vectorized`: a thread pools 16 bytes of neighbouring channels, 4 in FP32 and 8
 // in 16 bits. Over `naive` it adds accesses of 16 bytes (the widest there are) and that finding the window is
-// paid for once for all of them. Limits: none on the shape; channels that are no multiple of 16 bytes, and
+// paid for once for all of them. Limits: windows of 2x2; channels that are no multiple of 16 bytes, and
 // tensors that do not start at one, are taken one at a time. Bound by memory. At most 32 registers, no shared
 // memory, no spills. Source: maxpool2d.h; CUDA C++ Programming Guide, "Device Memory Accesses".
 
@@ -71,7 +71,8 @@ Variant vectorized_forward() {
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
           .summary = "Several channels a thread, in accesses of 16 bytes.",
-          .launch = forward};
+          .launch = forward,
+          .refuses = refuses_other_windows};
 }
 
 }  // namespace warpscope::ops::maxpool2d

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "gpu/ops/elementwise.cuh"
-#include "gpu/ops/op.h"
+#include "gpu/ops/maxpool2d/maxpool2d.h"
 
 namespace warpscope::ops::maxpool2d {
 
@@ -23,7 +23,27 @@ inline Image image_of(const OpShape& s, int channels_per_thread = 1) {
 }
 
 inline std::int64_t pooled_elements(const OpShape& s) {
-  return s.batch * (s.height / 2) * (s.width / 2) * s.in_channels;
+  return s.batch * pooled_height(s) * pooled_width(s) * s.in_channels;
+}
+
+/// The window that nearly all networks have, and any other.
+struct TwoByTwo {
+  static constexpr unsigned height = 2;
+  static constexpr unsigned width = 2;
+};
+struct AnyWindow {
+  unsigned height;
+  unsigned width;
+};
+
+/// Calls launch(window) with the window of the shape.
+template <class Launch>
+void with_window(const OpShape& s, Launch launch) {
+  if (is_two_by_two(s)) {
+    launch(TwoByTwo{});
+  } else {
+    launch(AnyWindow{static_cast<unsigned>(s.kernel_height), static_cast<unsigned>(s.kernel_width)});
+  }
 }
 
 /// One of `rows` x `columns` windows of an image, and one of its channels.
@@ -42,24 +62,32 @@ struct WindowPlace {
     image = element / rows;
   }
   /// Number of the window's first element in x or dx.
-  __device__ __forceinline__ Index corner(const Image& of) const {
-    return ((image * of.height + 2 * row) * of.width + 2 * column) * of.channels + channel;
+  template <class Window = TwoByTwo>
+  __device__ __forceinline__ Index corner(const Image& of, Window window = {}) const {
+    return ((image * of.height + window.height * row) * of.width + window.width * column) * of.channels +
+           channel;
   }
 };
 
 struct Largest {
   float value;
   unsigned place;
+
+  /// Goes on to a later place of the window. A NaN wins over every number, the first of several equal values wins.
+  __device__ __forceinline__ void meet(float other, unsigned its_place) {
+    // not (other <= value) is true of a NaN; value == value is false of a NaN that has already won.
+    if (!(other <= value) && value == value) {
+      value = other;
+      place = its_place;
+    }
+  }
 };
 
-/// The first maximum of a window and its place; a NaN wins over every number.
+/// The first maximum of a 2x2 window and its place.
 __device__ __forceinline__ Largest largest_of(const float (&window)[4]) {
   Largest best{window[0], 0};
 #pragma unroll
-  for (unsigned place = 1; place < 4; ++place) {
-    // not (value <= best) is true of a NaN value; best == best is false of a NaN that has already won.
-    if (!(window[place] <= best.value) && best.value == best.value) best = {window[place], place};
-  }
+  for (unsigned place = 1; place < 4; ++place) best.meet(window[place], place);
   return best;
 }
 

@@ -39,6 +39,7 @@ namespace warpscope::ops::step {
 /// second.
 struct StepControl {
   std::uint64_t step = 0;        ///< steps completed
+  std::uint64_t seed = 0;        ///< of the run: what is random in a step follows from it (dropout/mask.h)
   std::uint32_t position = 0;    ///< place in the epoch's order of the first image of the next batch
   std::uint32_t epoch_size = 0;  ///< images of the order used in an epoch: a multiple of the batch
   float learning_rate = 0.0f;

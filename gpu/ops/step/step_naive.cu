@@ -1,7 +1,7 @@
 // step.record and micro_batch.record, variant `naive`: the first rung on CUDA. step.record takes one block: a
 // thread for each part of the statistics, whose sums a tree takes in double; the first thread does the
 // bookkeeping. micro_batch.record is a few numbers and one thread. The time is %globaltimer, whose resolution
-// is the device's (32 ns to 1 us). Limits: none. At most 40 registers, 768 bytes of shared memory, no spills.
+// is the device's (32 ns to 1 us). Limits: none. At most 44 registers, 768 bytes of shared memory, no spills.
 // Source: step.h; block_sum.cuh; %globaltimer: "Parallel Thread Execution ISA", section 10, special
 // registers.
 

@@ -36,7 +36,7 @@ std::vector<Link> forward_chain() {
        .renames = {{Name::input, Name::activated}},
        .optional = true,
        .without = Rename{Name::activated, Name::output},
-       .shape = result_shape}};
+       .shape = pooling_shape}};
 }
 
 Link unpooling() {
@@ -44,7 +44,7 @@ Link unpooling() {
           .renames = {{Name::input_gradient, Name::unpooled}},
           .optional = true,
           .without = Rename{Name::unpooled, Name::output_gradient},
-          .shape = result_shape};
+          .shape = pooling_shape};
 }
 
 std::vector<Link> backward_weights_chain() {

@@ -1,0 +1,80 @@
+// gelu, variant `onednn`: oneDNN's elementwise kernels. Over `loops` they add wide vectors, an error function without
+// calls, and all cores. Limits: FP32, and BF16 where the CPU has it. Source: oneDNN's documentation, "Eltwise".
+
+#include <cstdint>
+
+#include "gpu/ops/gelu/gelu.h"
+#include "gpu/ops/gelu/gelu_variants.h"
+#include "gpu/ops/onednn_support.h"
+#include "gpu/ops/sizes.h"
+
+namespace warpscope::ops::gelu {
+namespace {
+
+using dnnl::memory;
+
+constexpr auto kGelu = dnnl::algorithm::eltwise_gelu_erf;
+
+memory::desc vector_of(const OpShape& shape, core::Precision precision) {
+  return memory::desc({sizes::input(shape)}, onednn::storage(precision), memory::format_tag::a);
+}
+
+auto describe_forward(const onednn::Program& program, const memory::desc& layout) {
+  constexpr auto kTraining = dnnl::prop_kind::forward_training;
+#if DNNL_VERSION_MAJOR >= 3
+  return onednn::describe<dnnl::eltwise_forward>(program, kTraining, kGelu, layout, layout, 0.0f, 0.0f);
+#else
+  return onednn::describe<dnnl::eltwise_forward>(program, kTraining, kGelu, layout, 0.0f, 0.0f);
+#endif
+}
+
+auto describe_backward(const onednn::Program& program, const memory::desc& layout) {
+  const auto hint = describe_forward(program, layout);
+#if DNNL_VERSION_MAJOR >= 3
+  return onednn::describe_backward<dnnl::eltwise_backward>(program, hint, kGelu, layout, layout, layout, 0.0f,
+                                                           0.0f);
+#else
+  return onednn::describe_backward<dnnl::eltwise_backward>(program, hint, kGelu, layout, layout, 0.0f, 0.0f);
+#endif
+}
+
+std::unique_ptr<Prepared> prepare_forward(const OpShape& shape, core::Precision precision, core::Device&) {
+  return onednn::make_program(Op::gelu_forward, [&](onednn::Program& program) {
+    const auto layout = vector_of(shape, precision);
+    program.add<dnnl::eltwise_forward>(describe_forward(program, layout),
+                                       {{DNNL_ARG_SRC, program.operand(Name::input, layout)},
+                                        {DNNL_ARG_DST, program.operand(Name::output, layout)}});
+  });
+}
+
+std::unique_ptr<Prepared> prepare_backward(const OpShape& shape, core::Precision precision, core::Device&) {
+  return onednn::make_program(Op::gelu_backward, [&](onednn::Program& program) {
+    const auto layout = vector_of(shape, precision);
+    program.add<dnnl::eltwise_backward>(describe_backward(program, layout),
+                                        {{DNNL_ARG_SRC, program.operand(Name::input, layout)},
+                                         {DNNL_ARG_DIFF_DST, program.operand(Name::output_gradient, layout)},
+                                         {DNNL_ARG_DIFF_SRC, program.operand(Name::input_gradient, layout)}});
+  });
+}
+
+template <Op Which>
+Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core::Precision, core::Device&)) {
+  return {.op = Which,
+          .name = "onednn",
+          .precisions = onednn::precisions(),
+          .presets = {{"onednn"}},
+          .summary = "oneDNN's elementwise kernels: adds wide vectors and all cores.",
+          .launch = onednn::launch<Which>,
+          .prepare = prepare};
+}
+
+}  // namespace
+
+Variant onednn_forward() {
+  return onednn_variant<Op::gelu_forward>(prepare_forward);
+}
+Variant onednn_backward() {
+  return onednn_variant<Op::gelu_backward>(prepare_backward);
+}
+
+}  // namespace warpscope::ops::gelu

@@ -1,0 +1,26 @@
+#pragma once
+// The factories behind gelu_table.cpp. Each is defined in the file named for its variant: gelu_<variant>.cpp
+// or .cu.
+
+#include "gpu/ops/variant.h"
+
+namespace warpscope::ops::gelu {
+
+Variant reference_forward();
+Variant reference_backward();
+
+Variant loops_forward();
+Variant loops_backward();
+
+Variant onednn_forward();
+Variant onednn_backward();
+
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward();
+Variant naive_backward();
+
+Variant vectorized_forward();
+Variant vectorized_backward();
+#endif
+
+}  // namespace warpscope::ops::gelu
