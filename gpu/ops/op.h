@@ -138,7 +138,7 @@ enum class Role : std::uint8_t {
   weight,      ///< working weights and biases: as activation
   gradient,    ///< gradients of parameters: f32 (f64 in fp64)
   parameter,   ///< master parameters and optimizer state: f32 (f64 in fp64)
-  scalar,      ///< losses and errors: f32 (f64 in fp64)
+  scalar,      ///< losses, errors and statistics: f32 (f64 in fp64)
   byte,        ///< u8: image bytes, pool indices
   index,       ///< u32: positions in the data set
   control,     ///< StepControl or StepRecord (step/step.h), counted in bytes

@@ -16,6 +16,9 @@
   X(global_average_pool_forward, global_average_pool, forward_contract)   \
   X(upsample2d_forward, upsample2d, forward_contract)                     \
   X(dropout_forward, dropout, forward_contract)                           \
+  X(layer_norm_forward, layer_norm, forward_contract)                     \
+  X(batch_norm_forward, batch_norm, forward_contract)                     \
+  X(batch_norm_infer, batch_norm, infer_contract)                         \
   X(mse_forward, mse, forward_contract)                                   \
   X(cross_entropy_forward, cross_entropy, forward_contract)               \
   X(add_forward, add, forward_contract)                                   \
@@ -35,6 +38,10 @@
   X(global_average_pool_backward, global_average_pool, backward_contract) \
   X(upsample2d_backward, upsample2d, backward_contract)                   \
   X(dropout_backward, dropout, backward_contract)                         \
+  X(layer_norm_backward_input, layer_norm, backward_input_contract)       \
+  X(layer_norm_backward_weights, layer_norm, backward_weights_contract)   \
+  X(batch_norm_backward, batch_norm, backward_contract)                   \
+  X(batch_norm_track, batch_norm, track_contract)                         \
   X(gradients_accumulate, optimizer, accumulate_contract)                 \
   X(gradients_keep, optimizer, keep_contract)                             \
   X(micro_batch_record, step, micro_batch_contract)                       \

@@ -93,6 +93,7 @@ struct OpTests {
   /// The forward op that this one is the gradient of; else why there is none.
   std::optional<Derivative> derivative = {};
   const char* no_derivative = "";
+  std::vector<Derivative> more_derivatives = {};  ///< of its other results
 
   /// The share of outputs whose gradient goes elsewhere if the op's inputs (fp64) move by `margin` times
   /// their size.

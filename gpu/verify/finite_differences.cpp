@@ -104,13 +104,16 @@ std::span<const Op> differentiated_ops() {
 }
 
 double difference_error(Op backward, std::uint64_t seed) {
-  const auto& derivative = ops::contract(backward).tests().derivative;
-  if (!derivative) throw std::logic_error("no forward op belongs to it");
-  double worst = error_of(backward, *derivative, seed);
-  for (const ops::OpShape& shape : derivative->further) {
-    Derivative other = *derivative;
+  const ops::OpTests& tests = ops::contract(backward).tests();
+  if (!tests.derivative) throw std::logic_error("no forward op belongs to it");
+  double worst = error_of(backward, *tests.derivative, seed);
+  for (const ops::OpShape& shape : tests.derivative->further) {
+    Derivative other = *tests.derivative;
     other.shape = shape;
     worst = std::max(worst, error_of(backward, other, seed));
+  }
+  for (const Derivative& each : tests.more_derivatives) {
+    worst = std::max(worst, error_of(backward, each, seed));
   }
   return worst;
 }

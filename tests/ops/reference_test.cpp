@@ -8,8 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "gpu/ops/batch/batch.h"
+#include "gpu/ops/batch_norm/batch_norm.h"
 #include "gpu/ops/bias/bias.h"
 #include "gpu/ops/conv2d/conv2d.h"
+#include "gpu/ops/layer_norm/layer_norm.h"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
 #include "gpu/ops/mse/mse.h"
 #include "gpu/ops/relu/relu.h"
@@ -350,6 +352,116 @@ TEST(Reference, WeighsTheHeadsGradientAndPassesOnALossThatIsNoNumber) {
   EXPECT_EQ(result(Op::joint_weigh, shape, before, Name::loss), (Values{0.125}));
   before[Name::head_loss] = numbers({kNan});
   EXPECT_TRUE(std::isnan(result(Op::joint_weigh, shape, before, Name::loss).front()));
+}
+
+void expect_near(const Values& values, const Values& expected) {
+  ASSERT_EQ(values.size(), expected.size());
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], 1e-14) << i;
+}
+
+TEST(Reference, LayerNormTakesMeanAndDeviationOverTheChannelsOfEachPosition) {
+  const OpShape shape{.height = 1, .width = 2, .in_channels = 2};
+  const Operands after = run_reference(Op::layer_norm_forward, shape,
+                                       {{Name::input, numbers({1, 3, 20, 10})},
+                                        {Name::weights, numbers({2, -1})},
+                                        {Name::bias, numbers({0.5, 8})}});
+  const double near = 1 / std::sqrt(1 + 1e-5);
+  const double far = 1 / std::sqrt(25 + 1e-5);
+  expect_near(operand_values(Op::layer_norm_forward, after, Name::output, core::Precision::fp64),
+              {0.5 - 2 * near, 8 - near, 0.5 + 2 * 5 * far, 8 + 5 * far});
+  expect_near(operand_values(Op::layer_norm_forward, after, Name::statistics, core::Precision::fp64),
+              {2, 15, near, far});
+}
+
+TEST(Reference, LayerNormOfOneChannelIsBeta) {
+  const OpShape shape{.height = 1, .width = 3, .in_channels = 1};
+  const Operands before{
+      {Name::input, numbers({7, -1e6, 0})}, {Name::weights, numbers({3})}, {Name::bias, numbers({0.25})}};
+  EXPECT_EQ(result(Op::layer_norm_forward, shape, before, Name::output), (Values{0.25, 0.25, 0.25}));
+}
+
+TEST(Reference, LayerNormGradientsFollowTheFormula) {
+  // Normalised: -0.5 and 1.5; gradients times gamma: 1 and 5, whose mean is 3, and (-0.5 + 7.5) / 2 = 3.5.
+  const OpShape shape{.in_channels = 2};
+  const Operands before{{Name::input, numbers({0, 4})},
+                        {Name::output_gradient, numbers({0.5, -5})},
+                        {Name::weights, numbers({2, -1})},
+                        {Name::statistics, numbers({1, 0.5})}};
+  EXPECT_EQ(result(Op::layer_norm_backward_input, shape, before, Name::input_gradient),
+            (Values{0.5 * (1 - 3 + 0.5 * 3.5), 0.5 * (5 - 3 - 1.5 * 3.5)}));
+  const OpShape two{.height = 2, .in_channels = 2};
+  const Operands positions{{Name::input, numbers({0, 4, 6, 3})},
+                           {Name::output_gradient, numbers({0.5, -5, 1, 2})},
+                           {Name::statistics, numbers({1, 5, 0.5, 2})}};
+  EXPECT_EQ(result(Op::layer_norm_backward_weights, two, positions, Name::weights_gradient),
+            (Values{0.5 * -0.5 + 1 * 2, -5 * 1.5 + 2 * -4}));
+  EXPECT_EQ(result(Op::layer_norm_backward_weights, two, positions, Name::bias_gradient), (Values{1.5, -3}));
+}
+
+TEST(Reference, BatchNormTakesMeanAndDeviationOfEachChannelOverTheBatch) {
+  const OpShape shape{.batch = 2, .height = 1, .width = 2, .in_channels = 2};
+  const Operands after = run_reference(Op::batch_norm_forward, shape,
+                                       {{Name::input, numbers({1, 6, 3, 6, 1, 6, 3, 6})},
+                                        {Name::weights, numbers({2, 5})},
+                                        {Name::bias, numbers({0.5, -3})}});
+  const double factor = 1 / std::sqrt(1 + 1e-5);
+  const double low = 0.5 - 2 * factor;
+  const double high = 0.5 + 2 * factor;
+  expect_near(operand_values(Op::batch_norm_forward, after, Name::output, core::Precision::fp64),
+              {low, -3, high, -3, low, -3, high, -3});
+  expect_near(operand_values(Op::batch_norm_forward, after, Name::statistics, core::Precision::fp64),
+              {2, 6, factor, 1 / std::sqrt(1e-5)});
+}
+
+TEST(Reference, BatchNormInfersWithTheRunningMoments) {
+  const OpShape shape{.batch = 2, .in_channels = 2};
+  expect_near(result(Op::batch_norm_infer, shape,
+                     {{Name::input, numbers({1, 2, 3, 4})},
+                      {Name::weights, numbers({1, -1})},
+                      {Name::bias, numbers({0, 10})},
+                      {Name::running_mean, numbers({-1, 0})},
+                      {Name::running_variance, numbers({4 - 1e-5, 1 - 1e-5})}},
+                     Name::output),
+              {1, 8, 2, 6});
+}
+
+TEST(Reference, BatchNormGradientsFollowTheFormula) {
+  // Normalised: -1 and 3; the gradients' sum is 6, that of their products 2 * -1 + 4 * 3 = 10.
+  const OpShape shape{.batch = 2, .in_channels = 1};
+  const Operands before{{Name::input, numbers({0, 2})},
+                        {Name::output_gradient, numbers({2, 4})},
+                        {Name::weights, numbers({0.25})},
+                        {Name::statistics, numbers({0.5, 2})}};
+  const Operands after = run_reference(Op::batch_norm_backward, shape, before);
+  EXPECT_EQ(after[Name::weights_gradient], numbers({10}));
+  EXPECT_EQ(after[Name::bias_gradient], numbers({6}));
+  EXPECT_EQ(after[Name::input_gradient], numbers({0.5 * (2 - 3 + 1 * 5), 0.5 * (4 - 3 - 3 * 5)}));
+}
+
+/// Running mean and variance of one channel after batch_norm.track; before, they are 10 and 20.
+Values tracked(int positions, double mean, double variance, std::uint32_t halted = 0) {
+  ops::step::StepControl control;
+  control.halted = halted;
+  const OpShape shape{.batch = positions, .in_channels = 1};
+  const Operands after = run_reference(Op::batch_norm_track, shape,
+                                       {{Name::statistics, numbers({mean, 1 / std::sqrt(variance + 1e-5)})},
+                                        {Name::control, bytes_of(std::vector{control})},
+                                        {Name::running_mean, numbers({10})},
+                                        {Name::running_variance, numbers({20})}});
+  return {operand_values(Op::batch_norm_track, after, Name::running_mean, core::Precision::fp64)[0],
+          operand_values(Op::batch_norm_track, after, Name::running_variance, core::Precision::fp64)[0]};
+}
+
+TEST(Reference, BatchNormTracksTheVarianceWithoutBias) {
+  expect_near(tracked(4, 30, 9), {12, 18 + 0.1 * 9 * 4 / 3});
+  expect_near(tracked(1, 30, 0), {12, 18});
+}
+
+TEST(Reference, BatchNormTracksNothingThatIsNotFiniteAndNothingOnceHalted) {
+  EXPECT_EQ(tracked(4, kNan, 9), (Values{10, 20}));
+  EXPECT_EQ(tracked(4, 30, kNan), (Values{10, 20}));
+  EXPECT_EQ(tracked(4, 30, std::numeric_limits<double>::infinity()), (Values{10, 20}));
+  EXPECT_EQ(tracked(4, 30, 9, 1), (Values{10, 20}));
 }
 
 }  // namespace

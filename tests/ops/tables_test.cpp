@@ -313,12 +313,16 @@ TEST(OpTests, SayWhatTheProofsOfEveryOpNeed) {
     ASSERT_NE(tests.random_shape, nullptr);
     EXPECT_NE(tests.derivative.has_value(), !std::string(tests.no_derivative).empty())
         << "a derivative, or a reason why there is none";
+    EXPECT_TRUE(tests.derivative || tests.more_derivatives.empty());
     if (!tests.derivative) continue;
-    const Derivative& derivative = *tests.derivative;
-    EXPECT_EQ(operand_of(derivative.forward, derivative.variable).access, Access::read);
-    EXPECT_EQ(operand_of(derivative.forward, derivative.output).access, Access::write);
-    EXPECT_EQ(operand_of(contract.op, derivative.result).access, Access::write);
-    if (derivative.output_gradient) operand_of(contract.op, *derivative.output_gradient);
+    std::vector<Derivative> derivatives = tests.more_derivatives;
+    derivatives.push_back(*tests.derivative);
+    for (const Derivative& derivative : derivatives) {
+      EXPECT_EQ(operand_of(derivative.forward, derivative.variable).access, Access::read);
+      EXPECT_EQ(operand_of(derivative.forward, derivative.output).access, Access::write);
+      EXPECT_EQ(operand_of(contract.op, derivative.result).access, Access::write);
+      if (derivative.output_gradient) operand_of(contract.op, *derivative.output_gradient);
+    }
   }
 }
 

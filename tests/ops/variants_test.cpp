@@ -147,5 +147,53 @@ TEST_P(OpenVariant, LetsNanThrough) {
 
 INSTANTIATE_TEST_SUITE_P(Variants, OpenVariant, testing::ValuesIn(open_variants()), test_name);
 
+/// The variants of the ops in which a NaN makes NaN of all that shares its mean, and nothing else.
+std::vector<Variant> normalizing_variants() {
+  constexpr ops::OpSet kOps{Op::layer_norm_forward, Op::batch_norm_forward, Op::batch_norm_infer};
+  std::vector<Variant> selected;
+  for (const Variant& variant : ops::variants()) {
+    if (kOps.has(variant.op)) selected.push_back(variant);
+  }
+  return selected;
+}
+
+using NormalizingVariant = OpVariant;
+
+TEST_P(NormalizingVariant, LetsNanThrough) {
+  const Variant& variant = GetParam();
+  const OpShape shape{.batch = 2, .height = 6, .width = 4, .in_channels = 19};
+  const std::size_t channels = 19;
+  for (const Precision precision : variant.precisions) {
+    Operands before = random_operands(variant.op, shape, precision, 7);
+    auto values = operand_values(variant.op, before, Name::input, precision);
+    values[0 * channels + 3] = std::numeric_limits<double>::quiet_NaN();
+    values[30 * channels + 7] = std::numeric_limits<double>::quiet_NaN();
+    values[41 * channels + 18] = std::numeric_limits<double>::infinity();
+    before[Name::input] = encode(values, element_type(ops::Role::activation, precision));
+    const Operands expected =
+        run_reference(variant.op, shape, convert(variant.op, before, precision, Precision::fp64));
+
+    OpRun op_run(variant, device_, shape, precision);
+    const Operands after = op_run.run(before);
+    ASSERT_EQ(op_run.fault(), "");
+    const auto out = operand_values(variant.op, after, Name::output, precision);
+    const auto right = operand_values(variant.op, expected, Name::output, Precision::fp64);
+    std::vector<double> finite;
+    std::vector<double> right_finite;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      ASSERT_EQ(std::isnan(out[i]), std::isnan(right[i])) << to_string(precision) << ", element " << i;
+      ASSERT_EQ(std::isinf(out[i]), std::isinf(right[i])) << to_string(precision) << ", element " << i;
+      if (!std::isfinite(out[i])) continue;
+      finite.push_back(out[i]);
+      right_finite.push_back(right[i]);
+    }
+    EXPECT_LT(finite.size(), out.size());
+    EXPECT_GT(finite.size(), out.size() / 2);
+    EXPECT_LE(relative_error(finite, right_finite), ops::tolerance(precision, terms_of(variant, shape)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, NormalizingVariant, testing::ValuesIn(normalizing_variants()), test_name);
+
 }  // namespace
 }  // namespace warpscope::verify

@@ -1,0 +1,163 @@
+// batch_norm, variant `loops`: position by position along the channels, in FP32 whatever is stored, so that the
+// compiler turns the inner loops into vector code. Sums over the batch are taken 64 positions at a time. The
+// mean is taken twice: of the values, and of what is left of them, so that y keeps its digits where the mean is
+// many times the deviation. Limits: none on the shape; one thread. Source: batch_norm.h; normalization.h;
+// position_sums.h.
+
+#include <cstdint>
+#include <vector>
+
+#include "gpu/ops/batch_norm/batch_norm.h"
+#include "gpu/ops/batch_norm/batch_norm_variants.h"
+#include "gpu/ops/batch_norm/track.h"
+#include "gpu/ops/loops_storage.h"
+#include "gpu/ops/normalization.h"
+#include "gpu/ops/position_sums.h"
+#include "gpu/ops/sizes.h"
+#include "gpu/ops/step/step.h"
+
+namespace warpscope::ops::batch_norm {
+namespace {
+
+/// How the channels are normalized: y = ((x - mean) - rest) scale + beta.
+struct Moments {
+  std::vector<float> means;
+  std::vector<float> rests;  ///< what rounding took from the means
+  std::vector<float> factors;
+};
+
+template <class T>
+Moments moments_of(const T* x, std::int64_t positions, int channels) {
+  const auto count = static_cast<float>(positions);
+  Moments moments;
+  moments.means = position_sums(positions, channels, [&](std::int64_t p, float* sums) {
+    for (int c = 0; c < channels; ++c) sums[c] += to_float(x[p * channels + c]);
+  });
+  for (float& mean : moments.means) mean /= count;
+  const float* means = moments.means.data();
+  moments.rests = position_sums(positions, channels, [&](std::int64_t p, float* sums) {
+    for (int c = 0; c < channels; ++c) sums[c] += to_float(x[p * channels + c]) - means[c];
+  });
+  for (float& rest : moments.rests) rest /= count;
+  const float* rests = moments.rests.data();
+  moments.factors = position_sums(positions, channels, [&](std::int64_t p, float* sums) {
+    for (int c = 0; c < channels; ++c) {
+      const float centred = (to_float(x[p * channels + c]) - means[c]) - rests[c];
+      sums[c] += centred * centred;
+    }
+  });
+  for (float& factor : moments.factors) factor = reciprocal_deviation(factor / count);
+  return moments;
+}
+
+template <class T>
+void normalize(const OpCall& call, const Moments& moments) {
+  const auto channels = moments.means.size();
+  const T* x = call.operand<const T>(Name::input);
+  T* y = call.operand<T>(Name::output);
+  std::vector<float> scales(channels);
+  std::vector<float> betas(channels);
+  for (std::size_t c = 0; c < channels; ++c) {
+    scales[c] = moments.factors[c] * to_float(call.operand<const T>(Name::weights)[c]);
+    betas[c] = to_float(call.operand<const T>(Name::bias)[c]);
+  }
+  for (std::int64_t p = 0; p < sizes::pixels(call.shape); ++p, x += channels, y += channels) {
+    for (std::size_t c = 0; c < channels; ++c) {
+      const float centred = (to_float(x[c]) - moments.means[c]) - moments.rests[c];
+      y[c] = from_float<T>(centred * scales[c] + betas[c]);
+    }
+  }
+}
+
+template <class T>
+void forward(const OpCall& call) {
+  const int channels = call.shape.in_channels;
+  const Moments moments = moments_of(call.operand<const T>(Name::input), sizes::pixels(call.shape), channels);
+  float* statistics = call.operand<float>(Name::statistics);
+  for (std::size_t c = 0; c < moments.means.size(); ++c) {
+    statistics[c] = moments.means[c] + moments.rests[c];
+    statistics[moments.means.size() + c] = moments.factors[c];
+  }
+  normalize<T>(call, moments);
+}
+
+template <class T>
+void infer(const OpCall& call) {
+  const auto channels = static_cast<std::size_t>(call.shape.in_channels);
+  const float* mean = call.operand<const float>(Name::running_mean);
+  const float* variance = call.operand<const float>(Name::running_variance);
+  Moments moments{std::vector<float>(mean, mean + channels), std::vector<float>(channels),
+                  std::vector<float>(variance, variance + channels)};
+  for (float& factor : moments.factors) factor = reciprocal_deviation(factor);
+  normalize<T>(call, moments);
+}
+
+template <class T>
+void backward(const OpCall& call) {
+  const int channels = call.shape.in_channels;
+  const std::int64_t positions = sizes::pixels(call.shape);
+  const auto count = static_cast<float>(positions);
+  const T* x = call.operand<const T>(Name::input);
+  const T* dy = call.operand<const T>(Name::output_gradient);
+  const T* gamma = call.operand<const T>(Name::weights);
+  const float* means = call.operand<const float>(Name::statistics);
+  const float* factors = means + channels;
+  T* dx = call.operand<T>(Name::input_gradient);
+  const auto sums = position_sums(positions, 2 * std::int64_t{channels}, [&](std::int64_t p, float* to) {
+    const T* row = x + p * channels;
+    const T* gradient = dy + p * channels;
+    for (int c = 0; c < channels; ++c) {
+      to[c] += to_float(gradient[c]) * ((to_float(row[c]) - means[c]) * factors[c]);
+    }
+    for (int c = 0; c < channels; ++c) to[channels + c] += to_float(gradient[c]);
+  });
+  std::copy_n(sums.begin(), channels, call.operand<float>(Name::weights_gradient));
+  std::copy_n(sums.begin() + channels, channels, call.operand<float>(Name::bias_gradient));
+  std::vector<float> shares = sums;
+  for (float& share : shares) share /= count;
+  for (std::int64_t p = 0; p < positions; ++p, x += channels, dy += channels, dx += channels) {
+    for (int c = 0; c < channels; ++c) {
+      const float normal = (to_float(x[c]) - means[c]) * factors[c];
+      const float centred = to_float(dy[c]) - shares[static_cast<std::size_t>(channels + c)];
+      dx[c] = from_float<T>(factors[c] * to_float(gamma[c]) *
+                            (centred - normal * shares[static_cast<std::size_t>(c)]));
+    }
+  }
+}
+
+void track(const OpCall& call) {
+  if (call.operand<const step::StepControl>(Name::control)->halted != 0) return;
+  const int channels = call.shape.in_channels;
+  const float* statistics = call.operand<const float>(Name::statistics);
+  const auto unbias = unbiased<float>(sizes::pixels(call.shape));
+  for (int c = 0; c < channels; ++c) {
+    track_channel(statistics[c], statistics[channels + c], unbias, call.operand<float>(Name::running_mean)[c],
+                  call.operand<float>(Name::running_variance)[c]);
+  }
+}
+
+Variant loops(Op op, void (*run)(const OpCall&)) {
+  return {.op = op,
+          .name = "loops",
+          .precisions = loops_precisions(),
+          .presets = {{"loops"}},
+          .summary = "Loops along the channels on one thread, sums over the batch in FP32.",
+          .launch = run};
+}
+
+}  // namespace
+
+Variant loops_forward() {
+  return loops(Op::batch_norm_forward, by_storage<forward<float>, forward<BFloat16>>);
+}
+Variant loops_infer() {
+  return loops(Op::batch_norm_infer, by_storage<infer<float>, infer<BFloat16>>);
+}
+Variant loops_backward() {
+  return loops(Op::batch_norm_backward, by_storage<backward<float>, backward<BFloat16>>);
+}
+Variant loops_track() {
+  return loops(Op::batch_norm_track, track);
+}
+
+}  // namespace warpscope::ops::batch_norm

@@ -1,0 +1,222 @@
+// batch_norm, variant `naive`: the first rung on CUDA. One thread per channel adds its positions in a register,
+// twice: for the mean, and for what is left of it and the squares. Then one thread per element writes. Limits: none
+// on the shape; few channels leave most of the GPU idle in the sums. At most 40 registers, no shared memory, no
+// spills; workspace: of forward 4 bytes a channel. Source: batch_norm.h; normalization.h.
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/batch_norm/batch_norm.h"
+#include "gpu/ops/batch_norm/batch_norm_variants.h"
+#include "gpu/ops/batch_norm/track.h"
+#include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/normalization.h"
+#include "gpu/ops/sizes.h"
+#include "gpu/ops/step/step.h"
+#include "gpu/ops/storage.cuh"
+
+namespace warpscope::ops::batch_norm {
+namespace {
+
+/// means, factors; rests: what rounding took from the means.
+template <class T>
+__global__ void batch_norm_moments_naive(std::int64_t positions, int channels, const T* __restrict__ x,
+                                         float* __restrict__ means, float* __restrict__ factors,
+                                         float* __restrict__ rests) {
+  const auto count = static_cast<float>(positions);
+  for (int c = first_element<int>(); c < channels; c += element_stride<int>()) {
+    float sum = 0.0f;
+    for (std::int64_t p = 0; p < positions; ++p) sum += to_float(x[p * channels + c]);
+    const float rough = sum / count;
+    float left = 0.0f;
+    float squares = 0.0f;
+    for (std::int64_t p = 0; p < positions; ++p) {
+      const float centred = to_float(x[p * channels + c]) - rough;
+      left += centred;
+      squares += centred * centred;
+    }
+    const float rest = left / count;
+    const float mean = rough + rest;
+    means[c] = mean;
+    factors[c] = reciprocal_deviation(squares / count - rest * rest);
+    rests[c] = (rough - mean) + rest;
+  }
+}
+
+// Input and output may be the same memory, hence no __restrict__ on them.
+template <class Index, class T>
+__global__ void batch_norm_forward_naive(Index count, unsigned channels, const T* x,
+                                         const T* __restrict__ gamma, const T* __restrict__ beta,
+                                         const float* __restrict__ means, const float* __restrict__ factors,
+                                         const float* __restrict__ rests, T* y) {
+  for (Index i = first_element<Index>(); i < count; i += element_stride<Index>()) {
+    const auto c = static_cast<unsigned>(i % channels);
+    const float centred = (to_float(x[i]) - means[c]) - rests[c];
+    y[i] = from_float<T>(centred * factors[c] * to_float(gamma[c]) + to_float(beta[c]));
+  }
+}
+
+template <class Index, class T>
+__global__ void batch_norm_infer_naive(Index count, unsigned channels, const T* x,
+                                       const T* __restrict__ gamma, const T* __restrict__ beta,
+                                       const float* __restrict__ means, const float* __restrict__ variances,
+                                       T* y) {
+  for (Index i = first_element<Index>(); i < count; i += element_stride<Index>()) {
+    const auto c = static_cast<unsigned>(i % channels);
+    const float normal = (to_float(x[i]) - means[c]) * reciprocal_deviation(variances[c]);
+    y[i] = from_float<T>(normal * to_float(gamma[c]) + to_float(beta[c]));
+  }
+}
+
+template <class T>
+__global__ void batch_norm_sums_naive(std::int64_t positions, int channels, const T* __restrict__ x,
+                                      const T* __restrict__ dy, const float* __restrict__ means,
+                                      const float* __restrict__ factors, float* __restrict__ dgamma,
+                                      float* __restrict__ dbeta) {
+  for (int c = first_element<int>(); c < channels; c += element_stride<int>()) {
+    float sum = 0.0f;
+    float products = 0.0f;
+    for (std::int64_t p = 0; p < positions; ++p) {
+      const float gradient = to_float(dy[p * channels + c]);
+      sum += gradient;
+      products += gradient * ((to_float(x[p * channels + c]) - means[c]) * factors[c]);
+    }
+    dgamma[c] = products;
+    dbeta[c] = sum;
+  }
+}
+
+// Both gradients may be the same memory, hence no __restrict__ on them.
+template <class Index, class T>
+__global__ void batch_norm_backward_naive(Index count, unsigned channels, float positions,
+                                          const T* __restrict__ x, const T* dy, const T* __restrict__ gamma,
+                                          const float* __restrict__ means, const float* __restrict__ factors,
+                                          const float* __restrict__ dgamma, const float* __restrict__ dbeta,
+                                          T* dx) {
+  for (Index i = first_element<Index>(); i < count; i += element_stride<Index>()) {
+    const auto c = static_cast<unsigned>(i % channels);
+    const float normal = (to_float(x[i]) - means[c]) * factors[c];
+    const float centred = to_float(dy[i]) - dbeta[c] / positions - normal * (dgamma[c] / positions);
+    dx[i] = from_float<T>(factors[c] * to_float(gamma[c]) * centred);
+  }
+}
+
+__global__ void batch_norm_track_naive(int channels, float unbias, const float* __restrict__ means,
+                                       const float* __restrict__ factors,
+                                       const step::StepControl* __restrict__ control,
+                                       float* __restrict__ running_means,
+                                       float* __restrict__ running_variances) {
+  if (control->halted != 0) return;
+  for (int c = first_element<int>(); c < channels; c += element_stride<int>()) {
+    track_channel(means[c], factors[c], unbias, running_means[c], running_variances[c]);
+  }
+}
+
+void forward(const OpCall& call) {
+  const std::int64_t count = input_elements(call.shape);
+  const int channels = call.shape.in_channels;
+  const cudaStream_t stream = core::cuda_stream(*call.stream);
+  auto* means = call.operand<float>(Name::statistics);
+  auto* rests = static_cast<float*>(call.workspace);
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    const T* x = call.operand<const T>(Name::input);
+    batch_norm_moments_naive<T><<<element_blocks(channels), kElementThreads, 0, stream>>>(
+        sizes::pixels(call.shape), channels, x, means, means + channels, rests);
+    core::check_launch("batch_norm.forward naive, moments");
+    with_index(count, [&](auto index) {
+      using Index = decltype(index);
+      batch_norm_forward_naive<Index, T><<<element_blocks(count), kElementThreads, 0, stream>>>(
+          static_cast<Index>(count), static_cast<unsigned>(channels), x, call.operand<const T>(Name::weights),
+          call.operand<const T>(Name::bias), means, means + channels, rests, call.operand<T>(Name::output));
+    });
+  });
+  core::check_launch("batch_norm.forward naive");
+}
+
+std::size_t forward_workspace(const OpShape& s, core::Precision) {
+  return static_cast<std::size_t>(s.in_channels) * sizeof(float);
+}
+
+void infer(const OpCall& call) {
+  const std::int64_t count = input_elements(call.shape);
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    with_index(count, [&](auto index) {
+      using Index = decltype(index);
+      batch_norm_infer_naive<Index, T>
+          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              static_cast<Index>(count), static_cast<unsigned>(call.shape.in_channels),
+              call.operand<const T>(Name::input), call.operand<const T>(Name::weights),
+              call.operand<const T>(Name::bias), call.operand<const float>(Name::running_mean),
+              call.operand<const float>(Name::running_variance), call.operand<T>(Name::output));
+    });
+  });
+  core::check_launch("batch_norm.infer naive");
+}
+
+void backward(const OpCall& call) {
+  const std::int64_t count = input_elements(call.shape);
+  const std::int64_t positions = sizes::pixels(call.shape);
+  const int channels = call.shape.in_channels;
+  const cudaStream_t stream = core::cuda_stream(*call.stream);
+  const auto* means = call.operand<const float>(Name::statistics);
+  auto* dgamma = call.operand<float>(Name::weights_gradient);
+  auto* dbeta = call.operand<float>(Name::bias_gradient);
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    const T* x = call.operand<const T>(Name::input);
+    const T* dy = call.operand<const T>(Name::output_gradient);
+    batch_norm_sums_naive<T><<<element_blocks(channels), kElementThreads, 0, stream>>>(
+        positions, channels, x, dy, means, means + channels, dgamma, dbeta);
+    core::check_launch("batch_norm.backward naive, sums");
+    with_index(count, [&](auto index) {
+      using Index = decltype(index);
+      batch_norm_backward_naive<Index, T><<<element_blocks(count), kElementThreads, 0, stream>>>(
+          static_cast<Index>(count), static_cast<unsigned>(channels), static_cast<float>(positions), x, dy,
+          call.operand<const T>(Name::weights), means, means + channels, dgamma, dbeta,
+          call.operand<T>(Name::input_gradient));
+    });
+  });
+  core::check_launch("batch_norm.backward naive");
+}
+
+void track(const OpCall& call) {
+  const int channels = call.shape.in_channels;
+  const auto* means = call.operand<const float>(Name::statistics);
+  batch_norm_track_naive<<<element_blocks(channels), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+      channels, unbiased<float>(sizes::pixels(call.shape)), means, means + channels,
+      call.operand<const step::StepControl>(Name::control), call.operand<float>(Name::running_mean),
+      call.operand<float>(Name::running_variance));
+  core::check_launch("batch_norm.track naive");
+}
+
+Variant naive(Op op, void (*launch)(const OpCall&), const char* summary) {
+  return {.op = op,
+          .name = "naive",
+          .device = core::DeviceKind::cuda,
+          .precisions = all_precisions(),
+          .minimum_compute_capability = 75,
+          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
+          .summary = summary,
+          .launch = launch};
+}
+
+}  // namespace
+
+Variant naive_forward() {
+  Variant variant = naive(Op::batch_norm_forward, forward,
+                          "One thread per channel adds its positions, then one per element writes.");
+  variant.workspace_bytes = forward_workspace;
+  return variant;
+}
+Variant naive_infer() {
+  return naive(Op::batch_norm_infer, infer, "One thread per element.");
+}
+Variant naive_backward() {
+  return naive(Op::batch_norm_backward, backward,
+               "One thread per channel adds its positions, then one per element writes.");
+}
+Variant naive_track() {
+  return naive(Op::batch_norm_track, track, "One thread per channel.");
+}
+
+}  // namespace warpscope::ops::batch_norm

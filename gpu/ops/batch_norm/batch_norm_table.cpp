@@ -1,0 +1,16 @@
+#include "gpu/ops/batch_norm/batch_norm.h"
+#include "gpu/ops/batch_norm/batch_norm_variants.h"
+
+namespace warpscope::ops::batch_norm {
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(), reference_infer(), reference_backward(), reference_track(),
+                            loops_forward(),     loops_infer(),     loops_backward(),     loops_track()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {naive_forward(), naive_infer(), naive_backward(), naive_track(), welford_forward(),
+                           vectorized_infer(), warp_shuffle_backward()});
+#endif
+  return list;
+}
+
+}  // namespace warpscope::ops::batch_norm

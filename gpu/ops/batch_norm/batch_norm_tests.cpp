@@ -1,0 +1,98 @@
+#include <cmath>
+#include <limits>
+
+#include "gpu/ops/batch_norm/batch_norm.h"
+#include "gpu/ops/norm_draw.h"
+#include "gpu/ops/op_tests.h"
+#include "gpu/ops/test_shapes.h"
+#include "gpu/ops/update_draw.h"
+
+namespace warpscope::ops::batch_norm {
+namespace {
+
+/// One position, whose variance is 0, one channel, many channels, and the long sums of a whole batch, which a
+/// GPU's variants split, with as many rest positions as can be.
+std::vector<OpShape> shapes() {
+  auto list = test_shapes::images();
+  const auto add = [&](std::int64_t batch, int height, int width, int channels) {
+    list.push_back(test_shapes::image(batch, height, width, channels));
+  };
+  add(1, 1, 1, 1), add(1, 1, 1, 19), add(2, 1, 1, 40), add(257, 1, 1, 5), add(33, 3, 1, 64);
+  add(2, 3, 1, 1000), add(7, 1, 3, 1027), add(64, 32, 32, 3), add(31, 23, 13, 8), add(1, 127, 129, 1);
+  return list;
+}
+
+constexpr OpShape kSmall{.batch = 2, .height = 5, .width = 4, .in_channels = 3};
+
+void fit_forward(const Draw& draw) {
+  norm_draw::fit_input(draw, norm_draw::Over::positions_of_a_channel);
+}
+
+/// Of three draws one has a channel that is not finite. Means point where the running ones do, so that
+/// nothing cancels.
+void fit_track(const Draw& draw) {
+  update_draw::settings(draw);
+  norm_draw::fit_deviations(draw);
+  draw.edit(Name::running_variance, update_draw::square);
+  std::vector<double> statistics = draw.values(Name::statistics);
+  draw.edit(Name::running_mean, [&](std::vector<double>& means) {
+    for (std::size_t c = 0; c < means.size(); ++c) means[c] = std::copysign(means[c], statistics[c]);
+  });
+  constexpr double kNotFinite[] = {std::numeric_limits<double>::quiet_NaN(),
+                                   std::numeric_limits<double>::infinity(), 0.0};  // the last is 1 / infinity
+  draw.edit(Name::statistics, [&](std::vector<double>& values) {
+    if (!update_draw::one_in(draw.random, 3)) return;
+    const std::size_t channels = values.size() / 2;
+    const auto kind = draw.random() % 3;
+    const std::size_t place = draw.random() % channels;
+    values[kind == 1 ? place : channels + place] = kNotFinite[kind];
+  });
+}
+
+Derivative derivative(Name variable, Name result) {
+  return {.forward = Op::batch_norm_forward,
+          .shape = kSmall,
+          .variable = variable,
+          .output = Name::output,
+          .output_gradient = Name::output_gradient,
+          .result = result};
+}
+
+}  // namespace
+
+const OpTests& forward_tests() {
+  static const OpTests tests{.shapes = shapes,
+                             .random_shape = test_shapes::random_image,
+                             .fit = fit_forward,
+                             .smooth = norm_draw::smooth,
+                             .no_derivative = kForwardOp};
+  return tests;
+}
+
+const OpTests& infer_tests() {
+  static const OpTests tests{.shapes = shapes,
+                             .random_shape = test_shapes::random_image,
+                             .fit = norm_draw::fit_running,
+                             .no_derivative = kForwardOp};
+  return tests;
+}
+
+const OpTests& backward_tests() {
+  static const OpTests tests{.shapes = shapes,
+                             .random_shape = test_shapes::random_image,
+                             .fit = norm_draw::fit_backward,
+                             .derivative = derivative(Name::input, Name::input_gradient),
+                             .more_derivatives = {derivative(Name::weights, Name::weights_gradient),
+                                                  derivative(Name::bias, Name::bias_gradient)}};
+  return tests;
+}
+
+const OpTests& track_tests() {
+  static const OpTests tests{.shapes = shapes,
+                             .random_shape = test_shapes::random_image,
+                             .fit = fit_track,
+                             .no_derivative = kNoFunction};
+  return tests;
+}
+
+}  // namespace warpscope::ops::batch_norm

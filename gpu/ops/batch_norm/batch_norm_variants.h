@@ -1,0 +1,32 @@
+#pragma once
+// The factories behind batch_norm_table.cpp. Each is defined in a file named for its variant:
+// batch_norm_<variant>.cpp or .cu.
+
+#include "gpu/ops/variant.h"
+
+namespace warpscope::ops::batch_norm {
+
+Variant reference_forward();
+Variant reference_infer();
+Variant reference_backward();
+Variant reference_track();
+
+Variant loops_forward();
+Variant loops_infer();
+Variant loops_backward();
+Variant loops_track();
+
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward();
+Variant naive_infer();
+Variant naive_backward();
+Variant naive_track();
+
+Variant welford_forward();
+
+Variant vectorized_infer();
+
+Variant warp_shuffle_backward();
+#endif
+
+}  // namespace warpscope::ops::batch_norm

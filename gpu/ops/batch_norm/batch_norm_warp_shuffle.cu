@@ -1,0 +1,101 @@
+// batch_norm.backward, variant `warp_shuffle`: over `naive` it adds 16-byte reads, sums in registers that shuffles
+// and a second pass over spans of positions add up in an order that the shape alone fixes (norm_sums.cuh), and that
+// a thread keeps its channels while it writes. Limits: none on the shape; channels that are no multiple of 16 bytes,
+// and memory that does not start at one, go an element at a time. Bound by memory: x and dy are read twice. No
+// spills; workspace: at most 2 KiB a channel. Source: batch_norm.h; columns.cuh; M. Harris, "Faster Parallel
+// Reductions on Kepler" (2014).
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/batch_norm/batch_norm.h"
+#include "gpu/ops/batch_norm/batch_norm_variants.h"
+#include "gpu/ops/norm_sums.cuh"
+#include "gpu/ops/sizes.h"
+
+namespace warpscope::ops::batch_norm {
+namespace {
+
+/// The sums over the batch.
+struct Sums {
+  const float* dgamma;
+  const float* dbeta;
+};
+
+// dy and dx may be the same memory, hence no __restrict__ on them.
+template <class T, int V>
+__global__ __launch_bounds__(kColumnThreads) void batch_norm_backward_columns(
+    Columns columns, const T* __restrict__ x, const T* dy, const T* __restrict__ gamma, OfChannels statistics,
+    Sums sums, T* dx) {
+  const ColumnWalk<V> walk(columns);
+  if (!walk.inside) return;
+  const OfChannels::Normal<V> normal(statistics, walk.channel);
+  const auto count = static_cast<float>(columns.positions);
+  float scale[V];
+  float products[V];
+  float share[V];
+#pragma unroll
+  for (int j = 0; j < V; ++j) {
+    scale[j] = normal.factor[j] * to_float(gamma[walk.channel + j]);
+    products[j] = sums.dgamma[walk.channel + j] / count;
+    share[j] = sums.dbeta[walk.channel + j] / count;
+  }
+#pragma unroll 2
+  for (std::int64_t p = walk.first; p < walk.end; p += walk.step) {
+    const std::int64_t place = p * columns.channels + walk.channel;
+    float values[V];
+    float gradients[V];
+    load_floats(x + place, values);
+    load_floats(dy + place, gradients);
+#pragma unroll
+    for (int j = 0; j < V; ++j) {
+      gradients[j] = scale[j] * (gradients[j] - share[j] - normal(values[j], j) * products[j]);
+    }
+    store_floats(dx + place, gradients);
+  }
+}
+
+void backward(const OpCall& call) {
+  const std::int64_t positions = sizes::pixels(call.shape);
+  const int channels = call.shape.in_channels;
+  const cudaStream_t stream = core::cuda_stream(*call.stream);
+  const auto* statistics = call.operand<const float>(Name::statistics);
+  const OfChannels moments{statistics, statistics + channels};
+  auto* dgamma = call.operand<float>(Name::weights_gradient);
+  auto* dbeta = call.operand<float>(Name::bias_gradient);
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    const T* x = call.operand<const T>(Name::input);
+    const T* dy = call.operand<const T>(Name::output_gradient);
+    T* dx = call.operand<T>(Name::input_gradient);
+    norm_gradients<T>(positions, channels, x, dy, moments, dgamma, dbeta, call.workspace, stream,
+                      "batch_norm.backward warp_shuffle, sums");
+    with_column_width<T>(channels, aligned_16(x, dy, dx), [&](auto width) {
+      constexpr int kWidth = decltype(width)::value;
+      const ColumnGrid grid = column_grid<kWidth>(positions, channels, written_spans(positions));
+      batch_norm_backward_columns<T, kWidth><<<grid.blocks, kColumnThreads, 0, stream>>>(
+          grid.columns, x, dy, call.operand<const T>(Name::weights), moments, Sums{dgamma, dbeta}, dx);
+    });
+  });
+  core::check_launch("batch_norm.backward warp_shuffle");
+}
+
+std::size_t backward_workspace(const OpShape& s, core::Precision) {
+  return norm_gradients_workspace(sizes::pixels(s), s.in_channels);
+}
+
+}  // namespace
+
+Variant warp_shuffle_backward() {
+  return {
+      .op = Op::batch_norm_backward,
+      .name = "warp_shuffle",
+      .device = core::DeviceKind::cuda,
+      .precisions = all_precisions(),
+      .minimum_compute_capability = 75,
+      .summary =
+          "Sums in registers from 16-byte reads, added up by warp shuffles and a second pass over blocks, "
+          "in a fixed order.",
+      .launch = backward,
+      .workspace_bytes = backward_workspace};
+}
+
+}  // namespace warpscope::ops::batch_norm

@@ -1,0 +1,65 @@
+#include "gpu/ops/layer_norm/layer_norm.h"
+#include "gpu/ops/norm_draw.h"
+#include "gpu/ops/op_tests.h"
+#include "gpu/ops/test_shapes.h"
+
+namespace warpscope::ops::layer_norm {
+namespace {
+
+/// One position and one channel, each number of lanes and registers that a GPU's variants work in and what
+/// exceeds them, channels that are no whole vectors, and the long sums of a whole batch.
+std::vector<OpShape> shapes() {
+  auto list = test_shapes::images();
+  const auto add = [&](std::int64_t batch, int height, int width, int channels) {
+    list.push_back(test_shapes::image(batch, height, width, channels));
+  };
+  add(1, 1, 1, 1), add(1, 1, 1, 19), add(37, 1, 1, 16), add(3, 5, 1, 40), add(2, 3, 3, 64), add(1, 7, 5, 96);
+  add(3, 1, 2, 384), add(1, 3, 1, 511), add(2, 1, 3, 512), add(1, 5, 1, 513), add(2, 3, 1, 1000);
+  add(1, 1, 3, 1027), add(1, 1, 2, 2304), add(64, 32, 32, 3);
+  return list;
+}
+
+constexpr OpShape kSmall{.batch = 2, .height = 2, .width = 3, .in_channels = 9};
+
+void fit_forward(const Draw& draw) {
+  norm_draw::fit_input(draw, norm_draw::Over::channels_of_a_position);
+}
+
+Derivative derivative(Name variable, Name result) {
+  return {.forward = Op::layer_norm_forward,
+          .shape = kSmall,
+          .variable = variable,
+          .output = Name::output,
+          .output_gradient = Name::output_gradient,
+          .result = result};
+}
+
+}  // namespace
+
+const OpTests& forward_tests() {
+  static const OpTests tests{.shapes = shapes,
+                             .random_shape = test_shapes::random_image,
+                             .fit = fit_forward,
+                             .smooth = norm_draw::smooth,
+                             .no_derivative = kForwardOp};
+  return tests;
+}
+
+const OpTests& backward_input_tests() {
+  static const OpTests tests{.shapes = shapes,
+                             .random_shape = test_shapes::random_image,
+                             .fit = norm_draw::fit_backward,
+                             .derivative = derivative(Name::input, Name::input_gradient)};
+  return tests;
+}
+
+const OpTests& backward_weights_tests() {
+  static const OpTests tests{.shapes = shapes,
+                             .random_shape = test_shapes::random_image,
+                             .fit = norm_draw::fit_backward,
+                             .derivative = derivative(Name::weights, Name::weights_gradient),
+                             .more_derivatives = {derivative(Name::bias, Name::bias_gradient)}};
+  return tests;
+}
+
+}  // namespace warpscope::ops::layer_norm

@@ -1,0 +1,332 @@
+// layer_norm, variant `warp_shuffle`. Over `naive` it adds, of forward and backward_input: 8, 16 or 32 lanes of a
+// warp take a position together, 16 bytes at a time, so that neighbouring lanes read neighbouring channels; up to
+// 512 channels stay in registers, so that memory is read once; lanes exchange sums by shuffles. More channels
+// take a block each, which reads them three times, mostly from its cache. Of backward_weights: blocks add spans
+// of positions, a second kernel adds the spans (norm_sums.cuh). All sums are taken in an order that the shape
+// alone fixes, so the result is the same bits every time. Limits: none on the shape; channels that are no
+// multiple of 16 bytes, and memory that does not start at one, are read an element at a time. Bound by memory. No
+// spills; workspace: of backward_weights at most 2 KiB a channel. Source: layer_norm.h; normalization.h;
+// J. Luitjens, "Faster parallel reductions on Kepler" (2014).
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/layer_norm/layer_norm.h"
+#include "gpu/ops/layer_norm/layer_norm_rows.cuh"
+#include "gpu/ops/layer_norm/layer_norm_variants.h"
+#include "gpu/ops/norm_sums.cuh"
+#include "gpu/ops/normalization.h"
+#include "gpu/ops/sizes.h"
+
+namespace warpscope::ops::layer_norm {
+namespace {
+
+/// What kernels of forward read and write; x and y may be the same memory, hence no __restrict__ on them.
+template <class T>
+struct Forward {
+  std::int64_t positions;
+  int channels;
+  const T* x;
+  const T* gamma;
+  const T* beta;
+  T* y;
+  float* means;
+  float* factors;
+};
+
+/// The same of backward_input; dy and dx may be the same memory.
+template <class T>
+struct Backward {
+  std::int64_t positions;
+  int channels;
+  const T* x;
+  const T* dy;
+  const T* gamma;
+  const float* means;
+  const float* factors;
+  T* dx;
+};
+
+template <class G, class T>
+__global__ __launch_bounds__(kElementThreads) void layer_norm_forward_groups(Forward<T> call) {
+  const std::int64_t p = std::int64_t{blockIdx.x} * G::kPositions + threadIdx.x / G::kLanes;
+  const int channels = p < call.positions ? call.channels : 0;
+  const auto count = static_cast<float>(call.channels);
+  Row<G> row;
+  row.load(call.x + p * call.channels, channels);
+  float sum[1] = {0.0f};
+#pragma unroll
+  for (int k = 0; k < G::kVectors; ++k) {
+#pragma unroll
+    for (int i = 0; i < G::kWidth; ++i) sum[0] += row.at[k][i];
+  }
+  group_sums<G>(sum);
+  const float mean = sum[0] / count;
+  float left[2] = {0.0f, 0.0f};  // of the mean, and squares
+#pragma unroll
+  for (int k = 0; k < G::kVectors; ++k) {
+    if (Row<G>::place(k) >= channels) continue;
+#pragma unroll
+    for (int i = 0; i < G::kWidth; ++i) {
+      row.at[k][i] -= mean;
+      left[0] += row.at[k][i];
+      left[1] += row.at[k][i] * row.at[k][i];
+    }
+  }
+  group_sums<G>(left);
+  const float rest = left[0] / count;
+  const float factor = reciprocal_deviation(left[1] / count - rest * rest);
+  Row<G> gamma;
+  Row<G> beta;
+  gamma.load(call.gamma, channels);
+  beta.load(call.beta, channels);
+#pragma unroll
+  for (int k = 0; k < G::kVectors; ++k) {
+#pragma unroll
+    for (int i = 0; i < G::kWidth; ++i) {
+      row.at[k][i] = (row.at[k][i] - rest) * factor * gamma.at[k][i] + beta.at[k][i];
+    }
+  }
+  row.store(call.y + p * call.channels, channels);
+  if (channels == 0 || threadIdx.x % G::kLanes != 0) return;
+  call.means[p] = mean + rest;
+  call.factors[p] = factor;
+}
+
+/// A block takes a position.
+template <int Width, class T>
+__global__ __launch_bounds__(kElementThreads) void layer_norm_forward_blocks(Forward<T> call) {
+  const std::int64_t p = blockIdx.x;
+  const T* x = call.x + p * call.channels;
+  const auto count = static_cast<float>(call.channels);
+  constexpr int kStep = static_cast<int>(kElementThreads) * Width;
+  const int first = static_cast<int>(threadIdx.x) * Width;
+  float values[Width];
+  float sum[1] = {0.0f};
+  for (int c = first; c < call.channels; c += kStep) {
+    load_floats(x + c, values);
+#pragma unroll
+    for (int i = 0; i < Width; ++i) sum[0] += values[i];
+  }
+  block_sums(sum);
+  const float mean = sum[0] / count;
+  float left[2] = {0.0f, 0.0f};  // of the mean, and squares
+  for (int c = first; c < call.channels; c += kStep) {
+    load_floats(x + c, values);
+#pragma unroll
+    for (int i = 0; i < Width; ++i) {
+      left[0] += values[i] - mean;
+      left[1] += (values[i] - mean) * (values[i] - mean);
+    }
+  }
+  block_sums(left);
+  const float rest = left[0] / count;
+  const float factor = reciprocal_deviation(left[1] / count - rest * rest);
+  for (int c = first; c < call.channels; c += kStep) {
+    float gamma[Width];
+    float beta[Width];
+    load_floats(x + c, values);
+    load_floats(call.gamma + c, gamma);
+    load_floats(call.beta + c, beta);
+#pragma unroll
+    for (int i = 0; i < Width; ++i) {
+      values[i] = ((values[i] - mean) - rest) * factor * gamma[i] + beta[i];
+    }
+    store_floats(call.y + p * call.channels + c, values);
+  }
+  if (threadIdx.x != 0) return;
+  call.means[p] = mean + rest;
+  call.factors[p] = factor;
+}
+
+template <class G, class T>
+__global__ __launch_bounds__(kElementThreads) void layer_norm_backward_input_groups(Backward<T> call) {
+  const std::int64_t p = std::int64_t{blockIdx.x} * G::kPositions + threadIdx.x / G::kLanes;
+  const int channels = p < call.positions ? call.channels : 0;
+  const auto count = static_cast<float>(call.channels);
+  const float mean = channels > 0 ? call.means[p] : 0.0f;
+  const float factor = channels > 0 ? call.factors[p] : 0.0f;
+  Row<G> normal;
+  Row<G> gradient;
+  Row<G> gamma;
+  normal.load(call.x + p * call.channels, channels);
+  gradient.load(call.dy + p * call.channels, channels);
+  gamma.load(call.gamma, channels);
+  float sums[2] = {0.0f, 0.0f};
+#pragma unroll
+  for (int k = 0; k < G::kVectors; ++k) {
+#pragma unroll
+    for (int i = 0; i < G::kWidth; ++i) {
+      normal.at[k][i] = (normal.at[k][i] - mean) * factor;  // its gradient is 0 where there is no channel
+      gradient.at[k][i] *= gamma.at[k][i];
+      sums[0] += gradient.at[k][i];
+      sums[1] += gradient.at[k][i] * normal.at[k][i];
+    }
+  }
+  group_sums<G>(sums);
+  const float share = sums[0] / count;
+  const float products = sums[1] / count;
+#pragma unroll
+  for (int k = 0; k < G::kVectors; ++k) {
+#pragma unroll
+    for (int i = 0; i < G::kWidth; ++i) {
+      gradient.at[k][i] = factor * (gradient.at[k][i] - share - normal.at[k][i] * products);
+    }
+  }
+  gradient.store(call.dx + p * call.channels, channels);
+}
+
+/// A block takes a position.
+template <int Width, class T>
+__global__ __launch_bounds__(kElementThreads) void layer_norm_backward_input_blocks(Backward<T> call) {
+  const std::int64_t p = blockIdx.x;
+  const auto count = static_cast<float>(call.channels);
+  const float mean = call.means[p];
+  const float factor = call.factors[p];
+  constexpr int kStep = static_cast<int>(kElementThreads) * Width;
+  const int first = static_cast<int>(threadIdx.x) * Width;
+  float normal[Width];
+  float gradient[Width];
+  const auto load = [&](int c) {
+    float gamma[Width];
+    load_floats(call.x + p * call.channels + c, normal);
+    load_floats(call.dy + p * call.channels + c, gradient);
+    load_floats(call.gamma + c, gamma);
+#pragma unroll
+    for (int i = 0; i < Width; ++i) {
+      normal[i] = (normal[i] - mean) * factor;
+      gradient[i] *= gamma[i];
+    }
+  };
+  float sums[2] = {0.0f, 0.0f};
+  for (int c = first; c < call.channels; c += kStep) {
+    load(c);
+#pragma unroll
+    for (int i = 0; i < Width; ++i) {
+      sums[0] += gradient[i];
+      sums[1] += gradient[i] * normal[i];
+    }
+  }
+  block_sums(sums);
+  const float share = sums[0] / count;
+  const float products = sums[1] / count;
+  for (int c = first; c < call.channels; c += kStep) {
+    load(c);
+#pragma unroll
+    for (int i = 0; i < Width; ++i) gradient[i] = factor * (gradient[i] - share - normal[i] * products);
+    store_floats(call.dx + p * call.channels + c, gradient);
+  }
+}
+
+/// Calls groups(Group{}, blocks) or, with more channels than registers hold, rows(width{}, blocks).
+template <class T, class Groups, class Rows>
+void with_lanes(std::int64_t positions, int channels, bool aligned, Groups groups, Rows rows) {
+  with_column_width<T>(channels, aligned, [&](auto width) {
+    if (channels > kMostInRegisters) return rows(width, static_cast<unsigned>(positions));
+    with_group<decltype(width)::value>(channels, [&](auto group) {
+      constexpr auto kPositions = static_cast<std::int64_t>(decltype(group)::kPositions);
+      groups(group, static_cast<unsigned>((positions + kPositions - 1) / kPositions));
+    });
+  });
+}
+
+void forward(const OpCall& call) {
+  const std::int64_t positions = sizes::pixels(call.shape);
+  const int channels = call.shape.in_channels;
+  const cudaStream_t stream = core::cuda_stream(*call.stream);
+  auto* statistics = call.operand<float>(Name::statistics);
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    const Forward<T> all{positions,
+                         channels,
+                         call.operand<const T>(Name::input),
+                         call.operand<const T>(Name::weights),
+                         call.operand<const T>(Name::bias),
+                         call.operand<T>(Name::output),
+                         statistics,
+                         statistics + positions};
+    with_lanes<T>(
+        positions, channels, aligned_16(all.x, all.gamma, all.beta, all.y),
+        [&](auto group, unsigned blocks) {
+          layer_norm_forward_groups<decltype(group), T><<<blocks, kElementThreads, 0, stream>>>(all);
+        },
+        [&](auto width, unsigned blocks) {
+          layer_norm_forward_blocks<decltype(width)::value, T><<<blocks, kElementThreads, 0, stream>>>(all);
+        });
+  });
+  core::check_launch("layer_norm.forward warp_shuffle");
+}
+
+void backward_input(const OpCall& call) {
+  const std::int64_t positions = sizes::pixels(call.shape);
+  const int channels = call.shape.in_channels;
+  const cudaStream_t stream = core::cuda_stream(*call.stream);
+  const auto* statistics = call.operand<const float>(Name::statistics);
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    const Backward<T> all{positions,
+                          channels,
+                          call.operand<const T>(Name::input),
+                          call.operand<const T>(Name::output_gradient),
+                          call.operand<const T>(Name::weights),
+                          statistics,
+                          statistics + positions,
+                          call.operand<T>(Name::input_gradient)};
+    with_lanes<T>(
+        positions, channels, aligned_16(all.x, all.dy, all.gamma, all.dx),
+        [&](auto group, unsigned blocks) {
+          layer_norm_backward_input_groups<decltype(group), T><<<blocks, kElementThreads, 0, stream>>>(all);
+        },
+        [&](auto width, unsigned blocks) {
+          constexpr int kWidth = decltype(width)::value;
+          layer_norm_backward_input_blocks<kWidth, T><<<blocks, kElementThreads, 0, stream>>>(all);
+        });
+  });
+  core::check_launch("layer_norm.backward_input warp_shuffle");
+}
+
+void backward_weights(const OpCall& call) {
+  const std::int64_t positions = sizes::pixels(call.shape);
+  const auto* statistics = call.operand<const float>(Name::statistics);
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    norm_gradients<T>(
+        positions, call.shape.in_channels, call.operand<const T>(Name::input),
+        call.operand<const T>(Name::output_gradient), OfPositions{statistics, statistics + positions},
+        call.operand<float>(Name::weights_gradient), call.operand<float>(Name::bias_gradient), call.workspace,
+        core::cuda_stream(*call.stream), "layer_norm.backward_weights warp_shuffle");
+  });
+}
+
+std::size_t backward_weights_workspace(const OpShape& s, core::Precision) {
+  return norm_gradients_workspace(sizes::pixels(s), s.in_channels);
+}
+
+Variant warp_shuffle(Op op, void (*launch)(const OpCall&), const char* summary) {
+  return {.op = op,
+          .name = "warp_shuffle",
+          .device = core::DeviceKind::cuda,
+          .precisions = all_precisions(),
+          .minimum_compute_capability = 75,
+          .summary = summary,
+          .launch = launch};
+}
+
+}  // namespace
+
+Variant warp_shuffle_forward() {
+  return warp_shuffle(Op::layer_norm_forward, forward,
+                      "Up to a warp per position holds its channels in registers, sums go by shuffles.");
+}
+Variant warp_shuffle_backward_input() {
+  return warp_shuffle(Op::layer_norm_backward_input, backward_input,
+                      "Up to a warp per position holds its channels in registers, sums go by shuffles.");
+}
+Variant warp_shuffle_backward_weights() {
+  Variant variant = warp_shuffle(
+      Op::layer_norm_backward_weights, backward_weights,
+      "Sums in registers from 16-byte reads, added up by warp shuffles and a second pass over blocks, "
+      "in a fixed order.");
+  variant.workspace_bytes = backward_weights_workspace;
+  return variant;
+}
+
+}  // namespace warpscope::ops::layer_norm
