@@ -75,15 +75,17 @@ Passage passage(const Model& model, const Inspection& inspection, const Place& p
     result.from.y /= 2;
     result.from.x /= 2;
   }
-  if (layer.kind == LayerKind::maxpool2d) {
+  if (layer.pools()) {
     const LayerOutput& input = inspection.outputs[place.output - 1];
-    int largest = 0;
-    for (int i = 0; i < 4; ++i) {
-      result.window[i] = input.at(2 * place.y + i / 2, 2 * place.x + i % 2, place.channel);
-      if (result.window[i] > result.window[largest]) largest = i;
+    const int height = layer.kernel_height(), width = layer.kernel_width();
+    std::size_t largest = 0;
+    for (int i = 0; i < height * width; ++i) {
+      result.window.push_back(
+          input.at(height * place.y + i / width, width * place.x + i % width, place.channel));
+      if (result.window.back() > result.window[largest]) largest = result.window.size() - 1;
     }
-    result.from.y = 2 * place.y + largest / 2;
-    result.from.x = 2 * place.x + largest % 2;
+    result.from.y = height * place.y + static_cast<int>(largest) / width;
+    result.from.x = width * place.x + static_cast<int>(largest) % width;
   }
   result.before = value_at(inspection, result.from);
   return result;
@@ -92,15 +94,18 @@ Passage passage(const Model& model, const Inspection& inspection, const Place& p
 /// The patch of `input` that the sum of `layer` at `place` reads, times the weights that begin at `weights`.
 void add_terms(const Layer& layer, const LayerOutput& input, const float* weights, core::Precision precision,
                Explanation& result) {
-  const bool convolves = layer.kind == LayerKind::conv2d;
-  result.kernel = convolves ? layer.kernel : 1;
-  result.height = convolves ? layer.kernel : input.height;
-  result.width = convolves ? layer.kernel : input.width;
+  const bool convolves = layer.convolves();
+  const int reach = convolves ? layer.dilation : 1;
+  result.height = convolves ? layer.kernel_height() : input.height;
+  result.width = convolves ? layer.kernel_width() : input.width;
   result.in_channels = input.channels;
-  const int top = convolves ? result.sum.y - layer.kernel / 2 : 0;
-  const int left = convolves ? result.sum.x - layer.kernel / 2 : 0;
-  for (int y = top; y < top + result.height; ++y) {
-    for (int x = left; x < left + result.width; ++x) {
+  const int down = convolves && !layer.valid ? layer.dilation * (result.height - 1) / 2 : 0;
+  const int right = convolves && !layer.valid ? layer.dilation * (result.width - 1) / 2 : 0;
+  const int top = convolves ? result.sum.y * layer.stride - down : 0;
+  const int left = convolves ? result.sum.x * layer.stride - right : 0;
+  for (int r = 0; r < result.height; ++r) {
+    for (int s = 0; s < result.width; ++s) {
+      const int y = top + r * reach, x = left + s * reach;
       const bool inside = y >= 0 && x >= 0 && y < input.height && x < input.width;
       for (int c = 0; c < input.channels; ++c) {
         const float value = inside ? input.at(y, x, c) : 0.0f;
@@ -108,6 +113,13 @@ void add_terms(const Layer& layer, const LayerOutput& input, const float* weight
       }
     }
   }
+}
+
+/// Nothing is one sum before the passages.
+Explanation without_sum(Explanation result, const Inspection& inspection) {
+  std::reverse(result.passages.begin(), result.passages.end());
+  result.stored = value_at(inspection, result.sum);
+  return result;
 }
 
 }  // namespace
@@ -120,13 +132,14 @@ Explanation explain(const Model& model, const models::ParameterLayout& layout, c
   result.value = value_at(inspection, place);
   while (result.sum.output > 0) {
     const Layer& layer = model.layers[result.sum.output - 1];
-    if (layer.kind == LayerKind::conv2d || layer.kind == LayerKind::linear) break;
+    if (layer.multiplies()) break;
+    if (layer.kind == LayerKind::global_average_pool) return without_sum(std::move(result), inspection);
     result.passages.push_back(passage(model, inspection, result.sum));
     result.sum = result.passages.back().from;
   }
+  if (result.sum.output == 0) return without_sum(std::move(result), inspection);
   std::reverse(result.passages.begin(), result.passages.end());
   result.stored = value_at(inspection, result.sum);
-  if (result.sum.output == 0) return result;
   result.has_sum = true;
   const Layer& layer = model.layers[result.sum.output - 1];
   const models::Parameter& weight = layout.find(layer.name + ".weight");

@@ -35,9 +35,9 @@ struct Passage {
   std::size_t output = 0;  ///< of this layer
   float before = 0;
   float after = 0;
-  Place from;            ///< whose value is `before`
-  float window[4] = {};  ///< of pooling: the four that it chooses from, row by row
-  float addend = 0;      ///< of an addition: what the other layer gives
+  Place from;                      ///< whose value is `before`
+  std::vector<float> window = {};  ///< of pooling: what it chooses from, row by row
+  float addend = 0;                ///< of an addition: what the other layer gives
 };
 
 /// The number at `place` is `passages` applied to bias + the sum of `terms`.
@@ -45,9 +45,8 @@ struct Explanation {
   Place place;
   float value = 0;       ///< as the network has it
   Place sum;             ///< the output of a convolution or linear layer that the sum makes
-  bool has_sum = false;  ///< false where nothing but the image comes before
-  int kernel = 1;  ///< terms are (kernel, kernel, in_channels); of linear layers (height, width, channels)
-  int height = 1;  ///< of the patch: kernel, or the input's
+  bool has_sum = false;  ///< false where the image comes before, or a mean over an image
+  int height = 1;  ///< of the patch: the kernel's, or the input's; terms are (height, width, in_channels)
   int width = 1;
   int in_channels = 0;
   std::vector<Term> terms;  ///< row by row, channels innermost

@@ -19,6 +19,9 @@ Layer conv(const char* name, int in_channels, int out_channels) {
 Layer dense(const char* name, int in_features, int out_features) {
   return {LayerKind::linear, name, in_features, out_features};
 }
+Layer pool(const char* name) {
+  return {LayerKind::maxpool2d, name, 0, 0, 2};
+}
 Layer plain(LayerKind kind, const char* name) {
   return {kind, name};
 }
@@ -31,10 +34,10 @@ Model autoencoder() {
           32,
           32,
           3,
-          {conv("conv1", 3, 256), plain(relu, "relu1"), plain(maxpool2d, "pool1"),    //
-           conv("conv2", 256, 128), plain(relu, "relu2"), plain(maxpool2d, "pool2"),  //
-           conv("conv3", 128, 128), plain(relu, "relu3"), plain(upsample2d, "up3"),   //
-           conv("conv4", 128, 256), plain(relu, "relu4"), plain(upsample2d, "up4"),   //
+          {conv("conv1", 3, 256), plain(relu, "relu1"), pool("pool1"),               //
+           conv("conv2", 256, 128), plain(relu, "relu2"), pool("pool2"),             //
+           conv("conv3", 128, 128), plain(relu, "relu3"), plain(upsample2d, "up3"),  //
+           conv("conv4", 128, 256), plain(relu, "relu4"), plain(upsample2d, "up4"),  //
            conv("conv5", 256, 3)}};
 }
 
@@ -45,8 +48,8 @@ Model classifier() {
           32,
           32,
           3,
-          {conv("conv1", 3, 256), plain(relu, "relu1"), plain(maxpool2d, "pool1"),    //
-           conv("conv2", 256, 128), plain(relu, "relu2"), plain(maxpool2d, "pool2"),  //
+          {conv("conv1", 3, 256), plain(relu, "relu1"), pool("pool1"),    //
+           conv("conv2", 256, 128), plain(relu, "relu2"), pool("pool2"),  //
            dense("fc1", 8192, 128), plain(relu, "relu3"), dense("fc2", 128, 10)},
           Loss::cross_entropy,
           10};

@@ -14,19 +14,22 @@ struct Cut {
 };
 
 /// Counted in layers from the front; 0 if there is none.
-std::size_t last_of(const Model& model, LayerKind kind) {
+template <class Is>
+std::size_t last_of(const Model& model, Is is) {
   std::size_t found = 0;
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    if (model.layers[i].kind == kind) found = i + 1;
+    if (is(model.layers[i])) found = i + 1;
   }
   return found;
 }
 
 Cut cut(const Model& model) {
   if (model.loss == Loss::cross_entropy) {
-    const std::size_t last = last_of(model, LayerKind::linear);
+    const std::size_t last =
+        last_of(model, [](const Layer& layer) { return layer.kind == LayerKind::linear; });
     if (last > 1) return {last - 1, "the input of the last linear layer, which tells the classes apart"};
-  } else if (const std::size_t pooled = last_of(model, LayerKind::maxpool2d); pooled > 0) {
+  } else if (const std::size_t pooled = last_of(model, [](const Layer& layer) { return layer.pools(); });
+             pooled > 0) {
     return {pooled, "the output of the last pooling: the encoder ends there"};
   }
   return {std::max<std::size_t>(1, model.layers.size() / 2), "the output of the middle layer"};

@@ -12,41 +12,105 @@ namespace {
 constexpr int kMostChannels = 65536;
 constexpr int kMostFeatures = 1 << 20;
 constexpr int kMostKernel = 15;
+constexpr int kMostDilation = 16;
+constexpr double kMostRate = 0.99;
 
-const LayerField kChannels{"channels", "output channels", &Layer::out_channels, {}, {}, 1, kMostChannels, 0};
-const LayerField kFeatures{"features", "output features", &Layer::out_channels, {}, {}, 1, kMostFeatures, 0};
-const LayerField kKernel{
-    "kernel", "height and width of the kernel", &Layer::kernel, {}, {}, 1, kMostKernel, 3, true};
-const LayerField kBias{"bias", "a number is added to each channel", {}, &Layer::bias, {}, 0, 1, 1};
-const LayerField kFrom{"from", "the earlier layer whose output is added", {}, {}, &Layer::from};
+const LayerField kChannels{.key = "channels",
+                           .meaning = "output channels",
+                           .number = &Layer::out_channels,
+                           .least = 1,
+                           .most = kMostChannels};
+const LayerField kFeatures{.key = "features",
+                           .meaning = "output features",
+                           .number = &Layer::out_channels,
+                           .least = 1,
+                           .most = kMostFeatures};
+const LayerField kKernel{.key = "kernel",
+                         .meaning = "height and width of the kernel",
+                         .number = &Layer::kernel,
+                         .least = 1,
+                         .most = kMostKernel,
+                         .standard = 3,
+                         .odd = true};
+const LayerField kStride{.key = "stride",
+                         .meaning = "pixels from one output to the next",
+                         .number = &Layer::stride,
+                         .least = 1,
+                         .most = 2,
+                         .standard = 1};
+const LayerField kDilation{.key = "dilation",
+                           .meaning = "pixels from one tap to the next",
+                           .number = &Layer::dilation,
+                           .least = 1,
+                           .most = kMostDilation,
+                           .standard = 1};
+const LayerField kPadding{.key = "padding",
+                          .meaning = "zeros around the image so that a kernel fits at every pixel, or none",
+                          .flag = &Layer::valid,
+                          .off = "same",
+                          .on = "valid"};
+const LayerField kBias{
+    .key = "bias", .meaning = "a number is added to each channel", .flag = &Layer::bias, .standard = 1};
+const LayerField kWindow{.key = "window",
+                         .meaning = "side of the windows, which is their stride too",
+                         .number = &Layer::kernel,
+                         .least = 2,
+                         .most = 3,
+                         .standard = 2};
+const LayerField kRate{.key = "rate",
+                       .meaning = "the probability that a number is dropped",
+                       .real = &Layer::rate,
+                       .most = kMostRate,
+                       .standard = 0.5};
+const LayerField kFrom{
+    .key = "from", .meaning = "the earlier layer whose output is added", .text = &Layer::from};
 
 // --- convolutions
 
-void pass_conv2d(const Layer& layer, Extent& extent) {
-  extent.channels = layer.out_channels;
+int convolved(const Layer& layer, int extent, int kernel) {
+  const int reach = layer.dilation * (kernel - 1);
+  const int places = layer.valid ? extent - reach : extent;
+  return places < 1 ? 0 : (places - 1) / layer.stride + 1;
 }
 
-std::string objection_to_conv2d(const Layer& layer, const Extent& input) {
+void pass_convolution(const Layer& layer, Extent& extent) {
+  extent = {convolved(layer, extent.height, layer.kernel_height()),
+            convolved(layer, extent.width, layer.kernel_width()), layer.out_channels};
+}
+
+std::string objection_to_convolution(const Layer& layer, const Extent& input) {
   if (layer.out_channels < 1) return "has no output channels";
   if (layer.in_channels != input.channels) {
     return fmt::format("takes {} channels, gets {}", layer.in_channels, input.channels);
   }
   if (layer.kernel < 1 || layer.kernel % 2 == 0) return "the kernel must be odd";
-  return "";
+  if (layer.stride < 1 || layer.dilation < 1) return "stride and dilation are at least 1";
+  if (layer.is_one_dimensional() && input.height != 1) {
+    return fmt::format("takes images one pixel high, gets {}", to_string(input));
+  }
+  Extent output = input;
+  output.pass(layer);
+  if (output.height >= 1 && output.width >= 1) return "";
+  return fmt::format("its input, {}, is smaller than the {}x{} that the kernel spans", to_string(input),
+                     layer.dilation * (layer.kernel_height() - 1) + 1,
+                     layer.dilation * (layer.kernel_width() - 1) + 1);
 }
 
 void add_bias(const Layer& layer, std::vector<LayerParameter>& parameters) {
-  if (layer.bias) parameters.push_back({"bias", {layer.out_channels}});
+  if (layer.bias) parameters.push_back({.name = "bias", .shape = {layer.out_channels}});
 }
 
-std::vector<LayerParameter> parameters_of_conv2d(const Layer& layer, const Extent&) {
+std::vector<LayerParameter> parameters_of_convolution(const Layer& layer, const Extent&) {
   std::vector<LayerParameter> parameters{
-      {"weight", {layer.out_channels, layer.kernel, layer.kernel, layer.in_channels}, ParameterForm::conv2d}};
+      {.name = "weight",
+       .shape = {layer.out_channels, layer.kernel_height(), layer.kernel_width(), layer.in_channels},
+       .form = layer.is_one_dimensional() ? ParameterForm::conv1d : ParameterForm::conv2d,
+       .initial = Initial::he}};
   add_bias(layer, parameters);
   return parameters;
 }
 
-void fit_conv2d(Layer& layer, const Extent& input) {
+void fit_convolution(Layer& layer, const Extent& input) {
   layer.in_channels = input.channels;
 }
 
@@ -64,7 +128,10 @@ std::string objection_to_linear(const Layer& layer, const Extent& input) {
 
 std::vector<LayerParameter> parameters_of_linear(const Layer& layer, const Extent& input) {
   std::vector<LayerParameter> parameters{
-      {"weight", {layer.out_channels, input.height, input.width, input.channels}, ParameterForm::linear}};
+      {.name = "weight",
+       .shape = {layer.out_channels, input.height, input.width, input.channels},
+       .form = ParameterForm::linear,
+       .initial = Initial::he}};
   add_bias(layer, parameters);
   return parameters;
 }
@@ -73,16 +140,40 @@ void fit_linear(Layer& layer, const Extent& input) {
   layer.in_channels = static_cast<int>(std::min<std::int64_t>(input.elements(), kMostFeatures));
 }
 
-// --- sizes
+// --- normalization
 
-void halve(const Layer&, Extent& extent) {
-  extent.height /= 2;
-  extent.width /= 2;
+std::vector<LayerParameter> parameters_of_layer_norm(const Layer&, const Extent& input) {
+  return {{.name = "weight", .shape = {input.channels}, .initial = Initial::ones},
+          {.name = "bias", .shape = {input.channels}}};
 }
 
-std::string objection_to_halving(const Layer&, const Extent& input) {
-  if (input.height >= 2 && input.width >= 2) return "";
-  return fmt::format("its input, {}, is too small for 2x2 windows", to_string(input));
+std::vector<LayerParameter> parameters_of_batch_norm(const Layer&, const Extent& input) {
+  return {{.name = "weight", .shape = {input.channels}, .initial = Initial::ones},
+          {.name = "bias", .shape = {input.channels}},
+          {.name = "running_mean", .shape = {input.channels}, .learned = false},
+          {.name = "running_var", .shape = {input.channels}, .initial = Initial::ones, .learned = false}};
+}
+
+// --- sizes
+
+void pass_pooling(const Layer& layer, Extent& extent) {
+  extent.height /= layer.kernel_height();
+  extent.width /= layer.kernel_width();
+}
+
+std::string objection_to_pooling(const Layer& layer, const Extent& input) {
+  if (layer.kernel < 2 || layer.kernel > 3)
+    return fmt::format("its windows are 2 or 3 wide, not {}", layer.kernel);
+  if (layer.is_one_dimensional() && input.height != 1) {
+    return fmt::format("takes images one pixel high, gets {}", to_string(input));
+  }
+  if (input.height >= layer.kernel_height() && input.width >= layer.kernel_width()) return "";
+  return fmt::format("its input, {}, is too small for {}x{} windows", to_string(input), layer.kernel_height(),
+                     layer.kernel_width());
+}
+
+void pass_global_average_pool(const Layer&, Extent& extent) {
+  extent.height = extent.width = 1;
 }
 
 void pass_upsample(const Layer&, Extent& extent) {
@@ -94,12 +185,21 @@ const std::array kRows{
     LayerRow{.kind = LayerKind::conv2d,
              .name = "conv2d",
              .prefix = "conv",
-             .summary = "convolution, stride 1, padded so that the size stays",
-             .fields = {kChannels, kKernel, kBias},
-             .pass = pass_conv2d,
-             .objection = objection_to_conv2d,
-             .parameters = parameters_of_conv2d,
-             .fit = fit_conv2d},
+             .summary = "convolution",
+             .fields = {kChannels, kKernel, kStride, kDilation, kPadding, kBias},
+             .pass = pass_convolution,
+             .objection = objection_to_convolution,
+             .parameters = parameters_of_convolution,
+             .fit = fit_convolution},
+    LayerRow{.kind = LayerKind::conv1d,
+             .name = "conv1d",
+             .prefix = "conv",
+             .summary = "convolution along images one pixel high",
+             .fields = {kChannels, kKernel, kStride, kDilation, kPadding, kBias},
+             .pass = pass_convolution,
+             .objection = objection_to_convolution,
+             .parameters = parameters_of_convolution,
+             .fit = fit_convolution},
     LayerRow{.kind = LayerKind::linear,
              .name = "linear",
              .prefix = "fc",
@@ -110,17 +210,49 @@ const std::array kRows{
              .parameters = parameters_of_linear,
              .fit = fit_linear},
     LayerRow{.kind = LayerKind::relu, .name = "relu", .prefix = "relu", .summary = "max(x, 0)"},
+    LayerRow{.kind = LayerKind::gelu,
+             .name = "gelu",
+             .prefix = "gelu",
+             .summary = "x times the normal distribution's Phi(x)"},
     LayerRow{.kind = LayerKind::maxpool2d,
              .name = "maxpool2d",
              .prefix = "pool",
-             .summary = "the largest of each 2x2 window",
-             .pass = halve,
-             .objection = objection_to_halving},
+             .summary = "the largest of each window",
+             .fields = {kWindow},
+             .pass = pass_pooling,
+             .objection = objection_to_pooling},
+    LayerRow{.kind = LayerKind::maxpool1d,
+             .name = "maxpool1d",
+             .prefix = "pool",
+             .summary = "the largest of each window along images one pixel high",
+             .fields = {kWindow},
+             .pass = pass_pooling,
+             .objection = objection_to_pooling},
+    LayerRow{.kind = LayerKind::global_average_pool,
+             .name = "global_average_pool",
+             .prefix = "average",
+             .summary = "the mean of each channel over the image",
+             .pass = pass_global_average_pool},
     LayerRow{.kind = LayerKind::upsample2d,
              .name = "upsample2d",
              .prefix = "up",
              .summary = "each pixel becomes 2x2",
              .pass = pass_upsample},
+    LayerRow{.kind = LayerKind::layer_norm,
+             .name = "layer_norm",
+             .prefix = "ln",
+             .summary = "the channels of each pixel at mean 0 and deviation 1, then scaled and shifted",
+             .parameters = parameters_of_layer_norm},
+    LayerRow{.kind = LayerKind::batch_norm,
+             .name = "batch_norm",
+             .prefix = "bn",
+             .summary = "each channel of the batch at mean 0 and deviation 1, then scaled and shifted",
+             .parameters = parameters_of_batch_norm},
+    LayerRow{.kind = LayerKind::dropout,
+             .name = "dropout",
+             .prefix = "drop",
+             .summary = "drops numbers at random in training and scales the others up",
+             .fields = {kRate}},
     LayerRow{.kind = LayerKind::add,
              .name = "add",
              .prefix = "add",
@@ -143,14 +275,16 @@ bool is_required(const LayerField& field) {
 }
 
 void set_standard(const LayerField& field, Layer& layer) {
-  if (field.number != nullptr) layer.*field.number = field.standard;
+  if (field.number != nullptr) layer.*field.number = static_cast<int>(field.standard);
+  if (field.real != nullptr) layer.*field.real = static_cast<float>(field.standard);
   if (field.flag != nullptr) layer.*field.flag = field.standard != 0;
 }
 
 bool is_standard(const LayerField& field, const Layer& layer) {
   if (is_required(field)) return false;
-  return field.number != nullptr ? layer.*field.number == field.standard
-                                 : layer.*field.flag == (field.standard != 0);
+  Layer standard = layer;
+  set_standard(field, standard);
+  return standard == layer;
 }
 
 std::span<const LayerRow> layer_rows() {
@@ -165,9 +299,9 @@ const LayerRow& row_of(LayerKind kind) {
 }
 
 const LayerRow* find_layer_row(std::string_view name) {
-  const auto found =
+  const auto* const found =
       std::find_if(kRows.begin(), kRows.end(), [&](const LayerRow& row) { return row.name == name; });
-  return found == kRows.end() ? nullptr : &*found;
+  return found == kRows.end() ? nullptr : found;
 }
 
 bool has_parameters(const Layer& layer) {

@@ -10,18 +10,44 @@
 
 namespace warpscope::models {
 
-enum class LayerKind : std::uint8_t { conv2d, linear, relu, maxpool2d, upsample2d, add };
+enum class LayerKind : std::uint8_t {
+  conv2d,
+  conv1d,
+  linear,
+  relu,
+  gelu,
+  maxpool2d,
+  maxpool1d,
+  global_average_pool,
+  upsample2d,
+  layer_norm,
+  batch_norm,
+  dropout,
+  add,
+};
 
-/// One layer. Convolutions have stride 1, "same" padding and odd kernels. Linear layers take all of an image's
-/// numbers as features, in the order of NHWC.
+/// One layer. Which fields a kind uses stands in its row of the table. Kernels are odd; linear layers take all of an
+/// image's numbers as features, in the order of NHWC; in one dimension images are one pixel high.
 struct Layer {
   LayerKind kind = LayerKind::relu;
   std::string name;     ///< "conv1": PyTorch's name of its parameters; "relu1", "pool1", "up1" for the others
   int in_channels = 0;  ///< of convolutions; features of linear layers
-  int out_channels = 0;   ///< of convolutions; features of linear layers
-  int kernel = 0;         ///< convolutions only: height and width
-  bool bias = true;       ///< convolutions and linear layers: a number is added to each output channel
+  int out_channels = 0;  ///< of convolutions; features of linear layers
+  int kernel = 0;    ///< of convolutions: height and width, in one dimension the width; windows of pooling
+  bool bias = true;  ///< convolutions and linear layers: a number is added to each output channel
   std::string from = {};  ///< of add: the earlier layer whose output is added
+  int stride = 1;         ///< of convolutions: input pixels from one output pixel to the next
+  int dilation = 1;       ///< of convolutions: input pixels from one tap to the next
+  bool valid = false;  ///< of convolutions: no padding; else dilation (kernel - 1) / 2 on each side, "same"
+  float rate = 0;      ///< of dropout: the probability that a number is dropped
+
+  int kernel_height() const { return is_one_dimensional() ? 1 : kernel; }
+  int kernel_width() const { return kernel; }
+  bool is_one_dimensional() const { return kind == LayerKind::conv1d || kind == LayerKind::maxpool1d; }
+  bool convolves() const { return kind == LayerKind::conv2d || kind == LayerKind::conv1d; }
+  bool pools() const { return kind == LayerKind::maxpool2d || kind == LayerKind::maxpool1d; }
+  /// It is a sum of products with weights.
+  bool multiplies() const { return convolves() || kind == LayerKind::linear; }
 
   bool operator==(const Layer&) const = default;
 };
@@ -46,27 +72,36 @@ std::string to_string(const Extent& extent);
 enum class ParameterForm : std::uint8_t {
   vector,  ///< (K)
   conv2d,  ///< (K, C, R, S); ours is (K, R, S, C)
+  conv1d,  ///< (K, C, S); ours is (K, 1, S, C)
   linear,  ///< (K, C H W); ours is (K, H, W, C) for inputs of H x W x C
 };
 
-/// A parameter that a layer learns, without its place.
+/// What a parameter is before anything is learned.
+enum class Initial : std::uint8_t { he, zeros, ones };
+
+/// A parameter of a layer, without its place.
 struct LayerParameter {
   std::string_view name;   ///< "weight"
   std::vector<int> shape;  ///< ours
   ParameterForm form = ParameterForm::vector;
+  Initial initial = Initial::zeros;
+  bool learned =
+      true;  ///< by the optimizer; false: the layer keeps it itself, as batch norm its running statistics
 };
 
-/// A field of Layer that files and people know, or one of them under the name that it has in a kind of layers.
+/// A field of Layer that files and people know, under the name that it has in a kind of layers.
 struct LayerField {
   std::string_view key;          ///< in files: "channels"
   std::string_view meaning;      ///< for people
-  int Layer::*number = nullptr;  ///< one of these three is not nullptr
+  int Layer::*number = nullptr;  ///< one of these four is not nullptr
+  float Layer::*real = nullptr;
   bool Layer::*flag = nullptr;
   std::string Layer::*text = nullptr;
-  int least = 0;
-  int most = 0;
-  int standard = 0;  ///< of numbers and flags; below `least`: it must be given
-  bool odd = false;  ///< even numbers are refused
+  double least = 0;
+  double most = 0;
+  double standard = 0;                 ///< of numbers and flags; below `least`: it must be given
+  bool odd = false;                    ///< even numbers are refused
+  std::string_view off = {}, on = {};  ///< of flags: what they are called; empty: false and true
 };
 
 /// A file must give it.

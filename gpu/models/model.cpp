@@ -104,25 +104,33 @@ ParameterLayout parameter_layout(const Model& model) {
     std::size_t elements = 1;
     for (const int extent : parameter.shape) elements *= static_cast<std::size_t>(extent);
     layout.parameters.push_back({fmt::format("{}.{}", owner, parameter.name), parameter.shape,
-                                 layout.elements, elements, layer, parameter.form});
-    layout.count += elements;
+                                 layout.elements, elements, layer, parameter.form, parameter.initial,
+                                 parameter.learned});
+    if (parameter.learned) layout.count += elements;
     layout.elements += (elements + kAlignment - 1) / kAlignment * kAlignment;
   };
-  Extent extent{model.height, model.width, model.channels};
-  for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    const Layer& layer = model.layers[i];
-    if (has_parameters(layer)) {
-      for (const LayerParameter& each : row_of(layer.kind).parameters(layer, extent))
-        add(layer.name, each, i);
+  for (const bool learned : {false, true}) {
+    Extent extent{model.height, model.width, model.channels};
+    for (std::size_t i = 0; i < model.layers.size(); ++i) {
+      const Layer& layer = model.layers[i];
+      if (has_parameters(layer)) {
+        for (const LayerParameter& each : row_of(layer.kind).parameters(layer, extent)) {
+          if (each.learned == learned) add(layer.name, each, i);
+        }
+      }
+      extent.pass(layer);
     }
-    extent.pass(layer);
+    if (!learned) layout.kept = layout.elements;
   }
   if (model.head_classes > 0) {
     const Extent latent = latent_of(model).extent;
     add(kHead,
-        {"weight", {model.head_classes, latent.height, latent.width, latent.channels}, ParameterForm::linear},
+        {.name = "weight",
+         .shape = {model.head_classes, latent.height, latent.width, latent.channels},
+         .form = ParameterForm::linear,
+         .initial = Initial::he},
         model.layers.size());
-    add(kHead, {"bias", {model.head_classes}}, model.layers.size());
+    add(kHead, {.name = "bias", .shape = {model.head_classes}}, model.layers.size());
   }
   return layout;
 }
@@ -181,7 +189,11 @@ std::vector<float> initial_parameters(const Model& model, std::uint64_t seed) {
   const ParameterLayout layout = parameter_layout(model);
   std::vector<float> values(layout.elements, 0.0f);
   for (const Parameter& parameter : layout.parameters) {
-    if (parameter.shape.size() != 4) continue;
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(parameter.offset);
+    if (parameter.initial == Initial::ones) {
+      std::fill(begin, begin + static_cast<std::ptrdiff_t>(parameter.elements), 1.0f);
+    }
+    if (parameter.initial != Initial::he) continue;
     const int fan_in = parameter.shape[1] * parameter.shape[2] * parameter.shape[3];
     const double deviation = std::sqrt(2.0 / fan_in);
     for (std::size_t i = 0; i < parameter.elements; ++i) {

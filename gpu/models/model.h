@@ -45,19 +45,22 @@ struct Parameter {
   std::size_t elements = 0;
   std::size_t layer = 0;  ///< index in Model::layers; their number for the head's
   ParameterForm form = ParameterForm::vector;
+  Initial initial = Initial::zeros;
+  bool learned = true;  ///< by the optimizer; false: the layer keeps it itself
 };
 
 /// Where each parameter lies.
 struct ParameterLayout {
   std::vector<Parameter> parameters;
   std::size_t elements = 0;  ///< of the whole buffer, padding included
-  std::size_t count = 0;     ///< of parameters, padding not included
+  std::size_t kept = 0;      ///< of these the first, which no optimizer touches: what layers keep themselves
+  std::size_t count = 0;     ///< of parameters that are learned, padding not included
 
   /// Throws std::logic_error if there is no such parameter.
   const Parameter& find(std::string_view name) const;
 };
 
-/// The head's come last, so that the others lie where they do without it.
+/// What is not learned comes first, and the head's come last, so that the others lie where they do without it.
 ParameterLayout parameter_layout(const Model& model);
 
 /// "conv1", "head": whose parameter it is.
@@ -92,8 +95,8 @@ class BadLayer : public core::BadInput {
 /// something to add.
 void check_model(const Model& model);
 
-/// Initial parameters in the layout above: weights from He's normal distribution, N(0, 2 / (R S C)), biases
-/// zero, padding zero. The same bits for the same seed everywhere (counter-based generator, Box-Muller).
+/// Initial parameters in the layout above: weights from He's normal distribution, N(0, 2 / (R S C)), scales and
+/// variances of normalizations one, all else and padding zero. The same bits for the same seed everywhere (counter-based generator, Box-Muller).
 /// Source: K. He et al., "Delving Deep into Rectifiers" (2015), equation 10.
 std::vector<float> initial_parameters(const Model& model, std::uint64_t seed);
 

@@ -169,16 +169,36 @@ class Reader {
         refuse(table.source(), fmt::format("layer {}: {} is missing", layer.name, field.key));
       set_standard(field, layer);
     } else if (field.number != nullptr) {
-      layer.*field.number = number_in(*node, field.key, field.least, field.most);
+      layer.*field.number =
+          number_in(*node, field.key, static_cast<int>(field.least), static_cast<int>(field.most));
       if (field.odd && layer.*field.number % 2 == 0)
         refuse(node->source(), fmt::format("{} must be odd", field.key));
+    } else if (field.real != nullptr) {
+      layer.*field.real = real_in(*node, field);
     } else if (field.flag != nullptr) {
-      const auto* const flag = node->as_boolean();
-      if (flag == nullptr) refuse(node->source(), fmt::format("{} takes true or false", field.key));
-      layer.*field.flag = flag->get();
+      layer.*field.flag = flag_in(*node, field);
     } else {
       layer.*field.text = text_at(table, field.key);
     }
+  }
+
+  float real_in(const toml::node& node, const LayerField& field) const {
+    const std::optional<double> number = node.value<double>();
+    if (!node.is_number() || !number) refuse(node.source(), fmt::format("{} takes a number", field.key));
+    if (*number >= field.least && *number <= field.most) return static_cast<float>(*number);
+    refuse(node.source(),
+           fmt::format("{} is {}, from {} to {} are valid", field.key, *number, field.least, field.most));
+  }
+
+  bool flag_in(const toml::node& node, const LayerField& field) const {
+    if (field.on.empty()) {
+      if (const auto* const flag = node.as_boolean()) return flag->get();
+      refuse(node.source(), fmt::format("{} takes true or false", field.key));
+    }
+    const auto* const text = node.as_string();
+    if (text != nullptr && (text->get() == field.on || text->get() == field.off))
+      return text->get() == field.on;
+    refuse(node.source(), fmt::format("{} takes \"{}\" or \"{}\"", field.key, field.off, field.on));
   }
 
   void check(const toml::table& root, const Model& model) const {
@@ -238,7 +258,11 @@ std::string quoted(const std::string& text) {
 std::string field_text(const Layer& layer, const LayerField& field) {
   if (field.text != nullptr) return fmt::format(", {} = {}", field.key, quoted(layer.*field.text));
   if (is_standard(field, layer)) return "";
+  if (field.flag != nullptr && !field.on.empty()) {
+    return fmt::format(", {} = \"{}\"", field.key, layer.*field.flag ? field.on : field.off);
+  }
   if (field.flag != nullptr) return fmt::format(", {} = {}", field.key, layer.*field.flag);
+  if (field.real != nullptr) return fmt::format(", {} = {}", field.key, layer.*field.real);
   return fmt::format(", {} = {}", field.key, layer.*field.number);
 }
 
@@ -258,6 +282,7 @@ std::string remark_on(const Layer& layer, const Extent& input) {
   if (!has_parameters(layer)) return text;
   std::int64_t parameters = 0;
   for (const LayerParameter& each : row_of(layer.kind).parameters(layer, input)) {
+    if (!each.learned) continue;
     std::int64_t elements = 1;
     for (const int side : each.shape) elements *= side;
     parameters += elements;

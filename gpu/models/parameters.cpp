@@ -18,6 +18,8 @@ std::vector<std::int64_t> torch_shape(const Parameter& parameter) {
   switch (parameter.form) {
     case ParameterForm::conv2d:
       return {s[0], s[3], s[1], s[2]};
+    case ParameterForm::conv1d:
+      return {s[0], s[3], s[2]};
     case ParameterForm::linear:
       return {s[0], std::int64_t{s[3]} * s[1] * s[2]};
     case ParameterForm::vector:

@@ -97,6 +97,7 @@ void DistributionPass::add_activations(const models::Model& model) {
 void DistributionPass::add_parameters(const Scene& scene) {
   const models::ParameterLayout layout = models::parameter_layout(scene.model);
   for (const models::Parameter& parameter : layout.parameters) {
+    if (!parameter.learned) continue;
     const std::size_t layer = parameter.layer + 1;
     CountedTensor weights;
     weights.values = scene.parameters.as<const float>() + parameter.offset;

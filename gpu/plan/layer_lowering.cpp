@@ -3,6 +3,8 @@
 #include <array>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace warpscope::plan {
 namespace {
@@ -62,14 +64,18 @@ int multiply_backward(ProgramBuilder& to, const LayerTensors& tensors, const Pro
   return result;
 }
 
-void forward_conv2d(ProgramBuilder& to, LayerTensors& tensors) {
+void forward_convolution(ProgramBuilder& to, LayerTensors& tensors) {
   const Layer& layer = *tensors.layer;
   tensors.shape = to.image_shape(tensors.extent);
   tensors.shape.out_channels = layer.out_channels;
-  tensors.shape.kernel_height = tensors.shape.kernel_width = layer.kernel;
+  tensors.shape.kernel_height = layer.kernel_height();
+  tensors.shape.kernel_width = layer.kernel_width();
+  tensors.shape.stride = layer.stride;
+  tensors.shape.dilation = layer.dilation;
+  tensors.shape.valid = layer.valid;
   multiply(to, tensors, kConvolution, to.image_shape(tensors.output_extent()));
 }
-int backward_conv2d(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool wanted) {
+int backward_convolution(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool wanted) {
   return multiply_backward(to, tensors, kConvolution, gradient, wanted);
 }
 
@@ -89,38 +95,116 @@ void forward_image(ProgramBuilder& to, LayerTensors& tensors, Op op) {
   to.node(op, tensors.layer->name, tensors.shape, {tensors.input, tensors.output});
 }
 
+/// Its gradient by the input, from `reads` in the order of the op's operands.
+int backward_image(ProgramBuilder& to, const LayerTensors& tensors, Op op, std::vector<int> reads) {
+  const int result = to.planned(gradient_name(*tensors.layer), op, Name::input_gradient, tensors.shape);
+  reads.push_back(result);
+  to.node(op, tensors.layer->name, tensors.shape, std::move(reads));
+  return result;
+}
+
 void forward_relu(ProgramBuilder& to, LayerTensors& tensors) {
   forward_image(to, tensors, Op::relu_forward);
 }
 int backward_relu(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
-  const int result =
-      to.planned(gradient_name(*tensors.layer), Op::relu_backward, Name::input_gradient, tensors.shape);
-  to.node(Op::relu_backward, tensors.layer->name, tensors.shape, {tensors.output, gradient, result});
-  return result;
+  return backward_image(to, tensors, Op::relu_backward, {tensors.output, gradient});
 }
 
-void forward_maxpool2d(ProgramBuilder& to, LayerTensors& tensors) {
-  const std::string& name = tensors.layer->name;
-  tensors.shape = to.image_shape(tensors.extent);
-  tensors.shape.kernel_height = tensors.shape.kernel_width = 2;
-  tensors.output = to.planned(name, Op::maxpool2d_forward, Name::output, tensors.shape);
-  tensors.argmax = to.planned(name + ".argmax", Op::maxpool2d_forward, Name::argmax, tensors.shape);
-  to.node(Op::maxpool2d_forward, name, tensors.shape, {tensors.input, tensors.output, tensors.argmax});
+void forward_gelu(ProgramBuilder& to, LayerTensors& tensors) {
+  forward_image(to, tensors, Op::gelu_forward);
 }
-int backward_maxpool2d(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
-  const int result =
-      to.planned(gradient_name(*tensors.layer), Op::maxpool2d_backward, Name::input_gradient, tensors.shape);
-  to.node(Op::maxpool2d_backward, tensors.layer->name, tensors.shape, {gradient, tensors.argmax, result});
-  return result;
+int backward_gelu(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
+  return backward_image(to, tensors, Op::gelu_backward, {tensors.input, gradient});
+}
+
+void forward_maxpool(ProgramBuilder& to, LayerTensors& tensors) {
+  const Layer& layer = *tensors.layer;
+  tensors.shape = to.image_shape(tensors.extent);
+  tensors.shape.kernel_height = layer.kernel_height();
+  tensors.shape.kernel_width = layer.kernel_width();
+  tensors.output = to.planned(layer.name, Op::maxpool2d_forward, Name::output, tensors.shape);
+  tensors.argmax = to.planned(layer.name + ".argmax", Op::maxpool2d_forward, Name::argmax, tensors.shape);
+  to.node(Op::maxpool2d_forward, layer.name, tensors.shape, {tensors.input, tensors.output, tensors.argmax});
+}
+int backward_maxpool(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
+  return backward_image(to, tensors, Op::maxpool2d_backward, {gradient, tensors.argmax});
+}
+
+void forward_global_average_pool(ProgramBuilder& to, LayerTensors& tensors) {
+  forward_image(to, tensors, Op::global_average_pool_forward);
+}
+int backward_global_average_pool(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
+  return backward_image(to, tensors, Op::global_average_pool_backward, {gradient});
 }
 
 void forward_upsample2d(ProgramBuilder& to, LayerTensors& tensors) {
   forward_image(to, tensors, Op::upsample2d_forward);
 }
 int backward_upsample2d(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
+  return backward_image(to, tensors, Op::upsample2d_backward, {gradient});
+}
+
+/// In inference nothing is dropped: the output is the input.
+void forward_dropout(ProgramBuilder& to, LayerTensors& tensors) {
+  tensors.output = tensors.input;
+  if (!tensors.training) return;
+  const std::string& name = tensors.layer->name;
+  tensors.shape = to.image_shape(tensors.extent);
+  tensors.shape.dropout_rate = tensors.layer->rate;
+  tensors.shape.salt = static_cast<std::uint32_t>(tensors.number) + 1;
+  tensors.output = to.planned(name, Op::dropout_forward, Name::output, tensors.shape);
+  to.node(Op::dropout_forward, name, tensors.shape, {tensors.input, to.control(), tensors.output});
+}
+int backward_dropout(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
+  return backward_image(to, tensors, Op::dropout_backward, {gradient, to.control()});
+}
+
+/// A normalization that leaves its statistics for the backward pass.
+void normalize(ProgramBuilder& to, LayerTensors& tensors, Op op) {
+  const std::string& name = tensors.layer->name;
+  tensors.shape = to.image_shape(tensors.extent);
+  tensors.output = to.planned(name, op, Name::output, tensors.shape);
+  tensors.statistics = to.planned(name + ".statistics", op, Name::statistics, tensors.shape);
+  to.node(op, name, tensors.shape,
+          {tensors.input, to.weights(name + ".weight"), to.weights(name + ".bias"), tensors.output,
+           tensors.statistics});
+}
+
+void forward_layer_norm(ProgramBuilder& to, LayerTensors& tensors) {
+  normalize(to, tensors, Op::layer_norm_forward);
+}
+int backward_layer_norm(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool wanted) {
+  const std::string& name = tensors.layer->name;
+  to.node(Op::layer_norm_backward_weights, name, tensors.shape,
+          {tensors.input, gradient, tensors.statistics, to.gradient(name + ".weight"),
+           to.gradient(name + ".bias")});
+  if (!wanted) return -1;
+  return backward_image(to, tensors, Op::layer_norm_backward_input,
+                        {tensors.input, gradient, to.weights(name + ".weight"), tensors.statistics});
+}
+
+void forward_batch_norm(ProgramBuilder& to, LayerTensors& tensors) {
+  const std::string& name = tensors.layer->name;
+  if (tensors.training) {
+    normalize(to, tensors, Op::batch_norm_forward);
+    to.node(
+        Op::batch_norm_track, name, tensors.shape,
+        {tensors.statistics, to.control(), to.kept(name + ".running_mean"), to.kept(name + ".running_var")});
+    return;
+  }
+  tensors.shape = to.image_shape(tensors.extent);
+  tensors.output = to.planned(name, Op::batch_norm_infer, Name::output, tensors.shape);
+  to.node(Op::batch_norm_infer, name, tensors.shape,
+          {tensors.input, to.weights(name + ".weight"), to.weights(name + ".bias"),
+           to.kept(name + ".running_mean"), to.kept(name + ".running_var"), tensors.output});
+}
+int backward_batch_norm(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
+  const std::string& name = tensors.layer->name;
   const int result =
-      to.planned(gradient_name(*tensors.layer), Op::upsample2d_backward, Name::input_gradient, tensors.shape);
-  to.node(Op::upsample2d_backward, tensors.layer->name, tensors.shape, {gradient, result});
+      to.planned(gradient_name(*tensors.layer), Op::batch_norm_backward, Name::input_gradient, tensors.shape);
+  to.node(Op::batch_norm_backward, name, tensors.shape,
+          {tensors.input, gradient, to.weights(name + ".weight"), tensors.statistics, result,
+           to.gradient(name + ".weight"), to.gradient(name + ".bias")});
   return result;
 }
 
@@ -136,11 +220,18 @@ int backward_add(ProgramBuilder&, const LayerTensors&, int gradient, bool) {
 }
 
 constexpr std::array kLowerings{
-    LoweringRow{LayerKind::conv2d, forward_conv2d, backward_conv2d},
+    LoweringRow{LayerKind::conv2d, forward_convolution, backward_convolution},
+    LoweringRow{LayerKind::conv1d, forward_convolution, backward_convolution},
     LoweringRow{LayerKind::linear, forward_linear, backward_linear},
     LoweringRow{LayerKind::relu, forward_relu, backward_relu},
-    LoweringRow{LayerKind::maxpool2d, forward_maxpool2d, backward_maxpool2d},
+    LoweringRow{LayerKind::gelu, forward_gelu, backward_gelu},
+    LoweringRow{LayerKind::maxpool2d, forward_maxpool, backward_maxpool},
+    LoweringRow{LayerKind::maxpool1d, forward_maxpool, backward_maxpool},
+    LoweringRow{LayerKind::global_average_pool, forward_global_average_pool, backward_global_average_pool},
     LoweringRow{LayerKind::upsample2d, forward_upsample2d, backward_upsample2d},
+    LoweringRow{LayerKind::layer_norm, forward_layer_norm, backward_layer_norm},
+    LoweringRow{LayerKind::batch_norm, forward_batch_norm, backward_batch_norm},
+    LoweringRow{LayerKind::dropout, forward_dropout, backward_dropout},
     LoweringRow{LayerKind::add, forward_add, backward_add},
 };
 

@@ -35,7 +35,7 @@ ModelFigures figures_of(const models::Model& model) {
   const models::ParameterLayout layout = models::parameter_layout(bare);
   figures.parameters = layout.count;
   for (const models::Parameter& parameter : layout.parameters) {
-    figures.layers[parameter.layer].parameters += parameter.elements;
+    if (parameter.learned) figures.layers[parameter.layer].parameters += parameter.elements;
   }
   for_each_node(bare, Purpose::inference, [&](const Node& node, double flops) {
     figures.forward_flops += flops;

@@ -10,6 +10,14 @@
 #include "gpu/plan/memory.h"
 
 namespace warpscope::plan {
+namespace {
+
+/// `buffer` from element `offset` on; nullptr stays nullptr.
+float* behind(float* buffer, std::size_t offset) {
+  return buffer == nullptr ? nullptr : buffer + offset;
+}
+
+}  // namespace
 Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selection, int batch,
            std::shared_ptr<core::Device> device, core::Stream& stream, const Bindings& bindings,
            const Recipe& recipe)
@@ -105,10 +113,10 @@ void Plan::bind(const MemoryPlan& memory, const Bindings& bindings) {
         address_.push_back(bindings.gradients + tensor.offset);
         break;
       case Storage::first_state:
-        address_.push_back(bindings.first_state);
+        address_.push_back(behind(bindings.first_state, tensor.offset));
         break;
       case Storage::second_state:
-        address_.push_back(bindings.second_state);
+        address_.push_back(behind(bindings.second_state, tensor.offset));
         break;
       case Storage::latents:
         address_.push_back(const_cast<void*>(bindings.latents));

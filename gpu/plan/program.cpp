@@ -36,6 +36,7 @@ class Lowering {
         others_(model.layers.size()) {}
 
   Program run(Purpose purpose) {
+    training_ = purpose == Purpose::training;
     if (purpose == Purpose::encoding) encode();
     if (purpose == Purpose::decoding) decode();
     if (purpose == Purpose::encoding || purpose == Purpose::decoding) return std::move(program_);
@@ -80,7 +81,8 @@ class Lowering {
   int forward_layers(std::size_t first, std::size_t end, int current, models::Extent extent) {
     for (std::size_t i = first; i < end; ++i) {
       const models::Layer& layer = model_.layers[i];
-      LayerTensors tensors{.layer = &layer, .input = current, .extent = extent};
+      LayerTensors tensors{
+          .layer = &layer, .number = i, .training = training_, .input = current, .extent = extent};
       if (!layer.from.empty()) tensors.addend = program_.outputs[models::index_of(model_, layer.from)];
       forward_layer(to_, tensors);
       layers_.push_back(tensors);
@@ -242,8 +244,8 @@ class Lowering {
   }
 
   bool pools_a_relu(std::size_t i) const {
-    return layers_[i].layer->kind == LayerKind::maxpool2d && i > 0 &&
-           layers_[i - 1].layer->kind == LayerKind::relu && others_[i - 1].empty();
+    return layers_[i].layer->pools() && i > 0 && layers_[i - 1].layer->kind == LayerKind::relu &&
+           others_[i - 1].empty();
   }
 
   /// The gradient of the output of layer i, of which the layer behind it gives `gradient`: those of the layers that
@@ -261,11 +263,17 @@ class Lowering {
     return gradient;
   }
 
+  /// Elements of the buffers that the optimizer works on.
+  std::int64_t learned() const {
+    return static_cast<std::int64_t>(to_.layout().elements - to_.layout().kept);
+  }
+
   /// What the update reads: the gradient buffer, or what several micro-batches left.
   int gradients_of_step() {
     OpShape shape;
-    shape.count = static_cast<std::int64_t>(to_.layout().elements);
-    const int gradients = to_.external("gradients", Storage::gradients, Role::gradient, shape.count);
+    shape.count = learned();
+    const int gradients =
+        to_.external("gradients", Storage::gradients, Role::gradient, shape.count, to_.layout().kept);
     if (recipe_.micro_batches == 1 && !recipe_.per_sample) return gradients;
     int result = -1;
     if (recipe_.per_sample) {
@@ -286,14 +294,16 @@ class Lowering {
 
   void update(int gradients) {
     OpShape shape;
-    shape.count = static_cast<std::int64_t>(to_.layout().elements);
+    shape.count = learned();
     shape.rule = recipe_.rule;
-    const int parameters = to_.external("parameters", Storage::parameters, Role::parameter, shape.count);
+    const std::size_t kept = to_.layout().kept;
+    const int parameters =
+        to_.external("parameters", Storage::parameters, Role::parameter, shape.count, kept);
     const int states = ops::states_of(recipe_.rule);
-    const int first =
-        to_.external("first_state", Storage::first_state, Role::parameter, states >= 1 ? shape.count : 0);
-    const int second =
-        to_.external("second_state", Storage::second_state, Role::parameter, states >= 2 ? shape.count : 0);
+    const int first = to_.external("first_state", Storage::first_state, Role::parameter,
+                                   states >= 1 ? shape.count : 0, kept);
+    const int second = to_.external("second_state", Storage::second_state, Role::parameter,
+                                    states >= 2 ? shape.count : 0, kept);
     OpShape record;
     record.count = ring_capacity_;
     record.batch = recipe_.micro_batches == 1 && !recipe_.per_sample ? batch_ : 0;
@@ -325,6 +335,7 @@ class Lowering {
   std::int64_t image_count_;
   std::int64_t ring_capacity_;
   core::Precision precision_;
+  bool training_ = false;
   int metrics_ = -1;
   int labels_ = -1;
   int logits_ = -1;     ///< the head's

@@ -62,6 +62,12 @@ int ProgramBuilder::weights(const std::string& name) {
   return external(name, Storage::parameters, Role::weight, elements, found.offset);
 }
 
+int ProgramBuilder::kept(const std::string& name) {
+  const models::Parameter& found = layout_.find(name);
+  return external(name, Storage::parameters, Role::parameter, static_cast<std::int64_t>(found.elements),
+                  found.offset);
+}
+
 int ProgramBuilder::gradient(const std::string& name) {
   const models::Parameter& found = layout_.find(name);
   return external(name + ".gradient", Storage::gradients, Role::gradient,

@@ -29,6 +29,8 @@ class ProgramBuilder {
 
   /// The working weights of a parameter ("conv1.weight"), as layers read them.
   int weights(const std::string& name);
+  /// A parameter that a layer keeps itself, in FP32.
+  int kept(const std::string& name);
   /// The gradient of a parameter.
   int gradient(const std::string& name);
 

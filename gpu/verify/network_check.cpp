@@ -37,7 +37,7 @@ std::vector<float> rounded(const std::vector<float>& values, Precision precision
 std::vector<float> random_parameters(const models::Model& model, std::uint64_t seed) {
   std::vector<float> parameters = models::initial_parameters(model, seed);
   for (const models::Parameter& parameter : models::parameter_layout(model).parameters) {
-    if (parameter.shape.size() != 1) continue;
+    if (parameter.shape.size() != 1 || !parameter.learned) continue;
     for (std::size_t i = 0; i < parameter.elements; ++i) {
       const double unit = core::random_unit(seed + 1, parameter.offset + i);
       parameters[parameter.offset + i] = static_cast<float>(unit - 0.5);
@@ -213,10 +213,10 @@ models::Model small_network() {
           3,
           {{conv2d, "conv1", 3, 16, 3},
            {relu, "relu1"},
-           {maxpool2d, "pool1"},
+           {maxpool2d, "pool1", 0, 0, 2},
            {conv2d, "conv2", 16, 8, 3},
            {relu, "relu2"},
-           {maxpool2d, "pool2"},
+           {maxpool2d, "pool2", 0, 0, 2},
            {conv2d, "conv3", 8, 8, 3},
            {relu, "relu3"},
            {upsample2d, "up3"},
@@ -234,7 +234,7 @@ models::Model small_classifier() {
           3,
           {{conv2d, "conv1", 3, 16, 3},
            {relu, "relu1"},
-           {maxpool2d, "pool1"},
+           {maxpool2d, "pool1", 0, 0, 2},
            {linear, "fc1", 4 * 4 * 16, 24},
            {relu, "relu2"},
            {linear, "fc2", 24, 5}},
@@ -300,6 +300,7 @@ NetworkCheck check_network(const NetworkCase& network, const std::shared_ptr<cor
   };
   compare("the loss", std::span(&first.loss, 1), std::span(&network.loss, 1));
   for (const models::Parameter& parameter : models::parameter_layout(network.model).parameters) {
+    if (!parameter.learned) continue;
     compare("the gradient of " + parameter.name,
             std::span(first.gradients).subspan(parameter.offset, parameter.elements),
             std::span(network.gradients).subspan(parameter.offset, parameter.elements));

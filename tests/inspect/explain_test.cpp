@@ -86,7 +86,7 @@ TEST(Explain, PaddingIsZeroAndPoolingTakesTheLargest) {
   ASSERT_EQ(pooled.passages.size(), 2u) << "ReLU, then pooling";
   const Passage& pooling = pooled.passages.back();
   EXPECT_EQ(pooling.kind, LayerKind::maxpool2d);
-  EXPECT_EQ(pooling.after, *std::max_element(pooling.window, pooling.window + 4));
+  EXPECT_EQ(pooling.after, *std::max_element(pooling.window.begin(), pooling.window.end()));
   EXPECT_EQ(pooling.from.y / 2, 1);
   EXPECT_EQ(pooling.from.x / 2, 2);
 }

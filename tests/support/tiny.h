@@ -22,7 +22,7 @@ inline models::Model tiny_model() {
           3,
           {{conv2d, "conv1", 3, 4, 3},
            {relu, "relu1"},
-           {maxpool2d, "pool1"},
+           {maxpool2d, "pool1", 0, 0, 2},
            {conv2d, "conv2", 4, 5, 3},
            {relu, "relu2"},
            {upsample2d, "up2"},

@@ -17,7 +17,7 @@ inline models::Model tiny_classifier() {
           3,
           {{conv2d, "conv1", 3, 4, 3},
            {relu, "relu1"},
-           {maxpool2d, "pool1"},
+           {maxpool2d, "pool1", 0, 0, 2},
            {linear, "fc1", 64, 6},
            {relu, "relu2"},
            {linear, "fc2", 6, 3}},

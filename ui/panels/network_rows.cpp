@@ -11,7 +11,6 @@ namespace warpscope::ui {
 namespace {
 
 using models::Layer;
-using models::LayerKind;
 using training::Inspection;
 using training::LayerOutput;
 
@@ -41,10 +40,6 @@ int channel_of_largest_variance(const LayerOutput& output) {
   return largest;
 }
 
-bool has_weights(const Layer& layer) {
-  return layer.kind == LayerKind::conv2d || layer.kind == LayerKind::linear;
-}
-
 }  // namespace
 
 std::string shape_text(const LayerOutput& output) {
@@ -65,7 +60,7 @@ Pictures channels_of(const LayerOutput& output) {
 }
 
 int filter_depth(const Inspection& inspection, const models::Model& model, std::size_t output) {
-  if (output == 0 || !has_weights(model.layers[output - 1])) return 0;
+  if (output == 0 || !model.layers[output - 1].multiplies()) return 0;
   return inspection.outputs[output - 1].channels;
 }
 
@@ -76,11 +71,11 @@ std::optional<Pictures> filters_of(const models::Model& model, const models::Par
   if (depth == 0) return std::nullopt;
   const Layer& layer = model.layers[output - 1];
   const LayerOutput& input = inspection.outputs[output - 1];
-  const bool convolves = layer.kind == LayerKind::conv2d;
+  const bool convolves = layer.convolves();
   Pictures result;
   result.count = layer.out_channels;
-  result.height = convolves ? layer.kernel : input.height;
-  result.width = convolves ? layer.kernel : input.width;
+  result.height = convolves ? layer.kernel_height() : input.height;
+  result.width = convolves ? layer.kernel_width() : input.width;
   result.planes = depth == 3 ? 3 : 1;
   const float* from = (gradients ? inspection.gradients : inspection.parameters).data() +
                       layout.find(layer.name + ".weight").offset;

@@ -19,9 +19,17 @@ std::string passage_text(const models::Model& model, const Passage& passage) {
     case models::LayerKind::relu:
       return fmt::format("{} = max(0, {:.6g}) = {:.6g}", name, passage.before, passage.after);
     case models::LayerKind::maxpool2d:
-      return fmt::format("{} = the largest of {:.4g}, {:.4g}, {:.4g}, {:.4g} = {:.6g}", name,
-                         passage.window[0], passage.window[1], passage.window[2], passage.window[3],
-                         passage.after);
+    case models::LayerKind::maxpool1d: {
+      std::string window;
+      for (const float value : passage.window)
+        window += fmt::format("{}{:.4g}", window.empty() ? "" : ", ", value);
+      return fmt::format("{} = the largest of {} = {:.6g}", name, window, passage.after);
+    }
+    case models::LayerKind::gelu:
+      return fmt::format("{} of {:.6g} = {:.6g}", name, passage.before, passage.after);
+    case models::LayerKind::layer_norm:
+    case models::LayerKind::batch_norm:
+      return fmt::format("{} makes {:.6g} of {:.6g}", name, passage.after, passage.before);
     case models::LayerKind::add:
       return fmt::format("{} = {:.6g} + {:.6g} of {} = {:.6g}", name, passage.before, passage.addend,
                          layer.from, passage.after);
@@ -55,7 +63,10 @@ std::vector<std::size_t> largest_terms(const Explanation& sum) {
 std::vector<std::string> words_of(const models::Model& model, const Explanation& sum) {
   std::vector<std::string> result;
   if (!sum.has_sum) {
-    result.push_back(fmt::format("a pixel of the image: {:.6g}", sum.stored));
+    const std::size_t layer = sum.sum.output;
+    result.push_back(layer == 0 ? fmt::format("a pixel of the image: {:.6g}", sum.stored)
+                                : fmt::format("{} = the mean over its input: {:.6g}",
+                                              model.layers[layer - 1].name, sum.stored));
   } else {
     result.push_back(fmt::format("{} = bias {:.6g} + {} products = {:.6g}",
                                  model.layers[sum.sum.output - 1].name, sum.bias, sum.terms.size(),
