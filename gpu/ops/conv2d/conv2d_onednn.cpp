@@ -13,6 +13,7 @@
 #include "gpu/ops/chains.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
+#include "gpu/ops/conv2d/taps_along.h"
 #include "gpu/ops/onednn_support.h"
 #include "gpu/ops/sizes.h"
 
@@ -154,21 +155,38 @@ std::unique_ptr<Prepared> prepare_backward_input(const OpShape& shape, core::Pre
   });
 }
 
+/// Whether a tap along one axis reads padding alone.
+bool has_idle_tap(const TapsAlong& along, int kernel, int inputs, int outputs) {
+  for (int tap = 0; tap < kernel; ++tap) {
+    if (along.first_output(tap) >= along.end_output(tap, inputs, outputs)) return true;
+  }
+  return false;
+}
+bool has_idle_tap(const OpShape& s) {
+  return has_idle_tap(row_taps(s), s.kernel_height, s.height, output_height(s)) ||
+         has_idle_tap(column_taps(s), s.kernel_width, s.width, output_width(s));
+}
+
 std::unique_ptr<Prepared> prepare_backward_weights(const OpShape& shape, core::Precision precision,
                                                    core::Device&) {
-  const auto type = onednn::storage(precision);
+  const auto kept_type = onednn::storage(precision);
+  // In BF16 oneDNN (seen in 2.6) leaves what it finds in memory in the gradients of taps that read nothing.
+  const auto type = has_idle_tap(shape) ? kF32 : kept_type;
   return onednn::make_program(Op::conv2d_backward_weights, [&](onednn::Program& program) {
     const Layout forward_layout(shape, type, type);
     const Layout layout(shape, type, kF32);
+    const Layout kept_layout(shape, kept_type, kF32);
     const auto description = onednn::describe_backward<dnnl::convolution_backward_weights>(
         program, describe_forward(program, forward_layout), kDirect, layout.input, layout.any_weights,
         layout.output, layout.strides, layout.dilation, layout.padding, layout.padding);
+    const auto input = program.operand(Name::input, kept_layout.input);
+    const auto output_gradient = program.operand(Name::output_gradient, kept_layout.output);
     const auto kept = program.operand(Name::weights_gradient, layout.kept_weights);
     const bool same_layout = description.diff_weights_desc() == layout.kept_weights;
     const auto gradient = same_layout ? kept : program.scratch(description.diff_weights_desc());
     program.add<dnnl::convolution_backward_weights>(
-        description, {{DNNL_ARG_SRC, program.operand(Name::input, layout.input)},
-                      {DNNL_ARG_DIFF_DST, program.operand(Name::output_gradient, layout.output)},
+        description, {{DNNL_ARG_SRC, program.add_reorder_to(layout.input, input)},
+                      {DNNL_ARG_DIFF_DST, program.add_reorder_to(layout.output, output_gradient)},
                       {DNNL_ARG_DIFF_WEIGHTS, gradient}});
     if (!same_layout) program.add_reorder(gradient, kept);
   });

@@ -49,7 +49,8 @@ std::vector<OpShape> shapes() {
       conv(1, 9, 4, 16, 33, 5, 5),   conv(2, 7, 7, 4, 6, 7, 7),     conv(1, 2, 2, 3, 4, 7, 7),
       conv(2, 11, 3, 70, 1, 3, 5),   conv(1, 4, 6, 2, 3, 1, 3),     conv(1, 1, 13, 9, 12, 7, 1),
       conv(2, 4, 4, 128, 256, 3, 3), conv(2, 8, 8, 256, 128, 3, 3), conv(1, 16, 16, 256, 3, 3, 3),
-      conv(2, 16, 16, 3, 256, 3, 3), conv(3, 4, 4, 128, 128, 3, 3), conv(2, 5, 6, 16, 37, 1, 1)};
+      conv(2, 16, 16, 3, 256, 3, 3), conv(3, 4, 4, 128, 128, 3, 3), conv(2, 5, 6, 16, 37, 1, 1),
+      conv(3, 1, 8, 131, 8, 5, 3)};
   const auto more = general_shapes();
   list.insert(list.end(), more.begin(), more.end());
   return list;
