@@ -11,6 +11,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/ops/former_ops.h"
+#include "gpu/ops/maxpool2d/maxpool2d.h"
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/variant.h"
 #include "gpu/verify/op_shapes.h"
@@ -421,6 +422,14 @@ TEST(Contract, PoolingTellsWindowsOtherThan2x2) {
   EXPECT_EQ(describe(Op::maxpool2d_backward, shape), "64x30x1014x256, 1x3");
   EXPECT_EQ(operand_of(Op::maxpool2d_backward, Name::argmax).elements(shape), 64 * 30 * 338 * 256);
   EXPECT_EQ(contract(Op::maxpool2d_forward).flops(shape), 2.0 * 64 * 30 * 338 * 256);
+}
+
+TEST(UnavailableReason, OfKernelsForWindowsOf2x2NamesTheWindow) {
+  OpShape shape{.height = 4, .width = 9, .kernel_height = 2, .kernel_width = 2};
+  EXPECT_EQ(maxpool2d::refuses_other_windows(shape), "");
+  shape.kernel_height = 1;
+  shape.kernel_width = 3;
+  EXPECT_EQ(maxpool2d::refuses_other_windows(shape), "windows must be 2x2, not 1x3");
 }
 
 TEST(Contract, PoolingOfFormerFilesHadWindowsOf2x2) {

@@ -1,7 +1,7 @@
 #pragma once
 // Which elements a dropout keeps: a counter-based generator gives each pair of elements 64 bits, each element 32 of
-// them, and those whose number lies below rate 2^32 are dropped. So the rate is met to 2^-33, and every thread finds the
-// bits of its elements by itself.
+// them, and those whose number lies below rate 2^32 are dropped. So the rate is met to 2^-33, and every thread finds
+// the bits of its elements by itself.
 
 #include <cmath>
 #include <cstdint>

@@ -1,5 +1,6 @@
-// global_average_pool, variant `onednn`: oneDNN's average pooling with a window of the whole image. Over `loops` it adds
-// wide vectors and all cores. Limits: FP32, and BF16 where the CPU has it. Source: oneDNN's documentation, "Pooling".
+// global_average_pool, variant `onednn`: oneDNN's average pooling with a window of the whole image. Over `loops` it
+// adds wide vectors and all cores. Limits: FP32, and BF16 where the CPU has it. Source: oneDNN's documentation,
+// "Pooling".
 
 #include "gpu/ops/global_average_pool/global_average_pool.h"
 #include "gpu/ops/global_average_pool/global_average_pool_variants.h"

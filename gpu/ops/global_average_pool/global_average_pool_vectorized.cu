@@ -1,5 +1,5 @@
-// global_average_pool.backward, variant `vectorized`: a thread writes 16 bytes of neighbouring channels of a pixel, 4 in
-// FP32 and 8 in 16 bits. Over `naive` it adds accesses of 16 bytes and that the pixel is found once for all of them.
+// global_average_pool.backward, variant `vectorized`: a thread writes 16 bytes of neighbouring channels of a pixel, 4
+// in FP32 and 8 in 16 bits. Over `naive` it adds accesses of 16 bytes and that the pixel is found once for all of them.
 // Limits: none on the shape; channels that are no multiple of 16 bytes, and tensors that do not start at one, are taken
 // one at a time. Bound by memory. At most 26 registers, no shared memory, no spills. Source:
 // global_average_pool.h; CUDA C++ Programming Guide, "Device Memory Accesses".
