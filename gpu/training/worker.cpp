@@ -190,9 +190,9 @@ void Trainer::Worker::open() {
   if (!told.empty()) log(LogLevel::warning, told);
   const models::Model& model = options_.model;
   data_ = options_.data_set ? options_.data_set
-                            : std::make_shared<data::DataSet>(
-                                  data::load(options_.data, view_.data_notice,
-                                             {{model.height, model.width, model.channels}, model.classes}));
+                            : std::make_shared<data::DataSet>(data::load(
+                                  options_.data, view_.data_notice,
+                                  {{model.height, model.width, model.channels}, model.classes, model.name}));
   if (options_.validation > 0) {
     data_ = std::make_shared<data::DataSet>(
         data::split_validation(data::DataSet(*data_), options_.validation, options_.seed));
