@@ -16,6 +16,7 @@ bool cifar10_is_complete(const std::filesystem::path& folder) noexcept;
 
 /// Loads CIFAR-10 from `folder`: 50,000 training and 10,000 test images (load_cifar()). Class names come from
 /// batches.meta.txt if that is there.
-DataSet load_cifar10(const SetRow& row, const std::filesystem::path& folder, const Requirements& model = {});
+DataSet load_cifar10(const SetRow& row, const std::filesystem::path& folder, const Requirements& model = {},
+                     const Stopped& stopped = {});
 
 }  // namespace warpscope::data

@@ -41,7 +41,8 @@ bool cifar100_is_complete(const std::filesystem::path& folder) noexcept {
   return cifar_is_complete(kForm, folder);
 }
 
-DataSet load_cifar100(const SetRow& row, const std::filesystem::path& folder, const Requirements&) {
+DataSet load_cifar100(const SetRow& row, const std::filesystem::path& folder, const Requirements&,
+                      const Stopped&) {
   return load_cifar(kForm, row, folder);
 }
 

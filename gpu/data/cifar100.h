@@ -21,6 +21,7 @@ bool cifar100_is_complete(const std::filesystem::path& folder) noexcept;
 
 /// Loads CIFAR-100 from `folder`: 50,000 training and 10,000 test images (load_cifar()). Class names come from
 /// fine_label_names.txt if that is there.
-DataSet load_cifar100(const SetRow& row, const std::filesystem::path& folder, const Requirements& model = {});
+DataSet load_cifar100(const SetRow& row, const std::filesystem::path& folder, const Requirements& model = {},
+                      const Stopped& stopped = {});
 
 }  // namespace warpscope::data

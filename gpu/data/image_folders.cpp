@@ -39,12 +39,15 @@ struct Refused {
 };
 
 /// Reads picture i to place i; what cannot be read leaves a reason.
-ImageSet read_all(const std::vector<ClassPicture>& pictures, const ImageShape& shape, Reasons& reasons) {
+ImageSet read_all(const std::vector<ClassPicture>& pictures, const ImageShape& shape, const Stopped& stopped,
+                  Reasons& reasons) {
   ImageSet set{shape.height, shape.width, shape.channels, static_cast<std::int64_t>(pictures.size()), {}, {}};
   set.pixels.resize(static_cast<std::size_t>(set.count * set.image_bytes()));
   set.labels.resize(pictures.size());
   std::mutex mutex;
   core::parallel_for(set.count, kPiecePictures, 0, [&](std::int64_t begin, std::int64_t end) {
+    if (stopped && stopped())
+      throw core::Error("reading the images was stopped");
     for (std::int64_t i = begin; i < end; ++i) {
       const ClassPicture& picture = pictures[static_cast<std::size_t>(i)];
       set.labels[static_cast<std::size_t>(i)] = picture.label;
@@ -61,8 +64,9 @@ ImageSet read_all(const std::vector<ClassPicture>& pictures, const ImageShape& s
 }
 
 /// The pictures that could be read, in their order.
-ImageSet read_good(const std::vector<ClassPicture>& pictures, const ImageShape& shape, Reasons& reasons) {
-  ImageSet set = read_all(pictures, shape, reasons);
+ImageSet read_good(const std::vector<ClassPicture>& pictures, const ImageShape& shape, const Stopped& stopped,
+                   Reasons& reasons) {
+  ImageSet set = read_all(pictures, shape, stopped, reasons);
   if (reasons.empty()) return set;
   std::vector<bool> bad(pictures.size());
   for (const auto& [place, reason] : reasons) bad[static_cast<std::size_t>(place)] = true;
@@ -113,9 +117,10 @@ std::string tell(const Refused& refused, std::size_t files) {
                      refused.count == 1 ? "" : "the first, ", refused.first);
 }
 
-void read_test(const ClassFolders& found, const ImageShape& shape, DataSet& loaded, Refused& refused) {
+void read_test(const ClassFolders& found, const ImageShape& shape, const Stopped& stopped, DataSet& loaded,
+               Refused& refused) {
   Reasons reasons;
-  loaded.test = read_good(found.test, shape, reasons);
+  loaded.test = read_good(found.test, shape, stopped, reasons);
   refused.add(reasons);
   if (loaded.test.count > 0) return;
   throw core::BadInput(
@@ -135,7 +140,8 @@ void split_test(const ClassFolders& found, DataSet& loaded) {
 
 }  // namespace
 
-DataSet load_image_folders(const SetRow&, const fs::path& folder, const Requirements& model) {
+DataSet load_image_folders(const SetRow&, const fs::path& folder, const Requirements& model,
+                           const Stopped& stopped) {
   if (model.shape.channels != 1 && model.shape.channels != 3) {
     throw core::BadInput(fmt::format("pictures have one channel or three, but {} takes {}", model.name,
                                      describe(model.shape)));
@@ -147,11 +153,12 @@ DataSet load_image_folders(const SetRow&, const fs::path& folder, const Requirem
   DataSet loaded;
   loaded.classes = found.classes;
   Reasons reasons;
-  loaded.train = read_good(found.train, model.shape, reasons);
+  loaded.train = read_good(found.train, model.shape, stopped, reasons);
   check_all_have_images(loaded.train, found, reasons);
   Refused refused;
   refused.add(reasons);
-  found.test_folder.empty() ? split_test(found, loaded) : read_test(found, model.shape, loaded, refused);
+  found.test_folder.empty() ? split_test(found, loaded)
+                            : read_test(found, model.shape, stopped, loaded, refused);
   const std::string told = tell(refused, files);
   if (!told.empty()) loaded.notice += (loaded.notice.empty() ? "" : "; ") + told;
   return loaded;

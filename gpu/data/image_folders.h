@@ -15,6 +15,7 @@ namespace warpscope::data {
 /// Throws BadInput as find_class_folders() does, if the model tells fewer classes apart or takes neither one channel
 /// nor three, if the images would take more memory than is free, if no file of a class could be read, or if there are
 /// no test images.
-DataSet load_image_folders(const SetRow& set, const std::filesystem::path& folder, const Requirements& model);
+DataSet load_image_folders(const SetRow& set, const std::filesystem::path& folder, const Requirements& model,
+                           const Stopped& stopped = {});
 
 }  // namespace warpscope::data

@@ -322,9 +322,10 @@ Location locate(const std::string& data_option, const Requirements& model) {
   return named_set_in(*set, data_option.substr(colon + 1));
 }
 
-DataSet load(const std::string& data_option, std::string& notice, const Requirements& model) {
+DataSet load(const std::string& data_option, std::string& notice, const Requirements& model,
+             const Stopped& stopped) {
   const Location location = locate(data_option, model);
-  DataSet loaded = location.set->load(*location.set, location.folder, model);
+  DataSet loaded = location.set->load(*location.set, location.folder, model, stopped);
   loaded.name = location.set->own() ? name_of(location.folder) : title_of(*location.set);
   loaded.source = option_of(location, model);
   check_classes(loaded.name, loaded.classes.size(), model);

@@ -35,7 +35,8 @@ Location locate(const std::string& data_option, const Requirements& model);
 
 /// Loads what locate() finds and sets `notice`, to what the set itself says too (DataSet::notice). A person's own set
 /// is named like its folder. Throws BadInput as locate() does, if the files show that the set does not suit the model,
-/// and if it is there but broken: drawn images never stand in for that.
-DataSet load(const std::string& data_option, std::string& notice, const Requirements& model);
+/// and if it is there but broken: drawn images never stand in for that; Error if reading fails half-way or is stopped.
+DataSet load(const std::string& data_option, std::string& notice, const Requirements& model,
+             const Stopped& stopped = {});
 
 }  // namespace warpscope::data

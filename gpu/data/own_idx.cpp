@@ -150,7 +150,7 @@ std::optional<ImageShape> own_idx_shape(const fs::path& folder) {
   return std::nullopt;
 }
 
-DataSet load_own_idx(const SetRow&, const fs::path& folder, const Requirements& model) {
+DataSet load_own_idx(const SetRow&, const fs::path& folder, const Requirements& model, const Stopped&) {
   const auto [train_images, train_labels, test_images, test_labels] = find_files(folder);
   DataSet loaded;
   loaded.train = load_pair(train_images, train_labels, model);

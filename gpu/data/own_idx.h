@@ -24,6 +24,7 @@ std::optional<ImageShape> own_idx_shape(const std::filesystem::path& folder);
 /// Throws BadInput if a file is missing, is there twice under several names, or is defective (idx.h); if images and
 /// labels differ in number; if images are not of the model's shape; if there is one class alone, or more than the
 /// model tells apart; if they take more memory than is free. Error if reading fails half-way.
-DataSet load_own_idx(const SetRow& set, const std::filesystem::path& folder, const Requirements& model);
+DataSet load_own_idx(const SetRow& set, const std::filesystem::path& folder, const Requirements& model,
+                     const Stopped& stopped = {});
 
 }  // namespace warpscope::data

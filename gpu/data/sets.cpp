@@ -82,12 +82,12 @@ std::vector<SetRow> make_sets() {
        .title = "built-in digits",
        .shape = kDigitShape,
        .classes = digits(),
-       .load = [](const SetRow&, const std::filesystem::path&,
-                  const Requirements&) { return make_builtin_digits(); }},
+       .load = [](const SetRow&, const std::filesystem::path&, const Requirements&,
+                  const Stopped&) { return make_builtin_digits(); }},
       {.name = "scenes",
        .title = "built-in scenes",
-       .load = [](const SetRow&, const std::filesystem::path&,
-                  const Requirements& model) { return make_scenes(model); }},
+       .load = [](const SetRow&, const std::filesystem::path&, const Requirements& model,
+                  const Stopped&) { return make_scenes(model); }},
   };
 }
 

@@ -4,6 +4,7 @@
 // (app/fetch/sources.cpp).
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,9 @@
 #include "gpu/data/requirements.h"
 
 namespace warpscope::data {
+
+/// Asked now and then by loaders that may take long, of any thread: true once nobody waits for the data any more.
+using Stopped = std::function<bool()>;
 
 /// A data set that was published in files, a form of sets that people make themselves, or a set that the program
 /// draws.
@@ -37,9 +41,9 @@ struct SetRow {
   std::optional<ImageShape> (*shape_in)(const std::filesystem::path& folder) = nullptr;
 
   /// Reads the files in `folder` itself, or draws the images; those of a set of any shape as `model` takes them.
-  /// Throws BadInput that names the file if one is missing or defective; Error if reading fails half-way.
-  DataSet (*load)(const SetRow& set, const std::filesystem::path& folder,
-                  const Requirements& model) = nullptr;
+  /// Throws BadInput that names the file if one is missing or defective; Error if reading fails half-way or is stopped.
+  DataSet (*load)(const SetRow& set, const std::filesystem::path& folder, const Requirements& model,
+                  const Stopped& stopped) = nullptr;
 
   bool any_shape() const { return shape == ImageShape{}; }
   bool drawn() const { return files.empty(); }

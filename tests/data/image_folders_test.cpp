@@ -1,5 +1,6 @@
 #include "gpu/data/image_folders.h"
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -257,6 +258,16 @@ TEST_F(ImageFolders, MoreThanTheMemoryHoldsIsRefusedBeforeItIsTaken) {
       refusal({{2'000'000, 2'000'000, 3}, 0, "mine"}),
       {"the 4 images of " + folder_.path().string() + " take 44703.5 GiB of memory at 2000000x2000000x3",
        "GiB free"}));
+}
+
+TEST_F(ImageFolders, ReadingEndsWhenNobodyWaitsAnyMore) {
+  write("a", 0, 20);
+  write("b", 20, 20);
+  std::atomic<int> asked = 0;
+  const auto later = [&] { return ++asked > 2; };
+  EXPECT_THROW(load_image_folders(*find_set("images"), folder_.path(), kDot, later), core::Error);
+  EXPECT_GT(asked, 2);
+  EXPECT_LT(asked, 40) << "not once an image";
 }
 
 TEST_F(ImageFolders, AreRecognisedByPicturesInFolders) {

@@ -51,7 +51,7 @@ TEST(Sets, DrawnOnesLoadAsTheirRowsSay) {
   for (const SetRow& row : sets()) {
     if (!row.drawn()) continue;
     const ImageShape shape = row.any_shape() ? ImageShape{192, 256, 1} : row.shape;
-    const DataSet loaded = row.load(row, {}, {shape, 10});
+    const DataSet loaded = row.load(row, {}, {shape, 10}, {});
     EXPECT_EQ(loaded.classes.size(), 10U) << row.name;
     EXPECT_EQ(loaded.train.shape(), shape) << row.name;
     EXPECT_EQ(loaded.test.shape(), shape) << row.name;
