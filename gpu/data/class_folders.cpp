@@ -79,9 +79,7 @@ bool has_class_folders(const fs::path& folder) {
 fs::path train_folder_of(const fs::path& folder) {
   fs::path train = folder / "train";
   std::error_code failure;
-  if (!fs::is_directory(train, failure)) return folder;
-  const Listing listing = list(train);
-  return listing.pictures.empty() && !listing.folders.empty() ? train : folder;
+  return fs::is_directory(train, failure) && has_class_folders(train) ? train : folder;
 }
 
 /// Nothing where there is none.

@@ -27,8 +27,8 @@ struct ClassFolders {
 /// be read.
 bool holds_class_folders(const std::filesystem::path& folder);
 
-/// The classes are the folders in `folder`; or, where its folder `train` holds folders and no pictures, those in
-/// `train`, and test pictures are those in the first of `test`, `val` and `valid` that has class folders. Pictures
+/// The classes are the folders in `folder`; or, where its folder `train` has folders with pictures in it, those in
+/// `train`, and test pictures are those in the first of `test`, `val` and `valid` that has such folders too. Pictures
 /// end in .png, .jpg or .jpeg (own_images.h) and may lie deeper in the folder of their class; links are followed,
 /// names that begin with a point are not looked at.
 ///

@@ -111,6 +111,16 @@ TEST_F(ImageFolders, AClassMayBeCalledTrain) {
   EXPECT_EQ(load().classes, (Names{"car", "train"}));
 }
 
+TEST_F(ImageFolders, PicturesBesideTheClassFoldersAreOfNoClass) {
+  write("train/a", 0, 2);
+  write("train/b", 2, 2);
+  write("train", 10, 1);
+  write("", 11, 1);
+  const DataSet set = load();
+  EXPECT_EQ(set.classes, (Names{"a", "b"}));
+  EXPECT_EQ(set.train.count + set.test.count, 4);
+}
+
 TEST_F(ImageFolders, ImagesAreMadeAsTheModelTakesThem) {
   tests::Picture picture(8, 4, 40);
   picture.fill(2, 0, 4, 2, 200);  // the upper left corner of the middle
