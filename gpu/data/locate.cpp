@@ -161,7 +161,9 @@ std::string needs(const Rows& wanted, const fs::path& folder) {
 /// What a set of a person's own needs.
 std::string own_needs() {
   const Rows own = rows_that([](const SetRow& row) { return row.own(); });
-  return "a set of your own needs " + list(own, [](const SetRow& row) { return std::string(row.files); });
+  return "a set of your own needs " +
+         list(
+             own, [](const SetRow& row) { return std::string(row.files); }, ", or ");
 }
 
 [[noreturn]] void refuse_missing_folder(const std::string& folder) {
@@ -274,7 +276,8 @@ Location any_set(const Rows& suitable, const Requirements& model) {
   if (wanted.empty()) {
     return {&drawn,
             {},
-            fmt::format("no data were named; using the {} at {}", drawn.title, describe(model.shape))};
+            fmt::format("no data were named; using the {} at {} (--data takes a folder of your own)",
+                        drawn.title, describe(model.shape))};
   }
   std::string absent;
   if (const auto found = in_cache(wanted, absent)) return *found;

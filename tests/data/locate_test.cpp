@@ -298,7 +298,8 @@ TEST_F(Locate, ModelsOfAnyShapeTrainOnScenes) {
   EXPECT_EQ(locate("builtin", odd).set->name, "scenes");
   EXPECT_EQ(locate("builtin", odd).notice, "");
   EXPECT_EQ(locate("", odd).set->name, "scenes");
-  EXPECT_EQ(locate("", odd).notice, "no data were named; using the built-in scenes at 64x48x3");
+  EXPECT_EQ(locate("", odd).notice,
+            "no data were named; using the built-in scenes at 64x48x3 (--data takes a folder of your own)");
   const Variable data("WARPSCOPE_DATA", "/nowhere");
   EXPECT_EQ(refusal("", odd),
             "$WARPSCOPE_DATA is /nowhere, where there is no set of images; correct or unset it");
@@ -407,7 +408,7 @@ TEST_F(LocateOwn, AFolderWithNothingIsToldWhatASetNeeds) {
       refusal(empty.path().string(), odd_),
       "no images in " + empty.path().string() +
           ": a set of your own needs a folder of PNG or JPEG files for each class, in it or in its folders "
-          "train and test or IDX files of images and of labels, to train on and to test with");
+          "train and test, or IDX files of images and of labels, to train on and to test with");
   EXPECT_TRUE(holds(refusal("images:" + empty.path().string(), odd_), {"no pictures in class folders in"}));
   EXPECT_TRUE(holds(refusal(empty.path().string(), kScenes), {"CIFAR-10 needs", "a set of your own needs"}));
 }
