@@ -53,8 +53,12 @@ std::string title_of(const SetRow& row) {
   return std::string(row.title);
 }
 
-std::string type_of(const SetRow& row) {
+std::string option_name_of(const SetRow& row) {
   return std::string(row.name);
+}
+
+std::string files_of(const SetRow& row) {
+  return std::string(row.files);
 }
 
 /// What the model can be trained on.
@@ -161,9 +165,7 @@ std::string needs(const Rows& wanted, const fs::path& folder) {
 /// What a set of a person's own needs.
 std::string own_needs() {
   const Rows own = rows_that([](const SetRow& row) { return row.own(); });
-  return "a set of your own needs " +
-         list(
-             own, [](const SetRow& row) { return std::string(row.files); }, ", or ");
+  return "a set of your own needs " + list(own, files_of, ", or ");
 }
 
 [[noreturn]] void refuse_missing_folder(const std::string& folder) {
@@ -171,7 +173,7 @@ std::string own_needs() {
   throw core::BadInput(
       fmt::format("there is no folder {}, and no data set of that name; valid: {}, {}, a folder or "
                   "NAME:FOLDER",
-                  folder, list(all, type_of, ", "), kBuiltin));
+                  folder, list(all, option_name_of, ", "), kBuiltin));
 }
 
 /// NAME:FOLDER
@@ -292,7 +294,7 @@ void check_suits(const SetRow& set, const Rows& suitable, const Requirements& mo
     check_classes(title_of(set), set.classes.size(), model);
   } catch (const core::BadInput& difference) {
     throw core::BadInput(fmt::format("{}; valid: {}, {} or a folder", difference.what(),
-                                     list(named(suitable), type_of, ", "), kBuiltin));
+                                     list(named(suitable), option_name_of, ", "), kBuiltin));
   }
 }
 
@@ -300,7 +302,7 @@ void check_suits(const SetRow& set, const Rows& suitable, const Requirements& mo
 std::string option_of(const Location& location, const Requirements& model) {
   const SetRow& set = *location.set;
   const Rows suitable = suitable_sets(model);
-  if (set.drawn()) return &first_drawn(suitable) == &set ? kBuiltin : type_of(set);
+  if (set.drawn()) return &first_drawn(suitable) == &set ? kBuiltin : option_name_of(set);
   const Rows here = found_in(location.folder, published(suitable));
   const SetRow* alone = here.size() == 1 ? here.front() : nullptr;
   if (here.empty()) alone = own_form_in(location.folder, model, true);
