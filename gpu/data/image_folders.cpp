@@ -46,8 +46,7 @@ ImageSet read_all(const std::vector<ClassPicture>& pictures, const ImageShape& s
   set.labels.resize(pictures.size());
   std::mutex mutex;
   core::parallel_for(set.count, kPiecePictures, 0, [&](std::int64_t begin, std::int64_t end) {
-    if (stopped && stopped())
-      throw core::Error("reading the images was stopped");
+    if (stopped && stopped()) throw core::Error("reading the images was stopped");
     for (std::int64_t i = begin; i < end; ++i) {
       const ClassPicture& picture = pictures[static_cast<std::size_t>(i)];
       set.labels[static_cast<std::size_t>(i)] = picture.label;
