@@ -55,9 +55,12 @@ TrainedSource open_trained(const TrainedArguments& a) {
   source.selection.precision = *settings.precision;
   source.stream = source.device->make_stream();
   const models::Model& model = settings.model;
+  // Classifiers of features tell apart what they are given, but the run's own data are made as the run had them.
+  const data::Requirements wanted{
+      {model.height, model.width, model.channels}, a.data.empty() ? model.classes : 0, model.name};
   std::string notice;
-  source.data = std::make_shared<data::DataSet>(data::load(a.data.empty() ? settings.data : a.data, notice,
-                                                           {{model.height, model.width, model.channels}, 0}));
+  source.data =
+      std::make_shared<data::DataSet>(data::load(a.data.empty() ? settings.data : a.data, notice, wanted));
   if (!notice.empty()) fmt::print(stderr, "warpscope: {}\n", notice);
   return source;
 }

@@ -5,6 +5,8 @@ set_source_files_properties(
   app/bench_tables.cpp
   gpu/data/builtin_digits.cpp
   gpu/data/cifar10.cpp
+  gpu/data/cifar100.cpp
+  gpu/data/cifar_records.cpp
   gpu/data/idx_set.cpp
   gpu/export/export_trace.cpp
   gpu/features/feature_trial.cpp

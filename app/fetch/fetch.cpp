@@ -194,8 +194,8 @@ std::string part_name(const Source& source, const SourceFile& file) {
 
 fs::path fetch_data_set(const Source& source, const fs::path& destination, const Callback& progress) {
   const data::SetRow* set = data::find_set(source.data_set);
-  if (set == nullptr || set->drawn())
-    throw std::logic_error("no data set in files is named " + source.data_set);
+  if (set == nullptr || !set->published())
+    throw std::logic_error("no published data set is named " + source.data_set);
   const fs::path target = destination / set->folders.front();
   if (set->is_complete(target)) return target;
   check_target(target, set->title);

@@ -16,6 +16,11 @@ std::span<const Source> sources() {
        .mirrors = {"https://www.cs.toronto.edu/~kriz/"},
        .files = {{"cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530"}},
        .archive_folder = "cifar-10-batches-bin"},
+      // The same page's binary version of CIFAR-100, with the checksum given there.
+      {.data_set = "cifar100",
+       .mirrors = {"https://www.cs.toronto.edu/~kriz/"},
+       .files = {{"cifar-100-binary.tar.gz", "03b5dce01913d631647c71ecec9e9cb8"}},
+       .archive_folder = "cifar-100-binary"},
       // As first published, from torchvision's and Google's copies, with the checksums of the original site.
       {.data_set = "mnist",
        .mirrors = {"https://ossci-datasets.s3.amazonaws.com/mnist/",

@@ -1,36 +1,40 @@
 #include "gpu/data/builtin.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
+#include "gpu/data/own_images.h"
 #include "gpu/data/scenes.h"
 
 namespace warpscope::data {
 namespace {
 
 constexpr std::int64_t kMostImages = 10'000'000;
+constexpr ImageShape kSceneShape{kSceneSide, kSceneSide, 3};
 constexpr int kImageBytes = 3 * kScenePixels;
 constexpr std::int64_t kPieceImages = 100;
-constexpr std::int64_t kClassCount = kSceneClasses.size();
+constexpr int kClassCount = static_cast<int>(kSceneClasses.size());
 
 // Far apart, so that no image of one set has the seed of one of the other.
 constexpr std::uint64_t kTrainSeed = 0x7761'7270'0000'0000ULL;
 constexpr std::uint64_t kTestSeed = 0x7363'6f70'0000'0000ULL;
 
-/// Images 10 n to 10 n + 9 are a permutation of the classes.
-std::uint8_t label_of(std::uint64_t seed, std::int64_t image) {
-  Random random(core::mix_bits(seed - static_cast<std::uint64_t>(image / kClassCount) - 1));
-  std::array<std::uint8_t, kClassCount> order;
+/// Each run of so many images as there are classes is a permutation of them.
+std::uint8_t label_of(std::uint64_t seed, std::int64_t image, int classes) {
+  Random random(core::mix_bits(seed - static_cast<std::uint64_t>(image / classes) - 1));
+  std::array<std::uint8_t, kSceneClasses.size()> order;
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint8_t>(i);
-  for (int i = kClassCount - 1; i > 0; --i) {
+  for (int i = classes - 1; i > 0; --i) {
     std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(random.range(0, i))]);
   }
-  return order[static_cast<std::size_t>(image % kClassCount)];
+  return order[static_cast<std::size_t>(image % classes)];
 }
 
 /// What the camera adds to a scene: exposure, light that falls off to one side and to the corners, and sensor
@@ -80,25 +84,41 @@ void expose(const Canvas& canvas, Random& random, std::uint8_t* bytes) {
   }
 }
 
-ImageSet make_set(std::int64_t count, std::uint64_t seed, int threads) {
+/// The luminance of RGB bytes, by the weights with which pictures become grey too (read_picture()).
+std::vector<std::uint8_t> luminance(const std::vector<std::uint8_t>& colours) {
+  std::vector<std::uint8_t> grey(colours.size() / 3);
+  for (std::size_t i = 0; i < grey.size(); ++i) {
+    const std::uint8_t* const colour = colours.data() + 3 * i;
+    grey[i] = static_cast<std::uint8_t>((77 * colour[0] + 150 * colour[1] + 29 * colour[2]) >> 8);
+  }
+  return grey;
+}
+
+/// A scene as bytes of `shape`.
+void expose_as(const ImageShape& shape, const Canvas& canvas, Random& random, std::uint8_t* bytes) {
+  if (shape == kSceneShape) return expose(canvas, random, bytes);
+  std::vector<std::uint8_t> scene(kImageBytes);
+  expose(canvas, random, scene.data());
+  if (shape.channels == 1) scene = luminance(scene);
+  const std::vector<std::uint8_t> fitted = fit_image(scene, {kSceneSide, kSceneSide, shape.channels}, shape);
+  std::copy(fitted.begin(), fitted.end(), bytes);
+}
+
+ImageSet make_set(const ImageShape& shape, int classes, std::int64_t count, std::uint64_t seed, int threads) {
   if (count < 0 || count > kMostImages) {
     throw core::BadInput(
         fmt::format("the built-in data set can have 0 to {} images, not {}", kMostImages, count));
   }
-  ImageSet set;
-  set.height = kSceneSide;
-  set.width = kSceneSide;
-  set.channels = 3;
-  set.count = count;
-  set.pixels.resize(static_cast<std::size_t>(count * kImageBytes));
+  ImageSet set{shape.height, shape.width, shape.channels, count, {}, {}};
+  set.pixels.resize(static_cast<std::size_t>(count * set.image_bytes()));
   set.labels.resize(static_cast<std::size_t>(count));
   core::parallel_for(count, kPieceImages, threads, [&](std::int64_t begin, std::int64_t end) {
     Canvas canvas;
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::uint8_t label = label_of(seed, i);
+      const std::uint8_t label = label_of(seed, i, classes);
       Random random(core::mix_bits(seed + static_cast<std::uint64_t>(i)));
       kSceneClasses[label].paint(canvas, random);
-      expose(canvas, random, set.pixels.data() + i * kImageBytes);
+      expose_as(shape, canvas, random, set.pixels.data() + i * set.image_bytes());
       set.labels[static_cast<std::size_t>(i)] = label;
     }
   });
@@ -114,11 +134,34 @@ std::vector<std::string> scene_classes() {
 }
 
 DataSet make_builtin(std::int64_t train, std::int64_t test, int threads) {
+  return make_scenes({kSceneShape, kClassCount}, train, test, threads);
+}
+
+DataSet make_scenes(const Requirements& model, std::int64_t train, std::int64_t test, int threads) {
+  if (model.shape.channels != 1 && model.shape.channels != 3) {
+    throw core::BadInput(fmt::format("the built-in scenes have one channel or three, but {} takes {}",
+                                     model.name, describe(model.shape)));
+  }
+  const int classes = model.classes > 0 ? std::min(model.classes, kClassCount) : kClassCount;
   DataSet set;
   set.classes = scene_classes();
-  set.train = make_set(train, kTrainSeed, threads);
-  set.test = make_set(test, kTestSeed, threads);
+  set.classes.resize(static_cast<std::size_t>(classes));
+  check_memory("the built-in scenes", train + test, model.shape);
+  set.train = make_set(model.shape, classes, train, kTrainSeed, threads);
+  set.test = make_set(model.shape, classes, test, kTestSeed, threads);
   return set;
+}
+
+std::int64_t scenes_to_train_on(const ImageShape& shape) {
+  constexpr std::int64_t kMost = 50'000;
+  constexpr std::int64_t kLeast = 500;
+  const double bytes = static_cast<double>(shape.height) * shape.width * shape.channels;
+  return std::clamp(static_cast<std::int64_t>(kMost * (kImageBytes / bytes)) / 50 * 50, kLeast, kMost);
+}
+
+DataSet make_scenes(const Requirements& model) {
+  const std::int64_t train = scenes_to_train_on(model.shape);
+  return make_scenes(model, train, train / 5, 0);
 }
 
 }  // namespace warpscope::data

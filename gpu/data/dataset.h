@@ -1,11 +1,15 @@
 #pragma once
 // Image data sets as plain data in host memory.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace warpscope::data {
+
+/// How many classes a set may have: labels are bytes.
+inline constexpr std::size_t kMostClasses = 256;
 
 /// The size of an image.
 struct ImageShape {
@@ -39,6 +43,7 @@ struct DataSet {
   ImageSet train;
   ImageSet validation;
   ImageSet test;
+  std::string notice = {};  ///< what people should know of how it was made, in one sentence, else ""
 };
 
 }  // namespace warpscope::data

@@ -181,4 +181,21 @@ Idx read_idx(const std::filesystem::path& path, int dimensions, const std::strin
   return idx;
 }
 
+std::vector<std::int64_t> peek_idx(const std::filesystem::path& path) {
+  constexpr std::uint32_t kMostDimensions = 8;
+  const std::string remedy;
+  std::vector<std::int64_t> sizes;
+  try {
+    const InputFile file(path);
+    const Refusal refuse(file, remedy);
+    const std::uint32_t magic = read_number(*unpacked(file, remedy), refuse);
+    if (magic <= kMagic || magic > kMagic + kMostDimensions) return {};
+    const std::unique_ptr<Bytes> bytes = unpacked(file, remedy);
+    read_sizes(*bytes, static_cast<int>(magic - kMagic), refuse, sizes);
+  } catch (const core::Error&) {
+    return {};
+  }
+  return sizes;
+}
+
 }  // namespace warpscope::data

@@ -22,4 +22,7 @@ struct Idx {
 /// if reading fails half-way.
 Idx read_idx(const std::filesystem::path& path, int dimensions, const std::string& remedy);
 
+/// The sizes that the header of an IDX file of bytes tells; none if `path` is no such file or cannot be read.
+std::vector<std::int64_t> peek_idx(const std::filesystem::path& path);
+
 }  // namespace warpscope::data

@@ -113,7 +113,7 @@ bool idx_set_is_complete(const fs::path& folder) noexcept {
   }
 }
 
-DataSet load_idx_set(const SetRow& set, const fs::path& folder) {
+DataSet load_idx_set(const SetRow& set, const fs::path& folder, const Requirements&, const Stopped&) {
   std::array<fs::path, kFiles.size()> paths;
   std::string missing;
   for (std::size_t i = 0; i < kFiles.size(); ++i) {

@@ -21,6 +21,7 @@ bool idx_set_is_complete(const std::filesystem::path& folder) noexcept;
 /// Loads `set` from `folder`: grey images in the order of the files, any number of them. Throws BadInput that
 /// names the file if one is missing or defective (idx.h), holds images of another size than the set's or a
 /// label beyond its classes, or if images and labels differ in number; Error if reading fails half-way.
-DataSet load_idx_set(const SetRow& set, const std::filesystem::path& folder);
+DataSet load_idx_set(const SetRow& set, const std::filesystem::path& folder, const Requirements& model = {},
+                     const Stopped& stopped = {});
 
 }  // namespace warpscope::data

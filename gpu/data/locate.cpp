@@ -23,13 +23,10 @@ using Rows = std::vector<const SetRow*>;
 
 constexpr const char* kBuiltin = "builtin";
 
-std::string describe(const ImageShape& shape) {
-  return fmt::format("{}x{}x{}", shape.height, shape.width, shape.channels);
-}
-
+/// As far as the table tells: a set of any shape makes itself suit the model or refuses when it is loaded.
 bool suits(const SetRow& set, const Requirements& model) {
-  return set.shape == model.shape &&
-         (model.classes == 0 || std::cmp_less_equal(set.classes.size(), model.classes));
+  return set.any_shape() || (set.shape == model.shape &&
+                             (model.classes == 0 || std::cmp_less_equal(set.classes.size(), model.classes)));
 }
 
 template <class Predicate>
@@ -56,38 +53,49 @@ std::string title_of(const SetRow& row) {
   return std::string(row.title);
 }
 
-std::string name_of(const SetRow& row) {
+std::string option_name_of(const SetRow& row) {
   return std::string(row.name);
 }
 
-/// What the model can be trained on. Throws BadInput if that is nothing.
-Rows suitable_sets(const Requirements& model) {
-  Rows rows = rows_that([&](const SetRow& row) { return suits(row, model); });
-  if (!rows.empty()) return rows;
-  const Rows all = rows_that([](const SetRow&) { return true; });
-  throw core::BadInput(fmt::format(
-      "no data set has images of {}{}, which the model takes; valid: {}", describe(model.shape),
-      model.classes > 0 ? fmt::format(" in at most {} classes", model.classes) : "",
-      list(all, [](const SetRow& row) { return fmt::format("{} ({})", row.title, describe(row.shape)); })));
+std::string files_of(const SetRow& row) {
+  return std::string(row.files);
 }
 
-Rows in_files(const Rows& rows) {
+/// What the model can be trained on.
+Rows suitable_sets(const Requirements& model) {
+  return rows_that([&](const SetRow& row) { return suits(row, model); });
+}
+
+Rows published(const Rows& rows) {
   Rows found;
   std::copy_if(rows.begin(), rows.end(), std::back_inserter(found),
-               [](const SetRow* row) { return !row->drawn(); });
+               [](const SetRow* row) { return row->published(); });
   return found;
 }
 
-const SetRow* first_drawn(const Rows& rows) {
-  const auto found = std::find_if(rows.begin(), rows.end(), [](const SetRow* row) { return row->drawn(); });
-  return found == rows.end() ? nullptr : *found;
+/// Those that a name alone finds.
+Rows named(const Rows& rows) {
+  Rows found;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(found),
+               [](const SetRow* row) { return !row->own(); });
+  return found;
 }
 
-bool has_name(const fs::path& folder, const SetRow& set) {
+/// There always is one: scenes are drawn at any shape.
+const SetRow& first_drawn(const Rows& rows) {
+  return **std::find_if(rows.begin(), rows.end(), [](const SetRow* row) { return row->drawn(); });
+}
+
+/// The last part of its path.
+std::string name_of(const fs::path& folder) {
   std::error_code error;
   fs::path absolute = fs::absolute(folder, error).lexically_normal();
   if (!absolute.has_filename()) absolute = absolute.parent_path();  // of "mnist/", and of "." within it
-  return std::find(set.folders.begin(), set.folders.end(), absolute.filename().string()) != set.folders.end();
+  return absolute.filename().string();
+}
+
+bool has_name(const fs::path& folder, const SetRow& set) {
+  return std::find(set.folders.begin(), set.folders.end(), name_of(folder)) != set.folders.end();
 }
 
 /// Of the sets with the same files, the one that a folder of this name holds.
@@ -98,29 +106,50 @@ const SetRow& owner(const fs::path& folder, const SetRow& set) {
   return named == same.end() ? *same.front() : **named;
 }
 
+/// False if the files in `folder` tell that their images are of another shape than those of `set`.
+bool has_shape(const fs::path& folder, const SetRow& set) {
+  return set.any_shape() || set.shape_in == nullptr || set.shape_in(folder).value_or(set.shape) == set.shape;
+}
+
 /// Where the files of `set` are: in a folder of its name in `folder`, else in `folder` itself. `named`: it
-/// was said that they are of this set; otherwise the name of the folder has to tell.
+/// was said that they are of this set; otherwise the name of the folder and the size of the images have to tell.
 std::optional<fs::path> find_files(const SetRow& set, const fs::path& folder, bool named) {
   for (const std::string_view name : set.folders) {
     if (set.holds(folder / name)) return folder / name;
   }
-  if (set.holds(folder) && (named || &owner(folder, set) == &set)) return folder;
+  if (set.holds(folder) && (named || (&owner(folder, set) == &set && has_shape(folder, set)))) return folder;
   return std::nullopt;
 }
 
-Rows sets_in(const fs::path& folder) {
+Rows published_in(const fs::path& folder) {
   return rows_that(
-      [&](const SetRow& row) { return !row.drawn() && find_files(row, folder, false).has_value(); });
+      [&](const SetRow& row) { return row.published() && find_files(row, folder, false).has_value(); });
+}
+
+/// The form in which a person's own set lies in `folder`: one whose images fit the model, if there is one.
+const SetRow* own_form_in(const fs::path& folder, const Requirements& model, bool fitting) {
+  const Rows found = rows_that([&](const SetRow& row) { return row.own() && row.holds(folder); });
+  const auto fits = std::find_if(found.begin(), found.end(), [&](const SetRow* row) {
+    return row->shape_in == nullptr || row->shape_in(folder) == model.shape;
+  });
+  if (fits != found.end()) return *fits;
+  return fitting || found.empty() ? nullptr : found.front();
+}
+
+/// "28x28x1", and how many classes if the shape alone is that of the set.
+std::string taken(const Requirements& model, const SetRow& other) {
+  if (other.shape != model.shape) return describe(model.shape);
+  return fmt::format("{} in at most {} classes", describe(model.shape), model.classes);
 }
 
 /// "" or, if `folder` holds other sets than the one that was looked for, a remark about that.
 std::string remark_on_others(const fs::path& folder, const Requirements& model) {
-  const Rows others = sets_in(folder);
+  const Rows others = published_in(folder);
   if (others.empty()) return "";
   const SetRow& other = *others.front();
   if (suits(other, model)) return fmt::format(": by its name it holds {}", other.title);
-  return fmt::format(": it holds {}, with {} classes of images of {}, but the model takes {}", other.title,
-                     other.classes.size(), describe(other.shape), describe(model.shape));
+  return fmt::format(": it holds {}, with {} classes of images of {}, but {} takes {}", other.title,
+                     other.classes.size(), describe(other.shape), model.name, taken(model, other));
 }
 
 /// "MNIST needs A, B and C, in DIR or in a folder mnist there"
@@ -133,12 +162,18 @@ std::string needs(const Rows& wanted, const fs::path& folder) {
   return text;
 }
 
+/// What a set of a person's own needs.
+std::string own_needs() {
+  const Rows own = rows_that([](const SetRow& row) { return row.own(); });
+  return "a set of your own needs " + list(own, files_of, ", or ");
+}
+
 [[noreturn]] void refuse_missing_folder(const std::string& folder) {
-  const Rows all = rows_that([](const SetRow&) { return true; });
+  const Rows all = rows_that([](const SetRow& row) { return !row.own(); });
   throw core::BadInput(
       fmt::format("there is no folder {}, and no data set of that name; valid: {}, {}, a folder or "
                   "NAME:FOLDER",
-                  folder, list(all, name_of, ", "), kBuiltin));
+                  folder, list(all, option_name_of, ", "), kBuiltin));
 }
 
 /// NAME:FOLDER
@@ -152,41 +187,57 @@ Location named_set_in(const SetRow& set, const std::string& folder) {
   }
   if (!is_there(folder)) refuse_missing_folder(folder);
   if (const auto found = find_files(set, folder, true)) return {&set, *found, {}};
-  throw core::BadInput(fmt::format("no {} in {}: {}", set.title, folder, needs({&set}, folder)));
+  throw core::BadInput(
+      fmt::format("no {} in {}: {}", set.title, folder,
+                  set.own() ? fmt::format("they need {}", set.files) : needs({&set}, folder)));
 }
 
-/// FOLDER
+/// Those of `wanted` whose files are in `folder`.
+Rows found_in(const fs::path& folder, const Rows& wanted) {
+  Rows found;
+  std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(found),
+               [&](const SetRow* row) { return find_files(*row, folder, false).has_value(); });
+  return found;
+}
+
+/// FOLDER: a published set, else a person's own.
 Location set_in(const std::string& folder, const Rows& suitable, const Requirements& model) {
   if (!is_there(folder)) refuse_missing_folder(folder);
-  const Rows wanted = in_files(suitable);
-  Rows found;
-  for (const SetRow* row : wanted) {
-    if (find_files(*row, folder, false)) found.push_back(row);
-  }
+  const Rows wanted = published(suitable);
+  const Rows found = found_in(folder, wanted);
   if (found.size() == 1) return {found.front(), *find_files(*found.front(), folder, false), {}};
   if (found.size() > 1) {
     throw core::BadInput(
         fmt::format("{} holds {}; say which: {}", folder, list(found, title_of, " and "),
                     list(found, [&](const SetRow& row) { return fmt::format("{}:{}", row.name, folder); })));
   }
+  if (const SetRow* own = own_form_in(folder, model, true)) return {own, folder, {}};
   const std::string remark = remark_on_others(folder, model);
-  const std::string titles = list(wanted, title_of);
-  if (remark.empty())
-    throw core::BadInput(fmt::format("no {} in {}: {}", titles, folder, needs(wanted, folder)));
+  const std::string titles = wanted.empty() ? "images" : list(wanted, title_of);
+  if (!remark.empty()) {
+    throw core::BadInput(
+        fmt::format("no {} in {}{}; name a folder with {}, or {}", titles, folder, remark, titles, kBuiltin));
+  }
+  // Its loader says what does not fit.
+  if (const SetRow* own = own_form_in(folder, model, false)) return {own, folder, {}};
+  const std::string missing = needs(wanted, folder);
   throw core::BadInput(
-      fmt::format("no {} in {}{}; name a folder with {}, or {}", titles, folder, remark, titles, kBuiltin));
+      fmt::format("no {} in {}: {}{}{}", titles, folder, missing, missing.empty() ? "" : "; ", own_needs()));
 }
 
-/// Looks for the first of `wanted` in $WARPSCOPE_DATA. Nothing if that is not set; throws BadInput if it
-/// holds none of them.
-std::optional<Location> in_variable(const Rows& wanted, const Requirements& model) {
+/// Looks for the first of `wanted`, or also for a person's `own` set, in $WARPSCOPE_DATA. Nothing if that is not
+/// set; throws BadInput if it holds none of them.
+std::optional<Location> in_variable(const Rows& wanted, const Requirements& model, bool own) {
   const char* variable = std::getenv("WARPSCOPE_DATA");
   if (variable == nullptr || *variable == '\0') return std::nullopt;
   for (const SetRow* row : wanted) {
     if (const auto found = find_files(*row, variable, false)) return Location{row, *found, {}};
   }
+  const SetRow* form = own && is_there(variable) ? own_form_in(variable, model, true) : nullptr;
+  if (form != nullptr) return Location{form, variable, {}};
   throw core::BadInput(fmt::format("$WARPSCOPE_DATA is {}, where there is no {}{}; correct or unset it",
-                                   variable, list(wanted, title_of), remark_on_others(variable, model)));
+                                   variable, wanted.empty() ? "set of images" : list(wanted, title_of),
+                                   remark_on_others(variable, model)));
 }
 
 /// Looks for the first of `wanted` in the cache folder, else says in `absent` why there is none.
@@ -213,7 +264,7 @@ std::string fetch_hint(const SetRow& set) {
 /// NAME
 Location named_set(const SetRow& set, const Requirements& model) {
   if (set.drawn()) return {&set, {}, {}};
-  if (const auto found = in_variable({&set}, model)) return *found;
+  if (const auto found = in_variable({&set}, model, false)) return *found;
   std::string absent;
   if (const auto found = in_cache({&set}, absent)) return *found;
   throw core::BadInput(fmt::format("{}; {}, or name the folder that holds it", absent, fetch_hint(set)));
@@ -221,39 +272,41 @@ Location named_set(const SetRow& set, const Requirements& model) {
 
 /// Nothing was asked for.
 Location any_set(const Rows& suitable, const Requirements& model) {
-  const Rows wanted = in_files(suitable);
-  const SetRow* drawn = first_drawn(suitable);
-  std::string absent;
-  if (!wanted.empty()) {
-    if (const auto found = in_variable(wanted, model)) return *found;
-    if (const auto found = in_cache(wanted, absent)) return *found;
+  const Rows wanted = published(suitable);
+  const SetRow& drawn = first_drawn(suitable);
+  if (const auto found = in_variable(wanted, model, true)) return *found;
+  if (wanted.empty()) {
+    return {&drawn,
+            {},
+            fmt::format("no data were named; using the {} at {} (--data takes a folder of your own)",
+                        drawn.title, describe(model.shape))};
   }
-  if (drawn == nullptr) throw core::BadInput(fmt::format("{}; {}", absent, fetch_hint(*wanted.front())));
-  if (wanted.empty()) return {drawn, {}, {}};
-  return {drawn, {}, fmt::format("{}; using the {} ({})", absent, drawn->title, fetch_hint(*wanted.front()))};
+  std::string absent;
+  if (const auto found = in_cache(wanted, absent)) return *found;
+  return {&drawn, {}, fmt::format("{}; using the {} ({})", absent, drawn.title, fetch_hint(*wanted.front()))};
 }
 
 /// Throws BadInput unless the model takes this set, which was named.
 void check_suits(const SetRow& set, const Rows& suitable, const Requirements& model) {
   if (suits(set, model)) return;
-  const std::string difference = set.shape == model.shape
-                                     ? fmt::format("the classes of {} are {}, but the model tells apart {}",
-                                                   set.title, set.classes.size(), model.classes)
-                                     : fmt::format("the images of {} are {}, but the model takes {}",
-                                                   set.title, describe(set.shape), describe(model.shape));
-  throw core::BadInput(
-      fmt::format("{}; valid: {}, {} or a folder", difference, list(suitable, name_of, ", "), kBuiltin));
+  try {
+    check_shape(title_of(set), set.shape, model);
+    check_classes(title_of(set), set.classes.size(), model);
+  } catch (const core::BadInput& difference) {
+    throw core::BadInput(fmt::format("{}; valid: {}, {} or a folder", difference.what(),
+                                     list(named(suitable), option_name_of, ", "), kBuiltin));
+  }
 }
 
-/// What --data takes to find the same set again, from the model's images alone.
+/// What --data takes to find the same set again.
 std::string option_of(const Location& location, const Requirements& model) {
   const SetRow& set = *location.set;
   const Rows suitable = suitable_sets(model);
-  if (set.drawn()) return first_drawn(suitable) == &set ? kBuiltin : name_of(set);
-  const Rows here = sets_in(location.folder);
-  const bool alone =
-      std::count_if(here.begin(), here.end(), [&](const SetRow* row) { return suits(*row, model); }) == 1;
-  const bool found = alone && find_files(set, location.folder, false) == location.folder;
+  if (set.drawn()) return &first_drawn(suitable) == &set ? kBuiltin : option_name_of(set);
+  const Rows here = found_in(location.folder, published(suitable));
+  const SetRow* alone = here.size() == 1 ? here.front() : nullptr;
+  if (here.empty()) alone = own_form_in(location.folder, model, true);
+  const bool found = alone == &set && find_files(set, location.folder, false) == location.folder;
   return found ? location.folder.string() : fmt::format("{}:{}", set.name, location.folder.string());
 }
 
@@ -262,14 +315,8 @@ std::string option_of(const Location& location, const Requirements& model) {
 Location locate(const std::string& data_option, const Requirements& model) {
   const Rows suitable = suitable_sets(model);
   if (data_option.empty()) return any_set(suitable, model);
-  if (data_option == kBuiltin) {
-    const SetRow* drawn = first_drawn(suitable);
-    if (drawn != nullptr) return {drawn, {}, {}};
-    throw core::BadInput(
-        fmt::format("no built-in images are of {}, which the model takes; valid: {} or a folder",
-                    describe(model.shape), list(suitable, name_of, ", ")));
-  }
-  if (const SetRow* set = find_set(data_option)) {
+  if (data_option == kBuiltin) return {&first_drawn(suitable), {}, {}};
+  if (const SetRow* set = find_set(data_option); set != nullptr && !set->own()) {
     check_suits(*set, suitable, model);
     return named_set(*set, model);
   }
@@ -280,12 +327,15 @@ Location locate(const std::string& data_option, const Requirements& model) {
   return named_set_in(*set, data_option.substr(colon + 1));
 }
 
-DataSet load(const std::string& data_option, std::string& notice, const Requirements& model) {
+DataSet load(const std::string& data_option, std::string& notice, const Requirements& model,
+             const Stopped& stopped) {
   const Location location = locate(data_option, model);
-  notice = location.notice;
-  DataSet loaded = location.set->load(*location.set, location.folder);
-  loaded.name = location.set->title;
+  DataSet loaded = location.set->load(*location.set, location.folder, model, stopped);
+  loaded.name = location.set->own() ? name_of(location.folder) : title_of(*location.set);
   loaded.source = option_of(location, model);
+  check_classes(loaded.name, loaded.classes.size(), model);
+  notice = location.notice;
+  if (!loaded.notice.empty()) notice += (notice.empty() ? "" : "; ") + loaded.notice;
   return loaded;
 }
 

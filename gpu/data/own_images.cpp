@@ -45,13 +45,6 @@ std::vector<Cover> covers(int from, double length, int to) {
   return result;
 }
 
-bool is_picture(const fs::path& path) {
-  std::string ending = path.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
-}
-
 /// The files that `paths` name, those in folders by name; folders without pictures are refused.
 std::vector<fs::path> list_files(std::span<const fs::path> paths, std::vector<std::string>& refused) {
   std::vector<fs::path> files;
@@ -77,7 +70,15 @@ std::vector<fs::path> list_files(std::span<const fs::path> paths, std::vector<st
   return files;
 }
 
-/// The bytes of a picture at the size of `shape`. Throws core::BadInput that names the file.
+}  // namespace
+
+bool is_picture(const fs::path& path) {
+  std::string ending = path.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
+}
+
 std::vector<std::uint8_t> read_picture(const fs::path& path, const ImageShape& shape) {
   const files::InputFile file(path);
   if (file.size() > kMostFileBytes) {
@@ -103,8 +104,6 @@ std::vector<std::uint8_t> read_picture(const fs::path& path, const ImageShape& s
                      static_cast<std::size_t>(shape.channels);
   return fit_image({pixels.get(), count}, from, shape);
 }
-
-}  // namespace
 
 std::vector<std::uint8_t> fit_image(std::span<const std::uint8_t> pixels, const ImageShape& from,
                                     const ImageShape& to) {

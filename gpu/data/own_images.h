@@ -2,6 +2,7 @@
 // A person's own pictures as images that a network takes.
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -20,6 +21,14 @@ struct OwnImages {
   std::vector<std::string> names;    ///< of the files, one an image
   std::vector<std::string> refused;  ///< a sentence for each file that was not taken
 };
+
+/// True for names that end in .png, .jpg or .jpeg, in small or capital letters.
+bool is_picture(const std::filesystem::path& path);
+
+/// The pixels of one PNG or JPEG file at the size of `shape`, by fit_image(). One channel is luminance, three are
+/// RGB. Throws core::BadInput that names the file if it cannot be read, is something else, has more than 64 MiB or
+/// more than 100 million pixels.
+std::vector<std::uint8_t> read_picture(const std::filesystem::path& path, const ImageShape& shape);
 
 /// Reads PNG and JPEG files; of a folder those right in it that end in .png, .jpg or .jpeg. Each is cut to the
 /// middle of it that has the shape's ratio of width to height, and made as small or large as `shape` by the mean

@@ -5,12 +5,16 @@
 #include "gpu/data/builtin.h"
 #include "gpu/data/builtin_digits.h"
 #include "gpu/data/cifar10.h"
+#include "gpu/data/cifar100.h"
+#include "gpu/data/class_folders.h"
 #include "gpu/data/idx_set.h"
+#include "gpu/data/image_folders.h"
+#include "gpu/data/own_idx.h"
 
 namespace warpscope::data {
 namespace {
 
-constexpr ImageShape kSceneShape{32, 32, 3};
+constexpr ImageShape kCifarShape{32, 32, 3};
 constexpr ImageShape kDigitShape{28, 28, 1};
 constexpr std::string_view kCifar10Files = "data_batch_1.bin to data_batch_5.bin and test_batch.bin";
 constexpr std::string_view kIdxFiles =
@@ -26,13 +30,22 @@ std::vector<SetRow> make_sets() {
   return {
       {.name = "cifar10",
        .title = "CIFAR-10",
-       .shape = kSceneShape,
+       .shape = kCifarShape,
        .classes = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"},
        .folders = {"cifar-10-batches-bin"},
        .files = kCifar10Files,
        .holds = holds_cifar10,
        .is_complete = cifar10_is_complete,
        .load = load_cifar10},
+      {.name = "cifar100",
+       .title = "CIFAR-100",
+       .shape = kCifarShape,
+       .classes = cifar100_classes(),
+       .folders = {"cifar-100-binary"},
+       .files = "train.bin and test.bin",
+       .holds = holds_cifar100,
+       .is_complete = cifar100_is_complete,
+       .load = load_cifar100},
       {.name = "mnist",
        .title = "MNIST",
        .shape = kDigitShape,
@@ -41,6 +54,7 @@ std::vector<SetRow> make_sets() {
        .files = kIdxFiles,
        .holds = holds_idx_set,
        .is_complete = idx_set_is_complete,
+       .shape_in = own_idx_shape,
        .load = load_idx_set},
       {.name = "fashion_mnist",
        .title = "Fashion-MNIST",
@@ -51,17 +65,29 @@ std::vector<SetRow> make_sets() {
        .files = kIdxFiles,
        .holds = holds_idx_set,
        .is_complete = idx_set_is_complete,
+       .shape_in = own_idx_shape,
        .load = load_idx_set},
-      {.name = "scenes",
-       .title = "built-in scenes",
-       .shape = kSceneShape,
-       .classes = scene_classes(),
-       .load = [](const SetRow&, const std::filesystem::path&) { return make_builtin(); }},
+      {.name = "images",
+       .title = "pictures in class folders",
+       .files = "a folder of PNG or JPEG files for each class, in it or in its folders train and test",
+       .holds = holds_class_folders,
+       .load = load_image_folders},
+      {.name = "idx",
+       .title = "IDX files",
+       .files = "IDX files of images and of labels, to train on and to test with",
+       .holds = holds_own_idx,
+       .shape_in = own_idx_shape,
+       .load = load_own_idx},
       {.name = "digits",
        .title = "built-in digits",
        .shape = kDigitShape,
        .classes = digits(),
-       .load = [](const SetRow&, const std::filesystem::path&) { return make_builtin_digits(); }},
+       .load = [](const SetRow&, const std::filesystem::path&, const Requirements&,
+                  const Stopped&) { return make_builtin_digits(); }},
+      {.name = "scenes",
+       .title = "built-in scenes",
+       .load = [](const SetRow&, const std::filesystem::path&, const Requirements& model,
+                  const Stopped&) { return make_scenes(model); }},
   };
 }
 

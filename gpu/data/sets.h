@@ -4,36 +4,51 @@
 // (app/fetch/sources.cpp).
 
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "gpu/data/dataset.h"
+#include "gpu/data/requirements.h"
 
 namespace warpscope::data {
 
-/// A data set that lies in files, or one that the program draws.
+/// Asked now and then by loaders that may take long, of any thread: true once nobody waits for the data any more.
+using Stopped = std::function<bool()>;
+
+/// A data set that was published in files, a form of sets that people make themselves, or a set that the program
+/// draws.
 struct SetRow {
   std::string_view name;   ///< as people type it: "fashion_mnist"
   std::string_view title;  ///< as people read it: "Fashion-MNIST"
-  ImageShape shape;
-  std::vector<std::string> classes;
+  ImageShape shape =
+      {};  ///< {}: any; then `load` makes what the model takes, or refuses what does not suit it
+  std::vector<std::string> classes = {};  ///< {}: the files tell
 
-  /// Names of a folder that holds its files; the first is the one that fetch makes. Empty: it is drawn.
+  /// Names of a folder that holds its files; the first is the one that fetch makes. Empty: it is not published.
   std::vector<std::string_view> folders = {};
-  std::string_view files = {};  ///< what such a folder must hold, for people
+  std::string_view files = {};  ///< what such a folder must hold, for people; empty: it is drawn
   /// True if any of the files is in `folder` itself. Rows with the same files share this function. Throws
   /// BadInput if `folder` cannot be read.
   bool (*holds)(const std::filesystem::path& folder) = nullptr;
-  /// True if all files are in `folder` itself, with the sizes of the published ones.
+  /// Of a published set: true if all files are in `folder` itself, with the sizes of the published ones.
   bool (*is_complete)(const std::filesystem::path& folder) noexcept = nullptr;
+  /// The shape of the images in `folder` itself, as their files tell it; nothing if they are defective. nullptr: files
+  /// do not tell, or images are made to fit.
+  std::optional<ImageShape> (*shape_in)(const std::filesystem::path& folder) = nullptr;
 
-  /// Reads the files in `folder` itself, or draws the images. Throws BadInput that names the file if one is
-  /// missing or defective; Error if reading fails half-way.
-  DataSet (*load)(const SetRow& set, const std::filesystem::path& folder) = nullptr;
+  /// Reads the files in `folder` itself, or draws the images; those of a set of any shape as `model` takes them.
+  /// Throws BadInput that names the file if one is missing or defective; Error if reading fails half-way or is stopped.
+  DataSet (*load)(const SetRow& set, const std::filesystem::path& folder, const Requirements& model,
+                  const Stopped& stopped) = nullptr;
 
-  bool drawn() const { return folders.empty(); }
+  bool any_shape() const { return shape == ImageShape{}; }
+  bool drawn() const { return files.empty(); }
+  bool published() const { return !folders.empty(); }
+  bool own() const { return !drawn() && !published(); }  ///< made by the person who trains on it
 };
 
 /// All of them. Where several would do, the first one is taken.

@@ -17,8 +17,6 @@ namespace {
 
 using Places = std::vector<std::size_t>;
 
-constexpr std::size_t kMostClasses = 256;
-
 std::vector<Places> places_of_classes(const ImageSet& set) {
   std::vector<Places> places(kMostClasses);
   for (std::size_t i = 0; i < set.labels.size(); ++i) places[set.labels[i]].push_back(i);
@@ -60,24 +58,6 @@ std::vector<bool> draw(std::vector<Places> places, const std::vector<std::size_t
   return drawn;
 }
 
-/// Moves what is drawn from `train` to `validation`.
-void move_images(const std::vector<bool>& drawn, ImageSet& train, ImageSet& validation) {
-  const std::int64_t image_bytes = train.image_bytes();
-  std::int64_t kept = 0;
-  std::int64_t moved = 0;
-  for (std::size_t i = 0; i < drawn.size(); ++i) {
-    ImageSet& to = drawn[i] ? validation : train;
-    std::int64_t& place = drawn[i] ? moved : kept;
-    const std::uint8_t* from = train.pixels.data() + static_cast<std::int64_t>(i) * image_bytes;
-    std::uint8_t* target = to.pixels.data() + place * image_bytes;
-    if (from != target) std::copy_n(from, image_bytes, target);
-    to.labels[static_cast<std::size_t>(place++)] = train.labels[i];
-  }
-  train.count = kept;
-  train.pixels.resize(static_cast<std::size_t>(kept * image_bytes));
-  train.labels.resize(static_cast<std::size_t>(kept));
-}
-
 }  // namespace
 
 DataSet split_validation(DataSet&& set, double share, std::uint64_t seed) {
@@ -98,15 +78,31 @@ DataSet split_validation(DataSet&& set, double share, std::uint64_t seed) {
   const std::vector<std::size_t> quota = quotas(places, images, wanted);
   const std::vector<bool> drawn = draw(std::move(places), quota, images, seed);
   ImageSet validation;
-  validation.height = set.train.height;
-  validation.width = set.train.width;
-  validation.channels = set.train.channels;
-  validation.count = static_cast<std::int64_t>(wanted);
-  validation.pixels.resize(wanted * static_cast<std::size_t>(set.train.image_bytes()));
-  validation.labels.resize(wanted);
+  move_images(drawn, set.train, validation);
   set.validation = std::move(validation);
-  move_images(drawn, set.train, set.validation);
   return std::move(set);
+}
+
+void move_images(const std::vector<bool>& moved, ImageSet& from, ImageSet& to) {
+  const std::int64_t image_bytes = from.image_bytes();
+  const std::int64_t count = to.count + std::count(moved.begin(), moved.end(), true);
+  to.height = from.height;
+  to.width = from.width;
+  to.channels = from.channels;
+  to.pixels.resize(static_cast<std::size_t>(count * image_bytes));
+  to.labels.resize(static_cast<std::size_t>(count));
+  std::int64_t kept = 0;
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    ImageSet& target = moved[i] ? to : from;
+    const std::int64_t place = moved[i] ? to.count++ : kept++;
+    const std::uint8_t* image = from.pixels.data() + static_cast<std::int64_t>(i) * image_bytes;
+    std::uint8_t* at = target.pixels.data() + place * image_bytes;
+    if (image != at) std::copy_n(image, image_bytes, at);
+    target.labels[static_cast<std::size_t>(place)] = from.labels[i];
+  }
+  from.count = kept;
+  from.pixels.resize(static_cast<std::size_t>(kept * image_bytes));
+  from.labels.resize(static_cast<std::size_t>(kept));
 }
 
 }  // namespace warpscope::data

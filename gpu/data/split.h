@@ -2,6 +2,7 @@
 // Splits a validation set off the training set.
 
 #include <cstdint>
+#include <vector>
 
 #include "gpu/data/dataset.h"
 
@@ -16,5 +17,9 @@ namespace warpscope::data {
 /// std::logic_error if there is a validation set already. `set` is then as it was before the call, in the
 /// caller's hands.
 DataSet split_validation(DataSet&& set, double share, std::uint64_t seed);
+
+/// Moves image i of `from` to the end of `to`, which has the same image size, or no images and no size, where
+/// `moved[i]`; both keep the order they had.
+void move_images(const std::vector<bool>& moved, ImageSet& from, ImageSet& to);
 
 }  // namespace warpscope::data

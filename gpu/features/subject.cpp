@@ -38,9 +38,11 @@ Subject loaded(const Subject& subject) {
   found.precision = *precision;
   found.step = step_of(network.weights.stem().string());
   found.parameters = std::make_shared<const std::vector<float>>(std::move(network.parameters));
+  const models::Model& model = found.model;
   std::string notice;
-  found.data = std::make_shared<data::DataSet>(data::load(
-      network.settings.data, notice, {{found.model.height, found.model.width, found.model.channels}, 0}));
+  found.data = std::make_shared<data::DataSet>(
+      data::load(network.settings.data, notice,
+                 {{model.height, model.width, model.channels}, model.classes, model.name}));
   return found;
 }
 

@@ -135,7 +135,8 @@ struct Snapshot : Progress {
       std::make_shared<std::vector<LadderEntry>>();      ///< in the order in which they were tried
   std::shared_ptr<const DeterminismReport> determinism;  ///< of the last check; nullptr before the first
   std::string data_name;                                 ///< "CIFAR-10", "built-in scenes"
-  std::string data_notice;                        ///< why the built-in set is used, if nobody asked for it
+  std::string
+      data_notice;  ///< why the built-in set is used if nobody asked for it; what else data::load tells
   std::shared_ptr<const data::DataSet> data;      ///< nullptr while preparing
   std::shared_ptr<const RateSearch> rate_search;  ///< the last one; nullptr before the first
   Divergence divergence;                          ///< id 0: none yet

@@ -188,15 +188,24 @@ void Trainer::Worker::open() {
   view_.selection = first_selection();
   const std::string told = plan::told_of_former_names(options_.select);
   if (!told.empty()) log(LogLevel::warning, told);
-  const models::Model& model = options_.model;
-  data_ = options_.data_set ? options_.data_set
-                            : std::make_shared<data::DataSet>(
-                                  data::load(options_.data, view_.data_notice,
-                                             {{model.height, model.width, model.channels}, model.classes}));
+  data_ = options_.data_set ? options_.data_set : load_data();
   if (options_.validation > 0) {
     data_ = std::make_shared<data::DataSet>(
         data::split_validation(data::DataSet(*data_), options_.validation, options_.seed));
   }
+}
+
+/// Ends early if the training is to end before it has begun: many pictures take time to be read.
+std::shared_ptr<const data::DataSet> Trainer::Worker::load_data() {
+  const models::Model& model = options_.model;
+  const data::Requirements wanted{{model.height, model.width, model.channels}, model.classes, model.name};
+  const auto nobody_waits = [this] {
+    const std::lock_guard lock(mutex_);
+    return stop_ || std::any_of(commands_.begin(), commands_.end(), [](const Command& command) {
+             return std::holds_alternative<Finish>(command);
+           });
+  };
+  return std::make_shared<data::DataSet>(data::load(options_.data, view_.data_notice, wanted, nobody_waits));
 }
 
 /// What was asked for, as far as it can be judged without data.

@@ -50,6 +50,7 @@ class Trainer::Worker {
   void find_initial_weights();
   void open();
   plan::Selection first_selection() const;
+  std::shared_ptr<const data::DataSet> load_data();
   EngineOptions engine_options() const;
   void describe_training();
   void plan_steps();

@@ -125,7 +125,8 @@ class CommandLine(ProgramCase):
             proxy = "http://127.0.0.1:%d" % unused.getsockname()[1]
             nowhere = self.environment(http_proxy=proxy, https_proxy=proxy, HTTPS_PROXY=proxy, all_proxy=proxy,
                                        no_proxy=None, NO_PROXY=None)
-            for data_set, file in (("cifar10", "cifar-10-binary.tar.gz"), ("mnist", "train-images-idx3-ubyte.gz"),
+            for data_set, file in (("cifar10", "cifar-10-binary.tar.gz"), ("cifar100", "cifar-100-binary.tar.gz"),
+                                   ("mnist", "train-images-idx3-ubyte.gz"),
                                    ("fashion_mnist", "train-images-idx3-ubyte.gz")):
                 ended = self.run_program("fetch", data_set, "--data", self.path("data"), environment=nowhere)
                 self.assert_one_sentence(ended, 1, file, "network")

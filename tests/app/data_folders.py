@@ -120,7 +120,7 @@ class DataFolders(ProgramCase):
     def test_builtin_data_stand_in_with_a_notice(self):
         ended = self.run_program("train", "--device", "cpu", "--batch", "1", "--steps", "1", "--test-images", "1")
         self.assert_succeeded(ended)
-        self.assertIn("no CIFAR-10 found", ended.out)
+        self.assertIn("no CIFAR-10 or CIFAR-100 found", ended.out)
         self.assertIn("built-in scenes", ended.out)
 
 

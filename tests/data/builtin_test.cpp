@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <numbers>
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -122,6 +124,61 @@ TEST(Builtin, RefusesImpossibleCounts) {
   const DataSet none = make_builtin(0, 0);
   EXPECT_EQ(none.train.count, 0);
   EXPECT_TRUE(none.test.pixels.empty());
+}
+
+TEST(Scenes, OfTheUsualShapeHaveTheUsualBits) {
+  const DataSet set = make_builtin(60, 20);
+  for (const int classes : {0, 10, 200}) {
+    const DataSet same = make_scenes({{32, 32, 3}, classes}, 60, 20, 0);
+    EXPECT_EQ(same.train.pixels, set.train.pixels);
+    EXPECT_EQ(same.train.labels, set.train.labels);
+    EXPECT_EQ(same.test.pixels, set.test.pixels);
+    EXPECT_EQ(same.classes, set.classes);
+  }
+}
+
+TEST(Scenes, FitModelsOfOtherShapes) {
+  const DataSet usual = make_builtin(20, 10);
+  const DataSet large = make_scenes({{64, 64, 3}, 10}, 20, 10, 2);
+  ASSERT_EQ(large.train.shape(), (ImageShape{64, 64, 3}));
+  EXPECT_EQ(large.train.labels, usual.train.labels);
+  ASSERT_EQ(large.train.pixels.size(), 20U * 64 * 64 * 3);
+  for (std::size_t i = 0; i < 20; ++i) {
+    for (std::size_t y = 0; y < 64; y += 7) {
+      const std::size_t big = ((i * 64 + y) * 64 + 2 * (y / 2)) * 3,
+                        small = ((i * 32 + y / 2) * 32 + y / 2) * 3;
+      ASSERT_EQ(large.train.pixels[big + 1], usual.train.pixels[small + 1]) << i << ", " << y;
+    }
+  }
+  const DataSet grey = make_scenes({{32, 32, 1}, 10}, 20, 10, 0);
+  ASSERT_EQ(grey.test.shape(), (ImageShape{32, 32, 1}));
+  for (std::size_t i = 0; i < grey.train.pixels.size(); ++i) {
+    const std::uint8_t* const colour = usual.train.pixels.data() + 3 * i;
+    ASSERT_NEAR(grey.train.pixels[i], 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2], 1.5) << i;
+  }
+}
+
+TEST(Scenes, LeaveOutClassesThatTheModelDoesNotTellApart) {
+  const DataSet set = make_scenes({{8, 9, 1}, 3}, 30, 6, 0);
+  EXPECT_EQ(set.classes, (std::vector<std::string>{"discs", "rings", "stripes"}));
+  for (std::size_t i = 0; i < 30; i += 3) {
+    std::set<int> three(set.train.labels.begin() + static_cast<std::ptrdiff_t>(i),
+                        set.train.labels.begin() + static_cast<std::ptrdiff_t>(i) + 3);
+    EXPECT_EQ(three, (std::set<int>{0, 1, 2}));
+  }
+}
+
+TEST(Scenes, OfLargeImagesThereAreFewer) {
+  EXPECT_EQ(scenes_to_train_on({8, 8, 1}), 50'000);
+  EXPECT_EQ(scenes_to_train_on({32, 32, 3}), 50'000);
+  EXPECT_EQ(scenes_to_train_on({64, 64, 3}), 12'500);
+  EXPECT_EQ(scenes_to_train_on({224, 224, 3}), 1'000);
+  EXPECT_EQ(scenes_to_train_on({100'000, 100'000, 3}), 500);
+}
+
+TEST(Scenes, RefuseShapesThatCannotBe) {
+  EXPECT_THROW(make_scenes({{8, 8, 2}, 10}), core::BadInput);
+  EXPECT_THROW(make_scenes({{2'000'000, 2'000'000, 1}, 10}), core::BadInput);
 }
 
 TEST(SceneCanvas, SineIsNearTheTrueOne) {

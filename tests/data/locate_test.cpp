@@ -3,12 +3,14 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/data/idx_files.h"
+#include "tests/data/picture_files.h"
 
 namespace warpscope::data {
 namespace {
@@ -19,6 +21,7 @@ using tests::holds;
 using tests::message_of;
 using tests::TemporaryFolder;
 using tests::Variable;
+using tests::write_text;
 
 void make_cifar10(const fs::path& folder) {
   fs::create_directories(folder);
@@ -50,7 +53,8 @@ TEST_F(Locate, FallsBackToTheBuiltInScenesAndSaysSo) {
   const Location location = locate("", kScenes);
   EXPECT_EQ(location.set->name, "scenes");
   EXPECT_TRUE(location.folder.empty());
-  EXPECT_TRUE(holds(location.notice, {"no CIFAR-10 found in", cache_.string(), "warpscope fetch cifar10"}));
+  EXPECT_TRUE(holds(location.notice,
+                    {"no CIFAR-10 or CIFAR-100 found in", cache_.string(), "warpscope fetch cifar10"}));
 }
 
 TEST_F(Locate, BuiltinIsNoSurprise) {
@@ -255,8 +259,13 @@ TEST_F(Locate, RefusesByNameWhatTheModelDoesNotTake) {
 }
 
 TEST_F(Locate, RefusesSetsWithMoreClassesThanTheModelTellsApart) {
-  EXPECT_TRUE(holds(refusal("", {{28, 28, 1}, 9}), {"28x28x1 in at most 9 classes", "MNIST"}));
+  const Requirements nine{{28, 28, 1}, 9, "mine"};
+  EXPECT_TRUE(
+      holds(refusal("mnist", nine), {"MNIST has 10 classes, but mine tells 9 apart", "valid: scenes"}));
+  EXPECT_EQ(locate("builtin", nine).set->name, "scenes") << "of which some can be left out";
   EXPECT_EQ(locate("builtin", {{28, 28, 1}, 11}).set->name, "digits");
+  EXPECT_TRUE(holds(refusal("cifar100", {{32, 32, 3}, 10, "mine"}),
+                    {"CIFAR-100 has 100 classes, but mine tells 10 apart", "valid: cifar10"}));
 }
 
 TEST_F(Locate, ANameWithoutItsFolderIsToldWhatIsValid) {
@@ -273,7 +282,7 @@ TEST_F(Locate, SaysWhichOtherSetAFolderHolds) {
       holds(refusal(scenes.path().string(), kDigits),
             {"no MNIST or Fashion-MNIST in " + scenes.path().string(), "it holds CIFAR-10", "28x28x1"}));
   EXPECT_TRUE(holds(refusal(digits.path().string(), kScenes),
-                    {"no CIFAR-10 in " + digits.path().string(), "it holds MNIST", "32x32x3"}));
+                    {"no CIFAR-10 or CIFAR-100 in " + digits.path().string(), "it holds MNIST", "32x32x3"}));
   const Variable data("WARPSCOPE_DATA", scenes.path().c_str());
   EXPECT_TRUE(
       holds(refusal("", kDigits), {"$WARPSCOPE_DATA is " + scenes.path().string(), "it holds CIFAR-10"}));
@@ -284,9 +293,124 @@ TEST_F(Locate, NamesThatAreNeitherSetNorFolderAreToldWhatIsValid) {
                     {"no folder fashon_mnist", "mnist", "fashion_mnist", "builtin"}));
 }
 
-TEST_F(Locate, RefusesModelsThatNoDataFit) {
+TEST_F(Locate, ModelsOfAnyShapeTrainOnScenes) {
+  const Requirements odd{{64, 48, 3}, 0};
+  EXPECT_EQ(locate("builtin", odd).set->name, "scenes");
+  EXPECT_EQ(locate("builtin", odd).notice, "");
+  EXPECT_EQ(locate("", odd).set->name, "scenes");
+  EXPECT_EQ(locate("", odd).notice,
+            "no data were named; using the built-in scenes at 64x48x3 (--data takes a folder of your own)");
+  const Variable data("WARPSCOPE_DATA", "/nowhere");
+  EXPECT_EQ(refusal("", odd),
+            "$WARPSCOPE_DATA is /nowhere, where there is no set of images; correct or unset it");
+}
+
+TEST_F(Locate, NamesBothSidesOfWhatDoesNotFit) {
+  tests::make_small_mnist(cache_ / "mnist");
+  EXPECT_EQ(refusal("mnist", {{64, 64, 3}, 0, "mine"}),
+            "the images of MNIST are 28x28x1, but mine takes 64x64x3; valid: scenes, builtin or a folder");
+  EXPECT_EQ(
+      refusal((cache_ / "mnist").string(), {{64, 64, 3}, 0, "mine"}),
+      "no images in " + (cache_ / "mnist").string() +
+          ": it holds MNIST, with 10 classes of images of 28x28x1, but mine takes 64x64x3; name a folder "
+          "with images, or builtin");
+}
+
+class LocateOwn : public Locate {
+ protected:
+  /// Two classes of two pictures.
+  void SetUp() override {
+    for (const char* name : {"cat/1.png", "cat/2.png", "dog/1.png", "dog/2.png"}) {
+      tests::write_grey(folder_ / "pets" / name, 9);
+    }
+  }
+  void make_idx(const std::string& name, std::uint32_t side) const {
+    for (const char* part : {"train", "test"}) {
+      const fs::path folder = folder_ / name;
+      write_text(folder / (std::string(part) + "-images-idx3-ubyte"), tests::idx_images(4, 0, side, side));
+      write_text(folder / (std::string(part) + "-labels-idx1-ubyte"), tests::idx_labels(4));
+    }
+  }
+
+  TemporaryFolder folder_;
+  const fs::path pets_ = folder_ / "pets";
+  const Requirements odd_{{7, 6, 3}, 4, "mine"};
+};
+
+TEST_F(LocateOwn, ClassFoldersServeModelsOfAnyShape) {
+  std::string notice;
+  for (const Requirements& model : {odd_, kScenes, kDigits}) {
+    for (const std::string& option : {pets_.string(), pets_.string() + "/", "images:" + pets_.string()}) {
+      const DataSet set = load(option, notice, model);
+      EXPECT_EQ(set.name, "pets");
+      EXPECT_EQ(set.classes, (std::vector<std::string>{"cat", "dog"}));
+      EXPECT_EQ(set.train.shape(), model.shape);
+      EXPECT_TRUE(holds(notice, {"has no test folder", "2 images"}));
+      const DataSet again = load(set.source, notice, model);
+      EXPECT_EQ(again.name, "pets");
+      EXPECT_EQ(again.source, set.source);
+    }
+  }
+  EXPECT_EQ(load(pets_.string(), notice, odd_).source, pets_.string());
+  EXPECT_EQ(load("images:" + pets_.string(), notice, odd_).source, pets_.string());
+}
+
+TEST_F(LocateOwn, TheVariableMayNameThem) {
+  const Variable data("WARPSCOPE_DATA", pets_.c_str());
+  EXPECT_EQ(locate("", odd_).folder, pets_);
+  EXPECT_EQ(locate("", kScenes).set->name, "images");
+  EXPECT_TRUE(holds(refusal("cifar10", kScenes), {"$WARPSCOPE_DATA is " + pets_.string()}));
+}
+
+TEST_F(LocateOwn, AFolderMayHaveTheNameOfAForm) {
+  EXPECT_TRUE(holds(refusal("images", kScenes), {"there is no folder images", "valid: cifar10"}));
+  EXPECT_EQ(refusal("images:", kScenes), "no folder follows images:; valid: images or images:FOLDER");
+}
+
+TEST_F(LocateOwn, PublishedSetsComeFirst) {
+  tests::make_small_mnist(pets_);
+  EXPECT_EQ(locate(pets_.string(), kDigits).set->name, "mnist");
+  EXPECT_EQ(locate(pets_.string(), kScenes).set->name, "images") << "MNIST is not what the model takes";
+  std::string notice;
+  EXPECT_EQ(load("images:" + pets_.string(), notice, kDigits).source, "images:" + pets_.string());
+  EXPECT_EQ(load("idx:" + pets_.string(), notice, kDigits).source, "idx:" + pets_.string());
+}
+
+TEST_F(LocateOwn, IdxFilesServeTheModelsOfTheirShape) {
+  make_idx("small", 12);
+  const std::string path = (folder_ / "small").string();
+  std::string notice;
+  const DataSet set = load(path, notice, {{12, 12, 1}, 4, "mine"});
+  EXPECT_EQ(set.name, "small");
+  EXPECT_EQ(set.source, path);
+  EXPECT_EQ(set.classes.size(), 4U);
+  EXPECT_EQ(notice, "");
+  EXPECT_TRUE(holds(refusal("mnist:" + path, odd_), {"MNIST are 28x28x1, but mine takes 7x6x3"}));
   EXPECT_TRUE(
-      holds(refusal("builtin", {{64, 48, 3}, 0}), {"64x48x3", "CIFAR-10 (32x32x3)", "MNIST (28x28x1)"}));
+      holds(message_of<BadInput>([&] { load(path, notice, odd_); }), {"are 12x12x1, but mine takes 7x6x3"}));
+}
+
+TEST_F(LocateOwn, FilesWithTheNamesOfMnistButAnotherSizeAreOnesOwn) {
+  const fs::path path = folder_ / "characters";
+  for (const char* part : {"train", "t10k"}) {
+    write_text(path / (std::string(part) + "-images-idx3-ubyte"), tests::idx_images(4, 0, 20, 20));
+    write_text(path / (std::string(part) + "-labels-idx1-ubyte"), tests::idx_labels(4));
+  }
+  std::string notice;
+  const DataSet set = load(path.string(), notice, {{20, 20, 1}, 0, "mine"});
+  EXPECT_EQ(set.name, "characters");
+  EXPECT_EQ(set.source, path.string());
+}
+
+TEST_F(LocateOwn, AFolderWithNothingIsToldWhatASetNeeds) {
+  const TemporaryFolder empty;
+  EXPECT_EQ(
+      refusal(empty.path().string(), odd_),
+      "no images in " + empty.path().string() +
+          ": a set of your own needs a folder of PNG or JPEG files for each class, in it or in its folders "
+          "train and test, or IDX files of images and of labels, to train on and to test with");
+  EXPECT_TRUE(holds(refusal("images:" + empty.path().string(), odd_), {"no pictures in class folders in"}));
+  EXPECT_TRUE(holds(refusal(empty.path().string(), kScenes), {"CIFAR-10 needs", "a set of your own needs"}));
 }
 
 }  // namespace

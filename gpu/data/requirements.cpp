@@ -1,0 +1,45 @@
+#include "gpu/data/requirements.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
+#include "gpu/files/file.h"
+
+namespace warpscope::data {
+std::string describe(const ImageShape& shape) {
+  return fmt::format("{}x{}x{}", shape.height, shape.width, shape.channels);
+}
+
+void check_shape(const std::string& set, const ImageShape& shape, const Requirements& model) {
+  if (shape == model.shape) return;
+  throw core::BadInput(fmt::format("the images of {} are {}, but {} takes {}", set, describe(shape),
+                                   model.name, describe(model.shape)));
+}
+
+void check_classes(const std::string& set, std::size_t classes, const Requirements& model) {
+  constexpr std::size_t kLeastClasses = 2;
+  if (classes < kLeastClasses || classes > kMostClasses) {
+    throw core::BadInput(fmt::format("{} has {} class{}; a data set may have {} to {}", set, classes,
+                                     classes == 1 ? "" : "es", kLeastClasses, kMostClasses));
+  }
+  if (model.classes == 0 || std::cmp_less_equal(classes, model.classes)) return;
+  throw core::BadInput(
+      fmt::format("{} has {} classes, but {} tells {} apart", set, classes, model.name, model.classes));
+}
+
+void check_memory(const std::string& set, std::int64_t images, const ImageShape& shape) {
+  constexpr double kGib = 1 << 30;
+  // In floating point: the product of what files and models claim need not fit 64 bits.
+  const double needed = static_cast<double>(images) * shape.height * shape.width * shape.channels;
+  const std::int64_t free = core::free_host_memory();
+  if (free == 0 || needed <= static_cast<double>(free)) return;
+  throw core::BadInput(fmt::format(
+      "the {} images of {} take {:.1f} GiB of memory at {}, but the machine has {:.1f} GiB free; take fewer "
+      "images or a model of smaller ones",
+      files::grouped(images), set, needed / kGib, describe(shape), static_cast<double>(free) / kGib));
+}
+
+}  // namespace warpscope::data

@@ -1,0 +1,31 @@
+#pragma once
+// What a model takes, held against what a data set has.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "gpu/data/dataset.h"
+
+namespace warpscope::data {
+
+/// What a model takes.
+struct Requirements {
+  ImageShape shape;
+  int classes = 0;                 ///< it tells apart, so that a set may have no more; 0: any
+  std::string name = "the model";  ///< for people
+};
+
+/// "32x32x3"
+std::string describe(const ImageShape& shape);
+
+/// Throws BadInput that names both sides unless images of `shape`, which `set` has, are what the model takes.
+void check_shape(const std::string& set, const ImageShape& shape, const Requirements& model);
+
+/// Throws BadInput unless there are 2 to 256 classes and the model tells so many apart.
+void check_classes(const std::string& set, std::size_t classes, const Requirements& model);
+
+/// Throws BadInput, before any memory is taken, if `images` images of `shape` need more than the machine has free.
+void check_memory(const std::string& set, std::int64_t images, const ImageShape& shape);
+
+}  // namespace warpscope::data

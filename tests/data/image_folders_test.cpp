@@ -1,0 +1,306 @@
+#include "gpu/data/image_folders.h"
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "gpu/data/class_folders.h"
+#include "tests/core/temporary_folder.h"
+#include "tests/data/picture_files.h"
+
+namespace warpscope::data {
+namespace {
+
+namespace fs = std::filesystem;
+using core::BadInput;
+using tests::holds;
+using tests::message_of;
+using tests::OrdinaryUser;
+using tests::TemporaryFolder;
+using tests::write_grey;
+using tests::write_text;
+
+using Labels = std::vector<std::uint8_t>;
+using Names = std::vector<std::string>;
+
+/// Takes one grey number an image, so that an image is the byte of its picture.
+const Requirements kDot{{1, 1, 1}, 0, "mine"};
+
+class ImageFolders : public testing::Test {
+ protected:
+  DataSet load(const Requirements& model = kDot) const {
+    return load_image_folders(*find_set("images"), folder_.path(), model);
+  }
+  std::string refusal(const Requirements& model = kDot) const {
+    return message_of<BadInput>([&] { load(model); });
+  }
+  fs::path at(const std::string& path) const { return folder_.path() / path; }
+  /// Pictures `first`, `first` + 1, ... in `folder`, named so that they sort by that.
+  void write(const std::string& folder, int first, int count) const {
+    for (int i = first; i < first + count; ++i) {
+      write_grey(at(folder) / (std::to_string(100 + i) + ".png"), static_cast<std::uint8_t>(i));
+    }
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(ImageFolders, ClassesAreTheNamesOfTheFoldersInTheOrderOfTheirBytes) {
+  write("train/zebra", 1, 2);
+  write("train/Äpfel", 3, 1);
+  write("train/Bär", 4, 1);
+  write("train/ant", 5, 1);
+  write("test/Äpfel", 6, 1);
+  write("test/ant", 7, 2);
+  const DataSet set = load();
+  EXPECT_EQ(set.classes, (Names{"Bär", "ant", "zebra", "Äpfel"}));
+  EXPECT_EQ(set.train.labels, (Labels{0, 1, 2, 2, 3}));
+  EXPECT_EQ(set.train.pixels, (Labels{4, 5, 1, 2, 3}));
+  EXPECT_EQ(set.test.labels, (Labels{1, 1, 3}));
+  EXPECT_EQ(set.test.pixels, (Labels{7, 8, 6}));
+  EXPECT_EQ(set.train.count, 5);
+  EXPECT_EQ(set.test.count, 3);
+  EXPECT_EQ(set.validation.count, 0);
+  EXPECT_EQ(set.notice, "");
+}
+
+TEST_F(ImageFolders, WithoutATestFolderEveryTenthImageOfAClassTestsOfAFewTheLast) {
+  write("a", 0, 23);
+  write("b", 50, 3);
+  write("c", 60, 1);
+  const DataSet set = load();
+  EXPECT_EQ(set.test.pixels, (Labels{9, 19, 52}));
+  EXPECT_EQ(set.test.labels, (Labels{0, 0, 1}));
+  EXPECT_EQ(set.train.count, 24);
+  EXPECT_EQ(set.train.pixels[9], 10);
+  EXPECT_EQ(set.train.pixels.back(), 60);
+  EXPECT_EQ(set.train.labels.back(), 2);
+  EXPECT_EQ(set.notice, folder_.path().string() +
+                            " has no test folder, so that every tenth image of each class tests: 3 images");
+}
+
+TEST_F(ImageFolders, TheFolderTrainAloneIsSplitToo) {
+  write("train/a", 0, 2);
+  write("train/b", 2, 2);
+  const DataSet set = load();
+  EXPECT_EQ(set.test.pixels, (Labels{1, 3}));
+  EXPECT_TRUE(holds(set.notice, {at("train").string() + " has no test folder"}));
+}
+
+TEST_F(ImageFolders, AFolderOfValidationImagesTestsIfThereIsNoOther) {
+  write("train/a", 0, 2);
+  write("train/b", 2, 2);
+  write("valid/a", 10, 1);
+  EXPECT_EQ(load().test.pixels, (Labels{10}));
+  write("val/a", 11, 1);
+  EXPECT_EQ(load().test.pixels, (Labels{11}));
+  write("test", 12, 3);  // without labels, as of a competition
+  EXPECT_EQ(load().test.pixels, (Labels{11}));
+  write("test/b", 15, 1);
+  EXPECT_EQ(load().test.pixels, (Labels{15}));
+}
+
+TEST_F(ImageFolders, AClassMayBeCalledTrain) {
+  write("car", 0, 2);
+  write("train", 2, 2);
+  EXPECT_EQ(load().classes, (Names{"car", "train"}));
+}
+
+TEST_F(ImageFolders, PicturesBesideTheClassFoldersAreOfNoClass) {
+  write("train/a", 0, 2);
+  write("train/b", 2, 2);
+  write("train", 10, 1);
+  write("", 11, 1);
+  const DataSet set = load();
+  EXPECT_EQ(set.classes, (Names{"a", "b"}));
+  EXPECT_EQ(set.train.count + set.test.count, 4);
+}
+
+TEST_F(ImageFolders, ImagesAreMadeAsTheModelTakesThem) {
+  tests::Picture picture(8, 4, 40);
+  picture.fill(2, 0, 4, 2, 200);  // the upper left corner of the middle
+  picture.write(at("a/1.png"));
+  picture.write(at("a/2.png"));
+  write("b", 7, 2);
+  const DataSet colour = load({{2, 2, 3}, 2, "mine"});
+  EXPECT_EQ(colour.train.shape(), (ImageShape{2, 2, 3}));
+  EXPECT_EQ(Labels(colour.train.pixels.begin(), colour.train.pixels.begin() + 12),
+            (Labels{200, 200, 200, 40, 40, 40, 40, 40, 40, 40, 40, 40}));
+  const DataSet grey = load({{2, 2, 1}, 2, "mine"});
+  EXPECT_EQ(grey.train.pixels, (Labels{200, 40, 40, 40, 7, 7, 7, 7}));
+  EXPECT_EQ(grey.test.shape(), (ImageShape{2, 2, 1}));
+}
+
+TEST_F(ImageFolders, ColoursBecomeGreyByTheirLuminance) {
+  tests::Picture red(3, 3, 0);
+  for (std::size_t i = 0; i < red.rgb.size(); i += 3) red.rgb[i] = 200;
+  red.write(at("a/1.png"));
+  write("b", 7, 2);
+  EXPECT_NEAR(load().train.pixels.front(), 0.299 * 200, 1.5);
+}
+
+TEST_F(ImageFolders, FilesThatCannotBeReadAreLeftOutAndCounted) {
+  write("a", 0, 3);
+  write("b", 5, 2);
+  write_text(at("a/101.jpg"), "no picture");  // between 101.png's neighbours
+  write_text(at("b/999.PNG"), "no picture either");
+  const DataSet set = load();
+  EXPECT_EQ(set.train.pixels, (Labels{0, 1, 5}));
+  EXPECT_EQ(set.test.pixels, (Labels{2, 6}));
+  EXPECT_TRUE(holds(set.notice, {"; 2 of 7 files were left out: the first, " + at("a/101.jpg").string() +
+                                 " is no picture that can be read"}));
+  fs::remove(at("b/999.PNG"));
+  EXPECT_TRUE(holds(load().notice, {"; 1 of 6 files was left out: " + at("a/101.jpg").string()}));
+}
+
+TEST_F(ImageFolders, AClassWithoutAReadableFileIsRefused) {
+  write("a", 0, 3);
+  write_text(at("b/1.png"), "no picture");
+  write_text(at("b/2.png"), "no picture");
+  EXPECT_TRUE(holds(refusal(), {"class b is left without images", at("b/1.png").string()}));
+  fs::remove_all(at("b"));
+  fs::create_directory(at("b"));
+  write_text(at("b/notes.txt"), "nothing to see");
+  EXPECT_EQ(refusal(), "class b has no images: " + at("b").string() +
+                           " holds no PNG or JPEG files; add some or take the folder away");
+}
+
+TEST_F(ImageFolders, TestFilesOfWhichNoneCanBeReadAreRefused) {
+  write("train/a", 0, 2);
+  write("train/b", 2, 2);
+  write_text(at("test/a/1.png"), "no picture");
+  EXPECT_TRUE(holds(refusal(), {"none of the files in " + at("test").string() + " can be read", "a/1.png"}));
+}
+
+TEST_F(ImageFolders, FoldersWithinAClassBelongToIt) {
+  write("a/deep/deeper", 0, 2);
+  write("a", 5, 1);
+  write("b/images", 8, 2);
+  const DataSet set = load();
+  EXPECT_EQ(set.classes, (Names{"a", "b"}));
+  EXPECT_EQ(set.train.pixels, (Labels{5, 0, 8})) << "by path: a/105.png, a/deep/...";
+  EXPECT_EQ(set.test.pixels, (Labels{1, 9}));
+}
+
+TEST_F(ImageFolders, EndingsMayBeCapitalAndWhatIsHiddenIsNotLookedAt) {
+  write_grey(at("a/1.PNG"), 1);
+  write_grey(at("a/2.JPEG"), 2);  // what it is tells its beginning
+  write_grey(at("a/._3.png"), 3);
+  write_text(at("a/Thumbs.db"), "not looked at");
+  write_grey(at("b/1.png"), 4);
+  write_grey(at(".cache/1.png"), 5);
+  write_text(at("readme.txt"), "not looked at");
+  const DataSet set = load();
+  EXPECT_EQ(set.classes, (Names{"a", "b"}));
+  EXPECT_EQ(set.train.pixels, (Labels{1, 4}));
+  EXPECT_EQ(set.test.pixels, (Labels{2}));
+}
+
+TEST_F(ImageFolders, LinksAreFollowedButNotInCircles) {
+  const TemporaryFolder elsewhere;
+  write_grey(elsewhere / "there/1.png", 1);
+  write_grey(elsewhere / "there/2.png", 2);
+  write_grey(elsewhere / "lonely.png", 3);
+  write("a", 10, 1);
+  fs::create_symlink(elsewhere / "lonely.png", at("a/999.png"));
+  fs::create_symlink(elsewhere / "no", at("a/broken.png"));
+  fs::create_directory_symlink(elsewhere / "there", at("b"));
+  fs::create_directory_symlink(at("a"), at("a/again"));
+  const DataSet set = load();
+  EXPECT_EQ(set.classes, (Names{"a", "b"}));
+  EXPECT_EQ(set.train.pixels, (Labels{10, 1}));
+  EXPECT_EQ(set.test.pixels, (Labels{3, 2}));
+  EXPECT_TRUE(holds(set.notice, {"1 of 5 files was left out: cannot open " + at("a/broken.png").string()}));
+}
+
+TEST_F(ImageFolders, OneClassIsTooFew) {
+  write("a", 0, 3);
+  EXPECT_TRUE(holds_class_folders(folder_.path()));
+  EXPECT_EQ(refusal(), folder_.path().string() + " has 1 class; a data set may have 2 to 256");
+}
+
+TEST_F(ImageFolders, ClassesAreAtMostAsManyAsAByteTellsApart) {
+  const TemporaryFolder elsewhere;
+  write_grey(elsewhere / "there/1.png", 1);
+  write_grey(elsewhere / "there/2.png", 2);
+  for (int i = 0; i < 256; ++i) {
+    fs::create_directory_symlink(elsewhere / "there", at("class" + std::to_string(1000 + i)));
+  }
+  const DataSet set = load();
+  EXPECT_EQ(set.classes.size(), 256U);
+  EXPECT_EQ(set.train.labels.back(), 255);
+  EXPECT_EQ(refusal({{1, 1, 1}, 255, "mine"}),
+            folder_.path().string() + " has 256 classes, but mine tells 255 apart");
+  write("zebra", 0, 2);
+  EXPECT_EQ(refusal(), folder_.path().string() + " has 257 classes; a data set may have 2 to 256");
+}
+
+TEST_F(ImageFolders, ATestClassThatIsNotTrainedIsRefused) {
+  write("train/a", 0, 2);
+  write("train/b", 2, 2);
+  write("test/c", 4, 1);
+  EXPECT_EQ(refusal(), at("test/c").string() + " is the folder of a class that " + at("train").string() +
+                           " does not have");
+}
+
+TEST_F(ImageFolders, AnImageOfEachClassLeavesNoneToTestWith) {
+  write("a", 0, 1);
+  write("b", 2, 1);
+  EXPECT_EQ(refusal(),
+            "each class of " + folder_.path().string() + " has one image, which leaves none to test with");
+}
+
+TEST_F(ImageFolders, PicturesHaveOneChannelOrThree) {
+  write("a", 0, 2);
+  write("b", 2, 2);
+  EXPECT_EQ(refusal({{8, 8, 4}, 0, "mine"}), "pictures have one channel or three, but mine takes 8x8x4");
+}
+
+TEST_F(ImageFolders, MoreThanTheMemoryHoldsIsRefusedBeforeItIsTaken) {
+  write("a", 0, 2);
+  write("b", 2, 2);
+  EXPECT_TRUE(holds(
+      refusal({{2'000'000, 2'000'000, 3}, 0, "mine"}),
+      {"the 4 images of " + folder_.path().string() + " take 44703.5 GiB of memory at 2000000x2000000x3",
+       "GiB free"}));
+}
+
+TEST_F(ImageFolders, ReadingEndsWhenNobodyWaitsAnyMore) {
+  write("a", 0, 20);
+  write("b", 20, 20);
+  std::atomic<int> asked = 0;
+  const auto later = [&] { return ++asked > 2; };
+  EXPECT_THROW(load_image_folders(*find_set("images"), folder_.path(), kDot, later), core::Error);
+  EXPECT_GT(asked, 2);
+  EXPECT_LT(asked, 40) << "not once an image";
+}
+
+TEST_F(ImageFolders, AreRecognisedByPicturesInFolders) {
+  EXPECT_FALSE(holds_class_folders(folder_.path()));
+  write("", 0, 2);
+  fs::create_directory(at("empty"));
+  EXPECT_FALSE(holds_class_folders(folder_.path())) << "pictures of no class";
+  write("train/a/deep", 0, 1);
+  EXPECT_TRUE(holds_class_folders(folder_.path()));
+  EXPECT_THROW(holds_class_folders(folder_ / "no"), BadInput);
+}
+
+TEST_F(ImageFolders, AClassThatMayNotBeReadIsRefused) {
+  write("a", 0, 2);
+  write("b", 2, 2);
+  fs::permissions(folder_.path(), fs::perms(0755));
+  fs::permissions(at("b"), fs::perms::none);
+  {
+    const OrdinaryUser user;
+    EXPECT_TRUE(holds(refusal(), {at("b").string(), "ermission denied"}));
+  }
+  fs::permissions(at("b"), fs::perms::owner_all);
+}
+
+}  // namespace
+}  // namespace warpscope::data

@@ -1,0 +1,40 @@
+#pragma once
+// Small PNG files for tests.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <stb_image_write.h>
+
+namespace warpscope::tests {
+
+/// Pixels of one colour, but for a rectangle of another.
+struct Picture {
+  int width = 0;
+  int height = 0;
+  std::vector<std::uint8_t> rgb;
+
+  Picture(int w, int h, std::uint8_t value)
+      : width(w), height(h), rgb(static_cast<std::size_t>(w * h * 3), value) {}
+  void fill(int left, int top, int right, int bottom, std::uint8_t value) {
+    for (int y = top; y < bottom; ++y) {
+      for (int x = left; x < right; ++x) {
+        for (int c = 0; c < 3; ++c) rgb[static_cast<std::size_t>((y * width + x) * 3 + c)] = value;
+      }
+    }
+  }
+  void write(const std::filesystem::path& path) const {
+    std::filesystem::create_directories(path.parent_path());
+    ASSERT_NE(stbi_write_png(path.c_str(), width, height, 3, rgb.data(), 0), 0);
+  }
+};
+
+/// A picture of one grey.
+inline void write_grey(const std::filesystem::path& path, std::uint8_t value, int width = 3, int height = 3) {
+  Picture(width, height, value).write(path);
+}
+
+}  // namespace warpscope::tests
