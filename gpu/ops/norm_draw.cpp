@@ -1,5 +1,7 @@
 #include "gpu/ops/norm_draw.h"
 
+#include <cmath>
+
 #include "gpu/ops/update_draw.h"
 
 namespace warpscope::ops::norm_draw {
@@ -57,15 +59,26 @@ void fit_backward(const Draw& draw) {
 
 void fit_running(const Draw& draw) {
   draw.edit(Name::running_variance, update_draw::square);
+  const std::vector<double> input = draw.values(Name::input);
+  const std::vector<double> means = draw.values(Name::running_mean);
+  const std::vector<double> gamma = draw.values(Name::weights);
+  draw.edit(Name::bias, [&](std::vector<double>& beta) {
+    for (std::size_t c = 0; c < beta.size() && !input.empty(); ++c) {
+      beta[c] = std::copysign(beta[c], (input[c] - means[c]) * gamma[c]);
+    }
+  });
   if (!update_draw::one_in(draw.random, 4)) return;
   add_to(draw, Name::input, kFarOff);
   add_to(draw, Name::running_mean, kFarOff);
 }
 
 void smooth(const Draw& draw) {
-  std::normal_distribution<double> normal(0.0, 4.0);
+  std::normal_distribution<double> normal(0.0, 2.0);
   draw.edit(Name::input, [&](std::vector<double>& values) {
     for (double& value : values) value = normal(draw.random);
+  });
+  draw.edit(Name::weights, [](std::vector<double>& values) {
+    for (double& value : values) value += std::copysign(1.0, value);
   });
 }
 

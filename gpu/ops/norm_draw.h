@@ -20,10 +20,12 @@ void fit_backward(const Draw& draw);
 /// Reciprocal deviations of `statistics` from 0.5 to 2.
 void fit_deviations(const Draw& draw);
 
-/// Variances are not negative; input and mean lie near each other, off 0 in one draw of four.
+/// Variances are not negative; input and mean lie near each other, off 0 in one draw of four; at the first position
+/// beta points where the rest of y does, so that a single number does not cancel.
 void fit_running(const Draw& draw);
 
-/// A deviation that is many steps of finite differences.
+/// Deviations that are many steps of finite differences, and gamma off 0, so that no gradient drowns in the rounding of
+/// a difference.
 void smooth(const Draw& draw);
 
 }  // namespace warpscope::ops::norm_draw

