@@ -156,7 +156,7 @@ class Reader {
     check_keys(table, keys, row->name);
     Layer layer;
     layer.kind = row->kind;
-    const int number = ++numbers_[row->kind];
+    const int number = ++numbers_[row->prefix];
     layer.name = table.contains("name") ? text_at(table, "name") : fmt::format("{}{}", row->prefix, number);
     for (const LayerField& field : row->fields) read_field(table, field, layer);
     return layer;
@@ -237,7 +237,7 @@ class Reader {
   }
 
   std::string_view where_, name_;
-  std::map<LayerKind, int> numbers_;
+  std::map<std::string_view, int> numbers_;  ///< of layers, by LayerRow::prefix
   std::vector<toml::source_region> places_;  ///< of the layers
 };
 

@@ -298,16 +298,23 @@ NetworkCheck check_network(const NetworkCase& network, const std::shared_ptr<cor
     check.failure = fmt::format("{} of {} has a relative error of {:.3g}, more than {:.3g}", name,
                                 network.model.name, error, check.tolerance);
   };
+  std::vector<double> all, all_expected;
   compare("the loss", std::span(&first.loss, 1), std::span(&network.loss, 1));
   for (const models::Parameter& parameter : models::parameter_layout(network.model).parameters) {
     if (!parameter.learned) continue;
     compare("the gradient of " + parameter.name,
             std::span(first.gradients).subspan(parameter.offset, parameter.elements),
             std::span(network.gradients).subspan(parameter.offset, parameter.elements));
+    const auto first_gradient = first.gradients.begin() + static_cast<std::ptrdiff_t>(parameter.offset);
+    const auto expected = network.gradients.begin() + static_cast<std::ptrdiff_t>(parameter.offset);
+    const auto count = static_cast<std::ptrdiff_t>(parameter.elements);
+    all.insert(all.end(), first_gradient, first_gradient + count);
+    all_expected.insert(all_expected.end(), expected, expected + count);
     const auto bytes = parameter.elements * sizeof(float);
     check.same_bits = check.same_bits && std::memcmp(first.gradients.data() + parameter.offset,
                                                      second.gradients.data() + parameter.offset, bytes) == 0;
   }
+  check.whole_error = relative_error(all, all_expected);
   return check;
 }
 

@@ -49,6 +49,7 @@ double network_tolerance(const NetworkCase& network, core::Precision precision);
 
 /// A check of a whole network.
 struct NetworkCheck : Check {
+  double whole_error = 0;              ///< relative, of the gradients of all parameters as one vector
   bool declared_deterministic = true;  ///< all variants that the plan launched say that they are
 };
 

@@ -3,6 +3,7 @@
 // layouts but the parameters'. What plans are held against.
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -25,20 +26,17 @@ class DoubleNetwork {
     return outputs(parameters, image).back();
   }
 
-  /// What every layer makes of the image, NHWC.
+  /// What every layer makes of the image in inference, NHWC.
   std::vector<std::vector<double>> outputs(const std::vector<double>& parameters,
                                            const std::vector<double>& image) const {
-    Planes x{model_.height, model_.width, model_.channels, image};
-    std::vector<std::vector<double>> result;
-    for (const models::Layer& layer : model_.layers) {
-      x = forward(layer, parameters, x);
-      if (layer.kind == models::LayerKind::add) {
-        const std::vector<double>& other = result[models::index_of(model_, layer.from)];
-        for (std::size_t i = 0; i < other.size(); ++i) x.values[i] += other[i];
-      }
-      result.push_back(x.values);
-    }
-    return result;
+    return all_outputs(parameters, {image}, false).front();
+  }
+
+  /// What every layer makes of each image of a batch in training, where batch norm takes mean and variance of the
+  /// batch. Nothing is dropped.
+  std::vector<std::vector<std::vector<double>>> training_outputs(
+      const std::vector<double>& parameters, const std::vector<std::vector<double>>& images) const {
+    return all_outputs(parameters, images, true);
   }
 
   /// The mean squared error of one image.
@@ -75,25 +73,104 @@ class DoubleNetwork {
             std::vector<double>(static_cast<std::size_t>(height * width * channels))};
   }
 
-  Planes convolve(const models::Layer& layer, const std::vector<double>& parameters, const Planes& in) const {
-    const double* weights = parameters.data() + layout_.find(layer.name + ".weight").offset;
-    const double* bias = layer.bias ? parameters.data() + layout_.find(layer.name + ".bias").offset : nullptr;
-    const int taps = layer.kernel;
-    Planes out = planes(in.height, in.width, layer.out_channels);
-    for (int y = 0; y < in.height; ++y) {
-      for (int x = 0; x < in.width; ++x) {
-        for (int k = 0; k < layer.out_channels; ++k) {
-          double sum = bias == nullptr ? 0 : bias[k];
-          for (int tap = 0; tap < taps * taps; ++tap) {
-            for (int c = 0; c < layer.in_channels; ++c) {
-              sum += weights[(k * taps * taps + tap) * layer.in_channels + c] *
-                     in.get(y + tap / taps - taps / 2, x + tap % taps - taps / 2, c);
-            }
+  /// By image and layer.
+  std::vector<std::vector<std::vector<double>>> all_outputs(const std::vector<double>& parameters,
+                                                            const std::vector<std::vector<double>>& images,
+                                                            bool training) const {
+    std::vector<Planes> batch;
+    for (const std::vector<double>& image : images) {
+      batch.push_back({model_.height, model_.width, model_.channels, image});
+    }
+    std::vector<std::vector<std::vector<double>>> result(images.size());
+    for (const models::Layer& layer : model_.layers) {
+      if (layer.kind == models::LayerKind::batch_norm) {
+        normalize_batch(layer, parameters, batch, training);
+      } else {
+        for (Planes& x : batch) x = forward(layer, parameters, x);
+      }
+      for (std::size_t n = 0; n < batch.size(); ++n) {
+        if (layer.kind == models::LayerKind::add) {
+          const std::vector<double>& other = result[n][models::index_of(model_, layer.from)];
+          for (std::size_t i = 0; i < other.size(); ++i) batch[n].values[i] += other[i];
+        }
+        result[n].push_back(batch[n].values);
+      }
+    }
+    return result;
+  }
+
+  const double* parameter(const models::Layer& layer, const char* name,
+                          const std::vector<double>& parameters) const {
+    return parameters.data() + layout_.find(layer.name + "." + name).offset;
+  }
+
+  void normalize_batch(const models::Layer& layer, const std::vector<double>& parameters,
+                       std::vector<Planes>& batch, bool training) const {
+    const auto channels = static_cast<std::size_t>(batch.front().channels);
+    for (std::size_t c = 0; c < channels; ++c) {
+      double mean = parameter(layer, "running_mean", parameters)[c];
+      double variance = parameter(layer, "running_var", parameters)[c];
+      if (training) {
+        double sum = 0, squares = 0, count = 0;
+        for (const Planes& x : batch) {
+          for (std::size_t i = c; i < x.values.size(); i += channels) sum += x.values[i], ++count;
+        }
+        mean = sum / count;
+        for (const Planes& x : batch) {
+          for (std::size_t i = c; i < x.values.size(); i += channels) {
+            squares += (x.values[i] - mean) * (x.values[i] - mean);
           }
-          out.at(y, x, k) = sum;
+        }
+        variance = squares / count;
+      }
+      const double scale = parameter(layer, "weight", parameters)[c] / std::sqrt(variance + 1e-5);
+      for (Planes& x : batch) {
+        for (std::size_t i = c; i < x.values.size(); i += channels) {
+          x.values[i] = (x.values[i] - mean) * scale + parameter(layer, "bias", parameters)[c];
         }
       }
     }
+  }
+
+  Planes normalize_pixels(const models::Layer& layer, const std::vector<double>& parameters,
+                          const Planes& in) const {
+    Planes out = in;
+    const double* const gamma = parameter(layer, "weight", parameters);
+    const double* const beta = parameter(layer, "bias", parameters);
+    const auto channels = static_cast<std::size_t>(in.channels);
+    for (std::size_t at = 0; at < in.values.size(); at += channels) {
+      double mean = 0, variance = 0;
+      for (std::size_t c = 0; c < channels; ++c) mean += in.values[at + c] / in.channels;
+      for (std::size_t c = 0; c < channels; ++c) {
+        variance += (in.values[at + c] - mean) * (in.values[at + c] - mean) / in.channels;
+      }
+      for (std::size_t c = 0; c < channels; ++c) {
+        out.values[at + c] = (in.values[at + c] - mean) / std::sqrt(variance + 1e-5) * gamma[c] + beta[c];
+      }
+    }
+    return out;
+  }
+
+  Planes convolve(const models::Layer& layer, const std::vector<double>& parameters, const Planes& in) const {
+    const double* weights = parameter(layer, "weight", parameters);
+    const double* bias = layer.bias ? parameter(layer, "bias", parameters) : nullptr;
+    const int rows = layer.kernel_height(), columns = layer.kernel_width();
+    models::Extent extent{in.height, in.width, in.channels};
+    extent.pass(layer);
+    const int above = layer.valid ? 0 : layer.dilation * (rows - 1) / 2;
+    const int before = layer.valid ? 0 : layer.dilation * (columns - 1) / 2;
+    Planes out = planes(extent.height, extent.width, layer.out_channels);
+    for_each(out.height, out.width, layer.out_channels, [&](int y, int x, int k) {
+      double sum = bias == nullptr ? 0 : bias[k];
+      for (int tap = 0; tap < rows * columns; ++tap) {
+        const int from_y = y * layer.stride - above + layer.dilation * (tap / columns);
+        const int from_x = x * layer.stride - before + layer.dilation * (tap % columns);
+        for (int c = 0; c < layer.in_channels; ++c) {
+          sum += weights[(k * rows * columns + tap) * layer.in_channels + c] * in.get(from_y, from_x, c);
+        }
+      }
+      out.at(y, x, k) = sum;
+    });
     return out;
   }
 
@@ -116,20 +193,37 @@ class DoubleNetwork {
     Planes out = in;
     switch (layer.kind) {
       case conv2d:
+      case conv1d:
         return convolve(layer, parameters, in);
       case linear:
         return multiply(layer, parameters, in);
-      case add:  // the other input comes in outputs()
+      case add:  // the other input comes in all_outputs()
         return out;
       case relu:
         for (double& value : out.values) value = std::max(value, 0.0);
         return out;
       case maxpool2d:
-        out = planes(in.height / 2, in.width / 2, in.channels);
+      case maxpool1d: {
+        const int rows = layer.kernel_height(), columns = layer.kernel_width();
+        out = planes(in.height / rows, in.width / columns, in.channels);
         std::fill(out.values.begin(), out.values.end(), std::numeric_limits<double>::lowest());
-        for_each(out.height * 2, out.width * 2, in.channels, [&](int y, int x, int c) {
-          out.at(y / 2, x / 2, c) = std::max(out.at(y / 2, x / 2, c), in.get(y, x, c));
+        for_each(out.height * rows, out.width * columns, in.channels, [&](int y, int x, int c) {
+          out.at(y / rows, x / columns, c) = std::max(out.at(y / rows, x / columns, c), in.get(y, x, c));
         });
+        return out;
+      }
+      case gelu:
+        for (double& value : out.values) value *= 0.5 * std::erfc(-value / std::sqrt(2.0));
+        return out;
+      case global_average_pool:
+        out = planes(1, 1, in.channels);
+        for_each(in.height, in.width, in.channels,
+                 [&](int y, int x, int c) { out.at(0, 0, c) += in.get(y, x, c) / (in.height * in.width); });
+        return out;
+      case layer_norm:
+        return normalize_pixels(layer, parameters, in);
+      case batch_norm:  // of all images at once, in all_outputs()
+      case dropout:     // nothing is dropped
         return out;
       case upsample2d:
         out = planes(in.height * 2, in.width * 2, in.channels);

@@ -24,10 +24,12 @@ inline models::Layer random_layer(Dice& dice, const models::LayerRow& row, const
   layer.name = std::string(row.prefix) + std::to_string(model.layers.size() + 1);
   for (const models::LayerField& field : row.fields) {
     if (field.number != nullptr) {
-      int value = throw_dice(dice, field.least, std::min(field.most, kLargest));
+      int value =
+          throw_dice(dice, static_cast<int>(field.least), std::min(static_cast<int>(field.most), kLargest));
       if (field.odd && value % 2 == 0) --value;
       layer.*field.number = value;
     }
+    if (field.real != nullptr) layer.*field.real = static_cast<float>(throw_dice(dice, 0, 9)) / 10;
     if (field.flag != nullptr) layer.*field.flag = throw_dice(dice, 0, 1) == 1;
     if (field.text != nullptr && !model.layers.empty()) {
       const int from = throw_dice(dice, 0, static_cast<int>(model.layers.size()) - 1);
@@ -51,7 +53,7 @@ inline models::Model random_model(std::uint64_t seed) {
   Dice dice(seed);
   models::Model model;
   model.name = "random" + std::to_string(seed);
-  model.height = throw_dice(dice, 1, 9);
+  model.height = throw_dice(dice, 0, 2) == 0 ? 1 : throw_dice(dice, 2, 9);  // one dimension too
   model.width = throw_dice(dice, 1, 9);
   model.channels = throw_dice(dice, 1, 4);
   model.loss = models::Loss::cross_entropy;
