@@ -52,8 +52,9 @@ bool is_picture(const fs::path& path) {
   return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
 }
 
-/// The files that `paths` name, those in folders by name; folders without pictures are refused.
-std::vector<fs::path> list_files(std::span<const fs::path> paths, std::vector<std::string>& refused) {
+}  // namespace
+
+std::vector<fs::path> list_pictures(std::span<const fs::path> paths, std::vector<std::string>& refused) {
   std::vector<fs::path> files;
   for (const fs::path& path : paths) {
     std::error_code failure;
@@ -77,7 +78,6 @@ std::vector<fs::path> list_files(std::span<const fs::path> paths, std::vector<st
   return files;
 }
 
-/// The bytes of a picture at the size of `shape`. Throws core::BadInput that names the file.
 std::vector<std::uint8_t> read_picture(const fs::path& path, const ImageShape& shape) {
   const files::InputFile file(path);
   if (file.size() > kMostFileBytes) {
@@ -103,8 +103,6 @@ std::vector<std::uint8_t> read_picture(const fs::path& path, const ImageShape& s
                      static_cast<std::size_t>(shape.channels);
   return fit_image({pixels.get(), count}, from, shape);
 }
-
-}  // namespace
 
 std::vector<std::uint8_t> fit_image(std::span<const std::uint8_t> pixels, const ImageShape& from,
                                     const ImageShape& to) {
@@ -136,7 +134,7 @@ OwnImages read_own_images(std::span<const fs::path> paths, const ImageShape& sha
   OwnImages result;
   result.set = {shape.height, shape.width, shape.channels, 0, {}, {}};
   std::size_t beyond = 0;
-  for (const fs::path& path : list_files(paths, result.refused)) {
+  for (const fs::path& path : list_pictures(paths, result.refused)) {
     if (result.names.size() >= kMostOwnImages) {
       ++beyond;
       continue;

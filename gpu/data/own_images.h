@@ -2,6 +2,7 @@
 // A person's own pictures as images that a network takes.
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -20,6 +21,15 @@ struct OwnImages {
   std::vector<std::string> names;    ///< of the files, one an image
   std::vector<std::string> refused;  ///< a sentence for each file that was not taken
 };
+
+/// The files that `paths` name, in that order; of a folder the PNG and JPEG files right in it, by name. A folder that
+/// holds none or cannot be read adds a sentence to `refused`.
+std::vector<std::filesystem::path> list_pictures(std::span<const std::filesystem::path> paths,
+                                                 std::vector<std::string>& refused);
+
+/// A PNG or JPEG file as an image of `shape`, cut and resized as read_own_images() tells. Throws core::BadInput that
+/// names the file; may be called from several threads.
+std::vector<std::uint8_t> read_picture(const std::filesystem::path& path, const ImageShape& shape);
 
 /// Reads PNG and JPEG files; of a folder those right in it that end in .png, .jpg or .jpeg. Each is cut to the
 /// middle of it that has the shape's ratio of width to height, and made as small or large as `shape` by the mean
