@@ -56,18 +56,18 @@ struct Outcome {
 
 class Inference {
  public:
-  /// `parameters`: models::ParameterLayout of `model`, in host memory. A model that classifies runs up to its logits, one
-  /// that reconstructs up to the error of each image. The calling thread has made `device` its current one; `stream`
-  /// outlives this. Throws core::BadInput and core::OutOfMemory as plan::Plan does.
+  /// `parameters`: models::ParameterLayout of `model`, in host memory. A model that classifies runs up to its
+  /// logits, one that reconstructs up to the error of each image. The calling thread has made `device` its current
+  /// one; `stream` outlives this. Throws core::BadInput and core::OutOfMemory as plan::Plan does.
   Inference(const models::Model& model, std::span<const float> parameters, const plan::Selection& selection,
             int batch, std::shared_ptr<core::Device> device, core::Stream& stream);
 
   /// Called before each batch with the number of answers there are; false ends it.
   using GoOn = std::function<bool(std::int64_t answers)>;
 
-  /// Asks about every image, one batch after the other. A first pass over zeros is not measured. A last batch that is not
-  /// full is filled with what came before, of which nothing is told. Layers are measured by passes of their own over
-  /// the first kLayerPasses batches, since events between them cost time; those count nowhere else. Throws
+  /// Asks about every image, one batch after the other. A first pass over zeros is not measured. A last batch that
+  /// is not full is filled with what came before, of which nothing is told. Layers are measured by passes of their
+  /// own over the first kLayerPasses batches, since events between them cost time; those count nowhere else. Throws
   /// core::BadInput if no image can be read.
   Outcome run(ImageSource& source, const GoOn& go_on = {});
 

@@ -18,15 +18,16 @@ def write_png(file, size, pixels):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     lines = b"".join(b"\0" + pixels[row * size:(row + 1) * size] for row in range(size))
     with open(file, "wb") as out:
-        out.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", size, size, 8, 0, 0, 0, 0)) +
-                  chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b""))
+        head = struct.pack(">IIBBBBB", size, size, 8, 0, 0, 0, 0)
+        out.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head))
+        out.write(chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b""))
 
 
 class Infer(ProgramCase):
     def trained(self):
         """A digits network after three steps."""
-        self.assert_succeeded(self.run_program("train", "--model", "mlp", "--device", "cpu", "--precision", "fp32", "--data",
-                                               "builtin", "--steps", "3", "--run-dir", self.path("trained")))
+        self.assert_succeeded(self.run_program("train", "--model", "mlp", "--device", "cpu", "--precision", "fp32",
+                                               "--data", "builtin", "--steps", "3", "--run-dir", self.path("trained")))
         return self.path("trained")
 
     def infer(self, *more):
