@@ -119,6 +119,18 @@ struct FeaturesArguments {
 /// Writes what layers of a trained network make of a data set's images.
 int features(const FeaturesArguments& arguments);
 
+struct InferArguments {
+  TrainedArguments trained;  ///< `data` may be pictures too
+  int batch = 0;             ///< 0: the device's standard
+  std::string select;        ///< variants, as plan::apply() takes them
+  std::string out;           ///< answers: file, "-" for standard output instead of the text, "" for none
+  std::string format;        ///< csv, json; "" for what the file's name ends with
+  std::string json;          ///< figures: file, "-" as above, "" for none
+};
+
+/// Asks a trained network about images and tells how long each part of it takes. 1 if some could not be read.
+int infer(const InferArguments& arguments);
+
 struct MapArguments {
   TrainedArguments trained;
   std::string method = "tsne";  ///< of maps::map_table()

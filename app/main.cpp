@@ -134,6 +134,24 @@ void add_features_options(CLI::App& app, app::FeaturesArguments& a) {
   app.add_option("--format", a.format, "npy, csv, safetensors or libsvm (default: as the file's name ends)");
 }
 
+void add_infer_options(CLI::App& app, app::InferArguments& a) {
+  app::add_network_options(app, a.trained);
+  app.add_option(
+         "data", a.trained.data,
+         "Folder of PNG and JPEG files, one of them, or a data set, whose test images are taken (default: "
+         "the run's)")
+      ->type_name("DATA");
+  app.add_option("--batch", a.batch, "Images at once; 1 is the least latency (default: the device's)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 65536));
+  app.add_option("--select", a.select, "Variants: conv2d.forward=naive,..., all=naive or preset=tensor_cores")
+      ->type_name("OP=VARIANT,...");
+  app.add_option("--out", a.out, "Write the answers, a row an image; - for standard output")
+      ->type_name("FILE");
+  app.add_option("--format", a.format, "csv or json (default: as the file's name ends)");
+  app.add_option("--json", a.json, "Write the figures as JSON; - for standard output")->type_name("FILE");
+}
+
 void add_map_options(CLI::App& app, app::MapArguments& a) {
   app::add_trained_options(app, a.trained);
   std::vector<std::string> names;
@@ -255,6 +273,11 @@ int run(int argc, char** argv) {
       app.add_subcommand("features", "Write what a trained network makes of images, for classifiers");
   add_features_options(*features, features_arguments);
 
+  app::InferArguments infer_arguments;
+  CLI::App* const infer =
+      app.add_subcommand("infer", "Ask a trained network about images, and time each part of it");
+  add_infer_options(*infer, infer_arguments);
+
   app::MapArguments map_arguments;
   CLI::App* const map =
       app.add_subcommand("map", "Map what a trained network makes of images into the plane");
@@ -293,6 +316,7 @@ int run(int argc, char** argv) {
   if (*exporting) return app::export_runs(export_arguments);
   if (*models) return app::models(models_arguments);
   if (*features) return app::features(features_arguments);
+  if (*infer) return app::infer(infer_arguments);
   if (*map) return app::map(map_arguments);
   if (*classify) return app::classify(classify_arguments);
   if (*view) return app::view(viewed, view_window);

@@ -15,16 +15,20 @@
 
 namespace warpscope::app {
 
-void add_trained_options(CLI::App& app, TrainedArguments& a) {
+void add_network_options(CLI::App& app, TrainedArguments& a) {
   app.add_option("source", a.source,
                  "Folder of a run, its name in the folder runs, or a safetensors file of weights")
       ->type_name("RUN|FILE")
       ->required();
   app.add_option("--checkpoint", a.checkpoint, "Of a run: best, last or a file (default: last)");
   app.add_option("--model", a.model, "Of a file of weights that names none (default: autoencoder)");
-  app.add_option("--data", a.data, "Data set or folder (default: the run's)");
   app.add_option("--device", a.device, "auto, cpu or cuda:N")->capture_default_str();
   app.add_option("--precision", a.precision, "fp32, tf32, fp16 or bf16 (default: the run's)");
+}
+
+void add_trained_options(CLI::App& app, TrainedArguments& a) {
+  add_network_options(app, a);
+  app.add_option("--data", a.data, "Data set or folder (default: the run's)");
   app.add_option("--layer", a.layers,
                  "Layers whose outputs are the features: pool2, conv1:max=4, pool1:mean=4+pool2 (default: "
                  "the latent)")
@@ -36,11 +40,10 @@ core::Buffer TrainedSource::features_of(const data::ImageSet& set, const classif
                                watch);
 }
 
-TrainedSource open_trained(const TrainedArguments& a) {
+TrainedSource open_network(const TrainedArguments& a) {
   TrainedSource source;
   source.network = runs::load_trained_network(find_run(a.source, kRunsFolder), a.checkpoint, a.model);
   training::TrainingSettings& settings = source.network.settings;
-  source.layers = features::parse_feature_layers(a.layers, settings.model);
   source.device = core::open_device(a.device);
   source.device->make_current();
   const core::DeviceInfo& device = source.device->info();
@@ -54,7 +57,14 @@ TrainedSource open_trained(const TrainedArguments& a) {
   plan::check_precision(device, *settings.precision);
   source.selection.precision = *settings.precision;
   source.stream = source.device->make_stream();
+  return source;
+}
+
+TrainedSource open_trained(const TrainedArguments& a) {
+  TrainedSource source = open_network(a);
+  const training::TrainingSettings& settings = source.network.settings;
   const models::Model& model = settings.model;
+  source.layers = features::parse_feature_layers(a.layers, model);
   // Classifiers of features tell apart what they are given, but the run's own data are made as the run had them.
   const data::Requirements wanted{
       {model.height, model.width, model.channels}, a.data.empty() ? model.classes : 0, model.name};

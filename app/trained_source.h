@@ -27,7 +27,9 @@ struct TrainedArguments {
   std::string layers;     ///< as features::parse_feature_layers() takes it
 };
 
-/// Adds the argument RUN|FILE and --checkpoint, --model, --data, --device, --precision and --layer.
+/// Adds the argument RUN|FILE and --checkpoint, --model, --device and --precision.
+void add_network_options(CLI::App& app, TrainedArguments& arguments);
+/// The same, --data and --layer.
 void add_trained_options(CLI::App& app, TrainedArguments& arguments);
 
 /// A network that is ready to be used on its data.
@@ -44,7 +46,9 @@ struct TrainedSource {
   core::Buffer features_of(const data::ImageSet& set, const classifiers::Watch& watch = {}) const;
 };
 
-/// Throws core::BadInput for what cannot be, before anything large is loaded.
+/// The network and its device, without layers and data. Throws core::BadInput for what cannot be.
+TrainedSource open_network(const TrainedArguments& arguments);
+/// All of it. Throws core::BadInput for what cannot be, before anything large is loaded.
 TrainedSource open_trained(const TrainedArguments& arguments);
 
 }  // namespace warpscope::app

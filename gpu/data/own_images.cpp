@@ -45,8 +45,16 @@ std::vector<Cover> covers(int from, double length, int to) {
   return result;
 }
 
-/// The files that `paths` name, those in folders by name; folders without pictures are refused.
-std::vector<fs::path> list_files(std::span<const fs::path> paths, std::vector<std::string>& refused) {
+}  // namespace
+
+bool is_picture(const fs::path& path) {
+  std::string ending = path.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
+}
+
+std::vector<fs::path> list_pictures(std::span<const fs::path> paths, std::vector<std::string>& refused) {
   std::vector<fs::path> files;
   for (const fs::path& path : paths) {
     std::error_code failure;
@@ -68,15 +76,6 @@ std::vector<fs::path> list_files(std::span<const fs::path> paths, std::vector<st
     files.insert(files.end(), inside.begin(), inside.end());
   }
   return files;
-}
-
-}  // namespace
-
-bool is_picture(const fs::path& path) {
-  std::string ending = path.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
 }
 
 std::vector<std::uint8_t> read_picture(const fs::path& path, const ImageShape& shape) {
@@ -135,7 +134,7 @@ OwnImages read_own_images(std::span<const fs::path> paths, const ImageShape& sha
   OwnImages result;
   result.set = {shape.height, shape.width, shape.channels, 0, {}, {}};
   std::size_t beyond = 0;
-  for (const fs::path& path : list_files(paths, result.refused)) {
+  for (const fs::path& path : list_pictures(paths, result.refused)) {
     if (result.names.size() >= kMostOwnImages) {
       ++beyond;
       continue;

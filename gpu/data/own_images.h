@@ -25,9 +25,14 @@ struct OwnImages {
 /// True for names that end in .png, .jpg or .jpeg, in small or capital letters.
 bool is_picture(const std::filesystem::path& path);
 
+/// The files that `paths` name, in that order; of a folder the PNG and JPEG files right in it, by name. A folder that
+/// holds none or cannot be read adds a sentence to `refused`.
+std::vector<std::filesystem::path> list_pictures(std::span<const std::filesystem::path> paths,
+                                                 std::vector<std::string>& refused);
+
 /// The pixels of one PNG or JPEG file at the size of `shape`, by fit_image(). One channel is luminance, three are
 /// RGB. Throws core::BadInput that names the file if it cannot be read, is something else, has more than 64 MiB or
-/// more than 100 million pixels.
+/// more than 100 million pixels. May be called from several threads.
 std::vector<std::uint8_t> read_picture(const std::filesystem::path& path, const ImageShape& shape);
 
 /// Reads PNG and JPEG files; of a folder those right in it that end in .png, .jpg or .jpeg. Each is cut to the

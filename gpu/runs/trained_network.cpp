@@ -1,15 +1,19 @@
 #include "gpu/runs/trained_network.h"
 
 #include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "gpu/files/safetensors.h"
 #include "gpu/models/model_file.h"
 #include "gpu/models/parameters.h"
 #include "gpu/runs/find_checkpoint.h"
+#include "gpu/runs/head_snapshot.h"
 #include "gpu/runs/run_reader.h"
 #include "gpu/runs/text.h"
 #include "gpu/settings/configuration.h"
@@ -19,10 +23,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Those of the data that a run learns, which run.json tells; none if it does not.
+std::vector<std::string> class_names(const fs::path& folder) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+  const auto text = files::read_small_file(folder / "run.json", kMostBytes);
+  if (!text) return {};
+  const nlohmann::json head = nlohmann::json::parse(*text, nullptr, false);
+  const std::shared_ptr<const data::DataSet> named = head.is_object() ? named_data(head, "") : nullptr;
+  return named ? named->classes : std::vector<std::string>();
+}
+
 TrainedNetwork of_run(const fs::path& folder, const std::string& checkpoint) {
   TrainedNetwork network;
   network.of_run = true;
   training::apply(training::resolve(training::read_run(folder / "run.json")), network.settings);
+  network.classes = class_names(folder);
   network.weights = find_checkpoint(folder, checkpoint.empty() ? "last" : checkpoint);
   network.parameters = models::load_parameters(network.weights.string(), network.settings.model);
   return network;

@@ -1,0 +1,128 @@
+// warpscope infer: inference alone, its answers and how long each part of it takes.
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "app/commands.h"
+#include "app/interrupt.h"
+#include "app/table.h"
+#include "gpu/core/error.h"
+#include "gpu/export/export_json.h"
+#include "gpu/inference/report.h"
+#include "gpu/settings/setting.h"
+
+namespace warpscope::app {
+namespace {
+
+using inference::ImageSource;
+using inference::Latency;
+using inference::Outcome;
+
+std::unique_ptr<ImageSource> images_of(const InferArguments& a, const TrainedSource& source) {
+  const training::TrainingSettings& settings = source.network.settings;
+  const models::Model& model = settings.model;
+  std::string notice;
+  auto images = inference::open_images(a.trained.data.empty() ? settings.data : a.trained.data,
+                                       {model.height, model.width, model.channels}, model.classes, notice);
+  if (!notice.empty()) fmt::print(stderr, "warpscope: {}\n", notice);
+  return images;
+}
+
+inference::Subject subject_of(const TrainedSource& source, const ImageSource& images) {
+  return {source.network.weights.string(),
+          source.network.settings.model.name,
+          images.title(),
+          source.device->info().name,
+          std::string(core::to_string(source.selection.precision)),
+          images.classes().empty() ? source.network.classes : images.classes()};
+}
+
+Outcome infer_all(inference::Inference& network, ImageSource& images) {
+  const std::atomic<bool>& interrupted = catch_interrupts();
+  ProgressLine line;
+  const auto total =
+      static_cast<int>(std::min<std::int64_t>(images.count(), std::numeric_limits<int>::max()));
+  return network.run(images, [&](std::int64_t answers) {
+    line.show(static_cast<int>(answers), total, "inference");
+    return !interrupted;
+  });
+}
+
+std::string latencies_of(const Outcome& found) {
+  Table table({{"microseconds of a batch", Align::left}, {"median"}, {"99 %"}});
+  const auto add = [&](const std::string& part, const Latency& time) {
+    table.add({part, figure(time.median), figure(time.p99)});
+  };
+  add("reading and decoding", found.read);
+  add("to the device", found.to_device);
+  add("network", found.network);
+  for (const inference::LayerLatency& layer : found.layers) {
+    if (layer.inside.empty()) {
+      add("  " + layer.layer, layer.time);
+    } else {
+      table.add({"  " + layer.layer, "in " + layer.inside}, Tone::dim);
+    }
+  }
+  add("back", found.back);
+  add("total", found.total);
+  return table.text();
+}
+
+void print(const inference::Subject& subject, const Outcome& found) {
+  fmt::print("network      {}, {}\n", subject.model, subject.weights);
+  fmt::print("images       {} of {}, in {} batches of {}\n", found.answers.size(), subject.data,
+             found.batches, found.batch);
+  fmt::print("device       {}, {}\n", subject.device, subject.precision);
+  if (found.accuracy) fmt::print("accuracy     {:.2f} %\n", 100 * *found.accuracy);
+  if (found.mse) fmt::print("MSE          {:.6g}, PSNR {:.2f} dB\n", *found.mse, *found.psnr);
+  fmt::print("images/s     {} over all, {} without reading\n\n", figure(found.images_per_second()),
+             figure(found.device_images_per_second()));
+  fmt::print("{}", latencies_of(found));
+}
+
+/// On standard error, what did not become an answer.
+void print_refusals(const Outcome& found, const ImageSource& images) {
+  constexpr std::size_t kMostSentences = 20;
+  const std::size_t told = std::min(found.refused.size(), kMostSentences);
+  for (std::size_t i = 0; i < told; ++i) fmt::print(stderr, "warpscope: {}\n", found.refused[i]);
+  if (told < found.refused.size()) {
+    fmt::print(stderr, "warpscope: {} more cannot be read; --json FILE names all of them\n",
+               found.refused.size() - told);
+  }
+  if (found.interrupted) {
+    fmt::print(stderr, "warpscope: interrupted after {} of {} images\n", found.answers.size(),
+               images.count());
+  }
+}
+
+}  // namespace
+
+int infer(const InferArguments& a) {
+  std::optional<inference::RowFormat> format;
+  if (a.out.empty() && !a.format.empty()) throw core::BadInput("--format is that of --out, which is missing");
+  if (!a.out.empty()) format = inference::row_format(a.format, a.out);
+  if (a.out == "-" && a.json == "-")
+    throw core::BadInput("--out and --json both go to standard output; choose one");
+  check_output_file("--out", a.out);
+  check_output_file("--json", a.json);
+  TrainedSource source = open_network(a.trained);
+  plan::apply(source.selection, a.select, source.device->info());
+  const auto images = images_of(a, source);
+  const int batch = a.batch > 0 ? a.batch : training::standard_batch(source.device->info());
+  inference::Inference network(source.network.settings.model, source.network.parameters, source.selection,
+                               static_cast<int>(std::min<std::int64_t>(batch, images->count())),
+                               source.device, *source.stream);
+  const Outcome found = infer_all(network, *images);
+  const inference::Subject subject = subject_of(source, *images);
+  print_refusals(found, *images);
+  if (a.out != "-" && a.json != "-") print(subject, found);
+  if (format) write_output(a.out, inference::text_of(subject, found, *format));
+  if (!a.json.empty()) write_output(a.json, runs::json_text(inference::figures_of(subject, found)));
+  return found.interrupted || !found.refused.empty() ? 1 : 0;
+}
+
+}  // namespace warpscope::app

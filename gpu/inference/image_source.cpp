@@ -1,0 +1,131 @@
+#include "gpu/inference/image_source.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/core/parallel.h"
+#include "gpu/data/locate.h"
+#include "gpu/data/own_images.h"
+
+namespace warpscope::inference {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TestImages : public ImageSource {
+ public:
+  explicit TestImages(std::shared_ptr<const data::DataSet> data) : data_(std::move(data)) {}
+
+  std::vector<ImageName> read(int most, std::uint8_t* pixels) override {
+    const data::ImageSet& set = data_->test;
+    const std::int64_t count = std::min<std::int64_t>(most, set.count - next_);
+    std::memcpy(pixels, set.pixels.data() + next_ * set.image_bytes(),
+                static_cast<std::size_t>(count * set.image_bytes()));
+    std::vector<ImageName> names;
+    for (std::int64_t i = next_; i < next_ + count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      names.push_back({i, {}, at < set.labels.size() ? set.labels[at] : -1});
+    }
+    next_ += count;
+    return names;
+  }
+  std::int64_t count() const override { return data_->test.count; }
+  std::string title() const override { return data_->name + ", test images"; }
+  std::vector<std::string> classes() const override { return data_->classes; }
+
+ private:
+  std::shared_ptr<const data::DataSet> data_;
+  std::int64_t next_ = 0;
+};
+
+class PictureFiles : public ImageSource {
+ public:
+  PictureFiles(std::vector<fs::path> files, const data::ImageShape& shape, std::string title)
+      : files_(std::move(files)), shape_(shape), title_(std::move(title)) {}
+
+  std::vector<ImageName> read(int most, std::uint8_t* pixels) override {
+    std::vector<ImageName> names;
+    while (std::cmp_less(names.size(), most) && next_ < files_.size()) {
+      read_some(static_cast<std::size_t>(most) - names.size(), pixels, names);
+    }
+    return names;
+  }
+  std::int64_t count() const override { return static_cast<std::int64_t>(files_.size()); }
+  std::string title() const override { return title_; }
+  std::vector<std::string> refused() const override { return refused_; }
+
+ private:
+  /// The next `most` files, of which those that can be read come behind `names` and their pixels.
+  void read_some(std::size_t most, std::uint8_t* pixels, std::vector<ImageName>& names) {
+    const std::size_t count = std::min(most, files_.size() - next_);
+    std::vector<std::vector<std::uint8_t>> images(count);
+    std::vector<std::string> refused(count);
+    core::parallel_for(static_cast<std::int64_t>(count), 1, 0, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = static_cast<std::size_t>(begin); std::cmp_less(i, end); ++i) {
+        try {
+          images[i] = data::read_picture(files_[next_ + i], shape_);
+        } catch (const core::Error& error) {
+          refused[i] = error.what();
+        }
+      }
+    });
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!refused[i].empty()) {
+        refused_.push_back(std::move(refused[i]));
+        continue;
+      }
+      std::memcpy(pixels + names.size() * images[i].size(), images[i].data(), images[i].size());
+      const std::size_t at = next_ + i;
+      names.push_back({static_cast<std::int64_t>(at), files_[at].filename().string(), -1});
+    }
+    next_ += count;
+  }
+
+  std::vector<fs::path> files_;
+  data::ImageShape shape_;
+  std::string title_;
+  std::size_t next_ = 0;
+  std::vector<std::string> refused_;
+};
+
+std::unique_ptr<ImageSource> load_set(const std::string& data, const data::Requirements& wanted,
+                                      std::string& notice) {
+  return test_images_of(std::make_shared<data::DataSet>(data::load(data, notice, wanted)));
+}
+
+}  // namespace
+
+std::unique_ptr<ImageSource> test_images_of(std::shared_ptr<const data::DataSet> data) {
+  return std::make_unique<TestImages>(std::move(data));
+}
+
+std::unique_ptr<ImageSource> open_images(const std::string& data, const data::ImageShape& shape, int classes,
+                                         std::string& notice) {
+  const fs::path path(data);
+  const data::Requirements wanted{shape, classes};
+  std::error_code failure;
+  if (fs::is_regular_file(path, failure)) {
+    return std::make_unique<PictureFiles>(std::vector<fs::path>{path}, shape,
+                                          fmt::format("the picture {}", data));
+  }
+  if (!fs::is_directory(path, failure)) return load_set(data, wanted, notice);
+  std::vector<std::string> refused;
+  std::vector<fs::path> files = data::list_pictures({&path, 1}, refused);
+  if (!files.empty()) {
+    return std::make_unique<PictureFiles>(std::move(files), shape, fmt::format("pictures in {}", data));
+  }
+  try {
+    return load_set(data, wanted, notice);
+  } catch (const core::BadInput& error) {
+    if (fs::is_empty(path, failure)) throw core::BadInput(refused.front());
+    throw core::BadInput(fmt::format("{}, and no data set: {}", refused.front(), error.what()));
+  }
+}
+
+}  // namespace warpscope::inference

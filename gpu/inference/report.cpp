@@ -1,0 +1,169 @@
+#include "gpu/inference/report.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/export/export_csv.h"
+#include "gpu/export/export_json.h"
+
+namespace warpscope::inference {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, kGuesses> kRanks{"class", "second", "third"};
+
+std::string number_text(double value) {
+  return std::isnan(value) ? "" : fmt::format("{}", value);
+}
+
+/// JSON has no numbers that are not finite.
+json number_json(double value) {
+  return std::isfinite(value) ? json(value) : json();
+}
+
+/// What the rows of an outcome have.
+struct Cells {
+  explicit Cells(const Outcome& outcome) {
+    if (outcome.answers.empty()) return;
+    const Answer& first = outcome.answers.front();
+    files = !first.image.file.empty();
+    labels = first.image.label >= 0;
+    guesses = first.guesses.size();
+  }
+  bool files = false;
+  bool labels = false;
+  std::size_t guesses = 0;
+};
+
+std::string title_line(const Cells& cells) {
+  std::string line = cells.files ? "file" : "index";
+  if (cells.labels && cells.guesses > 0) line += ",label";
+  for (std::size_t i = 0; i < cells.guesses; ++i) {
+    line += fmt::format(",{},{}{}", kRanks[i], i == 0 ? "" : fmt::format("{}_", kRanks[i]), "probability");
+  }
+  return line + (cells.guesses == 0 ? ",mse,psnr\n" : "\n");
+}
+
+json latency_json(const Latency& latency) {
+  return {{"median", latency.median}, {"p99", latency.p99}};
+}
+
+json answer_json(const Subject& subject, const Answer& answer) {
+  json row = json::object();
+  if (answer.image.file.empty()) {
+    row["index"] = answer.image.index;
+  } else {
+    row["file"] = answer.image.file;
+  }
+  if (answer.guesses.empty()) {
+    row["mse"] = number_json(answer.mse);
+    row["psnr"] = number_json(answer.psnr);
+    return row;
+  }
+  if (answer.image.label >= 0) row["label"] = class_name(subject, answer.image.label);
+  json guesses = json::array();
+  for (const Guess& guess : answer.guesses) {
+    guesses.push_back(
+        {{"class", class_name(subject, guess.label)}, {"probability", number_json(guess.probability)}});
+  }
+  row["class"] = guesses[0]["class"];
+  row["probability"] = guesses[0]["probability"];
+  row["guesses"] = std::move(guesses);
+  return row;
+}
+
+}  // namespace
+
+RowFormat row_format(std::string_view name, std::string_view file) {
+  std::string ending = std::filesystem::path(file).extension().string();
+  if (!ending.empty()) ending.erase(0, 1);
+  const std::string wanted = !name.empty() ? std::string(name) : file == "-" ? "csv" : ending;
+  if (wanted == "csv") return RowFormat::csv;
+  if (wanted == "json") return RowFormat::json;
+  if (wanted.empty()) {
+    throw core::BadInput(
+        fmt::format("the name {} does not tell a format; give --format, valid: csv, json", file));
+  }
+  throw core::BadInput(fmt::format("there is no format '{}' of answers; valid: csv, json", wanted));
+}
+
+std::string class_name(const Subject& subject, int label) {
+  const auto at = static_cast<std::size_t>(label);
+  return at < subject.classes.size() ? subject.classes[at] : std::to_string(label);
+}
+
+std::string csv_of(const Subject& subject, const Outcome& outcome) {
+  const Cells cells(outcome);
+  std::string text = title_line(cells);
+  for (const Answer& answer : outcome.answers) {
+    text += cells.files ? runs::csv_cell(answer.image.file) : std::to_string(answer.image.index);
+    if (cells.labels && cells.guesses > 0)
+      text += "," + runs::csv_cell(class_name(subject, answer.image.label));
+    for (const Guess& guess : answer.guesses) {
+      text += fmt::format(",{},{}", runs::csv_cell(class_name(subject, guess.label)),
+                          number_text(guess.probability));
+    }
+    if (cells.guesses == 0) text += fmt::format(",{},{}", number_text(answer.mse), number_text(answer.psnr));
+    text += '\n';
+  }
+  return text;
+}
+
+json figures_of(const Subject& subject, const Outcome& outcome) {
+  json layers = json::array();
+  for (const LayerLatency& layer : outcome.layers) {
+    json row{{"layer", layer.layer}};
+    if (layer.inside.empty()) {
+      row.update(latency_json(layer.time));
+    } else {
+      row["inside"] = layer.inside;
+    }
+    layers.push_back(std::move(row));
+  }
+  json figures{{"weights", subject.weights},
+               {"model", subject.model},
+               {"data", subject.data},
+               {"device", subject.device},
+               {"precision", subject.precision},
+               {"images", outcome.answers.size()},
+               {"batch", outcome.batch},
+               {"batches", outcome.batches},
+               {"seconds", outcome.seconds},
+               {"images_per_second", outcome.images_per_second()},
+               {"device_images_per_second", outcome.device_images_per_second()},
+               {"interrupted", outcome.interrupted},
+               {"refused", outcome.refused},
+               {"microseconds",
+                {{"read", latency_json(outcome.read)},
+                 {"to_device", latency_json(outcome.to_device)},
+                 {"network", latency_json(outcome.network)},
+                 {"layers", std::move(layers)},
+                 {"back", latency_json(outcome.back)},
+                 {"total", latency_json(outcome.total)}}}};
+  if (outcome.accuracy) figures["accuracy"] = *outcome.accuracy;
+  if (outcome.mse) figures["mse"] = number_json(*outcome.mse);
+  if (outcome.psnr) figures["psnr"] = number_json(*outcome.psnr);
+  return figures;
+}
+
+json answers_of(const Subject& subject, const Outcome& outcome) {
+  json all = figures_of(subject, outcome);
+  json answers = json::array();
+  for (const Answer& answer : outcome.answers) answers.push_back(answer_json(subject, answer));
+  all["answers"] = std::move(answers);
+  return all;
+}
+
+std::string text_of(const Subject& subject, const Outcome& outcome, RowFormat format) {
+  return format == RowFormat::csv ? csv_of(subject, outcome) : runs::json_text(answers_of(subject, outcome));
+}
+
+}  // namespace warpscope::inference

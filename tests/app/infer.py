@@ -1,0 +1,120 @@
+"""warpscope infer: what a trained network says of images, and how long it takes."""
+import csv
+import io
+import json
+import os
+import random
+import struct
+import sys
+import zlib
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import ProgramCase, main, read_metrics  # noqa: E402
+
+
+def write_png(file, size, pixels):
+    """A grey picture of size x size bytes."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    lines = b"".join(b"\0" + pixels[row * size:(row + 1) * size] for row in range(size))
+    with open(file, "wb") as out:
+        head = struct.pack(">IIBBBBB", size, size, 8, 0, 0, 0, 0)
+        out.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head))
+        out.write(chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b""))
+
+
+class Infer(ProgramCase):
+    def trained(self):
+        """A digits network after three steps."""
+        self.assert_succeeded(self.run_program("train", "--model", "mlp", "--device", "cpu", "--precision", "fp32",
+                                               "--data", "builtin", "--steps", "3", "--run-dir", self.path("trained")))
+        return self.path("trained")
+
+    def infer(self, *more):
+        return self.run_program("infer", self.path("trained"), *more, "--device", "cpu", "--precision", "fp32")
+
+    def pictures(self):
+        """Nine pictures of noise; each with its double in size, which is the same to a network."""
+        folder, dice = self.path("pictures"), random.Random(5)
+        os.mkdir(folder)
+        for n in range(9):
+            pixels = dice.randbytes(28 * 28)
+            rows = [pixels[row * 28:(row + 1) * 28] for row in range(28)]
+            twice = b"".join(bytes(value for value in row for _ in range(2)) * 2 for row in rows)
+            write_png(os.path.join(folder, f"{n}, small.png"), 28, pixels)
+            write_png(os.path.join(folder, f"{n}, large.png"), 56, twice)
+        return folder
+
+    def test_answers_about_test_images_are_as_right_as_the_training_said(self):
+        run, out, figures = self.trained(), self.path("answers.csv"), self.path("figures.json")
+        ended = self.infer("--out", out, "--json", figures, "--batch", "300")
+        self.assert_succeeded(ended)
+        with open(out, encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        with open(figures, encoding="utf-8") as file:
+            told = json.load(file)
+        self.assertEqual(told["images"], len(rows))
+        self.assertEqual([int(row["index"]) for row in rows], list(range(len(rows))))
+        self.assertEqual((told["batch"], told["batches"]), (300, -(-len(rows) // 300)))
+        right = sum(row["label"] == row["class"] for row in rows) / len(rows)
+        self.assertAlmostEqual(told["accuracy"], right)
+        judged = [line for line in read_metrics(run) if "accuracy" in line][-1]
+        self.assertAlmostEqual(told["accuracy"], judged["accuracy"], delta=1.5 / len(rows))
+        self.assertIn(f"accuracy     {100 * right:.2f} %", ended.out)
+        parts = told["microseconds"]
+        self.assertEqual([layer["layer"] for layer in parts["layers"]],
+                         ["batch.gather", "fc1", "relu1", "fc2", "relu2", "fc3"])
+        for part in ("read", "to_device", "network", "back", "total"):
+            self.assertLessEqual(0, parts[part]["median"])
+            self.assertLessEqual(parts[part]["median"], parts[part]["p99"])
+        self.assertGreater(told["images_per_second"], 0)
+
+    def test_answers_about_a_folder_of_pictures_are_the_same_in_any_batch(self):
+        self.trained()
+        folder, found = self.pictures(), {}
+        for batch in (1, 5, 64):
+            ended = self.infer(folder, "--batch", str(batch), "--out", "-")
+            self.assert_succeeded(ended)
+            found[batch] = {row["file"]: row for row in csv.DictReader(io.StringIO(ended.out))}
+            self.assertEqual(list(found[batch]), sorted(found[batch]))
+            self.assertEqual(len(found[batch]), 18)
+        for batch, rows in found.items():
+            for name, row in rows.items():
+                same = found[1][name.replace("large", "small")]
+                self.assertEqual(row["class"], same["class"], f"{name} in batches of {batch}")
+                self.assertAlmostEqual(float(row["probability"]), float(same["probability"]), delta=1e-5)
+        self.assertGreater(len({row["probability"] for row in found[1].values()}), 5)
+        out = self.path("answers.json")
+        self.assert_succeeded(self.infer(folder, "--out", out))
+        with open(out, encoding="utf-8") as file:
+            told = json.load(file)
+        self.assertEqual([row["file"] for row in told["answers"]], list(found[1]))
+        self.assertNotIn("accuracy", told)
+        for row in told["answers"]:
+            self.assertEqual(len(row["guesses"]), 3)
+            self.assertEqual(row["class"], found[1][row["file"]]["class"])
+
+    def test_a_picture_that_cannot_be_read_is_told_and_the_others_are_answered(self):
+        self.trained()
+        folder = self.pictures()
+        with open(os.path.join(folder, "4, broken.jpg"), "wb") as file:
+            file.write(b"no picture")
+        ended = self.infer(folder, "--out", "-")
+        self.assert_one_sentence(ended, 1, "4, broken.jpg is no picture that can be read")
+        self.assertEqual(len(ended.out.splitlines()), 1 + 18)
+
+    def test_what_cannot_be_asked_is_refused_in_a_sentence(self):
+        run, empty = self.trained(), self.path("empty")
+        os.mkdir(empty)
+        for arguments, words in (([empty], f"the folder {empty} holds no PNG or JPEG files"),
+                                 ([self.path("nowhere")], "there is no folder"),
+                                 (["builtin", "--out", self.path("a.pdf")], "there is no format 'pdf' of answers"),
+                                 (["builtin", "--format", "csv"], "--format is that of --out"),
+                                 (["builtin", "--out", "-", "--json", "-"], "both go to standard output"),
+                                 (["builtin", "--select", "linear.forward=none"], "no variant"),
+                                 (["builtin", "--batch", "0"], "--batch")):
+            self.assert_refused(["infer", run, *arguments, "--device", "cpu"], words)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+#include "gpu/inference/image_source.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <stb_image_write.h>
+
+#include "gpu/core/error.h"
+#include "gpu/core/random.h"
+#include "gpu/data/own_images.h"
+#include "tests/core/temporary_folder.h"
+
+namespace warpscope::inference {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr data::ImageShape kShape{4, 4, 1};
+constexpr std::size_t kBytes = 16;
+
+/// A grey picture of noise.
+void write_picture(const fs::path& path, std::uint64_t seed) {
+  std::vector<std::uint8_t> pixels(6 * 5);
+  for (std::size_t i = 0; i < pixels.size(); ++i)
+    pixels[i] = static_cast<std::uint8_t>(core::random_bits(seed, i) % 256);
+  ASSERT_NE(stbi_write_png(path.c_str(), 6, 5, 1, pixels.data(), 0), 0);
+}
+
+/// All that is left, `most` at once, with the pixels.
+std::vector<ImageName> read_all(ImageSource& source, int most, std::vector<std::uint8_t>& pixels) {
+  std::vector<ImageName> all;
+  for (;;) {
+    std::vector<std::uint8_t> room(static_cast<std::size_t>(most) * kBytes, 0xa5);
+    const std::vector<ImageName> names = source.read(most, room.data());
+    if (names.empty()) return all;
+    EXPECT_LE(names.size(), static_cast<std::size_t>(most));
+    pixels.insert(pixels.end(), room.begin(),
+                  room.begin() + static_cast<std::ptrdiff_t>(names.size() * kBytes));
+    all.insert(all.end(), names.begin(), names.end());
+  }
+}
+
+class Pictures : public testing::Test {
+ protected:
+  std::unique_ptr<ImageSource> open(const fs::path& path) {
+    return open_images(path.string(), kShape, 0, notice);
+  }
+  const tests::TemporaryFolder folder;
+  std::string notice;
+};
+
+TEST_F(Pictures, AreReadByNameHoweverManyThereAre) {
+  constexpr int kFiles = 300;  // more than a window shows at once
+  for (int i = kFiles; i-- > 0;)
+    write_picture(folder.path() / fmt::format("{:03}.png", i), static_cast<std::uint64_t>(i));
+  const auto source = open(folder.path());
+  EXPECT_EQ(source->count(), kFiles);
+  std::vector<std::uint8_t> pixels;
+  const std::vector<ImageName> names = read_all(*source, 37, pixels);
+  ASSERT_EQ(names.size(), std::size_t{kFiles});
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(names[i].file, fmt::format("{:03}.png", i));
+    EXPECT_EQ(names[i].index, static_cast<std::int64_t>(i));
+    EXPECT_EQ(names[i].label, -1);
+    const std::span<const std::uint8_t> found(pixels.data() + i * kBytes, kBytes);
+    const std::vector<std::uint8_t> expected = data::read_picture(folder.path() / names[i].file, kShape);
+    ASSERT_TRUE(std::equal(found.begin(), found.end(), expected.begin(), expected.end())) << i;
+  }
+  EXPECT_TRUE(source->refused().empty());
+}
+
+TEST_F(Pictures, ThatCannotBeReadLeaveNoGap) {
+  for (const char* name : {"a.png", "c.png", "d.png", "f.png", "g.png"})
+    write_picture(folder.path() / name, 5);
+  for (const char* name : {"b.png", "e.jpg"}) tests::write_text(folder.path() / name, "no picture");
+  const auto source = open(folder.path());
+  std::vector<std::uint8_t> room(3 * kBytes);
+  std::vector<std::string> files;
+  for (const ImageName& name : source->read(3, room.data())) files.push_back(name.file);
+  EXPECT_EQ(files, (std::vector<std::string>{"a.png", "c.png", "d.png"}));
+  EXPECT_EQ(source->refused().size(), 1u);
+  std::vector<std::uint8_t> pixels;
+  EXPECT_EQ(read_all(*source, 3, pixels).size(), 2u);
+  EXPECT_EQ(pixels, std::vector<std::uint8_t>([&] {
+              std::vector<std::uint8_t> twice = data::read_picture(folder.path() / "f.png", kShape);
+              twice.insert(twice.end(), twice.begin(), twice.end());
+              return twice;
+            }()));
+  ASSERT_EQ(source->refused().size(), 2u);
+  EXPECT_TRUE(tests::holds(source->refused().back(), {"e.jpg is no picture that can be read"}));
+}
+
+TEST_F(Pictures, MayBeASingleFile) {
+  write_picture(folder.path() / "one.png", 8);
+  const auto source = open(folder.path() / "one.png");
+  std::vector<std::uint8_t> pixels;
+  EXPECT_EQ(source->count(), 1);
+  EXPECT_EQ(read_all(*source, 5, pixels).size(), 1u);
+}
+
+TEST_F(Pictures, OfAnEmptyFolderAreRefusedInASentence) {
+  EXPECT_EQ(tests::message_of<core::BadInput>([&] { open(folder.path()); }),
+            fmt::format("the folder {} holds no PNG or JPEG files", folder.path().string()));
+  tests::write_text(folder.path() / "notes.txt", "no picture");
+  const std::string refusal = tests::message_of<core::BadInput>([&] {
+    open_images(folder.path().string(), {28, 28, 1}, 10, notice);
+  });
+  EXPECT_TRUE(
+      tests::holds(refusal, {"holds no PNG or JPEG files, and no data set: no MNIST or Fashion-MNIST in"}));
+}
+
+TEST(ImagesTest, OfADataSetAreItsTestImagesWithTheirLabels) {
+  std::string notice;
+  const auto source = open_images("builtin", {28, 28, 1}, 10, notice);
+  const auto again = open_images("digits", {28, 28, 1}, 10, notice);
+  EXPECT_EQ(source->classes().size(), 10u);
+  EXPECT_GT(source->count(), 10);
+  std::vector<std::uint8_t> first(10 * 784), second(10 * 784);
+  const auto names = source->read(10, first.data());
+  EXPECT_EQ(again->read(10, second.data()).size(), 10u);
+  EXPECT_EQ(first, second);
+  ASSERT_EQ(names.size(), 10u);
+  for (std::size_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(names[i].index, static_cast<std::int64_t>(i));
+    EXPECT_GE(names[i].label, 0);
+  }
+}
+
+}  // namespace
+}  // namespace warpscope::inference
