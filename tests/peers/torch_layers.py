@@ -12,7 +12,28 @@ import torch
 SAME_AT_MOST = 1e-12  # numbers in double precision that are equal but for rounding, in units of their size
 
 
+ROUNDING = 2.0 ** -24  # the most that one rounding in FP32 is, relative to a number
+
+
 # --- modules
+
+class Disturbed(torch.autograd.Function):
+    """Numbers and their gradients with what rounding in FP32 may add: noise of `size`, relative to the tensor's root
+    mean square. What is zero, as behind ReLU, stays so."""
+
+    @staticmethod
+    def forward(ctx, x, size):
+        ctx.size = size
+        return disturb(x, size)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return disturb(gradient, ctx.size), None
+
+
+def disturb(x, size):
+    return x + size * x.pow(2).mean().sqrt() * torch.randn_like(x) * (x != 0)
+
 
 class Kinked(torch.nn.Module):
     """Its derivative jumps somewhere. `margin`: how near to such a place it was evaluated in double precision, in units
@@ -160,12 +181,17 @@ def make_linear(fields, extent):
     return Linear(extent[0] * extent[1] * extent[2], fields["features"], bias=fields.get("bias", True))
 
 
+def positions(extent, batch):
+    return batch * extent[0] * extent[1]
+
+
 class Kind(typing.NamedTuple):
     title: str  # for people
     type: str   # in files
     draw: typing.Callable    # Place -> fields
     module: typing.Callable  # fields, extent of the input -> module
     prefix: str = ""  # of the name that the program gives such a layer with its number; "": it is always given one
+    terms: typing.Callable = lambda extent, batch: 0  # of its sums, if it has no weights; 0: it does not round
     probe: tuple = (12, 12, 2)  # images on which one is tried, to find out whether the program has the kind
 
 
@@ -177,7 +203,7 @@ KINDS = [
          lambda fields, extent: MaxPool(2, 2), "pool"),
     Kind("upsample2d", "upsample2d", lambda place: {},
          lambda fields, extent: torch.nn.Upsample(scale_factor=2), "up"),
-    Kind("add", "add", draw_add, lambda fields, extent: Add(fields["from"]), "add"),
+    Kind("add", "add", draw_add, lambda fields, extent: Add(fields["from"]), "add", lambda extent, batch: 1),
     Kind("conv2d with steps", "conv2d", lambda place: draw_steps(place, 2), make_conv2d, "conv"),
     Kind("conv1d", "conv1d", draw_conv1d,
          lambda fields, extent: Conv1d(extent[2], fields["channels"], **steps_of(fields)), probe=(1, 48, 2)),
@@ -185,12 +211,15 @@ KINDS = [
          lambda fields, extent: MaxPool(fields["window"], fields["window"]), "pool"),
     Kind("maxpool1d", "maxpool1d", draw_window1d,
          lambda fields, extent: MaxPool(1, fields["window"]), probe=(1, 48, 2)),
-    Kind("gelu", "gelu", lambda place: {}, lambda fields, extent: torch.nn.GELU(), "gelu"),
+    Kind("gelu", "gelu", lambda place: {}, lambda fields, extent: torch.nn.GELU(), "gelu",
+         lambda extent, batch: 4),
     Kind("global_average_pool", "global_average_pool", lambda place: {},
-         lambda fields, extent: torch.nn.AdaptiveAvgPool2d(1), "average"),
+         lambda fields, extent: torch.nn.AdaptiveAvgPool2d(1), "average", lambda extent, batch: extent[0] * extent[1]),
     Kind("layer_norm", "layer_norm", lambda place: {} if place.extent[2] >= 3 else None,
-         lambda fields, extent: LayerNorm(extent[2]), "ln", probe=(12, 12, 4)),
-    Kind("batch_norm", "batch_norm", draw_batch_norm, lambda fields, extent: torch.nn.BatchNorm2d(extent[2]), "bn"),
+         lambda fields, extent: LayerNorm(extent[2]), "ln",
+         lambda extent, batch: max(extent[2], positions(extent, batch)), probe=(12, 12, 4)),
+    Kind("batch_norm", "batch_norm", draw_batch_norm, lambda fields, extent: torch.nn.BatchNorm2d(extent[2]), "bn",
+         lambda extent, batch: positions(extent, batch)),
     # Its random numbers are nobody else's: what is compared is that nothing is dropped.
     Kind("dropout of nothing", "dropout", lambda place: {"rate": 0.0},
          lambda fields, extent: torch.nn.Identity(), "drop"),
@@ -262,17 +291,28 @@ class Module(torch.nn.Module):
 
     def __init__(self, network):
         super().__init__()
-        self.names = [layer.name for layer in network.layers]
+        self.layers = network.layers
+        self.disturbed = False  # its numbers are given what rounding in FP32 may add
         for layer in network.layers:
             self.add_module(layer.name, layer.kind.module(layer.fields, layer.input))
 
     def forward(self, x):
         made = {}
-        for name in self.names:
-            module = getattr(self, name)
+        x = self.rounded(x, 1)
+        for layer in self.layers:
+            module, batch = getattr(self, layer.name), len(x)
+            terms = layer.kind.terms(layer.input, batch)
+            x = self.rounded(x, terms)  # means and normalizations form sums of what comes in
             x = module(x, made[module.source]) if isinstance(module, Add) else module(x)
-            made[name] = x
+            for value in module.parameters():
+                if value.dim() > 1:  # of an output, of a weight's gradient
+                    terms = max(value[0].numel(), positions(layer.output, batch))
+            made[layer.name] = x = self.rounded(x, terms)
         return x
+
+    def rounded(self, x, terms):
+        """The roundings in a sum of so many terms, at random, add up to about the root of their number."""
+        return Disturbed.apply(x, ROUNDING * math.sqrt(terms)) if self.disturbed and terms > 0 else x
 
     def margin(self):
         return min((module.margin for module in self.modules() if isinstance(module, Kinked)), default=float("inf"))
@@ -294,6 +334,7 @@ def probe_of(kind, dice):
 
 # Numbers that a network makes of an image. The more there are the nearer some come to a kink (Kinked).
 MOST_NUMBERS = 9000
+TRIES = 60  # to put a layer somewhere
 
 
 def can_reconstruct(network):
@@ -335,8 +376,10 @@ def random_network(dice, kinds, extent):
         network = Network(extent, dice.choice([0, dice.randint(10, 14)]))
         for _ in range(dice.randint(0, 2)):
             grow(network, MAXPOOL2D, dice)
-        for _ in range(dice.randint(2, 9)):
-            grow(network, dice.choice(kinds), dice)
+        wanted = len(network.layers) + dice.randint(2, 9)
+        for _ in range(TRIES):
+            if len(network.layers) < wanted:
+                grow(network, dice.choice(kinds), dice)
         finish(network, dice)
         if sum(math.prod(layer.output) for layer in network.layers) <= MOST_NUMBERS:
             return network
