@@ -9,18 +9,18 @@ are held against PyTorch in double precision. A network that differs is kept in 
 again. Exit code 77 (skipped) where PyTorch is missing.
 
 What may differ. Rounding in FP32 is at most 2^-24 of a number, and in a sum of n terms adds up to about sqrt(n) of
-that. How far this moves a result (cancellation makes it small beside its terms, steps enlarge what is off) is found
-by training in double precision with noise of that size on what each layer makes and on its gradients (Disturbed),
-DISTURBED times; `moved` is the most that a result was moved. Then
+that, at random. How far this moves a result (cancellation makes it small beside its terms, steps enlarge what is off)
+is found by training in double precision with noise of that size on what each layer makes and on its gradients
+(Disturbed), DISTURBED times, and once in FP32, since roundings of equal terms all have one sign. `moved` is the most
+that a result was moved. Then
 
   losses      |loss - reference| <= BORNE moved + 2^-24 (4 + sqrt(terms)) |reference|
   parameters  |p - reference| <= BORNE moved + 2^-24 (2 sqrt(steps) |reference| + steps |change|)
 
 with Euclidean norms over a tensor; the change is that from the initial values. The terms beside `moved` are the
-rounding of the loss's own sum, of parameters when they are stored, and of the optimizer's arithmetic. The moves of a
-few draws may be small by chance, and of sums that are formed one after the other the roundings may have one sign:
-hence BORNE. Where ReLU or a maximum is undecided within rounding (MARGIN), the derivative may be either: such initial
-weights are drawn anew.
+rounding of the loss's own sum, of parameters when they are stored, and of the optimizer's arithmetic. BORNE is for
+moves that are small by chance and for sums in another order. Where ReLU or a maximum is undecided within rounding
+(MARGIN), the derivative may be either: such initial weights are drawn anew.
 """
 import argparse
 import json
@@ -140,10 +140,9 @@ def initial_weights(network, seed):
     return weights
 
 
-def train_torch(network, init, data, batch, rule, disturbed=False):
-    """In double precision."""
-    module = Module(network).double()
-    module.load_state_dict({name: value.double() for name, value in init.items()}, strict=False)
+def train_torch(network, init, data, batch, rule, disturbed=False, dtype=torch.float64):
+    module = Module(network).to(dtype)
+    module.load_state_dict({name: value.to(dtype) for name, value in init.items()}, strict=False)
     module.disturbed = disturbed
     if rule.optimizer == "adam":
         optimizer = torch.optim.Adam(module.parameters(), lr=rule.rate, eps=rule.epsilon)
@@ -152,7 +151,7 @@ def train_torch(network, init, data, batch, rule, disturbed=False):
     losses = []
     for step in range(rule.steps):
         part = slice(step * batch, (step + 1) * batch)
-        x = data.images[part].double() / 255
+        x = data.images[part].to(dtype) / 255
         loss = loss_of(network, module(x), x, data.labels[part])
         optimizer.zero_grad()
         loss.backward()
@@ -198,9 +197,9 @@ def rules_of(network, init, data, batch):
     not lost in their rounding, the others by less than a hundredth. Adam's epsilon is a tenth of the gradient's size:
     a small one makes steps of full length of gradients that are nothing but rounding. None if there is no gradient."""
     short = Rule("", "sgd", 1, 2.0 ** -10)
-    moved = train_torch(network, init, data, batch, short).weights
+    stepped = train_torch(network, init, data, batch, short).weights
     learnt = [name for name, _ in Module(network).named_parameters()]
-    gradient = norm_of(init[name] - moved[name] for name in learnt) / short.rate
+    gradient = norm_of(init[name] - stepped[name] for name in learnt) / short.rate
     weights, count = norm_of(init[name] for name in learnt), sum(init[name].numel() for name in learnt)
     if not gradient > 1e-6:
         return None
@@ -215,20 +214,20 @@ def rules_of(network, init, data, batch):
 class Difference(typing.NamedTuple):
     rule: str
     what: str  # "loss", a parameter's name
-    relative: float  # of parameters: to the change after one step, to their size after ten
+    relative: float  # of parameters: to the gradient, at least to one of usual size; after ten steps to their own size
     share: float  # of what is borne; above 1 it is too large
 
     def text(self):
         return f"{self.rule}: {self.what} differs by {self.relative:.1e}, {self.share:.2g} times what is borne"
 
 
-def compare_losses(rule, terms, found, reference, disturbed):
+def compare_losses(rule, terms, found, reference, others):
     if len(found) != rule.steps or not all(math.isfinite(loss) for loss in found):
         return Difference(rule.title, "loss", math.inf, math.inf)
     relative = share = 0.0
     for step, right in enumerate(reference):
         off = abs(found[step] - right)
-        moved = max(abs(losses[step] - right) for losses in disturbed)
+        moved = max(abs(losses[step] - right) for losses in others)
         relative = max(relative, off / abs(right))
         share = max(share, off / (BORNE * moved + ROUNDING * (4 + math.sqrt(terms)) * abs(right)))
     return Difference(rule.title, "loss", relative, share)
@@ -238,15 +237,17 @@ def shapes_in(state):
     return {name: value.shape for name, value in state.items()}
 
 
-def compare_weights(rule, init, found, reference, disturbed):
+def compare_weights(rule, init, found, reference, others):
     if shapes_in(found) != shapes_in(init):
         yield Difference(rule.title, "names and shapes in the file", math.inf, math.inf)
         return
+    typical = norm_of(right - init[name] for name, right in reference.items())
+    typical /= math.sqrt(sum(right.numel() for right in reference.values()))
     for name, right in reference.items():
         size, change = norm_of([right]), norm_of([right - init[name]])
-        off, moved = norm_of([found[name] - right]), max(norm_of([weights[name] - right]) for weights in disturbed)
+        off, moved = norm_of([found[name] - right]), max(norm_of([weights[name] - right]) for weights in others)
         borne = BORNE * moved + ROUNDING * (2 * math.sqrt(rule.steps) * size + rule.steps * change)
-        relative = off / max(size if rule.steps > 1 else change, borne)
+        relative = off / (size if rule.steps > 1 else max(change, typical * math.sqrt(right.numel())))
         yield Difference(rule.title, name, relative, off / borne if math.isfinite(off) else math.inf)
 
 
@@ -283,7 +284,9 @@ class Case:
             with tempfile.TemporaryDirectory() as folder:
                 self.write(folder)
                 found = train_warpscope(command_of(options, folder, self.data, self.batch, rule), folder)
-            others = [train_torch(self.network, self.init, self.data, self.batch, rule, True) for _ in range(DISTURBED)]
+            case = (self.network, self.init, self.data, self.batch, rule)
+            others = [train_torch(*case, disturbed=True) for _ in range(DISTURBED)]
+            others.append(train_torch(*case, dtype=torch.float32))
             losses, weights = [other.losses for other in others], [other.weights for other in others]
             result.append(compare_losses(rule, terms, found.losses, reference.losses, losses))
             result += compare_weights(rule, self.init, found.weights, reference.weights, weights)
