@@ -101,7 +101,7 @@ class Files(SettingsCase):
                 expected = 3 if kind == "N" else 0.25
                 given = [f"--{option}", str(expected)]
             else:
-                named = values.split(", ")[-1] if values != "text" else "some text"
+                named = re.split(", | or ", values.removesuffix(" or FILE.toml"))[-1] if values != "text" else "some text"
                 expected = {"time": "1h30m", "schedule": "cosine:warmup=1"}.get(option, named)
                 given = [f"--{option}", expected]
             self.assertEqual(self.settings(*given)[table][key], expected, option)

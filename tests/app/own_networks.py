@@ -78,6 +78,22 @@ class OwnNetworks(ProgramCase):
         self.assert_succeeded(ended)
         self.assertIn("784 columns, add1 of small", ended.out)  # 14 x 14 x 4
 
+    def test_the_networks_that_come_along_can_be_trained(self):
+        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, "assets", "models")
+        files = sorted(os.path.join(folder, name) for name in os.listdir(folder))
+        ended = self.run_program("models", *files, "--device", "cpu", "--batch", "2", "--json", self.path("models.json"))
+        self.assert_succeeded(ended)
+        with open(self.path("models.json"), encoding="utf-8") as file:
+            listed = {model["name"]: model for model in json.load(file)["models"]}
+        self.assertEqual(set(listed), {"classifier_bn", "resnet9", "vgg"})
+        # 64, 128, two of 128, 256, 512, two of 512, scale and shift of each, linear: without biases of convolutions.
+        channels = [3, 64, 128, 128, 128, 256, 512, 512, 512]
+        weights = sum(9 * a * b + 2 * b for a, b in zip(channels, channels[1:])) + 5130
+        self.assertEqual(listed["resnet9"]["parameters"], weights)
+        for model in listed.values():
+            self.assertGreater(model["step_bytes"], 0, model)
+        self.assert_succeeded(self.train("--model", os.path.join(folder, "classifier_bn.toml"), "--steps", "2"))
+
     def test_a_mistake_is_refused_with_its_line(self):
         file = self.write("wrong.toml", RESIDUAL.replace('"relu1"', '"relu7"'))
         for command in (["train", "--model", file], ["models", file]):

@@ -20,7 +20,7 @@ enum class OpFamily : std::uint8_t {
   forward,           ///< products of the forward pass
   input_gradients,   ///< products
   weight_gradients,  ///< products
-  elementwise,       ///< bias, ReLU and their gradients
+  elementwise,       ///< bias, ReLU, normalizations and their gradients
   resampling,        ///< pooling, upsampling and their gradients
   loss,
   update,  ///< what works on all parameters, and the record of the step
