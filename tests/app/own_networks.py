@@ -94,6 +94,23 @@ class OwnNetworks(ProgramCase):
             self.assertGreater(model["step_bytes"], 0, model)
         self.assert_succeeded(self.train("--model", os.path.join(folder, "classifier_bn.toml"), "--steps", "2"))
 
+    def test_running_means_and_dropped_numbers_are_the_same_in_a_run_that_is_gone_on_with(self):
+        text = RESIDUAL.replace('  {type = "relu"},', '  {type = "batch_norm"},\n  {type = "relu"},\n  {type = "dropout", rate = 0.25},')
+        file = self.write("random.toml", text)
+        train = ("--model", file, "--select", "all=loops", "--optimizer", "adam", "--weight-decay", "0.1")
+        whole, run = self.path("whole.safetensors"), self.path("run")
+        self.assert_succeeded(self.train(*train, "--steps", "6", "--save", whole))
+        self.assert_succeeded(self.train(*train, "--steps", "3", "--run-dir", run))
+        resumed = self.path("resumed.safetensors")
+        self.assert_succeeded(self.run_program("train", "--resume", run, "--steps", "6", "--save", resumed))
+        with open(whole, "rb") as one, open(resumed, "rb") as other:
+            self.assertEqual(one.read(), other.read())
+        without = self.path("without.safetensors")
+        file = self.write("random.toml", text.replace("rate = 0.25", "rate = 0"))
+        self.assert_succeeded(self.train(*train, "--steps", "6", "--save", without))
+        with open(whole, "rb") as one, open(without, "rb") as other:
+            self.assertNotEqual(one.read(), other.read())
+
     def test_a_mistake_is_refused_with_its_line(self):
         file = self.write("wrong.toml", RESIDUAL.replace('"relu1"', '"relu7"'))
         for command in (["train", "--model", file], ["models", file]):
