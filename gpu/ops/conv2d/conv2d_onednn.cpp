@@ -167,25 +167,14 @@ bool has_idle_tap(const OpShape& s) {
          has_idle_tap(column_taps(s), s.kernel_width, s.width, output_width(s));
 }
 
-/// The pixels of the input that a kernel of one tap reads, as an image of the output's size.
-memory::desc read_pixels(const OpShape& s, memory::data_type type) {
-  const memory::dim row = memory::dim{s.width} * s.in_channels;
-  return {{s.batch, s.in_channels, output_height(s), output_width(s)},
-          type,
-          {s.height * row, 1, s.stride * row, memory::dim{s.stride} * s.in_channels}};
+/// With one tap and a stride oneDNN (seen in 2.6) writes past the scratch memory that it asks for.
+std::string refuses_backward_weights(const OpShape& s) {
+  const bool one_tap = s.kernel_height == 1 && s.kernel_width == 1;
+  return one_tap && s.stride > 1 ? "oneDNN spoils memory where a kernel of one tap has a stride" : "";
 }
 
-std::unique_ptr<Prepared> prepare_backward_weights(const OpShape& whole, core::Precision precision,
+std::unique_ptr<Prepared> prepare_backward_weights(const OpShape& shape, core::Precision precision,
                                                    core::Device&) {
-  // With one tap and a stride oneDNN (seen in 2.6) writes past the scratch memory that it asks for: it gets the pixels
-  // that are read, side by side.
-  OpShape shape = whole;
-  const bool gathers = whole.kernel_height == 1 && whole.kernel_width == 1 && whole.stride > 1;
-  if (gathers) {
-    shape.height = output_height(whole);
-    shape.width = output_width(whole);
-    shape.stride = 1;
-  }
   const auto kept_type = onednn::storage(precision);
   // In BF16 oneDNN (seen in 2.6) leaves what it finds in memory in the gradients of taps that read nothing.
   const auto type = has_idle_tap(shape) ? kF32 : kept_type;
@@ -196,8 +185,7 @@ std::unique_ptr<Prepared> prepare_backward_weights(const OpShape& whole, core::P
     const auto description = onednn::describe_backward<dnnl::convolution_backward_weights>(
         program, describe_forward(program, forward_layout), kDirect, layout.input, layout.any_weights,
         layout.output, layout.strides, layout.dilation, layout.padding, layout.padding);
-    const auto input =
-        program.operand(Name::input, gathers ? read_pixels(whole, kept_type) : kept_layout.input);
+    const auto input = program.operand(Name::input, kept_layout.input);
     const auto output_gradient = program.operand(Name::output_gradient, kept_layout.output);
     const auto kept = program.operand(Name::weights_gradient, layout.kept_weights);
     const bool same_layout = description.diff_weights_desc() == layout.kept_weights;
@@ -259,7 +247,9 @@ Variant onednn_backward_input() {
   return onednn_variant<Op::conv2d_backward_input>(prepare_backward_input);
 }
 Variant onednn_backward_weights() {
-  return onednn_variant<Op::conv2d_backward_weights>(prepare_backward_weights);
+  Variant variant = onednn_variant<Op::conv2d_backward_weights>(prepare_backward_weights);
+  variant.refuses = refuses_backward_weights;
+  return variant;
 }
 Variant onednn_backward_bias() {
   return onednn_variant<Op::conv2d_backward_bias>(prepare_backward_bias);
