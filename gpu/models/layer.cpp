@@ -181,84 +181,88 @@ void pass_upsample(const Layer&, Extent& extent) {
   extent.width *= 2;
 }
 
-const std::array kRows{
-    LayerRow{.kind = LayerKind::conv2d,
-             .name = "conv2d",
-             .prefix = "conv",
-             .summary = "convolution",
-             .fields = {kChannels, kKernel, kStride, kDilation, kPadding, kBias},
-             .pass = pass_convolution,
-             .objection = objection_to_convolution,
-             .parameters = parameters_of_convolution,
-             .fit = fit_convolution},
-    LayerRow{.kind = LayerKind::conv1d,
-             .name = "conv1d",
-             .prefix = "conv",
-             .summary = "convolution along images one pixel high",
-             .fields = {kChannels, kKernel, kStride, kDilation, kPadding, kBias},
-             .pass = pass_convolution,
-             .objection = objection_to_convolution,
-             .parameters = parameters_of_convolution,
-             .fit = fit_convolution},
-    LayerRow{.kind = LayerKind::linear,
-             .name = "linear",
-             .prefix = "fc",
-             .summary = "fully connected, over all numbers of its input",
-             .fields = {kFeatures, kBias},
-             .pass = pass_linear,
-             .objection = objection_to_linear,
-             .parameters = parameters_of_linear,
-             .fit = fit_linear},
-    LayerRow{.kind = LayerKind::relu, .name = "relu", .prefix = "relu", .summary = "max(x, 0)"},
-    LayerRow{.kind = LayerKind::gelu,
-             .name = "gelu",
-             .prefix = "gelu",
-             .summary = "x times the normal distribution's Phi(x)"},
-    LayerRow{.kind = LayerKind::maxpool2d,
-             .name = "maxpool2d",
-             .prefix = "pool",
-             .summary = "the largest of each window",
-             .fields = {kWindow},
-             .pass = pass_pooling,
-             .objection = objection_to_pooling},
-    LayerRow{.kind = LayerKind::maxpool1d,
-             .name = "maxpool1d",
-             .prefix = "pool",
-             .summary = "the largest of each window along images one pixel high",
-             .fields = {kWindow},
-             .pass = pass_pooling,
-             .objection = objection_to_pooling},
-    LayerRow{.kind = LayerKind::global_average_pool,
-             .name = "global_average_pool",
-             .prefix = "average",
-             .summary = "the mean of each channel over the image",
-             .pass = pass_global_average_pool},
-    LayerRow{.kind = LayerKind::upsample2d,
-             .name = "upsample2d",
-             .prefix = "up",
-             .summary = "each pixel becomes 2x2",
-             .pass = pass_upsample},
-    LayerRow{.kind = LayerKind::layer_norm,
-             .name = "layer_norm",
-             .prefix = "ln",
-             .summary = "the channels of each pixel at mean 0 and deviation 1, then scaled and shifted",
-             .parameters = parameters_of_layer_norm},
-    LayerRow{.kind = LayerKind::batch_norm,
-             .name = "batch_norm",
-             .prefix = "bn",
-             .summary = "each channel of the batch at mean 0 and deviation 1, then scaled and shifted",
-             .parameters = parameters_of_batch_norm},
-    LayerRow{.kind = LayerKind::dropout,
-             .name = "dropout",
-             .prefix = "drop",
-             .summary = "drops numbers at random in training and scales the others up",
-             .fields = {kRate}},
-    LayerRow{.kind = LayerKind::add,
-             .name = "add",
-             .prefix = "add",
-             .summary = "the output of an earlier layer is added, of the same size",
-             .fields = {kFrom}},
-};
+/// The table, made when it is first asked for: its rows hold lists, which may throw.
+std::span<const LayerRow> table() {
+  static const std::array rows{
+      LayerRow{.kind = LayerKind::conv2d,
+               .name = "conv2d",
+               .prefix = "conv",
+               .summary = "convolution",
+               .fields = {kChannels, kKernel, kStride, kDilation, kPadding, kBias},
+               .pass = pass_convolution,
+               .objection = objection_to_convolution,
+               .parameters = parameters_of_convolution,
+               .fit = fit_convolution},
+      LayerRow{.kind = LayerKind::conv1d,
+               .name = "conv1d",
+               .prefix = "conv",
+               .summary = "convolution along images one pixel high",
+               .fields = {kChannels, kKernel, kStride, kDilation, kPadding, kBias},
+               .pass = pass_convolution,
+               .objection = objection_to_convolution,
+               .parameters = parameters_of_convolution,
+               .fit = fit_convolution},
+      LayerRow{.kind = LayerKind::linear,
+               .name = "linear",
+               .prefix = "fc",
+               .summary = "fully connected, over all numbers of its input",
+               .fields = {kFeatures, kBias},
+               .pass = pass_linear,
+               .objection = objection_to_linear,
+               .parameters = parameters_of_linear,
+               .fit = fit_linear},
+      LayerRow{.kind = LayerKind::relu, .name = "relu", .prefix = "relu", .summary = "max(x, 0)"},
+      LayerRow{.kind = LayerKind::gelu,
+               .name = "gelu",
+               .prefix = "gelu",
+               .summary = "x times the normal distribution's Phi(x)"},
+      LayerRow{.kind = LayerKind::maxpool2d,
+               .name = "maxpool2d",
+               .prefix = "pool",
+               .summary = "the largest of each window",
+               .fields = {kWindow},
+               .pass = pass_pooling,
+               .objection = objection_to_pooling},
+      LayerRow{.kind = LayerKind::maxpool1d,
+               .name = "maxpool1d",
+               .prefix = "pool",
+               .summary = "the largest of each window along images one pixel high",
+               .fields = {kWindow},
+               .pass = pass_pooling,
+               .objection = objection_to_pooling},
+      LayerRow{.kind = LayerKind::global_average_pool,
+               .name = "global_average_pool",
+               .prefix = "average",
+               .summary = "the mean of each channel over the image",
+               .pass = pass_global_average_pool},
+      LayerRow{.kind = LayerKind::upsample2d,
+               .name = "upsample2d",
+               .prefix = "up",
+               .summary = "each pixel becomes 2x2",
+               .pass = pass_upsample},
+      LayerRow{.kind = LayerKind::layer_norm,
+               .name = "layer_norm",
+               .prefix = "ln",
+               .summary = "the channels of each pixel at mean 0 and deviation 1, then scaled and shifted",
+               .parameters = parameters_of_layer_norm},
+      LayerRow{.kind = LayerKind::batch_norm,
+               .name = "batch_norm",
+               .prefix = "bn",
+               .summary = "each channel of the batch at mean 0 and deviation 1, then scaled and shifted",
+               .parameters = parameters_of_batch_norm},
+      LayerRow{.kind = LayerKind::dropout,
+               .name = "dropout",
+               .prefix = "drop",
+               .summary = "drops numbers at random in training and scales the others up",
+               .fields = {kRate}},
+      LayerRow{.kind = LayerKind::add,
+               .name = "add",
+               .prefix = "add",
+               .summary = "the output of an earlier layer is added, of the same size",
+               .fields = {kFrom}},
+  };
+  return rows;
+}
 
 }  // namespace
 
@@ -288,20 +292,21 @@ bool is_standard(const LayerField& field, const Layer& layer) {
 }
 
 std::span<const LayerRow> layer_rows() {
-  return kRows;
+  return table();
 }
 
 const LayerRow& row_of(LayerKind kind) {
-  for (const LayerRow& row : kRows) {
+  for (const LayerRow& row : table()) {
     if (row.kind == kind) return row;
   }
   throw std::logic_error("a kind of layers has no row");
 }
 
 const LayerRow* find_layer_row(std::string_view name) {
-  const auto* const found =
-      std::find_if(kRows.begin(), kRows.end(), [&](const LayerRow& row) { return row.name == name; });
-  return found == kRows.end() ? nullptr : found;
+  for (const LayerRow& row : table()) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
 }
 
 bool has_parameters(const Layer& layer) {

@@ -96,7 +96,8 @@ class BadLayer : public core::BadInput {
 void check_model(const Model& model);
 
 /// Initial parameters in the layout above: weights from He's normal distribution, N(0, 2 / (R S C)), scales and
-/// variances of normalizations one, all else and padding zero. The same bits for the same seed everywhere (counter-based generator, Box-Muller).
+/// variances of normalizations one, all else and padding zero. The same bits for the same seed everywhere
+/// (counter-based generator, Box-Muller).
 /// Source: K. He et al., "Delving Deep into Rectifiers" (2015), equation 10.
 std::vector<float> initial_parameters(const Model& model, std::uint64_t seed);
 

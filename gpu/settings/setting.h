@@ -88,8 +88,8 @@ const Setting& setting(std::string_view name);
 /// The same, or nullptr.
 const Setting* find_setting(std::string_view name);
 
-/// Makes `value` one that the setting can have (a whole number becomes a real one, a file what it holds), or returns the rest of a
-/// sentence that begins with the setting's name: " takes a whole number, not 4.5".
+/// Makes `value` one that the setting can have (a whole number becomes a real one, a file what it holds), or
+/// returns the rest of a sentence that begins with the setting's name: " takes a whole number, not 4.5".
 std::string check_value(const Setting& setting, Value& value);
 
 /// What stands on a command line: a number if the setting is one and all of `text` reads as one, else the
