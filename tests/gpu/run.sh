@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in one go: every variant against the reference, compute-sanitizer, random live switches, the
-# loss curves against PyTorch, the benchmark, training on images in every precision, optimizers and runs that are gone on
+# loss curves and networks in files against PyTorch, the benchmark, training on images in every precision, optimizers and runs that are gone on
 # with, classifiers and maps of features, the window with every image path, how fast its views answer, and the speed of all
 # presets against a build of the parent commit ($PARENT: its warpscope).
 #
 #   tests/gpu/run.sh BUILD [OUT] [PART...]
-#                         parts: proof curve epochs bench speed train half runs features memory window views parent (default: all)
+#                         parts: proof curve networks epochs bench speed train half runs features memory window views parent (default: all)
 #
 # BUILD holds a build with CUDA for this GPU; OUT (default: gpu-results) gets logs, runs and screenshots. A part whose
 # means are missing (compute-sanitizer, PyTorch, a display) says so and counts as skipped. Prints a summary; the exit code is
@@ -14,7 +14,7 @@ set -uo pipefail
 build=$(cd "${1:?usage: run.sh BUILD [OUT] [PART...]}" && pwd)
 out=${2:-gpu-results}
 shift $(($# > 1 ? 2 : 1))
-parts=${*:-proof curve epochs bench speed train half runs features memory window views parent}
+parts=${*:-proof curve networks epochs bench speed train half runs features memory window views parent}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
@@ -45,7 +45,7 @@ part_proof() {
   timeout 260 "$build"/warpscope verify --device cuda:0 --json "$out/verify.json" >"$out/verify.log" 2>&1 &
   jobs[verify]=$!
   local room
-  for room in core statistics classifiers features maps observers; do
+  for room in core statistics classifiers features maps observers inference; do
     timeout 200 "$build"/tests/test_$room --gtest_filter='*cuda*:*Gpu*' --gtest_brief=1 >"$out/$room.log" 2>&1 &
     jobs[$room]=$!
   done
@@ -78,6 +78,23 @@ part_proof() {
 part_curve() {
   python3 "$here"/tests/peers/torch_curve.py "$build"/warpscope 50 64 2>&1 | tee "$out/curve.log"
   return "${PIPESTATUS[0]}"
+}
+
+# Random networks of every kind of layer against PyTorch, and those that come along in every precision.
+part_networks() {
+  local code=0 file precision
+  python3 "$here"/tests/peers/torch_networks.py "$build"/warpscope 60 --device cuda:0 >"$out/networks.log" 2>&1 || code=1
+  tail -n 25 "$out/networks.log"
+  for file in "$here"/assets/models/*.toml; do
+    for precision in fp32 tf32 fp16 bf16; do
+      local name
+      name=$(basename "$file" .toml)-$precision
+      "$build"/warpscope train --model "$file" --data builtin --device cuda:0 --precision $precision --steps 300 --batch 512 \
+        >"$out/network-$name.log" 2>&1 || code=1
+      echo "$name: $(grep -E '^(speed|test loss)' "$out/network-$name.log" | tr -s ' ' | tr '\n' ' ')"
+    done
+  done
+  return $code
 }
 
 # Twenty epochs of CIFAR-10 ($WARPSCOPE_DATA) in each precision end no worse than PyTorch's.
