@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in one go: every variant against the reference, compute-sanitizer, random live switches, the
-# loss curves and networks in files against PyTorch, the benchmark, training on images in every precision, optimizers and runs that are gone on
-# with, classifiers and maps of features, the window with every image path, how fast its views answer, and the speed of all
-# presets against a build of the parent commit ($PARENT: its warpscope).
+# loss curves and networks in files against PyTorch, the benchmark, training on images in every precision, optimizers and
+# runs that are gone on with, classifiers and maps of features, the window with every image path, how fast its views answer,
+# and the speed of all presets against a build of the parent commit ($PARENT: its warpscope).
 #
 #   tests/gpu/run.sh BUILD [OUT] [PART...]
-#                         parts: proof curve networks epochs bench speed train half runs features memory window views parent (default: all)
+#                         parts (default: all): proof curve networks epochs bench speed train half runs features memory
+#                         window views parent
 #
 # BUILD holds a build with CUDA for this GPU; OUT (default: gpu-results) gets logs, runs and screenshots. A part whose
 # means are missing (compute-sanitizer, PyTorch, a display) says so and counts as skipped. Prints a summary; the exit code is
