@@ -190,7 +190,7 @@ class Kind(typing.NamedTuple):
     type: str   # in files
     draw: typing.Callable    # Place -> fields
     module: typing.Callable  # fields, extent of the input -> module
-    prefix: str = ""  # of the name that the program gives such a layer with its number; "": it is always given one
+    prefix: str = ""  # of the name that the program gives such a layer, with its number among those; "": it is always given one
     terms: typing.Callable = lambda extent, batch: 0  # of its sums, if it has no weights; 0: it does not round
     probe: tuple = (12, 12, 2)  # images on which one is tried, to find out whether the program has the kind
 
@@ -206,11 +206,12 @@ KINDS = [
     Kind("add", "add", draw_add, lambda fields, extent: Add(fields["from"]), "add", lambda extent, batch: 1),
     Kind("conv2d with steps", "conv2d", lambda place: draw_steps(place, 2), make_conv2d, "conv"),
     Kind("conv1d", "conv1d", draw_conv1d,
-         lambda fields, extent: Conv1d(extent[2], fields["channels"], **steps_of(fields)), probe=(1, 48, 2)),
+         lambda fields, extent: Conv1d(extent[2], fields["channels"], **steps_of(fields)), "conv",
+         probe=(1, 48, 2)),
     Kind("maxpool2d with window", "maxpool2d", draw_window,
          lambda fields, extent: MaxPool(fields["window"], fields["window"]), "pool"),
     Kind("maxpool1d", "maxpool1d", draw_window1d,
-         lambda fields, extent: MaxPool(1, fields["window"]), probe=(1, 48, 2)),
+         lambda fields, extent: MaxPool(1, fields["window"]), "pool", probe=(1, 48, 2)),
     Kind("gelu", "gelu", lambda place: {}, lambda fields, extent: torch.nn.GELU(), "gelu",
          lambda extent, batch: 4),
     Kind("global_average_pool", "global_average_pool", lambda place: {},
@@ -268,7 +269,7 @@ class Network:
         return Place(dice, self.extent, {layer.name: layer.output for layer in self.layers})
 
     def append(self, kind, fields, named=True):
-        number = 1 + sum(layer.kind.type == kind.type for layer in self.layers)
+        number = 1 + sum(layer.kind.prefix == kind.prefix for layer in self.layers)
         named = named or not kind.prefix
         name = f"{kind.type}-{len(self.layers) + 1}" if named else f"{kind.prefix}{number}"
         self.layers.append(Layer(name, named, kind, fields, self.extent, extent_after(kind, fields, self.extent)))
