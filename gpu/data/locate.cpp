@@ -165,7 +165,7 @@ std::string needs(const Rows& wanted, const fs::path& folder) {
 /// What a set of a person's own needs.
 std::string own_needs() {
   const Rows own = rows_that([](const SetRow& row) { return row.own(); });
-  return "a set of your own needs " + list(own, files_of, ", or ");
+  return fmt::format("a set of your own needs {}", list(own, files_of, ", or "));
 }
 
 [[noreturn]] void refuse_missing_folder(const std::string& folder) {

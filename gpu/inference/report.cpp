@@ -105,8 +105,9 @@ std::string csv_of(const Subject& subject, const Outcome& outcome) {
   std::string text = title_line(cells);
   for (const Answer& answer : outcome.answers) {
     text += cells.files ? runs::csv_cell(answer.image.file) : std::to_string(answer.image.index);
-    if (cells.labels && cells.guesses > 0)
-      text += "," + runs::csv_cell(class_name(subject, answer.image.label));
+    if (cells.labels && cells.guesses > 0) {
+      text += fmt::format(",{}", runs::csv_cell(class_name(subject, answer.image.label)));
+    }
     for (const Guess& guess : answer.guesses) {
       text += fmt::format(",{},{}", runs::csv_cell(class_name(subject, guess.label)),
                           number_text(guess.probability));
