@@ -100,7 +100,7 @@ class WeightsUnderWay : public testing::Test {
 };
 
 TEST_F(WeightsUnderWay, AreNotStartedTwiceAndNotTakenEarly) {
-  auto held = device->hold();
+  auto held = device->hold_copies();
   observer.ask(number(1));
   EXPECT_TRUE(observer.start(engine.scene()));
   EXPECT_FALSE(observer.start(engine.scene()));
@@ -111,7 +111,7 @@ TEST_F(WeightsUnderWay, AreNotStartedTwiceAndNotTakenEarly) {
 }
 
 TEST_F(WeightsUnderWay, OfANumberThatIsNoLongerAskedForAreDropped) {
-  auto held = device->hold();
+  auto held = device->hold_copies();
   observer.ask(number(1));
   EXPECT_TRUE(observer.start(engine.scene()));
   EXPECT_TRUE(observer.ask(number(2)));
