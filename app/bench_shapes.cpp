@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/models/layer.h"
 #include "gpu/ops/former_ops.h"
 
 namespace warpscope::app {
@@ -16,10 +20,11 @@ using ops::Op;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 34;
 
 [[noreturn]] void refuse(const std::string& text, const std::string& why) {
-  throw core::BadInput(fmt::format(
-      "--shape '{}': {}; valid: NxHxWxC:KxRxS (convolutions), NxHxWxC:RxS (pooling), NxC:K (linear layers), "
-      "NxHxWxC (others; pooling: 2x2)",
-      text, why));
+  throw core::BadInput(
+      fmt::format("--shape '{}': {}; valid: NxHxWxC:KxRxS (convolutions; behind it :stride2, :dilationD, "
+                  ":valid), NxHxWxC:RxS "
+                  "(pooling), NxC:K (linear layers), NxHxWxC (others; pooling: 2x2)",
+                  text, why));
 }
 
 /// "64x16x3": positive numbers; nothing for "".
@@ -39,6 +44,46 @@ std::vector<int> numbers_of(const std::string& part, const std::string& text) {
   return numbers;
 }
 
+/// The parts between colons.
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (std::size_t colon = text.find(':'); colon != std::string::npos; colon = text.find(':', begin)) {
+    parts.push_back(text.substr(begin, colon - begin));
+    begin = colon + 1;
+  }
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+/// The largest that layers may have.
+int most_of(std::string_view field) {
+  for (const models::LayerField& each : models::row_of(models::LayerKind::conv2d).fields) {
+    if (each.key == field) return static_cast<int>(each.most);
+  }
+  throw std::logic_error("convolutions have no such field");
+}
+
+/// "stride2", "dilation3" and "valid" behind a convolution's kernel.
+void read_convolution_word(const std::string& word, ops::OpShape& shape, const std::string& text) {
+  if (word == "valid") {
+    shape.valid = true;
+    return;
+  }
+  for (const auto& [name, field] : {std::pair{std::string_view("stride"), &ops::OpShape::stride},
+                                    std::pair{std::string_view("dilation"), &ops::OpShape::dilation}}) {
+    if (!word.starts_with(name)) continue;
+    const std::vector<int> numbers = numbers_of(word.substr(name.size()), text);
+    const int most = most_of(name);
+    if (numbers.size() != 1 || numbers[0] > most) {
+      refuse(text, fmt::format("{} is a number from 1 to {}", name, most));
+    }
+    shape.*field = numbers[0];
+    return;
+  }
+  refuse(text, fmt::format("'{}' says nothing of a convolution", word));
+}
+
 /// A shape as typed and as contracts describe it.
 struct TypedShape {
   ops::OpShape shape;
@@ -46,9 +91,10 @@ struct TypedShape {
 };
 
 TypedShape parse(const std::string& text) {
-  const auto colon = text.find(':');
-  const auto input = numbers_of(text.substr(0, colon), text);
-  const auto weights = numbers_of(colon == std::string::npos ? std::string() : text.substr(colon + 1), text);
+  const std::vector<std::string> parts = parts_of(text);
+  const auto input = numbers_of(parts[0], text);
+  const auto weights = numbers_of(parts.size() == 1 ? std::string() : parts[1], text);
+  if (parts.size() > 2 && weights.size() != 3) refuse(text, "nothing more is said of what is no convolution");
   ops::OpShape shape;
   if (input.size() == 2 && weights.size() == 1) {
     shape.batch = input[0];
@@ -66,7 +112,11 @@ TypedShape parse(const std::string& text) {
     shape.kernel_height = weights[1];
     shape.kernel_width = weights[2];
     if (shape.kernel_height % 2 == 0 || shape.kernel_width % 2 == 0) refuse(text, "kernels have odd extents");
-    return {shape, fmt::format("{} -> {}, {}x{}", fmt::join(input, "x"), weights[0], weights[1], weights[2])};
+    for (std::size_t i = 2; i < parts.size(); ++i) read_convolution_word(parts[i], shape, text);
+    return {shape, fmt::format("{} -> {}, {}x{}{}{}{}", fmt::join(input, "x"), weights[0], weights[1],
+                               weights[2], shape.stride == 1 ? "" : fmt::format(", stride {}", shape.stride),
+                               shape.dilation == 1 ? "" : fmt::format(", dilation {}", shape.dilation),
+                               shape.valid ? ", valid" : "")};
   }
   if (weights.size() == 2) {
     shape.kernel_height = weights[0];
@@ -76,7 +126,7 @@ TypedShape parse(const std::string& text) {
     if (weights[0] == 2 && weights[1] == 2) refuse(text, "a window of 2x2 is what pooling has without :RxS");
     return {shape, fmt::format("{}, {}x{}", fmt::join(input, "x"), weights[0], weights[1])};
   }
-  if (colon != std::string::npos) refuse(text, "a kernel has three extents, a window two");
+  if (parts.size() > 1) refuse(text, "a kernel has three extents, a window two");
   return {shape, fmt::format("{}", fmt::join(input, "x"))};
 }
 

@@ -59,10 +59,10 @@ void add_bench_options(CLI::App& app, app::BenchArguments& a) {
   app.add_option("--samples", a.samples, "Launches timed of each variant, at most")
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("--shape", a.shapes,
-                 "Instead of the model's: NxHxWxC:KxRxS (convolutions), NxHxWxC:RxS (pooling), NxC:K "
-                 "(linear), NxHxWxC "
-                 "(others)")
+  app.add_option(
+         "--shape", a.shapes,
+         "Instead of the model's: NxHxWxC:KxRxS (convolutions; behind it :stride2, :dilationD, :valid), "
+         "NxHxWxC:RxS (pooling), NxC:K (linear), NxHxWxC (others)")
       ->type_name("SHAPE");
   // Read by hand: a flag bound to the option would turn "not given" into "no".
   app.add_flag_callback(

@@ -216,6 +216,15 @@ class Bench(ProgramCase):
             self.assertGreater(step["images_per_second"], 0)
             self.assertIsNone(step["joules"])
 
+    def test_bench_takes_steps_and_gaps_of_convolutions(self):
+        ended = self.run_program("bench", "--device", "cpu", "--op", "conv2d.forward", "--precision", "fp32", "--samples", "3",
+                                 "--shape", "2x9x9x3:4x3x3:stride2:dilation2:valid", "--json", "-")
+        self.assert_succeeded(ended)
+        shapes = [row["shape"] for row in json.loads(ended.out)["rows"]]
+        self.assertTrue(shapes)
+        for shape in shapes:
+            self.assertEqual((shape["stride"], shape["dilation"], shape["valid"]), (2, 2, True))
+
     def test_bench_refuses_bad_input(self):
         self.assert_refused(["bench", "--device", "magic"], "'magic'", "valid: ")
         self.assert_refused(["bench", "--op", "conv3d"], "'conv3d'", "valid: ")
@@ -224,7 +233,8 @@ class Bench(ProgramCase):
         self.assert_refused(["bench", "--batch", "-1"], "--batch")
         self.assert_refused(["bench", "--samples", "0"], "--samples")
         for shape in ("", "8", "8x8", "2x8x8x0", "2x8x8x3:4", "2x8x8x3:4x2x2", "2x8x8x3:4x3x3x", "2x8x8x3:1x1",
-                      "2x8x8x3:2x4", "2x1x8x3:3x3", "axbxcxd"):
+                      "2x8x8x3:2x4", "2x1x8x3:3x3", "axbxcxd", "2x8x8x3:4x3x3:stride3", "2x8x8x3:4x3x3:dilation",
+                      "2x8x8x3:4x3x3:wide", "2x8x8x3:4x3x3:", "2x8:4:valid", "2x8x8x3:3x3:stride2"):
             self.assert_refused(["bench", "--shape", shape], "--shape", "valid: ")
         self.assert_refused(["bench", "--op", "optimizer.update", "--shape", "2x8x8x3"], "--shape", "--op")
         self.assert_refused(["bench", "--op", "weights.cast", "--device", "cpu", "--precision", "fp32"], "weights.cast")
