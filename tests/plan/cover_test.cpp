@@ -308,6 +308,59 @@ TEST_F(HopperCover, AConvolutionBeforeALinearLayerGetsAMaskedGradient) {
   EXPECT_EQ(std::count(list.begin(), list.end(), Op::conv2d_backward_input), 1);
 }
 
+/// A convolution on images of `extent` with 128 channels, without a bias, whose output a linear layer reads.
+models::Model without_bias(models::LayerKind kind, int height, int width) {
+  models::Model model{.name = "own", .height = height, .width = width, .channels = 64, .layers = {}};
+  const bool one_dimension = kind == models::LayerKind::conv1d;
+  model.layers = {{.kind = kind,
+                   .name = "conv1",
+                   .out_channels = 128,
+                   .kernel = 3,
+                   .bias = false,
+                   .valid = one_dimension},
+                  {.kind = models::LayerKind::relu, .name = "relu1"},
+                  {.kind = kind,
+                   .name = "conv2",
+                   .out_channels = 64,
+                   .kernel = 7,
+                   .bias = one_dimension,
+                   .valid = one_dimension},
+                  {.kind = models::LayerKind::linear, .name = "fc", .out_channels = 10}};
+  if (!one_dimension) model.layers[2].kernel = 3;
+  model.loss = models::Loss::cross_entropy;
+  model.classes = 10;
+  models::fit_layers(model);
+  return model;
+}
+
+TEST_F(HopperCover, AConvolutionWithoutBiasIsNoSlowerOne) {
+  const models::Model model = without_bias(models::LayerKind::conv2d, 8, 8);
+  const Program program = program_of(model, Purpose::training, Precision::bf16);
+  const auto nodes = cover(program, Selection{Precision::bf16, {}}, gpu(90));
+  expect_consistent(program, nodes);
+  using enum Op;
+  EXPECT_EQ(describe(node_of(program, nodes, conv2d_forward, "conv1")), "hopper, with relu");
+  EXPECT_EQ(describe(node_of(program, nodes, conv2d_forward, "conv2")), "hopper");
+  EXPECT_EQ(describe(node_of(program, nodes, conv2d_backward_weights, "conv1")), "hopper");
+  EXPECT_EQ(describe(node_of(program, nodes, conv2d_backward_input, "conv2")), "hopper, with relu.backward");
+}
+
+TEST_F(HopperCover, AConvolutionOfOneDimensionWithoutPaddingRunsOnItToo) {
+  const models::Model model = without_bias(models::LayerKind::conv1d, 1, 40);
+  for (const Precision precision : {Precision::tf32, Precision::fp16, Precision::bf16}) {
+    const Program program = program_of(model, Purpose::training, precision);
+    const auto nodes = cover(program, Selection{precision, {}}, gpu(90));
+    expect_consistent(program, nodes);
+    using enum Op;
+    EXPECT_EQ(describe(node_of(program, nodes, conv2d_forward, "conv1")), "hopper, with relu");
+    EXPECT_EQ(describe(node_of(program, nodes, conv2d_forward, "conv2")), "hopper, with bias");
+    EXPECT_EQ(describe(node_of(program, nodes, conv2d_backward_weights, "conv2")),
+              "hopper, with conv2d.backward_bias");
+    EXPECT_EQ(describe(node_of(program, nodes, conv2d_backward_input, "conv2")),
+              "hopper, with relu.backward");
+  }
+}
+
 TEST(Cover, AHeadLeavesTheOthersTheirCalls) {
   const Program program = program_of(models::with_head(tests::tiny_model(), 3));
   const auto nodes = cover(program, {}, cpu());

@@ -38,6 +38,9 @@ std::vector<OpShape> general_shapes() {
           general(conv(3, 1, 41, 1, 12, 1, 7), 2, 1, true),
           general(conv(1, 1, 37, 9, 5, 1, 7), 1, 4),
           general(conv(2, 1, 64, 16, 32, 1, 7), 2),
+          general(conv(3, 1, 19, 64, 128, 1, 3), 1, 1, true),
+          general(conv(11, 1, 23, 128, 64, 1, 7), 1, 1, true),
+          conv(9, 1, 21, 64, 192, 1, 5),
           general(conv(2, 8, 7, 64, 64, 3, 3), 2),
           general(conv(2, 9, 10, 32, 48, 3, 3), 2, 2, true)};
 }

@@ -2,7 +2,7 @@
 // A convolution with what lies around it in one call, so that nothing between them is stored.
 //
 //   u = each pixel of x four times (nearest, 2x2)      where upsample2d is covered, else x
-//   z = conv2d(u, w) + b                               stride 1, "same" padding, odd kernels
+//   z = conv2d(u, w) + b                               stride 1, "same" padding, odd kernels; b where bias is covered
 //   r = max(z, 0)                                      where relu is covered, else z; a NaN stays
 //   y = largest of each 2x2 window of r                where maxpool2d is covered, else r
 //
@@ -41,6 +41,8 @@ struct ChainShape {
   bool relu = false;      ///< a ReLU follows it
   bool pool = false;      ///< max pooling ends it
   bool masked = false;    ///< backward_input: the input is what a ReLU gave
+  bool bias = true;       ///< forward adds one, backward_weights makes its gradient
+  bool valid = false;     ///< no padding: convolutions of one dimension on Hopper alone (hopper_lines.h)
 };
 
 /// From the shape of the convolution and the ops that its call covers.

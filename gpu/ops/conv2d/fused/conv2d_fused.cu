@@ -194,7 +194,8 @@ OpShape convolution_of(const ChainShape& s) {
           .in_channels = s.in_channels,
           .out_channels = s.out_channels,
           .kernel_height = s.kernel_height,
-          .kernel_width = s.kernel_width};
+          .kernel_width = s.kernel_width,
+          .valid = s.valid};
 }
 
 const Variant& plain_weights(Precision precision) {
@@ -239,7 +240,7 @@ struct WeightsParts {
       const WeightsPlan plan = plan_weights(s, precision);
       product = parts.take(static_cast<std::int64_t>(sizeof(float)) * plan.splits * plan.split_elements());
     }
-    bias = parts.take(workspace_of(plain_bias(), pooled_convolution_of(s), precision));
+    bias = parts.take(s.bias ? workspace_of(plain_bias(), pooled_convolution_of(s), precision) : 0);
     bytes = parts.used;
   }
 };
@@ -293,7 +294,7 @@ void backward_weights(const ChainCall& call) {
       run_plain(plain_weights(call.precision), call, convolution_of(s), dz, parts.product);
     }
   }
-  run_plain(plain_bias(), call, pooled_convolution_of(s), dy, parts.bias);
+  if (s.bias) run_plain(plain_bias(), call, pooled_convolution_of(s), dy, parts.bias);
 }
 
 std::size_t backward_weights_workspace(const ChainShape& s, Precision precision) {

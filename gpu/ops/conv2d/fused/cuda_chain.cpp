@@ -1,3 +1,5 @@
+#include <memory>
+
 #include "gpu/ops/chains.h"
 #include "gpu/ops/conv2d/fused/chain.h"
 
@@ -26,6 +28,8 @@ std::vector<Link> forward_chain() {
       {.op = Op::conv2d_forward, .renames = {{Name::input, Name::upsampled}, {Name::output, Name::product}}},
       {.op = Op::bias_forward,
        .renames = {{Name::input, Name::product}, {Name::output, Name::biased}},
+       .optional = true,
+       .without = Rename{Name::product, Name::biased},
        .shape = result_shape},
       {.op = Op::relu_forward,
        .renames = {{Name::input, Name::biased}, {Name::output, Name::activated}},
@@ -56,7 +60,9 @@ std::vector<Link> backward_weights_chain() {
           unpooling(),
           {.op = Op::conv2d_backward_weights,
            .renames = {{Name::input, Name::upsampled}, {Name::output_gradient, Name::unpooled}}},
-          {.op = Op::conv2d_backward_bias, .renames = {{Name::output_gradient, Name::unpooled}}}};
+          {.op = Op::conv2d_backward_bias,
+           .renames = {{Name::output_gradient, Name::unpooled}},
+           .optional = true}};
 }
 
 std::vector<Link> backward_input_chain() {
@@ -106,6 +112,36 @@ void unpack(std::span<const std::byte> packed, std::span<std::byte> plain) {
   for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = packed[i / 4] >> 2 * (i % 4) & std::byte{3};
 }
 
+/// What stands for the bias, or takes its gradient, where the call has none: so the kernels always have one. Zeros at
+/// first, and where they are read nobody writes.
+class NoBias final : public Prepared {
+ public:
+  NoBias(core::Device& device, Name operand, int channels)
+      : device_(device), operand_(operand), memory_(device.allocate(bytes_of(channels))) {
+    const std::unique_ptr<core::Stream> stream = device.make_stream();
+    stream->fill(memory_, 0, bytes_of(channels));
+    stream->synchronize();
+  }
+  NoBias(const NoBias&) = delete;
+  NoBias& operator=(const NoBias&) = delete;
+  ~NoBias() override { device_.deallocate(memory_); }
+
+  void stand_in(ByName<void*>& operands) const { operands[operand_] = memory_; }
+
+ private:
+  static std::size_t bytes_of(int channels) { return static_cast<std::size_t>(channels) * sizeof(float); }
+
+  core::Device& device_;
+  Name operand_;
+  void* memory_;
+};
+
+template <Op kBiasOp, Name kName>
+std::unique_ptr<Prepared> prepare(const OpShape& shape, core::Precision, core::Device& device) {
+  if (shape.covered.has(kBiasOp)) return nullptr;
+  return std::make_unique<NoBias>(device, kName, shape.out_channels);
+}
+
 constexpr Format kTwoBitCodes{"2-bit codes", packed_elements, pack, unpack};
 
 }  // namespace
@@ -122,7 +158,9 @@ ChainShape shape_of(const OpShape& s) {
                    .upsample = covered.has(Op::upsample2d_forward) || covered.has(Op::upsample2d_backward),
                    .relu = covered.has(Op::relu_forward),
                    .pool = covered.has(Op::maxpool2d_forward) || covered.has(Op::maxpool2d_backward),
-                   .masked = covered.has(Op::relu_backward)};
+                   .masked = covered.has(Op::relu_backward),
+                   .bias = covered.has(Op::bias_forward) || covered.has(Op::conv2d_backward_bias),
+                   .valid = s.valid};
   if (shape.upsample) {
     shape.height /= 2;
     shape.width /= 2;
@@ -131,16 +169,23 @@ ChainShape shape_of(const OpShape& s) {
 }
 
 ChainCall call_of(const OpCall& call) {
-  return {shape_of(call.shape), call.precision, call.operands, call.workspace, call.stream};
+  ChainCall mine{shape_of(call.shape), call.precision, call.operands, call.workspace, call.stream};
+  if (const auto* none = dynamic_cast<const NoBias*>(call.prepared)) none->stand_in(mine.operands);
+  return mine;
 }
 
 Variant chain_variant(Op op, const char* name, const char* summary) {
-  return {.op = op,
-          .name = name,
-          .device = core::DeviceKind::cuda,
-          .chain = chain_of(op),
-          .formats = {{Name::argmax, &kTwoBitCodes}},
-          .summary = summary};
+  Variant variant{.op = op,
+                  .name = name,
+                  .device = core::DeviceKind::cuda,
+                  .chain = chain_of(op),
+                  .formats = {{Name::argmax, &kTwoBitCodes}},
+                  .summary = summary};
+  if (op == Op::conv2d_forward) variant.prepare = prepare<Op::bias_forward, Name::bias>;
+  if (op == Op::conv2d_backward_weights) {
+    variant.prepare = prepare<Op::conv2d_backward_bias, Name::bias_gradient>;
+  }
+  return variant;
 }
 
 }  // namespace warpscope::ops::conv2d::fused

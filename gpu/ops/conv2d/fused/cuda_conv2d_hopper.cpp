@@ -1,11 +1,17 @@
 // conv2d, variant `hopper`: for each shape the best kernel for Hopper (compute capability 9.0). Over `narrow`
-// it adds wgmma fed by the tensor memory accelerator for channels in multiples of 64 (hopper_*.cu), and TF32.
-// Other shapes run as `narrow`, and the wide backward_weights in TF32 as `fused`.
+// it adds wgmma fed by the tensor memory accelerator for channels in multiples of 64 (hopper_*.cu), in one dimension
+// with or without padding, and TF32. Other shapes run as `narrow`, and the wide backward_weights in TF32 as `fused`.
 // Limits: TF32, FP16 and BF16; built as sm_90a, so that no other architecture can run it. Source: the files
 // named.
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/fused/general.h"
+#include "gpu/ops/conv2d/fused/hopper_lines.h"
+#include "gpu/ops/conv2d/fused/hopper_maps.h"
 #include "gpu/ops/conv2d/fused/hopper_wide.h"
 #include "gpu/ops/conv2d/fused/routes.h"
 
@@ -13,8 +19,7 @@ namespace warpscope::ops::conv2d {
 namespace fused {
 namespace {
 
-std::vector<Route> before_narrow(Op op, const Route& wide) {
-  std::vector<Route> routes{wide};
+std::vector<Route> before_narrow(Op op, std::vector<Route> routes) {
   routes.insert(routes.end(), narrow_routes(op).begin(), narrow_routes(op).end());
   return routes;
 }
@@ -22,29 +27,41 @@ std::vector<Route> before_narrow(Op op, const Route& wide) {
 const std::vector<Route>& forward_routes() {
   static const std::vector<Route> all = before_narrow(
       Op::conv2d_forward,
-      {in_any_precision<hopper::forward::takes>, hopper::forward::workspace, hopper::forward::launch});
+      {{in_any_precision<hopper::forward::takes>, hopper::forward::workspace, hopper::forward::launch},
+       {in_any_precision<hopper::line_forward::takes>, hopper::line_forward::workspace,
+        hopper::line_forward::launch}});
   return all;
 }
 
 const std::vector<Route>& backward_weights_routes() {
   static const std::vector<Route> all = before_narrow(
-      Op::conv2d_backward_weights, {in_16_bits<hopper::backward_weights::takes>,
-                                    hopper::backward_weights::workspace, hopper::backward_weights::launch});
+      Op::conv2d_backward_weights, {{in_16_bits<hopper::backward_weights::takes>,
+                                     hopper::backward_weights::workspace, hopper::backward_weights::launch}});
   return all;
 }
 
 const std::vector<Route>& backward_input_routes() {
-  static const std::vector<Route> all = before_narrow(
-      Op::conv2d_backward_input, {in_any_precision<hopper::backward_input::takes>,
-                                  hopper::backward_input::workspace, hopper::backward_input::launch});
+  static const std::vector<Route> all =
+      before_narrow(Op::conv2d_backward_input,
+                    {{in_any_precision<hopper::backward_input::takes>, hopper::backward_input::workspace,
+                      hopper::backward_input::launch},
+                     {in_any_precision<hopper::line_backward_input::takes>,
+                      hopper::line_backward_input::workspace, hopper::line_backward_input::launch}});
   return all;
+}
+
+/// Beside what all kernels take: convolutions of one dimension without padding. Their backward_weights in TF32 is
+/// that of conv2d alone, which general's runs.
+std::string refuses(const OpShape& shape) {
+  const bool line = shape.stride == 1 && shape.dilation == 1 && hopper::is_line(shape_of(shape));
+  return line ? "" : general::refuses(shape);
 }
 
 Variant hopper_variant(Variant variant) {
   variant.precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16};
   variant.minimum_compute_capability = 90;
   variant.maximum_compute_capability = 90;
-  variant.refuses = general::refuses;
+  variant.refuses = refuses;
   return variant;
 }
 

@@ -117,7 +117,7 @@ WeightsPlan plan_weights(const ChainShape& s, core::Precision precision) {
 
 WeightsWay weights_way(const ChainShape& s, core::Precision precision) {
   if (s.upsample) return WeightsWay::window;
-  if (precision == core::Precision::fp32) return WeightsWay::conv2d;
+  if (precision == core::Precision::fp32 || s.valid) return WeightsWay::conv2d;
   const int per_chunk = chunk_elements(precision);
   if (s.out_channels % per_chunk != 0) return WeightsWay::conv2d;
   if (s.in_channels % per_chunk == 0 && s.in_channels >= kFewestRows) return WeightsWay::window;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "gpu/core/cuda.h"
@@ -55,6 +56,12 @@ CUtensorMap encode(const void* data, unsigned rank, const cuuint64_t* sizes, con
   return map;
 }
 
+/// Whole slices of channels, as many as have room.
+bool has_wide_channels(const ChainShape& s) {
+  return s.in_channels % kSlice == 0 && s.out_channels % kSlice == 0 && s.in_channels <= kMostChannels &&
+         s.out_channels <= kMostChannels;
+}
+
 std::size_t round_up(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
@@ -64,6 +71,24 @@ std::size_t round_up(std::size_t bytes) {
 Grid grid_of(const ChainShape& s) {
   return {static_cast<int>(s.batch), s.height, s.width, static_cast<int>(divide_up(s.height, kPatchSide)),
           static_cast<int>(divide_up(s.width, kPatchSide))};
+}
+
+Grid grid_of(const Lines& lines) {
+  return {1, lines.positions, lines.texts, static_cast<int>(divide_up(lines.positions, kPatchSide)),
+          static_cast<int>(divide_up(lines.texts, kPatchSide))};
+}
+
+CUtensorMap map_lines(const Lines& lines, int rows, core::Precision precision) {
+  const auto bytes = static_cast<cuuint64_t>(element_bytes(precision));
+  const auto channels = static_cast<cuuint64_t>(lines.channels);
+  const auto positions = static_cast<cuuint64_t>(lines.positions);
+  const auto texts = static_cast<cuuint64_t>(lines.texts);
+  const cuuint64_t sizes[] = {channels, texts, 1, positions, 1};
+  const cuuint64_t all = bytes * texts * positions * channels;
+  const cuuint64_t strides[] = {bytes * positions * channels, all, bytes * channels, all};
+  const cuuint32_t box[] = {static_cast<cuuint32_t>(slice_of(precision)), kPatchSide, 1,
+                            static_cast<cuuint32_t>(rows), 1};
+  return encode(lines.data, 5, sizes, strides, box, precision);
 }
 
 CUtensorMap map_pixels(const Pixels& p, int rows, core::Precision precision) {
@@ -111,18 +136,31 @@ std::size_t convolution_bytes(const ChainShape& s, core::Precision precision) {
 }
 
 std::size_t arranged_bytes(const ChainShape& s, core::Precision precision) {
-  const int taps = s.upsample ? 16 : 9;
+  const int taps = s.upsample ? 16 : s.kernel_height * s.kernel_width;
   return round_up(static_cast<std::size_t>(element_bytes(precision) * taps) *
                   static_cast<std::size_t>(s.in_channels) * static_cast<std::size_t>(s.out_channels));
 }
 
 bool is_wide(const ChainShape& s) {
-  if (s.kernel_height != 3 || s.kernel_width != 3) return false;
-  if (s.in_channels % kSlice != 0 || s.out_channels % kSlice != 0) return false;
-  if (s.in_channels > kMostChannels || s.out_channels > kMostChannels) return false;
+  if (s.kernel_height != 3 || s.kernel_width != 3 || s.valid || !has_wide_channels(s)) return false;
   if (s.batch < 1 || s.height < 1 || s.width < 1 || (s.upsample && s.pool)) return false;
   return s.batch * s.height * s.width * s.in_channels <= kMostElements &&
          convolution_elements(s) <= kMostElements;
+}
+
+bool is_line(const ChainShape& s) {
+  if (s.height != 1 || s.kernel_height != 1 || s.upsample || s.pool || !has_wide_channels(s)) return false;
+  if (s.kernel_width != 3 && s.kernel_width != 5 && s.kernel_width != 7) return false;
+  if (s.batch < 1 || line_outputs(s) < 1) return false;
+  return s.batch * s.width * std::max(s.in_channels, s.out_channels) <= kMostElements;
+}
+
+int line_outputs(const ChainShape& s) {
+  return s.valid ? s.width - s.kernel_width + 1 : s.width;
+}
+
+int line_padding(const ChainShape& s) {
+  return s.valid ? 0 : s.kernel_width / 2;
 }
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

@@ -16,7 +16,7 @@
 // not turn, the weights come with the input channels as filters.
 //
 // Threads 384 of 168 registers, exchanged to 40 and 232 (backward_input: 88 and 208); shared memory 221 KiB
-// with four patches and 3x3 taps, 161 KiB with two.
+// with four patches and 3x3 taps, 161 KiB with two; of lines with 7 taps 213 and 157 KiB.
 // Source: NVIDIA, "CUTLASS documentation", "Efficient GEMM in CUDA", section "Warp specialization".
 
 #include <algorithm>
@@ -31,21 +31,24 @@
 namespace warpscope::ops::conv2d::fused::hopper {
 
 /// A variation of the kernel.
-template <class Arithmetic, int kTapSide, bool kBack, bool kPool, int kPatchCount>
+template <class Arithmetic, int kTapRows, int kTapColumns, bool kBack, bool kPool, int kPatchCount>
 struct Shape {
   using Math = Arithmetic;
   using Storage = typename Math::Storage;
   static constexpr int slice = kRowBytes / static_cast<int>(sizeof(Storage));  ///< channels
-  static constexpr int taps = kTapSide;                                        ///< of a column, and columns
-  static constexpr bool back = kBack;                                          ///< backward_input
-  static constexpr bool turned = back && sizeof(Storage) == 2;                 ///< filters
+  static constexpr int taps = kTapRows;                                        ///< of a column
+  static constexpr int tap_columns = kTapColumns;
+  static constexpr bool line = kTapColumns == 1;                ///< of one dimension
+  static constexpr bool back = kBack;                           ///< backward_input
+  static constexpr bool turned = back && sizeof(Storage) == 2;  ///< filters
   static constexpr bool pool = kPool;
   static constexpr int patches = kPatchCount;  ///< of a warpgroup
   static constexpr int tile_patches = 2 * patches;
   // Together no more than the 168 of three warpgroups; who reads masks needs more than who copies alone.
   static constexpr int producer_registers = back ? 88 : 40;
   static constexpr int consumer_registers = back ? 208 : 232;
-  static constexpr int pixel_stages = 3;
+  static constexpr int pixel_stages =
+      taps > 3 ? 2 : 3;  // a stage serves as many stages of filters as it has taps
   static constexpr int filter_stages = 6;
   static constexpr unsigned pixel_bytes = tile_patches * kPatchBytes<taps>;
   static constexpr unsigned filter_bytes = kColumns * kRowBytes;
@@ -69,6 +72,7 @@ struct ActivationsProblem {
   bool relu;
   bool masked;
   Layout to;
+  int line_shift = 0;  ///< of lines: how far the first tap lies before the position
 };
 
 struct Tile {
@@ -138,8 +142,8 @@ __device__ __forceinline__ void copy_pixels(const ActivationsProblem& q, const P
                                             int slice, int u) {
   // How far the first tap lies before the pixel: 1 of 3x3; of 2x2 taps that depends on the parity.
   const int side = S::back ? plane : parity;
-  const int row_shift = S::taps == 3 ? 1 : S::back ? side >> 1 : 1 - (side >> 1);
-  const int column_shift = S::taps == 3 ? 1 : S::back ? side & 1 : 1 - (side & 1);
+  const int row_shift = S::line ? q.line_shift : S::taps == 3 ? 1 : S::back ? side >> 1 : 1 - (side >> 1);
+  const int column_shift = S::line ? 0 : S::taps == 3 ? 1 : S::back ? side & 1 : 1 - (side & 1);
   const int channel = ((plane & 1) * q.slices + slice) * S::slice;
   const SharedAddress full = at.pixels_full(ring.stage);
   const SharedAddress to = at.pixels(ring.stage);
@@ -157,9 +161,10 @@ template <class S>
 __device__ __forceinline__ void copy_filters(const Places<S>& at, const Ring<S::filter_stages>& ring,
                                              const CUtensorMap& filters, const Tile& tile, int plane,
                                              int slice, int t, int u) {
-  constexpr int kLast = S::taps - 1;
-  const int tap = S::back ? (kLast - t) * S::taps + kLast - u : t * S::taps + u;
-  const int set = S::taps == 3 ? 0 : (S::back ? plane : tile.parity) * S::taps * S::taps;
+  constexpr int kLastRow = S::taps - 1;
+  constexpr int kLastColumn = S::tap_columns - 1;
+  const int tap = S::back ? (kLastRow - t) * S::tap_columns + kLastColumn - u : t * S::tap_columns + u;
+  const int set = S::taps != 2 ? 0 : (S::back ? plane : tile.parity) * S::taps * S::taps;
   const SharedAddress full = at.filters_full(ring.stage);
   const SharedAddress to = at.filters(ring.stage);
   wait(at.filters_empty(ring.stage), ring.parity ^ 1);
@@ -191,7 +196,7 @@ __device__ void produce(const ActivationsProblem& q, const Places<S>& at, const 
 #pragma unroll 1
       for (int slice = 0; slice < q.slices; ++slice) {
 #pragma unroll 1
-        for (int u = 0; u < S::taps; ++u) {
+        for (int u = 0; u < S::tap_columns; ++u) {
           copy_pixels<S>(q, at, pixel_ring, pixels, patches, tile.parity, plane, slice, u);
           pixel_ring.advance();
 #pragma unroll 1
@@ -337,14 +342,14 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
   Ring<S::pixel_stages> pixel_ring;
   Ring<S::filter_stages> filter_ring;
   unsigned mask_parity = 0;
-  // One consumer starts some stages later, so that while one writes the other still multiplies. A tile has at
-  // least as many.
-  constexpr int kLate = 3;
+  // One consumer starts some stages later, so that while one writes the other still multiplies. A tile has more
+  // than these, or the wait would never end.
+  constexpr int kLate = S::line ? 2 : 3;
   if (consumer == 1) wait(at.filters_full(kLate), 0);
   for (int i = static_cast<int>(blockIdx.x); i < q.tiles; i += static_cast<int>(gridDim.x)) {
     const Tile tile = tile_of<S>(q, i);
     float sums[S::patches][kSums];
-    multiply_tile<S>(sums, at, pixel_ring, filter_ring, q.planes * q.slices * S::taps, consumer, lane);
+    multiply_tile<S>(sums, at, pixel_ring, filter_ring, q.planes * q.slices * S::tap_columns, consumer, lane);
     if (S::back && q.masked) {
       wait(at.mask_full(consumer), mask_parity);
       mask_parity ^= 1;
@@ -448,25 +453,38 @@ void launch_shape(const ActivationsCall& call, int processors) {
                                                              static_cast<Storage*>(call.out), call.argmax);
 }
 
-template <class Math, int kTaps, bool kBack, bool kPool>
+template <class Math, int kTapRows, int kTapColumns, bool kBack, bool kPool>
 void launch_size(const ActivationsCall& call) {
   const int processors = multiprocessors();
   if (large_tiles(call.problem, processors)) {
-    launch_shape<Shape<Math, kTaps, kBack, kPool, 2>>(call, processors);
+    launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, 2>>(call, processors);
   } else {
-    launch_shape<Shape<Math, kTaps, kBack, kPool, 1>>(call, processors);
+    launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, 1>>(call, processors);
   }
 }
 
-template <int kTaps, bool kBack, bool kPool>
+template <int kTapRows, int kTapColumns, bool kBack, bool kPool>
 void launch_activations(const ActivationsCall& call) {
   switch (call.precision) {
     case core::Precision::tf32:
-      return launch_size<mma::Tf32, kTaps, kBack, kPool>(call);
+      return launch_size<mma::Tf32, kTapRows, kTapColumns, kBack, kPool>(call);
     case core::Precision::fp16:
-      return launch_size<mma::Fp16, kTaps, kBack, kPool>(call);
+      return launch_size<mma::Fp16, kTapRows, kTapColumns, kBack, kPool>(call);
     default:
-      return launch_size<mma::Bf16, kTaps, kBack, kPool>(call);
+      return launch_size<mma::Bf16, kTapRows, kTapColumns, kBack, kPool>(call);
+  }
+}
+
+/// Of lines, by the number of taps.
+template <bool kBack>
+void launch_lines(const ActivationsCall& call, int taps) {
+  switch (taps) {
+    case 3:
+      return launch_activations<3, 1, kBack, false>(call);
+    case 5:
+      return launch_activations<5, 1, kBack, false>(call);
+    default:
+      return launch_activations<7, 1, kBack, false>(call);
   }
 }
 

@@ -86,9 +86,9 @@ void backward_input::launch(const ChainCall& call) {
                                     call.precision,
                                     stream};
   if (s.upsample) {
-    launch_activations<2, true, false>(activations);
+    launch_activations<2, 2, true, false>(activations);
   } else {
-    launch_activations<3, true, false>(activations);
+    launch_activations<3, 3, true, false>(activations);
   }
   core::check_launch("conv2d.backward_input hopper");
 }

@@ -10,6 +10,9 @@
 // adds the splits in order and folds an upsampled layers's parts, four to a tap of dw. In the blocks of the
 // first column and channels two more warps add up dy. FP16 and BF16 alone: tensor cores do not turn TF32.
 //
+// Of one dimension (hopper_lines.h) a unit has three of the taps instead of a column; of 5 or 7 taps the last unit's
+// are not all there, and what is left over is not written.
+//
 // Threads 512 of 128 registers with 3x3 taps (exchanged to 32 and 160), 384 of 168 with 2x2 (88 and 208);
 // shared memory 218 and 206 KiB. A pooled block's dy is first spread over the convolution's size in the
 // workspace. The splits are made for 132 multiprocessors, whatever the GPU has.
@@ -30,9 +33,10 @@
 namespace warpscope::ops::conv2d::fused::hopper {
 
 /// A variation of the kernel.
-template <int kTapSide>
+template <int kTapSide, bool kLine>
 struct WeightsShape {
   static constexpr int taps = kTapSide;
+  static constexpr bool line = kLine;  ///< of one dimension
   static constexpr int consumers = taps;
   static constexpr int threads = (1 + consumers) * static_cast<int>(kWarpgroup);
   static constexpr int producer_registers = taps == 3 ? 32 : 88;
@@ -60,12 +64,20 @@ struct WeightsProblem {
   int channels;
   std::int64_t split_elements;  ///< of a split's partial results: the weights', then the bias's
   std::int64_t bias_at;
+  int line_taps = 0;   ///< of lines
+  int line_shift = 0;  ///< of lines: zeros before the first position
+
+  /// Of taps; of lines how many units have all taps together.
+  template <class S>
+  __device__ __forceinline__ int columns() const {
+    return S::line ? (line_taps + S::taps - 1) / S::taps : S::taps;
+  }
 };
 
 struct Unit {
   int plane;
   int filter;
-  int u;
+  int u;  ///< column of taps; of lines the unit's first tap is three times this
   int channel;
   int first_patch;
   int end_patch;
@@ -77,9 +89,10 @@ template <class S>
 __device__ __forceinline__ Unit unit_of(const WeightsProblem& q) {
   const int i = static_cast<int>(blockIdx.x);
   const int first = static_cast<int>(blockIdx.y) * q.split_patches;
-  const int u = i % S::taps;
-  const int channel = i / S::taps % q.channel_tiles;
-  const int rest = i / S::taps / q.channel_tiles;
+  const int columns = q.columns<S>();
+  const int u = i % columns;
+  const int channel = i / columns % q.channel_tiles;
+  const int rest = i / columns / q.channel_tiles;
   return {rest / q.filter_tiles,
           rest % q.filter_tiles * kFilters,
           u,
@@ -108,8 +121,8 @@ __device__ void produce(const WeightsProblem& q, const Places<S>& at, const CUte
   const Unit unit = unit_of<S>(q);
   const int row_parity = unit.plane >> 1;
   const int column_parity = unit.plane & 1;
-  const int row_shift = S::taps == 3 ? 1 : 1 - row_parity;
-  const int column_shift = S::taps == 3 ? 1 : 1 - column_parity;
+  const int row_shift = S::line ? q.line_shift - unit.u * S::taps : S::taps == 3 ? 1 : 1 - row_parity;
+  const int column_shift = S::line ? unit.u : S::taps == 3 ? 1 : 1 - column_parity;
   const int filter = column_parity * q.filters + unit.filter;
   Place patch = place_of(q.grid, unit.first_patch);
   Ring<S::stages> ring;
@@ -194,15 +207,17 @@ __device__ __forceinline__ void write_sums(const WeightsProblem& q, const Unit& 
                                            const float (&sums)[2][kSums], float* partial, int t, int thread) {
   const int group = thread % 32 / 4;
   const int member = thread % 4;
+  const int taps = S::line ? q.line_taps : S::taps * S::taps;
+  const int tap = S::line ? unit.u * S::taps + t : t * S::taps + unit.u;
+  if (S::line && tap >= taps) return;
   float* part = partial + unit.split * q.split_elements;
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int filter = unit.filter + i * kSlice + thread / 32 * 16 + half * 8 + group;
-      const std::int64_t line =
-          (static_cast<std::int64_t>(unit.plane) * q.filters + filter) * S::taps * S::taps;
-      float* to = part + (line + t * S::taps + unit.u) * q.channels + unit.channel + 2 * member;
+      const std::int64_t line = (static_cast<std::int64_t>(unit.plane) * q.filters + filter) * taps;
+      float* to = part + (line + tap) * q.channels + unit.channel + 2 * member;
 #pragma unroll
       for (int slice = 0; slice < kColumns / kSlice; ++slice) {
         if (filter < q.filters && unit.channel + slice * kSlice < q.channels) {
@@ -248,7 +263,7 @@ __global__ void __launch_bounds__(S::threads, 1)
   extern __shared__ __align__(1024) unsigned char shared[];
   const Places<S> at{first_tile(shared)};
   // The unit's first column of taps and first channels.
-  const bool adds_gradients = static_cast<int>(blockIdx.x) % (S::taps * q.channel_tiles) == 0;
+  const bool adds_gradients = static_cast<int>(blockIdx.x) % (q.columns<S>() * q.channel_tiles) == 0;
   const int thread = static_cast<int>(threadIdx.x);
   if (thread == 0) {
     for (int i = 0; i < S::stages; ++i) {
@@ -359,8 +374,11 @@ __global__ void __launch_bounds__(kSumThreads)
 // ---- the plan ----
 
 struct Plan {
+  Grid grid;  ///< of dy
   int planes;
-  int taps;
+  int rows;     ///< of taps, of a unit
+  int columns;  ///< of taps; of lines the units that have all of them
+  int taps;     ///< of a plane
   int filter_tiles;
   int channel_tiles;
   int units;
@@ -370,18 +388,26 @@ struct Plan {
   std::int64_t split_elements;
 };
 
+Lines line_gradient(const ChainShape& s, const void* dy) {
+  return {dy, static_cast<int>(s.batch), line_outputs(s), s.out_channels};
+}
+
 Plan plan_of(const ChainShape& s) {
   Plan plan{};
+  const bool line = is_line(s);
+  plan.grid = line ? grid_of(line_gradient(s, nullptr)) : grid_of(s);
   plan.planes = s.upsample ? 4 : 1;
-  plan.taps = s.upsample ? 2 : 3;
+  plan.rows = s.upsample ? 2 : 3;
+  plan.columns = line ? static_cast<int>(divide_up(s.kernel_width, plan.rows)) : plan.rows;
+  plan.taps = line ? s.kernel_width : plan.rows * plan.columns;
   plan.filter_tiles = static_cast<int>(divide_up(s.out_channels, kFilters));
   plan.channel_tiles = static_cast<int>(divide_up(s.in_channels, kColumns));
-  plan.units = plan.planes * plan.taps * plan.filter_tiles * plan.channel_tiles;
-  const int patches = grid_of(s).patches();
+  plan.units = plan.planes * plan.columns * plan.filter_tiles * plan.channel_tiles;
+  const int patches = plan.grid.patches();
   const int wanted = std::clamp(kSplitProcessors / plan.units, 1, patches);
   plan.split_patches = static_cast<int>(divide_up(patches, wanted));
   plan.splits = static_cast<int>(divide_up(patches, plan.split_patches));
-  plan.bias_at = std::int64_t{plan.planes} * plan.taps * plan.taps * s.out_channels * s.in_channels;
+  plan.bias_at = std::int64_t{plan.planes} * plan.taps * s.out_channels * s.in_channels;
   plan.split_elements = plan.bias_at + std::int64_t{plan.planes} * s.out_channels;
   return plan;
 }
@@ -395,9 +421,8 @@ struct WeightsCall {
   cudaStream_t stream;
 };
 
-template <class Math, int kTaps>
+template <class Math, class S>
 void launch_products(const WeightsCall& call) {
-  using S = WeightsShape<kTaps>;
   const auto kernel = hopper_weights<Math, S>;
   core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes),
                    "the shared memory of conv2d.backward_weights hopper");
@@ -405,19 +430,20 @@ void launch_products(const WeightsCall& call) {
                                                                     call.partial);
 }
 
-template <int kTaps>
+template <int kTaps, bool kLine>
 void launch_both(const WeightsCall& call, const Plan& plan, core::Precision precision, float* dw, float* db) {
+  using S = WeightsShape<kTaps, kLine>;
   if (precision == core::Precision::fp16) {
-    launch_products<mma::Fp16, kTaps>(call);
+    launch_products<mma::Fp16, S>(call);
   } else {
-    launch_products<mma::Bf16, kTaps>(call);
+    launch_products<mma::Bf16, S>(call);
   }
   core::check_launch("conv2d.backward_weights hopper");
   const WeightsProblem& q = call.problem;
   const SumProblem sum{q.filters,
                        q.channels,
                        plan.splits,
-                       q.filters * q.channels * 9 / 4,
+                       q.filters * q.channels * (kTaps == 2 ? 9 : plan.taps) / 4,
                        plan.split_elements,
                        plan.bias_at,
                        reinterpret_cast<std::uintptr_t>(dw) % sizeof(float4) == 0};
@@ -429,7 +455,7 @@ void launch_both(const WeightsCall& call, const Plan& plan, core::Precision prec
 }  // namespace
 
 bool backward_weights::takes(const ChainShape& s) {
-  return is_wide(s);
+  return is_wide(s) || is_line(s);
 }
 
 /// The unpooled dy, then the splits' partial results.
@@ -443,8 +469,8 @@ void backward_weights::launch(const ChainCall& call) {
   const ChainShape& s = call.shape;
   const cudaStream_t stream = core::cuda_stream(*call.stream);
   const Plan plan = plan_of(s);
-  const Grid grid = grid_of(s);
   const void* dy = call.operand<const void>(Name::output_gradient);
+  const void* x = call.operand<const void>(Name::input);
   auto* partial = static_cast<float*>(call.workspace);
   if (s.pool) {
     unpool(s, dy, call.operand<const std::uint8_t>(Name::argmax), call.workspace, call.precision, stream);
@@ -452,23 +478,40 @@ void backward_weights::launch(const ChainCall& call) {
     partial = reinterpret_cast<float*>(static_cast<unsigned char*>(call.workspace) +
                                        convolution_bytes(s, call.precision));
   }
-  const WeightsProblem problem{
-      grid,           grid.patches(), plan.split_patches,  plan.filter_tiles, plan.channel_tiles,
-      s.out_channels, s.in_channels,  plan.split_elements, plan.bias_at};
-  const Pixels gradient{dy, grid.images, s.height, s.width, s.out_channels, s.upsample};
-  const Pixels x{call.operand<const void>(Name::input), grid.images, s.height, s.width, s.in_channels, false};
-  const WeightsCall products{problem,
-                             map_pixels(gradient, kPatchSide, call.precision),
-                             map_pixels(x, kPatchSide + plan.taps - 1, call.precision),
-                             partial,
-                             dim3(static_cast<unsigned>(plan.units), static_cast<unsigned>(plan.splits)),
-                             stream};
+  const bool line = is_line(s);
+  const Grid& grid = plan.grid;
+  const WeightsProblem problem{grid,
+                               grid.patches(),
+                               plan.split_patches,
+                               plan.filter_tiles,
+                               plan.channel_tiles,
+                               s.out_channels,
+                               s.in_channels,
+                               plan.split_elements,
+                               plan.bias_at,
+                               line ? plan.taps : 0,
+                               line ? line_padding(s) : 0};
+  const int rows = kPatchSide + plan.rows - 1;
+  const int images = static_cast<int>(s.batch);
+  const Pixels gradient{dy, images, s.height, s.width, s.out_channels, s.upsample};
+  const Pixels pixels{x, images, s.height, s.width, s.in_channels, false};
+  const Lines lines{x, images, s.width, s.in_channels};
+  const WeightsCall products{
+      problem,
+      line ? map_lines(line_gradient(s, dy), kPatchSide, call.precision)
+           : map_pixels(gradient, kPatchSide, call.precision),
+      line ? map_lines(lines, rows, call.precision) : map_pixels(pixels, rows, call.precision),
+      partial,
+      dim3(static_cast<unsigned>(plan.units), static_cast<unsigned>(plan.splits)),
+      stream};
   float* dw = call.operand<float>(Name::weights_gradient);
   float* db = call.operand<float>(Name::bias_gradient);
-  if (s.upsample) {
-    launch_both<2>(products, plan, call.precision, dw, db);
+  if (line) {
+    launch_both<3, true>(products, plan, call.precision, dw, db);
+  } else if (s.upsample) {
+    launch_both<2, false>(products, plan, call.precision, dw, db);
   } else {
-    launch_both<3>(products, plan, call.precision, dw, db);
+    launch_both<3, false>(products, plan, call.precision, dw, db);
   }
 }
 

@@ -74,11 +74,11 @@ void forward::launch(const ChainCall& call) {
                                     call.precision,
                                     stream};
   if (s.upsample) {
-    launch_activations<2, false, false>(activations);
+    launch_activations<2, 2, false, false>(activations);
   } else if (s.pool) {
-    launch_activations<3, false, true>(activations);
+    launch_activations<3, 3, false, true>(activations);
   } else {
-    launch_activations<3, false, false>(activations);
+    launch_activations<3, 3, false, false>(activations);
   }
   core::check_launch("conv2d.forward hopper");
 }

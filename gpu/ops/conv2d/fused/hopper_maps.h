@@ -64,6 +64,21 @@ struct Pixels {
 /// swizzle. Dimensions: (column parity, channel), column, row parity, row, image.
 CUtensorMap map_pixels(const Pixels& pixels, int rows, core::Precision precision);
 
+/// Activations (texts, positions, channels) of a convolution of one dimension: a patch is eight positions of eight
+/// texts, so that the taps of a position are rows of it as those of a column are in two dimensions.
+struct Lines {
+  const void* data;
+  int texts;
+  int positions;
+  int channels;
+};
+
+Grid grid_of(const Lines& lines);
+
+/// Boxes of a slice of channels, 8 texts and `rows` positions, with the 128-byte swizzle. Dimensions as those of
+/// map_pixels(): channel, text, one, position, one.
+CUtensorMap map_lines(const Lines& lines, int rows, core::Precision precision);
+
 /// Weights by filter, tap and channel; `arranged`: by hopper_prepare.h, with the taps outermost.
 struct Filters {
   const void* data;
@@ -81,6 +96,14 @@ int multiprocessors();
 
 /// What all three ops ask of a shape.
 bool is_wide(const ChainShape& shape);
+
+/// A convolution of one dimension with 3, 5 or 7 taps, of channels in multiples of 64, without pooling or upsampling.
+bool is_line(const ChainShape& shape);
+
+/// Of is_line(): positions of the output.
+int line_outputs(const ChainShape& shape);
+/// Of is_line(): zeros before the first position.
+int line_padding(const ChainShape& shape);
 
 /// Elements of the convolution's output, and bytes of these, rounded up to where the next tensor may begin.
 std::int64_t convolution_elements(const ChainShape& shape);

@@ -86,14 +86,14 @@ __global__ void __launch_bounds__(kPrepareThreads)
 constexpr int kTransposeSide = 32;
 constexpr int kTransposeLines = 8;
 
-/// A block: 32 x 32 filters and channels of one tap, or of one tap of the sums.
+/// A block: 32 x 32 filters and channels of one of the `taps`, or of one tap of the sums, of 3x3.
 __global__ void __launch_bounds__(kTransposeSide* kTransposeLines)
     hopper_transpose_weights(const float* __restrict__ weights, float* __restrict__ transposed, int filters,
-                             int channels, bool summed) {
+                             int channels, int taps, bool summed) {
   __shared__ float tile[kTransposeSide][kTransposeSide + 1];
   const int place = static_cast<int>(blockIdx.z);
-  const Taps rows = summed ? taps_of(place >> 3 & 1, place >> 1 & 1) : Taps{place / 3, place / 3 + 1};
-  const Taps columns = summed ? taps_of(place >> 2 & 1, place & 1) : Taps{place % 3, place % 3 + 1};
+  const Taps rows = summed ? taps_of(place >> 3 & 1, place >> 1 & 1) : Taps{0, 1};
+  const Taps columns = summed ? taps_of(place >> 2 & 1, place & 1) : Taps{place, place + 1};
   const int x = static_cast<int>(threadIdx.x);
   const int first_channel = static_cast<int>(blockIdx.x) * kTransposeSide;
   const int first_filter = static_cast<int>(blockIdx.y) * kTransposeSide;
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kTransposeSide* kTransposeLines)
     float sum = 0.0f;
     for (int r = rows.first; r < rows.end; ++r) {
       for (int s = columns.first; s < columns.end; ++s) {
-        sum += weights[((first_filter + y) * 9 + r * 3 + s) * channels + first_channel + x];
+        sum += weights[((first_filter + y) * taps + r * 3 + s) * channels + first_channel + x];
       }
     }
     tile[y][x] = sum;
@@ -209,11 +209,13 @@ void sum_weights(const ChainShape& s, const void* weights, void* summed, core::P
 }
 
 void transpose_weights(const ChainShape& s, const void* weights, void* transposed, cudaStream_t stream) {
+  const int taps = s.kernel_height * s.kernel_width;
   const dim3 blocks(static_cast<unsigned>(s.in_channels / kTransposeSide),
-                    static_cast<unsigned>(s.out_channels / kTransposeSide), s.upsample ? 16 : 9);
+                    static_cast<unsigned>(s.out_channels / kTransposeSide),
+                    s.upsample ? 16 : static_cast<unsigned>(taps));
   hopper_transpose_weights<<<blocks, dim3(kTransposeSide, kTransposeLines), 0, stream>>>(
       static_cast<const float*>(weights), static_cast<float*>(transposed), s.out_channels, s.in_channels,
-      s.upsample);
+      taps, s.upsample);
   core::check_launch("block hopper, transposed weights");
 }
 

@@ -16,7 +16,7 @@ namespace warpscope::ops::conv2d::fused::hopper {
 void sum_weights(const ChainShape& shape, const void* weights, void* summed, core::Precision precision,
                  cudaStream_t stream);
 
-/// The weights of FP32 for backward_input in TF32, with the input channels as filters: (r, s, C, K), or of an
+/// The weights (K,R,S,C) of FP32 for backward_input in TF32, with the input channels as filters: (r, s, C, K), or of an
 /// upsampled layers the sums as (p, q, a, b, C, K).
 void transpose_weights(const ChainShape& shape, const void* weights, void* transposed, cudaStream_t stream);
 
