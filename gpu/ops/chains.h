@@ -51,4 +51,14 @@ inline std::vector<Link> bias_and_relu_after(Op product) {
            .shape = result_shape}};
 }
 
+/// `own`, whose output has the size of its input, and what may follow it: [relu.forward].
+inline std::vector<Link> relu_after(Op own) {
+  return {{.op = own, .renames = {{Name::output, Name::biased}}},
+          {.op = Op::relu_forward,
+           .renames = {{Name::input, Name::biased}},
+           .optional = true,
+           .without = Rename{Name::biased, Name::output},
+           .shape = input_shape}};
+}
+
 }  // namespace warpscope::ops

@@ -361,6 +361,20 @@ TEST_F(HopperCover, AConvolutionOfOneDimensionWithoutPaddingRunsOnItToo) {
   }
 }
 
+TEST_F(HopperCover, AReluBehindANormalizationIsNoLaunchOfItsOwn) {
+  for (const models::LayerKind kind : {models::LayerKind::batch_norm, models::LayerKind::layer_norm}) {
+    models::Model model = without_bias(models::LayerKind::conv2d, 8, 8);
+    model.layers.insert(model.layers.begin() + 1, {.kind = kind, .name = "norm1"});
+    models::fit_layers(model);
+    for (const Purpose purpose : {Purpose::training, Purpose::inference}) {
+      const Program program = program_of(model, purpose, Precision::fp16);
+      const auto nodes = cover(program, Selection{Precision::fp16, {}}, gpu(90));
+      expect_consistent(program, nodes);
+      EXPECT_EQ(node_of(program, nodes, Op::relu_forward, "relu1").variant, nullptr);
+    }
+  }
+}
+
 TEST(Cover, AHeadLeavesTheOthersTheirCalls) {
   const Program program = program_of(models::with_head(tests::tiny_model(), 3));
   const auto nodes = cover(program, {}, cpu());

@@ -3,7 +3,7 @@
 // by a second kernel; a third one writes y. The order is one that the shape alone fixes, so the result is the
 // same bits every time. All is taken of x less the channel's first value, which is exact where the mean is many
 // times the deviation: there FP32 would have no digits left for what is summed. Over `naive` it adds wide reads, one
-// pass less, and enough blocks to fill a GPU whatever the channels.
+// pass less, and enough blocks to fill a GPU whatever the channels. A ReLU behind it runs in the pass that writes y.
 //
 // Limits: none on the shape; channels that are no multiple of 16 bytes, and memory that does not start at one, are
 // read an element at a time. Bound by memory: x is read twice, y written. At most 60 registers, 4.1 KiB of shared
@@ -15,6 +15,7 @@
 #include "gpu/ops/batch_norm/batch_norm.h"
 #include "gpu/ops/batch_norm/batch_norm_variants.h"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
+#include "gpu/ops/chains.h"
 #include "gpu/ops/columns.cuh"
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/sizes.h"
@@ -174,9 +175,10 @@ void forward(const OpCall& call) {
           <<<blocks, kColumnThreads, 0, stream>>>(grid.columns, static_cast<int>(spans), x, parts, results);
       core::check_launch("batch_norm.forward welford, moments of the batch");
     });
-    normalize_columns<T>(
-        positions, channels, x, call.operand<const T>(Name::weights), call.operand<const T>(Name::bias),
-        BatchMoments{results.shifts, results.rests, results.factors}, call.operand<T>(Name::output), stream);
+    normalize_columns<T>(positions, channels, x, call.operand<const T>(Name::weights),
+                         call.operand<const T>(Name::bias),
+                         BatchMoments{results.shifts, results.rests, results.factors},
+                         call.covers(Op::relu_forward), call.operand<T>(Name::output), stream);
   });
   core::check_launch("batch_norm.forward welford");
 }
@@ -194,8 +196,10 @@ Variant welford_forward() {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
+          .chain = relu_after(Op::batch_norm_forward),
           .summary =
-              "Mean and variance in one pass, 16 bytes at a time; partial moments merged in a fixed order.",
+              "Mean and variance in one pass, 16 bytes at a time; partial moments merged in a fixed order, a "
+              "ReLU in the pass that writes.",
           .launch = forward,
           .workspace_bytes = forward_workspace};
 }

@@ -1,6 +1,6 @@
 #pragma once
 // The last pass of batch_norm.forward and all of infer: y = ((x - shift) - rest) r gamma + beta, whose numbers for
-// its channels a thread keeps in registers.
+// its channels a thread keeps in registers; where a ReLU is covered, what is below 0 becomes 0 and a NaN stays.
 
 #include <cstdint>
 
@@ -35,7 +35,8 @@ template <class T, int V, class Moments>
 __global__ __launch_bounds__(kColumnThreads) void batch_norm_normalize_columns(Columns columns, const T* x,
                                                                                const T* __restrict__ gamma,
                                                                                const T* __restrict__ beta,
-                                                                               Moments moments, T* y) {
+                                                                               Moments moments, bool relu,
+                                                                               T* y) {
   const ColumnWalk<V> walk(columns);
   if (!walk.inside) return;
   float shift[V];
@@ -56,19 +57,22 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_normalize_columns(C
     float values[V];
     load_floats(x + place, values);
 #pragma unroll
-    for (int j = 0; j < V; ++j) values[j] = ((values[j] - shift[j]) - rest[j]) * scale[j] + offset[j];
+    for (int j = 0; j < V; ++j) {
+      values[j] = ((values[j] - shift[j]) - rest[j]) * scale[j] + offset[j];
+      if (relu && values[j] < 0.0f) values[j] = 0.0f;
+    }
     store_floats(y + place, values);
   }
 }
 
 template <class T, class Moments>
 void normalize_columns(std::int64_t positions, int channels, const T* x, const T* gamma, const T* beta,
-                       Moments moments, T* y, cudaStream_t stream) {
+                       Moments moments, bool relu, T* y, cudaStream_t stream) {
   with_column_width<T>(channels, aligned_16(x, y), [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
     const ColumnGrid grid = column_grid<kWidth>(positions, channels, written_spans(positions));
     batch_norm_normalize_columns<T, kWidth, Moments>
-        <<<grid.blocks, kColumnThreads, 0, stream>>>(grid.columns, x, gamma, beta, moments, y);
+        <<<grid.blocks, kColumnThreads, 0, stream>>>(grid.columns, x, gamma, beta, moments, relu, y);
   });
 }
 

@@ -1,16 +1,17 @@
 // layer_norm, variant `warp_shuffle`. Over `naive` it adds, of forward and backward_input: 8, 16 or 32 lanes of a
 // warp take a position together, 16 bytes at a time, so that neighbouring lanes read neighbouring channels; up to
 // 512 channels stay in registers, so that memory is read once; lanes exchange sums by shuffles. More channels
-// take a block each, which reads them three times, mostly from its cache. Of backward_weights: blocks add spans
+// take a block each, which reads them three times, mostly from its cache. A ReLU behind forward runs in it. Of backward_weights: blocks add spans
 // of positions, a second kernel adds the spans (norm_sums.cuh). All sums are taken in an order that the shape
 // alone fixes, so the result is the same bits every time.
 //
 // Limits: none on the shape; channels that are no multiple of 16 bytes, and memory that does not start at one, are
-// read an element at a time. Bound by memory. At most 74 registers, 4 KiB of shared memory, no spills; workspace:
+// read an element at a time. Bound by memory. At most 77 registers, 4 KiB of shared memory, no spills; workspace:
 // of backward_weights at most 2 KiB a channel. Source: layer_norm.h; normalization.h; J. Luitjens, "Faster parallel
 // reductions on Kepler" (2014).
 
 #include "gpu/core/cuda.h"
+#include "gpu/ops/chains.h"
 #include "gpu/ops/layer_norm/layer_norm.h"
 #include "gpu/ops/layer_norm/layer_norm_rows.cuh"
 #include "gpu/ops/layer_norm/layer_norm_variants.h"
@@ -32,6 +33,7 @@ struct Forward {
   T* y;
   float* means;
   float* factors;
+  bool relu;  ///< follows; a NaN stays
 };
 
 /// The same of backward_input; dy and dx may be the same memory.
@@ -85,6 +87,7 @@ __global__ __launch_bounds__(kElementThreads) void layer_norm_forward_groups(For
 #pragma unroll
     for (int i = 0; i < G::kWidth; ++i) {
       row.at[k][i] = (row.at[k][i] - rest) * factor * gamma.at[k][i] + beta.at[k][i];
+      if (call.relu && row.at[k][i] < 0.0f) row.at[k][i] = 0.0f;
     }
   }
   row.store(call.y + p * call.channels, channels);
@@ -131,6 +134,7 @@ __global__ __launch_bounds__(kElementThreads) void layer_norm_forward_blocks(For
 #pragma unroll
     for (int i = 0; i < Width; ++i) {
       values[i] = ((values[i] - mean) - rest) * factor * gamma[i] + beta[i];
+      if (call.relu && values[i] < 0.0f) values[i] = 0.0f;
     }
     store_floats(call.y + p * call.channels + c, values);
   }
@@ -244,7 +248,8 @@ void forward(const OpCall& call) {
                          call.operand<const T>(Name::bias),
                          call.operand<T>(Name::output),
                          statistics,
-                         statistics + positions};
+                         statistics + positions,
+                         call.covers(Op::relu_forward)};
     with_lanes<T>(
         positions, channels, aligned_16(all.x, all.gamma, all.beta, all.y),
         [&](auto group, unsigned blocks) {
@@ -315,8 +320,12 @@ Variant warp_shuffle(Op op, void (*launch)(const OpCall&), const char* summary) 
 }  // namespace
 
 Variant warp_shuffle_forward() {
-  return warp_shuffle(Op::layer_norm_forward, forward,
-                      "Up to a warp per position holds its channels in registers, sums go by shuffles.");
+  Variant variant =
+      warp_shuffle(Op::layer_norm_forward, forward,
+                   "Up to a warp per position holds its channels in registers, sums go by shuffles; a "
+                   "ReLU behind it runs in the same pass.");
+  variant.chain = relu_after(Op::layer_norm_forward);
+  return variant;
 }
 Variant warp_shuffle_backward_input() {
   return warp_shuffle(Op::layer_norm_backward_input, backward_input,
