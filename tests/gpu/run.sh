@@ -5,8 +5,8 @@
 # and the speed of all presets against a build of the parent commit ($PARENT: its warpscope).
 #
 #   tests/gpu/run.sh BUILD [OUT] [PART...]
-#                         parts (default: all): proof curve networks epochs bench speed train half runs features memory
-#                         window views parent
+#                         parts (default: all): proof curve networks epochs bench speed network_speed train half runs
+#                         features memory window views parent
 #
 # BUILD holds a build with CUDA for this GPU; OUT (default: gpu-results) gets logs, runs and screenshots. A part whose
 # means are missing (compute-sanitizer, PyTorch, a display) says so and counts as skipped. Prints a summary; the exit code is
@@ -15,7 +15,7 @@ set -uo pipefail
 build=$(cd "${1:?usage: run.sh BUILD [OUT] [PART...]}" && pwd)
 out=${2:-gpu-results}
 shift $(($# > 1 ? 2 : 1))
-parts=${*:-proof curve networks epochs bench speed train half runs features memory window views parent}
+parts=${*:-proof curve networks epochs bench speed network_speed train half runs features memory window views parent}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
@@ -109,6 +109,13 @@ part_epochs() {
 part_speed() {
   python3 "$here"/tests/peers/torch_autoencoder.py "$build"/warpscope --json "$out/speed.json" \
     ${SPEED_CASES:+--cases "$SPEED_CASES"} ${SPEED_MODES:+--modes "$SPEED_MODES"} 2>&1 | tee "$out/speed.log"
+  return "${PIPESTATUS[0]}"
+}
+
+# Networks in files against PyTorch's; $NETWORK_CASES and $SPEED_MODES choose.
+part_network_speed() {
+  python3 "$here"/tests/peers/torch_network_speed.py "$build"/warpscope --json "$out/network-speed.json" \
+    ${NETWORK_CASES:+--cases "$NETWORK_CASES"} ${SPEED_MODES:+--modes "$SPEED_MODES"} 2>&1 | tee "$out/network-speed.log"
   return "${PIPESTATUS[0]}"
 }
 

@@ -44,7 +44,7 @@ class Autoencoder(torch.nn.Module):
 
 
 class TorchTraining:
-    """One way to run PyTorch's step."""
+    """One way to run PyTorch's step; of other networks what make_ functions and objective() say."""
 
     def __init__(self, device, precision, batch, mode, channels_last, optimizer):
         self.device, self.batch = device, batch
@@ -52,19 +52,28 @@ class TorchTraining:
         torch.backends.cudnn.benchmark = True
         torch.manual_seed(1)
         self.layout = torch.channels_last if channels_last else torch.contiguous_format
-        self.model = Autoencoder().to(device, memory_format=self.layout)
+        self.model = self.make_model().to(device, memory_format=self.layout)
         fused = {"fused": True} if device.startswith("cuda") else {}
         make = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[optimizer]
         self.optimizer = make(self.model.parameters(), lr=RATE, **fused)
         self.half = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision)
         self.scaler = torch.amp.GradScaler(enabled=precision == "fp16" and device.startswith("cuda"))
-        self.images = torch.rand(batch, 3, 32, 32, device=device).contiguous(memory_format=self.layout)
+        self.images = self.make_inputs().contiguous(memory_format=self.layout)
         self.forward = self.loss if mode == "eager" else torch.compile(self.loss, mode=mode)
+
+    def make_model(self):
+        return Autoencoder()
+
+    def make_inputs(self):
+        return torch.rand(self.batch, 3, 32, 32, device=self.device)
+
+    def objective(self, output, images):
+        return torch.nn.functional.mse_loss(output.float(), images)
 
     def loss(self, images):
         with torch.autocast(self.device.split(":")[0], dtype=self.half, enabled=self.half is not None):
-            reconstruction = self.model(images)
-        return torch.nn.functional.mse_loss(reconstruction.float(), images)
+            output = self.model(images)
+        return self.objective(output, images)
 
     def step(self):
         self.optimizer.zero_grad(set_to_none=True)
@@ -87,8 +96,8 @@ class TorchTraining:
         return steps * self.batch / (time.perf_counter() - start)
 
 
-def torch_trainings(device, precision, batch, modes, layouts, optimizer):
-    """Every way that works here, warmed up; those that fail say so."""
+def torch_trainings(device, precision, batch, modes, layouts, optimizer, training=TorchTraining):
+    """Every way of `training` that works here, warmed up; those that fail say so."""
     ways = {}
     for mode in modes:
         for layout in layouts:
@@ -96,7 +105,7 @@ def torch_trainings(device, precision, batch, modes, layouts, optimizer):
             name = f"{mode}{', channels_last' if channels_last else ''}"
             try:
                 torch._dynamo.reset()
-                way = TorchTraining(device, precision, batch, mode, channels_last, optimizer)
+                way = training(device, precision, batch, mode, channels_last, optimizer)
                 start = time.perf_counter()
                 for _ in range(6):
                     way.step()
@@ -109,12 +118,12 @@ def torch_trainings(device, precision, batch, modes, layouts, optimizer):
     return ways
 
 
-def warpscope_speed(arguments, precision, batch):
+def warpscope_speed(arguments, precision, batch, network=("--data", "builtin")):
     with tempfile.TemporaryDirectory() as folder:
         run_dir = os.path.join(folder, "run")
-        command = [arguments.program, "train", "--data", "builtin", "--device", arguments.device, "--precision", precision,
-                   "--batch", str(batch), "--steps", str(arguments.steps), "--test-images", "64", "--optimizer",
-                   arguments.optimizer, "--lr", str(RATE), "--clip-norm", "0", "--run-dir", run_dir]
+        command = [arguments.program, "train", *network, "--device", arguments.device, "--precision", precision, "--batch",
+                   str(batch), "--steps", str(arguments.steps), "--test-images", "64", "--optimizer", arguments.optimizer,
+                   "--lr", str(RATE), "--clip-norm", "0", "--run-dir", run_dir]
         if arguments.select:
             command += ["--select", arguments.select]
         done = subprocess.run(command, capture_output=True, text=True)
