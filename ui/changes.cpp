@@ -4,7 +4,9 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "gpu/models/model_file.h"
 #include "gpu/settings/setting.h"
 #include "ui/panels/picture_figures.h"
 #include "ui/panels/picture_rows.h"
@@ -112,6 +114,29 @@ std::string describe_plot(const PlotSettings& before, const PlotSettings& after)
   return std::move(words).text();
 }
 
+const models::Layer* find_layer(const models::Model& model, const std::string& name) {
+  const std::size_t at = models::index_of(model, name);
+  return at < model.layers.size() ? &model.layers[at] : nullptr;
+}
+
+// "network: without relu2, conv2 changed, with conv4", in the order of the layers.
+std::string describe_network(const Network& before, const Network& after) {
+  if (before == after || !before.model || !after.model) return "";
+  std::vector<std::string> parts;
+  for (const models::Layer& layer : before.model->layers) {
+    const models::Layer* const now = find_layer(*after.model, layer.name);
+    if (now == nullptr) parts.push_back("without " + layer.name);
+    if (now != nullptr && !(*now == layer)) parts.push_back(layer.name + " changed");
+  }
+  for (const models::Layer& layer : after.model->layers) {
+    if (find_layer(*before.model, layer.name) == nullptr) parts.push_back("with " + layer.name);
+  }
+  constexpr std::size_t kMost = 4;
+  if (parts.empty()) return fmt::format("network {} -> {}", before.model->name, after.model->name);
+  if (parts.size() > kMost) return fmt::format("network: {} of its layers", parts.size());
+  return fmt::format("network: {}", fmt::join(parts, ", "));
+}
+
 std::string zoom_text(int zoom) {
   return zoom == 0 ? "fit" : fmt::format("{}x", zoom);
 }
@@ -161,7 +186,7 @@ training::TrainingSettings fields_of(const Changeable& value) {
                         [&](const training::Schedule& v) { fields.schedule = v; },
                         [&](const BatchSize& v) { fields.batch = v.images; },
                         [&](const SpikeThreshold& v) { fields.spikes.threshold = v.deviations; },
-                        [](const ViewChoices&) {}},
+                        [](const Network&) {}, [](const ViewChoices&) {}},
              value);
   return fields;
 }
@@ -188,6 +213,7 @@ Changeable value_in(const training::Snapshot& snapshot, const Changeable& like) 
           [&](const training::Schedule&) -> Changeable { return snapshot.schedule; },
           [&](const BatchSize&) -> Changeable { return BatchSize{snapshot.batch}; },
           [&](const SpikeThreshold&) -> Changeable { return SpikeThreshold{snapshot.spike_threshold}; },
+          [&](const Network&) -> Changeable { return Network{snapshot.network}; },
           [](const ViewChoices& view) -> Changeable { return view; }},
       like);
 }
@@ -199,6 +225,9 @@ std::optional<Changeable> value_of(const training::Command& command, const train
   if (const auto* const set = std::get_if<training::SetBatch>(&command)) return BatchSize{set->batch};
   if (const auto* const set = std::get_if<training::SetSpikeThreshold>(&command)) {
     return SpikeThreshold{set->threshold};
+  }
+  if (const auto* const set = std::get_if<training::SetNetwork>(&command)) {
+    return Network{std::make_shared<const models::Model>(models::with_name_of_its_own(set->network))};
   }
   if (const auto* const set = std::get_if<training::SetLearningRate>(&command)) {
     training::OptimizerSettings changed = now;
@@ -216,6 +245,9 @@ std::optional<training::Command> command_of(const Changeable& value) {
                  [](const training::Schedule& v) -> Result { return training::SetSchedule{v}; },
                  [](const BatchSize& v) -> Result { return training::SetBatch{v.images}; },
                  [](const SpikeThreshold& v) -> Result { return training::SetSpikeThreshold{v.deviations}; },
+                 [](const Network& v) -> Result {
+                   return v.model ? Result(training::SetNetwork{*v.model}) : std::nullopt;
+                 },
                  [](const ViewChoices&) -> Result { return std::nullopt; }},
       value);
 }
@@ -245,6 +277,7 @@ std::string describe(const Change& change) {
                       fmt::format("{:g}", std::get<SpikeThreshold>(after).deviations));
             return std::move(words).text();
           },
+          [&](const Network& v) { return describe_network(v, std::get<Network>(after)); },
           [&](const ViewChoices& v) { return describe_view(v, std::get<ViewChoices>(after)); }},
       change.before);
 }

@@ -1,6 +1,7 @@
 #pragma once
 // What a person can change and change back: as plain values, as commands, in words and as options. No drawing here.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -31,8 +32,16 @@ struct ViewChoices {
   bool operator==(const ViewChoices&) const = default;
 };
 
+/// Snapshot::network.
+struct Network {
+  std::shared_ptr<const models::Model> model;  ///< nullptr: it is not known
+  bool operator==(const Network& other) const {
+    return model == other.model || (model && other.model && *model == *other.model);
+  }
+};
+
 using Changeable = std::variant<plan::Selection, training::OptimizerSettings, training::Schedule, BatchSize,
-                                SpikeThreshold, ViewChoices>;
+                                SpikeThreshold, Network, ViewChoices>;
 
 /// Both of one kind.
 struct Change {

@@ -85,6 +85,11 @@ class Line {
   std::string operator()(const training::SetSchedule&) const { return options("schedule"); }
   std::string operator()(const training::SetSpikeThreshold&) const { return options("loss z-score"); }
   std::string operator()(const training::SetBatch&) const { return options("batch"); }
+  std::string operator()(const training::SetNetwork&) const {
+    if (!change_) return "# network as before";
+    const std::string text = describe(*change_);
+    return "# " + (text.empty() ? "another network" : text);
+  }
 
  private:
   std::string options(const char* what) const {

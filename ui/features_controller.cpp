@@ -58,12 +58,17 @@ void FeaturesController::judge(const Frame& frame) {
   want(frame, DeskWork::trial);
 }
 
+const features::Subject* FeaturesController::last_subject() const {
+  return state_->result && state_->result->subject.model == model() ? &state_->result->subject : nullptr;
+}
+
 void FeaturesController::judge_again() {
-  if (state_->result && !waits_for_weights()) start(DeskWork::trial, state_->result->subject);
+  const features::Subject* const subject = last_subject();
+  if (subject != nullptr && !waits_for_weights()) start(DeskWork::trial, *subject);
 }
 
 void FeaturesController::search(const Frame& frame) {
-  if (state_->result) return start(DeskWork::search, state_->result->subject);
+  if (const auto* const subject = last_subject()) return start(DeskWork::search, *subject);
   want(frame, DeskWork::search);
 }
 

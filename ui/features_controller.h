@@ -43,6 +43,8 @@ class FeaturesController {
   bool each_epoch = false;
 
  private:
+  /// The network of the last result, if the layers that are chosen are of it; nullptr if there is none.
+  const features::Subject* last_subject() const;
   void want(const Frame& frame, features::DeskWork work);
   void start(features::DeskWork work, features::Subject subject);
   void follow_epochs(const Frame& frame);

@@ -16,6 +16,8 @@ class LaboratoryController {
  public:
   explicit LaboratoryController(models::Model model) : model_(std::move(model)) {}
 
+  /// What is measured from the next job on.
+  void follow(const models::Model& model) { model_ = model; }
   /// Once a frame, before the panels: takes the newest state, starts a job once the training has paused for
   /// it, and lets the training go on once the job has ended.
   void update(const Frame& frame);

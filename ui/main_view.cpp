@@ -118,6 +118,13 @@ void MainView::paste(const Frame& frame) {
   open_pictures(frame, files);
 }
 
+void MainView::note_taken(const training::Snapshot& snapshot) {
+  undo_.settle(snapshot);
+  if (!snapshot.network || snapshot.network == network_) return;
+  network_ = snapshot.network;
+  if (panels_.subjects.model() != *network_) panels_.follow(*network_);
+}
+
 void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& banner) {
   const Layout layout =
       arrange(ImGui::GetIO().DisplaySize, frame.scale, ImGui::GetFrameHeight(), view_strip_height(frame));

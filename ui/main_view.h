@@ -42,8 +42,9 @@ class MainView {
   void open_pictures(const Frame& frame, const std::vector<std::filesystem::path>& files);
   /// A command on its way to the trainer, for undo and the log, which shows it as a command line.
   void note_sent(const training::Command& command, const training::Snapshot& snapshot);
-  /// What the trainer has made of those before.
-  void note_taken(const training::Snapshot& snapshot) { undo_.settle(snapshot); }
+  /// What the trainer has made of those before; before anything is drawn of this snapshot, or of what is seen of its
+  /// network.
+  void note_taken(const training::Snapshot& snapshot);
   /// `banner` stands over everything ("Saving the run"); "" for none.
   void draw(const Frame& frame, WindowFacts facts, const std::string& banner);
   /// True once the snapshot's losses and times and, if there are any, images have been drawn.
@@ -97,6 +98,7 @@ class MainView {
   void trace_laboratory(const Frame& frame);
 
   Settings settings_;
+  std::shared_ptr<const models::Model> network_;  ///< that the panels show; nullptr: the one from the start
   Toolbar toolbar_;
   Panels panels_;
   DockView dock_;

@@ -26,8 +26,8 @@ bool results_differ(const training::Snapshot& a, const training::Snapshot& b) {
 bool looks_different(const training::Snapshot& a, const training::Snapshot& b) {
   return a.state != b.state || a.notice_id != b.notice_id || a.divergence.id != b.divergence.id ||
          a.viewing != b.viewing || a.run_dir != b.run_dir || a.data != b.data || a.data_name != b.data_name ||
-         a.device.name != b.device.name || a.model != b.model || settings_differ(a, b) ||
-         results_differ(a, b);
+         a.device.name != b.device.name || a.model != b.model || a.network_number != b.network_number ||
+         settings_differ(a, b) || results_differ(a, b);
 }
 
 }  // namespace warpscope::ui

@@ -19,6 +19,8 @@ class SubjectSource {
   explicit SubjectSource(models::Model model, std::filesystem::path viewed = {})
       : model_(std::move(model)), viewed_(std::move(viewed)) {}
 
+  /// The network that is trained from now on.
+  void follow(const models::Model& model) { model_ = model; }
   const models::Model& model() const { return model_; }
   /// Why there is none, in a sentence; "" if there is.
   std::string why_not(const Frame& frame) const;

@@ -225,7 +225,7 @@ void Session::look() {
   snapshot_ = std::move(newest);
   view_.note_taken(*snapshot_);
   schedule_.drawn_by_trainer(!painted() && snapshot_->device.kind == core::DeviceKind::cuda);
-  auto seen = source_->observations();
+  auto seen = training::seen_of_network(source_->observations(), snapshot_->network_number);
   const bool observed = seen != seen_;
   seen_ = std::move(seen);
   const bool further = view_.advance(source_->images());

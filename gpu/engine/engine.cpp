@@ -60,7 +60,7 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
       ring_(device_),
       order_(data_->train.count, options_.seed, options_.shuffle) {
   models::check_model(options_.model);
-  check_images();
+  check_images(options_.model);
   check(options_.optimizer);
   check_batch(static_cast<std::int64_t>(options_.batch) * options_.optimizer.accumulate, data_->train.count);
   learning_rate_ = options_.optimizer.learning_rate;
@@ -69,8 +69,8 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
           ? static_cast<int>(std::min<std::int64_t>(options_.shown_images, data_->test.count))
           : 0;
   initial_ = first_parameters();
-  parameters_ = core::Buffer(device_, room() * sizeof(float));
-  gradients_ = core::Buffer(device_, room() * sizeof(float));
+  parameters_ = core::Buffer(device_, room(options_.model) * sizeof(float));
+  gradients_ = core::Buffer(device_, parameters_.bytes());
   make_states(options_.optimizer.rule);
   upload_data();
   make_staging();
@@ -80,16 +80,15 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
 }
 
 /// Throws core::BadInput unless the data suit the model.
-void Engine::check_images() const {
+void Engine::check_images(const models::Model& model) const {
   const data::ImageSet& train = data_->train;
-  const models::Model& model = options_.model;
   if (train.height != model.height || train.width != model.width || train.channels != model.channels) {
     throw core::BadInput(fmt::format("{} has images of {}x{}x{}, model {} takes {}x{}x{}", data_->name,
                                      train.height, train.width, train.channels, model.name, model.height,
                                      model.width, model.channels));
   }
   if (data_->test.count < 1) throw core::BadInput(fmt::format("{} has no test images", data_->name));
-  if (!needs_labels()) return;
+  if (!needs_labels(model)) return;
   const int classes = std::max(model.classes, model.head_classes);
   for (const data::ImageSet* set : {&train, &data_->validation, &data_->test}) {
     if (std::cmp_not_equal(set->labels.size(), set->count)) {
@@ -170,7 +169,7 @@ void Engine::reset() {
   order_.reset();
   ring_.reset();
   pending_.clear();
-  steps_ = arrived_ = 0;
+  steps_ = arrived_ = network_since_ = 0;
   interrupted_ = control_stale_ = true;
   evaluation_running_ = false;
   forget();

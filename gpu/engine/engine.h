@@ -60,6 +60,12 @@ struct EngineState {
   std::uint32_t position = 0;  ///< in the running epoch's order
 };
 
+/// How much of a network goes on in the one after it.
+struct CarriedOver {
+  std::size_t tensors = 0;  ///< of parameters
+  std::size_t of = 0;       ///< the new network has
+};
+
 /// Where a number first stopped being one.
 struct NotFinite {
   std::string tensor;  ///< "conv3", "conv1.weight"; "" if all numbers are finite
@@ -102,6 +108,10 @@ class Engine {
   /// Takes effect at the next step. Another rule starts with fresh state; the weights stay. A `joint` above 0 brings
   /// a head with first weights from the seed, where there is none; 0 takes it away.
   void set_optimizer(const OptimizerSettings& optimizer);
+  /// Another network in the place of this one (training::SetNetwork). Step, epoch and the order of the images go on;
+  /// what remember() kept is dropped. reset() gives the first weights of the new network, from the seed; a file of
+  /// initial weights is left aside. Waits.
+  CarriedOver set_network(const models::Model& network);
   /// The rate of the next steps, which a schedule may set anew for each. Throws core::BadInput.
   void set_learning_rate(float learning_rate);
 
@@ -121,7 +131,7 @@ class Engine {
 
   /// Runs the step of index `step` again (the one whose loss was not finite: the weights have not changed
   /// since), node by node, until a tensor has a number that is not finite. Waits. Steps that lie more than
-  /// 256 back give nothing. Throws core::OutOfMemory if a second plan does not fit.
+  /// 256 back, and those of another network, give nothing. Throws core::OutOfMemory if a second plan does not fit.
   NotFinite find_not_finite(std::uint64_t step);
 
   /// Runs the next step twice side by side, from copies of the weights, and compares what each op wrote, bit
@@ -195,12 +205,17 @@ class Engine {
                                              const OptimizerSettings& optimizer,
                                              const plan::Bindings& bindings);
   Plans build(const plan::Selection& selection, int batch);
-  void check_images() const;
-  std::size_t room() const;
+  void check_images(const models::Model& model) const;
+  struct Network;
+  void check_network(const models::Model& model) const;
+  Network make_network(const models::Model& model, CarriedOver& carried);
+  void exchange(Network& other);
+  std::size_t room(const models::Model& model) const;
   std::vector<float> first_parameters();
   void set_head(bool wanted);
   void clear_head_room();
-  bool needs_labels() const;
+  bool needs_labels() const { return needs_labels(options_.model); }
+  static bool needs_labels(const models::Model& model);
   void upload_data();
   void upload_labels();
   void make_staging();
@@ -252,7 +267,8 @@ class Engine {
   float learning_rate_ = 0;  ///< of the next step
 
   std::uint64_t steps_ = 0;
-  std::deque<Pending> pending_;  ///< one a step enqueued and not arrived
+  std::uint64_t network_since_ = 0;  ///< steps done when the network became the one that it is
+  std::deque<Pending> pending_;      ///< one a step enqueued and not arrived
   std::uint64_t arrived_ = 0;
   std::uint64_t last_nanoseconds_ = 0;
   bool interrupted_ = true;

@@ -47,7 +47,7 @@ std::int64_t count_not_finite(core::Stream& stream, core::ElementType type, cons
 }  // namespace
 
 NotFinite Engine::find_not_finite(std::uint64_t step) {
-  if (step >= steps_ || step + kTracedSteps < steps_) return {};
+  if (step >= steps_ || step < network_since_ || step + kTracedSteps < steps_) return {};
   stream_->synchronize();
   for (const models::Parameter& parameter : layout_.parameters) {
     const std::int64_t count =

@@ -40,14 +40,15 @@ bool can_have_head(const models::Model& model, const data::DataSet& data) {
   return model.loss == models::Loss::mse && labelled(data);
 }
 
-bool Engine::needs_labels() const {
-  return options_.model.loss == models::Loss::cross_entropy || options_.model.head_classes > 0;
+bool Engine::needs_labels(const models::Model& model) {
+  return model.loss == models::Loss::cross_entropy || model.head_classes > 0;
 }
 
 /// Elements of the buffers of parameters. Those who hold their addresses need not know when a head comes.
-std::size_t Engine::room() const {
-  if (!can_have_head(options_.model, *data_)) return layout_.elements;
-  return models::parameter_layout(models::with_head(options_.model, head_classes_of(*data_))).elements;
+std::size_t Engine::room(const models::Model& model) const {
+  const bool with_head = can_have_head(model, *data_);
+  return models::parameter_layout(with_head ? models::with_head(model, head_classes_of(*data_)) : model)
+      .elements;
 }
 
 /// From the file, or the seed; what a file without a head lacks is from the seed too.
@@ -75,7 +76,7 @@ void Engine::set_head(bool wanted) {
   stream_->synchronize();
   std::swap(options_.model, other);
   try {
-    check_images();
+    check_images(options_.model);
     install(build(options_.selection, options_.batch));
   } catch (...) {
     std::swap(options_.model, other);

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "gpu/messages/observations.h"
+#include "gpu/models/model.h"
 #include "gpu/plan/selection.h"
 #include "gpu/settings/optimizer_settings.h"
 #include "gpu/settings/rate_finder.h"
@@ -51,6 +52,12 @@ struct SaveSettings {};
 struct SetBatch {
   int batch = 0;
 };
+/// Another network goes on in the place of the one that trains: parameters of the same name and shape go on, the others
+/// begin as those of a new training would, the optimizer starts with fresh state. It takes the same images and has the
+/// same kind of loss; a head stays. It gets models::with_name_of_its_own().
+struct SetNetwork {
+  models::Model network;
+};
 struct Save {
   std::string file;
 };
@@ -63,7 +70,7 @@ struct Observe {
 };
 struct Finish {};  ///< after the running step: save, write the results, state `finished`
 using Command = std::variant<Pause, Resume, StepOnce, Reset, Select, SetLearningRate, SetOptimizer,
-                             SetSchedule, SetSpikeThreshold, SetBatch, FindRate, CancelFindRate, RollBack,
-                             Save, SaveCheckpoint, SaveSettings, CheckDeterminism, Observe, Finish>;
+                             SetSchedule, SetSpikeThreshold, SetBatch, SetNetwork, FindRate, CancelFindRate,
+                             RollBack, Save, SaveCheckpoint, SaveSettings, CheckDeterminism, Observe, Finish>;
 
 }  // namespace warpscope::training

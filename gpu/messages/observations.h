@@ -32,6 +32,7 @@ struct ObservationRequest {
 
 /// nullptr where nothing was asked for, or has not arrived yet.
 struct Observations {
+  std::uint64_t network = 0;  ///< Snapshot::network_number: all that is seen is of that network
   std::shared_ptr<const Inspection> inspection;
   std::shared_ptr<const Distributions> distributions;
   std::shared_ptr<const LatentMap> latents;
@@ -45,5 +46,13 @@ struct Observations {
 
   bool operator==(const Observations&) const = default;
 };
+
+/// `seen` as far as it is of that network. Snapshot and observations are taken one after the other, and the network may
+/// have changed in between.
+inline Observations seen_of_network(Observations seen, std::uint64_t network_number) {
+  if (seen.network != network_number) seen = Observations();
+  seen.network = network_number;
+  return seen;
+}
 
 }  // namespace warpscope::training

@@ -13,6 +13,7 @@
 #include "gpu/messages/determinism.h"
 #include "gpu/messages/evaluation.h"
 #include "gpu/messages/feed.h"
+#include "gpu/models/model.h"
 #include "gpu/ops/op.h"
 #include "gpu/plan/selection.h"
 #include "gpu/settings/optimizer_settings.h"
@@ -118,8 +119,11 @@ struct Snapshot : Progress {
   float learning_rate = 0;          ///< chosen: the schedule's base
   float current_rate = 0;           ///< of the last step
   int batch = 0;
-  std::string model;
-  bool classifies = false;  ///< the model has labels, classes and an accuracy
+  std::string model;  ///< its name
+  /// What is trained, without a head; nullptr where a run that is viewed does not tell.
+  std::shared_ptr<const models::Model> network;
+  std::uint64_t network_number = 0;  ///< grows with each change of the network while this process looks on
+  bool classifies = false;           ///< the model has labels, classes and an accuracy
   OptimizerSettings optimizer;
   Schedule schedule;
   double spike_threshold = 0;  ///< SpikeSettings::threshold

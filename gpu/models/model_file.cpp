@@ -28,6 +28,11 @@ struct LossName {
 };
 constexpr LossName kLosses[] = {{Loss::mse, "mse"}, {Loss::cross_entropy, "cross_entropy"}};
 
+bool has_built_in_name(const Model& model) {
+  const std::vector<std::string> names = model_names();
+  return std::find(names.begin(), names.end(), model.name) != names.end();
+}
+
 /// Reads one file; its mistakes begin with where they are.
 class Reader {
  public:
@@ -210,9 +215,7 @@ class Reader {
     } catch (const core::BadInput& error) {
       throw core::BadInput(fmt::format("{}: {}", where_, error.what()));
     }
-    const std::vector<std::string> names = model_names();
-    if (std::find(names.begin(), names.end(), model.name) == names.end()) return;
-    if (find_model(model.name) == model) return;
+    if (!has_built_in_name(model) || find_model(model.name) == model) return;
     const std::string what = fmt::format("{} is the name of a built-in network; choose another", model.name);
     refuse(root.contains("name") ? root.get("name")->source() : toml::source_region{}, what);
   }
@@ -325,11 +328,13 @@ std::string to_toml(const Model& model, Style style) {
 }
 
 std::string text_of(const Model& model) {
-  const std::vector<std::string> names = model_names();
-  Model bare = model;
-  bare.head_classes = 0;
-  const bool built_in = std::find(names.begin(), names.end(), model.name) != names.end();
-  return built_in && find_model(model.name) == bare ? model.name : to_toml(bare);
+  const Model bare = with_head(model, 0);
+  return has_built_in_name(model) && find_model(model.name) == bare ? model.name : to_toml(bare);
+}
+
+Model with_name_of_its_own(Model model) {
+  if (has_built_in_name(model) && find_model(model.name) != with_head(model, 0)) model.name += "-edited";
+  return model;
 }
 
 Model model_of(const std::string& text) {

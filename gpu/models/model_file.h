@@ -43,6 +43,10 @@ std::string to_toml(const Model& model, Style style = Style::plain);
 /// A model as settings and run.json hold it: the name of a built-in one, the whole text (to_toml()) of another.
 std::string text_of(const Model& model);
 
+/// `model`, under a name that a file may give it: one that has a built-in network's name and is another gets "-edited"
+/// behind it.
+Model with_name_of_its_own(Model model);
+
 /// What text_of() says, or a file's path: a text with a line break is a network, one that ends in .toml a file.
 /// Throws core::BadInput as parse_model() and find_model().
 Model model_of(const std::string& text);

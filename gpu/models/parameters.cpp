@@ -116,6 +116,18 @@ std::vector<std::string> take_fitting_parameters(const std::string& path, const 
   return left;
 }
 
+std::vector<SharedParameter> shared_parameters(const ParameterLayout& from, const ParameterLayout& to) {
+  std::vector<SharedParameter> shared;
+  for (const Parameter& parameter : to.parameters) {
+    const auto same =
+        std::find_if(from.parameters.begin(), from.parameters.end(), [&](const Parameter& other) {
+          return other.name == parameter.name && other.shape == parameter.shape;
+        });
+    if (same != from.parameters.end()) shared.push_back({same->offset, parameter.offset, parameter.elements});
+  }
+  return shared;
+}
+
 int head_classes_in(const std::vector<files::NamedTensor>& tensors) {
   const std::string name = fmt::format("{}.weight", kHead);
   for (const files::NamedTensor& tensor : tensors) {

@@ -39,6 +39,16 @@ std::vector<float> load_parameters(const std::string& path, const Model& model);
 std::vector<std::string> take_fitting_parameters(const std::string& path, const Model& model,
                                                  std::vector<float>& values);
 
+/// A parameter that two networks have in common: under the same name and in the same shape.
+struct SharedParameter {
+  std::size_t from = 0;  ///< where it begins in the buffer of the one, in elements
+  std::size_t to = 0;    ///< and in that of the other
+  std::size_t elements = 0;
+};
+
+/// What `to` has in common with `from`, in the order of `to`; what layers keep themselves (running means) too.
+std::vector<SharedParameter> shared_parameters(const ParameterLayout& from, const ParameterLayout& to);
+
 /// The classes of the head of which `tensors` hold the weights; 0 if they hold none.
 int head_classes_in(const std::vector<files::NamedTensor>& tensors);
 

@@ -40,4 +40,9 @@ void DistributionObserver::end(Observations& seen) {
   seen.distributions = nullptr;
 }
 
+void DistributionObserver::restart(Observations& seen) {
+  end(seen);
+  history_ = DistributionHistory();
+}
+
 }  // namespace warpscope::training

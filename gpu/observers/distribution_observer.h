@@ -17,6 +17,7 @@ class DistributionObserver final : public Observer {
   bool start(const Scene& scene) override;
   bool take(Observations& seen) override;
   void end(Observations& seen) override;
+  void restart(Observations& seen) override;
   double seconds() const override { return pass_ ? pass_->seconds() : 0; }
   double share() const override { return 1.0 / 200; }
 

@@ -63,6 +63,12 @@ bool WeightsObserver::take(Observations& seen) {
   return true;
 }
 
+/// Who waits for a copy gets one of the new network.
+void WeightsObserver::restart(Observations& seen) {
+  end(seen);
+  taken_ = 0;
+}
+
 void WeightsObserver::end(Observations& seen) {
   forget();
   copy_ = {};

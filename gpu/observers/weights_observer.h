@@ -19,6 +19,7 @@ class WeightsObserver final : public Observer {
   bool start(const Scene& scene) override;
   bool take(Observations& seen) override;
   void end(Observations& seen) override;
+  void restart(Observations& seen) override;
   double seconds() const override { return seconds_; }
 
  private:

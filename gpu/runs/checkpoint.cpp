@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -199,6 +200,31 @@ Checkpoint read_json(const fs::path& path, const std::string& text) {
   return checkpoint;
 }
 
+/// The network whose weights a file holds; none if it does not say, or in a way that this version does not read.
+std::optional<models::Model> network_in(const std::map<std::string, std::string>& metadata) {
+  try {
+    return models::described_in_file(metadata);
+  } catch (const core::BadInput&) {
+    return std::nullopt;
+  }
+}
+
+/// Throws OtherKind if a file is of another network than `model`. Runs whose network was changed have both.
+void check_network(const fs::path& path, const std::map<std::string, std::string>& metadata,
+                   const models::Model& model) {
+  const std::string& name = metadata.at(models::kModelEntry);
+  if (name != model.name) {
+    throw OtherKind(fmt::format("{} is a checkpoint of model {:.100}, not of {}; choose that model",
+                                path.string(), name, model.name));
+  }
+  const std::optional<models::Model> network = network_in(metadata);
+  if (!network || *network == models::with_head(model, 0)) return;
+  throw OtherKind(
+      fmt::format("{} is a checkpoint of model {:.100} as it was with other layers; choose one of after "
+                  "the network was changed, or start from its weights with --init and --init-partly",
+                  path.string(), name));
+}
+
 Checkpoint load(const fs::path& path, const models::Model& layers) {
   std::map<std::string, std::string> metadata;
   const std::vector<files::NamedTensor> tensors =
@@ -207,10 +233,7 @@ Checkpoint load(const fs::path& path, const models::Model& layers) {
     throw core::BadInput(fmt::format("{} is no checkpoint: its metadata lack one", path.string()));
   }
   const models::Model model = models::with_head(layers, models::head_classes_in(tensors));
-  if (metadata[models::kModelEntry] != model.name) {
-    throw OtherKind(fmt::format("{} is a checkpoint of model {:.100}, not of {}; choose that model",
-                                path.string(), metadata[models::kModelEntry], model.name));
-  }
+  check_network(path, metadata, model);
   Checkpoint checkpoint = read_json(path, metadata[kCheckpoint]);
   checkpoint.model = model.name;
   checkpoint.head_classes = model.head_classes;

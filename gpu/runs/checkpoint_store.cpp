@@ -174,6 +174,12 @@ void CheckpointWriter::flush() {
   changed_.wait(lock, [this] { return waiting_.empty() && !writing_; });
 }
 
+void CheckpointWriter::follow(models::Model model) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return waiting_.empty() && !writing_; });
+  store_.follow(std::move(model));  // the thread takes the next one with this mutex
+}
+
 std::string CheckpointWriter::error() const {
   const std::lock_guard lock(mutex_);
   return error_.empty() ? best_error_ : error_;

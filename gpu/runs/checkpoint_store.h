@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gpu/models/model.h"
@@ -57,6 +58,9 @@ class CheckpointStore {
   /// and of another generation. Throws as save_checkpoint(); the checkpoints before then stay as they were.
   void save(const Checkpoint& checkpoint, bool is_best);
 
+  /// What is saved from now on is of this network.
+  void follow(models::Model model) { model_ = std::move(model); }
+
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
@@ -85,6 +89,8 @@ class CheckpointWriter {
 
   /// Waits until all that was taken is written, or has failed.
   void flush();
+  /// What is taken from now on is of this network. Waits as flush() does.
+  void follow(models::Model model);
 
   /// Why the newest checkpoint that was tried, or else the best one, is not on the disk, in one sentence; ""
   /// if both are. Never waits for the disk.
@@ -101,7 +107,7 @@ class CheckpointWriter {
   void work(const std::stop_token& stop);
   void write(const Waiting& next);
 
-  CheckpointStore store_;  ///< of the thread alone
+  CheckpointStore store_;  ///< of the thread alone, but in follow()
   std::function<void()> before_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;

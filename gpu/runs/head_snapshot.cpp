@@ -104,10 +104,16 @@ const json& settings_in(const json& head) {
 
 }  // namespace
 
-models::Model model_in(const json& head) {
+std::string network_text(const json& head) {
   const json& settings = settings_in(head);
-  const std::string network = text_of(member(settings, "network"));
-  return models::model_of(network.empty() ? text_of(member(settings, "model")) : network);
+  const json& network = member(settings, "network");
+  // As it is: its lines are those of a file.
+  if (network.is_string()) return valid_utf8(network.get_ref<const std::string&>());
+  return text_of(member(settings, "model"));
+}
+
+models::Model model_in(const json& head) {
+  return models::model_of(network_text(head));
 }
 
 training::Snapshot snapshot_of(const json& head) {

@@ -14,7 +14,10 @@ namespace warpscope::runs {
 /// left as a new Snapshot has it.
 training::Snapshot snapshot_of(const nlohmann::json& head);
 
-/// The network that was trained. Throws core::BadInput if this version does not know it.
+/// The network as it was last, in the words of run.json (models::text_of()).
+std::string network_text(const nlohmann::json& head);
+
+/// The network as it was last. Throws core::BadInput if this version does not know it.
 models::Model model_in(const nlohmann::json& head);
 
 /// finished, failed, or running (also where nothing is said).

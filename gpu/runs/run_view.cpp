@@ -259,6 +259,7 @@ void RunView::describe(const Run& run) {
   snapshot_ = status_ ? *status_ : snapshot_of(run.head);
   snapshot_.run_dir = name_;
   snapshot_.generation = run.points.resets;
+  describe_network(run.head);
   describe_by_points(run.points);
   describe_predictions(run.head);
   if (status_ && status_->notice_id != run_notice_id_) {
@@ -272,6 +273,22 @@ void RunView::describe(const Run& run) {
   items_.emplace_back(training::LogLine{
       snapshot_.state == TrainerState::failed ? training::LogLevel::error : training::LogLevel::info,
       fmt::format("{} is {}", name_, snapshot_.viewing)});
+}
+
+/// What is trained now, as run.json tells; nothing of one that this version does not know.
+void RunView::describe_network(const json& head) {
+  std::string text = network_text(head);
+  if (text != network_text_) {
+    if (!network_text_.empty()) ++networks_;
+    network_text_ = std::move(text);
+    try {
+      network_ = std::make_shared<const models::Model>(model_in(head));
+    } catch (const core::BadInput&) {
+      network_ = nullptr;
+    }
+  }
+  snapshot_.network = network_;
+  snapshot_.network_number = networks_;
 }
 
 /// What the points know better than the status: they are newer, and belong to the curves.

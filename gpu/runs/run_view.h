@@ -82,6 +82,7 @@ class RunView {
   void show(const training::ShownImages& images);
   void add_to_history(const training::ImageIndex& index);
   void describe(const Run& run);
+  void describe_network(const nlohmann::json& head);
   void describe_by_points(const RunPoints& points);
   void describe_predictions(const nlohmann::json& head);
   void set_state(const Run& run);
@@ -108,6 +109,10 @@ class RunView {
   std::shared_ptr<const training::Evaluation> shown_evaluation_;
   std::shared_ptr<const data::DataSet> shown_data_;
   std::shared_ptr<const data::DataSet> named_data_;  ///< the names of the classes without images
+
+  std::string network_text_;  ///< of run.json
+  std::shared_ptr<const models::Model> network_;
+  std::uint64_t networks_ = 0;  ///< changes since the first
 
   training::Snapshot snapshot_;
   std::vector<training::FeedItem> items_;

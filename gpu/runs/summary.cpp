@@ -89,7 +89,8 @@ void take_setting(const json& head, const char* key, Value read(const json&), Va
 
 void take_settings(const json& head, RunSummary& summary) {
   const json& configuration = member(head, "configuration");
-  summary.model = text_of(member(configuration, "model"));
+  const json& changed_model = member(member(head, "current"), "model");
+  summary.model = text_of(changed_model.is_null() ? member(configuration, "model") : changed_model);
   summary.data = text_of(member(configuration, "data"));
   auto& first = summary.at_first;
   take_setting(head, "precision", text_of, summary.precision, first.precision);

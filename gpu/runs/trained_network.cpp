@@ -33,12 +33,25 @@ std::vector<std::string> class_names(const fs::path& folder) {
   return named ? named->classes : std::vector<std::string>();
 }
 
+/// Throws core::BadInput if a file of a run is of a network that the run no longer has, or of another run's.
+void check_network(const fs::path& file, const models::Model& model) {
+  std::map<std::string, std::string> metadata;
+  files::read_safetensors(file, &metadata);
+  const std::optional<models::Model> described = models::described_in_file(metadata);
+  if (!described || *described == model) return;
+  throw core::BadInput(
+      fmt::format("{} holds weights of another network than {} is in this run now; give the file "
+                  "itself instead of the run",
+                  printable(file.string()), printable(model.name)));
+}
+
 TrainedNetwork of_run(const fs::path& folder, const std::string& checkpoint) {
   TrainedNetwork network;
   network.of_run = true;
   training::apply(training::resolve(training::read_run(folder / "run.json")), network.settings);
   network.classes = class_names(folder);
   network.weights = find_checkpoint(folder, checkpoint.empty() ? "last" : checkpoint);
+  check_network(network.weights, network.settings.model);
   network.parameters = models::load_parameters(network.weights.string(), network.settings.model);
   return network;
 }

@@ -1,6 +1,7 @@
 #include "gpu/training/ladder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "gpu/messages/running.h"
 #include "gpu/plan/presets.h"
@@ -37,11 +38,16 @@ void Ladder::choose(const plan::Selection& selection, int batch, std::uint64_t s
                     const core::DeviceInfo& device, const std::vector<OpTiming>& timings,
                     std::size_t plan_bytes) {
   settle();
-  if (!entries_.empty() && entries_.back().steps == 0) entries_.pop_back();
+  if (!entries_.empty() && entries_.back().steps == 0) {
+    other_network_ = other_network_ || began_with_network_;
+    entries_.pop_back();
+  }
   const LadderEntry* const last = entries_.empty() ? nullptr : &entries_.back();
-  if (last != nullptr && last->selection == selection && last->batch == batch) return;
-  entries_.push_back(
-      {selection, name_of(selection, device, last, timings), batch, step, 0, 0.0, plan_bytes, 0.0});
+  began_with_network_ = std::exchange(other_network_, false) && last != nullptr;
+  if (last != nullptr && !began_with_network_ && last->selection == selection && last->batch == batch) return;
+  std::string name = name_of(selection, device, last, timings);
+  if (began_with_network_) name += "; network changed";
+  entries_.push_back({selection, std::move(name), batch, step, 0, 0.0, plan_bytes, 0.0});
   if (entries_.size() > kMost) entries_.erase(entries_.begin() + 1);
   recent_.clear();
   next_ = 0;

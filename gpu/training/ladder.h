@@ -16,6 +16,8 @@ class Ladder {
   /// each. `timings` tell what the calls of that selection cover, `plan_bytes` what its plans take.
   void choose(const plan::Selection& selection, int batch, std::uint64_t step, const core::DeviceInfo& device,
               const std::vector<OpTiming>& timings, std::size_t plan_bytes = 0);
+  /// What is chosen next is an entry of its own, whatever it is: its speeds are those of another network.
+  void change_network() { other_network_ = true; }
   /// The speed of one step; 0 if it was not measured.
   void add(double images_per_second);
   /// The device used `joules` in `seconds` in which it did nothing but train, with the last entry, `images` images.
@@ -31,6 +33,8 @@ class Ladder {
   std::vector<LadderEntry> entries_;
   std::vector<float> recent_;  ///< the last kWindow speeds of the last entry, oldest overwritten first
   std::size_t next_ = 0;
+  bool other_network_ = false;                                  ///< since the last entry
+  bool began_with_network_ = false;                             ///< the last entry did
   double joules_ = 0, energy_images_ = 0, energy_seconds_ = 0;  ///< of the last entry
 };
 

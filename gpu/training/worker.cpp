@@ -38,6 +38,7 @@ Trainer::Worker::Worker(TrainerOptions options)
                          : nullptr) {
   view_.started = duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   view_.model = options_.model.name;
+  view_.network = std::make_shared<const models::Model>(options_.model);
   view_.classifies = options_.model.loss == models::Loss::cross_entropy;
   view_.optimizer = options_.optimizer;
   view_.schedule = options_.schedule;

@@ -92,6 +92,8 @@ class Trainer::Worker {
   void handle_optimizer(const OptimizerSettings& optimizer);
   void handle_schedule(const Schedule& schedule);
   void handle_spike_threshold(double threshold);
+  void handle_network(const models::Model& network);
+  void follow_network();
   void handle_roll_back(float factor);
   void clip_by_default();
   void handle_resume();
@@ -125,11 +127,13 @@ class Trainer::Worker {
     std::unique_ptr<Observer> observer;
     std::uint64_t step = kNoStep;  ///< of its last look, as things are
     Clock::time_point next{};
-    bool refused = false;  ///< what is asked for cannot be
+    bool refused = false;    ///< what is asked for cannot be
+    bool of_before = false;  ///< it was asked for while another network trained
   };
   void handle_observe(ObservationRequest request);
   void note_probe();
   void observe_anew();
+  void observe_another_network();
   void observe_if_due();
   void observe_if_due(Watch& watch);
   void measure_observations();

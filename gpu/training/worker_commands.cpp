@@ -48,7 +48,8 @@ void Trainer::Worker::handle(const Command& command) {
   if (view_.state == TrainerState::finished && !taken_when_finished) return;
   // The search's weights are not the training's: whatever is asked for meanwhile comes after it.
   if (rate_search_) end_rate_search(true);
-  std::visit(Overloaded{[&](const Pause&) { pause(); }, [&](const Resume&) { handle_resume(); },
+  std::visit(Overloaded{[&](const Pause&) { pause(); },
+                        [&](const Resume&) { handle_resume(); },
                         [&](const StepOnce&) {
                           pause();
                           engine_->interrupt();
@@ -77,10 +78,12 @@ void Trainer::Worker::handle(const Command& command) {
                           });
                         },
                         [&](const SetBatch& set) { attempt([&] { handle_batch(set.batch); }); },
+                        [&](const SetNetwork& set) { attempt([&] { handle_network(set.network); }); },
                         [&](const Save& to) { attempt([&] { save(to.file); }); },
                         [&](const SaveSettings&) { attempt([&] { save_settings(); }); },
                         [&](const CheckDeterminism&) { attempt([&] { handle_determinism(); }); },
-                        [](const Observe&) {}, [&](const Finish&) { finish(); }},
+                        [](const Observe&) {},
+                        [&](const Finish&) { finish(); }},
              command);
 }
 

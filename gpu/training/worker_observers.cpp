@@ -21,7 +21,7 @@ void Trainer::Worker::handle_observe(ObservationRequest request) {
   request.feature_probe = request.feature_probe || options_.probe;
   for (Watch& watch : watches_) {
     if (!watch.observer->ask(request)) continue;
-    watch.refused = false;
+    watch.refused = watch.of_before = false;
     watch.step = kNoStep;
     watch.next = {};
     if (!watch.observer->wanted()) watch.observer->end(seen_);
@@ -32,6 +32,16 @@ void Trainer::Worker::handle_observe(ObservationRequest request) {
 /// After something else than a step has changed what is seen.
 void Trainer::Worker::observe_anew() {
   for (Watch& watch : watches_) watch.step = kNoStep;
+}
+
+/// Looks under way are lost, and nothing that was seen is shown any more.
+void Trainer::Worker::observe_another_network() {
+  for (Watch& watch : watches_) {
+    watch.observer->restart(seen_);
+    watch = {std::move(watch.observer), kNoStep, {}, false, true};
+  }
+  seen_.network = view_.network_number;
+  publish_observations();
 }
 
 void Trainer::Worker::observe_if_due() {
@@ -85,6 +95,7 @@ void Trainer::Worker::observe_if_due(Watch& watch) {
     if (!watch.observer->start(scene)) return;
   } catch (const core::Error& error) {
     watch.refused = true;
+    if (watch.of_before) return;  // a layer that is no more: who looks on asks anew
     notice(error.what());
     log(LogLevel::warning, error.what());
     return;

@@ -197,6 +197,18 @@ TEST(ModelText, IsTheNameOfABuiltInNetworkAndAllOfAnother) {
   EXPECT_EQ(name_in(text_of(other)), "name = \"mlp\"") << "what cannot be read back is its own name";
 }
 
+TEST(ModelText, ANetworkThatWasBuiltInGetsANameOfItsOwn) {
+  const Model built_in = find_model("mlp");
+  EXPECT_EQ(with_name_of_its_own(built_in), built_in);
+  Model edited = built_in;
+  edited.layers[0].out_channels = 64;
+  fit_layers(edited);
+  const Model named = with_name_of_its_own(edited);
+  EXPECT_EQ(named.name, "mlp-edited");
+  EXPECT_EQ(model_of(text_of(named)), named);
+  EXPECT_EQ(with_name_of_its_own(named), named);
+}
+
 TEST(ModelText, NamesAFileByItsEnding) {
   const tests::TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "m\u00fcller net.toml";

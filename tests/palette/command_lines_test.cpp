@@ -54,6 +54,18 @@ TEST(CommandLines, SettingsAreTheOptionsThatSetThem) {
   EXPECT_EQ(line_of(training::SetBatch{4}, snapshot), "# batch as before");
 }
 
+TEST(CommandLines, ANetworkIsToldByItsLayers) {
+  training::Snapshot snapshot;
+  snapshot.network = std::make_shared<const models::Model>(models::find_model("mlp"));
+  models::Model edited = *snapshot.network;
+  EXPECT_EQ(line_of(training::SetNetwork{edited}, snapshot), "# network as before");
+  edited.layers[1] = {models::LayerKind::gelu, "gelu1"};
+  EXPECT_EQ(line_of(training::SetNetwork{edited}, snapshot), "# network: without relu1, with gelu1");
+  edited.layers.insert(edited.layers.end(), 4, edited.layers[1]);
+  for (std::size_t i = 5; i < edited.layers.size(); ++i) edited.layers[i].name += std::to_string(i);
+  EXPECT_EQ(line_of(training::SetNetwork{edited}, snapshot), "# network: 6 of its layers");
+}
+
 TEST(CommandLines, OthersSayWhatTheyDoAsAComment) {
   training::Snapshot snapshot;
   snapshot.optimizer.learning_rate = 0.5f;

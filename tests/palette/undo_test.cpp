@@ -1,5 +1,7 @@
 #include "ui/undo.h"
 
+#include <memory>
+
 #include <gtest/gtest.h>
 
 namespace warpscope::ui {
@@ -65,6 +67,45 @@ TEST(Undo, TheRateGoesIntoTheOptimizersSettings) {
   const auto back = undo.undo();
   EXPECT_EQ(std::get<training::OptimizerSettings>(back->after).learning_rate, 0.5f);
   EXPECT_EQ(describe(*back), "learning rate: 0.25 -> 0.5");
+}
+
+TEST(Undo, ANetworkComesBackWhole) {
+  const auto first = std::make_shared<const models::Model>(models::find_model("mlp"));
+  models::Model edited = *first;
+  edited.layers[0].out_channels = 64;
+  models::fit_layers(edited);
+  Snapshot snapshot;
+  snapshot.network = first;
+  Undo undo;
+  undo.sent(training::SetNetwork{*first}, snapshot);
+  EXPECT_EQ(undo.undoable(), nullptr) << "it is the one that trains";
+  undo.sent(training::SetNetwork{edited}, snapshot);
+  ASSERT_NE(undo.undoable(), nullptr);
+  EXPECT_EQ(describe(*undo.undoable()), "network: fc1 changed, fc2 changed");
+  Snapshot taken = snapshot;
+  edited.name = "mlp-edited";  // a name of its own, which the trainer gives it too
+  taken.network = std::make_shared<const models::Model>(edited);
+  taken.network_number = 1;
+  EXPECT_EQ(undo.settle(taken).size(), 1u);
+  const auto back = undo.undo();
+  ASSERT_TRUE(back);
+  const auto command = command_of(back->after);
+  ASSERT_TRUE(command);
+  EXPECT_EQ(std::get<training::SetNetwork>(*command).network, *first);
+  EXPECT_EQ(std::get<training::SetNetwork>(*command_of(undo.redo()->after)).network, edited);
+}
+
+TEST(Undo, ANetworkThatIsRefusedLeavesNothingToUndo) {
+  Snapshot snapshot;
+  snapshot.network = std::make_shared<const models::Model>(models::find_model("mlp"));
+  models::Model unfit = *snapshot.network;
+  unfit.layers.pop_back();
+  Undo undo;
+  undo.sent(training::SetNetwork{unfit}, snapshot);
+  EXPECT_EQ(describe(*undo.undoable()), "network: without fc3");
+  ++snapshot.notice_id;
+  EXPECT_TRUE(undo.settle(snapshot).empty());
+  EXPECT_EQ(undo.undoable(), nullptr);
 }
 
 TEST(Undo, ANewChangeClearsWhatCouldBeRedone) {

@@ -27,6 +27,7 @@ TEST(SnapshotNews, WhatAPersonSeesMakesThemDifferent) {
       [](Snapshot& s) { ++s.step; },
       [](Snapshot& s) { ++s.generation; },
       [](Snapshot& s) { s.batch = 7; },
+      [](Snapshot& s) { ++s.network_number; },
       [](Snapshot& s) { s.learning_rate = 1; },
       [](Snapshot& s) { s.spike_threshold = 3; },
       [](Snapshot& s) { s.plan_bytes = 9; },

@@ -47,6 +47,14 @@ class CheckpointFiles : public testing::Test {
     return message;
   }
   std::string refusal() const { return refusal(model); }
+  /// As files of before are that do not hold their network.
+  void tell_no_network() const {
+    std::map<std::string, std::string> metadata;
+    const std::vector<files::NamedTensor> tensors =
+        files::read_safetensors(path, &metadata, files::Seal::required);
+    metadata.erase(models::kNetworkEntry);
+    files::write_sealed_safetensors(path, tensors, metadata);
+  }
   std::string save_refusal(const Checkpoint& checkpoint) const {
     const std::string message = message_of<BadInput>([&] { save_checkpoint(path, checkpoint, model); });
     EXPECT_TRUE(holds(message, {path.string()}));
@@ -210,11 +218,15 @@ TEST_F(CheckpointFiles, OfAnotherModelAreRefused) {
   models::Model wider = model;
   wider.layers[0].out_channels = 6;
   wider.layers[3].in_channels = 6;
-  EXPECT_TRUE(holds(refusal(wider), {"conv1.weight", "(4, 3, 3, 3)", "(6, 3, 3, 3)"}));
+  EXPECT_TRUE(holds(refusal(wider), {"of model tiny as it was with other layers", "--init-partly"}));
   models::Model longer = model;
   longer.layers.push_back({models::LayerKind::conv2d, "conv4", 3, 3, 3});
+  EXPECT_TRUE(holds(refusal(longer), {"of model tiny as it was with other layers"}));
+  tell_no_network();
+  EXPECT_TRUE(holds(refusal(wider), {"conv1.weight", "(4, 3, 3, 3)", "(6, 3, 3, 3)"}));
   EXPECT_TRUE(holds(refusal(longer), {"lacks 'conv4.weight'"}));
   save_checkpoint(path, sample_checkpoint(longer, UpdateRule::sgd), longer);
+  tell_no_network();
   EXPECT_TRUE(holds(refusal(), {"8 tensors instead of 6"}));
 }
 

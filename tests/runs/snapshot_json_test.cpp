@@ -210,9 +210,9 @@ TEST(SnapshotJson, EveryFieldOfTheWholeIsWrittenOrKnownToBeElsewhere) {
   const Progress& progress = s;
   const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = progress;
   const std::size_t members = count(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o) + members_of<Snapshot>();
-  // started, determinism, data, rate_search, run_dir, viewing: in run.json, in the folder itself, or of this
-  // process.
-  expect_every_field(s, Snapshot(), members, 6);
+  // started, determinism, data, network, network_number, rate_search, run_dir, viewing: in run.json, in the folder
+  // itself, or of this process.
+  expect_every_field(s, Snapshot(), members, 8);
 }
 
 TEST(SnapshotJson, ConvolutionsOfEarlierVersionsHaveStrideOneAndSamePadding) {

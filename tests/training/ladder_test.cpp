@@ -42,6 +42,26 @@ TEST_F(LadderTest, AnotherBatchIsAnotherRung) {
   EXPECT_EQ(ladder.entries()->back().batch, 8);
 }
 
+TEST_F(LadderTest, AnotherNetworkIsAnotherRungWithTheSameSelection) {
+  ladder.change_network();
+  ladder.choose(preset("loops"), 4, 0, device, {});
+  ladder.add(100);
+  ladder.choose(preset("loops"), 4, 1, device, {});
+  EXPECT_EQ(ladder.entries()->size(), 1u);
+  ladder.change_network();
+  ladder.choose(preset("loops"), 4, 1, device, {});
+  ladder.choose(preset("onednn"), 4, 1, device, {});
+  ladder.choose(preset("loops"), 4, 1, device,
+                {});  // no step came between: it is still the first of its network
+  ladder.add(50);
+  const auto entries = *ladder.entries();
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].name, "loops");
+  EXPECT_EQ(entries[0].images_per_second, 100);
+  EXPECT_EQ(entries[1].name, "loops; network changed");
+  EXPECT_EQ(entries[1].images_per_second, 50);
+}
+
 TEST_F(LadderTest, WhatWasNeverTrainedWithLeavesNoRung) {
   ladder.choose(preset("loops"), 4, 0, device, {});
   ladder.add(100);

@@ -46,6 +46,13 @@ void text_right(const Frame& frame, float right, float baseline, ImU32 color, st
 
 }  // namespace
 
+void DistributionsPanel::follow(const models::Model& model) {
+  model_ = model;
+  seen_ = nullptr;
+  moment_ = nullptr;
+  for (Strips& strips : strips_) strips.moment = nullptr;
+}
+
 void DistributionsPanel::draw(const Frame& frame) {
   if (frame.cursor == nullptr || frame.request == nullptr) {
     panel_body(frame, false);

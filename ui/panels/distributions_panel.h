@@ -18,6 +18,8 @@ class DistributionsPanel {
  public:
   explicit DistributionsPanel(models::Model model) : model_(std::move(model)) {}
 
+  /// Another network is trained from now on.
+  void follow(const models::Model& model);
   /// Title row and body of the tab.
   void draw(const Frame& frame);
   /// Frees the textures; called before the context goes.

@@ -104,6 +104,15 @@ void draw_total(const Frame& frame, Table& table, const StepCost& step) {
 KernelsPanel::KernelsPanel(const models::Model& model)
     : model_(model), layer_(model.layers.empty() ? "" : model.layers.front().name) {}
 
+void KernelsPanel::follow(const models::Model& model) {
+  model_ = model;
+  if (models::index_of(model, layer_) == model.layers.size()) {
+    layer_ = model.layers.empty() ? "" : model.layers.front().name;
+  }
+  scroll_to_.reset();
+  sort_ = true;
+}
+
 void KernelsPanel::follow_layer(const Frame& frame, const std::vector<KernelRow>& rows) {
   const std::string_view layer = pointed_layer(frame, model_);
   if (layer == layer_) return;

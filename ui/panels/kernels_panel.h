@@ -18,6 +18,8 @@ namespace warpscope::ui {
 class KernelsPanel {
  public:
   explicit KernelsPanel(const models::Model& model);
+  /// Another network is trained from now on.
+  void follow(const models::Model& model);
 
   /// Draws the rest of the title row of the panel that the caller has begun, and the body.
   void draw(const Frame& frame, const profiling::LaboratoryState& laboratory);

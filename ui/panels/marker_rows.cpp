@@ -11,7 +11,7 @@ constexpr std::string_view kBetween = "; ", kArrow = " -> ", kCovered = ", with 
 std::string short_change(std::string_view change) {
   change = change.substr(0, change.find(kCovered));
   const std::size_t arrow = change.rfind(kArrow);
-  if (arrow == std::string_view::npos) return std::string(change);
+  if (arrow == std::string_view::npos) return std::string(change.substr(0, change.find(kKeyEnd)));
   const std::string_view after = change.substr(arrow + kArrow.size());
   const std::size_t key = change.find(kKeyEnd);
   if (key == std::string_view::npos || key > arrow) return std::string(after);

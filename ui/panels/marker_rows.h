@@ -13,7 +13,8 @@
 namespace warpscope::ui {
 
 /// What has changed, as short as can be read on a flag: "bf16" of "fp32 -> bf16", "conv2d.forward: tiled" of
-/// "conv2d.forward: automatic -> tiled, with relu.forward", "bf16 +1" of two changes at once.
+/// "conv2d.forward: automatic -> tiled, with relu.forward", "bf16 +1" of two changes at once, "network
+/// changed" of "network changed: 7 of 9 tensors carried over".
 std::string short_marker(std::string_view text);
 
 /// A marker and where it stands.

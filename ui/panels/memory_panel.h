@@ -18,6 +18,11 @@ class MemoryPanel {
   static std::span<const Column> columns();
   explicit MemoryPanel(models::Model model) : model_(std::move(model)) {}
 
+  /// Another network is trained from now on.
+  void follow(const models::Model& model) {
+    model_ = model;
+    scene_.reset();
+  }
   void draw(const Frame& frame);
 
  private:

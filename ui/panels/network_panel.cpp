@@ -65,6 +65,14 @@ void stepper(const Frame& frame, const char* name, const std::string& text, std:
 
 }  // namespace
 
+void NetworkPanel::follow(const models::Model& model) {
+  model_ = model;
+  layout_ = models::parameter_layout(model_);
+  scenes_ = NetworkScenes(model_);
+  scene_ = uploaded_ = nullptr;
+  explained_.reset();
+}
+
 void NetworkPanel::draw(const Frame& frame) {
   if (frame.cursor == nullptr || frame.request == nullptr) {
     panel_body(frame, false);

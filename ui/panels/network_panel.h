@@ -24,6 +24,8 @@ class NetworkPanel {
   explicit NetworkPanel(models::Model model)
       : model_(std::move(model)), layout_(models::parameter_layout(model_)), scenes_(model_) {}
 
+  /// Another network is trained from now on.
+  void follow(const models::Model& model);
   /// Title row and body of the tab.
   void draw(const Frame& frame);
   /// Between frames: true if there is something else to show. Never waits.

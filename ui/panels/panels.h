@@ -40,6 +40,17 @@ struct Panels {
         network(model),
         distributions(model) {}
 
+  /// Shows another network from now on.
+  void follow(const models::Model& model) {
+    laboratory.follow(model);
+    subjects.follow(model);
+    kernels.follow(model);
+    time.follow(model);
+    memory.follow(model);
+    network.follow(model);
+    distributions.follow(model);
+  }
+
   /// Frees what belongs to OpenGL and CUDA; before the context goes.
   void shutdown() {
     images.shutdown();

@@ -16,6 +16,8 @@ class TimePanel {
  public:
   explicit TimePanel(const models::Model& model) : model_(model) {}
 
+  /// Another network is trained from now on.
+  void follow(const models::Model& model) { model_ = model; }
   /// Called every frame, shown or not: the shares over the run come from the snapshots.
   void watch(const Frame& frame) { history_.watch(frame.snapshot); }
   void draw(const Frame& frame);
