@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "gpu/core/error.h"
-#include "gpu/models/model_file.h"
 #include "gpu/runs/head_snapshot.h"
 #include "gpu/runs/run_images.h"
 #include "gpu/runs/run_predictions.h"
@@ -313,28 +312,6 @@ TEST_F(Viewed, WithoutAStatusRunJsonTells) {
   EXPECT_EQ(now->selection.variants.at(ops::Op::conv2d_forward), "onednn");
   EXPECT_EQ(now->parameters, 751875u);
   EXPECT_GT(now->images_per_second, 0);
-}
-
-TEST_F(Viewed, TheNetworkIsTheOneOfNow) {
-  models::Model edited = models::find_model("autoencoder");
-  edited.name = "autoencoder-edited";
-  edited.layers[0].kernel = 5;
-  json head = run_head("running");
-  make_run(run(), head, step_line(1, 0.5));
-  open();
-  ASSERT_TRUE(wait_until([](const training::Snapshot& now) { return now.network != nullptr; }));
-  EXPECT_EQ(*source->snapshot()->network, models::find_model("autoencoder"));
-  const std::uint64_t first = source->snapshot()->network_number;
-  head["current"] = head["configuration"];
-  head["current"]["model"] = edited.name;
-  head["current"]["network"] = models::text_of(edited);
-  tests::write_text(run() / "run.json", head.dump());
-  ASSERT_TRUE(wait_until([&](const training::Snapshot& now) { return now.network_number > first; }));
-  EXPECT_EQ(*source->snapshot()->network, edited);
-  EXPECT_EQ(source->snapshot()->parameters, models::parameter_layout(edited).count);
-  head["current"]["network"] = "what no version knows\n";
-  tests::write_text(run() / "run.json", head.dump());
-  ASSERT_TRUE(wait_until([&](const training::Snapshot& now) { return now.network == nullptr; }));
 }
 
 TEST_F(Viewed, AFailedRunSaysWhy) {
