@@ -1,5 +1,5 @@
 #pragma once
-// Image data sets as plain data in host memory.
+// Data sets of images, or of texts as bytes, as plain data in host memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ struct ImageShape {
   bool operator==(const ImageShape&) const = default;
 };
 
-/// Labelled images. Image i is the `height` x `width` x `channels` bytes (NHWC, 0 to 255) from i *
+/// Labelled images, or texts as images of 1 x length x 1. Image i is the `height` x `width` x `channels` bytes (NHWC, 0 to 255) from i *
 /// image_bytes().
 struct ImageSet {
   int height = 0;
@@ -29,6 +29,8 @@ struct ImageSet {
   std::int64_t count = 0;
   std::vector<std::uint8_t> pixels;
   std::vector<std::uint8_t> labels;  ///< one for each image: an index into DataSet::classes
+  std::vector<std::string> texts =
+      {};  ///< of a set of texts: what the bytes stand for (text_encoding.h), for people
 
   ImageShape shape() const { return {height, width, channels}; }
   std::int64_t image_bytes() const { return std::int64_t{height} * width * channels; }

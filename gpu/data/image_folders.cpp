@@ -22,7 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kPiecePictures = 8;
-constexpr std::size_t kTestEvery = 10;
 
 /// Why files could not be read, by their place in the list.
 using Reasons = std::map<std::int64_t, std::string>;
@@ -95,19 +94,6 @@ void check_all_have_images(const ImageSet& set, const ClassFolders& found, const
                   found.classes[static_cast<std::size_t>(label)], reason->second));
 }
 
-/// Which images are the test set where no folder says so. Images of a class lie one behind the other.
-std::vector<bool> choose_test(const ImageSet& set, std::size_t classes) {
-  const std::vector<std::size_t> sizes = sizes_of(set, classes);
-  std::vector<std::size_t> places(classes);
-  std::vector<bool> chosen(set.labels.size());
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    const std::size_t size = sizes[set.labels[i]];
-    const std::size_t place = places[set.labels[i]]++;
-    chosen[i] = size < kTestEvery ? size > 1 && place + 1 == size : place % kTestEvery == kTestEvery - 1;
-  }
-  return chosen;
-}
-
 std::string tell(const Refused& refused, std::size_t files) {
   if (refused.count == 0) return "";
   return fmt::format("{} of {} files {} left out: {}{}",
@@ -127,7 +113,7 @@ void read_test(const ClassFolders& found, const ImageShape& shape, const Stopped
 }
 
 void split_test(const ClassFolders& found, DataSet& loaded) {
-  move_images(choose_test(loaded.train, loaded.classes.size()), loaded.train, loaded.test);
+  move_images(every_tenth(loaded.train), loaded.train, loaded.test);
   if (loaded.test.count == 0) {
     throw core::BadInput(fmt::format("each class of {} has one image, which leaves none to test with",
                                      found.train_folder.string()));

@@ -25,8 +25,14 @@ constexpr const char* kBuiltin = "builtin";
 
 /// As far as the table tells: a set of any shape makes itself suit the model or refuses when it is loaded.
 bool suits(const SetRow& set, const Requirements& model) {
-  return set.any_shape() || (set.shape == model.shape &&
-                             (model.classes == 0 || std::cmp_less_equal(set.classes.size(), model.classes)));
+  const bool shape = set.any_shape() || set.shape == model.shape;
+  const bool classes = model.classes == 0 || std::cmp_less_equal(set.classes.size(), model.classes);
+  return set.texts == model.takes_texts() && shape && classes;
+}
+
+/// "images of 28x28x1"
+std::string contents_of(const SetRow& row) {
+  return row.texts ? "texts" : fmt::format("images of {}", describe(row.shape));
 }
 
 template <class Predicate>
@@ -130,7 +136,8 @@ Rows published_in(const fs::path& folder) {
 const SetRow* own_form_in(const fs::path& folder, const Requirements& model, bool fitting) {
   const Rows found = rows_that([&](const SetRow& row) { return row.own() && row.holds(folder); });
   const auto fits = std::find_if(found.begin(), found.end(), [&](const SetRow* row) {
-    return row->shape_in == nullptr || row->shape_in(folder) == model.shape;
+    return row->texts == model.takes_texts() &&
+           (row->shape_in == nullptr || row->shape_in(folder) == model.shape);
   });
   if (fits != found.end()) return *fits;
   return fitting || found.empty() ? nullptr : found.front();
@@ -138,6 +145,8 @@ const SetRow* own_form_in(const fs::path& folder, const Requirements& model, boo
 
 /// "28x28x1", and how many classes if the shape alone is that of the set.
 std::string taken(const Requirements& model, const SetRow& other) {
+  if (other.texts != model.takes_texts()) return model.takes_texts() ? "texts" : describe(model.shape);
+  if (model.takes_texts()) return fmt::format("texts in at most {} classes", model.classes);
   if (other.shape != model.shape) return describe(model.shape);
   return fmt::format("{} in at most {} classes", describe(model.shape), model.classes);
 }
@@ -148,8 +157,8 @@ std::string remark_on_others(const fs::path& folder, const Requirements& model) 
   if (others.empty()) return "";
   const SetRow& other = *others.front();
   if (suits(other, model)) return fmt::format(": by its name it holds {}", other.title);
-  return fmt::format(": it holds {}, with {} classes of images of {}, but {} takes {}", other.title,
-                     other.classes.size(), describe(other.shape), model.name, taken(model, other));
+  return fmt::format(": it holds {}, with {} classes of {}, but {} takes {}", other.title,
+                     other.classes.size(), contents_of(other), model.name, taken(model, other));
 }
 
 /// "MNIST needs A, B and C, in DIR or in a folder mnist there"
@@ -163,8 +172,9 @@ std::string needs(const Rows& wanted, const fs::path& folder) {
 }
 
 /// What a set of a person's own needs.
-std::string own_needs() {
-  const Rows own = rows_that([](const SetRow& row) { return row.own(); });
+std::string own_needs(const Requirements& model) {
+  const Rows own =
+      rows_that([&](const SetRow& row) { return row.own() && row.texts == model.takes_texts(); });
   return fmt::format("a set of your own needs {}", list(own, files_of, ", or "));
 }
 
@@ -213,7 +223,8 @@ Location set_in(const std::string& folder, const Rows& suitable, const Requireme
   }
   if (const SetRow* own = own_form_in(folder, model, true)) return {own, folder, {}};
   const std::string remark = remark_on_others(folder, model);
-  const std::string titles = wanted.empty() ? "images" : list(wanted, title_of);
+  const std::string things = model.takes_texts() ? "texts" : "images";
+  const std::string titles = wanted.empty() ? things : list(wanted, title_of);
   if (!remark.empty()) {
     throw core::BadInput(
         fmt::format("no {} in {}{}; name a folder with {}, or {}", titles, folder, remark, titles, kBuiltin));
@@ -221,8 +232,8 @@ Location set_in(const std::string& folder, const Rows& suitable, const Requireme
   // Its loader says what does not fit.
   if (const SetRow* own = own_form_in(folder, model, false)) return {own, folder, {}};
   const std::string missing = needs(wanted, folder);
-  throw core::BadInput(
-      fmt::format("no {} in {}: {}{}{}", titles, folder, missing, missing.empty() ? "" : "; ", own_needs()));
+  throw core::BadInput(fmt::format("no {} in {}: {}{}{}", titles, folder, missing,
+                                   missing.empty() ? "" : "; ", own_needs(model)));
 }
 
 /// Looks for the first of `wanted`, or also for a person's `own` set, in $WARPSCOPE_DATA. Nothing if that is not
@@ -258,6 +269,7 @@ std::optional<Location> in_cache(const Rows& wanted, std::string& absent) {
 }
 
 std::string fetch_hint(const SetRow& set) {
+  if (!set.brought_by.empty()) return std::string(set.brought_by);
   return fmt::format("warpscope fetch {} brings it", set.name);
 }
 
@@ -290,7 +302,8 @@ Location any_set(const Rows& suitable, const Requirements& model) {
 void check_suits(const SetRow& set, const Rows& suitable, const Requirements& model) {
   if (suits(set, model)) return;
   try {
-    check_shape(title_of(set), set.shape, model);
+    check_kind(title_of(set), set.texts, model);
+    if (!set.any_shape()) check_shape(title_of(set), set.shape, model);
     check_classes(title_of(set), set.classes.size(), model);
   } catch (const core::BadInput& difference) {
     throw core::BadInput(fmt::format("{}; valid: {}, {} or a folder", difference.what(),
@@ -330,6 +343,8 @@ Location locate(const std::string& data_option, const Requirements& model) {
 DataSet load(const std::string& data_option, std::string& notice, const Requirements& model,
              const Stopped& stopped) {
   const Location location = locate(data_option, model);
+  check_kind(location.set->own() ? location.folder.string() : title_of(*location.set), location.set->texts,
+             model);
   DataSet loaded = location.set->load(*location.set, location.folder, model, stopped);
   loaded.name = location.set->own() ? name_of(location.folder) : title_of(*location.set);
   loaded.source = option_of(location, model);

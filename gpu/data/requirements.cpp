@@ -13,6 +13,13 @@ std::string describe(const ImageShape& shape) {
   return fmt::format("{}x{}x{}", shape.height, shape.width, shape.channels);
 }
 
+void check_kind(const std::string& set, bool texts, const Requirements& model) {
+  if (texts == model.takes_texts()) return;
+  throw core::BadInput(
+      texts ? fmt::format("{} holds texts, but {} takes images of {}", set, model.name, describe(model.shape))
+            : fmt::format("{} holds images, but {} takes texts", set, model.name));
+}
+
 void check_shape(const std::string& set, const ImageShape& shape, const Requirements& model) {
   if (shape == model.shape) return;
   throw core::BadInput(fmt::format("the images of {} are {}, but {} takes {}", set, describe(shape),

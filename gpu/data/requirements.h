@@ -14,10 +14,16 @@ struct Requirements {
   ImageShape shape;
   int classes = 0;                 ///< it tells apart, so that a set may have no more; 0: any
   std::string name = "the model";  ///< for people
+  std::string alphabet = {};       ///< of a model that takes texts (text_encoding.h); "": it takes images
+
+  bool takes_texts() const { return !alphabet.empty(); }
 };
 
 /// "32x32x3"
 std::string describe(const ImageShape& shape);
+
+/// Throws BadInput that names both sides unless both are about texts or both about images.
+void check_kind(const std::string& set, bool texts, const Requirements& model);
 
 /// Throws BadInput that names both sides unless images of `shape`, which `set` has, are what the model takes.
 void check_shape(const std::string& set, const ImageShape& shape, const Requirements& model);

@@ -10,6 +10,8 @@
 #include "gpu/data/idx_set.h"
 #include "gpu/data/image_folders.h"
 #include "gpu/data/own_idx.h"
+#include "gpu/data/sentences.h"
+#include "gpu/data/text_sets.h"
 
 namespace warpscope::data {
 namespace {
@@ -17,6 +19,8 @@ namespace {
 constexpr ImageShape kCifarShape{32, 32, 3};
 constexpr ImageShape kDigitShape{28, 28, 1};
 constexpr std::string_view kCifar10Files = "data_batch_1.bin to data_batch_5.bin and test_batch.bin";
+constexpr std::string_view kCsvFiles =
+    "train.csv and test.csv, or one CSV file, with a class and a text in each row";
 constexpr std::string_view kIdxFiles =
     "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, "
     "as they are or with .gz";
@@ -78,6 +82,28 @@ std::vector<SetRow> make_sets() {
        .holds = holds_own_idx,
        .shape_in = own_idx_shape,
        .load = load_own_idx},
+      // Before AG News, whose files look the same: a folder without its name holds a set of one's own.
+      {.name = "csv",
+       .title = "texts",
+       .texts = true,
+       .files = kCsvFiles,
+       .holds = holds_texts,
+       .load = load_csv},
+      {.name = "ag_news",
+       .title = "AG News",
+       .classes = {"World", "Sports", "Business", "Sci/Tech"},
+       .folders = {"ag_news", "ag_news_csv"},
+       .texts = true,
+       .files = "train.csv (or train_part.csv) and test.csv",
+       .holds = holds_texts,
+       .is_complete = ag_news_is_complete,
+       .load = load_ag_news,
+       .brought_by = "its files, as X. Zhang published them, go into a folder ag_news there"},
+      {.name = "sentences",
+       .title = "built-in sentences",
+       .texts = true,
+       .load = [](const SetRow&, const std::filesystem::path&, const Requirements& model,
+                  const Stopped&) { return make_sentences(model); }},
       {.name = "digits",
        .title = "built-in digits",
        .shape = kDigitShape,

@@ -30,6 +30,8 @@ struct SetRow {
 
   /// Names of a folder that holds its files; the first is the one that fetch makes. Empty: it is not published.
   std::vector<std::string_view> folders = {};
+  bool texts =
+      false;  ///< it holds texts as bytes, of the model's length and alphabet; it has no shape of its own then
   std::string_view files = {};  ///< what such a folder must hold, for people; empty: it is drawn
   /// True if any of the files is in `folder` itself. Rows with the same files share this function. Throws
   /// BadInput if `folder` cannot be read.
@@ -44,6 +46,9 @@ struct SetRow {
   /// Throws BadInput that names the file if one is missing or defective; Error if reading fails half-way or is stopped.
   DataSet (*load)(const SetRow& set, const std::filesystem::path& folder, const Requirements& model,
                   const Stopped& stopped) = nullptr;
+
+  /// How people get a published set that fetch does not bring, as a sentence goes on; "": fetch brings it.
+  std::string_view brought_by = {};
 
   bool any_shape() const { return shape == ImageShape{}; }
   bool drawn() const { return files.empty(); }

@@ -83,6 +83,19 @@ DataSet split_validation(DataSet&& set, double share, std::uint64_t seed) {
   return std::move(set);
 }
 
+std::vector<bool> every_tenth(const ImageSet& set) {
+  constexpr std::size_t kEvery = 10;
+  std::vector<std::size_t> sizes(kMostClasses), places(kMostClasses);
+  for (const std::uint8_t label : set.labels) ++sizes[label];
+  std::vector<bool> chosen(set.labels.size());
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const std::size_t size = sizes[set.labels[i]];
+    const std::size_t place = places[set.labels[i]]++;
+    chosen[i] = size < kEvery ? size > 1 && place + 1 == size : place % kEvery == kEvery - 1;
+  }
+  return chosen;
+}
+
 void move_images(const std::vector<bool>& moved, ImageSet& from, ImageSet& to) {
   const std::int64_t image_bytes = from.image_bytes();
   const std::int64_t count = to.count + std::count(moved.begin(), moved.end(), true);
@@ -91,6 +104,7 @@ void move_images(const std::vector<bool>& moved, ImageSet& from, ImageSet& to) {
   to.channels = from.channels;
   to.pixels.resize(static_cast<std::size_t>(count * image_bytes));
   to.labels.resize(static_cast<std::size_t>(count));
+  if (!from.texts.empty()) to.texts.resize(static_cast<std::size_t>(count));
   std::int64_t kept = 0;
   for (std::size_t i = 0; i < moved.size(); ++i) {
     ImageSet& target = moved[i] ? to : from;
@@ -99,10 +113,14 @@ void move_images(const std::vector<bool>& moved, ImageSet& from, ImageSet& to) {
     std::uint8_t* at = target.pixels.data() + place * image_bytes;
     if (image != at) std::copy_n(image, image_bytes, at);
     target.labels[static_cast<std::size_t>(place)] = from.labels[i];
+    if (!from.texts.empty() && (moved[i] || static_cast<std::size_t>(place) != i)) {
+      target.texts[static_cast<std::size_t>(place)] = std::move(from.texts[i]);
+    }
   }
   from.count = kept;
   from.pixels.resize(static_cast<std::size_t>(kept * image_bytes));
   from.labels.resize(static_cast<std::size_t>(kept));
+  if (!from.texts.empty()) from.texts.resize(static_cast<std::size_t>(kept));
 }
 
 }  // namespace warpscope::data

@@ -26,14 +26,15 @@ TEST(Sets, AreToldApartByNameAndFolder) {
 TEST(Sets, SayAllThatTheirUseNeeds) {
   for (const SetRow& row : sets()) {
     EXPECT_FALSE(row.title.empty()) << row.name;
-    EXPECT_EQ(row.any_shape(), row.classes.empty()) << row.name;
+    EXPECT_EQ(row.any_shape(), row.classes.empty() || row.texts) << row.name;
+    EXPECT_TRUE(row.any_shape() || !row.texts) << row.name;
     EXPECT_NE(row.load, nullptr) << row.name;
     EXPECT_EQ(row.drawn(), row.holds == nullptr) << row.name;
     EXPECT_EQ(row.published(), row.is_complete != nullptr) << row.name;
     EXPECT_EQ(row.drawn() + row.published() + row.own(), 1) << row.name;
-    EXPECT_FALSE(row.published() && row.any_shape()) << row.name;
-    if (row.any_shape()) continue;
-    EXPECT_GT(row.shape.height * row.shape.width * row.shape.channels, 0) << row.name;
+    EXPECT_FALSE(row.published() && row.classes.empty()) << row.name;
+    if (row.classes.empty()) continue;
+    EXPECT_GT(row.texts + row.shape.height * row.shape.width * row.shape.channels, 0) << row.name;
     EXPECT_GE(row.classes.size(), 2U) << row.name;
     EXPECT_LE(row.classes.size(), kMostClasses) << row.name;
   }
@@ -42,7 +43,7 @@ TEST(Sets, SayAllThatTheirUseNeeds) {
 TEST(Sets, OfEachShapeOneIsDrawnForMachinesWithoutData) {
   for (const SetRow& row : sets()) {
     EXPECT_TRUE(std::any_of(sets().begin(), sets().end(), [&](const SetRow& other) {
-      return other.drawn() && (other.any_shape() || other.shape == row.shape);
+      return other.drawn() && other.texts == row.texts && (other.any_shape() || other.shape == row.shape);
     })) << row.name;
   }
 }
@@ -50,9 +51,11 @@ TEST(Sets, OfEachShapeOneIsDrawnForMachinesWithoutData) {
 TEST(Sets, DrawnOnesLoadAsTheirRowsSay) {
   for (const SetRow& row : sets()) {
     if (!row.drawn()) continue;
-    const ImageShape shape = row.any_shape() ? ImageShape{192, 256, 1} : row.shape;
-    const DataSet loaded = row.load(row, {}, {shape, 10}, {});
-    EXPECT_EQ(loaded.classes.size(), 10U) << row.name;
+    const ImageShape shape = row.texts         ? ImageShape{1, 64, 1}
+                             : row.any_shape() ? ImageShape{192, 256, 1}
+                                               : row.shape;
+    const DataSet loaded = row.load(row, {}, {shape, 10, "mine", row.texts ? "abc" : ""}, {});
+    EXPECT_EQ(loaded.classes.size(), row.texts ? 4U : 10U) << row.name;
     EXPECT_EQ(loaded.train.shape(), shape) << row.name;
     EXPECT_EQ(loaded.test.shape(), shape) << row.name;
   }
