@@ -79,8 +79,8 @@ constexpr std::int64_t slice_length(std::int64_t count) {
 /// Channel-preserving ops (bias, ReLU, pooling, upsampling, MSE, gather) use in_channels and ignore
 /// out_channels; linear ops have in_channels and out_channels features and height = width = 1, the
 /// cross-entropy in_channels classes. Kernels are those of convolutions and the windows of pooling, 1x1 for all
-/// others. `count` is the number of images in the data set (gather), of parameters
-/// (optimizers, casts, norms) or of slots in the ring (step.record).
+/// others. `count` is the number of images in the data set (gather), of rows of a table
+/// (embedding), of parameters (optimizers, casts, norms) or of slots in the ring (step.record).
 struct OpShape {
   std::int64_t batch = 1;
   int height = 1;

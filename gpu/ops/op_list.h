@@ -7,6 +7,8 @@
   X(weights_cast, cast, weights_contract)                                 \
   X(batch_gather, batch, gather_contract)                                 \
   X(labels_gather, labels, gather_contract)                               \
+  X(one_hot_forward, one_hot, forward_contract)                           \
+  X(embedding_forward, embedding, forward_contract)                       \
   X(conv2d_forward, conv2d, forward_contract)                             \
   X(linear_forward, linear, forward_contract)                             \
   X(bias_forward, bias, forward_contract)                                 \
@@ -26,6 +28,7 @@
   X(mse_backward, mse, backward_contract)                                 \
   X(cross_entropy_backward, cross_entropy, backward_contract)             \
   X(joint_weigh, joint, weigh_contract)                                   \
+  X(embedding_backward_weights, embedding, backward_weights_contract)     \
   X(conv2d_backward_input, conv2d, backward_input_contract)               \
   X(conv2d_backward_weights, conv2d, backward_weights_contract)           \
   X(conv2d_backward_bias, conv2d, backward_bias_contract)                 \

@@ -56,6 +56,15 @@ Derivative image_derivative(Op forward) {
           .result = Name::input_gradient};
 }
 
+void draw_symbols(const Draw& draw, Name name, int most) {
+  draw.edit(name, [&](std::vector<double>& values) {
+    for (double& value : values) {
+      const int byte = draw.random() % 4 == 0 ? between(draw.random, 0, 255) : between(draw.random, 1, most);
+      value = byte / 255.0;
+    }
+  });
+}
+
 void any_position(const Draw& draw) {
   draw.edit_item<step::StepControl>(Name::control, [&](step::StepControl& control) {
     control.position =

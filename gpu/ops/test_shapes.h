@@ -34,6 +34,9 @@ std::int64_t count(Random& random);
 /// Of an op with one input and one output, both images.
 Derivative image_derivative(Op forward);
 
+/// Makes `name` bytes / 255 (ops/symbols.h), as batch.gather does: three of four are 1 to `most`, the others any.
+void draw_symbols(const Draw& draw, Name name, int most);
+
 /// Puts the control block of a gather at any position of the order.
 void any_position(const Draw& draw);
 

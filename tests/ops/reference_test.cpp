@@ -57,6 +57,31 @@ constexpr OpShape kThreeByThree{
 const Values kImage{1, 2, 3, 4, 5, 6, 7, 8, 9};
 const Values kKernel{0, 1, 0, 2, 0, 3, 0, 0, 4};
 
+/// Bytes as batch.gather leaves them.
+Bytes text(std::vector<int> bytes) {
+  Values values;
+  for (const int byte : bytes) values.push_back(byte / 255.0);
+  return numbers(values);
+}
+
+TEST(Reference, OneHotCharactersHaveAChannelEach) {
+  const OpShape shape{.batch = 2, .width = 2, .out_channels = 3};
+  EXPECT_EQ(result(Op::one_hot_forward, shape, {{Name::input, text({1, 3, 0, 4})}}, Name::output),
+            (Values{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}));
+}
+
+TEST(Reference, AnEmbeddingPicksRowsAndAddsTheirGradients) {
+  const OpShape shape{.batch = 1, .width = 4, .out_channels = 2, .count = 3};
+  const Bytes x = text({2, 0, 2, 3});  // 3 has no row, so that it is 0
+  EXPECT_EQ(result(Op::embedding_forward, shape,
+                   {{Name::input, x}, {Name::weights, numbers({1, 2, 3, 4, 5, 6})}}, Name::output),
+            (Values{5, 6, 1, 2, 5, 6, 1, 2}));
+  EXPECT_EQ(result(Op::embedding_backward_weights, shape,
+                   {{Name::input, x}, {Name::output_gradient, numbers({1, 2, 10, 20, 100, 200, 1000, 2000})}},
+                   Name::weights_gradient),
+            (Values{1010, 2020, 0, 0, 101, 202}));
+}
+
 TEST(Reference, ConvolvesAsCrossCorrelationWithZeroPadding) {
   const Values y = result(Op::conv2d_forward, kThreeByThree,
                           {{Name::input, numbers(kImage)}, {Name::weights, numbers(kKernel)}}, Name::output);

@@ -1,0 +1,62 @@
+// embedding.backward_weights, variant `atomic`: one thread per element of dy, which adds it to the row of its character
+// by an atomic addition in global memory. Over `naive` it adds that each character is looked at once. Not deterministic:
+// the order of the additions, and so their rounding, differs from run to run. Limits: none on the shape; where few
+// characters make up most of a text, their rows are what everybody waits for. No shared memory, no spills. Source:
+// embedding.h; "CUDA C++ Programming Guide", atomic functions.
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/embedding/embedding.h"
+#include "gpu/ops/embedding/embedding_variants.h"
+#include "gpu/ops/sizes.h"
+#include "gpu/ops/storage.cuh"
+#include "gpu/ops/symbols.h"
+
+namespace warpscope::ops::embedding {
+namespace {
+
+template <class Index, class T>
+__global__ void embedding_backward_weights_atomic(Index count, int rows, int channels,
+                                                  const T* __restrict__ x, const T* __restrict__ dy,
+                                                  float* __restrict__ dw) {
+  for (Index i = first_element<Index>(); i < count; i += element_stride<Index>()) {
+    const Index pixel = i / static_cast<unsigned>(channels);
+    const auto channel = static_cast<int>(i - pixel * static_cast<unsigned>(channels));
+    atomicAdd(dw + symbol_of(to_float(x[pixel]), rows - 1) * channels + channel, to_float(dy[i]));
+  }
+}
+
+void backward_weights(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const std::int64_t count = sizes::output(s);
+  const cudaStream_t stream = core::cuda_stream(*call.stream);
+  float* dw = call.operand<float>(Name::weights_gradient);
+  core::check_cuda(cudaMemsetAsync(dw, 0, static_cast<std::size_t>(table(s)) * sizeof(float), stream),
+                   "embedding.backward_weights atomic, clearing the gradient");
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    with_index(count, [&](auto index) {
+      using Index = decltype(index);
+      embedding_backward_weights_atomic<Index, T><<<element_blocks(count), kElementThreads, 0, stream>>>(
+          static_cast<Index>(count), static_cast<int>(s.count), s.out_channels,
+          call.operand<const T>(Name::input), call.operand<const T>(Name::output_gradient), dw);
+    });
+  });
+  core::check_launch("embedding.backward_weights atomic");
+}
+
+}  // namespace
+
+Variant atomic_backward_weights() {
+  return {.op = Op::embedding_backward_weights,
+          .name = "atomic",
+          .device = core::DeviceKind::cuda,
+          .precisions = all_precisions(),
+          .minimum_compute_capability = 75,
+          .deterministic = false,
+          .presets = {{"atomic"}},
+          .summary = "One thread per gradient, added to its row by atomics: not the same bits every time.",
+          .launch = backward_weights};
+}
+
+}  // namespace warpscope::ops::embedding

@@ -1,0 +1,94 @@
+// embedding, variant `naive`: the first rung on CUDA. forward: one thread per element of y. backward_weights: one
+// thread per element of dw, which walks over all characters and adds the gradients of its own, in a fixed order. Limits:
+// none on the shape; backward_weights reads every character V D times. No shared memory, no spills. Source: embedding.h.
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/embedding/embedding.h"
+#include "gpu/ops/embedding/embedding_variants.h"
+#include "gpu/ops/sizes.h"
+#include "gpu/ops/storage.cuh"
+#include "gpu/ops/symbols.h"
+
+namespace warpscope::ops::embedding {
+namespace {
+
+template <class Index, class T>
+__global__ void embedding_forward_naive(Index count, int rows, int channels, const T* __restrict__ x,
+                                        const T* __restrict__ w, T* __restrict__ y) {
+  for (Index i = first_element<Index>(); i < count; i += element_stride<Index>()) {
+    const Index pixel = i / static_cast<unsigned>(channels);
+    const auto channel = static_cast<int>(i - pixel * static_cast<unsigned>(channels));
+    y[i] = w[symbol_of(to_float(x[pixel]), rows - 1) * channels + channel];
+  }
+}
+
+template <class T>
+__global__ void embedding_backward_weights_naive(unsigned count, int rows, int channels, std::int64_t pixels,
+                                                 const T* __restrict__ x, const T* __restrict__ dy,
+                                                 float* __restrict__ dw) {
+  for (unsigned e = first_element<unsigned>(); e < count; e += element_stride<unsigned>()) {
+    const auto row = static_cast<int>(e / static_cast<unsigned>(channels));
+    const T* gradient = dy + e % static_cast<unsigned>(channels);
+    float sum = 0.0f;
+    for (std::int64_t i = 0; i < pixels; ++i) {
+      if (symbol_of(to_float(x[i]), rows - 1) == row) sum += to_float(gradient[i * channels]);
+    }
+    dw[e] = sum;
+  }
+}
+
+void forward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const std::int64_t count = sizes::output(s);
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    with_index(count, [&](auto index) {
+      using Index = decltype(index);
+      embedding_forward_naive<Index, T>
+          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              static_cast<Index>(count), static_cast<int>(s.count), s.out_channels,
+              call.operand<const T>(Name::input), call.operand<const T>(Name::weights),
+              call.operand<T>(Name::output));
+    });
+  });
+  core::check_launch("embedding.forward naive");
+}
+
+void backward_weights(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const std::int64_t count = table(s);
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    embedding_backward_weights_naive<T>
+        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+            static_cast<unsigned>(count), static_cast<int>(s.count), s.out_channels, sizes::pixels(s),
+            call.operand<const T>(Name::input), call.operand<const T>(Name::output_gradient),
+            call.operand<float>(Name::weights_gradient));
+  });
+  core::check_launch("embedding.backward_weights naive");
+}
+
+Variant naive(Op op, std::vector<PresetTag> presets, const char* summary, void (*launch)(const OpCall&)) {
+  return {.op = op,
+          .name = "naive",
+          .device = core::DeviceKind::cuda,
+          .precisions = all_precisions(),
+          .minimum_compute_capability = 75,
+          .presets = std::move(presets),
+          .summary = summary,
+          .launch = launch};
+}
+
+}  // namespace
+
+Variant naive_forward() {
+  return naive(Op::embedding_forward, {{"naive"}, {"atomic"}, {"atomic_free"}}, "One thread per element.",
+               forward);
+}
+Variant naive_backward_weights() {
+  return naive(Op::embedding_backward_weights, {{"naive"}, {"atomic_free"}},
+               "One thread per element of the table, which looks at every character.", backward_weights);
+}
+
+}  // namespace warpscope::ops::embedding

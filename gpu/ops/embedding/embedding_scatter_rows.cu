@@ -1,0 +1,67 @@
+// embedding.backward_weights, variant `scatter_rows`: a warp takes 32 channels of a span of characters and adds each row
+// of dy to a table in shared memory, whose columns belong to its lanes; a second kernel adds the tables. Over `atomic` it
+// adds a fixed order of the sums, the same bits every time, and that frequent characters are no bottleneck. Limits: none
+// on the shape. Bound by reading dy. 4 KB of shared memory for 32 rows, 32 KB at most; no spills. Source: embedding.h;
+// row_sums.cuh.
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/embedding/embedding.h"
+#include "gpu/ops/embedding/embedding_variants.h"
+#include "gpu/ops/row_sums.cuh"
+#include "gpu/ops/sizes.h"
+#include "gpu/ops/symbols.h"
+
+namespace warpscope::ops::embedding {
+namespace {
+
+row_sums::Sums sums_of(const OpShape& s) {
+  return {sizes::pixels(s), s.out_channels, static_cast<int>(s.count), 1};
+}
+
+template <class T>
+struct Symbols {
+  const T* x;
+  int most;
+  __device__ __forceinline__ int operator()(std::int64_t position, int /*tap*/) const {
+    return symbol_of(to_float(x[position]), most);
+  }
+};
+
+struct Store {
+  float* dw;
+  int channels;
+  __device__ __forceinline__ void operator()(int /*tap*/, int row, int channel, float sum) const {
+    dw[row * channels + channel] = sum;
+  }
+};
+
+void backward_weights(const OpCall& call) {
+  const OpShape& s = call.shape;
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    row_sums::launch(
+        sums_of(s), Symbols<T>{call.operand<const T>(Name::input), static_cast<int>(s.count) - 1},
+        call.operand<const T>(Name::output_gradient), static_cast<float*>(call.workspace),
+        Store{call.operand<float>(Name::weights_gradient), s.out_channels}, core::cuda_stream(*call.stream));
+  });
+  core::check_launch("embedding.backward_weights scatter_rows");
+}
+
+std::size_t workspace(const OpShape& s, core::Precision) {
+  return sizeof(float) * static_cast<std::size_t>(row_sums::partial_elements(sums_of(s)));
+}
+
+}  // namespace
+
+Variant scatter_rows_backward_weights() {
+  return {.op = Op::embedding_backward_weights,
+          .name = "scatter_rows",
+          .device = core::DeviceKind::cuda,
+          .precisions = all_precisions(),
+          .minimum_compute_capability = 75,
+          .summary = "Tables of sums in shared memory, a column a lane, added in a fixed order.",
+          .launch = backward_weights,
+          .workspace_bytes = workspace};
+}
+
+}  // namespace warpscope::ops::embedding

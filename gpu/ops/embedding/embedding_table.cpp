@@ -1,0 +1,16 @@
+#include "gpu/ops/embedding/embedding.h"
+#include "gpu/ops/embedding/embedding_variants.h"
+
+namespace warpscope::ops::embedding {
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(), reference_backward_weights(), loops_forward(),
+                            loops_backward_weights()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {naive_forward(), naive_backward_weights(), vectorized_forward(),
+                           atomic_backward_weights(), scatter_rows_backward_weights()});
+#endif
+  return list;
+}
+
+}  // namespace warpscope::ops::embedding

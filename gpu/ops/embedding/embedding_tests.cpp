@@ -1,0 +1,51 @@
+#include "gpu/ops/embedding/embedding.h"
+#include "gpu/ops/op_tests.h"
+#include "gpu/ops/test_shapes.h"
+
+namespace warpscope::ops::embedding {
+namespace {
+
+OpShape text(std::int64_t batch, int height, int width, int rows, int channels) {
+  OpShape shape = test_shapes::image(batch, height, width, 1);
+  shape.out_channels = channels;
+  shape.count = rows;
+  return shape;
+}
+
+std::vector<OpShape> shapes() {
+  return {text(1, 1, 1, 2, 1),    text(2, 1, 19, 71, 16), text(3, 5, 7, 9, 8),     text(1, 1, 300, 256, 40),
+          text(5, 3, 2, 34, 129), text(4, 1, 70, 71, 64), text(2, 1, 1014, 70, 33)};
+}
+
+OpShape random_shape(Random& random) {
+  return text(test_shapes::small_batch(random), test_shapes::extent(random), test_shapes::extent(random),
+              test_shapes::between(random, 2, 256), test_shapes::channels(random));
+}
+
+/// Bytes as batch.gather leaves them, some of which have no row.
+void fit(const Draw& draw) {
+  test_shapes::draw_symbols(draw, Name::input, static_cast<int>(draw.shape.count) - 1);
+}
+
+}  // namespace
+
+const OpTests& forward_tests() {
+  static const OpTests tests{
+      .shapes = shapes, .random_shape = random_shape, .fit = fit, .no_derivative = kForwardOp};
+  return tests;
+}
+
+const OpTests& backward_weights_tests() {
+  static const OpTests tests{.shapes = shapes,
+                             .random_shape = random_shape,
+                             .fit = fit,
+                             .derivative = Derivative{.forward = Op::embedding_forward,
+                                                      .shape = text(2, 1, 6, 4, 3),
+                                                      .variable = Name::weights,
+                                                      .output = Name::output,
+                                                      .output_gradient = Name::output_gradient,
+                                                      .result = Name::weights_gradient}};
+  return tests;
+}
+
+}  // namespace warpscope::ops::embedding

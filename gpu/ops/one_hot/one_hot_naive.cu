@@ -1,0 +1,52 @@
+// one_hot, variant `naive`: the first rung on CUDA. One thread per element of y, each with a division for its character
+// and a read of it. Limits: none on the shape. No shared memory, no spills. Source: one_hot.h.
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/one_hot/one_hot.h"
+#include "gpu/ops/one_hot/one_hot_variants.h"
+#include "gpu/ops/sizes.h"
+#include "gpu/ops/storage.cuh"
+#include "gpu/ops/symbols.h"
+
+namespace warpscope::ops::one_hot {
+namespace {
+
+template <class Index, class T>
+__global__ void one_hot_forward_naive(Index count, int channels, const T* __restrict__ x, T* __restrict__ y) {
+  for (Index i = first_element<Index>(); i < count; i += element_stride<Index>()) {
+    const auto channel = static_cast<int>(i % static_cast<unsigned>(channels));
+    const int symbol = symbol_of(to_float(x[i / static_cast<unsigned>(channels)]), channels);
+    y[i] = from_float<T>(symbol == channel + 1 ? 1.0f : 0.0f);
+  }
+}
+
+void forward(const OpCall& call) {
+  const std::int64_t count = sizes::output(call.shape);
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    with_index(count, [&](auto index) {
+      using Index = decltype(index);
+      one_hot_forward_naive<Index, T>
+          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              static_cast<Index>(count), call.shape.out_channels, call.operand<const T>(Name::input),
+              call.operand<T>(Name::output));
+    });
+  });
+  core::check_launch("one_hot.forward naive");
+}
+
+}  // namespace
+
+Variant naive_forward() {
+  return {.op = Op::one_hot_forward,
+          .name = "naive",
+          .device = core::DeviceKind::cuda,
+          .precisions = all_precisions(),
+          .minimum_compute_capability = 75,
+          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
+          .summary = "One thread per element.",
+          .launch = forward};
+}
+
+}  // namespace warpscope::ops::one_hot
