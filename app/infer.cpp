@@ -26,8 +26,10 @@ std::unique_ptr<ImageSource> images_of(const InferArguments& a, const TrainedSou
   const training::TrainingSettings& settings = source.network.settings;
   const models::Model& model = settings.model;
   std::string notice;
-  auto images = inference::open_images(a.trained.data.empty() ? settings.data : a.trained.data,
-                                       {model.height, model.width, model.channels}, model.classes, notice);
+  auto images = inference::open_images(
+      a.trained.data.empty() ? settings.data : a.trained.data,
+      {{model.height, model.width, model.channels}, model.classes, model.name, model.alphabet},
+      source.network.classes, notice);
   if (!notice.empty()) fmt::print(stderr, "warpscope: {}\n", notice);
   return images;
 }

@@ -66,8 +66,10 @@ TrainedSource open_trained(const TrainedArguments& a) {
   const models::Model& model = settings.model;
   source.layers = features::parse_feature_layers(a.layers, model);
   // Classifiers of features tell apart what they are given, but the run's own data are made as the run had them.
-  const data::Requirements wanted{
-      {model.height, model.width, model.channels}, a.data.empty() ? model.classes : 0, model.name};
+  const data::Requirements wanted{{model.height, model.width, model.channels},
+                                  a.data.empty() ? model.classes : 0,
+                                  model.name,
+                                  model.alphabet};
   std::string notice;
   source.data =
       std::make_shared<data::DataSet>(data::load(a.data.empty() ? settings.data : a.data, notice, wanted));

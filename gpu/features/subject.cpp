@@ -42,7 +42,7 @@ Subject loaded(const Subject& subject) {
   std::string notice;
   found.data = std::make_shared<data::DataSet>(
       data::load(network.settings.data, notice,
-                 {{model.height, model.width, model.channels}, model.classes, model.name}));
+                 {{model.height, model.width, model.channels}, model.classes, model.name, model.alphabet}));
   return found;
 }
 
@@ -54,12 +54,13 @@ Sample sample_of(const data::ImageSet& set, std::int64_t most) {
     sample.set = set;
     return sample;
   }
-  sample.set = {set.height, set.width, set.channels, count, {}, {}};
+  sample.set = {set.height, set.width, set.channels, count, {}, {}, {}};
   const std::int64_t bytes = set.image_bytes();
   for (const std::int64_t place : sample.places) {
     const auto image = set.pixels.begin() + place * bytes;
     sample.set.pixels.insert(sample.set.pixels.end(), image, image + bytes);
     sample.set.labels.push_back(set.labels[static_cast<std::size_t>(place)]);
+    if (!set.texts.empty()) sample.set.texts.push_back(set.texts[static_cast<std::size_t>(place)]);
   }
   return sample;
 }
@@ -67,12 +68,14 @@ Sample sample_of(const data::ImageSet& set, std::int64_t most) {
 data::ImageSet first_of(const data::ImageSet& set, std::int64_t most) {
   const std::int64_t count = std::min(most, set.count);
   const auto labels = std::min(static_cast<std::size_t>(count), set.labels.size());
+  const auto texts = std::min(static_cast<std::size_t>(count), set.texts.size());
   return {set.height,
           set.width,
           set.channels,
           count,
           {set.pixels.begin(), set.pixels.begin() + count * set.image_bytes()},
-          {set.labels.begin(), set.labels.begin() + static_cast<std::ptrdiff_t>(labels)}};
+          {set.labels.begin(), set.labels.begin() + static_cast<std::ptrdiff_t>(labels)},
+          {set.texts.begin(), set.texts.begin() + static_cast<std::ptrdiff_t>(texts)}};
 }
 
 }  // namespace warpscope::features

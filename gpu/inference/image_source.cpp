@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -12,6 +14,8 @@
 #include "gpu/core/parallel.h"
 #include "gpu/data/locate.h"
 #include "gpu/data/own_images.h"
+#include "gpu/data/text_sets.h"
+#include "gpu/files/text.h"
 
 namespace warpscope::inference {
 namespace {
@@ -30,7 +34,8 @@ class TestImages : public ImageSource {
     std::vector<ImageName> names;
     for (std::int64_t i = next_; i < next_ + count; ++i) {
       const auto at = static_cast<std::size_t>(i);
-      names.push_back({i, {}, at < set.labels.size() ? set.labels[at] : -1});
+      names.push_back(
+          {i, {}, at < set.labels.size() ? set.labels[at] : -1, at < set.texts.size() ? set.texts[at] : ""});
     }
     next_ += count;
     return names;
@@ -94,6 +99,56 @@ class PictureFiles : public ImageSource {
   std::vector<std::string> refused_;
 };
 
+class TextFile : public ImageSource {
+ public:
+  TextFile(Texts texts, std::vector<std::string> classes, std::string title)
+      : texts_(std::move(texts)), classes_(std::move(classes)), title_(std::move(title)) {}
+
+  std::vector<ImageName> read(int most, std::uint8_t* pixels) override {
+    const data::ImageSet& set = texts_.set;
+    std::vector<ImageName> names;
+    for (; std::cmp_less(names.size(), most) && next_ < set.count; ++next_) {
+      const auto at = static_cast<std::size_t>(next_);
+      std::memcpy(pixels + static_cast<std::int64_t>(names.size()) * set.image_bytes(),
+                  set.pixels.data() + next_ * set.image_bytes(), static_cast<std::size_t>(set.image_bytes()));
+      names.push_back({next_, {}, texts_.labels[at], set.texts[at]});
+    }
+    return names;
+  }
+  std::int64_t count() const override { return texts_.set.count; }
+  std::string title() const override { return title_; }
+  std::vector<std::string> classes() const override { return classes_; }
+
+ private:
+  Texts texts_;
+  std::vector<std::string> classes_;
+  std::string title_;
+  std::int64_t next_ = 0;
+};
+
+/// Calls take(label, text) for each row of a CSV file; the label is "" in rows of one field.
+template <class Take>
+void for_each_row(const std::string& content, const std::string& file, Take take) {
+  data::CsvReader reader(content, file);
+  for (bool first = true; std::optional<data::CsvRow> row = reader.next(); first = false) {
+    const bool alone = row->fields.size() == 1;
+    if (first && (alone ? row->fields.front() == "text" : data::is_title(*row))) continue;
+    take(alone ? "" : row->fields.front(), data::text_of(*row, alone ? 0 : 1));
+  }
+}
+
+/// The same for each line of a text.
+template <class Take>
+void for_each_line(std::string_view content, Take take) {
+  while (!content.empty()) {
+    const std::size_t end = std::min(content.find('\n'), content.size());
+    std::string_view line = content.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    take("", std::string(line));
+    content.remove_prefix(std::min(end + 1, content.size()));
+  }
+}
+
 std::unique_ptr<ImageSource> load_set(const std::string& data, const data::Requirements& wanted,
                                       std::string& notice) {
   return test_images_of(std::make_shared<data::DataSet>(data::load(data, notice, wanted)));
@@ -105,16 +160,48 @@ std::unique_ptr<ImageSource> test_images_of(std::shared_ptr<const data::DataSet>
   return std::make_unique<TestImages>(std::move(data));
 }
 
-std::unique_ptr<ImageSource> open_images(const std::string& data, const data::ImageShape& shape, int classes,
-                                         std::string& notice) {
+Texts read_texts(const std::string& file, const data::Requirements& model,
+                 const std::vector<std::string>& classes) {
+  const std::string content = files::read_text(file);
+  const data::Alphabet alphabet(model.alphabet);
+  Texts texts;
+  texts.set = {model.shape.height, model.shape.width, model.shape.channels, 0, {}, {}, {}};
+  const auto take = [&](const std::string& label, std::string text) {
+    const auto found = std::find(classes.begin(), classes.end(), label);
+    texts.labels.push_back(found == classes.end() ? -1 : static_cast<int>(found - classes.begin()));
+    data::add_text(std::move(text), 0, alphabet, texts.set);
+  };
+  if (fs::path(file).extension() == ".csv") {
+    for_each_row(content, file, take);
+  } else {
+    for_each_line(content, take);
+  }
+  texts.set.labels.clear();
+  if (texts.set.count == 0) throw core::BadInput(fmt::format("{} holds no texts", file));
+  return texts;
+}
+
+data::ImageSet encode_text(const models::Model& model, std::string text) {
+  data::ImageSet set{model.height, model.width, model.channels, 0, {}, {}, {}};
+  data::add_text(std::move(text), 0, data::Alphabet(model.alphabet), set);
+  set.labels.clear();
+  return set;
+}
+
+std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Requirements& wanted,
+                                         const std::vector<std::string>& classes, std::string& notice) {
   const fs::path path(data);
-  const data::Requirements wanted{shape, classes};
+  const data::ImageShape& shape = wanted.shape;
   std::error_code failure;
+  if (fs::is_regular_file(path, failure) && wanted.takes_texts()) {
+    return std::make_unique<TextFile>(read_texts(data, wanted, classes), classes,
+                                      fmt::format("the texts in {}", data));
+  }
   if (fs::is_regular_file(path, failure)) {
     return std::make_unique<PictureFiles>(std::vector<fs::path>{path}, shape,
                                           fmt::format("the picture {}", data));
   }
-  if (!fs::is_directory(path, failure)) return load_set(data, wanted, notice);
+  if (!fs::is_directory(path, failure) || wanted.takes_texts()) return load_set(data, wanted, notice);
   std::vector<std::string> refused;
   std::vector<fs::path> files = data::list_pictures({&path, 1}, refused);
   if (!files.empty()) {

@@ -1,6 +1,6 @@
 #pragma once
-// Where the images come from that a network is asked about, a batch at a time: any number of picture files, or the test
-// images of a data set.
+// Where the images, or texts as bytes, come from that a network is asked about, a batch at a time: any number of picture
+// files, a file of texts, or the test images of a data set.
 
 #include <cstdint>
 #include <memory>
@@ -8,14 +8,17 @@
 #include <vector>
 
 #include "gpu/data/dataset.h"
+#include "gpu/data/requirements.h"
+#include "gpu/models/model.h"
 
 namespace warpscope::inference {
 
 /// What is known of an image before a network sees it.
 struct ImageName {
-  std::int64_t index = 0;  ///< among the images of a data set, or the files
+  std::int64_t index = 0;  ///< among the images of a data set, the files, or the texts of a file
   std::string file;        ///< without its folder; "" of a data set's image
   int label = -1;          ///< an index into ImageSource::classes(); -1 where nobody knows it
+  std::string text = {};   ///< of a text: as it was given
 };
 
 class ImageSource {
@@ -35,11 +38,26 @@ class ImageSource {
 };
 
 /// The pictures right in the folder `data`, by name, or the picture of that name, cut and resized as
-/// data::read_own_images() tells; a batch is decoded by several threads. Else the test images of the data set that
-/// data::load() finds for "data"; `notice` is then as there. `classes`: as in data::Requirements. Throws core::BadInput
-/// where there are neither.
-std::unique_ptr<ImageSource> open_images(const std::string& data, const data::ImageShape& shape, int classes,
-                                         std::string& notice);
+/// data::read_own_images() tells; a batch is decoded by several threads. For a model that takes texts, those in the file
+/// of that name, as read_texts() tells. Else the test images of the data set that data::load() finds for "data"; `notice`
+/// is then as there. `classes`: the names of the network's, as far as they are known. Throws core::BadInput where there
+/// are neither.
+std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Requirements& model,
+                                         const std::vector<std::string>& classes, std::string& notice);
+
+/// Texts of a file. Of one that ends in .csv
+/// (data/csv.h) each row is a text: its only field, or all but the first, joined by blanks; the first is then a class,
+/// whose label is its place in `classes`, -1 if it is none of them. A first row that says "text", or "label" and "text",
+/// is left out. Of other files each line is a text. Throws core::BadInput if the file cannot be read or is no CSV.
+struct Texts {
+  data::ImageSet set;       ///< without labels
+  std::vector<int> labels;  ///< one a text
+};
+Texts read_texts(const std::string& file, const data::Requirements& model,
+                 const std::vector<std::string>& classes);
+
+/// One text as `model` takes it: 1 x length x 1 bytes (data/text_encoding.h). `model` takes texts.
+data::ImageSet encode_text(const models::Model& model, std::string text);
 
 /// The test images of a set in memory.
 std::unique_ptr<ImageSource> test_images_of(std::shared_ptr<const data::DataSet> data);

@@ -12,6 +12,7 @@
 #include "gpu/core/error.h"
 #include "gpu/export/export_csv.h"
 #include "gpu/export/export_json.h"
+#include "gpu/files/utf8.h"
 
 namespace warpscope::inference {
 namespace {
@@ -35,16 +36,21 @@ struct Cells {
     if (outcome.answers.empty()) return;
     const Answer& first = outcome.answers.front();
     files = !first.image.file.empty();
-    labels = first.image.label >= 0;
+    texts = std::any_of(outcome.answers.begin(), outcome.answers.end(),
+                        [](const Answer& answer) { return !answer.image.text.empty(); });
+    labels = std::any_of(outcome.answers.begin(), outcome.answers.end(),
+                         [](const Answer& answer) { return answer.image.label >= 0; });
     guesses = first.guesses.size();
   }
   bool files = false;
+  bool texts = false;
   bool labels = false;
   std::size_t guesses = 0;
 };
 
 std::string title_line(const Cells& cells) {
   std::string line = cells.files ? "file" : "index";
+  if (cells.texts) line += ",text";
   if (cells.labels && cells.guesses > 0) line += ",label";
   for (std::size_t i = 0; i < cells.guesses; ++i) {
     line += fmt::format(",{},{}{}", kRanks[i], i == 0 ? "" : fmt::format("{}_", kRanks[i]), "probability");
@@ -63,6 +69,7 @@ json answer_json(const Subject& subject, const Answer& answer) {
   } else {
     row["file"] = answer.image.file;
   }
+  if (!answer.image.text.empty()) row["text"] = files::valid_utf8(answer.image.text);
   if (answer.guesses.empty()) {
     row["mse"] = number_json(answer.mse);
     row["psnr"] = number_json(answer.psnr);
@@ -105,8 +112,10 @@ std::string csv_of(const Subject& subject, const Outcome& outcome) {
   std::string text = title_line(cells);
   for (const Answer& answer : outcome.answers) {
     text += cells.files ? runs::csv_cell(answer.image.file) : std::to_string(answer.image.index);
+    if (cells.texts) text += "," + runs::csv_cell(files::valid_utf8(answer.image.text));
     if (cells.labels && cells.guesses > 0) {
-      text += fmt::format(",{}", runs::csv_cell(class_name(subject, answer.image.label)));
+      text += answer.image.label < 0 ? std::string(",")
+                                     : "," + runs::csv_cell(class_name(subject, answer.image.label));
     }
     for (const Guess& guess : answer.guesses) {
       text += fmt::format(",{},{}", runs::csv_cell(class_name(subject, guess.label)),

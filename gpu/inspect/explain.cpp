@@ -75,6 +75,7 @@ Passage passage(const Model& model, const Inspection& inspection, const Place& p
     result.from.y /= 2;
     result.from.x /= 2;
   }
+  if (layer.reads_symbols()) result.from.channel = 0;
   if (layer.pools()) {
     const LayerOutput& input = inspection.outputs[place.output - 1];
     const int height = layer.kernel_height(), width = layer.kernel_width();

@@ -68,9 +68,77 @@ Model mlp() {
           10};
 }
 
+/// The characters of the paper below. It counts 70, because its list has the hyphen twice: 26 small letters, 10 digits, 32
+/// others and the line break. Of the 70 channels the last stays 0.
+constexpr int kCharactersOfPaper = 70;
+constexpr const char* kSmallLetters =
+    "abcdefghijklmnopqrstuvwxyz0123456789-,;.!?:'\"/\\|_@#$%^&*~`+=<>()[]{}\n";
+constexpr const char* kBothCases =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-,;.!?:'\"/\\|_@#$%^&*~`+=<>()[]{}\n";
+
+/// A convolution of a network on texts, and whether pooling follows it.
+struct Stage {
+  int kernel = 0;
+  bool pools = false;
+};
+constexpr std::array kStages{Stage{7, true},  Stage{7, true},  Stage{3, false},
+                             Stage{3, false}, Stage{3, false}, Stage{3, true}};
+
+/// The smaller of the paper's two networks: one-hot characters of the first 1014, six convolutions of 256 channels
+/// without padding, each with ReLU, pooling in threes after three of them, and three linear layers with dropout between
+/// them. The paper draws weights from N(0, 0.05), these are He's.
+/// Source: X. Zhang, J. Zhao, Y. LeCun, "Character-level convolutional networks for text classification" (2015).
+/// `characters`: channels of the one-hot characters, 0 for as many as there are.
+Model text_network(const char* name, const char* alphabet, int characters, bool normalized) {
+  using enum LayerKind;
+  constexpr int kChannels = 256, kUnits = 1024, kClasses = 4;
+  Model model{name, 1, 1014, 1, {plain(one_hot, "onehot1")}, Loss::cross_entropy, kClasses, 0, alphabet};
+  int pools = 0, norms = 0;
+  model.layers.front().symbols = characters;
+  for (std::size_t i = 0; i < kStages.size(); ++i) {
+    const std::string number = std::to_string(i + 1);
+    Layer& convolution =
+        model.layers.emplace_back(Layer{conv1d, "conv" + number, 0, kChannels, kStages[i].kernel});
+    convolution.valid = true;
+    if (normalized && (i == 0 || i + 1 == kStages.size())) {
+      model.layers.push_back({layer_norm, "ln" + std::to_string(++norms)});
+    }
+    model.layers.push_back({relu, "relu" + number});
+    if (kStages[i].pools) model.layers.push_back({maxpool1d, "pool" + std::to_string(++pools), 0, 0, 3});
+  }
+  for (int i = 1; i <= 2; ++i) {
+    model.layers.push_back({linear, fmt::format("fc{}", i), 0, kUnits});
+    model.layers.push_back({relu, fmt::format("relu{}", kStages.size() + static_cast<std::size_t>(i))});
+    model.layers.push_back(Layer{dropout, fmt::format("drop{}", i)});
+    model.layers.back().rate = 0.5f;
+  }
+  model.layers.push_back({linear, "fc3", 0, kClasses});
+  fit_layers(model);
+  return model;
+}
+
+/// 11,339,780 parameters.
+Model char_cnn() {
+  return text_network("char_cnn", kSmallLetters, kCharactersOfPaper, false);
+}
+
+/// The same with layer normalization behind the first and the last convolution, before ReLU.
+Model char_cnn_ln() {
+  return text_network("char_cnn_ln", kSmallLetters, kCharactersOfPaper, true);
+}
+
+/// The same with capital letters as characters of their own.
+Model char_cnn_cased() {
+  return text_network("char_cnn_cased", kBothCases, 0, false);
+}
+
 using Maker = Model (*)();
-constexpr std::array<std::pair<std::string_view, Maker>, 3> kModels{
-    {{"autoencoder", autoencoder}, {"classifier", classifier}, {"mlp", mlp}}};
+constexpr std::array<std::pair<std::string_view, Maker>, 6> kModels{{{"autoencoder", autoencoder},
+                                                                     {"classifier", classifier},
+                                                                     {"mlp", mlp},
+                                                                     {"char_cnn", char_cnn},
+                                                                     {"char_cnn_ln", char_cnn_ln},
+                                                                     {"char_cnn_cased", char_cnn_cased}}};
 
 }  // namespace
 

@@ -14,6 +14,7 @@ constexpr int kMostFeatures = 1 << 20;
 constexpr int kMostKernel = 15;
 constexpr int kMostDilation = 16;
 constexpr double kMostRate = 0.99;
+constexpr int kMostSymbols = 255;  // bytes but 0
 
 const LayerField kChannels{.key = "channels",
                            .meaning = "output channels",
@@ -62,8 +63,42 @@ const LayerField kRate{.key = "rate",
                        .real = &Layer::rate,
                        .most = kMostRate,
                        .standard = 0.5};
+const LayerField kSymbols{
+    .key = "classes",
+    .meaning = "input bytes that are told apart, 1 to so many; 0: the alphabet's characters",
+    .number = &Layer::symbols,
+    .most = kMostSymbols};
 const LayerField kFrom{
     .key = "from", .meaning = "the earlier layer whose output is added", .text = &Layer::from};
+
+// --- symbols
+
+std::string objection_to_symbols(const Layer& layer, const Extent& input) {
+  if (input.channels != 1) return fmt::format("takes one channel of bytes, gets {}", to_string(input));
+  if (layer.symbols >= 1 && layer.symbols <= kMostSymbols) return "";
+  return "the input has no alphabet, so that classes must be given, from 1 to 255";
+}
+
+void pass_one_hot(const Layer& layer, Extent& extent) {
+  extent.channels = layer.symbols;
+}
+
+void pass_embedding(const Layer& layer, Extent& extent) {
+  extent.channels = layer.out_channels;
+}
+
+std::string objection_to_embedding(const Layer& layer, const Extent& input) {
+  if (layer.out_channels < 1) return "has no output channels";
+  return objection_to_symbols(layer, input);
+}
+
+/// Row 0 is that of what is not in the alphabet.
+std::vector<LayerParameter> parameters_of_embedding(const Layer& layer, const Extent&) {
+  return {{.name = "weight",
+           .shape = {layer.symbols + 1, layer.out_channels},
+           .form = ParameterForm::table,
+           .initial = Initial::normal}};
+}
 
 // --- convolutions
 
@@ -260,6 +295,21 @@ std::span<const LayerRow> table() {
                .prefix = "add",
                .summary = "the output of an earlier layer is added, of the same size",
                .fields = {kFrom}},
+      LayerRow{.kind = LayerKind::one_hot,
+               .name = "one_hot",
+               .prefix = "onehot",
+               .summary = "a channel for each character, 1 where the text has it",
+               .fields = {kSymbols},
+               .pass = pass_one_hot,
+               .objection = objection_to_symbols},
+      LayerRow{.kind = LayerKind::embedding,
+               .name = "embedding",
+               .prefix = "emb",
+               .summary = "the learned row of a table for each character",
+               .fields = {kChannels, kSymbols},
+               .pass = pass_embedding,
+               .objection = objection_to_embedding,
+               .parameters = parameters_of_embedding},
   };
   return rows;
 }

@@ -11,6 +11,8 @@
 namespace warpscope::models {
 
 enum class LayerKind : std::uint8_t {
+  one_hot,
+  embedding,
   conv2d,
   conv1d,
   linear,
@@ -40,11 +42,14 @@ struct Layer {
   int dilation = 1;       ///< of convolutions: input pixels from one tap to the next
   bool valid = false;  ///< of convolutions: no padding; else dilation (kernel - 1) / 2 on each side, "same"
   float rate = 0;      ///< of dropout: the probability that a number is dropped
+  int symbols = 0;     ///< of one_hot and embedding: input bytes 1 to so many are told apart
 
   int kernel_height() const { return is_one_dimensional() ? 1 : kernel; }
   int kernel_width() const { return kernel; }
   bool is_one_dimensional() const { return kind == LayerKind::conv1d || kind == LayerKind::maxpool1d; }
   bool convolves() const { return kind == LayerKind::conv2d || kind == LayerKind::conv1d; }
+  /// It reads the bytes of the input, so that it stands first.
+  bool reads_symbols() const { return kind == LayerKind::one_hot || kind == LayerKind::embedding; }
   bool pools() const { return kind == LayerKind::maxpool2d || kind == LayerKind::maxpool1d; }
   /// It is a sum of products with weights.
   bool multiplies() const { return convolves() || kind == LayerKind::linear; }
@@ -71,13 +76,19 @@ std::string to_string(const Extent& extent);
 /// How PyTorch shapes a parameter.
 enum class ParameterForm : std::uint8_t {
   vector,  ///< (K)
+  table,   ///< (V, D), as ours: a row of D numbers for each of V symbols
   conv2d,  ///< (K, C, R, S); ours is (K, R, S, C)
   conv1d,  ///< (K, C, S); ours is (K, 1, S, C)
   linear,  ///< (K, C H W); ours is (K, H, W, C) for inputs of H x W x C
 };
 
 /// What a parameter is before anything is learned.
-enum class Initial : std::uint8_t { he, zeros, ones };
+enum class Initial : std::uint8_t {
+  he,      ///< N(0, 2 / (R S C)) of weights (K, R, S, C)
+  normal,  ///< N(0, 1)
+  zeros,
+  ones,
+};
 
 /// A parameter of a layer, without its place.
 struct LayerParameter {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/random.h"
+#include "gpu/files/utf8.h"
 #include "gpu/models/latent.h"
 
 namespace warpscope::models {
@@ -19,6 +20,31 @@ constexpr std::size_t kAlignment = 64;
 
 constexpr int kMostExtent = 4096;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 30;
+
+int characters_of(const Model& model) {
+  return static_cast<int>(files::decode_utf8(model.alphabet).size());
+}
+
+/// Throws core::BadInput unless the alphabet of a network that takes texts can be one.
+void check_text(const Model& model) {
+  constexpr std::size_t kMostCharacters = 255;
+  const std::vector<char32_t> points = files::decode_utf8(model.alphabet);
+  const auto refuse = [&](const std::string& why) {
+    throw core::BadInput(fmt::format("model {}: {}", model.name, why));
+  };
+  if (std::find(points.begin(), points.end(), files::kBroken) != points.end())
+    refuse("the alphabet is not valid UTF-8");
+  if (points.size() > kMostCharacters) {
+    refuse(fmt::format("the alphabet has {} characters, {} are the most", points.size(), kMostCharacters));
+  }
+  for (auto point = points.begin(); point != points.end(); ++point) {
+    if (std::find(points.begin(), point, *point) == point) continue;
+    refuse(fmt::format("the alphabet has '{}' twice", files::encode_utf8(*point)));
+  }
+  if (model.height != 1 || model.channels != 1) refuse("texts are 1 x length x 1");
+  if (model.loss != Loss::cross_entropy)
+    refuse("a network that takes texts classifies; the loss is cross_entropy");
+}
 
 /// Why an addition cannot stand at layer `at`, whose input is of `input`, or "".
 std::string objection_to_addition(const Model& model, std::size_t at, const Extent& input) {
@@ -36,6 +62,13 @@ std::string objection_to_addition(const Model& model, std::size_t at, const Exte
 std::string objection(const Model& model, std::size_t at, const Extent& input) {
   const Layer& layer = model.layers[at];
   if (layer.kind == LayerKind::add) return objection_to_addition(model, at, input);
+  if (layer.reads_symbols()) {
+    if (at > 0) return "reads the characters of the input, so that it must be the first layer";
+    const int characters = characters_of(model);
+    if (layer.symbols < characters) {
+      return fmt::format("tells {} characters apart, but the alphabet has {}", layer.symbols, characters);
+    }
+  }
   const LayerRow& row = row_of(layer.kind);
   const std::string why = row.objection == nullptr ? "" : row.objection(layer, input);
   if (!why.empty()) return why;
@@ -147,6 +180,7 @@ Model with_head(Model model, int classes) {
 void fit_layers(Model& model) {
   Extent extent{model.height, model.width, model.channels};
   for (Layer& layer : model.layers) {
+    if (layer.reads_symbols() && layer.symbols == 0) layer.symbols = characters_of(model);
     if (const LayerRow& row = row_of(layer.kind); row.fit != nullptr) row.fit(layer, extent);
     extent.pass(layer);
   }
@@ -169,6 +203,7 @@ void check_model(const Model& model) {
                     extent.height <= kMostExtent && extent.width <= kMostExtent &&
                     extent.channels <= kMostExtent && extent.elements() <= kMostElements;
   if (!fits) throw core::BadInput(fmt::format("model {} takes images of {}", model.name, to_string(extent)));
+  if (model.reads_text()) check_text(model);
   if (std::none_of(model.layers.begin(), model.layers.end(), has_parameters)) {
     throw core::BadInput(fmt::format("model {} has no layer to train", model.name));
   }
@@ -193,9 +228,10 @@ std::vector<float> initial_parameters(const Model& model, std::uint64_t seed) {
     if (parameter.initial == Initial::ones) {
       std::fill(begin, begin + static_cast<std::ptrdiff_t>(parameter.elements), 1.0f);
     }
-    if (parameter.initial != Initial::he) continue;
-    const int fan_in = parameter.shape[1] * parameter.shape[2] * parameter.shape[3];
-    const double deviation = std::sqrt(2.0 / fan_in);
+    const bool he = parameter.initial == Initial::he;
+    if (!he && parameter.initial != Initial::normal) continue;
+    const int fan_in = he ? parameter.shape[1] * parameter.shape[2] * parameter.shape[3] : 0;
+    const double deviation = he ? std::sqrt(2.0 / fan_in) : 1.0;
     for (std::size_t i = 0; i < parameter.elements; ++i) {
       const std::uint64_t counter = 2 * (parameter.offset + i);
       const double radius = std::sqrt(-2.0 * std::log(core::random_unit(seed, counter)));

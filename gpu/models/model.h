@@ -30,7 +30,11 @@ struct Model {
   /// Classes of a linear head on the latents (latent.h) that learns beside the layers, of a model that reconstructs;
   /// 0: there is none. It is no layer: what the layers make does not depend on it.
   int head_classes = 0;
+  /// Of a network that takes texts: their characters, 1 to 255 different code points in UTF-8. The input is then
+  /// 1 x length x 1 bytes (data/text_encoding.h). "": it takes images.
+  std::string alphabet = {};
 
+  bool reads_text() const { return !alphabet.empty(); }
   bool operator==(const Model&) const = default;
 };
 
@@ -75,7 +79,8 @@ std::vector<std::string> model_names();
 /// A built-in model by name. Throws core::BadInput that lists the valid names. Others are files (model_file.h).
 Model find_model(std::string_view name);
 
-/// Fills in what follows from the size of each layer's input: the input channels of layers that have weights.
+/// Fills in what follows from the size of each layer's input, the input channels of layers that have weights, and from
+/// the alphabet: how many characters layers that read them tell apart, where that is 0.
 void fit_layers(Model& model);
 
 /// The index of the layer of that name, or the number of layers.
@@ -91,12 +96,12 @@ class BadLayer : public core::BadInput {
 };
 
 /// Throws BadLayer for the first layer that does not fit what comes before it, core::BadInput that says what else the
-/// model lacks: images, a layer to train, an output of the input's size or of a logit a class, a head that has
+/// model lacks: images or texts, a layer to train, an output of the input's size or of a logit a class, a head that has
 /// something to add.
 void check_model(const Model& model);
 
-/// Initial parameters in the layout above: weights from He's normal distribution, N(0, 2 / (R S C)), scales and
-/// variances of normalizations one, all else and padding zero. The same bits for the same seed everywhere
+/// Initial parameters in the layout above: weights from He's normal distribution, N(0, 2 / (R S C)), tables of
+/// embeddings from N(0, 1), scales and variances of normalizations one, all else and padding zero. The same bits for the same seed everywhere
 /// (counter-based generator, Box-Muller).
 /// Source: K. He et al., "Delving Deep into Rectifiers" (2015), equation 10.
 std::vector<float> initial_parameters(const Model& model, std::uint64_t seed);

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostText = 1 << 20;
 constexpr std::size_t kMostLayers = 1000;
 constexpr int kRemarkColumn = 64;
+constexpr int kMostSide = 4096;
 constexpr std::string_view kEnding = ".toml";
 
 struct LossName {
@@ -43,10 +44,10 @@ class Reader {
       throw core::BadInput(fmt::format("{}: {} bytes are too many for a network", where_, text.size()));
     }
     const toml::table root = parse(text);
-    check_keys(root, {"name", "input", "loss", "classes", "layers"}, "a network");
+    check_keys(root, {"name", "input", "text", "loss", "classes", "layers"}, "a network");
     Model model;
     model.name = root.contains("name") ? text_at(root, "name") : std::string(name_);
-    read_input(root, model);
+    root.contains("text") ? read_text_input(root, model) : read_input(root, model);
     read_loss(root, model);
     read_layers(root, model);
     fit_layers(model);
@@ -108,10 +109,24 @@ class Reader {
     if (extents == nullptr || extents->size() != 3) {
       refuse(node.source(), "input takes three numbers: height, width and channels of the images");
     }
-    constexpr int kMost = 4096;
-    model.height = number_in(*extents->get(0), "input", 1, kMost);
-    model.width = number_in(*extents->get(1), "input", 1, kMost);
-    model.channels = number_in(*extents->get(2), "input", 1, kMost);
+    model.height = number_in(*extents->get(0), "input", 1, kMostSide);
+    model.width = number_in(*extents->get(1), "input", 1, kMostSide);
+    model.channels = number_in(*extents->get(2), "input", 1, kMostSide);
+  }
+
+  /// text = {length = 1014, alphabet = "abc"}
+  void read_text_input(const toml::table& root, Model& model) const {
+    const toml::node& node = node_at(root, "text");
+    if (const toml::node* const input = root.get("input")) {
+      refuse(input->source(), "a network takes images or texts: leave input or text away");
+    }
+    const toml::table* const text = node.as_table();
+    if (text == nullptr) refuse(node.source(), "text looks like {length = 1014, alphabet = \"abc\"}");
+    check_keys(*text, {"length", "alphabet"}, "text");
+    model.height = model.channels = 1;
+    model.width = number_in(node_at(*text, "length"), "length", 1, kMostSide);
+    model.alphabet = text_at(*text, "alphabet");
+    if (model.alphabet.empty()) refuse(text->get("alphabet")->source(), "the alphabet has no characters");
   }
 
   void read_loss(const toml::table& root, Model& model) const {
@@ -293,6 +308,16 @@ std::string remark_on(const Layer& layer, const Extent& input) {
   return text + fmt::format(", {} parameters", parameters);
 }
 
+/// The line that says what the network takes.
+std::string input_text(const Model& model, bool people) {
+  if (!model.reads_text()) {
+    return fmt::format("input = [{}, {}, {}]{}\n", model.height, model.width, model.channels,
+                       people ? "  # height, width, channels" : "");
+  }
+  return fmt::format("text = {{length = {}, alphabet = {}}}{}\n", model.width, quoted(model.alphabet),
+                     people ? "  # characters" : "");
+}
+
 }  // namespace
 
 Model parse_model(std::string_view text, std::string_view where, std::string_view name) {
@@ -310,8 +335,7 @@ std::string to_toml(const Model& model, Style style) {
                                   "# warpscope train --model FILE.toml trains it.\n",
                                   model.name)
                             : fmt::format("name = {}\n", quoted(model.name));
-  text += fmt::format("input = [{}, {}, {}]{}\n", model.height, model.width, model.channels,
-                      people ? "  # height, width, channels" : "");
+  text += input_text(model, people);
   for (const LossName& row : kLosses) {
     if (row.loss == model.loss) text += fmt::format("loss = \"{}\"\n", row.name);
   }

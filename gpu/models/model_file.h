@@ -10,6 +10,10 @@
 //     {type = "linear", features = 10},
 //   ]
 //
+// A network that takes texts has, instead of `input`, their length and the characters it tells apart:
+//
+//   text = {length = 1014, alphabet = "abcdefghijklmnopqrstuvwxyz0123456789 .,!?"}
+//
 // A layer that has no name gets one of its kind and its number among them ("relu1"). Which kinds there are, and
 // which fields they have, stands in the table of layer.h. What a layer takes follows from the layer before it.
 

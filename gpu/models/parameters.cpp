@@ -23,6 +23,7 @@ std::vector<std::int64_t> torch_shape(const Parameter& parameter) {
     case ParameterForm::linear:
       return {s[0], std::int64_t{s[3]} * s[1] * s[2]};
     case ParameterForm::vector:
+    case ParameterForm::table:
       break;
   }
   return {s.begin(), s.end()};

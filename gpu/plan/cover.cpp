@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,36 @@ using ops::Variant;
 
 std::string place(const Node& node) {
   return node.layer.empty() ? "" : " in " + node.layer;
+}
+
+/// The links of a chain that come before the own op and are not optional.
+std::vector<const ops::Link*> required_before(const Variant& variant) {
+  std::vector<const ops::Link*> links;
+  for (const ops::Link& link : variant.chain) {
+    if (link.op == variant.op) break;
+    if (!link.optional) links.push_back(&link);
+  }
+  return links;
+}
+
+bool needs_op_before(const Variant* variant) {
+  return !required_before(*variant).empty();
+}
+
+/// Whether what `node` reads comes of all the ops that `variant` needs before its own.
+bool has_ops_before(const Program& program, const Node& node, const Variant& variant) {
+  const std::vector<const ops::Link*> links = required_before(variant);
+  return std::all_of(links.begin(), links.end(), [&](const ops::Link* link) {
+    return std::any_of(program.nodes.begin(), program.nodes.end(), [&](const Node& other) {
+      const auto operands = ops::contract(other.op).operands;
+      for (std::size_t i = 0; i < operands.size() && other.op == link->op; ++i) {
+        const bool read =
+            std::find(node.tensors.begin(), node.tensors.end(), other.tensors[i]) != node.tensors.end();
+        if (operands[i].access != Access::read && read) return true;
+      }
+      return false;
+    });
+  });
 }
 
 /// How far the search for a node's call has come.
@@ -146,6 +177,11 @@ std::vector<const Variant*> Coverer::candidates_of(const Node& node) const {
     candidates.push_back(*found);
     all.erase(found);
   }
+  // A variant that needs an op before its own is the best where that is there, and none elsewhere.
+  const auto own = std::stable_partition(all.begin(), all.end(), needs_op_before);
+  all.erase(std::remove_if(all.begin(), own,
+                           [&](const Variant* each) { return !has_ops_before(program_, node, *each); }),
+            own);
   for (const bool library : {false, true}) {
     for (const Variant* each : all) {
       if (each->library != library) continue;

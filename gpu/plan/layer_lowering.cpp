@@ -88,6 +88,32 @@ int backward_linear(ProgramBuilder& to, const LayerTensors& tensors, int gradien
   return multiply_backward(to, tensors, kLinear, gradient, wanted);
 }
 
+/// No gradient goes back: what comes before is the data.
+void forward_one_hot(ProgramBuilder& to, LayerTensors& tensors) {
+  tensors.shape = to.image_shape(tensors.extent);
+  tensors.shape.out_channels = tensors.layer->symbols;
+  tensors.output = to.planned(tensors.layer->name, Op::one_hot_forward, Name::output, tensors.shape);
+  to.node(Op::one_hot_forward, tensors.layer->name, tensors.shape, {tensors.input, tensors.output});
+}
+int backward_one_hot(ProgramBuilder&, const LayerTensors&, int, bool) {
+  return -1;
+}
+
+void forward_embedding(ProgramBuilder& to, LayerTensors& tensors) {
+  const Layer& layer = *tensors.layer;
+  tensors.shape = to.image_shape(tensors.extent);
+  tensors.shape.out_channels = layer.out_channels;
+  tensors.shape.count = layer.symbols + 1;
+  tensors.output = to.planned(layer.name, Op::embedding_forward, Name::output, tensors.shape);
+  to.node(Op::embedding_forward, layer.name, tensors.shape,
+          {tensors.input, to.weights(layer.name + ".weight"), tensors.output});
+}
+int backward_embedding(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
+  to.node(Op::embedding_backward_weights, tensors.layer->name, tensors.shape,
+          {tensors.input, gradient, to.gradient(tensors.layer->name + ".weight")});
+  return -1;
+}
+
 /// An op on an image, without parameters.
 void forward_image(ProgramBuilder& to, LayerTensors& tensors, Op op) {
   tensors.shape = to.image_shape(tensors.extent);
@@ -233,6 +259,8 @@ constexpr std::array kLowerings{
     LoweringRow{LayerKind::batch_norm, forward_batch_norm, backward_batch_norm},
     LoweringRow{LayerKind::dropout, forward_dropout, backward_dropout},
     LoweringRow{LayerKind::add, forward_add, backward_add},
+    LoweringRow{LayerKind::one_hot, forward_one_hot, backward_one_hot},
+    LoweringRow{LayerKind::embedding, forward_embedding, backward_embedding},
 };
 
 const LoweringRow& lowering_of(LayerKind kind) {

@@ -26,7 +26,7 @@ constexpr std::int64_t kTestImagesCpu = 256;  ///< of networks with convolutions
 
 bool has_convolutions(const models::Model& model) {
   return std::any_of(model.layers.begin(), model.layers.end(),
-                     [](const models::Layer& layer) { return layer.kind == models::LayerKind::conv2d; });
+                     [](const models::Layer& layer) { return layer.convolves(); });
 }
 
 }  // namespace
@@ -199,7 +199,8 @@ void Trainer::Worker::open() {
 /// Ends early if the training is to end before it has begun: many pictures take time to be read.
 std::shared_ptr<const data::DataSet> Trainer::Worker::load_data() {
   const models::Model& model = options_.model;
-  const data::Requirements wanted{{model.height, model.width, model.channels}, model.classes, model.name};
+  const data::Requirements wanted{
+      {model.height, model.width, model.channels}, model.classes, model.name, model.alphabet};
   const auto nobody_waits = [this] {
     const std::lock_guard lock(mutex_);
     return stop_ || std::any_of(commands_.begin(), commands_.end(), [](const Command& command) {

@@ -48,7 +48,7 @@ std::vector<ImageName> read_all(ImageSource& source, int most, std::vector<std::
 class Pictures : public testing::Test {
  protected:
   std::unique_ptr<ImageSource> open(const fs::path& path) {
-    return open_images(path.string(), kShape, 0, notice);
+    return open_images(path.string(), {kShape, 0}, {}, notice);
   }
   const tests::TemporaryFolder folder;
   std::string notice;
@@ -108,7 +108,7 @@ TEST_F(Pictures, OfAnEmptyFolderAreRefusedInASentence) {
             fmt::format("the folder {} holds no PNG or JPEG files", folder.path().string()));
   tests::write_text(folder.path() / "notes.txt", "no picture");
   const std::string refusal = tests::message_of<core::BadInput>([&] {
-    open_images(folder.path().string(), {28, 28, 1}, 10, notice);
+    open_images(folder.path().string(), {{28, 28, 1}, 10}, {}, notice);
   });
   EXPECT_TRUE(
       tests::holds(refusal, {"holds no PNG or JPEG files, and no data set: no MNIST or Fashion-MNIST in"}));
@@ -116,8 +116,8 @@ TEST_F(Pictures, OfAnEmptyFolderAreRefusedInASentence) {
 
 TEST(ImagesTest, OfADataSetAreItsTestImagesWithTheirLabels) {
   std::string notice;
-  const auto source = open_images("builtin", {28, 28, 1}, 10, notice);
-  const auto again = open_images("digits", {28, 28, 1}, 10, notice);
+  const auto source = open_images("builtin", {{28, 28, 1}, 10}, {}, notice);
+  const auto again = open_images("digits", {{28, 28, 1}, 10}, {}, notice);
   EXPECT_EQ(source->classes().size(), 10u);
   EXPECT_GT(source->count(), 10);
   std::vector<std::uint8_t> first(10 * 784), second(10 * 784);
@@ -129,6 +129,81 @@ TEST(ImagesTest, OfADataSetAreItsTestImagesWithTheirLabels) {
     EXPECT_EQ(names[i].index, static_cast<std::int64_t>(i));
     EXPECT_GE(names[i].label, 0);
   }
+}
+
+const data::Requirements kTexts{{1, 4, 1}, 2, "mine", "abcdefgh"};
+
+/// What there is of a file of texts.
+std::vector<ImageName> texts_in(const fs::path& path, std::vector<std::uint8_t>& pixels) {
+  std::string notice;
+  const auto source = open_images(path.string(), kTexts, {"ham", "spam"}, notice);
+  EXPECT_EQ(source->classes().size(), 2u);
+  pixels.resize(400);
+  std::vector<ImageName> all = source->read(2, pixels.data());
+  const std::vector<ImageName> rest = source->read(90, pixels.data() + 8);
+  all.insert(all.end(), rest.begin(), rest.end());
+  EXPECT_TRUE(source->read(2, pixels.data() + 392).empty());
+  EXPECT_EQ(source->count(), static_cast<std::int64_t>(all.size()));
+  return all;
+}
+
+std::vector<std::string> texts_of(const std::vector<ImageName>& names) {
+  std::vector<std::string> texts;
+  for (const ImageName& name : names) texts.push_back(name.text);
+  return texts;
+}
+
+TEST(TextFiles, AreALineOrARowEach) {
+  const tests::TemporaryFolder folder;
+  std::vector<std::uint8_t> pixels;
+  tests::write_text(folder / "plain.txt", "abc\r\n\nB \"a\"\nlast");
+  const auto lines = texts_in(folder / "plain.txt", pixels);
+  EXPECT_EQ(texts_of(lines), (std::vector<std::string>{"abc", "", "B \"a\"", "last"}));
+  EXPECT_EQ(lines[3].index, 3);
+  EXPECT_EQ(lines[3].label, -1);
+  EXPECT_EQ((std::vector<std::uint8_t>(pixels.begin(), pixels.begin() + 8)),
+            (std::vector<std::uint8_t>{3, 2, 1, 0, 0, 0, 0, 0}));
+  tests::write_text(folder / "one.csv", "text\n\"a, b\"\nc\n");
+  EXPECT_EQ(texts_of(texts_in(folder / "one.csv", pixels)), (std::vector<std::string>{"a, b", "c"}));
+  tests::write_text(folder / "two.csv", "label,text\nspam,abc,d\nelse,x\nham,\n");
+  const auto rows = texts_in(folder / "two.csv", pixels);
+  EXPECT_EQ(texts_of(rows), (std::vector<std::string>{"abc d", "x", ""}));
+  EXPECT_EQ(rows[0].label, 1);
+  EXPECT_EQ(rows[1].label, -1);
+  EXPECT_EQ(rows[2].label, 0);
+}
+
+TEST(TextFiles, AreRefusedInASentence) {
+  const tests::TemporaryFolder folder;
+  std::vector<std::uint8_t> pixels;
+  const auto refusal = [&](const fs::path& path) {
+    return tests::message_of<core::BadInput>([&] { texts_in(path, pixels); });
+  };
+  tests::write_text(folder / "empty.txt", "");
+  EXPECT_EQ(refusal(folder / "empty.txt"), (folder / "empty.txt").string() + " holds no texts");
+  tests::write_text(folder / "open.csv", "a\n\"b\n");
+  EXPECT_EQ(refusal(folder / "open.csv"), (folder / "open.csv").string() + ":2: a quote is not closed");
+}
+
+TEST(TextFiles, OneTextIsEncodedForAModel) {
+  models::Model model;
+  model.height = model.channels = 1;
+  model.width = 4;
+  model.alphabet = "abcdefgh";
+  const data::ImageSet set = encode_text(model, "Hi, a");
+  EXPECT_EQ(set.pixels, (std::vector<std::uint8_t>{0, 0, 0, 8}));
+  EXPECT_EQ(set.texts, std::vector<std::string>{"Hi, a"});
+  EXPECT_EQ(set.count, 1);
+}
+
+TEST(TextFiles, ADataSetTellsItsTestTexts) {
+  std::string notice;
+  const auto source = open_images("sentences", {{1, 64, 1}, 4, "mine", "abc"}, {}, notice);
+  std::vector<std::uint8_t> pixels(64 * 2);
+  const auto names = source->read(2, pixels.data());
+  ASSERT_EQ(names.size(), 2u);
+  EXPECT_FALSE(names[0].text.empty());
+  EXPECT_GE(names[0].label, 0);
 }
 
 }  // namespace

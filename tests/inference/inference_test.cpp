@@ -185,7 +185,7 @@ TEST(InferenceTest, ImagesOfWhichNoneCanBeReadAreRefused) {
   std::string notice;
   tests::write_text(folder.path() / "a.png", "no picture");
   const auto refusal = [&] {
-    const auto source = open_images(folder.path().string(), {8, 8, 3}, 3, notice);
+    const auto source = open_images(folder.path().string(), {{8, 8, 3}, 3}, {}, notice);
     return tests::message_of<core::BadInput>([&] { network.run(*source); });
   };
   EXPECT_EQ(refusal(),

@@ -84,6 +84,21 @@ TEST(Report, OfAClassifierHasARowAnImage) {
   EXPECT_EQ(answers_of(subject, outcome)["answers"][1]["label"], "cat, tame");
 }
 
+TEST(Report, OfTextsHasThemBesideTheirAnswers) {
+  const Subject subject{"w", "m", "d", "cpu", "fp32", {"ham", "spam"}};
+  Outcome outcome;
+  outcome.answers = {classified(0, "", -1, {{1, 0.75}, {0, 0.25}}), classified(1, "", 1, {{0, 1}, {1, 0}})};
+  outcome.answers[0].image.text = "buy, \"now\"";
+  outcome.answers[1].image.text = "a\xFFz";
+  EXPECT_EQ(csv_of(subject, outcome),
+            "index,text,label,class,probability,second,second_probability\n"
+            "0,\"buy, \"\"now\"\"\",,spam,0.75,ham,0.25\n"
+            "1,a\xEF\xBF\xBDz,spam,ham,1,spam,0\n");
+  const nlohmann::json rows = nlohmann::json::parse(text_of(subject, outcome, RowFormat::json))["answers"];
+  EXPECT_EQ(rows[0]["text"], "buy, \"now\"");
+  EXPECT_EQ(rows[1]["text"], "a\xEF\xBF\xBDz");
+}
+
 TEST(Report, OfANetworkThatReconstructsHasTheErrors) {
   Outcome outcome;
   outcome.answers = {reconstructed(0, 0.25), reconstructed(1, 0)};

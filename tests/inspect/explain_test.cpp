@@ -12,6 +12,7 @@
 #include "gpu/core/error.h"
 #include "tests/support/inspections.h"
 #include "tests/support/tiny_classifier.h"
+#include "tests/support/tiny_text.h"
 
 namespace warpscope::inspect {
 namespace {
@@ -68,6 +69,27 @@ TEST(Explain, TheSumIsWhatTheNetworkHasAtEveryPlace) {
       }
     }
     EXPECT_GT(sums, 100);
+  }
+}
+
+TEST(Explain, WhatReadsCharactersLeadsBackToTheirByte) {
+  for (const LayerKind first : {LayerKind::one_hot, LayerKind::embedding}) {
+    const models::Model model = tests::tiny_text_model(first);
+    const models::ParameterLayout layout = models::parameter_layout(model);
+    const Inspection inspection = inspection_of(model, 11);
+    const int channels = inspection.outputs[1].channels;
+    for (const int channel : {0, channels - 1}) {
+      const Explanation found = explain(model, layout, inspection, {1, 0, 39, channel});
+      EXPECT_FALSE(found.has_sum);
+      ASSERT_EQ(found.passages.size(), 1u);
+      EXPECT_EQ(found.passages[0].kind, first);
+      EXPECT_EQ(found.passages[0].before, inspection.outputs[0].at(0, 39, 0));
+      EXPECT_EQ(found.value, inspection.outputs[1].at(0, 39, channel));
+    }
+    const Explanation sum = explain(model, layout, inspection, {2, 0, 3, 5});
+    ASSERT_TRUE(sum.has_sum);
+    EXPECT_EQ(sum.terms.size(), static_cast<std::size_t>(5 * channels));
+    EXPECT_NEAR(sum.total, static_cast<double>(sum.stored), 1e-5);
   }
 }
 

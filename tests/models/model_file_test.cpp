@@ -123,7 +123,7 @@ TEST(ModelFile, SaysWhereAMistakeIs) {
       {"\"cross_entropy\"", "\"mse\"", "mine.toml:3: classes belong to the loss cross_entropy"},
       {"classes = 4", "", "mine.toml:1: classes is missing"},
       {"classes = 4", "clases = 4",
-       "mine.toml:3: a network has no 'clases'; valid: name, input, loss, classes, layers"},
+       "mine.toml:3: a network has no 'clases'; valid: name, input, text, loss, classes, layers"},
       {"classes = 4", "classes = 4\nname = \"mlp\"",
        "mine.toml:4: mlp is the name of a built-in network; choose another"},
       {"classes = 4", "classes = ", "mine.toml:3: "},
@@ -133,6 +133,69 @@ TEST(ModelFile, SaysWhereAMistakeIs) {
     EXPECT_EQ(said.substr(0, message.size()), message) << said;
     EXPECT_EQ(said.find('\n'), std::string::npos) << said;
   }
+}
+
+constexpr const char* kText = R"(text = {length = 20, alphabet = "ab\u00e9\n"}
+loss = "cross_entropy"
+classes = 2
+layers = [
+  {type = "one_hot"},
+  {type = "conv1d", channels = 5, padding = "valid"},
+  {type = "relu"},
+  {type = "linear", features = 2},
+]
+)";
+
+/// kText with one text instead of another.
+std::string changed_text(const std::string& from, const std::string& to) {
+  std::string text = kText;
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(ModelFile, HoldsANetworkThatTakesTexts) {
+  const Model model = parse_model(kText, "mine.toml", "mine");
+  EXPECT_EQ((Extent{model.height, model.width, model.channels}), (Extent{1, 20, 1}));
+  EXPECT_EQ(model.alphabet, "ab\u00e9\n");
+  EXPECT_TRUE(model.reads_text());
+  EXPECT_EQ(model.layers[0].symbols, 4) << "the characters of the alphabet";
+  EXPECT_EQ(model.layers[1].in_channels, 4);
+  EXPECT_EQ(parse_model(to_toml(model), "file", "file"), model) << to_toml(model);
+  EXPECT_EQ(model_of(text_of(model)), model);
+  const Model table =
+      parse_model(changed_text("one_hot\"", "embedding\", channels = 7"), "mine.toml", "mine");
+  EXPECT_EQ(table.layers[1].in_channels, 7);
+  EXPECT_EQ(parameter_layout(table).find("emb1.weight").shape, (std::vector<int>{5, 7}));
+  EXPECT_EQ(parse_model(to_toml(table), "file", "file"), table);
+}
+
+TEST(ModelFile, SaysWhatIsWrongWithTexts) {
+  const std::tuple<std::string, std::string, std::string> mistakes[] = {
+      {"length = 20, ", "", "mine.toml:1: length is missing"},
+      {"length = 20", "length = 5000", "mine.toml:1: length is 5000, from 1 to 4096 are valid"},
+      {"length = 20", "size = 20", "mine.toml:1: text has no 'size'; valid: length, alphabet"},
+      {"\"ab\\u00e9\\n\"", "\"\"", "mine.toml:1: the alphabet has no characters"},
+      {"\"ab", "\"aba", "mine.toml: model mine: the alphabet has 'a' twice"},
+      {"loss", "input = [1, 20, 1]\nloss",
+       "mine.toml:2: a network takes images or texts: leave input or text away"},
+      {"{length = 20, alphabet = \"ab\\u00e9\\n\"}", "20",
+       "mine.toml:1: text looks like {length = 1014, alphabet = \"abc\"}"},
+      {"\"cross_entropy\"\nclasses = 2", "\"mse\"",
+       "mine.toml: model mine: a network that takes texts classifies; the loss is cross_entropy"},
+      {"\"one_hot\"", "\"one_hot\", classes = 3",
+       "mine.toml:5: layer onehot1: tells 3 characters apart, but the alphabet has 4"},
+      {"{type = \"one_hot\"}", "{type = \"relu\"}, {type = \"one_hot\"}",
+       "mine.toml:5: layer onehot1: reads the characters of the input, so that it must be the first layer"},
+      {"text = {length = 20, alphabet = \"ab\\u00e9\\n\"}", "input = [1, 20, 1]",
+       "mine.toml:5: layer onehot1: the input has no alphabet, so that classes must be given, from 1 to 255"},
+      {"text = {length = 20, alphabet = \"ab\\u00e9\\n\"}", "input = [1, 20, 3]",
+       "mine.toml:5: layer onehot1: takes one channel of bytes, gets 1x20x3"}};
+  for (const auto& [from, to, message] : mistakes) EXPECT_EQ(refusal(changed_text(from, to)), message);
+  std::string many;
+  for (int i = 0; i < 256; ++i)
+    many +=
+        "\\u" + std::string(i < 160 ? "01" : "02") + "0123456789abcdef"[i % 160 / 10] + "0123456789"[i % 10];
+  EXPECT_EQ(refusal(changed_text("ab\\u00e9", many)),
+            "mine.toml: model mine: the alphabet has 257 characters, 255 are the most");
 }
 
 TEST(ModelFile, RefusesWhatNoMachineHolds) {

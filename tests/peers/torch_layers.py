@@ -84,6 +84,27 @@ class LayerNorm(torch.nn.LayerNorm):
         return super().forward(x.movedim(1, 3)).movedim(3, 1)
 
 
+def symbols_of(x, most):
+    """The bytes of which the input holds the 255th parts; 0 for those above `most`."""
+    symbols = (255 * x[:, 0]).round().long()
+    return symbols * (symbols <= most)
+
+
+class OneHot(torch.nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        self.classes = classes
+
+    def forward(self, x):
+        symbols = symbols_of(x, self.classes)
+        return torch.nn.functional.one_hot(symbols, self.classes + 1)[..., 1:].to(x.dtype).movedim(3, 1)
+
+
+class Embedding(torch.nn.Embedding):
+    def forward(self, x):
+        return super().forward(symbols_of(x, self.num_embeddings - 1)).movedim(3, 1)
+
+
 class Add(torch.nn.Module):
     """The network gives it what its layer `from` made."""
 
@@ -164,6 +185,16 @@ def draw_batch_norm(place):
     return {} if place.extent[0] * place.extent[1] >= 4 else None
 
 
+def draw_symbols(place):
+    """Layers that read the bytes of the input stand first."""
+    return None if place.earlier or place.extent[2] != 1 else {"classes": place.dice.randint(100, 255)}
+
+
+def draw_embedding(place):
+    fields = draw_symbols(place)
+    return fields and {"channels": place.dice.randint(1, 8), **fields}
+
+
 # --- modules of what was drawn
 
 def steps_of(fields):
@@ -193,6 +224,7 @@ class Kind(typing.NamedTuple):
     prefix: str = ""  # of the name that the program gives such a layer, with its number among those; "": it is always given one
     terms: typing.Callable = lambda extent, batch: 0  # of its sums, if it has no weights; 0: it does not round
     probe: tuple = (12, 12, 2)  # images on which one is tried, to find out whether the program has the kind
+    first: bool = False  # it stands first alone
 
 
 KINDS = [
@@ -224,6 +256,11 @@ KINDS = [
     # Its random numbers are nobody else's: what is compared is that nothing is dropped.
     Kind("dropout of nothing", "dropout", lambda place: {"rate": 0.0},
          lambda fields, extent: torch.nn.Identity(), "drop"),
+    Kind("one_hot", "one_hot", draw_symbols, lambda fields, extent: OneHot(fields["classes"]), "onehot",
+         probe=(12, 12, 1), first=True),
+    Kind("embedding", "embedding", draw_embedding,
+         lambda fields, extent: Embedding(fields["classes"] + 1, fields["channels"]), "emb", probe=(12, 12, 1),
+         first=True),
 ]
 CONV2D, LINEAR, RELU, MAXPOOL2D, UPSAMPLE2D = KINDS[:5]
 
@@ -322,7 +359,8 @@ class Module(torch.nn.Module):
 def probe_of(kind, dice):
     """A small network with a layer of `kind`."""
     network = Network(kind.probe, 10)
-    network.append(RELU, {})
+    if not kind.first:
+        network.append(RELU, {})
     fields = None
     while fields is None:
         fields = kind.draw(network.place(dice))
@@ -375,6 +413,9 @@ def random_network(dice, kinds, extent):
     """Of layers of `kinds`, on images of `extent`."""
     while True:
         network = Network(extent, dice.choice([0, dice.randint(10, 14)]))
+        firsts = [kind for kind in kinds if kind.first]
+        if firsts and dice.random() < 0.3:
+            grow(network, dice.choice(firsts), dice)
         for _ in range(dice.randint(0, 2)):
             grow(network, MAXPOOL2D, dice)
         wanted = len(network.layers) + dice.randint(2, 9)

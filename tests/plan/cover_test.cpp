@@ -13,6 +13,7 @@
 #include "gpu/plan/chain_match.h"
 #include "tests/plan/cover_support.h"
 #include "tests/support/tiny.h"
+#include "tests/support/tiny_text.h"
 
 namespace warpscope::plan {
 namespace {
@@ -186,6 +187,56 @@ TEST(Cover, UnknownVariantsAndOpsWithoutAnyAreRefused) {
   selection.variants[Op::conv2d_forward] = "winograd";
   EXPECT_THROW(cover(program, selection, cpu()), core::BadInput);
   EXPECT_THROW(cover(program, Selection{Precision::fp16, {}}, cpu()), core::BadInput);
+}
+
+/// The first layer picks rows of weights instead of multiplying with zeros, which are not even made.
+void expect_rows(const core::DeviceInfo& device) {
+  const Program program = program_of(tests::tiny_text_model());
+  const auto nodes = cover(program, Selection{Precision::fp32, {}}, device);
+  expect_consistent(program, nodes);
+  EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_forward, "conv1")),
+            "gather_rows, with one_hot, bias, relu");
+  EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_backward_weights, "conv1")),
+            "scatter_rows, with one_hot");
+  EXPECT_EQ(node_of(program, nodes, Op::one_hot_forward, "first").variant, nullptr);
+  const NodeCover& later = node_of(program, nodes, Op::conv2d_forward, "conv2");
+  EXPECT_NE(later.variant->name, "gather_rows");
+  EXPECT_EQ(later.reason.find("gather_rows"), std::string::npos) << later.reason;
+}
+
+TEST(RowCover, TheFirstLayerOfATextNetworkPicksRows) {
+  expect_rows(core::open_device("cpu")->info());
+  if (has_gpu_variants()) expect_rows(gpu(90));
+}
+
+TEST(RowCover, WhatIsLookedAtIsMade) {
+  const Program program = program_of(tests::tiny_text_model(), Purpose::inspection);
+  const auto nodes = cover(program, Selection{Precision::fp32, {}}, core::open_device("cpu")->info());
+  expect_consistent(program, nodes);
+  EXPECT_NE(node_of(program, nodes, Op::one_hot_forward, "first").variant, nullptr);
+}
+
+TEST(RowCover, AChosenOpRunsByItself) {
+  const Program program = program_of(tests::tiny_text_model());
+  Selection selection{Precision::fp32, {}};
+  selection.variants[Op::one_hot_forward] = "loops";
+  const auto nodes = cover(program, selection, core::open_device("cpu")->info());
+  expect_consistent(program, nodes);
+  EXPECT_NE(node_of(program, nodes, Op::one_hot_forward, "first").variant, nullptr);
+  const NodeCover& convolution = node_of(program, nodes, Op::conv2d_forward, "conv1");
+  EXPECT_NE(convolution.variant->name, "gather_rows");
+  EXPECT_NE(convolution.reason.find("one_hot.forward=loops was chosen"), std::string::npos)
+      << convolution.reason;
+}
+
+TEST(RowCover, ElsewhereItIsNotChosenUnlessAskedFor) {
+  const Program program = program_of(tests::tiny_model());
+  Selection selection{Precision::fp32, {}};
+  selection.variants[Op::conv2d_forward] = "gather_rows";
+  const auto nodes = cover(program, selection, core::open_device("cpu")->info());
+  const NodeCover& convolution = node_of(program, nodes, Op::conv2d_forward, "conv1");
+  EXPECT_NE(convolution.variant->name, "gather_rows");
+  EXPECT_NE(convolution.reason.find("there is no one_hot.forward"), std::string::npos) << convolution.reason;
 }
 
 class HopperCover : public testing::Test {

@@ -56,12 +56,32 @@ TEST(Autoencoder, HasALatentOf8x8x128) {
   EXPECT_EQ(*std::min_element(elements.begin(), elements.end() - 1), 8192) << "the latent is the narrowest";
 }
 
+/// The table "Convolutional layers" of X. Zhang, J. Zhao, Y. LeCun (2015), its small features.
+TEST(CharCnn, IsTheSmallNetworkOfThePaper) {
+  const Model model = find_model("char_cnn");
+  EXPECT_NO_THROW(check_model(model));
+  EXPECT_EQ(model.width, 1014);
+  const ParameterLayout layout = parameter_layout(model);
+  EXPECT_EQ(layout.count, 11'339'780u);
+  EXPECT_EQ(layout.find("conv1.weight").shape, (std::vector<int>{256, 1, 7, 70}));
+  EXPECT_EQ(layout.find("conv6.weight").shape, (std::vector<int>{256, 1, 3, 256}));
+  EXPECT_EQ(layout.find("fc1.weight").shape, (std::vector<int>{1024, 1, 34, 256})) << "8704 features";
+  EXPECT_EQ(layout.find("fc3.weight").shape, (std::vector<int>{4, 1, 1, 1024}));
+  const Model normalized = find_model("char_cnn_ln");
+  EXPECT_EQ(parameter_layout(normalized).count, layout.count + 4 * 256);
+  EXPECT_EQ(normalized.layers[index_of(normalized, "ln1") + 1].name, "relu1");
+  EXPECT_EQ(normalized.layers[index_of(normalized, "ln2") + 1].name, "relu6");
+  EXPECT_EQ(parameter_layout(find_model("char_cnn_cased")).find("conv1.weight").shape[3], 69 + 26);
+}
+
 TEST(Model, UnknownNamesListTheValidOnes) {
   try {
     find_model("autoencode");
     FAIL() << "found";
   } catch (const core::BadInput& error) {
-    EXPECT_STREQ(error.what(), "unknown model 'autoencode'; valid: autoencoder, classifier, mlp");
+    EXPECT_STREQ(error.what(),
+                 "unknown model 'autoencode'; valid: autoencoder, classifier, mlp, char_cnn, "
+                 "char_cnn_ln, char_cnn_cased");
   }
   for (const std::string& name : model_names()) EXPECT_EQ(find_model(name).name, name);
 }

@@ -101,12 +101,15 @@ TEST_F(CpuSelection, EmptyItemsChangeNothing) {
 
 TEST_F(CpuSelection, UnknownNamesListTheValidOnesAndChangeNothing) {
   EXPECT_EQ(refusal("all=loops,conv2d.forward=winograd"),
-            "conv2d.forward has no variant 'winograd' on cpu; valid: reference, loops, onednn, onednn_fused");
+            "conv2d.forward has no variant 'winograd' on cpu; valid: reference, loops, gather_rows, onednn, "
+            "onednn_fused");
   EXPECT_EQ(refusal("all=winograd"),
-            "no operation has a variant 'winograd' on cpu; valid: reference, loops, onednn, onednn_fused");
+            "no operation has a variant 'winograd' on cpu; valid: reference, loops, gather_rows, onednn, "
+            "onednn_fused, scatter_rows");
   const std::string unknown = refusal("all=loops,conv3d.forward=loops");
-  EXPECT_TRUE(unknown.starts_with(
-      "unknown operation 'conv3d.forward'; valid: weights.cast, batch.gather, labels.gather, conv2d.forward"))
+  EXPECT_TRUE(
+      unknown.starts_with("unknown operation 'conv3d.forward'; valid: weights.cast, batch.gather, "
+                          "labels.gather, one_hot.forward"))
       << unknown;
   EXPECT_EQ(refusal("all=loops,conv2d.forward"),
             "selection 'conv2d.forward' is not of the form operation=variant, all=variant or preset=name");
@@ -137,7 +140,7 @@ TEST_F(CpuSelection, GoesThroughTextAndBack) {
   apply(selection, "all=loops,conv2d.backward_weights=reference,relu.forward=onednn", device);
   const std::string text = to_string(selection);
   EXPECT_TRUE(text.starts_with(
-      "fp32 weights.cast=loops,batch.gather=loops,labels.gather=loops,conv2d.forward=loops,"))
+      "fp32 weights.cast=loops,batch.gather=loops,labels.gather=loops,one_hot.forward=loops,"))
       << text;
   const auto space = text.find(' ');
   Selection back;
@@ -148,7 +151,8 @@ TEST_F(CpuSelection, GoesThroughTextAndBack) {
 
 TEST(VariantNames, AreWhatAllTakes) {
   EXPECT_EQ(variant_names(core::DeviceKind::cpu),
-            (std::vector<std::string>{"reference", "loops", "onednn", "onednn_fused"}));
+            (std::vector<std::string>{"reference", "loops", "gather_rows", "onednn", "onednn_fused",
+                                      "scatter_rows"}));
 }
 
 /// What the text of before means today.

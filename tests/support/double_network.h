@@ -188,6 +188,9 @@ class DoubleNetwork {
     return out;
   }
 
+  /// The byte of which `value` is the 255th part.
+  static int byte_of(double value) { return static_cast<int>(std::lround(255 * value)); }
+
   Planes forward(const models::Layer& layer, const std::vector<double>& parameters, const Planes& in) const {
     using enum models::LayerKind;
     Planes out = in;
@@ -195,6 +198,19 @@ class DoubleNetwork {
       case conv2d:
       case conv1d:
         return convolve(layer, parameters, in);
+      case one_hot:
+        out = planes(in.height, in.width, layer.symbols);
+        for_each(in.height, in.width, layer.symbols,
+                 [&](int y, int x, int c) { out.at(y, x, c) = byte_of(in.get(y, x, 0)) == c + 1 ? 1 : 0; });
+        return out;
+      case embedding:
+        out = planes(in.height, in.width, layer.out_channels);
+        for_each(in.height, in.width, layer.out_channels, [&](int y, int x, int c) {
+          const int byte = byte_of(in.get(y, x, 0));
+          const int row = byte <= layer.symbols ? byte : 0;
+          out.at(y, x, c) = parameter(layer, "weight", parameters)[row * layer.out_channels + c];
+        });
+        return out;
       case linear:
         return multiply(layer, parameters, in);
       case add:  // the other input comes in all_outputs()

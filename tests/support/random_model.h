@@ -36,6 +36,8 @@ inline models::Layer random_layer(Dice& dice, const models::LayerRow& row, const
       layer.*field.text = model.layers[static_cast<std::size_t>(from)].name;
     }
   }
+  // As many as bytes, so that some are told apart.
+  if (layer.reads_symbols()) layer.symbols = throw_dice(dice, 100, 255);
   return layer;
 }
 
@@ -63,6 +65,11 @@ inline models::Model random_model(std::uint64_t seed) {
     models::fit_layers(beginning);
     return beginning;
   };
+  if (throw_dice(dice, 0, 3) == 0) {  // the first layer reads bytes
+    model.channels = 1;
+    const auto* const row = models::find_layer_row(throw_dice(dice, 0, 1) == 0 ? "one_hot" : "embedding");
+    model.layers.push_back(random_layer(dice, *row, model));
+  }
   const int layers = throw_dice(dice, 1, 7);
   for (int tried = 0; tried < 100 && static_cast<int>(model.layers.size()) < layers; ++tried) {
     const auto rows = models::layer_rows();

@@ -30,6 +30,12 @@ std::string passage_text(const models::Model& model, const Passage& passage) {
     case models::LayerKind::layer_norm:
     case models::LayerKind::batch_norm:
       return fmt::format("{} makes {:.6g} of {:.6g}", name, passage.after, passage.before);
+    case models::LayerKind::one_hot:
+      return fmt::format("{} = {:.0f}, as the character is number {:.0f} of the alphabet", name,
+                         passage.after, std::round(255 * passage.before));
+    case models::LayerKind::embedding:
+      return fmt::format("{} = {:.6g}, from the row of character {:.0f} of the alphabet", name, passage.after,
+                         std::round(255 * passage.before));
     case models::LayerKind::add:
       return fmt::format("{} = {:.6g} + {:.6g} of {} = {:.6g}", name, passage.before, passage.addend,
                          layer.from, passage.after);

@@ -12,6 +12,8 @@ std::vector<Variant> variants() {
                             loops_backward_input(),
                             loops_backward_weights(),
                             loops_backward_bias(),
+                            gather_rows_loops_forward(),
+                            scatter_rows_loops_backward_weights(),
                             onednn_forward(),
                             onednn_fused_forward(),
                             onednn_backward_input(),
@@ -23,6 +25,7 @@ std::vector<Variant> variants() {
                atomic_backward_weights(), per_weight_backward_weights(), tree_reduction_backward_weights(),
                atomic_backward_bias(), warp_shuffle_backward_bias(), implicit_gemm_forward(),
                implicit_gemm_backward_input(), implicit_gemm_backward_weights()});
+  list.insert(list.end(), {gather_rows_forward(), scatter_rows_backward_weights()});
   list.insert(list.end(), {mma_forward(), mma_fused_forward(), mma_backward_input(), mma_backward_weights()});
   list.insert(list.end(), {fused_forward(), fused_backward_input(), fused_backward_weights(),
                            narrow_forward(), narrow_backward_input(), narrow_backward_weights()});

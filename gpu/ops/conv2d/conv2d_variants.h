@@ -16,6 +16,10 @@ Variant loops_backward_input();
 Variant loops_backward_weights();
 Variant loops_backward_bias();
 
+// Of one-hot characters (fused/rows.h).
+Variant gather_rows_loops_forward();
+Variant scatter_rows_loops_backward_weights();
+
 Variant onednn_forward();
 Variant onednn_fused_forward();
 Variant onednn_backward_input();
@@ -43,6 +47,10 @@ Variant mma_forward();
 Variant mma_fused_forward();
 Variant mma_backward_input();
 Variant mma_backward_weights();
+
+// Of one-hot characters (fused/rows.h).
+Variant gather_rows_forward();
+Variant scatter_rows_backward_weights();
 
 // With what lies around the convolution (fused/chain.h).
 Variant fused_forward();

@@ -1,0 +1,58 @@
+#pragma once
+// A convolution of one-hot characters without the products with zeros. With the byte b = round(255 x) of a character
+// (one_hot.h), and weights w (K,R,S,C):
+//
+//   gather_rows of forward            y[n,p,:] = sum over the taps t of row(t, b[n, p + t])
+//   scatter_rows of backward_weights  dw[:,t,c] = sum over all (n,p) with b[n, p + t] = c + 1 of dy[n,p,:]
+//
+// row(t, c + 1) is w[:,t,c], K numbers, made of the weights once a call; row(t, 0), of characters without a channel, and
+// what lies in the padding are 0. A call covers one_hot.forward before it, whose output is never made, and computes R S
+// additions of a number where the product has R S C.
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gpu/ops/chains.h"
+#include "gpu/ops/symbols.h"
+
+namespace warpscope::ops::conv2d::fused::rows {
+
+/// Of one_hot.forward before a convolution.
+inline OpShape shape_of_text(const OpShape& own) {
+  OpShape shape = input_shape(own);
+  shape.in_channels = 1;
+  return shape;
+}
+
+inline Link one_hot_before() {
+  return {.op = Op::one_hot_forward, .renames = {{Name::output, Name::encoded}}, .shape = shape_of_text};
+}
+
+/// one_hot.forward, conv2d.forward, and what may follow it: [bias.forward [relu.forward]].
+inline std::vector<Link> forward_chain() {
+  std::vector<Link> chain = bias_and_relu_after(Op::conv2d_forward);
+  chain.front().renames.push_back({Name::input, Name::encoded});
+  chain.insert(chain.begin(), one_hot_before());
+  return chain;
+}
+
+inline std::vector<Link> backward_weights_chain() {
+  return {one_hot_before(), {.op = Op::conv2d_backward_weights, .renames = {{Name::input, Name::encoded}}}};
+}
+
+inline std::string refuses(const OpShape& s) {
+  return s.in_channels <= kMostSymbols ? "" : "a byte tells at most 255 characters apart";
+}
+
+inline int taps_of(const OpShape& s) {
+  return s.kernel_height * s.kernel_width;
+}
+
+/// Numbers of all rows: (taps, C + 1, K).
+inline std::int64_t elements_of(const OpShape& s) {
+  return std::int64_t{taps_of(s)} * (s.in_channels + 1) * s.out_channels;
+}
+
+}  // namespace warpscope::ops::conv2d::fused::rows

@@ -1,0 +1,113 @@
+"""Networks on texts from outside: trained on built-in sentences and CSV files, gone on with, asked about texts."""
+import csv
+import io
+import json
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import ProgramCase, losses_of, main, read_run  # noqa: E402
+
+NETWORK = """text = {length = 48, alphabet = "abcdefghijklmnopqrstuvwxyz \\n"}
+loss = "cross_entropy"
+classes = 4
+layers = [
+  {type = "FIRST"},
+  {type = "conv1d", channels = 32, kernel = 5, padding = "valid"},
+  {type = "relu"},
+  {type = "maxpool1d", window = 3},
+  {type = "global_average_pool"},
+  {type = "linear", features = 4},
+]
+"""
+
+
+class Texts(ProgramCase):
+    def network(self, first='one_hot"'):
+        return self.write("letters.toml", NETWORK.replace('FIRST"', first))
+
+    def write(self, name, text):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), "wb") as file:
+            file.write(text if isinstance(text, bytes) else text.encode())
+        return self.path(name)
+
+    def train(self, network, *more, run="run"):
+        ended = self.run_program("train", "--model", network, "--device", "cpu", "--precision", "fp32", "--batch", "32",
+                                 "--run-dir", self.path(run), *more)
+        self.assert_succeeded(ended)
+        return ended
+
+    def infer(self, *more):
+        ended = self.run_program("infer", self.path("run"), *more, "--device", "cpu")
+        self.assert_succeeded(ended)
+        return ended
+
+    def test_a_text_network_learns_from_sentences_and_goes_on_without_its_file(self):
+        for first in ('one_hot"', 'embedding", channels = 8'):
+            with self.subTest(first):
+                network, run = self.network(first), self.path(first[:7])
+                self.train(network, "--data", "sentences", "--steps", "250", "--lr", "0.01", run=run)
+                losses = losses_of(run)
+                self.assertGreater(losses[0], 1)
+                self.assertLess(sum(losses[-20:]) / 20, 0.6)
+                head = read_run(run)
+                self.assertEqual(head["classes"], ["weather", "kitchen", "sport", "travel"])
+                self.assertIn("alphabet", head["configuration"]["network"])
+                os.remove(network)
+                self.assert_succeeded(self.run_program("train", "--resume", run, "--steps", "260"))
+                self.assertEqual(len(losses_of(run)), 260)
+
+    def test_answers_stand_beside_their_texts(self):
+        self.train(self.network(), "--data", "sentences", "--steps", "300", "--lr", "0.01")
+        lines = self.write("lines.txt", b"The baker salts the soup.\n\nbroken \xff\xe2\x82 bytes\n")
+        ended = self.infer(lines, "--out", "-")
+        rows = list(csv.DictReader(io.StringIO(ended.out)))
+        self.assertEqual([row["text"] for row in rows],
+                         ["The baker salts the soup.", "", "broken \ufffd\ufffd bytes"])
+        self.assertEqual(rows[0]["class"], "kitchen")
+        self.assertNotIn("label", rows[0])
+        table = self.write("table.csv", 'label,text\r\nkitchen,"My aunt, she fries two onions"\r\nunheard of,fog\r\n')
+        self.infer(table, "--out", self.path("answers.json"))
+        with open(self.path("answers.json"), encoding="utf-8") as file:
+            told = json.load(file)
+        self.assertEqual(told["answers"][0]["label"], "kitchen")
+        self.assertEqual(told["answers"][0]["text"], "My aunt, she fries two onions")
+        self.assertNotIn("label", told["answers"][1])
+        self.assertEqual(told["accuracy"], float(told["answers"][0]["class"] == "kitchen"))
+        known = json.loads(self.infer("--json", "-").out)
+        self.assertGreater(known["accuracy"], 0.7)
+        self.assertEqual(known["images"], 800)
+        self.assert_refused(["infer", self.path("run"), self.write("open.csv", 'a\n"b\n'), "--device", "cpu"],
+                            "open.csv:2: a quote is not closed")
+
+    def test_texts_of_ones_own_have_any_classes(self):
+        rows = "".join(f'{"ham" if n % 2 else "spam"},"{"call me" if n % 2 else "buy this"} {n}"\n' for n in range(80))
+        network = self.network()
+        self.write("mails/train.csv", "ham\n")
+        self.assert_refused(["train", "--model", network, "--data", self.path("mails"), "--device", "cpu"],
+                            "train.csv:1: 1 field in a row, 2 or more are needed")
+        self.write("mails/train.csv", rows)
+        self.write("mails/test.csv", rows[:400].rpartition("\n")[0])
+        self.train(network, "--data", self.path("mails"), "--epochs", "5", "--lr", "0.01")
+        self.assertEqual(read_run(self.path("run"))["classes"], ["ham", "spam"])
+
+    def test_networks_and_data_of_the_other_kind_refuse_each_other(self):
+        train = ["train", "--device", "cpu", "--steps", "1"]
+        self.assert_refused([*train, "--model", "char_cnn", "--data", "mnist"],
+                            "MNIST holds images, but char_cnn takes texts")
+        self.assert_refused([*train, "--model", "mlp", "--data", "sentences"],
+                            "built-in sentences holds texts, but mlp takes images of 28x28x1")
+
+    def test_features_and_classifiers_take_texts(self):
+        self.train(self.network(), "--data", "sentences", "--steps", "100", "--lr", "0.01")
+        out = self.path("features.csv")
+        self.assert_succeeded(self.run_program("features", self.path("run"), "--device", "cpu", "--rows", "40",
+                                               "--out", out))
+        judged = self.run_program("classify", self.path("run"), "--device", "cpu", "--classifier", "softmax")
+        self.assert_succeeded(judged)
+        self.assertIn("accuracy", judged.out)
+
+
+if __name__ == "__main__":
+    main()
