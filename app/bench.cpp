@@ -14,7 +14,7 @@
 #include "app/interrupt.h"
 #include "app/table.h"
 #include "gpu/core/error.h"
-#include "gpu/models/model.h"
+#include "gpu/models/model_file.h"
 
 namespace warpscope::app {
 namespace {
@@ -104,7 +104,7 @@ void print(const BenchReport& report) {
 int bench(const BenchArguments& arguments) {
   check(arguments);
   const Choices chosen = choices(arguments.choices);
-  const models::Model model = models::find_model("autoencoder");
+  const models::Model model = models::model_of(arguments.model);
   const bool gpu = chosen.device->kind() == core::DeviceKind::cuda;
   const int batch = arguments.batch > 0 ? arguments.batch : (gpu ? kGpuBatch : kCpuBatch);
   const auto precisions = precisions_of(chosen);

@@ -11,6 +11,7 @@
 #include "gpu/core/error.h"
 #include "gpu/models/layer.h"
 #include "gpu/ops/former_ops.h"
+#include "gpu/ops/symbols.h"
 
 namespace warpscope::app {
 namespace {
@@ -23,7 +24,9 @@ constexpr std::int64_t kMostElements = std::int64_t{1} << 34;
   throw core::BadInput(
       fmt::format("--shape '{}': {}; valid: NxHxWxC:KxRxS (convolutions; behind it :stride2, :dilationD, "
                   ":valid), NxHxWxC:RxS "
-                  "(pooling), NxC:K (linear layers), NxHxWxC (others; pooling: 2x2)",
+                  "(pooling), NxC:K (linear layers), NxHxWx1:C (one-hot characters), NxHxWx1:VxD (embeddings "
+                  "of more than 3 rows), "
+                  "NxHxWxC (others; pooling: 2x2)",
                   text, why));
 }
 
@@ -117,6 +120,17 @@ TypedShape parse(const std::string& text) {
                                weights[2], shape.stride == 1 ? "" : fmt::format(", stride {}", shape.stride),
                                shape.dilation == 1 ? "" : fmt::format(", dilation {}", shape.dilation),
                                shape.valid ? ", valid" : "")};
+  }
+  if (weights.size() == 1 && input[3] == 1) {
+    shape.out_channels = weights[0];
+    if (weights[0] > ops::kMostSymbols) refuse(text, "a byte tells at most 255 characters apart");
+    return {shape, fmt::format("{} -> {}", fmt::join(input, "x"), weights[0])};
+  }
+  if (weights.size() == 2 && input[3] == 1 && weights[0] > 3) {
+    shape.count = weights[0];
+    shape.out_channels = weights[1];
+    if (weights[0] > ops::kMostSymbols + 1) refuse(text, "an embedding of bytes has at most 256 rows");
+    return {shape, fmt::format("{}, {}x{}", fmt::join(input, "x"), weights[0], weights[1])};
   }
   if (weights.size() == 2) {
     shape.kernel_height = weights[0];

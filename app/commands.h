@@ -56,13 +56,14 @@ int verify(const VerifyArguments& arguments);
 
 struct BenchArguments {
   ChoiceArguments choices;
-  int batch = 0;                    ///< 0: 64 on a GPU, 2 on the CPU
-  int samples = 30;                 ///< of each variant, at most
-  std::vector<std::string> shapes;  ///< instead of the model's
-  std::optional<bool> steps;        ///< unset: unless ops, variants or shapes are chosen
-  std::string json;                 ///< file, "-" for standard output instead of the tables, "" for none
-  std::string csv;                  ///< file, "-" for standard output instead of the tables, "" for none
-  std::string against;              ///< an earlier --json file, "" for none
+  std::string model = "autoencoder";  ///< a name or a file
+  int batch = 0;                      ///< 0: 64 on a GPU, 2 on the CPU
+  int samples = 30;                   ///< of each variant, at most
+  std::vector<std::string> shapes;    ///< instead of the model's
+  std::optional<bool> steps;          ///< unset: unless ops, variants or shapes are chosen
+  std::string json;                   ///< file, "-" for standard output instead of the tables, "" for none
+  std::string csv;                    ///< file, "-" for standard output instead of the tables, "" for none
+  std::string against;                ///< an earlier --json file, "" for none
 };
 
 /// Times every variant on the shapes of the model, and whole training steps.

@@ -55,6 +55,9 @@ void add_verify_options(CLI::App& app, app::VerifyArguments& a) {
 
 void add_bench_options(CLI::App& app, app::BenchArguments& a) {
   app::add_choice_options(app, a.choices);
+  app.add_option("--model", a.model, "A network's name, or a file that ends in .toml")
+      ->type_name("NAME|FILE")
+      ->capture_default_str();
   app.add_option("--batch", a.batch, "Images a step (default: 64 on a GPU, 2 on the CPU)")->type_name("N");
   app.add_option("--samples", a.samples, "Launches timed of each variant, at most")
       ->type_name("N")
@@ -62,7 +65,8 @@ void add_bench_options(CLI::App& app, app::BenchArguments& a) {
   app.add_option(
          "--shape", a.shapes,
          "Instead of the model's: NxHxWxC:KxRxS (convolutions; behind it :stride2, :dilationD, :valid), "
-         "NxHxWxC:RxS (pooling), NxC:K (linear), NxHxWxC (others)")
+         "NxHxWxC:RxS (pooling), NxC:K (linear), NxHxWx1:C (one-hot), NxHxWx1:VxD (embeddings, V above 3), "
+         "NxHxWxC (others)")
       ->type_name("SHAPE");
   // Read by hand: a flag bound to the option would turn "not given" into "no".
   app.add_flag_callback(

@@ -24,7 +24,7 @@ constexpr std::array kBackwardWeights{
     Operand{Name::weights_gradient, Access::write, Role::gradient, table}};
 
 std::string describe(const OpShape& s) {
-  return fmt::format("{}x{}x{}x1 -> {}, {} rows", s.batch, s.height, s.width, s.out_channels, s.count);
+  return fmt::format("{}x{}x{}x1, {}x{}", s.batch, s.height, s.width, s.count, s.out_channels);
 }
 
 }  // namespace

@@ -42,10 +42,6 @@ inline std::vector<Link> backward_weights_chain() {
   return {one_hot_before(), {.op = Op::conv2d_backward_weights, .renames = {{Name::input, Name::encoded}}}};
 }
 
-inline std::string refuses(const OpShape& s) {
-  return s.in_channels <= kMostSymbols ? "" : "a byte tells at most 255 characters apart";
-}
-
 inline int taps_of(const OpShape& s) {
   return s.kernel_height * s.kernel_width;
 }
@@ -53,6 +49,12 @@ inline int taps_of(const OpShape& s) {
 /// Numbers of all rows: (taps, C + 1, K).
 inline std::int64_t elements_of(const OpShape& s) {
   return std::int64_t{taps_of(s)} * (s.in_channels + 1) * s.out_channels;
+}
+
+inline std::string refuses(const OpShape& s) {
+  constexpr std::int64_t kMostElements = 2'000'000'000;
+  if (s.in_channels > kMostSymbols) return "a byte tells at most 255 characters apart";
+  return elements_of(s) <= kMostElements ? "" : "at most 2e9 weights";
 }
 
 }  // namespace warpscope::ops::conv2d::fused::rows
