@@ -42,7 +42,7 @@ class ImageSource {
 /// of that name, as read_texts() tells. Else the test images of the data set that data::load() finds for "data"; `notice`
 /// is then as there. `classes`: the names of the network's, as far as they are known. Throws core::BadInput where there
 /// are neither.
-std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Requirements& model,
+std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Requirements& wanted,
                                          const std::vector<std::string>& classes, std::string& notice);
 
 /// Texts of a file. Of one that ends in .csv

@@ -345,7 +345,7 @@ std::string to_toml(const Model& model, Style style) {
   for (const Layer& layer : model.layers) {
     const std::string line = layer_text(layer);
     const std::string remark = people ? remark_on(layer, extent) : "";
-    text += remark.empty() ? line + "\n" : fmt::format("{:<{}}# {}\n", line, kRemarkColumn, remark);
+    text += remark.empty() ? line + "\n" : fmt::format("{:<{}} # {}\n", line, kRemarkColumn - 1, remark);
     extent.pass(layer);
   }
   return text + "]\n";

@@ -249,6 +249,27 @@ models::Model small_joint_network() {
   return model;
 }
 
+models::Model small_text_network(models::LayerKind first) {
+  using enum models::LayerKind;
+  constexpr int kSymbols = 200, kClasses = 5;
+  models::Model model{"small text",
+                      1,
+                      24,
+                      1,
+                      {{first, "first"},
+                       {conv1d, "conv1", 0, 16, 5},
+                       {relu, "relu1"},
+                       {maxpool1d, "pool1", 0, 0, 3},
+                       {linear, "fc1", 0, kClasses}},
+                      models::Loss::cross_entropy,
+                      kClasses};
+  model.layers[0].symbols = kSymbols;
+  model.layers[0].out_channels = first == embedding ? 12 : 0;
+  model.layers[1].valid = true;
+  models::fit_layers(model);
+  return model;
+}
+
 NetworkCase make_network_case(Precision precision, std::uint64_t seed, const models::Model& model) {
   NetworkCase network;
   network.model = model;

@@ -21,6 +21,8 @@ models::Model small_network();
 models::Model small_classifier();
 /// small_network() with a head of five classes on its latents.
 models::Model small_joint_network();
+/// A classifier of texts as small: 24 bytes, of which 200 are told apart by `first`, one_hot or embedding.
+models::Model small_text_network(models::LayerKind first);
 
 /// Weights, images and the right gradients of one training step of two images.
 struct NetworkCase {

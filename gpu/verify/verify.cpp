@@ -285,9 +285,12 @@ struct Run {
     for (NetworkJob& job : jobs) {
       if (!go_on(describe(job.row))) return;
       if (made_for != job.row.precision) {
-        networks = {make_network_case(job.row.precision, options.seed),
-                    make_network_case(job.row.precision, options.seed, small_classifier()),
-                    make_network_case(job.row.precision, options.seed, small_joint_network())};
+        networks.clear();
+        for (const models::Model& model : {small_network(), small_classifier(), small_joint_network(),
+                                           small_text_network(models::LayerKind::one_hot),
+                                           small_text_network(models::LayerKind::embedding)}) {
+          networks.push_back(make_network_case(job.row.precision, options.seed, model));
+        }
         made_for = job.row.precision;
       }
       check_selection(job, networks, device);

@@ -9,6 +9,7 @@
 #include "gpu/core/error.h"
 #include "gpu/models/model.h"
 #include "tests/support/tiny.h"
+#include "tests/support/tiny_text.h"
 
 namespace warpscope::models {
 namespace {
@@ -72,6 +73,25 @@ TEST(CharCnn, IsTheSmallNetworkOfThePaper) {
   EXPECT_EQ(normalized.layers[index_of(normalized, "ln1") + 1].name, "relu1");
   EXPECT_EQ(normalized.layers[index_of(normalized, "ln2") + 1].name, "relu6");
   EXPECT_EQ(parameter_layout(find_model("char_cnn_cased")).find("conv1.weight").shape[3], 69 + 26);
+}
+
+TEST(Embedding, BeginsAsStandardNormalRows) {
+  Model model = tests::tiny_text_model(LayerKind::embedding);
+  model.layers[0].out_channels = 400;
+  fit_layers(model);
+  const std::vector<float> values = initial_parameters(model, 3);
+  const ParameterLayout layout = parameter_layout(model);
+  const Parameter& table = layout.find("first.weight");
+  EXPECT_EQ(table.shape, (std::vector<int>{28, 400}));
+  double sum = 0, squares = 0;
+  for (std::size_t i = 0; i < table.elements; ++i) {
+    const double value = values[table.offset + i];
+    sum += value;
+    squares += value * value;
+  }
+  const auto count = static_cast<double>(table.elements);
+  EXPECT_NEAR(sum / count, 0, 4 / std::sqrt(count));
+  EXPECT_NEAR(squares / count, 1, 4 * std::sqrt(2 / count));
 }
 
 TEST(Model, UnknownNamesListTheValidOnes) {
