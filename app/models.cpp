@@ -46,6 +46,11 @@ std::string flops_text(double flops) {
   return fmt::format("{:.3g}{}", flops, kUnits[unit]);
 }
 
+std::string input_text(const Model& model) {
+  if (model.reads_text()) return fmt::format("{} characters", charts::with_thousands(model.width));
+  return to_string(models::Extent{model.height, model.width, model.channels});
+}
+
 std::string loss_text(const Model& model) {
   return model.loss == models::Loss::mse ? "mse" : fmt::format("{} classes", model.classes);
 }
@@ -70,8 +75,7 @@ std::string table_of(const std::vector<Model>& list, const Setup& setup) {
                {fmt::format("memory of {} images", setup.batch)}});
   for (const Model& model : list) {
     const plan::ModelFigures figures = plan::figures_of(model);
-    table.add({model.name, to_string(models::Extent{model.height, model.width, model.channels}),
-               loss_text(model), fmt::format("{}", model.layers.size()),
+    table.add({model.name, input_text(model), loss_text(model), fmt::format("{}", model.layers.size()),
                charts::with_thousands(static_cast<std::int64_t>(figures.parameters)),
                flops_text(figures.forward_flops), flops_text(figures.step_flops), memory_text(model, setup)});
   }
@@ -118,6 +122,7 @@ nlohmann::json json_of(const Model& model, const Setup& setup) {
                       {"precision", core::to_string(setup.precision)},
                       {"device", setup.device.id()},
                       {"layers", std::move(layers)}};
+  if (model.reads_text()) json["alphabet"] = model.alphabet;
   try {
     json["step_bytes"] = plan::training_bytes(model, setup.device, setup.precision, setup.batch);
   } catch (const core::Error& error) {

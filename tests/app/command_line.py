@@ -116,7 +116,8 @@ class CommandLine(ProgramCase):
         self.assert_succeeded(ended)
         self.assertRegex(ended.out, r"(?m)^cpu +\S.*, \d+ cores, [\d.]+ GiB$")
         cpu = ended.out[ended.out.index("\ncpu ") if "\ncpu " in ended.out else 0:]
-        self.assertRegex(cpu, r"(?m)^ +conv2d\.forward +reference \(fp32\), loops \(fp32, bf16\), onednn \(fp32.*\)$")
+        self.assertRegex(cpu, r"(?m)^ +conv2d\.forward +reference \(fp32\), loops \(fp32, bf16\), "
+                              r"gather_rows with one_hot, bias, relu \(fp32, bf16\), onednn \(fp32.*\)$")
         self.assertRegex(cpu, r"(?m)^ +optimizer\.update +reference \(fp32\), loops \(fp32, bf16\)$")
 
     def test_a_fetch_without_a_network_says_so(self):

@@ -47,6 +47,9 @@ class OwnNetworks(ProgramCase):
             self.assertGreater(model["step_bytes"], 0)
             self.assertIn(model["name"], ended.out)
         self.assertIn("751,875", ended.out)
+        self.assertIn("1,014 characters", ended.out)
+        self.assertEqual(len(set(listed["char_cnn"]["alphabet"])), 69)
+        self.assertNotIn("alphabet", listed["mlp"])
 
     def test_a_network_that_was_written_out_and_changed_is_trained_and_goes_on_without_its_file(self):
         printed = self.run_program("models", "mlp")
