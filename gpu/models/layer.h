@@ -107,7 +107,7 @@ struct LayerField {
   int Layer::*number = nullptr;  ///< one of these four is not nullptr
   float Layer::*real = nullptr;
   bool Layer::*flag = nullptr;
-  std::string Layer::*text = nullptr;
+  std::string Layer::*text = nullptr;  ///< the name of an earlier layer
   double least = 0;
   double most = 0;
   double standard = 0;                 ///< of numbers and flags; below `least`: it must be given

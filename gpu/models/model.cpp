@@ -46,6 +46,11 @@ void check_text(const Model& model) {
     refuse("a network that takes texts classifies; the loss is cross_entropy");
 }
 
+/// Images are not larger than fit.
+bool is_possible(const Extent& extent) {
+  return extent.height <= kMostExtent && extent.width <= kMostExtent && extent.elements() <= kMostElements;
+}
+
 /// Why an addition cannot stand at layer `at`, whose input is of `input`, or "".
 std::string objection_to_addition(const Model& model, std::size_t at, const Extent& input) {
   const Layer& layer = model.layers[at];
@@ -74,8 +79,7 @@ std::string objection(const Model& model, std::size_t at, const Extent& input) {
   if (!why.empty()) return why;
   Extent output = input;
   output.pass(layer);
-  if (output.elements() <= kMostElements && output.height <= kMostExtent && output.width <= kMostExtent)
-    return "";
+  if (is_possible(output)) return "";
   return fmt::format("makes images of {}, more than fit", to_string(output));
 }
 
@@ -183,6 +187,7 @@ void fit_layers(Model& model) {
     if (layer.reads_symbols() && layer.symbols == 0) layer.symbols = characters_of(model);
     if (const LayerRow& row = row_of(layer.kind); row.fit != nullptr) row.fit(layer, extent);
     extent.pass(layer);
+    if (!is_possible(extent)) return;  // check_model() refuses the layer; the next ones could overflow
   }
 }
 

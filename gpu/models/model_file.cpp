@@ -235,25 +235,6 @@ class Reader {
     refuse(root.contains("name") ? root.get("name")->source() : toml::source_region{}, what);
   }
 
-  static void check_size(const Model& model) {
-    constexpr std::int64_t kMostParameters = std::int64_t{1} << 31;
-    std::int64_t parameters = 0;
-    Extent extent{model.height, model.width, model.channels};
-    for (std::size_t i = 0; i < model.layers.size(); ++i) {
-      if (has_parameters(model.layers[i])) {
-        for (const LayerParameter& each : row_of(model.layers[i].kind).parameters(model.layers[i], extent)) {
-          double elements = 1;  // does not overflow
-          for (const int side : each.shape) elements *= side;
-          if (elements + static_cast<double>(parameters) > static_cast<double>(kMostParameters)) {
-            throw BadLayer(model, i, fmt::format("more than {} parameters in all", kMostParameters));
-          }
-          parameters += static_cast<std::int64_t>(elements);
-        }
-      }
-      extent.pass(model.layers[i]);
-    }
-  }
-
   std::string_view where_, name_;
   std::map<std::string_view, int> numbers_;  ///< of layers, by LayerRow::prefix
   std::vector<toml::source_region> places_;  ///< of the layers
@@ -319,6 +300,25 @@ std::string input_text(const Model& model, bool people) {
 }
 
 }  // namespace
+
+void check_size(const Model& model) {
+  constexpr std::int64_t kMostParameters = std::int64_t{1} << 31;
+  std::int64_t parameters = 0;
+  Extent extent{model.height, model.width, model.channels};
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    if (has_parameters(model.layers[i])) {
+      for (const LayerParameter& each : row_of(model.layers[i].kind).parameters(model.layers[i], extent)) {
+        double elements = 1;  // does not overflow
+        for (const int side : each.shape) elements *= side;
+        if (elements + static_cast<double>(parameters) > static_cast<double>(kMostParameters)) {
+          throw BadLayer(model, i, fmt::format("more than {} parameters in all", kMostParameters));
+        }
+        parameters += static_cast<std::int64_t>(elements);
+      }
+    }
+    extent.pass(model.layers[i]);
+  }
+}
 
 Model parse_model(std::string_view text, std::string_view where, std::string_view name) {
   return Reader(where, name).read(text);

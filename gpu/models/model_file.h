@@ -35,6 +35,10 @@ Model parse_model(std::string_view text, std::string_view where, std::string_vie
 /// The same from a file; the network is called what the file is, without its ending.
 Model read_model(const std::filesystem::path& file);
 
+/// Throws BadLayer for the first layer with which `model`, which check_model() has passed, has more parameters than
+/// networks may have.
+void check_size(const Model& model);
+
 /// How a network is written.
 enum class Style : std::uint8_t {
   plain,       ///< with its name
