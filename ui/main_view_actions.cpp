@@ -122,6 +122,11 @@ ActionScene MainView::action_scene(const Frame& frame) {
             panels_.mapping.show(method);
             panels_.mapping.make(frame);
           },
+      .edit_network =
+          [this](bool file) {
+            dock_.show("network");
+            panels_.network.edit(file);
+          },
       .why_no_map = panels_.mapping.why_not(frame),
   };
   add_panel_actions(scene);

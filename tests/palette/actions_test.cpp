@@ -67,6 +67,7 @@ class ActionsTest : public testing::Test {
             .judge_features = [this] { done = "judge"; },
             .why_no_features = why_no_features,
             .map_latents = [this](const std::string& method) { done = "map by " + method; },
+            .edit_network = [this](bool file) { done = file ? "open a network" : "edit the network"; },
             .why_no_map = why_no_map};
   }
 
@@ -287,6 +288,13 @@ TEST_F(ActionsTest, TabsAreShownByNameAndCommandsShowTheirs) {
   EXPECT_TRUE(std::holds_alternative<training::CheckDeterminism>(sent.at(0)));
   find("find_rate").run();
   EXPECT_EQ(shown_training, 1);
+}
+
+TEST_F(ActionsTest, TheNetworkIsEdited) {
+  find("edit_network").run();
+  EXPECT_EQ(done, "edit the network");
+  find("open_network").run();
+  EXPECT_EQ(done, "open a network");
 }
 
 TEST_F(ActionsTest, TheCurvesAreChanged) {

@@ -40,6 +40,7 @@ std::vector<NamedTable> main_tables() {
           named("runs", RunsPanel::columns()),
           named("verify", VerifyPanel::columns()),
           named("memory", MemoryPanel::columns()),
+          named("layers of the network", NetworkDiagram::columns()),
           named("bench", BenchPanel::columns()),
           named("terms of a sum", SumView::columns())};
 }

@@ -300,6 +300,32 @@ void add_plot_choices(const ActionScene& scene, std::vector<Action>& actions) {
       [follow = scene.follow] { follow(false); });
 }
 
+// --- the network
+
+struct NetworkAction {
+  const char* id;
+  const char* title;
+  bool file;
+};
+
+constexpr std::array kNetworkActions{
+    NetworkAction{"edit_network", "Edit the network", false},
+    NetworkAction{"open_network", "Open a network file", true},
+};
+
+void add_network(const ActionScene& scene, std::vector<Action>& actions) {
+  for (const NetworkAction& row : kNetworkActions) {
+    actions.push_back({.id = row.id,
+                       .title = row.title,
+                       .group = "Network",
+                       .keys = {},
+                       .note = {},
+                       .why_not = {},
+                       .fill = {},
+                       .run = [edit = scene.edit_network, file = row.file] { edit(file); }});
+  }
+}
+
 // --- kernels
 
 void add_select(const ActionScene& scene, std::string id, std::string title, std::string why_not,
@@ -370,6 +396,7 @@ std::vector<Action> all_actions(const ActionScene& scene) {
   actions.push_back(judge_action(scene));
   add_maps(scene, actions);
   add_training_tabs(scene, actions);
+  add_network(scene, actions);
   for (Action& action : window_actions(scene)) actions.push_back(std::move(action));
   for (Action& action : arranging_actions(scene)) actions.push_back(std::move(action));
   add_plots(scene, actions);

@@ -70,8 +70,9 @@ struct ActionScene {
   std::function<void()> judge_features = {};     ///< with the weights of this moment
   std::string why_no_features = {};              ///< why that cannot be; "" if it can
   std::function<void(const std::string&)> map_latents =
-      {};                       ///< by a method of maps::map_table(), with the weights of this moment
-  std::string why_no_map = {};  ///< why that cannot be; "" if it can
+      {};  ///< by a method of maps::map_table(), with the weights of this moment
+  std::function<void(bool file)> edit_network = {};  ///< as a form; `file`: the name of one to open is typed
+  std::string why_no_map = {};                       ///< why that cannot be; "" if it can
 };
 
 /// All of them, in the order of their tables.

@@ -20,6 +20,9 @@
 namespace warpscope::ui {
 namespace {
 
+constexpr std::array<const char*, 3> kViews{"activations", "layers", "edit"};
+enum : int { kActivations, kLayers, kEdit };
+constexpr float kViewsWidth = 224;  ///< design pixels
 constexpr std::array<const char*, 3> kLooks{"outputs", "weights", "gradients"};
 constexpr float kControlsWidth =
     440;  ///< design pixels: the image, the look, and the input channel of filters
@@ -66,34 +69,67 @@ void stepper(const Frame& frame, const char* name, const std::string& text, std:
 }  // namespace
 
 void NetworkPanel::follow(const models::Model& model) {
+  if (model == model_) return;
   model_ = model;
   layout_ = models::parameter_layout(model_);
-  scenes_ = NetworkScenes(model_);
+  scenes_.set_model(model_);
   scene_ = uploaded_ = nullptr;
   explained_.reset();
+  in_channel_ = 0;
+  diagram_.forget();
+  editor_.set_trained(model_);
+}
+
+void NetworkPanel::edit(bool file) {
+  view_ = kEdit;
+  if (file) editor_.focus_file();
+}
+
+void NetworkPanel::draw_views(const Frame& frame) {
+  segmented(
+      frame, "network.view", kViews, &view_,
+      "activations: what the layers make of an image. layers: what each costs in a training step. edit: the "
+      "network as a form.");
 }
 
 void NetworkPanel::draw(const Frame& frame) {
-  if (frame.cursor == nullptr || frame.request == nullptr) {
-    panel_body(frame, false);
-    centered_text(frame,
-                  "The folder of a run holds nothing of this: the network is seen while it trains here.");
-    return;
+  const float s = frame.scale;
+  if (frame.cursor != nullptr) frame.cursor->output = std::min(frame.cursor->output, model_.layers.size());
+  if (view_ == kActivations && frame.request != nullptr && frame.cursor != nullptr) {
+    frame.request->inspected_image = frame.cursor->image;
+    refresh(frame);
+  } else {
+    scene_ = nullptr;
   }
-  frame.request->inspected_image = frame.cursor->image;
-  frame.cursor->output = std::min(frame.cursor->output, model_.layers.size());
-  refresh(frame);
-  const bool ready = scene_ != nullptr;
-  // Where the title row has no room left, the choices have a row of their own.
-  const bool in_title = title_room(frame) >= kControlsWidth * frame.scale;
-  if (ready && in_title) draw_controls(frame, title_room(frame));
+  // Where the title row has no room left, what stands there has a row of its own.
+  const bool views = title_room(frame) >= kViewsWidth * s;
+  if (views) draw_views(frame);
+  const bool controls = views && scene_ != nullptr && title_room(frame) >= (kViewsWidth + kControlsWidth) * s;
+  if (controls) {
+    ImGui::SameLine(0, 16 * s);
+    draw_controls(frame, title_room(frame));
+  }
   panel_body(frame, false);
-  if (!ready) {
-    centered_text(frame, "Looking into the network ...");
-    return;
+  ImGui::Dummy(ImVec2(1, std::floor(3 * s)));
+  if (!views) draw_views(frame);
+  if (view_ == kLayers) return diagram_.draw(frame, model_);
+  if (view_ == kEdit) {
+    if (!views) ImGui::SameLine(0, 16 * s);
+    return editor_.draw(frame);
   }
-  ImGui::Dummy(ImVec2(1, std::floor(3 * frame.scale)));
-  if (!in_title) draw_controls(frame, ImGui::GetContentRegionAvail().x);
+  if (frame.cursor == nullptr || frame.request == nullptr) {
+    return centered_text(
+        frame,
+        "The folder of a run holds nothing of this: activations are seen while a network trains here.");
+  }
+  if (scene_ == nullptr) return centered_text(frame, "Looking into the network ...");
+  if (!views && ImGui::GetContentRegionAvail().x >= (kViewsWidth + kControlsWidth) * s)
+    ImGui::SameLine(0, 16 * s);
+  draw_activations(frame, !controls);
+}
+
+void NetworkPanel::draw_activations(const Frame& frame, bool controls) {
+  if (controls) draw_controls(frame, ImGui::GetContentRegionAvail().x);
   draw_strip(frame);
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const float s = frame.scale;
@@ -177,7 +213,7 @@ void NetworkPanel::draw_controls(const Frame& frame, float room) {
 void NetworkPanel::refresh(const Frame& frame) {
   scenes_.advance();
   const auto& inspection = frame.seen.inspection;
-  if (!inspection || inspection->outputs.size() != model_.layers.size() + 1) {
+  if (!inspection || !is_of(*inspection, model_, layout_)) {
     scenes_.clear();
     scene_ = nullptr;
     return;

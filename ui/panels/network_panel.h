@@ -1,6 +1,7 @@
 #pragma once
-// The Network panel: one image's way through the layers. A strip of layers, the channels or filters of one of
-// them as tiles, one tile enlarged, and the exact sum behind one of its pixels.
+// The Network panel, in three views. Activations: one image's way through the layers, as a strip of layers, the
+// channels or filters of one of them as tiles, one tile enlarged, and the exact sum behind one of its pixels. Layers:
+// what each of them costs in a training step. Edit: the network as a form.
 
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,8 @@
 #include "ui/frame.h"
 #include "ui/interop/texture.h"
 #include "ui/panels/exciting_images.h"
+#include "ui/panels/network_diagram.h"
+#include "ui/panels/network_editor.h"
 #include "ui/panels/network_rows.h"
 #include "ui/panels/network_scene.h"
 #include "ui/panels/sum_view.h"
@@ -22,12 +25,17 @@ namespace warpscope::ui {
 class NetworkPanel {
  public:
   explicit NetworkPanel(models::Model model)
-      : model_(std::move(model)), layout_(models::parameter_layout(model_)), scenes_(model_) {}
+      : model_(std::move(model)),
+        layout_(models::parameter_layout(model_)),
+        scenes_(model_),
+        editor_(model_) {}
 
   /// Another network is trained from now on.
   void follow(const models::Model& model);
   /// Title row and body of the tab.
   void draw(const Frame& frame);
+  /// Shows the network as a form from the next frame on; `file`: the name of a file to open can be typed.
+  void edit(bool file);
   /// Between frames: true if there is something else to show. Never waits.
   bool advance() { return scenes_.advance(); }
   /// What the last frame showed; nullptr if it was nothing.
@@ -38,6 +46,8 @@ class NetworkPanel {
   void shutdown();
 
  private:
+  void draw_views(const Frame& frame);
+  void draw_activations(const Frame& frame, bool controls);
   void draw_controls(const Frame& frame, float room);
   void draw_image_choice(const Frame& frame);
   void draw_depth_choice(const Frame& frame);
@@ -68,6 +78,9 @@ class NetworkPanel {
   std::shared_ptr<const NetworkScene> scene_;
   std::shared_ptr<const NetworkScene> uploaded_;  ///< that the textures were made of
 
+  int view_ = 0;  ///< 0: activations, 1: layers, 2: edit
+  NetworkDiagram diagram_;
+  NetworkEditor editor_;
   int look_ = 0;   ///< NetworkLook
   int order_ = 0;  ///< ChannelOrder
   KeptOrder standing_;

@@ -42,6 +42,18 @@ int channel_of_largest_variance(const LayerOutput& output) {
 
 }  // namespace
 
+bool is_of(const Inspection& inspection, const models::Model& model, const models::ParameterLayout& layout) {
+  if (inspection.outputs.size() != model.layers.size() + 1) return false;
+  models::Extent extent{model.height, model.width, model.channels};
+  for (std::size_t i = 0; i < inspection.outputs.size(); ++i) {
+    const LayerOutput& output = inspection.outputs[i];
+    if (i > 0) extent.pass(model.layers[i - 1]);
+    if (models::Extent{output.height, output.width, output.channels} != extent) return false;
+    if (i > 0 && output.layer != model.layers[i - 1].name) return false;
+  }
+  return inspection.parameters.size() >= layout.elements;
+}
+
 std::string shape_text(const LayerOutput& output) {
   if (output.height == 1 && output.width == 1) return fmt::format("{}", output.channels);
   return fmt::format("{}\u00d7{}\u00d7{}", output.height, output.width, output.channels);

@@ -79,6 +79,11 @@ NetworkScene make_scene(const models::Model& model, const models::ParameterLayou
 NetworkScenes::NetworkScenes(const models::Model& model)
     : network_(std::make_shared<const Network>(Network{model, models::parameter_layout(model)})) {}
 
+void NetworkScenes::set_model(const models::Model& model) {
+  network_ = std::make_shared<const Network>(Network{model, models::parameter_layout(model)});
+  clear();
+}
+
 void NetworkScenes::want(const NetworkView& view) {
   if (job_.valid() || (newest_ && newest_->of == view)) return;
   cleared_ = false;

@@ -59,6 +59,8 @@ class NetworkScenes {
  public:
   explicit NetworkScenes(const models::Model& model);
 
+  /// Another network from now on; what was made is seen no more.
+  void set_model(const models::Model& model);
   /// Has the scene of this view made, if it is neither there nor under way; while another one is, the next call asks
   /// again.
   void want(const NetworkView& view);

@@ -1,0 +1,285 @@
+// Editing a network: what edits do, what is wrong with them, what is carried over.
+
+#include "ui/panels/network_editor_rows.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "gpu/models/model_file.h"
+#include "tests/support/tiny.h"
+
+namespace warpscope::ui {
+namespace {
+
+using models::LayerKind;
+
+const models::LayerField& field(LayerKind kind, std::string_view key) {
+  for (const models::LayerField& each : models::row_of(kind).fields) {
+    if (each.key == key) return each;
+  }
+  throw std::logic_error("no such field");
+}
+
+std::vector<std::string> names(const NetworkDraft& draft) {
+  std::vector<std::string> all;
+  for (const models::Layer& layer : draft.network().layers) all.push_back(layer.name);
+  return all;
+}
+
+/// conv1 4, relu1, conv2 4, add1 from conv1, conv3 3; 8x8x3 are reconstructed.
+models::Model residual() {
+  return models::parse_model(R"(
+input = [8, 8, 3]
+loss = "mse"
+layers = [
+  {type = "conv2d", channels = 4},
+  {type = "relu"},
+  {type = "conv2d", channels = 4},
+  {type = "add", from = "conv1"},
+  {type = "conv2d", channels = 3},
+])",
+                             "text", "residual");
+}
+
+TEST(NetworkDraft, BeginsAsWhatIsTrained) {
+  const NetworkDraft draft(tests::tiny_model());
+  EXPECT_FALSE(draft.changed());
+  EXPECT_FALSE(draft.fault());
+  EXPECT_FALSE(draft.can_undo());
+  EXPECT_EQ(draft.network(), tests::tiny_model());
+  ASSERT_TRUE(draft.summary());
+  EXPECT_EQ(draft.summary()->parameters_before, 435U);
+  EXPECT_EQ(draft.summary()->parameters_after, 435U);
+  EXPECT_EQ(draft.summary()->carried, 6U);
+  EXPECT_EQ(draft.summary()->tensors, 6U);
+}
+
+TEST(NetworkDraft, ANumberChangesSizesAndWhatIsCarriedOver) {
+  NetworkDraft draft(tests::tiny_model());
+  draft.set(0, field(LayerKind::conv2d, "channels"), 8);
+  EXPECT_TRUE(draft.changed());
+  EXPECT_EQ(draft.rows()[0].output, (models::Extent{8, 8, 8}));
+  EXPECT_EQ(draft.rows()[0].parameters, 8U * 27 + 8);
+  EXPECT_EQ(draft.network().layers[3].in_channels, 8) << "conv2 takes what it gets";
+  ASSERT_TRUE(draft.summary());
+  EXPECT_EQ(draft.summary()->carried, 3U) << "conv2.bias, conv3.weight and conv3.bias";
+  EXPECT_EQ(draft.summary()->parameters_after, 8U * 27 + 8 + 5 * 9 * 8 + 5 + 3 * 9 * 5 + 3);
+}
+
+TEST(NetworkDraft, FieldsOfAllKindsAreSet) {
+  NetworkDraft draft(tests::tiny_model());
+  draft.add(1, LayerKind::dropout);
+  EXPECT_FLOAT_EQ(draft.network().layers[1].rate, 0.5f) << "its default";
+  draft.set(1, field(LayerKind::dropout, "rate"), 0.25);
+  EXPECT_FLOAT_EQ(draft.network().layers[1].rate, 0.25f);
+  EXPECT_EQ(value_of(field(LayerKind::dropout, "rate"), draft.network().layers[1]), 0.25);
+  draft.set(0, field(LayerKind::conv2d, "bias"), 0);
+  EXPECT_FALSE(draft.network().layers[0].bias);
+  EXPECT_EQ(value_of(field(LayerKind::conv2d, "bias"), draft.network().layers[0]), 0);
+}
+
+TEST(NetworkDraft, EveryKindCanBeAddedAnywhere) {
+  for (const models::LayerRow& row : models::layer_rows()) {
+    const std::size_t layers = tests::tiny_model().layers.size();
+    for (std::size_t at = 0; at <= layers; ++at) {
+      NetworkDraft draft(tests::tiny_model());
+      draft.add(at, row.kind);
+      ASSERT_EQ(draft.network().layers.size(), layers + 1);
+      EXPECT_EQ(draft.network().layers[at].kind, row.kind);
+      for (const models::LayerField& each : row.fields) {
+        if (each.number == nullptr) continue;
+        const double value = value_of(each, draft.network().layers[at]);
+        EXPECT_TRUE(value >= each.least && value <= each.most) << row.name << "." << each.key << " " << value;
+      }
+    }
+  }
+}
+
+TEST(NetworkDraft, ANewLayerFitsItsPlace) {
+  NetworkDraft draft(residual());
+  draft.add(1, LayerKind::conv2d);
+  EXPECT_FALSE(draft.fault()) << draft.fault()->why;
+  EXPECT_EQ(draft.network().layers[1].name, "conv4") << "conv1 to conv3 are taken";
+  EXPECT_EQ(draft.network().layers[1].out_channels, 4) << "as many as it gets";
+  draft.add(3, LayerKind::add);
+  EXPECT_FALSE(draft.fault()) << draft.fault()->why;
+  EXPECT_EQ(draft.network().layers[3].from, "conv4") << "the nearest one but that before it";
+}
+
+TEST(NetworkDraft, TheFirstLayerThatDoesNotFitIsToldAndNothingBehindItIsKnown) {
+  NetworkDraft draft(residual());
+  draft.set(2, field(LayerKind::conv2d, "channels"), 5);
+  ASSERT_TRUE(draft.fault());
+  EXPECT_EQ(draft.fault()->layer, 3U);
+  EXPECT_NE(draft.fault()->why.find("8x8x4, to 8x8x5"), std::string::npos) << draft.fault()->why;
+  EXPECT_FALSE(draft.summary());
+  EXPECT_EQ(draft.rows()[2].output, (models::Extent{8, 8, 5}));
+  EXPECT_EQ(draft.rows()[3].input, (models::Extent{8, 8, 5}));
+  EXPECT_FALSE(draft.rows()[3].output);
+  EXPECT_FALSE(draft.rows()[4].input);
+  draft.undo();
+  EXPECT_FALSE(draft.fault());
+}
+
+TEST(NetworkDraft, AnOutputThatDoesNotFitIsAFaultOfTheWholeNetwork) {
+  NetworkDraft draft(tests::tiny_model());
+  draft.set(6, field(LayerKind::conv2d, "channels"), 2);
+  ASSERT_TRUE(draft.fault());
+  EXPECT_FALSE(draft.fault()->layer);
+  EXPECT_TRUE(draft.fault()->why.starts_with("the network: the output is 8x8x2")) << draft.fault()->why;
+  for (std::size_t at = draft.network().layers.size(); at > 0; --at) draft.remove(at - 1);
+  ASSERT_TRUE(draft.fault());
+  EXPECT_EQ(draft.fault()->why, "the network has no layer to train");
+}
+
+TEST(NetworkDraft, ManyUpsamplingsAreRefusedAndOverflowNothing) {
+  NetworkDraft draft(tests::tiny_model());
+  for (int i = 0; i < 40; ++i) draft.add(1, LayerKind::upsample2d);
+  ASSERT_TRUE(draft.fault());
+  EXPECT_NE(draft.fault()->why.find("more than fit"), std::string::npos) << draft.fault()->why;
+}
+
+TEST(NetworkDraft, MoreParametersThanANetworkMayHaveAreRefused) {
+  NetworkDraft draft(tests::tiny_model());
+  draft.set(0, field(LayerKind::conv2d, "channels"), 65536);
+  draft.set(3, field(LayerKind::conv2d, "channels"), 65536);
+  ASSERT_TRUE(draft.fault());
+  EXPECT_EQ(draft.fault()->layer, 3U);
+  EXPECT_NE(draft.fault()->why.find("parameters in all"), std::string::npos) << draft.fault()->why;
+}
+
+TEST(NetworkDraft, NamesAreUniqueAndReferencesFollow) {
+  NetworkDraft draft(residual());
+  EXPECT_EQ(draft.rename(0, "relu1"), "another layer is called relu1");
+  EXPECT_EQ(draft.network().layers[0].name, "conv1");
+  EXPECT_EQ(draft.rename(0, "stem"), "");
+  EXPECT_EQ(draft.network().layers[3].from, "stem");
+  EXPECT_FALSE(draft.fault());
+  EXPECT_EQ(draft.summary()->carried, 4U) << "all but those of the layer with another name";
+  EXPECT_EQ(draft.rename(0, "no spaces"), "");
+  ASSERT_TRUE(draft.fault());
+  EXPECT_EQ(draft.fault()->layer, 0U);
+}
+
+TEST(NetworkDraft, LayersMoveAreDoubledAndTakenOut) {
+  NetworkDraft draft(residual());
+  draft.move_down(0);
+  EXPECT_EQ(names(draft), (std::vector<std::string>{"relu1", "conv1", "conv2", "add1", "conv3"}));
+  draft.move_up(1);
+  EXPECT_FALSE(draft.changed());
+  draft.move_up(0);
+  draft.move_down(4);
+  EXPECT_FALSE(draft.changed()) << "at the ends nothing happens";
+  draft.duplicate(2);
+  EXPECT_EQ(names(draft), (std::vector<std::string>{"conv1", "relu1", "conv2", "conv4", "add1", "conv3"}));
+  EXPECT_FALSE(draft.fault());
+  draft.remove(0);
+  ASSERT_TRUE(draft.fault()) << "add1 adds it";
+  EXPECT_EQ(draft.network().layers[*draft.fault()->layer].name, "add1");
+}
+
+TEST(NetworkDraft, EditsAreTakenBackAndMadeAgain) {
+  NetworkDraft draft(residual());
+  draft.add(0, LayerKind::relu);
+  draft.rename(0, "first");
+  draft.undo();
+  EXPECT_EQ(draft.network().layers[0].name, "relu2");
+  draft.undo();
+  EXPECT_FALSE(draft.changed());
+  EXPECT_FALSE(draft.can_undo());
+  draft.redo();
+  draft.redo();
+  EXPECT_EQ(draft.network().layers[0].name, "first");
+  EXPECT_FALSE(draft.can_redo());
+  draft.undo();
+  draft.rename(0, "other");
+  EXPECT_FALSE(draft.can_redo()) << "another way was taken";
+  draft.revert();
+  EXPECT_FALSE(draft.changed());
+  draft.undo();
+  EXPECT_EQ(draft.network().layers[0].name, "other") << "a revert can be taken back too";
+}
+
+TEST(NetworkDraft, AnEditedBuiltInNetworkHasAnotherName) {
+  NetworkDraft draft(models::find_model("classifier"));
+  EXPECT_EQ(draft.network().name, "classifier");
+  draft.add(1, LayerKind::dropout);
+  EXPECT_EQ(draft.network().name, "classifier-edited");
+  EXPECT_EQ(models::model_of(models::text_of(draft.network())), draft.network());
+  draft.remove(1);
+  EXPECT_EQ(draft.network().name, "classifier");
+}
+
+TEST(NetworkDraft, FollowsWhatIsTrainedUnlessItWasEdited) {
+  NetworkDraft draft(tests::tiny_model());
+  draft.set_trained(residual());
+  EXPECT_EQ(draft.network(), residual());
+  draft.add(1, LayerKind::gelu);
+  const models::Model edited = draft.network();
+  draft.set_trained(tests::tiny_model());
+  EXPECT_EQ(draft.network(), edited);
+  EXPECT_TRUE(draft.changed());
+  draft.set_trained(edited);
+  EXPECT_FALSE(draft.changed()) << "it was applied";
+}
+
+TEST(NetworkDraft, TellsThatANetworkIsForOtherImages) {
+  NetworkDraft draft(tests::tiny_model());
+  EXPECT_EQ(draft.other_task(), "");
+  draft.open(models::find_model("classifier"));
+  EXPECT_EQ(draft.other_task(), "takes 32x32x3, the one in use 8x8x3");
+  EXPECT_EQ(draft.network().name, "classifier");
+  draft.undo();
+  EXPECT_EQ(draft.network(), tests::tiny_model());
+}
+
+TEST(NetworkDraft, OffersTheEarlierLayersOfTheSameSize) {
+  const NetworkDraft draft(residual());
+  EXPECT_EQ(draft.earlier(3), (std::vector<std::string>{"conv1", "relu1", "conv2"}));
+  EXPECT_TRUE(draft.earlier(0).empty());
+}
+
+class NetworkFiles : public testing::Test {
+ protected:
+  NetworkFiles() { std::filesystem::create_directories(folder); }
+  ~NetworkFiles() override { std::filesystem::remove_all(folder); }
+
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "warpscope_network_files";
+};
+
+TEST_F(NetworkFiles, AreReadAsTheyWereWritten) {
+  NetworkDraft draft(models::find_model("classifier"));
+  draft.add(1, LayerKind::dropout);
+  const std::filesystem::path file = folder / "mine.toml";
+  save_network(draft.network(), file);
+  models::Model read = models::read_model(file);
+  EXPECT_EQ(read.name, "mine");
+  read.name = draft.network().name;
+  EXPECT_EQ(read, draft.network());
+}
+
+TEST_F(NetworkFiles, ThatCouldNotBeReadAgainAreNotWritten) {
+  NetworkDraft draft(models::find_model("classifier"));
+  draft.add(1, LayerKind::dropout);
+  const std::filesystem::path file = folder / "mlp.toml";
+  EXPECT_THROW(save_network(draft.network(), file), core::BadInput) << "a built-in network is called so";
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_THROW(save_network(draft.network(), folder / "missing" / "mine.toml"), core::Error);
+}
+
+TEST(NetworkPath, IsWhatAPersonMeans) {
+  EXPECT_EQ(network_path("mine"), "mine.toml");
+  EXPECT_EQ(network_path("  a/mine.toml "), "a/mine.toml");
+  EXPECT_EQ(network_path(" "), "");
+  EXPECT_TRUE(network_path("~/mine").is_absolute());
+}
+
+}  // namespace
+}  // namespace warpscope::ui

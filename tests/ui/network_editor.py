@@ -1,0 +1,83 @@
+"""The network as a diagram of its layers and as a form."""
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import main, wait_until  # noqa: E402
+from window_driver import WindowCase  # noqa: E402
+
+
+class NetworkEditor(WindowCase):
+    PANEL = "network"
+
+    def window_arguments(self, *more, model="mlp"):
+        return ["--model", model, "--device", "cpu", "--data", "builtin", "--batch", "4", "--test-images", "8",
+                "--precision", "fp32", "--window-size", "1600x1000", *more]
+
+    def open_view(self, view, **options):
+        self.open_window(**options)
+        self.click("tabs.Network")
+        self.click_slowly(f"network.view.{view}")
+        return self.wait_for("the view", view=view)
+
+    def test_layers_are_listed_with_their_times_and_lead_the_other_views(self):
+        self.open_view("layers")
+        self.wait_for("times", timed=True, output="fc1")
+        self.click_slowly("network.layer.relu1")
+        self.wait_for("the layer clicked", output="relu1")
+        self.click("tabs.Kernels")
+        wait_until(lambda: self.events("kernels") and self.events("kernels")[-1]["layer"] == "relu1",
+                   "the layer in the kernels table", self.process)
+
+    def test_a_layer_is_added_and_taken_out(self):
+        first = self.open_view("edit")
+        self.assertEqual(first["why_no_apply"], "Nothing is changed.")
+        self.click_slowly("network.row.0")
+        self.choose("network.add", "network.add=dropout")
+        now = self.wait_for("the new layer", changed=True, focus="drop1")
+        self.assertEqual(now["layers"][1], "drop1")
+        self.assertEqual(now["carried"], now["tensors"])
+        self.assertEqual(now["why_no_apply"], "")
+        self.click_slowly("network.undo")
+        self.wait_for("it to be gone", changed=False)
+        self.click_slowly("network.redo")
+        self.wait_for("it to be back", changed=True)
+        self.click_slowly("network.remove")
+        self.wait_for("the first network", changed=False, layers=first["layers"])
+
+    def test_a_mistake_is_told_and_cannot_be_applied(self):
+        self.open_view("edit", model="classifier")
+        self.enter("network.edit.0.kernel", "4")
+        now = self.wait_for("the mistake", fault="the kernel must be odd")
+        self.assertEqual(now["why_no_apply"], "Layer conv1: the kernel must be odd.")
+        before = len(self.events("sent"))
+        self.click_slowly("network.apply")
+        self.enter("network.edit.0.kernel", "5")
+        self.wait_for("a good one", fault="", changed=True, why_no_apply="")
+        self.enter("network.edit.0.kernel", "99")
+        self.wait_for("the range", fault="", message="Kernel must be a whole number from 1 to 15.")
+        self.assertEqual(len(self.events("sent")), before)
+
+    def test_a_network_is_saved_and_opened(self):
+        self.open_view("edit")
+        self.enter("network.edit.0.features", "64")
+        edited = self.wait_for("the edit", changed=True)
+        file = self.path("mine.toml")
+        self.do_by_palette("open a network", "Open a network file")
+        self.wait_for_keys("network.file", self.item("network.file"))
+        self.xdotool("type", file)
+        self.click_slowly("network.save")
+        self.wait_for("it to be saved", message=f"Saved {file}.")
+        self.click_slowly("network.revert")
+        self.wait_for("the trained network", changed=False)
+        self.click_slowly("network.open")
+        opened = self.wait_for("it to be opened", message=f"Opened {file}.", changed=True)
+        self.assertEqual(opened["parameters"], edited["parameters"])
+        with open(file, "a", encoding="utf-8") as text:
+            text.write("nonsense = 1\n")
+        self.click_slowly("network.open")
+        self.wait_for("the mistake", lambda now: "'nonsense'" in now["message"], parameters=edited["parameters"])
+
+
+if __name__ == "__main__":
+    main()

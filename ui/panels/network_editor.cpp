@@ -1,0 +1,315 @@
+#include "ui/panels/network_editor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/models/model_file.h"
+#include "ui/cursor.h"
+#include "ui/paragraph.h"
+#include "ui/pointing.h"
+#include "ui/steering.h"
+#include "ui/trace.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr float kFileWidth = 176, kLeastSummary = 280, kAddWidth = 160;  // design pixels
+
+// Goes on in the same row where `width` pixels are left in it.
+void next_in_row(const Frame& frame, float gap, float width) {
+  ImGui::SameLine(0, std::floor(gap * frame.scale));
+  if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
+}
+
+std::string count_text(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", with_thousands(static_cast<std::uint64_t>(count)), what,
+                     count == 1 ? "" : "s");
+}
+
+std::string parameters_text(const DraftSummary& summary) {
+  const auto text = [](std::size_t count) { return with_thousands(static_cast<std::uint64_t>(count)); };
+  if (summary.parameters_before == summary.parameters_after)
+    return text(summary.parameters_after) + " parameters";
+  return fmt::format("{} \u2192 {} parameters", text(summary.parameters_before),
+                     text(summary.parameters_after));
+}
+
+}  // namespace
+
+void NetworkEditor::go_to(std::size_t layer) {
+  const std::size_t layers = draft_.network().layers.size();
+  focus_ = layers == 0 ? 0 : std::min(layer, layers - 1);
+  form_.bring_into_view();
+}
+
+/// What other views point at is lit here, if it is still there.
+void NetworkEditor::follow_cursor(const Frame& frame) {
+  if (frame.cursor == nullptr || frame.cursor->output == pointed_) return;
+  pointed_ = frame.cursor->output;
+  const std::size_t at = models::index_of(draft_.network(), pointed_layer(frame, draft_.trained()));
+  if (at < draft_.network().layers.size()) go_to(at);
+}
+
+/// The layer in focus, if it is one of the trained network, is what other views point at.
+void NetworkEditor::lead_cursor(const Frame& frame) {
+  if (frame.cursor == nullptr || focus_ >= draft_.network().layers.size()) return;
+  point_at_layer(frame, draft_.trained(), draft_.network().layers[focus_].name);
+  pointed_ = frame.cursor->output;
+}
+
+void NetworkEditor::draw(const Frame& frame) {
+  follow_cursor(frame);
+  const std::size_t before = focus_, version = draft_.version();
+  draw_actions(frame);
+  draw_file(frame);
+  draw_summary(frame);
+  std::string refusal = refused_ ? message_ : std::string();
+  const std::string said = refusal;
+  form_.draw(frame, draft_, focus_, refusal);
+  if (refusal != said) {
+    say(std::move(refusal), true);
+  } else if (draft_.version() != version && !answered_) {
+    say({}, false);
+  }
+  answered_ = false;
+  focus_ = std::min(focus_, std::max<std::size_t>(1, draft_.network().layers.size()) - 1);
+  if (focus_ != before) lead_cursor(frame);
+  trace(frame);
+}
+
+void NetworkEditor::say(std::string message, bool refusal) {
+  message_ = message.empty() ? std::string() : sentence(std::move(message));
+  refused_ = refusal && !message_.empty();
+  answered_ = true;
+}
+
+std::string NetworkEditor::why_no_apply(const Frame& frame) const {
+  if (draft_.fault()) {
+    const auto& layer = draft_.fault()->layer;
+    return sentence(
+        layer ? fmt::format("layer {}: {}", draft_.network().layers[*layer].name, draft_.fault()->why)
+              : draft_.fault()->why);
+  }
+  switch (frame.snapshot.state) {
+    case training::TrainerState::preparing:
+      return "The training is still being prepared.";
+    case training::TrainerState::running:
+    case training::TrainerState::paused:
+      return draft_.changed() ? "" : "Nothing is changed.";
+    case training::TrainerState::finished:
+    case training::TrainerState::failed:
+    case training::TrainerState::interrupted:
+      break;
+  }
+  return "The training takes no changes now; Reset starts it again.";
+}
+
+void NetworkEditor::apply(const Frame& frame) {
+  frame.send(training::SetNetwork{draft_.network()});
+  say({}, false);
+}
+
+void NetworkEditor::draw_actions(const Frame& frame) {
+  const std::string why_not = why_no_apply(frame);
+  {
+    const Steering steers(frame);
+    if (text_button(frame, "network.apply", "Apply",
+                    why_not.empty()
+                        ? "The training goes on with this network: what is carried over keeps its "
+                          "weights, the rest starts anew."
+                        : why_not,
+                    why_not.empty())) {
+      apply(frame);
+    }
+  }
+  const auto button = [&](const char* name, const char* label, std::string_view tip, bool enabled) {
+    next_in_row(frame, 4, text_button_width(frame, label));
+    return text_button(frame, name, label, tip, enabled);
+  };
+  if (button("network.revert", "Revert", "Back to the network that is trained", draft_.changed())) {
+    draft_.revert();
+    go_to(focus_);
+    say({}, false);
+  }
+  if (button("network.undo", "Undo", "Takes back the last edit", draft_.can_undo())) draft_.undo();
+  if (button("network.redo", "Redo", "Makes the edit again that was taken back", draft_.can_redo()))
+    draft_.redo();
+  draw_layer_actions(frame);
+}
+
+void NetworkEditor::draw_layer_actions(const Frame& frame) {
+  const float s = frame.scale, icon = ImGui::GetFrameHeight();
+  const std::size_t layers = draft_.network().layers.size();
+  const bool any = focus_ < layers;
+  const std::string of = any ? draft_.network().layers[focus_].name : "";
+  next_in_row(frame, 16, kAddWidth * s);
+  draw_add(frame);
+  next_in_row(frame, 4, text_button_width(frame, "Duplicate"));
+  if (text_button(frame, "network.duplicate", "Duplicate", fmt::format("Another layer like {} behind it", of),
+                  any)) {
+    draft_.duplicate(focus_);
+    go_to(focus_ + 1);
+  }
+  next_in_row(frame, 4, text_button_width(frame, "Remove"));
+  if (text_button(frame, "network.remove", "Remove", fmt::format("Takes {} out", of), any)) {
+    draft_.remove(focus_);
+    go_to(focus_);
+  }
+  next_in_row(frame, 4, 2 * icon + 4 * s);
+  if (icon_button(frame, "network.up", Icon::up, fmt::format("Moves {} before the layer above it", of),
+                  any && focus_ > 0)) {
+    draft_.move_up(focus_);
+    go_to(focus_ - 1);
+  }
+  ImGui::SameLine(0, std::floor(4 * s));
+  if (icon_button(frame, "network.down", Icon::down, fmt::format("Moves {} behind the layer below it", of),
+                  any && focus_ + 1 < layers)) {
+    draft_.move_down(focus_);
+    go_to(focus_ + 1);
+  }
+}
+
+void NetworkEditor::draw_add(const Frame& frame) {
+  const bool any = focus_ < draft_.network().layers.size();
+  const std::string label =
+      any ? fmt::format("Add after {}", draft_.network().layers[focus_].name) : std::string("Add a layer");
+  if (!begin_combo(frame, "network.add", label, std::floor(kAddWidth * frame.scale), "A new layer of a kind"))
+    return;
+  for (const models::LayerRow& row : models::layer_rows()) {
+    const std::string name(row.name);
+    if (!combo_item(frame, fmt::format("network.add={}", name).c_str(), name.c_str(), false, row.summary))
+      continue;
+    const std::size_t at = any ? focus_ + 1 : 0;
+    draft_.add(at, row.kind);
+    go_to(at);
+  }
+  end_combo();
+}
+
+void NetworkEditor::draw_file(const Frame& frame) {
+  const float s = frame.scale;
+  next_in_row(frame, 16, (kFileWidth + 160) * s);
+  caption(frame, "file");
+  ImGui::SameLine(0, std::floor(8 * s));
+  const float buttons = text_button_width(frame, "Open") + text_button_width(frame, "Save") + 12 * s;
+  ImGui::SetNextItemWidth(std::clamp(ImGui::GetContentRegionAvail().x - buttons, 48 * s, kFileWidth * s));
+  if (std::exchange(focuses_file_, false)) ImGui::SetKeyboardFocusHere();
+  const bool entered = ImGui::InputTextWithHint("##network.file", "network.toml", file_.data(), file_.size(),
+                                                ImGuiInputTextFlags_EnterReturnsTrue);
+  if (ImGui::IsItemActive()) {
+    ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
+                                        frame.palette.accent, 3 * s);
+  }
+  trace_item("network.file");
+  const bool named = !network_path(file_.data()).empty();
+  if (!ImGui::IsItemActive()) tooltip(frame, "The path of a TOML file that holds a network. Enter opens it.");
+  ImGui::SameLine(0, std::floor(4 * s));
+  const char* const unnamed = "Type the path of a file first.";
+  if (text_button(frame, "network.open", "Open", named ? "Edits the network of that file" : unnamed, named) ||
+      (entered && named)) {
+    open();
+  }
+  ImGui::SameLine(0, std::floor(4 * s));
+  const std::string why_not = named ? why_no_save() : unnamed;
+  if (text_button(frame, "network.save", "Save",
+                  why_not.empty() ? "Writes the edited network to that file, for --model" : why_not,
+                  why_not.empty())) {
+    save();
+  }
+}
+
+std::string NetworkEditor::why_no_save() const {
+  return draft_.fault() ? "A network that cannot be trained could not be opened again." : "";
+}
+
+void NetworkEditor::open() {
+  const std::filesystem::path file = network_path(file_.data());
+  try {
+    draft_.open(models::read_model(file));
+    known_file_ = file;
+    go_to(0);
+    say(fmt::format("opened {}", file.string()), false);
+  } catch (const core::Error& error) {
+    say(error.what(), true);
+  }
+}
+
+/// A file that is there and was not opened here is replaced when a person asks for it twice.
+void NetworkEditor::save() {
+  const std::filesystem::path file = network_path(file_.data());
+  std::error_code ignored;
+  if (std::filesystem::exists(file, ignored) && file != known_file_ && file != warned_file_) {
+    warned_file_ = file;
+    return say(fmt::format("{} is there already; Save once more replaces it", file.string()), true);
+  }
+  try {
+    save_network(draft_.network(), file);
+    known_file_ = file;
+    say(fmt::format("saved {}", file.string()), false);
+  } catch (const core::Error& error) {
+    say(error.what(), true);
+  }
+}
+
+/// The last answer, what is wrong, or what the edits come to.
+void NetworkEditor::draw_summary(const Frame& frame) const {
+  const std::optional<DraftFault>& fault = draft_.fault();
+  std::string text, tip;
+  ImU32 color = frame.palette.text;
+  if (!message_.empty()) {
+    text = tip = message_;
+    color = refused_ ? frame.palette.error : frame.palette.text;
+  } else if (fault) {
+    text = tip = why_no_apply(frame);
+    color = frame.palette.error;
+  } else {
+    const std::string other = draft_.other_task();
+    text = parameters_text(*draft_.summary());
+    if (draft_.changed()) {
+      text += fmt::format(", {} of {} carried over", draft_.summary()->carried,
+                          count_text(draft_.summary()->tensors, "tensor"));
+    }
+    if (!other.empty()) color = frame.palette.warning;
+    tip = fmt::format("{}: {}. Tensors of the same name and shape keep their weights; the others start anew.",
+                      draft_.network().name, count_text(draft_.network().layers.size(), "layer"));
+    if (!other.empty()) tip += "\n" + sentence("this network " + other);
+  }
+  next_in_row(frame, 16, kLeastSummary * frame.scale);
+  const float room = ImGui::GetContentRegionAvail().x;
+  const ImFont* const font =
+      text_width(frame.fonts.text, text) <= room ? frame.fonts.text : frame.fonts.small;
+  row_text(frame, font, color, ellipsize(font, text, room));
+  trace_item("network.summary");
+  tooltip(frame, text == tip ? tip : text + "\n" + tip);
+}
+
+// For tests: what is edited, what is wrong with it and what was answered.
+void NetworkEditor::trace(const Frame& frame) {
+  if (!trace_enabled()) return;
+  const models::Model& network = draft_.network();
+  std::string names;
+  for (const models::Layer& layer : network.layers) {
+    names.append(names.empty() ? "" : ",").append(json_string(layer.name));
+  }
+  std::string now = fmt::format(
+      "\"view\":\"edit\",\"layers\":[{}],\"focus\":{},\"changed\":{},\"fault\":{},\"why_no_apply\":{},"
+      "\"message\":{}",
+      names, json_string(focus_ < network.layers.size() ? network.layers[focus_].name : ""), draft_.changed(),
+      json_string(draft_.fault() ? draft_.fault()->why : ""), json_string(why_no_apply(frame)),
+      json_string(message_));
+  if (draft_.summary()) {
+    now += fmt::format(",\"parameters\":{},\"tensors\":{},\"carried\":{}", draft_.summary()->parameters_after,
+                       draft_.summary()->tensors, draft_.summary()->carried);
+  }
+  if (now == traced_) return;
+  traced_ = std::move(now);
+  trace_event("network", traced_);
+}
+
+}  // namespace warpscope::ui

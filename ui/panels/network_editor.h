@@ -1,0 +1,58 @@
+#pragma once
+// The editor of the network: its layers as a form, what an edit costs, and the buttons that apply, undo, open and save it.
+
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+#include "ui/frame.h"
+#include "ui/panels/network_editor_rows.h"
+#include "ui/panels/network_layer_form.h"
+
+namespace warpscope::ui {
+
+class NetworkEditor {
+ public:
+  explicit NetworkEditor(const models::Model& trained) : draft_(trained) {}
+
+  /// Fills the room that is left.
+  void draw(const Frame& frame);
+  /// Another network is trained from now on.
+  void set_trained(const models::Model& trained) { draft_.set_trained(trained); }
+  /// In the next frame the name of a file can be typed.
+  void focus_file() { focuses_file_ = true; }
+
+ private:
+  void follow_cursor(const Frame& frame);
+  void lead_cursor(const Frame& frame);
+  void draw_actions(const Frame& frame);
+  void draw_layer_actions(const Frame& frame);
+  void draw_add(const Frame& frame);
+  void draw_file(const Frame& frame);
+  void draw_summary(const Frame& frame) const;
+  std::string why_no_apply(const Frame& frame) const;
+  std::string why_no_save() const;
+  void apply(const Frame& frame);
+  void open();
+  void save();
+  void say(std::string message, bool refusal);
+  /// The layer whose row is lit from now on.
+  void go_to(std::size_t layer);
+  void trace(const Frame& frame);
+
+  NetworkDraft draft_;
+  LayerForm form_;
+  std::size_t focus_ = 0;    ///< index of the layer in focus
+  std::size_t pointed_ = 0;  ///< Cursor::output that `focus_` follows
+  std::array<char, 1024> file_{};
+  std::filesystem::path known_file_;   ///< opened or saved here: it may be replaced
+  std::filesystem::path warned_file_;  ///< that is there and would be replaced by saving once more
+  std::string message_;                ///< the last answer; "" for none
+  bool refused_ = false;               ///< it says why something was not done
+  bool answered_ = false;              ///< `message_` was said in this frame
+  bool focuses_file_ = false;
+  std::string traced_;
+};
+
+}  // namespace warpscope::ui
