@@ -79,6 +79,8 @@ void NetworkEditor::draw(const Frame& frame) {
   }
   answered_ = false;
   focus_ = std::min(focus_, std::max<std::size_t>(1, draft_.network().layers.size()) - 1);
+  if (draft_.version() != version && draft_.fault() && draft_.fault()->layer == focus_)
+    form_.bring_into_view();
   if (focus_ != before) lead_cursor(frame);
   trace(frame);
 }

@@ -94,6 +94,10 @@ void NetworkPanel::draw_views(const Frame& frame) {
 
 void NetworkPanel::draw(const Frame& frame) {
   const float s = frame.scale;
+  if (model_.layers.empty()) {
+    panel_body(frame, false);
+    return centered_text(frame, "This version does not know the network of this run.");
+  }
   if (frame.cursor != nullptr) frame.cursor->output = std::min(frame.cursor->output, model_.layers.size());
   if (view_ == kActivations && frame.request != nullptr && frame.cursor != nullptr) {
     frame.request->inspected_image = frame.cursor->image;
