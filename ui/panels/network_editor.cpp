@@ -98,6 +98,8 @@ std::string NetworkEditor::why_no_apply(const Frame& frame) const {
         layer ? fmt::format("layer {}: {}", draft_.network().layers[*layer].name, draft_.fault()->why)
               : draft_.fault()->why);
   }
+  if (is_view(frame))
+    return draft_.changed() ? "" : "Nothing is changed.";  // that it steers nothing is told besides
   switch (frame.snapshot.state) {
     case training::TrainerState::preparing:
       return "The training is still being prepared.";
