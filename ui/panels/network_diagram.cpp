@@ -25,7 +25,8 @@ enum : std::size_t { kFlow, kLayer, kKind, kOutput, kParameters, kFlops, kDurati
 
 constexpr std::array<Column, 9> kColumns{{
     {.label = "",
-     .tip = "The wider a box, the larger the output of its layer, in powers of two; bright ones learn. Lines "
+     .tip = "The wider a box, the larger the output of its layer, in powers of two; those that learn stand "
+            "out. Lines "
             "lead "
             "from a layer to one that adds its output.",
      .width = kFlowWidth,
