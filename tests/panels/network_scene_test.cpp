@@ -115,5 +115,22 @@ TEST(NetworkScenes, WhatIsClearedIsNotSeenEvenIfItWasUnderWay) {
   EXPECT_TRUE(scenes.newest());
 }
 
+TEST(NetworkScenes, OfAnotherNetworkNothingOfTheOneBeforeIsSeen) {
+  NetworkScenes scenes(kModel);
+  scenes.want({inspection(5), 1, NetworkLook::outputs, 0, false});
+  wait_for(scenes);
+  ASSERT_TRUE(scenes.newest());
+  models::Model other = kModel;
+  other.layers[0].out_channels = 6;
+  models::fit_layers(other);
+  scenes.set_model(other);
+  EXPECT_FALSE(scenes.newest());
+  scenes.want({std::make_shared<training::Inspection>(tests::inspection_of(other, 6)), 1,
+               NetworkLook::weights, 0, false});
+  wait_for(scenes);
+  ASSERT_TRUE(scenes.newest());
+  EXPECT_EQ(scenes.newest()->pictures.count, 6);
+}
+
 }  // namespace
 }  // namespace warpscope::ui

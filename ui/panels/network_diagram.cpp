@@ -26,9 +26,7 @@ enum : std::size_t { kFlow, kLayer, kKind, kOutput, kParameters, kFlops, kDurati
 constexpr std::array<Column, 9> kColumns{{
     {.label = "",
      .tip = "The wider a box, the larger the output of its layer, in powers of two; those that learn stand "
-            "out. Lines "
-            "lead "
-            "from a layer to one that adds its output.",
+            "out. Lines lead from a layer to one that adds its output.",
      .width = kFlowWidth,
      .fixed = true},
     {.label = "layer", .tip = "Click a row: all views show that layer.", .width = 80},
