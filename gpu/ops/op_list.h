@@ -6,6 +6,7 @@
 #define WARPSCOPE_OPS(X)                                                  \
   X(weights_cast, cast, weights_contract)                                 \
   X(batch_gather, batch, gather_contract)                                 \
+  X(batch_augment, augment, augment_contract)                             \
   X(labels_gather, labels, gather_contract)                               \
   X(one_hot_forward, one_hot, forward_contract)                           \
   X(embedding_forward, embedding, forward_contract)                       \
@@ -23,10 +24,12 @@
   X(batch_norm_infer, batch_norm, infer_contract)                         \
   X(mse_forward, mse, forward_contract)                                   \
   X(cross_entropy_forward, cross_entropy, forward_contract)               \
+  X(mixed_cross_entropy_forward, mixed_cross_entropy, forward_contract)   \
   X(add_forward, add, forward_contract)                                   \
   X(images_widen, cast, images_contract)                                  \
   X(mse_backward, mse, backward_contract)                                 \
   X(cross_entropy_backward, cross_entropy, backward_contract)             \
+  X(mixed_cross_entropy_backward, mixed_cross_entropy, backward_contract) \
   X(joint_weigh, joint, weigh_contract)                                   \
   X(embedding_backward_weights, embedding, backward_weights_contract)     \
   X(conv2d_backward_input, conv2d, backward_input_contract)               \

@@ -72,8 +72,9 @@ class Lowering {
     shape.count = image_count_;
     const int images = to_.external("images", Storage::images, Role::byte, 0);
     const int order = to_.external("order", Storage::order, Role::index, image_count_);
-    program_.target = to_.planned("input", Op::batch_gather, Name::output, shape);
-    to_.node(Op::batch_gather, "", shape, {images, order, to_.control(), program_.target});
+    const Op op = training_ && recipe_.augment ? Op::batch_augment : Op::batch_gather;
+    program_.target = to_.planned("input", op, Name::output, shape);
+    to_.node(op, "", shape, {images, order, to_.control(), program_.target});
     return order;
   }
 
@@ -138,13 +139,8 @@ class Lowering {
     to_.node(Op::linear_forward, name, shape, {latent, to_.weights(name + ".weight"), product});
     logits_ = to_.planned(name, Op::bias_forward, Name::output, logits);
     to_.node(Op::bias_forward, name, logits, {product, to_.weights(name + ".bias"), logits_});
-    program_.head_losses =
-        to_.planned(name + ".image_losses", Op::cross_entropy_forward, Name::sample_losses, logits, keep);
-    program_.predicted = to_.planned("predicted", Op::cross_entropy_forward, Name::predicted, logits, keep);
     head_loss_ = to_.element(name + ".loss", metrics_, ops::step::kHeadLossMetric);
-    to_.node(Op::cross_entropy_forward, name, logits,
-             {logits_, labels_, program_.head_losses, program_.predicted, head_loss_,
-              to_.element("accuracy", metrics_, ops::step::kAccuracyMetric)});
+    program_.head_losses = cross_entropy(name, name + ".image_losses", logits_, head_loss_, logits, keep);
   }
 
   /// The gradient of the latents, of which the layers behind them give `gradient`: the head's comes to it.
@@ -153,8 +149,7 @@ class Lowering {
     const models::Latent latent = models::latent_of(model_);
     const OpShape shape = head_shape();
     const OpShape logits = to_.image_shape(1, 1, model_.head_classes);
-    const int bare = to_.planned(name + ".bare_gradient", Op::cross_entropy_backward, Name::gradient, logits);
-    to_.node(Op::cross_entropy_backward, name, logits, {logits_, labels_, to_.control(), bare});
+    const int bare = cross_entropy_gradient(name, name + ".bare_gradient", logits_, logits);
     const int weighed = to_.planned(name + ".gradient", Op::joint_weigh, Name::gradient, logits);
     to_.node(Op::joint_weigh, name, logits, {bare, to_.control(), head_loss_, program_.loss, weighed});
     to_.node(Op::linear_backward_weights, name, shape,
@@ -188,14 +183,35 @@ class Lowering {
              {to_.external("all_labels", Storage::labels, Role::byte, 0), order, to_.control(), labels_});
   }
 
+  bool mixes() const { return training_ && recipe_.mixup; }
+
+  /// The loss, classes and accuracy of `logits`; returns the tensor `losses`, the loss of each image.
+  int cross_entropy(const std::string& layer, const std::string& losses, int logits, int loss,
+                    const OpShape& shape, bool keep) {
+    const Op op = mixes() ? Op::mixed_cross_entropy_forward : Op::cross_entropy_forward;
+    const int result = to_.planned(losses, op, Name::sample_losses, shape, keep);
+    program_.predicted = to_.planned("predicted", op, Name::predicted, shape, keep);
+    std::vector<int> tensors{logits, labels_,
+                             result, program_.predicted,
+                             loss,   to_.element("accuracy", metrics_, ops::step::kAccuracyMetric)};
+    if (mixes()) tensors.insert(tensors.begin() + 2, to_.control());
+    to_.node(op, layer, shape, tensors);
+    return result;
+  }
+
+  /// Its gradient: the tensor `name`.
+  int cross_entropy_gradient(const std::string& layer, const std::string& name, int logits,
+                             const OpShape& shape) {
+    const Op op = mixes() ? Op::mixed_cross_entropy_backward : Op::cross_entropy_backward;
+    const int gradient = to_.planned(name, op, Name::gradient, shape);
+    to_.node(op, layer, shape, {logits, labels_, to_.control(), gradient});
+    return gradient;
+  }
+
   void classification_loss(bool keep) {
     const OpShape logits = to_.image_shape(1, 1, model_.classes);
     program_.image_errors =
-        to_.planned("image_losses", Op::cross_entropy_forward, Name::sample_losses, logits, keep);
-    program_.predicted = to_.planned("predicted", Op::cross_entropy_forward, Name::predicted, logits, keep);
-    to_.node(Op::cross_entropy_forward, "", logits,
-             {program_.prediction, labels_, program_.image_errors, program_.predicted, program_.loss,
-              to_.element("accuracy", metrics_, ops::step::kAccuracyMetric)});
+        cross_entropy("", "image_losses", program_.prediction, program_.loss, logits, keep);
   }
 
   void keep_outputs() {
@@ -211,10 +227,7 @@ class Lowering {
       return gradient;
     }
     const OpShape logits = to_.image_shape(1, 1, model_.classes);
-    const int gradient =
-        to_.planned("prediction.gradient", Op::cross_entropy_backward, Name::gradient, logits);
-    to_.node(Op::cross_entropy_backward, "", logits, {program_.prediction, labels_, to_.control(), gradient});
-    return gradient;
+    return cross_entropy_gradient("", "prediction.gradient", program_.prediction, logits);
   }
 
   void backward() {

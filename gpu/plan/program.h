@@ -69,6 +69,9 @@ struct Recipe {
   bool per_sample =
       false;  ///< the faulty scheme of optimizer.update_per_sample; micro-batches are of one image
 
+  bool augment = false;  ///< images are changed as they are gathered: batch.augment
+  bool mixup = false;    ///< and mixed, so that labels count by their shares: mixed_cross_entropy
+
   bool operator==(const Recipe&) const = default;
 };
 

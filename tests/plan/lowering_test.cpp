@@ -74,6 +74,29 @@ TEST(Lowering, TakesTheNormBeforeTheUpdateInFp16OrToClip) {
   }
 }
 
+TEST(Lowering, AugmentsTheImagesOfTrainingAlone) {
+  Recipe recipe;
+  recipe.augment = true;
+  for (const bool mixes : {false, true}) {
+    recipe.mixup = mixes;
+    const models::Model joint = models::with_head(tests::tiny_model(), 3);
+    for (const models::Model& model : {models::find_model("mlp"), joint}) {
+      const auto lowered = [&](Purpose purpose) {
+        return lower(model, purpose, 5, 100, 16, Precision::fp32, recipe);
+      };
+      const Program program = lowered(Purpose::training);
+      EXPECT_EQ(count(program, Op::batch_augment), 1);
+      EXPECT_EQ(count(program, Op::batch_gather), 0);
+      EXPECT_EQ(count(program, Op::mixed_cross_entropy_forward), mixes ? 1 : 0);
+      EXPECT_EQ(count(program, Op::mixed_cross_entropy_backward), mixes ? 1 : 0);
+      EXPECT_EQ(count(program, Op::cross_entropy_forward), mixes ? 0 : 1);
+      EXPECT_EQ(count(program, Op::cross_entropy_backward), mixes ? 0 : 1);
+      EXPECT_EQ(ops_of(lowered(Purpose::inference)),
+                ops_of(lower(model, Purpose::inference, 5, 100, 16, Precision::fp32)));
+    }
+  }
+}
+
 TEST(Lowering, MicroBatchesShareOneUpdate) {
   Recipe recipe;
   recipe.micro_batches = 4;

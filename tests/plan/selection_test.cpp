@@ -109,7 +109,7 @@ TEST_F(CpuSelection, UnknownNamesListTheValidOnesAndChangeNothing) {
   const std::string unknown = refusal("all=loops,conv3d.forward=loops");
   EXPECT_TRUE(
       unknown.starts_with("unknown operation 'conv3d.forward'; valid: weights.cast, batch.gather, "
-                          "labels.gather, one_hot.forward"))
+                          "batch.augment, labels.gather, one_hot.forward"))
       << unknown;
   EXPECT_EQ(refusal("all=loops,conv2d.forward"),
             "selection 'conv2d.forward' is not of the form operation=variant, all=variant or preset=name");
@@ -140,7 +140,8 @@ TEST_F(CpuSelection, GoesThroughTextAndBack) {
   apply(selection, "all=loops,conv2d.backward_weights=reference,relu.forward=onednn", device);
   const std::string text = to_string(selection);
   EXPECT_TRUE(text.starts_with(
-      "fp32 weights.cast=loops,batch.gather=loops,labels.gather=loops,one_hot.forward=loops,"))
+      "fp32 "
+      "weights.cast=loops,batch.gather=loops,batch.augment=loops,labels.gather=loops,one_hot.forward=loops,"))
       << text;
   const auto space = text.find(' ');
   Selection back;

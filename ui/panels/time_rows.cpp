@@ -21,6 +21,7 @@ constexpr double kLeastPart = 1.0 / 4096;  ///< of the step that can be seen at 
 constexpr std::pair<std::string_view, OpFamily> kByFolder[] = {
     {"mse", OpFamily::loss},
     {"cross_entropy", OpFamily::loss},
+    {"mixed_cross_entropy", OpFamily::loss},
     {"maxpool2d", OpFamily::resampling},
     {"global_average_pool", OpFamily::resampling},
     {"upsample2d", OpFamily::resampling},

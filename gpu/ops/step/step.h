@@ -51,6 +51,11 @@ struct StepControl {
   float clip_value = 0.0f;          ///< largest magnitude of a gradient's element; 0: not clipped
   std::uint32_t micro_batches = 1;  ///< of a step
   float joint = 0.0f;               ///< the head's loss counts so many times in the objective (joint/joint.h)
+  std::uint32_t flip = 0;           ///< 1: half of the images are mirrored (augment/augment.h)
+  std::uint32_t crop = 0;           ///< most pixels by which an image is shifted each way
+  std::uint32_t cutout = 0;         ///< side of the grey square in each image, in pixels
+  float jitter = 0.0f;              ///< strength of brightness, contrast and saturation, 0 to 1
+  float mixup = 0.0f;               ///< alpha of the Beta distribution of the batch's share; 0: not mixed
   // The device's own from here on: the host sets it at the start and when precision or optimizer change.
   float loss_scale = 1.0f;            ///< gradients are this many times too large until the update
   std::uint32_t overflow = 0;         ///< 1 if a gradient of this step is not finite: the update is skipped

@@ -1,0 +1,29 @@
+// batch.augment, variant `loops`: image by image in FP32, rounded to what is stored. Over `reference` it adds
+// FP32 and BF16 alone. Limits: none on the shape; one thread. Source: augment.h.
+
+#include "gpu/ops/augment/augment.h"
+#include "gpu/ops/augment/augment_host.h"
+#include "gpu/ops/augment/augment_variants.h"
+#include "gpu/ops/loops_storage.h"
+
+namespace warpscope::ops::augment {
+namespace {
+
+template <class T>
+void augment_in_float(const OpCall& call) {
+  T* output = call.operand<T>(Name::output);
+  augment_on_host<float>(call, [output](std::int64_t i, float value) { output[i] = from_float<T>(value); });
+}
+
+}  // namespace
+
+Variant loops_augment() {
+  return {.op = Op::batch_augment,
+          .name = "loops",
+          .precisions = loops_precisions(),
+          .presets = {{"loops"}},
+          .summary = "A loop over the images of the batch on one thread.",
+          .launch = by_storage<augment_in_float<float>, augment_in_float<BFloat16>>};
+}
+
+}  // namespace warpscope::ops::augment

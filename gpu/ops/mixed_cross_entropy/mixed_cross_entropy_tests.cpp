@@ -1,0 +1,119 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "gpu/ops/augment/mixup.h"
+#include "gpu/ops/mixed_cross_entropy/mixed_cross_entropy.h"
+#include "gpu/ops/op_tests.h"
+#include "gpu/ops/step/step.h"
+#include "gpu/ops/test_shapes.h"
+
+namespace warpscope::ops::mixed_cross_entropy {
+namespace {
+
+/// Each size of the groups that a GPU's variants work in, and more images than fit at once.
+std::vector<OpShape> mixed_shapes() {
+  std::vector<OpShape> list;
+  const auto add = [&](std::int64_t batch, int classes) {
+    list.push_back({.batch = batch, .in_channels = classes});
+  };
+  add(1, 1), add(1, 2), add(7, 3), add(33, 8), add(5, 9), add(2100, 10), add(17, 16), add(64, 17), add(3, 32);
+  add(9, 33), add(2, 64), add(11, 65), add(300, 100), add(2, 255), add(40, 256);
+  return list;
+}
+
+OpShape random_mixed_shape(Random& random) {
+  const int batch = test_shapes::between(random, 1, 2100);
+  return {.batch = batch, .in_channels = std::min(test_shapes::channels(random), 256)};
+}
+
+/// A logit that stands out; between 64 and 128, where FP32 still takes its difference to the others without
+/// rounding.
+constexpr double kStandsOut = 80;
+
+void fit_classes(const Draw& draw) {
+  for (std::byte& label : draw.operands[Name::labels]) {
+    label = static_cast<std::byte>(draw.random() % static_cast<std::uint64_t>(draw.shape.in_channels));
+  }
+}
+
+/// Where one logit stands out it is neither label's: a loss of exp(-80) has no relative error to speak of.
+void raise_one(const Draw& draw, std::size_t image, std::span<double> logits) {
+  const Bytes& labels = draw.operands[Name::labels];
+  const std::size_t raised = draw.random() % logits.size();
+  const auto next = static_cast<std::size_t>(
+      augment::partner_of(static_cast<std::int64_t>(image), static_cast<std::int64_t>(labels.size())));
+  const auto is_label = [&](std::size_t n) { return static_cast<std::size_t>(labels[n]) == raised; };
+  if (labels.empty() || is_label(image) || is_label(next)) return;
+  logits[raised] = kStandsOut;
+}
+
+/// Multiples of 1/64, so that in FP32 too the difference of two logits is exact and what is left is the op's
+/// own error. Of four images one has large logits throughout, one a single large one, and one a tie.
+void fit_mixed_logits(const Draw& draw) {
+  const auto classes = static_cast<std::size_t>(draw.shape.in_channels);
+  draw.edit(Name::logits, [&](std::vector<double>& values) {
+    std::normal_distribution<float> normal;
+    for (double& value : values) value = std::round(64 * normal(draw.random)) / 64;
+    for (std::size_t image = 0; image * classes < values.size(); ++image) {
+      const std::span logits(values.data() + image * classes, classes);
+      const auto kind = draw.random() % 4;
+      if (kind == 0) {
+        for (double& value : logits) value += kStandsOut;
+      } else if (kind == 1) {
+        raise_one(draw, image, logits);
+      } else if (kind == 2) {
+        const double largest = *std::max_element(logits.begin(), logits.end());
+        logits[draw.random() % classes] = largest;
+      }
+    }
+  });
+}
+
+/// The gradient of a mean is scaled so that it lies well inside the range of FP16, as training scales it. At
+/// times nothing is mixed.
+void fit_mixed(const Draw& draw) {
+  fit_classes(draw);
+  fit_mixed_logits(draw);
+  const int width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(draw.shape.batch)));
+  const int exponent = width - 2 + static_cast<int>(draw.random() % 4);
+  draw.edit_item<step::StepControl>(Name::control, [&](step::StepControl& control) {
+    constexpr float kLeast = 0.3f, kSteps = 1000;
+    control.loss_scale = std::ldexp(1.0f, exponent);
+    control.seed = draw.random();
+    const float alpha = kLeast + 1.7f * static_cast<float>(draw.random() % 1001) / kSteps;
+    control.mixup = draw.random() % 8 == 0 ? 0.0f : alpha;
+  });
+}
+
+/// Losses so small that differences keep their digits.
+void smooth_mixed(const Draw& draw) {
+  draw.edit(Name::logits, [](std::vector<double>& values) {
+    for (double& value : values) value = std::clamp(value, -4.0, 4.0);
+  });
+}
+
+}  // namespace
+
+const OpTests& forward_tests() {
+  static const OpTests tests{.shapes = mixed_shapes,
+                             .random_shape = random_mixed_shape,
+                             .fit = fit_mixed,
+                             .smooth = smooth_mixed,
+                             .no_derivative = kForwardOp};
+  return tests;
+}
+
+const OpTests& backward_tests() {
+  static const OpTests tests{.shapes = mixed_shapes,
+                             .random_shape = random_mixed_shape,
+                             .fit = fit_mixed,
+                             .derivative = Derivative{.forward = Op::mixed_cross_entropy_forward,
+                                                      .shape = {.batch = 6, .in_channels = 5},
+                                                      .variable = Name::logits,
+                                                      .output = Name::loss,
+                                                      .result = Name::gradient}};
+  return tests;
+}
+
+}  // namespace warpscope::ops::mixed_cross_entropy
