@@ -30,8 +30,9 @@ struct OptionGroup {
   const char* heading;
 };
 
-constexpr std::array<OptionGroup, 8> kGroups{{{"model", "Network and data"},
+constexpr std::array<OptionGroup, 9> kGroups{{{"model", "Network and data"},
                                               {"data", "Network and data"},
+                                              {"augment", "Augmentation"},
                                               {"device", "Device"},
                                               {"optimizer", "Optimizer"},
                                               {"schedule", "Optimizer"},

@@ -183,6 +183,7 @@ training::TrainingSettings fields_of(const Changeable& value) {
   training::TrainingSettings fields;
   std::visit(Overloaded{[](const plan::Selection&) {},
                         [&](const training::OptimizerSettings& v) { fields.optimizer = v; },
+                        [&](const training::AugmentSettings& v) { fields.augment = v; },
                         [&](const training::Schedule& v) { fields.schedule = v; },
                         [&](const BatchSize& v) { fields.batch = v.images; },
                         [&](const SpikeThreshold& v) { fields.spikes.threshold = v.deviations; },
@@ -197,8 +198,12 @@ std::string settings_options(const training::TrainingSettings& before,
   for (const training::Setting& setting : training::settings()) {
     const auto value = setting.field.get(after);
     if (!value || setting.field.get(before) == value) continue;
-    text +=
-        fmt::format("{}--{} {}", text.empty() ? "" : " ", option_of(setting), training::to_string(*value));
+    const std::string blank = text.empty() ? "" : " ";
+    if (const auto* const on = std::get_if<bool>(&*value)) {
+      text += fmt::format("{}--{}{}", blank, *on ? "" : "no-", option_of(setting));
+    } else {
+      text += fmt::format("{}--{} {}", blank, option_of(setting), training::to_string(*value));
+    }
   }
   return text;
 }
@@ -210,6 +215,7 @@ Changeable value_in(const training::Snapshot& snapshot, const Changeable& like) 
       Overloaded{
           [&](const plan::Selection&) -> Changeable { return snapshot.selection; },
           [&](const training::OptimizerSettings&) -> Changeable { return snapshot.optimizer; },
+          [&](const training::AugmentSettings&) -> Changeable { return snapshot.augment; },
           [&](const training::Schedule&) -> Changeable { return snapshot.schedule; },
           [&](const BatchSize&) -> Changeable { return BatchSize{snapshot.batch}; },
           [&](const SpikeThreshold&) -> Changeable { return SpikeThreshold{snapshot.spike_threshold}; },
@@ -221,6 +227,7 @@ Changeable value_in(const training::Snapshot& snapshot, const Changeable& like) 
 std::optional<Changeable> value_of(const training::Command& command, const training::OptimizerSettings& now) {
   if (const auto* const select = std::get_if<training::Select>(&command)) return select->selection;
   if (const auto* const set = std::get_if<training::SetOptimizer>(&command)) return set->optimizer;
+  if (const auto* const set = std::get_if<training::SetAugment>(&command)) return set->augment;
   if (const auto* const set = std::get_if<training::SetSchedule>(&command)) return set->schedule;
   if (const auto* const set = std::get_if<training::SetBatch>(&command)) return BatchSize{set->batch};
   if (const auto* const set = std::get_if<training::SetSpikeThreshold>(&command)) {
@@ -242,6 +249,7 @@ std::optional<training::Command> command_of(const Changeable& value) {
   return std::visit(
       Overloaded{[](const plan::Selection& v) -> Result { return training::Select{v}; },
                  [](const training::OptimizerSettings& v) -> Result { return training::SetOptimizer{v}; },
+                 [](const training::AugmentSettings& v) -> Result { return training::SetAugment{v}; },
                  [](const training::Schedule& v) -> Result { return training::SetSchedule{v}; },
                  [](const BatchSize& v) -> Result { return training::SetBatch{v.images}; },
                  [](const SpikeThreshold& v) -> Result { return training::SetSpikeThreshold{v.deviations}; },
@@ -259,6 +267,9 @@ std::string describe(const Change& change) {
           [&](const plan::Selection& v) { return describe_selection(v, std::get<plan::Selection>(after)); },
           [&](const training::OptimizerSettings& v) {
             return training::describe_change(v, std::get<training::OptimizerSettings>(after));
+          },
+          [&](const training::AugmentSettings& v) {
+            return training::describe_change(v, std::get<training::AugmentSettings>(after));
           },
           [&](const training::Schedule& v) {
             Words words;

@@ -40,8 +40,8 @@ struct Network {
   }
 };
 
-using Changeable = std::variant<plan::Selection, training::OptimizerSettings, training::Schedule, BatchSize,
-                                SpikeThreshold, Network, ViewChoices>;
+using Changeable = std::variant<plan::Selection, training::OptimizerSettings, training::AugmentSettings,
+                                training::Schedule, BatchSize, SpikeThreshold, Network, ViewChoices>;
 
 /// Both of one kind.
 struct Change {

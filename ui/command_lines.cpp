@@ -43,6 +43,7 @@ std::string observed_text(const training::ObservationRequest& request) {
   if (request.comparison) add(comparison_text(*request.comparison));
   if (request.weights != 0) add("a copy of the weights");
   if (request.feature_probe) add("what the features are worth");
+  if (request.augmented) add("the augmented images");
   return text.empty() ? "nothing inside the training" : text;
 }
 
@@ -82,6 +83,7 @@ class Line {
   std::string operator()(const training::Select&) const { return options("variants and precision"); }
   std::string operator()(const training::SetLearningRate&) const { return options("learning rate"); }
   std::string operator()(const training::SetOptimizer&) const { return options("optimizer"); }
+  std::string operator()(const training::SetAugment&) const { return options("augmentation"); }
   std::string operator()(const training::SetSchedule&) const { return options("schedule"); }
   std::string operator()(const training::SetSpikeThreshold&) const { return options("loss z-score"); }
   std::string operator()(const training::SetBatch&) const { return options("batch"); }

@@ -9,7 +9,7 @@ double newest_speed(const training::Snapshot& snapshot) {
 
 bool settings_differ(const training::Snapshot& a, const training::Snapshot& b) {
   return a.batch != b.batch || a.learning_rate != b.learning_rate || !(a.optimizer == b.optimizer) ||
-         !(a.schedule == b.schedule) || a.spike_threshold != b.spike_threshold ||
+         !(a.augment == b.augment) || !(a.schedule == b.schedule) || a.spike_threshold != b.spike_threshold ||
          !(a.selection == b.selection) || a.plan_bytes != b.plan_bytes || a.total_epochs != b.total_epochs ||
          a.steps_planned != b.steps_planned;
 }

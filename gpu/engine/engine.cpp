@@ -62,6 +62,8 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
   models::check_model(options_.model);
   check_images(options_.model);
   check(options_.optimizer);
+  check(options_.augment);
+  check_together(options_.augment, options_.optimizer);
   check_batch(static_cast<std::int64_t>(options_.batch) * options_.optimizer.accumulate, data_->train.count);
   learning_rate_ = options_.optimizer.learning_rate;
   options_.shown_images =
@@ -198,7 +200,7 @@ std::unique_ptr<plan::Plan> Engine::build_training(const plan::Selection& select
                                                    const plan::Bindings& bindings) {
   return std::make_unique<plan::Plan>(options_.model, plan::Purpose::training, selection,
                                       plan_batch(optimizer, batch), device_, *stream_, bindings,
-                                      recipe_of(optimizer, batch));
+                                      recipe_of(optimizer, options_.augment, batch));
 }
 
 /// Of plans that look at held-out images.
@@ -274,17 +276,24 @@ void Engine::upload_order() {
   stream_->record(*order_copied_[slot]);
 }
 
+/// What the next step reads of the host's part.
+StepControl Engine::host_control() const {
+  StepControl control;
+  fill_control(options_.optimizer, control);
+  fill_control(options_.augment, control);
+  control.step = steps_;
+  control.seed = options_.seed;
+  control.position = order_.position();
+  control.epoch_size = order_.epoch_size();
+  control.learning_rate = learning_rate_;
+  control.micro_batches = static_cast<std::uint32_t>(plans_.training->recipe().micro_batches);
+  return control;
+}
+
 void Engine::upload_control() {
   auto* slot = control_staging_.as<StepControl>() + next_control_staging_;
   next_control_staging_ = (next_control_staging_ + 1) % kControlSlots;
-  *slot = StepControl{};
-  fill_control(options_.optimizer, *slot);
-  slot->step = steps_;
-  slot->seed = options_.seed;
-  slot->position = order_.position();
-  slot->epoch_size = order_.epoch_size();
-  slot->learning_rate = learning_rate_;
-  slot->micro_batches = static_cast<std::uint32_t>(plans_.training->recipe().micro_batches);
+  *slot = host_control();
   stream_->copy(control_.data(), slot, kHostControlBytes);
   control_stale_ = false;
 }

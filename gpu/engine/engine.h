@@ -108,6 +108,8 @@ class Engine {
   /// Takes effect at the next step. Another rule starts with fresh state; the weights stay. A `joint` above 0 brings
   /// a head with first weights from the seed, where there is none; 0 takes it away.
   void set_optimizer(const OptimizerSettings& optimizer);
+  /// Takes effect at the next step. All off or any on, and mixup, build the training plan anew.
+  void set_augment(const AugmentSettings& augment);
   /// Another network in the place of this one (training::SetNetwork). Step, epoch and the order of the images go on;
   /// what remember() kept is dropped. reset() gives the first weights of the new network, from the seed; a file of
   /// initial weights is left aside. Waits.
@@ -225,6 +227,8 @@ class Engine {
   void install(Plans plans);
   void free_retired();
   void upload_order();
+  ops::step::StepControl host_control() const;
+  ComingBatch coming_batch();
   void upload_control();
   void upload_loss_scale();
   void upload_device_control(std::size_t begin, std::size_t end, const ops::step::StepControl& values);

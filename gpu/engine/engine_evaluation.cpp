@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "gpu/engine/engine.h"
+#include "gpu/engine/recipe.h"
 
 namespace warpscope::training {
 
@@ -150,6 +151,12 @@ std::optional<ShownImages> Engine::take_kept_images() {
   return images;
 }
 
+ComingBatch Engine::coming_batch() {
+  refresh_order();
+  const std::span<const std::uint32_t> order(order_.order());
+  return {plan_batch(options_.optimizer, options_.batch), order.subspan(order_.position()), host_control()};
+}
+
 Scene Engine::scene() {
   return {bare_model_,
           options_.selection,
@@ -162,7 +169,8 @@ Scene Engine::scene() {
           gradients_,
           control_.as<StepControl>(),
           steps_,
-          0};
+          0,
+          coming_batch()};
 }
 
 double Engine::publish_seconds() {

@@ -25,6 +25,7 @@ void Engine::make_states(ops::UpdateRule rule) {
 
 void Engine::set_optimizer(const OptimizerSettings& optimizer) {
   check(optimizer);
+  check_together(options_.augment, optimizer);
   const OptimizerSettings before = options_.optimizer;
   const std::int64_t images = static_cast<std::int64_t>(options_.batch) * optimizer.accumulate;
   if (images > data_->train.count) {
@@ -34,7 +35,8 @@ void Engine::set_optimizer(const OptimizerSettings& optimizer) {
   const bool wants_head = optimizer.joint > 0;
   if (wants_head != (options_.model.head_classes > 0)) set_head(wants_head);
   const core::Precision precision = options_.selection.precision;
-  const bool other_plan = recipe_of(optimizer, options_.batch) != recipe_of(before, options_.batch);
+  const bool other_plan = recipe_of(optimizer, options_.augment, options_.batch) !=
+                          recipe_of(before, options_.augment, options_.batch);
   const bool fresh = optimizer.rule != before.rule;
   if (other_plan) {
     free_retired();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "gpu/core/device.h"
 #include "gpu/data/dataset.h"
@@ -11,6 +12,13 @@
 #include "gpu/plan/plan.h"
 
 namespace warpscope::training {
+
+/// The batch of the next training step, on the host.
+struct ComingBatch {
+  std::int64_t images = 0;               ///< of the (micro-)batch
+  std::span<const std::uint32_t> order;  ///< the places of its images in the training set, and what follows
+  ops::step::StepControl control;        ///< of what it holds the host's part alone
+};
 
 /// Buffers are in device memory and hold, on `stream`, the state after `step` steps. Holds for the call that
 /// it is passed to; the buffers themselves live as long as the engine, those of parameters until it gets another network
@@ -30,6 +38,7 @@ struct Scene {
   const ops::step::StepControl* control = nullptr;
   std::uint64_t step = 0;
   std::uint64_t generation = 0;  ///< Snapshot::generation
+  ComingBatch coming = {};
 };
 
 }  // namespace warpscope::training

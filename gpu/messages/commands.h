@@ -8,6 +8,7 @@
 #include "gpu/messages/observations.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/selection.h"
+#include "gpu/settings/augment_settings.h"
 #include "gpu/settings/optimizer_settings.h"
 #include "gpu/settings/rate_finder.h"
 #include "gpu/settings/schedule.h"
@@ -28,6 +29,10 @@ struct SetLearningRate {
 /// Another rule starts with fresh state; the weights go on.
 struct SetOptimizer {
   OptimizerSettings optimizer;
+};
+/// Images of the next steps are changed so.
+struct SetAugment {
+  AugmentSettings augment;
 };
 struct SetSchedule {
   Schedule schedule;
@@ -69,8 +74,9 @@ struct Observe {
   ObservationRequest request;
 };
 struct Finish {};  ///< after the running step: save, write the results, state `finished`
-using Command = std::variant<Pause, Resume, StepOnce, Reset, Select, SetLearningRate, SetOptimizer,
-                             SetSchedule, SetSpikeThreshold, SetBatch, SetNetwork, FindRate, CancelFindRate,
-                             RollBack, Save, SaveCheckpoint, SaveSettings, CheckDeterminism, Observe, Finish>;
+using Command =
+    std::variant<Pause, Resume, StepOnce, Reset, Select, SetLearningRate, SetOptimizer, SetAugment,
+                 SetSchedule, SetSpikeThreshold, SetBatch, SetNetwork, FindRate, CancelFindRate, RollBack,
+                 Save, SaveCheckpoint, SaveSettings, CheckDeterminism, Observe, Finish>;
 
 }  // namespace warpscope::training

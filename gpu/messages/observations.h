@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "gpu/messages/augmented_images.h"
 #include "gpu/messages/channel_activations.h"
 #include "gpu/messages/comparison.h"
 #include "gpu/messages/distributions.h"
@@ -26,6 +27,7 @@ struct ObservationRequest {
   std::uint64_t weights = 0;   ///< another number than before: Observations::weights, once; 0: none
   bool feature_probe = false;  ///< Observations::probe
   std::optional<std::size_t> activations_of;  ///< counts in Inspection::outputs: Observations::activations
+  bool augmented = false;                     ///< Observations::augmented
 
   bool operator==(const ObservationRequest&) const = default;
 };
@@ -41,6 +43,7 @@ struct Observations {
   std::shared_ptr<const Weights> weights;
   std::shared_ptr<const FeatureProbe> probe;
   std::shared_ptr<const ChannelActivations> activations;
+  std::shared_ptr<const AugmentedImages> augmented;
   /// The part of the device's time that all of these and the pictures took, over the last second or so.
   double time_share = 0;
 

@@ -16,6 +16,7 @@
 #include "gpu/models/model.h"
 #include "gpu/ops/op.h"
 #include "gpu/plan/selection.h"
+#include "gpu/settings/augment_settings.h"
 #include "gpu/settings/optimizer_settings.h"
 #include "gpu/settings/rate_finder.h"
 #include "gpu/settings/schedule.h"
@@ -125,6 +126,7 @@ struct Snapshot : Progress {
   std::uint64_t network_number = 0;  ///< grows with each change of the network while this process looks on
   bool classifies = false;           ///< the model has labels, classes and an accuracy
   OptimizerSettings optimizer;
+  AugmentSettings augment;
   Schedule schedule;
   double spike_threshold = 0;  ///< SpikeSettings::threshold
   double total_epochs = 0;     ///< length of the run; 0 if there is no limit

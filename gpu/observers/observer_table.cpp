@@ -1,6 +1,7 @@
 #include "gpu/observers/observer_table.h"
 
 #include "gpu/observers/activation_observer.h"
+#include "gpu/observers/augmented_observer.h"
 #include "gpu/observers/comparer.h"
 #include "gpu/observers/distribution_observer.h"
 #include "gpu/observers/feature_prober.h"
@@ -19,8 +20,9 @@ std::unique_ptr<Observer> make() {
 
 /// A row a kind.
 constexpr std::unique_ptr<Observer> (*kKinds[])() = {
-    make<Inspector>, make<DistributionObserver>, make<LatentMapper>,  make<LatentDecoder>,
-    make<Comparer>,  make<WeightsObserver>,      make<FeatureProber>, make<ActivationObserver>,
+    make<Inspector>,         make<DistributionObserver>, make<LatentMapper>,  make<LatentDecoder>,
+    make<Comparer>,          make<WeightsObserver>,      make<FeatureProber>, make<ActivationObserver>,
+    make<AugmentedObserver>,
 };
 
 }  // namespace

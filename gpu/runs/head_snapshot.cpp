@@ -59,6 +59,20 @@ training::OptimizerSettings optimizer_of(const json& settings) {
   return optimizer;
 }
 
+/// As far as the settings tell; nothing in runs that do not know it.
+training::AugmentSettings augment_of(const json& settings) {
+  training::TrainingSettings all;
+  for (const training::Setting* const row : training::augment_rows()) {
+    const json& told = member(settings, row->name);
+    training::Value value;
+    if (told.is_boolean()) value = told.get<bool>();
+    if (told.is_number_integer()) value = told.get<std::int64_t>();
+    if (told.is_number_float()) value = told.get<double>();
+    if (!told.is_null() && check_value(*row, value).empty()) row->field.set(all, value);
+  }
+  return all.augment;
+}
+
 /// What ran on `device`, in today's names.
 plan::Selection selection_of(const json& settings, const core::DeviceInfo& device) {
   plan::Selection selection;
@@ -128,6 +142,7 @@ training::Snapshot snapshot_of(const json& head) {
   snapshot.test_images = number_of(member(settings, "evaluated_images"), std::int64_t{0});
   snapshot.batch = number_of(member(settings, "batch"), 0);
   snapshot.optimizer = optimizer_of(settings);
+  snapshot.augment = augment_of(settings);
   snapshot.learning_rate = number_of(member(settings, "learning_rate"), 0.0f);
   snapshot.schedule = attempt([&] { return training::parse_schedule(text_of(member(settings, "schedule"))); },
                               training::Schedule{});

@@ -21,7 +21,7 @@ bool differs(const Snapshot& a, const Snapshot& b) {
   return a.step != b.step || a.state != b.state || a.generation != b.generation ||
          a.notice_id != b.notice_id || a.evaluation != b.evaluation || a.learning_rate != b.learning_rate ||
          a.batch != b.batch || !(a.selection == b.selection) || !(a.optimizer == b.optimizer) ||
-         !(a.schedule == b.schedule) || a.checkpoint_step != b.checkpoint_step;
+         !(a.augment == b.augment) || !(a.schedule == b.schedule) || a.checkpoint_step != b.checkpoint_step;
 }
 
 }  // namespace

@@ -118,6 +118,14 @@ void fields(auto& visit, Of<Evaluation> auto& evaluation) {
   visit.added("head_accuracy", evaluation.head_accuracy);
 }
 
+void fields(auto& visit, Of<AugmentSettings> auto& augment) {
+  visit("flip", augment.flip);
+  visit("crop", augment.crop);
+  visit("cutout", augment.cutout);
+  visit("jitter", augment.jitter);
+  visit("mixup", augment.mixup);
+}
+
 void fields(auto& visit, Of<Snapshot> auto& snapshot) {
   visit("state", snapshot.state);
   visit("notice", snapshot.notice);
@@ -164,6 +172,7 @@ void fields(auto& visit, Of<Snapshot> auto& snapshot) {
   visit.added("spike_threshold", snapshot.spike_threshold);
   visit.added("head_loss", snapshot.head_loss);
   visit.added("head_accuracy", snapshot.head_accuracy);
+  visit.added("augment", snapshot.augment);
 }
 
 // --- writing
@@ -382,6 +391,7 @@ void decode(const char* key, const json& value, auto& out) {
 
 /// What readers of a snapshot rely on.
 void check(const Snapshot& snapshot) {
+  check(snapshot.augment);
   if (!snapshot.ladder) refuse("ladder", "missing");
   for (const OpTiming& timing : snapshot.timings) {
     if (timing.shape.stride < 1) refuse("stride", "below 1");

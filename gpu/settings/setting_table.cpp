@@ -233,6 +233,57 @@ constexpr std::array kDataRows{
             .zero = "all, 256 on the CPU"},
 };
 
+constexpr std::array kAugmentRows{
+    Setting{.table = "augment",
+            .key = "flip",
+            .name = "flip",
+            .meaning = "mirrors half of the training images, left to right",
+            .unit = "",
+            .field = field([](auto& s) -> auto& { return s.augment.flip; })},
+    Setting{
+        .table = "augment",
+        .key = "crop",
+        .name = "crop",
+        .meaning = "shifts each training image by up to so many pixels each way, reflected at the borders",
+        .unit = "pixels",
+        .range = {.most = 16},
+        .field = field([](auto& s) -> auto& { return s.augment.crop; }),
+        .zero = "off",
+        .slider = Slider{.low = 0, .high = 16}},
+    Setting{.table = "augment",
+            .key = "cutout",
+            .name = "cutout",
+            .meaning = "side of a square of each training image that becomes grey (0.5)",
+            .unit = "pixels",
+            .range = {.most = 32},
+            .field = field([](auto& s) -> auto& { return s.augment.cutout; }),
+            .zero = "off",
+            .slider = Slider{.low = 0, .high = 32}},
+    Setting{
+        .table = "augment",
+        .key = "jitter",
+        .name = "jitter",
+        .meaning =
+            "strength with which brightness, contrast and, of three channels, saturation of each training "
+            "image change",
+        .unit = "",
+        .range = {.most = 1},
+        .field = field([](auto& s) -> auto& { return s.augment.jitter; }),
+        .zero = "off",
+        .slider = Slider{.low = 0, .high = 1}},
+    Setting{.table = "augment",
+            .key = "mixup",
+            .name = "mixup",
+            .meaning =
+                "mixes each training image and its label with the next of the batch; the share is drawn from "
+                "Beta(alpha, alpha) with this alpha",
+            .unit = "",
+            .range = {.most = 2},
+            .field = field([](auto& s) -> auto& { return s.augment.mixup; }),
+            .zero = "off",
+            .slider = Slider{.low = 0, .high = 2}},
+};
+
 constexpr std::array kDeviceRows{
     Setting{.table = "device",
             .key = "name",
@@ -561,6 +612,7 @@ std::vector<Setting> all_rows() {
   const auto add = [&rows](const auto& part) { rows.insert(rows.end(), part.begin(), part.end()); };
   add(kModelRows);
   add(kDataRows);
+  add(kAugmentRows);
   add(kDeviceRows);
   add(kOptimizerRows);
   add(kScheduleRows);

@@ -9,6 +9,7 @@
 
 #include "gpu/core/types.h"
 #include "gpu/models/model.h"
+#include "gpu/settings/augment_settings.h"
 #include "gpu/settings/optimizer_settings.h"
 #include "gpu/settings/schedule.h"
 #include "gpu/settings/stability.h"
@@ -26,6 +27,7 @@ struct EngineSettings {
   int batch = 0;
   std::int64_t test_images = 0;  ///< test images of an evaluation; 0: all on CUDA, 256 on the CPU
   OptimizerSettings optimizer;
+  AugmentSettings augment;  ///< of training images alone
 };
 
 /// What is chosen where nothing else is said: a constant rate, with the warm-up that the rule asks for.

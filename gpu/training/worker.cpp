@@ -41,6 +41,7 @@ Trainer::Worker::Worker(TrainerOptions options)
   view_.network = std::make_shared<const models::Model>(options_.model);
   view_.classifies = options_.model.loss == models::Loss::cross_entropy;
   view_.optimizer = options_.optimizer;
+  view_.augment = options_.augment;
   view_.schedule = options_.schedule;
   view_.spike_threshold = options_.spikes.threshold;
   view_.batch = options_.batch;
@@ -133,6 +134,8 @@ void Trainer::Worker::run() {
 
 void Trainer::Worker::prepare() {
   check(options_.optimizer);
+  check(options_.augment);
+  check_together(options_.augment, options_.optimizer);
   check(options_.schedule);
   check(options_.spikes);
   check(options_.stop);

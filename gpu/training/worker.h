@@ -91,6 +91,7 @@ class Trainer::Worker {
   void handle_batch(int batch);
   void handle_optimizer(const OptimizerSettings& optimizer);
   void handle_schedule(const Schedule& schedule);
+  void handle_augment(const AugmentSettings& augment);
   void handle_spike_threshold(double threshold);
   void handle_network(const models::Model& network);
   void follow_network();

@@ -63,6 +63,7 @@ void Trainer::Worker::handle(const Command& command) {
                           attempt([&] { handle_optimizer(changed); });
                         },
                         [&](const SetOptimizer& set) { attempt([&] { handle_optimizer(set.optimizer); }); },
+                        [&](const SetAugment& set) { attempt([&] { handle_augment(set.augment); }); },
                         [&](const SetSchedule& set) { attempt([&] { handle_schedule(set.schedule); }); },
                         [&](const SetSpikeThreshold& set) {
                           attempt([&] { handle_spike_threshold(set.threshold); });
@@ -177,6 +178,23 @@ void Trainer::Worker::handle_optimizer(const OptimizerSettings& optimizer) {
     memory_.speeds.clear();
     engine_->remember();  // state of another optimizer cannot come back
   }
+  note_settings();
+  publish(true);
+}
+
+void Trainer::Worker::handle_augment(const AugmentSettings& augment) {
+  check(augment);
+  const std::string change = describe_change(view_.augment, augment);
+  if (change.empty()) return;
+  const bool other_steps =
+      augments(augment) != augments(view_.augment) || (augment.mixup > 0) != (view_.augment.mixup > 0);
+  if (other_steps) drain();  // the speeds of the steps under way belong to the ops before
+  engine_->set_augment(augment);
+  mark(change);
+  view_.augment = augment;
+  view_.plan_bytes = engine_->plan_bytes();
+  if (other_steps) memory_.speeds.clear();
+  observe_anew();
   note_settings();
   publish(true);
 }

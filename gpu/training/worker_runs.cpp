@@ -277,6 +277,7 @@ Configuration Trainer::Worker::settings() const {
   now.device = device_->info().id();
   now.precision = view_.selection.precision;
   now.optimizer = view_.optimizer;
+  now.augment = view_.augment;
   now.batch = view_.batch;
   now.schedule = view_.schedule;
   Configuration c = configuration_of(now);

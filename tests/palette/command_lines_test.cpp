@@ -49,6 +49,9 @@ TEST(CommandLines, SettingsAreTheOptionsThatSetThem) {
   EXPECT_EQ(line_of(training::SetLearningRate{0.25f}, snapshot), "--lr 0.25");
   EXPECT_EQ(line_of(training::SetOptimizer{other}, snapshot), "--momentum 0.25");
   EXPECT_EQ(line_of(training::SetSpikeThreshold{4}, snapshot), "--zscore 4.0");
+  EXPECT_EQ(line_of(training::SetAugment{{.flip = true, .jitter = 0.5f}}, snapshot), "--flip --jitter 0.5");
+  snapshot.augment.flip = true;
+  EXPECT_EQ(line_of(training::SetAugment{{.crop = 4}}, snapshot), "--no-flip --crop 4");
   EXPECT_EQ(line_of(training::SetSchedule{training::parse_schedule("cosine")}, snapshot),
             "--schedule cosine:warmup=0,final=0");
   EXPECT_EQ(line_of(training::SetBatch{4}, snapshot), "# batch as before");

@@ -30,6 +30,7 @@ TEST(SnapshotNews, WhatAPersonSeesMakesThemDifferent) {
       [](Snapshot& s) { ++s.network_number; },
       [](Snapshot& s) { s.learning_rate = 1; },
       [](Snapshot& s) { s.spike_threshold = 3; },
+      [](Snapshot& s) { s.augment.crop = 2; },
       [](Snapshot& s) { s.plan_bytes = 9; },
       [](Snapshot& s) { s.checkpoint_step = 5; },
       [](Snapshot& s) { s.step_microseconds = 1.5; },

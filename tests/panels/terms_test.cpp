@@ -133,9 +133,9 @@ TEST(Terms, TabsPlotsAndFiguresAreExplained) {
 TEST(Terms, SettingsOfTheTrainingAreExplainedAboveWhatTheyDo) {
   const ValueSpec spec = spec_of(training::setting("momentum"));
   EXPECT_TRUE(spec.tip.starts_with(std::string(explain("Momentum")) + "\n")) << spec.tip;
-  for (const char* const name :
-       {"learning_rate", "momentum", "beta1", "beta2", "alpha", "epsilon", "weight_decay", "clip_norm",
-        "clip_value", "joint", "batch", "accumulate", "zscore"}) {
+  for (const char* const name : {"learning_rate", "momentum", "beta1", "beta2", "alpha", "epsilon",
+                                 "weight_decay", "clip_norm", "clip_value", "joint", "batch", "accumulate",
+                                 "zscore", "flip", "crop", "cutout", "jitter", "mixup"}) {
     EXPECT_NE(explain(label_of(training::setting(name))), "") << name;
   }
 }

@@ -65,6 +65,7 @@ Snapshot full() {
   s.optimizer = defaults_of(ops::UpdateRule::adamw);
   s.optimizer.accumulate = 4;
   s.schedule = parse_schedule("cosine:warmup=2,final=0.1");
+  s.augment = {.flip = true, .crop = 4, .cutout = 8, .jitter = 0.25f, .mixup = 0.5f};
   s.spike_threshold = 6.5;
   s.total_epochs = 10.5;
   s.parameters = 118282;
@@ -117,6 +118,7 @@ TEST(SnapshotJson, ComesBackAsItWasWritten) {
   EXPECT_EQ(back.optimizer, full().optimizer);
   EXPECT_EQ(back.schedule, full().schedule);
   EXPECT_EQ(back.spike_threshold, 6.5);
+  EXPECT_EQ(back.augment, full().augment);
   EXPECT_EQ(back.device.memory_bytes, full().device.memory_bytes);
   ASSERT_EQ(back.timings.size(), 2u);
   EXPECT_EQ(back.timings[0].shape, timing().shape);
@@ -307,7 +309,8 @@ TEST(SnapshotJson, WhatIsMissingIsNamedAndNothingIsChanged) {
   const json whole = full();
   for (const auto& [key, value] : whole.items()) {
     // Earlier versions did not write these.
-    if (key == "spike_threshold" || key == "head_loss" || key == "head_accuracy") continue;
+    if (key == "spike_threshold" || key == "head_loss" || key == "head_accuracy" || key == "augment")
+      continue;
     json without = whole;
     without.erase(key);
     Snapshot snapshot;
@@ -325,8 +328,10 @@ TEST(SnapshotJson, WhatIsMissingIsNamedAndNothingIsChanged) {
 TEST(SnapshotJson, WhatEarlierVersionsWroteIsRead) {
   json earlier = full();
   earlier.erase("spike_threshold");
+  earlier.erase("augment");
   const Snapshot back = read(earlier);
   EXPECT_EQ(back.spike_threshold, 0);
+  EXPECT_EQ(back.augment, AugmentSettings{});
   EXPECT_EQ(back.step, full().step);
 }
 

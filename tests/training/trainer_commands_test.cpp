@@ -106,6 +106,7 @@ TEST(Command, WhatCannotBeDoneIsToldAndTrainingGoesOn) {
       {SetLearningRate{-1.0f}, "learning rate -1 of the optimizer is not valid"},
       {SetSpikeThreshold{-1}, "a loss spike threshold of -1 standard deviations is not valid"},
       {SetLearningRate{std::nanf("")}, "learning rate nan of the optimizer is not"},
+      {SetAugment{{.crop = 17}}, "crop must be at most 16, not 17"},
       {Save{"/nonexistent/folder/weights.safetensors"}, "/nonexistent/folder/weights.safetensors"},
   };
   std::uint64_t notices = 0;
@@ -124,6 +125,23 @@ TEST(Command, WhatCannotBeDoneIsToldAndTrainingGoesOn) {
   }
   EXPECT_TRUE(feed.markers().empty());
   feed.curves();
+}
+
+TEST(Command, AugmentationChangesWhileItTrains) {
+  Trainer trainer(tiny_trainer_options());
+  FeedLog feed(trainer.subscribe());
+  ASSERT_TRUE(wait_for_step(trainer, 5));
+  const AugmentSettings some{.flip = true, .crop = 2}, all{.flip = true, .crop = 1, .mixup = 0.5f};
+  for (const AugmentSettings& augment : {some, some, all, AugmentSettings{}}) {
+    trainer.send(SetAugment{augment});
+    ASSERT_TRUE(tests::wait_until(trainer, [&](const Snapshot& now) { return now.augment == augment; }));
+    ASSERT_TRUE(wait_for_step(trainer, trainer.snapshot()->step + 20));
+    EXPECT_EQ(trainer.snapshot()->state, TrainerState::running);
+  }
+  EXPECT_EQ(feed.markers(),
+            (std::vector<std::string>{"flip: off -> on; crop: 0 -> 2", "crop: 2 -> 1; mixup: 0 -> 0.5",
+                                      "flip: on -> off; crop: 1 -> 0; mixup: 0.5 -> 0"}));
+  EXPECT_EQ(trainer.snapshot()->notice, "");
 }
 
 TEST(Command, AnotherSpikeThresholdCountsFromTheNextStep) {

@@ -115,6 +115,24 @@ class Optimizer(Tabs):
         self.wait_for_marker("learning rate: 0.0005 -> 0.005")
 
 
+class Augment(Tabs):
+    def test_images_change_while_it_trains_and_the_pictures_show_it(self):
+        self.open_paused()
+        self.open_tab("Augment", "training.flip")
+        self.item("training.augmented")
+        before = len(self.events("augmented"))
+        self.click("training.flip")
+        self.wait_for_marker("flip: off -> on")
+        self.enter("training.crop", "4")
+        self.wait_for_marker("crop: 0 -> 4")
+        wait_until(lambda: len(self.events("augmented")) > before, "pictures of the new settings", self.process)
+        self.slide("training.mixup_slider", 0.5)
+        self.wait_for_marker("mixup: 0 -> 1")
+        wait_until(lambda: read_run(self.run_dir).get("current", {}).get("crop") == 4, "it in run.json", self.process)
+        self.key("ctrl+z")
+        self.wait_for_marker("mixup: 1 -> 0")
+
+
 class Schedule(Tabs):
     def test_a_schedule_is_previewed_and_then_applied(self):
         step = self.open_paused("--epochs", "4")

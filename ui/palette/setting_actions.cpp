@@ -23,6 +23,7 @@ using training::TrainingSettings;
 TrainingSettings settings_now(const ActionScene& scene) {
   TrainingSettings fields;
   fields.optimizer = scene.optimizer;
+  fields.augment = scene.snapshot.augment;
   fields.schedule = scene.snapshot.schedule;
   fields.spikes.threshold = scene.snapshot.spike_threshold;
   fields.batch = scene.snapshot.batch;
@@ -40,6 +41,7 @@ std::optional<training::Command> command_for(const ActionScene& scene, const Tra
     return training::SetOptimizer{other_rule ? with_rule(before.optimizer, after.optimizer.rule)
                                              : after.optimizer};
   }
+  if (!(before.augment == after.augment)) return training::SetAugment{after.augment};
   if (!(before.schedule == after.schedule)) {
     check(after.schedule);
     return training::SetSchedule{after.schedule};
@@ -59,8 +61,8 @@ std::optional<training::Command> command_for(const ActionScene& scene, const Tra
 // Which of the table's rows commands can change while a training runs.
 bool changes_in_run(const Setting& setting) {
   const std::string_view table = setting.table, name = setting.name;
-  return table == "optimizer" || table == "schedule" || name == "precision" || name == "select" ||
-         name == "zscore";
+  return table == "optimizer" || table == "augment" || table == "schedule" || name == "precision" ||
+         name == "select" || name == "zscore";
 }
 
 bool belongs_to_rule(const Setting& setting, const training::OptimizerSettings& optimizer) {
@@ -114,6 +116,10 @@ std::string value_refusal(const Setting& setting, const std::string& text, train
       value = *number;
     }
   }
+  if (setting.field.kind == training::Kind::boolean) {
+    if (lower(text) == "on" || lower(text) == "true") value = true;
+    if (lower(text) == "off" || lower(text) == "false") value = false;
+  }
   const std::string objection = check_value(setting, value);
   return objection.empty() ? "" : shown_name(setting) + objection;
 }
@@ -121,6 +127,7 @@ std::string value_refusal(const Setting& setting, const std::string& text, train
 std::string value_text(const Setting& setting, const TrainingSettings& fields) {
   const auto value = setting.field.get(fields);
   if (!value) return "";
+  if (const auto* const on = std::get_if<bool>(&*value)) return *on ? "on" : "off";
   const auto* const number = std::get_if<double>(&*value);
   const std::string text = number != nullptr ? fmt::format("{:g}", *number) : training::to_string(*value);
   const bool off = *setting.zero != '\0' && number != nullptr && *number == 0;

@@ -77,7 +77,8 @@ constexpr std::array kPanels{
         "choose another; below or beside them the settings that differ"},
     Row{"Training",
         "learning rate and batch, and in tabs: the results so far, the optimizer, the schedule with a "
-        "preview, and a finder of learning rates; all of it changes while it trains"},
+        "preview, a finder of learning rates, and the augmentation of the images; all of it changes while it "
+        "trains"},
     Row{"Status", "how images reach the screen, frame times, device memory, data, and the log"},
 };
 

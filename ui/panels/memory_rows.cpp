@@ -18,7 +18,7 @@ constexpr int kLargestBatch = 1 << 16;
 plan::MemoryMap map_of(const models::Model& model, const core::DeviceInfo& device, const MemoryScene& scene) {
   return plan::memory_map(models::with_head(model, scene.head_classes), plan::Purpose::training,
                           scene.selection, training::plan_batch(scene.optimizer, scene.batch), device,
-                          training::recipe_of(scene.optimizer, scene.batch));
+                          training::recipe_of(scene.optimizer, scene.augment, scene.batch));
 }
 
 std::string call_text(const plan::MemoryCall& call) {
@@ -34,6 +34,8 @@ MemoryScene MemoryScene::of(const training::Snapshot& snapshot) {
   scene.optimizer.clip_norm = snapshot.optimizer.clip_norm > 0 ? 1.0f : 0.0f;
   scene.optimizer.accumulate = snapshot.optimizer.accumulate;
   scene.optimizer.per_sample = snapshot.optimizer.per_sample;
+  scene.augment.flip = augments(snapshot.augment);
+  scene.augment.mixup = snapshot.augment.mixup > 0 ? 1.0f : 0.0f;
   if (snapshot.optimizer.joint > 0 && snapshot.data) {
     scene.head_classes = static_cast<int>(snapshot.data->classes.size());
   }

@@ -18,6 +18,7 @@ struct MemoryScene {
   plan::Selection selection;
   int batch = 0;
   training::OptimizerSettings optimizer = {};  ///< of its numbers only those that memory depends on
+  training::AugmentSettings augment = {};      ///< likewise
   int head_classes = 0;                        ///< models::Model::head_classes
 
   static MemoryScene of(const training::Snapshot& snapshot);

@@ -54,6 +54,7 @@ struct Panels {
   /// Frees what belongs to OpenGL and CUDA; before the context goes.
   void shutdown() {
     images.shutdown();
+    training.shutdown();
     predictions.shutdown();
     network.shutdown();
     distributions.shutdown();

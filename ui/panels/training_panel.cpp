@@ -12,7 +12,7 @@ namespace {
 
 using training::TrainerState;
 
-constexpr std::array<const char*, 4> kTabs{"Results", "Optimizer", "Schedule", "Finder"};
+constexpr std::array<const char*, 5> kTabs{"Results", "Optimizer", "Schedule", "Finder", "Augment"};
 
 // A hairline under what belongs to all tabs.
 void rule_off(const Frame& frame) {
@@ -102,6 +102,9 @@ void TrainingPanel::draw(const Frame& frame) {
   // Results are read, not changed: they are as good after the end.
   if (tab_ == kResults) {
     results_.draw(frame);
+  } else if (tab_ == kAugment) {
+    const Steering steering(frame);
+    augment_.draw(frame, able, &refusal_);
   } else {
     draw_tab(frame, able);
   }

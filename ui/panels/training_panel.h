@@ -1,11 +1,12 @@
 #pragma once
 // The update, steered while it trains: learning rate and batch above tabs with the results so far, the
-// optimizer, the schedule and the learning-rate finder.
+// optimizer, the schedule, the learning-rate finder and the augmentation of the images.
 
 #include <span>
 #include <string>
 
 #include "ui/frame.h"
+#include "ui/panels/augment_view.h"
 #include "ui/panels/finder_view.h"
 #include "ui/panels/optimizer_view.h"
 #include "ui/panels/pending.h"
@@ -23,8 +24,11 @@ class TrainingPanel {
   int tab() const { return tab_; }
   void show(int tab) { tab_ = tab; }
 
+  /// Frees textures; called before the context goes.
+  void shutdown() { augment_.shutdown(); }
+
  private:
-  enum Tab : int { kResults, kOptimizer, kSchedule, kFinder };
+  enum Tab : int { kResults, kOptimizer, kSchedule, kFinder, kAugment };
 
   void draw_batch(const Frame& frame, float left);
   void draw_refusal(const Frame& frame) const;
@@ -35,6 +39,7 @@ class TrainingPanel {
   OptimizerView optimizer_;
   ScheduleView schedule_;
   FinderView finder_;
+  AugmentView augment_;
   ResultsView results_;
   ValueField batch_;
   Pending<int> pending_batch_;

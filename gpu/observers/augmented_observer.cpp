@@ -1,0 +1,109 @@
+#include "gpu/observers/augmented_observer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "gpu/ops/augment/mixup.h"
+#include "gpu/ops/variant.h"
+
+namespace warpscope::training {
+namespace {
+
+constexpr auto kPause = std::chrono::milliseconds(500);  ///< that pictures stay, to be looked at
+
+/// The images of a batch in the order in which it takes them, and what its step reads.
+struct Batch {
+  AugmentedImages result;  ///< without its images' pixels but with their size
+  std::vector<std::uint8_t> bytes;
+  ops::step::StepControl control;
+  std::int64_t images = 0;  ///< in `bytes`: those shown and the one that the last is mixed with
+};
+
+std::vector<float> augmented(Batch& batch) {
+  const data::ImageSet& shown = batch.result.images;
+  ops::OpCall call;
+  call.shape = {.batch = batch.images,
+                .height = shown.height,
+                .width = shown.width,
+                .in_channels = shown.channels,
+                .count = batch.images};
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(batch.images));
+  std::iota(order.begin(), order.end(), 0u);
+  std::vector<float> changed(batch.bytes.size());
+  call.operands[ops::Name::images] = batch.bytes.data();
+  call.operands[ops::Name::order] = order.data();
+  call.operands[ops::Name::control] = &batch.control;
+  call.operands[ops::Name::output] = changed.data();
+  ops::find_variant(ops::Op::batch_augment, core::DeviceKind::cpu, "loops")->launch(call);
+  return changed;
+}
+
+std::shared_ptr<const AugmentedImages> pictures_of(Batch batch) {
+  const std::vector<float> changed = augmented(batch);
+  data::ImageSet& shown = batch.result.images;
+  shown.pixels.resize(static_cast<std::size_t>(shown.count * shown.image_bytes()));
+  constexpr float kMost = 255;
+  std::transform(changed.begin(), changed.begin() + static_cast<std::ptrdiff_t>(shown.pixels.size()),
+                 shown.pixels.begin(),
+                 [](float value) { return static_cast<std::uint8_t>(std::lround(kMost * value)); });
+  batch.result.own_share = ops::augment::shares_of<float>(batch.control).own;
+  return std::make_shared<const AugmentedImages>(std::move(batch.result));
+}
+
+Batch batch_of(const Scene& scene) {
+  const data::ImageSet& train = scene.data.train;
+  const ComingBatch& coming = scene.coming;
+  const auto size = static_cast<std::size_t>(train.image_bytes());
+  Batch batch;
+  batch.control = coming.control;
+  batch.control.position = 0;
+  batch.images = std::min<std::int64_t>(coming.images, AugmentedObserver::kImages + 1);
+  batch.bytes.resize(static_cast<std::size_t>(batch.images) * size);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(batch.images); ++i) {
+    std::memcpy(batch.bytes.data() + i * size, train.pixels.data() + coming.order[i] * size, size);
+  }
+  batch.result.step = scene.step;
+  batch.result.generation = scene.generation;
+  data::ImageSet& shown = batch.result.images;
+  shown.height = train.height;
+  shown.width = train.width;
+  shown.channels = train.channels;
+  shown.count = std::min<std::int64_t>(coming.images, AugmentedObserver::kImages);
+  return batch;
+}
+
+}  // namespace
+
+bool AugmentedObserver::ask(const ObservationRequest& request) {
+  return std::exchange(asked_, request.augmented) != request.augmented;
+}
+
+bool AugmentedObserver::start(const Scene& scene) {
+  const auto now = std::chrono::steady_clock::now();
+  if (making_.valid() || now < last_ + kPause) return false;
+  last_ = now;
+  making_ = std::async(std::launch::async, pictures_of, batch_of(scene));
+  return true;
+}
+
+bool AugmentedObserver::take(Observations& seen) {
+  if (!making_.valid() || making_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+    return false;
+  auto found = making_.get();
+  if (!asked_) return false;
+  seen.augmented = std::move(found);
+  return true;
+}
+
+void AugmentedObserver::end(Observations& seen) {
+  if (making_.valid()) making_.wait();
+  making_ = {};
+  last_ = {};
+  seen.augmented = nullptr;
+}
+
+}  // namespace warpscope::training

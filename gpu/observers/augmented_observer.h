@@ -1,0 +1,31 @@
+#pragma once
+// Shows what the augmentation makes of the first images of the coming training step.
+
+#include <chrono>
+#include <future>
+#include <memory>
+
+#include "gpu/observers/observer.h"
+
+namespace warpscope::training {
+
+/// Observations::augmented. A thread of its own runs batch.augment on the CPU, with the control block that the
+/// coming step reads and the data set in host memory: what is drawn at random is the same there.
+class AugmentedObserver final : public Observer {
+ public:
+  static constexpr int kImages = 16;
+
+  bool ask(const ObservationRequest& request) override;
+  bool wanted() const override { return asked_; }
+  bool start(const Scene& scene) override;
+  bool take(Observations& seen) override;
+  void end(Observations& seen) override;
+  double seconds() const override { return 0; }
+
+ private:
+  bool asked_ = false;
+  std::future<std::shared_ptr<const AugmentedImages>> making_;
+  std::chrono::steady_clock::time_point last_ = {};  ///< when the last look began
+};
+
+}  // namespace warpscope::training

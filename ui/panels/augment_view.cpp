@@ -1,0 +1,123 @@
+#include "ui/panels/augment_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "ui/images/byte_colours.h"
+#include "ui/setting_spec.h"
+#include "ui/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+using training::AugmentSettings;
+using training::TrainingSettings;
+
+constexpr float kSide = 48, kGap = 4;  // of a picture, design pixels
+
+TrainingSettings with(const AugmentSettings& settings) {
+  TrainingSettings all;
+  all.augment = settings;
+  return all;
+}
+
+double number_of(const training::Setting& row, const AugmentSettings& settings) {
+  const training::Value value = *row.field.get(with(settings));
+  const auto* const whole = std::get_if<std::int64_t>(&value);
+  return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
+}
+
+AugmentSettings with_value(const training::Setting& row, const AugmentSettings& settings,
+                           const training::Value& value) {
+  TrainingSettings all = with(settings);
+  row.field.set(all, value);
+  return all.augment;
+}
+
+}  // namespace
+
+AugmentSettings AugmentView::settings(const Frame& frame) {
+  return pending_.shown(frame.snapshot.augment, frame.snapshot, ImGui::GetTime());
+}
+
+void AugmentView::send(const Frame& frame, const AugmentSettings& settings) {
+  if (settings == this->settings(frame)) return;
+  frame.send(training::SetAugment{settings});
+  pending_.sent(settings, frame.snapshot, ImGui::GetTime());
+}
+
+void AugmentView::draw_switch(const Frame& frame, const training::Setting& row) {
+  const ValueSpec spec = spec_of(row);
+  bool on = std::get<bool>(*row.field.get(with(settings(frame))));
+  row_text(frame, frame.fonts.text, frame.palette.muted, spec.label);
+  tooltip(frame, spec.tip);
+  ImGui::SameLine(value_left(frame));
+  if (toggle(frame, spec.name.c_str(), on ? "on" : "off", &on, spec.tip)) {
+    send(frame, with_value(row, settings(frame), on));
+  }
+}
+
+void AugmentView::draw_row(const Frame& frame, const training::Setting& row, std::string* refusal) {
+  if (row.field.kind == training::Kind::boolean) return draw_switch(frame, row);
+  const ValueEdit edit =
+      fields_[row.key].draw(frame, spec_of(row), number_of(row, settings(frame)), value_left(frame));
+  if (!edit.refusal.empty()) *refusal = edit.refusal;
+  if (!edit.finished) return;
+  refusal->clear();
+  training::Value value = edit.value;
+  if (row.field.kind == training::Kind::integer) value = static_cast<std::int64_t>(std::lround(edit.value));
+  send(frame, with_value(row, settings(frame), value));
+}
+
+void AugmentView::refresh(const Frame& frame) {
+  if (frame.request != nullptr) frame.request->augmented = true;
+  if (frame.seen.augmented == seen_) return;
+  seen_ = frame.seen.augmented;
+  if (!seen_) return;
+  const data::ImageSet& set = seen_->images;
+  const interop::PageShape shape =
+      interop::make_page(static_cast<int>(set.count), set.width, set.height, interop::Texture::largest());
+  if (!page_ || page_->shape() != shape) page_ = std::make_unique<interop::TilePage>(shape, frame.textures);
+  for (int i = 0; i < static_cast<int>(set.count); ++i) {
+    page_->upload(i, images::byte_colours(set, i).data());
+  }
+  trace_event("augmented", fmt::format("\"step\":{},\"images\":{}", seen_->step, set.count));
+}
+
+void AugmentView::draw_pictures(const Frame& frame) {
+  if (!seen_ || !page_) return;
+  const float s = frame.scale;
+  const data::ImageSet& set = seen_->images;
+  const std::string mixed =
+      seen_->own_share < 1 ? fmt::format("; {:.0f} % of each is its own", 100 * seen_->own_share) : "";
+  const std::string text =
+      fmt::format("the coming batch, after step {}{}", with_thousands(seen_->step), mixed);
+  caption(frame, ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
+  const float unit = std::floor(kSide * s) / static_cast<float>(std::max(set.width, set.height));
+  const float width = std::max(1.0f, std::floor(unit * static_cast<float>(set.width)));
+  const float height = std::max(1.0f, std::floor(unit * static_cast<float>(set.height)));
+  const float gap = std::floor(kGap * s), room = ImGui::GetContentRegionAvail().x;
+  const int columns = std::max(1, static_cast<int>((room + gap) / (width + gap)));
+  const int count = std::min(static_cast<int>(set.count), page_->shape().tiles());
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
+  for (int i = 0; i < count; ++i) {
+    const ImVec2 min(corner.x + static_cast<float>(i % columns) * (width + gap),
+                     corner.y + static_cast<float>(i / columns) * (height + gap));
+    page_->draw(ImGui::GetWindowDrawList(), i, min, ImVec2(min.x + width, min.y + height));
+  }
+  const int rows = (count + columns - 1) / columns;
+  ImGui::Dummy(ImVec2(room, static_cast<float>(rows) * (height + gap)));
+  trace_item("training.augmented");
+}
+
+void AugmentView::draw(const Frame& frame, bool able, std::string* refusal) {
+  ImGui::BeginDisabled(!able);
+  for (const training::Setting* const row : training::augment_rows()) draw_row(frame, *row, refusal);
+  ImGui::EndDisabled();
+  refresh(frame);
+  draw_pictures(frame);
+}
+
+}  // namespace warpscope::ui
