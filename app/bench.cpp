@@ -52,6 +52,21 @@ void add_linear_cases(const Choices& chosen, int batch, std::vector<BenchCase>& 
   }
 }
 
+/// Of a step with augmentation: it gathers its images another way.
+void add_augmented_cases(const Choices& chosen, const std::vector<BenchCase>& of_step,
+                         std::vector<BenchCase>& cases) {
+  const auto& ops = chosen.ops;
+  if (!ops.empty() && std::find(ops.begin(), ops.end(), ops::Op::batch_augment) == ops.end()) return;
+  for (BenchCase what : of_step) {
+    if (what.op != ops::Op::batch_gather || !what.shape.covered.empty()) continue;
+    what.op = ops::Op::batch_augment;
+    const bool known = std::any_of(cases.begin(), cases.end(), [&](const BenchCase& other) {
+      return other.op == what.op && other.shape == what.shape;
+    });
+    if (!known) cases.push_back(std::move(what));
+  }
+}
+
 std::vector<BenchCase> cases_of(const BenchArguments& arguments, const Choices& chosen,
                                 const models::Model& model, int batch,
                                 const std::vector<Precision>& precisions) {
@@ -62,7 +77,8 @@ std::vector<BenchCase> cases_of(const BenchArguments& arguments, const Choices& 
   }
   if (!arguments.shapes.empty()) return cases;
   for (const Precision precision : precisions) {
-    for (const BenchCase& what : profiling::cases_of(model, batch, precision, chosen.device->info())) {
+    const auto of_step = profiling::cases_of(model, batch, precision, chosen.device->info());
+    for (const BenchCase& what : of_step) {
       const auto& ops = chosen.ops;
       if (!ops.empty() && std::find(ops.begin(), ops.end(), what.op) == ops.end()) continue;
       const bool known = std::any_of(cases.begin(), cases.end(), [&](const BenchCase& other) {
@@ -70,6 +86,7 @@ std::vector<BenchCase> cases_of(const BenchArguments& arguments, const Choices& 
       });
       if (!known) cases.push_back(what);
     }
+    add_augmented_cases(chosen, of_step, cases);
   }
   add_linear_cases(chosen, batch, cases);
   std::stable_sort(cases.begin(), cases.end(),
