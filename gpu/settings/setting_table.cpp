@@ -11,71 +11,12 @@
 #include "gpu/settings/configuration.h"
 #include "gpu/settings/numbers.h"
 #include "gpu/settings/setting.h"
+#include "gpu/settings/setting_fields.h"
 
 namespace warpscope::training {
 namespace {
 
 using S = TrainingSettings;
-
-// --- values of fields
-
-Value value_of(bool field) {
-  return field;
-}
-Value value_of(int field) {
-  return std::int64_t{field};
-}
-Value value_of(std::int64_t field) {
-  return field;
-}
-Value value_of(std::uint64_t field) {
-  return static_cast<std::int64_t>(field);
-}
-Value value_of(float field) {
-  return shortest(field);
-}
-Value value_of(double field) {
-  return field;
-}
-Value value_of(const std::string& field) {
-  return field;
-}
-
-template <class T>
-constexpr Kind kKindOf = std::is_same_v<T, bool>       ? Kind::boolean
-                         : std::is_integral_v<T>       ? Kind::integer
-                         : std::is_floating_point_v<T> ? Kind::real
-                                                       : Kind::text;
-
-/// The alternative of Value in which a field of type T is held.
-template <class T>
-using Held = std::variant_alternative_t<static_cast<std::size_t>(kKindOf<T>), Value>;
-
-/// The field to which `F` leads.
-template <class F>
-constexpr Field field(F) {
-  using T = std::remove_cvref_t<decltype(F{}(std::declval<S&>()))>;
-  return {.kind = kKindOf<T>,
-          .single = std::is_same_v<T, float>,
-          .get = [](const S& s) -> std::optional<Value> { return value_of(F{}(s)); },
-          .set = [](S& s, const Value& value) { F{}(s) = static_cast<T>(std::get<Held<T>>(value)); }};
-}
-
-/// A number of the optimizer.
-template <float OptimizerSettings::*Number>
-constexpr Field number() {
-  Field result = field([](auto& s) -> auto& { return s.optimizer.*Number; });
-  result.number = Number;
-  return result;
-}
-
-/// A field that is another type, read and written as text.
-template <class Get, class Set>
-constexpr Field text_field(Get, Set) {
-  return {.kind = Kind::text,
-          .get = [](const S& s) -> std::optional<Value> { return Get{}(s); },
-          .set = [](S& s, const Value& value) { Set{}(s, std::get<std::string>(value)); }};
-}
 
 std::optional<Value> text_of_precision(const S& s) {
   if (!s.precision) return std::nullopt;
@@ -445,7 +386,7 @@ constexpr std::array kOptimizerRows{
                 .kind = Kind::integer,
                 .get = [](const S& s) -> std::optional<Value> {
                   if (s.batch == 0) return std::nullopt;
-                  return value_of(s.batch);
+                  return held_value(s.batch);
                 },
                 .set = [](S& s,
                           const Value& value) { s.batch = static_cast<int>(std::get<std::int64_t>(value)); }},

@@ -437,16 +437,6 @@ TEST(HeadSnapshot, TheSpikeThresholdIsThatOfNow) {
   EXPECT_EQ(snapshot_of(head).spike_threshold, 8.5);
 }
 
-TEST(HeadSnapshot, TheAugmentationIsThatOfNowAndNoneWhereNothingIsTold) {
-  json head = run_head("finished");
-  EXPECT_EQ(snapshot_of(head).augment, training::AugmentSettings{});
-  head["configuration"]["crop"] = 3;
-  head["current"] = head["configuration"];
-  head["current"].update({{"flip", true}, {"jitter", 0.5}, {"mixup", 1}, {"cutout", "large"}});
-  EXPECT_EQ(snapshot_of(head).augment,
-            (training::AugmentSettings{.flip = true, .crop = 3, .jitter = 0.5f, .mixup = 1}));
-}
-
 /// A view of a run that classifies.
 class ViewedClassifier : public Viewed {
  protected:

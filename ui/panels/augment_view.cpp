@@ -103,8 +103,9 @@ void AugmentView::draw_pictures(const Frame& frame) {
   const int count = std::min(static_cast<int>(set.count), page_->shape().tiles());
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   for (int i = 0; i < count; ++i) {
-    const ImVec2 min(corner.x + static_cast<float>(i % columns) * (width + gap),
-                     corner.y + static_cast<float>(i / columns) * (height + gap));
+    const int row = i / columns, column = i % columns;
+    const ImVec2 min(corner.x + static_cast<float>(column) * (width + gap),
+                     corner.y + static_cast<float>(row) * (height + gap));
     page_->draw(ImGui::GetWindowDrawList(), i, min, ImVec2(min.x + width, min.y + height));
   }
   const int rows = (count + columns - 1) / columns;

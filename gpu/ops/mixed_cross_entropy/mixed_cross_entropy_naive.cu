@@ -2,7 +2,8 @@
 // largest, once for the sum, and in backward once more for the gradient. A second kernel of one block adds the
 // images; each thread adds its share, then shuffles add the threads, so the result is the same bits every time.
 // Limits: neighbouring threads read logits that lie a row apart, and a small batch leaves most of the GPU idle.
-// At most 32 registers, 256 bytes of shared memory, no spills. Source: mixed_cross_entropy.h; block_sum.cuh.
+// At most 32 registers (57 on compute capability 7.5), 256 bytes of shared memory, no spills. Source:
+// mixed_cross_entropy.h; block_sum.cuh.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/augment/mixup.h"

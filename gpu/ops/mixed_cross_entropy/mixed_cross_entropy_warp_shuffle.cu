@@ -3,8 +3,8 @@
 // neighbouring logits, once, into registers; that lanes exchange the largest logit and the sums by shuffles; and that
 // forward is one launch, whose last block adds the batch in an order that the shape alone fixes.
 // `warp_shuffle_fused` of forward writes the gradient as well, from the same registers. Limits: at most 256 classes.
-// At most 60 registers, 260 bytes of shared memory, no spills; workspace: 8 bytes a block. Source:
-// mixed_cross_entropy.h; cross_entropy/logits.cuh.
+// At most 60 registers (62 on compute capability 7.5), 260 bytes of shared memory, no spills; workspace: 8 bytes a
+// block. Source: mixed_cross_entropy.h; cross_entropy/logits.cuh.
 
 #include <memory>
 
