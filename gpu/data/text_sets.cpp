@@ -73,11 +73,14 @@ struct Labelled {
 };
 
 /// Two characters, a backslash and an n, stand for a line break.
-std::string with_line_breaks(std::string text) {
-  for (std::size_t at = text.find("\\n"); at != std::string::npos; at = text.find("\\n", at + 1)) {
-    text.replace(at, 2, "\n");
+std::string with_line_breaks(std::string_view text) {
+  std::string lines;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool breaks = text.substr(i, 2) == "\\n";
+    lines.push_back(breaks ? '\n' : text[i]);
+    if (breaks) ++i;
   }
-  return text;
+  return lines;
 }
 
 /// Rows of `least` to `most` fields.

@@ -282,7 +282,7 @@ void NetworkEditor::draw_summary(const Frame& frame) const {
     if (!other.empty()) color = frame.palette.warning;
     tip = fmt::format("{}: {}. Tensors of the same name and shape keep their weights; the others start anew.",
                       draft_.network().name, count_text(draft_.network().layers.size(), "layer"));
-    if (!other.empty()) tip += "\n" + sentence("this network " + other);
+    if (!other.empty()) tip += fmt::format("\n{}", sentence(fmt::format("this network {}", other)));
   }
   next_in_row(frame, 16, kLeastSummary * frame.scale);
   const float room = ImGui::GetContentRegionAvail().x;
@@ -290,7 +290,7 @@ void NetworkEditor::draw_summary(const Frame& frame) const {
       text_width(frame.fonts.text, text) <= room ? frame.fonts.text : frame.fonts.small;
   row_text(frame, font, color, ellipsize(font, text, room));
   trace_item("network.summary");
-  tooltip(frame, text == tip ? tip : text + "\n" + tip);
+  tooltip(frame, text == tip ? tip : fmt::format("{}\n{}", text, tip));
 }
 
 // For tests: what is edited, what is wrong with it and what was answered.
