@@ -122,7 +122,9 @@ std::string network_text(const json& head) {
   const json& settings = settings_in(head);
   const json& network = member(settings, "network");
   // As it is: its lines are those of a file.
-  if (network.is_string()) return valid_utf8(network.get_ref<const std::string&>());
+  if (network.is_string() && !network.get_ref<const std::string&>().empty()) {
+    return valid_utf8(network.get_ref<const std::string&>());
+  }
   return text_of(member(settings, "model"));
 }
 

@@ -140,10 +140,24 @@ std::string check_placement(const Variant& variant, const std::shared_ptr<core::
   return op_run.fault();
 }
 
+/// Whether the op adds up products of its operands, or makes fewer numbers of those of its only one.
+bool adds_up(const ops::OpContract& contract, const OpShape& shape) {
+  if (contract.work == ops::Work::products) return true;
+  int reads = 0;
+  std::int64_t in = 0, out = 0;
+  for (const ops::Operand& each : contract.operands) {
+    if (!is_number(each.role)) return false;
+    const bool read = each.access != Access::write;
+    reads += read ? 1 : 0;
+    (read ? in : out) += each.elements(shape);
+  }
+  return reads == 1 && out < in;
+}
+
 /// Case::usual_norm: the squares of the products are the products of the squares.
 double usual_norm(const Variant& variant, const OpShape& shape, const Operands& memory) {
   constexpr std::size_t kFewOutputs = 256;
-  if (ops::contract(variant.op).work != ops::Work::products) return 0;
+  if (!adds_up(ops::contract(variant.op), shape)) return 0;
   for (const CoveredOp& covered : covered_ops(variant, shape)) {
     if (covered.op != variant.op) continue;
     Operands own = operands_of_covered(variant, shape, covered, memory);

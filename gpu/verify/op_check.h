@@ -32,7 +32,7 @@ struct Case {
   /// mean square of what that op gives, sqrt(sum of the squared products), times the root of the output's
   /// length. A few outputs may cancel by chance, or be cut by a ReLU; the rounding errors in them do not
   /// shrink with them, so errors are measured against no less than this. 0 with many outputs, whose norm is
-  /// near it anyway, and for ops that sum no products.
+  /// near it anyway, and for ops that sum no products or numbers.
   double usual_norm = 0;
 };
 

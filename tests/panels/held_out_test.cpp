@@ -60,6 +60,22 @@ TEST(HeldOut, LooksAtTheSetThatWasEvaluated) {
   EXPECT_EQ(validation.count(), 0);
 }
 
+TEST(HeldOut, TextsAreShownWithoutControlCharactersAndBrokenBytes) {
+  HeldOut held_out = four_images();
+  EXPECT_FALSE(held_out.has_texts());
+  auto data = std::make_shared<data::DataSet>(*held_out.data);
+  data->test.texts = {"a\ttext\nof \xc3\xa9", "\xff bad", "", " \r\n "};
+  held_out.data = data;
+  EXPECT_TRUE(held_out.has_texts());
+  EXPECT_EQ(held_out.text(0), "a text of \xc3\xa9");
+  EXPECT_EQ(held_out.text(1), "\xef\xbf\xbd bad");
+  EXPECT_EQ(held_out.text(2), "(empty)");
+  EXPECT_EQ(held_out.text(3), "(empty)");
+  EXPECT_EQ(held_out.text(9), "(empty)");
+  held_out.evaluation = nullptr;
+  EXPECT_FALSE(held_out.has_texts());
+}
+
 TEST(HeldOut, AClassWithoutANameIsANumber) {
   HeldOut held_out = four_images();
   EXPECT_EQ(held_out.class_name(2), "2");

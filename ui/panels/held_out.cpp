@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/utf8.h"
 #include "ui/numbers.h"
 #include "ui/panels/image_selection.h"
 
@@ -60,6 +61,19 @@ std::uint64_t HeldOut::position(int image) const {
 std::optional<std::int64_t> HeldOut::test_image(int image) const {
   if (evaluation->split != training::Split::test) return std::nullopt;
   return static_cast<std::int64_t>(position(image));
+}
+
+bool HeldOut::has_texts() const {
+  return evaluation && data && !images().texts.empty();
+}
+
+std::string HeldOut::text(int image) const {
+  const std::vector<std::string>& texts = images().texts;
+  const auto at = static_cast<std::size_t>(image);
+  std::string shown = at < texts.size() ? files::valid_utf8(texts[at]) : std::string();
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
+  std::replace_if(shown.begin(), shown.end(), is_control, ' ');
+  return shown.find_first_not_of(' ') == std::string::npos ? "(empty)" : shown;
 }
 
 int HeldOut::truth(int image) const {

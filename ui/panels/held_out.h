@@ -27,6 +27,10 @@ struct HeldOut {
   std::optional<std::int64_t> test_image(int image) const;
   /// The set the evaluation looked at; only with a count above 0.
   const data::ImageSet& images() const;
+  /// They are texts.
+  bool has_texts() const;
+  /// What may be shown of a text: control characters are blanks, what is no UTF-8 is U+FFFD, nothing is "(empty)".
+  std::string text(int image) const;
   int truth(int image) const;
   int predicted(int image) const;
   bool right(int image) const { return truth(image) == predicted(image); }

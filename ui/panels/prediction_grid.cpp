@@ -12,6 +12,7 @@
 #include "ui/images/grid_layout.h"
 #include "ui/interop/texture.h"
 #include "ui/panels/prediction_cell.h"
+#include "ui/panels/prediction_texts.h"
 #include "ui/panels/selection_chip.h"
 #include "ui/pointing.h"
 #include "ui/widgets.h"
@@ -165,14 +166,15 @@ void PredictionGrid::draw_choices(const Frame& frame, const HeldOut& held_out, b
   }
   ImGui::SameLine(0, 12 * s);
   const std::string count = with_thousands(static_cast<std::uint64_t>(order_.size()));
-  const float width =
-      text_width(frame.fonts.numbers, count) + text_width(frame.fonts.small, "images") + 5 * s;
+  const bool texts = held_out.has_texts();
+  const char* const unit = texts ? "texts" : "images";
+  const float width = text_width(frame.fonts.numbers, count) + text_width(frame.fonts.small, unit) + 5 * s;
   if (ImGui::GetContentRegionAvail().x < width) return ImGui::NewLine();
   value_with_unit(
-      frame, count, "images",
-      fmt::format("{} Below an image: its truth and its loss (cross-entropy, in nats), then what the network "
-                  "took it for.",
-                  count_text(held_out, choice_, order_.size())));
+      frame, count, unit,
+      fmt::format(
+          "{} {}: its truth and its loss (cross-entropy, in nats), then what the network took it for.",
+          count_text(held_out, choice_, order_.size()), texts ? "Beside a text" : "Below an image"));
   ImGui::SameLine(0, 12 * s);
   if (held && ImGui::GetContentRegionAvail().x >= text_width(frame.fonts.small, "held still")) {
     row_text(frame, frame.fonts.small, frame.palette.accent, "held still");
@@ -192,6 +194,8 @@ void PredictionGrid::draw(const Frame& frame, const HeldOut& held_out, bool held
   if (order_.empty()) {
     looked_at_ = false;
     centered_text(frame, nothing_text(held_out, choice_));
+  } else if (held_out.has_texts()) {
+    draw_texts(frame, held_out);
   } else {
     draw_cells(frame, held_out);
   }
@@ -283,6 +287,12 @@ void PredictionGrid::draw_cells(const Frame& frame, const HeldOut& held_out) {
   ImGui::SetCursorScreenPos(cursor);
   ImGui::Dummy(ImVec2(1, static_cast<float>(grid.content_height()) / density()));
   ImGui::EndChild();
+}
+
+void PredictionGrid::draw_texts(const Frame& frame, const HeldOut& held_out) {
+  const auto hit = draw_prediction_texts(frame, held_out, order_, std::exchange(scroll_to_start_, false));
+  looked_at_ = hit.has_value();
+  if (hit && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) point_at(frame, held_out, *hit);
 }
 
 void PredictionGrid::draw_cell(const Frame& frame, const HeldOut& held_out, const images::CellGrid& grid,

@@ -37,6 +37,7 @@ class PredictionGrid {
   void draw_classes(const Frame& frame, const HeldOut& held_out);
   void draw_chip(const Frame& frame, const HeldOut& held_out);
   void draw_cells(const Frame& frame, const HeldOut& held_out);
+  void draw_texts(const Frame& frame, const HeldOut& held_out);
   images::CellGrid lay_out(const Frame& frame, const HeldOut& held_out, ImVec2 room) const;
   /// Scrolls and zooms; the cell under the pointer.
   std::optional<int> handle_pointer(const images::CellGrid& grid, ImVec2 origin);

@@ -70,7 +70,7 @@ void PredictionsPanel::draw_title(const Frame& frame) {
                     with_thousands(evaluated), split, step));
     ImGui::SameLine(0, 16 * s);
   }
-  if (tab_ == kPredictions) grid_.draw_zoom(frame);
+  if (tab_ == kPredictions && !follower_.shown().has_texts()) grid_.draw_zoom(frame);
 }
 
 void PredictionsPanel::draw(const Frame& frame) {
