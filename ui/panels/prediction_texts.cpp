@@ -8,6 +8,7 @@
 
 #include "gpu/files/utf8.h"
 #include "ui/numbers.h"
+#include "ui/panels/confusion_figures.h"
 #include "ui/panels/prediction_cell.h"
 #include "ui/paragraph.h"
 #include "ui/pointing.h"
