@@ -165,7 +165,8 @@ TEST(Diagram, FiguresOfAStepAreUnknownWithoutABatch) {
 }
 
 TEST(Diagram, AHeadHasARowOfItsOwn) {
-  const Diagram made = diagram_of(kModel, core::open_device("cpu")->info(), {.selection = {}, .batch = 8, .head_classes = 10});
+  const Diagram made =
+      diagram_of(kModel, core::open_device("cpu")->info(), {.selection = {}, .batch = 8, .head_classes = 10});
   const DiagramRow& head = made.rows[made.rows.size() - 3];
   EXPECT_EQ(head.part, DiagramPart::head);
   EXPECT_EQ(made.rows.back().parameters.value(), 435U + head.parameters.value());

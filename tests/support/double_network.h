@@ -207,7 +207,7 @@ class DoubleNetwork {
         out = planes(in.height, in.width, layer.out_channels);
         for_each(in.height, in.width, layer.out_channels, [&](int y, int x, int c) {
           const int byte = byte_of(in.get(y, x, 0));
-          const int row = byte <= layer.symbols ? byte : 0;
+          const int row = byte > 0 && byte <= layer.symbols ? byte : 0;
           out.at(y, x, c) = parameter(layer, "weight", parameters)[row * layer.out_channels + c];
         });
         return out;
