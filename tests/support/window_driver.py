@@ -180,12 +180,13 @@ class WindowCase(ProgramCase):
         self.click(menu)
 
         # A menu that was open before has left its choices in the trace, and the first frame of a new one is measured but
-        # not shown: the choices are where they are seen.
+        # not shown: the choices are where they are seen. What moves below a menu may look as if it was, so the click has
+        # frames of its own.
         def opened():
             place = self.layout().get(choice)
             return place is not None and place.h > 8 and (self.grab(place) != part(before, place)).any()
         wait_until(opened, f"{menu} to open", self.process)
-        self.click(choice)
+        self.click_slowly(choice)
 
     def enter(self, field, text):
         """Types into a text field and presses Enter."""

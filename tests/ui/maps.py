@@ -23,7 +23,7 @@ class Maps(WindowCase):
     def begin(self, method):
         """Chooses a method, which begins to make a map, and takes few images, which begins another one."""
         self.click(f"latent.method.{method}")
-        self.wait_for("the method", busy=True)
+        self.wait_for("its first points", lambda now: now.get("iterations", 0) > 0)  # no menu is open when they come
         self.choose("latent.images", "latent.images=300")
 
     def take(self, method):
