@@ -112,10 +112,11 @@ std::string csv_of(const Subject& subject, const Outcome& outcome) {
   std::string text = title_line(cells);
   for (const Answer& answer : outcome.answers) {
     text += cells.files ? runs::csv_cell(answer.image.file) : std::to_string(answer.image.index);
-    if (cells.texts) text += "," + runs::csv_cell(files::valid_utf8(answer.image.text));
+    if (cells.texts) text += fmt::format(",{}", runs::csv_cell(files::valid_utf8(answer.image.text)));
     if (cells.labels && cells.guesses > 0) {
-      text += answer.image.label < 0 ? std::string(",")
-                                     : "," + runs::csv_cell(class_name(subject, answer.image.label));
+      const bool known = answer.image.label >= 0;
+      text +=
+          fmt::format(",{}", known ? runs::csv_cell(class_name(subject, answer.image.label)) : std::string());
     }
     for (const Guess& guess : answer.guesses) {
       text += fmt::format(",{},{}", runs::csv_cell(class_name(subject, guess.label)),
