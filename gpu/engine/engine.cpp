@@ -82,6 +82,12 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
 }
 
 /// Throws core::BadInput unless the data suit the model.
+void Engine::check_augmented(const models::Model& model, const AugmentSettings& augment) {
+  if (!model.reads_text() || !augments(augment)) return;
+  throw core::BadInput(
+      fmt::format("model {} takes texts, and augmentation changes pictures alone", model.name));
+}
+
 void Engine::check_images(const models::Model& model) const {
   const data::ImageSet& train = data_->train;
   if (train.height != model.height || train.width != model.width || train.channels != model.channels) {
@@ -90,6 +96,7 @@ void Engine::check_images(const models::Model& model) const {
                                      model.width, model.channels));
   }
   if (data_->test.count < 1) throw core::BadInput(fmt::format("{} has no test images", data_->name));
+  check_augmented(model, options_.augment);
   if (!needs_labels(model)) return;
   const int classes = std::max(model.classes, model.head_classes);
   for (const data::ImageSet* set : {&train, &data_->validation, &data_->test}) {

@@ -208,6 +208,7 @@ class Engine {
                                              const plan::Bindings& bindings);
   Plans build(const plan::Selection& selection, int batch);
   void check_images(const models::Model& model) const;
+  static void check_augmented(const models::Model& model, const AugmentSettings& augment);
   struct Network;
   void check_network(const models::Model& model) const;
   Network make_network(const models::Model& model, CarriedOver& carried);

@@ -10,6 +10,7 @@ namespace warpscope::training {
 void Engine::set_augment(const AugmentSettings& augment) {
   check(augment);
   check_together(augment, options_.optimizer);
+  check_augmented(options_.model, augment);
   const AugmentSettings before = std::exchange(options_.augment, augment);
   const auto recipe = [this](const AugmentSettings& settings) {
     return recipe_of(options_.optimizer, settings, options_.batch);

@@ -36,6 +36,17 @@ float last_of(const std::vector<float>& losses) {
   return std::accumulate(losses.end() - 10, losses.end(), 0.0f) / 10;
 }
 
+TEST(TextTraining, TextsAreNotAugmented) {
+  const auto data = std::make_shared<data::DataSet>(tests::tiny_text_data());
+  EngineOptions options = options_of(models::LayerKind::one_hot);
+  Engine engine(options, data, core::open_device("cpu"));
+  EXPECT_THROW(engine.set_augment({.mixup = 1}), core::BadInput);
+  EXPECT_EQ(engine.options().augment, AugmentSettings{});
+  tests::run_steps(engine, 1);
+  options.augment.flip = true;
+  EXPECT_THROW(Engine(options, data, core::open_device("cpu")), core::BadInput);
+}
+
 TEST(TextTraining, LearnsWhatSentencesAreAbout) {
   for (const auto first : {models::LayerKind::one_hot, models::LayerKind::embedding}) {
     const std::vector<float> losses = losses_of(options_of(first), 150);
