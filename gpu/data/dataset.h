@@ -20,8 +20,8 @@ struct ImageShape {
   bool operator==(const ImageShape&) const = default;
 };
 
-/// Labelled images, or texts as images of 1 x length x 1. Image i is the `height` x `width` x `channels` bytes (NHWC, 0 to 255) from i *
-/// image_bytes().
+/// Labelled images, or texts as images of 1 x length x 1. Image i is the `height` x `width` x `channels` bytes
+/// (NHWC, 0 to 255) from i * image_bytes().
 struct ImageSet {
   int height = 0;
   int width = 0;

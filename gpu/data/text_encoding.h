@@ -27,8 +27,8 @@ class Alphabet {
   void encode(std::string_view text, std::span<std::uint8_t> bytes) const;
   std::vector<std::uint8_t> encode(std::string_view text, int length) const;
 
-  /// The text that encode() has seen, as far as the bytes tell: characters in reading order, a middle dot where one is not in the
-  /// alphabet, nothing for what lies behind the first.
+  /// The text that encode() has seen, as far as the bytes tell: characters in reading order, a middle dot where
+  /// one is not in the alphabet, nothing for what lies behind the first.
   std::string decode(std::span<const std::uint8_t> bytes) const;
 
  private:

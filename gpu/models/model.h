@@ -101,8 +101,8 @@ class BadLayer : public core::BadInput {
 void check_model(const Model& model);
 
 /// Initial parameters in the layout above: weights from He's normal distribution, N(0, 2 / (R S C)), tables of
-/// embeddings from N(0, 1), scales and variances of normalizations one, all else and padding zero. The same bits for the same seed everywhere
-/// (counter-based generator, Box-Muller).
+/// embeddings from N(0, 1), scales and variances of normalizations one, all else and padding zero. The same bits
+/// for the same seed everywhere (counter-based generator, Box-Muller).
 /// Source: K. He et al., "Delving Deep into Rectifiers" (2015), equation 10.
 std::vector<float> initial_parameters(const Model& model, std::uint64_t seed);
 

@@ -1,7 +1,7 @@
 // batch_norm.infer, variant `vectorized`: over `naive` it adds 16-byte accesses, and that a thread keeps its
-// channels, whose roots and products it takes once, and that a ReLU behind it runs in the same pass. Limits: none on the shape; channels that are no multiple of 16
-// bytes, and memory that does not start at one, go an element at a time. Bound by memory. At most 48 registers,
-// no shared memory, no spills. Source: batch_norm.h; columns.cuh.
+// channels, whose roots and products it takes once, and that a ReLU behind it runs in the same pass. Limits: none
+// on the shape; channels that are no multiple of 16 bytes, and memory that does not start at one, go an element at
+// a time. Bound by memory. At most 48 registers, no shared memory, no spills. Source: batch_norm.h; columns.cuh.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/batch_norm.h"

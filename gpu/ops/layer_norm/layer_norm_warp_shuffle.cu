@@ -1,9 +1,9 @@
 // layer_norm, variant `warp_shuffle`. Over `naive` it adds, of forward and backward_input: 8, 16 or 32 lanes of a
 // warp take a position together, 16 bytes at a time, so that neighbouring lanes read neighbouring channels; up to
 // 512 channels stay in registers, so that memory is read once; lanes exchange sums by shuffles. More channels
-// take a block each, which reads them three times, mostly from its cache. A ReLU behind forward runs in it. Of backward_weights: blocks add spans
-// of positions, a second kernel adds the spans (norm_sums.cuh). All sums are taken in an order that the shape
-// alone fixes, so the result is the same bits every time.
+// take a block each, which reads them three times, mostly from its cache. A ReLU behind forward runs in it. Of
+// backward_weights: blocks add spans of positions, a second kernel adds the spans (norm_sums.cuh). All sums are
+// taken in an order that the shape alone fixes, so the result is the same bits every time.
 //
 // Limits: none on the shape; channels that are no multiple of 16 bytes, and memory that does not start at one, are
 // read an element at a time. Bound by memory. At most 77 registers, 4 KiB of shared memory, no spills; workspace:
