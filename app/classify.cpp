@@ -19,6 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using features::Judgement;
+using Report = JudgedFeatures;
 using features::LabelledRows;
 
 double seconds_since(Clock::time_point start) {
@@ -35,21 +36,12 @@ LabelledRows rows_of(const TrainedSource& source, const data::ImageSet& set,
   return rows;
 }
 
-/// What a run of the command has found, beside the judgement.
-struct Report {
-  std::string weights, layers, model, data, device, precision, remark;
-  std::int64_t training_rows = 0, test_rows = 0;
-  int columns = 0;
-  bool standardized = true;
-  double feature_seconds = 0, standardize_seconds = 0;
-  std::vector<std::string> classes;
-};
-
 std::string percent(double part) {
   return std::isfinite(part) ? fmt::format("{:.2f} %", 100 * part) : "-";
 }
 
-void print(const Report& report, const Judgement& found) {
+void print(const Report& report) {
+  const Judgement& found = report.judgement;
   fmt::print("features     {} of {}: {} columns, {}, in {:.3f} s on {}, {}\n", report.layers, report.model,
              report.columns, report.standardized ? "standardized" : "as they are",
              report.feature_seconds + report.standardize_seconds, report.device, report.precision);
@@ -88,7 +80,8 @@ void print(const Report& report, const Judgement& found) {
                  : "");
 }
 
-nlohmann::json to_json(const Report& report, const Judgement& found) {
+nlohmann::json to_json(const Report& report) {
+  const Judgement& found = report.judgement;
   nlohmann::json phases = nlohmann::json::object();
   for (const classifiers::PhaseTime& phase : found.fit.phases) phases[phase.phase] = phase.seconds;
   nlohmann::json confusion = nlohmann::json::array();
@@ -148,19 +141,16 @@ Report describe(const TrainedSource& source, const ClassifyArguments& a) {
 /// Ctrl-C ends a fit in good order.
 class InterruptWatch {
  public:
-  InterruptWatch() : interrupted_(catch_interrupts()) {}
   classifiers::Watch watch() {
     return {[this](double part, std::string_view phase) {
-              if (interrupted_) source_.request_stop();
               line_.show(static_cast<int>(1000 * part), 1000, std::string(phase));
             },
-            source_.get_token()};
+            stop_.token()};
   }
 
  private:
-  const std::atomic<bool>& interrupted_;
-  std::stop_source source_;
   ProgressLine line_;
+  InterruptStop stop_;
 };
 
 }  // namespace
@@ -168,12 +158,11 @@ class InterruptWatch {
 int classify(const ClassifyArguments& a) {
   classifiers::classifier_named(a.request.classifier);
   check_output_file("--json", a.json);
-  return judge_source(open_trained(a.trained), a);
+  return tell(judge_source(open_trained(a.trained), a), a.json);
 }
 
-int judge_source(const TrainedSource& source, const ClassifyArguments& a) {
+std::optional<JudgedFeatures> judge_source(const TrainedSource& source, const ClassifyArguments& a) {
   Report report = describe(source, a);
-  Judgement found;
   try {
     InterruptWatch interrupts;
     const classifiers::Watch watch = interrupts.watch();
@@ -184,16 +173,24 @@ int judge_source(const TrainedSource& source, const ClassifyArguments& a) {
     start = Clock::now();
     if (a.standardize) report.remark = features::standardize(training, test, source.place());
     report.standardize_seconds = seconds_since(start);
-    found = features::judge(training, test, a.request, source.place(), watch);
+    report.judgement = features::judge(training, test, a.request, source.place(), watch);
   } catch (const classifiers::Cancelled&) {
+    return std::nullopt;
+  }
+  return report;
+}
+
+int tell(const std::optional<JudgedFeatures>& report, const std::string& json) {
+  if (!report) {
     fmt::print(stderr, "warpscope: interrupted; nothing was judged\n");
     return 1;
   }
-  if (!report.remark.empty()) fmt::print(stderr, "warpscope: {}\n", report.remark);
-  for (const std::string& remark : found.fit.remarks) fmt::print(stderr, "warpscope: {}\n", remark);
-  if (a.json != "-") print(report, found);
-  if (!a.json.empty()) write_output(a.json, to_json(report, found).dump(1) + "\n");
-  return found.fit.converged ? 0 : 1;
+  const classifiers::FitSummary& fit = report->judgement.fit;
+  if (!report->remark.empty()) fmt::print(stderr, "warpscope: {}\n", report->remark);
+  for (const std::string& remark : fit.remarks) fmt::print(stderr, "warpscope: {}\n", remark);
+  if (json != "-") print(*report);
+  if (!json.empty()) write_output(json, to_json(*report).dump(1) + "\n");
+  return fit.converged ? 0 : 1;
 }
 
 }  // namespace warpscope::app

@@ -154,7 +154,22 @@ struct ClassifyArguments {
 /// Fits a classifier to what a trained network makes of a data set's training images and tells how good it is on its
 /// test images. 1 if the fit did not converge.
 int classify(const ClassifyArguments& arguments);
-/// The same for a network that is there already; `arguments.trained` is not looked at.
-int judge_source(const TrainedSource& source, const ClassifyArguments& arguments);
+
+/// What `classify` has found.
+struct JudgedFeatures {
+  std::string weights, layers, model, data, device, precision, remark;
+  std::int64_t training_rows = 0, test_rows = 0;
+  int columns = 0;
+  bool standardized = true;
+  double feature_seconds = 0, standardize_seconds = 0;
+  std::vector<std::string> classes;
+  features::Judgement judgement;
+};
+
+/// Its work for a network that is there already; `arguments.trained` and `json` are not looked at. Nothing if a person
+/// interrupted it.
+std::optional<JudgedFeatures> judge_source(const TrainedSource& source, const ClassifyArguments& arguments);
+/// Prints what was found, and returns the exit code.
+int tell(const std::optional<JudgedFeatures>& report, const std::string& json);
 
 }  // namespace warpscope::app

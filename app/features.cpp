@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include <fmt/format.h>
@@ -32,10 +33,11 @@ std::vector<const data::ImageSet*> sets_of(const data::DataSet& data, const std:
       fmt::format("--split: there is no part '{}' of the data; valid: train, test, all", split));
 }
 
-/// Adds the rows of one set; returns the seconds that the device took for them.
-double append_rows(features::FeatureTable& table, const TrainedSource& source, const data::ImageSet& set) {
+/// Adds the rows of one set; returns the seconds that the device took for them. Throws classifiers::Cancelled.
+double append_rows(features::FeatureTable& table, const TrainedSource& source, const data::ImageSet& set,
+                   const std::stop_token& stop) {
   const auto start = Clock::now();
-  const core::Buffer rows = source.features_of(set);
+  const core::Buffer rows = source.features_of(set, {{}, stop});
   const double seconds = seconds_since(start);
   const std::size_t before = table.values.size();
   table.values.resize(before + rows.bytes() / sizeof(float));
@@ -57,10 +59,16 @@ int features(const FeaturesArguments& a) {
   table.columns = features::columns_of(source.layers);
   table.layers = features::to_string(source.layers);
   double seconds = 0;
-  for (const data::ImageSet* set : sets) {
-    std::optional<data::ImageSet> first;
-    if (a.rows > 0) first = features::first_of(*set, a.rows);
-    seconds += append_rows(table, source, first ? *first : *set);
+  const InterruptStop stop;
+  try {
+    for (const data::ImageSet* set : sets) {
+      std::optional<data::ImageSet> first;
+      if (a.rows > 0) first = features::first_of(*set, a.rows);
+      seconds += append_rows(table, source, first ? *first : *set, stop.token());
+    }
+  } catch (const classifiers::Cancelled&) {
+    fmt::print(stderr, "warpscope: interrupted; nothing was written\n");
+    return 1;
   }
   const auto start = Clock::now();
   features::write_features(a.out, format, table);

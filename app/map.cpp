@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/commands.h"
+#include "app/interrupt.h"
 #include "app/table.h"
 #include "gpu/core/error.h"
 #include "gpu/features/feature_files.h"
@@ -39,7 +40,14 @@ int map(const MapArguments& a) {
   request.options = a.options;
   request.images = a.rows;
   std::shared_ptr<const features::MapPicture> made;
-  features::FeatureMap(source.device).make(request, [&](const auto& picture) { made = picture; });
+  const InterruptStop stop;
+  try {
+    features::FeatureMap(source.device)
+        .make(request, [&](const auto& picture) { made = picture; }, {{}, stop.token()});
+  } catch (const classifiers::Cancelled&) {
+    fmt::print(stderr, "warpscope: interrupted; nothing was written\n");
+    return 1;
+  }
   const features::MapFacts& facts = *made->facts;
   features::FeatureTable table;
   table.values = made->places;

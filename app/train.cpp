@@ -4,14 +4,22 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <exception>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "app/commands.h"
 #include "app/interrupt.h"
+#include "app/program_seconds.h"
+#include "gpu/core/phases.h"
 #include "gpu/plan/presets.h"
 
 namespace warpscope::app {
@@ -133,6 +141,44 @@ class Progress {
   std::chrono::steady_clock::time_point last_{};
 };
 
+/// A training whose news are printed; an interrupt ends it.
+class Follower {
+ public:
+  explicit Follower(training::TrainerOptions options)
+      : interrupted_(catch_interrupts()), trainer_(std::move(options)), feed_(trainer_.subscribe()) {}
+  /// False if it failed before.
+  bool follow_to_parameters() {
+    while (!trainer_.wait_for_parameters(kPause)) follow();
+    progress_.clear();
+    return trainer_.snapshot()->state != TrainerState::failed;
+  }
+  void follow_to_end() {
+    while (!trainer_.wait(kPause)) follow();
+    progress_.clear();
+    progress_.logs(feed_->take());
+  }
+  const training::Trainer& trainer() const { return trainer_; }
+  const Progress& progress() const { return progress_; }
+
+ private:
+  static constexpr double kPause = 0.05;
+
+  void follow() {
+    if (interrupted_ && !finishing_) {
+      finishing_ = true;
+      trainer_.send(training::Finish{});
+    }
+    progress_.logs(feed_->take());
+    progress_.show(*trainer_.snapshot());
+  }
+
+  const std::atomic<bool>& interrupted_;
+  training::Trainer trainer_;
+  std::shared_ptr<training::Feed> feed_;
+  Progress progress_;
+  bool finishing_ = false;
+};
+
 /// The preset, or what is chosen.
 std::string selection_text(const Snapshot& end) {
   const std::string preset = plan::preset_of(end.selection, end.device);
@@ -177,9 +223,17 @@ void print_summary(const Snapshot& end, const training::TestPoint& test,
   if (!end.run_dir.empty()) fmt::print("run          {}\n", end.run_dir);
 }
 
+/// What came of judging.
+struct Judging {
+  std::optional<JudgedFeatures> judged;
+  double seconds = 0;
+  std::exception_ptr error;
+};
+
 /// What the trained network's latents are worth.
-int judge(const training::Trainer& trainer, const training::TrainingSettings& settings,
-          const std::string& classifier) {
+std::optional<JudgedFeatures> judge(const training::Trainer& trainer,
+                                    const training::TrainingSettings& settings,
+                                    const std::string& classifier) {
   const auto end = trainer.snapshot();
   TrainedSource source;
   source.network.settings = settings;
@@ -193,13 +247,53 @@ int judge(const training::Trainer& trainer, const training::TrainingSettings& se
   source.data = end->data;
   ClassifyArguments arguments;
   arguments.request.classifier = classifier;
-  fmt::print("\n");
   return judge_source(source, arguments);
+}
+
+/// What stands in the way is told once the training has been.
+Judging try_to_judge(const training::Trainer& trainer, const training::TrainingSettings& settings,
+                     const std::string& classifier) {
+  Judging judging;
+  const double start = program_seconds();
+  try {
+    judging.judged = judge(trainer, settings, classifier);
+  } catch (const std::exception&) {
+    judging.error = std::current_exception();
+  }
+  judging.seconds = program_seconds() - start;
+  return judging;
+}
+
+/// "device 0.210, data 0.012"
+std::string phases_text(const std::vector<core::PhaseTime>& phases) {
+  std::vector<std::string> texts;
+  for (const core::PhaseTime& phase : phases)
+    texts.push_back(fmt::format("{} {:.3f}", phase.phase, phase.seconds));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// Where the time went since the program began.
+void print_seconds(const std::vector<core::PhaseTime>& training, double beginning) {
+  std::vector<core::PhaseTime> phases{{"beginning", beginning}};
+  phases.insert(phases.end(), training.begin(), training.end());
+  fmt::print("seconds      {:.3f} in all: {}\n", program_seconds(), phases_text(phases));
+}
+
+void print_seconds(const Judging& judging) {
+  if (!judging.judged) return;
+  const JudgedFeatures& judged = *judging.judged;
+  const std::vector<core::PhaseTime>& fit = judged.judgement.fit.phases;
+  std::vector<core::PhaseTime> phases{{"features", judged.feature_seconds},
+                                      {"standardization", judged.standardize_seconds}};
+  phases.insert(phases.end(), fit.begin(), fit.end());
+  phases.push_back({"prediction", judged.judgement.predict_seconds});
+  fmt::print("judged in    {:.3f}, the ending beside it: {}\n", judging.seconds, phases_text(phases));
 }
 
 }  // namespace
 
 int train(training::TrainerOptions options, const std::string& then) {
+  const double beginning = program_seconds();
   const std::string classifier = then == "svm" ? "rbf" : then;
   if (!classifier.empty()) classifiers::classifier_named(classifier);
   const training::TrainingSettings settings = options;
@@ -210,31 +304,27 @@ int train(training::TrainerOptions options, const std::string& then) {
   options.pause_on_divergence = false;  // nobody is there to go on
   const bool ends = options.epochs > 0 || options.steps > 0 || training::any(options.stop);
   if (!ends) options.epochs = 1;
-  const std::atomic<bool>& interrupted = catch_interrupts();
-  training::Trainer trainer(std::move(options));
-  const auto feed = trainer.subscribe();
-  Progress progress;
-  bool finishing = false;
-  bool ended = false;
-  while (!ended) {
-    ended = trainer.wait(0.05);
-    if (interrupted && !finishing) {
-      finishing = true;
-      trainer.send(training::Finish{});
-    }
-    progress.logs(feed->take());
-    progress.show(*trainer.snapshot());
+  Follower follower(std::move(options));
+  const training::Trainer& trainer = follower.trainer();
+  Judging judging;
+  if (!classifier.empty() && follower.follow_to_parameters()) {
+    judging = try_to_judge(trainer, settings, classifier);  // while the trainer writes its last files
   }
-  progress.clear();
+  follower.follow_to_end();
   const auto end = trainer.snapshot();
-  progress.logs(feed->take());
   if (end->state == TrainerState::failed) {
     std::fflush(stdout);
     fmt::print(stderr, "warpscope: {}\n", end->notice);
     return end->failed_by_input ? 2 : 1;
   }
-  print_summary(*end, progress.last_test(), progress.last_validation());
-  return classifier.empty() ? 0 : judge(trainer, settings, classifier);
+  print_summary(*end, follower.progress().last_test(), follower.progress().last_validation());
+  print_seconds(trainer.phase_times(), beginning);
+  if (classifier.empty()) return 0;
+  if (judging.error) std::rethrow_exception(judging.error);
+  fmt::print("\n");
+  const int code = tell(judging.judged, "");
+  print_seconds(judging);
+  return code;
 }
 
 }  // namespace warpscope::app

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "gpu/plan/presets.h"
+
 namespace warpscope::ui {
 namespace {
 
@@ -44,6 +46,8 @@ std::string observed_text(const training::ObservationRequest& request) {
   if (request.weights != 0) add("a copy of the weights");
   if (request.feature_probe) add("what the features are worth");
   if (request.augmented) add("the augmented images");
+  if (request.typed_text) add("the classes of a typed text");
+  if (request.held_out_texts) add("the characters of held-out texts");
   return text.empty() ? "nothing inside the training" : text;
 }
 
@@ -80,7 +84,12 @@ class Line {
   std::string operator()(const training::Observe& observe) const {
     return "# look at " + observed_text(observe.request);
   }
-  std::string operator()(const training::Select&) const { return options("variants and precision"); }
+  std::string operator()(const training::Select& select) const {
+    const auto* const before = change_ ? std::get_if<plan::Selection>(&change_->before) : nullptr;
+    const std::string preset =
+        before == nullptr ? "" : plan::chosen_preset(*before, select.selection, snapshot_.device);
+    return preset.empty() ? options("variants and precision") : fmt::format("--select preset={}", preset);
+  }
   std::string operator()(const training::SetLearningRate&) const { return options("learning rate"); }
   std::string operator()(const training::SetOptimizer&) const { return options("optimizer"); }
   std::string operator()(const training::SetAugment&) const { return options("augmentation"); }

@@ -258,7 +258,11 @@ bool begin_combo(const Frame& frame, const char* name, const std::string& previe
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(4 * s, 4 * s));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 0));
   const bool open = ImGui::BeginPopup(popup.c_str(), ImGuiWindowFlags_NoMove);
-  if (!open) ImGui::PopStyleVar(2);
+  if (open) {
+    trace_open_list(name);
+  } else {
+    ImGui::PopStyleVar(2);
+  }
   return open;
 }
 

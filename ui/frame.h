@@ -21,7 +21,8 @@ namespace warpscope::ui {
 
 struct Cursor;
 
-/// Fonts, loaded at the window's scale. Sizes are those of a line, where text has its usual size. Digits of `numbers` all have one width.
+/// Fonts, loaded at the window's scale. Sizes are those of a line, where text has its usual size. Digits of `numbers`
+/// all have one width.
 struct Fonts {
   ImFont* text = nullptr;     ///< Inter, 16 px at scale 1
   ImFont* small = nullptr;    ///< Inter, 13 px: units, captions, axis labels
@@ -44,7 +45,8 @@ struct Palette {
   ImU32 good;
   ImU32 warning;
   ImU32 error;
-  ImU32 series[8];  ///< data series
+  ImU32 series[8];        ///< data series
+  ImU32 more_classes[2];  ///< the ninth and tenth class; the first eight are those of data series
 };
 
 /// One frame.

@@ -104,6 +104,18 @@ void FramePhases::end() {
   if (!phases_.empty()) ++frames_;
   if (!phases_.empty() && work_ > slowest_.seconds) slowest_ = {work_, phases_, parts_of_frame()};
   if (seconds >= kSlowSeconds) write(seconds);
+  keep_parts();
+}
+
+void FramePhases::keep_parts() {
+  for (const FrameSpan& part : parts_of_frame()) {
+    const auto same = [&](const PartTimes& times) { return std::string_view(times.name) == part.name; };
+    auto times = std::find_if(parts_.begin(), parts_.end(), same);
+    if (times == parts_.end()) times = parts_.insert(parts_.end(), {part.name, {}, {}});
+    times->ms.push_back(1e3 * part.seconds);
+    times->cpu_ms.push_back(1e3 * part.cpu_seconds);
+  }
+  parts_of_frame().clear();
 }
 
 void FramePhases::write(double seconds) const {
@@ -124,6 +136,15 @@ std::string FramePhases::slowest() {
   if (one.seconds < 0) return "null";
   return fmt::format("{{\"ms\":{:.2f},\"phases\":{},\"parts\":{}}}", 1e3 * one.seconds, list(one.phases, 1),
                      list(one.parts, 1));
+}
+
+std::string FramePhases::parts() {
+  std::vector<std::string> told;
+  for (const PartTimes& part : std::exchange(parts_, {})) {
+    told.push_back(fmt::format("{{\"name\":{},\"ms\":[{:.2f}],\"cpu_ms\":[{:.2f}]}}", json_string(part.name),
+                               fmt::join(part.ms, ","), fmt::join(part.cpu_ms, ",")));
+  }
+  return fmt::format("[{}]", fmt::join(told, ","));
 }
 
 }  // namespace warpscope::ui

@@ -12,8 +12,9 @@ struct FrameSpan {
   double seconds, cpu_seconds;  ///< of the wall clock, and that the thread has computed
 };
 
-/// How long a part of the work on a frame takes, from here to the end of its scope, for FramePhases::slowest(). Parts of
-/// one name add up, and one may lie inside another. In the window's thread alone; without a trace nothing is done.
+/// How long a part of the work on a frame takes, from here to the end of its scope, for FramePhases::slowest() and
+/// parts(). Parts of one name add up, and one may lie inside another. In the window's thread alone; without a trace
+/// nothing is done.
 class FramePart {
  public:
   /// `name` outlives the frame.
@@ -30,7 +31,8 @@ class FramePart {
 /// at 60 frames/s is written into the trace:
 /// {"event":"slow_frame","ms":..,"waiting_ms":..,"phases":[{"name":"widgets","ms":..,"cpu_ms":..},..]},
 /// milliseconds of the clock and of the thread's own computing, and of being ready but not run by the system
-/// (-1: the system does not tell). means() and slowest() are for the trace too. Without a trace nothing is done.
+/// (-1: the system does not tell). means(), slowest() and parts() are for the trace too. Without a trace nothing is
+/// done.
 class FramePhases {
  public:
   /// Seconds: of the wall clock, that the calling thread has computed, and that it was ready but not run
@@ -49,14 +51,23 @@ class FramePhases {
   void mark(const char* phase, bool work = true);
   /// The frame ends with the last phase.
   void end();
+  /// Work that follows a frame is done: its parts are told by parts(), as a frame of their own.
+  void keep_parts();
   /// Of the frames that have ended since the last call, each phase's share of a frame:
   /// [{"name":"widgets","ms":..,"cpu_ms":..},..].
   std::string means();
   /// Of the frames that have ended since the last call, the one with the most work:
   /// {"ms":..,"phases":[..],"parts":[..]}, parts (FramePart) as phases; "null" if there were none.
   std::string slowest();
+  /// Of the frames that have ended since the last call, the milliseconds of each part, a number for each frame that had
+  /// it: [{"name":"images","ms":[..],"cpu_ms":[..]},..].
+  std::string parts();
 
  private:
+  struct PartTimes {
+    const char* name;
+    std::vector<double> ms, cpu_ms;
+  };
   struct Slowest {
     double seconds = -1;  ///< of work; negative: no frame
     std::vector<FrameSpan> phases, parts;
@@ -67,8 +78,9 @@ class FramePhases {
 
   Clocks clocks_;
   std::vector<FrameSpan> phases_;
-  std::vector<FrameSpan> sums_;  // of the frames since means()
-  Slowest slowest_;              // since slowest()
+  std::vector<FrameSpan> sums_;   // of the frames since means()
+  Slowest slowest_;               // since slowest()
+  std::vector<PartTimes> parts_;  // since parts()
   int frames_ = 0;
   double last_ = 0, last_cpu_ = 0, waited_ = 0, work_ = 0;
 };

@@ -6,9 +6,9 @@
 namespace warpscope::ui {
 
 /// Decides when the next frame begins. While a person does something, and a moment longer, frames follow one
-/// another at the display's rate; else there is one when there is something new, at most seven a second, or four where the
-/// GPU that trains draws them; of a hidden window there are none. Times are seconds on one clock; nothing here waits or
-/// asks what time it is.
+/// another at the display's rate; else there is one when there is something new, at most seven a second, or four where
+/// the GPU that trains draws them; of a hidden window there are none. Times are seconds on one clock; nothing here
+/// waits or asks what time it is.
 class FrameSchedule {
  public:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -18,8 +18,8 @@ class FrameSchedule {
   static constexpr double kFullRate = 1.0 / 62;
   /// Between two frames of which only data is new.
   static constexpr double kDataRate = 0.15;
-  /// The same where the GPU that trains draws them: each costs the training 1 to 2.5 ms, since the GPU turns from computing to
-  /// drawing and back.
+  /// The same where the GPU that trains draws them: each costs the training 1 to 2.5 ms, since the GPU turns from
+  /// computing to drawing and back.
   static constexpr double kDataRateOfTrainer = 0.25;
   /// The display's rate goes on for so long after a person did something: tool-tips come 0.35 s after the
   /// pointer.
@@ -41,6 +41,8 @@ class FrameSchedule {
   /// A frame began at `now`.
   void drawn(double now);
 
+  /// Frames follow one another at the display's rate: after the last one another comes.
+  bool is_active() const { return !hidden_ && active_until_ > last_; }
   /// When the next frame is to begin if nothing else happens; what has passed means now.
   double next() const;
 

@@ -18,7 +18,7 @@ InputWatch::InputWatch(GLFWwindow* window) : window_(window) {
     InputWatch* const self = of(w);
     self->activity_ = true;
     if (action != GLFW_PRESS) return;
-    if (key >= 0) self->pressed_.push_back(key);
+    if (key >= 0) self->press(key, mods);
     const char* const name = glfwGetKeyName(key, scancode);
     const bool one = name != nullptr && name[0] != '\0' && name[1] == '\0';
     const char letter = one ? static_cast<char>(std::tolower(static_cast<unsigned char>(name[0]))) : '\0';
@@ -58,6 +58,14 @@ std::vector<std::string> InputWatch::take_dropped() {
   return std::exchange(dropped_, {});
 }
 
+// With the modifiers that were down then: they may be let go before the frame.
+void InputWatch::press(int key, int mods) {
+  if ((mods & GLFW_MOD_CONTROL) != 0) pressed_.push_back(GLFW_KEY_LEFT_CONTROL);
+  if ((mods & GLFW_MOD_SHIFT) != 0) pressed_.push_back(GLFW_KEY_LEFT_SHIFT);
+  if ((mods & GLFW_MOD_ALT) != 0) pressed_.push_back(GLFW_KEY_LEFT_ALT);
+  pressed_.push_back(key);
+}
+
 void InputWatch::forward_taps() {
 #if IMGUI_VERSION_NUM < 18700
   bool* const down = ImGui::GetIO().KeysDown;
@@ -68,8 +76,24 @@ void InputWatch::forward_taps() {
     forwarded_.push_back(key);
     activity_ = true;  // so that the frame that lets it go comes soon
   }
+  forward_modifiers();
 #endif
   pressed_.clear();
+}
+
+// A tap of Ctrl counts only without characters: those of the same frame were typed without it.
+void InputWatch::forward_modifiers() {
+#if IMGUI_VERSION_NUM < 18700
+  ImGuiIO& io = ImGui::GetIO();
+  const bool taps = io.InputQueueCharacters.empty();
+  const auto down = [&](int left, int right) {
+    if (taps) return io.KeysDown[left] || io.KeysDown[right];
+    return glfwGetKey(window_, left) == GLFW_PRESS || glfwGetKey(window_, right) == GLFW_PRESS;
+  };
+  io.KeyCtrl = down(GLFW_KEY_LEFT_CONTROL, GLFW_KEY_RIGHT_CONTROL);
+  io.KeyShift = down(GLFW_KEY_LEFT_SHIFT, GLFW_KEY_RIGHT_SHIFT);
+  io.KeyAlt = down(GLFW_KEY_LEFT_ALT, GLFW_KEY_RIGHT_ALT);
+#endif
 }
 
 bool InputWatch::take_activity() {

@@ -36,6 +36,9 @@ class InputWatch {
 
  private:
   static InputWatch* of(GLFWwindow* window);
+  void press(int key, int mods);
+  /// The same of Ctrl, Shift and Alt, which it keeps apart.
+  void forward_modifiers();
 
   GLFWwindow* window_;
   std::vector<KeyPress> keys_;

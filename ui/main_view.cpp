@@ -9,6 +9,7 @@
 
 #include "ui/cursor.h"
 #include "ui/layout.h"
+#include "ui/panels/data_texts.h"
 #include "ui/panels/determinism_rows.h"
 #include "ui/panels/help_overlay.h"
 #include "ui/panels/view_strip.h"
@@ -46,8 +47,9 @@ void MainView::consume(const std::vector<training::FeedItem>& items) {
   }
 }
 
-void MainView::update_images(const std::shared_ptr<training::ImageExchange>& images, const Frame& frame) {
-  panels_.images.update(images, frame);
+void MainView::update_images(const std::shared_ptr<training::ImageExchange>& images, const Frame& frame,
+                             bool prepared) {
+  panels_.images.update(images, frame, prepared);
 }
 
 WindowRequests MainView::handle_keys(const Frame& frame, const std::vector<KeyPress>& keys) {
@@ -148,8 +150,8 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   dock_.draw(frame, panels_, layout.panels);
   place_next_window(layout.status);
   facts.image_path = is_view(frame) && panels_.images.has_images() ? "images from the run folder"
-                     : frame.snapshot.classifies                   ? "images from host memory"
-                                                                   : panels_.images.path_text();
+                     : frame.snapshot.classifies ? said_of_data(frame, "images from host memory")
+                                                 : panels_.images.path_text();
   status_.draw(frame, facts);
   // Beside the notices, above the settings that made it diverge.
   const Area corner = dock_.area_of("training").value_or(Area{0, layout.status.y, layout.panels.right(), 0});

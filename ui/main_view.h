@@ -34,8 +34,12 @@ class MainView {
   MainView(const Settings& settings, const models::Model& model, const std::filesystem::path& viewed = {});
 
   void consume(const std::vector<training::FeedItem>& items);
-  /// Takes the newest images; before draw(), with the OpenGL context current.
-  void update_images(const std::shared_ptr<training::ImageExchange>& images, const Frame& frame);
+  /// Takes the newest images; before draw(), with the OpenGL context current. `prepared`: prepare_images() follows the
+  /// frame.
+  void update_images(const std::shared_ptr<training::ImageExchange>& images, const Frame& frame,
+                     bool prepared);
+  /// After a frame: makes colours of new images for the next. True if there were any.
+  bool prepare_images() { return panels_.images.prepare(); }
   /// Keys that no text field wants; to be called between ImGui's NewFrame and draw().
   WindowRequests handle_keys(const Frame& frame, const std::vector<KeyPress>& keys);
   /// Shows files and folders of pictures: what was dropped on the window.
@@ -64,6 +68,7 @@ class MainView {
   /// What is drawn of what is seen (Frame::seen): pictures that are still being made are not.
   training::Observations drawn_of(training::Observations seen) const {
     seen.inspection = panels_.network.shown();
+    seen.comparison = panels_.images.compared();
     return seen;
   }
   /// Between frames, with the OpenGL context current: brings images that are on their way further. True if

@@ -29,7 +29,8 @@ constexpr Palette kDark{
     // Sky blue and orange first: training and test are always on the screen. The palette's
     // black is a grey here.
     .series = {rgb(0x56B4E9), rgb(0xE69F00), rgb(0x009E73), rgb(0xCC79A7), rgb(0xD55E00), rgb(0xF0E442),
-               rgb(0x0072B2), rgb(0x9AA3AF)}};
+               rgb(0x0072B2), rgb(0x9AA3AF)},
+    .more_classes = {rgb(0xE6E9EE), rgb(0xA5694F)}};
 
 constexpr Palette kLight{.background = rgb(0xDDE1E8),
                          .panel = rgb(0xFFFFFF),
@@ -46,24 +47,28 @@ constexpr Palette kLight{.background = rgb(0xDDE1E8),
                          .warning = rgb(0x7A5200),
                          .error = rgb(0xB3261E),
                          .series = {rgb(0x2485BD), rgb(0xB97A00), rgb(0x008A64), rgb(0xB85C90), rgb(0xC45500),
-                                    rgb(0x8F8500), rgb(0x005A8F), rgb(0x6E7783)}};
+                                    rgb(0x8F8500), rgb(0x005A8F), rgb(0x6E7783)},
+                         .more_classes = {rgb(0x1A1F27), rgb(0xA5694F)}};
 
-// The palette with other colours for what tells something: accent, good, warning, error, then the series.
-constexpr Palette recoloured(Palette palette, const std::array<unsigned, 12>& colors) {
+// The palette with other colours for what tells something: accent, good, warning, error, then the series and classes.
+constexpr Palette recoloured(Palette palette, const std::array<unsigned, 14>& colors) {
   ImU32* const signals[] = {&palette.accent, &palette.good, &palette.warning, &palette.error};
   for (std::size_t i = 0; i < 4; ++i) *signals[i] = rgb(colors[i]);
   for (std::size_t i = 0; i < 8; ++i) palette.series[i] = rgb(colors[4 + i]);
+  for (std::size_t i = 0; i < 2; ++i) palette.more_classes[i] = rgb(colors[12 + i]);
   return palette;
 }
 
 // These differ in lightness, and in blue against yellow.
 constexpr Palette kDarkSafe = recoloured(kDark, {0xB9C2FF, 0x56B4E9, 0xF0E442, 0xF5813A,  //
                                                  0x6CBBFF, 0xCE7700, 0x00FFA0, 0x857E82,  //
-                                                 0x8E5D35, 0xFFD80B, 0x1466BD, 0xECF6FF});
+                                                 0x8E5D35, 0xFFD80B, 0x1466BD, 0xECF6FF,  //
+                                                 0x961EFF, 0xF096C3});
 
 constexpr Palette kLightSafe = recoloured(kLight, {0x5B3FA8, 0x005A8F, 0x8A5A00, 0x6B0F00,  //
                                                    0x0067E7, 0xC68500, 0x009673, 0x713262,  //
-                                                   0x610F00, 0x99773A, 0x003387, 0x8189A9});
+                                                   0x610F00, 0x99773A, 0x003387, 0x8189A9,  //
+                                                   0x1A1F27, 0xB478E1});
 
 constexpr std::array kThemes{ThemeRow{"dark", "Dark", kDark}, ThemeRow{"light", "Light", kLight},
                              ThemeRow{"dark_safe", "Dark, for every eye", kDarkSafe},

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,6 +23,7 @@ struct Rectangle {
 struct Trace {
   std::ofstream file;
   std::map<std::string, Rectangle, std::less<>> items;
+  std::string open_list;
 };
 
 Trace* trace() {
@@ -53,6 +55,15 @@ void trace_event(std::string_view event, const std::string& fields) {
                            fields.empty() ? "" : ",", fields)
             << '\n'
             << std::flush;
+}
+
+void trace_open_list(std::string_view name) {
+  if (Trace* const out = trace()) out->open_list = name;
+}
+
+std::string traced_open_list() {
+  Trace* const out = trace();
+  return out == nullptr ? std::string() : std::exchange(out->open_list, {});
 }
 
 void trace_rectangle(std::string_view name, ImVec2 min, ImVec2 max) {

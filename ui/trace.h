@@ -23,6 +23,12 @@ void trace_event(std::string_view event, const std::string& fields);
 /// what can be seen.
 void trace_item(std::string_view name);
 
+/// Notes that the list of choices `name` is open in this frame.
+void trace_open_list(std::string_view name);
+
+/// The last list that was noted since this was asked before, or "".
+std::string traced_open_list();
+
 /// trace_item() for a rectangle that is not an ImGui item.
 void trace_rectangle(std::string_view name, ImVec2 min, ImVec2 max);
 

@@ -96,12 +96,6 @@ ImU32 blend(ImU32 color, ImU32 background, float opacity) {
   return ImGui::ColorConvertFloat4ToU32(ImVec4(mix(a.x, b.x), mix(a.y, b.y), mix(a.z, b.z), 1));
 }
 
-ImU32 text_on(const Frame& frame, ImU32 back) {
-  const ImVec4 color = ImGui::ColorConvertU32ToFloat4(back);
-  const float brightness = 0.299f * color.x + 0.587f * color.y + 0.114f * color.z;
-  return brightness > 0.45f ? frame.palette.panel : frame.palette.text;
-}
-
 float row_baseline(const Frame& frame, float top) {
   const float ascent = frame.fonts.text->Ascent * ImGui::GetIO().FontGlobalScale;
   return std::floor(top + (ImGui::GetFrameHeight() - font_size(frame.fonts.text)) / 2 + ascent + 0.5f);
@@ -111,6 +105,11 @@ void row_text(const Frame& frame, const ImFont* font, ImU32 color, std::string_v
   const ImVec2 at = ImGui::GetCursorScreenPos();
   draw_text(ImGui::GetWindowDrawList(), font, at.x, row_baseline(frame, at.y), color, text);
   ImGui::Dummy(ImVec2(text_width(font, text), ImGui::GetFrameHeight()));
+}
+
+void next_in_row(const Frame& frame, float gap, float width) {
+  ImGui::SameLine(0, std::floor(gap * frame.scale));
+  if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
 }
 
 void caption(const Frame& frame, std::string_view text) {

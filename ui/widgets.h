@@ -37,8 +37,6 @@ float advance_text(ImDrawList* list, const ImFont* font, float x, float baseline
                    std::string_view text);
 /// `color` over `background`, with `opacity` from 0 to 1, as an opaque colour.
 ImU32 blend(ImU32 color, ImU32 background, float opacity);
-/// The colour of text that can be read on `back`: its perceived brightness decides (ITU-R BT.601).
-ImU32 text_on(const Frame& frame, ImU32 back);
 /// The baseline of a row whose top is `top` and whose height is a frame's (ImGui::GetFrameHeight()).
 float row_baseline(const Frame& frame, float top);
 
@@ -51,6 +49,9 @@ void caption(const Frame& frame, std::string_view text);
 /// nothing; 0 fits.
 void value_with_unit(const Frame& frame, std::string_view value, std::string_view unit, std::string_view tip,
                      float width = 0);
+/// Goes on behind the last item, `gap` design pixels from it, if `width` pixels are left in the row; else in the next
+/// row.
+void next_in_row(const Frame& frame, float gap, float width);
 /// Tool-tip of the last item, shown while it is hovered (disabled ones too), wrapped at a readable width.
 void tooltip(const Frame& frame, std::string_view text);
 /// Tool-tip of a rectangle of the current window that is not an item.

@@ -132,6 +132,7 @@ class Session {
   void look();
   void ask_whether_hidden();
   void wait() const;
+  void prepare();
   void draw();
   void draw_frame();
   paint::Drawn draw_pixels();
@@ -182,8 +183,9 @@ class Session {
   std::size_t drawn_points_ = 0;
   std::optional<double> reached_, saving_since_;
   int frames_to_go_ = kFramesBeforeLeaving;
-  std::vector<double> frame_seconds_;  // for the trace: of the frames since its last line
-  std::vector<double> work_seconds_;   // without the swap
+  std::vector<double> frame_seconds_;     // for the trace: of the frames since its last line
+  std::vector<double> work_seconds_;      // without the swap
+  std::vector<double> prepared_seconds_;  // after frames, with new images
   std::string screenshot_wanted_;
   bool left_ = false;  // closed, or the steps to exit after are done
 };
@@ -276,7 +278,7 @@ void Session::draw_frame() {
   const WindowRequests requests = view_.handle_keys(frame, input_.take_keys());
   const std::vector<std::string> dropped = input_.take_dropped();
   if (!dropped.empty()) view_.open_pictures(frame, {dropped.begin(), dropped.end()});
-  view_.update_images(source_->images(), frame);
+  view_.update_images(source_->images(), frame, schedule_.is_active());
   phases_.mark("images");
   const WindowFacts facts{
       {}, clock_.frames_in_last_second(frame_start_) + 1, clock_.work_milliseconds(), drawn_by()};
@@ -399,20 +401,25 @@ void Session::trace_state() {
   const ImGuiIO& io = ImGui::GetIO();
   const std::string shown =
       fmt::format("\"step\":{},\"points\":{},\"painted\":{}", drawn_step_, drawn_points_, painted());
-  trace_event("drawn", fmt::format("{},\"x\":{:.0f},\"y\":{:.0f},\"pressed\":{}", shown, io.MousePos.x,
-                                   io.MousePos.y, io.MouseDown[0]));
+  trace_event("drawn",
+              fmt::format("{},\"x\":{:.0f},\"y\":{:.0f},\"pressed\":{},\"list\":{}", shown, io.MousePos.x,
+                          io.MousePos.y, io.MouseDown[0], json_string(traced_open_list())));
   if (!full) return;
   traced_ = now;
-  trace_event("frame",
-              fmt::format("\"fps\":{},\"frames\":{},\"draw_ms\":{:.2f},\"p99_draw_ms\":{:.2f},"
-                          "\"p99_swapped_ms\":{:.2f},{},\"frames_ms\":[{:.2f}],\"work_ms\":[{:.2f}],"
-                          "\"phases\":{},\"slowest\":{}",
-                          clock_.frames_in_last_second(now), frames_drawn_, clock_.work_milliseconds(),
-                          clock_.p99_work_milliseconds(), clock_.p99_swapped_milliseconds(), shown,
-                          fmt::join(milliseconds(frame_seconds_), ","),
-                          fmt::join(milliseconds(work_seconds_), ","), phases_.means(), phases_.slowest()));
+  trace_event(
+      "frame",
+      fmt::format(
+          "\"fps\":{},\"frames\":{},\"draw_ms\":{:.2f},\"p99_draw_ms\":{:.2f},"
+          "\"p99_swapped_ms\":{:.2f},{},\"frames_ms\":[{:.2f}],\"work_ms\":[{:.2f}],\"prepared_ms\":[{:.2f}],"
+          "\"phases\":{},\"slowest\":{},\"parts\":{}",
+          clock_.frames_in_last_second(now), frames_drawn_, clock_.work_milliseconds(),
+          clock_.p99_work_milliseconds(), clock_.p99_swapped_milliseconds(), shown,
+          fmt::join(milliseconds(frame_seconds_), ","), fmt::join(milliseconds(work_seconds_), ","),
+          fmt::join(milliseconds(prepared_seconds_), ","), phases_.means(), phases_.slowest(),
+          phases_.parts()));
   frame_seconds_.clear();
   work_seconds_.clear();
+  prepared_seconds_.clear();
 }
 
 int Session::exit_code() const {
@@ -430,6 +437,15 @@ void Session::remember_settings() const {
   } catch (const core::Error& error) {
     fmt::print(stderr, "warpscope: the window's settings are not remembered: {}\n", error.what());
   }
+}
+
+// While frames follow one another, new images become colours between two of them, where there is time for it.
+void Session::prepare() {
+  if (!schedule_.is_active()) return;
+  const double start = glfwGetTime();
+  if (!view_.prepare_images() || !trace_enabled()) return;
+  prepared_seconds_.push_back(glfwGetTime() - start);
+  phases_.keep_parts();
 }
 
 void Session::draw() {
@@ -464,7 +480,10 @@ int Session::run() {
     if (input_.take_activity()) schedule_.input(glfwGetTime());
     ask_whether_hidden();
     look();
-    if (schedule_.next() <= glfwGetTime()) draw();
+    if (schedule_.next() <= glfwGetTime()) {
+      draw();
+      prepare();
+    }
     trace_state();
   } while (!may_leave());
   look();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gpu/classifiers/features.h"
+#include "gpu/core/phases.h"
 
 namespace warpscope::classifiers {
 
@@ -20,11 +21,7 @@ struct Prediction {
   std::vector<float> margins;  ///< one a row, >= 0: how far the row is from getting another label
 };
 
-/// Seconds that a part of the work took, as the host's clock saw it.
-struct PhaseTime {
-  std::string phase;
-  double seconds = 0;
-};
+using core::PhaseTime;
 
 /// What a fit tells of itself, whatever it fitted.
 struct FitSummary {

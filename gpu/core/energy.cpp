@@ -1,5 +1,6 @@
 #include "gpu/core/energy.h"
 
+#include <chrono>
 #include <string>
 
 #include <dlfcn.h>
@@ -56,15 +57,22 @@ struct EnergyMeter::Library {
   }
 };
 
-EnergyMeter::EnergyMeter(const DeviceInfo& device) : library_(std::make_unique<Library>()) {
-  if (!library_->open(bus_of(device))) library_.reset();
-}
+EnergyMeter::EnergyMeter(const DeviceInfo& device)
+    : library_(std::async(std::launch::async, [bus = bus_of(device)]() -> std::shared_ptr<const Library> {
+        auto library = std::make_shared<Library>();
+        return library->open(bus) ? library : nullptr;
+      })) {}
 
 EnergyMeter::~EnergyMeter() = default;
 
+bool EnergyMeter::ready() const {
+  return library_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
 double EnergyMeter::joules() const {
   unsigned long long millijoules = 0;
-  if (library_ == nullptr || library_->total_energy(library_->device, &millijoules) != 0) return -1;
+  const auto& library = library_.get();
+  if (library == nullptr || library->total_energy(library->device, &millijoules) != 0) return -1;
   return 1e-3 * static_cast<double>(millijoules);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // The energy that a GPU has used, as its driver counts it (NVML, loaded if it is there).
 
+#include <future>
 #include <memory>
 
 #include "gpu/core/device.h"
@@ -9,19 +10,22 @@ namespace warpscope::core {
 
 class EnergyMeter {
  public:
-  /// For CPUs, and where NVML or its counter is missing, joules() is negative.
+  /// For CPUs, and where NVML or its counter is missing, joules() is negative. NVML, which takes its time to begin, is
+  /// opened by a thread of its own.
   explicit EnergyMeter(const DeviceInfo& device);
   ~EnergyMeter();
   EnergyMeter(const EnergyMeter&) = delete;
   EnergyMeter& operator=(const EnergyMeter&) = delete;
 
-  /// Since the driver was loaded; negative where it does not tell. It moves on every 20 to 100 ms: measure
-  /// over a second or more. Source: NVML, nvmlDeviceGetTotalEnergyConsumption (Volta and later).
+  /// Since the driver was loaded; negative where it does not tell. Waits for NVML unless ready(). It moves on every 20
+  /// to 100 ms: measure over a second or more. Source: NVML, nvmlDeviceGetTotalEnergyConsumption (Volta and later).
   double joules() const;
+  /// NVML has been opened, or cannot be.
+  bool ready() const;
 
  private:
   struct Library;
-  std::unique_ptr<Library> library_;
+  std::shared_future<std::shared_ptr<const Library>> library_;
 };
 
 }  // namespace warpscope::core

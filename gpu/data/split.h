@@ -18,8 +18,8 @@ namespace warpscope::data {
 /// caller's hands.
 DataSet split_validation(DataSet&& set, double share, std::uint64_t seed);
 
-/// Marks every tenth image of each class, by the order they have; the last of fewer than ten if there are two at least: a
-/// test set where none is given.
+/// Marks every tenth image of each class, by the order they have; the last of fewer than ten if there are two at least:
+/// a test set where none is given.
 std::vector<bool> every_tenth(const ImageSet& set);
 
 /// Moves image i of `from` to the end of `to`, which has the same image size, or no images and no size, where

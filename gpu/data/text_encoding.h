@@ -22,8 +22,8 @@ class Alphabet {
 
   /// `bytes.size()` bytes of a text in UTF-8, which may be empty or broken: of its first bytes.size() characters, the
   /// last one first, each its place in the alphabet + 1, or 0 if it is not there; 0 behind the first character. A
-  /// sequence of bytes that is no UTF-8 is one character that is not there (files::decode_utf8()). Capital letters count
-  /// as small ones if the alphabet has no capitals (files::small_letter()).
+  /// sequence of bytes that is no UTF-8 is one character that is not there (files::decode_utf8()). Capital letters
+  /// count as small ones if the alphabet has no capitals (files::small_letter()).
   void encode(std::string_view text, std::span<std::uint8_t> bytes) const;
   std::vector<std::uint8_t> encode(std::string_view text, int length) const;
 

@@ -11,8 +11,8 @@
 
 namespace warpscope::data {
 
-/// True if one of train.csv, train_part.csv and test.csv is in `folder` itself, or another file that ends in .csv and is
-/// the only one. Throws BadInput if `folder` cannot be read.
+/// True if one of train.csv, train_part.csv and test.csv is in `folder` itself, or another file that ends in .csv and
+/// is the only one. Throws BadInput if `folder` cannot be read.
 bool holds_texts(const std::filesystem::path& folder);
 
 /// True if train.csv and test.csv are in `folder` itself, with the sizes of those that were published.
@@ -29,8 +29,8 @@ DataSet load_ag_news(const SetRow& set, const std::filesystem::path& folder, con
 
 /// A person's own: rows of a class, by any name, and one field or more of text, which are joined by blanks. A first row
 /// "label" or "class", then text, is a title line. Trained on is train.csv, or the one file that ends in .csv; tested
-/// with test.csv, or else every tenth row of each class, which the notice says. Classes are in the order of their names,
-/// of numbers in that of the numbers.
+/// with test.csv, or else every tenth row of each class, which the notice says. Classes are in the order of their
+/// names, of numbers in that of the numbers.
 ///
 /// Throws BadInput as above, for a row without text, and for a class that only test.csv has.
 DataSet load_csv(const SetRow& set, const std::filesystem::path& folder, const Requirements& model,

@@ -37,11 +37,6 @@ void check_batch(std::int64_t batch, std::int64_t images) {
   }
 }
 
-std::vector<std::uint8_t> joined(std::vector<std::uint8_t> first, const std::vector<std::uint8_t>& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
 EngineOptions with_wanted_head(EngineOptions options, const data::DataSet& data) {
   if (options.optimizer.joint > 0) options.model.head_classes = head_classes_of(data);
   return options;
@@ -81,13 +76,14 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
   reset();
 }
 
-/// Throws core::BadInput unless the data suit the model.
+/// Throws core::BadInput if the model reads texts and anything is to be augmented.
 void Engine::check_augmented(const models::Model& model, const AugmentSettings& augment) {
   if (!model.reads_text() || !augments(augment)) return;
   throw core::BadInput(
       fmt::format("model {} takes texts, and augmentation changes pictures alone", model.name));
 }
 
+/// Throws core::BadInput unless the data suit the model.
 void Engine::check_images(const models::Model& model) const {
   const data::ImageSet& train = data_->train;
   if (train.height != model.height || train.width != model.width || train.channels != model.channels) {
@@ -114,8 +110,7 @@ void Engine::check_images(const models::Model& model) const {
 
 void Engine::upload_data() {
   upload(train_images_, data_->train.pixels.data(), data_->train.pixels.size());
-  const auto images = joined(data_->validation.pixels, data_->test.pixels);
-  upload(held_out_images_, images.data(), images.size());
+  upload_both(held_out_images_, data_->validation.pixels, data_->test.pixels);
   if (needs_labels()) upload_labels();
   std::vector<std::uint32_t> stored(static_cast<std::size_t>(data_->validation.count + data_->test.count));
   std::iota(stored.begin(), stored.end(), 0u);
@@ -124,8 +119,7 @@ void Engine::upload_data() {
 
 void Engine::upload_labels() {
   upload(train_labels_, data_->train.labels.data(), data_->train.labels.size());
-  const auto labels = joined(data_->validation.labels, data_->test.labels);
-  upload(held_out_labels_, labels.data(), labels.size());
+  upload_both(held_out_labels_, data_->validation.labels, data_->test.labels);
 }
 
 void Engine::make_staging() {
@@ -165,6 +159,15 @@ Engine::~Engine() {
 void Engine::upload(core::Buffer& buffer, const void* source, std::size_t bytes) {
   buffer = core::Buffer(device_, bytes);
   stream_->copy(buffer.data(), source, bytes);
+  stream_->synchronize();
+}
+
+/// One behind the other.
+void Engine::upload_both(core::Buffer& buffer, std::span<const std::uint8_t> first,
+                         std::span<const std::uint8_t> second) {
+  buffer = core::Buffer(device_, first.size() + second.size());
+  if (!first.empty()) stream_->copy(buffer.data(), first.data(), first.size());
+  if (!second.empty()) stream_->copy(buffer.as<std::byte>() + first.size(), second.data(), second.size());
   stream_->synchronize();
 }
 

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -237,6 +238,8 @@ class Engine {
   std::int64_t first_of(Split split) const;
   int evaluation_batch(int batch) const;
   void upload(core::Buffer& buffer, const void* source, std::size_t bytes);
+  void upload_both(core::Buffer& buffer, std::span<const std::uint8_t> first,
+                   std::span<const std::uint8_t> second);
 
   EngineOptions options_;
   std::shared_ptr<const data::DataSet> data_;

@@ -41,6 +41,12 @@ void Engine::check_network(const models::Model& model) const {
                                      model.name, classifies ? "classifies images" : "reconstructs images"));
   }
   check_images(model);
+  if (model.alphabet != options_.model.alphabet) {
+    throw core::BadInput(
+        fmt::format("network {} has another alphabet than the one that the texts of {} were read by; a new "
+                    "training can take it",
+                    model.name, data_->name));
+  }
 }
 
 /// Weights and state of `model` in memory of their own, with all that it shares with the network in use. Waits.

@@ -21,8 +21,8 @@ struct ComingBatch {
 };
 
 /// Buffers are in device memory and hold, on `stream`, the state after `step` steps. Holds for the call that
-/// it is passed to; the buffers themselves live as long as the engine, those of parameters until it gets another network
-/// (Observer::restart).
+/// it is passed to; the buffers themselves live as long as the engine, those of parameters until it gets another
+/// network (Observer::restart).
 struct Scene {
   const models::Model& model;  ///< without its head, whose parameters lie behind the others
   const plan::Selection& selection;

@@ -33,8 +33,8 @@ struct DeskProgress {
 /// Opens the device of a job, in the desk's thread.
 using OpenDevice = std::function<std::shared_ptr<core::Device>(const std::string& id)>;
 
-/// `State` is a DeskProgress that tells by rest() that nothing is under way any more. `Bench` is made of a device, in the
-/// thread, and serves the jobs on that device; forget() frees what it keeps.
+/// `State` is a DeskProgress that tells by rest() that nothing is under way any more. `Bench` is made of a device, in
+/// the thread, and serves the jobs on that device; forget() frees what it keeps.
 template <class State, class Bench>
 class DeskThread {
  public:

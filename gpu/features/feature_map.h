@@ -51,15 +51,15 @@ struct MapPicture {
   bool done() const { return iteration == iterations; }
 };
 
-/// Works on one device, for one thread. Between two maps it keeps the features: with the same weights, layers and images
-/// another perplexity costs no features.
+/// Works on one device, for one thread. Between two maps it keeps the features: with the same weights, layers and
+/// images another perplexity costs no features.
 class FeatureMap {
  public:
   explicit FeatureMap(std::shared_ptr<core::Device> device);
   ~FeatureMap();
 
-  /// Makes a map. `moved` gets it with its first points, at most kPicturesASecond times while they move, and at the end.
-  /// Throws core::BadInput for what cannot be, core::OutOfMemory, classifiers::Cancelled.
+  /// Makes a map. `moved` gets it with its first points, at most kPicturesASecond times while they move, and at the
+  /// end. Throws core::BadInput for what cannot be, core::OutOfMemory, classifiers::Cancelled.
   void make(const MapRequest& request,
             const std::function<void(const std::shared_ptr<const MapPicture>&)>& moved,
             const classifiers::Watch& watch = {});

@@ -1,6 +1,6 @@
 #pragma once
-// Where the images, or texts as bytes, come from that a network is asked about, a batch at a time: any number of picture
-// files, a file of texts, or the test images of a data set.
+// Where the images, or texts as bytes, come from that a network is asked about, a batch at a time: any number of
+// picture files, a file of texts, or the test images of a data set.
 
 #include <cstdint>
 #include <memory>
@@ -38,17 +38,18 @@ class ImageSource {
 };
 
 /// The pictures right in the folder `data`, by name, or the picture of that name, cut and resized as
-/// data::read_own_images() tells; a batch is decoded by several threads. For a model that takes texts, those in the file
-/// of that name, as read_texts() tells. Else the test images of the data set that data::load() finds for "data"; `notice`
-/// is then as there. `classes`: the names of the network's, as far as they are known. Throws core::BadInput where there
-/// are neither.
+/// data::read_own_images() tells; a batch is decoded by several threads. For a model that takes texts, those in the
+/// file of that name, as read_texts() tells. Else the test images of the data set that data::load() finds for "data";
+/// `notice` is then as there. `classes`: the names of the network's, as far as they are known. Throws core::BadInput
+/// where there are neither.
 std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Requirements& wanted,
                                          const std::vector<std::string>& classes, std::string& notice);
 
 /// Texts of a file. Of one that ends in .csv
 /// (data/csv.h) each row is a text: its only field, or all but the first, joined by blanks; the first is then a class,
-/// whose label is its place in `classes`, -1 if it is none of them. A first row that says "text", or "label" and "text",
-/// is left out. Of other files each line is a text. Throws core::BadInput if the file cannot be read or is no CSV.
+/// whose label is its place in `classes`, -1 if it is none of them. A first row that says "text", or "label" and
+/// "text", is left out. Of other files each line is a text. Throws core::BadInput if the file cannot be read or is no
+/// CSV.
 struct Texts {
   data::ImageSet set;       ///< without labels
   std::vector<int> labels;  ///< one a text

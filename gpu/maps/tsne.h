@@ -1,7 +1,8 @@
 #pragma once
 // t-SNE with sparse affinities and exact repulsion.
 //
-//   p_ij = (p_j|i + p_i|j) / (2 n),   p_j|i = exp(-beta_i d_ij^2) / sum over the neighbours k of i of exp(-beta_i d_ik^2)
+//   p_ij = (p_j|i + p_i|j) / (2 n)
+//   p_j|i = exp(-beta_i d_ij^2) / sum over the neighbours k of i of exp(-beta_i d_ik^2)
 //   q_ij = (1 + |y_i - y_j|^2)^-1 / Z,   Z = sum over all pairs k != l of (1 + |y_k - y_l|^2)^-1
 //   KL(P || Q) = sum p_ij log(p_ij / q_ij) is minimized over y.
 //

@@ -34,7 +34,8 @@ struct UmapStep {
 ///
 ///   y_i <- y_i + learning_rate sum over edges of (2 attract(y_i - y_j) + sum over samples k of repel(y_i - y_k))
 ///
-///   attract(v) = clip(-2 a b |v|^(2 b - 2) / (1 + a |v|^(2 b)) v),   repel(v) = clip(2 b / ((0.001 + |v|^2)(1 + a |v|^(2 b))) v)
+///   attract(v) = clip(-2 a b |v|^(2 b - 2) / (1 + a |v|^(2 b)) v)
+///   repel(v) = clip(2 b / ((0.001 + |v|^2)(1 + a |v|^(2 b))) v)
 ///
 /// each coordinate clipped to [-4, 4]. An edge is due in epoch e where floor(e rate) > floor((e - 1) rate); the
 /// factor 2 is for both ends of it, which the reference moves whenever it comes upon the edge from either. All forces

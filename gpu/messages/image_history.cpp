@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <span>
-
-#include "gpu/ops/host_values.h"
+#include <utility>
 
 namespace warpscope::training {
 namespace {
@@ -32,9 +30,18 @@ std::vector<std::uint16_t> narrow(const std::vector<float>& values) {
   return result;
 }
 
+/// Exact. A binary16 whose exponent and mantissa stand where those of FP32 do is 2^112 times too small.
+float value_of(std::uint16_t half) {
+  const std::uint32_t sign = (half & 0x8000u) << 16, magnitude = (half & 0x7fffu) << 13;
+  const auto number = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112f);
+  const bool finite = magnitude < (31u << 23);
+  return std::bit_cast<float>(sign | (finite ? number : magnitude | 0x7f800000u));
+}
+
 std::vector<float> widen(const std::vector<std::uint16_t>& values) {
-  const std::vector<double> wide = ops::decode(std::as_bytes(std::span(values)), core::ElementType::f16);
-  return {wide.begin(), wide.end()};
+  std::vector<float> result(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) result[i] = value_of(values[i]);
+  return result;
 }
 
 /// The place of a step on the logarithm. Steps of different places are at least `ratio` apart, or 1.
@@ -52,8 +59,9 @@ bool ImageHistory::wants(std::uint64_t step) const {
 }
 
 void ImageHistory::add(const ShownImages& images) {
-  Moment moment{images.step, narrow(images.reconstruction), images.errors};
+  auto values = std::make_shared<const std::vector<std::uint16_t>>(narrow(images.reconstruction));
   const std::lock_guard lock(mutex_);
+  Moment moment{images.step, version_ + 1, std::move(values), images.errors};
   const bool same = images.shape == shape_ && images.generation == generation_;
   if (!same || moments_.empty()) {
     moments_.clear();
@@ -90,20 +98,28 @@ std::vector<std::uint64_t> ImageHistory::steps() const {
   return result;
 }
 
-ShownImages ImageHistory::at(std::uint64_t step) const {
-  const std::lock_guard lock(mutex_);
-  if (moments_.empty()) return {};
+std::shared_ptr<const ShownImages> ImageHistory::at(std::uint64_t step) const {
+  std::unique_lock lock(mutex_);
+  if (moments_.empty()) return nullptr;
   auto found = std::upper_bound(moments_.begin(), moments_.end(), step,
                                 [](std::uint64_t wanted, const Moment& one) { return wanted < one.step; });
   if (found != moments_.begin()) --found;
-  ShownImages result;
-  result.shape = shape_;
-  result.step = found->step;
-  result.generation = generation_;
-  result.original = original_;
-  result.reconstruction = widen(found->values);
-  result.errors = found->errors;
-  return result;
+  const auto known = std::find_if(widened_.begin(), widened_.end(),
+                                  [&](const Widened& one) { return one.number == found->number; });
+  if (known != widened_.end()) {
+    std::rotate(known, known + 1, widened_.end());
+    return widened_.back().images;
+  }
+  const auto values = found->values;
+  const std::uint64_t number = found->number;
+  auto images = std::make_shared<ShownImages>(
+      ShownImages{shape_, found->step, generation_, original_, {}, found->errors});
+  lock.unlock();  // the trainer, which adds, need not wait for the rest
+  images->reconstruction = widen(*values);
+  lock.lock();
+  if (widened_.size() == kWidened) widened_.erase(widened_.begin());
+  widened_.push_back({number, images});
+  return images;
 }
 
 std::vector<ImageHistory::Errors> ImageHistory::errors() const {

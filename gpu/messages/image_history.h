@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -27,9 +28,9 @@ class ImageHistory {
 
   /// The steps that are there, ascending.
   std::vector<std::uint64_t> steps() const;
-  /// The pictures of the last of these steps that is not after `step`; of the first if all are. Empty shape if there
-  /// is nothing.
-  ShownImages at(std::uint64_t step) const;
+  /// The pictures of the last of these steps that is not after `step`; of the first if all are. nullptr if there is
+  /// nothing. Of the moments asked for last, the same object as long as the pictures are the same.
+  std::shared_ptr<const ShownImages> at(std::uint64_t step) const;
   /// The mean squared error of each image at each of the steps.
   struct Errors {
     std::uint64_t step = 0;
@@ -42,9 +43,16 @@ class ImageHistory {
  private:
   struct Moment {
     std::uint64_t step = 0;
-    std::vector<std::uint16_t> values;
+    std::uint64_t number = 0;  ///< of each another
+    std::shared_ptr<const std::vector<std::uint16_t>> values;
     std::vector<float> errors;
   };
+  /// Pictures that somebody has asked for.
+  struct Widened {
+    std::uint64_t number = 0;
+    std::shared_ptr<const ShownImages> images;
+  };
+  static constexpr std::size_t kWidened = 2;  ///< those of an earlier step and of the one below the slider
   void thin();
 
   const std::size_t most_bytes_;
@@ -53,7 +61,8 @@ class ImageHistory {
   std::uint64_t generation_ = 0;
   std::vector<float> original_;
   std::vector<Moment> moments_;
-  double ratio_ = 1.05;  ///< of neighbouring places
+  mutable std::vector<Widened> widened_;  ///< asked for last, the newest at the end
+  double ratio_ = 1.05;                   ///< of neighbouring places
   std::uint64_t version_ = 0;
 };
 

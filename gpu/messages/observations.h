@@ -13,6 +13,7 @@
 #include "gpu/messages/feature_probe.h"
 #include "gpu/messages/inspection.h"
 #include "gpu/messages/latents.h"
+#include "gpu/messages/text_attributions.h"
 #include "gpu/messages/weights.h"
 
 namespace warpscope::training {
@@ -26,8 +27,10 @@ struct ObservationRequest {
   std::optional<ComparisonRequest> comparison;  ///< Observations::comparison
   std::uint64_t weights = 0;   ///< another number than before: Observations::weights, once; 0: none
   bool feature_probe = false;  ///< Observations::probe
-  std::optional<std::size_t> activations_of;  ///< counts in Inspection::outputs: Observations::activations
-  bool augmented = false;                     ///< Observations::augmented
+  std::optional<std::size_t> activations_of;   ///< counts in Inspection::outputs: Observations::activations
+  bool augmented = false;                      ///< Observations::augmented
+  std::optional<TypedText> typed_text;         ///< Observations::typed_text
+  std::optional<HeldOutTexts> held_out_texts;  ///< Observations::held_out_texts
 
   bool operator==(const ObservationRequest&) const = default;
 };
@@ -44,6 +47,8 @@ struct Observations {
   std::shared_ptr<const FeatureProbe> probe;
   std::shared_ptr<const ChannelActivations> activations;
   std::shared_ptr<const AugmentedImages> augmented;
+  std::shared_ptr<const TextAttributions> typed_text;  ///< one text
+  std::shared_ptr<const TextAttributions> held_out_texts;
   /// The part of the device's time that all of these and the pictures took, over the last second or so.
   double time_share = 0;
 

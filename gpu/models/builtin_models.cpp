@@ -68,8 +68,8 @@ Model mlp() {
           10};
 }
 
-/// The characters of the paper below. It counts 70, because its list has the hyphen twice: 26 small letters, 10 digits, 32
-/// others and the line break. Of the 70 channels the last stays 0.
+/// The characters of the paper below. It counts 70, because its list has the hyphen twice: 26 small letters, 10 digits,
+/// 32 others and the line break. Of the 70 channels the last stays 0.
 constexpr int kCharactersOfPaper = 70;
 constexpr const char* kSmallLetters =
     "abcdefghijklmnopqrstuvwxyz0123456789-,;.!?:'\"/\\|_@#$%^&*~`+=<>()[]{}\n";

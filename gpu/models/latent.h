@@ -28,8 +28,8 @@ struct Latent {
 /// where the classes can be told apart by planes. Where there is no such layer it is the output of the middle one.
 Latent latent_of(const Model& model);
 
-/// The first `end` layers of `model`, without its head: an encoder. Their parameters lie where those of the whole model do. It has no
-/// loss that could be trained.
+/// The first `end` layers of `model`, without its head: an encoder. Their parameters lie where those of the whole model
+/// do. It has no loss that could be trained.
 Model first_layers(Model model, std::size_t end);
 
 }  // namespace warpscope::models

@@ -26,8 +26,8 @@ class LatentWork {
   /// Device time of the last pass.
   double seconds() const { return seconds_; }
 
-  /// Enqueues a pass over up to `most` test images (as LatentPass has it), made anew where the selection is another one.
-  /// Throws core::BadInput and core::OutOfMemory as plan::Plan does.
+  /// Enqueues a pass over up to `most` test images (as LatentPass has it), made anew where the selection is another
+  /// one. Throws core::BadInput and core::OutOfMemory as plan::Plan does.
   void start(const Scene& scene, std::int64_t most = 0) {
     if (pass_ && pass_->selection() != scene.selection) pass_.reset();
     if (!pass_) pass_ = std::make_unique<LatentPass>(scene, most);

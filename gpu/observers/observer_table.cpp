@@ -8,6 +8,7 @@
 #include "gpu/observers/inspector.h"
 #include "gpu/observers/latent_decoder.h"
 #include "gpu/observers/latent_mapper.h"
+#include "gpu/observers/text_observers.h"
 #include "gpu/observers/weights_observer.h"
 
 namespace warpscope::training {
@@ -20,9 +21,9 @@ std::unique_ptr<Observer> make() {
 
 /// A row a kind.
 constexpr std::unique_ptr<Observer> (*kKinds[])() = {
-    make<Inspector>,         make<DistributionObserver>, make<LatentMapper>,  make<LatentDecoder>,
-    make<Comparer>,          make<WeightsObserver>,      make<FeatureProber>, make<ActivationObserver>,
-    make<AugmentedObserver>,
+    make<Inspector>,         make<DistributionObserver>, make<LatentMapper>,        make<LatentDecoder>,
+    make<Comparer>,          make<WeightsObserver>,      make<FeatureProber>,       make<ActivationObserver>,
+    make<AugmentedObserver>, make<TypedTextObserver>,    make<HeldOutTextObserver>,
 };
 
 }  // namespace

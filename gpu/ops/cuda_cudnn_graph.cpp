@@ -19,6 +19,7 @@ namespace {
 /// The functions used here. Never closed: the library's threads and static state outlive any use of it.
 struct Library {
   std::string why_not;
+  void* opened = nullptr;
   decltype(&cudnnGetVersion) get_version = nullptr;
   decltype(&cudnnGetErrorString) get_error_string = nullptr;
   decltype(&cudnnGetLastErrorString) get_last_error_string = nullptr;
@@ -48,6 +49,7 @@ Library load() {
     library.why_not = "libcudnn.so.9 was not found; install cuDNN 9 or add its folder to LD_LIBRARY_PATH";
     return library;
   }
+  library.opened = opened;
   const auto find = [&](const char* name, auto& function) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(opened, name));
     if (function == nullptr && library.why_not.empty()) {
@@ -136,6 +138,21 @@ const std::string& unavailable_reason() {
   return loaded().why_not;
 }
 
+void* function(const char* name) {
+  return loaded().why_not.empty() ? dlsym(loaded().opened, name) : nullptr;
+}
+
+cudnnDataType_t storage_of(core::Precision precision) {
+  switch (precision) {
+    case core::Precision::fp16:
+      return CUDNN_DATA_HALF;
+    case core::Precision::bf16:
+      return CUDNN_DATA_BFLOAT16;
+    default:
+      return CUDNN_DATA_FLOAT;
+  }
+}
+
 void check(cudnnStatus_t status, std::string_view what) {
   if (status == CUDNN_STATUS_SUCCESS) return;
   throw core::Error(fmt::format("{}: {}", what, words(status)));
@@ -161,6 +178,18 @@ std::shared_ptr<Handle> shared_handle(core::Device& device) {
     known = handle;
   }
   return handle;
+}
+
+void call(Handle& handle, const core::Stream& stream, const std::function<cudnnStatus_t(cudnnHandle_t)>& body,
+          std::string_view what) {
+  const std::lock_guard lock(handle.mutex);
+  // The first call of a kernel may load it, which a thread that captures is allowed in this mode only.
+  auto mode = cudaStreamCaptureModeRelaxed;
+  core::check_cuda(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
+  auto status = library().set_stream(handle.get(), core::cuda_stream(stream));
+  if (status == CUDNN_STATUS_SUCCESS) status = body(handle.get());
+  core::check_cuda(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
+  check(status, what);
 }
 
 Descriptor::Descriptor(cudnnBackendDescriptorType_t type) {
@@ -285,15 +314,9 @@ ExecutionPlan choose_plan(const Handle& handle, const Descriptor& graph, const E
 }
 
 void execute(Handle& handle, const Descriptor& plan, const Descriptor& pack, const core::Stream& stream) {
-  const std::lock_guard lock(handle.mutex);
-  // The first execution of a plan may load kernels, which a thread that captures is allowed in this mode
-  // only.
-  auto mode = cudaStreamCaptureModeRelaxed;
-  core::check_cuda(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
-  auto status = library().set_stream(handle.get(), core::cuda_stream(stream));
-  if (status == CUDNN_STATUS_SUCCESS) status = library().execute(handle.get(), plan.get(), pack.get());
-  core::check_cuda(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
-  check(status, "cudnnBackendExecute");
+  call(
+      handle, stream, [&](cudnnHandle_t own) { return library().execute(own, plan.get(), pack.get()); },
+      "cudnnBackendExecute");
 }
 
 }  // namespace warpscope::ops::cudnn

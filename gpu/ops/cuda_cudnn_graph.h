@@ -1,12 +1,14 @@
 #pragma once
 // What the cuDNN variants share: the library, opened when first needed and not linked, so that the program
-// starts without it; its handle; and a small wrapper over the descriptors of its backend (graph) API.
+// starts without it; its handle, its types, calls on a stream; and a small wrapper over the descriptors of its backend
+// (graph) API.
 // Source: NVIDIA cuDNN documentation, "Graph API" and "cudnn_graph library"; built only where cuDNN's headers
 // are (third_party/cudnn.cmake).
 
 #if WARPSCOPE_HAVE_CUDNN
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -17,11 +19,18 @@
 #include <cudnn_graph.h>
 
 #include "gpu/core/device.h"
+#include "gpu/core/types.h"
 
 namespace warpscope::ops::cudnn {
 
 /// Why cuDNN cannot be used ("libcudnn.so.9 was not found ..."), or "".
 const std::string& unavailable_reason();
+
+/// A function of the library by its name; nullptr if it lacks it, or if cuDNN cannot be used.
+void* function(const char* name);
+
+/// In which type activations are stored in `precision`.
+cudnnDataType_t storage_of(core::Precision precision);
 
 /// Throws core::Error with `what` and cuDNN's own words, unless `status` is success.
 void check(cudnnStatus_t status, std::string_view what);
@@ -44,6 +53,11 @@ class Handle {
 
 /// The handle of `device`, shared by everything that runs there (it is heavy), freed with its last user.
 std::shared_ptr<Handle> shared_handle(core::Device& device);
+
+/// Enqueues what `body` calls on `stream`, which may capture. Throws core::Error with `what`. The caller does not hold
+/// handle.mutex.
+void call(Handle& handle, const core::Stream& stream, const std::function<cudnnStatus_t(cudnnHandle_t)>& body,
+          std::string_view what);
 
 /// A backend descriptor: attributes are set, then it is finalized and can be read and used.
 class Descriptor {
@@ -100,7 +114,7 @@ struct ExecutionPlan {
 ExecutionPlan choose_plan(const Handle& handle, const Descriptor& graph, const EnginePolicy& policy,
                           std::string& why);
 
-/// Enqueues `plan` on `stream`; `pack` is a finalized variant pack. The caller does not hold handle.mutex.
+/// Enqueues `plan` on `stream`; `pack` is a finalized variant pack. As call().
 void execute(Handle& handle, const Descriptor& plan, const Descriptor& pack, const core::Stream& stream);
 
 }  // namespace warpscope::ops::cudnn

@@ -34,6 +34,7 @@ void make_equal(const Draw& draw, Over over) {
 
 void fit_input(const Draw& draw, Over over) {
   const auto kind = draw.random() % 4;
+  if (!draw.far_means) return;
   if (kind == 0) add_to(draw, Name::input, kFarOff);
   if (kind == 1) make_equal(draw, over);
 }
@@ -48,7 +49,7 @@ void fit_deviations(const Draw& draw) {
 
 void fit_backward(const Draw& draw) {
   fit_deviations(draw);
-  if (update_draw::one_in(draw.random, 4)) {
+  if (update_draw::one_in(draw.random, 4) && draw.far_means) {
     add_to(draw, Name::input, kFarOff);
     add_to(draw, Name::statistics, kFarOff, 2);
   }
@@ -67,7 +68,7 @@ void fit_running(const Draw& draw) {
       beta[c] = std::copysign(beta[c], (input[c] - means[c]) * gamma[c]);
     }
   });
-  if (!update_draw::one_in(draw.random, 4)) return;
+  if (!update_draw::one_in(draw.random, 4) || !draw.far_means) return;
   add_to(draw, Name::input, kFarOff);
   add_to(draw, Name::running_mean, kFarOff);
 }

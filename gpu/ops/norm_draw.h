@@ -1,5 +1,6 @@
 #pragma once
-// Random operands of normalizations that fit each other (OpTests::fit, OpTests::smooth).
+// Random operands of normalizations that fit each other (OpTests::fit, OpTests::smooth). Variants without far_means get
+// none that lie off 0 and none whose values are all the same.
 
 #include "gpu/ops/op_tests.h"
 

@@ -23,7 +23,8 @@ struct Draw {
   const OpShape& shape;
   core::Precision precision;
   Random& random;
-  Operands& operands;  ///< by the op's own names
+  Operands& operands;     ///< by the op's own names
+  bool far_means = true;  ///< Variant::far_means of the variant whose call it is
 
   bool given(Name name) const { return !operands[name].empty(); }
 

@@ -22,7 +22,8 @@ struct Sums {
   int taps;
 };
 
-/// Spans of positions: enough blocks to fill a GPU, no more than a second pass adds quickly. The shape alone fixes them.
+/// Spans of positions: enough blocks to fill a GPU, no more than a second pass adds quickly. The shape alone fixes
+/// them.
 inline std::int64_t spans_of(const Sums& sums) {
   constexpr std::int64_t kFewPositions = 128;
   constexpr std::int64_t kWantedBlocks = 4096;

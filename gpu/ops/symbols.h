@@ -1,7 +1,7 @@
 #pragma once
-// Characters and other symbols on their way through a network: bytes that batch.gather divides by 255. Byte k comes back
-// exactly from each precision, because k / 255 is nearer to what is stored than half of 1 / 255: the error of BF16 is at
-// most 2^-9 below 1, that of the others less.
+// Characters and other symbols on their way through a network: bytes that batch.gather divides by 255. Byte k comes
+// back exactly from each precision, because k / 255 is nearer to what is stored than half of 1 / 255: the error of BF16
+// is at most 2^-9 below 1, that of the others less.
 
 namespace warpscope::ops {
 

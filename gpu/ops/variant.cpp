@@ -124,14 +124,14 @@ CallOperand stored(const Variant& variant, CallOperand operand) {
   return operand;
 }
 
-/// The operands of the variant's own op alone, which may share memory as the contract says if they are stored
-/// as it says.
+/// The operands of the variant's own op alone, which may share memory as the contract says if the variant can and they
+/// are stored as it says.
 std::vector<CallOperand> own_operands(const Variant& variant, const OpShape& shape) {
   std::vector<CallOperand> operands;
   const auto own = contract(variant.op).operands;
   for (const Operand& each : own) {
     operands.push_back(stored(variant, {each.name, each.access, each.role, each.elements(shape)}));
-    if (each.in_place_of < 0) continue;
+    if (each.in_place_of < 0 || !variant.in_place) continue;
     const Name source = own[static_cast<std::size_t>(each.in_place_of)].name;
     const bool alike = operands.back().format == nullptr && format_of(variant, source) == nullptr;
     if (alike) operands.back().in_place_of = source;

@@ -89,7 +89,12 @@ struct Variant {
   int minimum_compute_capability = 0;  ///< 90 for Hopper; 0 for CPU variants
   int maximum_compute_capability = 0;  ///< 90 for code of sm_90a alone; 0: none
   bool deterministic = true;           ///< the same bits from the same input, every time
-  bool library = false;                ///< a library's kernels: the default only where we have none
+  /// Whether what it writes may lie in the memory of what it reads, where the contract allows it.
+  bool in_place = true;
+  /// Whether it keeps the tolerance where a mean is many times the deviation, or all values are the same; else proofs
+  /// draw no such inputs.
+  bool far_means = true;
+  bool library = false;  ///< a library's kernels: the default only where we have none
   /// The chain of ops that one call covers, in the order in which they follow each other; among them the
   /// variant's own op, which is never optional. Empty: its own op alone. What one of them writes and another
   /// reads is not stored. Those before the own op are computed again inside the call, so several calls may

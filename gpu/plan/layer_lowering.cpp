@@ -51,9 +51,11 @@ void multiply(ProgramBuilder& to, LayerTensors& tensors, const Products& ops, co
 int multiply_backward(ProgramBuilder& to, const LayerTensors& tensors, const Products& ops, int gradient,
                       bool wanted) {
   const Layer& layer = *tensors.layer;
-  to.node(ops.backward_weights, layer.name, tensors.shape,
-          {tensors.input, gradient, to.gradient(layer.name + ".weight")});
-  if (layer.bias) {
+  if (tensors.training) {
+    to.node(ops.backward_weights, layer.name, tensors.shape,
+            {tensors.input, gradient, to.gradient(layer.name + ".weight")});
+  }
+  if (tensors.training && layer.bias) {
     to.node(ops.backward_bias, layer.name, tensors.shape, {gradient, to.gradient(layer.name + ".bias")});
   }
   if (!wanted) return -1;
@@ -182,6 +184,7 @@ void forward_dropout(ProgramBuilder& to, LayerTensors& tensors) {
   to.node(Op::dropout_forward, name, tensors.shape, {tensors.input, to.control(), tensors.output});
 }
 int backward_dropout(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
+  if (!tensors.training) return gradient;
   return backward_image(to, tensors, Op::dropout_backward, {gradient, to.control()});
 }
 
@@ -201,9 +204,11 @@ void forward_layer_norm(ProgramBuilder& to, LayerTensors& tensors) {
 }
 int backward_layer_norm(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool wanted) {
   const std::string& name = tensors.layer->name;
-  to.node(Op::layer_norm_backward_weights, name, tensors.shape,
-          {tensors.input, gradient, tensors.statistics, to.gradient(name + ".weight"),
-           to.gradient(name + ".bias")});
+  if (tensors.training) {
+    to.node(Op::layer_norm_backward_weights, name, tensors.shape,
+            {tensors.input, gradient, tensors.statistics, to.gradient(name + ".weight"),
+             to.gradient(name + ".bias")});
+  }
   if (!wanted) return -1;
   return backward_image(to, tensors, Op::layer_norm_backward_input,
                         {tensors.input, gradient, to.weights(name + ".weight"), tensors.statistics});
@@ -224,7 +229,23 @@ void forward_batch_norm(ProgramBuilder& to, LayerTensors& tensors) {
           {tensors.input, to.weights(name + ".weight"), to.weights(name + ".bias"),
            to.kept(name + ".running_mean"), to.kept(name + ".running_var"), tensors.output});
 }
+/// In inference the output is linear in the input: of a gradient it makes the gradient of the input by the same op,
+/// with zeros for mean and shift.
+int infer_batch_norm_backward(ProgramBuilder& to, const LayerTensors& tensors, int gradient) {
+  const std::string& name = tensors.layer->name;
+  const int result =
+      to.planned(gradient_name(*tensors.layer), Op::batch_norm_infer, Name::output, tensors.shape);
+  const int no_shift = to.persistent(name + ".no_shift", Op::batch_norm_infer, Name::bias, tensors.shape);
+  const int no_mean =
+      to.persistent(name + ".no_mean", Op::batch_norm_infer, Name::running_mean, tensors.shape);
+  to.node(
+      Op::batch_norm_infer, name, tensors.shape,
+      {gradient, to.weights(name + ".weight"), no_shift, no_mean, to.kept(name + ".running_var"), result});
+  return result;
+}
+
 int backward_batch_norm(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
+  if (!tensors.training) return infer_batch_norm_backward(to, tensors, gradient);
   const std::string& name = tensors.layer->name;
   const int result =
       to.planned(gradient_name(*tensors.layer), Op::batch_norm_backward, Name::input_gradient, tensors.shape);

@@ -29,8 +29,8 @@ struct LayerTensors {
 /// Adds the nodes that make the layer's output of its input: fills in `output` and what backward needs.
 void forward_layer(ProgramBuilder& to, LayerTensors& layer);
 
-/// Adds the nodes that make of the gradient of the output those of the parameters and, if it is `wanted`, that of the
-/// input, which it returns; else -1.
+/// Adds the nodes that make of the gradient of the output those of the parameters, in training, and, if it is `wanted`,
+/// that of the input, which it returns; else -1.
 int backward_layer(ProgramBuilder& to, const LayerTensors& layer, int gradient, bool wanted);
 
 /// For a maximum pooling of ReLUs: the gradient of the pooled output with the zeros of the ReLU, taken from the pooled

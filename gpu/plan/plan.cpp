@@ -121,6 +121,9 @@ void Plan::bind(const MemoryPlan& memory, const Bindings& bindings) {
       case Storage::latents:
         address_.push_back(const_cast<void*>(bindings.latents));
         break;
+      case Storage::score_rows:
+        address_.push_back(const_cast<void*>(bindings.score_rows));
+        break;
     }
   }
   for (std::size_t n = 0; n < covers_.size(); ++n) {

@@ -34,6 +34,11 @@ struct Bindings {
   float* second_state = nullptr;         ///< where it keeps two
   const std::uint8_t* labels = nullptr;  ///< image_count classes; with classes or a head
   const void* latents = nullptr;         ///< (batch, H, W, C) in the precision's element type; decoding only
+  /// (classes, classes) in the precision's element type; attribution only. Of an image taken for class k row k is the
+  /// gradient of its scores to begin with: with ones on the diagonal that of the score it was classified by. Images
+  /// are not shuffled then: `order` rises from 0, the control block's position is 0, `labels` any, one an image of
+  /// the batch, which is the whole set.
+  const void* score_rows = nullptr;
 };
 
 /// One op of a plan, in the order of the program.
@@ -101,6 +106,9 @@ class Plan {
   /// output of its last layer.
   WrittenTensor input() const { return tensor(program_.target); }
   WrittenTensor output(std::size_t layer) const { return tensor(program_.outputs.at(layer)); }
+  /// What an attributing plan leaves: (batch, H, W, C) of the input or of the first layer's output, in the precision's
+  /// element type. Scores are the last layer's output; that of an embedding that comes first is readable too.
+  WrittenTensor input_gradient() const { return tensor(program_.input_gradient); }
   /// The head's cross-entropy of each image; with a head only.
   float* head_losses() const {
     return static_cast<float*>(address_[static_cast<std::size_t>(program_.head_losses)]);

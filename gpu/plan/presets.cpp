@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -37,7 +38,9 @@ constexpr std::array kRows{
     Row{DeviceKind::cuda,
         {"tensor_cores", "tensor cores",
          "Convolutions on the tensor cores, bias and ReLU in their epilogue."}},
-    Row{DeviceKind::cuda, {"cudnn", "cuDNN", "The library's convolutions; our own kernels for the rest."}},
+    Row{DeviceKind::cuda,
+        {"cudnn", "cuDNN",
+         "The libraries' convolutions, linear layers and batch norm; our own kernels for the rest."}},
     Row{DeviceKind::cpu, {"loops", "loops", "Plain loops on one core."}},
     Row{DeviceKind::cpu, {"onednn", "oneDNN", "The library's kernels on all cores."}}};
 
@@ -120,6 +123,19 @@ std::string preset_of(const Selection& selection, const core::DeviceInfo& device
     if (preset_selection(each.id, device, selection.precision) == selection) found = each.id;
   }
   return found;
+}
+
+std::string chosen_preset(const Selection& from, const Selection& to, const core::DeviceInfo& device) {
+  std::set<ops::Op> changed;
+  const auto compare = [&changed](const Selection& a, const Selection& b) {
+    for (const auto& [op, name] : a.variants) {
+      const auto other = b.variants.find(op);
+      if (other == b.variants.end() || other->second != name) changed.insert(op);
+    }
+  };
+  compare(from, to);
+  compare(to, from);
+  return from.precision != to.precision || changed.size() < 2 ? "" : preset_of(to, device);
 }
 
 }  // namespace warpscope::plan

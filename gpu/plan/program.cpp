@@ -39,7 +39,10 @@ class Lowering {
     training_ = purpose == Purpose::training;
     if (purpose == Purpose::encoding) encode();
     if (purpose == Purpose::decoding) decode();
-    if (purpose == Purpose::encoding || purpose == Purpose::decoding) return std::move(program_);
+    if (purpose == Purpose::attribution) attribute();
+    if (purpose != Purpose::training && purpose != Purpose::inference && purpose != Purpose::inspection) {
+      return std::move(program_);
+    }
     forward(purpose != Purpose::training);
     if (purpose == Purpose::inspection) keep_outputs();
     if (purpose == Purpose::training) {
@@ -109,6 +112,43 @@ class Lowering {
                                      batch_ * static_cast<std::int64_t>(latent.elements()));
     program_.prediction = forward_layers(latent.end, model_.layers.size(), latents, latent.extent);
     program_.shown_prediction = shown(program_.prediction, to_.image_shape(input_extent()));
+  }
+
+  /// The prediction chooses the row that the gradient of the scores begins with, as an embedding chooses one.
+  int score_gradient(int order) {
+    OpShape byte = to_.image_shape(1, 1, 1);
+    byte.count = image_count_;
+    const int code = to_.planned("predicted.code", Op::batch_gather, Name::output, byte);
+    to_.node(Op::batch_gather, "", byte, {program_.predicted, order, to_.control(), code});
+    OpShape rows = to_.image_shape(1, 1, 1);
+    rows.out_channels = model_.classes;
+    rows.count = model_.classes;
+    const int table = to_.external("score_rows", Storage::score_rows, Role::weight,
+                                   static_cast<std::int64_t>(model_.classes) * model_.classes);
+    const int gradient = to_.planned("prediction.gradient", Op::embedding_forward, Name::output, rows);
+    to_.node(Op::embedding_forward, "", rows, {code, table, gradient});
+    return gradient;
+  }
+
+  void attribute() {
+    if (model_.loss != models::Loss::cross_entropy) {
+      throw core::BadInput(
+          fmt::format("model {} tells no classes apart: there is no score to go back from", model_.name));
+    }
+    const int order = gather_images();
+    labels_ = to_.external("labels", Storage::labels, Role::byte, batch_);
+    program_.prediction = forward_layers(0, model_.layers.size(), program_.target, input_extent());
+    to_.tensor(program_.prediction).kept = true;
+    metrics_ = to_.persistent("metrics", Op::step_record, Name::metrics, OpShape{});
+    program_.loss = to_.element("loss", metrics_, ops::step::kLossMetric);
+    classification_loss(true);
+    const models::Layer& reader = model_.layers.front();
+    const std::size_t first = reader.reads_symbols() ? 1 : 0;
+    if (reader.kind == LayerKind::embedding) to_.tensor(program_.outputs.front()).kept = true;
+    int gradient = layers_backward(score_gradient(order), first, true);
+    if (first > 0) gradient = with_others(0, gradient);
+    to_.tensor(gradient).kept = true;
+    program_.input_gradient = gradient;
   }
 
   void forward(bool keep) {
@@ -230,10 +270,11 @@ class Lowering {
     return cross_entropy_gradient("", "prediction.gradient", program_.prediction, logits);
   }
 
-  void backward() {
-    int gradient = loss_gradient();
+  void backward() { layers_backward(loss_gradient(), first_trained(), false); }
+
+  /// From the gradient of the prediction back to layer `first`; returns the gradient of its input if that is `wanted`.
+  int layers_backward(int gradient, std::size_t first, bool wanted) {
     const std::size_t joined = has_head() ? models::latent_of(model_).end : 0;
-    const std::size_t first = first_trained();
     for (std::size_t i = layers_.size(); i-- > first;) {
       if (i + 1 == joined) gradient = head_backward(gradient);
       gradient = with_others(i, gradient);
@@ -242,12 +283,13 @@ class Lowering {
         gradient = backward_layer(to_, layers_[i], gradient, true);
         --i;
       } else {
-        gradient = backward_layer(to_, layers_[i], gradient, i > first);
+        gradient = backward_layer(to_, layers_[i], gradient, wanted || i > first);
       }
       if (!layers_[i].layer->from.empty()) {
         others_[models::index_of(model_, layers_[i].layer->from)].push_back(gradient);
       }
     }
+    return gradient;
   }
 
   /// Nobody needs the gradient of what comes before the first layer that learns.

@@ -25,6 +25,7 @@ enum class Storage : std::uint8_t {
   first_state,   ///< the optimizer's, of the parameter buffer's layout
   second_state,  ///< the same
   latents,       ///< what a decoding plan begins with
+  score_rows,    ///< what an attributing plan goes back from
 };
 
 struct Tensor {
@@ -55,6 +56,7 @@ struct Program {
   int image_errors = -1;      ///< the loss of each image
   int predicted = -1;         ///< the predicted class of each image, by the network or its head
   int head_losses = -1;       ///< the head's cross-entropy of each image, with a head
+  int input_gradient = -1;    ///< of the scores, by what Purpose::attribution says
   int loss = -1;
   std::vector<int> outputs;  ///< of each layer of the model; -1 of those that do not run
   std::size_t update =
@@ -84,12 +86,17 @@ enum class Purpose : std::uint8_t {
              ///< readable
   decoding,  ///< weights cast, the layers behind models::latent_of(), from latents bound; the prediction stays
              ///< readable, in FP32
+  attribution,  ///< of a network that classifies, as it infers: weights cast, gather, forward, predicted classes, and
+  ///< back from a sum of each image's scores, bound, to its gradient by the input or, where the first
+  ///< layer reads bytes (one_hot, embedding), by the output of that; scores, classes and gradient stay
+  ///< readable. No gradients of parameters
 };
 
 /// Lowers `model`. `image_count` is the size of the data set, `ring_capacity` that of the ring of step
 /// records; `batch` counts the images of a micro-batch if the recipe has several. In 16-bit precisions the
 /// weights are cast first; in FP16 the gradients' norm, which tells of overflows, comes before the update.
-/// Throws core::BadInput for decoding where what lies behind the latent makes no picture.
+/// Throws core::BadInput for decoding where what lies behind the latent makes no picture, and for attribution of a
+/// network that does not classify.
 Program lower(const models::Model& model, Purpose purpose, int batch, std::int64_t image_count,
               std::int64_t ring_capacity, core::Precision precision, const Recipe& recipe = {});
 

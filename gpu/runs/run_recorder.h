@@ -3,9 +3,9 @@
 // the results to run.json. Works on a thread of its own, so that a slow disk never slows the training.
 //
 // metrics.jsonl holds one object a line: a step {step, epoch, loss, learning_rate, images_per_second,
-// seconds, gradient_norm, update_ratio; loss_scale, skipped in fp16; accuracy with labels; head_loss, head_accuracy with a head}, an evaluation
-// {step, epoch, test_loss, psnr or accuracy, seconds, split where it is "validation"}, or a marker {step,
-// seconds, marker}.
+// seconds, gradient_norm, update_ratio; loss_scale, skipped in fp16; accuracy with labels; head_loss, head_accuracy
+// with a head}, an evaluation {step, epoch, test_loss, psnr or accuracy, seconds, split where it is "validation"}, or a
+// marker {step, seconds, marker}.
 //
 // For other processes that show the run it writes status.json and images/ too (run_status.h).
 

@@ -90,7 +90,8 @@ ScheduleKind parse_schedule_kind(std::string_view text);
 /// parameters that are left out have their defaults. Throws BadInput that lists what is valid.
 Schedule parse_schedule(std::string_view text);
 
-/// The text form with all parameters of the kind but those left out at zero; parse_schedule reads it back to the same numbers.
+/// The text form with all parameters of the kind but those left out at zero; parse_schedule reads it back to the same
+/// numbers.
 std::string to_string(const Schedule& schedule);
 
 /// Throws BadInput that names the first parameter of schedule.kind out of its range, and the range.

@@ -5,6 +5,13 @@
 #include "gpu/training/worker.h"
 
 namespace warpscope::training {
+namespace {
+
+bool ended(const Snapshot& now) {
+  return now.state == TrainerState::finished || now.state == TrainerState::failed;
+}
+
+}  // namespace
 
 Trainer::Trainer(TrainerOptions options) : worker_(std::make_unique<Worker>(std::move(options))) {}
 Trainer::~Trainer() = default;
@@ -30,16 +37,19 @@ Observations Trainer::observations() const {
 std::vector<float> Trainer::final_parameters() const {
   return worker_->final_parameters();
 }
+std::vector<core::PhaseTime> Trainer::phase_times() const {
+  return worker_->phase_times();
+}
 
 bool Trainer::wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const {
   return worker_->wait_until(condition, seconds);
 }
 bool Trainer::wait(double seconds) const {
+  return worker_->wait_until(ended, seconds);
+}
+bool Trainer::wait_for_parameters(double seconds) const {
   return worker_->wait_until(
-      [](const Snapshot& now) {
-        return now.state == TrainerState::finished || now.state == TrainerState::failed;
-      },
-      seconds);
+      [this](const Snapshot& now) { return worker_->has_final_parameters() || ended(now); }, seconds);
 }
 
 }  // namespace warpscope::training

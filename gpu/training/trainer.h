@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu/core/device.h"
+#include "gpu/core/phases.h"
 #include "gpu/data/dataset.h"
 #include "gpu/messages/source.h"
 #include "gpu/settings/training_settings.h"
@@ -42,13 +43,19 @@ class Trainer : public Source {
   std::shared_ptr<ImageExchange> images() const override;
   std::shared_ptr<const ImageHistory> history() const override;
   Observations observations() const override;
-  /// The weights that a training which has finished ended with, in models::ParameterLayout; empty before.
+  /// The weights that a training ended with, in models::ParameterLayout; empty before. They are there a moment before
+  /// the state is `finished`: last files are written then.
   std::vector<float> final_parameters() const;
+  /// Where the time of a training that has finished went, by the clock of its thread: device, data, network, training,
+  /// evaluation, checkpoints, ending. What the device does while the thread waits counts where it waits.
+  std::vector<core::PhaseTime> phase_times() const;
   /// Waits until a published snapshot fulfils `condition`, or `seconds` have passed. True if one did. The
   /// condition is asked of the newest snapshot and then of each newer one, by the calling thread.
   bool wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const;
   /// Waits until the state is `finished` or `failed`, or `seconds` have passed. True if it ended.
   bool wait(double seconds) const;
+  /// The same, or until final_parameters() are there.
+  bool wait_for_parameters(double seconds) const;
 
  private:
   class Worker;

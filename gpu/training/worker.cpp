@@ -1,11 +1,13 @@
 #include "gpu/training/worker.h"
 
 #include <algorithm>
+#include <future>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "gpu/charts/numbers.h"
 #include "gpu/core/error.h"
 #include "gpu/data/locate.h"
 #include "gpu/data/split.h"
@@ -104,6 +106,16 @@ std::vector<float> Trainer::Worker::final_parameters() const {
   return final_parameters_;
 }
 
+bool Trainer::Worker::has_final_parameters() const {
+  const std::lock_guard lock(mutex_);
+  return !final_parameters_.empty();
+}
+
+std::vector<core::PhaseTime> Trainer::Worker::phase_times() const {
+  const std::lock_guard lock(mutex_);
+  return phase_times_;
+}
+
 bool Trainer::Worker::wait_until(const std::function<bool(const Snapshot&)>& condition,
                                  double seconds) const {
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(duration<double>(seconds));
@@ -139,8 +151,10 @@ void Trainer::Worker::prepare() {
   check(options_.schedule);
   check(options_.spikes);
   check(options_.stop);
+  phases_.begin("device");
   find_initial_weights();
   open();
+  phases_.begin("network");
   engine_ = std::make_unique<Engine>(engine_options(), data_, device_);
   energy_meter_ = std::make_unique<core::EnergyMeter>(device_->info());
   for (auto& observer : make_observers()) watches_.push_back({std::move(observer)});
@@ -151,8 +165,9 @@ void Trainer::Worker::prepare() {
   options_.resume_dir.empty() ? start_recorder() : resume();
   engine_->remember();
   if (!view_.data_notice.empty()) log(LogLevel::info, view_.data_notice);
-  log(LogLevel::info, fmt::format("{} on {}, {} training images of {}", options_.model.name,
-                                  device_->info().name, view_.train_images, view_.data_name));
+  log(LogLevel::info, fmt::format("{} on {}, {} training {} of {}", options_.model.name, device_->info().name,
+                                  charts::with_thousands(view_.train_images),
+                                  options_.model.reads_text() ? "texts" : "images", view_.data_name));
   if (const auto& seeded = engine_->seeded_parameters(); !seeded.empty() && options_.resume_dir.empty()) {
     log(LogLevel::info, fmt::format("initial weights of {}, but from the seed: {}", options_.init_file,
                                     fmt::join(seeded, ", ")));
@@ -178,8 +193,31 @@ void Trainer::Worker::find_initial_weights() {
   if (!file.empty() && runs::is_run(file)) file = runs::find_checkpoint(file, "last").string();
 }
 
-/// The device and, unless what is chosen cannot run there, the data.
+/// The device and the data, which are read meanwhile; reading ends early if what is chosen cannot run on the device.
 void Trainer::Worker::open() {
+  std::atomic<bool> refused = false;
+  auto reading =
+      std::async(std::launch::async, [this, source = options_.data, model = options_.model, &refused] {
+        return options_.data_set ? Reading{options_.data_set, ""} : read_data(source, model, refused);
+      });
+  try {
+    open_device();
+  } catch (...) {
+    refused = true;
+    reading.wait();
+    throw;
+  }
+  phases_.begin("data");
+  Reading found = reading.get();
+  data_ = std::move(found.data);
+  view_.data_notice = std::move(found.notice);
+  if (options_.validation > 0) {
+    data_ = std::make_shared<data::DataSet>(
+        data::split_validation(data::DataSet(*data_), options_.validation, options_.seed));
+  }
+}
+
+void Trainer::Worker::open_device() {
   device_ = core::open_device(options_.device);
   device_->make_current();
   view_.device = device_->info();
@@ -192,25 +230,22 @@ void Trainer::Worker::open() {
   view_.selection = first_selection();
   const std::string told = plan::told_of_former_names(options_.select);
   if (!told.empty()) log(LogLevel::warning, told);
-  data_ = options_.data_set ? options_.data_set : load_data();
-  if (options_.validation > 0) {
-    data_ = std::make_shared<data::DataSet>(
-        data::split_validation(data::DataSet(*data_), options_.validation, options_.seed));
-  }
 }
 
-/// Ends early if the training is to end before it has begun: many pictures take time to be read.
-std::shared_ptr<const data::DataSet> Trainer::Worker::load_data() {
-  const models::Model& model = options_.model;
+/// Ends early if the device refuses or the training is to end before it has begun: many pictures take time to be read.
+Trainer::Worker::Reading Trainer::Worker::read_data(const std::string& source, const models::Model& model,
+                                                    const std::atomic<bool>& refused) const {
   const data::Requirements wanted{
       {model.height, model.width, model.channels}, model.classes, model.name, model.alphabet};
-  const auto nobody_waits = [this] {
+  const auto nobody_waits = [&] {
     const std::lock_guard lock(mutex_);
-    return stop_ || std::any_of(commands_.begin(), commands_.end(), [](const Command& command) {
+    return refused || stop_ || std::any_of(commands_.begin(), commands_.end(), [](const Command& command) {
              return std::holds_alternative<Finish>(command);
            });
   };
-  return std::make_shared<data::DataSet>(data::load(options_.data, view_.data_notice, wanted, nobody_waits));
+  Reading read;
+  read.data = std::make_shared<data::DataSet>(data::load(source, read.notice, wanted, nobody_waits));
+  return read;
 }
 
 /// What was asked for, as far as it can be judged without data.
@@ -262,6 +297,7 @@ void Trainer::Worker::plan_steps() {
 }
 
 void Trainer::Worker::loop() {
+  phases_.begin("training");
   while (true) {
     const bool waits = view_.state != TrainerState::running && memory_.steps_to_run == 0 &&
                        !engine_->evaluation_running() && !rate_search_;
@@ -307,6 +343,7 @@ bool Trainer::Worker::wait_for_command(milliseconds timeout) {
 void Trainer::Worker::advance() {
   if (rate_search_) return advance_rate_search();
   if (engine_->evaluation_running()) {
+    const core::InnerPhase phase(phases_, "evaluation");
     engine_->enqueue_evaluation_batch();
     if (const auto evaluation = engine_->collect_evaluation()) note_evaluation(evaluation);
     return;
@@ -365,17 +402,18 @@ void Trainer::Worker::finish() {
   if (memory_.diverged && !told) return;  // a window first sees what happened
   if (!memory_.stop_reason.empty()) mark(memory_.stop_reason);
   evaluate_all();
+  phases_.begin("ending");
   memory_.kept_for_run = recorder_ != nullptr;
   engine_->publish_images(memory_.kept_for_run || image_history_ != nullptr);
   engine_->synchronize();
   hand_over_kept_images();
-  publish(true);
-  note_confusion();
   {
     auto parameters = engine_->parameters();
     const std::lock_guard lock(mutex_);
     final_parameters_ = std::move(parameters);
   }
+  publish(true);
+  note_confusion();
   if (!options_.save_file.empty()) save(options_.save_file);
   if (checkpoints_ && !memory_.diverged) {
     if (engine_->steps() != memory_.written_step) write_checkpoint(false);
@@ -385,11 +423,18 @@ void Trainer::Worker::finish() {
     if (!checkpoint_error_.empty()) throw core::Error(checkpoint_error_);
   }
   if (recorder_) recorder_->finish("finished", "");
+  {
+    auto times = phases_.end();
+    phases_.begin("training");  // somebody may go on
+    const std::lock_guard lock(mutex_);
+    phase_times_ = std::move(times);
+  }
   set_state(TrainerState::finished);
 }
 
 /// What is known at the end: the held-out images that steered, and then the test set.
 void Trainer::Worker::evaluate_all() {
+  const core::InnerPhase phase(phases_, "evaluation");
   for (const Split split : {Split::validation, Split::test}) {
     if (split == Split::validation && data_->validation.count == 0) continue;
     if (!engine_->evaluation_running() || split == Split::test) engine_->start_evaluation(split);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "gpu/core/energy.h"
+#include "gpu/core/phases.h"
 #include "gpu/engine/engine.h"
 #include "gpu/observers/observer.h"
 #include "gpu/runs/checkpoint_store.h"
@@ -37,6 +38,8 @@ class Trainer::Worker {
   std::shared_ptr<ImageExchange> images() const;
   std::shared_ptr<const ImageHistory> history() const { return image_history_; }
   std::vector<float> final_parameters() const;
+  bool has_final_parameters() const;
+  std::vector<core::PhaseTime> phase_times() const;
   Observations observations() const;
   bool wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const;
 
@@ -48,9 +51,16 @@ class Trainer::Worker {
   void run();
   void prepare();
   void find_initial_weights();
+  /// A data set and what is to be told of it.
+  struct Reading {
+    std::shared_ptr<const data::DataSet> data;
+    std::string notice;
+  };
   void open();
+  void open_device();
   plan::Selection first_selection() const;
-  std::shared_ptr<const data::DataSet> load_data();
+  Reading read_data(const std::string& source, const models::Model& model,
+                    const std::atomic<bool>& refused) const;
   EngineOptions engine_options() const;
   void describe_training();
   void plan_steps();
@@ -145,6 +155,8 @@ class Trainer::Worker {
   void notice(const std::string& text);
   void log(LogLevel level, const std::string& text);
   void mark(const std::string& text);
+  /// The log says it shorter.
+  void mark(const std::string& text, const std::string& logged);
   void emit(FeedItem item);
   void publish(bool force);
   void measure_energy();
@@ -194,6 +206,7 @@ class Trainer::Worker {
   std::unique_ptr<core::EnergyMeter> energy_meter_;
   std::optional<EnergySample> energy_;  ///< while nothing but training has happened since
   Memory memory_;
+  core::Phases phases_;
   bool clip_chosen_ = false;  ///< by a person; else 1 in fp16 and none otherwise
 
   const std::shared_ptr<ImageHistory> image_history_;  ///< nullptr if no images are shown
@@ -224,6 +237,7 @@ class Trainer::Worker {
   std::shared_ptr<ImageExchange> exchange_;
   Observations published_observations_;
   std::vector<float> final_parameters_;
+  std::vector<core::PhaseTime> phase_times_;
   std::vector<std::weak_ptr<Feed>> feeds_;
   /// Emitted before the first step, for subscribers that come a moment later.
   std::vector<FeedItem> history_;

@@ -8,6 +8,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/messages/running.h"
+#include "gpu/plan/presets.h"
 #include "gpu/training/worker.h"
 
 namespace warpscope::training {
@@ -107,6 +108,7 @@ void Trainer::Worker::pause() {
 void Trainer::Worker::handle_select(const plan::Selection& selection) {
   const std::string change = plan::describe_change(view_.selection, selection, device_->info());
   if (change.empty()) return;
+  const std::string preset = plan::chosen_preset(view_.selection, selection, device_->info());
   plan::check_precision(device_->info(), selection.precision);
   drain();  // the speeds of the steps under way belong to the selection before
   engine_->set_selection(selection);
@@ -116,7 +118,12 @@ void Trainer::Worker::handle_select(const plan::Selection& selection) {
   memory_.speeds.clear();
   memory_.shown_step = kNoStep;  // the same weights may give other pictures
   observe_anew();
-  mark(with_covered(change, engine_->timings().timings()));
+  const std::string covered = with_covered(change, engine_->timings().timings());
+  if (preset.empty()) {
+    mark(covered);
+  } else {
+    mark(fmt::format("preset {}; {}", preset, covered), fmt::format("preset {}", preset));
+  }
   clip_by_default();
   note_settings();
   publish(true);

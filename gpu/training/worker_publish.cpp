@@ -33,8 +33,12 @@ void Trainer::Worker::log(LogLevel level, const std::string& text) {
 }
 
 void Trainer::Worker::mark(const std::string& text) {
+  mark(text, text);
+}
+
+void Trainer::Worker::mark(const std::string& text, const std::string& logged) {
   emit(Marker{engine_->steps(), view_.seconds, text});
-  log(LogLevel::info, text);
+  log(LogLevel::info, logged);
 }
 
 void Trainer::Worker::emit(FeedItem item) {
@@ -88,6 +92,7 @@ void Trainer::Worker::measure_energy() {
     return;
   }
   if (energy_ && Clock::now() - energy_->at < kEnergyInterval) return;
+  if (!energy_meter_->ready()) return;
   const EnergySample now{energy_meter_->joules(), view_.step, Clock::now()};
   if (now.joules < 0) return;
   if (energy_ && now.step > energy_->step) {

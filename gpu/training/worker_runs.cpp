@@ -180,6 +180,7 @@ bool Trainer::Worker::checkpoint_due() const {
 }
 
 void Trainer::Worker::write_checkpoint(bool is_best) {
+  const core::InnerPhase phase(phases_, "checkpoints");
   drain();
   if (memory_.divergence_pending) return;  // these weights are not worth keeping
   publish(true);                           // the points up to here reach the recorder

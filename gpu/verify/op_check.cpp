@@ -91,6 +91,17 @@ std::string compare_bytes(const Variant& variant, const Case& tested, Name name,
                      wrong - written.begin(), static_cast<int>(*wrong), static_cast<int>(*right));
 }
 
+/// The norm of `count` numbers as small as a type stores them at full precision. Smaller ones are rounded by as
+/// much as these, so errors are measured against no less than this: gradients of a mean over 67,591 pixels lie
+/// below it in FP16.
+double least_normal_norm(core::ElementType type, std::size_t count) {
+  constexpr double kSmallestHalf = 0x1p-14;
+  constexpr double kSmallestSingle = 0x1p-126;  // of BF16 too
+  if (type == core::ElementType::f64) return 0;
+  return (type == core::ElementType::f16 ? kSmallestHalf : kSmallestSingle) *
+         std::sqrt(static_cast<double>(count));
+}
+
 /// Compares what a call wrote with the reference; "" if it is right.
 std::string compare(const Variant& variant, const Case& tested, Precision precision, const Operands& after,
                     Check& check) {
@@ -103,10 +114,12 @@ std::string compare(const Variant& variant, const Case& tested, Precision precis
       if (!wrong.empty()) return wrong;
       continue;
     }
-    std::vector<double> out = decode(after[name], element_type(operand.role, precision));
+    const core::ElementType type = element_type(operand.role, precision);
+    std::vector<double> out = decode(after[name], type);
     std::vector<double> right = decode(tested.expected[name], core::ElementType::f64);
     drop_both_not_finite(out, right);
-    const double error = relative_error(out, right, name == output ? tested.usual_norm : 0);
+    const double least = least_normal_norm(type, out.size());
+    const double error = relative_error(out, right, std::max(least, name == output ? tested.usual_norm : 0));
     check.worst_error = std::max(check.worst_error, error);
     if (!(error <= check.tolerance)) {
       return fmt::format("operand '{}' has a relative error of {:.3g}, more than {:.3g}", to_string(name),

@@ -125,7 +125,7 @@ Operands random_operands(const Variant& variant, const OpShape& shape, Precision
     const auto fit = ops::contract(covered.op).tests().fit;
     if (fit == nullptr) continue;
     Operands own = operands_of_covered(variant, shape, covered, operands);
-    fit({covered.op, covered.shape, precision, random, own});
+    fit({covered.op, covered.shape, precision, random, own, variant.far_means});
     for (const ops::Operand& each : ops::contract(covered.op).operands) {
       if (!own[each.name].empty()) {
         operands[call_name(variant, shape.covered, covered.link, each.name)] = own[each.name];

@@ -23,8 +23,8 @@ Precision storage_of(Precision precision) {
 ReferenceCases::Entry& ReferenceCases::entry(const Variant& variant, const OpShape& shape,
                                              Precision precision) {
   const Precision stored = storage_of(precision);
-  const std::string text = fmt::format("{}; {} {} {} {}", describe(op_, shape), shape.batch, shape.count,
-                                       to_string(shape.rule), shape.salt);
+  const std::string text = fmt::format("{}; {} {} {} {} {}", describe(op_, shape), shape.batch, shape.count,
+                                       to_string(shape.rule), shape.salt, variant.far_means);
   const Key key{text, stored, binding_of(variant, shape)};
   return entries_.try_emplace(key, Entry{variant, shape, stored}).first->second;
 }

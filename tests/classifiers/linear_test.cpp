@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu/classifiers/standardize.h"
 #include "gpu/core/error.h"
 #include "tests/classifiers/random_features.h"
 #include "tests/support/device_case.h"
@@ -216,6 +217,58 @@ TEST_P(Linear, WhatCannotBeIsOneSentence) {
   data.values[4 * 7 + 2] = std::numeric_limits<float>::infinity();
   data.values[4 * 5 + 1] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(sentence(data, options), "the features hold NaN in row 5, column 1 (both counted from 0)");
+}
+
+/// Rectified mixtures of few factors, standardized, of which many are 0 in almost all rows, as the latents of a network
+/// are: columns hang together, and a long tail of them bends along every direction.
+RandomFeatures rare_and_correlated(int rows, int columns, int classes) {
+  constexpr int kFactors = 60;
+  RandomFeatures data;
+  data.rows = rows;
+  data.columns = columns;
+  data.classes = classes;
+  std::uint64_t drawn = 0;
+  for (int row = 0; row < rows; ++row) {
+    data.labels.push_back(row % classes);
+    double factors[kFactors];
+    for (int f = 0; f < kFactors; ++f) {
+      factors[f] = tests::random_normal(1, drawn++) + (f % classes == data.labels.back() ? 0.2 : 0.0);
+    }
+    for (int j = 0; j < columns; ++j) {
+      double sum = 0, weight2 = 0;
+      for (int f = 0; f < kFactors; ++f) {
+        const double weight = tests::random_normal(3, static_cast<std::uint64_t>(kFactors * j + f)) / (1 + f);
+        sum += weight * factors[f];
+        weight2 += weight * weight;
+      }
+      const double noise = 0.01 * tests::random_normal(2, drawn++);
+      data.values.push_back(
+          static_cast<float>(std::max(0.0, sum / std::sqrt(weight2) - 3.0 * j / columns + noise)));
+    }
+  }
+  const auto cpu = core::open_device("cpu");
+  const auto stream = cpu->make_stream();
+  const FeatureMatrix features = data.on_host().features;
+  const Place place{cpu, stream.get()};
+  standardize(place, find_standardization(place, features), features, data.values.data());
+  return data;
+}
+
+TEST_P(Linear, RareAndCorrelatedColumnsConvergeThoughTheLossesBendAlongNewtonsDirections) {
+  const RandomFeatures data = rare_and_correlated(1000, 160, 3);
+  LinearOptions options;
+  options.most_products = 280;  // Newton's directions alone take more
+  const LinearFit own = fit(data, options);
+  EXPECT_TRUE(own.summary.converged) << own.summary.remarks.back();
+  options.most_products = 20000;
+  options.tolerance = 1e-6;
+  const LinearFit exact = fit(data, options);
+  EXPECT_TRUE(exact.summary.converged);
+  const double reached = objective(data, own, 1), wanted = objective(data, exact, 1);
+  EXPECT_LE(reached, wanted * (1 + 1e-3));
+  double gap = 0, said = 0;
+  for (const NewtonReport& report : exact.problems) gap += report.gap, said += report.objective;
+  EXPECT_LE(gap, 1e-3 * said) << "the dual bound proves that it is the least";
 }
 
 TEST_P(Linear, ABoundThatIsReachedIsTold) {

@@ -47,6 +47,20 @@ TEST(TextTraining, TextsAreNotAugmented) {
   EXPECT_THROW(Engine(options, data, core::open_device("cpu")), core::BadInput);
 }
 
+TEST(TextTraining, GoesOnWithTheAlphabetOfItsDataAlone) {
+  const auto data = std::make_shared<data::DataSet>(tests::tiny_text_data());
+  Engine engine(options_of(models::LayerKind::one_hot), data, core::open_device("cpu"));
+  models::Model other = tests::tiny_text_model();
+  other.alphabet.back() = '.';
+  try {
+    engine.set_network(other);
+    ADD_FAILURE();
+  } catch (const core::BadInput& error) {
+    EXPECT_NE(std::string(error.what()).find("another alphabet"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(engine.options().model, tests::tiny_text_model());
+}
+
 TEST(TextTraining, LearnsWhatSentencesAreAbout) {
   for (const auto first : {models::LayerKind::one_hot, models::LayerKind::embedding}) {
     const std::vector<float> losses = losses_of(options_of(first), 150);

@@ -220,6 +220,32 @@ TEST_F(ImageViewTest, GoesOnBetweenFramesAndTellsWhenOneIsNeeded) {
   unsetenv("WARPSCOPE_IMAGE_PATH");
 }
 
+TEST_F(ImageViewTest, ANewerBatchCanWaitUntilAfterTheFrameButNotTheFirstNorAnotherScale) {
+  const auto device = core::open_device("cpu");
+  const auto exchange = std::make_shared<training::ImageExchange>(device, ImageShape{3, 4, 5, 3});
+  const auto stream = device->make_stream();
+  const auto view = ImageView::make(exchange, nullptr);
+  EXPECT_FALSE(view->prepare()) << "there is nothing yet";
+  publish(*exchange, *stream, 1);
+  view->update({}, true);
+  EXPECT_EQ(view->shown().number, 1u) << "nobody waits longer than needed for the first";
+  const auto second = publish(*exchange, *stream, 2);
+  view->update({}, true);
+  EXPECT_EQ(view->shown().number, 1u);
+  EXPECT_TRUE(view->advance()) << "it still waits";
+  EXPECT_TRUE(view->prepare());
+  EXPECT_EQ(view->shown().number, 2u);
+  EXPECT_EQ(texture_pixels(*view), expected(second, view->atlas(), 3, {}));
+  EXPECT_FALSE(view->prepare());
+  const images::Conversion wider{images::Difference::signed_mean, 1};
+  view->update(wider, true);
+  EXPECT_EQ(texture_pixels(*view), expected(second, view->atlas(), 3, wider))
+      << "what a person changes is seen at once";
+  publish(*exchange, *stream, 3);
+  view->update(wider);
+  EXPECT_EQ(view->shown().number, 3u);
+}
+
 TEST_F(ImageViewTest, AWayThatTheseImagesCannotTakeIsRefused) {
   const auto exchange =
       std::make_shared<training::ImageExchange>(core::open_device("cpu"), ImageShape{2, 4, 4, 3});

@@ -69,11 +69,11 @@ TEST(ImageHistory, StaysWithinItsMemoryAndKeepsTheFirstAndTheLast) {
 TEST(ImageHistory, GivesThePicturesOfTheLastStepThatIsNotAfter) {
   ImageHistory history;
   for (const std::uint64_t step : {3u, 10u, 40u}) history.add(images_of(step));
-  EXPECT_EQ(history.at(0).step, 3u) << "nothing is before";
-  EXPECT_EQ(history.at(3).step, 3u);
-  EXPECT_EQ(history.at(9).step, 3u);
-  EXPECT_EQ(history.at(39).step, 10u);
-  const ShownImages found = history.at(1000);
+  EXPECT_EQ(history.at(0)->step, 3u) << "nothing is before";
+  EXPECT_EQ(history.at(3)->step, 3u);
+  EXPECT_EQ(history.at(9)->step, 3u);
+  EXPECT_EQ(history.at(39)->step, 10u);
+  const ShownImages found = *history.at(1000);
   const ShownImages wanted = images_of(40);
   EXPECT_EQ(found.step, 40u);
   EXPECT_EQ(found.errors, wanted.errors);
@@ -84,11 +84,24 @@ TEST(ImageHistory, GivesThePicturesOfTheLastStepThatIsNotAfter) {
   }
 }
 
+TEST(ImageHistory, GivesTheSamePicturesOnceAndOthersAnew) {
+  ImageHistory history;
+  for (const std::uint64_t step : {3u, 10u, 40u}) history.add(images_of(step));
+  const auto tenth = history.at(10), fortieth = history.at(50);
+  EXPECT_EQ(history.at(39), tenth) << "another step with the same pictures";
+  EXPECT_EQ(history.at(40), fortieth) << "two are asked for in turns";
+  EXPECT_EQ(history.at(12), tenth);
+  history.add(images_of(100));
+  EXPECT_EQ(history.at(11), tenth) << "what is added changes none of those before";
+  history.add(images_of(10));
+  EXPECT_NE(history.at(10), tenth) << "the training has come to this step once more";
+}
+
 TEST(ImageHistory, HasNothingAtFirst) {
   const ImageHistory history;
   EXPECT_TRUE(history.wants(0));
   EXPECT_TRUE(history.steps().empty());
-  EXPECT_EQ(history.at(5).shape.count, 0);
+  EXPECT_EQ(history.at(5), nullptr);
 }
 
 TEST(ImageHistory, BeginsAnewWithAnotherTrainingAndForgetsWhatWasRolledBack) {
@@ -141,13 +154,13 @@ TEST(ImageHistory, KeepsTheNearestNumberOf16Bits) {
   history.add(images);
   const std::vector<double> wanted =
       ops::decode(ops::encode(wide, core::ElementType::f16), core::ElementType::f16);
-  const std::vector<float> found = history.at(0).reconstruction;
+  const std::vector<float> found = history.at(0)->reconstruction;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     ASSERT_EQ(static_cast<double>(found[i]), wanted[i]) << images.reconstruction[i];
   }
   images.reconstruction[0] = std::numeric_limits<float>::quiet_NaN();
   history.add(images);
-  EXPECT_TRUE(std::isnan(history.at(0).reconstruction[0]));
+  EXPECT_TRUE(std::isnan(history.at(0)->reconstruction[0]));
 }
 
 }  // namespace

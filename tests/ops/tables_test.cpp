@@ -156,6 +156,12 @@ TEST(CallOperands, OfAnOpByItselfHaveTheVariantsFormats) {
   }
 }
 
+TEST(CallOperands, OfVariantsThatDoNotWorkInPlaceShareNoMemory) {
+  Variant relu = verify::alone(Op::relu_forward);
+  relu.in_place = false;
+  EXPECT_FALSE(operands_of(relu, {}).back().in_place_of.has_value());
+}
+
 TEST(CallOperands, InFormatsOfTheirOwnShareNoMemory) {
   const OpShape shape{.batch = 2, .height = 4, .width = 4, .in_channels = 8};
   EXPECT_TRUE(operands_of(verify::alone(Op::relu_forward), shape).back().in_place_of.has_value());
@@ -220,6 +226,34 @@ TEST(HopperChains, GradientsOfFewChannelsHaveTheirRouteInEachPrecision) {
   EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::tf32), 4 * kTiles * 64 * (9 * 3 + 1));
   shape.in_channels = 64;
   EXPECT_EQ(workspace_bytes(*hopper, shape, Precision::tf32), workspace_bytes(fused, shape, Precision::tf32));
+}
+
+TEST(MmaRows, SaysWhatItTakesAndHowMuchMemory) {
+  const Variant* rows = find_variant(Op::conv2d_backward_weights, DeviceKind::cuda, "mma_rows");
+  if (rows == nullptr) GTEST_SKIP() << "this build has no CUDA";
+  OpShape shape{.batch = 512,
+                .height = 1,
+                .width = 1014,
+                .in_channels = 70,
+                .out_channels = 256,
+                .kernel_height = 1,
+                .kernel_width = 7,
+                .covered = {Op::one_hot_forward, Op::conv2d_backward_bias},
+                .valid = true};
+  EXPECT_EQ(rows->refuses(shape), "");
+  // Four slices of filters by 33 spans are 132 blocks; the bias is one more row of each.
+  EXPECT_EQ(workspace_bytes(*rows, shape, Precision::fp16), std::size_t{4 * 33 * 256 * (7 * 70 + 1)});
+  shape.batch = 1;
+  shape.width = 70;  // 64 positions, one span
+  EXPECT_EQ(workspace_bytes(*rows, shape, Precision::fp16), std::size_t{4 * 256 * (7 * 70 + 1)});
+  shape.out_channels = 252;
+  EXPECT_EQ(rows->refuses(shape), "takes filters in multiples of 8");
+  shape.out_channels = 256;
+  shape.kernel_width = 33;
+  EXPECT_EQ(rows->refuses(shape), "takes kernels of at most 31 taps");
+  shape.kernel_width = 7;
+  shape.in_channels = 256;
+  EXPECT_EQ(rows->refuses(shape), "a byte tells at most 255 characters apart");
 }
 
 TEST(VariantTable, EveryChainIsWellFormed) {
@@ -422,14 +456,6 @@ TEST(Contract, PoolingTellsWindowsOtherThan2x2) {
   EXPECT_EQ(describe(Op::maxpool2d_backward, shape), "64x30x1014x256, 1x3");
   EXPECT_EQ(operand_of(Op::maxpool2d_backward, Name::argmax).elements(shape), 64 * 30 * 338 * 256);
   EXPECT_EQ(contract(Op::maxpool2d_forward).flops(shape), 2.0 * 64 * 30 * 338 * 256);
-}
-
-TEST(UnavailableReason, OfKernelsForWindowsOf2x2NamesTheWindow) {
-  OpShape shape{.height = 4, .width = 9, .kernel_height = 2, .kernel_width = 2};
-  EXPECT_EQ(maxpool2d::refuses_other_windows(shape), "");
-  shape.kernel_height = 1;
-  shape.kernel_width = 3;
-  EXPECT_EQ(maxpool2d::refuses_other_windows(shape), "windows must be 2x2, not 1x3");
 }
 
 TEST(Contract, PoolingOfFormerFilesHadWindowsOf2x2) {

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu/plan/presets.h"
 #include "ui/undo.h"
 
 namespace warpscope::ui {
@@ -32,6 +33,13 @@ TEST(CommandLines, NoCommandIsSilent) {
     EXPECT_GE(line.size(), 6U) << line;
     EXPECT_TRUE(lines.insert(line).second) << line << " stands for two commands";
   }
+}
+
+TEST(CommandLines, APresetIsNamedNotItsOps) {
+  training::Snapshot snapshot;
+  snapshot.device = core::open_device("cpu")->info();
+  const auto preset = plan::preset_selection("loops", snapshot.device, snapshot.selection.precision);
+  EXPECT_EQ(line_of(training::Select{preset}, snapshot), "--select preset=loops");
 }
 
 TEST(CommandLines, SettingsAreTheOptionsThatSetThem) {

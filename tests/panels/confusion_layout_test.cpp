@@ -40,6 +40,16 @@ TEST(ConfusionLayout, NamesAboveStandUprightWhereTheyDoNotFit) {
   EXPECT_FALSE(arrange_matrix(space(760, 420, 3)).turned);
 }
 
+TEST(ConfusionLayout, TurnedNamesAreWholeWhereverTheirLengthEnds) {
+  MatrixSpace room = space(400, 420, 10);
+  for (const float length : {50.2f, 50.5f, 50.9f}) {
+    room.longest_name = length;
+    const MatrixLayout layout = arrange_matrix(room);
+    ASSERT_TRUE(layout.turned);
+    EXPECT_GE(layout.name_height, length);
+  }
+}
+
 TEST(ConfusionLayout, LeavesOutFiguresInASmallPanel) {
   const MatrixLayout layout = arrange_matrix(space(240, 200, 10));
   EXPECT_EQ(layout.sum_top, 0);

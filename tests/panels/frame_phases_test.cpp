@@ -53,6 +53,8 @@ TEST(FramePhasesDeathTest, ASlowFrameIsTracedWithItsPhasesAndAllAreInTheMeans) {
         trace_event("means", "\"phases\":" + phases.means());
         trace_event("slowest", "\"frame\":" + phases.slowest());
         trace_event("slowest", "\"frame\":" + phases.slowest());
+        trace_event("parts", "\"parts\":" + phases.parts());
+        trace_event("parts", "\"parts\":" + phases.parts());
         std::exit(0);
       },
       testing::ExitedWithCode(0), "");
@@ -60,7 +62,7 @@ TEST(FramePhasesDeathTest, ASlowFrameIsTracedWithItsPhasesAndAllAreInTheMeans) {
   std::ifstream lines(file);
   std::vector<nlohmann::json> seen;
   for (std::string line; std::getline(lines, line);) seen.push_back(nlohmann::json::parse(line));
-  ASSERT_EQ(seen.size(), 5u) << "one frame was slow, and neither the short ones nor the rest are told";
+  ASSERT_EQ(seen.size(), 7u) << "one frame was slow, and neither the short ones nor the rest are told";
   const nlohmann::json& slow = seen[0];
   EXPECT_EQ(slow["event"], "slow_frame");
   EXPECT_EQ(slow["ms"], 152);
@@ -81,6 +83,12 @@ TEST(FramePhasesDeathTest, ASlowFrameIsTracedWithItsPhasesAndAllAreInTheMeans) {
   EXPECT_EQ(slowest["parts"].size(), 1u);
   EXPECT_EQ(slowest["parts"][0]["name"], "panel");
   EXPECT_TRUE(seen[4]["frame"].is_null()) << "there was no frame since";
+  const nlohmann::json& parts = seen[5]["parts"];
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(parts[0]["name"], "panel");
+  EXPECT_EQ(parts[0]["ms"].size(), 22u) << "one number a frame";
+  EXPECT_EQ(parts[0]["cpu_ms"].size(), 22u);
+  EXPECT_EQ(seen[6]["parts"].size(), 0u) << "each frame is told once";
 }
 
 }  // namespace

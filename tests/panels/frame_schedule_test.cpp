@@ -44,6 +44,21 @@ TEST(FrameSchedule, NothingIsDrawnWhileNothingHappens) {
   EXPECT_TRUE(play(schedule, 10, 3600).empty());
 }
 
+TEST(FrameSchedule, AnotherFrameFollowsWhileAPersonDoesSomething) {
+  FrameSchedule schedule = resting();
+  EXPECT_FALSE(schedule.is_active());
+  schedule.content_changed();
+  EXPECT_FALSE(schedule.is_active())
+      << "a frame of what is new alone is followed by none at the display's rate";
+  schedule.input(10);
+  EXPECT_TRUE(schedule.is_active());
+  schedule.hide(true);
+  EXPECT_FALSE(schedule.is_active());
+  schedule.hide(false);
+  play(schedule, 10, 11);
+  EXPECT_FALSE(schedule.is_active());
+}
+
 TEST(FrameSchedule, InputIsAnsweredAtOnceAndAtTheDisplaysRateForAMoment) {
   FrameSchedule schedule = resting();
   const std::vector<double> frames = play(schedule, 10, 20, [&](double now) {

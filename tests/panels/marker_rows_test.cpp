@@ -14,6 +14,11 @@ TEST(ShortMarker, SaysWhatItIsNow) {
   EXPECT_EQ(short_marker("plateau: learning rate 0.1 -> 0.05"), "plateau: 0.05");
   EXPECT_EQ(short_marker("fp32 -> bf16; bias.forward: onednn -> loops; relu.forward: onednn -> loops"),
             "bf16 +2");
+  EXPECT_EQ(short_marker("bias.forward: onednn -> loops; relu.forward: automatic -> loops"), "2 ops: loops");
+  EXPECT_EQ(short_marker("bias.forward: loops -> onednn; relu.forward: onednn -> loops"),
+            "bias.forward: onednn +1");
+  EXPECT_EQ(short_marker("preset onednn; bias.forward: loops -> onednn; relu.forward: automatic -> loops"),
+            "preset onednn");
   EXPECT_EQ(short_marker("network changed: 7 of 9 tensors carried over"), "network changed");
   EXPECT_EQ(short_marker("resumed at step 12"), "resumed at step 12");
   EXPECT_EQ(short_marker("back to earlier weights; learning rate: 0.1 -> 0.05"),

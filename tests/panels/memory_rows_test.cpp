@@ -100,5 +100,19 @@ TEST(MemorySceneOfASnapshot, ChangesWithWhatMemoryDependsOnAlone) {
   EXPECT_FALSE(MemoryScene::of(snapshot) == scene);
 }
 
+TEST(MemoryUnit, IsTheLargestOfWhichTheMapHasOne) {
+  plan::MemoryMap map;
+  const auto name = [&map](std::size_t bytes) {
+    map.bytes = bytes;
+    return std::string(unit_of(map).name);
+  };
+  EXPECT_EQ(name(1023), "B");
+  EXPECT_EQ(name(63'000), "KiB");
+  EXPECT_EQ(name(1048575), "KiB");
+  EXPECT_EQ(name(1048576), "MiB");
+  EXPECT_EQ(name(std::size_t{3} << 30), "GiB");
+  EXPECT_EQ(unit_of(map).bytes, 0x1p30);
+}
+
 }  // namespace
 }  // namespace warpscope::ui

@@ -230,14 +230,131 @@ TEST(NetworkDraft, FollowsWhatIsTrainedUnlessItWasEdited) {
   EXPECT_FALSE(draft.changed()) << "it was applied";
 }
 
-TEST(NetworkDraft, TellsThatANetworkIsForOtherImages) {
+/// fc1 3 of 8 characters of three.
+models::Model of_texts() {
+  return models::parse_model(R"(
+text = {length = 8, alphabet = "abc"}
+loss = "cross_entropy"
+classes = 3
+layers = [{type = "one_hot"}, {type = "linear", features = 3}]
+)",
+                             "text", "texts");
+}
+
+const NetworkField& field(const NetworkDraft& draft, std::string_view key) {
+  static std::vector<NetworkField> fields;
+  fields = network_fields(draft.network());
+  for (const NetworkField& each : fields) {
+    if (each.key == key) return each;
+  }
+  throw std::logic_error("no such field");
+}
+
+TEST(NetworkDraft, TellsThatANetworkDoesNotFitTheData) {
   NetworkDraft draft(tests::tiny_model());
-  EXPECT_EQ(draft.other_task(), "");
+  EXPECT_EQ(draft.misfit("tiny waves", 3), "");
   draft.open(models::find_model("classifier"));
-  EXPECT_EQ(draft.other_task(), "takes 32x32x3, the one in use 8x8x3");
+  EXPECT_EQ(draft.misfit("tiny waves", 3), "the images of tiny waves are 8x8x3, this network takes 32x32x3");
   EXPECT_EQ(draft.network().name, "classifier");
   draft.undo();
   EXPECT_EQ(draft.network(), tests::tiny_model());
+  draft.set_loss(models::Loss::cross_entropy);
+  EXPECT_EQ(draft.misfit("tiny waves", 3), "this training reconstructs, this network classifies");
+  draft.take_texts(true);
+  EXPECT_EQ(draft.misfit("tiny waves", 3), "tiny waves holds images, this network takes texts");
+
+  NetworkDraft classifier(models::find_model("classifier"));
+  classifier.set(field(classifier, "classes"), 9);
+  EXPECT_EQ(classifier.misfit("CIFAR-10", 10), "CIFAR-10 has 10 classes, this network tells 9 apart");
+  EXPECT_EQ(classifier.misfit("CIFAR-10", 0), "") << "not known how many";
+  classifier.set(field(classifier, "classes"), 11);
+  EXPECT_EQ(classifier.misfit("CIFAR-10", 10), "");
+  classifier.set_loss(models::Loss::mse);
+  EXPECT_EQ(classifier.misfit("CIFAR-10", 10), "this training classifies, this network reconstructs");
+
+  NetworkDraft texts(of_texts());
+  EXPECT_EQ(texts.misfit("some texts", 3), "");
+  texts.set(field(texts, "length"), 9);
+  EXPECT_EQ(texts.misfit("some texts", 3),
+            "the texts of some texts have a length of 8, this network takes 9");
+  texts.undo();
+  texts.set_alphabet("abd");
+  EXPECT_EQ(texts.misfit("some texts", 3),
+            "the texts of some texts were read by another alphabet than this network's");
+  texts.take_texts(false);
+  EXPECT_EQ(texts.misfit("some texts", 3), "some texts holds texts, this network takes images");
+}
+
+TEST(NetworkDraft, TheInputIsEditedAndSizesFollow) {
+  NetworkDraft draft(tests::tiny_model());
+  draft.set(field(draft, "height"), 12);
+  draft.set(field(draft, "width"), 10);
+  EXPECT_FALSE(draft.fault()) << draft.fault()->why;
+  EXPECT_TRUE(draft.changed());
+  EXPECT_EQ(draft.rows()[0].output, (models::Extent{12, 10, 4}));
+  draft.set(field(draft, "channels"), 1);
+  EXPECT_EQ(draft.network().layers[0].in_channels, 1);
+  ASSERT_TRUE(draft.fault()) << "three channels are made of one";
+  EXPECT_TRUE(draft.fault()->why.starts_with("the network: the output is 12x10x3")) << draft.fault()->why;
+  draft.set(field(draft, "height"), 11);
+  ASSERT_TRUE(draft.fault());
+  draft.revert();
+  EXPECT_FALSE(draft.changed());
+  EXPECT_THROW(field(draft, "classes"), std::logic_error) << "it reconstructs";
+}
+
+TEST(NetworkDraft, ALossBringsItsClassesAndTheOutputHasToFit) {
+  NetworkDraft draft(tests::tiny_model());
+  draft.set_loss(models::Loss::cross_entropy);
+  EXPECT_EQ(draft.network().classes, 10);
+  ASSERT_TRUE(draft.fault());
+  EXPECT_TRUE(draft.fault()->why.starts_with("the network: the output is 8x8x3; 10 classes"))
+      << draft.fault()->why;
+  draft.set(field(draft, "classes"), 7);
+  draft.add(7, LayerKind::linear);
+  draft.set(7, field(LayerKind::linear, "features"), 7);
+  EXPECT_FALSE(draft.fault()) << draft.fault()->why;
+  draft.set_loss(models::Loss::mse);
+  EXPECT_EQ(draft.network().classes, 0);
+  EXPECT_TRUE(draft.fault());
+  draft.undo();
+  EXPECT_EQ(draft.network().classes, 7);
+}
+
+TEST(NetworkDraft, LayersThatReadCharactersFollowTheAlphabet) {
+  NetworkDraft draft(of_texts());
+  EXPECT_EQ(draft.rows()[0].output, (models::Extent{1, 8, 3}));
+  EXPECT_EQ(draft.set_alphabet("abcde"), "");
+  EXPECT_EQ(draft.rows()[0].output, (models::Extent{1, 8, 5}));
+  EXPECT_EQ(draft.set_alphabet(""), "the alphabet has no characters");
+  EXPECT_EQ(draft.network().alphabet, "abcde");
+  EXPECT_EQ(draft.set_alphabet("abca"), "");
+  ASSERT_TRUE(draft.fault());
+  EXPECT_EQ(draft.fault()->why, "the network: the alphabet has 'a' twice");
+  draft.undo();
+  draft.set(0, field(LayerKind::one_hot, "classes"), 9);
+  draft.set_alphabet("ab");
+  EXPECT_EQ(draft.network().layers[0].symbols, 9) << "not as many as there were characters";
+  draft.set_loss(models::Loss::mse);
+  ASSERT_TRUE(draft.fault());
+  EXPECT_NE(draft.fault()->why.find("classifies"), std::string::npos) << draft.fault()->why;
+}
+
+TEST(NetworkDraft, TextsAndImagesTakeEachOthersPlace) {
+  NetworkDraft draft(of_texts());
+  draft.take_texts(false);
+  EXPECT_EQ(draft.rows()[0].input, (models::Extent{32, 32, 3}));
+  EXPECT_FALSE(draft.network().reads_text());
+  ASSERT_TRUE(draft.fault()) << "one_hot takes bytes of one channel";
+  EXPECT_EQ(draft.fault()->layer, 0U);
+  draft.take_texts(true);
+  EXPECT_FALSE(draft.changed()) << "as it is trained";
+  NetworkDraft images(tests::tiny_model());
+  images.take_texts(true);
+  EXPECT_EQ(images.rows()[0].input->height, 1);
+  EXPECT_TRUE(images.network().reads_text());
+  images.take_texts(false);
+  EXPECT_FALSE(images.changed());
 }
 
 TEST(NetworkDraft, OffersTheEarlierLayersOfTheSameSize) {

@@ -143,6 +143,13 @@ TEST(NetworkRows, TilesFillTheRoomAndAllAreSeenWhereTheyCanBe) {
   }
 }
 
+TEST(NetworkRows, TilesOfTextsAreNoWiderThanTheRoom) {
+  const TileLayout layout = lay_out_tiles(48, 1014, 1, 600, 200, 3, 18, 96);
+  EXPECT_EQ(layout.columns, 1);
+  EXPECT_EQ(layout.width, 600);
+  EXPECT_EQ(layout.height, 18);
+}
+
 TEST(NetworkRows, NormsOfAFilterAreOverAllItsChannels) {
   Inspection inspection = inspection_of(kModel, 5);
   const models::Parameter& weight = kLayout.find("conv2.weight");

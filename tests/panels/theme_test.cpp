@@ -93,8 +93,10 @@ TEST(Themes, TextCanBeReadOnAllItStandsOn) {
 
 TEST(Themes, LinesCanBeSeenOnAPanel) {
   for (const ThemeRow& theme : themes()) {
-    for (const ImU32 series : theme.palette.series) {
-      EXPECT_GE(contrast(series, theme.palette.panel), 3) << theme.id << std::hex << " " << series;
+    std::vector<ImU32> lines(theme.palette.series, theme.palette.series + 8);
+    lines.insert(lines.end(), {theme.palette.more_classes[0], theme.palette.more_classes[1]});
+    for (const ImU32 line : lines) {
+      EXPECT_GE(contrast(line, theme.palette.panel), 3) << theme.id << std::hex << " " << line;
     }
   }
 }
@@ -104,7 +106,9 @@ TEST(Themes, ThoseForEveryEyeDifferForEveryEye) {
     const Palette& palette = facts_of(theme).palette;
     EXPECT_GE(least_distance({palette.good, palette.warning, palette.error, palette.text}), 18)
         << facts_of(theme).id;
-    EXPECT_GE(least_distance({palette.series, palette.series + 8}), 18) << facts_of(theme).id;
+    std::vector<ImU32> classes(palette.series, palette.series + 8);
+    classes.insert(classes.end(), {palette.more_classes[0], palette.more_classes[1]});
+    EXPECT_GE(least_distance(classes), 18) << facts_of(theme).id;
   }
   // What the test can tell: red and green of the usual dark theme are close to some eyes.
   const Palette& usual = facts_of(Theme::dark).palette;

@@ -56,10 +56,20 @@ COUNTERS = "num_batches_tracked"  # of PyTorch's batch normalization alone
 
 # --- images
 
-class Data(typing.NamedTuple):
-    source: str  # as --data takes it
-    images: torch.Tensor  # N x C x H x W, bytes
-    labels: torch.Tensor
+class Data:
+    """Images and what a step takes of them."""
+
+    arguments = ()  # of `warpscope train`, beside --data
+
+    def __init__(self, source, images, labels):
+        self.source = source  # as --data takes it
+        self.images = images  # N x C x H x W, bytes
+        self.labels = labels
+
+    def batch(self, step, size, dtype):
+        """Numbers from 0 to 1, and labels or, a row an image, their shares."""
+        part = slice(step * size, (step + 1) * size)
+        return self.images[part].to(dtype) / 255, self.labels[part]
 
 
 def draw_images(extent, seed):
@@ -116,9 +126,9 @@ class Trained(typing.NamedTuple):
     margin: float = math.inf
 
 
-def loss_of(network, output, x, labels):
+def loss_of(network, output, x, targets):
     if network.classes:
-        return torch.nn.functional.cross_entropy(output.flatten(1), labels)
+        return torch.nn.functional.cross_entropy(output.flatten(1), targets)
     return torch.nn.functional.mse_loss(output, x)
 
 
@@ -150,9 +160,8 @@ def train_torch(network, init, data, batch, rule, disturbed=False, dtype=torch.f
         optimizer = torch.optim.SGD(module.parameters(), lr=rule.rate)
     losses = []
     for step in range(rule.steps):
-        part = slice(step * batch, (step + 1) * batch)
-        x = data.images[part].to(dtype) / 255
-        loss = loss_of(network, module(x), x, data.labels[part])
+        x, targets = data.batch(step, batch, dtype)
+        loss = loss_of(network, module(x), x, targets)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -165,7 +174,7 @@ def command_of(options, folder, data, batch, rule):
                "--init", os.path.join(folder, "init.safetensors"), "--no-shuffle", "--steps", str(rule.steps),
                "--batch", str(batch), "--optimizer", rule.optimizer, "--lr", repr(rule.rate), "--weight-decay", "0",
                "--schedule", "constant:warmup=0", "--precision", "fp32", "--device", options.device,
-               "--test-images", str(batch)]
+               "--test-images", str(batch), *data.arguments]
     if rule.optimizer == "adam":
         command += ["--epsilon", repr(rule.epsilon)]
     return command + (["--select", options.select] if options.select else [])

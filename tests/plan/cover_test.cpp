@@ -209,6 +209,44 @@ TEST(RowCover, TheFirstLayerOfATextNetworkPicksRows) {
   if (has_gpu_variants()) expect_rows(gpu(90));
 }
 
+/// What computes the gradients of conv1's weights on a GPU of compute capability `capability`.
+NodeCover gradients_of(const models::Model& model, Precision precision, int capability) {
+  const Program program = program_of(model, Purpose::training, precision);
+  const auto nodes = cover(program, Selection{precision, {}}, gpu(capability));
+  expect_consistent(program, nodes);
+  const NodeCover& bias = node_of(program, nodes, Op::conv2d_backward_bias, "conv1");
+  const bool covered =
+      bias.covered_by == static_cast<int>(index_of(program, Op::conv2d_backward_weights, "conv1"));
+  NodeCover own = node_of(program, nodes, Op::conv2d_backward_weights, "conv1");
+  EXPECT_EQ(covered, own.shape.covered.has(Op::conv2d_backward_bias));
+  return own;
+}
+
+TEST(RowCover, InSixteenBitsTensorCoresAddTheRowsAndTheBias) {
+  if (!has_gpu_variants()) GTEST_SKIP() << "this build has no CUDA";
+  for (const models::Model& model : {tests::tiny_text_model(), models::find_model("char_cnn")}) {
+    for (const int capability : {80, 90, 120}) {
+      for (const Precision precision : {Precision::fp16, Precision::bf16}) {
+        const NodeCover node = gradients_of(model, precision, capability);
+        EXPECT_EQ(describe(node), "mma_rows, with one_hot, conv2d.backward_bias") << model.name;
+        EXPECT_EQ(node.reason, "");
+      }
+      EXPECT_EQ(describe(gradients_of(model, Precision::tf32, capability)), "scatter_rows, with one_hot");
+    }
+    EXPECT_EQ(describe(gradients_of(model, Precision::fp16, 75)), "scatter_rows, with one_hot");
+  }
+}
+
+TEST(RowCover, WhatTensorCoresRefuseIsScattered) {
+  if (!has_gpu_variants()) GTEST_SKIP() << "this build has no CUDA";
+  models::Model model = tests::tiny_text_model();
+  model.layers[1].out_channels = 20;
+  models::fit_layers(model);
+  const NodeCover node = gradients_of(model, Precision::fp16, 90);
+  EXPECT_EQ(describe(node), "scatter_rows, with one_hot");
+  EXPECT_EQ(node.reason, "not mma_rows: takes filters in multiples of 8");
+}
+
 TEST(RowCover, WhatIsLookedAtIsMade) {
   const Program program = program_of(tests::tiny_text_model(), Purpose::inspection);
   const auto nodes = cover(program, Selection{Precision::fp32, {}}, core::open_device("cpu")->info());

@@ -42,6 +42,18 @@ TEST(Presets, OfTheCpuResolveToTheirVariants) {
   EXPECT_EQ(preset_of(loops, cpu), "loops");
 }
 
+TEST(Presets, OneThatChangesSeveralOpsWasChosenAsAWhole) {
+  const core::DeviceInfo cpu = core::open_device("cpu")->info();
+  const Selection loops = preset_selection("loops", cpu, Precision::fp32);
+  EXPECT_EQ(chosen_preset({Precision::fp32, {}}, loops, cpu), "loops");
+  EXPECT_EQ(chosen_preset(loops, loops, cpu), "");
+  EXPECT_EQ(chosen_preset({Precision::bf16, {}}, loops, cpu), "") << "the precision is another choice";
+  Selection one = loops;
+  one.variants.erase(one.variants.begin());
+  EXPECT_EQ(chosen_preset(one, loops, cpu), "") << "one op tells what was chosen by itself";
+  EXPECT_EQ(chosen_preset(loops, {Precision::fp32, {}}, cpu), "");
+}
+
 TEST(Presets, UnknownOnesAreRefusedWithTheValidNames) {
   const core::DeviceInfo cpu = core::open_device("cpu")->info();
   try {

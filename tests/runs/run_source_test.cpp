@@ -392,13 +392,13 @@ TEST_F(Viewed, AllPicturesOfTheRunAreItsHistory) {
   };
   ASSERT_TRUE(kept({1, 5}));
   const auto history = source->history();
-  EXPECT_NEAR(history->at(1).reconstruction[3], 0.2f, 0.003f);
-  EXPECT_EQ(history->at(5).errors, (std::vector<float>{0.5f, 0.25f}));
+  EXPECT_NEAR(history->at(1)->reconstruction[3], 0.2f, 0.003f);
+  EXPECT_EQ(history->at(5)->errors, (std::vector<float>{0.5f, 0.25f}));
   writer.write(two_pictures(9, 0.6f));
   ASSERT_TRUE(kept({1, 5, 9}));
   writer.write(two_pictures(3, 0.8f));  // a training that went back
   ASSERT_TRUE(kept({1, 3}));
-  EXPECT_NEAR(history->at(3).reconstruction[3], 0.8f, 0.003f);
+  EXPECT_NEAR(history->at(3)->reconstruction[3], 0.8f, 0.003f);
 }
 
 TEST_F(Viewed, ADamagedPictureIsToldAndTheOthersAreShown) {

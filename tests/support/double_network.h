@@ -32,6 +32,17 @@ class DoubleNetwork {
     return all_outputs(parameters, {image}, false).front();
   }
 
+  /// The same behind the first layer, whose output is given.
+  std::vector<std::vector<double>> outputs_behind(const std::vector<double>& parameters,
+                                                  const std::vector<double>& first) const {
+    models::Extent extent{model_.height, model_.width, model_.channels};
+    extent.pass(model_.layers.front());
+    std::vector<Planes> batch{{extent.height, extent.width, extent.channels, first}};
+    std::vector<std::vector<std::vector<double>>> result{{first}};
+    run_layers(1, parameters, false, batch, result);
+    return result.front();
+  }
+
   /// What every layer makes of each image of a batch in training, where batch norm takes mean and variance of the
   /// batch. Nothing is dropped.
   std::vector<std::vector<std::vector<double>>> training_outputs(
@@ -82,7 +93,15 @@ class DoubleNetwork {
       batch.push_back({model_.height, model_.width, model_.channels, image});
     }
     std::vector<std::vector<std::vector<double>>> result(images.size());
-    for (const models::Layer& layer : model_.layers) {
+    run_layers(0, parameters, training, batch, result);
+    return result;
+  }
+
+  /// From layer `first` on; adds the outputs of each image to those of the layers before.
+  void run_layers(std::size_t first, const std::vector<double>& parameters, bool training,
+                  std::vector<Planes>& batch, std::vector<std::vector<std::vector<double>>>& result) const {
+    for (std::size_t i = first; i < model_.layers.size(); ++i) {
+      const models::Layer& layer = model_.layers[i];
       if (layer.kind == models::LayerKind::batch_norm) {
         normalize_batch(layer, parameters, batch, training);
       } else {
@@ -91,12 +110,11 @@ class DoubleNetwork {
       for (std::size_t n = 0; n < batch.size(); ++n) {
         if (layer.kind == models::LayerKind::add) {
           const std::vector<double>& other = result[n][models::index_of(model_, layer.from)];
-          for (std::size_t i = 0; i < other.size(); ++i) batch[n].values[i] += other[i];
+          for (std::size_t k = 0; k < other.size(); ++k) batch[n].values[k] += other[k];
         }
         result[n].push_back(batch[n].values);
       }
     }
-    return result;
   }
 
   const double* parameter(const models::Layer& layer, const char* name,

@@ -174,17 +174,18 @@ class WindowCase(ProgramCase):
             self.point_at(*way)
         self.press(False)
 
-    def choose(self, menu, choice):
-        """Opens a drop-down and clicks on one of its choices."""
-        before = self.grab()
+    def choose(self, menu, choice, opens=None):
+        """Clicks on what opens a list of choices, by the name of `menu` if `opens` is none, and then on one of them."""
+        before = len(self.events("drawn"))
         self.click(menu)
 
-        # A menu that was open before has left its choices in the trace, and the first frame of a new one is measured but
-        # not shown: the choices are where they are seen. What moves below a menu may look as if it was, so the click has
-        # frames of its own.
+        # A list that was open before has left its choices in the trace, and the first frame of a new one is measured but
+        # not shown: the choices are where its second frame has them. Pixels tell no list from one of before that is still
+        # on the screen.
         def opened():
             place = self.layout().get(choice)
-            return place is not None and place.h > 8 and (self.grab(place) != part(before, place)).any()
+            frames = [event for event in self.events("drawn")[before:] if event["list"] == (opens or menu)]
+            return len(frames) >= 2 and place is not None and place.h > 8
         wait_until(opened, f"{menu} to open", self.process)
         self.click_slowly(choice)
 
@@ -209,6 +210,14 @@ class WindowCase(ProgramCase):
 
     def key(self, *names):
         self.xdotool("key", *names)
+
+    def tap(self, name, place):
+        """Taps a key with frames of its own, which the pointer at `place` tells of: of keys that are tapped within one frame
+        nobody knows which came first (Dear ImGui 1.86)."""
+        x, y = center(place)
+        self.key(name)
+        for step in (1, 0):
+            self.point_at(x + step, y)
 
     def palette(self):
         """What the palette told last."""

@@ -122,14 +122,14 @@ TEST(TrainerHistory, KeepsThePicturesOfEarlierStepsAndBeginsAnewWithAReset) {
   ASSERT_NE(history, nullptr);
   ASSERT_TRUE(tests::eventually([&] { return history->steps().size() >= 8; }));
   const std::vector<std::uint64_t> steps = history->steps();
-  EXPECT_EQ(history->at(steps.front()).shape.count, 3);
-  EXPECT_NE(history->at(steps.front()).reconstruction, history->at(steps.back()).reconstruction);
+  EXPECT_EQ(history->at(steps.front())->shape.count, 3);
+  EXPECT_NE(history->at(steps.front())->reconstruction, history->at(steps.back())->reconstruction);
   const std::uint64_t last = steps.back();
   trainer.send(Pause{});
   ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
   trainer.send(Reset{});
   EXPECT_TRUE(tests::eventually([&] { return history->steps().back() < last; }));
-  EXPECT_EQ(history->at(0).generation, 1u);
+  EXPECT_EQ(history->at(0)->generation, 1u);
 }
 
 TEST(TrainerHistory, IsNotThereWithoutPictures) {

@@ -68,7 +68,7 @@ class EarlierRuns(Curves):
         self.wait_for_pixels("its curve to go", GREEN, False)
         self.click("runs.run.earlier")
         self.wait_for_run("it to come back", "earlier", visible=True)
-        self.choose("runs.swatch.earlier", f"runs.color.{PURPLE_INDEX}")
+        self.choose("runs.swatch.earlier", f"runs.color.{PURPLE_INDEX}", opens="runs.palette")
         self.wait_for_run("the other colour", "earlier", color=PURPLE_INDEX)
         self.wait_for_pixels("the curve in its new colour", PURPLE, True)
         self.click("runs.remove.earlier")

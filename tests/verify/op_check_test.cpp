@@ -2,11 +2,13 @@
 
 #include "gpu/verify/op_check.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -207,6 +209,37 @@ TEST(OpCheck, CatchesAWrongOutputThatShouldCancel) {
   EXPECT_NE(check([](const OpCall& call) { *call.operand<float>(Name::output) = 1e-4f; }), "");
 }
 
+/// The FP16 gradients of means over an image: rightly rounded, or `step` numbers of the type beside that.
+template <int step>
+void spread_means(const OpCall& call) {
+  const auto* dy = call.operand<const std::uint16_t>(Name::output_gradient);
+  auto* dx = call.operand<std::uint16_t>(Name::input_gradient);
+  const std::size_t pixels = static_cast<std::size_t>(call.shape.height) * call.shape.width;
+  for (std::int64_t c = 0; c < call.shape.in_channels; ++c) {
+    const double gradient = decode(std::as_bytes(std::span(dy + c, 1)), ElementType::f16)[0];
+    const double mean = gradient / static_cast<double>(pixels);
+    std::uint16_t half{};
+    std::memcpy(&half, encode(std::span(&mean, 1), ElementType::f16).data(), sizeof(half));
+    for (std::size_t i = 0; i < pixels; ++i) {
+      dx[i * call.shape.in_channels + c] = static_cast<std::uint16_t>(half + step);
+    }
+  }
+}
+
+TEST(OpCheck, MeasuresNumbersBelowTheNormalRangeByWhatRoundingMayDoToThem) {
+  const OpShape shape{.batch = 1, .height = 263, .width = 257, .in_channels = 3};
+  const auto check = [&](void (*launch)(const OpCall&)) {
+    const Variant variant{.op = Op::global_average_pool_backward,
+                          .name = "tested",
+                          .precisions = {Precision::fp16},
+                          .summary = "",
+                          .launch = launch};
+    return check_variant(variant, core::open_device("cpu"), shape, Precision::fp16, 1).failure;
+  };
+  EXPECT_EQ(check(spread_means<0>), "");
+  EXPECT_NE(check(spread_means<2>), "");
+}
+
 TEST(RandomOperands, OfUpdatesBelongTogether) {
   int clipped = 0;
   int skipped = 0;
@@ -247,6 +280,26 @@ TEST(RandomOperands, AreTheSameForTheSameSeed) {
     const Operands first = random_operands(contract.op, shape, Precision::fp32, 5);
     EXPECT_TRUE(first == random_operands(contract.op, shape, Precision::fp32, 5)) << contract.name;
     EXPECT_FALSE(first == random_operands(contract.op, shape, Precision::fp32, 6)) << contract.name;
+  }
+}
+
+TEST(RandomOperands, LieFarOffZeroForVariantsAloneThatTakeIt) {
+  const OpShape shape{.batch = 40, .in_channels = 3};
+  const auto largest = [&](Op op, Name name, bool far_means) {
+    Variant variant = alone(op);
+    variant.far_means = far_means;
+    double most = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+      const Operands operands = random_operands(variant, shape, Precision::fp32, seed);
+      for (const double value : operand_values(op, operands, name, Precision::fp32)) {
+        most = std::max(most, std::abs(value));
+      }
+    }
+    return most;
+  };
+  for (const Op op : {Op::batch_norm_forward, Op::batch_norm_infer, Op::batch_norm_backward}) {
+    EXPECT_GT(largest(op, Name::input, true), 900) << to_string(op);
+    EXPECT_LT(largest(op, Name::input, false), 10) << to_string(op);
   }
 }
 

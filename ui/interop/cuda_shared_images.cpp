@@ -13,6 +13,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/core/error.h"
+#include "ui/frame_phases.h"
 #include "ui/interop/convert_images.h"
 #include "ui/interop/image_path.h"
 
@@ -102,17 +103,16 @@ class SharedPath final : public ImagePath {
     if (!done_->ready()) return false;
     destroy_surface();
     stream_->wait(*slot.written);
-    Mapping mapping(registration_->get(), core::cuda_stream(*stream_));
+    Mapping mapping = map();
     cudaResourceDesc description{};
     description.resType = cudaResourceTypeArray;
     description.res.array.array = mapping.array();
     core::check_cuda(cudaCreateSurfaceObject(&surface_, &description), "cudaCreateSurfaceObject");
-    convert_to_surface({slot.original.as<const float>(), slot.reconstruction.as<const float>(), channels_,
-                        atlas_, conversion},
-                       surface_, *stream_);
-    stream_->record(*slot.read);
-    stream_->record(*done_);
-    mapping.unmap();
+    launch(slot, conversion);
+    {
+      const FramePart part("images.convert.unmap");
+      mapping.unmap();
+    }
     converted_ = describe(slot);
     fresh_ = true;
     return true;
@@ -131,6 +131,21 @@ class SharedPath final : public ImagePath {
   std::string text() const override { return "images shared with OpenGL"; }
 
  private:
+  // It waits for what OpenGL does with the texture.
+  Mapping map() {
+    const FramePart part("images.convert.map");
+    return Mapping(registration_->get(), core::cuda_stream(*stream_));
+  }
+
+  void launch(const training::ImageSlot& slot, const images::Conversion& conversion) {
+    const FramePart part("images.convert.launch");
+    convert_to_surface({slot.original.as<const float>(), slot.reconstruction.as<const float>(), channels_,
+                        atlas_, conversion},
+                       surface_, *stream_);
+    stream_->record(*slot.read);
+    stream_->record(*done_);
+  }
+
   void destroy_surface() {
     if (surface_ == 0) return;
     cudaDestroySurfaceObject(surface_);

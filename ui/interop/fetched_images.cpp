@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/frame_phases.h"
 #include "ui/interop/convert_images.h"
 #include "ui/interop/image_path.h"
 
@@ -46,6 +47,7 @@ class FetchedPath final : public ImagePath {
   bool finish(ShownBatch& shown) override {
     if (state_ == State::copying && arrived_->ready()) begin_conversion();
     if (state_ != State::converting || !converted()) return false;
+    const FramePart part("images.finish.upload");
     texture_.upload(pixels_.data());
     shown = std::move(batch_);
     state_ = State::idle;

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "ui/frame_phases.h"
 #include "ui/interop/convert_images.h"
 #include "ui/interop/image_path.h"
 
@@ -28,6 +29,7 @@ class HostPath final : public ImagePath {
 
   bool finish(ShownBatch& shown) override {
     if (!fresh_) return false;
+    const FramePart part("images.finish.upload");
     texture_.upload(pixels_.data());
     shown = converted_;
     fresh_ = false;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "ui/frame_phases.h"
 
 namespace warpscope::ui::interop {
 namespace {
@@ -80,24 +81,40 @@ bool ImageView::is_converted(const images::Conversion& conversion) const {
   return slot_ == nullptr || (slot_->number == converted_number_ && conversion == converted_as_);
 }
 
-void ImageView::update(const images::Conversion& conversion) {
+void ImageView::update(const images::Conversion& conversion, bool later) {
   if (!failure_.empty()) return;
   try {
-    slot_ = exchange_->acquire();
-    path_->finish(shown_);
-    if (!is_converted(conversion)) convert(conversion);
-    path_->finish(shown_);
+    acquire();
+    finish();
+    const bool waits = later && converted_number_ > 0 && conversion == converted_as_;
+    if (!waits && !is_converted(conversion)) {
+      convert(conversion);
+      finish();
+    }
     probe_.poll();
   } catch (const core::Error& error) {
     failure_ = error.what();
   }
 }
 
+bool ImageView::prepare() {
+  if (!failure_.empty()) return false;
+  try {
+    acquire();
+    if (is_converted(converted_as_)) return false;
+    convert(converted_as_);
+    finish();
+  } catch (const core::Error& error) {
+    failure_ = error.what();
+  }
+  return true;
+}
+
 bool ImageView::advance() {
   if (!failure_.empty()) return false;
   try {
-    slot_ = exchange_->acquire();
-    const bool shown = path_->finish(shown_), probed = probe_.poll();
+    acquire();
+    const bool shown = finish(), probed = probe_.poll();
     return shown || probed || !is_converted(converted_as_);
   } catch (const core::Error& error) {
     failure_ = error.what();
@@ -105,7 +122,18 @@ bool ImageView::advance() {
   }
 }
 
+void ImageView::acquire() {
+  const FramePart part("images.acquire");
+  slot_ = exchange_->acquire();
+}
+
+bool ImageView::finish() {
+  const FramePart part("images.finish");
+  return path_->finish(shown_);
+}
+
 void ImageView::convert(const images::Conversion& conversion) {
+  const FramePart part("images.convert");
   bool started = false;
   try {
     started = path_->convert(*slot_, conversion);

@@ -29,8 +29,11 @@ class ImageView {
   static std::unique_ptr<ImageView> make(std::shared_ptr<training::ImageExchange> exchange,
                                          paint::TextureStore* store);
 
-  /// Once a frame: takes the newest batch and converts it if it or `conversion` is new.
-  void update(const images::Conversion& conversion);
+  /// Once a frame: takes the newest batch and converts it if it or `conversion` is new. With `later` prepare() follows
+  /// the frame: a batch that only is newer than the one in the texture waits for it.
+  void update(const images::Conversion& conversion, bool later = false);
+  /// After a frame: converts what waits, so that the next frame need not. True if something did.
+  bool prepare();
   /// Between frames: takes the newest batch and brings the one under way further. True if the next update()
   /// will change what is shown, or this call has.
   bool advance();
@@ -58,6 +61,8 @@ class ImageView {
 
  private:
   ImageView(std::shared_ptr<training::ImageExchange> exchange, paint::TextureStore* store);
+  void acquire();
+  bool finish();
   void convert(const images::Conversion& conversion);
   bool is_converted(const images::Conversion& conversion) const;
 

@@ -6,30 +6,25 @@ namespace warpscope::ui::interop {
 
 void PastImages::show(const training::ImageHistory& history, std::uint64_t step,
                       const images::Conversion& conversion, paint::TextureStore* store) {
-  const std::uint64_t version = history.version();
-  if (!view_ || version != version_ || step != wanted_) {
-    const training::ShownImages images = history.at(step);
-    if (images.shape.count == 0) return;
-    version_ = version;
-    wanted_ = step;
-    const bool fits = exchange_ && exchange_->shape() == images.shape;
-    if (!fits) {
-      view_.reset();
-      device_ = core::open_device("cpu");
-      stream_ = device_->make_stream();
-      exchange_ = std::make_shared<training::ImageExchange>(device_, images.shape);
-    }
-    if (!view_ || images.step != step_ || images.generation != generation_) {
-      training::ImageSlot& slot = exchange_->begin_write(*stream_);
-      std::copy(images.original.begin(), images.original.end(), slot.original.as<float>());
-      std::copy(images.reconstruction.begin(), images.reconstruction.end(), slot.reconstruction.as<float>());
-      std::copy(images.errors.begin(), images.errors.end(), slot.errors.as<float>());
-      slot.step = step_ = images.step;
-      generation_ = images.generation;
-      exchange_->publish(*stream_);
-    }
-    if (!view_) view_ = ImageView::make(exchange_, store);
+  const auto images = history.at(step);
+  if (!images) return;
+  const bool fits = exchange_ && exchange_->shape() == images->shape;
+  if (!fits) {
+    view_.reset();
+    device_ = core::open_device("cpu");
+    stream_ = device_->make_stream();
+    exchange_ = std::make_shared<training::ImageExchange>(device_, images->shape);
   }
+  if (images != images_ || !fits) {
+    training::ImageSlot& slot = exchange_->begin_write(*stream_);
+    std::copy(images->original.begin(), images->original.end(), slot.original.as<float>());
+    std::copy(images->reconstruction.begin(), images->reconstruction.end(), slot.reconstruction.as<float>());
+    std::copy(images->errors.begin(), images->errors.end(), slot.errors.as<float>());
+    slot.step = images->step;
+    images_ = images;
+    exchange_->publish(*stream_);
+  }
+  if (!view_) view_ = ImageView::make(exchange_, store);
   view_->update(conversion);
 }
 

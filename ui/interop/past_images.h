@@ -26,10 +26,7 @@ class PastImages {
   std::unique_ptr<core::Stream> stream_;
   std::shared_ptr<training::ImageExchange> exchange_;
   std::unique_ptr<ImageView> view_;
-  std::uint64_t step_ = 0;
-  std::uint64_t version_ = 0;  ///< ImageHistory::version() that `step_` was looked up in; 0 before the first
-  std::uint64_t wanted_ = 0;
-  std::uint64_t generation_ = 0;
+  std::shared_ptr<const training::ShownImages> images_;  ///< in the view
 };
 
 }  // namespace warpscope::ui::interop

@@ -34,6 +34,8 @@ class TilePage {
 
   /// Replaces the pixels of one tile.
   void upload(int tile, const images::Rgba* pixels);
+  /// Replaces the pixels of all tiles: width() x height() texels, row by row.
+  void upload_all(const images::Rgba* pixels) { texture_.upload(pixels); }
   /// Draws a tile into the rectangle from `min` to `max`, in pixels of the window.
   void draw(ImDrawList* list, int tile, ImVec2 min, ImVec2 max) const;
   /// draw() with the tile's texels times `tint`.
@@ -46,6 +48,8 @@ class TilePage {
                  ImVec2 max) const;
 
   const PageShape& shape() const { return shape_; }
+  int width() const { return texture_.width(); }
+  int height() const { return texture_.height(); }
   /// As ImDrawList takes it.
   ImTextureID texture() const;
   unsigned id() const { return texture_.id(); }

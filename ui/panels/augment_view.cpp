@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "ui/images/byte_colours.h"
+#include "ui/panels/data_texts.h"
+#include "ui/paragraph.h"
 #include "ui/setting_spec.h"
 #include "ui/widgets.h"
 
@@ -114,6 +116,8 @@ void AugmentView::draw_pictures(const Frame& frame) {
 }
 
 void AugmentView::draw(const Frame& frame, bool able, std::string* refusal) {
+  if (trains_on_texts(frame))
+    return paragraph(frame.fonts.text, frame.palette.muted, "Texts are not augmented.");
   ImGui::BeginDisabled(!able);
   for (const training::Setting* const row : training::augment_rows()) draw_row(frame, *row, refusal);
   ImGui::EndDisabled();

@@ -92,14 +92,17 @@ std::string percent_text(double part) {
 std::string cell_text(const ConfusionFigures& figures, const HeldOut& held_out, int truth, int predicted) {
   const std::uint64_t all = figures.truths[static_cast<std::size_t>(truth)];
   const std::string name = quoted(held_out, truth);
-  if (all == 0) return fmt::format("There are no images of {} among these.", name);
+  if (all == 0) return fmt::format("There are no {}s of {} among these.", held_out.thing(), name);
   const std::uint64_t count = figures.count(truth, predicted);
   const std::string what =
       truth == predicted ? "classified right" : "taken for " + quoted(held_out, predicted);
-  if (all == 1) return fmt::format("The only image of {} was {}{}.", name, count == 1 ? "" : "not ", what);
-  if (count == 0) return fmt::format("None of the {} images of {} was {}.", with_thousands(all), name, what);
-  return fmt::format("{} of {} images of {} {} {}, {}.", with_thousands(count), with_thousands(all), name,
-                     count == 1 ? "was" : "were", what, percent_text(figures.share(truth, predicted)));
+  if (all == 1)
+    return fmt::format("The only {} of {} was {}{}.", held_out.thing(), name, count == 1 ? "" : "not ", what);
+  if (count == 0)
+    return fmt::format("None of the {} {}s of {} was {}.", with_thousands(all), held_out.thing(), name, what);
+  return fmt::format("{} of {} {}s of {} {} {}, {}.", with_thousands(count), with_thousands(all),
+                     held_out.thing(), name, count == 1 ? "was" : "were", what,
+                     percent_text(figures.share(truth, predicted)));
 }
 
 std::string class_text(const ConfusionFigures& figures, const HeldOut& held_out, int index) {
@@ -108,15 +111,16 @@ std::string class_text(const ConfusionFigures& figures, const HeldOut& held_out,
   const std::string right = with_thousands(std::uint64_t{figures.count(index, index)});
   const std::string recall =
       figures.truths[at] == 0
-          ? fmt::format("Recall: unknown, there are no images of {} among these.", name)
-          : fmt::format("Recall {}: so many of the {} images of {} were classified right ({}).",
-                        percent_text(figures.recall(index)), with_thousands(figures.truths[at]), name, right);
+          ? fmt::format("Recall: unknown, there are no {}s of {} among these.", held_out.thing(), name)
+          : fmt::format("Recall {}: so many of the {} {}s of {} were classified right ({}).",
+                        percent_text(figures.recall(index)), with_thousands(figures.truths[at]),
+                        held_out.thing(), name, right);
   const std::string precision =
       figures.predictions[at] == 0
-          ? fmt::format("Precision: unknown, no image was taken for {}.", name)
-          : fmt::format("Precision {}: so many of the {} images taken for {} are right ({}).",
-                        percent_text(figures.precision(index)), with_thousands(figures.predictions[at]), name,
-                        right);
+          ? fmt::format("Precision: unknown, no {} was taken for {}.", held_out.thing(), name)
+          : fmt::format("Precision {}: so many of the {} {}s taken for {} are right ({}).",
+                        percent_text(figures.precision(index)), with_thousands(figures.predictions[at]),
+                        held_out.thing(), name, right);
   return recall + "\n" + precision;
 }
 

@@ -69,7 +69,7 @@ void arrange_rows(const MatrixSpace& space, MatrixLayout& layout) {
   // Upright names take at least two lines, since the titles of the sides are written beside them.
   const auto names = [&](float most) {
     const float length = layout.turned ? std::min(space.longest_name, most) : 0;
-    return std::floor(std::max(length, 2 * space.line) + gap);
+    return std::ceil(std::max(length, 2 * space.line) + gap);
   };
   const float full = names(kMostTurned * s), cut = names(kShortTurned * s);
   const float figures = layout.name_width >= space.label_width ? 2 * space.line + gap : 0;

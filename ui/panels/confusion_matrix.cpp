@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ui/cursor.h"
+#include "ui/panels/data_texts.h"
 #include "ui/panels/image_selection.h"
 #include "ui/panels/selection_chip.h"
 #include "ui/pointing.h"
@@ -84,7 +85,8 @@ MatrixSpace ConfusionMatrix::measure(const Frame& frame, const HeldOut& held_out
       space.longest_name = std::max(space.longest_name, text_width(font, held_out.class_name(i)));
     }
   }
-  space.sum_width = std::max(text_width(font, "images"), text_width(font, with_thousands(figures_.total)));
+  space.sum_width = std::max(text_width(font, fmt::format("{}s", held_out.thing())),
+                             text_width(font, with_thousands(figures_.total)));
   space.rate_width = text_width(font, "100.0 %");
   space.line = std::floor(17 * frame.scale);
   space.scale = frame.scale;
@@ -249,7 +251,7 @@ void ConfusionMatrix::draw_figures(const Frame& frame, ImVec2 origin, const Matr
   }
   if (layout.sum_right > 0) {
     const float baseline = middle_baseline(frame, origin.y + layout.top - line - gap / 2, line);
-    right_aligned(frame, origin.x + layout.sum_right, baseline, muted, "images");
+    right_aligned(frame, origin.x + layout.sum_right, baseline, muted, said_of_data(frame, "images"));
     right_aligned(frame, origin.x + layout.recall_right, baseline, muted, "recall");
   }
   if (layout.sum_top > 0) draw_column_figures(frame, origin, layout);
@@ -264,7 +266,7 @@ void ConfusionMatrix::draw_column_figures(const Frame& frame, ImVec2 origin,
   const float precisions = middle_baseline(frame, origin.y + layout.precision_top, line);
   const float room = layout.cell_width - 2 * frame.scale;
   const bool narrow = text_width(font, "100.0 %") > room;
-  right_aligned(frame, names, sums, frame.palette.muted, "images");
+  right_aligned(frame, names, sums, frame.palette.muted, said_of_data(frame, "images"));
   right_aligned(frame, names, precisions, frame.palette.muted, narrow ? kPrecisionInPercent : "precision");
   const auto centred = [&](int column, float baseline, std::string_view text) {
     const float width = text_width(font, text);
@@ -286,7 +288,8 @@ void ConfusionMatrix::describe(const Frame& frame, const HeldOut& held_out, cons
     std::string text = cell_text(figures_, held_out, hit.truth, hit.predicted);
     if (held_out.count() > 0 && figures_.count(hit.truth, hit.predicted) > 0) {
       const bool all = held_out.evaluated() <= static_cast<std::uint64_t>(held_out.count());
-      text += all ? "\nClick to see these images." : "\nClick to see those with the largest losses.";
+      text += all ? fmt::format("\nClick to see these {}s.", held_out.thing())
+                  : std::string("\nClick to see those with the largest losses.");
     }
     return pointer_tip(frame, text);
   }
@@ -309,18 +312,20 @@ void ConfusionMatrix::draw_footer(const Frame& frame, const HeldOut& held_out) c
     list->AddRectFilledMultiColor(ImVec2(from, top), ImVec2(to, top + height), low, high, high, low);
   }
   ImGui::Dummy(ImVec2(bar, ImGui::GetFrameHeight()));
-  tooltip(frame, "Colour of a cell: the part of its row, that is of the images of one class.");
+  tooltip(frame,
+          said_of_data(frame, "Colour of a cell: the part of its row, that is of the images of one class."));
   ImGui::SameLine(0, 6 * s);
   caption(frame, "100 % of the row");
   ImGui::SameLine(0, 16 * s);
   const std::string right =
       fmt::format("{} of {}", with_thousands(figures_.right), with_thousands(figures_.total));
-  const std::string unit = fmt::format("{}{} images right", selected_.empty() ? "" : "selected ",
-                                       training::to_string(held_out.evaluation->split));
+  const std::string unit = fmt::format("{}{} {}s right", selected_.empty() ? "" : "selected ",
+                                       training::to_string(held_out.evaluation->split), held_out.thing());
   const float width = text_width(frame.fonts.numbers, right) + text_width(frame.fonts.small, unit) + 5 * s;
   if (ImGui::GetContentRegionAvail().x < width) return;
-  value_with_unit(frame, right, unit,
-                  "Images whose most probable class is their truth: the sum of the diagonal.");
+  value_with_unit(
+      frame, right, unit,
+      said_of_data(frame, "Images whose most probable class is their truth: the sum of the diagonal."));
 }
 
 }  // namespace warpscope::ui

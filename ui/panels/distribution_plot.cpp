@@ -190,7 +190,7 @@ void DistributionPlot::draw_heat_map(const Frame& frame, const Room& room) const
   const float s = frame.scale;
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const ImVec2 min(room.left, room.top), max(room.right, room.bottom);
-  list->AddRectFilled(min, max, blend(frame.palette.text, frame.palette.panel, 0.03f));
+  list->AddRectFilled(min, max, kNoNumbers);
   list->AddImage((ImTextureID)(std::intptr_t)texture_->id(), min, max);
   const double apart = 14.0 * static_cast<double>(s) / static_cast<double>(room.bottom - room.top);
   for (const Tick& tick : axis_.ticks(apart)) {

@@ -27,6 +27,9 @@ struct DistributionLook {
   bool operator==(const DistributionLook&) const = default;
 };
 
+/// Behind the colours of densities, where there are no numbers: in every theme darker than the fewest.
+inline constexpr ImU32 kNoNumbers = IM_COL32(20, 22, 28, 255);
+
 class DistributionPlot {
  public:
   /// An item of `size` pixels. Where the pointer is, the moment tells its figures; a click sets Cursor::step.

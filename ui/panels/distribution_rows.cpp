@@ -318,7 +318,7 @@ std::string share_text(double share) {
 }
 
 std::string layer_name(const models::Model& model, std::size_t layer) {
-  return layer == 0 ? "image" : model.layers.at(layer - 1).name;
+  return layer == 0 ? (model.reads_text() ? "text" : "image") : model.layers.at(layer - 1).name;
 }
 
 std::string tip_of(const DistributionMoment& moment, std::size_t layer, Quantity quantity,

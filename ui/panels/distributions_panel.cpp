@@ -7,6 +7,7 @@
 
 #include "ui/cursor.h"
 #include "ui/images/colour_bar.h"
+#include "ui/numbers.h"
 #include "ui/terms.h"
 #include "ui/widgets.h"
 
@@ -255,7 +256,7 @@ void DistributionsPanel::draw_strip(const Frame& frame, std::size_t layer, Quant
   const statistics::Distribution* const one = moment_->find(layer, quantity);
   ImDrawList* const list = ImGui::GetWindowDrawList();
   if (one == nullptr) return;
-  list->AddRectFilled(min, max, blend(frame.palette.text, frame.palette.panel, 0.05f));
+  list->AddRectFilled(min, max, kNoNumbers);
   const auto& texture = strips_[static_cast<std::size_t>(quantity)].texture;
   const auto rows = static_cast<float>(texture->height()), row = static_cast<float>(layer);
   list->AddImage((ImTextureID)(std::intptr_t)texture->id(), min, max, ImVec2(0, (row + 0.25f) / rows),
@@ -333,7 +334,8 @@ void DistributionsPanel::draw_detail(const Frame& frame, ImVec2 size) {
                                      kMeanings[static_cast<std::size_t>(look_.quantity)]));
   ImGui::SameLine(0, 8 * frame.scale);
   if (look_.quantity == Quantity::activations && !figures) {
-    caption(frame, fmt::format("of {} test images", seen_->images));
+    caption(frame, fmt::format("of {} test {}s", with_thousands(static_cast<std::uint64_t>(seen_->images)),
+                               model_.reads_text() ? "text" : "image"));
     ImGui::SameLine(0, 8 * frame.scale);
   }
   if (look_.view == DistributionView::heat_map) {

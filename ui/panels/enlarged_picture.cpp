@@ -110,7 +110,7 @@ void EnlargedPicture::draw_one(const Frame& frame, const PictureScene& scene, Pi
                                ImVec2 max) const {
   const training::ImageShape& shape = scene.desk.shape();
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  if (scene.desk.draw(list, row, *image_, {0, 0}, {shape.width, shape.height}, min, max, true)) return;
+  if (scene.desk.draw(list, row, *image_, {0, 0}, {shape.width, shape.height}, min, max)) return;
   list->AddRect(min, max, frame.palette.grid, 0, 0, hairline(frame));
   draw_text(list, frame.fonts.small, min.x + 8 * frame.scale, (min.y + max.y) / 2, frame.palette.muted,
             ellipsize(frame.fonts.small, scene.desk.why_not(row), max.x - min.x - 16 * frame.scale));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ui/images/byte_colours.h"
+#include "ui/panels/data_texts.h"
 #include "ui/panels/latent_rows.h"
 #include "ui/pointing.h"
 #include "ui/widgets.h"
@@ -61,12 +62,51 @@ void ExcitingImages::draw_title(const Frame& frame, const std::string& layer, fl
       "What counts as how much a channel is excited: the mean over its map, or the largest value in it");
   measure_ = static_cast<ChannelMeasure>(measure);
   ImGui::SameLine(0, 8 * s);
-  const std::string what = seen_ ? fmt::format("these of {} test images excite {}, channel {} most; step {}",
-                                               with_thousands(static_cast<std::uint64_t>(seen_->images)),
-                                               layer, channel_, with_thousands(seen_->step))
-                                 : std::string("Looking for the images that excite this channel most ...");
+  const char* const things = trains_on_texts(frame) ? "texts" : "images";
+  const std::string what = seen_
+                               ? fmt::format("these of {} test {} excite {}, channel {} most; step {}",
+                                             with_thousands(static_cast<std::uint64_t>(seen_->images)),
+                                             things, layer, channel_, with_thousands(seen_->step))
+                               : fmt::format("Looking for the {} that excite this channel most ...", things);
   const float used = ImGui::GetCursorPosX() - ImGui::GetWindowContentRegionMin().x;
   caption(frame, ellipsize(frame.fonts.small, what, width - used));
+}
+
+std::string ExcitingImages::tip(const Frame& frame, const training::ExcitingImage& one) const {
+  const std::string label = class_of(frame.snapshot, static_cast<std::size_t>(one.image));
+  const bool texts = !data_->test.texts.empty();
+  return fmt::format("{}test {} {}{}{}. Mean {:.5g}, maximum {:.5g}. Click: all views show it.",
+                     texts ? shown_text(data_->test, static_cast<std::size_t>(one.image)) + "\n\n" : "",
+                     texts ? "text" : "image", one.image + 1, label.empty() ? "" : ": ", label, one.mean,
+                     one.maximum);
+}
+
+/// As many as there is room for, a line each behind its figure.
+void ExcitingImages::draw_texts(const Frame& frame, float width) const {
+  const float s = frame.scale, line = std::floor(20 * s), figures = std::floor(56 * s);
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  const ImFont* const font = frame.fonts.small;
+  const auto rows = static_cast<std::size_t>(ImGui::GetContentRegionAvail().y / line);
+  for (std::size_t place = 0; place < std::min(rows, images_.size()); ++place) {
+    const training::ExcitingImage& one = images_[place];
+    const ImVec2 min = ImGui::GetCursorScreenPos();
+    const std::string name = fmt::format("network.exciting.{}", place);
+    const bool clicked = ImGui::InvisibleButton(name.c_str(), ImVec2(width, line));
+    trace_item(name);
+    if (ImGui::IsItemHovered() || is_pointed_at_image(frame, one.image)) {
+      list->AddRectFilled(min, ImVec2(min.x + width, min.y + line),
+                          blend(frame.palette.accent, frame.palette.panel, 0.16f), 3 * s);
+    }
+    const float baseline = min.y + std::floor(14 * s);
+    draw_text(list, font, min.x + 4 * s, baseline, frame.palette.muted,
+              number(measured_ == ChannelMeasure::mean ? one.mean : one.maximum));
+    const std::string text = shown_text(data_->test, static_cast<std::size_t>(one.image));
+    draw_text(list, font, min.x + figures, baseline, frame.palette.text,
+              ellipsize(font, text, width - figures));
+    tooltip(frame, tip(frame, one));
+    if (clicked) point_at_image(frame, one.image);
+    ImGui::SetCursorScreenPos(ImVec2(min.x, min.y + line));
+  }
 }
 
 void ExcitingImages::draw_image(const Frame& frame, std::size_t place, ImVec2 min, float side) const {
@@ -90,10 +130,7 @@ void ExcitingImages::draw_image(const Frame& frame, std::size_t place, ImVec2 mi
   }
   draw_text(list, frame.fonts.small, min.x, max.y + std::floor((kLine - 3) * s), frame.palette.text,
             number(measured_ == ChannelMeasure::mean ? one.mean : one.maximum));
-  const std::string label = class_of(frame.snapshot, static_cast<std::size_t>(one.image));
-  tooltip(frame,
-          fmt::format("test image {}{}{}. Mean {:.5g}, maximum {:.5g}. Click: all views show this image.",
-                      one.image + 1, label.empty() ? "" : ": ", label, one.mean, one.maximum));
+  tooltip(frame, tip(frame, one));
   if (clicked) point_at_image(frame, one.image);
 }
 
@@ -109,7 +146,9 @@ void ExcitingImages::draw(const Frame& frame, std::size_t output, std::size_t ch
   const float side = std::floor(kSide * s), gap = std::floor(kGap * s), edge = std::floor(2 * s);
   const float column = gap + std::max(side, text_width(frame.fonts.small, "-0.0123"));
   const ImVec2 corner = ImGui::GetCursorScreenPos();
-  for (std::size_t place = 0; place < images_.size(); ++place) {
+  const bool texts = data_ && !data_->test.texts.empty();
+  if (texts) draw_texts(frame, width);
+  for (std::size_t place = 0; !texts && place < images_.size(); ++place) {
     const float left = edge + column * static_cast<float>(place);
     if (left + side > width) break;
     draw_image(frame, place, ImVec2(corner.x + left, corner.y + edge), side);

@@ -9,6 +9,7 @@
 #include "ui/cursor.h"
 #include "ui/images/byte_colours.h"
 #include "ui/interop/texture.h"
+#include "ui/panels/data_texts.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -65,9 +66,10 @@ void FeaturesPictures::draw(const Frame& frame, const std::shared_ptr<const feat
   order_ = static_cast<FeatureOrder>(order);
   refresh(frame, result);
   ImGui::SameLine(0, 12 * frame.scale);
+  const char* const things = set().texts.empty() ? "images" : "texts";
   const std::string count = made_images_.empty()
-                                ? fmt::format("{} images", pictures_.size())
-                                : fmt::format("{} images of those selected", pictures_.size());
+                                ? fmt::format("{} {}", pictures_.size(), things)
+                                : fmt::format("{} {} of those selected", pictures_.size(), things);
   caption(frame, ellipsize(frame.fonts.small, count, ImGui::GetContentRegionAvail().x));
   if (!pictures_.empty()) return draw_cells(frame);
   centered_text(frame, order_ == FeatureOrder::support ? "This classifier has no support vectors."
@@ -85,7 +87,8 @@ images::CellGrid FeaturesPictures::lay_out(const Frame& frame, ImVec2 room) cons
   space.count = static_cast<int>(pictures_.size());
   space.gap = std::max(1, static_cast<int>(8 * s));
   space.edge = std::max(1, static_cast<int>(std::ceil(3 * s)));
-  space.caption_height = static_cast<int>(std::ceil(2 * kLine * s));
+  // A text stands in a line of its own, in the place of a picture.
+  space.caption_height = static_cast<int>(std::ceil((set().texts.empty() ? 2 : 3) * kLine * s));
   space.least_width = static_cast<int>(std::ceil(64 * s));
   space.scale = s;
   return images::make_cells(space, images::fit_cells(space));
@@ -129,7 +132,8 @@ void FeaturesPictures::draw_cell(const Frame& frame, const images::CellGrid& gri
   const ImVec2 max(min.x + pixels(grid.zoom * grid.space.image_width),
                    min.y + pixels(grid.zoom * grid.space.image_height));
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  if (const auto tile = cache_.need(static_cast<int>(picture.image))) {
+  const bool texts = !set().texts.empty();
+  if (const auto tile = texts ? std::nullopt : cache_.need(static_cast<int>(picture.image))) {
     if (tile->fresh)
       page_->upload(tile->tile, images::byte_colours(set(), static_cast<int>(picture.image)).data());
     page_->draw(list, tile->tile, min, max);
@@ -137,14 +141,21 @@ void FeaturesPictures::draw_cell(const Frame& frame, const images::CellGrid& gri
   const bool pointed =
       !picture.of_training && frame.cursor != nullptr && frame.cursor->image == picture.image;
   const float line = std::max(1.0f, std::floor(2 * frame.scale));
-  if (hovered || pointed || !picture.right()) {
-    list->AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + line),
+  if (hovered || pointed || (!picture.right() && !texts)) {
+    const float below = texts ? std::floor(kLine * frame.scale) : line;
+    list->AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + below),
                   hovered || pointed ? frame.palette.accent : frame.palette.error, 0, 0, line);
   }
   const float s = frame.scale, width = pixels(grid.cell_width);
   const ImFont* const font = frame.fonts.small;
-  const float first = max.y + 14 * s;
-  draw_text(list, font, min.x, first, frame.palette.text, ellipsize(font, class_name(picture.truth), width));
+  float first = max.y + 14 * s;
+  if (texts) {
+    draw_text(list, font, min.x, first, frame.palette.text,
+              ellipsize(font, shown_text(set(), static_cast<std::size_t>(picture.image)), width));
+    first += kLine * s;
+  }
+  draw_text(list, font, min.x, first, texts ? frame.palette.muted : frame.palette.text,
+            ellipsize(font, class_name(picture.truth), width));
   const std::string figure = fmt::format("{:.2g}", picture.figure);
   const std::string below = picture.right() ? figure : fmt::format("\u2192 {}", class_name(picture.label));
   draw_text(list, font, min.x, first + kLine * s, picture.right() ? frame.palette.muted : frame.palette.error,

@@ -38,8 +38,8 @@ std::string layer_of(const FeatureChoice& choice, const models::Model& model);
 /// The sides that a layer can be pooled to, rising: common divisors of height and width, without the larger of them
 /// if that pools nothing. Empty if it cannot be pooled.
 std::vector<int> sides_of(const std::string& layer, const models::Model& model);
-/// What a layer adds beside another: whole if it has no more than 4 x 4 places, else the largest of each of at most 4 x 4
-/// windows: "pool1:max=4".
+/// What a layer adds beside another: whole if it has no more than 4 x 4 places, else the largest of each of at most 4 x
+/// 4 windows: "pool1:max=4".
 std::string beside_text(const std::string& layer, const models::Model& model);
 /// As features::parse_feature_layers() takes it: "pool1:max=4+pool2:max=4". A side that the layer does not have is the
 /// nearest; what stands beside it is left out if the model lacks it, or if it is the same.

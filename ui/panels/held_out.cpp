@@ -7,9 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "gpu/files/utf8.h"
 #include "ui/numbers.h"
+#include "ui/panels/data_texts.h"
 #include "ui/panels/image_selection.h"
+#include "ui/panels/text_rows.h"
 
 namespace warpscope::ui {
 namespace {
@@ -68,12 +69,11 @@ bool HeldOut::has_texts() const {
 }
 
 std::string HeldOut::text(int image) const {
-  const std::vector<std::string>& texts = images().texts;
-  const auto at = static_cast<std::size_t>(image);
-  std::string shown = at < texts.size() ? files::valid_utf8(texts[at]) : std::string();
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
-  std::replace_if(shown.begin(), shown.end(), is_control, ' ');
-  return shown.find_first_not_of(' ') == std::string::npos ? "(empty)" : shown;
+  return shown_text(images(), static_cast<std::size_t>(image));
+}
+
+std::u32string HeldOut::characters(int image) const {
+  return shown_characters(text(image));
 }
 
 int HeldOut::truth(int image) const {
@@ -150,21 +150,22 @@ std::uint64_t matching(const HeldOut& held_out, const PredictionChoice& choice) 
 std::string count_text(const HeldOut& held_out, const PredictionChoice& choice, std::uint64_t shown) {
   const std::string evaluated = with_thousands(held_out.evaluated());
   const std::string_view split = training::to_string(held_out.evaluation->split);
+  const std::string things = fmt::format("{}s", held_out.thing());
   const auto known = static_cast<std::uint64_t>(held_out.count());
   if (held_out.evaluated() <= known) {
-    return fmt::format("Shown here, of {} {} images that the network looked at.", evaluated, split);
+    return fmt::format("Shown here, of {} {} {} that the network looked at.", evaluated, split, things);
   }
   constexpr std::string_view kView = "this view of another process's run knows";
   if (shown == known) {
     return fmt::format(
-        "Shown here: the {} with the largest loss of {} {} images that the network looked at; {} no others.",
-        with_thousands(known), evaluated, split, kView);
+        "Shown here: the {} with the largest loss of {} {} {} that the network looked at; {} no others.",
+        with_thousands(known), evaluated, split, things, kView);
   }
   return fmt::format(
-      "Shown here: {} of {} images of this choice; of {} {} images that the network looked at, {} only "
-      "the {} with the largest loss.",
-      with_thousands(shown), with_thousands(matching(held_out, choice)), evaluated, split, kView,
-      with_thousands(known));
+      "Shown here: {} of {} {} of this choice; of {} {} {} that the network looked at, {} only the {} with "
+      "the largest loss.",
+      with_thousands(shown), with_thousands(matching(held_out, choice)), things, evaluated, split, things,
+      kView, with_thousands(known));
 }
 
 std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice) {
@@ -172,29 +173,31 @@ std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice
     return none_selected_text(choice.images.size(), matching(held_out, choice));
   }
   const std::string step = with_thousands(held_out.evaluation->step);
+  const char* const thing = held_out.thing();
   const bool wrong = choice.order == PredictionOrder::wrong_only;
   const auto known = static_cast<std::uint64_t>(held_out.count());
   const std::uint64_t unknown = matching(held_out, choice);
   if (unknown > 0 && held_out.evaluated() > known) {
-    const std::string images =
-        unknown == 1 ? "The 1 such image is" : with_thousands(unknown) + " such images are";
+    const std::string images = unknown == 1 ? fmt::format("The 1 such {} is", thing)
+                                            : fmt::format("{} such {}s are", with_thousands(unknown), thing);
     return fmt::format("{} not among the {} with the largest loss, which alone this view knows", images,
                        with_thousands(known));
   }
   if (choice.truth == kAnyClass) {
-    return wrong ? fmt::format("No image was classified wrong at step {}", step)
-                 : "There are no held-out images";
+    return wrong ? fmt::format("No {} was classified wrong at step {}", thing, step)
+                 : fmt::format("There are no held-out {}s", thing);
   }
   const std::string truth = held_out.class_name(choice.truth);
   if (choice.predicted == kAnyClass) {
-    return wrong ? fmt::format("No image of \u201c{}\u201d was classified wrong at step {}", truth, step)
-                 : fmt::format("None of the held-out images shows \u201c{}\u201d", truth);
+    return wrong ? fmt::format("No {} of \u201c{}\u201d was classified wrong at step {}", thing, truth, step)
+                 : fmt::format("None of the held-out {}s {} \u201c{}\u201d", thing,
+                               held_out.has_texts() ? "is of" : "shows", truth);
   }
   if (choice.truth == choice.predicted) {
-    return wrong ? "These images were classified right: none of them is wrong"
-                 : fmt::format("No image of \u201c{}\u201d was classified right at step {}", truth, step);
+    return wrong ? fmt::format("These {}s were classified right: none of them is wrong", thing)
+                 : fmt::format("No {} of \u201c{}\u201d was classified right at step {}", thing, truth, step);
   }
-  return fmt::format("No image of \u201c{}\u201d was taken for \u201c{}\u201d at step {}", truth,
+  return fmt::format("No {} of \u201c{}\u201d was taken for \u201c{}\u201d at step {}", thing, truth,
                      held_out.class_name(choice.predicted), step);
 }
 
@@ -202,7 +205,12 @@ std::string loss_text(float loss) {
   if (std::isnan(loss)) return "nan";
   if (std::isinf(loss)) return "inf";
   if (loss >= 1000) return fmt::format("{:.0e}", loss);
-  return fmt::format("{:.{}f}", loss, loss < 10 ? 2 : loss < 100 ? 1 : 0);
+  if (loss >= 0.1f) return fmt::format("{:.{}f}", loss, loss < 10 ? 2 : loss < 100 ? 1 : 0);
+  if (loss >= 0.001f || loss <= 0) return fmt::format("{:.{}f}", loss, loss >= 0.01f ? 3 : loss > 0 ? 4 : 0);
+  // fmt writes two digits of the exponent where one is enough.
+  const int exponent = static_cast<int>(std::floor(std::log10(loss)));
+  return fmt::format("{:.{}f}e{}", loss / std::pow(10.0f, static_cast<float>(exponent)),
+                     exponent > -10 ? 1 : 0, exponent);
 }
 
 }  // namespace warpscope::ui

@@ -29,8 +29,12 @@ struct HeldOut {
   const data::ImageSet& images() const;
   /// They are texts.
   bool has_texts() const;
+  /// "text" or "image".
+  const char* thing() const { return has_texts() ? "text" : "image"; }
   /// What may be shown of a text: control characters are blanks, what is no UTF-8 is U+FFFD, nothing is "(empty)".
   std::string text(int image) const;
+  /// The same, a character for each that the network reads.
+  std::u32string characters(int image) const;
   int truth(int image) const;
   int predicted(int image) const;
   bool right(int image) const { return truth(image) == predicted(image); }
@@ -97,7 +101,7 @@ std::uint64_t matching(const HeldOut& held_out, const PredictionChoice& choice);
 std::string count_text(const HeldOut& held_out, const PredictionChoice& choice, std::uint64_t shown);
 /// Why the grid is empty, in a sentence.
 std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice);
-/// "4.213", or an exponent, or "nan": a loss in a cell, at most six letters long.
+/// "4.21", "0.0012", "3.4e-5" or "nan": a loss in a cell in two or three digits, at most six letters long.
 std::string loss_text(float loss);
 
 }  // namespace warpscope::ui

@@ -53,7 +53,8 @@ float row_height(const Frame& frame) {
 
 }  // namespace
 
-void ImagesPanel::update(const std::shared_ptr<training::ImageExchange>& exchange, const Frame& frame) {
+void ImagesPanel::update(const std::shared_ptr<training::ImageExchange>& exchange, const Frame& frame,
+                         bool prepared) {
   if (exchange != exchange_) {
     view_.reset();
     failure_.clear();
@@ -65,7 +66,7 @@ void ImagesPanel::update(const std::shared_ptr<training::ImageExchange>& exchang
       failure_ = error.what();
     }
   }
-  if (view_) view_->update(settings.conversion);
+  if (view_) view_->update(settings.conversion, prepared);
   shows_past_ = view_ && frame.cursor != nullptr && frame.cursor->step && frame.history;
   if (shows_past_) past_.show(*frame.history, *frame.cursor->step, settings.conversion, frame.textures);
   shows_past_ = shows_past_ && past_.view() != nullptr;
@@ -191,6 +192,7 @@ void ImagesPanel::draw(const Frame& frame) {
   look.with_ssim = settings.metric == PictureMetric::ssim;
   look.values_of_now = look.with_ssim || settings.order == PictureOrder::most_changed ||
                        (enlarged_.is_open() && settings.choices.shows(PictureRow::other));
+  look.together = enlarged_.is_open();
   look.own = frame.request == nullptr ? nullptr : own_.images();
   desk_.update(frame, look, *shown_view());
   PictureScene scene = make_scene(settings, desk_, *shown_view(), shows_past_,
@@ -226,7 +228,8 @@ void ImagesPanel::arrange(const Frame& frame, PictureScene& scene) {
     for (double& value : quality) value = -value;
   }
   figures.quality = quality;
-  figures.change = desk_.changes();
+  const std::vector<double> changes = desk_.changes();
+  figures.change = changes;
   const auto& data = frame.snapshot.data;
   if (data && !own) figures.labels = data->test.labels;
   const int wanted = own || figures.labels.empty() ? kAllClasses : settings.wanted_class;
@@ -264,11 +267,9 @@ std::string ImagesPanel::nothing_text(const Frame& frame) const {
 void ImagesPanel::draw_title(const Frame& frame, const PictureScene& scene) {
   const float s = frame.scale;
   const PictureMetric metric = settings.metric;
-  const auto& step = desk_.step(PictureRow::now);
-  const bool own = !scene.names.empty();
   caption(frame, "step");
   ImGui::SameLine(0, 6 * s);
-  value_with_unit(frame, with_thousands(own && step ? *step : shown_view()->shown().step), "",
+  value_with_unit(frame, with_thousands(scene.step()), "",
                   "The training step after which these reconstructions were made.");
   ImGui::SameLine(0, 16 * s);
   // A narrow panel keeps the zoom and leaves out the mean, since each image shows its own figure.
@@ -362,7 +363,7 @@ void ImagesPanel::draw_pictures(const Frame& frame, PictureScene& scene) {
 
 /// How far the two rows of the difference are apart, and where most: a click shows that image.
 void ImagesPanel::draw_difference_figures(const Frame& frame, const PictureScene& scene) {
-  const DifferenceFigures& figures = *desk_.difference();
+  const DifferenceFigures figures = desk_.difference().value_or(DifferenceFigures{});
   const float s = frame.scale;
   const std::string text =
       fmt::format("mean |d| {:.3g}, largest {:+.3g} in {} at ({}, {})", figures.mean_absolute,

@@ -27,8 +27,10 @@ namespace warpscope::ui {
 class ImagesPanel {
  public:
   /// Takes the newest batch; called once a frame with the OpenGL context current, whether the panel is
-  /// drawn or not. nullptr while there is no exchange.
-  void update(const std::shared_ptr<training::ImageExchange>& exchange, const Frame& frame);
+  /// drawn or not. nullptr while there is no exchange. `prepared`: prepare() follows the frame.
+  void update(const std::shared_ptr<training::ImageExchange>& exchange, const Frame& frame, bool prepared);
+  /// As interop::ImageView::prepare().
+  bool prepare() { return view_ && view_->prepare(); }
   void draw(const Frame& frame);
   /// Frees what belongs to OpenGL and CUDA; called before the context goes.
   void shutdown();
@@ -43,6 +45,8 @@ class ImagesPanel {
   std::uint64_t shown_step() const;
   /// True once a batch is on the screen.
   bool has_images() const;
+  /// The comparison whose pictures are on the screen; nullptr while there is none.
+  std::shared_ptr<const training::Comparison> compared() const { return desk_.comparison(); }
 
   /// Between frames: brings what is on its way further. True if a frame is needed to show it.
   bool advance(const std::shared_ptr<training::ImageExchange>& exchange);

@@ -40,9 +40,14 @@ void number_left_of(const Frame& frame, const Cell& cell, float right, const std
             text.empty() ? frame.palette.muted : color, shown);
 }
 
+/// Of a ratio in words, with what stands between it and its neighbours.
+float words_width(const Frame& frame) {
+  return std::ceil(text_width(frame.fonts.small, "8.88\u00d7 slower") + 12 * frame.scale);
+}
+
 /// True if a was_cell() of this width has room for "faster" and "slower"; an arrow says it otherwise.
 bool has_words(const Frame& frame, float cell_width) {
-  return cell_width >= std::floor(132 * frame.scale);
+  return cell_width >= words_width(frame) + std::floor(56 * frame.scale);
 }
 
 /// Draws "9.05x slower" at the right of a was_cell().
@@ -58,7 +63,8 @@ void draw_ratio(const Frame& frame, const Cell& cell, double faster) {
   ImDrawList* const list = ImGui::GetWindowDrawList();
   if (same || has_words(frame, width)) {
     if (!same) text += faster > 1 ? " faster" : " slower";
-    draw_text(list, frame.fonts.small, left, baseline(frame, cell), color, text);
+    const float last = cell.max.x - 4 * frame.scale - text_width(frame.fonts.small, text);
+    draw_text(list, frame.fonts.small, std::min(left, last), baseline(frame, cell), color, text);
     return;
   }
   const float icon = std::floor(12 * frame.scale);
@@ -109,7 +115,7 @@ float share_number_width(const Frame& frame) {
 }
 
 float ratio_width(const Frame& frame, float cell_width) {
-  return std::floor((has_words(frame, cell_width) ? 76 : 52) * frame.scale);
+  return has_words(frame, cell_width) ? words_width(frame) : std::floor(56 * frame.scale);
 }
 
 const char* rate_unit(const Frame& frame) {

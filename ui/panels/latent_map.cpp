@@ -9,6 +9,7 @@
 
 #include "ui/cursor.h"
 #include "ui/images/byte_colours.h"
+#include "ui/panels/data_texts.h"
 #include "ui/pointing.h"
 #include "ui/widgets.h"
 
@@ -36,8 +37,8 @@ std::vector<images::Rgba> disc_of(int side) {
   return pixels;
 }
 
-/// A line through the corners, in short pieces: the CPU's painter draws all images anew that lie in the rectangle around a
-/// piece that changed.
+/// A line through the corners, in short pieces: the CPU's painter draws all images anew that lie in the rectangle
+/// around a piece that changed.
 void draw_path(const std::vector<ImVec2>& corners, ImU32 colour, float thickness) {
   constexpr float kPiece = 32;  // pixels
   std::vector<ImVec2> path{corners.front()};
@@ -52,12 +53,16 @@ void draw_path(const std::vector<ImVec2>& corners, ImU32 colour, float thickness
   ImGui::GetWindowDrawList()->AddPolyline(path.data(), static_cast<int>(path.size()), colour, 0, thickness);
 }
 
+/// What images have of a plane of this size: the legend stands above them.
+ImVec2 room_of_images(const Frame& frame, ImVec2 size) {
+  return {size.x, size.y - 2 * std::min(16 * frame.scale, 0.06f * size.y)};
+}
+
 }  // namespace
 
 ImU32 class_colour(const Palette& palette, std::size_t index) {
-  constexpr ImU32 kBrown = IM_COL32(0xA5, 0x69, 0x4F, 255);
   const std::size_t place = index % 10;
-  return place < 8 ? palette.series[place] : place == 8 ? palette.text : kBrown;
+  return place < 8 ? palette.series[place] : palette.more_classes[place - 8];
 }
 
 /// Few thumbnails in a large plane are larger; they grow with the plane, up to four times.
@@ -68,7 +73,7 @@ float LatentPlane::side(const Frame& frame) const {
   const float area =
       (max_.x - min_.x) * (max_.y - min_.y) / static_cast<float>(std::max<std::size_t>(1, points_->count()));
   const float s = frame.scale, picture = std::clamp(kOfPitch * std::sqrt(area), kLeast * s, kMost * s);
-  return std::floor(static_cast<float>(zoomed) * (thumbnails ? picture : kDot * s));
+  return std::floor(static_cast<float>(zoomed) * (draws_pictures() ? picture : kDot * s));
 }
 
 ImU32 LatentPlane::colour_of(const Frame& frame, std::size_t image) const {
@@ -134,8 +139,8 @@ std::optional<std::int64_t> LatentPlane::draw(const Frame& frame,
                          ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight);
   trace_item("latent.map");
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
-  fitting_ = fitting_scale(*points_, size, margin);
-  track(view_, *points_, size, margin);
+  fitting_ = fitting_scale(*points_, room_of_images(frame, size), margin);
+  track(view_, *points_, room_of_images(frame, size), margin);
   place_images(min, max);
   handle_pointer(frame);
   place_images(min, max);
@@ -151,7 +156,12 @@ std::optional<std::int64_t> LatentPlane::draw(const Frame& frame,
   draw_lasso(frame);
   list->PopClipRect();
   draw_legend(frame);
-  if (hovered_) pointer_tip(frame, image_text(*points_, frame.snapshot, *hovered_));
+  if (hovered_) {
+    const std::string text = points_->data->test.texts.empty()
+                                 ? ""
+                                 : fmt::format("\n{}", shown_text(points_->data->test, *hovered_));
+    pointer_tip(frame, image_text(*points_, frame.snapshot, *hovered_) + text);
+  }
   const bool asked = hovered_ && ImGui::IsMouseReleased(ImGuiMouseButton_Right);
   return asked ? std::optional(static_cast<std::int64_t>(*hovered_)) : std::nullopt;
 }
@@ -164,7 +174,7 @@ void LatentPlane::handle_pointer(const Frame& frame) {
   }
   if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
     view_.fit = true;
-    track(view_, *points_, ImVec2(max_.x - min_.x, max_.y - min_.y), 24 * frame.scale);
+    track(view_, *points_, room_of_images(frame, ImVec2(max_.x - min_.x, max_.y - min_.y)), 24 * frame.scale);
   }
   const bool down = ImGui::IsItemActive() && ImGui::IsMouseDown(ImGuiMouseButton_Left);
   if (down) handle_drag(frame);
@@ -201,7 +211,7 @@ void LatentPlane::draw_image(const Frame& frame, std::size_t image, float side, 
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const ImU32 whole = colour_of(frame, image);
   const ImU32 colour = dimmed ? blend(whole, frame.palette.panel, kDimmed) : whole;
-  if (thumbnails && static_cast<int>(image) < pictures_) {
+  if (draws_pictures() && static_cast<int>(image) < pictures_) {
     const int white = page_->shape().tiles() - 1;
     const float line = std::max(1.0f, std::floor(1.5f * frame.scale));
     const ImVec2 inner_min(min.x + line, min.y + line), inner_max(max.x - line, max.y - line);
@@ -223,7 +233,7 @@ void LatentPlane::draw_images(const Frame& frame) {
   const float size = side(frame);
   refresh_disc(frame, static_cast<int>(size));
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  list->PushTextureID(thumbnails ? page_->texture() : disc_->texture());
+  list->PushTextureID(draws_pictures() ? page_->texture() : disc_->texture());
   // Both rise.
   const auto& selected = frame.cursor->images;
   auto next = selected.begin();
@@ -233,7 +243,7 @@ void LatentPlane::draw_images(const Frame& frame) {
     draw_image(frame, i, size, !selected.empty() && !chosen);
   }
   list->PopTextureID();
-  if (hovered_) draw_image(frame, *hovered_, std::floor(size * (thumbnails ? 2.0f : 1.5f)), false);
+  if (hovered_) draw_image(frame, *hovered_, std::floor(size * (draws_pictures() ? 2.0f : 1.5f)), false);
 }
 
 void LatentPlane::draw_marks(const Frame& frame, const LatentMarks& marks) {
@@ -292,11 +302,14 @@ void LatentPlane::draw_legend(const Frame& frame) const {
   const float s = frame.scale, box = std::floor(8 * s);
   const ImFont* const font = frame.fonts.small;
   ImDrawList* const list = ImGui::GetWindowDrawList();
+  // It stays readable where images lie below it.
+  const ImU32 veil = (frame.palette.panel & ~IM_COL32_A_MASK) | IM_COL32(0, 0, 0, 200);
   float x = min_.x + 8 * s;
   const float baseline = min_.y + 16 * s;
   for (std::size_t i = 0; i < classes.size(); ++i) {
     const float width = box + 4 * s + text_width(font, classes[i]) + 12 * s;
     if (x + width > max_.x) return;
+    list->AddRectFilled(ImVec2(x - 3 * s, min_.y), ImVec2(x + width - 3 * s, baseline + 4 * s), veil);
     list->AddRectFilled(ImVec2(x, baseline - box), ImVec2(x + box, baseline), class_colour(frame.palette, i));
     const bool pointed = pointed_class(frame) == static_cast<int>(i);
     draw_text(list, font, x + box + 4 * s, baseline, pointed ? frame.palette.text : frame.palette.muted,

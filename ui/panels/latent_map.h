@@ -33,8 +33,8 @@ class LatentPlane {
   /// Frees the textures; called before the context goes.
   void shutdown();
 
-  bool thumbnails = true;
-  bool lasso = false;  ///< dragging draws a lasso instead of moving the plane
+  bool thumbnails = true;  ///< texts are points all the same
+  bool lasso = false;      ///< dragging draws a lasso instead of moving the plane
   void fit() { view_.fit = true; }
 
  private:
@@ -51,6 +51,7 @@ class LatentPlane {
   void draw_axes(const Frame& frame) const;
   void draw_legend(const Frame& frame) const;
   float side(const Frame& frame) const;
+  bool draws_pictures() const { return thumbnails && points_->data->test.texts.empty(); }
   ImU32 colour_of(const Frame& frame, std::size_t image) const;
 
   std::shared_ptr<const PlanePoints> points_;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ui/cursor.h"
+#include "ui/panels/data_texts.h"
 #include "ui/panels/image_selection.h"
 #include "ui/panels/selection_chip.h"
 #include "ui/widgets.h"
@@ -127,9 +128,11 @@ void LatentPanel::draw_controls(const Frame& frame, MapController& maps, float r
           "(Shift + drag does it too). The wheel zooms at the pointer.")) {
     plane_.lasso = tool == 1;
   }
-  ImGui::SameLine(0, 8 * s);
-  toggle(frame, "latent.thumbnails", "pictures", &plane_.thumbnails,
-         "Pictures, or a point in the class's colour");
+  if (points_->data->test.texts.empty()) {
+    ImGui::SameLine(0, 8 * s);
+    toggle(frame, "latent.thumbnails", "pictures", &plane_.thumbnails,
+           "Pictures, or a point in the class's colour");
+  }
   ImGui::SameLine(0, 8 * s);
   if (text_button(frame, "latent.fit", "fit", "Show all images again (double click)")) plane_.fit();
   if (frame.cursor->images.empty()) return;
@@ -174,8 +177,9 @@ void LatentPanel::draw_components(const Frame& frame) {
   if (const auto end = plane_.draw(frame, points_, marks, size)) walk_.go_to(*end);
   draw_figures(
       frame, corner,
-      fmt::format("{} images, {} numbers each, step {}", latents_->count,
-                  with_thousands(latents_->latent.elements()), with_thousands(latents_->step)),
+      fmt::format("{} {}, {} numbers each, step {}", latents_->count,
+                  trains_on_texts(frame) ? "texts" : "images", with_thousands(latents_->latent.elements()),
+                  with_thousands(latents_->step)),
       fmt::format("The latent is {}. Its numbers, for the first {} test images, in the plane of their first "
                   "two principal components. From look to look a component keeps its sign and its place, "
                   "by the inner product of its scores with those before, until one behind it has a quarter "

@@ -158,7 +158,9 @@ std::string class_of(const training::Snapshot& snapshot, std::size_t image) {
 
 std::string image_text(const PlanePoints& points, const training::Snapshot& snapshot, std::size_t image) {
   const std::string name = points.data ? class_of(*points.data, image) : "";
-  std::string text = fmt::format("test image {}", image + 1);
+  std::string text =
+      fmt::format("test {} {}", points.data && !points.data->test.texts.empty() ? "text" : "image",
+                  with_thousands(static_cast<std::uint64_t>(image + 1)));
   if (!name.empty()) text.append(": ").append(name);
   text.append(".");
   if (!points.axes[0].empty())

@@ -17,7 +17,8 @@ namespace {
 
 using runs::Over;
 
-constexpr std::size_t kAtOnce = 100'000;  // rows: they take no longer than a frame
+constexpr std::size_t kAtOnce = 20'000;  // rows: a small part of what a frame may take
+constexpr std::size_t kFreedAtOnce = 100'000;
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 // True if `metric` was measured.
@@ -180,13 +181,17 @@ bool LossHistory::advance(Draft& draft, const MetricCurves& shown, std::size_t& 
   return curves.train.size() == steps && curves.before.size() == steps_before_.size();
 }
 
-// Memory of many steps takes milliseconds to free: another thread does it.
+// Memory of many steps takes milliseconds to free: another thread does it, which waits for the one before, so that
+// nobody else has to.
 void LossHistory::show(PlotCurves& plot) {
   auto old = std::make_unique<MetricCurves>(std::exchange(plot.shown, std::move(plot.draft->curves)));
   if (plot.draft->takes_steps) plot.shown.train = std::exchange(old->train, {});
   plot.draft.reset();
-  if (old->train.size() + old->smoothed.size() <= kAtOnce) return;
-  freed_ = std::async(std::launch::async, [old = std::move(old)]() mutable { old.reset(); });
+  if (old->train.size() + old->smoothed.size() <= kFreedAtOnce) return;
+  freed_ = std::async(std::launch::async, [old = std::move(old), before = std::move(freed_)]() mutable {
+    old.reset();
+    if (before.valid()) before.wait();
+  });
 }
 
 void LossHistory::advance(std::size_t rows) {

@@ -51,7 +51,7 @@ class LossHistory {
   LossHistory& operator=(const LossHistory&) = delete;
 
   void consume(const training::FeedItem& item);
-  /// Begins the curves whose choice is new and makes the first 100,000 rows of them at once. The steps stay as they
+  /// Begins the curves whose choice is new and makes the first 20,000 rows of them at once. The steps stay as they
   /// are. All choices have one axis.
   void choose(std::span<const CurveChoice> choices);
   void choose(const CurveChoice& choice) { choose({&choice, 1}); }

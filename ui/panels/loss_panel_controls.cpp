@@ -7,6 +7,7 @@
 
 #include "ui/panels/loss_legend.h"
 #include "ui/panels/loss_panel.h"
+#include "ui/trace.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -70,6 +71,7 @@ void LossPanel::draw_save_menu(const Frame& frame) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(4 * s, 4 * s));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 0));
   if (ImGui::BeginPopup("loss.save##popup", ImGuiWindowFlags_NoMove)) {
+    trace_open_list("loss.save");
     if (combo_item(frame, "loss.save.png", "PNG, twice the size", false, "P")) save_ = Save::png;
     if (combo_item(frame, "loss.save.svg", "SVG of each plot", false, "V")) save_ = Save::svg;
     ImGui::EndPopup();

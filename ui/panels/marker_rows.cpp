@@ -1,11 +1,14 @@
 #include "ui/panels/marker_rows.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace warpscope::ui {
 namespace {
 
-constexpr std::string_view kBetween = "; ", kArrow = " -> ", kCovered = ", with ", kKeyEnd = ": ";
+constexpr std::string_view kBetween = "; ", kArrow = " -> ", kCovered = ", with ", kKeyEnd = ": ",
+                           kPreset = "preset ";
 
 // Of one change. What comes before the arrow is the key, if there is one, and the former value.
 std::string short_change(std::string_view change) {
@@ -18,12 +21,31 @@ std::string short_change(std::string_view change) {
   return fmt::format("{}: {}", change.substr(0, key), after);
 }
 
+// The variant that all changes choose for their ops, whose names have a point; "" if there is none.
+std::string_view common_variant(std::string_view text) {
+  std::string_view common;
+  while (!text.empty()) {
+    const std::string_view change = text.substr(0, text.find(kBetween));
+    text.remove_prefix(std::min(text.size(), change.size() + kBetween.size()));
+    const std::size_t key = change.find(kKeyEnd), arrow = change.rfind(kArrow);
+    if (arrow == std::string_view::npos || key > arrow || change.substr(0, key).find('.') == change.npos)
+      return {};
+    const std::string_view variant = change.substr(arrow + kArrow.size());
+    if (!common.empty() && variant != common) return {};
+    common = variant;
+  }
+  return common;
+}
+
 }  // namespace
 
 std::string short_marker(std::string_view text) {
+  if (text.starts_with(kPreset)) return std::string(text.substr(0, text.find(kBetween)));
   std::size_t more = 0;
   for (std::size_t at = text.find(kBetween); at != std::string_view::npos; at = text.find(kBetween, at + 1))
     ++more;
+  if (const std::string_view variant = common_variant(text); more > 0 && !variant.empty())
+    return fmt::format("{} ops: {}", more + 1, variant);
   const std::string first = short_change(text.substr(0, text.find(kBetween)));
   return more == 0 ? first : fmt::format("{} +{}", first, more);
 }

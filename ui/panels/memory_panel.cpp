@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/contrast.h"
 #include "ui/cursor.h"
 #include "ui/plot/axis.h"
 #include "ui/pointing.h"
@@ -37,10 +38,6 @@ ImU32 color_of(const Frame& frame, MemoryKind kind) {
 
 float axis_width(const Frame& frame) {
   return std::floor(60 * frame.scale);
-}
-
-double mebibytes(std::size_t bytes) {
-  return static_cast<double>(bytes) / 1048576;
 }
 
 }  // namespace
@@ -157,13 +154,15 @@ void MemoryPanel::draw_map(const Frame& frame, ImVec2 size) {
 void MemoryPanel::draw_parts(const Frame& frame, ImVec2 min, ImVec2 max, const MemoryPart* hovered) const {
   const float s = frame.scale, pad = std::floor(4 * s);
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  const double top = mebibytes(map_->bytes);
+  const ByteUnit unit = unit_of(*map_);
+  const auto counted = [&](std::size_t bytes) { return static_cast<double>(bytes) / unit.bytes; };
+  const double top = counted(map_->bytes);
   const plot::Axis axis{0, top, max.y, min.y, false};
   const int wanted = std::max(2, static_cast<int>((max.y - min.y) / (36 * s)));
   for (const plot::Tick& tick : plot::ticks(axis, wanted, plot::Unit::value)) {
     const float y = std::floor(axis.to_pixel(tick.value));
     list->AddRectFilled(ImVec2(min.x - pad, y), ImVec2(max.x, y + hairline(frame)), frame.palette.grid);
-    const std::string label = tick.value == 0 ? "MiB" : tick.label;
+    const std::string label = tick.value == 0 ? unit.name : tick.label;
     draw_text(list, frame.fonts.small, min.x - 2 * pad - text_width(frame.fonts.small, label),
               y + std::floor(4 * s), frame.palette.muted, label);
   }
@@ -173,8 +172,8 @@ void MemoryPanel::draw_parts(const Frame& frame, ImVec2 min, ImVec2 max, const M
   };
   const std::string_view chosen = pointed_layer(frame, model_);
   for (const MemoryPart& part : map_->parts) {
-    const ImVec2 corner(x_of(part.first), std::floor(axis.to_pixel(mebibytes(part.offset + part.bytes))));
-    const float floor = std::floor(axis.to_pixel(mebibytes(part.offset)));
+    const ImVec2 corner(x_of(part.first), std::floor(axis.to_pixel(counted(part.offset + part.bytes))));
+    const float floor = std::floor(axis.to_pixel(counted(part.offset)));
     const ImVec2 end(std::max(corner.x + 1, x_of(part.last + 1) - hairline(frame)),
                      std::max(corner.y + 1, floor - hairline(frame)));
     const bool pointed = !part.layer.empty() && part.layer == chosen;
@@ -185,7 +184,7 @@ void MemoryPanel::draw_parts(const Frame& frame, ImVec2 min, ImVec2 max, const M
     const float width = end.x - corner.x - 2 * pad, height = end.y - corner.y;
     if (height < 14 * s || text_width(frame.fonts.small, part.name) > width) continue;
     draw_text(list, frame.fonts.small, corner.x + pad, std::floor((corner.y + end.y) / 2 + 4 * s),
-              text_on(frame, color), part.name);
+              readable_on(color, frame.palette.panel, frame.palette.text), part.name);
   }
   const float baseline = std::floor(max.y + 14 * s);
   draw_text(list, frame.fonts.small, min.x, baseline, frame.palette.muted, "first call");

@@ -1,5 +1,7 @@
 #include "ui/panels/memory_rows.h"
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <utility>
 
@@ -82,6 +84,15 @@ std::vector<MemoryChoice> memory_choices(const models::Model& model, const core:
     });
   }
   return choices;
+}
+
+ByteUnit unit_of(const plan::MemoryMap& map) {
+  static constexpr std::array kUnits{ByteUnit{0x1p30, "GiB"}, ByteUnit{0x1p20, "MiB"},
+                                     ByteUnit{0x1p10, "KiB"}};
+  const auto found = std::find_if(kUnits.begin(), kUnits.end(), [&](const ByteUnit& unit) {
+    return static_cast<double>(map.bytes) >= unit.bytes;
+  });
+  return found == kUnits.end() ? ByteUnit{} : *found;
 }
 
 const plan::MemoryPart* part_at(const plan::MemoryMap& map, std::size_t call, std::size_t offset) {

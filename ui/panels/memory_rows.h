@@ -43,6 +43,13 @@ struct MemoryChoice {
 std::vector<MemoryChoice> memory_choices(const models::Model& model, const core::DeviceInfo& device,
                                          const MemoryScene& scene);
 
+/// What the axis of the map counts in: the largest unit of which the map has at least one.
+struct ByteUnit {
+  double bytes = 1;
+  const char* name = "B";
+};
+ByteUnit unit_of(const plan::MemoryMap& map);
+
 /// The part at a call and a byte; nullptr where nothing is held.
 const plan::MemoryPart* part_at(const plan::MemoryMap& map, std::size_t call, std::size_t offset);
 

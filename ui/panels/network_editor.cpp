@@ -21,12 +21,6 @@ namespace {
 
 constexpr float kFileWidth = 176, kLeastSummary = 280, kAddWidth = 160;  // design pixels
 
-// Goes on in the same row where `width` pixels are left in it.
-void next_in_row(const Frame& frame, float gap, float width) {
-  ImGui::SameLine(0, std::floor(gap * frame.scale));
-  if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
-}
-
 std::string count_text(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", with_thousands(static_cast<std::uint64_t>(count)), what,
                      count == 1 ? "" : "s");
@@ -71,6 +65,7 @@ void NetworkEditor::draw(const Frame& frame) {
   draw_summary(frame);
   std::string refusal = refused_ ? message_ : std::string();
   const std::string said = refusal;
+  input_.draw(frame, draft_, refusal);
   form_.draw(frame, draft_, focus_, refusal);
   if (refusal != said) {
     say(std::move(refusal), true);
@@ -91,6 +86,15 @@ void NetworkEditor::say(std::string message, bool refusal) {
   answered_ = true;
 }
 
+/// Why the training cannot go on with the network on its data set, as a sentence; "" if it can.
+std::string NetworkEditor::misfit(const Frame& frame) const {
+  const data::DataSet* const data = frame.snapshot.data.get();
+  const std::string why =
+      draft_.misfit(frame.snapshot.data_name.empty() ? "the data set" : frame.snapshot.data_name,
+                    data == nullptr ? 0 : data->classes.size());
+  return why.empty() ? "" : sentence(why);
+}
+
 std::string NetworkEditor::why_no_apply(const Frame& frame) const {
   if (draft_.fault()) {
     const auto& layer = draft_.fault()->layer;
@@ -98,6 +102,7 @@ std::string NetworkEditor::why_no_apply(const Frame& frame) const {
         layer ? fmt::format("layer {}: {}", draft_.network().layers[*layer].name, draft_.fault()->why)
               : draft_.fault()->why);
   }
+  if (std::string why = misfit(frame); !why.empty()) return why;
   if (is_view(frame))
     return draft_.changed() ? "" : "Nothing is changed.";  // that it steers nothing is told besides
   switch (frame.snapshot.state) {
@@ -273,16 +278,21 @@ void NetworkEditor::draw_summary(const Frame& frame) const {
     text = tip = why_no_apply(frame);
     color = frame.palette.error;
   } else {
-    const std::string other = draft_.other_task();
-    text = parameters_text(*draft_.summary());
+    const std::string other = misfit(frame);
+    std::string cost = parameters_text(*draft_.summary());
     if (draft_.changed()) {
-      text += fmt::format(", {} of {} carried over", draft_.summary()->carried,
+      cost += fmt::format(", {} of {} carried over", draft_.summary()->carried,
                           count_text(draft_.summary()->tensors, "tensor"));
     }
-    if (!other.empty()) color = frame.palette.warning;
     tip = fmt::format("{}: {}. Tensors of the same name and shape keep their weights; the others start anew.",
                       draft_.network().name, count_text(draft_.network().layers.size(), "layer"));
-    if (!other.empty()) tip += fmt::format("\n{}", sentence(fmt::format("this network {}", other)));
+    if (other.empty()) {
+      text = cost;
+    } else {
+      color = frame.palette.warning;
+      text = other;
+      tip = fmt::format("{}\nSaved, it can begin a training of its own (--model).", cost);
+    }
   }
   next_in_row(frame, 16, kLeastSummary * frame.scale);
   const float room = ImGui::GetContentRegionAvail().x;
@@ -303,10 +313,14 @@ void NetworkEditor::trace(const Frame& frame) {
   }
   std::string now = fmt::format(
       "\"view\":\"edit\",\"layers\":[{}],\"focus\":{},\"changed\":{},\"fault\":{},\"why_no_apply\":{},"
-      "\"message\":{}",
+      "\"message\":{},\"misfit\":{},\"takes\":{},\"classes\":{}",
       names, json_string(focus_ < network.layers.size() ? network.layers[focus_].name : ""), draft_.changed(),
       json_string(draft_.fault() ? draft_.fault()->why : ""), json_string(why_no_apply(frame)),
-      json_string(message_));
+      json_string(message_), json_string(misfit(frame)),
+      json_string(network.reads_text()
+                      ? fmt::format("text {}", network.width)
+                      : models::to_string({network.height, network.width, network.channels})),
+      network.classes);
   if (draft_.summary()) {
     now += fmt::format(",\"parameters\":{},\"tensors\":{},\"carried\":{}", draft_.summary()->parameters_after,
                        draft_.summary()->tensors, draft_.summary()->carried);

@@ -1,5 +1,6 @@
 #pragma once
-// The editor of the network: its layers as a form, what an edit costs, and the buttons that apply, undo, open and save it.
+// The editor of the network: its input, loss and layers as a form, what an edit costs, and the buttons that apply,
+// undo, open and save it.
 
 #include <array>
 #include <cstddef>
@@ -8,6 +9,7 @@
 
 #include "ui/frame.h"
 #include "ui/panels/network_editor_rows.h"
+#include "ui/panels/network_input_form.h"
 #include "ui/panels/network_layer_form.h"
 
 namespace warpscope::ui {
@@ -31,6 +33,7 @@ class NetworkEditor {
   void draw_add(const Frame& frame);
   void draw_file(const Frame& frame);
   void draw_summary(const Frame& frame) const;
+  std::string misfit(const Frame& frame) const;
   std::string why_no_apply(const Frame& frame) const;
   std::string why_no_save() const;
   void apply(const Frame& frame);
@@ -42,6 +45,7 @@ class NetworkEditor {
   void trace(const Frame& frame);
 
   NetworkDraft draft_;
+  NetworkInputForm input_;
   LayerForm form_;
   std::size_t focus_ = 0;    ///< index of the layer in focus
   std::size_t pointed_ = 0;  ///< Cursor::output that `focus_` follows

@@ -9,6 +9,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/atomic_file.h"
+#include "gpu/files/utf8.h"
 #include "gpu/models/model_file.h"
 #include "gpu/models/parameters.h"
 
@@ -21,6 +22,10 @@ using models::Model;
 
 constexpr std::string_view kEnding = ".toml";
 constexpr std::size_t kMostUndo = 200;
+constexpr int kMostSide = 4096;  // models::check_model
+constexpr int kUsualClasses = 10, kUsualLength = 1014;
+constexpr models::Extent kUsualImage{32, 32, 3};
+constexpr const char* kUsualAlphabet = "abcdefghijklmnopqrstuvwxyz0123456789 .,!?";
 
 const std::vector<LayerField>& fields_of(const Layer& layer) {
   return models::row_of(layer.kind).fields;
@@ -33,6 +38,19 @@ void for_each_reference(Model& model, Visit visit) {
     for (const LayerField& field : fields_of(layer)) {
       if (field.text != nullptr) visit(layer.*field.text);
     }
+  }
+}
+
+models::Extent input_of(const Model& model) {
+  return {model.height, model.width, model.channels};
+}
+
+/// Another alphabet; layers that told all characters apart tell all of the new ones (models::fit_layers).
+void exchange_alphabet(Model& model, const std::string& alphabet) {
+  const std::size_t before = files::decode_utf8(model.alphabet).size();
+  model.alphabet = alphabet;
+  for (Layer& layer : model.layers) {
+    if (layer.reads_symbols() && std::cmp_equal(layer.symbols, before)) layer.symbols = 0;
   }
 }
 
@@ -71,6 +89,20 @@ DraftSummary summary_of(const Model& before, const Model& after) {
 
 }  // namespace
 
+std::vector<NetworkField> network_fields(const Model& network) {
+  std::vector<NetworkField> fields;
+  if (network.reads_text()) {
+    fields = {{"length", "characters of a text: longer ones are cut", &Model::width, 1, kMostSide}};
+  } else {
+    fields = {{"height", "rows of an image, 1 in one dimension", &Model::height, 1, kMostSide},
+              {"width", "columns of an image", &Model::width, 1, kMostSide},
+              {"channels", "numbers of a pixel", &Model::channels, 1, kMostSide}};
+  }
+  if (network.loss == models::Loss::cross_entropy)
+    fields.push_back({"classes", "that it tells apart, a logit each", &Model::classes, 1, 256});
+  return fields;
+}
+
 double value_of(const LayerField& field, const Layer& layer) {
   if (field.number != nullptr) return layer.*field.number;
   if (field.real != nullptr) return static_cast<double>(layer.*field.real);
@@ -90,21 +122,33 @@ void NetworkDraft::set_trained(const Model& trained) {
 }
 
 bool NetworkDraft::changed() const {
-  return network_.layers != trained_.layers || !other_task().empty();
+  Model same = models::with_head(trained_, 0);
+  same.name = network_.name;
+  return network_ != same;
 }
 
-std::string NetworkDraft::other_task() const {
-  const models::Extent images{network_.height, network_.width, network_.channels};
-  const models::Extent trained{trained_.height, trained_.width, trained_.channels};
-  if (images != trained) {
-    return fmt::format("takes {}, the one in use {}", models::to_string(images), models::to_string(trained));
+std::string NetworkDraft::misfit(const std::string& data, std::size_t classes) const {
+  if (network_.reads_text() != trained_.reads_text()) {
+    return network_.reads_text() ? fmt::format("{} holds images, this network takes texts", data)
+                                 : fmt::format("{} holds texts, this network takes images", data);
   }
+  const models::Extent takes = input_of(network_), has = input_of(trained_);
+  if (takes != has && network_.reads_text()) {
+    return fmt::format("the texts of {} have a length of {}, this network takes {}", data, has.width,
+                       takes.width);
+  }
+  if (takes != has) {
+    return fmt::format("the images of {} are {}, this network takes {}", data, models::to_string(has),
+                       models::to_string(takes));
+  }
+  if (network_.alphabet != trained_.alphabet)
+    return fmt::format("the texts of {} were read by another alphabet than this network's", data);
   if (network_.loss != trained_.loss) {
-    return network_.loss == models::Loss::mse ? "reconstructs, the one in use classifies"
-                                              : "classifies, the one in use reconstructs";
+    return network_.loss == models::Loss::mse ? "this training classifies, this network reconstructs"
+                                              : "this training reconstructs, this network classifies";
   }
-  if (network_.classes == trained_.classes) return "";
-  return fmt::format("has {} classes, the one in use {}", network_.classes, trained_.classes);
+  if (network_.loss == models::Loss::mse || std::cmp_less_equal(classes, network_.classes)) return "";
+  return fmt::format("{} has {} classes, this network tells {} apart", data, classes, network_.classes);
 }
 
 /// What was before is kept under the name that it began with.
@@ -141,7 +185,7 @@ void NetworkDraft::update() {
 
 void NetworkDraft::find_sizes() {
   rows_.assign(network_.layers.size(), {});
-  models::Extent extent{network_.height, network_.width, network_.channels};
+  models::Extent extent = input_of(network_);
   const std::size_t end = fault_ && fault_->layer ? *fault_->layer : rows_.size();
   for (std::size_t i = 0; i < end; ++i) {
     rows_[i].input = extent;
@@ -174,8 +218,7 @@ void NetworkDraft::add(std::size_t at, models::LayerKind kind) {
   Layer layer;
   layer.kind = kind;
   layer.name = free_name(std::string(row.prefix));
-  const std::optional<models::Extent> gets =
-      at == 0 ? models::Extent{network_.height, network_.width, network_.channels} : rows_[at - 1].output;
+  const std::optional<models::Extent> gets = at == 0 ? input_of(network_) : rows_[at - 1].output;
   for (const LayerField& field : row.fields) {
     if (!models::is_required(field)) {
       models::set_standard(field, layer);
@@ -246,6 +289,42 @@ void NetworkDraft::set(std::size_t at, const LayerField& field, double value) {
 void NetworkDraft::set(std::size_t at, const LayerField& field, const std::string& text) {
   Model next = network_;
   next.layers[at].*field.text = text;
+  edit(std::move(next));
+}
+
+void NetworkDraft::set(const NetworkField& field, int value) {
+  Model next = network_;
+  next.*field.number = value;
+  edit(std::move(next));
+}
+
+void NetworkDraft::take_texts(bool texts) {
+  if (texts == network_.reads_text()) return;
+  const bool as_trained = texts == trained_.reads_text();
+  const models::Extent usual = texts ? models::Extent{1, kUsualLength, 1} : kUsualImage;
+  const models::Extent input = as_trained ? input_of(trained_) : usual;
+  Model next = network_;
+  next.height = input.height;
+  next.width = input.width;
+  next.channels = input.channels;
+  exchange_alphabet(next, as_trained ? trained_.alphabet : texts ? kUsualAlphabet : "");
+  edit(std::move(next));
+}
+
+std::string NetworkDraft::set_alphabet(const std::string& alphabet) {
+  if (alphabet.empty()) return "the alphabet has no characters";
+  Model next = network_;
+  exchange_alphabet(next, alphabet);
+  edit(std::move(next));
+  return "";
+}
+
+void NetworkDraft::set_loss(models::Loss loss) {
+  if (loss == network_.loss) return;
+  Model next = network_;
+  next.loss = loss;
+  const int classes = trained_.classes > 0 ? trained_.classes : kUsualClasses;
+  next.classes = loss == models::Loss::cross_entropy ? classes : 0;
   edit(std::move(next));
 }
 

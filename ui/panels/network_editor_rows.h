@@ -23,6 +23,18 @@ struct DraftRow {
   std::optional<std::size_t> parameters;  ///< that it learns
 };
 
+/// A number of the whole network.
+struct NetworkField {
+  const char* key;
+  const char* meaning;
+  int models::Model::*number;
+  int least;
+  int most;
+};
+
+/// Those that `network` has: height, width and channels of images or the length of texts, and classes if it classifies.
+std::vector<NetworkField> network_fields(const models::Model& network);
+
 /// What applying it would do.
 struct DraftSummary {
   std::size_t parameters_before = 0;
@@ -51,8 +63,9 @@ class NetworkDraft {
   bool changed() const;
   /// Grows with each change, also of what is trained.
   std::size_t version() const { return version_; }
-  /// The trained network takes other images or has another loss: "takes 28x28x1, the one in use 32x32x3"; else "".
-  std::string other_task() const;
+  /// Why the training cannot go on with this network on its data set, which people call `data` and which has so many
+  /// classes (0: not known): "the images of CIFAR-10 are 32x32x3, this network takes 28x28x1"; "" if it can.
+  std::string misfit(const std::string& data, std::size_t classes) const;
 
   // Edits. `at` is the index of a layer.
   /// A new layer so that it has index `at`, with a name of its own, defaults, and where a field has none what fits the
@@ -68,6 +81,14 @@ class NetworkDraft {
   /// A number, or a flag as 0 and 1.
   void set(std::size_t at, const models::LayerField& field, double value);
   void set(std::size_t at, const models::LayerField& field, const std::string& text);
+  void set(const NetworkField& field, int value);
+  /// Texts or images, as the trained network takes them if it does, else of a usual size.
+  void take_texts(bool texts);
+  /// Layers that told all characters apart tell all of the new ones. Returns why it cannot be the alphabet, and does
+  /// nothing then; "" if it can.
+  std::string set_alphabet(const std::string& alphabet);
+  /// One that classifies has as many classes as the trained network, or 10.
+  void set_loss(models::Loss loss);
   /// Another network in its place.
   void open(const models::Model& network);
   /// Back to what is trained.
@@ -102,8 +123,8 @@ class NetworkDraft {
 /// Value of a number or flag.
 double value_of(const models::LayerField& field, const models::Layer& layer);
 
-/// A path as a person types it: without spaces around it, "~/" for the home folder, with the ending of networks if it has
-/// none.
+/// A path as a person types it: without spaces around it, "~/" for the home folder, with the ending of networks if it
+/// has none.
 std::filesystem::path network_path(const std::string& typed);
 
 /// Writes a network for people (models::Style::for_people), whole or not at all. Throws core::Error, and core::BadInput

@@ -1,6 +1,6 @@
 #pragma once
-// The layers of a network that is edited: a row each with its name, its kind, the fields that the table of kinds gives it
-// (models::LayerRow::fields), and what it makes of its input.
+// The layers of a network that is edited: a row each with its name, its kind, the fields that the table of kinds gives
+// it (models::LayerRow::fields), and what it makes of its input.
 
 #include <cstddef>
 #include <map>
@@ -14,8 +14,8 @@ namespace warpscope::ui {
 
 class LayerForm {
  public:
-  /// Draws the rows in the room that is left. `focus` is the layer whose row is lit; a click changes it. `message` becomes
-  /// why something that was typed is not taken.
+  /// Draws the rows in the room that is left. `focus` is the layer whose row is lit; a click changes it. `message`
+  /// becomes why something that was typed is not taken.
   void draw(const Frame& frame, NetworkDraft& draft, std::size_t& focus, std::string& message);
   /// In the next frame the row in focus is in view.
   void bring_into_view() { scrolls_ = true; }

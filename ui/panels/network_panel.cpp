@@ -8,9 +8,11 @@
 #include <fmt/format.h>
 
 #include "gpu/data/dataset.h"
+#include "ui/contrast.h"
 #include "ui/cursor.h"
 #include "ui/frame_phases.h"
 #include "ui/images/colour_bar.h"
+#include "ui/panels/data_texts.h"
 #include "ui/paragraph.h"
 #include "ui/pointing.h"
 #include "ui/steering.h"
@@ -24,10 +26,19 @@ constexpr std::array<const char*, 3> kViews{"activations", "layers", "edit"};
 enum : int { kActivations, kLayers, kEdit };
 constexpr float kViewsWidth = 224;  ///< design pixels
 constexpr std::array<const char*, 3> kLooks{"outputs", "weights", "gradients"};
-constexpr float kControlsWidth =
-    440;  ///< design pixels: the image, the look, and the input channel of filters
+// Design pixels: the image and the look, the input channel of filters, and the order with its scale.
+constexpr float kControlsWidth = 360, kDepthWidth = 204, kOrderWidth = 240;
 constexpr float kLeastTilesHeight = 72;
+// Of the detail: where the terms of a sum stand in all their columns beside the enlarged picture; of the sum alone; of
+// the picture.
+constexpr float kDetailWidth = 560, kSumWidth = 380, kLeastEnlarged = 48;
+constexpr float kFigureRows = 3;
 constexpr std::array<const char*, 3> kOrders{"by index", "largest mean", "largest variance"};
+
+/// Zeros are white where values have signs, which a light panel would not show the end of.
+bool frames_pictures(const Frame& frame) {
+  return relative_luminance(frame.palette.panel) > 0.5;
+}
 
 std::string number(float value) {
   return fmt::format("{:.4g}", value);
@@ -106,9 +117,10 @@ void NetworkPanel::draw(const Frame& frame) {
     scene_ = nullptr;
   }
   // Where the title row has no room left, what stands there has a row of its own.
-  const bool views = title_room(frame) >= kViewsWidth * s;
+  const float room = title_room(frame), all = scene_ != nullptr ? kViewsWidth * s + controls_width(frame) : 0;
+  const bool views = room >= kViewsWidth * s;
   if (views) draw_views(frame);
-  const bool controls = views && scene_ != nullptr && title_room(frame) >= (kViewsWidth + kControlsWidth) * s;
+  const bool controls = views && scene_ != nullptr && room >= all;
   if (controls) {
     ImGui::SameLine(0, 16 * s);
     draw_controls(frame, title_room(frame));
@@ -127,8 +139,7 @@ void NetworkPanel::draw(const Frame& frame) {
         "The folder of a run holds nothing of this: activations are seen while a network trains here.");
   }
   if (scene_ == nullptr) return centered_text(frame, "Looking into the network ...");
-  if (!views && ImGui::GetContentRegionAvail().x >= (kViewsWidth + kControlsWidth) * s)
-    ImGui::SameLine(0, 16 * s);
+  if (!views && ImGui::GetContentRegionAvail().x >= all) ImGui::SameLine(0, 16 * s);
   draw_activations(frame, !controls);
 }
 
@@ -137,7 +148,8 @@ void NetworkPanel::draw_activations(const Frame& frame, bool controls) {
   draw_strip(frame);
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const float s = frame.scale;
-  const float detail = std::floor(std::clamp(room.x * 0.44f, 280 * s, 960 * s));
+  const float least = std::min(room.x * 0.56f, kDetailWidth * s);
+  const float detail = std::floor(std::clamp(std::max(room.x * 0.44f, least), 280 * s, 960 * s));
   const bool beside = room.x > detail + 160 * s;
   draw_left(frame, ImVec2(beside ? room.x - detail - 8 * s : room.x, room.y));
   if (!beside) return;
@@ -165,18 +177,29 @@ void NetworkPanel::trace(const Frame& frame) {
 
 void NetworkPanel::draw_image_choice(const Frame& frame) {
   const std::int64_t count = frame.snapshot.data ? frame.snapshot.data->test.count : 1;
-  caption(frame, "image");
+  caption(frame, trains_on_texts(frame) ? "text" : "image");
   ImGui::SameLine(0, 4 * frame.scale);
   std::int64_t image = frame.cursor->image;
-  stepper(frame, "network.image", std::to_string(image + 1),
-          "Which of the test images goes through the network. A click on an image elsewhere chooses it too.",
-          count - 1, image);
+  const std::string tip = said_of_data(
+      frame,
+      "Which of the test images goes through the network. A click on an image elsewhere chooses it too.");
+  stepper(frame, "network.image", with_thousands(image + 1), tip, count - 1, image);
   if (image != frame.cursor->image) point_at_image(frame, image);
 }
 
-void NetworkPanel::draw_depth_choice(const Frame& frame) {
+/// Input channels of the filters that are looked at, where one of them has to be chosen; or else 0.
+int NetworkPanel::depth_to_choose(const Frame& frame) const {
   const int depth = filter_depth(seen(), model_, frame.cursor->output);
-  if (look_ == static_cast<int>(NetworkLook::outputs) || depth <= 3) return;
+  return look_ == static_cast<int>(NetworkLook::outputs) || depth <= 3 ? 0 : depth;
+}
+
+float NetworkPanel::controls_width(const Frame& frame) const {
+  return (kControlsWidth + (depth_to_choose(frame) > 0 ? kDepthWidth : 0)) * frame.scale;
+}
+
+void NetworkPanel::draw_depth_choice(const Frame& frame) {
+  const int depth = depth_to_choose(frame);
+  if (depth == 0) return;
   ImGui::SameLine(0, 12 * frame.scale);
   caption(frame, "input channel");
   tooltip(frame, explain("input channel"));
@@ -192,11 +215,14 @@ void NetworkPanel::draw_controls(const Frame& frame, float room) {
   const float s = frame.scale;
   draw_image_choice(frame);
   ImGui::SameLine(0, 12 * s);
-  segmented(frame, "network.look", kLooks, &look_,
-            "What the tiles show: what the layers make of the image, their filters, or the gradients of the "
-            "filters in the last step");
+  segmented(
+      frame, "network.look", kLooks, &look_,
+      said_of_data(
+          frame,
+          "What the tiles show: what the layers make of the image, their filters, or the gradients of the "
+          "filters in the last step"));
   draw_depth_choice(frame);
-  if (room < 760 * s) return;
+  if (room < controls_width(frame) + kOrderWidth * s) return;
   ImGui::SameLine(0, 12 * s);
   const auto now = static_cast<std::size_t>(order_);
   if (begin_combo(frame, "network.order", kOrders[now], std::floor(124 * s),
@@ -266,7 +292,10 @@ void NetworkPanel::draw_strip(const Frame& frame) {
   const auto count = static_cast<float>(seen().outputs.size());
   const float gap = std::floor(6 * s);
   const float fit = (ImGui::GetContentRegionAvail().x - gap * (count - 1)) / count;
-  const float width = std::floor(std::clamp(fit, 56 * s, 96 * s));
+  float least = 56 * s;
+  for (const training::LayerOutput& output : seen().outputs)
+    least = std::max(least, text_width(frame.fonts.small, shape_text(output)) + 6 * s);
+  const float width = std::floor(std::clamp(fit, std::min(least, 96 * s), 96 * s));
   const float height = std::floor(40 * s) + 2 * std::floor(16 * s) + std::floor(8 * s);
   const bool scrolls = width > fit;
   const float bar = scrolls ? ImGui::GetStyle().ScrollbarSize : 0;
@@ -301,7 +330,10 @@ void NetworkPanel::draw_card(const Frame& frame, std::size_t output, ImVec2 min,
   const float side = std::floor(40 * s), line = std::floor(16 * s);
   const images::Point size = scene_->strip->sizes[output];
   const float unit = side / static_cast<float>(std::max(size.x, size.y));
-  const ImVec2 extent(unit * static_cast<float>(size.x), unit * static_cast<float>(size.y));
+  // A row of many pixels, of a text, is a band.
+  const bool band = size.y == 1 && size.x > 1;
+  const ImVec2 extent(band ? max.x - min.x - std::floor(12 * s) : unit * static_cast<float>(size.x),
+                      band ? std::floor(12 * s) : unit * static_cast<float>(size.y));
   const ImVec2 at(std::floor((min.x + max.x - extent.x) / 2),
                   std::floor(min.y + 4 * s + (side - extent.y) / 2));
   const float texels = static_cast<float>(strip_->width());
@@ -365,6 +397,7 @@ void NetworkPanel::draw_tiles(const Frame& frame, ImVec2 room) {
   const std::vector<int>& order =
       standing_.of(scene_->figures, scene_->number, static_cast<ChannelOrder>(order_));
   ImDrawList* const list = ImGui::GetWindowDrawList();
+  const bool pale = frames_pictures(frame);
   for (std::size_t place = 0; place < order.size(); ++place) {
     const int picture = order[place];
     const int row = static_cast<int>(place) / layout.columns,
@@ -374,6 +407,7 @@ void NetworkPanel::draw_tiles(const Frame& frame, ImVec2 room) {
     const ImVec2 max(min.x + layout.width, min.y + layout.height);
     if (!ImGui::IsRectVisible(min, max)) continue;
     image_of_tile(list, picture, min, max);
+    if (pale) list->AddRect(min, max, frame.palette.border, 0, 0, hairline(frame));
     const bool hovered = ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(min, max);
     if (picture == channel(frame) || hovered) {
       const float line = std::max(1.0f, std::floor(2 * s));
@@ -410,15 +444,19 @@ std::string NetworkPanel::output_name() const {
 void NetworkPanel::draw_detail(const Frame& frame, ImVec2 room) {
   ImGui::BeginChild("network.detail", room, false, ImGuiWindowFlags_NoNav);
   if (scene_->pictures.count > 0) {
-    const float s = frame.scale;
-    const float rows = 4 * (ImGui::GetFrameHeight() + ImGui::GetStyle().ItemSpacing.y);
-    const float side = std::floor(std::clamp(std::min(room.x * 0.45f, room.y - rows), 80 * s, 480 * s));
-    ImGui::BeginGroup();
+    const float s = frame.scale, row = ImGui::GetFrameHeight() + ImGui::GetStyle().ItemSpacing.y;
     row_text(
         frame, frame.fonts.strong, frame.palette.text,
-        ellipsize(frame.fonts.strong, fmt::format("{}, channel {}", output_name(), channel(frame)), side));
+        ellipsize(frame.fonts.strong, fmt::format("{}, channel {}", output_name(), channel(frame)), room.x));
+    // Where there is little room the sum goes before the figures, which the tip of the tile tells too.
+    const float below = room.y - row, figures = kFigureRows * row;
+    const bool with_figures = below >= figures + kLeastEnlarged * s;
+    const float high = with_figures ? below - figures : below;
+    const float wide = std::min(room.x * 0.45f, room.x - kSumWidth * s);
+    const float side = std::floor(std::clamp(std::min(wide, high), kLeastEnlarged * s, 480 * s));
+    ImGui::BeginGroup();
     draw_enlarged(frame, side);
-    draw_figures(frame);
+    if (with_figures) draw_figures(frame);
     ImGui::EndGroup();
     ImGui::SameLine(0, 12 * s);
     ImGui::BeginChild("network.sum", ImVec2(0, 0), false, ImGuiWindowFlags_NoNav);
@@ -454,16 +492,21 @@ void NetworkPanel::draw_enlarged(const Frame& frame, float side) {
   Cursor& cursor = *frame.cursor;
   const float unit = std::max(
       1.0f, std::floor(side / static_cast<float>(std::max(scene_->pictures.width, scene_->pictures.height))));
+  // A row of pixels, of a text, is higher than its pixels are wide.
+  const float down = scene_->pictures.height == 1 ? std::max(unit, std::floor(24 * frame.scale)) : unit;
   const ImVec2 extent(unit * static_cast<float>(scene_->pictures.width),
-                      unit * static_cast<float>(scene_->pictures.height));
+                      down * static_cast<float>(scene_->pictures.height));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::InvisibleButton("network.enlarged", extent);
   trace_item("network.enlarged");
   ImDrawList* const list = ImGui::GetWindowDrawList();
   image_of_tile(list, channel(frame), at, ImVec2(at.x + extent.x, at.y + extent.y));
+  if (frames_pictures(frame)) {
+    list->AddRect(at, ImVec2(at.x + extent.x, at.y + extent.y), frame.palette.border, 0, 0, hairline(frame));
+  }
   const auto mark = [&](int y, int x, ImU32 color) {
-    const ImVec2 min(at.x + unit * static_cast<float>(x), at.y + unit * static_cast<float>(y));
-    const ImVec2 max(min.x + unit, min.y + unit);
+    const ImVec2 min(at.x + unit * static_cast<float>(x), at.y + down * static_cast<float>(y));
+    const ImVec2 max(min.x + unit, min.y + down);
     list->AddRect(ImVec2(min.x - 1, min.y - 1), ImVec2(max.x + 1, max.y + 1), IM_COL32(0, 0, 0, 255));
     list->AddRect(min, max, color);
   };
@@ -475,7 +518,7 @@ void NetworkPanel::draw_enlarged(const Frame& frame, float side) {
   const int x =
       std::clamp(static_cast<int>((ImGui::GetIO().MousePos.x - at.x) / unit), 0, scene_->pictures.width - 1);
   const int y =
-      std::clamp(static_cast<int>((ImGui::GetIO().MousePos.y - at.y) / unit), 0, scene_->pictures.height - 1);
+      std::clamp(static_cast<int>((ImGui::GetIO().MousePos.y - at.y) / down), 0, scene_->pictures.height - 1);
   mark(y, x, IM_COL32(255, 255, 255, 255));
   const float* const value =
       scene_->pictures.of(channel(frame)) +

@@ -50,6 +50,8 @@ class NetworkPanel {
   void draw_activations(const Frame& frame, bool controls);
   void draw_controls(const Frame& frame, float room);
   void draw_image_choice(const Frame& frame);
+  int depth_to_choose(const Frame& frame) const;
+  float controls_width(const Frame& frame) const;
   void draw_depth_choice(const Frame& frame);
   void refresh(const Frame& frame);
   void upload(const Frame& frame);

@@ -125,7 +125,8 @@ struct TileLayout {
 };
 
 /// The largest tiles of `width` x `height` pictures of which all `count` are seen in the room, but neither side
-/// smaller than `least` nor the longer one larger than `most`. Small ones scroll.
+/// smaller than `least` nor the longer one larger than `most`. Small ones scroll; what is wider than the room is
+/// made as narrow.
 TileLayout lay_out_tiles(int count, int width, int height, float room_width, float room_height, float gap,
                          float least, float most);
 

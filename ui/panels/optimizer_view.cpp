@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/panels/data_texts.h"
 #include "ui/panels/optimizer_words.h"
 #include "ui/paragraph.h"
 #include "ui/terms.h"
@@ -118,7 +119,7 @@ void OptimizerView::draw_accumulate(const Frame& frame, OptimizerController& con
       fields_[spec.name].draw(frame, spec, static_cast<double>(settings.accumulate), value_left(frame));
   ImGui::EndDisabled();
   ImGui::SameLine(0, 8 * frame.scale);
-  const std::string images = update_images_text(settings, frame.snapshot.batch);
+  const std::string images = said_of_data(frame, update_images_text(settings, frame.snapshot.batch));
   caption(frame, ellipsize(frame.fonts.small, images, ImGui::GetContentRegionAvail().x));
   tooltip(frame, spec.tip);
   take(edit, refusal);

@@ -1,7 +1,6 @@
 #include "ui/panels/picture_desk.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -25,13 +24,17 @@ int atlas_row(PictureRow row) {
   return row == PictureRow::now ? images::kNow : images::kDifference;
 }
 
-std::size_t image_elements(const training::ImageShape& shape) {
-  return shape.elements() / static_cast<std::size_t>(std::max(1, shape.count));
-}
-
 /// True if a value of the comparison is one of this request: of the same images.
 bool of_same_images(const Comparison& comparison, const training::ComparisonRequest& request) {
   return comparison.request.count == request.count && comparison.request.own == request.own;
+}
+
+/// True if values of the row `now` are needed in host memory.
+bool needs_now(const PictureLook& look) {
+  const PictureChoices& choices = look.choices;
+  const bool of_now = choices.minuend == PictureRow::now || choices.subtrahend == PictureRow::now;
+  const bool differs = of_now && (look.automatic_range || !is_plain_difference(choices));
+  return look.values_of_now || look.with_ssim || (differs && choices.shows(PictureRow::difference));
 }
 
 }  // namespace
@@ -42,22 +45,42 @@ bool PictureDesk::is_of_view(PictureRow row) const {
          (row == PictureRow::difference && plain_difference_);
 }
 
+bool PictureDesk::is_made(PictureRow row) const {
+  if (!made_) return false;
+  const std::size_t i = index_of(row);
+  const PictureSource::Row &shown = made_->of.rows[i], &there = source_.rows[i];
+  return made_->of.shape == shape_ && shown.values && there.values && shown.name == there.name;
+}
+
+bool PictureDesk::difference_is_made() const {
+  return made_ && made_->of.minuend == source_.minuend && made_->of.subtrahend == source_.subtrahend &&
+         is_made(source_.minuend) && is_made(source_.subtrahend) && made_->difference;
+}
+
 void PictureDesk::update(const Frame& frame, const PictureLook& look, const interop::ImageView& view) {
   view_ = &view;
   own_ = look.own != nullptr;
+  with_ssim_ = look.with_ssim;
   plain_difference_ = is_plain_difference(look.choices) && !look.automatic_range;
   training::ImageShape shape = view.exchange().shape();
   shape.count = own_ ? static_cast<int>(look.own->set.count) : view.atlas().count;
   if (shape != shape_) {
     for (Row& row : rows_) row = {};
     shape_ = shape;
-    minuend_ = subtrahend_ = uploaded_subtrahend_ = nullptr;
   }
   ask(frame, look);
   take(frame, look);
+  choose_pages(look);
+  maker_.want(source_);
+  made_ = maker_.newest();
   explain(frame, look);
-  subtract(look);
   upload(frame, look);
+  measure_similarity(look);
+}
+
+bool PictureDesk::advance() {
+  const bool made = maker_.advance(), measured = similarity_.advance();
+  return made || measured;
 }
 
 void PictureDesk::shutdown() {
@@ -68,8 +91,7 @@ void PictureDesk::shutdown() {
 void PictureDesk::ask(const Frame& frame, const PictureLook& look) {
   PictureNeeds needs;
   const bool past = frame.cursor != nullptr && frame.cursor->step && frame.history;
-  needs.now = look.values_of_now || look.with_ssim;
-  if (look.automatic_range && is_plain_difference(look.choices)) needs.now = true;
+  needs.now = needs_now(look);
   needs.count = shape_.count;
   needs.own = look.own;
   asked_ = make_request(look.choices, needs, frame.snapshot.device, frame.snapshot.selection.precision);
@@ -81,15 +103,14 @@ void PictureDesk::ask(const Frame& frame, const PictureLook& look) {
 }
 
 void PictureDesk::take(const Frame& frame, const PictureLook& look) {
-  for (Row& row : rows_) {
-    row.values = nullptr;
-    row.step.reset();
-    row.why_not.clear();
-  }
+  source_ = {};
+  source_.shape = shape_;
+  for (Row& row : rows_) row.why_not.clear();
   take_comparison(frame);
   const bool past = frame.cursor != nullptr && frame.cursor->step && frame.history && !own_;
   const bool view_of_run = frame.request == nullptr;
-  if (past || (view_of_run && frame.history && look.values_of_now)) {
+  // What the view shows of the step that the cursor points at needs no values here.
+  if (frame.history && needs_now(look) && (past || view_of_run)) {
     take_moment(frame, PictureRow::now, past ? *frame.cursor->step : ~std::uint64_t{0});
   }
   const bool earlier = look.choices.shows(PictureRow::earlier) ||
@@ -102,7 +123,9 @@ void PictureDesk::take(const Frame& frame, const PictureLook& look) {
 void PictureDesk::take_comparison(const Frame& frame) {
   const auto& seen = frame.seen.comparison;
   const bool fits = seen && of_same_images(*seen, asked_.request) && seen->shape == shape_;
-  if (fits && !seen->original.empty()) at(PictureRow::original).values = SharedValues(seen, &seen->original);
+  if (fits) source_.comparison = seen;
+  if (fits && !seen->original.empty())
+    source(PictureRow::original).values = SharedValues(seen, &seen->original);
   for (const PictureRow row : kReconstructed) {
     const int place = asked_.place[index_of(row)];
     if (!fits || place < 0 || asked_.empty()) continue;
@@ -112,34 +135,44 @@ void PictureDesk::take_comparison(const Frame& frame) {
     if (found == list.end()) continue;
     const Reconstruction& result = seen->reconstructions[static_cast<std::size_t>(found - list.begin())];
     at(row).why_not = result.failure;
-    if (!result.values.empty()) at(row).values = SharedValues(seen, &result.values);
-    if (wanted.weights_file.empty()) at(row).step = seen->step;
+    if (!result.values.empty()) source(row).values = SharedValues(seen, &result.values);
+    if (wanted.weights_file.empty()) source(row).step = seen->step;
   }
 }
 
 void PictureDesk::take_moment(const Frame& frame, PictureRow row, std::uint64_t step) {
-  Moment& moment = moments_[row == PictureRow::now ? 0 : 1];
-  const std::uint64_t version = frame.history->version();
-  if (!moment.images || moment.step != step || moment.version != version) {
-    auto images = std::make_shared<const training::ShownImages>(frame.history->at(step));
-    // A picture that is still there stays the same one, so that nothing is computed anew.
-    const bool same = moment.images && moment.images->step == images->step &&
-                      moment.images->generation == images->generation &&
-                      moment.images->errors == images->errors;
-    moment = {step, version, same ? moment.images : std::move(images)};
+  const auto images = frame.history->at(step);
+  if (!images || images->shape != shape_) return;
+  source(row).values = SharedValues(images, &images->reconstruction);
+  source(row).step = images->step;
+  PictureSource::Row& original = source(PictureRow::original);
+  if (!original.values) original.values = SharedValues(images, &images->original);
+}
+
+/// Says what of the rows is to be made: pages of those that the view does not draw, and of those that stand together.
+void PictureDesk::choose_pages(const PictureLook& look) {
+  const PictureChoices& choices = look.choices;
+  source_.minuend = choices.minuend;
+  source_.subtrahend = choices.subtrahend;
+  source_.conversion = look.conversion;
+  source_.automatic_range = look.automatic_range;
+  source_.page = interop::make_page(shape_.count, shape_.width, shape_.height, interop::Texture::largest());
+  const bool of_now = choices.minuend == PictureRow::now || choices.subtrahend == PictureRow::now;
+  const bool together = look.together || (choices.shows(PictureRow::difference) && of_now &&
+                                          !is_of_view(PictureRow::difference));
+  for (const PictureRow row : shown_rows(choices)) {
+    source(row).name = row_name(choices, row);
+    source(row).paged = !is_of_view(row) || (row == PictureRow::now && together);
   }
-  if (moment.images->shape != shape_) return;
-  at(row).values = SharedValues(moment.images, &moment.images->reconstruction);
-  at(row).step = moment.images->step;
-  Row& original = at(PictureRow::original);
-  if (!original.values) original.values = SharedValues(moment.images, &moment.images->original);
+  for (const PictureRow row : {choices.minuend, choices.subtrahend})
+    source(row).name = row_name(choices, row);
 }
 
 /// What is said in place of pictures, where nothing else has said why there are none.
 void PictureDesk::explain(const Frame& frame, const PictureLook& look) {
   const auto say = [&](PictureRow row, const char* text) {
     Row& one = at(row);
-    if (one.values || is_of_view(row)) {
+    if (is_made(row) || is_of_view(row)) {
       one.why_not.clear();
     } else if (one.why_not.empty()) {
       one.why_not = text;
@@ -157,118 +190,79 @@ void PictureDesk::explain(const Frame& frame, const PictureLook& look) {
   say(PictureRow::earlier, own_             ? "No earlier pictures are kept of images of your own."
                            : !frame.history ? "No earlier pictures are kept of this run."
                                             : "Nothing is kept yet.");
+  if (difference_is_made() || is_of_view(PictureRow::difference)) return;
+  const bool minuend = is_made(look.choices.minuend);
+  at(PictureRow::difference).why_not =
+      fmt::format("There is nothing to subtract yet: {}",
+                  why_not(minuend ? look.choices.subtrahend : look.choices.minuend));
 }
 
-void PictureDesk::subtract(const PictureLook& look) {
-  const SharedValues minuend = values(look.choices.minuend), subtrahend = values(look.choices.subtrahend);
-  if (!(minuend && subtrahend) && !is_of_view(PictureRow::difference)) {
-    at(PictureRow::difference).why_not =
-        fmt::format("There is nothing to subtract yet: {}",
-                    why_not(minuend ? look.choices.subtrahend : look.choices.minuend));
-  }
-  if (minuend == minuend_ && subtrahend == subtrahend_) return;
-  minuend_ = minuend;
-  subtrahend_ = subtrahend;
-  difference_.reset();
-  changes_.clear();
-  if (!minuend || !subtrahend) return;
-  difference_ = compare_pictures(*minuend, *subtrahend, shape_);
-  const std::size_t image = image_elements(shape_);
-  for (std::size_t begin = 0; begin < shape_.elements(); begin += image) {
-    double sum = 0;
-    for (std::size_t i = begin; i < begin + image; ++i) {
-      sum += static_cast<double>(std::abs((*minuend)[i] - (*subtrahend)[i]));
-    }
-    changes_.push_back(sum / static_cast<double>(image));
-  }
-}
-
+/// Brings what has been made to the textures.
 void PictureDesk::upload(const Frame& frame, const PictureLook& look) {
-  conversion_ = look.conversion;
-  if (look.automatic_range && minuend_ && subtrahend_) {
-    conversion_.range = automatic_range(*minuend_, *subtrahend_, shape_, look.conversion.difference);
-  }
+  const FramePart part("pictures.upload");
+  conversion_ =
+      difference_is_made() && !is_of_view(PictureRow::difference) ? made_->conversion : look.conversion;
   for (const PictureRow row : shown_rows(look.choices)) {
-    if (row != PictureRow::difference) upload_values(frame, row);
+    const SharedPixels& pixels = made_->pixels[index_of(row)];
+    Row& one = at(row);
+    if (!pixels || pixels == one.uploaded || made_->of.shape != shape_) continue;
+    if (!one.page) one.page = std::make_unique<interop::TilePage>(made_->of.page, frame.textures);
+    one.page->upload_all(pixels->data());
+    one.uploaded = pixels;
   }
-  upload_difference(frame, look);
-  const SharedValues& original = at(PictureRow::original).values;
+}
+
+/// SSIM takes long: the last ones stay while newer ones are computed.
+void PictureDesk::measure_similarity(const PictureLook& look) {
+  const SharedValues original = look.with_ssim ? values(PictureRow::original) : nullptr;
   for (const PictureRow row :
        {PictureRow::now, PictureRow::other, PictureRow::earlier, PictureRow::checkpoint, PictureRow::run}) {
-    figures_.want(row, original, at(row).values, shape_, look.with_ssim);
+    similarity_.want(row, original, values(row), shape_, look.with_ssim);
   }
 }
 
-interop::TilePage& PictureDesk::page_of(const Frame& frame, PictureRow row) {
-  Row& one = at(row);
-  if (!one.page) {
-    one.page = std::make_unique<interop::TilePage>(
-        interop::make_page(shape_.count, shape_.width, shape_.height, interop::Texture::largest()),
-        frame.textures);
-  }
-  return *one.page;
+std::optional<std::uint64_t> PictureDesk::step(PictureRow row) const {
+  return is_made(row) ? made_->of.rows[index_of(row)].step : std::nullopt;
 }
 
-void PictureDesk::upload_values(const Frame& frame, PictureRow row) {
-  Row& one = at(row);
-  if (!one.values || one.values == one.uploaded) return;
-  interop::TilePage& page = page_of(frame, row);
-  const auto channels = static_cast<std::size_t>(shape_.channels);
-  std::vector<images::Rgba> pixels(image_elements(shape_) / channels);
-  const float* from = one.values->data();
-  for (int image = 0; image < std::min(shape_.count, page.shape().tiles()); ++image) {
-    for (images::Rgba& pixel : pixels) {
-      pixel = images::image_colour(from, shape_.channels);
-      from += channels;
-    }
-    page.upload(image, pixels.data());
-  }
-  one.uploaded = one.values;
+const PictureFigures* PictureDesk::figures(PictureRow row) const {
+  if (with_ssim_) return similarity_.find(row);
+  return is_made(row) ? made_->figures[index_of(row)].get() : nullptr;
 }
 
-void PictureDesk::upload_difference(const Frame& frame, const PictureLook& look) {
-  Row& one = at(PictureRow::difference);
-  if (!look.choices.shows(PictureRow::difference) || !minuend_ || !subtrahend_) return;
-  if (is_of_view(PictureRow::difference)) return;
-  if (one.uploaded == minuend_ && uploaded_subtrahend_ == subtrahend_ && conversion_ == uploaded_as_) return;
-  interop::TilePage& page = page_of(frame, PictureRow::difference);
-  const auto channels = static_cast<std::size_t>(shape_.channels);
-  std::vector<images::Rgba> pixels(image_elements(shape_) / channels);
-  const float *a = minuend_->data(), *b = subtrahend_->data();
-  for (int image = 0; image < std::min(shape_.count, page.shape().tiles()); ++image) {
-    for (images::Rgba& pixel : pixels) {
-      pixel = images::difference_colour(b, a, shape_.channels, conversion_);
-      a += channels;
-      b += channels;
-    }
-    page.upload(image, pixels.data());
-  }
-  one.uploaded = minuend_;
-  uploaded_subtrahend_ = subtrahend_;
-  uploaded_as_ = conversion_;
+std::optional<DifferenceFigures> PictureDesk::difference() const {
+  return difference_is_made() ? made_->difference : std::nullopt;
+}
+
+std::vector<double> PictureDesk::changes() const {
+  return difference_is_made() ? made_->changes : std::vector<double>{};
+}
+
+bool PictureDesk::draws_values(PictureRow row) const {
+  const std::size_t i = index_of(row);
+  const bool made = row == PictureRow::difference ? difference_is_made() : is_made(row);
+  return made && rows_[i].page && made_->pixels[i] && rows_[i].uploaded == made_->pixels[i];
 }
 
 bool PictureDesk::draw(ImDrawList* list, PictureRow row, int image, images::Point from, images::Point to,
-                       ImVec2 min, ImVec2 max, bool at_once) const {
-  const Row& one = at(row);
-  const SharedValues& made_of = row == PictureRow::difference ? minuend_ : one.values;
-  const bool has_page = made_of && one.page && one.uploaded == made_of && image < one.page->shape().tiles();
-  if (view_ != nullptr && is_of_view(row) && !(at_once && has_page)) {
-    const images::Atlas& atlas = view_->atlas();
-    if (image >= atlas.count) return false;
-    const images::Point tile = atlas.tile(atlas_row(row), image);
-    images::draw_part(list, view_->texture(), atlas, {tile.x + from.x, tile.y + from.y},
-                      {tile.x + to.x, tile.y + to.y}, min, max);
+                       ImVec2 min, ImVec2 max) const {
+  const Row& one = rows_[index_of(row)];
+  if (draws_values(row) && image < one.page->shape().tiles()) {
+    one.page->draw_part(list, image, from, to, min, max);
     return true;
   }
-  if (!has_page) return false;
-  one.page->draw_part(list, image, from, to, min, max);
+  if (view_ == nullptr || !is_of_view(row)) return false;
+  const images::Atlas& atlas = view_->atlas();
+  if (image >= atlas.count) return false;
+  const images::Point tile = atlas.tile(atlas_row(row), image);
+  images::draw_part(list, view_->texture(), atlas, {tile.x + from.x, tile.y + from.y},
+                    {tile.x + to.x, tile.y + to.y}, min, max);
   return true;
 }
 
 std::vector<float> PictureDesk::pixel(PictureRow row, int image, int y, int x) const {
-  const SharedValues& values = at(row).values;
-  if (!values || row == PictureRow::difference) return {};
+  const SharedValues values = this->values(row);
+  if (!values) return {};
   const std::size_t place = (static_cast<std::size_t>((image * shape_.height + y) * shape_.width + x)) *
                             static_cast<std::size_t>(shape_.channels);
   const auto channels = static_cast<std::size_t>(std::min(3, shape_.channels));

@@ -152,10 +152,10 @@ void HistoryFigures::start() {
   job_ = std::async(std::launch::async, [history = history_, missing] {
     Computed computed;
     for (const std::uint64_t step : missing) {
-      const training::ShownImages images = history->at(step);
-      if (images.step != step) continue;
-      computed[step] = {{images.errors.begin(), images.errors.end()},
-                        similarities(images.original, images.reconstruction, images.shape)};
+      const auto images = history->at(step);
+      if (!images || images->step != step) continue;
+      computed[step] = {{images->errors.begin(), images->errors.end()},
+                        similarities(images->original, images->reconstruction, images->shape)};
     }
     return computed;
   });

@@ -1,6 +1,6 @@
 #pragma once
-// The bands of pictures: each image's rows below each other, pixel for pixel, with its figures below. The wheel scrolls,
-// with Ctrl it changes the size; the pointer lights up what is below it in all rows.
+// The bands of pictures: each image's rows below each other, pixel for pixel, with its figures below. The wheel
+// scrolls, with Ctrl it changes the size; the pointer lights up what is below it in all rows.
 
 #include <optional>
 

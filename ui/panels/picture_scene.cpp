@@ -8,6 +8,11 @@
 
 namespace warpscope::ui {
 
+std::uint64_t PictureScene::step() const {
+  const bool values = !names.empty() || desk.draws_values(PictureRow::now);
+  return (values ? desk.step(PictureRow::now) : std::nullopt).value_or(view.shown().step);
+}
+
 std::string PictureScene::name(PictureRow row) const {
   if (row == PictureRow::now && past) return "step " + with_thousands(view.shown().step);
   if (row == PictureRow::earlier && desk.step(row)) return "step " + with_thousands(*desk.step(row));
@@ -22,10 +27,10 @@ PictureScene make_scene(PictureSettings& settings, const PictureDesk& desk, inte
   }
   if (scene.measured.empty()) scene.measured.push_back(PictureRow::now);
   for (std::size_t i = 0; i < kPictureRows; ++i) {
-    const PictureFigures* const found = desk.figures().find(static_cast<PictureRow>(i));
+    const PictureFigures* const found = desk.figures(static_cast<PictureRow>(i));
     if (found != nullptr) scene.figures[i] = found->values(settings.metric);
   }
-  if (scene.names.empty() && settings.metric != PictureMetric::ssim) {
+  if (scene.names.empty() && settings.metric != PictureMetric::ssim && !desk.draws_values(PictureRow::now)) {
     // Those of now come with each batch of pictures.
     const std::vector<float>& errors = view.shown().errors;
     scene.figures[index_of(PictureRow::now)] =

@@ -2,6 +2,7 @@
 // What the parts of the images panel share: what a person has chosen, and what is on the screen in this frame.
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct PictureScene {
   std::vector<int> images;         ///< in their order
   std::vector<std::string> names;  ///< of a person's own images; empty of others
 
+  /// The training step after which the reconstructions in the row `now` were made.
+  std::uint64_t step() const;
   /// "now", "bf16", "step 1,200": what stands before a row.
   std::string name(PictureRow row) const;
   std::vector<PictureRow> measured;  ///< those of `rows` that have figures; `now` if there are none

@@ -11,9 +11,10 @@
 #include "ui/images/byte_colours.h"
 #include "ui/images/grid_layout.h"
 #include "ui/interop/texture.h"
+#include "ui/panels/data_texts.h"
 #include "ui/panels/prediction_cell.h"
-#include "ui/panels/prediction_texts.h"
 #include "ui/panels/selection_chip.h"
+#include "ui/panels/tinted_text.h"
 #include "ui/pointing.h"
 #include "ui/widgets.h"
 
@@ -25,6 +26,7 @@ constexpr std::array<const char*, 3> kOrders{"worst first", "wrong only", "store
 constexpr int kTiles = 1024, kLargestPage = 4096;
 // Seconds: the magnifier covers much, so it waits until the pointer stays, and then follows it at once.
 constexpr double kMagnifierDelay = 0.3;
+constexpr float kLegend = 48;  // design pixels
 
 /// Framebuffer pixels per pixel of the window.
 float density() {
@@ -111,9 +113,12 @@ void PredictionGrid::draw_zoom(const Frame& frame) {
 
 void PredictionGrid::draw_order(const Frame& frame) {
   const auto now = static_cast<std::size_t>(choice_.order);
-  if (!begin_combo(frame, "predictions.order", kOrders[now], std::floor(120 * frame.scale),
-                   "Worst first: the largest loss first. Wrong only: the same, without the images that were "
-                   "classified right. Stored order: as in the data set.")) {
+  if (!begin_combo(
+          frame, "predictions.order", kOrders[now], std::floor(120 * frame.scale),
+          said_of_data(
+              frame,
+              "Worst first: the largest loss first. Wrong only: the same, without the images that were "
+              "classified right. Stored order: as in the data set."))) {
     return;
   }
   for (std::size_t i = 0; i < kOrders.size(); ++i) {
@@ -128,7 +133,7 @@ void PredictionGrid::draw_classes(const Frame& frame, const HeldOut& held_out) {
   const float width = std::clamp(ImGui::GetContentRegionAvail().x, 40 * frame.scale, 136 * frame.scale);
   const std::string now = choice_.truth == kAnyClass ? "all classes" : held_out.class_name(choice_.truth);
   if (!begin_combo(frame, "predictions.class", now, std::floor(width),
-                   "Only the images whose truth is this class.")) {
+                   said_of_data(frame, "Only the images whose truth is this class."))) {
     return;
   }
   if (combo_item(frame, "predictions.class=all", "all classes", choice_.truth == kAnyClass))
@@ -175,14 +180,28 @@ void PredictionGrid::draw_choices(const Frame& frame, const HeldOut& held_out, b
       fmt::format(
           "{} {}: its truth and its loss (cross-entropy, in nats), then what the network took it for.",
           count_text(held_out, choice_, order_.size()), texts ? "Beside a text" : "Below an image"));
-  ImGui::SameLine(0, 12 * s);
-  if (held && ImGui::GetContentRegionAvail().x >= text_width(frame.fonts.small, "held still")) {
-    row_text(frame, frame.fonts.small, frame.palette.accent, "held still");
-    trace_item("predictions.held");
-    tooltip(frame, "A newer evaluation is there; it is shown when the pointer leaves the images.");
-  } else {
-    ImGui::NewLine();
-  }
+  if (held) draw_held(frame);
+  if (texts && frame.request != nullptr) draw_legend(frame);
+}
+
+void PredictionGrid::draw_held(const Frame& frame) {
+  ImGui::SameLine(0, 12 * frame.scale);
+  if (ImGui::GetContentRegionAvail().x < text_width(frame.fonts.small, "held still")) return ImGui::NewLine();
+  row_text(frame, frame.fonts.small, frame.palette.accent, "held still");
+  trace_item("predictions.held");
+  tooltip(frame, said_of_data(
+                     frame, "A newer evaluation is there; it is shown when the pointer leaves the images."));
+}
+
+/// Of the rows, each of which has a scale of its own: at the right end, where there is room.
+void PredictionGrid::draw_legend(const Frame& frame) {
+  ImGui::SameLine(0, 12 * frame.scale);
+  const float bar = std::floor(kLegend * frame.scale), room = ImGui::GetContentRegionAvail().x;
+  const float width = share_legend_width(frame, "against", "for", bar);
+  if (width > room) return ImGui::NewLine();
+  align_right(frame, width);
+  share_legend(frame, "against", "for", bar);
+  trace_item("predictions.legend");
 }
 
 void PredictionGrid::draw(const Frame& frame, const HeldOut& held_out, bool held) {
@@ -290,7 +309,7 @@ void PredictionGrid::draw_cells(const Frame& frame, const HeldOut& held_out) {
 }
 
 void PredictionGrid::draw_texts(const Frame& frame, const HeldOut& held_out) {
-  const auto hit = draw_prediction_texts(frame, held_out, order_, std::exchange(scroll_to_start_, false));
+  const auto hit = texts_.draw(frame, held_out, order_, std::exchange(scroll_to_start_, false));
   looked_at_ = hit.has_value();
   if (hit && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) point_at(frame, held_out, *hit);
 }

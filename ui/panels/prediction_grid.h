@@ -11,6 +11,7 @@
 #include "ui/images/tile_cache.h"
 #include "ui/interop/tile_page.h"
 #include "ui/panels/held_out.h"
+#include "ui/panels/prediction_texts.h"
 
 namespace warpscope::ui {
 
@@ -36,6 +37,8 @@ class PredictionGrid {
   void draw_order(const Frame& frame);
   void draw_classes(const Frame& frame, const HeldOut& held_out);
   void draw_chip(const Frame& frame, const HeldOut& held_out);
+  void draw_held(const Frame& frame);
+  void draw_legend(const Frame& frame);
   void draw_cells(const Frame& frame, const HeldOut& held_out);
   void draw_texts(const Frame& frame, const HeldOut& held_out);
   images::CellGrid lay_out(const Frame& frame, const HeldOut& held_out, ImVec2 room) const;
@@ -48,6 +51,7 @@ class PredictionGrid {
   void point_at(const Frame& frame, const HeldOut& held_out, int image);
   void trace(const Frame& frame, const HeldOut& held_out);
 
+  PredictionTexts texts_;
   PredictionChoice choice_;
   HeldOut arranged_;  ///< what `order_` was made from
   PredictionChoice arranged_as_;

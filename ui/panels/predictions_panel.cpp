@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/panels/data_texts.h"
 #include "ui/trace.h"
 #include "ui/widgets.h"
 
@@ -60,14 +61,14 @@ void PredictionsPanel::draw_title(const Frame& frame) {
   if (room() >= step_width + accuracy_width) {
     caption(frame, "step");
     ImGui::SameLine(0, 6 * s);
-    value_with_unit(frame, step, "", "The training step after which the network looked at these images.");
+    value_with_unit(frame, step, "",
+                    said_of_data(frame, "The training step after which the network looked at these images."));
     ImGui::SameLine(0, 16 * s);
   }
   if (room() >= accuracy_width) {
-    value_with_unit(
-        frame, accuracy, "% accuracy",
-        fmt::format("Part of the {} {} images whose most probable class is their truth, at step {}.",
-                    with_thousands(evaluated), split, step));
+    value_with_unit(frame, accuracy, "% accuracy",
+                    fmt::format("Part of the {} {} {}s whose most probable class is their truth, at step {}.",
+                                with_thousands(evaluated), split, follower_.shown().thing(), step));
     ImGui::SameLine(0, 16 * s);
   }
   if (tab_ == kPredictions && !follower_.shown().has_texts()) grid_.draw_zoom(frame);
@@ -84,11 +85,12 @@ void PredictionsPanel::draw(const Frame& frame) {
   const bool figures = held_out.evaluation && held_out.evaluation->classes > 0;
   if (images || figures) draw_title(frame);
   panel_body(frame, false);
+  if (tab_ == kPredictions && snapshot.data && !snapshot.data->test.texts.empty()) typed_.draw(frame);
   if (!images && !(figures && tab_ == kConfusion)) {
     grid_.left_alone();
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     trace_rectangle("images.empty", at, ImVec2(at.x + room.x, at.y + room.y));
-    centered_text(frame, empty_text(snapshot));
+    centered_text(frame, said_of_data(frame, empty_text(snapshot)));
   } else if (tab_ == kPredictions) {
     grid_.draw(frame, held_out, follower_.held());
   } else if (const auto clicked = matrix_.draw(frame, held_out); clicked && images) {

@@ -8,6 +8,7 @@
 #include "ui/panels/confusion_matrix.h"
 #include "ui/panels/held_out.h"
 #include "ui/panels/prediction_grid.h"
+#include "ui/panels/typed_text.h"
 
 namespace warpscope::ui {
 
@@ -31,6 +32,7 @@ class PredictionsPanel {
 
   EvaluationFollower follower_;
   PredictionGrid grid_;
+  TypedText typed_;
   ConfusionMatrix matrix_;
   int tab_ = kPredictions;
 };

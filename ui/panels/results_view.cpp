@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ui/panels/data_texts.h"
 #include "ui/steering.h"
 #include "ui/terms.h"
 #include "ui/value_field.h"
@@ -50,7 +51,7 @@ void draw_cells(const Frame& frame, std::span<const ResultCell> cells, const Col
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const ResultCell& cell = cells[i];
     const bool right = columns.two && i % 2 == 1;
-    const std::string tip = label_tip(cell.label, cell.tip);
+    const std::string tip = said_of_data(frame, label_tip(cell.label, cell.tip));
     if (right) ImGui::SameLine(columns.second);
     row_text(frame, frame.fonts.text, frame.palette.muted, cell.label);
     tooltip(frame, tip);

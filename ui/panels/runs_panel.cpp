@@ -10,6 +10,7 @@
 
 #include "ui/panels/loss_legend.h"
 #include "ui/panels/loss_lines.h"
+#include "ui/trace.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -272,6 +273,7 @@ void RunsPanel::draw_palette(const Frame& frame, RunOverlay& overlay) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(6 * s, 6 * s));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(4 * s, 4 * s));
   if (ImGui::BeginPopup("runs.palette", ImGuiWindowFlags_NoMove)) {
+    trace_open_list("runs.palette");
     const OverlayRun* const run = overlay.find(recolored_);
     for (int i = 0; i < kRunColors; ++i) {
       if (i > 0) ImGui::SameLine();

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ui/cursor.h"
+#include "ui/panels/data_texts.h"
 #include "ui/panels/image_selection.h"
 #include "ui/widgets.h"
 
@@ -48,7 +49,7 @@ bool selection_chip(const Frame& frame, const char* name, std::uint64_t count, s
       "only those count here. Click, or Esc: all images again.",
       with_thousands(static_cast<std::uint64_t>(frame.cursor->images.size())), with_thousands(count),
       with_thousands(total));
-  if (!chip(frame, name, selected_text(count, total), room, tip)) return false;
+  if (!chip(frame, name, selected_text(count, total), room, said_of_data(frame, tip))) return false;
   frame.cursor->images.clear();
   return true;
 }

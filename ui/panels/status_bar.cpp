@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/panels/data_texts.h"
 #include "ui/terms.h"
 #include "ui/widgets.h"
 
@@ -183,7 +184,8 @@ void StatusBar::draw(const Frame& frame, const WindowFacts& facts) {
     entry(frame, "status.data", kData, snapshot.data_name,
           substituted ? frame.palette.warning : frame.palette.muted,
           substituted ? snapshot.data_notice
-                      : fmt::format("{} training images", with_thousands(snapshot.train_images)));
+                      : said_of_data(
+                            frame, fmt::format("{} training images", with_thousands(snapshot.train_images))));
   }
   draw_last_line(frame, ImGui::GetContentRegionAvail().x);
   draw_log(frame);

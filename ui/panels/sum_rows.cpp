@@ -70,9 +70,11 @@ std::vector<std::string> words_of(const models::Model& model, const Explanation&
   std::vector<std::string> result;
   if (!sum.has_sum) {
     const std::size_t layer = sum.sum.output;
-    result.push_back(layer == 0 ? fmt::format("a pixel of the image: {:.6g}", sum.stored)
-                                : fmt::format("{} = the mean over its input: {:.6g}",
-                                              model.layers[layer - 1].name, sum.stored));
+    result.push_back(
+        layer == 0
+            ? fmt::format("a {}: {:.6g}", model.reads_text() ? "character of the text" : "pixel of the image",
+                          sum.stored)
+            : fmt::format("{} = the mean over its input: {:.6g}", model.layers[layer - 1].name, sum.stored));
   } else {
     result.push_back(fmt::format("{} = bias {:.6g} + {} products = {:.6g}",
                                  model.layers[sum.sum.output - 1].name, sum.bias, sum.terms.size(),

@@ -22,10 +22,10 @@ using inspect::Term;
 
 enum : std::size_t { kPlace, kChannel, kInput, kWeight, kProduct };
 constexpr std::array<Column, 5> kTermColumns{{
-    {"y, x", "Where the input stands; outside of it padding is 0.", 48, true},
+    {"y, x", "Where the input stands; outside of it padding is 0.", 44, true},
     {"channel", "Of the input.", 48, true},
-    {"input", "The value that the layer before has there.", 64, true},
-    {"weight", "Of the filter, rounded as the precision multiplies it.", 64, true},
+    {"input", "The value that the layer before has there.", 60, true},
+    {"weight", "Of the filter, rounded as the precision multiplies it.", 60, true},
     {"product", "input \u00d7 weight", 72, true},
 }};
 

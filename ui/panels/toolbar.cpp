@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/panels/data_texts.h"
 #include "ui/panels/selection_text.h"
 #include "ui/steering.h"
 #include "ui/widgets.h"
@@ -99,11 +100,11 @@ Piece text_piece(const Frame& frame, int rank, std::string label, std::string te
 }
 
 // A number in the room of `widest`, so that what follows does not move.
-Piece number_piece(const Frame& frame, int rank, std::string value, const char* widest, const char* unit,
-                   const char* tip) {
+Piece number_piece(const Frame& frame, int rank, std::string value, const char* widest,
+                   const std::string& unit, const std::string& tip) {
   const float digits =
       std::max(text_width(frame.fonts.numbers, widest), text_width(frame.fonts.numbers, value));
-  const float width = digits + text_width(frame.fonts.small, unit) + (*unit == '\0' ? 0.0f : 5 * frame.scale);
+  const float width = digits + text_width(frame.fonts.small, unit) + (unit.empty() ? 0.0f : 5 * frame.scale);
   return {rank, width, [&frame, value = std::move(value), unit, tip, width] {
             value_with_unit(frame, value, unit, tip, width);
           }};
@@ -196,13 +197,14 @@ std::vector<Piece> progress_pieces(const Frame& frame) {
   const auto& snapshot = frame.snapshot;
   const bool any = snapshot.step > 0;
   std::vector<Piece> pieces;
-  pieces.push_back(
-      number_piece(frame, 1, snapshot.images_per_second > 0 ? speed_text(snapshot.images_per_second) : "-",
-                   "999,999", "images/s",
+  pieces.push_back(number_piece(
+      frame, 1, snapshot.images_per_second > 0 ? speed_text(snapshot.images_per_second) : "-", "999,999",
+      said_of_data(frame, "images/s"),
+      said_of_data(frame,
                    "Training images a second: the median over the last second of steps, from times "
-                   "that the device takes at the end of each step."));
+                   "that the device takes at the end of each step.")));
   pieces.push_back(number_piece(frame, 3, any ? with_thousands(snapshot.epoch, 2) : "-", "99.99", "epochs",
-                                "Passes over the training images."));
+                                said_of_data(frame, "Passes over the training images.")));
   std::string steps = with_thousands(snapshot.step);
   if (snapshot.steps_planned > 0) steps += " / " + with_thousands(snapshot.steps_planned);
   pieces.push_back(number_piece(frame, 2, std::move(steps), "99,999", "steps",
@@ -297,7 +299,7 @@ ToolbarRequests Toolbar::draw(const Frame& frame) {
   if (!snapshot.model.empty())
     left.push_back(text_piece(frame, 5, "", snapshot.model, "The network that is trained."));
   if (!snapshot.data_name.empty()) {
-    left.push_back(text_piece(frame, 7, "", snapshot.data_name, data_tip(snapshot)));
+    left.push_back(text_piece(frame, 7, "", snapshot.data_name, said_of_data(frame, data_tip(snapshot))));
   }
   if (!snapshot.device.name.empty()) {
     left.push_back(

@@ -1,8 +1,9 @@
 #include "ui/panels/training_panel.h"
 
 #include <array>
-#include <string_view>
+#include <string>
 
+#include "ui/panels/data_texts.h"
 #include "ui/setting_spec.h"
 #include "ui/steering.h"
 #include "ui/widgets.h"
@@ -52,11 +53,11 @@ void TrainingPanel::draw_batch(const Frame& frame, float left) {
 
 // Stands in place of the batch's unit, so that no row moves when it appears.
 void TrainingPanel::draw_refusal(const Frame& frame) const {
-  constexpr std::string_view kUnit = "images";
+  const std::string unit = said_of_data(frame, "images");
   const float room = ImGui::GetContentRegionAvail().x;
   if (refusal_.empty()) {
-    if (text_width(frame.fonts.small, kUnit) > room) return ImGui::NewLine();
-    return caption(frame, kUnit);
+    if (text_width(frame.fonts.small, unit) > room) return ImGui::NewLine();
+    return caption(frame, unit);
   }
   row_text(frame, frame.fonts.small, frame.palette.warning, ellipsize(frame.fonts.small, refusal_, room));
   trace_item("training.refusal");

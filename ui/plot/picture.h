@@ -24,8 +24,8 @@ struct Picture {
 using Painter = std::function<void(const Frame& frame, ImVec2 min, ImVec2 max)>;
 
 /// What `draw` draws into the current ImGui window, which begins at (0, 0) and has `size` units, each
-/// `density` pixels wide, on the background of a panel. Runs it once in a Dear ImGui context of its own, with fonts of that scale. Throws
-/// core::Error.
+/// `density` pixels wide, on the background of a panel. Runs it once in a Dear ImGui context of its own, with fonts of
+/// that scale. Throws core::Error.
 Picture draw_alone(ImVec2 size, float scale, float density, const Palette& palette,
                    const std::function<void(const Fonts&)>& draw);
 

@@ -63,8 +63,25 @@ std::string rate_text(double rate) {
   return with_thousands(rate, rate < 10 ? 2 : rate < 100 ? 1 : 0);
 }
 
+// Moves a name to the left along its ceiling, which begins at `bend`, until it covers none of the points; where there
+// is no such place it stays.
+LabelBox beside_points(const LabelBox& name, float bend, std::span<const ImVec2> points, float radius) {
+  const auto covers = [&](const LabelBox& box) {
+    return std::any_of(points.begin(), points.end(), [&](ImVec2 at) {
+      return box.meets({ImVec2(at.x - radius, at.y - radius), ImVec2(at.x + radius, at.y + radius)});
+    });
+  };
+  LabelBox box = name;
+  while (covers(box) && box.min.x - radius >= bend) {
+    box.min.x -= radius;
+    box.max.x -= radius;
+  }
+  return covers(box) ? name : box;
+}
+
 // The names of ceilings above the highest of each set that lies close together. Returns where they stand.
-std::vector<LabelBox> name_ceilings(const Frame& frame, const Roofline& roofline, const Planes& planes) {
+std::vector<LabelBox> name_ceilings(const Frame& frame, const Roofline& roofline, const Planes& planes,
+                                    std::span<const ImVec2> points, float radius) {
   const float s = frame.scale;
   std::vector<float> pixels;
   for (const Ceiling& ceiling : roofline.ceilings) pixels.push_back(planes.y.to_pixel(ceiling.rate));
@@ -77,8 +94,12 @@ std::vector<LabelBox> name_ceilings(const Frame& frame, const Roofline& roofline
                           rate_text(ceiling.rate / roofline.unit_rate));
     }
     const float y = pixels[group.front()];
-    const LabelBox box{ImVec2(planes.area.max.x - text_width(frame.fonts.small, text) - 4 * s, y - 16 * s),
-                       ImVec2(planes.area.max.x - 2 * s, y - s)};
+    const double highest = roofline.ceilings[group.front()].rate;
+    const double bend = roofline.bytes > 0 ? highest / roofline.bytes : planes.x.low;
+    const LabelBox at_end{ImVec2(planes.area.max.x - text_width(frame.fonts.small, text) - 4 * s, y - 16 * s),
+                          ImVec2(planes.area.max.x - 2 * s, y - s)};
+    const float left = std::max(planes.area.min.x, planes.x.to_pixel(bend));
+    const LabelBox box = beside_points(at_end, left, points, radius);
     draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, box.min.x, y - 4 * s, frame.palette.text, text);
     occupied.push_back(box);
   }
@@ -248,13 +269,13 @@ void draw(const Frame& frame, const char* name, ImVec2 size, const Roofline& roo
   const Planes planes = arrange(frame, min, ImVec2(min.x + size.x, min.y + size.y), roofline);
   draw_axes(frame, roofline, planes);
   draw_roofs(frame, roofline, planes);
-  std::vector<LabelBox> occupied = name_ceilings(frame, roofline, planes);
   const float radius = 4.5f * frame.scale;
   std::vector<ImVec2> points;
   for (const RooflinePoint& point : roofline.points) {
     points.emplace_back(planes.x.to_pixel(point.intensity), planes.y.to_pixel(point.rate));
   }
-  draw_labels(frame, roofline, points, radius, planes, std::move(occupied));
+  draw_labels(frame, roofline, points, radius, planes,
+              name_ceilings(frame, roofline, planes, points, radius));
   for (std::size_t i = 0; i < points.size(); ++i)
     draw_point(frame, points[i], roofline.points[i].color, roofline.points[i].shape, radius);
   const int under = hovered ? point_under(ImGui::GetIO().MousePos, points, 2.5f * radius) : -1;

@@ -32,7 +32,8 @@ Precision precision_on(const core::DeviceInfo& device) {
   return device.compute_capability >= kAmpere ? Precision::tf32 : Precision::fp32;
 }
 
-/// The last of the table that runs here, alone, and gives the same bits each time; a library's only where there is no other.
+/// The last of the table that runs here, alone, and gives the same bits each time; a library's only where there is no
+/// other.
 const ops::Variant& choose(Op op, const core::DeviceInfo& device, Precision precision, const OpShape& shape) {
   const ops::Variant* found = nullptr;
   for (const bool library : {true, false}) {

@@ -23,6 +23,11 @@ namespace {
 constexpr int kMostBatch = 8;           // products between two looks at the device
 constexpr double kBatchSeconds = 0.02;  // the same as time
 constexpr double kDirectionTolerance = 0.1;
+// A Newton direction of so many products of which less than this is gone was not worth them: the losses bend on the
+// way.
+constexpr int kManyProducts = 16;
+constexpr double kShort = 0.5;
+constexpr std::size_t kLeastWindow = 8;
 constexpr double kRenewal = 0.1;  // of a gap: what the smoothed problem may leave before multipliers change
 
 /// Pieces of one allocation.
@@ -53,6 +58,11 @@ std::size_t lay_out(NewtonState& state, std::byte* memory) {
   }
   pieces.take(state.operand, weights);
   pieces.take(state.squares, state.width());
+  if (state.loss.kind == LossKind::margin) {
+    pieces.take(state.gradient_before, weights);
+    pieces.take(state.moved, kPairs * weights);
+    pieces.take(state.turned, kPairs * weights);
+  }
   for (double** matrix : {&state.scores, &state.moves, &state.slopes}) pieces.take(*matrix, scores);
   for (float** matrix : {&state.product, &state.changes, &state.curvature}) pieces.take(*matrix, scores);
   if (state.loss.hinge) pieces.take(state.multipliers, scores);
@@ -87,6 +97,7 @@ class Solver {
     bounds_.assign(groups_.size(), -std::numeric_limits<double>::infinity());
     decreases_.assign(groups_.size(), 0.0);
     ratios_.assign(groups_.size(), 1.0);
+    passed_.resize(groups_.size());
     for (GroupState& group : groups_) group.active = 1;
     put_groups();
     sum_squares(features);
@@ -99,6 +110,10 @@ class Solver {
       judge();
       if (!anything_active() || !ended_.empty()) break;
       renew_multipliers();
+      if (misled_) {
+        step_by_memory();
+        continue;
+      }
       seek_direction();
       run({Step::project, Step::search, Step::move, Step::shift});
     }
@@ -166,15 +181,19 @@ class Solver {
           state_.loss.hinge ? group.dual - 0.5 * group.sum2 : report.objective - 0.5 * group.gradient2;
       bounds_[i] = std::max(bounds_[i], bound);
       report.gap = report.objective - bounds_[i];
-      report.left = state_.loss.hinge ? report.gap : std::min(report.gap, expect(i, before));
+      const double expected = misled_ ? expect_by_memory(i) : expect(i, before);
+      report.left = state_.loss.hinge ? report.gap : std::min(report.gap, expected);
       report.converged = report.left <= options_.tolerance * report.objective;
-      const bool stuck = report.iterations > 0 && group.step <= 0 && group.renew == 0;
+      const bool stays = report.iterations > 0 && group.step <= 0 && group.renew == 0;
+      const bool stuck = stays && group.pairs == 0;
+      if (stays) group.pairs = 0;  // the gradient alone may still lead on
       if (report.converged || stuck) group.active = 0;
       if (stuck && !report.converged) {
         ended_ = fmt::format("no step decreases the objective any more at a gap of {:.3g}", report.gap);
       }
       if (!report.converged) least = std::min(least, part_of_way(i));
     }
+    misled_ = misled_ || (state_.loss.kind == LossKind::margin && short_of_directions());
     if (anything_active() && products_ >= options_.most_products) {
       ended_ = fmt::format("the bound of {} products was reached", options_.most_products);
     }
@@ -194,6 +213,36 @@ class Solver {
     return ratio < kSlow ? 2 * decrease * ratio / (1 - ratio) : std::numeric_limits<double>::infinity();
   }
 
+  /// The same of quasi-Newton steps, of which each tells little: from the decreases in the last quarter of them and the
+  /// quarter before, and twice as careful.
+  double expect_by_memory(std::size_t i) {
+    std::vector<double>& passed = passed_[i];
+    passed.push_back(reports_[i].objective);
+    const std::size_t window = std::max<std::size_t>(kLeastWindow, passed.size() / 4);
+    if (passed.size() <= 2 * window) return std::numeric_limits<double>::infinity();
+    const auto ago = [&](std::size_t n) { return passed[passed.size() - 1 - n]; };
+    const double last = ago(window) - ago(0), earlier = ago(2 * window) - ago(window);
+    if (!(earlier > 0) || !(last > 0) || last >= earlier) return std::numeric_limits<double>::infinity();
+    return 4 * last * last / (earlier - last);
+  }
+
+  /// Whether the quadratic model of a long search for a direction was no good.
+  bool short_of_directions() const {
+    return std::any_of(groups_.begin(), groups_.end(), [](const GroupState& group) {
+      return group.active != 0 && group.products > kManyProducts && group.step < kShort;
+    });
+  }
+
+  /// Two products with the features, and one pass over rows for each `probe`.
+  void step_by_memory() {
+    run({Step::follow, Step::project, Step::probe, Step::narrow, Step::probe, Step::narrow, Step::take,
+         Step::shift});
+    products_ += 2;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      if (groups_[i].active != 0) ++reports_[i].iterations;
+    }
+  }
+
   double part_of_way(std::size_t i) {
     const double relative =
         std::min(reports_[i].left, reports_[i].gap) / std::max(reports_[i].objective, 1e-300);
@@ -211,6 +260,7 @@ class Solver {
       GroupState& group = groups_[i];
       const bool solved = 0.5 * group.gradient2 <= kRenewal * reports_[i].gap || group.step <= 0;
       group.renew = group.active != 0 && reports_[i].iterations > 0 && solved ? 1 : 0;
+      if (group.renew != 0) group.pairs = group.started = 0;  // those were of another objective
       any = any || group.renew != 0;
     }
     put_groups();
@@ -252,9 +302,11 @@ class Solver {
   std::unique_ptr<Steps> steps_;
   std::vector<GroupState> groups_;
   std::vector<NewtonReport> reports_;
-  std::vector<double> bounds_;     // the best lower bound of each group
-  std::vector<double> decreases_;  // of the objective of each group by its last step
-  std::vector<double> ratios_;     // of the last two of them
+  std::vector<double> bounds_;               // the best lower bound of each group
+  std::vector<double> decreases_;            // of the objective of each group by its last step
+  std::vector<double> ratios_;               // of the last two of them
+  std::vector<std::vector<double>> passed_;  // objectives of each group since quasi-Newton steps began
+  bool misled_ = false;                      // quasi-Newton steps now take the place of Newton's
   double first_gap_ = 0;
   int products_ = 0;
   std::string ended_;

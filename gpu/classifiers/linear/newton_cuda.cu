@@ -6,6 +6,7 @@
 #include "gpu/classifiers/linear/newton_cuda.h"
 #include "gpu/classifiers/linear/newton_rows.h"
 #include "gpu/classifiers/linear/products_cuda.h"
+#include "gpu/classifiers/linear/quasi_newton.h"
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
 
@@ -36,6 +37,10 @@ __global__ void __launch_bounds__(kThreads) search_rows(NewtonState state) {
   const int block = static_cast<int>(blockIdx.x);
   if (state.loss.kind == LossKind::softmax) return search_softmax(Block{}, state, block);
   search_margin(Block{}, state, block, static_cast<int>(blockIdx.y));
+}
+
+__global__ void __launch_bounds__(kThreads) probe_rows(NewtonState state) {
+  probe_margin(Block{}, state, static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y));
 }
 
 /// Calls one of the functions for single rows.
@@ -93,6 +98,15 @@ class CudaSteps final : public Steps {
         return groups<advance<Block>>("newton advance");
       case Step::move:
         return groups<move<Block>>("newton move");
+      case Step::follow:
+        return groups<follow<Block>>("quasi-newton follow");
+      case Step::probe:
+        probe_rows<<<blocks(), kThreads, 0, stream_>>>(state_);
+        return core::check_launch("quasi-newton probe");
+      case Step::narrow:
+        return groups<narrow<Block>>("quasi-newton narrow");
+      case Step::take:
+        return groups<take<Block>>("quasi-newton take");
     }
   }
 

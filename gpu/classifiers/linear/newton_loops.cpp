@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gpu/classifiers/linear/newton_rows.h"
+#include "gpu/classifiers/linear/quasi_newton.h"
 #include "gpu/core/parallel.h"
 
 namespace warpscope::classifiers::linear {
@@ -121,6 +122,14 @@ class LoopSteps final : public Steps {
         return each_group([&](int group) { advance(Alone{}, state_, group); });
       case Step::move:
         return each_group([&](int group) { move(Alone{}, state_, group); });
+      case Step::follow:
+        return each_group([&](int group) { follow(Alone{}, state_, group); });
+      case Step::probe:
+        return each_block([&](int block, int k) { probe_margin(Alone{}, state_, block, k); }, [](int) {});
+      case Step::narrow:
+        return each_group([&](int group) { narrow(Alone{}, state_, group); });
+      case Step::take:
+        return each_group([&](int group) { take(Alone{}, state_, group); });
     }
   }
 

@@ -11,8 +11,9 @@
 
 namespace warpscope::classifiers::linear {
 
-inline constexpr int kSums = 8;   ///< the most sums over rows that a step makes
-inline constexpr int kSteps = 8;  ///< lengths that a line search tries
+inline constexpr int kSums = 8;    ///< the most sums over rows that a step makes
+inline constexpr int kSteps = 8;   ///< lengths that a line search tries
+inline constexpr int kPairs = 10;  ///< steps that quasi-Newton directions remember
 
 /// The n-th of these lengths: 1, 1/2, 1/4, 1/8, and then down by eighths to 1/32768.
 WARPSCOPE_BOTH inline double step_length(int n) {
@@ -40,6 +41,11 @@ struct GroupState {
   // After Step::search.
   double step;    ///< 0: no length that was tried decreased the objective
   double change;  ///< of the objective
+  // Of quasi-Newton directions.
+  int started;                              ///< there was one before: gradient_before is of its beginning
+  int pairs;                                ///< steps remembered so far; the host sets 0 to forget them
+  double weights_along;                     ///< w . direction
+  double low, low_slope, high, high_slope;  ///< lengths that hold the least objective, and slopes there
 };
 
 /// All in memory of the device. (K, D) and (rows, K) row after row.
@@ -58,9 +64,12 @@ struct NewtonState {
   double* direction = nullptr;
   double* residual = nullptr;
   double* conjugate = nullptr;
-  double* sum = nullptr;      ///< sum over rows of slopes (or their changes) times x
-  float* operand = nullptr;   ///< `conjugate`, which holds numbers of FP32, for products
-  double* squares = nullptr;  ///< (D): sum over rows of x_ij^2
+  double* sum = nullptr;              ///< sum over rows of slopes (or their changes) times x
+  float* operand = nullptr;           ///< `conjugate`, which holds numbers of FP32, for products
+  double* squares = nullptr;          ///< (D): sum over rows of x_ij^2
+  double* gradient_before = nullptr;  ///< of quasi-Newton directions: where the last began
+  double* moved = nullptr;            ///< (kPairs, K, D): their steps
+  double* turned = nullptr;           ///< (kPairs, K, D): and what those did to the gradient
   // (rows, K)
   double* scores = nullptr;
   double* moves = nullptr;   ///< of the scores along the direction
@@ -95,6 +104,11 @@ enum class Step {
   move,      ///< chooses the length; weights += step direction
   shift,     ///< scores += step moves
   remember,  ///< multipliers = those of the last evaluation
+  // Of quasi-Newton directions (quasi_newton.h), of margin losses alone.
+  follow,  ///< direction from the gradient and the steps before
+  probe,   ///< sums over rows for each length
+  narrow,  ///< chooses two of the lengths
+  take,    ///< chooses the length; weights += step direction
 };
 
 /// Carries out steps, in order.

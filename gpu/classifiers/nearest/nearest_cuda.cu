@@ -1,8 +1,8 @@
 // Nearest neighbours on CUDA, for a band of rows at a time:
 //   1. Products of the centred rows in FP32 by tiles of 128 x 128, a thread 8 x 8 of them, and from these squared
 //      distances, (band, training rows).
-//   2. A block a row keeps the smallest: distances below the last one kept so far go to a list in shared memory, which is
-//      sorted whenever it is full. A key is (distance, row), so that the result does not depend on the order.
+//   2. A block a row keeps the smallest: distances below the last one kept so far go to a list in shared memory, which
+//      is sorted whenever it is full. A key is (distance, row), so that the result does not depend on the order.
 //   3. A warp a candidate sums squared differences in double precision; candidates are ranked by those.
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 // What the RBF SVM asks of the device that it runs on, and what is the same on all of them.
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -50,18 +49,7 @@ inline constexpr int kFolds = 5;
 /// dealt out at random, the same every time.
 std::vector<std::uint8_t> deal_folds(std::size_t rows, std::uint64_t seed);
 
-/// Seconds of phases, one after the other.
-class Phases {
- public:
-  /// Ends the phase before.
-  void begin(std::string name);
-  std::vector<PhaseTime> end();
-
- private:
-  using Clock = std::chrono::steady_clock;
-  std::vector<PhaseTime> phases_;
-  Clock::time_point since_;
-};
+using core::Phases;
 
 /// What Watch offers, with a clock: progress is told at most every 20 ms.
 void look(const Watch& watch, double part, std::string_view phase);

@@ -51,27 +51,6 @@ std::vector<std::uint8_t> deal_folds(std::size_t rows, std::uint64_t seed) {
   return folds;
 }
 
-void Phases::begin(std::string name) {
-  const auto now = Clock::now();
-  if (!phases_.empty()) phases_.back().seconds += std::chrono::duration<double>(now - since_).count();
-  since_ = now;
-  // A phase that comes again goes on where it was left.
-  const auto known =
-      std::find_if(phases_.begin(), phases_.end(), [&](const PhaseTime& p) { return p.phase == name; });
-  if (known == phases_.end()) {
-    phases_.push_back({std::move(name), 0.0});
-  } else {
-    std::rotate(known, known + 1, phases_.end());
-  }
-}
-
-std::vector<PhaseTime> Phases::end() {
-  if (!phases_.empty()) {
-    phases_.back().seconds += std::chrono::duration<double>(Clock::now() - since_).count();
-  }
-  return std::exchange(phases_, {});
-}
-
 void look(const Watch& watch, double part, std::string_view phase) {
   if (watch.stop.stop_requested()) throw Cancelled();
   if (watch.progress) watch.progress(part, phase);
@@ -318,7 +297,7 @@ class Problem final : public RbfSvmProblem {
       task.bounds.push_back(options.c * (options.class_weights.empty() ? 1.0 : options.class_weights[at]));
     }
     Phases phases;
-    phases.begin("solving");
+    phases.begin("planning");
     const std::vector<PairSolution> solutions = backend_->solve(task, phases, watch);
     phases.begin("model");
     RbfSvmModel model = make_model(sorted_, classes_, columns_, task, solutions);

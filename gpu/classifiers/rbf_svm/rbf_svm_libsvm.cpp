@@ -176,13 +176,16 @@ struct ModelFree {
 /// The kernel of one pair as LIBSVM takes it: each row a list of its number, its K, and an end.
 class PairKernel {
  public:
-  explicit PairKernel(std::int64_t rows) : rows_(rows), nodes_(static_cast<std::size_t>(rows * (rows + 2))) {
+  /// Its numbers are not set: zeros of gigabytes would take seconds in which nobody looks whether to go on.
+  explicit PairKernel(std::int64_t rows)
+      : rows_(rows),
+        nodes_(std::make_unique_for_overwrite<svm_node[]>(static_cast<std::size_t>(rows * (rows + 2)))) {
     for (std::int64_t row = 0; row < rows; ++row) {
       line(row)[0] = {0, static_cast<double>(row + 1)};
       line(row)[rows + 1] = {-1, 0.0};
     }
   }
-  svm_node* line(std::int64_t row) { return nodes_.data() + row * (rows_ + 2); }
+  svm_node* line(std::int64_t row) { return nodes_.get() + row * (rows_ + 2); }
   void set(std::int64_t row, std::int64_t column, double value) {
     line(row)[column + 1] = {static_cast<int>(column + 1), value};
   }
@@ -193,7 +196,7 @@ class PairKernel {
 
  private:
   std::int64_t rows_;
-  std::vector<svm_node> nodes_;
+  std::unique_ptr<svm_node[]> nodes_;
 };
 
 /// v_t of smo_step.h, summed in double.
@@ -281,7 +284,8 @@ class LibsvmBackend final : public Backend {
   double variance() const override { return variance_; }
   std::size_t peak_bytes() const override { return 0; }
 
-  std::vector<PairSolution> solve(const Task& task, Phases&, const Watch& watch) override {
+  std::vector<PairSolution> solve(const Task& task, Phases& phases, const Watch& watch) override {
+    phases.begin("solving");
     const auto pairs = pairs_of(present_.size());
     std::vector<PairSolution> solutions(pairs.size());
     std::atomic<std::int64_t> done{0};

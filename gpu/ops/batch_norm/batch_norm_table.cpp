@@ -9,6 +9,9 @@ std::vector<Variant> variants() {
 #if WARPSCOPE_HAVE_CUDA
   list.insert(list.end(), {naive_forward(), naive_infer(), naive_backward(), naive_track(), welford_forward(),
                            vectorized_infer(), warp_shuffle_backward()});
+#if WARPSCOPE_HAVE_CUDNN
+  list.insert(list.end(), {cudnn_forward(), cudnn_infer(), cudnn_backward()});
+#endif
 #endif
   return list;
 }

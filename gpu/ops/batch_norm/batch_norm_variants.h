@@ -1,6 +1,6 @@
 #pragma once
 // The factories behind batch_norm_table.cpp. Each is defined in a file named for its variant:
-// batch_norm_<variant>.cpp or .cu.
+// batch_norm_<variant>.cpp or .cu, or cuda_batch_norm_<variant>.cpp.
 
 #include "gpu/ops/variant.h"
 
@@ -27,6 +27,12 @@ Variant welford_forward();
 Variant vectorized_infer();
 
 Variant warp_shuffle_backward();
+
+#if WARPSCOPE_HAVE_CUDNN
+Variant cudnn_forward();
+Variant cudnn_infer();
+Variant cudnn_backward();
+#endif
 #endif
 
 }  // namespace warpscope::ops::batch_norm

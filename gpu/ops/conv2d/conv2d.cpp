@@ -36,8 +36,8 @@ std::int64_t backward_input_terms(const OpShape& s) {
 }
 
 /// Each output pixel meets only ((k + 1) / 2)^2 different pixels of an input that was upsampled, of the k^2
-/// that its formula names: 4 of 9 for 3x3 kernels (fused/fused.h). Of one-hot characters one channel of each pixel is not
-/// zero, and that is 1: an addition (fused/rows.h).
+/// that its formula names: 4 of 9 for 3x3 kernels (fused/fused.h). Of one-hot characters one channel of each pixel is
+/// not zero, and that is 1: an addition (fused/rows.h).
 double least_flops(const OpShape& s) {
   if (s.covered.has(Op::one_hot_forward)) return flops(s) / (2.0 * s.in_channels);
   const bool upsampled = s.covered.has(Op::upsample2d_forward) || s.covered.has(Op::upsample2d_backward);

@@ -21,14 +21,15 @@
 
 #include "gpu/core/error.h"
 #include "gpu/ops/conv2d/conv2d.h"
-#include "gpu/ops/conv2d/conv2d_cudnn_widen.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/cuda_cudnn_graph.h"
+#include "gpu/ops/cudnn_widen.h"
 
 namespace warpscope::ops::conv2d {
 namespace {
 
 using cudnn::Descriptor;
+using cudnn::storage_of;
 
 constexpr std::size_t kMebibyte = std::size_t{1} << 20;
 constexpr std::size_t kSmallestLimit = 16 * kMebibyte;
@@ -77,17 +78,6 @@ const Node& node_of(Op op) {
       return backward_weights;
     default:
       throw std::logic_error("no convolution of cuDNN");
-  }
-}
-
-cudnnDataType_t storage_of(core::Precision precision) {
-  switch (precision) {
-    case core::Precision::fp16:
-      return CUDNN_DATA_HALF;
-    case core::Precision::bf16:
-      return CUDNN_DATA_BFLOAT16;
-    default:
-      return CUDNN_DATA_FLOAT;
   }
 }
 
@@ -229,8 +219,8 @@ class Convolution final : public Prepared {
     pack.finalize("the variant pack");
     cudnn::execute(*handle_, chosen_.plan(), pack, *call.stream);
     if (widens_) {
-      widen_gradient(scratch, call.precision, call.operand<float>(Name::weights_gradient),
-                     weights_count(call.shape), *call.stream);
+      cudnn::widen({scratch}, call.precision, call.operand<float>(Name::weights_gradient),
+                   weights_count(call.shape), *call.stream, "conv2d.backward_weights cudnn");
     }
   }
 

@@ -1,8 +1,8 @@
 // embedding.backward_weights, variant `atomic`: one thread per element of dy, which adds it to the row of its character
-// by an atomic addition in global memory. Over `naive` it adds that each character is looked at once. Not deterministic:
-// the order of the additions, and so their rounding, differs from run to run. Limits: none on the shape; where few
-// characters make up most of a text, their rows are what everybody waits for. No shared memory, no spills. Source:
-// embedding.h; "CUDA C++ Programming Guide", atomic functions.
+// by an atomic addition in global memory. Over `naive` it adds that each character is looked at once. Not
+// deterministic: the order of the additions, and so their rounding, differs from run to run. Limits: none on the shape;
+// where few characters make up most of a text, their rows are what everybody waits for. No shared memory, no spills.
+// Source: embedding.h; "CUDA C++ Programming Guide", atomic functions.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"

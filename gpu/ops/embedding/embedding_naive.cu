@@ -1,6 +1,7 @@
 // embedding, variant `naive`: the first rung on CUDA. forward: one thread per element of y. backward_weights: one
-// thread per element of dw, which walks over all characters and adds the gradients of its own, in a fixed order. Limits:
-// none on the shape; backward_weights reads every character V D times. No shared memory, no spills. Source: embedding.h.
+// thread per element of dw, which walks over all characters and adds the gradients of its own, in a fixed order.
+// Limits: none on the shape; backward_weights reads every character V D times. No shared memory, no spills. Source:
+// embedding.h.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"

@@ -1,8 +1,8 @@
-// embedding.backward_weights, variant `scatter_rows`: a warp takes 32 channels of a span of characters and adds each row
-// of dy to a table in shared memory, whose columns belong to its lanes; a second kernel adds the tables. Over `atomic` it
-// adds a fixed order of the sums, the same bits every time, and that frequent characters are no bottleneck. Limits: none
-// on the shape. Bound by reading dy. 4 KB of shared memory for 32 rows, 32 KB at most; no spills. Source: embedding.h;
-// row_sums.cuh.
+// embedding.backward_weights, variant `scatter_rows`: a warp takes 32 channels of a span of characters and adds each
+// row of dy to a table in shared memory, whose columns belong to its lanes; a second kernel adds the tables. Over
+// `atomic` it adds a fixed order of the sums, the same bits every time, and that frequent characters are no bottleneck.
+// Limits: none on the shape. Bound by reading dy. 4 KB of shared memory for 32 rows, 32 KB at most; no spills. Source:
+// embedding.h; row_sums.cuh.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/embedding/embedding.h"

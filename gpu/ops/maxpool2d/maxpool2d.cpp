@@ -31,11 +31,6 @@ constexpr std::array kBackward{Operand{Name::output_gradient, Access::read, Role
 
 }  // namespace
 
-std::string refuses_other_windows(const OpShape& shape) {
-  if (is_two_by_two(shape)) return "";
-  return fmt::format("windows must be 2x2, not {}x{}", shape.kernel_height, shape.kernel_width);
-}
-
 OpContract forward_contract() {
   return {.name = "maxpool2d.forward",
           .summary = "largest of each window",

@@ -10,7 +10,6 @@
 // x: (N,H,W,C); y, argmax: (N,H/R,W/S,C), rounded down. OpShape: batch, height and width of x, in_channels,
 // kernel_height = R and kernel_width = S from 1 to 3; 2x2 in most networks, 1x2 and 1x3 where there is one dimension.
 
-#include <string>
 #include <vector>
 
 #include "gpu/ops/variant.h"
@@ -36,8 +35,5 @@ inline int pooled_width(const OpShape& s) {
 inline bool is_two_by_two(const OpShape& s) {
   return s.kernel_height == 2 && s.kernel_width == 2;
 }
-
-/// Variant::refuses of those for windows of 2x2 alone.
-std::string refuses_other_windows(const OpShape& shape);
 
 }  // namespace warpscope::ops::maxpool2d

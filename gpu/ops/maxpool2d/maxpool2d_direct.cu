@@ -1,12 +1,11 @@
-// maxpool2d.backward, variant `direct`: windows do not overlap, so a thread owns one. It writes all four of
+// maxpool2d.backward, variant `direct`: windows do not overlap, so a thread owns one. It writes all of
 // its elements, zeros included, for 16 bytes of neighbouring channels. Over `atomic` it adds that dx is
 // written once instead of cleared and then added to, without atomics, in wide accesses, and that 16-bit
-// storage is possible. An odd last row or column belongs to windows that lie half outside: their threads
-// write zeros to what is inside.
+// storage is possible. Over `gather`: each gradient is read once, in wide accesses. Last rows and columns that
+// fill no window belong to windows that lie half outside: their threads write zeros to what is inside.
 //
-// Limits: windows of 2x2; channels that are no multiple of 16 bytes, and tensors that do not start at one,
-// are taken one at a time. Bound by memory. At most 48 registers, no shared memory, no spills. Source:
-// maxpool2d.h.
+// Limits: channels that are no multiple of 16 bytes, and tensors that do not start at one, are taken one at a
+// time. Bound by memory. At most 44 registers, no shared memory, no spills. Source: maxpool2d.h.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
@@ -17,17 +16,24 @@
 namespace warpscope::ops::maxpool2d {
 namespace {
 
-inline constexpr unsigned kNone = 4;  // the winner of a window that lies half outside
+inline constexpr unsigned kNone = kMostPlaces;  // the winner of a window that lies half outside
 
-template <class Index, class T, int V>
-__global__ void maxpool2d_backward_direct(Index count, Image image, const Vec<T, V>* __restrict__ dy,
+__host__ __device__ constexpr unsigned rounded_up(unsigned extent, unsigned step) {
+  return (extent + step - 1) / step;
+}
+
+template <class Index, class T, int V, class Window>
+__global__ void maxpool2d_backward_direct(Index count, Image image, Window window,
+                                          const Vec<T, V>* __restrict__ dy,
                                           const Vec<std::uint8_t, V>* __restrict__ argmax,
                                           Vec<T, V>* __restrict__ dx) {
   const T zero = from_float<T>(0.0f);
   for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
-    const WindowPlace<Index> at(e, (image.height + 1) / 2, (image.width + 1) / 2, image.channels);
-    const bool has_right = 2 * at.column + 1 < image.width;
-    const bool has_down = 2 * at.row + 1 < image.height;
+    const WindowPlace<Index> at(e, rounded_up(image.height, window.height),
+                                rounded_up(image.width, window.width), image.channels);
+    // Of the window, how much lies inside.
+    const unsigned rows = min(window.height, image.height - window.height * at.row);
+    const unsigned columns = min(window.width, image.width - window.width * at.column);
     Vec<T, V> gradient;
     unsigned winner[V];
 #pragma unroll
@@ -35,36 +41,40 @@ __global__ void maxpool2d_backward_direct(Index count, Image image, const Vec<T,
       gradient.at[j] = zero;
       winner[j] = kNone;
     }
-    if (has_right && has_down) {
-      const Index window =
-          ((at.image * (image.height / 2) + at.row) * (image.width / 2) + at.column) * image.channels +
+    if (rows == window.height && columns == window.width) {
+      const Index pooled =
+          ((at.image * (image.height / window.height) + at.row) * (image.width / window.width) + at.column) *
+              image.channels +
           at.channel;
-      gradient = dy[window];
-      const Vec<std::uint8_t, V> winners = argmax[window];
+      gradient = dy[pooled];
+      const Vec<std::uint8_t, V> winners = argmax[pooled];
 #pragma unroll
       for (int j = 0; j < V; ++j) winner[j] = winners.at[j];
     }
-    const Index corner = at.corner(image);
-#pragma unroll
-    for (unsigned place = 0; place < 4; ++place) {
-      if ((place / 2 == 1 && !has_down) || (place % 2 == 1 && !has_right)) continue;
+    const Index corner = at.corner(image, window);
+#pragma unroll(Window::unrolled)
+    for (unsigned place = 0; place < window.height * window.width; ++place) {
+      if (place / window.width >= rows || place % window.width >= columns) continue;
       Vec<T, V> out;
 #pragma unroll
       for (int j = 0; j < V; ++j) out.at[j] = winner[j] == place ? gradient.at[j] : zero;
-      dx[corner + (static_cast<Index>(place / 2) * image.width + place % 2) * image.channels] = out;
+      dx[corner + (static_cast<Index>(place / window.width) * image.width + place % window.width) *
+                      image.channels] = out;
     }
   }
 }
 
-template <class T, int V>
-void launch(const OpCall& call) {
+template <class T, int V, class Window>
+void launch(const OpCall& call, Window window) {
   const OpShape& s = call.shape;
-  const std::int64_t count = s.batch * ((s.height + 1) / 2) * ((s.width + 1) / 2) * (s.in_channels / V);
+  const Image image = image_of(s, V);
+  const std::int64_t count = s.batch * rounded_up(image.height, window.height) *
+                             rounded_up(image.width, window.width) * image.channels;
   with_index(input_elements(s), [&](auto index) {
     using Index = decltype(index);
     maxpool2d_backward_direct<Index, T, V>
         <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), image_of(s, V), call.operand<const Vec<T, V>>(Name::output_gradient),
+            static_cast<Index>(count), image, window, call.operand<const Vec<T, V>>(Name::output_gradient),
             call.operand<const Vec<std::uint8_t, V>>(Name::argmax),
             call.operand<Vec<T, V>>(Name::input_gradient));
   });
@@ -76,7 +86,11 @@ void backward(const OpCall& call) {
     const bool wide = call.shape.in_channels % kWide<T> == 0 &&
                       aligned_16(call.operand<T>(Name::output_gradient), call.operand<T>(Name::argmax),
                                  call.operand<T>(Name::input_gradient));
-    wide ? launch<T, kWide<T>>(call) : launch<T, 1>(call);
+    if (wide) {
+      with_known_window(call.shape, [&](auto window) { launch<T, kWide<T>>(call, window); });
+    } else {
+      with_window(call.shape, [&](auto window) { launch<T, 1>(call, window); });
+    }
   });
   core::check_launch("maxpool2d.backward direct");
 }
@@ -92,8 +106,7 @@ Variant direct_backward() {
           .summary =
               "One thread per window, which writes all its elements once, zeros included, in accesses of 16 "
               "bytes.",
-          .launch = backward,
-          .refuses = refuses_other_windows};
+          .launch = backward};
 }
 
 }  // namespace warpscope::ops::maxpool2d

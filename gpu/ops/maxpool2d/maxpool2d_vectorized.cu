@@ -1,8 +1,8 @@
 // maxpool2d.forward, variant `vectorized`: a thread pools 16 bytes of neighbouring channels, 4 in FP32 and 8
 // in 16 bits. Over `naive` it adds accesses of 16 bytes (the widest there are) and that finding the window is
-// paid for once for all of them. Limits: windows of 2x2; channels that are no multiple of 16 bytes, and
-// tensors that do not start at one, are taken one at a time. Bound by memory. At most 32 registers, no shared
-// memory, no spills. Source: maxpool2d.h; CUDA C++ Programming Guide, "Device Memory Accesses".
+// paid for once for all of them. Limits: channels that are no multiple of 16 bytes, and tensors that do not start
+// at one, are taken one at a time. Bound by memory. At most 60 registers, no shared memory, no spills. Source:
+// maxpool2d.h; CUDA C++ Programming Guide, "Device Memory Accesses".
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
@@ -13,40 +13,46 @@
 namespace warpscope::ops::maxpool2d {
 namespace {
 
-template <class Index, class T, int V>
-__global__ void maxpool2d_forward_vectorized(Index count, Image image, const Vec<T, V>* __restrict__ x,
-                                             Vec<T, V>* __restrict__ y,
+template <class Index, class T, int V, class Window>
+__global__ void maxpool2d_forward_vectorized(Index count, Image image, Window window,
+                                             const Vec<T, V>* __restrict__ x, Vec<T, V>* __restrict__ y,
                                              Vec<std::uint8_t, V>* __restrict__ argmax) {
   for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
-    const WindowPlace<Index> at(e, image.height / 2, image.width / 2, image.channels);
-    const Index corner = at.corner(image);
-    const Index down = static_cast<Index>(image.width) * image.channels;
-    const Vec<T, V> window[4] = {x[corner], x[corner + image.channels], x[corner + down],
-                                 x[corner + down + image.channels]};
+    const WindowPlace<Index> at(e, image.height / window.height, image.width / window.width, image.channels);
+    const Index corner = at.corner(image, window);
+    Largest largest[V];
+    Vec<T, V> values = x[corner];
+#pragma unroll
+    for (int j = 0; j < V; ++j) largest[j] = {to_float(values.at[j]), 0};
+#pragma unroll(Window::unrolled)
+    for (unsigned place = 1; place < window.height * window.width; ++place) {
+      const Index pixels_on = static_cast<Index>(place / window.width) * image.width + place % window.width;
+      values = x[corner + pixels_on * image.channels];
+#pragma unroll
+      for (int j = 0; j < V; ++j) largest[j].meet(to_float(values.at[j]), place);
+    }
     Vec<T, V> out;
     Vec<std::uint8_t, V> places;
 #pragma unroll
     for (int j = 0; j < V; ++j) {
-      const float values[4] = {to_float(window[0].at[j]), to_float(window[1].at[j]),
-                               to_float(window[2].at[j]), to_float(window[3].at[j])};
-      const Largest largest = largest_of(values);
-      out.at[j] = from_float<T>(largest.value);
-      places.at[j] = static_cast<std::uint8_t>(largest.place);
+      out.at[j] = from_float<T>(largest[j].value);
+      places.at[j] = static_cast<std::uint8_t>(largest[j].place);
     }
     y[e] = out;
     argmax[e] = places;
   }
 }
 
-template <class T, int V>
-void launch(const OpCall& call) {
+template <class T, int V, class Window>
+void launch(const OpCall& call, Window window) {
   const std::int64_t count = pooled_elements(call.shape) / V;
   with_index(input_elements(call.shape), [&](auto index) {
     using Index = decltype(index);
     maxpool2d_forward_vectorized<Index, T, V>
         <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), image_of(call.shape, V), call.operand<const Vec<T, V>>(Name::input),
-            call.operand<Vec<T, V>>(Name::output), call.operand<Vec<std::uint8_t, V>>(Name::argmax));
+            static_cast<Index>(count), image_of(call.shape, V), window,
+            call.operand<const Vec<T, V>>(Name::input), call.operand<Vec<T, V>>(Name::output),
+            call.operand<Vec<std::uint8_t, V>>(Name::argmax));
   });
 }
 
@@ -57,7 +63,11 @@ void forward(const OpCall& call) {
     const bool wide = call.shape.in_channels % kWide<T> == 0 &&
                       aligned_16(call.operand<T>(Name::input), call.operand<T>(Name::output),
                                  call.operand<T>(Name::argmax));
-    wide ? launch<T, kWide<T>>(call) : launch<T, 1>(call);
+    if (wide) {
+      with_known_window(call.shape, [&](auto window) { launch<T, kWide<T>>(call, window); });
+    } else {
+      with_window(call.shape, [&](auto window) { launch<T, 1>(call, window); });
+    }
   });
   core::check_launch("maxpool2d.forward vectorized");
 }
@@ -71,8 +81,7 @@ Variant vectorized_forward() {
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
           .summary = "Several channels a thread, in accesses of 16 bytes.",
-          .launch = forward,
-          .refuses = refuses_other_windows};
+          .launch = forward};
 }
 
 }  // namespace warpscope::ops::maxpool2d

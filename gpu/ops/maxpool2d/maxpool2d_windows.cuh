@@ -26,24 +26,40 @@ inline std::int64_t pooled_elements(const OpShape& s) {
   return s.batch * pooled_height(s) * pooled_width(s) * s.in_channels;
 }
 
-/// The window that nearly all networks have, and any other.
-struct TwoByTwo {
-  static constexpr unsigned height = 2;
-  static constexpr unsigned width = 2;
+/// Most places of a window.
+inline constexpr unsigned kMostPlaces = 9;
+
+/// A window that the compiler knows, so that loops over its places are unrolled, and any other.
+template <unsigned Rows, unsigned Columns>
+struct FixedWindow {
+  static constexpr unsigned height = Rows;
+  static constexpr unsigned width = Columns;
+  static constexpr unsigned unrolled = Rows * Columns;
 };
+using TwoByTwo = FixedWindow<2, 2>;
 struct AnyWindow {
+  static constexpr unsigned unrolled = 1;
   unsigned height;
   unsigned width;
 };
 
-/// Calls launch(window) with the window of the shape.
+inline AnyWindow any_window(const OpShape& s) {
+  return {static_cast<unsigned>(s.kernel_height), static_cast<unsigned>(s.kernel_width)};
+}
+
+/// Calls launch(window) with the window of the shape: that which nearly all networks have, or any.
 template <class Launch>
 void with_window(const OpShape& s, Launch launch) {
-  if (is_two_by_two(s)) {
-    launch(TwoByTwo{});
-  } else {
-    launch(AnyWindow{static_cast<unsigned>(s.kernel_height), static_cast<unsigned>(s.kernel_width)});
-  }
+  is_two_by_two(s) ? launch(TwoByTwo{}) : launch(any_window(s));
+}
+
+/// The same with those of one dimension and of 3x3 known as well.
+template <class Launch>
+void with_known_window(const OpShape& s, Launch launch) {
+  if (s.kernel_height == 1 && s.kernel_width == 2) return launch(FixedWindow<1, 2>{});
+  if (s.kernel_height == 1 && s.kernel_width == 3) return launch(FixedWindow<1, 3>{});
+  if (s.kernel_height == 3 && s.kernel_width == 3) return launch(FixedWindow<3, 3>{});
+  with_window(s, launch);
 }
 
 /// One of `rows` x `columns` windows of an image, and one of its channels.
@@ -82,13 +98,5 @@ struct Largest {
     }
   }
 };
-
-/// The first maximum of a 2x2 window and its place.
-__device__ __forceinline__ Largest largest_of(const float (&window)[4]) {
-  Largest best{window[0], 0};
-#pragma unroll
-  for (unsigned place = 1; place < 4; ++place) best.meet(window[place], place);
-  return best;
-}
 
 }  // namespace warpscope::ops::maxpool2d

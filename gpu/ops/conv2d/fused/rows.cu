@@ -15,7 +15,7 @@
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/fused/rows.h"
-#include "gpu/ops/conv2d/taps_along.h"
+#include "gpu/ops/conv2d/fused/rows_text.cuh"
 #include "gpu/ops/row_sums.cuh"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/vectorized.cuh"
@@ -25,57 +25,6 @@ namespace fused::rows {
 namespace {
 
 constexpr int kBlockFilters = 64;
-
-/// Which character belongs to a pixel of the output and a tap: 0 for none, and in the padding.
-template <class T>
-struct Text {
-  const T* x;
-  int height, width, characters;
-  int output_height, output_width, kernel_width;
-  TapsAlong along_rows, along_columns;
-
-  struct Pixel {
-    std::int64_t image;
-    int row, column;
-  };
-  __device__ __forceinline__ Pixel pixel(std::int64_t position) const {
-    if (position <= 0xffffffffLL) {  // 64-bit divisions are slow
-      const auto at = static_cast<unsigned>(position);
-      const unsigned line = at / static_cast<unsigned>(output_width);
-      return {line / static_cast<unsigned>(output_height),
-              static_cast<int>(line % static_cast<unsigned>(output_height)),
-              static_cast<int>(at % static_cast<unsigned>(output_width))};
-    }
-    const std::int64_t line = position / output_width;
-    return {line / output_height, static_cast<int>(line % output_height),
-            static_cast<int>(position % output_width)};
-  }
-  __device__ __forceinline__ int symbol(const Pixel& at, int r, int s) const {
-    const int row = along_rows.input(at.row, r);
-    const int column = along_columns.input(at.column, s);
-    const bool inside = static_cast<unsigned>(row) < static_cast<unsigned>(height) &&
-                        static_cast<unsigned>(column) < static_cast<unsigned>(width);
-    return inside ? symbol_of(to_float(x[(at.image * height + row) * width + column]), characters) : 0;
-  }
-  /// For row_sums.
-  __device__ __forceinline__ int operator()(std::int64_t position, int tap) const {
-    return symbol(pixel(position), tap / kernel_width, tap % kernel_width);
-  }
-};
-
-template <class T>
-Text<T> text_of(const OpCall& call) {
-  const OpShape& s = call.shape;
-  return {call.operand<const T>(Name::input),
-          s.height,
-          s.width,
-          s.in_channels,
-          output_height(s),
-          output_width(s),
-          s.kernel_width,
-          row_taps(s),
-          column_taps(s)};
-}
 
 /// rows (taps, C + 1, K) of weights (K, taps, C).
 template <class T>

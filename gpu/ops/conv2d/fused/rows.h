@@ -7,7 +7,8 @@
 //
 // row(t, c + 1) is w[:,t,c], K numbers, made of the weights once a call; row(t, 0), of characters without a channel, and
 // what lies in the padding are 0. A call covers one_hot.forward before it, whose output is never made, and computes R S
-// additions of a number where the product has R S C.
+// additions of a number where the product has R S C. mma_rows of backward_weights (mma_rows.cu) makes the same dw, as a
+// product on tensor cores whose one-hot operand is made in registers, and the gradient of the bias.
 
 #include <algorithm>
 #include <cstdint>
@@ -40,6 +41,13 @@ inline std::vector<Link> forward_chain() {
 
 inline std::vector<Link> backward_weights_chain() {
   return {one_hot_before(), {.op = Op::conv2d_backward_weights, .renames = {{Name::input, Name::encoded}}}};
+}
+
+/// The same, and what may follow it: [conv2d.backward_bias].
+inline std::vector<Link> backward_weights_and_bias_chain() {
+  std::vector<Link> chain = backward_weights_chain();
+  chain.push_back({.op = Op::conv2d_backward_bias, .optional = true});
+  return chain;
 }
 
 inline int taps_of(const OpShape& s) {

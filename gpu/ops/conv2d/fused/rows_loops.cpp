@@ -1,6 +1,6 @@
-// conv2d, variants `gather_rows` and `scatter_rows` for the CPU: rows.h in FP32 on one thread. Over `loops` they add that
-// one-hot characters are never made and nothing is multiplied with their zeros: C times fewer additions, along rows that
-// lie in one piece. Limits: first layers over one_hot. Source: rows.h.
+// conv2d, variants `gather_rows` and `scatter_rows` for the CPU: rows.h in FP32 on one thread. Over `loops` they add
+// that one-hot characters are never made and nothing is multiplied with their zeros: C times fewer additions, along
+// rows that lie in one piece. Limits: first layers over one_hot. Source: rows.h.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,0 +1,38 @@
+#include "ui/panels/data_texts.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "gpu/files/utf8.h"
+
+namespace warpscope::ui {
+
+bool trains_on_texts(const Frame& frame) {
+  return frame.snapshot.data && !frame.snapshot.data->test.texts.empty();
+}
+
+std::string said_of_texts(std::string sentence) {
+  static constexpr std::array<std::array<std::string_view, 2>, 4> kWords{
+      {{"an image", "a text"}, {"An image", "A text"}, {"image", "text"}, {"Image", "Text"}}};
+  for (const auto& [written, said] : kWords) {
+    for (std::size_t at = sentence.find(written); at != std::string::npos;
+         at = sentence.find(written, at + said.size()))
+      sentence.replace(at, written.size(), said);
+  }
+  return sentence;
+}
+
+std::string said_of_data(const Frame& frame, std::string sentence) {
+  return trains_on_texts(frame) ? said_of_texts(std::move(sentence)) : sentence;
+}
+
+std::string shown_text(const data::ImageSet& set, std::size_t index) {
+  std::string shown = index < set.texts.size() ? files::valid_utf8(set.texts[index]) : std::string();
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
+  std::replace_if(shown.begin(), shown.end(), is_control, ' ');
+  return shown.find_first_not_of(' ') == std::string::npos ? "(empty)" : shown;
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,24 @@
+#pragma once
+// Texts of a data set, where panels show pictures of other sets.
+
+#include <cstddef>
+#include <string>
+
+#include "gpu/data/dataset.h"
+#include "ui/frame.h"
+
+namespace warpscope::ui {
+
+/// The training's data are texts, whose bytes are no pictures.
+bool trains_on_texts(const Frame& frame);
+
+/// A sentence that is written for images, as it is said where the data are texts: "a text" for "an image", "texts" for
+/// "images".
+std::string said_of_texts(std::string sentence);
+/// The sentence as it is said of the training's data.
+std::string said_of_data(const Frame& frame, std::string sentence);
+
+/// What may be shown of text `index`: control characters are blanks, what is no UTF-8 is U+FFFD, nothing is "(empty)".
+std::string shown_text(const data::ImageSet& set, std::size_t index);
+
+}  // namespace warpscope::ui
