@@ -19,12 +19,6 @@ std::string runner_of(const OpTiming& timing) {
   return timing.covered_by ? fmt::format("in {}", ops::to_string(timing.covered_by->op)) : timing.variant;
 }
 
-/// What the op computes, whatever its call covers.
-ops::OpShape by_itself(ops::OpShape shape) {
-  shape.covered = {};
-  return shape;
-}
-
 }  // namespace
 
 double TimingTable::median(const Row& row) {

@@ -127,7 +127,11 @@ double least_flops(Op op, const OpShape& shape) {
 
 std::string describe(Op op, const OpShape& shape) {
   const std::string own = contract(op).describe(shape);
-  return shape.covered.empty() ? own : fmt::format("{}; with {}", own, describe(shape.covered));
+  if (shape.covered.empty()) return own;
+  const bool windows = shape.window_height != 1 || shape.window_width != 1;
+  return fmt::format(
+      "{}; with {}{}", own, describe(shape.covered),
+      windows ? fmt::format(" in windows of {}x{}", shape.window_height, shape.window_width) : "");
 }
 
 double tolerance(Precision precision, std::int64_t terms) {

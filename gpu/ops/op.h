@@ -97,9 +97,18 @@ struct OpShape {
   bool valid = false;                 ///< of convolutions: no padding, else "same": dilation (kernel - 1) / 2
   float dropout_rate = 0;             ///< of dropout: the probability that an element is dropped, in [0, 1)
   std::uint32_t salt = 0;             ///< of dropout: tells the layers of a network apart
+  int window_height = 1;  ///< of a pooling that the call covers by a link that takes any window, else 1
+  int window_width = 1;
 
   bool operator==(const OpShape&) const = default;
 };
+
+/// The shape of the op of a call by itself, whatever the call covers.
+constexpr OpShape by_itself(OpShape shape) {
+  shape.covered = {};
+  shape.window_height = shape.window_width = 1;
+  return shape;
+}
 
 /// Input pixels from the first tap of a kernel to the last, both included.
 constexpr std::int64_t kernel_reach(const OpShape& shape, int kernel) {

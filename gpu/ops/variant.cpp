@@ -143,8 +143,7 @@ std::vector<CallOperand> own_operands(const Variant& variant, const OpShape& sha
 
 std::vector<CoveredOp> covered_ops(const Variant& variant, const OpShape& shape) {
   if (variant.chain.empty()) return {{nullptr, variant.op, shape}};
-  OpShape own = shape;
-  own.covered = {};
+  const OpShape own = by_itself(shape);
   std::vector<CoveredOp> ops;
   for (const Link& link : variant.chain) {
     if (!is_covered(variant, shape.covered, link)) continue;

@@ -57,6 +57,9 @@ struct Link {
   OpSet needs = {};                    ///< of an optional op: others that must be covered as well
   /// Its shape, from that of the call; nullptr: the same.
   OpShape (*shape)(const OpShape& call) = nullptr;
+  /// Of a pooling: with any window, which the call's shape then tells (window_height, window_width); else only with the
+  /// one that `shape` gives. The variant refuses what it does not compute.
+  bool takes_window = false;
 };
 
 /// Another way to store an operand than the contract's, known only to the variants that say so.
@@ -95,6 +98,8 @@ struct Variant {
   /// draw no such inputs.
   bool far_means = true;
   bool library = false;  ///< a library's kernels: the default only where we have none
+  bool by_default =
+      true;  ///< else it runs only where it is chosen: nobody has measured yet whether it is faster
   /// The chain of ops that one call covers, in the order in which they follow each other; among them the
   /// variant's own op, which is never optional. Empty: its own op alone. What one of them writes and another
   /// reads is not stored. Those before the own op are computed again inside the call, so several calls may

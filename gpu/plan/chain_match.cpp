@@ -88,7 +88,7 @@ class Matcher {
 
   /// Whether the op of `node` has the window that the chain computes: kernels are no part of what tensors show.
   bool has_window_of(const Link& link, const Node& node) const {
-    if (link.shape == nullptr) return true;
+    if (link.shape == nullptr || link.takes_window) return true;
     const ops::OpShape computed = link.shape(program_.nodes[own_].shape);
     return computed.kernel_height == node.shape.kernel_height &&
            computed.kernel_width == node.shape.kernel_width;
@@ -206,8 +206,15 @@ ChainMatch match_without(const Program& program, std::size_t node, const Variant
     match = Matcher(program, node, variant, left_out, selection).run();
     if (!match.failure.empty()) return match;
   }
-  ops::OpShape shape = program.nodes[node].shape;
+  ops::OpShape& shape = match.shape;
+  shape = program.nodes[node].shape;
   shape.covered = match.covered;
+  for (const MatchedLink& each : match.links) {
+    if (each.link == nullptr || !each.link->takes_window) continue;
+    const ops::OpShape& pooling = program.nodes[static_cast<std::size_t>(each.node)].shape;
+    shape.window_height = pooling.kernel_height;
+    shape.window_width = pooling.kernel_width;
+  }
   if (variant.refuses != nullptr) refusal = variant.refuses(shape);
   if (!refusal.empty()) {
     match.failure = refusal;

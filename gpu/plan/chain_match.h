@@ -28,6 +28,7 @@ struct Unstored {
 struct ChainMatch {
   std::vector<MatchedLink> links = {};  ///< in the order of the chain, the own op among them
   ops::OpSet covered = {};              ///< the other ops
+  ops::OpShape shape = {};              ///< of the call
   std::vector<BoundOperand> operands = {};
   std::vector<Unstored> unstored = {};
   std::string failure = {};  ///< why the variant cannot run here, or ""

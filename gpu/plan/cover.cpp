@@ -184,7 +184,7 @@ std::vector<const Variant*> Coverer::candidates_of(const Node& node) const {
             own);
   for (const bool library : {false, true}) {
     for (const Variant* each : all) {
-      if (each->library != library) continue;
+      if (each->library != library || !each->by_default) continue;
       if (ops::unavailable_reason(*each, device_, selection_.precision).empty()) candidates.push_back(each);
     }
   }
@@ -351,7 +351,7 @@ std::vector<NodeCover> Coverer::result() const {
     node.covered_by = covered_after_[n];
     if (launched_[n]) {
       node.variant = &attempt.variant();
-      node.shape.covered = attempt.match.covered;
+      node.shape = attempt.match.shape;
       node.operands = attempt.match.operands;
       for (const MatchedLink& link : attempt.match.links) {
         if (link.node != static_cast<int>(n)) node.covers.push_back(link.node);

@@ -103,8 +103,8 @@ const Variant* automatic_variant(Op op, const core::DeviceInfo& device, core::Pr
   const Variant* found = nullptr;
   for (const bool library : {true, false}) {  // the later one wins
     for (const Variant* variant : ops::variants_of(op, device.kind)) {
-      if (variant->library == library && ops::unavailable_reason(*variant, device, precision).empty())
-        found = variant;
+      if (variant->library != library || !variant->by_default) continue;
+      if (ops::unavailable_reason(*variant, device, precision).empty()) found = variant;
     }
   }
   return found;

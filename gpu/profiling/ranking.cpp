@@ -29,11 +29,6 @@ bool timed(const BenchRow& row, Precision precision) {
   return row.precision == precision && !row.sum && row.skipped.empty() && row.samples > 0;
 }
 
-OpShape by_itself(OpShape shape) {
-  shape.covered = {};
-  return shape;
-}
-
 /// The fastest of the rows that time `op` by itself on `shape`, or nullptr.
 const BenchRow* best_by_itself(const std::vector<BenchRow>& rows, Op op, const OpShape& shape,
                                Precision precision) {
@@ -180,6 +175,7 @@ class Judge {
     for (const bool library : {true, false}) {  // a library's only where we have none
       for (const Variant& variant : all_) {
         if (variant.op != op || variant.device != device_.kind || variant.library != library) continue;
+        if (!variant.by_default) continue;
         if (can_run(variant, place)) last = &variant;
       }
     }

@@ -42,6 +42,8 @@ void fields(auto& visit, Of<ops::OpShape> auto& shape) {
   visit.added("valid", shape.valid);
   visit.added("dropout_rate", shape.dropout_rate);
   visit.added("salt", shape.salt);
+  visit.added("window_height", shape.window_height);
+  visit.added("window_width", shape.window_width);
 }
 
 void fields(auto& visit, Of<OpPlace> auto& place) {

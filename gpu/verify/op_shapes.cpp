@@ -41,6 +41,19 @@ OpShape within(Op op, OpShape shape, double most_flops) {
   return shape;
 }
 
+/// Whether the call covers a pooling whose window is that of the call.
+bool takes_window(const Variant& variant, const OpSet& covered) {
+  return std::any_of(variant.chain.begin(), variant.chain.end(),
+                     [&](const ops::Link& link) { return link.takes_window && covered.has(link.op); });
+}
+
+/// The window of `given`, or, where that has none, 1x3 for lines and 2x2 for images.
+void give_window(OpShape& shape, const OpShape& given) {
+  const bool has = given.window_height != 1 || given.window_width != 1;
+  shape.window_height = has ? given.window_height : std::min(shape.height, 2);
+  shape.window_width = has ? given.window_width : shape.height == 1 ? 3 : 2;
+}
+
 void add_once(std::vector<OpShape>& calls, const std::optional<OpShape>& call) {
   if (call && std::find(calls.begin(), calls.end(), *call) == calls.end()) calls.push_back(*call);
 }
@@ -66,11 +79,15 @@ std::vector<OpShape> large_shapes_of(Op op) {
 }
 
 std::optional<OpShape> fitted(const Variant& variant, OpShape shape, const OpSet& covered) {
-  shape.covered = covered;
-  if (misfit(variant, shape).empty()) return shape;
-  shape.height *= 2;
-  shape.width *= 2;
-  if (misfit(variant, shape).empty()) return shape;
+  const OpShape given = shape;
+  for (const int larger : {1, 2}) {
+    shape = ops::by_itself(given);
+    shape.covered = covered;
+    shape.height *= larger;
+    shape.width *= larger;
+    if (takes_window(variant, covered)) give_window(shape, given);
+    if (misfit(variant, shape).empty()) return shape;
+  }
   return std::nullopt;
 }
 

@@ -13,8 +13,7 @@ std::string variant_refusal(const ops::Variant& variant, const core::DeviceInfo&
   std::string everywhere = ops::unavailable_reason(variant, device, precision);
   if (!everywhere.empty()) return everywhere;
   for (const training::OpTiming* layer : layers) {
-    ops::OpShape shape = layer->shape;
-    shape.covered = {};  // by the variant that runs now
+    const ops::OpShape shape = ops::by_itself(layer->shape);
     std::string reason = ops::unavailable_reason(variant, device, precision, &shape);
     if (!reason.empty()) return reason;
   }
