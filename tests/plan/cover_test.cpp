@@ -143,6 +143,37 @@ TEST(ChainMatch, LeavesOutAPoolingInOtherWindowsThanItsOwn) {
   EXPECT_EQ(match.note, "maxpool2d.forward has a window of 1x3");
 }
 
+TEST(ChainMatch, ALinkThatTakesAnyWindowTellsTheCallWhichItIs) {
+  Variant variant = kEpilogue;
+  variant.chain[2].renames.push_back({Name::output, Name::activated});
+  variant.chain[2].without = ops::Rename{Name::biased, Name::activated};
+  variant.chain.push_back({.op = Op::maxpool2d_forward,
+                           .renames = {{Name::input, Name::activated}},
+                           .optional = true,
+                           .without = ops::Rename{Name::activated, Name::output},
+                           .shape =
+                               [](const ops::OpShape& call) {
+                                 ops::OpShape shape = ops::result_shape(call);
+                                 shape.kernel_height = call.window_height;
+                                 shape.kernel_width = call.window_width;
+                                 return shape;
+                               },
+                           .takes_window = true});
+  Program program = program_of(tests::tiny_model());
+  const std::size_t conv = index_of(program, Op::conv2d_forward, "conv1");
+  ops::OpShape& pool = program.nodes[index_of(program, Op::maxpool2d_forward, "pool1")].shape;
+  pool.kernel_height = 1;
+  pool.kernel_width = 3;
+  const ChainMatch match = match_chain(program, conv, variant, {}, {});
+  EXPECT_EQ(match.covered, (OpSet{Op::bias_forward, Op::relu_forward, Op::maxpool2d_forward}));
+  EXPECT_EQ(match.note, "");
+  EXPECT_EQ(match.shape.window_height, 1);
+  EXPECT_EQ(match.shape.window_width, 3);
+  EXPECT_EQ(ops::by_itself(match.shape), program.nodes[conv].shape);
+  const ChainMatch without = match_chain(program, conv, variant, {Op::maxpool2d_forward}, {});
+  EXPECT_EQ(without.shape.window_width, 1) << "no pooling, no window";
+}
+
 core::DeviceInfo cpu() {
   return core::open_device("cpu")->info();
 }
@@ -179,6 +210,24 @@ TEST(Cover, AChoiceInTheWayIsTold) {
   EXPECT_TRUE(conv.shape.covered.empty());
   EXPECT_EQ(conv.reason, "bias.forward=loops was chosen and runs by itself");
   EXPECT_EQ(node_of(program, nodes, Op::bias_forward, "conv1").variant->name, "loops");
+}
+
+TEST(Cover, AVariantThatIsNoDefaultRunsOnlyWhereItIsChosen) {
+  const Program program = program_of(tests::tiny_model());
+  std::vector<Variant> variants(ops::variants().begin(), ops::variants().end());
+  Variant unmeasured = *ops::find_variant(Op::relu_forward, DeviceKind::cpu, "loops");
+  unmeasured.name = "unmeasured";
+  unmeasured.by_default = false;
+  variants.push_back(unmeasured);
+  const auto runs = [&](const Selection& selection) {
+    return node_of(program, cover_among(variants, program, selection, cpu()), Op::relu_forward, "relu1")
+        .variant->name;
+  };
+  Selection selection;
+  selection.variants[Op::conv2d_forward] = "loops";  // covers nothing
+  EXPECT_EQ(runs(selection), automatic_variant(Op::relu_forward, cpu(), Precision::fp32)->name);
+  selection.variants[Op::relu_forward] = "unmeasured";
+  EXPECT_EQ(runs(selection), "unmeasured");
 }
 
 TEST(Cover, UnknownVariantsAndOpsWithoutAnyAreRefused) {
@@ -313,6 +362,20 @@ TEST_F(HopperCover, ATrainingStepOfTheAutoencoderIsOneCallALayerAndPass) {
   EXPECT_EQ(node_of(program, nodes, conv2d_backward_input, "conv2").shape.covered,
             (OpSet{maxpool2d_backward, relu_backward}));
   for (const NodeCover& node : nodes) EXPECT_EQ(node.reason, "");
+}
+
+TEST_F(HopperCover, SmallImagesShareAPatchWhereThatIsChosen) {
+  const models::Model classifier = models::find_model("classifier");
+  const Program program = program_of(classifier, Purpose::training, Precision::bf16);
+  Selection selection{Precision::bf16, {}};
+  for (const Op op : {Op::conv2d_forward, Op::conv2d_backward_weights, Op::conv2d_backward_input}) {
+    EXPECT_EQ(automatic_variant(op, gpu(90), Precision::bf16)->name, "hopper");
+    selection.variants[op] = "hopper_small";
+  }
+  const auto nodes = cover(program, selection, gpu(90));
+  expect_consistent(program, nodes);
+  EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_forward, "conv2")),
+            "hopper_small, with bias, relu, maxpool2d");
 }
 
 TEST_F(HopperCover, InferenceKeepsWhatIsShown) {

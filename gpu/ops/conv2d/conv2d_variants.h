@@ -66,6 +66,9 @@ Variant narrow_backward_weights();
 Variant hopper_forward();
 Variant hopper_backward_input();
 Variant hopper_backward_weights();
+Variant hopper_small_forward();
+Variant hopper_small_backward_input();
+Variant hopper_small_backward_weights();
 #endif
 
 #if WARPSCOPE_HAVE_CUDNN

@@ -1,7 +1,8 @@
 // conv2d, variant `hopper`: for each shape the best kernel for Hopper (compute capability 9.0). Over `narrow`
 // it adds wgmma fed by the tensor memory accelerator for channels in multiples of 64 (hopper_*.cu), in one dimension
 // with or without padding, and TF32. Other shapes run as `narrow`, and the wide backward_weights in TF32 as `fused`.
-// Limits: TF32, FP16 and BF16; built as sm_90a, so that no other architecture can run it. Source: the files
+// `hopper_small` has patches of eight images where these have at most 4x4 pixels, and is `hopper` elsewhere; it waits to
+// be measured. Limits: TF32, FP16 and BF16; built as sm_90a, so that no other architecture can run it. Source: the files
 // named.
 
 #include <string>
@@ -12,6 +13,7 @@
 #include "gpu/ops/conv2d/fused/general.h"
 #include "gpu/ops/conv2d/fused/hopper_lines.h"
 #include "gpu/ops/conv2d/fused/hopper_maps.h"
+#include "gpu/ops/conv2d/fused/hopper_small.h"
 #include "gpu/ops/conv2d/fused/hopper_wide.h"
 #include "gpu/ops/conv2d/fused/routes.h"
 
@@ -50,6 +52,37 @@ const std::vector<Route>& backward_input_routes() {
   return all;
 }
 
+/// The kernel for small images, then all others.
+std::vector<Route> before_others(const Route& small, const std::vector<Route>& others) {
+  std::vector<Route> routes{small};
+  routes.insert(routes.end(), others.begin(), others.end());
+  return routes;
+}
+
+const std::vector<Route>& small_forward_routes() {
+  static const std::vector<Route> all =
+      before_others({in_any_precision<hopper::small_forward::takes>, hopper::small_forward::workspace,
+                     hopper::small_forward::launch},
+                    forward_routes());
+  return all;
+}
+
+const std::vector<Route>& small_backward_weights_routes() {
+  static const std::vector<Route> all =
+      before_others({in_16_bits<hopper::small_backward_weights::takes>,
+                     hopper::small_backward_weights::workspace, hopper::small_backward_weights::launch},
+                    backward_weights_routes());
+  return all;
+}
+
+const std::vector<Route>& small_backward_input_routes() {
+  static const std::vector<Route> all =
+      before_others({in_any_precision<hopper::small_backward_input::takes>,
+                     hopper::small_backward_input::workspace, hopper::small_backward_input::launch},
+                    backward_input_routes());
+  return all;
+}
+
 /// Beside what all kernels take: convolutions of one dimension without padding. Their backward_weights in TF32 is
 /// that of conv2d alone, which general's runs.
 std::string refuses(const OpShape& shape) {
@@ -65,8 +98,15 @@ Variant hopper_variant(Variant variant) {
   return variant;
 }
 
+Variant small_variant(Variant variant) {
+  variant = hopper_variant(std::move(variant));
+  variant.by_default = false;
+  return variant;
+}
+
 constexpr const char* kSummary =
     "wgmma fed by TMA for wide layers, one pass through memory for those with 3 channels.";
+constexpr const char* kSmallSummary = "Eight images of up to 4x4 pixels to a patch, elsewhere as hopper.";
 
 }  // namespace
 }  // namespace fused
@@ -82,6 +122,19 @@ Variant hopper_backward_weights() {
 Variant hopper_backward_input() {
   return fused::hopper_variant(fused::routed_variant<fused::backward_input_routes>(
       Op::conv2d_backward_input, "hopper", fused::kSummary));
+}
+
+Variant hopper_small_forward() {
+  return fused::small_variant(fused::routed_variant<fused::small_forward_routes>(
+      Op::conv2d_forward, "hopper_small", fused::kSmallSummary));
+}
+Variant hopper_small_backward_weights() {
+  return fused::small_variant(fused::routed_variant<fused::small_backward_weights_routes>(
+      Op::conv2d_backward_weights, "hopper_small", fused::kSmallSummary));
+}
+Variant hopper_small_backward_input() {
+  return fused::small_variant(fused::routed_variant<fused::small_backward_input_routes>(
+      Op::conv2d_backward_input, "hopper_small", fused::kSmallSummary));
 }
 
 }  // namespace warpscope::ops::conv2d

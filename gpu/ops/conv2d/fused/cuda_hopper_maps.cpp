@@ -91,6 +91,25 @@ CUtensorMap map_lines(const Lines& lines, int rows, core::Precision precision) {
   return encode(lines.data, 5, sizes, strides, box, precision);
 }
 
+Grid small_grid_of(const ChainShape& s) {
+  return {static_cast<int>(divide_up(s.batch, kSmallImages)), s.height, s.width, 1,
+          static_cast<int>(divide_up(s.width, kSmallColumns))};
+}
+
+CUtensorMap map_small(const Pixels& p, int rows, core::Precision precision) {
+  const auto bytes = static_cast<cuuint64_t>(element_bytes(precision));
+  const auto channels = static_cast<cuuint64_t>(p.channels);
+  const auto width = static_cast<cuuint64_t>(p.width);
+  const auto height = static_cast<cuuint64_t>(p.height);
+  const auto images = static_cast<cuuint64_t>(p.images);
+  const cuuint64_t sizes[] = {channels, images, width, height, 1};
+  const cuuint64_t image = bytes * height * width * channels;
+  const cuuint64_t strides[] = {image, bytes * channels, bytes * width * channels, image * images};
+  const cuuint32_t box[] = {static_cast<cuuint32_t>(slice_of(precision)), kSmallImages, kSmallColumns,
+                            static_cast<cuuint32_t>(rows), 1};
+  return encode(p.data, 5, sizes, strides, box, precision);
+}
+
 CUtensorMap map_pixels(const Pixels& p, int rows, core::Precision precision) {
   const auto bytes = static_cast<cuuint64_t>(element_bytes(precision));
   const auto parities = p.interleaved ? cuuint64_t{2} : cuuint64_t{1};
@@ -146,6 +165,10 @@ bool is_wide(const ChainShape& s) {
   if (s.batch < 1 || s.height < 1 || s.width < 1 || (s.upsample && s.pool)) return false;
   return s.batch * s.height * s.width * s.in_channels <= kMostElements &&
          convolution_elements(s) <= kMostElements;
+}
+
+bool is_small(const ChainShape& s) {
+  return is_wide(s) && s.height <= kSmallSide && s.width <= kSmallSide && !s.pool && !s.upsample;
 }
 
 bool is_line(const ChainShape& s) {

@@ -31,7 +31,8 @@
 namespace warpscope::ops::conv2d::fused::hopper {
 
 /// A variation of the kernel.
-template <class Arithmetic, int kTapRows, int kTapColumns, bool kBack, bool kPool, int kPatchCount>
+template <class Arithmetic, int kTapRows, int kTapColumns, bool kBack, bool kPool, int kPatchCount,
+          bool kSmall>
 struct Shape {
   using Math = Arithmetic;
   using Storage = typename Math::Storage;
@@ -42,15 +43,17 @@ struct Shape {
   static constexpr bool back = kBack;                           ///< backward_input
   static constexpr bool turned = back && sizeof(Storage) == 2;  ///< filters
   static constexpr bool pool = kPool;
+  static constexpr bool small = kSmall;        ///< patches of small images (hopper_maps.h)
   static constexpr int patches = kPatchCount;  ///< of a warpgroup
   static constexpr int tile_patches = 2 * patches;
   // Together no more than the 168 of three warpgroups; who reads masks needs more than who copies alone.
   static constexpr int producer_registers = back ? 88 : 40;
   static constexpr int consumer_registers = back ? 208 : 232;
   static constexpr int pixel_stages =
-      taps > 3 ? 2 : 3;  // a stage serves as many stages of filters as it has taps
+      taps > 3 || small ? 2 : 3;  // a stage serves as many stages of filters as it has taps
   static constexpr int filter_stages = 6;
-  static constexpr unsigned pixel_bytes = tile_patches * kPatchBytes<taps>;
+  static constexpr unsigned patch_bytes = kPatchBytes<taps, small>;
+  static constexpr unsigned pixel_bytes = tile_patches * patch_bytes;
   static constexpr unsigned filter_bytes = kColumns * kRowBytes;
   static constexpr unsigned filters_at = pixel_stages * pixel_bytes;
   static constexpr unsigned extra_at = filters_at + filter_stages * filter_bytes;
@@ -151,8 +154,9 @@ __device__ __forceinline__ void copy_pixels(const ActivationsProblem& q, const P
   arrive_expecting(full, S::pixel_bytes);
 #pragma unroll
   for (int i = 0; i < S::tile_patches; ++i) {
-    load_box(to + static_cast<unsigned>(i) * kPatchBytes<S::taps>, pixels, full, channel,
-             patches[i].column + u - column_shift, plane >> 1, patches[i].row - row_shift, patches[i].image);
+    load_patch<S::small>(to + static_cast<unsigned>(i) * S::patch_bytes, pixels, full, channel,
+                         patches[i].column + u - column_shift, plane >> 1, patches[i].row - row_shift,
+                         patches[i].image);
   }
 }
 
@@ -190,7 +194,7 @@ __device__ void produce(const ActivationsProblem& q, const Places<S>& at, const 
     const Tile tile = tile_of<S>(q, i);
     Place patches[S::tile_patches];
 #pragma unroll
-    for (int p = 0; p < S::tile_patches; ++p) patches[p] = place_of(q.grid, tile.patch + p);
+    for (int p = 0; p < S::tile_patches; ++p) patches[p] = place_of<S::small>(q.grid, tile.patch + p);
 #pragma unroll 1
     for (int plane = 0; plane < q.planes; ++plane) {
 #pragma unroll 1
@@ -250,15 +254,16 @@ __device__ void read_mask(const ActivationsProblem& q, const Places<S>& at, cons
     parity ^= 1;
     const int channel = tile.channel + 8 * chunk;
     for (int first = 0; first < S::patches * kPatchPixels; first += 2 * kTogether) {
-      const Place patch = place_of(q.grid, tile.patch + consumer * S::patches + first / kPatchPixels);
+      const Place patch =
+          place_of<S::small>(q.grid, tile.patch + consumer * S::patches + first / kPatchPixels);
       uint4 eights[kTogether][kChunks];
 #pragma unroll
       for (int k = 0; k < kTogether; ++k) {
         const int pixel = (first + 2 * k + lane / 16) % kPatchPixels;
-        const int row = patch.row + pixel / kPatchSide;
-        const int column = patch.column + pixel % kPatchSide;
-        const bool exists = q.to.has(patch.image, row, column) && channel < q.to.channels;
-        const auto* from = reinterpret_cast<const uint4*>(x + q.to.at(patch.image, row, column, 0) + channel);
+        const Place its = pixel_of<S::small>(patch, pixel / kPatchSide, pixel % kPatchSide);
+        const bool exists = q.to.has(its.image, its.row, its.column) && channel < q.to.channels;
+        const auto* from =
+            reinterpret_cast<const uint4*>(x + q.to.at(its.image, its.row, its.column, 0) + channel);
 #pragma unroll
         for (int c = 0; c < kChunks; ++c) eights[k][c] = exists ? __ldg(from + c) : uint4{0, 0, 0, 0};
       }
@@ -284,7 +289,7 @@ template <class S>
 __device__ __forceinline__ void multiply_stage(float (&sums)[S::patches][kSums], SharedAddress pixels,
                                                SharedAddress filters, int t, bool add) {
   // Tiles of one slice in K-major order have no second slice: the field is not used.
-  const std::uint64_t a = describe(pixels + static_cast<unsigned>(t) * kPeriodBytes, 16);
+  const std::uint64_t a = describe(pixels + static_cast<unsigned>(t) * kTapBytes<S::small>, 16);
   const std::uint64_t b = describe(filters, S::turned ? S::filter_bytes / 2 : 16);
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
@@ -292,8 +297,8 @@ __device__ __forceinline__ void multiply_stage(float (&sums)[S::patches][kSums],
     for (int i = 0; i < S::patches; ++i) {
       multiply<0, S::turned ? 1 : 0>(
           typename S::Math{}, sums[i],
-          advanced(a, static_cast<unsigned>(i) * kPatchBytes<S::taps> +
-                          static_cast<unsigned>(step) * kStraightStep),
+          advanced(a,
+                   static_cast<unsigned>(i) * S::patch_bytes + static_cast<unsigned>(step) * kStraightStep),
           advanced(b, static_cast<unsigned>(step) * (S::turned ? kTurnedStep : kStraightStep)),
           add || step > 0);
     }
@@ -312,7 +317,7 @@ __device__ __forceinline__ void multiply_tile(float (&sums)[S::patches][kSums], 
   for (int column = 0; column < columns; ++column) {
     wait(at.pixels_full(pixel_ring.stage), pixel_ring.parity);
     const SharedAddress pixels =
-        at.pixels(pixel_ring.stage) + static_cast<unsigned>(consumer * S::patches) * kPatchBytes<S::taps>;
+        at.pixels(pixel_ring.stage) + static_cast<unsigned>(consumer * S::patches) * S::patch_bytes;
 #pragma unroll
     for (int t = 0; t < S::taps; ++t) {
       wait(at.filters_full(filter_ring.stage), filter_ring.parity);
@@ -357,16 +362,17 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
 #pragma unroll
     for (int p = 0; p < S::patches; ++p) {
       const int mine = consumer * S::patches + p;
-      const Place patch = place_of(q.grid, tile.patch + mine);
+      const Place patch = place_of<S::small>(q.grid, tile.patch + mine);
       if constexpr (S::back) {
         const unsigned char* mask = q.masked ? extra + mine * kPatchPixels * 16 : nullptr;
-        write_masked(Math{}, sums[p], q.to, out, patch, tile.channel, mask, place);
+        write_masked<S::small>(Math{}, sums[p], q.to, out, patch, tile.channel, mask, place);
       } else {
         const float* bias = reinterpret_cast<const float*>(extra) + tile.channel;
         if constexpr (S::pool) {
           write_pooled(Math{}, sums[p], q.to, out, argmax, patch, tile.channel, bias, q.relu, place);
         } else {
-          write_plain(Math{}, sums[p], q.to, out, patch, tile.parity, tile.channel, bias, q.relu, place);
+          write_plain<S::small>(Math{}, sums[p], q.to, out, patch, tile.parity, tile.channel, bias, q.relu,
+                                place);
         }
       }
     }
@@ -453,25 +459,25 @@ void launch_shape(const ActivationsCall& call, int processors) {
                                                              static_cast<Storage*>(call.out), call.argmax);
 }
 
-template <class Math, int kTapRows, int kTapColumns, bool kBack, bool kPool>
+template <class Math, int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall>
 void launch_size(const ActivationsCall& call) {
   const int processors = multiprocessors();
   if (large_tiles(call.problem, processors)) {
-    launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, 2>>(call, processors);
+    launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, 2, kSmall>>(call, processors);
   } else {
-    launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, 1>>(call, processors);
+    launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, 1, kSmall>>(call, processors);
   }
 }
 
-template <int kTapRows, int kTapColumns, bool kBack, bool kPool>
+template <int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall = false>
 void launch_activations(const ActivationsCall& call) {
   switch (call.precision) {
     case core::Precision::tf32:
-      return launch_size<mma::Tf32, kTapRows, kTapColumns, kBack, kPool>(call);
+      return launch_size<mma::Tf32, kTapRows, kTapColumns, kBack, kPool, kSmall>(call);
     case core::Precision::fp16:
-      return launch_size<mma::Fp16, kTapRows, kTapColumns, kBack, kPool>(call);
+      return launch_size<mma::Fp16, kTapRows, kTapColumns, kBack, kPool, kSmall>(call);
     default:
-      return launch_size<mma::Bf16, kTapRows, kTapColumns, kBack, kPool>(call);
+      return launch_size<mma::Bf16, kTapRows, kTapColumns, kBack, kPool, kSmall>(call);
   }
 }
 

@@ -11,7 +11,7 @@
 // first column and channels two more warps add up dy. FP16 and BF16 alone: tensor cores do not turn TF32.
 //
 // Of one dimension (hopper_lines.h) a unit has three of the taps instead of a column; of 5 or 7 taps the last unit's
-// are not all there, and what is left over is not written.
+// are not all there, and what is left over is not written. Of small images (hopper_small.h) a patch is of eight.
 //
 // Threads 512 of 128 registers with 3x3 taps (exchanged to 32 and 160), 384 of 168 with 2x2 (88 and 208);
 // shared memory 218 and 206 KiB. A pooled block's dy is first spread over the convolution's size in the
@@ -27,24 +27,27 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/fused/chain.h"
 #include "gpu/ops/conv2d/fused/hopper_prepare.h"
+#include "gpu/ops/conv2d/fused/hopper_small.h"
 #include "gpu/ops/conv2d/fused/hopper_tiles.cuh"
 #include "gpu/ops/conv2d/fused/hopper_wide.h"
 
 namespace warpscope::ops::conv2d::fused::hopper {
 
 /// A variation of the kernel.
-template <int kTapSide, bool kLine>
+template <int kTapSide, bool kLine, bool kSmall>
 struct WeightsShape {
   static constexpr int taps = kTapSide;
-  static constexpr bool line = kLine;  ///< of one dimension
+  static constexpr bool line = kLine;    ///< of one dimension
+  static constexpr bool small = kSmall;  ///< patches of small images (hopper_maps.h)
   static constexpr int consumers = taps;
   static constexpr int threads = (1 + consumers) * static_cast<int>(kWarpgroup);
   static constexpr int producer_registers = taps == 3 ? 32 : 88;
   static constexpr int consumer_registers = taps == 3 ? 160 : 208;
-  static constexpr int stages = 6;
+  static constexpr int stages = small ? 5 : 6;
   static constexpr unsigned slice_bytes = kPatchSide * kPeriodBytes;  ///< of dy: 64 pixels, 64 filters
   static constexpr unsigned x_at = 2 * slice_bytes;
-  static constexpr unsigned stage_bytes = x_at + 2 * kPatchBytes<taps>;
+  static constexpr unsigned patch_bytes = kPatchBytes<taps, small>;  ///< of x
+  static constexpr unsigned stage_bytes = x_at + 2 * patch_bytes;
   static constexpr unsigned barriers_at = stages * stage_bytes;
   static constexpr unsigned shared_bytes = barriers_at + 2 * stages * 8 + kAlignSlack;
 };
@@ -124,7 +127,7 @@ __device__ void produce(const WeightsProblem& q, const Places<S>& at, const CUte
   const int row_shift = S::line ? q.line_shift - unit.u * S::taps : S::taps == 3 ? 1 : 1 - row_parity;
   const int column_shift = S::line ? unit.u : S::taps == 3 ? 1 : 1 - column_parity;
   const int filter = column_parity * q.filters + unit.filter;
-  Place patch = place_of(q.grid, unit.first_patch);
+  Place patch = place_of<S::small>(q.grid, unit.first_patch);
   Ring<S::stages> ring;
 #pragma unroll 1
   for (int i = unit.first_patch; i < unit.end_patch; ++i) {
@@ -134,13 +137,13 @@ __device__ void produce(const WeightsProblem& q, const Places<S>& at, const CUte
     arrive_expecting(full, S::stage_bytes);
 #pragma unroll
     for (int slice = 0; slice < 2; ++slice) {
-      load_box(stage + static_cast<unsigned>(slice) * S::slice_bytes, dy, full, filter + slice * kSlice,
-               patch.column, row_parity, patch.row, patch.image);
-      load_box(stage + S::x_at + static_cast<unsigned>(slice) * kPatchBytes<S::taps>, x, full,
-               unit.channel + slice * kSlice, patch.column + unit.u - column_shift, 0, patch.row - row_shift,
-               patch.image);
+      load_patch<S::small>(stage + static_cast<unsigned>(slice) * S::slice_bytes, dy, full,
+                           filter + slice * kSlice, patch.column, row_parity, patch.row, patch.image);
+      load_patch<S::small>(stage + S::x_at + static_cast<unsigned>(slice) * S::patch_bytes, x, full,
+                           unit.channel + slice * kSlice, patch.column + unit.u - column_shift, 0,
+                           patch.row - row_shift, patch.image);
     }
-    advance(patch, q.grid);
+    advance<S::small>(patch, q.grid);
     ring.advance();
   }
 }
@@ -189,7 +192,7 @@ __device__ __forceinline__ void multiply_stage(float (&sums)[2][kSums], SharedAd
   // 64 filters are one slice of dy: there is no next one within a product.
   const std::uint64_t a = describe(stage, 16);
   const std::uint64_t b =
-      describe(stage + S::x_at + static_cast<unsigned>(t) * kPeriodBytes, kPatchBytes<S::taps>);
+      describe(stage + S::x_at + static_cast<unsigned>(t) * kTapBytes<S::small>, S::patch_bytes);
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
     const unsigned further = static_cast<unsigned>(step) * kTurnedStep;
@@ -388,14 +391,23 @@ struct Plan {
   std::int64_t split_elements;
 };
 
+/// What a patch is of.
+enum class Patches { image, lines, small_images };
+
+Patches patches_of(const ChainShape& s) {
+  return is_line(s) ? Patches::lines : Patches::image;
+}
+
 Lines line_gradient(const ChainShape& s, const void* dy) {
   return {dy, static_cast<int>(s.batch), line_outputs(s), s.out_channels};
 }
 
-Plan plan_of(const ChainShape& s) {
+Plan plan_of(const ChainShape& s, Patches of) {
   Plan plan{};
-  const bool line = is_line(s);
-  plan.grid = line ? grid_of(line_gradient(s, nullptr)) : grid_of(s);
+  const bool line = of == Patches::lines;
+  plan.grid = line                          ? grid_of(line_gradient(s, nullptr))
+              : of == Patches::small_images ? small_grid_of(s)
+                                            : grid_of(s);
   plan.planes = s.upsample ? 4 : 1;
   plan.rows = s.upsample ? 2 : 3;
   plan.columns = line ? static_cast<int>(divide_up(s.kernel_width, plan.rows)) : plan.rows;
@@ -430,9 +442,9 @@ void launch_products(const WeightsCall& call) {
                                                                     call.partial);
 }
 
-template <int kTaps, bool kLine>
+template <int kTaps, bool kLine, bool kSmall>
 void launch_both(const WeightsCall& call, const Plan& plan, core::Precision precision, float* dw, float* db) {
-  using S = WeightsShape<kTaps, kLine>;
+  using S = WeightsShape<kTaps, kLine, kSmall>;
   if (precision == core::Precision::fp16) {
     launch_products<mma::Fp16, S>(call);
   } else {
@@ -452,25 +464,39 @@ void launch_both(const WeightsCall& call, const Plan& plan, core::Precision prec
   core::check_launch("conv2d.backward_weights hopper, sum of the splits");
 }
 
-}  // namespace
+/// The maps of dy, and of x with the rows that the taps reach.
+struct Maps {
+  CUtensorMap dy;
+  CUtensorMap x;
+};
 
-bool backward_weights::takes(const ChainShape& s) {
-  return is_wide(s) || is_line(s);
+Maps maps_of(const ChainShape& s, Patches of, int taps, const void* dy, const void* x,
+             core::Precision precision) {
+  const int images = static_cast<int>(s.batch);
+  if (of == Patches::lines) {
+    return {map_lines(line_gradient(s, dy), kPatchSide, precision),
+            map_lines({x, images, s.width, s.in_channels}, kPatchSide + taps - 1, precision)};
+  }
+  const Pixels gradient{dy, images, s.height, s.width, s.out_channels, s.upsample};
+  const Pixels pixels{x, images, s.height, s.width, s.in_channels, false};
+  if (of == Patches::small_images) {
+    return {map_small(gradient, kSmallSide, precision), map_small(pixels, kSmallSide + taps - 1, precision)};
+  }
+  return {map_pixels(gradient, kPatchSide, precision), map_pixels(pixels, kPatchSide + taps - 1, precision)};
 }
 
 /// The unpooled dy, then the splits' partial results.
-std::size_t backward_weights::workspace(const ChainShape& s, core::Precision precision) {
-  const Plan plan = plan_of(s);
+std::size_t workspace_of(const ChainShape& s, Patches of, core::Precision precision) {
+  const Plan plan = plan_of(s, of);
   return (s.pool ? convolution_bytes(s, precision) : 0) +
          sizeof(float) * static_cast<std::size_t>(plan.splits * plan.split_elements);
 }
 
-void backward_weights::launch(const ChainCall& call) {
+void launch_patches(const ChainCall& call, Patches of) {
   const ChainShape& s = call.shape;
   const cudaStream_t stream = core::cuda_stream(*call.stream);
-  const Plan plan = plan_of(s);
+  const Plan plan = plan_of(s, of);
   const void* dy = call.operand<const void>(Name::output_gradient);
-  const void* x = call.operand<const void>(Name::input);
   auto* partial = static_cast<float*>(call.workspace);
   if (s.pool) {
     unpool(s, dy, call.operand<const std::uint8_t>(Name::argmax), call.workspace, call.precision, stream);
@@ -478,10 +504,9 @@ void backward_weights::launch(const ChainCall& call) {
     partial = reinterpret_cast<float*>(static_cast<unsigned char*>(call.workspace) +
                                        convolution_bytes(s, call.precision));
   }
-  const bool line = is_line(s);
-  const Grid& grid = plan.grid;
-  const WeightsProblem problem{grid,
-                               grid.patches(),
+  const bool line = of == Patches::lines;
+  const WeightsProblem problem{plan.grid,
+                               plan.grid.patches(),
                                plan.split_patches,
                                plan.filter_tiles,
                                plan.channel_tiles,
@@ -491,28 +516,46 @@ void backward_weights::launch(const ChainCall& call) {
                                plan.bias_at,
                                line ? plan.taps : 0,
                                line ? line_padding(s) : 0};
-  const int rows = kPatchSide + plan.rows - 1;
-  const int images = static_cast<int>(s.batch);
-  const Pixels gradient{dy, images, s.height, s.width, s.out_channels, s.upsample};
-  const Pixels pixels{x, images, s.height, s.width, s.in_channels, false};
-  const Lines lines{x, images, s.width, s.in_channels};
-  const WeightsCall products{
-      problem,
-      line ? map_lines(line_gradient(s, dy), kPatchSide, call.precision)
-           : map_pixels(gradient, kPatchSide, call.precision),
-      line ? map_lines(lines, rows, call.precision) : map_pixels(pixels, rows, call.precision),
-      partial,
-      dim3(static_cast<unsigned>(plan.units), static_cast<unsigned>(plan.splits)),
-      stream};
+  const Maps maps = maps_of(s, of, plan.rows, dy, call.operand<const void>(Name::input), call.precision);
+  const WeightsCall products{problem,
+                             maps.dy,
+                             maps.x,
+                             partial,
+                             dim3(static_cast<unsigned>(plan.units), static_cast<unsigned>(plan.splits)),
+                             stream};
   float* dw = call.operand<float>(Name::weights_gradient);
   float* db = call.operand<float>(Name::bias_gradient);
   if (line) {
-    launch_both<3, true>(products, plan, call.precision, dw, db);
+    launch_both<3, true, false>(products, plan, call.precision, dw, db);
+  } else if (of == Patches::small_images) {
+    launch_both<3, false, true>(products, plan, call.precision, dw, db);
   } else if (s.upsample) {
-    launch_both<2, false>(products, plan, call.precision, dw, db);
+    launch_both<2, false, false>(products, plan, call.precision, dw, db);
   } else {
-    launch_both<3, false>(products, plan, call.precision, dw, db);
+    launch_both<3, false, false>(products, plan, call.precision, dw, db);
   }
+}
+
+}  // namespace
+
+bool backward_weights::takes(const ChainShape& s) {
+  return is_wide(s) || is_line(s);
+}
+std::size_t backward_weights::workspace(const ChainShape& s, core::Precision precision) {
+  return workspace_of(s, patches_of(s), precision);
+}
+void backward_weights::launch(const ChainCall& call) {
+  launch_patches(call, patches_of(call.shape));
+}
+
+bool small_backward_weights::takes(const ChainShape& s) {
+  return is_small(s);
+}
+std::size_t small_backward_weights::workspace(const ChainShape& s, core::Precision precision) {
+  return workspace_of(s, Patches::small_images, precision);
+}
+void small_backward_weights::launch(const ChainCall& call) {
+  launch_patches(call, Patches::small_images);
 }
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

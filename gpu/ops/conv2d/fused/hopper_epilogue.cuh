@@ -76,16 +76,15 @@ __device__ __forceinline__ unsigned keep_pair(unsigned bits) {
 }
 
 /// Bias and ReLU, no pooling. `bias`: of the tile's 128 channels, which begin at `channel`.
-template <class Math>
+template <bool kSmall, class Math>
 __device__ __forceinline__ void write_plain(Math, const float (&sums)[kSums], const Layout& to,
                                             typename Math::Storage* out, const Place& patch, int parity,
                                             int channel, const float* bias, bool relu, const Lane& lane) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const int row = patch.row + 2 * lane.warp + half;
-    const int column = patch.column + lane.group;
-    const bool exists = to.has(patch.image, row, column);
-    auto* pixel = out + to.at(patch.image, row, column, parity) + channel;
+    const Place at = pixel_of<kSmall>(patch, 2 * lane.warp + half, lane.group);
+    const bool exists = to.has(at.image, at.row, at.column);
+    auto* pixel = out + to.at(at.image, at.row, at.column, parity) + channel;
 #pragma unroll
     for (int quarter = 0; quarter < 4; ++quarter) {
       unsigned w[4];
@@ -103,15 +102,15 @@ __device__ __forceinline__ void write_plain(Math, const float (&sums)[kSums], co
   }
 }
 
+template <bool kSmall>
 __device__ __forceinline__ void write_plain(mma::Tf32, const float (&sums)[kSums], const Layout& to,
                                             std::uint32_t* out, const Place& patch, int parity, int channel,
                                             const float* bias, bool relu, const Lane& lane) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const int row = patch.row + 2 * lane.warp + half;
-    const int column = patch.column + lane.group;
-    if (!to.has(patch.image, row, column)) continue;
-    auto* mine = out + to.at(patch.image, row, column, parity) + channel + 2 * lane.member;
+    const Place at = pixel_of<kSmall>(patch, 2 * lane.warp + half, lane.group);
+    if (!to.has(at.image, at.row, at.column)) continue;
+    auto* mine = out + to.at(at.image, at.row, at.column, parity) + channel + 2 * lane.member;
 #pragma unroll
     for (int j = 0; j < kColumns / 8; ++j) {
       const float2 b = *reinterpret_cast<const float2*>(bias + 8 * j + 2 * lane.member);
@@ -125,15 +124,16 @@ __device__ __forceinline__ void write_plain(mma::Tf32, const float (&sums)[kSums
 
 /// Gradients, zero where the mask's bit is. `mask`: a byte for each 8 channels, 16 for each pixel of the
 /// patch; none if nullptr.
-template <class Math>
+template <bool kSmall, class Math>
 __device__ __forceinline__ void write_masked(Math, const float (&sums)[kSums], const Layout& to,
                                              typename Math::Storage* out, const Place& patch, int channel,
                                              const unsigned char* mask, const Lane& lane) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int row = 2 * lane.warp + half;
-    const bool exists = to.has(patch.image, patch.row + row, patch.column + lane.group);
-    auto* pixel = out + to.at(patch.image, patch.row + row, patch.column + lane.group, 0) + channel;
+    const Place at = pixel_of<kSmall>(patch, row, lane.group);
+    const bool exists = to.has(at.image, at.row, at.column);
+    auto* pixel = out + to.at(at.image, at.row, at.column, 0) + channel;
     uint4 bits{~0u, ~0u, ~0u, ~0u};
     if (mask != nullptr) bits = reinterpret_cast<const uint4*>(mask)[row * kPatchSide + lane.group];
     const unsigned quarters[4] = {bits.x, bits.y, bits.z, bits.w};
@@ -155,15 +155,16 @@ __device__ __forceinline__ void write_masked(Math, const float (&sums)[kSums], c
   }
 }
 
+template <bool kSmall>
 __device__ __forceinline__ void write_masked(mma::Tf32, const float (&sums)[kSums], const Layout& to,
                                              std::uint32_t* out, const Place& patch, int channel,
                                              const unsigned char* mask, const Lane& lane) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int row = 2 * lane.warp + half;
-    if (!to.has(patch.image, patch.row + row, patch.column + lane.group)) continue;
-    auto* mine =
-        out + to.at(patch.image, patch.row + row, patch.column + lane.group, 0) + channel + 2 * lane.member;
+    const Place at = pixel_of<kSmall>(patch, row, lane.group);
+    if (!to.has(at.image, at.row, at.column)) continue;
+    auto* mine = out + to.at(at.image, at.row, at.column, 0) + channel + 2 * lane.member;
     uint4 bits{~0u, ~0u, ~0u, ~0u};
     if (mask != nullptr) bits = reinterpret_cast<const uint4*>(mask)[row * kPatchSide + lane.group];
     const unsigned quarters[4] = {bits.x, bits.y, bits.z, bits.w};

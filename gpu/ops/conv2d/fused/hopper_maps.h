@@ -79,6 +79,19 @@ Grid grid_of(const Lines& lines);
 /// map_pixels(): channel, text, one, position, one.
 CUtensorMap map_lines(const Lines& lines, int rows, core::Precision precision);
 
+/// Small images, of at most 4x4 pixels: a patch is two columns of four rows of eight images, the images innermost, so
+/// that a row of it is 2048 bytes and a tap's shift by whole rows keeps the swizzle. A patch of one such image would
+/// be empty but for a quarter. `Grid::images` counts groups of eight.
+inline constexpr int kSmallSide = 4;
+inline constexpr int kSmallColumns = 2;
+inline constexpr int kSmallImages = 8;
+
+Grid small_grid_of(const ChainShape& shape);
+
+/// Boxes of a slice of channels, 8 images, 2 columns and `rows` rows, with the 128-byte swizzle. Dimensions: channel,
+/// image, column, row, one. Not interleaved.
+CUtensorMap map_small(const Pixels& pixels, int rows, core::Precision precision);
+
 /// Weights by filter, tap and channel; `arranged`: by hopper_prepare.h, with the taps outermost.
 struct Filters {
   const void* data;
@@ -96,6 +109,9 @@ int multiprocessors();
 
 /// What all three ops ask of a shape.
 bool is_wide(const ChainShape& shape);
+
+/// is_wide() with images of at most 4x4 pixels, without pooling or upsampling.
+bool is_small(const ChainShape& shape);
 
 /// A convolution of one dimension with 3, 5 or 7 taps, of channels in multiples of 64, without pooling or upsampling.
 bool is_line(const ChainShape& shape);

@@ -31,9 +31,13 @@ inline constexpr int kSteps = 4;                ///< products over a slice of ch
 inline constexpr unsigned kStraightStep = 32;   ///< bytes between steps
 inline constexpr unsigned kTurnedStep = 2 * kPeriodBytes;
 
+/// From a tap to the one below it in a patch, of one image or of small ones.
+template <bool kSmall>
+inline constexpr unsigned kTapBytes = (kSmall ? kSmallColumns : 1) * kPeriodBytes;
+
 /// A patch with the rows that `taps` taps of a column reach.
-template <int kTaps>
-inline constexpr unsigned kPatchBytes = (kPatchSide + kTaps - 1) * kPeriodBytes;
+template <int kTaps, bool kSmall = false>
+inline constexpr unsigned kPatchBytes = ((kSmall ? kSmallSide : kPatchSide) + kTaps - 1) * kTapBytes<kSmall>;
 
 /// The stages of a ring one after the other; the phase's parity changes each round.
 template <int kStages>
@@ -74,21 +78,48 @@ struct Place {
   int column;
 };
 
+template <bool kSmall = false>
 __device__ __forceinline__ Place place_of(const Grid& grid, int patch) {
   const int line = patch / grid.across;
   const int image = line / grid.down;
+  if constexpr (kSmall) return {image * kSmallImages, 0, (patch - line * grid.across) * kSmallColumns};
   return {image, (line - image * grid.down) * kPatchSide, (patch - line * grid.across) * kPatchSide};
 }
 
 /// The next patch.
+template <bool kSmall = false>
 __device__ __forceinline__ void advance(Place& place, const Grid& grid) {
-  place.column += kPatchSide;
+  place.column += kSmall ? kSmallColumns : kPatchSide;
   if (place.column < grid.width) return;
   place.column = 0;
-  place.row += kPatchSide;
-  if (place.row < grid.height) return;
-  place.row = 0;
-  ++place.image;
+  if constexpr (kSmall) {
+    place.image += kSmallImages;
+  } else {
+    place.row += kPatchSide;
+    if (place.row < grid.height) return;
+    place.row = 0;
+    ++place.image;
+  }
+}
+
+/// Where the patch's pixel i of the eight in the given row of 1024 bytes lies.
+template <bool kSmall>
+__device__ __forceinline__ Place pixel_of(const Place& patch, int row, int i) {
+  if constexpr (kSmall) {
+    return {patch.image + i, patch.row + row / kSmallColumns, patch.column + row % kSmallColumns};
+  }
+  return {patch.image, patch.row + row, patch.column + i};
+}
+
+/// Copies a slice of channels of a patch that begins at this place, by the map of one image or of small ones.
+template <bool kSmall>
+__device__ __forceinline__ void load_patch(SharedAddress to, const CUtensorMap& map, SharedAddress barrier,
+                                           int channel, int column, int row_parity, int row, int image) {
+  if constexpr (kSmall) {
+    load_box(to, map, barrier, channel, image, column, row, 0);
+  } else {
+    load_box(to, map, barrier, channel, column, row_parity, row, image);
+  }
 }
 
 /// The first byte of the dynamic shared memory where a tile may begin; kAlignSlack bytes are needed for that.
