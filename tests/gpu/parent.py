@@ -10,9 +10,9 @@ figure is the change of the summed images/s. Prints a line a row; the exit code 
 """
 import argparse
 import json
-import re
-import subprocess
 import sys
+
+from step_speed import change_percent, compare
 
 ROWS = (
     [("fastest", precision, "autoencoder") for precision in ("fp32", "tf32", "fp16", "bf16")]
@@ -26,31 +26,10 @@ SLOW = ("naive", "atomic")  # a step takes up to a tenth of a second: few steps 
 BATCH = 256
 
 
-def rate(program, device, row, steps):
-    """Images/s of a training of so many steps; None if it failed, with its last line printed."""
+def command_of(program, device, row):
     preset, precision, model = row
-    done = subprocess.run([program, "train", "--device", device, "--data", "builtin", "--model", model, "--precision", precision,
-                           "--select", f"preset={preset}", "--batch", str(BATCH), "--optimizer", "sgd", "--lr", "0.005",
-                           "--steps", str(steps)], capture_output=True, text=True, check=False)
-    told = re.search(r"^speed\D*([\d,.]+) images", done.stdout, re.MULTILINE)
-    if done.returncode or not told:
-        print(f"{program}: exit {done.returncode}: {(done.stderr or done.stdout).strip().splitlines()[-1:]}")
-        return None
-    return float(told[1].replace(",", ""))
-
-
-def compare(arguments, row):
-    """(rates of parent, new, new, parent; steps of each), fewer rates if one failed."""
-    first = rate(arguments.parent, arguments.device, row, 3 if row[0] in SLOW else 200)
-    if not first:
-        return [], 0
-    steps = max(5, int(first * arguments.seconds / BATCH))
-    rates = []
-    for program in (arguments.parent, arguments.program, arguments.program, arguments.parent):
-        rates.append(rate(program, arguments.device, row, steps))
-        if not rates[-1]:
-            return rates[:-1], steps
-    return rates, steps
+    return [program, "train", "--device", device, "--data", "builtin", "--model", model, "--precision", precision, "--select",
+            f"preset={preset}", "--batch", str(BATCH), "--optimizer", "sgd", "--lr", "0.005"]
 
 
 def main():
@@ -66,8 +45,9 @@ def main():
     told, slower = [], 0
     for row in (row for row in ROWS if arguments.rows in " ".join(row)):
         name = " ".join(row)
-        rates, steps = compare(arguments, row)
-        change = 100 * ((rates[1] + rates[2]) / (rates[0] + rates[3]) - 1) if len(rates) == 4 else None
+        before, now = (command_of(program, arguments.device, row) for program in (arguments.parent, arguments.program))
+        rates, steps = compare(before, now, BATCH, 3 if row[0] in SLOW else 200, arguments.seconds)
+        change = change_percent(rates)
         good = change is not None and change >= -arguments.limit
         slower += not good
         figure = "failed" if change is None else f"{change:+.2f} %"

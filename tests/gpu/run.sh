@@ -5,7 +5,7 @@
 # and the speed of all presets against a build of the parent commit ($PARENT: its warpscope).
 #
 #   tests/gpu/run.sh BUILD [OUT] [PART...]
-#                         parts (default: all): proof curve networks epochs bench speed network_speed train half runs
+#                         parts (default: all): proof curve networks epochs bench speed network_speed candidates train half runs
 #                         features memory window views parent
 #
 # BUILD holds a build with CUDA for this GPU; OUT (default: gpu-results) gets logs, runs and screenshots. A part whose
@@ -15,7 +15,7 @@ set -uo pipefail
 build=$(cd "${1:?usage: run.sh BUILD [OUT] [PART...]}" && pwd)
 out=${2:-gpu-results}
 shift $(($# > 1 ? 2 : 1))
-parts=${*:-proof curve networks epochs bench speed network_speed train half runs features memory window views parent}
+parts=${*:-proof curve networks epochs bench speed network_speed candidates train half runs features memory window views parent}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
@@ -119,6 +119,12 @@ part_speed() {
 part_network_speed() {
   python3 "$here"/tests/peers/torch_network_speed.py "$build"/warpscope --json "$out/network-speed.json" \
     ${NETWORK_CASES:+--cases "$NETWORK_CASES"} ${SPEED_MODES:+--modes "$SPEED_MODES"} 2>&1 | tee "$out/network-speed.log"
+  return "${PIPESTATUS[0]}"
+}
+
+# What variants that no plan takes by default would bring.
+part_candidates() {
+  python3 "$here"/tests/gpu/candidates.py "$build"/warpscope --json "$out/candidates.json" 2>&1 | tee "$out/candidates.log"
   return "${PIPESTATUS[0]}"
 }
 
