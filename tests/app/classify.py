@@ -62,14 +62,14 @@ class Classify(ProgramCase):
         self.assertEqual(list(judged), ["all", "features", "standardization", "checking", "solving", "prediction"])
         for times in (seconds, judged):
             self.assertGreater(times["all"] + 0.02, sum(times.values()) - times["all"])
+        self.assert_refused(["train", "--model", "mlp", "--data", "builtin", "--steps", "1", "--then", "tree"],
+                            "there is no classifier 'tree'")
 
     def phases(self, out, pattern):
         """Seconds of a line by phase, "all" first."""
         found = re.search(pattern, out)
         self.assertTrue(found, out)
         return {"all": float(found[1]), **{name: float(s) for name, s in (each.rsplit(" ", 1) for each in found[2].split(", "))}}
-        self.assert_refused(["train", "--model", "mlp", "--data", "builtin", "--steps", "1", "--then", "tree"],
-                            "there is no classifier 'tree'")
 
     def interrupt(self, process, later):
         """Interrupts the program when it listens to interrupts and has computed for another `later` seconds. Returns how it

@@ -167,7 +167,7 @@ class Plots(Curves):
         low, high = self.curves()["zoom"]
         self.assertLess(low, high)
         self.assertFalse(self.curves()["fit_x"])
-        self.click_slowly("loss.fit")
+        self.click("loss.fit")
         self.wait_for_curves("everything", fit_x=True)
 
     def test_a_shift_drag_measures_a_range(self):
@@ -181,7 +181,7 @@ class Plots(Curves):
         low, high = self.curves()["measured"]
         self.assertLess(low, high)
         self.wait_for_curves("no zoom", fit_x=True)
-        self.click_slowly("loss.plot")
+        self.click("loss.plot")
         self.wait_for_curves("no range", measured=None)
         self.xdotool("keyup", "shift")
 
@@ -201,7 +201,7 @@ class Plots(Curves):
         kept = wait_until(lambda: self.curves()["cursor"], "the step that was clicked", self.process)
         self.assertGreaterEqual(kept, early)
         wait_until(lambda: pixels_near(self.grab(self.item("loss.plot")), ACCENT, 24) > 60, "its line", self.process)
-        self.click_slowly("images.newest")
+        self.click("images.newest")
         self.wait_for_curves("the slider's answer", cursor=None)
 
     def test_the_axis_of_steps_can_be_logarithmic_and_is_remembered(self):

@@ -54,7 +54,7 @@ class Distributions(WindowCase):
 
     def test_convolutions_are_seen_too(self):
         self.open_distributions(model="autoencoder")
-        self.click_slowly("distributions.conv2.weights")
+        self.click("distributions.conv2.weights")
         self.wait_for("the layer", layer="conv2", quantity="weights")
         self.assertGreater(colors_in(self.grab(self.item("distributions.conv1.weights"))), 3)
 

@@ -20,8 +20,8 @@ class Docking(WindowCase):
         self.drag(place, (place[0] + 12, place[1] + 12), (x, y), (x, y))
 
     def in_menu(self, action):
-        self.click_slowly("toolbar.window")
-        self.click_slowly(f"window.{action}")
+        self.click("toolbar.window")
+        self.click(f"window.{action}")
         self.key("Escape")
 
     def test_a_tab_is_dragged_beside_and_into_another_place_and_back_by_undo(self):

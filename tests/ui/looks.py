@@ -15,8 +15,8 @@ class Looks(WindowCase):
         wait_until(shown, f"the look {fields}", self.process)
 
     def choose_in_menu(self, action):
-        self.click_slowly("toolbar.window")
-        self.click_slowly(f"window.{action}")
+        self.click("toolbar.window")
+        self.click(f"window.{action}")
         self.key("Escape")
 
     def wait_for_brightness(self, low, high):

@@ -41,7 +41,8 @@ class Maps(WindowCase):
         self.open_latent()
         wait_until(lambda: self.events("predictions"), "predictions", self.process)
         self.begin("t-SNE")
-        self.wait_for("points that have begun to move", lambda now: now["iterations"] > now["iteration"] > 0, count=300)
+        wait_until(lambda: any(event.get("iterations", 0) > event.get("iteration", 0) > 0 and event["count"] == 300
+                               for event in self.events("latent")), "points that have begun to move", self.process)
         found = self.wait_for("the map", lambda now: now["iteration"] == now["iterations"], count=300, busy=False)
         self.assertEqual((found["method"], found["failure"], found["layer"]), ("tsne", "", "relu2"))
         self.assertEqual(self.state(), "running")

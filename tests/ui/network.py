@@ -70,7 +70,7 @@ class Network(WindowCase):
 
     def test_a_network_of_linear_layers_is_seen_too(self):
         self.open_network(model="mlp")
-        self.click_slowly("network.layer.fc1")
+        self.click("network.layer.fc1")
         self.wait_for("its features", output="fc1", tiles=128)
         self.click("network.look.weights")
         self.wait_for("its filters", look=1, tiles=128)

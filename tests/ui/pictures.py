@@ -55,7 +55,8 @@ class Screenshots(WindowCase):
 
 class Curve(WindowCase):
     def test_the_loss_curve_grows_and_hides_when_its_legend_is_clicked(self):
-        self.open_paused(steps=3)
+        last = self.open_paused(steps=3)
+        wait_until(lambda: self.drawn("points") == (last,), "all points", self.process)
         plot = self.item("loss.plot")
 
         def curve():

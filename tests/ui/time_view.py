@@ -50,12 +50,16 @@ class TimeView(WindowCase):
         self.drag((x, y), (x - 60, y), (x - 120, y))
         moved = self.wait_for("a later part", lambda event: event["first"] > near["first"])
         self.assertAlmostEqual(moved["last"] - moved["first"], near["last"] - near["first"], places=5)
-        self.scroll("1", 2)
-        self.wait_for("the whole step", lambda event: (event["first"], event["last"]) == (0, 1))
+
+        def fits():
+            for down in (True, False, True, False):  # a double click, unless frames take so long that it counts as two
+                self.press(down)
+            return (self.newest()["first"], self.newest()["last"]) == (0, 1)
+        wait_until(fits, "the whole step", self.process)
 
     def test_a_click_points_at_the_layer(self):
         before = self.open_timeline()
-        self.click_slowly(FORWARD)
+        self.click(FORWARD)
         pointed = self.wait_for("another layer", lambda event: event["output"] != before["output"])
         self.click("tabs.Network")
         wait_until(lambda: [event for event in self.events("network") if event["output"] == "conv2"],

@@ -21,7 +21,7 @@ class Tour(WindowCase):
         self.item(name)
         frames = len(self.events("drawn"))
         wait_until(lambda: len(self.events("drawn")) > frames + 1, "two frames", self.process)
-        self.click_slowly(name)
+        self.click(name)
 
     def test_the_tour_has_seven_stops_and_is_skipped_and_taken_again(self):
         self.open_paused(size="1400x900")
@@ -46,7 +46,7 @@ class Tour(WindowCase):
         self.open_paused()
         self.enter("training.batch", "2")
         self.wait_for_marker("batch: 4 -> 2")
-        self.click_slowly("status.log")
+        self.click("status.log")
         self.click_when_still("status.log.copy")
         wait_until(lambda: self.events("copied"), "the copied lines", self.process)
         self.assertIn("--batch 2", self.events("copied")[-1]["text"].splitlines())

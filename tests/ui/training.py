@@ -70,6 +70,7 @@ class Optimizer(Tabs):
         self.press()
         self.press(False)
         self.xdotool("keyup", "ctrl")
+        self.wait_for_keys("training.learning_rate", self.item("training.learning_rate"))
         self.key("0", "period", "0", "1", "Return")
         self.wait_for_marker("learning rate: 0.0005 -> 0.01")
         self.assertEqual(len(markers_of(self.run_dir)), 1)
