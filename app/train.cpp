@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,11 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}", total / 60, total % 60);
 }
 
+/// What the data set has: "images" or "texts".
+std::string_view items_of(const Snapshot& now) {
+  return now.data && !now.data->test.texts.empty() ? "texts" : "images";
+}
+
 std::string time_left(const Snapshot& now) {
   if (now.steps_planned == 0 || now.images_per_second <= 0) return "";
   const double steps = static_cast<double>(now.steps_planned - std::min(now.step, now.steps_planned));
@@ -62,9 +68,9 @@ std::string status_line(const Snapshot& now, std::size_t bar_width = kBarWidth,
   const std::string epoch = detail >= Detail::test_and_epoch ? fmt::format("  epoch {:.2f}", now.epoch) : "";
   const bool tested = now.test_loss > 0 && detail >= Detail::test;
   const char* const split = now.validation_images > 0 ? "validation" : "test";
-  return fmt::format("{}{}  loss {:.5f}{}  {:.0f} images/s{}", progress_bar(now, bar_width), epoch,
+  return fmt::format("{}{}  loss {:.5f}{}  {:.0f} {}/s{}", progress_bar(now, bar_width), epoch,
                      now.train_loss, tested ? fmt::format("  {} {:.5f}", split, now.test_loss) : "",
-                     now.images_per_second, time_left(now));
+                     now.images_per_second, items_of(now), time_left(now));
 }
 
 /// The status line in at most `columns` characters, since a line that wraps cannot be redrawn. The bar is
@@ -206,12 +212,13 @@ void print_summary(const Snapshot& end, const training::TestPoint& test,
   fmt::print("steps        {} (epoch {:.2f}) in {}\n", end.step, end.epoch, clock_text(end.seconds));
   fmt::print("train loss   {:.6f}\n", end.train_loss);
   if (end.validation_images > 0) {
-    fmt::print("validation   {:.6f} over {} images, {}\n", validation.loss, end.test_images,
+    fmt::print("validation   {:.6f} over {} {}, {}\n", validation.loss, end.test_images, items_of(end),
                quality_text(end, validation));
   }
-  fmt::print("test loss    {:.6f} over {} images, {}\n", test.loss, images, quality_text(end, test));
-  fmt::print("speed        {:.1f} images/s (median of the last steps), batch {}\n", end.images_per_second,
-             end.batch);
+  fmt::print("test loss    {:.6f} over {} {}, {}\n", test.loss, images, items_of(end),
+             quality_text(end, test));
+  fmt::print("speed        {:.1f} {}/s (median of the last steps), batch {}\n", end.images_per_second,
+             items_of(end), end.batch);
   fmt::print("optimizer    {}{}, learning rate {:g}, schedule {}\n", ops::to_string(end.optimizer.rule),
              end.optimizer.per_sample ? " by each image (faulty)" : "", end.learning_rate,
              to_string(end.schedule));
