@@ -172,7 +172,9 @@ std::vector<const Variant*> Coverer::candidates_of(const Node& node) const {
     if (found == all.end()) {
       refuse(node, chosen->second, fmt::format("there is no such variant on {}", device_.id()));
     }
-    const std::string reason = ops::unavailable_reason(**found, device_, selection_.precision, &node.shape);
+    // Where an op that it needs before its own is missing, that is the reason, and the others take the node.
+    const ops::OpShape* shape = has_ops_before(program_, node, **found) ? &node.shape : nullptr;
+    const std::string reason = ops::unavailable_reason(**found, device_, selection_.precision, shape);
     if (!reason.empty()) refuse(node, chosen->second, reason);
     candidates.push_back(*found);
     all.erase(found);

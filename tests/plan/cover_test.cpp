@@ -326,6 +326,18 @@ TEST(RowCover, ElsewhereItIsNotChosenUnlessAskedFor) {
   EXPECT_NE(convolution.reason.find("there is no one_hot.forward"), std::string::npos) << convolution.reason;
 }
 
+TEST(RowCover, AChoiceForTheFirstLayerLeavesLaterOnesThatItWouldRefuse) {
+  const Program program = program_of(models::find_model("char_cnn"));
+  Selection selection{Precision::fp32, {}};
+  selection.variants[Op::conv2d_forward] = "gather_rows";
+  const auto nodes = cover(program, selection, core::open_device("cpu")->info());
+  expect_consistent(program, nodes);
+  EXPECT_EQ(node_of(program, nodes, Op::conv2d_forward, "conv1").variant->name, "gather_rows");
+  const NodeCover& later = node_of(program, nodes, Op::conv2d_forward, "conv2");
+  EXPECT_GT(later.shape.in_channels, 255);
+  EXPECT_EQ(later.reason.find("not gather_rows: there is no one_hot.forward"), 0u) << later.reason;
+}
+
 class HopperCover : public testing::Test {
  protected:
   void SetUp() override {
