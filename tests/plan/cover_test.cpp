@@ -338,6 +338,44 @@ TEST(RowCover, AChoiceForTheFirstLayerLeavesLaterOnesThatItWouldRefuse) {
   EXPECT_EQ(later.reason.find("not gather_rows: there is no one_hot.forward"), 0u) << later.reason;
 }
 
+TEST(RowCover, RowsInSharedMemoryAreTakenWhereTheyAreChosen) {
+  if (!has_gpu_variants()) GTEST_SKIP() << "this build has no CUDA";
+  for (const models::Model& model : {tests::tiny_text_model(), models::find_model("char_cnn")}) {
+    for (const Precision precision : core::selectable_precisions()) {
+      const Program program = program_of(model, Purpose::training, precision);
+      const auto first = [&](const Selection& selection) {
+        const auto nodes = cover(program, selection, gpu(80));
+        expect_consistent(program, nodes);
+        EXPECT_NE(node_of(program, nodes, Op::conv2d_forward, "conv2").variant->name, "shared_rows");
+        return describe(node_of(program, nodes, Op::conv2d_forward, "conv1"));
+      };
+      Selection selection{precision, {}};
+      EXPECT_EQ(first(selection), "gather_rows, with one_hot, bias, relu") << model.name;
+      selection.variants[Op::conv2d_forward] = "shared_rows";
+      EXPECT_EQ(first(selection), "shared_rows, with one_hot, bias, relu") << model.name;
+    }
+  }
+}
+
+TEST(RowCover, RowsThatDoNotFitIntoSharedMemoryAreRefused) {
+  if (!has_gpu_variants()) GTEST_SKIP() << "this build has no CUDA";
+  const Variant& variant = *ops::find_variant(Op::conv2d_forward, DeviceKind::cuda, "shared_rows");
+  ops::OpShape shape{.width = 100, .in_channels = 111, .out_channels = 64, .kernel_width = 7};
+  EXPECT_EQ(variant.refuses(shape), "");
+  ++shape.in_channels;
+  EXPECT_EQ(variant.refuses(shape),
+            "its table of 112 characters and 7 taps takes 99 KB of shared memory, at most 98");
+  shape.in_channels = 3;
+  shape.kernel_width = 19;
+  EXPECT_EQ(variant.refuses(shape), "takes kernels of at most 17 taps");
+  shape.kernel_width = 17;
+  shape.dilation = 2;
+  EXPECT_EQ(variant.refuses(shape), "takes kernels of one row, without stride and dilation");
+  shape.dilation = 1;
+  shape.out_channels = 20;
+  EXPECT_EQ(variant.refuses(shape), "takes filters in multiples of 8");
+}
+
 class HopperCover : public testing::Test {
  protected:
   void SetUp() override {

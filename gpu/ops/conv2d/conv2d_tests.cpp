@@ -75,6 +75,25 @@ std::vector<OpShape> chain_shapes() {
           conv(3, 3, 2, 64, 64, 3, 3),     conv(8, 2, 4, 128, 64, 3, 3),    conv(1, 1, 1, 64, 64, 3, 3)};
 }
 
+/// The same, and lines of characters: those of the models, outputs of one position, numbers of positions and filters
+/// that no tile divides.
+std::vector<OpShape> forward_chain_shapes() {
+  std::vector<OpShape> list = chain_shapes();
+  const auto add = [&](OpShape shape, bool valid) { list.push_back(general(shape, 1, 1, valid)); };
+  add(conv(2, 1, 41, 70, 256, 1, 7), true);
+  add(conv(3, 1, 23, 69, 72, 1, 7), false);
+  add(conv(1, 1, 7, 95, 64, 1, 7), true);
+  add(conv(1, 1, 530, 5, 256, 1, 7), true);
+  add(conv(2, 1, 37, 5, 24, 1, 3), false);
+  add(conv(5, 1, 1, 1, 8, 1, 3), false);
+  add(conv(1, 1, 33, 70, 64, 1, 5), true);
+  add(conv(2, 3, 19, 95, 72, 1, 5), false);
+  add(conv(3, 1, 17, 69, 8, 1, 1), false);
+  add(conv(1, 1, 25, 70, 24, 1, 9), true);
+  add(conv(2, 1, 13, 69, 64, 1, 9), false);
+  return list;
+}
+
 OpShape random_shape(Random& random) {
   OpShape shape = test_shapes::random_image(random);
   shape.out_channels = test_shapes::channels(random);
@@ -131,7 +150,7 @@ const OpTests& forward_tests() {
   static const OpTests tests{.shapes = shapes,
                              .random_shape = random_shape,
                              .large_shapes = large_forward,
-                             .chain_shapes = chain_shapes,
+                             .chain_shapes = forward_chain_shapes,
                              .no_derivative = kForwardOp};
   return tests;
 }

@@ -50,6 +50,7 @@ Variant mma_backward_weights();
 
 // Of one-hot characters (fused/rows.h).
 Variant gather_rows_forward();
+Variant shared_rows_forward();
 Variant scatter_rows_backward_weights();
 Variant mma_rows_backward_weights();
 
