@@ -1,191 +1,41 @@
-// batch_norm.forward, variant `welford`: mean and squares in one pass over x, 16 bytes at a time. A thread adds
-// its positions by Welford's updates; lanes, warps and spans of positions are merged by Chan's formula, the spans
-// by a second kernel; a third one writes y. The order is one that the shape alone fixes, so the result is the
-// same bits every time. All is taken of x less the channel's first value, which is exact where the mean is many
-// times the deviation: there FP32 would have no digits left for what is summed. Over `naive` it adds wide reads, one
-// pass less, and enough blocks to fill a GPU whatever the channels. A ReLU behind it runs in the pass that writes y.
+// batch_norm.forward, variant `welford`: mean and squares in one pass over x, 16 bytes at a time, by Welford's updates
+// (welford_moments.cuh); another pass writes y. The order is one that the shape alone fixes, so the result is the same
+// bits every time. Over `naive` it adds wide reads, one pass less, and enough blocks to fill a GPU whatever the
+// channels. A ReLU behind it runs in the pass that writes y.
 //
 // Limits: none on the shape; channels that are no multiple of 16 bytes, and memory that does not start at one, are
 // read an element at a time. Bound by memory: x is read twice, y written. At most 60 registers, 4.1 KiB of shared
-// memory, no spills; workspace: about 2 KiB a channel at most. Source: batch_norm.h; B. Welford, "Note on a method for
-// calculating corrected sums of squares and products" (1962); T. Chan, G. Golub, R. LeVeque, "Updating formulae and a
-// pairwise algorithm for computing sample variances" (1979).
+// memory, no spills; workspace: about 2 KiB a channel at most. Source: batch_norm.h; welford_moments.cuh.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/batch_norm.h"
 #include "gpu/ops/batch_norm/batch_norm_variants.h"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
+#include "gpu/ops/batch_norm/welford_moments.cuh"
 #include "gpu/ops/chains.h"
-#include "gpu/ops/columns.cuh"
-#include "gpu/ops/normalization.h"
 #include "gpu/ops/sizes.h"
 
 namespace warpscope::ops::batch_norm {
 namespace {
 
-/// Of some values: how many, their mean, the sum of the squares of their distances from it.
-struct Moments {
-  float count;
-  float mean;
-  float squares;
-
-  /// Chan's formula.
-  __device__ __forceinline__ void merge(const Moments& other) {
-    if (other.count == 0.0f) return;
-    const float both = count + other.count;
-    const float share = other.count / both;
-    const float difference = other.mean - mean;
-    mean += difference * share;
-    squares += other.squares + difference * difference * count * share;
-    count = both;
-  }
-};
-
-/// Merges the V channels of each thread over the threads of the block that share them; thread i then has channel i
-/// of the block in `moments`, if the block has so many. Every thread of the block must call it, once per kernel.
-template <int V>
-__device__ __forceinline__ Moments merge_columns(const Columns& columns, Moments (&mine)[V]) {
-  __shared__ float counts[kColumnWarps];
-  __shared__ float means[kColumnWarps][kBlockChannels];
-  __shared__ float squares[kColumnWarps][kBlockChannels];
-  const auto thread = static_cast<int>(threadIdx.x);
-  const int lane = thread % static_cast<int>(kWarpThreads);
-  const int warp = thread / static_cast<int>(kWarpThreads);
-  for (int offset = static_cast<int>(kWarpThreads) / 2; offset >= columns.lanes; offset /= 2) {
-#pragma unroll
-    for (int j = 0; j < V; ++j) {
-      const Moments other{__shfl_down_sync(0xffffffffu, mine[j].count, offset),
-                          __shfl_down_sync(0xffffffffu, mine[j].mean, offset),
-                          __shfl_down_sync(0xffffffffu, mine[j].squares, offset)};
-      mine[j].merge(other);
-    }
-  }
-  if (lane == 0)
-    counts[warp] = mine[0].count;  // the first lane has channels, and all channels as many values
-  if (lane < columns.lanes) {
-#pragma unroll
-    for (int j = 0; j < V; ++j) {
-      means[warp][lane * V + j] = mine[j].mean;
-      squares[warp][lane * V + j] = mine[j].squares;
-    }
-  }
-  __syncthreads();
-  Moments all{};
-  if (thread >= columns.lanes * V) return all;
-  for (int i = 0; i < kColumnWarps; ++i) all.merge({counts[i], means[i][thread], squares[i][thread]});
-  return all;
-}
-
-/// Leaves means, less the channel's first value, and squares of a span of positions in parts[span].
-template <class T, int V>
-__global__ __launch_bounds__(kColumnThreads) void batch_norm_spans_welford(Columns columns,
-                                                                           const T* __restrict__ x,
-                                                                           float* __restrict__ parts) {
-  const ColumnWalk<V> walk(columns);
-  Moments moments[V] = {};
-  if (walk.inside) {
-    float shift[V];
-    load_floats(x + walk.channel, shift);
-    float count = 0.0f;
-#pragma unroll 4
-    for (std::int64_t p = walk.first; p < walk.end; p += walk.step) {
-      float values[V];
-      load_floats(x + p * columns.channels + walk.channel, values);
-      count += 1.0f;
-      const float share = 1.0f / count;
-#pragma unroll
-      for (int j = 0; j < V; ++j) {
-        const float value = values[j] - shift[j];
-        const float before = value - moments[j].mean;
-        moments[j].mean += before * share;
-        moments[j].squares += before * (value - moments[j].mean);
-      }
-    }
-#pragma unroll
-    for (int j = 0; j < V; ++j) moments[j].count = count;
-  }
-  const Moments all = merge_columns(columns, moments);
-  const auto thread = static_cast<int>(threadIdx.x);
-  const int channel = static_cast<int>(blockIdx.x) * columns.lanes * V + thread;
-  if (thread >= columns.lanes * V || channel >= columns.channels) return;
-  float* part = parts + std::int64_t{blockIdx.y} * 2 * columns.channels;
-  part[channel] = all.mean;
-  part[columns.channels + channel] = all.squares;
-}
-
-/// Where the moments of the batch go.
-struct Results {
-  float* means;
-  float* factors;
-  float* shifts;  ///< each channel's first value: x may be gone by the time it is needed
-  float* rests;   ///< the means less these
-};
-
-/// Merges the spans: a warp every eighth one, then the first warp all.
-template <class T>
-__global__ __launch_bounds__(kColumnThreads) void batch_norm_merge_welford(Columns columns, int spans,
-                                                                           const T* __restrict__ x,
-                                                                           const float* __restrict__ parts,
-                                                                           Results results) {
-  __shared__ Moments of_warps[kColumnWarps][kWarpThreads];
-  const unsigned lane = threadIdx.x % kWarpThreads;
-  const unsigned warp = threadIdx.x / kWarpThreads;
-  const int channel = static_cast<int>(blockIdx.x * kWarpThreads + lane);
-  Moments moments{};
-  if (channel < columns.channels) {
-    for (int span = static_cast<int>(warp); span < spans; span += kColumnWarps) {
-      const std::int64_t left = columns.positions - span * columns.span;
-      const std::int64_t count = left < columns.span ? left : columns.span;
-      const float* part = parts + std::int64_t{span} * 2 * columns.channels;
-      if (count > 0) {
-        moments.merge({static_cast<float>(count), part[channel], part[columns.channels + channel]});
-      }
-    }
-  }
-  of_warps[warp][lane] = moments;
-  __syncthreads();
-  if (warp != 0 || channel >= columns.channels) return;
-  for (int i = 1; i < kColumnWarps; ++i) moments.merge(of_warps[i][lane]);
-  const float shift = to_float(x[channel]);
-  results.means[channel] = shift + moments.mean;
-  results.factors[channel] = reciprocal_deviation(moments.squares / static_cast<float>(columns.positions));
-  results.shifts[channel] = shift;
-  results.rests[channel] = moments.mean;
-}
-
 void forward(const OpCall& call) {
   const std::int64_t positions = sizes::pixels(call.shape);
   const int channels = call.shape.in_channels;
-  const std::int64_t spans = summed_spans(positions, channels);
   const cudaStream_t stream = core::cuda_stream(*call.stream);
-  auto* statistics = call.operand<float>(Name::statistics);
-  auto* parts = static_cast<float*>(call.workspace);
-  float* shifts = parts + spans * 2 * channels;
-  const Results results{statistics, statistics + channels, shifts, shifts + channels};
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
     const T* x = call.operand<const T>(Name::input);
-    with_column_width<T>(channels, aligned_16(x), [&](auto width) {
-      constexpr int kWidth = decltype(width)::value;
-      const ColumnGrid grid = column_grid<kWidth>(positions, channels, spans);
-      batch_norm_spans_welford<T, kWidth><<<grid.blocks, kColumnThreads, 0, stream>>>(grid.columns, x, parts);
-      core::check_launch("batch_norm.forward welford, spans of positions");
-      const auto blocks = (static_cast<unsigned>(channels) + kWarpThreads - 1) / kWarpThreads;
-      batch_norm_merge_welford<T>
-          <<<blocks, kColumnThreads, 0, stream>>>(grid.columns, static_cast<int>(spans), x, parts, results);
-      core::check_launch("batch_norm.forward welford, moments of the batch");
-    });
+    const BatchMoments moments = welford_moments(
+        positions, channels, x, call.operand<float>(Name::statistics), call.workspace, stream);
     normalize_columns<T>(positions, channels, x, call.operand<const T>(Name::weights),
-                         call.operand<const T>(Name::bias),
-                         BatchMoments{results.shifts, results.rests, results.factors},
-                         call.covers(Op::relu_forward), call.operand<T>(Name::output), stream);
+                         call.operand<const T>(Name::bias), moments, call.covers(Op::relu_forward),
+                         call.operand<T>(Name::output), stream);
   });
   core::check_launch("batch_norm.forward welford");
 }
 
 std::size_t forward_workspace(const OpShape& s, core::Precision) {
-  const std::int64_t spans = summed_spans(sizes::pixels(s), s.in_channels);
-  return static_cast<std::size_t>((spans + 1) * 2 * s.in_channels) * sizeof(float);
+  return welford_workspace(sizes::pixels(s), s.in_channels);
 }
 
 }  // namespace

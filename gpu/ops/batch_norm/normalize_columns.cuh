@@ -30,6 +30,31 @@ struct RunningMoments {
   __device__ float factor(int channel) const { return reciprocal_deviation(variances[channel]); }
 };
 
+/// What a thread keeps of its V channels.
+template <int V>
+struct ChannelNorm {
+  float shift[V];
+  float rest[V];
+  float scale[V];
+  float offset[V];
+
+  template <class T, class Moments>
+  __device__ __forceinline__ ChannelNorm(const Moments& moments, const T* gamma, const T* beta, int channel) {
+#pragma unroll
+    for (int j = 0; j < V; ++j) {
+      shift[j] = moments.shift(channel + j);
+      rest[j] = moments.rest(channel + j);
+      scale[j] = moments.factor(channel + j) * to_float(gamma[channel + j]);
+      offset[j] = to_float(beta[channel + j]);
+    }
+  }
+  /// y of channel j.
+  __device__ __forceinline__ float operator()(float x, int j, bool relu) const {
+    const float y = ((x - shift[j]) - rest[j]) * scale[j] + offset[j];
+    return relu && y < 0.0f ? 0.0f : y;
+  }
+};
+
 // x and y may be the same memory, hence no __restrict__ on them.
 template <class T, int V, class Moments>
 __global__ __launch_bounds__(kColumnThreads) void batch_norm_normalize_columns(Columns columns, const T* x,
@@ -39,28 +64,14 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_normalize_columns(C
                                                                                T* y) {
   const ColumnWalk<V> walk(columns);
   if (!walk.inside) return;
-  float shift[V];
-  float rest[V];
-  float scale[V];
-  float offset[V];
-#pragma unroll
-  for (int j = 0; j < V; ++j) {
-    const int channel = walk.channel + j;
-    shift[j] = moments.shift(channel);
-    rest[j] = moments.rest(channel);
-    scale[j] = moments.factor(channel) * to_float(gamma[channel]);
-    offset[j] = to_float(beta[channel]);
-  }
+  const ChannelNorm<V> norm(moments, gamma, beta, walk.channel);
 #pragma unroll 4
   for (std::int64_t p = walk.first; p < walk.end; p += walk.step) {
     const std::int64_t place = p * columns.channels + walk.channel;
     float values[V];
     load_floats(x + place, values);
 #pragma unroll
-    for (int j = 0; j < V; ++j) {
-      values[j] = ((values[j] - shift[j]) - rest[j]) * scale[j] + offset[j];
-      if (relu && values[j] < 0.0f) values[j] = 0.0f;
-    }
+    for (int j = 0; j < V; ++j) values[j] = norm(values[j], j, relu);
     store_floats(y + place, values);
   }
 }
