@@ -35,6 +35,14 @@ inline OpShape input_shape(const OpShape& own) {
   return shape;
 }
 
+/// The shape of a pooling in the windows that the call tells, of what has the size of the input.
+inline OpShape window_shape(const OpShape& call) {
+  OpShape shape = input_shape(call);
+  shape.kernel_height = call.window_height;
+  shape.kernel_width = call.window_width;
+  return shape;
+}
+
 /// `product`, which has an output without bias, and what may follow it: [bias.forward [relu.forward]].
 inline std::vector<Link> bias_and_relu_after(Op product) {
   return {{.op = product, .renames = {{Name::output, Name::product}}},
@@ -59,6 +67,29 @@ inline std::vector<Link> relu_after(Op own) {
            .optional = true,
            .without = Rename{Name::biased, Name::output},
            .shape = input_shape}};
+}
+
+/// `own`, whose output has the size of its input, and what must follow it: [relu.forward] maxpool2d.forward.
+inline std::vector<Link> pooling_after(Op own) {
+  return {{.op = own, .renames = {{Name::output, Name::biased}}},
+          {.op = Op::relu_forward,
+           .renames = {{Name::input, Name::biased}, {Name::output, Name::activated}},
+           .optional = true,
+           .without = Rename{Name::biased, Name::activated},
+           .shape = input_shape},
+          {.op = Op::maxpool2d_forward,
+           .renames = {{Name::input, Name::activated}},
+           .shape = window_shape,
+           .takes_window = true}};
+}
+
+/// `own`, whose output has the size of its input, and what must come before it: maxpool2d.backward.
+inline std::vector<Link> unpooling_before(Op own) {
+  return {{.op = Op::maxpool2d_backward,
+           .renames = {{Name::input_gradient, Name::unpooled}},
+           .shape = window_shape,
+           .takes_window = true},
+          {.op = own, .renames = {{Name::output_gradient, Name::unpooled}}}};
 }
 
 }  // namespace warpscope::ops

@@ -22,6 +22,24 @@ std::vector<OpShape> shapes() {
   return list;
 }
 
+/// With a pooling around: known and other windows, one alone, rows and columns that fill none, channels in whole vectors
+/// and not, and as many windows as a GPU's variants split.
+std::vector<OpShape> pooled_shapes() {
+  std::vector<OpShape> list;
+  const auto add = [&](OpShape image, int height, int width) {
+    image.window_height = height;
+    image.window_width = width;
+    list.push_back(image);
+  };
+  using test_shapes::image;
+  add(image(1, 2, 2, 1), 2, 2), add(image(3, 7, 9, 19), 2, 2), add(image(2, 8, 6, 256), 2, 2);
+  add(image(5, 33, 31, 40), 2, 2), add(image(1, 1, 3, 19), 1, 3), add(image(3, 1, 14, 40), 1, 3);
+  add(image(2, 2, 12, 256), 1, 3), add(image(2, 3, 3, 40), 3, 3), add(image(2, 11, 10, 256), 3, 3);
+  add(image(1, 130, 127, 1), 3, 3), add(image(2, 5, 7, 1), 1, 2), add(image(3, 4, 9, 40), 1, 2);
+  add(image(2, 8, 5, 19), 3, 2), add(image(2, 7, 8, 40), 2, 3), add(image(2, 9, 4, 256), 2, 1);
+  return list;
+}
+
 constexpr OpShape kSmall{.batch = 2, .height = 3, .width = 2, .in_channels = 3};
 
 void fit_forward(const Draw& draw) {
@@ -63,6 +81,7 @@ Derivative derivative(Name variable, Name result) {
 const OpTests& forward_tests() {
   static const OpTests tests{.shapes = shapes,
                              .random_shape = test_shapes::random_image,
+                             .chain_shapes = pooled_shapes,
                              .fit = fit_forward,
                              .smooth = norm_draw::smooth,
                              .no_derivative = kForwardOp};
@@ -72,6 +91,7 @@ const OpTests& forward_tests() {
 const OpTests& infer_tests() {
   static const OpTests tests{.shapes = shapes,
                              .random_shape = test_shapes::random_image,
+                             .chain_shapes = pooled_shapes,
                              .fit = norm_draw::fit_running,
                              .no_derivative = kForwardOp};
   return tests;
@@ -80,6 +100,7 @@ const OpTests& infer_tests() {
 const OpTests& backward_tests() {
   static const OpTests tests{.shapes = shapes,
                              .random_shape = test_shapes::random_image,
+                             .chain_shapes = pooled_shapes,
                              .fit = norm_draw::fit_backward,
                              .derivative = derivative(Name::input, Name::input_gradient),
                              .more_derivatives = {derivative(Name::weights, Name::weights_gradient),

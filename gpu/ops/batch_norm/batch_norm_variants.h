@@ -1,6 +1,6 @@
 #pragma once
 // The factories behind batch_norm_table.cpp. Each is defined in a file named for its variant:
-// batch_norm_<variant>.cpp or .cu, or cuda_batch_norm_<variant>.cpp.
+// batch_norm_<variant>.cpp or .cu, or cuda_batch_norm_<variant>.cpp; pooled_backward() in one of its own.
 
 #include "gpu/ops/variant.h"
 
@@ -27,6 +27,10 @@ Variant welford_forward();
 Variant vectorized_infer();
 
 Variant warp_shuffle_backward();
+
+Variant pooled_forward();
+Variant pooled_infer();
+Variant pooled_backward();
 
 #if WARPSCOPE_HAVE_CUDNN
 Variant cudnn_forward();
