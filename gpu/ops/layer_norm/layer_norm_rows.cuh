@@ -1,10 +1,12 @@
 #pragma once
 // Where the channels of a position lie while a kernel of layer_norm works on them: in the registers of a group of
-// lanes, up to 512 channels.
+// lanes, up to 512 channels. What forward takes of them, in an order that all kernels of groups share, so that
+// statistics have the same bits whichever runs.
 
 #include <cstdint>
 
 #include "gpu/ops/block_sum.cuh"
+#include "gpu/ops/normalization.h"
 #include "gpu/ops/vectorized.cuh"
 
 namespace warpscope::ops::layer_norm {
@@ -73,6 +75,51 @@ __device__ __forceinline__ void group_sums(float (&values)[N]) {
     for (int n = 0; n < N; ++n) {
       values[n] += __shfl_xor_sync(0xffffffffu, values[n], static_cast<int>(distance));
     }
+  }
+}
+
+/// Of a position: its mean is `mean` + `rest`, which one FP32 number may be too rough for; 1 / deviation.
+struct Moments {
+  float mean;
+  float rest;
+  float factor;
+};
+
+/// The moments of K positions, of `channels` each, and their channels minus `mean`. mean_of(sum) divides by the number
+/// of channels. Every lane of the warp must call it.
+template <class G, int K, class MeanOf>
+__device__ __forceinline__ void center(Row<G> (&rows)[K], const int (&channels)[K], MeanOf mean_of,
+                                       Moments (&moments)[K]) {
+  float sums[K] = {};
+#pragma unroll
+  for (int n = 0; n < K; ++n) {
+#pragma unroll
+    for (int k = 0; k < G::kVectors; ++k) {
+#pragma unroll
+      for (int i = 0; i < G::kWidth; ++i) sums[n] += rows[n].at[k][i];
+    }
+  }
+  group_sums<G>(sums);
+  float left[2 * K] = {};  // of the mean, and squares
+#pragma unroll
+  for (int n = 0; n < K; ++n) {
+    moments[n].mean = mean_of(sums[n]);
+#pragma unroll
+    for (int k = 0; k < G::kVectors; ++k) {
+      if (Row<G>::place(k) >= channels[n]) continue;
+#pragma unroll
+      for (int i = 0; i < G::kWidth; ++i) {
+        rows[n].at[k][i] -= moments[n].mean;
+        left[2 * n] += rows[n].at[k][i];
+        left[2 * n + 1] += rows[n].at[k][i] * rows[n].at[k][i];
+      }
+    }
+  }
+  group_sums<G>(left);
+#pragma unroll
+  for (int n = 0; n < K; ++n) {
+    moments[n].rest = mean_of(left[2 * n]);
+    moments[n].factor = reciprocal_deviation(mean_of(left[2 * n + 1]) - moments[n].rest * moments[n].rest);
   }
 }
 

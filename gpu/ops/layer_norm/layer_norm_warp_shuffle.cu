@@ -54,30 +54,13 @@ __global__ __launch_bounds__(kElementThreads) void layer_norm_forward_groups(For
   const std::int64_t p = std::int64_t{blockIdx.x} * G::kPositions + threadIdx.x / G::kLanes;
   const int channels = p < call.positions ? call.channels : 0;
   const auto count = static_cast<float>(call.channels);
-  Row<G> row;
-  row.load(call.x + p * call.channels, channels);
-  float sum[1] = {0.0f};
-#pragma unroll
-  for (int k = 0; k < G::kVectors; ++k) {
-#pragma unroll
-    for (int i = 0; i < G::kWidth; ++i) sum[0] += row.at[k][i];
-  }
-  group_sums<G>(sum);
-  const float mean = sum[0] / count;
-  float left[2] = {0.0f, 0.0f};  // of the mean, and squares
-#pragma unroll
-  for (int k = 0; k < G::kVectors; ++k) {
-    if (Row<G>::place(k) >= channels) continue;
-#pragma unroll
-    for (int i = 0; i < G::kWidth; ++i) {
-      row.at[k][i] -= mean;
-      left[0] += row.at[k][i];
-      left[1] += row.at[k][i] * row.at[k][i];
-    }
-  }
-  group_sums<G>(left);
-  const float rest = left[0] / count;
-  const float factor = reciprocal_deviation(left[1] / count - rest * rest);
+  Row<G> rows[1];
+  rows[0].load(call.x + p * call.channels, channels);
+  Moments moments[1];
+  center<G>(
+      rows, {channels}, [count](float sum) { return sum / count; }, moments);
+  const auto [mean, rest, factor] = moments[0];
+  Row<G>& row = rows[0];
   Row<G> gamma;
   Row<G> beta;
   gamma.load(call.gamma, channels);
