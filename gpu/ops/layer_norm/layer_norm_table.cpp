@@ -9,7 +9,8 @@ std::vector<Variant> variants() {
 #if WARPSCOPE_HAVE_CUDA
   list.insert(list.end(),
               {naive_forward(), naive_backward_input(), naive_backward_weights(), warp_shuffle_forward(),
-               warp_shuffle_backward_input(), warp_shuffle_backward_weights()});
+               warp_shuffle_backward_input(), warp_shuffle_backward_weights(), pooled_forward(),
+               pooled_backward_input(), pooled_backward_weights()});
 #endif
   return list;
 }

@@ -22,6 +22,10 @@ Variant naive_backward_weights();
 Variant warp_shuffle_forward();
 Variant warp_shuffle_backward_input();
 Variant warp_shuffle_backward_weights();
+
+Variant pooled_forward();
+Variant pooled_backward_input();
+Variant pooled_backward_weights();
 #endif
 
 }  // namespace warpscope::ops::layer_norm

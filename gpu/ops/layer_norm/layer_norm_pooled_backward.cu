@@ -1,0 +1,375 @@
+// layer_norm.backward_weights and backward_input, variant `pooled`: with the max pooling behind the norm. Over
+// `warp_shuffle` it adds that the gradient before the pooling, of which all but one position of a window are zero, is
+// not stored: the pooled gradient and the places of the largest are read, and each position gets its share in
+// registers. backward_weights runs backward_input in the same pass, so x is read once for both. A group of 8, 16 or 32
+// lanes takes a window and goes through its positions; its sums for gamma and beta stay in registers while it goes
+// through its windows. Blocks add those of their groups, a second kernel adds the blocks: all in an order that the
+// shape alone fixes. The gradient of the input has the same bits as `warp_shuffle` gives.
+//
+// Limits: up to 512 channels, which stay in registers; channels that are no multiple of 16 bytes, and memory that does
+// not start at one, are read an element at a time. Bound by memory. At most 150 registers, 16 KiB of shared memory, no
+// spills; workspace: of backward_weights at most 8 KiB a channel. Source: layer_norm.h; maxpool2d.h; M. Harris, "Faster
+// Parallel Reductions on Kepler" (2014).
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/layer_norm/layer_norm.h"
+#include "gpu/ops/layer_norm/layer_norm_variants.h"
+#include "gpu/ops/layer_norm/layer_norm_windows.cuh"
+#include "gpu/ops/sizes.h"
+
+namespace warpscope::ops::layer_norm {
+namespace {
+
+/// What is not wanted is nullptr.
+template <class T>
+struct PooledBackward {
+  Windows windows;
+  std::int64_t span;  ///< windows of a block
+  int channels;
+  MeanOf mean_of;
+  const T* x;
+  const T* dy;
+  const std::uint8_t* argmax;
+  const T* gamma;
+  const float* means;
+  const float* factors;
+  T* dx;
+  float* dgamma;  ///< of block b at dgamma[b * stride]
+  float* dbeta;
+  std::int64_t stride;
+};
+
+/// The gradient of a window's output and the place that it belongs to, of each channel of a lane.
+template <class G>
+struct PooledRow {
+  static constexpr unsigned kNowhere = 255;
+  Row<G> gradient;
+  unsigned winner[G::kVectors][G::kWidth];
+
+  /// `channels` is 0 for a window without output.
+  template <class T>
+  __device__ __forceinline__ void load(const T* gradients, const std::uint8_t* places, int channels) {
+    gradient.load(gradients, channels);
+#pragma unroll
+    for (int k = 0; k < G::kVectors; ++k) {
+      Vec<std::uint8_t, G::kWidth> bytes;
+#pragma unroll
+      for (int i = 0; i < G::kWidth; ++i) bytes.at[i] = kNowhere;
+      if (Row<G>::place(k) < channels) {
+        bytes = *reinterpret_cast<const Vec<std::uint8_t, G::kWidth>*>(places + Row<G>::place(k));
+      }
+#pragma unroll
+      for (int i = 0; i < G::kWidth; ++i) winner[k][i] = bytes.at[i];
+    }
+  }
+  /// The gradient of the position in `place` of the window.
+  __device__ __forceinline__ float at(unsigned place, int k, int i) const {
+    return winner[k][i] == place ? gradient.at[k][i] : 0.0f;
+  }
+};
+
+/// Sums for gamma and beta, of each channel of a lane.
+template <class G>
+struct WeightSums {
+  Row<G> gamma;
+  Row<G> beta;
+
+  __device__ __forceinline__ WeightSums() {
+#pragma unroll
+    for (int k = 0; k < G::kVectors; ++k) {
+#pragma unroll
+      for (int i = 0; i < G::kWidth; ++i) gamma.at[k][i] = beta.at[k][i] = 0.0f;
+    }
+  }
+};
+
+/// K positions of a window.
+template <class G, int K>
+struct Positions {
+  int offsets[K];   ///< from the corner
+  int channels[K];  ///< 0 where there is no position
+  float factors[K];
+  Row<G> normals[K];  ///< (x - mean) factor
+
+  /// `place` is that of the first, and then the one behind the last.
+  template <class T>
+  __device__ __forceinline__ void load(const PooledBackward<T>& call, const WindowAt& window, Place& place) {
+    float means[K];
+#pragma unroll
+    for (int n = 0; n < K; ++n) {
+      offsets[n] = window.offset(place);
+      channels[n] = window.has(place) ? call.channels : 0;
+      place.go_on(call.windows);
+      const std::int64_t position = window.corner + offsets[n];
+      means[n] = channels[n] > 0 ? call.means[position] : 0.0f;
+      factors[n] = channels[n] > 0 ? call.factors[position] : 0.0f;
+      normals[n].load(call.x + position * call.channels, channels[n]);
+    }
+#pragma unroll
+    for (int n = 0; n < K; ++n) {
+#pragma unroll
+      for (int k = 0; k < G::kVectors; ++k) {
+#pragma unroll
+        for (int i = 0; i < G::kWidth; ++i)
+          normals[n].at[k][i] = (normals[n].at[k][i] - means[n]) * factors[n];
+      }
+    }
+  }
+};
+
+/// Adds what K positions give to the sums for gamma and beta. The gradient is 0 where there is no channel.
+template <class G, int K>
+__device__ __forceinline__ void add_weights(const Positions<G, K>& positions, const PooledRow<G>& pooled,
+                                            int first, WeightSums<G>& sums) {
+#pragma unroll
+  for (int n = 0; n < K; ++n) {
+#pragma unroll
+    for (int k = 0; k < G::kVectors; ++k) {
+#pragma unroll
+      for (int i = 0; i < G::kWidth; ++i) {
+        const float gradient = pooled.at(static_cast<unsigned>(first + n), k, i);
+        sums.gamma.at[k][i] += gradient * positions.normals[n].at[k][i];
+        sums.beta.at[k][i] += gradient;
+      }
+    }
+  }
+}
+
+/// Writes the gradient of K positions.
+template <class G, int K, class T>
+__device__ __forceinline__ void write_input(const PooledBackward<T>& call, const WindowAt& window,
+                                            const Positions<G, K>& positions, const PooledRow<G>& pooled,
+                                            const Row<G>& gamma, int first) {
+  Row<G> gradients[K];
+  float sums[2 * K] = {};
+#pragma unroll
+  for (int n = 0; n < K; ++n) {
+#pragma unroll
+    for (int k = 0; k < G::kVectors; ++k) {
+#pragma unroll
+      for (int i = 0; i < G::kWidth; ++i) {
+        gradients[n].at[k][i] = pooled.at(static_cast<unsigned>(first + n), k, i) * gamma.at[k][i];
+        sums[2 * n] += gradients[n].at[k][i];
+        sums[2 * n + 1] += gradients[n].at[k][i] * positions.normals[n].at[k][i];
+      }
+    }
+  }
+  group_sums<G>(sums);
+#pragma unroll
+  for (int n = 0; n < K; ++n) {
+    const float share = call.mean_of(sums[2 * n]);
+    const float products = call.mean_of(sums[2 * n + 1]);
+#pragma unroll
+    for (int k = 0; k < G::kVectors; ++k) {
+#pragma unroll
+      for (int i = 0; i < G::kWidth; ++i) {
+        float& gradient = gradients[n].at[k][i];
+        gradient = positions.factors[n] * (gradient - share - positions.normals[n].at[k][i] * products);
+      }
+    }
+    gradients[n].store(call.dx + (window.corner + positions.offsets[n]) * call.channels,
+                       positions.channels[n]);
+  }
+}
+
+/// Adds the sums of the block's groups and writes them to `to`. Every thread of the block must call it.
+template <class G>
+__device__ __forceinline__ void add_groups(Row<G>& sums, int channels, float* to) {
+  constexpr unsigned kWarps = kElementThreads / kWarpThreads;
+  __shared__ float partial[kWarps][G::kLanes * G::kVectors * G::kWidth];
+  const unsigned warp = threadIdx.x / kWarpThreads;
+#pragma unroll
+  for (unsigned distance = kWarpThreads / 2; distance >= G::kLanes; distance /= 2) {
+#pragma unroll
+    for (int k = 0; k < G::kVectors; ++k) {
+#pragma unroll
+      for (int i = 0; i < G::kWidth; ++i) {
+        sums.at[k][i] += __shfl_xor_sync(0xffffffffu, sums.at[k][i], static_cast<int>(distance));
+      }
+    }
+  }
+  __syncthreads();  // an earlier call may still be reading
+  if (threadIdx.x % kWarpThreads < G::kLanes) {
+#pragma unroll
+    for (int k = 0; k < G::kVectors; ++k) {
+#pragma unroll
+      for (int i = 0; i < G::kWidth; ++i) partial[warp][Row<G>::place(k) + i] = sums.at[k][i];
+    }
+  }
+  __syncthreads();
+  for (int c = static_cast<int>(threadIdx.x); c < channels; c += static_cast<int>(kElementThreads)) {
+    float total = partial[0][c];
+    for (unsigned i = 1; i < kWarps; ++i) total += partial[i][c];
+    to[c] = total;
+  }
+}
+
+/// A block takes a span of windows, its groups one after the other.
+template <class G, int K, class T>
+__global__ __launch_bounds__(kElementThreads) void layer_norm_backward_pooled(PooledBackward<T> call) {
+  constexpr auto kGroups = static_cast<std::int64_t>(G::kPositions);
+  const std::int64_t begin = blockIdx.x * call.span;
+  const std::int64_t end = min(begin + call.span, call.windows.count);
+  Row<G> gamma;
+  gamma.load(call.gamma, call.dx != nullptr ? call.channels : 0);
+  WeightSums<G> sums;
+  for (std::int64_t number = begin; number < end; number += kGroups) {
+    const std::int64_t own = number + threadIdx.x / G::kLanes;
+    const WindowAt window(call.windows, own < end ? own : call.windows.count);
+    const bool has_output = window.pooled >= 0;
+    const std::int64_t output = has_output ? window.pooled * call.channels : 0;
+    PooledRow<G> pooled;
+    pooled.load(call.dy + output, call.argmax + output, has_output ? call.channels : 0);
+    Place place;
+    for (int first = 0; first < call.windows.rows * call.windows.columns; first += K) {
+      Positions<G, K> positions;
+      positions.load(call, window, place);
+      if (call.dgamma != nullptr) add_weights(positions, pooled, first, sums);
+      if (call.dx != nullptr) write_input(call, window, positions, pooled, gamma, first);
+    }
+  }
+  if (call.dgamma == nullptr) return;
+  add_groups<G>(sums.gamma, call.channels, call.dgamma + blockIdx.x * call.stride);
+  add_groups<G>(sums.beta, call.channels, call.dbeta + blockIdx.x * call.stride);
+}
+
+constexpr unsigned kAddThreads = kMostWarps * kWarpThreads;
+
+/// Adds the blocks: `parts` holds the dgamma and then the dbeta of each. A warp takes every 32nd block.
+__global__ __launch_bounds__(kAddThreads) void layer_norm_add_pooled(int blocks, int channels,
+                                                                     const float* parts, float* dgamma,
+                                                                     float* dbeta) {
+  __shared__ float partial[kMostWarps][kWarpThreads];
+  const unsigned lane = threadIdx.x % kWarpThreads;
+  const unsigned warp = threadIdx.x / kWarpThreads;
+  const int column = static_cast<int>(blockIdx.x * kWarpThreads + lane);
+  float sum = 0.0f;
+  if (column < 2 * channels) {
+#pragma unroll 8
+    for (int block = static_cast<int>(warp); block < blocks; block += static_cast<int>(kMostWarps)) {
+      sum += parts[std::int64_t{block} * 2 * channels + column];
+    }
+  }
+  partial[warp][lane] = sum;
+  __syncthreads();
+  if (warp != 0 || column >= 2 * channels) return;
+  for (unsigned i = 1; i < kMostWarps; ++i) sum += partial[i][lane];
+  (column < channels ? dgamma + column : dbeta + (column - channels))[0] = sum;
+}
+
+/// Blocks that leave sums: enough to fill a GPU several times, no more than a second kernel adds quickly. The shape
+/// alone fixes them.
+std::int64_t summed_blocks(const OpShape& s) {
+  constexpr std::int64_t kFewWindows = 32;
+  constexpr std::int64_t kMostBlocks = 1024;
+  return std::clamp<std::int64_t>(windows_of(s).count / kFewWindows, 1, kMostBlocks);
+}
+
+/// Enqueues what both ops share. `blocks` is 0 where each group takes one window.
+template <class T>
+void launch_windows(const OpCall& call, PooledBackward<T> all, std::int64_t blocks) {
+  const bool aligned = aligned_16(all.x, all.dy, all.argmax, all.gamma, all.dx);
+  with_window_group<T>(call.shape, aligned, [&](auto group, auto at_once) {
+    using G = decltype(group);
+    constexpr auto kGroups = static_cast<std::int64_t>(G::kPositions);
+    const std::int64_t count = blocks > 0 ? blocks : (all.windows.count + kGroups - 1) / kGroups;
+    all.span = blocks > 0 ? (all.windows.count + blocks - 1) / blocks : kGroups;
+    layer_norm_backward_pooled<G, decltype(at_once)::value, T>
+        <<<static_cast<unsigned>(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(all);
+  });
+}
+
+/// The call without its results.
+template <class T>
+PooledBackward<T> pooled_backward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const auto* statistics = call.operand<const float>(Name::statistics);
+  return {windows_of(s),
+          0,
+          s.in_channels,
+          MeanOf(s.in_channels),
+          call.operand<const T>(Name::input),
+          call.operand<const T>(Name::output_gradient),
+          call.operand<const std::uint8_t>(Name::argmax),
+          call.operand<const T>(Name::weights),
+          statistics,
+          statistics + sizes::pixels(s),
+          nullptr,
+          nullptr,
+          nullptr,
+          0};
+}
+
+void backward_input(const OpCall& call) {
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    PooledBackward<T> all = pooled_backward<T>(call);
+    all.dx = call.operand<T>(Name::input_gradient);
+    launch_windows(call, all, 0);
+  });
+  core::check_launch("layer_norm.backward_input pooled");
+}
+
+void backward_weights(const OpCall& call) {
+  const int channels = call.shape.in_channels;
+  const std::int64_t blocks = summed_blocks(call.shape);
+  auto* dgamma = call.operand<float>(Name::weights_gradient);
+  auto* dbeta = call.operand<float>(Name::bias_gradient);
+  auto* parts = static_cast<float*>(call.workspace);
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    PooledBackward<T> all = pooled_backward<T>(call);
+    if (call.covers(Op::layer_norm_backward_input)) all.dx = call.operand<T>(Name::input_gradient);
+    all.dgamma = blocks == 1 ? dgamma : parts;
+    all.dbeta = blocks == 1 ? dbeta : parts + channels;
+    all.stride = 2 * std::int64_t{channels};
+    launch_windows(call, all, blocks);
+  });
+  core::check_launch("layer_norm.backward_weights pooled");
+  if (blocks == 1) return;
+  const unsigned groups = (2 * static_cast<unsigned>(channels) + kWarpThreads - 1) / kWarpThreads;
+  layer_norm_add_pooled<<<groups, kAddThreads, 0, core::cuda_stream(*call.stream)>>>(
+      static_cast<int>(blocks), channels, parts, dgamma, dbeta);
+  core::check_launch("layer_norm.backward_weights pooled, sums of the blocks");
+}
+
+std::size_t backward_weights_workspace(const OpShape& s, core::Precision) {
+  const std::int64_t blocks = summed_blocks(s);
+  return blocks == 1 ? 0 : static_cast<std::size_t>(blocks * 2 * s.in_channels) * sizeof(float);
+}
+
+/// maxpool2d.backward and behind it `own`
+std::vector<Link> unpooled_before(Op own) {
+  return {{.op = Op::maxpool2d_backward,
+           .renames = {{Name::input_gradient, Name::unpooled}},
+           .shape = pooling_of,
+           .takes_window = true},
+          {.op = own, .renames = {{Name::output_gradient, Name::unpooled}}}};
+}
+
+}  // namespace
+
+Variant pooled_backward_input() {
+  Variant variant = pooled_variant(
+      Op::layer_norm_backward_input,
+      "The gradient comes straight from behind the max pooling: what lies between is not stored.");
+  variant.chain = unpooled_before(Op::layer_norm_backward_input);
+  variant.launch = backward_input;
+  return variant;
+}
+
+Variant pooled_backward_weights() {
+  Variant variant = pooled_variant(
+      Op::layer_norm_backward_weights,
+      "The gradient comes straight from behind the max pooling, and that of the input is made in the same "
+      "pass.");
+  variant.chain = unpooled_before(Op::layer_norm_backward_weights);
+  variant.chain.push_back({.op = Op::layer_norm_backward_input,
+                           .renames = {{Name::output_gradient, Name::unpooled}},
+                           .optional = true});
+  variant.launch = backward_weights;
+  variant.workspace_bytes = backward_weights_workspace;
+  return variant;
+}
+
+}  // namespace warpscope::ops::layer_norm

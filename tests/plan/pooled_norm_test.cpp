@@ -1,0 +1,149 @@
+// A layer norm and the max pooling behind it in one call: which ops the variant `pooled` covers, and what it reads and
+// writes.
+
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "gpu/plan/cover.h"
+#include "tests/plan/cover_support.h"
+
+namespace warpscope::plan {
+namespace {
+
+using core::DeviceKind;
+using core::Precision;
+using ops::Name;
+using ops::Op;
+using ops::OpSet;
+
+core::DeviceInfo gpu(int compute_capability) {
+  core::DeviceInfo info;
+  info.kind = DeviceKind::cuda;
+  info.compute_capability = compute_capability;
+  return info;
+}
+
+class PooledNormCover : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (ops::variants_of(Op::layer_norm_forward, DeviceKind::cuda).empty()) {
+      GTEST_SKIP() << "this build has no CUDA";
+    }
+  }
+};
+
+/// conv1, norm1, relu1 and pool1 in one dimension, whose windows of three drop a position; a norm without a pooling.
+models::Model pooled_norm() {
+  using enum models::LayerKind;
+  models::Model model{.name = "own", .height = 1, .width = 40, .channels = 64, .layers = {}};
+  model.layers = {{.kind = conv1d, .name = "conv1", .out_channels = 128, .kernel = 3},
+                  {.kind = layer_norm, .name = "norm1"},
+                  {.kind = relu, .name = "relu1"},
+                  {.kind = maxpool1d, .name = "pool1", .kernel = 3},
+                  {.kind = conv1d, .name = "conv2", .out_channels = 64, .kernel = 3},
+                  {.kind = layer_norm, .name = "norm2"},
+                  {.kind = relu, .name = "relu2"},
+                  {.kind = linear, .name = "fc", .out_channels = 10}};
+  model.loss = models::Loss::cross_entropy;
+  model.classes = 10;
+  models::fit_layers(model);
+  return model;
+}
+
+int tensor_of(const NodeCover& node, Name name) {
+  for (const BoundOperand& each : node.operands) {
+    if (each.operand.name == name) return each.tensor;
+  }
+  return -1;
+}
+
+/// The tensor that the op of `layer` calls `name`.
+int tensor_of(const Program& program, Op op, const std::string& layer, Name name) {
+  const auto operands = ops::contract(op).operands;
+  const auto found =
+      std::find_if(operands.begin(), operands.end(), [&](const auto& each) { return each.name == name; });
+  return program.nodes[index_of(program, op, layer)]
+      .tensors[static_cast<std::size_t>(found - operands.begin())];
+}
+
+TEST_F(PooledNormCover, APoolingBehindALayerNormRunsInItsCallWhereThatIsChosen) {
+  using enum Op;
+  const Program program = program_of(pooled_norm(), Purpose::training, Precision::fp16);
+  Selection selection{Precision::fp16, {}};
+  selection.variants[layer_norm_forward] = selection.variants[layer_norm_backward_weights] = "pooled";
+  const auto nodes = cover(program, selection, gpu(90));
+  expect_consistent(program, nodes);
+
+  const NodeCover& forward = node_of(program, nodes, layer_norm_forward, "norm1");
+  ASSERT_EQ(describe(forward), "pooled, with relu, maxpool2d");
+  EXPECT_EQ(forward.shape.window_height, 1);
+  EXPECT_EQ(forward.shape.window_width, 3);
+  for (const Name name : {Name::input, Name::weights, Name::bias, Name::statistics}) {
+    EXPECT_EQ(tensor_of(forward, name), tensor_of(program, layer_norm_forward, "norm1", name));
+  }
+  EXPECT_EQ(tensor_of(forward, Name::output), tensor_of(program, maxpool2d_forward, "pool1", Name::output));
+  EXPECT_EQ(tensor_of(forward, Name::argmax), tensor_of(program, maxpool2d_forward, "pool1", Name::argmax));
+  EXPECT_EQ(forward.operands.size(), 6u);
+
+  const NodeCover& backward = node_of(program, nodes, layer_norm_backward_weights, "norm1");
+  EXPECT_EQ(backward.variant->name, "pooled");
+  EXPECT_EQ(backward.shape.covered, (OpSet{maxpool2d_backward, layer_norm_backward_input}));
+  EXPECT_EQ(backward.shape.window_width, 3);
+  for (const Name name : {Name::output_gradient, Name::argmax}) {
+    EXPECT_EQ(tensor_of(backward, name), tensor_of(program, maxpool2d_backward, "pool1", name));
+  }
+  for (const Name name : {Name::input, Name::statistics, Name::weights_gradient, Name::bias_gradient}) {
+    EXPECT_EQ(tensor_of(backward, name), tensor_of(program, layer_norm_backward_weights, "norm1", name));
+  }
+  for (const Name name : {Name::weights, Name::input_gradient}) {
+    EXPECT_EQ(tensor_of(backward, name), tensor_of(program, layer_norm_backward_input, "norm1", name));
+  }
+  EXPECT_EQ(node_of(program, nodes, maxpool2d_backward, "pool1").variant, nullptr);
+
+  const NodeCover& other = node_of(program, nodes, layer_norm_forward, "norm2");
+  EXPECT_EQ(describe(other), "warp_shuffle, with relu");
+  EXPECT_EQ(other.reason, "not pooled: there is no maxpool2d.forward");
+  EXPECT_EQ(node_of(program, nodes, layer_norm_backward_weights, "norm2").variant->name, "warp_shuffle");
+}
+
+TEST_F(PooledNormCover, TheGradientsOfALayerNormMayComeFromBehindThePoolingOneByOne) {
+  using enum Op;
+  const Program program = program_of(pooled_norm(), Purpose::training, Precision::fp16);
+  Selection selection{Precision::fp16, {}};
+  selection.variants[layer_norm_backward_input] = "pooled";
+  const auto one = cover(program, selection, gpu(90));
+  expect_consistent(program, one);
+  EXPECT_EQ(describe(node_of(program, one, layer_norm_backward_input, "norm1")),
+            "pooled, with maxpool2d.backward");
+  EXPECT_NE(node_of(program, one, maxpool2d_backward, "pool1").variant, nullptr)
+      << "the gradients of the parameters read what it writes";
+  selection.variants[layer_norm_backward_weights] = "pooled";
+  const auto both = cover(program, selection, gpu(90));
+  expect_consistent(program, both);
+  EXPECT_EQ(describe(node_of(program, both, layer_norm_backward_weights, "norm1")),
+            "pooled, with maxpool2d.backward");
+  EXPECT_EQ(node_of(program, both, maxpool2d_backward, "pool1").variant, nullptr);
+}
+
+TEST_F(PooledNormCover, ALayerNormLeavesThePoolingToItselfWhereNothingIsChosen) {
+  using enum Op;
+  for (const Precision precision : core::selectable_precisions()) {
+    const Program program = program_of(pooled_norm(), Purpose::training, precision);
+    const auto nodes = cover(program, Selection{precision, {}}, gpu(90));
+    expect_consistent(program, nodes);
+    const NodeCover& forward = node_of(program, nodes, layer_norm_forward, "norm1");
+    EXPECT_EQ(describe(forward), "warp_shuffle, with relu");
+    EXPECT_EQ(forward.shape.window_width, 1);
+    EXPECT_EQ(forward.reason, "");
+    for (const Op op : {layer_norm_backward_weights, layer_norm_backward_input}) {
+      EXPECT_EQ(describe(node_of(program, nodes, op, "norm1")), "warp_shuffle");
+    }
+    EXPECT_NE(node_of(program, nodes, maxpool2d_forward, "pool1").variant, nullptr);
+    EXPECT_NE(node_of(program, nodes, maxpool2d_backward, "pool1").variant, nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace warpscope::plan
