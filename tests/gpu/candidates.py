@@ -16,9 +16,19 @@ from step_speed import change_percent, compare
 
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "assets", "models")
 SMALL = ",".join(f"conv2d.{op}=hopper_small" for op in ("forward", "backward_input", "backward_weights"))
+BATCH_NORM = "batch_norm.forward=pooled,batch_norm.backward=pooled"
+LAYER_NORM = "layer_norm.forward=pooled,layer_norm.backward_weights=pooled"
+ROWS_SHARED = "conv2d.forward=shared_rows"
 ROWS = [
     ("resnet9.toml", "bf16", 512, SMALL),
-    ("vgg.toml", "bf16", 512, SMALL),
+    ("resnet9.toml", "bf16", 512, BATCH_NORM),
+    ("resnet9.toml", "bf16", 512, f"{SMALL},{BATCH_NORM}"),
+    ("vgg.toml", "bf16", 512, f"{SMALL},{BATCH_NORM}"),
+    ("classifier_bn.toml", "bf16", 512, BATCH_NORM),
+    ("char_cnn", "fp16", 512, ROWS_SHARED),
+    ("char_cnn_ln", "fp16", 512, ROWS_SHARED),
+    ("char_cnn_ln", "fp16", 512, LAYER_NORM),
+    ("char_cnn_ln", "fp16", 512, f"{ROWS_SHARED},{LAYER_NORM}"),
 ]
 
 

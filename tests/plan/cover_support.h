@@ -28,6 +28,30 @@ inline const NodeCover& node_of(const Program& program, const std::vector<NodeCo
   return nodes[index_of(program, op, layer)];
 }
 
+inline core::DeviceInfo cpu() {
+  return core::open_device("cpu")->info();
+}
+
+/// A GPU that need not be there.
+inline core::DeviceInfo gpu(int compute_capability) {
+  core::DeviceInfo info;
+  info.kind = core::DeviceKind::cuda;
+  info.compute_capability = compute_capability;
+  return info;
+}
+
+inline bool has_gpu_variants() {
+  return !ops::variants_of(ops::Op::conv2d_forward, core::DeviceKind::cuda).empty();
+}
+
+/// The tensor behind an operand of a call, or -1.
+inline int tensor_of(const std::vector<BoundOperand>& operands, ops::Name name) {
+  for (const BoundOperand& each : operands) {
+    if (each.operand.name == name) return each.tensor;
+  }
+  return -1;
+}
+
 inline std::vector<ops::Op> launches(const Program& program, const std::vector<NodeCover>& nodes) {
   std::vector<ops::Op> list;
   for (std::size_t n = 0; n < nodes.size(); ++n) {

@@ -338,22 +338,13 @@ std::size_t backward_weights_workspace(const OpShape& s, core::Precision) {
   return blocks == 1 ? 0 : static_cast<std::size_t>(blocks * 2 * s.in_channels) * sizeof(float);
 }
 
-/// maxpool2d.backward and behind it `own`
-std::vector<Link> unpooled_before(Op own) {
-  return {{.op = Op::maxpool2d_backward,
-           .renames = {{Name::input_gradient, Name::unpooled}},
-           .shape = pooling_of,
-           .takes_window = true},
-          {.op = own, .renames = {{Name::output_gradient, Name::unpooled}}}};
-}
-
 }  // namespace
 
 Variant pooled_backward_input() {
   Variant variant = pooled_variant(
       Op::layer_norm_backward_input,
       "The gradient comes straight from behind the max pooling: what lies between is not stored.");
-  variant.chain = unpooled_before(Op::layer_norm_backward_input);
+  variant.chain = unpooling_before(Op::layer_norm_backward_input);
   variant.launch = backward_input;
   return variant;
 }
@@ -363,7 +354,7 @@ Variant pooled_backward_weights() {
       Op::layer_norm_backward_weights,
       "The gradient comes straight from behind the max pooling, and that of the input is made in the same "
       "pass.");
-  variant.chain = unpooled_before(Op::layer_norm_backward_weights);
+  variant.chain = unpooling_before(Op::layer_norm_backward_weights);
   variant.chain.push_back({.op = Op::layer_norm_backward_input,
                            .renames = {{Name::output_gradient, Name::unpooled}},
                            .optional = true});

@@ -163,20 +163,6 @@ void forward(const OpCall& call) {
   core::check_launch("layer_norm.forward pooled");
 }
 
-/// layer_norm.forward [relu.forward] maxpool2d.forward
-std::vector<Link> forward_chain() {
-  return {{.op = Op::layer_norm_forward, .renames = {{Name::output, Name::biased}}},
-          {.op = Op::relu_forward,
-           .renames = {{Name::input, Name::biased}, {Name::output, Name::activated}},
-           .optional = true,
-           .without = Rename{Name::biased, Name::activated},
-           .shape = input_shape},
-          {.op = Op::maxpool2d_forward,
-           .renames = {{Name::input, Name::activated}},
-           .shape = pooling_of,
-           .takes_window = true}};
-}
-
 }  // namespace
 
 Variant pooled_forward() {
@@ -184,7 +170,7 @@ Variant pooled_forward() {
       Op::layer_norm_forward,
       "The max pooling behind it, and a ReLU between them, run in the same pass: only what is pooled is "
       "written.");
-  variant.chain = forward_chain();
+  variant.chain = pooling_after(Op::layer_norm_forward);
   variant.launch = forward;
   return variant;
 }

@@ -123,14 +123,6 @@ inline std::string refuses_pooled(const OpShape& s) {
   return s.in_channels > kMostInRegisters ? "takes up to 512 channels" : "";
 }
 
-/// The shape of the pooling that a call of shape `call` covers.
-inline OpShape pooling_of(const OpShape& call) {
-  OpShape shape = input_shape(call);
-  shape.kernel_height = call.window_height;
-  shape.kernel_width = call.window_width;
-  return shape;
-}
-
 /// The variant `pooled` without its functions and its chain.
 inline Variant pooled_variant(Op op, const char* summary) {
   return {.op = op,

@@ -12,25 +12,15 @@
 namespace warpscope::plan {
 namespace {
 
-using core::DeviceKind;
 using core::Precision;
 using ops::Name;
 using ops::Op;
 using ops::OpSet;
 
-core::DeviceInfo gpu(int compute_capability) {
-  core::DeviceInfo info;
-  info.kind = DeviceKind::cuda;
-  info.compute_capability = compute_capability;
-  return info;
-}
-
-class PooledNormCover : public testing::Test {
+class PooledLayerNorm : public testing::Test {
  protected:
   void SetUp() override {
-    if (ops::variants_of(Op::layer_norm_forward, DeviceKind::cuda).empty()) {
-      GTEST_SKIP() << "this build has no CUDA";
-    }
+    if (!has_gpu_variants()) GTEST_SKIP() << "this build has no CUDA";
   }
 };
 
@@ -52,13 +42,6 @@ models::Model pooled_norm() {
   return model;
 }
 
-int tensor_of(const NodeCover& node, Name name) {
-  for (const BoundOperand& each : node.operands) {
-    if (each.operand.name == name) return each.tensor;
-  }
-  return -1;
-}
-
 /// The tensor that the op of `layer` calls `name`.
 int tensor_of(const Program& program, Op op, const std::string& layer, Name name) {
   const auto operands = ops::contract(op).operands;
@@ -68,7 +51,7 @@ int tensor_of(const Program& program, Op op, const std::string& layer, Name name
       .tensors[static_cast<std::size_t>(found - operands.begin())];
 }
 
-TEST_F(PooledNormCover, APoolingBehindALayerNormRunsInItsCallWhereThatIsChosen) {
+TEST_F(PooledLayerNorm, APoolingBehindALayerNormRunsInItsCallWhereThatIsChosen) {
   using enum Op;
   const Program program = program_of(pooled_norm(), Purpose::training, Precision::fp16);
   Selection selection{Precision::fp16, {}};
@@ -81,10 +64,12 @@ TEST_F(PooledNormCover, APoolingBehindALayerNormRunsInItsCallWhereThatIsChosen) 
   EXPECT_EQ(forward.shape.window_height, 1);
   EXPECT_EQ(forward.shape.window_width, 3);
   for (const Name name : {Name::input, Name::weights, Name::bias, Name::statistics}) {
-    EXPECT_EQ(tensor_of(forward, name), tensor_of(program, layer_norm_forward, "norm1", name));
+    EXPECT_EQ(tensor_of(forward.operands, name), tensor_of(program, layer_norm_forward, "norm1", name));
   }
-  EXPECT_EQ(tensor_of(forward, Name::output), tensor_of(program, maxpool2d_forward, "pool1", Name::output));
-  EXPECT_EQ(tensor_of(forward, Name::argmax), tensor_of(program, maxpool2d_forward, "pool1", Name::argmax));
+  EXPECT_EQ(tensor_of(forward.operands, Name::output),
+            tensor_of(program, maxpool2d_forward, "pool1", Name::output));
+  EXPECT_EQ(tensor_of(forward.operands, Name::argmax),
+            tensor_of(program, maxpool2d_forward, "pool1", Name::argmax));
   EXPECT_EQ(forward.operands.size(), 6u);
 
   const NodeCover& backward = node_of(program, nodes, layer_norm_backward_weights, "norm1");
@@ -92,13 +77,15 @@ TEST_F(PooledNormCover, APoolingBehindALayerNormRunsInItsCallWhereThatIsChosen) 
   EXPECT_EQ(backward.shape.covered, (OpSet{maxpool2d_backward, layer_norm_backward_input}));
   EXPECT_EQ(backward.shape.window_width, 3);
   for (const Name name : {Name::output_gradient, Name::argmax}) {
-    EXPECT_EQ(tensor_of(backward, name), tensor_of(program, maxpool2d_backward, "pool1", name));
+    EXPECT_EQ(tensor_of(backward.operands, name), tensor_of(program, maxpool2d_backward, "pool1", name));
   }
   for (const Name name : {Name::input, Name::statistics, Name::weights_gradient, Name::bias_gradient}) {
-    EXPECT_EQ(tensor_of(backward, name), tensor_of(program, layer_norm_backward_weights, "norm1", name));
+    EXPECT_EQ(tensor_of(backward.operands, name),
+              tensor_of(program, layer_norm_backward_weights, "norm1", name));
   }
   for (const Name name : {Name::weights, Name::input_gradient}) {
-    EXPECT_EQ(tensor_of(backward, name), tensor_of(program, layer_norm_backward_input, "norm1", name));
+    EXPECT_EQ(tensor_of(backward.operands, name),
+              tensor_of(program, layer_norm_backward_input, "norm1", name));
   }
   EXPECT_EQ(node_of(program, nodes, maxpool2d_backward, "pool1").variant, nullptr);
 
@@ -108,7 +95,7 @@ TEST_F(PooledNormCover, APoolingBehindALayerNormRunsInItsCallWhereThatIsChosen) 
   EXPECT_EQ(node_of(program, nodes, layer_norm_backward_weights, "norm2").variant->name, "warp_shuffle");
 }
 
-TEST_F(PooledNormCover, TheGradientsOfALayerNormMayComeFromBehindThePoolingOneByOne) {
+TEST_F(PooledLayerNorm, TheGradientsOfALayerNormMayComeFromBehindThePoolingOneByOne) {
   using enum Op;
   const Program program = program_of(pooled_norm(), Purpose::training, Precision::fp16);
   Selection selection{Precision::fp16, {}};
@@ -127,7 +114,7 @@ TEST_F(PooledNormCover, TheGradientsOfALayerNormMayComeFromBehindThePoolingOneBy
   EXPECT_EQ(node_of(program, both, maxpool2d_backward, "pool1").variant, nullptr);
 }
 
-TEST_F(PooledNormCover, ALayerNormLeavesThePoolingToItselfWhereNothingIsChosen) {
+TEST_F(PooledLayerNorm, ALayerNormLeavesThePoolingToItselfWhereNothingIsChosen) {
   using enum Op;
   for (const Precision precision : core::selectable_precisions()) {
     const Program program = program_of(pooled_norm(), Purpose::training, precision);

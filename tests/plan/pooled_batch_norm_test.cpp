@@ -1,0 +1,172 @@
+// A batch norm and the max pooling behind it in one call: which ops the variant `pooled` covers, and what it reads and
+// writes.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/ops/chains.h"
+#include "gpu/plan/cover.h"
+#include "tests/plan/cover_support.h"
+
+namespace warpscope::plan {
+namespace {
+
+using core::DeviceKind;
+using core::Precision;
+using ops::Name;
+using ops::Op;
+using ops::Variant;
+
+/// A convolution on 9x9 (in one dimension 1x20) and what the variant `pooled` of batch_norm covers behind it; windows of
+/// 2x2 and of 1x3 leave something over.
+models::Model pooled_norm(bool one_dimension) {
+  using enum models::LayerKind;
+  models::Model model{.name = "own", .height = 9, .width = 9, .channels = 3, .layers = {}};
+  if (one_dimension) model.height = 1, model.width = 20;
+  model.layers = {
+      {.kind = one_dimension ? conv1d : conv2d,
+       .name = "conv1",
+       .out_channels = 16,
+       .kernel = 3,
+       .bias = false},
+      {.kind = batch_norm, .name = "bn1"},
+      {.kind = relu, .name = "relu1"},
+      {.kind = one_dimension ? maxpool1d : maxpool2d, .name = "pool1", .kernel = one_dimension ? 3 : 2},
+      {.kind = linear, .name = "fc", .out_channels = 10}};
+  model.loss = models::Loss::cross_entropy;
+  model.classes = 10;
+  models::fit_layers(model);
+  return model;
+}
+
+/// Where `pooled` can be chosen: on the CPU among the variants that there are and three of that name.
+struct PooledCase {
+  core::DeviceInfo device;
+  std::vector<Variant> variants;
+};
+
+std::vector<PooledCase> pooled_cases() {
+  PooledCase on_cpu{cpu(), {ops::variants().begin(), ops::variants().end()}};
+  const auto add = [&](Op op, std::vector<ops::Link> chain) {
+    on_cpu.variants.push_back({.op = op,
+                               .name = "pooled",
+                               .precisions = {Precision::fp32},
+                               .by_default = false,
+                               .chain = std::move(chain),
+                               .summary = "",
+                               .launch = [](const ops::OpCall&) {}});
+  };
+  add(Op::batch_norm_forward, ops::pooling_after(Op::batch_norm_forward));
+  add(Op::batch_norm_infer, ops::pooling_after(Op::batch_norm_infer));
+  add(Op::batch_norm_backward, ops::unpooling_before(Op::batch_norm_backward));
+  std::vector<PooledCase> cases{on_cpu};
+  if (has_gpu_variants()) cases.push_back({gpu(90), {ops::variants().begin(), ops::variants().end()}});
+  return cases;
+}
+
+Selection choosing_pooled() {
+  Selection selection;
+  for (const Op op : {Op::batch_norm_forward, Op::batch_norm_infer, Op::batch_norm_backward}) {
+    selection.variants[op] = "pooled";
+  }
+  return selection;
+}
+
+TEST(PooledBatchNorm, ComputesTheReluAndThePoolingInOneCallWhereItIsChosen) {
+  for (const PooledCase& on : pooled_cases()) {
+    for (const bool one_dimension : {false, true}) {
+      const Program program = program_of(pooled_norm(one_dimension));
+      const auto nodes = cover_among(on.variants, program, choosing_pooled(), on.device);
+      expect_consistent(program, nodes);
+      const std::size_t own = index_of(program, Op::batch_norm_forward, "bn1");
+      const Node& norm = program.nodes[own];
+      const Node& pool = program.nodes[index_of(program, Op::maxpool2d_forward, "pool1")];
+      const NodeCover& call = nodes[own];
+      EXPECT_EQ(describe(call), "pooled, with relu, maxpool2d");
+      EXPECT_EQ(call.reason, "");
+      EXPECT_EQ(call.shape.window_height, one_dimension ? 1 : 2);
+      EXPECT_EQ(call.shape.window_width, one_dimension ? 3 : 2);
+      EXPECT_EQ(call.operands.size(), 6u) << "input, weights, bias, statistics, output, argmax";
+      EXPECT_EQ(tensor_of(call.operands, Name::input), norm.tensors[0]);
+      EXPECT_EQ(tensor_of(call.operands, Name::statistics), norm.tensors[4]);
+      EXPECT_EQ(tensor_of(call.operands, Name::output), pool.tensors[1]);
+      EXPECT_EQ(tensor_of(call.operands, Name::argmax), pool.tensors[2]);
+      for (const Op covered : {Op::relu_forward, Op::maxpool2d_forward}) {
+        const char* layer = covered == Op::relu_forward ? "relu1" : "pool1";
+        EXPECT_EQ(node_of(program, nodes, covered, layer).covered_by, static_cast<int>(own));
+      }
+    }
+  }
+}
+
+TEST(PooledBatchNorm, SpreadsTheGradientOfThePoolingInTheSameCall) {
+  for (const PooledCase& on : pooled_cases()) {
+    for (const bool one_dimension : {false, true}) {
+      const Program program = program_of(pooled_norm(one_dimension));
+      const auto nodes = cover_among(on.variants, program, choosing_pooled(), on.device);
+      const std::size_t own = index_of(program, Op::batch_norm_backward, "bn1");
+      const Node& unpool = program.nodes[index_of(program, Op::maxpool2d_backward, "pool1")];
+      const NodeCover& call = nodes[own];
+      EXPECT_EQ(describe(call), "pooled, with maxpool2d.backward");
+      EXPECT_EQ(call.shape.window_height, one_dimension ? 1 : 2);
+      EXPECT_EQ(call.shape.window_width, one_dimension ? 3 : 2);
+      EXPECT_EQ(tensor_of(call.operands, Name::input), program.nodes[own].tensors[0]);
+      EXPECT_EQ(tensor_of(call.operands, Name::output_gradient), unpool.tensors[0]);
+      EXPECT_EQ(tensor_of(call.operands, Name::argmax), unpool.tensors[1]);
+      EXPECT_EQ(tensor_of(call.operands, Name::input_gradient), program.nodes[own].tensors[4]);
+      EXPECT_EQ(tensor_of(call.operands, Name::unpooled), -1) << "nobody stores it";
+      EXPECT_EQ(node_of(program, nodes, Op::maxpool2d_backward, "pool1").variant, nullptr);
+      EXPECT_NE(node_of(program, nodes, Op::relu_backward, "relu1").covered_by, static_cast<int>(own))
+          << "the mask is that of the pooled image";
+    }
+  }
+}
+
+TEST(PooledBatchNorm, RunsInInferenceToo) {
+  for (const PooledCase& on : pooled_cases()) {
+    const Program program = program_of(pooled_norm(false), Purpose::inference);
+    const auto nodes = cover_among(on.variants, program, choosing_pooled(), on.device);
+    expect_consistent(program, nodes);
+    EXPECT_EQ(describe(node_of(program, nodes, Op::batch_norm_infer, "bn1")), "pooled, with relu, maxpool2d");
+  }
+}
+
+TEST(PooledBatchNorm, RunsNowhereUnlessItIsChosen) {
+  for (const PooledCase& on : pooled_cases()) {
+    for (const Purpose purpose : {Purpose::training, Purpose::inference}) {
+      const Program program = program_of(pooled_norm(false), purpose);
+      const auto nodes = cover_among(on.variants, program, {}, on.device);
+      expect_consistent(program, nodes);
+      for (const NodeCover& node : nodes) {
+        EXPECT_FALSE(node.variant != nullptr && node.variant->name == "pooled");
+      }
+      EXPECT_NE(node_of(program, nodes, Op::maxpool2d_forward, "pool1").variant, nullptr);
+    }
+  }
+}
+
+TEST(PooledBatchNorm, AnotherVariantRunsWhereItCannot) {
+  for (const PooledCase& on : pooled_cases()) {
+    const Program shown = program_of(pooled_norm(false), Purpose::inspection);
+    auto nodes = cover_among(on.variants, shown, choosing_pooled(), on.device);
+    expect_consistent(shown, nodes);
+    EXPECT_NE(node_of(shown, nodes, Op::batch_norm_infer, "bn1").variant->name, "pooled");
+
+    const Program program = program_of(pooled_norm(false));
+    Selection selection = choosing_pooled();
+    selection.variants[Op::maxpool2d_backward] = "reference";
+    if (on.device.kind == DeviceKind::cuda) selection.variants[Op::maxpool2d_backward] = "direct";
+    nodes = cover_among(on.variants, program, selection, on.device);
+    expect_consistent(program, nodes);
+    EXPECT_NE(node_of(program, nodes, Op::maxpool2d_backward, "pool1").variant, nullptr);
+    const NodeCover& norm = node_of(program, nodes, Op::batch_norm_backward, "bn1");
+    EXPECT_NE(norm.variant->name, "pooled");
+    EXPECT_NE(norm.reason.find("was chosen and runs by itself"), std::string::npos) << norm.reason;
+  }
+}
+
+}  // namespace
+}  // namespace warpscope::plan
