@@ -258,6 +258,15 @@ bool is_required(const Variant& variant, Op op) {
                       [&](const Link& link) { return link.op == op && link.optional; });
 }
 
+std::vector<const Link*> required_before(const Variant& variant) {
+  std::vector<const Link*> links;
+  for (const Link& link : variant.chain) {
+    if (link.op == variant.op) break;
+    if (!link.optional) links.push_back(&link);
+  }
+  return links;
+}
+
 bool reads(const ChainMatch& match, int tensor) {
   return std::any_of(match.operands.begin(), match.operands.end(), [&](const BoundOperand& each) {
     return each.tensor == tensor && each.operand.access != Access::write;

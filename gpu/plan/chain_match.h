@@ -44,6 +44,9 @@ ChainMatch match_chain(const Program& program, std::size_t node, const ops::Vari
 /// Whether `variant` cannot run without covering `op`.
 bool is_required(const ops::Variant& variant, ops::Op op);
 
+/// The links of the chain of `variant` that come before its own op and are not optional: it runs only behind these ops.
+std::vector<const ops::Link*> required_before(const ops::Variant& variant);
+
 /// Whether a call reads `tensor` from memory.
 bool reads(const ChainMatch& match, int tensor);
 

@@ -21,20 +21,6 @@ std::string place(const Node& node) {
   return node.layer.empty() ? "" : " in " + node.layer;
 }
 
-/// The links of a chain that come before the own op and are not optional.
-std::vector<const ops::Link*> required_before(const Variant& variant) {
-  std::vector<const ops::Link*> links;
-  for (const ops::Link& link : variant.chain) {
-    if (link.op == variant.op) break;
-    if (!link.optional) links.push_back(&link);
-  }
-  return links;
-}
-
-bool needs_op_before(const Variant* variant) {
-  return !required_before(*variant).empty();
-}
-
 /// Whether what `node` reads comes of all the ops that `variant` needs before its own.
 bool has_ops_before(const Program& program, const Node& node, const Variant& variant) {
   const std::vector<const ops::Link*> links = required_before(variant);
@@ -180,7 +166,8 @@ std::vector<const Variant*> Coverer::candidates_of(const Node& node) const {
     all.erase(found);
   }
   // A variant that needs an op before its own is the best where that is there, and none elsewhere.
-  const auto own = std::stable_partition(all.begin(), all.end(), needs_op_before);
+  const auto own = std::stable_partition(all.begin(), all.end(),
+                                         [](const Variant* each) { return !required_before(*each).empty(); });
   all.erase(std::remove_if(all.begin(), own,
                            [&](const Variant* each) { return !has_ops_before(program_, node, *each); }),
             own);

@@ -65,6 +65,23 @@ TEST(VariantRefusal, DoesNotDependOnWhatTheRunningVariantCovers) {
   EXPECT_EQ(variant_refusal(made, cpu(), Precision::fp32, layers), "");
 }
 
+TEST(VariantRefusal, LeavesLayersToOthersThatLackTheOpBefore) {
+  ops::Variant made = variant(Op::conv2d_forward, "rows");
+  made.chain = {{.op = Op::one_hot_forward, .renames = {{ops::Name::output, ops::Name::encoded}}},
+                {.op = Op::conv2d_forward, .renames = {{ops::Name::input, ops::Name::encoded}}}};
+  made.refuses = [](const ops::OpShape& shape) {
+    return shape.in_channels > 255 ? std::string("a byte tells at most 255 characters apart") : std::string();
+  };
+  training::OpTiming first;
+  training::OpTiming second;
+  first.shape.in_channels = 70;
+  second.shape.in_channels = 256;
+  const training::OpTiming* const layers[] = {&first, &second};
+  EXPECT_EQ(variant_refusal(made, cpu(), Precision::fp32, layers), "");
+  made.chain.clear();
+  EXPECT_NE(variant_refusal(made, cpu(), Precision::fp32, layers), "");
+}
+
 TEST(FastestHere, MustBeMeasuredAtThisPrecisionAndBatch) {
   profiling::LaboratoryState laboratory;
   EXPECT_EQ(fastest_here_refusal(laboratory, Precision::fp32, 4), "measure first: Laboratory, Bench");
@@ -100,6 +117,12 @@ TEST(VariantTip, MarksLibrariesAndWhatIsNotDeterministic) {
   made.deterministic = false;
   EXPECT_EQ(variant_tip(made),
             "library: Adds something. Not deterministic: two runs differ in the last bits.");
+}
+
+TEST(VariantTip, SaysThatAVariantRunsOnlyWhereItIsChosen) {
+  ops::Variant made = variant(Op::relu_forward, "x");
+  made.by_default = false;
+  EXPECT_EQ(variant_tip(made), "Adds something. Not measured yet: it runs only where it is chosen.");
 }
 
 TEST(VariantTip, SaysWhatTheVariantCanCover) {

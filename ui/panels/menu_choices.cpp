@@ -5,13 +5,16 @@
 
 #include <fmt/format.h>
 
+#include "gpu/plan/chain_match.h"
 #include "gpu/profiling/bench.h"
 
 namespace warpscope::ui {
+
 std::string variant_refusal(const ops::Variant& variant, const core::DeviceInfo& device,
                             core::Precision precision, std::span<const training::OpTiming* const> layers) {
   std::string everywhere = ops::unavailable_reason(variant, device, precision);
-  if (!everywhere.empty()) return everywhere;
+  // Layers without the op that it needs before its own run by another.
+  if (!everywhere.empty() || !plan::required_before(variant).empty()) return everywhere;
   for (const training::OpTiming* layer : layers) {
     const ops::OpShape shape = ops::by_itself(layer->shape);
     std::string reason = ops::unavailable_reason(variant, device, precision, &shape);
@@ -59,6 +62,7 @@ std::string variant_tip(const ops::Variant& variant) {
   std::string tip = variant.summary;
   if (variant.library) tip = "library: " + tip;
   if (!variant.deterministic) tip += " Not deterministic: two runs differ in the last bits.";
+  if (!variant.by_default) tip += " Not measured yet: it runs only where it is chosen.";
   const ops::OpSet most = ops::coverings(variant).back();
   if (!most.empty())
     tip += fmt::format("\nCovers {}, where they stand so and nobody else reads what is between.",
