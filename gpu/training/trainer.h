@@ -39,6 +39,7 @@ class Trainer : public Source {
 
   void send(Command command) override;
   std::shared_ptr<const Snapshot> snapshot() const override;
+  /// The first subscriber gets all that came since the beginning, unless that is more than 100,000 items.
   std::shared_ptr<Feed> subscribe() override;
   std::shared_ptr<ImageExchange> images() const override;
   std::shared_ptr<const ImageHistory> history() const override;

@@ -84,6 +84,13 @@ std::shared_ptr<const Snapshot> Trainer::Worker::snapshot() const {
 }
 
 std::shared_ptr<Feed> Trainer::Worker::subscribe() {
+  const std::shared_ptr<Feed> feed = subscribe_recorder();
+  const std::lock_guard lock(mutex_);
+  subscribed_ = true;
+  return feed;
+}
+
+std::shared_ptr<Feed> Trainer::Worker::subscribe_recorder() {
   auto feed = std::make_shared<Feed>();
   const std::lock_guard lock(mutex_);
   feed->push(history_);

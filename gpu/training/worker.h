@@ -35,6 +35,7 @@ class Trainer::Worker {
   void send(Command command);
   std::shared_ptr<const Snapshot> snapshot() const;
   std::shared_ptr<Feed> subscribe();
+  std::shared_ptr<Feed> subscribe_recorder();  ///< which is there from the beginning
   std::shared_ptr<ImageExchange> images() const;
   std::shared_ptr<const ImageHistory> history() const { return image_history_; }
   std::vector<float> final_parameters() const;
@@ -239,8 +240,10 @@ class Trainer::Worker {
   std::vector<float> final_parameters_;
   std::vector<core::PhaseTime> phase_times_;
   std::vector<std::weak_ptr<Feed>> feeds_;
-  /// Emitted before the first step, for subscribers that come a moment later.
+  /// What has come since the beginning, until somebody has subscribed: who comes a moment later misses nothing. Those after
+  /// the first get what was emitted before the first step.
   std::vector<FeedItem> history_;
+  bool subscribed_ = false;
   bool stop_ = false;
 
   std::thread thread_;

@@ -15,6 +15,7 @@ constexpr auto kMemoryInterval = milliseconds(500);  ///< asking the driver cost
 constexpr auto kLadderInterval = milliseconds(250);
 /// Asking for the energy costs a step of the training 0.9 ms (H100).
 constexpr auto kEnergyInterval = milliseconds(2500);
+constexpr std::size_t kMostHistory = 100'000;  ///< items for who may subscribe yet
 
 }  // namespace
 
@@ -76,10 +77,11 @@ void Trainer::Worker::publish(bool force) {
   for (const auto& feed : feeds_) {
     if (const auto alive = feed.lock()) alive->push(unsent_);
   }
-  if (view_.step == 0) {
-    history_.insert(history_.end(), unsent_.begin(), unsent_.end());
-  } else {
+  subscribed_ = subscribed_ || history_.size() >= kMostHistory;
+  if (view_.step > 0 && subscribed_) {
     history_.clear();
+  } else {
+    history_.insert(history_.end(), unsent_.begin(), unsent_.end());
   }
   unsent_.clear();
   newer_snapshot_.notify_all();

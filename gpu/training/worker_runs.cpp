@@ -66,8 +66,8 @@ void Trainer::Worker::start_recorder() {
   if (options_.run_dir.empty()) return;
   nlohmann::json head = description();
   head["configuration"] = configuration();
-  recorder_ =
-      std::make_unique<RunRecorder>(RunFolder::create(options_.run_dir), subscribe(), std::move(head));
+  recorder_ = std::make_unique<RunRecorder>(RunFolder::create(options_.run_dir), subscribe_recorder(),
+                                            std::move(head));
   open_checkpoints();
 }
 
@@ -102,7 +102,8 @@ void Trainer::Worker::resume() {
   head.erase("confusion");
   head["current"] = configuration();
   view_.generation = generation;
-  recorder_ = std::make_unique<RunRecorder>(std::move(run), subscribe(), std::move(head), std::move(tally));
+  recorder_ =
+      std::make_unique<RunRecorder>(std::move(run), subscribe_recorder(), std::move(head), std::move(tally));
   open_checkpoints();
   for (const std::string& reason : found.skipped) log(LogLevel::warning, reason);
   mark(fmt::format("resumed at step {}", step));

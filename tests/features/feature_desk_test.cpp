@@ -3,6 +3,7 @@
 #include "gpu/features/feature_desk.h"
 
 #include <cmath>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -297,12 +298,18 @@ TEST_F(Desk, LetsGoOfASearchAndKeepsWhatItFound) {
 }
 
 TEST_F(Desk, ReplacesWhatIsUnderWay) {
-  FeatureDesk desk;
-  const Subject subject = untrained(patches());
+  std::promise<void> looked;
+  FeatureDesk desk([&](const std::string& id) {
+    if (id == "another") looked.get_future().wait();
+    return core::open_device("cpu");
+  });
+  Subject subject = untrained(patches());
   desk.start_search(long_search(subject));
   while (!desk.state()->grid) std::this_thread::yield();
+  subject.device = "another";
   desk.start_trial(request_of(subject));
   EXPECT_EQ(desk.state()->work, DeskWork::trial);
+  looked.set_value();
   const auto state = wait_for(desk);
   EXPECT_FALSE(state->cancelled) << "the try was not";
   EXPECT_EQ(state->tries->size(), 1u);

@@ -13,6 +13,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/models/model_file.h"
+#include "tests/core/temporary_folder.h"
 #include "tests/support/tiny.h"
 
 namespace warpscope::ui {
@@ -365,10 +366,7 @@ TEST(NetworkDraft, OffersTheEarlierLayersOfTheSameSize) {
 
 class NetworkFiles : public testing::Test {
  protected:
-  NetworkFiles() { std::filesystem::create_directories(folder); }
-  ~NetworkFiles() override { std::filesystem::remove_all(folder); }
-
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "warpscope_network_files";
+  const tests::TemporaryFolder folder;
 };
 
 TEST_F(NetworkFiles, AreReadAsTheyWereWritten) {
@@ -388,7 +386,7 @@ TEST_F(NetworkFiles, ThatCouldNotBeReadAgainAreNotWritten) {
   const std::filesystem::path file = folder / "mlp.toml";
   EXPECT_THROW(save_network(draft.network(), file), core::BadInput) << "a built-in network is called so";
   EXPECT_FALSE(std::filesystem::exists(file));
-  EXPECT_THROW(save_network(draft.network(), folder / "missing" / "mine.toml"), core::Error);
+  EXPECT_THROW(save_network(draft.network(), folder / "missing/mine.toml"), core::Error);
 }
 
 TEST(NetworkPath, IsWhatAPersonMeans) {

@@ -1,5 +1,6 @@
 #include "gpu/runs/run_reader.h"
 
+#include <atomic>
 #include <cmath>
 #include <optional>
 #include <random>
@@ -277,14 +278,17 @@ TEST_F(RunReaderTest, TheWritersLockIsSeen) {
 
 TEST_F(RunReaderTest, AWriterAndAReaderAtTheSameTimeAgree) {
   auto writer = training::RunFolder::create(path());
+  std::atomic<bool> written = false;
   std::jthread thread([&] {
     for (std::uint64_t n = 1; n <= 2000; ++n) writer.append_metrics(step_line(n, static_cast<double>(n)));
+    written = true;
   });
   RunFollower follower(path());
-  for (int i = 0; i < 100'000 && follower.run().points.steps.size() < 2000; ++i) {
+  for (bool all = false; !all;) {
+    all = written;  // before the look that finds the last of it
     EXPECT_FALSE(follower.poll().restarted);
   }
-  EXPECT_EQ(follower.run().points.steps.size(), 2000u);
+  ASSERT_EQ(follower.run().points.steps.size(), 2000u);
   EXPECT_EQ(follower.run().damaged_lines, 0u);
   EXPECT_EQ(losses(follower.run()).back(), 2000);
 }
