@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu/core/error.h"
 #include "gpu/plan/cover.h"
 #include "tests/plan/cover_support.h"
 
@@ -95,23 +96,34 @@ TEST_F(PooledLayerNorm, APoolingBehindALayerNormRunsInItsCallWhereThatIsChosen) 
   EXPECT_EQ(node_of(program, nodes, layer_norm_backward_weights, "norm2").variant->name, "warp_shuffle");
 }
 
-TEST_F(PooledLayerNorm, TheGradientsOfALayerNormMayComeFromBehindThePoolingOneByOne) {
+TEST_F(PooledLayerNorm, AChosenGradientOfTheInputRunsByItself) {
   using enum Op;
   const Program program = program_of(pooled_norm(), Purpose::training, Precision::fp16);
   Selection selection{Precision::fp16, {}};
-  selection.variants[layer_norm_backward_input] = "pooled";
-  const auto one = cover(program, selection, gpu(90));
-  expect_consistent(program, one);
-  EXPECT_EQ(describe(node_of(program, one, layer_norm_backward_input, "norm1")),
-            "pooled, with maxpool2d.backward");
-  EXPECT_NE(node_of(program, one, maxpool2d_backward, "pool1").variant, nullptr)
-      << "the gradients of the parameters read what it writes";
   selection.variants[layer_norm_backward_weights] = "pooled";
-  const auto both = cover(program, selection, gpu(90));
-  expect_consistent(program, both);
-  EXPECT_EQ(describe(node_of(program, both, layer_norm_backward_weights, "norm1")),
+  selection.variants[layer_norm_backward_input] = "warp_shuffle";
+  const auto nodes = cover(program, selection, gpu(90));
+  expect_consistent(program, nodes);
+  EXPECT_EQ(describe(node_of(program, nodes, layer_norm_backward_weights, "norm1")),
             "pooled, with maxpool2d.backward");
-  EXPECT_EQ(node_of(program, both, maxpool2d_backward, "pool1").variant, nullptr);
+  EXPECT_EQ(describe(node_of(program, nodes, layer_norm_backward_input, "norm1")), "warp_shuffle");
+  EXPECT_NE(node_of(program, nodes, maxpool2d_backward, "pool1").variant, nullptr)
+      << "it reads what that writes";
+}
+
+TEST_F(PooledLayerNorm, AWideLayerNormIsRefusedInASentence) {
+  models::Model model = pooled_norm();
+  model.layers.front().out_channels = 513;
+  models::fit_layers(model);
+  const Program program = program_of(model, Purpose::training, Precision::fp16);
+  Selection selection{Precision::fp16, {}};
+  selection.variants[Op::layer_norm_forward] = "pooled";
+  try {
+    cover(program, selection, gpu(90));
+    FAIL() << "accepted";
+  } catch (const core::BadInput& error) {
+    EXPECT_NE(std::string(error.what()).find("takes up to 512 channels"), std::string::npos) << error.what();
+  }
 }
 
 TEST_F(PooledLayerNorm, ALayerNormLeavesThePoolingToItselfWhereNothingIsChosen) {

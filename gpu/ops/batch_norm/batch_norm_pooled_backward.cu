@@ -62,7 +62,9 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_pooled_spans(
   const Window window = windows.window;
   float sums[2][V] = {};
   if (walk.inside) {
-    const OfChannels::Normal<V> normal(statistics, walk.channel);
+    float mean[V];
+#pragma unroll
+    for (int j = 0; j < V; ++j) mean[j] = statistics.means[walk.channel + j];
     for (std::int64_t w = walk.first; w < walk.end; w += walk.step) {
       const T* corner = x + windows(w).pixel * columns.channels + walk.channel;
       const Winners<T, V> winners(dy, w * columns.channels + walk.channel);
@@ -76,10 +78,12 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_pooled_spans(
       }
 #pragma unroll
       for (int j = 0; j < V; ++j) {
-        sums[0][j] += winners.gradient(j) * normal(largest[j], j);
+        sums[0][j] += winners.gradient(j) * (largest[j] - mean[j]);
         sums[1][j] += winners.gradient(j);
       }
     }
+#pragma unroll
+    for (int j = 0; j < V; ++j) sums[0][j] *= statistics.factors[walk.channel + j];
   }
   const std::int64_t place = blockIdx.y * to.stride;
   add_columns(columns, sums, [&](int n, int channel, float total) {

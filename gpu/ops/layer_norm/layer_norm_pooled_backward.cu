@@ -1,15 +1,15 @@
-// layer_norm.backward_weights and backward_input, variant `pooled`: with the max pooling behind the norm. Over
+// layer_norm.backward_weights, variant `pooled`: with the max pooling behind the norm, and with backward_input. Over
 // `warp_shuffle` it adds that the gradient before the pooling, of which all but one position of a window are zero, is
 // not stored: the pooled gradient and the places of the largest are read, and each position gets its share in
-// registers. backward_weights runs backward_input in the same pass, so x is read once for both. A group of 8, 16 or 32
-// lanes takes a window and goes through its positions; its sums for gamma and beta stay in registers while it goes
-// through its windows. Blocks add those of their groups, a second kernel adds the blocks: all in an order that the
-// shape alone fixes. The gradient of the input has the same bits as `warp_shuffle` gives.
+// registers; and that one pass reads x for the gradients of gamma, beta and x. A group of 8, 16 or 32 lanes takes a
+// window and goes through its positions; its sums for gamma and beta stay in registers while it goes through its
+// windows. Blocks add those of their groups, a second kernel adds the blocks: all in an order that the shape alone
+// fixes. The gradient of x has the same bits as `warp_shuffle` gives.
 //
 // Limits: up to 512 channels, which stay in registers; channels that are no multiple of 16 bytes, and memory that does
-// not start at one, are read an element at a time. Bound by memory. At most 150 registers, 16 KiB of shared memory, no
-// spills; workspace: of backward_weights at most 8 KiB a channel. Source: layer_norm.h; maxpool2d.h; M. Harris, "Faster
-// Parallel Reductions on Kepler" (2014).
+// not start at one, are read an element at a time. Bound by memory. At most 128 registers, 16 KiB of shared memory, no
+// spills; workspace: at most 8 KiB a channel. Source: layer_norm.h; maxpool2d.h; M. Harris, "Faster Parallel
+// Reductions on Kepler" (2014).
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/layer_norm/layer_norm.h"
@@ -20,7 +20,6 @@
 namespace warpscope::ops::layer_norm {
 namespace {
 
-/// What is not wanted is nullptr.
 template <class T>
 struct PooledBackward {
   Windows windows;
@@ -33,7 +32,7 @@ struct PooledBackward {
   const T* gamma;
   const float* means;
   const float* factors;
-  T* dx;
+  T* dx;          ///< nullptr: not wanted
   float* dgamma;  ///< of block b at dgamma[b * stride]
   float* dbeta;
   std::int64_t stride;
@@ -139,7 +138,9 @@ __device__ __forceinline__ void add_weights(const Positions<G, K>& positions, co
 template <class G, int K, class T>
 __device__ __forceinline__ void write_input(const PooledBackward<T>& call, const WindowAt& window,
                                             const Positions<G, K>& positions, const PooledRow<G>& pooled,
-                                            const Row<G>& gamma, int first) {
+                                            int first) {
+  Row<G> gamma;  // read again each time: it is in the cache, and registers are few
+  gamma.load(call.gamma, call.channels);
   Row<G> gradients[K];
   float sums[2 * K] = {};
 #pragma unroll
@@ -210,8 +211,6 @@ __global__ __launch_bounds__(kElementThreads) void layer_norm_backward_pooled(Po
   constexpr auto kGroups = static_cast<std::int64_t>(G::kPositions);
   const std::int64_t begin = blockIdx.x * call.span;
   const std::int64_t end = min(begin + call.span, call.windows.count);
-  Row<G> gamma;
-  gamma.load(call.gamma, call.dx != nullptr ? call.channels : 0);
   WeightSums<G> sums;
   for (std::int64_t number = begin; number < end; number += kGroups) {
     const std::int64_t own = number + threadIdx.x / G::kLanes;
@@ -224,11 +223,10 @@ __global__ __launch_bounds__(kElementThreads) void layer_norm_backward_pooled(Po
     for (int first = 0; first < call.windows.rows * call.windows.columns; first += K) {
       Positions<G, K> positions;
       positions.load(call, window, place);
-      if (call.dgamma != nullptr) add_weights(positions, pooled, first, sums);
-      if (call.dx != nullptr) write_input(call, window, positions, pooled, gamma, first);
+      add_weights(positions, pooled, first, sums);
+      if (call.dx != nullptr) write_input(call, window, positions, pooled, first);
     }
   }
-  if (call.dgamma == nullptr) return;
   add_groups<G>(sums.gamma, call.channels, call.dgamma + blockIdx.x * call.stride);
   add_groups<G>(sums.beta, call.channels, call.dbeta + blockIdx.x * call.stride);
 }
@@ -265,49 +263,32 @@ std::int64_t summed_blocks(const OpShape& s) {
   return std::clamp<std::int64_t>(windows_of(s).count / kFewWindows, 1, kMostBlocks);
 }
 
-/// Enqueues what both ops share. `blocks` is 0 where each group takes one window.
+/// Enqueues the pass over all windows by so many blocks.
 template <class T>
-void launch_windows(const OpCall& call, PooledBackward<T> all, std::int64_t blocks) {
-  const bool aligned = aligned_16(all.x, all.dy, all.argmax, all.gamma, all.dx);
-  with_window_group<T>(call.shape, aligned, [&](auto group, auto at_once) {
-    using G = decltype(group);
-    constexpr auto kGroups = static_cast<std::int64_t>(G::kPositions);
-    const std::int64_t count = blocks > 0 ? blocks : (all.windows.count + kGroups - 1) / kGroups;
-    all.span = blocks > 0 ? (all.windows.count + blocks - 1) / blocks : kGroups;
-    layer_norm_backward_pooled<G, decltype(at_once)::value, T>
-        <<<static_cast<unsigned>(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(all);
-  });
-}
-
-/// The call without its results.
-template <class T>
-PooledBackward<T> pooled_backward(const OpCall& call) {
+void launch_windows(const OpCall& call, std::int64_t blocks, float* dgamma, float* dbeta) {
   const OpShape& s = call.shape;
   const auto* statistics = call.operand<const float>(Name::statistics);
-  return {windows_of(s),
-          0,
-          s.in_channels,
-          MeanOf(s.in_channels),
-          call.operand<const T>(Name::input),
-          call.operand<const T>(Name::output_gradient),
-          call.operand<const std::uint8_t>(Name::argmax),
-          call.operand<const T>(Name::weights),
-          statistics,
-          statistics + sizes::pixels(s),
-          nullptr,
-          nullptr,
-          nullptr,
-          0};
-}
-
-void backward_input(const OpCall& call) {
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    PooledBackward<T> all = pooled_backward<T>(call);
-    all.dx = call.operand<T>(Name::input_gradient);
-    launch_windows(call, all, 0);
+  const bool input = call.covers(Op::layer_norm_backward_input);
+  PooledBackward<T> all{windows_of(s),
+                        0,
+                        s.in_channels,
+                        MeanOf(s.in_channels),
+                        call.operand<const T>(Name::input),
+                        call.operand<const T>(Name::output_gradient),
+                        call.operand<const std::uint8_t>(Name::argmax),
+                        input ? call.operand<const T>(Name::weights) : nullptr,
+                        statistics,
+                        statistics + sizes::pixels(s),
+                        input ? call.operand<T>(Name::input_gradient) : nullptr,
+                        dgamma,
+                        dbeta,
+                        2 * std::int64_t{s.in_channels}};
+  all.span = (all.windows.count + blocks - 1) / blocks;
+  const bool aligned = aligned_16(all.x, all.dy, all.argmax, all.gamma, all.dx);
+  with_window_group<T>(s, aligned, [&](auto group, auto at_once) {
+    layer_norm_backward_pooled<decltype(group), decltype(at_once)::value, T>
+        <<<static_cast<unsigned>(blocks), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(all);
   });
-  core::check_launch("layer_norm.backward_input pooled");
 }
 
 void backward_weights(const OpCall& call) {
@@ -317,13 +298,8 @@ void backward_weights(const OpCall& call) {
   auto* dbeta = call.operand<float>(Name::bias_gradient);
   auto* parts = static_cast<float*>(call.workspace);
   with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    PooledBackward<T> all = pooled_backward<T>(call);
-    if (call.covers(Op::layer_norm_backward_input)) all.dx = call.operand<T>(Name::input_gradient);
-    all.dgamma = blocks == 1 ? dgamma : parts;
-    all.dbeta = blocks == 1 ? dbeta : parts + channels;
-    all.stride = 2 * std::int64_t{channels};
-    launch_windows(call, all, blocks);
+    launch_windows<decltype(storage)>(call, blocks, blocks == 1 ? dgamma : parts,
+                                      blocks == 1 ? dbeta : parts + channels);
   });
   core::check_launch("layer_norm.backward_weights pooled");
   if (blocks == 1) return;
@@ -338,26 +314,23 @@ std::size_t backward_weights_workspace(const OpShape& s, core::Precision) {
   return blocks == 1 ? 0 : static_cast<std::size_t>(blocks * 2 * s.in_channels) * sizeof(float);
 }
 
-}  // namespace
-
-Variant pooled_backward_input() {
-  Variant variant = pooled_variant(
-      Op::layer_norm_backward_input,
-      "The gradient comes straight from behind the max pooling: what lies between is not stored.");
-  variant.chain = unpooling_before(Op::layer_norm_backward_input);
-  variant.launch = backward_input;
-  return variant;
+/// maxpool2d.backward layer_norm.backward_weights [layer_norm.backward_input]
+std::vector<Link> backward_chain() {
+  std::vector<Link> chain = unpooling_before(Op::layer_norm_backward_weights);
+  chain.push_back({.op = Op::layer_norm_backward_input,
+                   .renames = {{Name::output_gradient, Name::unpooled}},
+                   .optional = true});
+  return chain;
 }
+
+}  // namespace
 
 Variant pooled_backward_weights() {
   Variant variant = pooled_variant(
       Op::layer_norm_backward_weights,
       "The gradient comes straight from behind the max pooling, and that of the input is made in the same "
       "pass.");
-  variant.chain = unpooling_before(Op::layer_norm_backward_weights);
-  variant.chain.push_back({.op = Op::layer_norm_backward_input,
-                           .renames = {{Name::output_gradient, Name::unpooled}},
-                           .optional = true});
+  variant.chain = backward_chain();
   variant.launch = backward_weights;
   variant.workspace_bytes = backward_weights_workspace;
   return variant;

@@ -24,7 +24,6 @@ Variant warp_shuffle_backward_input();
 Variant warp_shuffle_backward_weights();
 
 Variant pooled_forward();
-Variant pooled_backward_input();
 Variant pooled_backward_weights();
 #endif
 

@@ -139,7 +139,9 @@ bool accepts(const OpShape& shape, const Operands& before, Name name, std::span<
   for_each_window(shape, values, [&](const std::vector<double>& window, std::size_t element) {
     const auto code = std::to_integer<std::size_t>(written[element]);
     const double largest = *std::max_element(window.begin(), window.end());
-    right = right && code < window.size() && window[code] >= largest - slack;
+    // Numbers far above the others lie farther apart where they are stored.
+    const double apart = std::max(slack, 2 * tolerance * std::abs(largest));
+    right = right && code < window.size() && window[code] >= largest - apart;
   });
   return right;
 }
