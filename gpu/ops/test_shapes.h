@@ -10,6 +10,9 @@ namespace warpscope::ops::test_shapes {
 
 OpShape image(std::int64_t batch, int height, int width, int channels);
 
+/// `image` for calls that cover a pooling in windows of rows x columns (OpShape::window_height).
+OpShape pooled(OpShape image, int rows, int columns);
+
 /// Even and odd images of at least 2x2, which every op takes that keeps the channels.
 std::vector<OpShape> images();
 

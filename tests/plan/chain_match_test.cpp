@@ -109,7 +109,8 @@ TEST(ChainMatch, GivesUpNoMoreThanTheVariantRefuses) {
   EXPECT_EQ(match.note, "takes no upsampled input");
 }
 
-TEST(ChainMatch, LeavesOutAPoolingInOtherWindowsThanItsOwn) {
+/// kEpilogue and a pooling behind it.
+Variant pooling_epilogue(ops::OpShape (*shape)(const ops::OpShape&), bool takes_window) {
   Variant variant = kEpilogue;
   variant.chain[2].renames.push_back({Name::output, Name::activated});
   variant.chain[2].without = ops::Rename{Name::biased, Name::activated};
@@ -117,7 +118,13 @@ TEST(ChainMatch, LeavesOutAPoolingInOtherWindowsThanItsOwn) {
                            .renames = {{Name::input, Name::activated}},
                            .optional = true,
                            .without = ops::Rename{Name::activated, Name::output},
-                           .shape = ops::pooling_shape});
+                           .shape = shape,
+                           .takes_window = takes_window});
+  return variant;
+}
+
+TEST(ChainMatch, LeavesOutAPoolingInOtherWindowsThanItsOwn) {
+  const Variant variant = pooling_epilogue(ops::pooling_shape, false);
   Program program = program_of(tests::tiny_model());
   const std::size_t conv = index_of(program, Op::conv2d_forward, "conv1");
   EXPECT_EQ(match_chain(program, conv, variant, {}, {}).covered,
@@ -131,21 +138,14 @@ TEST(ChainMatch, LeavesOutAPoolingInOtherWindowsThanItsOwn) {
 }
 
 TEST(ChainMatch, ALinkThatTakesAnyWindowTellsTheCallWhichItIs) {
-  Variant variant = kEpilogue;
-  variant.chain[2].renames.push_back({Name::output, Name::activated});
-  variant.chain[2].without = ops::Rename{Name::biased, Name::activated};
-  variant.chain.push_back({.op = Op::maxpool2d_forward,
-                           .renames = {{Name::input, Name::activated}},
-                           .optional = true,
-                           .without = ops::Rename{Name::activated, Name::output},
-                           .shape =
-                               [](const ops::OpShape& call) {
-                                 ops::OpShape shape = ops::result_shape(call);
-                                 shape.kernel_height = call.window_height;
-                                 shape.kernel_width = call.window_width;
-                                 return shape;
-                               },
-                           .takes_window = true});
+  const Variant variant = pooling_epilogue(
+      [](const ops::OpShape& call) {
+        ops::OpShape shape = ops::result_shape(call);
+        shape.kernel_height = call.window_height;
+        shape.kernel_width = call.window_width;
+        return shape;
+      },
+      true);
   Program program = program_of(tests::tiny_model());
   const std::size_t conv = index_of(program, Op::conv2d_forward, "conv1");
   ops::OpShape& pool = program.nodes[index_of(program, Op::maxpool2d_forward, "pool1")].shape;

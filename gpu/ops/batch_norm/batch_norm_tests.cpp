@@ -25,19 +25,16 @@ std::vector<OpShape> shapes() {
 /// With a pooling around: known and other windows, one alone, rows and columns that fill none, channels in whole vectors
 /// and not, and as many windows as a GPU's variants split.
 std::vector<OpShape> pooled_shapes() {
-  std::vector<OpShape> list;
-  const auto add = [&](OpShape image, int height, int width) {
-    image.window_height = height;
-    image.window_width = width;
-    list.push_back(image);
-  };
   using test_shapes::image;
-  add(image(1, 2, 2, 1), 2, 2), add(image(3, 7, 9, 19), 2, 2), add(image(2, 8, 6, 256), 2, 2);
-  add(image(5, 33, 31, 40), 2, 2), add(image(1, 1, 3, 19), 1, 3), add(image(3, 1, 14, 40), 1, 3);
-  add(image(2, 2, 12, 256), 1, 3), add(image(2, 3, 3, 40), 3, 3), add(image(2, 11, 10, 256), 3, 3);
-  add(image(1, 130, 127, 1), 3, 3), add(image(2, 5, 7, 1), 1, 2), add(image(3, 4, 9, 40), 1, 2);
-  add(image(2, 8, 5, 19), 3, 2), add(image(2, 7, 8, 40), 2, 3), add(image(2, 9, 4, 256), 2, 1);
-  return list;
+  using test_shapes::pooled;
+  return {pooled(image(1, 2, 2, 1), 2, 2),     pooled(image(3, 7, 9, 19), 2, 2),
+          pooled(image(2, 8, 6, 256), 2, 2),   pooled(image(5, 33, 31, 40), 2, 2),
+          pooled(image(1, 1, 3, 19), 1, 3),    pooled(image(3, 1, 14, 40), 1, 3),
+          pooled(image(2, 2, 12, 256), 1, 3),  pooled(image(2, 3, 3, 40), 3, 3),
+          pooled(image(2, 11, 10, 256), 3, 3), pooled(image(1, 130, 127, 1), 3, 3),
+          pooled(image(2, 5, 7, 1), 1, 2),     pooled(image(3, 4, 9, 40), 1, 2),
+          pooled(image(2, 8, 5, 19), 3, 2),    pooled(image(2, 7, 8, 40), 2, 3),
+          pooled(image(2, 9, 4, 256), 2, 1)};
 }
 
 constexpr OpShape kSmall{.batch = 2, .height = 3, .width = 2, .in_channels = 3};

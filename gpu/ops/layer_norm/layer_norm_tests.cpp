@@ -22,19 +22,15 @@ std::vector<OpShape> shapes() {
 /// Images before a max pooling: each window that kernels know and some that they do not, rows and columns that fill no
 /// window, a single one, more windows than one block takes.
 std::vector<OpShape> chain_shapes() {
-  std::vector<OpShape> list;
-  const auto add = [&](OpShape image, int rows, int columns) {
-    image.window_height = rows;
-    image.window_width = columns;
-    list.push_back(image);
-  };
   using test_shapes::image;
-  add(image(1, 1, 3, 1), 1, 3), add(image(1, 1, 2, 19), 1, 2), add(image(1, 3, 3, 40), 3, 3);
-  add(image(3, 1, 40, 256), 1, 3), add(image(2, 1, 17, 40), 1, 2), add(image(2, 1, 11, 513), 1, 3);
-  add(image(2, 7, 9, 19), 2, 2), add(image(1, 8, 11, 40), 3, 3), add(image(2, 5, 6, 256), 2, 2);
-  add(image(3, 7, 8, 1), 2, 3), add(image(2, 8, 5, 64), 3, 2), add(image(2, 7, 3, 512), 3, 1);
-  add(image(2, 5, 4, 511), 1, 2), add(image(9, 1, 122, 16), 1, 3);
-  return list;
+  using test_shapes::pooled;
+  return {pooled(image(1, 1, 3, 1), 1, 3),   pooled(image(1, 1, 2, 19), 1, 2),
+          pooled(image(1, 3, 3, 40), 3, 3),  pooled(image(3, 1, 40, 256), 1, 3),
+          pooled(image(2, 1, 17, 40), 1, 2), pooled(image(2, 1, 11, 513), 1, 3),
+          pooled(image(2, 7, 9, 19), 2, 2),  pooled(image(1, 8, 11, 40), 3, 3),
+          pooled(image(2, 5, 6, 256), 2, 2), pooled(image(3, 7, 8, 1), 2, 3),
+          pooled(image(2, 8, 5, 64), 3, 2),  pooled(image(2, 7, 3, 512), 3, 1),
+          pooled(image(2, 5, 4, 511), 1, 2), pooled(image(9, 1, 122, 16), 1, 3)};
 }
 
 constexpr OpShape kSmall{.batch = 2, .height = 2, .width = 3, .in_channels = 9};
