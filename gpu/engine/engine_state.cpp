@@ -147,11 +147,19 @@ void Engine::forget() {
   for (Remembered& slot : remembered_) slot.valid = false;
 }
 
+/// A copy may have been taken between the update that ruined the weights and the loss that shows it: of two, the older
+/// is the better one where the newer is but a few steps old.
 const Engine::Remembered* Engine::newest_remembered(std::uint64_t steps) const {
+  constexpr std::uint64_t kSafeSteps = 16;
   const Remembered* newest = nullptr;
   for (const Remembered& slot : remembered_) {
     if (!slot.valid || slot.steps > steps) continue;
-    if (newest == nullptr || newest->steps < slot.steps) newest = &slot;
+    const auto better = [&](const Remembered& than) {
+      const bool safe = steps - slot.steps >= kSafeSteps;
+      const bool other_safe = steps - than.steps >= kSafeSteps;
+      return safe == other_safe ? slot.steps > than.steps : safe;
+    };
+    if (newest == nullptr || better(*newest)) newest = &slot;
   }
   return newest;
 }

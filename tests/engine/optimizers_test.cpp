@@ -191,6 +191,28 @@ TEST(Optimizers, EarlierWeightsComeBack) {
   EXPECT_EQ(run_steps(*engine, 1)[0].step, 10u) << "the curve goes on";
 }
 
+TEST(Optimizers, WeightsThatMayBeRuinedAlreadyDoNotComeBack) {
+  const auto engine = make(options_with(UpdateRule::adam, 0.01f));
+  run_steps(*engine, 3);
+  engine->remember();
+  const std::vector<float> first = engine->parameters();
+  run_steps(*engine, 17);
+  engine->remember();
+  const std::vector<float> second = engine->parameters();
+  run_steps(*engine, 1);
+  ASSERT_TRUE(engine->recall(20)) << "the loss of step 21 shows what an update before it did";
+  EXPECT_EQ(engine->parameters(), first);
+
+  engine->remember();  // after step 21, beside that of step 3
+  run_steps(*engine, 4);
+  const std::vector<float> later = engine->parameters();
+  engine->remember();
+  run_steps(*engine, 16);
+  ASSERT_TRUE(engine->recall(41)) << "those of step 25 have trained on for long enough";
+  EXPECT_EQ(engine->parameters(), later);
+  EXPECT_NE(later, second);
+}
+
 TEST(NotFiniteNumbers, StopTheUpdatesAndAreFound) {
   const auto engine = make(options_with(UpdateRule::sgd, 1e6f));
   std::vector<StepResult> results;
