@@ -334,6 +334,14 @@ class WindowCase(ProgramCase):
             return step if frames and frames[-1]["step"] == step else None
         return wait_until(settled, "the steps to end", self.process)
 
+    def settled_evaluation(self):
+        """The step of the last evaluation of a paused training. One that is under way goes on while it is paused, and another
+        step comes only once it has ended."""
+        step = self.settled_step()
+        self.key("Right")
+        wait_until(lambda: self.settled_step() > step, "another step", self.process)
+        return [line["step"] for line in read_metrics(self.run_dir) if "test_loss" in line][-1]
+
     def wait_for_images(self, step):
         """Until the pictures shown are those of `step`: they follow a paused training by up to some tenths of a second."""
         def shown():

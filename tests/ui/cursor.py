@@ -3,7 +3,7 @@ import os
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
-from warpscope_program import main, read_metrics, wait_until  # noqa: E402
+from warpscope_program import main, wait_until  # noqa: E402
 from window_driver import WindowCase  # noqa: E402
 
 
@@ -31,9 +31,7 @@ class Cursor(WindowCase):
 
     def settled_predictions(self):
         """Those of the last evaluation of a training that is paused."""
-        self.settled_step()
-        steps = [line["step"] for line in read_metrics(self.run_dir) if "test_loss" in line]
-        return self.wait_for_event("predictions", "the last evaluation", step=steps[-1])
+        return self.wait_for_event("predictions", "the last evaluation", step=self.settled_evaluation())
 
     def settled_map(self):
         """The places of a training that is paused move no more."""

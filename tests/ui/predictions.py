@@ -25,9 +25,8 @@ class Predictions(WindowCase):
         self.click("toolbar.pause")
         self.wait_for_state("paused")
         self.point_away()
-        self.settled_step()
         # One evaluation a second is shown: the last may still be to come.
-        return self.wait_for("the last evaluation", step=self.evaluations()[-1])
+        return self.wait_for("the last evaluation", step=self.settled_evaluation())
 
     def point_at_item(self, name):
         self.point_at(*center(self.item(name)))
