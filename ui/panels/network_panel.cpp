@@ -117,7 +117,8 @@ void NetworkPanel::draw(const Frame& frame) {
     scene_ = nullptr;
   }
   // Where the title row has no room left, what stands there has a row of its own.
-  const float room = title_room(frame), all = scene_ != nullptr ? kViewsWidth * s + controls_width(frame) : 0;
+  const float room = title_room(frame);
+  const float all = scene_ != nullptr ? (kViewsWidth + kOrderWidth) * s + controls_width(frame) : 0;
   const bool views = room >= kViewsWidth * s;
   if (views) draw_views(frame);
   const bool controls = views && scene_ != nullptr && room >= all;
