@@ -130,18 +130,18 @@ gpus() {
 
 # configure BUILD TESTS: configures the release build unless that was done for the same things. TESTS=ON adds the tests,
 # OFF leaves them as they are (a new folder has none). WARPSCOPE_CUDA (AUTO, ON, OFF), CUDAARCHS and WARPSCOPE_UNITY (ON: eight
-# files are compiled as one, which is faster where all is built and slower after a change) come from the environment.
+# files are compiled as one, which is faster where all is built; OFF: faster after a change) come from the environment.
 configure() {
   local build=$1 tests=$2 state key=$1/.configured arguments=() compiler=()
   find_nvcc
   # The compiler's time stands for its version.
-  state="$root ${WARPSCOPE_CUDA:-AUTO} ${CUDAARCHS:-} ${WARPSCOPE_UNITY:-OFF} ${nvcc:+$nvcc $(stat -L -c %Y "$nvcc")}; $(gpus)"
+  state="$root ${WARPSCOPE_CUDA:-AUTO} ${CUDAARCHS:-} ${WARPSCOPE_UNITY:-ON} ${nvcc:+$nvcc $(stat -L -c %Y "$nvcc")}; $(gpus)"
   if [[ -f $key && $(<"$key") != "$state" ]]; then
     # A configured folder does not notice that a compiler or a GPU came, went or changed.
     rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles" "$build/build.ninja"
   fi
   if [[ ! -f $build/build.ninja || ! -f $key ]]; then
-    arguments=(-DWARPSCOPE_TESTS="$tests" -DWARPSCOPE_CUDA="${WARPSCOPE_CUDA:-AUTO}" -DCMAKE_UNITY_BUILD="${WARPSCOPE_UNITY:-OFF}")
+    arguments=(-DWARPSCOPE_TESTS="$tests" -DWARPSCOPE_CUDA="${WARPSCOPE_CUDA:-AUTO}" -DCMAKE_UNITY_BUILD="${WARPSCOPE_UNITY:-ON}")
   elif [[ $tests == ON ]] && ! grep -q '^WARPSCOPE_TESTS:BOOL=ON' "$build/CMakeCache.txt"; then
     arguments=(-DWARPSCOPE_TESTS=ON)
   else

@@ -1,5 +1,5 @@
-# Unity builds: with CMAKE_UNITY_BUILD (the presets without CUDA and .ci/run have it) eight files are compiled as one, in less
-# than half the time. Their private names meet then: where a build says that one is redefined or ambiguous, rename it, share
+# Unity builds: with CMAKE_UNITY_BUILD (./run, ./test and the presets without CUDA have it) eight files are compiled as one, in
+# less than half the time. Their private names meet then: where a build says that one is redefined or ambiguous, rename it, share
 # what both files have, or add one of them to these, which are compiled by themselves.
 set_source_files_properties(
   app/bench_tables.cpp
