@@ -127,8 +127,8 @@ class Engine {
   void remember();
   /// True if there is a copy that was taken after no more than `steps` steps.
   bool remembers(std::uint64_t steps) const;
-  /// Brings back the newest copy that was taken after no more than `steps` steps, if there is one; of two, the older one
-  /// where the newer was taken within the last 16 of these steps.
+  /// Brings back the newest copy that was taken after no more than `steps` steps, if there is one; of two, the older
+  /// one where the newer was taken within the last 16 of these steps.
   bool recall(std::uint64_t steps);
   /// Updates go on after a loss that was not finite.
   void clear_halt();

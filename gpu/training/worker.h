@@ -240,8 +240,8 @@ class Trainer::Worker {
   std::vector<float> final_parameters_;
   std::vector<core::PhaseTime> phase_times_;
   std::vector<std::weak_ptr<Feed>> feeds_;
-  /// What has come since the beginning, until somebody has subscribed: who comes a moment later misses nothing. Those after
-  /// the first get what was emitted before the first step.
+  /// What has come since the beginning, until somebody has subscribed: who comes a moment later misses nothing. Those
+  /// after the first get what was emitted before the first step.
   std::vector<FeedItem> history_;
   bool subscribed_ = false;
   bool stop_ = false;

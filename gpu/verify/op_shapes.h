@@ -21,8 +21,8 @@ std::vector<ops::OpShape> random_shapes_of(ops::Op op, int count, std::uint64_t 
 std::vector<ops::OpShape> large_shapes_of(ops::Op op);
 
 /// `shape` for a call that covers `covered`: as it is, or with twice the height and width, where the operands
-/// of the chain fit each other only then; nothing where they never do. A pooling whose window is that of the call has the
-/// window of `shape`, or 1x3 for lines and 2x2 for images where it has none.
+/// of the chain fit each other only then; nothing where they never do. A pooling whose window is that of the call has
+/// the window of `shape`, or 1x3 for lines and 2x2 for images where it has none.
 std::optional<ops::OpShape> fitted(const ops::Variant& variant, ops::OpShape shape,
                                    const ops::OpSet& covered);
 

@@ -147,8 +147,8 @@ TEST_P(OpenVariant, LetsNanThrough) {
 
 INSTANTIATE_TEST_SUITE_P(Variants, OpenVariant, testing::ValuesIn(open_variants()), test_name);
 
-/// The variants of the ops in which a NaN makes NaN of all that shares its mean, and nothing else. They compute the op by
-/// itself.
+/// The variants of the ops in which a NaN makes NaN of all that shares its mean, and nothing else. They compute the op
+/// by itself.
 std::vector<Variant> normalizing_variants() {
   constexpr ops::OpSet kOps{Op::layer_norm_forward, Op::batch_norm_forward, Op::batch_norm_infer};
   std::vector<Variant> selected;

@@ -20,8 +20,8 @@ using ops::Name;
 using ops::Op;
 using ops::Variant;
 
-/// A convolution on 9x9 (in one dimension 1x20) and what the variant `pooled` of batch_norm covers behind it; windows of
-/// 2x2 and of 1x3 leave something over.
+/// A convolution on 9x9 (in one dimension 1x20) and what the variant `pooled` of batch_norm covers behind it; windows
+/// of 2x2 and of 1x3 leave something over.
 models::Model pooled_norm(bool one_dimension) {
   using enum models::LayerKind;
   models::Model model{.name = "own", .height = 9, .width = 9, .channels = 3, .layers = {}};

@@ -13,8 +13,8 @@
 
 namespace warpscope::ui {
 
-/// Why `variant` cannot run every one of `layers` in `precision`, or "". What it covers, and which layers are left to others
-/// because an op that it needs before its own is not there, is the planner's answer.
+/// Why `variant` cannot run every one of `layers` in `precision`, or "". What it covers, and which layers are left to
+/// others because an op that it needs before its own is not there, is the planner's answer.
 std::string variant_refusal(const ops::Variant& variant, const core::DeviceInfo& device,
                             core::Precision precision, std::span<const training::OpTiming* const> layers);
 

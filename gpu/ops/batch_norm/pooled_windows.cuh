@@ -61,8 +61,8 @@ inline unsigned rounded_up(int extent, int step) {
   return static_cast<unsigned>((extent + step - 1) / step);
 }
 
-/// Those of the call that lie inside their image, or with `half_outside` also those at the lower and right edge of which
-/// a part does.
+/// Those of the call that lie inside their image, or with `half_outside` also those at the lower and right edge of
+/// which a part does.
 template <class Window>
 Windows<Window> windows_of(const OpShape& call, Window window, bool half_outside) {
   const bool few = call.batch * call.height * call.width <= std::numeric_limits<std::int32_t>::max();

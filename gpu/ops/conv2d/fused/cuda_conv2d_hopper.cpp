@@ -1,9 +1,9 @@
 // conv2d, variant `hopper`: for each shape the best kernel for Hopper (compute capability 9.0). Over `narrow`
 // it adds wgmma fed by the tensor memory accelerator for channels in multiples of 64 (hopper_*.cu), in one dimension
 // with or without padding, and TF32. Other shapes run as `narrow`, and the wide backward_weights in TF32 as `fused`.
-// `hopper_small` has patches of eight images where these have at most 4x4 pixels, and is `hopper` elsewhere; it waits to
-// be measured. Limits: TF32, FP16 and BF16; built as sm_90a, so that no other architecture can run it. Source: the files
-// named.
+// `hopper_small` has patches of eight images where these have at most 4x4 pixels, and is `hopper` elsewhere; it waits
+// to be measured. Limits: TF32, FP16 and BF16; built as sm_90a, so that no other architecture can run it. Source: the
+// files named.
 
 #include <string>
 #include <utility>

@@ -1,6 +1,6 @@
-// conv2d.backward_input of small images on Hopper: over `hopper` it adds patches of eight images, so that none is mostly
-// empty. In 16 bits the weights are read as they lie, turned by the tensor cores; in TF32 they are transposed in the
-// workspace. The kernel and its limits: hopper_activations.cuh; which shapes: hopper_small.h. Source: the same.
+// conv2d.backward_input of small images on Hopper: over `hopper` it adds patches of eight images, so that none is
+// mostly empty. In 16 bits the weights are read as they lie, turned by the tensor cores; in TF32 they are transposed in
+// the workspace. The kernel and its limits: hopper_activations.cuh; which shapes: hopper_small.h. Source: the same.
 
 #include "gpu/ops/conv2d/fused/chain.h"
 #include "gpu/ops/conv2d/fused/hopper_activations.cuh"
