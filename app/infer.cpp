@@ -43,15 +43,21 @@ inference::Subject subject_of(const TrainedSource& source, const ImageSource& im
           images.classes().empty() ? source.network.classes : images.classes()};
 }
 
-Outcome infer_all(inference::Inference& network, ImageSource& images) {
+/// In batches of one image the latency of each counts, else that there are many.
+inference::Pace pace_of(int batch) {
+  return batch == 1 ? inference::Pace::one_by_one : inference::Pace::overlapped;
+}
+
+Outcome infer_all(inference::Inference& network, ImageSource& images, inference::Pace pace) {
   const std::atomic<bool>& interrupted = catch_interrupts();
   ProgressLine line;
   const auto total =
       static_cast<int>(std::min<std::int64_t>(images.count(), std::numeric_limits<int>::max()));
-  return network.run(images, [&](std::int64_t answers) {
+  const auto go_on = [&](std::int64_t answers) {
     line.show(static_cast<int>(answers), total, "inference");
     return !interrupted;
-  });
+  };
+  return network.run(images, go_on, pace);
 }
 
 std::string latencies_of(const Outcome& found) {
@@ -81,8 +87,9 @@ void print(const inference::Subject& subject, const Outcome& found) {
   fmt::print("device       {}, {}\n", subject.device, subject.precision);
   if (found.accuracy) fmt::print("accuracy     {:.2f} %\n", 100 * *found.accuracy);
   if (found.mse) fmt::print("MSE          {:.6g}, PSNR {:.2f} dB\n", *found.mse, *found.psnr);
-  fmt::print("images/s     {} over all, {} without reading\n\n", figure(found.images_per_second()),
-             figure(found.device_images_per_second()));
+  fmt::print("images/s     {} over all, {} on the device, {} by the network alone\n\n",
+             figure(found.images_per_second()), figure(found.device_images_per_second()),
+             figure(found.network_images_per_second()));
   fmt::print("{}", latencies_of(found));
 }
 
@@ -118,7 +125,7 @@ int infer(const InferArguments& a) {
   inference::Inference network(source.network.settings.model, source.network.parameters, source.selection,
                                static_cast<int>(std::min<std::int64_t>(batch, images->count())),
                                source.device, *source.stream);
-  const Outcome found = infer_all(network, *images);
+  const Outcome found = infer_all(network, *images, pace_of(batch));
   const inference::Subject subject = subject_of(source, *images);
   print_refusals(found, *images);
   if (a.out != "-" && a.json != "-") print(subject, found);

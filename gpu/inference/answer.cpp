@@ -2,29 +2,31 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace warpscope::inference {
 
 std::vector<Guess> best_guesses(std::span<const double> logits, std::size_t most) {
+  const std::size_t count = std::min(most, logits.size());
+  std::vector<Guess> guesses;
+  if (count == 0) return guesses;
+  guesses.reserve(count);
   const bool ranked =
       std::none_of(logits.begin(), logits.end(), [](double logit) { return std::isnan(logit); });
-  const auto logit_of = [&](int label) { return logits[static_cast<std::size_t>(label)]; };
-  std::vector<int> order(logits.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(most, order.size()));
-  if (ranked) {
-    std::partial_sort(order.begin(), end, order.end(), [&](int a, int b) {
-      return logit_of(a) > logit_of(b) || (logit_of(a) == logit_of(b) && a < b);
-    });
+  // Logits stand for the probabilities until all are seen.
+  for (std::size_t label = 0; label < logits.size(); ++label) {
+    const double logit = logits[label];
+    if (guesses.size() == count) {
+      if (!ranked || logit <= guesses.back().probability) continue;
+      guesses.pop_back();
+    }
+    auto place = guesses.end();
+    while (ranked && place != guesses.begin() && (place - 1)->probability < logit) --place;
+    guesses.insert(place, {static_cast<int>(label), logit});
   }
-  const double greatest = order.empty() ? 0 : logit_of(order.front());
+  const double greatest = guesses.front().probability;
   double sum = 0;
   for (const double logit : logits) sum += std::exp(logit - greatest);
-  std::vector<Guess> guesses;
-  for (auto label = order.begin(); label != end; ++label) {
-    guesses.push_back({*label, std::exp(logit_of(*label) - greatest) / sum});
-  }
+  for (Guess& guess : guesses) guess.probability = std::exp(guess.probability - greatest) / sum;
   return guesses;
 }
 

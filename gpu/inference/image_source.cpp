@@ -31,13 +31,13 @@ class TestImages : public ImageSource {
     const std::int64_t count = std::min<std::int64_t>(most, set.count - next_);
     std::memcpy(pixels, set.pixels.data() + next_ * set.image_bytes(),
                 static_cast<std::size_t>(count * set.image_bytes()));
-    std::vector<ImageName> names;
-    for (std::int64_t i = next_; i < next_ + count; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      names.push_back(
-          {i, {}, at < set.labels.size() ? set.labels[at] : -1, at < set.texts.size() ? set.texts[at] : ""});
+    std::vector<ImageName> names(static_cast<std::size_t>(count));
+    for (ImageName& name : names) {
+      const auto at = static_cast<std::size_t>(next_);
+      name.index = next_++;
+      if (at < set.labels.size()) name.label = set.labels[at];
+      if (at < set.texts.size()) name.text = set.texts[at];
     }
-    next_ += count;
     return names;
   }
   std::int64_t count() const override { return data_->test.count; }
@@ -56,6 +56,7 @@ class PictureFiles : public ImageSource {
 
   std::vector<ImageName> read(int most, std::uint8_t* pixels) override {
     std::vector<ImageName> names;
+    names.reserve(static_cast<std::size_t>(most));
     while (std::cmp_less(names.size(), most) && next_ < files_.size()) {
       read_some(static_cast<std::size_t>(most) - names.size(), pixels, names);
     }
@@ -105,13 +106,16 @@ class TextFile : public ImageSource {
       : texts_(std::move(texts)), classes_(std::move(classes)), title_(std::move(title)) {}
 
   std::vector<ImageName> read(int most, std::uint8_t* pixels) override {
-    const data::ImageSet& set = texts_.set;
-    std::vector<ImageName> names;
-    for (; std::cmp_less(names.size(), most) && next_ < set.count; ++next_) {
+    data::ImageSet& set = texts_.set;
+    const std::int64_t count = std::min<std::int64_t>(most, set.count - next_);
+    std::memcpy(pixels, set.pixels.data() + next_ * set.image_bytes(),
+                static_cast<std::size_t>(count * set.image_bytes()));
+    std::vector<ImageName> names(static_cast<std::size_t>(count));
+    for (ImageName& name : names) {
       const auto at = static_cast<std::size_t>(next_);
-      std::memcpy(pixels + static_cast<std::int64_t>(names.size()) * set.image_bytes(),
-                  set.pixels.data() + next_ * set.image_bytes(), static_cast<std::size_t>(set.image_bytes()));
-      names.push_back({next_, {}, texts_.labels[at], set.texts[at]});
+      name.index = next_++;
+      name.label = texts_.labels[at];
+      name.text = std::move(set.texts[at]);
     }
     return names;
   }

@@ -60,7 +60,40 @@ double quantile_of(const std::vector<double>& sorted, double share) {
       fmt::format("none of {} {} can be read: {}", refused.size(), source.title(), refused.front()));
 }
 
+/// Waits at its end for all that the stream still does, if an exception has left something.
+class StreamGuard {
+ public:
+  explicit StreamGuard(core::Stream& stream) : stream_(stream) {}
+  StreamGuard(const StreamGuard&) = delete;
+  StreamGuard& operator=(const StreamGuard&) = delete;
+  ~StreamGuard() {
+    try {
+      stream_.synchronize();
+    } catch (...) {
+      // What failed is on its way already.
+    }
+  }
+
+ private:
+  core::Stream& stream_;
+};
+
 }  // namespace
+
+/// Counts seconds, but not those of what is done aside.
+class Inference::Stopwatch {
+ public:
+  double seconds() const { return seconds_between(start_, Clock::now()); }
+  template <class Work>
+  void aside(Work work) {
+    const auto begin = Clock::now();
+    work();
+    start_ += Clock::now() - begin;
+  }
+
+ private:
+  Clock::time_point start_ = Clock::now();
+};
 
 Latency latency_of(std::vector<double> microseconds) {
   if (microseconds.empty()) return {};
@@ -73,8 +106,11 @@ double Outcome::images_per_second() const {
 }
 
 double Outcome::device_images_per_second() const {
-  const double rest = seconds - read_seconds;
-  return rest > 0 ? static_cast<double>(answers.size()) / rest : 0;
+  return device_seconds > 0 ? static_cast<double>(answers.size()) / device_seconds : 0;
+}
+
+double Outcome::network_images_per_second() const {
+  return network.median > 0 ? kMicroseconds * batch / network.median : 0;
 }
 
 Inference::Inference(const models::Model& model, std::span<const float> parameters,
@@ -97,6 +133,7 @@ Inference::Inference(const models::Model& model, std::span<const float> paramete
   bindings.order = order_.as<std::uint32_t>();
   bindings.control = control_.as<StepControl>();
   bindings.parameters = weights_.as<float>();
+  bindings.fixed_parameters = true;
   // Without a loss no labels are needed.
   const plan::Purpose purpose = classifies() ? plan::Purpose::encoding : plan::Purpose::inference;
   plan_ = std::make_unique<plan::Plan>(model_, purpose, selection, batch, device_, stream_, bindings);
@@ -104,10 +141,12 @@ Inference::Inference(const models::Model& model, std::span<const float> paramete
                 ? plan_->output(model_.layers.size() - 1)
                 : plan::WrittenTensor{"image_errors", core::ElementType::f32, batch, plan_->image_errors()};
   group_layers();
-  pixels_ = core::HostBuffer(device_, images_.bytes());
-  answers_ =
-      core::HostBuffer(device_, static_cast<std::size_t>(output_.elements) * core::size_of(output_.type));
-  for (auto* event : {&begin_, &copied_, &run_, &done_}) *event = device_->make_event(true);
+  const std::size_t output_bytes = static_cast<std::size_t>(output_.elements) * core::size_of(output_.type);
+  for (Batch& each : batches_) {
+    each.pixels = core::HostBuffer(device_, images_.bytes());
+    each.output = core::HostBuffer(device_, output_bytes);
+    for (auto* event : {&each.begin, &each.copied, &each.run, &each.done}) *event = device_->make_event(true);
+  }
   stream_.synchronize();
 }
 
@@ -115,6 +154,10 @@ void Inference::group_layers() {
   const std::vector<plan::PlanNode>& nodes = plan_->nodes();
   std::vector<bool> launched;
   for (const plan::PlanNode& node : nodes) {
+    if (node.op == ops::Op::weights_cast) {  // in no pass: its time, which is 0, may go to any layer
+      layer_of_.push_back(0);
+      continue;
+    }
     const std::string owner = owner_of(node, model_);
     const auto same = [&](const LayerLatency& layer) { return layer.layer == owner; };
     const auto found = std::find_if(layers_.begin(), layers_.end(), same);
@@ -131,27 +174,31 @@ void Inference::group_layers() {
   }
 }
 
-void Inference::pass(int count) {
+void Inference::enqueue(const Batch& batch, std::size_t count) {
   const auto share = [&](std::size_t bytes) {
-    return bytes / static_cast<std::size_t>(plan_->batch()) * static_cast<std::size_t>(count);
+    return bytes / static_cast<std::size_t>(plan_->batch()) * count;
   };
-  stream_.record(*begin_);
-  stream_.copy(images_.data(), pixels_.data(), share(images_.bytes()));
-  stream_.record(*copied_);
+  stream_.record(*batch.begin);
+  stream_.copy(images_.data(), batch.pixels.data(), share(batch.pixels.bytes()));
+  stream_.record(*batch.copied);
   plan_->launch(stream_);
-  stream_.record(*run_);
-  stream_.copy(answers_.data(), output_.data, share(answers_.bytes()));
-  stream_.record(*done_);
-  stream_.synchronize();
+  stream_.record(*batch.run);
+  stream_.copy(batch.output.data(), output_.data, share(batch.output.bytes()));
+  stream_.record(*batch.done);
 }
 
-void Inference::take_times(Samples& samples) const {
-  samples.to_device.push_back(copied_->microseconds_since(*begin_));
-  samples.network.push_back(run_->microseconds_since(*copied_));
-  samples.back.push_back(done_->microseconds_since(*run_));
+void Inference::take(Batch& batch, const Stopwatch& watch, Samples& samples, Outcome& outcome) const {
+  batch.done->synchronize();
+  samples.total.push_back(kMicroseconds * (watch.seconds() - batch.start));
+  samples.to_device.push_back(batch.copied->microseconds_since(*batch.begin));
+  samples.network.push_back(batch.run->microseconds_since(*batch.copied));
+  samples.back.push_back(batch.done->microseconds_since(*batch.run));
+  answer(batch, outcome);
+  outcome.seconds = watch.seconds();
 }
 
 void Inference::time_layers(Samples& samples) {
+  ++samples.layer_passes;
   plan_->launch_timed(stream_);
   stream_.synchronize();
   const std::optional<std::vector<double>> nodes = plan_->take_timings();
@@ -161,27 +208,27 @@ void Inference::time_layers(Samples& samples) {
   for (std::size_t i = 0; i < sums.size(); ++i) samples.layers[i].push_back(sums[i]);
 }
 
-void Inference::answer(std::vector<ImageName> images, Outcome& outcome) const {
+void Inference::answer(Batch& batch, Outcome& outcome) const {
   const std::size_t columns = static_cast<std::size_t>(output_.elements / plan_->batch());
-  const std::size_t bytes = images.size() * columns * core::size_of(output_.type);
-  const std::vector<double> rows = ops::decode({answers_.as<const std::byte>(), bytes}, output_.type);
-  for (std::size_t i = 0; i < images.size(); ++i) {
-    Answer answer;
-    answer.image = std::move(images[i]);
+  const std::size_t bytes = batch.images.size() * columns * core::size_of(output_.type);
+  const std::vector<double> rows = ops::decode({batch.output.as<const std::byte>(), bytes}, output_.type);
+  for (std::size_t i = 0; i < batch.images.size(); ++i) {
+    Answer& answer = outcome.answers.emplace_back();
+    answer.image = std::move(batch.images[i]);
     if (classifies()) {
       answer.guesses = best_guesses(std::span(rows).subspan(i * columns, columns));
     } else {
       answer.mse = rows[i];
       answer.psnr = psnr_of(answer.mse);
     }
-    outcome.answers.push_back(std::move(answer));
   }
 }
 
 void Inference::summarize(Samples samples, Outcome& outcome) const {
   outcome.batch = plan_->batch();
   outcome.batches = static_cast<std::int64_t>(samples.total.size());
-  outcome.read_seconds = std::accumulate(samples.read.begin(), samples.read.end(), 0.0) / kMicroseconds;
+  for (const std::vector<double>* part : {&samples.to_device, &samples.network, &samples.back})
+    outcome.device_seconds += std::accumulate(part->begin(), part->end(), 0.0) / kMicroseconds;
   outcome.read = latency_of(std::move(samples.read));
   outcome.to_device = latency_of(std::move(samples.to_device));
   outcome.network = latency_of(std::move(samples.network));
@@ -206,30 +253,52 @@ void Inference::summarize(Samples samples, Outcome& outcome) const {
   outcome.psnr = psnr / count;
 }
 
-Outcome Inference::run(ImageSource& source, const GoOn& go_on) {
+void Inference::warm_up() {
+  Batch& batch = batches_.front();
+  std::fill_n(batch.pixels.as<std::uint8_t>(), batch.pixels.bytes(), std::uint8_t{0});
+  enqueue(batch, static_cast<std::size_t>(plan_->batch()));
+  Samples unused;
+  unused.layers.resize(layers_.size());
+  time_layers(unused);
+}
+
+Outcome Inference::run(ImageSource& source, const GoOn& go_on, Pace pace) {
   Outcome outcome;
+  outcome.answers.reserve(static_cast<std::size_t>(source.count()));
   Samples samples;
   samples.layers.resize(layers_.size());
-  std::fill_n(pixels_.as<std::uint8_t>(), pixels_.bytes(), std::uint8_t{0});
-  pass(plan_->batch());
-  time_layers(samples);
-  for (std::vector<double>& layer : samples.layers) layer.clear();
-  for (;;) {
-    outcome.interrupted = go_on && !go_on(static_cast<std::int64_t>(outcome.answers.size()));
+  const StreamGuard guard(stream_);
+  warm_up();
+  Stopwatch watch;
+  Batch* under_way = nullptr;  // on the device while the host reads the next
+  std::int64_t asked = 0;
+  for (std::size_t turn = 0;; ++turn) {
+    const auto ask = [&] { outcome.interrupted = go_on && !go_on(asked); };
+    if (under_way == nullptr) {
+      watch.aside(ask);
+    } else {
+      ask();
+    }
     if (outcome.interrupted) break;
-    const auto start = Clock::now();
-    std::vector<ImageName> images = source.read(plan_->batch(), pixels_.as<std::uint8_t>());
-    const auto read = Clock::now();
-    if (images.empty()) break;
-    pass(static_cast<int>(images.size()));
-    const auto back = Clock::now();
-    answer(std::move(images), outcome);
-    outcome.seconds += seconds_between(start, Clock::now());
-    samples.read.push_back(kMicroseconds * seconds_between(start, read));
-    samples.total.push_back(kMicroseconds * seconds_between(start, back));
-    take_times(samples);
-    if (samples.total.size() <= kLayerPasses) time_layers(samples);
+    Batch& batch = batches_[turn % batches_.size()];
+    batch.start = watch.seconds();
+    batch.images = source.read(plan_->batch(), batch.pixels.as<std::uint8_t>());
+    if (batch.images.empty()) break;
+    samples.read.push_back(kMicroseconds * (watch.seconds() - batch.start));
+    asked += static_cast<std::int64_t>(batch.images.size());
+    enqueue(batch, batch.images.size());
+    if (under_way != nullptr) take(*under_way, watch, samples, outcome);
+    under_way = &batch;
+    if (pace == Pace::overlapped && !batch.done->ready()) continue;
+    take(batch, watch, samples, outcome);
+    under_way = nullptr;
+    if (samples.layer_passes < kLayerPasses) watch.aside([&] { time_layers(samples); });
   }
+  if (under_way != nullptr) take(*under_way, watch, samples, outcome);
+  const auto wanted = outcome.interrupted ? std::size_t{1} : std::size_t{kLayerPasses};
+  const auto passes = static_cast<int>(std::min(wanted, samples.total.size()));
+  const auto goes_on = [&] { return samples.layer_passes == 0 || !go_on || go_on(asked); };
+  while (samples.layer_passes < passes && goes_on()) time_layers(samples);
   outcome.refused = source.refused();
   if (outcome.answers.empty() && !outcome.interrupted) refuse_all(source);
   summarize(std::move(samples), outcome);

@@ -1,7 +1,9 @@
 #pragma once
 // Inference alone: images go to the device in batches, through the network and back as answers, and how long each part
-// takes. Weights, plan and buffers are made once.
+// takes. Weights, plan and buffers are made once. While the device works on a batch the host makes answers of the one
+// before and reads the next.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -40,18 +42,31 @@ struct Outcome {
   bool interrupted = false;  ///< before the last image
   int batch = 0;
   std::int64_t batches = 0;
-  double seconds = 0;       ///< from reading the first image to the last answer
-  double read_seconds = 0;  ///< of these, reading and decoding
+  /// From reading the first image to the last answer, without what comes between batches while the device has none:
+  /// passes that time layers, and GoOn.
+  double seconds = 0;
+  double device_seconds = 0;  ///< copies to the device, network and copies back of all batches, by its events
   /// Of each batch: reading and decoding on the host; copies of the pixels to the device; the network, launched as
-  /// one graph; copies of its output back; all of these, as the host sees it.
+  /// one graph; copies of its output back. The total goes from the start of reading a batch until the host finds its
+  /// output in its memory. Where batches overlap, a batch may wait for the device to end the one before, and its output
+  /// for the host to answer that one and read the next; the total holds both.
   Latency read, to_device, network, back, total;
   std::vector<LayerLatency> layers;  ///< in the order they run
   std::optional<double> accuracy;    ///< where labels are known and the network classifies
   std::optional<double> mse, psnr;   ///< means over the images, of a network that reconstructs
 
+  /// All answers in `seconds`.
   double images_per_second() const;
-  /// Without reading and decoding.
+  /// All answers in `device_seconds`: what overlapping batches come near to where the host keeps up.
   double device_images_per_second() const;
+  /// A full batch in the median of the network's time: without copies.
+  double network_images_per_second() const;
+};
+
+/// Whether the host reads a batch while the device works on the one before.
+enum class Pace : std::uint8_t {
+  overlapped,
+  one_by_one,  ///< a batch is read when the one before has its answers: the latency of a batch by itself
 };
 
 class Inference {
@@ -62,30 +77,43 @@ class Inference {
   Inference(const models::Model& model, std::span<const float> parameters, const plan::Selection& selection,
             int batch, std::shared_ptr<core::Device> device, core::Stream& stream);
 
-  /// Called before each batch with the number of answers there are; false ends it.
+  /// Called before each batch is read, with the number of images asked about before: of these there will be answers
+  /// whatever it says. False ends it.
   using GoOn = std::function<bool(std::int64_t answers)>;
 
-  /// Asks about every image, one batch after the other. A first pass over zeros is not measured. A last batch that
-  /// is not full is filled with what came before, of which nothing is told. Layers are measured by passes of their
-  /// own over the first kLayerPasses batches, since events between them cost time; those count nowhere else. Throws
-  /// core::BadInput if no image can be read.
-  Outcome run(ImageSource& source, const GoOn& go_on = {});
+  /// Asks about every image, in the order of the source. A first pass over zeros is not measured. A last batch that is
+  /// not full is filled with what came before, of which nothing is told. Layers are measured by passes of their own,
+  /// since events between them cost time: one a batch up to kLayerPasses. They come between batches while the device
+  /// has none, those still missing after the last; an interrupted run makes one of these if it had none. They count
+  /// nowhere else.
+  /// Throws core::BadInput if no image can be read.
+  Outcome run(ImageSource& source, const GoOn& go_on = {}, Pace pace = Pace::overlapped);
 
   static constexpr int kLayerPasses = 100;
 
  private:
+  class Stopwatch;
   struct Samples {
     std::vector<double> read, to_device, network, back, total;
     std::vector<std::vector<double>> layers;
+    int layer_passes = 0;
+  };
+  /// A batch on its way, and its memory on the host.
+  struct Batch {
+    core::HostBuffer pixels, output;
+    std::unique_ptr<core::Event> begin, copied, run, done;
+    std::vector<ImageName> images;
+    double start = 0;  ///< when reading it began, by the stopwatch
   };
   bool classifies() const { return model_.loss == models::Loss::cross_entropy; }
   void group_layers();
-  /// Brings `count` images to the device, runs them and brings the output back; waits for it.
-  void pass(int count);
-  void take_times(Samples& samples) const;
+  void warm_up();
+  /// Brings the first `count` images to the device, runs them and brings the output back, without waiting for it.
+  void enqueue(const Batch& batch, std::size_t count);
+  /// Waits for a batch and makes answers of it.
+  void take(Batch& batch, const Stopwatch& watch, Samples& samples, Outcome& outcome) const;
   void time_layers(Samples& samples);
-  /// Makes answers of the output.
-  void answer(std::vector<ImageName> images, Outcome& outcome) const;
+  void answer(Batch& batch, Outcome& outcome) const;
   void summarize(Samples samples, Outcome& outcome) const;
 
   models::Model model_;
@@ -96,8 +124,7 @@ class Inference {
   plan::WrittenTensor output_;         ///< a row an image: logits, or its error
   std::vector<LayerLatency> layers_;   ///< without times
   std::vector<std::size_t> layer_of_;  ///< of each node of the plan: index into `layers_`
-  core::HostBuffer pixels_, answers_;
-  std::unique_ptr<core::Event> begin_, copied_, run_, done_;
+  std::array<Batch, 2> batches_;       ///< the device works on one while the host has the other
 };
 
 }  // namespace warpscope::inference

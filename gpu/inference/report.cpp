@@ -150,6 +150,7 @@ json figures_of(const Subject& subject, const Outcome& outcome) {
                {"seconds", outcome.seconds},
                {"images_per_second", outcome.images_per_second()},
                {"device_images_per_second", outcome.device_images_per_second()},
+               {"network_images_per_second", outcome.network_images_per_second()},
                {"interrupted", outcome.interrupted},
                {"refused", outcome.refused},
                {"microseconds",

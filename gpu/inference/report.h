@@ -32,8 +32,9 @@ std::string class_name(const Subject& subject, int label);
 std::string csv_of(const Subject& subject, const Outcome& outcome);
 
 /// {"weights", "model", "data", "device", "precision", "images", "batch", "batches", "seconds", "images_per_second",
-/// "device_images_per_second", "accuracy" or "mse" and "psnr", "refused", "microseconds": {"read": {"median", "p99"},
-/// "to_device", "network", "layers": [{"layer", "median", "p99"} or {"layer", "inside"}], "back", "total"}}
+/// "device_images_per_second", "network_images_per_second", "interrupted", "accuracy" or "mse" and "psnr", "refused",
+/// "microseconds": {"read": {"median", "p99"}, "to_device", "network", "layers": [{"layer", "median", "p99"} or
+/// {"layer", "inside"}], "back", "total"}}
 nlohmann::json figures_of(const Subject& subject, const Outcome& outcome);
 
 /// The same with "answers": a list of {"file" or "index", "label", "class", "probability", "guesses": [{"class",

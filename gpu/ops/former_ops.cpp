@@ -24,8 +24,8 @@ constexpr std::array kFormerOps{FormerOp{.name = "block.forward",
                                          .pool = Op::maxpool2d_backward,
                                          .masked = Op::relu_backward}};
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kFormerVariants{
-    {{"wmma", "mma"}, {"wmma_fused", "mma_fused"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kFormerVariants{
+    {{"wmma", "mma"}, {"wmma_fused", "mma_fused"}, {"hopper_small", "hopper"}}};
 
 }  // namespace
 

@@ -192,6 +192,11 @@ std::vector<CallOperand> operands_of(const Variant& variant, const OpShape& shap
   return operands;
 }
 
+bool needs_others(const Variant& variant) {
+  return std::any_of(variant.chain.begin(), variant.chain.end(),
+                     [&](const Link& link) { return !link.optional && link.op != variant.op; });
+}
+
 std::vector<OpSet> coverings(const Variant& variant) {
   OpSet required;
   std::vector<const Link*> optional;

@@ -98,8 +98,6 @@ struct Variant {
   /// draw no such inputs.
   bool far_means = true;
   bool library = false;  ///< a library's kernels: the default only where we have none
-  bool by_default =
-      true;  ///< else it runs only where it is chosen: nobody has measured yet whether it is faster
   /// The chain of ops that one call covers, in the order in which they follow each other; among them the
   /// variant's own op, which is never optional. Empty: its own op alone. What one of them writes and another
   /// reads is not stored. Those before the own op are computed again inside the call, so several calls may
@@ -154,6 +152,9 @@ std::vector<CallOperand> operands_of(const Variant& variant, const OpShape& shap
 /// Every set of other ops that `variant` can cover beside its own: what is not optional, with each choice of
 /// what is; the fewest first.
 std::vector<OpSet> coverings(const Variant& variant);
+
+/// Whether `variant` runs only where some other op of its chain is there.
+bool needs_others(const Variant& variant);
 
 /// Bytes of one operand.
 std::size_t bytes_of(const CallOperand& operand, core::Precision precision);

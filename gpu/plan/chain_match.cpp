@@ -112,28 +112,37 @@ class Matcher {
 
   MatchedLink find(const Link& link, bool before) {
     const bool left_out = left_out_.has(link.op);
+    bool absent = !left_out;
     std::string why = fmt::format("{} {}", left_out ? "without" : "there is no", to_string(link.op));
     for (std::size_t m = 0; m < program_.nodes.size() && !left_out; ++m) {
       if ((m < own_) != before || m == own_ || is_of_update(m) != is_of_update(own_)) continue;
       const Node& node = program_.nodes[m];
       if (!match_.covered.has_all(link.needs) || !fits(link, node)) continue;
-      if (!before && !is_ready(m)) continue;
+      if (!before && !is_ready(m)) {
+        absent = false;
+        continue;
+      }
       if (!has_window_of(link, node)) {
         why = fmt::format("{} has a window of {}x{}", to_string(link.op), node.shape.kernel_height,
                           node.shape.kernel_width);
         match_.note = why;
+        absent = false;
         break;
       }
       if (const auto chosen = selection_.variants.find(link.op); chosen != selection_.variants.end()) {
         why = fmt::format("{}={} was chosen and runs by itself", to_string(link.op), chosen->second);
         match_.note = why;
+        absent = false;
         break;
       }
       bind(link, node);
       return {&link, static_cast<int>(m), before};
     }
     if (!link.optional) {
-      if (match_.failure.empty()) match_.failure = why;
+      if (match_.failure.empty()) {
+        match_.failure = why;
+        match_.absent = absent && match_.note.empty();
+      }
     } else if (link.without && tensors_[link.without->its] != kUnbound) {
       tensors_[link.without->ours] = tensors_[link.without->its];
     }
@@ -249,6 +258,10 @@ ChainMatch match_chain(const Program& program, std::size_t node, const Variant& 
     if (match.failure.empty() && match.note.empty()) match.note = first_refusal;
     if (refusal.empty()) break;
     if (first_refusal.empty()) first_refusal = refusal;
+  }
+  if (!match.failure.empty() && !first_refusal.empty()) {
+    match.failure = first_refusal;
+    match.absent = false;
   }
   return match;
 }

@@ -32,6 +32,7 @@ struct ChainMatch {
   std::vector<BoundOperand> operands = {};
   std::vector<Unstored> unstored = {};
   std::string failure = {};  ///< why the variant cannot run here, or ""
+  bool absent = false;       ///< the failure is that the network has no such op here
   std::string note = {};     ///< why it covers less than is there: a choice, or the variant refuses the rest
 };
 

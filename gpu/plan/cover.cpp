@@ -129,7 +129,7 @@ std::string Coverer::alternatives(const Node& node) const {
   };
   std::vector<std::string_view> names;
   for (const Variant* variant : all) {
-    if (runs(variant, selection_.precision)) names.push_back(variant->name);
+    if (runs(variant, selection_.precision) && !ops::needs_others(*variant)) names.push_back(variant->name);
   }
   if (!names.empty()) return fmt::format("valid here: {}", fmt::join(names, ", "));
   std::vector<std::string_view> precisions;
@@ -165,15 +165,15 @@ std::vector<const Variant*> Coverer::candidates_of(const Node& node) const {
     candidates.push_back(*found);
     all.erase(found);
   }
-  // A variant that needs an op before its own is the best where that is there, and none elsewhere.
+  // A variant that needs other ops is the best where they are there, and none elsewhere (match()).
   const auto own = std::stable_partition(all.begin(), all.end(),
-                                         [](const Variant* each) { return !required_before(*each).empty(); });
+                                         [](const Variant* each) { return ops::needs_others(*each); });
   all.erase(std::remove_if(all.begin(), own,
                            [&](const Variant* each) { return !has_ops_before(program_, node, *each); }),
             own);
   for (const bool library : {false, true}) {
     for (const Variant* each : all) {
-      if (each->library != library || !each->by_default) continue;
+      if (each->library != library) continue;
       if (ops::unavailable_reason(*each, device_, selection_.precision).empty()) candidates.push_back(each);
     }
   }
@@ -185,7 +185,15 @@ std::vector<const Variant*> Coverer::candidates_of(const Node& node) const {
 void Coverer::match(std::size_t n) {
   Attempt& attempt = attempts_[n];
   attempt.match = match_chain(program_, n, attempt.variant(), attempt.left_out, selection_);
-  if (!attempt.match.failure.empty()) pass_over(n, attempt.match.failure);
+  if (attempt.match.failure.empty()) return;
+  const bool chosen = selection_.variants.find(program_.nodes[n].op) != selection_.variants.end();
+  if (attempt.match.absent && attempt.left_out.empty() && attempt.candidate == 0 && !chosen &&
+      attempt.candidates.size() > 1) {
+    // It is made for another place in a network, which is nothing that anybody has to be told.
+    attempt.candidates.erase(attempt.candidates.begin());
+    return match(n);
+  }
+  pass_over(n, attempt.match.failure);
 }
 
 /// Gives a node the next best call, for this reason.

@@ -35,7 +35,7 @@ bool was_hidden(const SelectionItem& item) {
 const ops::Variant* plain_variant(ops::Op op, const core::DeviceInfo& device, core::Precision precision) {
   const ops::Variant* found = nullptr;
   for (const ops::Variant* each : ops::variants_of(op, device.kind)) {
-    if (each->library || !each->by_default || !each->formats.empty()) continue;
+    if (each->library || !each->formats.empty() || ops::needs_others(*each)) continue;
     if (ops::unavailable_reason(*each, device, precision).empty()) found = each;
   }
   return found;

@@ -27,6 +27,7 @@ Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selecti
       precision_(selection.precision),
       recipe_(recipe),
       batch_(batch) {
+  if (bindings.fixed_parameters) cast_once();
   cover_nodes(selection);
   const MemoryPlan memory = plan_memory(program_, covers_, precision_, workspace_bytes(covers_, precision_));
   try {
@@ -41,7 +42,11 @@ Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selecti
   }
   bind(memory, bindings);
   clear_persistent(stream);
-  graph_ = capture(stream, 0, nodes_.size());
+  if (first_ > 0) {
+    once_graph_ = capture(stream, 0, first_);
+    stream.launch(*once_graph_);
+  }
+  graph_ = capture(stream, first_, nodes_.size());
   if (recipe_.micro_batches > 1) micro_graph_ = capture(stream, 0, program_.update);
 }
 
@@ -59,6 +64,13 @@ void Plan::clear_persistent(core::Stream& stream) {
                 static_cast<std::size_t>(tensor.elements) *
                     core::size_of(ops::element_type(tensor.role, precision_)));
   }
+}
+
+void Plan::cast_once() {
+  const Node& node = program_.nodes.front();
+  if (node.op != ops::Op::weights_cast) return;  // a precision whose weights are the parameters
+  program_.tensors[static_cast<std::size_t>(node.tensors.back())].persistent = true;
+  first_ = 1;
 }
 
 void Plan::cover_nodes(const Selection& selection) {
@@ -174,7 +186,7 @@ bool Plan::launch_timed(core::Stream& stream) {
     for (std::size_t i = 0; i <= nodes_.size(); ++i) events_.push_back(device_->make_event(true));
     timed_graph_ = stream.capture([this, &stream] {
       stream.record(*events_[0]);
-      for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      for (std::size_t i = first_; i < nodes_.size(); ++i) {
         if (nodes_[i].variant == nullptr) continue;
         launch_node(i, stream);
         stream.record(*events_[i + 1]);
@@ -194,9 +206,9 @@ std::optional<std::vector<double>> Plan::take_timings() {
   std::vector<double> microseconds;
   std::size_t last = 0;  // the event before the node
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    microseconds.push_back(nodes_[i].variant == nullptr ? 0.0
-                                                        : events_[i + 1]->microseconds_since(*events_[last]));
-    if (nodes_[i].variant != nullptr) last = i + 1;
+    const bool launched = i >= first_ && nodes_[i].variant != nullptr;
+    microseconds.push_back(launched ? events_[i + 1]->microseconds_since(*events_[last]) : 0.0);
+    if (launched) last = i + 1;
   }
   return microseconds;
 }

@@ -39,6 +39,9 @@ struct Bindings {
   /// are not shuffled then: `order` rises from 0, the control block's position is 0, `labels` any, one an image of
   /// the batch, which is the whole set.
   const void* score_rows = nullptr;
+  /// `parameters` hold the network's before the plan is made and never change: its 16-bit weights are cast once, as it
+  /// is made, and by none of its passes. Not for training.
+  bool fixed_parameters = false;
 };
 
 /// One op of a plan, in the order of the program.
@@ -77,8 +80,8 @@ class Plan {
   /// Enqueues one pass with an event after each node (of the last micro-batch and of the update). Does
   /// nothing and returns false while the times of the last one have not been taken.
   bool launch_timed(core::Stream& stream);
-  /// Microseconds of each node of the last timed pass (0 for covered ones), once it has finished; otherwise
-  /// nothing. Never waits.
+  /// Microseconds of each node of the last timed pass (0 for those that it does not launch), once it has finished;
+  /// otherwise nothing. Never waits.
   std::optional<std::vector<double>> take_timings();
 
   /// Enqueues one node by itself; nothing for a covered one.
@@ -122,6 +125,8 @@ class Plan {
   void cover_nodes(const Selection& selection);
   void bind(const MemoryPlan& memory, const Bindings& bindings);
   void clear_persistent(core::Stream& stream);
+  /// Lets the weights that the first node casts outlive its launch, which comes once.
+  void cast_once();
   WrittenTensor tensor(int index) const;
   std::unique_ptr<core::Graph> capture(core::Stream& stream, std::size_t begin, std::size_t end);
 
@@ -130,6 +135,7 @@ class Plan {
   core::Precision precision_;
   Recipe recipe_;
   int batch_;
+  std::size_t first_ = 0;  ///< the first node of each pass: 1 if the weights are cast once
   std::vector<PlanNode> nodes_;
   std::vector<std::unique_ptr<ops::Prepared>> prepared_;
   core::Buffer arena_;
@@ -137,6 +143,7 @@ class Plan {
   std::vector<NodeCover> covers_;             ///< one a node
   std::vector<ops::ByName<void*>> operands_;  ///< those of each node's call
   std::vector<void*> workspace_;              ///< one a node
+  std::unique_ptr<core::Graph> once_graph_;   ///< what comes before the first pass, if anything does
   std::unique_ptr<core::Graph> graph_;        ///< the whole pass
   std::unique_ptr<core::Graph> micro_graph_;  ///< what comes once a micro-batch, if there are several
   std::unique_ptr<core::Graph> timed_graph_;  ///< captured at the first timed launch

@@ -103,7 +103,7 @@ const Variant* automatic_variant(Op op, const core::DeviceInfo& device, core::Pr
   const Variant* found = nullptr;
   for (const bool library : {true, false}) {  // the later one wins
     for (const Variant* variant : ops::variants_of(op, device.kind)) {
-      if (variant->library != library || !variant->by_default) continue;
+      if (variant->library != library || ops::needs_others(*variant)) continue;
       if (ops::unavailable_reason(*variant, device, precision).empty()) found = variant;
     }
   }

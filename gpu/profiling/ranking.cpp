@@ -175,7 +175,7 @@ class Judge {
     for (const bool library : {true, false}) {  // a library's only where we have none
       for (const Variant& variant : all_) {
         if (variant.op != op || variant.device != device_.kind || variant.library != library) continue;
-        if (!variant.by_default) continue;
+        if (ops::needs_others(variant)) continue;
         if (can_run(variant, place)) last = &variant;
       }
     }

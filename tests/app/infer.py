@@ -68,6 +68,10 @@ class Infer(ProgramCase):
             self.assertLessEqual(0, parts[part]["median"])
             self.assertLessEqual(parts[part]["median"], parts[part]["p99"])
         self.assertGreater(told["images_per_second"], 0)
+        # The device works on one batch at a time.
+        self.assertGreater(told["device_images_per_second"], told["images_per_second"])
+        self.assertAlmostEqual(told["network_images_per_second"] * parts["network"]["median"] / 300e6, 1)
+        self.assertRegex(ended.out, r"images/s +\S+ over all, \S+ on the device, \S+ by the network alone")
 
     def test_answers_about_a_folder_of_pictures_are_the_same_in_any_batch(self):
         self.trained()

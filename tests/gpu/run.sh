@@ -5,7 +5,7 @@
 # views answer, and the speed of all presets against a build of the parent commit ($PARENT: its warpscope).
 #
 #   tests/gpu/run.sh BUILD [OUT] [PART...]
-#                         parts (default: all): proof curve networks epochs bench speed network_speed candidates accuracy
+#                         parts (default: all): proof curve networks epochs bench speed network_speed accuracy
 #                         train half runs features memory window views parent
 #
 # BUILD holds a build with CUDA for this GPU; OUT (default: gpu-results) gets logs, runs and screenshots. A part whose
@@ -15,7 +15,7 @@ set -uo pipefail
 build=$(cd "${1:?usage: run.sh BUILD [OUT] [PART...]}" && pwd)
 out=${2:-gpu-results}
 shift $(($# > 1 ? 2 : 1))
-parts=${*:-proof curve networks epochs bench speed network_speed candidates accuracy train half runs features memory window views parent}
+parts=${*:-proof curve networks epochs bench speed network_speed accuracy train half runs features memory window views parent}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
@@ -122,24 +122,23 @@ part_network_speed() {
   return "${PIPESTATUS[0]}"
 }
 
-# What variants that no plan takes by default would bring.
-part_candidates() {
-  python3 "$here"/tests/gpu/candidates.py "$build"/warpscope --json "$out/candidates.json" 2>&1 | tee "$out/candidates.log"
-  return "${PIPESTATUS[0]}"
-}
-
-# Networks that come along, on CIFAR-10 ($WARPSCOPE_DATA): the accuracy and the seconds of a few recipes.
+# Networks that come along, on CIFAR-10 ($WARPSCOPE_DATA): the accuracy and the seconds of a recipe each, and PyTorch's of
+# the first.
 part_accuracy() {
-  [ -d "${WARPSCOPE_DATA:-}/cifar-10-batches-bin" ] || { echo "no CIFAR-10"; return 77; }
+  local data=${WARPSCOPE_DATA:-}/cifar-10-batches-bin
+  [ -d "$data" ] || { echo "no CIFAR-10"; return 77; }
   local code=0 how
-  for how in "resnet9 0.1 40" "resnet9 0.2 40" "resnet9 0.4 40" "vgg 0.1 40" "classifier_bn 0.05 20"; do
+  for how in "resnet9 0.2 75" "vgg 0.1 75" "classifier_bn 0.05 75"; do
     local name rate epochs
     read -r name rate epochs <<<"$how"
-    "$build"/warpscope train --model "$here/assets/models/$name.toml" --data "$WARPSCOPE_DATA/cifar-10-batches-bin" --device cuda:0 \
-      --precision bf16 --batch 512 --optimizer nesterov --lr "$rate" --weight-decay 0.0005 --schedule cosine:warmup=3 --flip --crop 4 \
-      --cutout 8 --epochs "$epochs" >"$out/accuracy-$name-$rate.log" 2>&1 || code=1
-    echo "$how: $(grep -E '^(steps|speed|test)' "$out/accuracy-$name-$rate.log" | tr -s ' ' | tr '\n' ' ')"
+    "$build"/warpscope train --model "$here/assets/models/$name.toml" --data "$data" --device cuda:0 --precision bf16 \
+      --batch 512 --optimizer nesterov --lr "$rate" --weight-decay 0.001 --schedule cosine:warmup=5 --flip --crop 4 \
+      --cutout 8 --epochs "$epochs" >"$out/accuracy-$name.log" 2>&1 || code=1
+    echo "$how: $(grep -E '^(steps|speed|test)' "$out/accuracy-$name.log" | tr -s ' ' | tr '\n' ' ')"
   done
+  if python3 -c 'import torch' 2>/dev/null; then
+    python3 "$here"/tests/peers/torch_accuracy.py "$build"/warpscope "$data" resnet9 2>&1 | tail -n 1 || code=1
+  fi
   return $code
 }
 

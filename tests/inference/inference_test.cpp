@@ -142,7 +142,6 @@ TEST_P(InferenceOn, EveryLayerIsTimedInItsOrder) {
   for (const Latency& part : {found.read, found.network, found.total}) EXPECT_GT(part.median, 0);
   EXPECT_GE(found.total.median, found.read.median);
   EXPECT_GT(found.seconds, 0);
-  EXPECT_GT(found.device_images_per_second(), found.images_per_second());
 }
 
 TEST_P(InferenceOn, EndsBetweenBatchesWhenAsked) {

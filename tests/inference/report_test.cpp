@@ -1,13 +1,18 @@
 #include "gpu/inference/report.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/random.h"
 #include "tests/core/temporary_folder.h"
 
 namespace warpscope::inference {
@@ -41,6 +46,23 @@ TEST(Guesses, AreTheSoftmaxOfTheGreatestLogits) {
   EXPECT_EQ(guesses[2].label, 4);
   EXPECT_NEAR(guesses[0].probability, std::exp(3) / sum, 1e-14);
   EXPECT_NEAR(guesses[2].probability, std::exp(2) / sum, 1e-14);
+}
+
+TEST(Guesses, OfManyClassesAreTheFirstOfAllThatAreSorted) {
+  std::vector<double> logits;
+  for (std::uint64_t i = 0; i < 100; ++i) logits.push_back(static_cast<double>(core::random_bits(3, i) % 40));
+  std::vector<int> order(logits.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return logits[static_cast<std::size_t>(a)] > logits[static_cast<std::size_t>(b)];
+  });
+  for (const std::size_t most : {0u, 1u, 3u, 20u, 100u, 200u}) {
+    const std::vector<Guess> guesses = best_guesses(logits, most);
+    ASSERT_EQ(guesses.size(), std::min(most, logits.size()));
+    for (std::size_t i = 0; i < guesses.size(); ++i)
+      EXPECT_EQ(guesses[i].label, order[i]) << most << ' ' << i;
+  }
+  EXPECT_TRUE(best_guesses({}).empty());
 }
 
 TEST(Guesses, OfVeryLargeLogitsAreNumbersAndOfNanNone) {
@@ -118,14 +140,15 @@ TEST(Report, FiguresTellEachPart) {
   outcome.batch = 2;
   outcome.batches = 2;
   outcome.seconds = 1.5;
-  outcome.read_seconds = 0.5;
+  outcome.device_seconds = 0.75;
   outcome.network = {20, 30};
   outcome.layers = {{"conv1", "", {5, 6}}, {"relu1", "conv1", {}}};
   outcome.refused = {"no"};
   const nlohmann::json json = figures_of({"w", "m", "d", "cpu", "fp32", {}}, outcome);
   EXPECT_EQ(json["images"], 3);
   EXPECT_EQ(json["images_per_second"], 2);
-  EXPECT_EQ(json["device_images_per_second"], 3);
+  EXPECT_EQ(json["device_images_per_second"], 4);
+  EXPECT_EQ(json["network_images_per_second"], 100000);
   EXPECT_EQ(json["microseconds"]["network"]["p99"], 30);
   EXPECT_EQ(json["microseconds"]["layers"][0],
             (nlohmann::json{{"layer", "conv1"}, {"median", 5.0}, {"p99", 6.0}}));

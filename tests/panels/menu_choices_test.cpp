@@ -119,12 +119,6 @@ TEST(VariantTip, MarksLibrariesAndWhatIsNotDeterministic) {
             "library: Adds something. Not deterministic: two runs differ in the last bits.");
 }
 
-TEST(VariantTip, SaysThatAVariantRunsOnlyWhereItIsChosen) {
-  ops::Variant made = variant(Op::relu_forward, "x");
-  made.by_default = false;
-  EXPECT_EQ(variant_tip(made), "Adds something. Not measured yet: it runs only where it is chosen.");
-}
-
 TEST(VariantTip, SaysWhatTheVariantCanCover) {
   ops::Variant made = variant(Op::conv2d_forward, "x");
   made.chain = {{.op = Op::conv2d_forward}, {.op = Op::bias_forward, .optional = true}};

@@ -5,10 +5,11 @@
 
 A case is a network (a built-in name, a file, or the name of a file in assets/models), a precision, a batch, and train or
 infer. Training as in torch_autoencoder.py, with Adam and random labels. In inference PyTorch has weights and inputs in 16
-bits, in FP16 and BF16, and BatchNorm's running statistics; Warpscope is timed by `infer`, the device's part. Inputs lie
-on the device; texts are given to PyTorch as one-hot channels in 16 bits, which it would else make in every step. Figures
-are medians over three rounds; the best of PyTorch's ways counts. Exit code 0 whatever they are; 77 if PyTorch or the device
-is missing.
+bits, in FP16 and BF16, and BatchNorm's running statistics; its inputs lie on the device and steps follow each other,
+without copies. What compares to that is the network's time on the device: `infer` tells it as
+"network_images_per_second", a batch in the median of the network's passes. Texts are given to PyTorch as one-hot
+channels in 16 bits, which it would else make in every step. Figures are medians over three rounds; the best of
+PyTorch's ways counts. Exit code 0 whatever they are; 77 if PyTorch or the device is missing.
 """
 import argparse
 import json
@@ -195,7 +196,7 @@ def warpscope_inference(arguments, network, precision, batch):
                         "32", "--steps", "1", "--test-images", "32", "--run-dir", run_dir], check=True, capture_output=True)
         done = subprocess.run([arguments.program, "infer", run_dir, network[-1], "--device", arguments.device, "--precision",
                                precision, "--batch", str(batch), "--json", "-"], check=True, capture_output=True, text=True)
-        return json.loads(done.stdout)["device_images_per_second"]
+        return json.loads(done.stdout)["network_images_per_second"]
 
 
 def compare(arguments, case):

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
@@ -46,24 +47,6 @@ TEST(Cover, AChoiceInTheWayIsTold) {
   EXPECT_EQ(node_of(program, nodes, Op::bias_forward, "conv1").variant->name, "loops");
 }
 
-TEST(Cover, AVariantThatIsNoDefaultRunsOnlyWhereItIsChosen) {
-  const Program program = program_of(tests::tiny_model());
-  std::vector<Variant> variants(ops::variants().begin(), ops::variants().end());
-  Variant unmeasured = *ops::find_variant(Op::relu_forward, DeviceKind::cpu, "loops");
-  unmeasured.name = "unmeasured";
-  unmeasured.by_default = false;
-  variants.push_back(unmeasured);
-  const auto runs = [&](const Selection& selection) {
-    return node_of(program, cover_among(variants, program, selection, cpu()), Op::relu_forward, "relu1")
-        .variant->name;
-  };
-  Selection selection;
-  selection.variants[Op::conv2d_forward] = "loops";  // covers nothing
-  EXPECT_EQ(runs(selection), automatic_variant(Op::relu_forward, cpu(), Precision::fp32)->name);
-  selection.variants[Op::relu_forward] = "unmeasured";
-  EXPECT_EQ(runs(selection), "unmeasured");
-}
-
 TEST(Cover, UnknownVariantsAndOpsWithoutAnyAreRefused) {
   const Program program = program_of(tests::tiny_model());
   Selection selection;
@@ -78,13 +61,14 @@ void expect_rows(const core::DeviceInfo& device) {
   const auto nodes = cover(program, Selection{Precision::fp32, {}}, device);
   expect_consistent(program, nodes);
   EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_forward, "conv1")),
-            "gather_rows, with one_hot, bias, relu");
+            fmt::format("{}_rows, with one_hot, bias, relu",
+                        device.kind == core::DeviceKind::cuda ? "shared" : "gather"));
   EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_backward_weights, "conv1")),
             "scatter_rows, with one_hot");
   EXPECT_EQ(node_of(program, nodes, Op::one_hot_forward, "first").variant, nullptr);
   const NodeCover& later = node_of(program, nodes, Op::conv2d_forward, "conv2");
   EXPECT_NE(later.variant->name, "gather_rows");
-  EXPECT_EQ(later.reason.find("gather_rows"), std::string::npos) << later.reason;
+  EXPECT_EQ(later.reason.find("_rows"), std::string::npos) << later.reason;
 }
 
 TEST(RowCover, TheFirstLayerOfATextNetworkPicksRows) {
@@ -111,7 +95,9 @@ TEST(RowCover, InSixteenBitsTensorCoresAddTheRowsAndTheBias) {
     for (const int capability : {80, 90, 120}) {
       for (const Precision precision : {Precision::fp16, Precision::bf16}) {
         const NodeCover node = gradients_of(model, precision, capability);
-        EXPECT_EQ(describe(node), "mma_rows, with one_hot, conv2d.backward_bias") << model.name;
+        EXPECT_EQ(describe(node), fmt::format("{}_rows, with one_hot, conv2d.backward_bias",
+                                              capability == 90 ? "hopper" : "mma"))
+            << model.name;
         EXPECT_EQ(node.reason, "");
       }
       EXPECT_EQ(describe(gradients_of(model, Precision::tf32, capability)), "scatter_rows, with one_hot");
@@ -125,7 +111,7 @@ TEST(RowCover, WhatTensorCoresRefuseIsScattered) {
   models::Model model = tests::tiny_text_model();
   model.layers[1].out_channels = 20;
   models::fit_layers(model);
-  const NodeCover node = gradients_of(model, Precision::fp16, 90);
+  const NodeCover node = gradients_of(model, Precision::fp16, 80);
   EXPECT_EQ(describe(node), "scatter_rows, with one_hot");
   EXPECT_EQ(node.reason, "not mma_rows: takes filters in multiples of 8");
 }
@@ -172,7 +158,7 @@ TEST(RowCover, AChoiceForTheFirstLayerLeavesLaterOnesThatItWouldRefuse) {
   EXPECT_EQ(later.reason.find("not gather_rows: there is no one_hot.forward"), 0u) << later.reason;
 }
 
-TEST(RowCover, RowsInSharedMemoryAreTakenWhereTheyAreChosen) {
+TEST(RowCover, TheRowsLieInSharedMemory) {
   if (!has_gpu_variants()) GTEST_SKIP() << "this build has no CUDA";
   for (const models::Model& model : {tests::tiny_text_model(), models::find_model("char_cnn")}) {
     for (const Precision precision : core::selectable_precisions()) {
@@ -184,11 +170,34 @@ TEST(RowCover, RowsInSharedMemoryAreTakenWhereTheyAreChosen) {
         return describe(node_of(program, nodes, Op::conv2d_forward, "conv1"));
       };
       Selection selection{precision, {}};
-      EXPECT_EQ(first(selection), "gather_rows, with one_hot, bias, relu") << model.name;
-      selection.variants[Op::conv2d_forward] = "shared_rows";
       EXPECT_EQ(first(selection), "shared_rows, with one_hot, bias, relu") << model.name;
+      selection.variants[Op::conv2d_forward] = "gather_rows";
+      EXPECT_EQ(first(selection), "gather_rows, with one_hot, bias, relu") << model.name;
     }
   }
+}
+
+TEST(RowCover, InferenceTakesTheNormAndThePoolingBehindTheFirstLayerAlong) {
+  if (!has_gpu_variants()) GTEST_SKIP() << "this build has no CUDA";
+  const auto first = [](Purpose purpose, int capability) {
+    const Program program = program_of(models::find_model("char_cnn_ln"), purpose, Precision::fp16);
+    const auto nodes = cover(program, Selection{Precision::fp16, {}}, gpu(capability));
+    expect_consistent(program, nodes);
+    return describe(node_of(program, nodes, Op::conv2d_forward, "conv1"));
+  };
+  EXPECT_EQ(first(Purpose::inference, 90),
+            "shared_rows_normed, with one_hot, bias, relu, maxpool2d, layer_norm");
+  EXPECT_EQ(first(Purpose::inference, 80), "shared_rows, with one_hot, bias");
+  EXPECT_EQ(first(Purpose::training, 90), "shared_rows, with one_hot, bias")
+      << "the gradient reads its output";
+}
+
+TEST(Automatic, IsWhatRunsWithoutOtherOps) {
+  if (!has_gpu_variants()) GTEST_SKIP() << "this build has no CUDA";
+  const auto name = [](Op op) { return automatic_variant(op, gpu(90), Precision::fp16)->name; };
+  EXPECT_EQ(name(Op::conv2d_backward_weights), "hopper");
+  EXPECT_EQ(name(Op::batch_norm_forward), "welford");
+  EXPECT_EQ(name(Op::layer_norm_forward), "warp_shuffle");
 }
 
 TEST(RowCover, RowsThatDoNotFitIntoSharedMemoryAreRefused) {
@@ -246,20 +255,6 @@ TEST_F(HopperCover, ATrainingStepOfTheAutoencoderIsOneCallALayerAndPass) {
   EXPECT_EQ(node_of(program, nodes, conv2d_backward_input, "conv2").shape.covered,
             (OpSet{maxpool2d_backward, relu_backward}));
   for (const NodeCover& node : nodes) EXPECT_EQ(node.reason, "");
-}
-
-TEST_F(HopperCover, SmallImagesShareAPatchWhereThatIsChosen) {
-  const models::Model classifier = models::find_model("classifier");
-  const Program program = program_of(classifier, Purpose::training, Precision::bf16);
-  Selection selection{Precision::bf16, {}};
-  for (const Op op : {Op::conv2d_forward, Op::conv2d_backward_weights, Op::conv2d_backward_input}) {
-    EXPECT_EQ(automatic_variant(op, gpu(90), Precision::bf16)->name, "hopper");
-    selection.variants[op] = "hopper_small";
-  }
-  const auto nodes = cover(program, selection, gpu(90));
-  expect_consistent(program, nodes);
-  EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_forward, "conv2")),
-            "hopper_small, with bias, relu, maxpool2d");
 }
 
 TEST_F(HopperCover, InferenceKeepsWhatIsShown) {

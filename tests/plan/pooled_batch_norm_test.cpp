@@ -42,7 +42,7 @@ models::Model pooled_norm(bool one_dimension) {
   return model;
 }
 
-/// Where `pooled` can be chosen: on the CPU among the variants that there are and three of that name.
+/// Where `pooled` is there: on the CPU among the variants that there are and three of that name.
 struct PooledCase {
   core::DeviceInfo device;
   std::vector<Variant> variants;
@@ -54,7 +54,6 @@ std::vector<PooledCase> pooled_cases() {
     on_cpu.variants.push_back({.op = op,
                                .name = "pooled",
                                .precisions = {Precision::fp32},
-                               .by_default = false,
                                .chain = std::move(chain),
                                .summary = "",
                                .launch = [](const ops::OpCall&) {}});
@@ -75,7 +74,7 @@ Selection choosing_pooled() {
   return selection;
 }
 
-TEST(PooledBatchNorm, ComputesTheReluAndThePoolingInOneCallWhereItIsChosen) {
+TEST(PooledBatchNorm, ComputesTheReluAndThePoolingInOneCall) {
   for (const PooledCase& on : pooled_cases()) {
     for (const bool one_dimension : {false, true}) {
       const Program program = program_of(pooled_norm(one_dimension));
@@ -134,16 +133,18 @@ TEST(PooledBatchNorm, RunsInInferenceToo) {
   }
 }
 
-TEST(PooledBatchNorm, RunsNowhereUnlessItIsChosen) {
+TEST(PooledBatchNorm, RunsWhereNothingIsChosenToo) {
   for (const PooledCase& on : pooled_cases()) {
     for (const Purpose purpose : {Purpose::training, Purpose::inference}) {
       const Program program = program_of(pooled_norm(false), purpose);
       const auto nodes = cover_among(on.variants, program, {}, on.device);
       expect_consistent(program, nodes);
-      for (const NodeCover& node : nodes) {
-        EXPECT_FALSE(node.variant != nullptr && node.variant->name == "pooled");
-      }
-      EXPECT_NE(node_of(program, nodes, Op::maxpool2d_forward, "pool1").variant, nullptr);
+      EXPECT_EQ(node_of(program, nodes, Op::maxpool2d_forward, "pool1").variant, nullptr);
+      if (purpose != Purpose::training) continue;
+      EXPECT_EQ(describe(node_of(program, nodes, Op::batch_norm_forward, "bn1")),
+                "pooled, with relu, maxpool2d");
+      EXPECT_EQ(describe(node_of(program, nodes, Op::batch_norm_backward, "bn1")),
+                "pooled, with maxpool2d.backward");
     }
   }
 }

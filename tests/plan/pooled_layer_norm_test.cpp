@@ -52,12 +52,10 @@ int tensor_of(const Program& program, Op op, const std::string& layer, Name name
       .tensors[static_cast<std::size_t>(found - operands.begin())];
 }
 
-TEST_F(PooledLayerNorm, APoolingBehindALayerNormRunsInItsCallWhereThatIsChosen) {
+TEST_F(PooledLayerNorm, APoolingBehindALayerNormRunsInItsCall) {
   using enum Op;
   const Program program = program_of(pooled_norm(), Purpose::training, Precision::fp16);
-  Selection selection{Precision::fp16, {}};
-  selection.variants[layer_norm_forward] = selection.variants[layer_norm_backward_weights] = "pooled";
-  const auto nodes = cover(program, selection, gpu(90));
+  const auto nodes = cover(program, Selection{Precision::fp16, {}}, gpu(90));
   expect_consistent(program, nodes);
 
   const NodeCover& forward = node_of(program, nodes, layer_norm_forward, "norm1");
@@ -92,7 +90,7 @@ TEST_F(PooledLayerNorm, APoolingBehindALayerNormRunsInItsCallWhereThatIsChosen) 
 
   const NodeCover& other = node_of(program, nodes, layer_norm_forward, "norm2");
   EXPECT_EQ(describe(other), "warp_shuffle, with relu");
-  EXPECT_EQ(other.reason, "not pooled: there is no maxpool2d.forward");
+  EXPECT_EQ(other.reason, "") << "nobody expects a pooling there";
   EXPECT_EQ(node_of(program, nodes, layer_norm_backward_weights, "norm2").variant->name, "warp_shuffle");
 }
 
@@ -126,22 +124,29 @@ TEST_F(PooledLayerNorm, AWideLayerNormIsRefusedInASentence) {
   }
 }
 
-TEST_F(PooledLayerNorm, ALayerNormLeavesThePoolingToItselfWhereNothingIsChosen) {
-  using enum Op;
-  for (const Precision precision : core::selectable_precisions()) {
-    const Program program = program_of(pooled_norm(), Purpose::training, precision);
-    const auto nodes = cover(program, Selection{precision, {}}, gpu(90));
-    expect_consistent(program, nodes);
-    const NodeCover& forward = node_of(program, nodes, layer_norm_forward, "norm1");
-    EXPECT_EQ(describe(forward), "warp_shuffle, with relu");
-    EXPECT_EQ(forward.shape.window_width, 1);
-    EXPECT_EQ(forward.reason, "");
-    for (const Op op : {layer_norm_backward_weights, layer_norm_backward_input}) {
-      EXPECT_EQ(describe(node_of(program, nodes, op, "norm1")), "warp_shuffle");
-    }
-    EXPECT_NE(node_of(program, nodes, maxpool2d_forward, "pool1").variant, nullptr);
-    EXPECT_NE(node_of(program, nodes, maxpool2d_backward, "pool1").variant, nullptr);
-  }
+TEST_F(PooledLayerNorm, WhatWasChosenAndHasNoPoolingBehindItIsTold) {
+  const Program program = program_of(pooled_norm(), Purpose::training, Precision::fp16);
+  Selection selection{Precision::fp16, {}};
+  selection.variants[Op::layer_norm_forward] = "pooled";
+  const auto nodes = cover(program, selection, gpu(90));
+  expect_consistent(program, nodes);
+  EXPECT_EQ(node_of(program, nodes, Op::layer_norm_forward, "norm2").reason,
+            "not pooled: there is no maxpool2d.forward");
+}
+
+TEST_F(PooledLayerNorm, AWideLayerNormLeavesThePoolingToItself) {
+  models::Model model = pooled_norm();
+  model.layers.front().out_channels = 513;
+  models::fit_layers(model);
+  const Program program = program_of(model, Purpose::training, Precision::fp16);
+  const auto nodes = cover(program, Selection{Precision::fp16, {}}, gpu(90));
+  expect_consistent(program, nodes);
+  const NodeCover& forward = node_of(program, nodes, Op::layer_norm_forward, "norm1");
+  EXPECT_EQ(describe(forward), "warp_shuffle, with relu");
+  EXPECT_EQ(forward.shape.window_width, 1);
+  EXPECT_EQ(forward.reason, "not pooled: takes up to 512 channels");
+  EXPECT_NE(node_of(program, nodes, Op::maxpool2d_forward, "pool1").variant, nullptr);
+  EXPECT_NE(node_of(program, nodes, Op::maxpool2d_backward, "pool1").variant, nullptr);
 }
 
 }  // namespace

@@ -62,7 +62,6 @@ std::string variant_tip(const ops::Variant& variant) {
   std::string tip = variant.summary;
   if (variant.library) tip = "library: " + tip;
   if (!variant.deterministic) tip += " Not deterministic: two runs differ in the last bits.";
-  if (!variant.by_default) tip += " Not measured yet: it runs only where it is chosen.";
   const ops::OpSet most = ops::coverings(variant).back();
   if (!most.empty())
     tip += fmt::format("\nCovers {}, where they stand so and nobody else reads what is between.",

@@ -122,7 +122,6 @@ Variant pooled_forward() {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
-          .by_default = false,
           .chain = pooling_after(Op::batch_norm_forward),
           .summary = "Moments as welford; a max pooling, and a ReLU before it, in the pass that writes.",
           .launch = forward,
@@ -135,7 +134,6 @@ Variant pooled_infer() {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
-          .by_default = false,
           .chain = pooling_after(Op::batch_norm_infer),
           .summary = "A max pooling, and a ReLU before it, in the same pass, which writes nothing else.",
           .launch = infer};

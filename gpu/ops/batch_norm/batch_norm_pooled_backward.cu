@@ -249,7 +249,6 @@ Variant pooled_backward() {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
-          .by_default = false,
           .chain = unpooling_before(Op::batch_norm_backward),
           .summary = "The gradient of a max pooling spread in both passes: neither reads what is zero.",
           .launch = backward,

@@ -25,15 +25,14 @@ std::vector<Variant> variants() {
                atomic_backward_weights(), per_weight_backward_weights(), tree_reduction_backward_weights(),
                atomic_backward_bias(), warp_shuffle_backward_bias(), implicit_gemm_forward(),
                implicit_gemm_backward_input(), implicit_gemm_backward_weights()});
-  list.insert(list.end(), {gather_rows_forward(), shared_rows_forward(), scatter_rows_backward_weights(),
-                           mma_rows_backward_weights()});
+  list.insert(list.end(), {gather_rows_forward(), shared_rows_forward(), shared_rows_normed_forward(),
+                           scatter_rows_backward_weights(), mma_rows_backward_weights()});
   list.insert(list.end(), {mma_forward(), mma_fused_forward(), mma_backward_input(), mma_backward_weights()});
   list.insert(list.end(), {fused_forward(), fused_backward_input(), fused_backward_weights(),
                            narrow_forward(), narrow_backward_input(), narrow_backward_weights()});
 #if WARPSCOPE_HAVE_HOPPER
-  list.insert(list.end(),
-              {hopper_forward(), hopper_backward_input(), hopper_backward_weights(), hopper_small_forward(),
-               hopper_small_backward_input(), hopper_small_backward_weights()});
+  list.insert(list.end(), {hopper_forward(), hopper_backward_input(), hopper_backward_weights(),
+                           hopper_rows_backward_weights()});
 #endif
 #if WARPSCOPE_HAVE_CUDNN
   list.insert(list.end(), {cudnn_forward(), cudnn_backward_input(), cudnn_backward_weights()});

@@ -65,18 +65,28 @@ std::vector<OpShape> bias_shapes() {
   return list;
 }
 
-/// The layers of the models with small batches, and sizes that no tile divides.
+/// The layers of the models with small batches, and sizes that no tile divides. The last is for slim tiles of `hopper`:
+/// so many patches that on 132 multiprocessors the large ones are chosen, and that a split of backward_weights has more
+/// of them than its ring has stages.
 std::vector<OpShape> chain_shapes() {
   return {conv(3, 32, 32, 3, 256, 3, 3),   conv(2, 16, 16, 256, 128, 3, 3), conv(3, 8, 8, 128, 128, 3, 3),
           conv(3, 16, 16, 128, 256, 3, 3), conv(2, 32, 32, 256, 3, 3, 3),   conv(1, 16, 16, 64, 64, 3, 3),
           conv(5, 8, 8, 64, 192, 3, 3),    conv(3, 32, 32, 24, 3, 3, 3),    conv(1, 8, 12, 3, 8, 3, 3),
           conv(2, 5, 6, 3, 7, 3, 3),       conv(2, 10, 12, 3, 7, 3, 3),     conv(1, 4, 3, 9, 5, 5, 1),
           conv(1, 8, 6, 9, 5, 5, 1),       conv(9, 4, 4, 64, 64, 3, 3),     conv(17, 4, 4, 64, 192, 3, 3),
-          conv(3, 3, 2, 64, 64, 3, 3),     conv(8, 2, 4, 128, 64, 3, 3),    conv(1, 1, 1, 64, 64, 3, 3)};
+          conv(3, 3, 2, 64, 64, 3, 3),     conv(8, 2, 4, 128, 64, 3, 3),    conv(1, 1, 1, 64, 64, 3, 3),
+          conv(3, 9, 13, 64, 128, 3, 3),   conv(2, 11, 17, 192, 64, 3, 3),  conv(3, 7, 10, 64, 64, 3, 3),
+          conv(331, 10, 2, 64, 64, 3, 3)};
+}
+
+/// For calls that cover a pooling in windows of so many columns.
+OpShape pooled(OpShape shape, int columns) {
+  shape.window_width = columns;
+  return shape;
 }
 
 /// The same, and lines of characters: those of the models, outputs of one position, numbers of positions and filters
-/// that no tile divides.
+/// that no tile divides; with pooling, lines that windows fill or not, and more than run at once.
 std::vector<OpShape> forward_chain_shapes() {
   std::vector<OpShape> list = chain_shapes();
   const auto add = [&](OpShape shape, bool valid) { list.push_back(general(shape, 1, 1, valid)); };
@@ -91,6 +101,10 @@ std::vector<OpShape> forward_chain_shapes() {
   add(conv(3, 1, 17, 69, 8, 1, 1), false);
   add(conv(1, 1, 25, 70, 24, 1, 9), true);
   add(conv(2, 1, 13, 69, 64, 1, 9), false);
+  add(pooled(conv(2, 1, 58, 72, 256, 1, 7), 2), true);
+  add(pooled(conv(3, 1, 65, 70, 136, 1, 7), 3), false);
+  add(pooled(conv(2, 3, 29, 86, 64, 1, 5), 2), false);
+  add(pooled(conv(240, 1, 400, 5, 8, 1, 3), 3), true);
   return list;
 }
 

@@ -51,6 +51,7 @@ Variant mma_backward_weights();
 // Of one-hot characters (fused/rows.h).
 Variant gather_rows_forward();
 Variant shared_rows_forward();
+Variant shared_rows_normed_forward();
 Variant scatter_rows_backward_weights();
 Variant mma_rows_backward_weights();
 
@@ -67,9 +68,7 @@ Variant narrow_backward_weights();
 Variant hopper_forward();
 Variant hopper_backward_input();
 Variant hopper_backward_weights();
-Variant hopper_small_forward();
-Variant hopper_small_backward_input();
-Variant hopper_small_backward_weights();
+Variant hopper_rows_backward_weights();
 #endif
 
 #if WARPSCOPE_HAVE_CUDNN

@@ -1,8 +1,9 @@
 // global_average_pool.forward, variant `warp_shuffle`: a block adds eight channels of one image. A warp reads eight
 // neighbouring channels of four pixels at a time, its lanes exchange sums by shuffles, and the warps theirs through
 // shared memory. Over `naive` it adds 32 threads a mean; the order of additions is fixed by the shape, so the bits are
-// the same every time. Limits: none on the shape. Bound by memory. At most 32 registers, 256 bytes of shared
-// memory, no spills. Source: global_average_pool.h; J. Luitjens, "Faster parallel reductions on Kepler" (2014).
+// the same every time. Images of fewer pixels than a warp's lanes would leave most of the block idle: there a thread
+// takes a mean. Limits: none on the shape. Bound by memory. At most 32 registers, 256 bytes of shared memory, no
+// spills. Source: global_average_pool.h; J. Luitjens, "Faster parallel reductions on Kepler" (2014).
 
 #include <algorithm>
 
@@ -52,6 +53,33 @@ __global__ void global_average_pool_forward_warp_shuffle(std::int64_t tasks, uns
   }
 }
 
+/// Grid: channels, images.
+template <class T>
+__global__ void global_average_pool_forward_few_pixels(std::int64_t images, int pixels, int channels,
+                                                       float share, const T* __restrict__ x,
+                                                       T* __restrict__ y) {
+  const auto channel = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
+  if (channel >= channels) return;
+  for (std::int64_t image = blockIdx.y; image < images; image += gridDim.y) {
+    const T* const first = x + image * pixels * channels + channel;
+    float sum = 0.0f;
+    for (int p = 0; p < pixels; ++p) sum += to_float(first[std::int64_t{p} * channels]);
+    y[image * channels + channel] = from_float<T>(sum * share);
+  }
+}
+
+template <class T>
+void launch_few_pixels(const OpCall& call) {
+  constexpr std::int64_t kMostRows = 65535;
+  const OpShape& s = call.shape;
+  const int pixels = s.height * s.width;
+  const dim3 grid((static_cast<unsigned>(s.in_channels) + kThreads - 1) / kThreads,
+                  static_cast<unsigned>(std::min(s.batch, kMostRows)));
+  global_average_pool_forward_few_pixels<T><<<grid, kThreads, 0, core::cuda_stream(*call.stream)>>>(
+      s.batch, pixels, s.in_channels, 1.0f / static_cast<float>(pixels), call.operand<const T>(Name::input),
+      call.operand<T>(Name::output));
+}
+
 void forward(const OpCall& call) {
   constexpr std::int64_t kMostBlocks = std::int64_t{1} << 20;
   const OpShape& s = call.shape;
@@ -60,6 +88,7 @@ void forward(const OpCall& call) {
   const std::int64_t pixels = std::int64_t{s.height} * s.width;
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
+    if (pixels < kPixels) return launch_few_pixels<T>(call);
     global_average_pool_forward_warp_shuffle<T><<<static_cast<unsigned>(std::min(tasks, kMostBlocks)),
                                                   kThreads, 0, core::cuda_stream(*call.stream)>>>(
         tasks, groups, pixels, static_cast<unsigned>(s.in_channels), 1.0f / static_cast<float>(pixels),

@@ -33,6 +33,20 @@ std::vector<OpShape> chain_shapes() {
           pooled(image(2, 5, 4, 511), 1, 2), pooled(image(9, 1, 122, 16), 1, 3)};
 }
 
+/// The same, and more windows than groups of lanes run at once: side by side, with a rest of each line, with rows and
+/// columns that fill no window, and in groups of whole warps.
+std::vector<OpShape> forward_chain_shapes() {
+  using test_shapes::image;
+  using test_shapes::pooled;
+  std::vector<OpShape> list = chain_shapes();
+  list.push_back(pooled(image(131, 1, 303, 8), 1, 3));
+  list.push_back(pooled(image(97, 1, 275, 8), 1, 2));
+  list.push_back(pooled(image(23, 41, 47, 8), 2, 2));
+  list.push_back(pooled(image(11, 100, 37, 8), 3, 1));
+  list.push_back(pooled(image(12, 1, 909, 136), 1, 3));
+  return list;
+}
+
 constexpr OpShape kSmall{.batch = 2, .height = 2, .width = 3, .in_channels = 9};
 
 void fit_forward(const Draw& draw) {
@@ -53,7 +67,7 @@ Derivative derivative(Name variable, Name result) {
 const OpTests& forward_tests() {
   static const OpTests tests{.shapes = shapes,
                              .random_shape = test_shapes::random_image,
-                             .chain_shapes = chain_shapes,
+                             .chain_shapes = forward_chain_shapes,
                              .fit = fit_forward,
                              .smooth = norm_draw::smooth,
                              .no_derivative = kForwardOp};

@@ -130,7 +130,6 @@ inline Variant pooled_variant(Op op, const char* summary) {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
-          .by_default = false,
           .summary = summary,
           .refuses = refuses_pooled};
 }

@@ -3,6 +3,7 @@
 
 #include "gpu/ops/arrivals.h"
 #include "gpu/ops/chains.h"
+#include "gpu/ops/linear/backward_chain.h"
 #include "gpu/ops/linear/linear_variants.h"
 #include "gpu/ops/linear/split_k.h"
 
@@ -58,22 +59,6 @@ Variant split_k_variant(const std::vector<Link>& chain, const char* summary) {
           .launch = launch<Which>,
           .workspace_bytes = workspace<Which>,
           .prepare = prepare<Which>};
-}
-
-/// The whole backward pass of a layer: its three gradients, and the ReLU that its input came from.
-std::vector<Link> backward_chain() {
-  return {{.op = Op::linear_backward_weights},
-          {.op = Op::linear_backward_bias, .optional = true},
-          {.op = Op::linear_backward_input,
-           .renames = {{Name::input_gradient, Name::unmasked_gradient}},
-           .optional = true,
-           .needs = {Op::linear_backward_bias}},
-          {.op = Op::relu_backward,
-           .renames = {{Name::output, Name::input}, {Name::output_gradient, Name::unmasked_gradient}},
-           .optional = true,
-           .without = Rename{Name::unmasked_gradient, Name::input_gradient},
-           .needs = {Op::linear_backward_input},
-           .shape = input_shape}};
 }
 
 constexpr const char* kSummary =

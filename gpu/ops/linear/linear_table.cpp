@@ -23,6 +23,9 @@ std::vector<Variant> variants() {
                per_sample_backward_weights(), warp_shuffle_backward_bias(), tiled_forward(),
                tiled_backward_input(), tiled_backward_weights(), split_k_forward(), split_k_fused_forward(),
                split_k_backward_input(), split_k_backward_weights(), split_k_fused_backward_weights()});
+#if WARPSCOPE_HAVE_HOPPER
+  list.insert(list.end(), {hopper_forward(), hopper_backward_weights()});
+#endif
 #if WARPSCOPE_HAVE_CUBLAS
   list.insert(list.end(),
               {cublas_forward(), cublas_fused_forward(), cublas_backward_input(), cublas_backward_weights()});

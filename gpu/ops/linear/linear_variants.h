@@ -1,6 +1,6 @@
 #pragma once
 // The factories behind linear_table.cpp. Each is defined in the file named for its variant:
-// linear_<variant>.cpp or .cu; those of the library and of `split_k` in cuda_linear_<variant>.cpp.
+// linear_<variant>.cpp or .cu; those of the library, of `split_k` and of `hopper` in cuda_linear_<variant>.cpp.
 
 #include "gpu/ops/variant.h"
 
@@ -44,6 +44,11 @@ Variant split_k_fused_forward();
 Variant split_k_backward_input();
 Variant split_k_backward_weights();
 Variant split_k_fused_backward_weights();
+
+#if WARPSCOPE_HAVE_HOPPER
+Variant hopper_forward();
+Variant hopper_backward_weights();
+#endif
 
 #if WARPSCOPE_HAVE_CUBLAS
 Variant cublas_forward();

@@ -1,12 +1,10 @@
 // conv2d, variant `hopper`: for each shape the best kernel for Hopper (compute capability 9.0). Over `narrow`
 // it adds wgmma fed by the tensor memory accelerator for channels in multiples of 64 (hopper_*.cu), in one dimension
-// with or without padding, and TF32. Other shapes run as `narrow`, and the wide backward_weights in TF32 as `fused`.
-// `hopper_small` has patches of eight images where these have at most 4x4 pixels, and is `hopper` elsewhere; it waits
-// to be measured. Limits: TF32, FP16 and BF16; built as sm_90a, so that no other architecture can run it. Source: the
-// files named.
+// with or without padding, for images of at most 4x4 pixels eight at once, and TF32. Other shapes run as `narrow`, and
+// the wide backward_weights in TF32 as `fused`. Limits: TF32, FP16 and BF16; built as sm_90a, so that no other
+// architecture can run it. Source: the files named.
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "gpu/ops/conv2d/conv2d_variants.h"
@@ -29,57 +27,33 @@ std::vector<Route> before_narrow(Op op, std::vector<Route> routes) {
 const std::vector<Route>& forward_routes() {
   static const std::vector<Route> all = before_narrow(
       Op::conv2d_forward,
-      {{in_any_precision<hopper::forward::takes>, hopper::forward::workspace, hopper::forward::launch},
+      {{in_any_precision<hopper::small_forward::takes>, hopper::small_forward::workspace,
+        hopper::small_forward::launch},
+       {in_any_precision<hopper::forward::takes>, hopper::forward::workspace, hopper::forward::launch},
        {in_any_precision<hopper::line_forward::takes>, hopper::line_forward::workspace,
         hopper::line_forward::launch}});
   return all;
 }
 
 const std::vector<Route>& backward_weights_routes() {
-  static const std::vector<Route> all = before_narrow(
-      Op::conv2d_backward_weights, {{in_16_bits<hopper::backward_weights::takes>,
-                                     hopper::backward_weights::workspace, hopper::backward_weights::launch}});
+  static const std::vector<Route> all =
+      before_narrow(Op::conv2d_backward_weights,
+                    {{in_16_bits<hopper::small_backward_weights::takes>,
+                      hopper::small_backward_weights::workspace, hopper::small_backward_weights::launch},
+                     {in_16_bits<hopper::backward_weights::takes>, hopper::backward_weights::workspace,
+                      hopper::backward_weights::launch}});
   return all;
 }
 
 const std::vector<Route>& backward_input_routes() {
   static const std::vector<Route> all =
       before_narrow(Op::conv2d_backward_input,
-                    {{in_any_precision<hopper::backward_input::takes>, hopper::backward_input::workspace,
+                    {{in_any_precision<hopper::small_backward_input::takes>,
+                      hopper::small_backward_input::workspace, hopper::small_backward_input::launch},
+                     {in_any_precision<hopper::backward_input::takes>, hopper::backward_input::workspace,
                       hopper::backward_input::launch},
                      {in_any_precision<hopper::line_backward_input::takes>,
                       hopper::line_backward_input::workspace, hopper::line_backward_input::launch}});
-  return all;
-}
-
-/// The kernel for small images, then all others.
-std::vector<Route> before_others(const Route& small, const std::vector<Route>& others) {
-  std::vector<Route> routes{small};
-  routes.insert(routes.end(), others.begin(), others.end());
-  return routes;
-}
-
-const std::vector<Route>& small_forward_routes() {
-  static const std::vector<Route> all =
-      before_others({in_any_precision<hopper::small_forward::takes>, hopper::small_forward::workspace,
-                     hopper::small_forward::launch},
-                    forward_routes());
-  return all;
-}
-
-const std::vector<Route>& small_backward_weights_routes() {
-  static const std::vector<Route> all =
-      before_others({in_16_bits<hopper::small_backward_weights::takes>,
-                     hopper::small_backward_weights::workspace, hopper::small_backward_weights::launch},
-                    backward_weights_routes());
-  return all;
-}
-
-const std::vector<Route>& small_backward_input_routes() {
-  static const std::vector<Route> all =
-      before_others({in_any_precision<hopper::small_backward_input::takes>,
-                     hopper::small_backward_input::workspace, hopper::small_backward_input::launch},
-                    backward_input_routes());
   return all;
 }
 
@@ -98,15 +72,8 @@ Variant hopper_variant(Variant variant) {
   return variant;
 }
 
-Variant small_variant(Variant variant) {
-  variant = hopper_variant(std::move(variant));
-  variant.by_default = false;
-  return variant;
-}
-
 constexpr const char* kSummary =
     "wgmma fed by TMA for wide layers, one pass through memory for those with 3 channels.";
-constexpr const char* kSmallSummary = "Eight images of up to 4x4 pixels to a patch, elsewhere as hopper.";
 
 }  // namespace
 }  // namespace fused
@@ -122,19 +89,6 @@ Variant hopper_backward_weights() {
 Variant hopper_backward_input() {
   return fused::hopper_variant(fused::routed_variant<fused::backward_input_routes>(
       Op::conv2d_backward_input, "hopper", fused::kSummary));
-}
-
-Variant hopper_small_forward() {
-  return fused::small_variant(fused::routed_variant<fused::small_forward_routes>(
-      Op::conv2d_forward, "hopper_small", fused::kSmallSummary));
-}
-Variant hopper_small_backward_weights() {
-  return fused::small_variant(fused::routed_variant<fused::small_backward_weights_routes>(
-      Op::conv2d_backward_weights, "hopper_small", fused::kSmallSummary));
-}
-Variant hopper_small_backward_input() {
-  return fused::small_variant(fused::routed_variant<fused::small_backward_input_routes>(
-      Op::conv2d_backward_input, "hopper_small", fused::kSmallSummary));
 }
 
 }  // namespace warpscope::ops::conv2d

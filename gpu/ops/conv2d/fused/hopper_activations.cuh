@@ -8,20 +8,24 @@
 //   backward_input  in = dy, the taps turned round; upsampled: dy is four planes by parity, 2x2 taps each
 //
 // Persistent blocks: warp 0 of the first warpgroup copies (TMA), two warpgroups multiply (wgmma), each its
-// own half of a tile of two or four patches (64 pixels each) and 128 channels. Pixels and weights wait in
-// rings of their own: what is copied for one column of taps serves all its rows. In backward_input two more
-// warps of the first warpgroup read the mask into shared memory as bits while the products run.
+// own half of a tile of two or four patches (64 pixels each) and 128 channels, or, where the output has no more
+// than 64 channels, of a slim tile of four or six patches and these. Pixels and weights wait in rings of their
+// own: what is copied for one column of taps serves all its rows. In backward_input two more warps of the first
+// warpgroup read the mask into shared memory as bits while the products run.
 //
 // In 16 bits backward_input reads the weights as they lie, turned by the tensor cores; in TF32, which they do
 // not turn, the weights come with the input channels as filters.
 //
 // Threads 384 of 168 registers, exchanged to 40 and 232 (backward_input: 88 and 208); shared memory 221 KiB
-// with four patches and 3x3 taps, 161 KiB with two; of lines with 7 taps 213 and 157 KiB.
+// with four patches and 3x3 taps, 161 KiB with two; of lines with 7 taps 213 and 157 KiB; of slim tiles with
+// six patches and 3x3 taps 225 KiB, with four 165 KiB.
 // Source: NVIDIA, "CUTLASS documentation", "Efficient GEMM in CUDA", section "Warp specialization".
 
 #include <algorithm>
 #include <cstdint>
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include "gpu/core/cuda.h"
@@ -32,7 +36,7 @@ namespace warpscope::ops::conv2d::fused::hopper {
 
 /// A variation of the kernel.
 template <class Arithmetic, int kTapRows, int kTapColumns, bool kBack, bool kPool, int kPatchCount,
-          bool kSmall>
+          bool kSmall, int kColumnCount>
 struct Shape {
   using Math = Arithmetic;
   using Storage = typename Math::Storage;
@@ -46,18 +50,23 @@ struct Shape {
   static constexpr bool small = kSmall;        ///< patches of small images (hopper_maps.h)
   static constexpr int patches = kPatchCount;  ///< of a warpgroup
   static constexpr int tile_patches = 2 * patches;
+  static constexpr int columns = kColumnCount;           ///< of a tile
+  static constexpr bool slim = columns == kSlimColumns;  ///< hopper_maps.h
+  static constexpr int sums = columns / 2;               ///< of a thread, of 64 pixels
+  static constexpr int mask_pixel_bytes = columns / 8;   ///< a bit a channel
   // Together no more than the 168 of three warpgroups; who reads masks needs more than who copies alone.
   static constexpr int producer_registers = back ? 88 : 40;
   static constexpr int consumer_registers = back ? 208 : 232;
   static constexpr int pixel_stages =
       taps > 3 || small ? 2 : 3;  // a stage serves as many stages of filters as it has taps
-  static constexpr int filter_stages = 6;
+  static constexpr int filter_stages = slim ? 5 : 6;
   static constexpr unsigned patch_bytes = kPatchBytes<taps, small>;
   static constexpr unsigned pixel_bytes = tile_patches * patch_bytes;
-  static constexpr unsigned filter_bytes = kColumns * kRowBytes;
+  static constexpr unsigned filter_bytes = columns * kRowBytes;
   static constexpr unsigned filters_at = pixel_stages * pixel_bytes;
   static constexpr unsigned extra_at = filters_at + filter_stages * filter_bytes;
-  static constexpr unsigned extra_bytes = 4096;  ///< bias of up to 1024 channels, or mask of 256 pixels
+  static constexpr unsigned extra_bytes = 4096;  ///< bias of up to 1024 channels, or mask of all pixels
+  static_assert(tile_patches * kPatchPixels * mask_pixel_bytes <= static_cast<int>(extra_bytes));
   static constexpr unsigned barriers_at = extra_at + extra_bytes;
   static constexpr int barriers = 2 * (pixel_stages + filter_stages) + 4;
   static constexpr unsigned shared_bytes = barriers_at + barriers * 8 + kAlignSlack;
@@ -87,7 +96,7 @@ struct Tile {
 template <class S>
 __device__ __forceinline__ Tile tile_of(const ActivationsProblem& q, int i) {
   const int rest = i / q.column_tiles;
-  return {rest / q.parities * S::tile_patches, rest % q.parities, (i % q.column_tiles) * kColumns};
+  return {rest / q.parities * S::tile_patches, rest % q.parities, (i % q.column_tiles) * S::columns};
 }
 
 /// Addresses in shared memory.
@@ -174,9 +183,11 @@ __device__ __forceinline__ void copy_filters(const Places<S>& at, const Ring<S::
   wait(at.filters_empty(ring.stage), ring.parity ^ 1);
   arrive_expecting(full, S::filter_bytes);
   if constexpr (S::turned) {
-    // Rows are the channels of dy; the tile's channels are two slices.
+    // Rows are the channels of dy; the tile's channels are two slices, of slim tiles one.
     load_box(to, filters, full, tile.channel, slice * S::slice, set + tap);
-    load_box(to + S::filter_bytes / 2, filters, full, tile.channel + S::slice, slice * S::slice, set + tap);
+    if constexpr (!S::slim) {
+      load_box(to + S::filter_bytes / 2, filters, full, tile.channel + S::slice, slice * S::slice, set + tap);
+    }
   } else {
     load_box(to, filters, full, slice * S::slice, tile.channel, set + tap);
   }
@@ -226,51 +237,68 @@ __device__ __forceinline__ unsigned positive_bits(mma::Tf32, const uint4 (&eight
   for (int i = 0; i < 8; ++i) bits |= (words[i] - 1 < kInfinity ? 1u : 0u) << i;
   return bits;
 }
+/// All bits of the halves that are above zero.
+__device__ __forceinline__ unsigned positive_halves(mma::Fp16, unsigned word) {
+  return __hgt2_mask(reinterpret_cast<const __half2&>(word), __half2{});
+}
+__device__ __forceinline__ unsigned positive_halves(mma::Bf16, unsigned word) {
+  return __hgt2_mask(reinterpret_cast<const __nv_bfloat162&>(word), __nv_bfloat162{});
+}
 template <class Math>
 __device__ __forceinline__ unsigned positive_bits(Math, const uint4 (&eight)[1]) {
-  constexpr unsigned kInfinity = std::is_same_v<Math, mma::Bf16> ? 0x7f80 : 0x7c00;
   const unsigned words[4] = {eight[0].x, eight[0].y, eight[0].z, eight[0].w};
   unsigned bits = 0;
 #pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const unsigned element = words[i / 2] >> (16 * (i % 2)) & 0xffff;
-    bits |= (element - 1 < kInfinity ? 1u : 0u) << i;
-  }
-  return bits;
+  for (int i = 0; i < 4; ++i) bits |= positive_halves(Math{}, words[i]) & (0x00020001u << (2 * i));
+  return (bits | bits >> 16) & 0xff;
 }
 
-/// A warp: the mask of one consumer's pixels, 16 bytes a pixel, half a warp to a pixel: a lane has eight
-/// channels.
+/// A warp: the mask of one consumer's pixels, 16 bytes a pixel, half a warp to a pixel: a lane has eight channels of
+/// every second pixel; of slim tiles 8 bytes and a quarter of a warp. Many reads are under way at once and few
+/// instructions go to each, or products of a few taps would wait for it.
 template <class S>
 __device__ void read_mask(const ActivationsProblem& q, const Places<S>& at, const typename S::Storage* x,
                           unsigned char* mask, int consumer, int lane) {
   constexpr int kChunks = 8 * static_cast<int>(sizeof(typename S::Storage)) / 16;
-  constexpr int kTogether = 4;
-  const int chunk = lane % 16;
+  constexpr int kLanes = S::columns / 8;  // of a pixel
+  constexpr int kTogether = 32 / kLanes;  // pixels of one instruction
+  constexpr int kGroups = kPatchSide / kTogether;
+  constexpr int kRows = 16 / (kGroups * kChunks);  // of a patch, at once
+  const std::int64_t step = kTogether * (S::small ? q.to.image : q.to.column);
   unsigned parity = 1;
   for (int i = static_cast<int>(blockIdx.x); i < q.tiles; i += static_cast<int>(gridDim.x)) {
     const Tile tile = tile_of<S>(q, i);
     wait(at.mask_empty(consumer), parity);
     parity ^= 1;
-    const int channel = tile.channel + 8 * chunk;
-    for (int first = 0; first < S::patches * kPatchPixels; first += 2 * kTogether) {
-      const Place patch =
-          place_of<S::small>(q.grid, tile.patch + consumer * S::patches + first / kPatchPixels);
-      uint4 eights[kTogether][kChunks];
+    const int channel = tile.channel + 8 * (lane % kLanes);
+#pragma unroll 1
+    for (int first = 0; first < S::patches * kPatchSide; first += kRows) {
+      const Place patch = place_of<S::small>(q.grid, tile.patch + consumer * S::patches + first / kPatchSide);
+      uint4 eights[kRows][kGroups][kChunks];
 #pragma unroll
-      for (int k = 0; k < kTogether; ++k) {
-        const int pixel = (first + 2 * k + lane / 16) % kPatchPixels;
-        const Place its = pixel_of<S::small>(patch, pixel / kPatchSide, pixel % kPatchSide);
-        const bool exists = q.to.has(its.image, its.row, its.column) && channel < q.to.channels;
-        const auto* from =
-            reinterpret_cast<const uint4*>(x + q.to.at(its.image, its.row, its.column, 0) + channel);
+      for (int r = 0; r < kRows; ++r) {
+        const Place its = pixel_of<S::small>(patch, first % kPatchSide + r, lane / kLanes);
+        const bool line = channel < q.to.channels && its.row < q.to.height &&
+                          (S::small ? its.column < q.to.width : its.image < q.to.images);
+        const int pixels = !line ? 0 : S::small ? q.to.images - its.image : q.to.width - its.column;
+        const auto* from = x + q.to.at(its.image, its.row, its.column, 0) + channel;
 #pragma unroll
-        for (int c = 0; c < kChunks; ++c) eights[k][c] = exists ? __ldg(from + c) : uint4{0, 0, 0, 0};
+        for (int k = 0; k < kGroups; ++k) {
+#pragma unroll
+          for (int c = 0; c < kChunks; ++c) {
+            eights[r][k][c] = kTogether * k < pixels
+                                  ? __ldg(reinterpret_cast<const uint4*>(from + k * step) + c)
+                                  : uint4{0, 0, 0, 0};
+          }
+        }
       }
 #pragma unroll
-      for (int k = 0; k < kTogether; ++k) {
-        mask[(first + 2 * k) * 16 + lane] =
-            static_cast<unsigned char>(positive_bits(typename S::Math{}, eights[k]));
+      for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+        for (int k = 0; k < kGroups; ++k) {
+          mask[((first + r) * kPatchSide + kTogether * k) * kLanes + lane] =
+              static_cast<unsigned char>(positive_bits(typename S::Math{}, eights[r][k]));
+        }
       }
     }
     arrive(at.mask_full(consumer));
@@ -286,9 +314,9 @@ __device__ __forceinline__ void release(SharedAddress barrier, int lane) {
 
 /// The products of one stage of filters, of row t of taps.
 template <class S>
-__device__ __forceinline__ void multiply_stage(float (&sums)[S::patches][kSums], SharedAddress pixels,
+__device__ __forceinline__ void multiply_stage(float (&sums)[S::patches][S::sums], SharedAddress pixels,
                                                SharedAddress filters, int t, bool add) {
-  // Tiles of one slice in K-major order have no second slice: the field is not used.
+  // Tiles of one slice in K-major order, and slim ones, have no second slice: the field is not used.
   const std::uint64_t a = describe(pixels + static_cast<unsigned>(t) * kTapBytes<S::small>, 16);
   const std::uint64_t b = describe(filters, S::turned ? S::filter_bytes / 2 : 16);
 #pragma unroll
@@ -308,7 +336,7 @@ __device__ __forceinline__ void multiply_stage(float (&sums)[S::patches][kSums],
 /// The sums of one tile. A stage is given back when the products after it have been issued and its own are
 /// done.
 template <class S>
-__device__ __forceinline__ void multiply_tile(float (&sums)[S::patches][kSums], const Places<S>& at,
+__device__ __forceinline__ void multiply_tile(float (&sums)[S::patches][S::sums], const Places<S>& at,
                                               Ring<S::pixel_stages>& pixel_ring,
                                               Ring<S::filter_stages>& filter_ring, int columns, int consumer,
                                               int lane) {
@@ -349,11 +377,11 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
   unsigned mask_parity = 0;
   // One consumer starts some stages later, so that while one writes the other still multiplies. A tile has more
   // than these, or the wait would never end.
-  constexpr int kLate = S::line ? 2 : 3;
+  constexpr int kLate = S::line || S::slim ? 2 : 3;
   if (consumer == 1) wait(at.filters_full(kLate), 0);
   for (int i = static_cast<int>(blockIdx.x); i < q.tiles; i += static_cast<int>(gridDim.x)) {
     const Tile tile = tile_of<S>(q, i);
-    float sums[S::patches][kSums];
+    float sums[S::patches][S::sums];
     multiply_tile<S>(sums, at, pixel_ring, filter_ring, q.planes * q.slices * S::tap_columns, consumer, lane);
     if (S::back && q.masked) {
       wait(at.mask_full(consumer), mask_parity);
@@ -364,7 +392,7 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
       const int mine = consumer * S::patches + p;
       const Place patch = place_of<S::small>(q.grid, tile.patch + mine);
       if constexpr (S::back) {
-        const unsigned char* mask = q.masked ? extra + mine * kPatchPixels * 16 : nullptr;
+        const unsigned char* mask = q.masked ? extra + mine * kPatchPixels * S::mask_pixel_bytes : nullptr;
         write_masked<S::small>(Math{}, sums[p], q.to, out, patch, tile.channel, mask, place);
       } else {
         const float* bias = reinterpret_cast<const float*>(extra) + tile.channel;
@@ -399,7 +427,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   if (thread == 0) make_barriers(at);
   if constexpr (!S::back) {
     // Channels past the last of the last tile have no bias; they are not written.
-    for (int i = thread; i < q.column_tiles * kColumns; i += kThreads) {
+    for (int i = thread; i < q.column_tiles * S::columns; i += kThreads) {
       reinterpret_cast<float*>(extra)[i] =
           i < q.to.channels ? mma::widen(typename S::Math{}, beside[i]) : 0.0f;
     }
@@ -412,7 +440,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     if constexpr (S::back) {
       if (q.masked && (warp == 1 || warp == 2)) {
         const int consumer = warp - 1;
-        read_mask<S>(q, at, beside, extra + consumer * S::patches * kPatchPixels * 16, consumer, thread % 32);
+        read_mask<S>(q, at, beside, extra + consumer * S::patches * kPatchPixels * S::mask_pixel_bytes,
+                     consumer, thread % 32);
       }
     }
   } else {
@@ -436,13 +465,13 @@ struct ActivationsCall {
   cudaStream_t stream;
 };
 
-/// Whether tiles of two patches a warpgroup take less time than tiles of one, of which a patch costs more.
-inline bool large_tiles(const ActivationsProblem& q, int processors) {
+/// Whether tiles of `more` patches a warpgroup take less time than tiles of `fewer`, of which a patch costs more.
+inline bool large_tiles(const ActivationsProblem& q, int more, int fewer, int processors) {
   constexpr double kSmallCost = 1.15;
   const std::int64_t columns = std::int64_t{q.column_tiles} * q.parities;
-  const std::int64_t large = divide_up(divide_up(q.grid.patches(), 4) * columns, processors);
-  const std::int64_t small = divide_up(divide_up(q.grid.patches(), 2) * columns, processors);
-  return 2.0 * static_cast<double>(large) <= kSmallCost * static_cast<double>(small);
+  const std::int64_t large = divide_up(divide_up(q.grid.patches(), 2 * more) * columns, processors);
+  const std::int64_t small = divide_up(divide_up(q.grid.patches(), 2 * fewer) * columns, processors);
+  return static_cast<double>(more * large) <= kSmallCost * static_cast<double>(fewer * small);
 }
 
 template <class S>
@@ -459,25 +488,44 @@ void launch_shape(const ActivationsCall& call, int processors) {
                                                              static_cast<Storage*>(call.out), call.argmax);
 }
 
-template <class Math, int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall>
+template <class Math, int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall, int kColumnCount>
 void launch_size(const ActivationsCall& call) {
+  // Six patches of a slim tile leave room for three stages of pixels, eight would not.
+  constexpr int kMore = kColumnCount == kSlimColumns ? 3 : 2;
+  constexpr int kFewer = kMore - 1;
   const int processors = multiprocessors();
-  if (large_tiles(call.problem, processors)) {
-    launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, 2, kSmall>>(call, processors);
+  if (large_tiles(call.problem, kMore, kFewer, processors)) {
+    launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, kMore, kSmall, kColumnCount>>(call,
+                                                                                                processors);
   } else {
-    launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, 1, kSmall>>(call, processors);
+    launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, kFewer, kSmall, kColumnCount>>(call,
+                                                                                                 processors);
   }
 }
 
+/// Lines and small images have no slim tiles: no network of the program has layers of 64 channels there.
+template <class Math, int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall>
+void launch_columns(const ActivationsCall& call) {
+  if constexpr (kTapColumns > 1 && !kSmall) {
+    if (columns_of(call.problem.to.channels) == kSlimColumns) {
+      launch_size<Math, kTapRows, kTapColumns, kBack, kPool, kSmall, kSlimColumns>(call);
+      return;
+    }
+  }
+  launch_size<Math, kTapRows, kTapColumns, kBack, kPool, kSmall, kColumns>(call);
+}
+
+/// The problem's column tiles and the filters' boxes are of columns_of() the output's channels where slim tiles may
+/// run, of kColumns elsewhere.
 template <int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall = false>
 void launch_activations(const ActivationsCall& call) {
   switch (call.precision) {
     case core::Precision::tf32:
-      return launch_size<mma::Tf32, kTapRows, kTapColumns, kBack, kPool, kSmall>(call);
+      return launch_columns<mma::Tf32, kTapRows, kTapColumns, kBack, kPool, kSmall>(call);
     case core::Precision::fp16:
-      return launch_size<mma::Fp16, kTapRows, kTapColumns, kBack, kPool, kSmall>(call);
+      return launch_columns<mma::Fp16, kTapRows, kTapColumns, kBack, kPool, kSmall>(call);
     default:
-      return launch_size<mma::Bf16, kTapRows, kTapColumns, kBack, kPool, kSmall>(call);
+      return launch_columns<mma::Bf16, kTapRows, kTapColumns, kBack, kPool, kSmall>(call);
   }
 }
 

@@ -4,7 +4,8 @@
 //
 // The kernel and its limits: hopper_activations.cuh. In 16 bits the weights are read as they lie, turned by
 // the tensor cores; an upsampled layers's are first summed in the workspace. In TF32 both are transposed
-// there. A pooled block's dy is first spread over the convolution's size in the workspace.
+// there. A pooled block's dy is first spread over the convolution's size in the workspace. Tiles as in
+// hopper_forward.cu: slim ones with 64 input channels.
 
 #include "gpu/ops/conv2d/fused/chain.h"
 #include "gpu/ops/conv2d/fused/hopper_activations.cuh"
@@ -31,7 +32,7 @@ CUtensorMap arrange_weights(const ChainCall& call, cudaStream_t stream) {
   if (transposes(call.precision)) {
     transpose_weights(s, weights, call.workspace, stream);
     const Filters w{call.workspace, s.in_channels, s.upsample ? 16 : 9, s.out_channels, true};
-    return map_filters(w, kColumns, call.precision);
+    return map_filters(w, columns_of(s.in_channels), call.precision);
   }
   if (s.upsample) {
     sum_weights(s, weights, call.workspace, call.precision, stream);
@@ -69,7 +70,7 @@ void backward_input::launch(const ChainCall& call) {
                   c,           0,        0,       s.in_channels};
   const ActivationsProblem problem{grid,
                                    0,
-                                   static_cast<int>(divide_up(s.in_channels, kColumns)),
+                                   static_cast<int>(divide_up(s.in_channels, columns_of(s.in_channels))),
                                    1,
                                    s.upsample ? 4 : 1,
                                    s.out_channels / slice_of(call.precision),

@@ -8,14 +8,19 @@
 // filters, one column u of taps and 128 channels: a warpgroup for each tap t has 128 x 128 sums and reads x
 // from the row t of the stage's patch on. A block does one unit for one split of the patches; a second kernel
 // adds the splits in order and folds an upsampled layers's parts, four to a tap of dw. In the blocks of the
-// first column and channels two more warps add up dy. FP16 and BF16 alone: tensor cores do not turn TF32.
+// first column and channels a warp more for each 64 filters adds up dy. FP16 and BF16 alone: tensor cores do
+// not turn TF32.
+//
+// Where there are no more than 64 filters or 64 channels, half of such a unit would be empty. There a slim unit is 64
+// filters, 64 channels and all columns of taps: a warpgroup has 64 x 64 sums of each tap of its row, and a stage has
+// a copy of x for each column. Lines and small images have no slim units.
 //
 // Of one dimension (hopper_lines.h) a unit has three of the taps instead of a column; of 5 or 7 taps the last unit's
 // are not all there, and what is left over is not written. Of small images (hopper_small.h) a patch is of eight.
 //
 // Threads 512 of 128 registers with 3x3 taps (exchanged to 32 and 160), 384 of 168 with 2x2 (88 and 208);
-// shared memory 218 and 206 KiB. A pooled block's dy is first spread over the convolution's size in the
-// workspace. The splits are made for 132 multiprocessors, whatever the GPU has.
+// shared memory 218 and 206 KiB, of slim units 192 and 158 KiB. A pooled block's dy is first spread over the
+// convolution's size in the workspace. The splits are made for 132 multiprocessors, whatever the GPU has.
 // Source: NVIDIA, "CUTLASS documentation", "Implicit GEMM convolution" and "Efficient GEMM in CUDA", section
 // "Split-K".
 
@@ -34,27 +39,34 @@
 namespace warpscope::ops::conv2d::fused::hopper {
 
 /// A variation of the kernel.
-template <int kTapSide, bool kLine, bool kSmall>
+template <int kTapSide, bool kLine, bool kSmall, bool kSlim>
 struct WeightsShape {
   static constexpr int taps = kTapSide;
   static constexpr bool line = kLine;    ///< of one dimension
   static constexpr bool small = kSmall;  ///< patches of small images (hopper_maps.h)
+  static constexpr bool slim = kSlim;    ///< of 64 filters, 64 channels and all columns of taps
+  static constexpr int filters = slim ? kSlice : 2 * kSlice;       ///< of a unit
+  static constexpr int channels = slim ? kSlimColumns : kColumns;  ///< of a unit
+  static constexpr int filter_slices = filters / kSlice;
+  /// Of a warpgroup's sums, one to a slice of filters or, of slim units, to a column of taps; a stage has as many
+  /// copies of x, one to a slice of channels or to a column.
+  static constexpr int parts = slim ? taps : 2;
+  static constexpr int sums = channels / 2;  ///< of a thread and part
   static constexpr int consumers = taps;
   static constexpr int threads = (1 + consumers) * static_cast<int>(kWarpgroup);
   static constexpr int producer_registers = taps == 3 ? 32 : 88;
   static constexpr int consumer_registers = taps == 3 ? 160 : 208;
-  static constexpr int stages = small ? 5 : 6;
+  static constexpr int stages = small || (slim && taps == 3) ? 5 : 6;
   static constexpr unsigned slice_bytes = kPatchSide * kPeriodBytes;  ///< of dy: 64 pixels, 64 filters
-  static constexpr unsigned x_at = 2 * slice_bytes;
+  static constexpr unsigned x_at = filter_slices * slice_bytes;
   static constexpr unsigned patch_bytes = kPatchBytes<taps, small>;  ///< of x
-  static constexpr unsigned stage_bytes = x_at + 2 * patch_bytes;
+  static constexpr unsigned stage_bytes = x_at + parts * patch_bytes;
   static constexpr unsigned barriers_at = stages * stage_bytes;
   static constexpr unsigned shared_bytes = barriers_at + 2 * stages * 8 + kAlignSlack;
 };
 
 namespace {
 
-constexpr int kFilters = 128;  // of a unit
 constexpr int kSplitProcessors = 132;
 
 struct WeightsProblem {
@@ -70,17 +82,17 @@ struct WeightsProblem {
   int line_taps = 0;   ///< of lines
   int line_shift = 0;  ///< of lines: zeros before the first position
 
-  /// Of taps; of lines how many units have all taps together.
+  /// How many units have all columns of taps together, of lines all taps.
   template <class S>
   __device__ __forceinline__ int columns() const {
-    return S::line ? (line_taps + S::taps - 1) / S::taps : S::taps;
+    return S::line ? (line_taps + S::taps - 1) / S::taps : S::slim ? 1 : S::taps;
   }
 };
 
 struct Unit {
   int plane;
   int filter;
-  int u;  ///< column of taps; of lines the unit's first tap is three times this
+  int u;  ///< column of taps, of slim units the first; of lines the unit's first tap is three times this
   int channel;
   int first_patch;
   int end_patch;
@@ -97,9 +109,9 @@ __device__ __forceinline__ Unit unit_of(const WeightsProblem& q) {
   const int channel = i / columns % q.channel_tiles;
   const int rest = i / columns / q.channel_tiles;
   return {rest / q.filter_tiles,
-          rest % q.filter_tiles * kFilters,
+          rest % q.filter_tiles * S::filters,
           u,
-          channel * kColumns,
+          channel * S::channels,
           first,
           min(first + q.split_patches, q.patches),
           static_cast<std::int64_t>(blockIdx.y)};
@@ -136,11 +148,14 @@ __device__ void produce(const WeightsProblem& q, const Places<S>& at, const CUte
     wait(at.empty(ring.stage), ring.parity ^ 1);
     arrive_expecting(full, S::stage_bytes);
 #pragma unroll
-    for (int slice = 0; slice < 2; ++slice) {
-      load_patch<S::small>(stage + static_cast<unsigned>(slice) * S::slice_bytes, dy, full,
-                           filter + slice * kSlice, patch.column, row_parity, patch.row, patch.image);
-      load_patch<S::small>(stage + S::x_at + static_cast<unsigned>(slice) * S::patch_bytes, x, full,
-                           unit.channel + slice * kSlice, patch.column + unit.u - column_shift, 0,
+    for (int part = 0; part < S::parts; ++part) {
+      if (part < S::filter_slices) {
+        load_patch<S::small>(stage + static_cast<unsigned>(part) * S::slice_bytes, dy, full,
+                             filter + part * kSlice, patch.column, row_parity, patch.row, patch.image);
+      }
+      load_patch<S::small>(stage + S::x_at + static_cast<unsigned>(part) * S::patch_bytes, x, full,
+                           unit.channel + (S::slim ? 0 : part * kSlice),
+                           patch.column + unit.u - column_shift + (S::slim ? part : 0), 0,
                            patch.row - row_shift, patch.image);
     }
     advance<S::small>(patch, q.grid);
@@ -187,9 +202,9 @@ __device__ void add_gradients(const WeightsProblem& q, const Places<S>& at, cons
 
 /// The products of a stage, of the tap t.
 template <class Math, class S>
-__device__ __forceinline__ void multiply_stage(float (&sums)[2][kSums], SharedAddress stage, int t,
+__device__ __forceinline__ void multiply_stage(float (&sums)[S::parts][S::sums], SharedAddress stage, int t,
                                                bool add) {
-  // 64 filters are one slice of dy: there is no next one within a product.
+  // 64 filters are one slice of dy: there is no next one within a product, nor are there channels in slim units.
   const std::uint64_t a = describe(stage, 16);
   const std::uint64_t b =
       describe(stage + S::x_at + static_cast<unsigned>(t) * kTapBytes<S::small>, S::patch_bytes);
@@ -197,17 +212,20 @@ __device__ __forceinline__ void multiply_stage(float (&sums)[2][kSums], SharedAd
   for (int step = 0; step < kSteps; ++step) {
     const unsigned further = static_cast<unsigned>(step) * kTurnedStep;
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      multiply<1, 1>(Math{}, sums[i], advanced(a, static_cast<unsigned>(i) * S::slice_bytes + further),
-                     advanced(b, further), add || step > 0);
+    for (int i = 0; i < S::parts; ++i) {
+      const unsigned slice = S::slim ? 0 : static_cast<unsigned>(i) * S::slice_bytes;
+      const unsigned column = S::slim ? static_cast<unsigned>(i) * S::patch_bytes : 0;
+      multiply<1, 1>(Math{}, sums[i], advanced(a, slice + further), advanced(b, column + further),
+                     add || step > 0);
     }
   }
 }
 
-/// The partial results of one tap, where the second kernel finds them.
+/// The partial results of one tap, of slim units of a row of taps, where the second kernel finds them.
 template <class S>
 __device__ __forceinline__ void write_sums(const WeightsProblem& q, const Unit& unit,
-                                           const float (&sums)[2][kSums], float* partial, int t, int thread) {
+                                           const float (&sums)[S::parts][S::sums], float* partial, int t,
+                                           int thread) {
   const int group = thread % 32 / 4;
   const int member = thread % 4;
   const int taps = S::line ? q.line_taps : S::taps * S::taps;
@@ -215,18 +233,19 @@ __device__ __forceinline__ void write_sums(const WeightsProblem& q, const Unit& 
   if (S::line && tap >= taps) return;
   float* part = partial + unit.split * q.split_elements;
 #pragma unroll
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < S::parts; ++i) {
+    const int slice = S::slim ? 0 : i;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int filter = unit.filter + i * kSlice + thread / 32 * 16 + half * 8 + group;
+      const int filter = unit.filter + slice * kSlice + thread / 32 * 16 + half * 8 + group;
       const std::int64_t line = (static_cast<std::int64_t>(unit.plane) * q.filters + filter) * taps;
-      float* to = part + (line + tap) * q.channels + unit.channel + 2 * member;
+      float* to = part + (line + tap + i - slice) * q.channels + unit.channel + 2 * member;
 #pragma unroll
-      for (int slice = 0; slice < kColumns / kSlice; ++slice) {
-        if (filter < q.filters && unit.channel + slice * kSlice < q.channels) {
+      for (int first = 0; first < S::channels; first += kSlice) {
+        if (filter < q.filters && unit.channel + first < q.channels) {
 #pragma unroll
           for (int k = 0; k < kSlice / 8; ++k) {
-            const int j = slice * kSlice / 8 + k;
+            const int j = first / 8 + k;
             *reinterpret_cast<float2*>(to + 8 * j) =
                 float2{sums[i][4 * j + 2 * half], sums[i][4 * j + 2 * half + 1]};
           }
@@ -239,7 +258,7 @@ __device__ __forceinline__ void write_sums(const WeightsProblem& q, const Unit& 
 template <class Math, class S>
 __device__ void consume(const WeightsProblem& q, const Places<S>& at, float* partial, int t, int thread) {
   const Unit unit = unit_of<S>(q);
-  float sums[2][kSums];
+  float sums[S::parts][S::sums];
   Ring<S::stages> ring;
   SharedAddress used = 0;
 #pragma unroll 1
@@ -271,7 +290,7 @@ __global__ void __launch_bounds__(S::threads, 1)
   if (thread == 0) {
     for (int i = 0; i < S::stages; ++i) {
       make_barrier(at.full(i), 1);
-      make_barrier(at.empty(i), S::consumers * 4 + (adds_gradients ? 2 : 0));
+      make_barrier(at.empty(i), S::consumers * 4 + (adds_gradients ? S::filter_slices : 0));
     }
     publish_barriers();
   }
@@ -280,7 +299,7 @@ __global__ void __launch_bounds__(S::threads, 1)
   if (thread < static_cast<int>(kWarpgroup)) {
     shrink_registers<S::producer_registers>();
     if (thread == 0) produce<S>(q, at, dy, x);
-    if (adds_gradients && (warp == 1 || warp == 2)) {
+    if (adds_gradients && (warp == 1 || (warp == 2 && S::filter_slices == 2))) {
       add_gradients<Math, S>(q, at, shared + (at.base - shared_address(shared)), partial, warp - 1,
                              thread % 32);
     }
@@ -394,6 +413,11 @@ struct Plan {
 /// What a patch is of.
 enum class Patches { image, lines, small_images };
 
+/// Whether units are slim.
+bool is_slim(const ChainShape& s, Patches of) {
+  return of == Patches::image && (s.out_channels <= kSlice || s.in_channels <= kSlimColumns);
+}
+
 Patches patches_of(const ChainShape& s) {
   return is_line(s) ? Patches::lines : Patches::image;
 }
@@ -412,9 +436,10 @@ Plan plan_of(const ChainShape& s, Patches of) {
   plan.rows = s.upsample ? 2 : 3;
   plan.columns = line ? static_cast<int>(divide_up(s.kernel_width, plan.rows)) : plan.rows;
   plan.taps = line ? s.kernel_width : plan.rows * plan.columns;
-  plan.filter_tiles = static_cast<int>(divide_up(s.out_channels, kFilters));
-  plan.channel_tiles = static_cast<int>(divide_up(s.in_channels, kColumns));
-  plan.units = plan.planes * plan.columns * plan.filter_tiles * plan.channel_tiles;
+  const bool slim = is_slim(s, of);
+  plan.filter_tiles = static_cast<int>(divide_up(s.out_channels, slim ? kSlice : 2 * kSlice));
+  plan.channel_tiles = static_cast<int>(divide_up(s.in_channels, slim ? kSlimColumns : kColumns));
+  plan.units = plan.planes * (slim ? 1 : plan.columns) * plan.filter_tiles * plan.channel_tiles;
   const int patches = plan.grid.patches();
   const int wanted = std::clamp(kSplitProcessors / plan.units, 1, patches);
   plan.split_patches = static_cast<int>(divide_up(patches, wanted));
@@ -442,9 +467,9 @@ void launch_products(const WeightsCall& call) {
                                                                     call.partial);
 }
 
-template <int kTaps, bool kLine, bool kSmall>
+template <int kTaps, bool kLine, bool kSmall, bool kSlim>
 void launch_both(const WeightsCall& call, const Plan& plan, core::Precision precision, float* dw, float* db) {
-  using S = WeightsShape<kTaps, kLine, kSmall>;
+  using S = WeightsShape<kTaps, kLine, kSmall, kSlim>;
   if (precision == core::Precision::fp16) {
     launch_products<mma::Fp16, S>(call);
   } else {
@@ -525,14 +550,17 @@ void launch_patches(const ChainCall& call, Patches of) {
                              stream};
   float* dw = call.operand<float>(Name::weights_gradient);
   float* db = call.operand<float>(Name::bias_gradient);
+  const bool slim = is_slim(s, of);
   if (line) {
-    launch_both<3, true, false>(products, plan, call.precision, dw, db);
+    launch_both<3, true, false, false>(products, plan, call.precision, dw, db);
   } else if (of == Patches::small_images) {
-    launch_both<3, false, true>(products, plan, call.precision, dw, db);
+    launch_both<3, false, true, false>(products, plan, call.precision, dw, db);
   } else if (s.upsample) {
-    launch_both<2, false, false>(products, plan, call.precision, dw, db);
+    const auto launch = slim ? launch_both<2, false, false, true> : launch_both<2, false, false, false>;
+    launch(products, plan, call.precision, dw, db);
   } else {
-    launch_both<3, false, false>(products, plan, call.precision, dw, db);
+    const auto launch = slim ? launch_both<3, false, false, true> : launch_both<3, false, false, false>;
+    launch(products, plan, call.precision, dw, db);
   }
 }
 

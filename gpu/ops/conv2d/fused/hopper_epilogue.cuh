@@ -1,11 +1,12 @@
 #pragma once
 // How the sums of a patch reach global memory, for the wide layers' activations (hopper_activations.cuh).
 //
-// A warpgroup has the sums of 64 pixels and 128 channels; warp w has rows 2 w and 2 w + 1 of the patch. A
-// lane (group = lane / 4, member = lane % 4) has column `group` of both rows and the channels 8 j + 2 member
-// and one more, j = 0 .. 15: a pooling window is two lanes, 4 apart, with all its rows. The four members
-// exchange their words, so that each writes 16 bytes: 64 bytes of a pixel by a warp's instruction. In FP32
-// each writes its own 8 bytes, 32 of a pixel. No shared memory, no barrier but what gets bias and mask there.
+// A warpgroup has the sums of 64 pixels and 128 channels, in slim tiles 64; warp w has rows 2 w and 2 w + 1 of the
+// patch. A lane (group = lane / 4, member = lane % 4) has column `group` of both rows and the channels 8 j + 2 member
+// and one more, j = 0 .. 15 (slim: 0 .. 7), together kCount sums: a pooling window is two lanes, 4 apart, with all its
+// rows. The four members exchange their words, so that each writes 16 bytes: 64 bytes of a pixel by a warp's
+// instruction. In FP32 each writes its own 8 bytes, 32 of a pixel. No shared memory, no barrier but what gets bias and
+// mask there.
 
 #include <cstdint>
 
@@ -75,9 +76,9 @@ __device__ __forceinline__ unsigned keep_pair(unsigned bits) {
   return ((bits & 1) != 0 ? 0x0000ffffu : 0u) | ((bits & 2) != 0 ? 0xffff0000u : 0u);
 }
 
-/// Bias and ReLU, no pooling. `bias`: of the tile's 128 channels, which begin at `channel`.
-template <bool kSmall, class Math>
-__device__ __forceinline__ void write_plain(Math, const float (&sums)[kSums], const Layout& to,
+/// Bias and ReLU, no pooling. `bias`: of the tile's channels, which begin at `channel`.
+template <bool kSmall, class Math, int kCount>
+__device__ __forceinline__ void write_plain(Math, const float (&sums)[kCount], const Layout& to,
                                             typename Math::Storage* out, const Place& patch, int parity,
                                             int channel, const float* bias, bool relu, const Lane& lane) {
 #pragma unroll
@@ -86,7 +87,7 @@ __device__ __forceinline__ void write_plain(Math, const float (&sums)[kSums], co
     const bool exists = to.has(at.image, at.row, at.column);
     auto* pixel = out + to.at(at.image, at.row, at.column, parity) + channel;
 #pragma unroll
-    for (int quarter = 0; quarter < 4; ++quarter) {
+    for (int quarter = 0; quarter < kCount / 16; ++quarter) {
       unsigned w[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
@@ -102,8 +103,8 @@ __device__ __forceinline__ void write_plain(Math, const float (&sums)[kSums], co
   }
 }
 
-template <bool kSmall>
-__device__ __forceinline__ void write_plain(mma::Tf32, const float (&sums)[kSums], const Layout& to,
+template <bool kSmall, int kCount>
+__device__ __forceinline__ void write_plain(mma::Tf32, const float (&sums)[kCount], const Layout& to,
                                             std::uint32_t* out, const Place& patch, int parity, int channel,
                                             const float* bias, bool relu, const Lane& lane) {
 #pragma unroll
@@ -112,7 +113,7 @@ __device__ __forceinline__ void write_plain(mma::Tf32, const float (&sums)[kSums
     if (!to.has(at.image, at.row, at.column)) continue;
     auto* mine = out + to.at(at.image, at.row, at.column, parity) + channel + 2 * lane.member;
 #pragma unroll
-    for (int j = 0; j < kColumns / 8; ++j) {
+    for (int j = 0; j < kCount / 4; ++j) {
       const float2 b = *reinterpret_cast<const float2*>(bias + 8 * j + 2 * lane.member);
       if (channel + 8 * j < to.channels) {
         write_floats(mine + 8 * j, activate(sums[4 * j + 2 * half] + b.x, relu),
@@ -122,10 +123,30 @@ __device__ __forceinline__ void write_plain(mma::Tf32, const float (&sums)[kSums
   }
 }
 
-/// Gradients, zero where the mask's bit is. `mask`: a byte for each 8 channels, 16 for each pixel of the
-/// patch; none if nullptr.
-template <bool kSmall, class Math>
-__device__ __forceinline__ void write_masked(Math, const float (&sums)[kSums], const Layout& to,
+/// The mask's bits of a pixel of the patch, 32 channels to a word; all are set if `mask` is nullptr.
+template <int kWords>
+__device__ __forceinline__ void read_bits(const unsigned char* mask, int pixel,
+                                          unsigned (&quarters)[kWords]) {
+  if constexpr (kWords == 4) {
+    uint4 bits{~0u, ~0u, ~0u, ~0u};
+    if (mask != nullptr) bits = reinterpret_cast<const uint4*>(mask)[pixel];
+    quarters[0] = bits.x;
+    quarters[1] = bits.y;
+    quarters[2] = bits.z;
+    quarters[3] = bits.w;
+  } else {
+    static_assert(kWords == 2);
+    uint2 bits{~0u, ~0u};
+    if (mask != nullptr) bits = reinterpret_cast<const uint2*>(mask)[pixel];
+    quarters[0] = bits.x;
+    quarters[1] = bits.y;
+  }
+}
+
+/// Gradients, zero where the mask's bit is. `mask`: a byte for each 8 channels, 16 (slim: 8) for each pixel of
+/// the patch; none if nullptr.
+template <bool kSmall, class Math, int kCount>
+__device__ __forceinline__ void write_masked(Math, const float (&sums)[kCount], const Layout& to,
                                              typename Math::Storage* out, const Place& patch, int channel,
                                              const unsigned char* mask, const Lane& lane) {
 #pragma unroll
@@ -134,11 +155,10 @@ __device__ __forceinline__ void write_masked(Math, const float (&sums)[kSums], c
     const Place at = pixel_of<kSmall>(patch, row, lane.group);
     const bool exists = to.has(at.image, at.row, at.column);
     auto* pixel = out + to.at(at.image, at.row, at.column, 0) + channel;
-    uint4 bits{~0u, ~0u, ~0u, ~0u};
-    if (mask != nullptr) bits = reinterpret_cast<const uint4*>(mask)[row * kPatchSide + lane.group];
-    const unsigned quarters[4] = {bits.x, bits.y, bits.z, bits.w};
+    unsigned quarters[kCount / 16];
+    read_bits(mask, row * kPatchSide + lane.group, quarters);
 #pragma unroll
-    for (int quarter = 0; quarter < 4; ++quarter) {
+    for (int quarter = 0; quarter < kCount / 16; ++quarter) {
       unsigned w[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
@@ -155,8 +175,8 @@ __device__ __forceinline__ void write_masked(Math, const float (&sums)[kSums], c
   }
 }
 
-template <bool kSmall>
-__device__ __forceinline__ void write_masked(mma::Tf32, const float (&sums)[kSums], const Layout& to,
+template <bool kSmall, int kCount>
+__device__ __forceinline__ void write_masked(mma::Tf32, const float (&sums)[kCount], const Layout& to,
                                              std::uint32_t* out, const Place& patch, int channel,
                                              const unsigned char* mask, const Lane& lane) {
 #pragma unroll
@@ -165,11 +185,10 @@ __device__ __forceinline__ void write_masked(mma::Tf32, const float (&sums)[kSum
     const Place at = pixel_of<kSmall>(patch, row, lane.group);
     if (!to.has(at.image, at.row, at.column)) continue;
     auto* mine = out + to.at(at.image, at.row, at.column, 0) + channel + 2 * lane.member;
-    uint4 bits{~0u, ~0u, ~0u, ~0u};
-    if (mask != nullptr) bits = reinterpret_cast<const uint4*>(mask)[row * kPatchSide + lane.group];
-    const unsigned quarters[4] = {bits.x, bits.y, bits.z, bits.w};
+    unsigned quarters[kCount / 16];
+    read_bits(mask, row * kPatchSide + lane.group, quarters);
 #pragma unroll
-    for (int j = 0; j < kColumns / 8; ++j) {
+    for (int j = 0; j < kCount / 4; ++j) {
       const unsigned pair = quarters[j / 4] >> (8 * (j % 4) + 2 * lane.member);
       if (channel + 8 * j < to.channels) {
         write_floats(mine + 8 * j, (pair & 1) != 0 ? sums[4 * j + 2 * half] : 0.0f,
@@ -207,7 +226,8 @@ struct PooledPair {
   unsigned nibble;
 };
 
-__device__ __forceinline__ PooledPair pool_pair(const float (&sums)[kSums], int j, const float* bias,
+template <int kCount>
+__device__ __forceinline__ PooledPair pool_pair(const float (&sums)[kCount], int j, const float* bias,
                                                 bool relu, bool odd, int member) {
   const float2 b = *reinterpret_cast<const float2*>(bias + 8 * j + 2 * member);
   unsigned low = 0;
@@ -219,7 +239,7 @@ __device__ __forceinline__ PooledPair pool_pair(const float (&sums)[kSums], int 
   return {first, second, low | high << 2};
 }
 
-/// Where a lane keeps the nibble of the word `pair` of eight: byte i has the words i and 4 + i.
+/// Where a lane keeps the nibble of the word `pair` of eight (slim: four): byte i has the words i and 4 + i.
 __device__ __forceinline__ unsigned nibble_at(unsigned nibble, int pair) {
   return nibble << (8 * (pair % 4) + 4 * (pair / 4));
 }
@@ -243,18 +263,19 @@ __device__ __forceinline__ void write_codes(std::uint8_t* argmax, std::int64_t e
   *reinterpret_cast<std::uint16_t*>(argmax + element / 4) = static_cast<std::uint16_t>(codes);
 }
 
-/// Bias, ReLU and pooling. Both lanes of a window pool its 128 channels' words; the even one writes those of
-/// even j.
-template <class Math>
-__device__ __forceinline__ void write_pooled(Math, const float (&sums)[kSums], const Layout& to,
+/// Bias, ReLU and pooling. Both lanes of a window pool the words of all its channels; the even one writes those
+/// of even j.
+template <class Math, int kCount>
+__device__ __forceinline__ void write_pooled(Math, const float (&sums)[kCount], const Layout& to,
                                              typename Math::Storage* out, std::uint8_t* argmax,
                                              const Place& patch, int channel, const float* bias, bool relu,
                                              const Lane& lane) {
+  constexpr int kHalves = kCount / 32;  // of the channels, 64 each
   const bool odd = (lane.group & 1) != 0;
-  unsigned w[2][4];
+  unsigned w[kHalves][4];
   unsigned codes = 0;
 #pragma unroll
-  for (int pair = 0; pair < 8; ++pair) {
+  for (int pair = 0; pair < kCount / 8; ++pair) {
     unsigned words[2];
     unsigned nibbles[2];
 #pragma unroll
@@ -267,7 +288,7 @@ __device__ __forceinline__ void write_pooled(Math, const float (&sums)[kSums], c
     codes |= nibble_at(odd ? nibbles[1] : nibbles[0], pair);
   }
   transpose(w[0], lane.member);
-  transpose(w[1], lane.member);
+  if constexpr (kHalves == 2) transpose(w[1], lane.member);
   unsigned chunk_codes[2];
   gather_codes(codes, lane.member, chunk_codes);
   const int row = patch.row / 2 + lane.warp;
@@ -275,7 +296,7 @@ __device__ __forceinline__ void write_pooled(Math, const float (&sums)[kSums], c
   if (!to.has(patch.image, row, column)) return;
   const std::int64_t pixel = to.at(patch.image, row, column, 0) + channel;
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
+  for (int half = 0; half < kHalves; ++half) {
     const int first = 8 * (2 * (4 * half + lane.member) + (odd ? 1 : 0));
     if (channel + first >= to.channels) continue;
     write_chunk(out + pixel + first, w[half]);
@@ -283,7 +304,8 @@ __device__ __forceinline__ void write_pooled(Math, const float (&sums)[kSums], c
   }
 }
 
-__device__ __forceinline__ void write_pooled(mma::Tf32, const float (&sums)[kSums], const Layout& to,
+template <int kCount>
+__device__ __forceinline__ void write_pooled(mma::Tf32, const float (&sums)[kCount], const Layout& to,
                                              std::uint32_t* out, std::uint8_t* argmax, const Place& patch,
                                              int channel, const float* bias, bool relu, const Lane& lane) {
   const bool odd = (lane.group & 1) != 0;
@@ -293,7 +315,7 @@ __device__ __forceinline__ void write_pooled(mma::Tf32, const float (&sums)[kSum
   const std::int64_t pixel = to.at(patch.image, row, column, 0) + channel;
   unsigned codes = 0;
 #pragma unroll
-  for (int pair = 0; pair < 8; ++pair) {
+  for (int pair = 0; pair < kCount / 8; ++pair) {
     const PooledPair even = pool_pair(sums, 2 * pair, bias, relu, odd, lane.member);
     const PooledPair next = pool_pair(sums, 2 * pair + 1, bias, relu, odd, lane.member);
     codes |= nibble_at(odd ? next.nibble : even.nibble, pair);
@@ -306,7 +328,7 @@ __device__ __forceinline__ void write_pooled(mma::Tf32, const float (&sums)[kSum
   unsigned chunk_codes[2];
   gather_codes(codes, lane.member, chunk_codes);
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
+  for (int half = 0; half < kCount / 32; ++half) {
     const int first = 8 * (2 * (4 * half + lane.member) + (odd ? 1 : 0));
     if (exists && channel + first < to.channels) write_codes(argmax, pixel + first, chunk_codes[half]);
   }

@@ -4,7 +4,7 @@
 //
 // The kernel and its limits: hopper_activations.cuh. An upsampled layers first sums its weights for each
 // parity of the output into the workspace. Tiles of 256 pixels and 128 channels, or 128 pixels where these
-// fill the GPU better.
+// fill the GPU better; with 64 filters slim tiles of 384 or 256 pixels and 64 channels.
 // Source: W. Shi et al., "Is the deconvolution layer the same as a convolutional layer?" (2016), for the
 // parities.
 
@@ -53,10 +53,11 @@ void forward::launch(const ChainCall& call) {
     weights = call.workspace;
   }
   const int taps = s.upsample ? 2 : 3;
+  const int columns = columns_of(s.out_channels);
   const Grid grid = grid_of(s);
   const ActivationsProblem problem{grid,
                                    0,
-                                   static_cast<int>(divide_up(s.out_channels, kColumns)),
+                                   static_cast<int>(divide_up(s.out_channels, columns)),
                                    s.upsample ? 4 : 1,
                                    1,
                                    s.in_channels / slice_of(call.precision),
@@ -67,7 +68,7 @@ void forward::launch(const ChainCall& call) {
   const Filters w{weights, s.out_channels, s.upsample ? 16 : 9, s.in_channels, s.upsample};
   const ActivationsCall activations{problem,
                                     map_pixels(x, kPatchSide + taps - 1, call.precision),
-                                    map_filters(w, kColumns, call.precision),
+                                    map_filters(w, columns, call.precision),
                                     call.operand<const void>(Name::bias),
                                     call.operand<void>(Name::output),
                                     call.operand<std::uint8_t>(Name::argmax),

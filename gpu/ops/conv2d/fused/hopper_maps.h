@@ -18,9 +18,15 @@ namespace warpscope::ops::conv2d::fused::hopper {
 
 inline constexpr int kPatchSide = 8;
 inline constexpr int kPatchPixels = kPatchSide * kPatchSide;
-inline constexpr int kRowBytes = 128;  ///< of a copied box: a slice of a pixel's or a filter's channels
-inline constexpr int kSlice = 64;      ///< channels of a slice in 16 bits
-inline constexpr int kColumns = 128;   ///< of a product's tile
+inline constexpr int kRowBytes = 128;    ///< of a copied box: a slice of a pixel's or a filter's channels
+inline constexpr int kSlice = 64;        ///< channels of a slice in 16 bits
+inline constexpr int kColumns = 128;     ///< of a product's tile
+inline constexpr int kSlimColumns = 64;  ///< of one where the output has no more channels
+
+/// Columns of the tiles for so many channels of the output, where the kernels have both kinds.
+inline constexpr int columns_of(int channels) {
+  return channels <= kSlimColumns ? kSlimColumns : kColumns;
+}
 
 /// Bytes of an element; of the three precisions.
 inline constexpr int element_bytes(core::Precision precision) {

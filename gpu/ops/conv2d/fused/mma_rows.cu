@@ -34,6 +34,7 @@
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/fused/rows.h"
+#include "gpu/ops/conv2d/fused/rows_gradients.cuh"
 #include "gpu/ops/conv2d/fused/rows_text.cuh"
 #include "gpu/ops/mma.cuh"
 #include "gpu/ops/row_sums.cuh"
@@ -57,33 +58,11 @@ constexpr int kMostTaps = 31;
 constexpr unsigned kTapBytes = 2 * kPositions;                   // the symbols of one tap
 constexpr unsigned kSymbolsBytes = (kMostTaps + 1) * kTapBytes;  // before the taps a line of ones
 constexpr unsigned kSharedBytes = kStages * kStageBytes + 2 * kSymbolsBytes;
-constexpr float kNoSymbol = 512;
-
-template <class T>
-struct Half;
-template <>
-struct Half<__half> {
-  using Math = mma::Fp16;
-  using Pair = __half2;
-};
-template <>
-struct Half<__nv_bfloat16> {
-  using Math = mma::Bf16;
-  using Pair = __nv_bfloat162;
-};
 
 /// The same number twice.
 template <class T>
 __device__ __forceinline__ unsigned twice(float value) {
   return mma::narrow_pair(typename Half<T>::Math{}, value, value);
-}
-
-/// 1 where two numbers of 16 bits are equal, else 0, of both halves of the words.
-template <class T>
-__device__ __forceinline__ unsigned ones_where_equal(unsigned a, unsigned b) {
-  using Pair = typename Half<T>::Pair;
-  const Pair ones = __heq2(reinterpret_cast<const Pair&>(a), reinterpret_cast<const Pair&>(b));
-  return reinterpret_cast<const unsigned&>(ones);
 }
 
 template <class T>
@@ -348,20 +327,6 @@ Plan plan_of(const OpShape& s) {
   plan.spans = parts(sizes::output_pixels(s), plan.span);
   return plan;
 }
-
-/// To dw (K, taps, C), and db where it is wanted.
-struct StoreGradients {
-  float* dw;
-  float* db;
-  int weights;  ///< of a filter
-  __device__ __forceinline__ void operator()(int, int row, int filter, float sum) const {
-    if (row < weights) {
-      dw[std::int64_t{filter} * weights + row] = sum;
-    } else if (db != nullptr) {
-      db[filter] = sum;
-    }
-  }
-};
 
 template <class T, int kTiles>
 void launch_tiles(const OpCall& call, const Plan& plan) {

@@ -5,10 +5,12 @@
 //   gather_rows of forward            y[n,p,:] = sum over the taps t of row(t, b[n, p + t])
 //   scatter_rows of backward_weights  dw[:,t,c] = sum over all (n,p) with b[n, p + t] = c + 1 of dy[n,p,:]
 //
-// row(t, c + 1) is w[:,t,c], K numbers, made of the weights once a call; row(t, 0), of characters without a channel, and
-// what lies in the padding are 0. A call covers one_hot.forward before it, whose output is never made, and computes R S
-// additions of a number where the product has R S C. mma_rows of backward_weights (mma_rows.cu) makes the same dw, as a
-// product on tensor cores whose one-hot operand is made in registers, and the gradient of the bias.
+// row(t, c + 1) is w[:,t,c], K numbers, made of the weights once a call; row(t, 0), of characters without a channel,
+// and what lies in the padding are 0. A call covers one_hot.forward before it, whose output is never made, and
+// computes R S additions of a number where the product has R S C. shared_rows of forward keeps the rows in shared
+// memory, shared_rows_normed covers a layer norm and a max pooling behind the convolution as well. mma_rows and
+// hopper_rows of backward_weights make the same dw, as a product on tensor cores whose one-hot operand is made in
+// registers, and the gradient of the bias.
 
 #include <algorithm>
 #include <cstdint>
@@ -37,6 +39,41 @@ inline std::vector<Link> forward_chain() {
   chain.front().renames.push_back({Name::input, Name::encoded});
   chain.insert(chain.begin(), one_hot_before());
   return chain;
+}
+
+/// The shape of a pooling, in the windows that the call tells, of what its convolution gives.
+inline OpShape pooled_result_shape(const OpShape& own) {
+  OpShape shape = result_shape(own);
+  shape.kernel_height = own.window_height;
+  shape.kernel_width = own.window_width;
+  return shape;
+}
+
+/// one_hot.forward, conv2d.forward [bias.forward] layer_norm.forward [relu.forward] maxpool2d.forward.
+inline std::vector<Link> normed_chain() {
+  return {
+      one_hot_before(),
+      {.op = Op::conv2d_forward, .renames = {{Name::input, Name::encoded}, {Name::output, Name::product}}},
+      {.op = Op::bias_forward,
+       .renames = {{Name::input, Name::product}, {Name::output, Name::biased}},
+       .optional = true,
+       .without = Rename{Name::product, Name::biased},
+       .shape = result_shape},
+      {.op = Op::layer_norm_forward,
+       .renames = {{Name::input, Name::biased},
+                   {Name::weights, Name::norm_weights},
+                   {Name::bias, Name::norm_bias},
+                   {Name::output, Name::normed}},
+       .shape = result_shape},
+      {.op = Op::relu_forward,
+       .renames = {{Name::input, Name::normed}, {Name::output, Name::activated}},
+       .optional = true,
+       .without = Rename{Name::normed, Name::activated},
+       .shape = result_shape},
+      {.op = Op::maxpool2d_forward,
+       .renames = {{Name::input, Name::activated}},
+       .shape = pooled_result_shape,
+       .takes_window = true}};
 }
 
 inline std::vector<Link> backward_weights_chain() {

@@ -31,6 +31,7 @@
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/fused/rows.h"
+#include "gpu/ops/conv2d/fused/shared_rows.cuh"
 #include "gpu/ops/mma.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/symbols.h"
@@ -131,26 +132,6 @@ class Rounds {
   std::int64_t line_;
   int round_, step_lines_, step_rounds_;
 };
-
-/// Adds the numbers of 16 bytes of a row.
-template <class T>
-__device__ __forceinline__ void add(float (&sums)[kWide<T>], mma::SharedAddress chunk) {
-  unsigned words[4];
-  mma::load_chunk(words, chunk);
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    if constexpr (std::is_same_v<T, float>) {
-      sums[i] += __uint_as_float(words[i]);
-    } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {  // an instruction a number; to_float takes more
-      sums[2 * i] += __uint_as_float(words[i] << 16);
-      sums[2 * i + 1] += __uint_as_float(words[i] & 0xffff0000U);
-    } else {
-      const auto pair = reinterpret_cast<const Vec<T, 2>&>(words[i]);
-      sums[2 * i] += to_float(pair.at[0]);
-      sums[2 * i + 1] += to_float(pair.at[1]);
-    }
-  }
-}
 
 /// Adds the rows of all taps. `window` has where the rows of the characters begin, from that of the lane's first
 /// position and first tap on. kTaps 0: any number of taps.
@@ -352,7 +333,6 @@ Variant shared_rows_forward() {
       .device = core::DeviceKind::cuda,
       .precisions = all_precisions(),
       .minimum_compute_capability = 80,
-      .by_default = false,
       .chain = forward_chain(),
       .summary = "The rows of weights that characters pick lie in shared memory, made there by each block.",
       .launch = forward_shared,
