@@ -43,6 +43,7 @@ std::string observed_text(const training::ObservationRequest& request) {
   if (request.distributions) add("the distributions");
   if (request.latents.map) add(pictures_text(request.latents));
   if (request.comparison) add(comparison_text(*request.comparison));
+  if (request.likely_comparison) add("networks that may be compared next");
   if (request.weights != 0) add("a copy of the weights");
   if (request.feature_probe) add("what the features are worth");
   if (request.augmented) add("the augmented images");

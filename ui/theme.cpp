@@ -71,8 +71,8 @@ constexpr Palette kLightSafe = recoloured(kLight, {0x5B3FA8, 0x005A8F, 0x8A5A00,
                                                    0x1A1F27, 0xB478E1});
 
 constexpr std::array kThemes{ThemeRow{"dark", "Dark", kDark}, ThemeRow{"light", "Light", kLight},
-                             ThemeRow{"dark_safe", "Dark, for every eye", kDarkSafe},
-                             ThemeRow{"light_safe", "Light, for every eye", kLightSafe}};
+                             ThemeRow{"dark_safe", "Dark, colour-blind safe", kDarkSafe},
+                             ThemeRow{"light_safe", "Light, colour-blind safe", kLightSafe}};
 
 void set(ImGuiStyle& style, ImGuiCol slot, ImU32 color, float opacity = 1) {
   style.Colors[slot] = ImGui::ColorConvertU32ToFloat4(color);

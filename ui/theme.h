@@ -10,7 +10,7 @@
 
 namespace warpscope::ui {
 
-/// Those "for every eye" differ in more than hue, so that nothing is lost with any kind of colour blindness.
+/// Those that are colour-blind safe differ in more than hue, so that nothing is lost with any kind of colour blindness.
 enum class Theme : std::uint8_t { dark, light, dark_safe, light_safe };
 
 struct ThemeRow {

@@ -25,6 +25,8 @@ struct ObservationRequest {
   bool distributions = false;                   ///< Observations::distributions
   LatentRequest latents;                        ///< Observations::latents and latent_pictures
   std::optional<ComparisonRequest> comparison;  ///< Observations::comparison
+  /// What comparison may become next: its networks, any number, are built once ahead, so that it comes sooner.
+  std::optional<ComparisonRequest> likely_comparison;
   std::uint64_t weights = 0;   ///< another number than before: Observations::weights, once; 0: none
   bool feature_probe = false;  ///< Observations::probe
   std::optional<std::size_t> activations_of;   ///< counts in Inspection::outputs: Observations::activations

@@ -27,26 +27,6 @@ bool Comparer::ask(const ObservationRequest& request) {
   return true;
 }
 
-ComparisonSetup Comparer::setup_of(const Scene& scene, const Reconstructor& reconstructor) const {
-  ComparisonSetup setup;
-  setup.model = scene.model;
-  setup.selection = scene.selection;
-  if (reconstructor.selection) {
-    setup.selection = *reconstructor.selection;
-  } else if (reconstructor.precision) {
-    setup.selection = plan::with_precision(scene.selection, *reconstructor.precision, scene.device->info());
-  }
-  setup.weights_file = reconstructor.weights_file;
-  setup.copies_weights = scene.device->kind() == core::DeviceKind::cpu;
-  setup.own = request_->own;
-  const auto tests = static_cast<int>(std::min<std::int64_t>(scene.data.test.count, request_->count));
-  setup.count = setup.own ? static_cast<int>(setup.own->set.count) : tests;
-  setup.first = scene.first_test;
-  setup.device = scene.device;
-  setup.held_out = scene.held_out;
-  return setup;
-}
-
 /// The pass of `setup`: that of an entry that it serves for too, else a new one, built by a thread.
 std::shared_future<std::shared_ptr<Comparer::Made>> Comparer::make(const ComparisonSetup& setup,
                                                                    const std::vector<Entry>& fresh) const {
@@ -72,7 +52,7 @@ std::shared_future<std::shared_ptr<Comparer::Made>> Comparer::make(const Compari
 void Comparer::renew_entries(const Scene& scene) {
   std::vector<Entry> fresh;
   for (const Reconstructor& reconstructor : request_->reconstructors) {
-    const ComparisonSetup setup = setup_of(scene, reconstructor);
+    const ComparisonSetup setup = comparison_setup(scene, *request_, reconstructor);
     fresh.push_back({setup, make(setup, fresh)});
   }
   entries_ = std::move(fresh);

@@ -42,7 +42,6 @@ class Comparer final : public Observer {
     bool ready() const;
   };
 
-  ComparisonSetup setup_of(const Scene& scene, const Reconstructor& reconstructor) const;
   std::shared_future<std::shared_ptr<Made>> make(const ComparisonSetup& setup,
                                                  const std::vector<Entry>& fresh) const;
   void renew_entries(const Scene& scene);

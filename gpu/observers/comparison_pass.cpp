@@ -39,6 +39,27 @@ void check(const ComparisonSetup& setup) {
 
 }  // namespace
 
+ComparisonSetup comparison_setup(const Scene& scene, const ComparisonRequest& request,
+                                 const Reconstructor& reconstructor) {
+  ComparisonSetup setup;
+  setup.model = scene.model;
+  setup.selection = scene.selection;
+  if (reconstructor.selection) {
+    setup.selection = *reconstructor.selection;
+  } else if (reconstructor.precision) {
+    setup.selection = plan::with_precision(scene.selection, *reconstructor.precision, scene.device->info());
+  }
+  setup.weights_file = reconstructor.weights_file;
+  setup.copies_weights = scene.device->kind() == core::DeviceKind::cpu;
+  setup.own = request.own;
+  const auto tests = static_cast<int>(std::min<std::int64_t>(scene.data.test.count, request.count));
+  setup.count = setup.own ? static_cast<int>(setup.own->set.count) : tests;
+  setup.first = scene.first_test;
+  setup.device = scene.device;
+  setup.held_out = scene.held_out;
+  return setup;
+}
+
 ComparisonPass::ComparisonPass(const ComparisonSetup& setup)
     : shape_{setup.count, setup.model.height, setup.model.width, setup.model.channels},
       first_(setup.own ? 0 : setup.first),

@@ -35,6 +35,10 @@ struct ComparisonSetup {
   }
 };
 
+/// Of one of the request's reconstructors.
+ComparisonSetup comparison_setup(const Scene& scene, const ComparisonRequest& request,
+                                 const Reconstructor& reconstructor);
+
 class ComparisonPass {
  public:
   /// Reads the weights, uploads what is its own and builds the plan, on a stream of its own that it waits for.

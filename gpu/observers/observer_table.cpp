@@ -3,6 +3,7 @@
 #include "gpu/observers/activation_observer.h"
 #include "gpu/observers/augmented_observer.h"
 #include "gpu/observers/comparer.h"
+#include "gpu/observers/comparison_rehearsal.h"
 #include "gpu/observers/distribution_observer.h"
 #include "gpu/observers/feature_prober.h"
 #include "gpu/observers/inspector.h"
@@ -23,7 +24,7 @@ std::unique_ptr<Observer> make() {
 constexpr std::unique_ptr<Observer> (*kKinds[])() = {
     make<Inspector>,         make<DistributionObserver>, make<LatentMapper>,        make<LatentDecoder>,
     make<Comparer>,          make<WeightsObserver>,      make<FeatureProber>,       make<ActivationObserver>,
-    make<AugmentedObserver>, make<TypedTextObserver>,    make<HeldOutTextObserver>,
+    make<AugmentedObserver>, make<TypedTextObserver>,    make<HeldOutTextObserver>, make<ComparisonRehearsal>,
 };
 
 }  // namespace

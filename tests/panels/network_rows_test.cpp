@@ -139,6 +139,8 @@ TEST(NetworkRows, TilesFillTheRoomAndAllAreSeenWhereTheyCanBe) {
       EXPECT_LE(layout.width, 96.0f);
       const bool all_seen = static_cast<float>(rows) * (layout.height + gap) <= height + gap;
       EXPECT_TRUE(all_seen || layout.width <= 19) << count << " in " << width;
+      const int missing = rows * layout.columns - count;
+      EXPECT_LT(missing, rows) << count << " in " << width << ": one column less would do";
     }
   }
 }

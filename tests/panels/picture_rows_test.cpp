@@ -1,10 +1,14 @@
 #include "ui/panels/picture_rows.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "gpu/plan/presets.h"
+#include "gpu/plan/selection.h"
 
 namespace warpscope::ui {
 namespace {
@@ -53,6 +57,28 @@ TEST(PictureRequest, APrecisionAloneLeavesTheVariantsToTheTraining) {
   const auto& other = request_of(choices).request.reconstructors[1];
   EXPECT_EQ(other.precision, core::Precision::bf16);
   EXPECT_FALSE(other.selection);
+}
+
+TEST(PictureRequest, WhatIsLikelyIsEachPresetAndEachPrecisionBesideTheOtherChoice) {
+  PictureChoices choices;
+  choices.preset = "loops";
+  PictureNeeds needs;
+  needs.count = 32;
+  const auto likely = likely_request(choices, needs, cpu(), core::Precision::fp32);
+  EXPECT_EQ(likely.count, 32);
+  const std::size_t presets = plan::presets(core::DeviceKind::cpu).size();
+  const auto precisions = plan::training_precisions(cpu());
+  ASSERT_EQ(likely.reconstructors.size(), presets + precisions.size());
+  choices.preset = "onednn";
+  set_shown(choices, PictureRow::other, true);
+  const auto chosen = request_of(choices).request.reconstructors.at(1);
+  EXPECT_EQ(std::count(likely.reconstructors.begin(), likely.reconstructors.end(), chosen), 1);
+  for (std::size_t i = 0; i < precisions.size(); ++i) {
+    const training::Reconstructor& one = likely.reconstructors[presets + i];
+    EXPECT_EQ(one.precision, precisions[i]);
+    ASSERT_TRUE(one.selection);
+    EXPECT_EQ(one.selection->variants.at(ops::Op::conv2d_forward), "loops");
+  }
 }
 
 TEST(PictureRequest, FilesAreAskedForOnceTheyAreChosen) {

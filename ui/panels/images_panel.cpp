@@ -192,6 +192,7 @@ void ImagesPanel::draw(const Frame& frame) {
   look.with_ssim = settings.metric == PictureMetric::ssim;
   look.values_of_now = look.with_ssim || settings.order == PictureOrder::most_changed ||
                        (enlarged_.is_open() && settings.choices.shows(PictureRow::other));
+  look.choosing = menu_.is_open();
   look.together = enlarged_.is_open();
   look.own = frame.request == nullptr ? nullptr : own_.images();
   desk_.update(frame, look, *shown_view());

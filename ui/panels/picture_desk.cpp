@@ -99,7 +99,12 @@ void PictureDesk::ask(const Frame& frame, const PictureLook& look) {
   const bool now_alone =
       asked_.request.reconstructors.size() == 1 && asked_.place[index_of(PictureRow::now)] == 0;
   if (past && !own_ && now_alone) asked_ = {{}, asked_.place};
-  if (!asked_.empty() && frame.request != nullptr) frame.request->comparison = asked_.request;
+  if (frame.request == nullptr) return;
+  if (!asked_.empty()) frame.request->comparison = asked_.request;
+  if (look.choosing) {
+    frame.request->likely_comparison =
+        likely_request(look.choices, needs, frame.snapshot.device, frame.snapshot.selection.precision);
+  }
 }
 
 void PictureDesk::take(const Frame& frame, const PictureLook& look) {

@@ -27,6 +27,7 @@ struct PictureLook {
   bool automatic_range = false;   ///< of the difference: follows the pictures
   bool with_ssim = false;
   bool values_of_now = false;  ///< somebody needs them in host memory
+  bool choosing = false;       ///< the menu that offers A/B is open
   bool together = false;       ///< all rows are to be of one and the same step, where there are values of one
   std::shared_ptr<const data::OwnImages> own;
 };

@@ -104,6 +104,26 @@ PictureRequest make_request(const PictureChoices& choices, const PictureNeeds& n
   return result;
 }
 
+training::ComparisonRequest likely_request(const PictureChoices& choices, const PictureNeeds& needs,
+                                           const core::DeviceInfo& device, core::Precision precision) {
+  training::ComparisonRequest request;
+  request.count = needs.count;
+  request.own = needs.own;
+  PictureChoices likely = choices;
+  const auto add = [&] { request.reconstructors.push_back(other_of(likely, device, precision)); };
+  for (const plan::Preset& preset : plan::presets(device.kind)) {
+    likely.preset = preset.id;
+    const core::Precision wanted = choices.precision.value_or(precision);
+    if (plan::preset_unavailable_reason(preset.id, device, wanted).empty()) add();
+  }
+  likely.preset = choices.preset;
+  for (const core::Precision one : plan::training_precisions(device)) {
+    likely.precision = one;
+    add();
+  }
+  return request;
+}
+
 const char* row_key(PictureRow row) {
   static constexpr std::array<const char*, kPictureRows> kKeys{"original",   "now", "other",     "earlier",
                                                                "checkpoint", "run", "difference"};

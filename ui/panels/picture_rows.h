@@ -82,6 +82,10 @@ struct PictureRequest {
 PictureRequest make_request(const PictureChoices& choices, const PictureNeeds& needs,
                             const core::DeviceInfo& device, core::Precision precision);
 
+/// What A/B becomes by one more choice in its menu: each preset and each precision that can be chosen.
+training::ComparisonRequest likely_request(const PictureChoices& choices, const PictureNeeds& needs,
+                                           const core::DeviceInfo& device, core::Precision precision);
+
 /// The word for a row in the trace and in settings: "original", "other".
 const char* row_key(PictureRow row);
 

@@ -1,0 +1,47 @@
+#pragma once
+// Builds the networks that a person may choose next for a comparison, once ahead of the choice.
+
+#include <atomic>
+#include <cstddef>
+#include <future>
+#include <optional>
+#include <vector>
+
+#include "gpu/observers/comparison_pass.h"
+#include "gpu/observers/observer.h"
+
+namespace warpscope::training {
+
+/// ObservationRequest::likely_comparison: builds each of its networks and drops it. What is made at a first use alone,
+/// such as a library that is opened, a device's code that is loaded, then delays no comparison. One thread does it
+/// beside the training, and nothing is launched. What cannot be built is left out: who asks for it is told why.
+class ComparisonRehearsal final : public Observer {
+ public:
+  ComparisonRehearsal() = default;
+  ~ComparisonRehearsal() override;
+
+  bool ask(const ObservationRequest& request) override;
+  bool wanted() const override { return request_.has_value(); }
+  /// Begins, unless this has been rehearsed. Always false: nothing is enqueued.
+  bool start(const Scene& scene) override;
+  bool take(Observations&) override { return false; }
+  /// The network that is being built is the last. It is not waited for: it reads nothing that goes.
+  void end(Observations& seen) override;
+  void restart(Observations& seen) override;
+  double seconds() const override { return 0; }
+
+  bool under_way() const;
+  /// Networks built so far.
+  std::size_t built() const { return built_; }
+
+ private:
+  void stop();
+  void build(const std::vector<ComparisonSetup>& setups);
+
+  std::optional<ComparisonRequest> request_, rehearsed_;
+  std::atomic<bool> stop_ = false;
+  std::atomic<std::size_t> built_ = 0;
+  std::future<void> building_;
+};
+
+}  // namespace warpscope::training
