@@ -15,8 +15,8 @@
 // filters, 64 channels and all columns of taps: a warpgroup has 64 x 64 sums of each tap of its row, and a stage has
 // a copy of x for each column. Lines and small images have no slim units.
 //
-// Of one dimension (hopper_lines.h) a unit has three of the taps instead of a column; of 5 or 7 taps the last unit's
-// are not all there, and what is left over is not written. Of small images (hopper_small.h) a patch is of eight.
+// Of one dimension (hopper_lines.h) a unit has three of the taps instead of a column; of 5 or 7 taps the last unit has
+// two or one, and as it is done sooner, fewer splits. Of small images (hopper_small.h) a patch is of eight.
 //
 // Threads 512 of 128 registers with 3x3 taps (exchanged to 32 and 160), 384 of 168 with 2x2 (88 and 208);
 // shared memory 218 and 206 KiB, of slim units 192 and 158 KiB. A pooled block's dy is first spread over the
@@ -34,6 +34,7 @@
 #include "gpu/ops/conv2d/fused/hopper_prepare.h"
 #include "gpu/ops/conv2d/fused/hopper_small.h"
 #include "gpu/ops/conv2d/fused/hopper_tiles.cuh"
+#include "gpu/ops/conv2d/fused/hopper_weights_sum.cuh"
 #include "gpu/ops/conv2d/fused/hopper_wide.h"
 
 namespace warpscope::ops::conv2d::fused::hopper {
@@ -69,23 +70,31 @@ namespace {
 
 constexpr int kSplitProcessors = 132;
 
+/// Units of the same number of taps: in how many splits, and how many patches one of them has.
+struct Splits {
+  int count;
+  int patches;
+};
+
 struct WeightsProblem {
   Grid grid;
   int patches;
-  int split_patches;
+  int units;  ///< of a split, but those of the rest
+  Splits splits;
   int filter_tiles;
   int channel_tiles;
   int filters;
   int channels;
   std::int64_t split_elements;  ///< of a split's partial results: the weights', then the bias's
   std::int64_t bias_at;
-  int line_taps = 0;   ///< of lines
-  int line_shift = 0;  ///< of lines: zeros before the first position
+  int line_taps = 0;     ///< of lines
+  int line_shift = 0;    ///< of lines: zeros before the first position
+  Splits rest = {0, 0};  ///< of lines: of the units that have fewer taps than three
 
-  /// How many units have all columns of taps together, of lines all taps.
+  /// How many units have all columns of taps together, of lines all taps but the rest.
   template <class S>
   __device__ __forceinline__ int columns() const {
-    return S::line ? (line_taps + S::taps - 1) / S::taps : S::slim ? 1 : S::taps;
+    return S::line ? line_taps / S::taps : S::slim ? 1 : S::taps;
   }
 };
 
@@ -99,22 +108,25 @@ struct Unit {
   std::int64_t split;
 };
 
+/// Whether the block's unit is of the rest of taps. Those come last.
+template <class S>
+__device__ __forceinline__ bool is_rest(const WeightsProblem& q) {
+  return S::line && static_cast<int>(blockIdx.x) >= q.units;
+}
+
 /// The units of a split are neighbours: they read the same pixels.
 template <class S>
 __device__ __forceinline__ Unit unit_of(const WeightsProblem& q) {
-  const int i = static_cast<int>(blockIdx.x);
-  const int first = static_cast<int>(blockIdx.y) * q.split_patches;
-  const int columns = q.columns<S>();
-  const int u = i % columns;
+  const bool rest = is_rest<S>(q);
+  const int i = static_cast<int>(blockIdx.x) - (rest ? q.units : 0);
+  const int each = rest ? q.rest.patches : q.splits.patches;
+  const int first = static_cast<int>(blockIdx.y) * each;
+  const int columns = rest ? 1 : q.columns<S>();
+  const int u = rest ? q.columns<S>() : i % columns;
   const int channel = i / columns % q.channel_tiles;
-  const int rest = i / columns / q.channel_tiles;
-  return {rest / q.filter_tiles,
-          rest % q.filter_tiles * S::filters,
-          u,
-          channel * S::channels,
-          first,
-          min(first + q.split_patches, q.patches),
-          static_cast<std::int64_t>(blockIdx.y)};
+  const int tile = i / columns / q.channel_tiles;
+  return {tile / q.filter_tiles,        tile % q.filter_tiles * S::filters,   u, channel * S::channels, first,
+          min(first + each, q.patches), static_cast<std::int64_t>(blockIdx.y)};
 }
 
 template <class S>
@@ -230,7 +242,6 @@ __device__ __forceinline__ void write_sums(const WeightsProblem& q, const Unit& 
   const int member = thread % 4;
   const int taps = S::line ? q.line_taps : S::taps * S::taps;
   const int tap = S::line ? unit.u * S::taps + t : t * S::taps + unit.u;
-  if (S::line && tap >= taps) return;
   float* part = partial + unit.split * q.split_elements;
 #pragma unroll
   for (int i = 0; i < S::parts; ++i) {
@@ -255,9 +266,22 @@ __device__ __forceinline__ void write_sums(const WeightsProblem& q, const Unit& 
   }
 }
 
+/// Of a warpgroup without a tap: tells that it needs no stage.
+template <class S>
+__device__ void pass_over(const Unit& unit, const Places<S>& at, int thread) {
+  Ring<S::stages> ring;
+#pragma unroll 1
+  for (int i = unit.first_patch; i < unit.end_patch; ++i) {
+    wait(at.full(ring.stage), ring.parity);
+    if (thread % 32 == 0) arrive(at.empty(ring.stage));
+    ring.advance();
+  }
+}
+
 template <class Math, class S>
 __device__ void consume(const WeightsProblem& q, const Places<S>& at, float* partial, int t, int thread) {
   const Unit unit = unit_of<S>(q);
+  if (S::line && unit.u * S::taps + t >= q.line_taps) return pass_over<S>(unit, at, thread);
   float sums[S::parts][S::sums];
   Ring<S::stages> ring;
   SharedAddress used = 0;
@@ -284,8 +308,10 @@ __global__ void __launch_bounds__(S::threads, 1)
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) unsigned char shared[];
   const Places<S> at{first_tile(shared)};
+  if (is_rest<S>(q) && static_cast<int>(blockIdx.y) >= q.rest.count) return;
   // The unit's first column of taps and first channels.
-  const bool adds_gradients = static_cast<int>(blockIdx.x) % (q.columns<S>() * q.channel_tiles) == 0;
+  const bool adds_gradients =
+      !is_rest<S>(q) && static_cast<int>(blockIdx.x) % (q.columns<S>() * q.channel_tiles) == 0;
   const int thread = static_cast<int>(threadIdx.x);
   if (thread == 0) {
     for (int i = 0; i < S::stages; ++i) {
@@ -312,100 +338,20 @@ __global__ void __launch_bounds__(S::threads, 1)
 #endif
 }
 
-// ---- the second kernel ----
-
-/// Adds the splits, four neighbouring elements of dw to a thread, then those of the bias, one to a thread.
-struct SumProblem {
-  int filters;
-  int channels;
-  int splits;
-  int quads;  ///< of dw
-  std::int64_t split_elements;
-  std::int64_t bias_at;
-  bool aligned;  ///< dw, to 16 bytes
-};
-
-constexpr int kSumThreads = 128;
-
-__device__ __forceinline__ void add_splits(float4& sum, const SumProblem& q, const float* from) {
-#pragma unroll 8
-  for (int split = 0; split < q.splits; ++split) {
-    const float4 part = *reinterpret_cast<const float4*>(from + split * q.split_elements);
-    sum.x += part.x;
-    sum.y += part.y;
-    sum.z += part.z;
-    sum.w += part.w;
-  }
-}
-
-/// Where tap r (or s) of three lies among the two of a parity.
-__device__ __forceinline__ int folded_tap(int parity, int r) {
-  return r > parity ? 1 : 0;
-}
-
-template <int kTaps>
-__device__ __forceinline__ float4 sum_quad(const SumProblem& q, const float* partial, int quad) {
-  float4 sum{0.0f, 0.0f, 0.0f, 0.0f};
-  if constexpr (kTaps == 3) {
-    add_splits(sum, q, partial + 4 * quad);
-  } else {
-    const int channel = 4 * quad % q.channels;
-    const int line = 4 * quad / q.channels;
-    const int filter = line / 9;
-    const int r = line % 9 / 3;
-    const int s = line % 3;
-    for (int plane = 0; plane < 4; ++plane) {
-      const int tap = folded_tap(plane >> 1, r) * 2 + folded_tap(plane & 1, s);
-      add_splits(sum, q,
-                 partial + ((static_cast<std::int64_t>(plane) * q.filters + filter) * 4 + tap) * q.channels +
-                     channel);
-    }
-  }
-  return sum;
-}
-
-template <int kTaps>
-__global__ void __launch_bounds__(kSumThreads)
-    hopper_weights_sum(const __grid_constant__ SumProblem q, const float* __restrict__ partial,
-                       float* __restrict__ dw, float* __restrict__ db) {
-  const int i = static_cast<int>(blockIdx.x * kSumThreads + threadIdx.x);
-  if (i < q.quads) {
-    const float4 sum = sum_quad<kTaps>(q, partial, i);
-    float* to = dw + 4 * i;
-    if (q.aligned) {
-      *reinterpret_cast<float4*>(to) = sum;
-    } else {
-      to[0] = sum.x;
-      to[1] = sum.y;
-      to[2] = sum.z;
-      to[3] = sum.w;
-    }
-  } else if (i < q.quads + q.filters) {
-    constexpr int kPlanes = kTaps == 3 ? 1 : 4;
-    const float* from = partial + q.bias_at + (i - q.quads);
-    float sum = 0.0f;
-    for (int plane = 0; plane < kPlanes; ++plane) {
-#pragma unroll 8
-      for (int split = 0; split < q.splits; ++split)
-        sum += from[plane * q.filters + split * q.split_elements];
-    }
-    db[i - q.quads] = sum;
-  }
-}
-
 // ---- the plan ----
 
 struct Plan {
   Grid grid;  ///< of dy
   int planes;
   int rows;     ///< of taps, of a unit
-  int columns;  ///< of taps; of lines the units that have all of them
+  int columns;  ///< of taps; of lines the units that have all of them but the rest
   int taps;     ///< of a plane
   int filter_tiles;
   int channel_tiles;
-  int units;
-  int split_patches;
-  int splits;
+  int units;  ///< of a split
+  Splits splits;
+  int rest_units;  ///< of lines: those with fewer taps than three, of a split of theirs
+  Splits rest;
   std::int64_t bias_at;
   std::int64_t split_elements;
 };
@@ -426,6 +372,18 @@ Lines line_gradient(const ChainShape& s, const void* dy) {
   return {dy, static_cast<int>(s.batch), line_outputs(s), s.out_channels};
 }
 
+/// At most `wanted` splits of all patches.
+Splits split_patches(int patches, int wanted) {
+  const auto each = static_cast<int>(divide_up(patches, std::clamp(wanted, 1, patches)));
+  return {static_cast<int>(divide_up(patches, each)), each};
+}
+
+/// How many splits the rest of `taps` has beside `splits` of three: with one tap it takes about half as long, with two
+/// three quarters.
+int rest_of(int splits, int taps) {
+  return static_cast<int>(divide_up((taps + 1) * splits, 4));
+}
+
 Plan plan_of(const ChainShape& s, Patches of) {
   Plan plan{};
   const bool line = of == Patches::lines;
@@ -434,16 +392,23 @@ Plan plan_of(const ChainShape& s, Patches of) {
                                             : grid_of(s);
   plan.planes = s.upsample ? 4 : 1;
   plan.rows = s.upsample ? 2 : 3;
-  plan.columns = line ? static_cast<int>(divide_up(s.kernel_width, plan.rows)) : plan.rows;
+  plan.columns = line ? s.kernel_width / plan.rows : plan.rows;
   plan.taps = line ? s.kernel_width : plan.rows * plan.columns;
   const bool slim = is_slim(s, of);
   plan.filter_tiles = static_cast<int>(divide_up(s.out_channels, slim ? kSlice : 2 * kSlice));
   plan.channel_tiles = static_cast<int>(divide_up(s.in_channels, slim ? kSlimColumns : kColumns));
-  plan.units = plan.planes * (slim ? 1 : plan.columns) * plan.filter_tiles * plan.channel_tiles;
+  const int tiles = plan.planes * plan.filter_tiles * plan.channel_tiles;
+  plan.units = tiles * (slim ? 1 : plan.columns);
+  const int rest_taps = line ? plan.taps % plan.rows : 0;
+  plan.rest_units = rest_taps > 0 ? tiles : 0;
+  int wanted = std::max(kSplitProcessors / plan.units, 1);
+  while (wanted > 1 &&
+         wanted * plan.units + rest_of(wanted, rest_taps) * plan.rest_units > kSplitProcessors) {
+    --wanted;
+  }
   const int patches = plan.grid.patches();
-  const int wanted = std::clamp(kSplitProcessors / plan.units, 1, patches);
-  plan.split_patches = static_cast<int>(divide_up(patches, wanted));
-  plan.splits = static_cast<int>(divide_up(patches, plan.split_patches));
+  plan.splits = split_patches(patches, wanted);
+  if (rest_taps > 0) plan.rest = split_patches(patches, rest_of(wanted, rest_taps));
   plan.bias_at = std::int64_t{plan.planes} * plan.taps * s.out_channels * s.in_channels;
   plan.split_elements = plan.bias_at + std::int64_t{plan.planes} * s.out_channels;
   return plan;
@@ -479,14 +444,15 @@ void launch_both(const WeightsCall& call, const Plan& plan, core::Precision prec
   const WeightsProblem& q = call.problem;
   const SumProblem sum{q.filters,
                        q.channels,
-                       plan.splits,
+                       plan.taps,
+                       plan.splits.count,
+                       plan.rest.count > 0 ? plan.rows * plan.columns : plan.taps,
+                       plan.rest.count,
                        q.filters * q.channels * (kTaps == 2 ? 9 : plan.taps) / 4,
                        plan.split_elements,
                        plan.bias_at,
                        reinterpret_cast<std::uintptr_t>(dw) % sizeof(float4) == 0};
-  const auto blocks = static_cast<unsigned>(divide_up(sum.quads + sum.filters, kSumThreads));
-  hopper_weights_sum<kTaps><<<blocks, kSumThreads, 0, call.stream>>>(sum, call.partial, dw, db);
-  core::check_launch("conv2d.backward_weights hopper, sum of the splits");
+  add_splits<kTaps>(sum, call.partial, dw, db, call.stream);
 }
 
 /// The maps of dy, and of x with the rows that the taps reach.
@@ -514,7 +480,7 @@ Maps maps_of(const ChainShape& s, Patches of, int taps, const void* dy, const vo
 std::size_t workspace_of(const ChainShape& s, Patches of, core::Precision precision) {
   const Plan plan = plan_of(s, of);
   return (s.pool ? convolution_bytes(s, precision) : 0) +
-         sizeof(float) * static_cast<std::size_t>(plan.splits * plan.split_elements);
+         sizeof(float) * static_cast<std::size_t>(plan.splits.count * plan.split_elements);
 }
 
 void launch_patches(const ChainCall& call, Patches of) {
@@ -530,24 +496,19 @@ void launch_patches(const ChainCall& call, Patches of) {
                                        convolution_bytes(s, call.precision));
   }
   const bool line = of == Patches::lines;
-  const WeightsProblem problem{plan.grid,
-                               plan.grid.patches(),
-                               plan.split_patches,
-                               plan.filter_tiles,
-                               plan.channel_tiles,
-                               s.out_channels,
-                               s.in_channels,
-                               plan.split_elements,
-                               plan.bias_at,
-                               line ? plan.taps : 0,
-                               line ? line_padding(s) : 0};
+  const WeightsProblem problem{plan.grid,      plan.grid.patches(),  plan.units,
+                               plan.splits,    plan.filter_tiles,    plan.channel_tiles,
+                               s.out_channels, s.in_channels,        plan.split_elements,
+                               plan.bias_at,   line ? plan.taps : 0, line ? line_padding(s) : 0,
+                               plan.rest};
   const Maps maps = maps_of(s, of, plan.rows, dy, call.operand<const void>(Name::input), call.precision);
-  const WeightsCall products{problem,
-                             maps.dy,
-                             maps.x,
-                             partial,
-                             dim3(static_cast<unsigned>(plan.units), static_cast<unsigned>(plan.splits)),
-                             stream};
+  const WeightsCall products{
+      problem,
+      maps.dy,
+      maps.x,
+      partial,
+      dim3(static_cast<unsigned>(plan.units + plan.rest_units), static_cast<unsigned>(plan.splits.count)),
+      stream};
   float* dw = call.operand<float>(Name::weights_gradient);
   float* db = call.operand<float>(Name::bias_gradient);
   const bool slim = is_slim(s, of);

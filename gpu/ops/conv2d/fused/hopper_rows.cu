@@ -170,8 +170,7 @@ __device__ void look_up_symbols(const RowsProblem<T>& q, const RowsPlaces& at, i
         store_word(at.symbols(ring.stage) + static_cast<unsigned>(word) * 4,
                    pair_of<T>(symbols[0], symbols[1]));
       }
-      __syncwarp();
-      if (lane == 0) arrive(at.full(ring.stage));
+      arrive(at.full(ring.stage));
     }
     advance(patch, q.grid);
     ring.advance();
@@ -290,7 +289,10 @@ __device__ void consume(const RowsProblem<T>& q, const RowsPlaces& at, float* pa
       make_ones<T>(ones[half], rows, at.symbols(ring.stage), static_cast<unsigned>(half) * kPatchSide / 2);
       multiply_half<T>(sums, ones[half], gradients, half);
       wait_products<1>();  // the half before, whose ones are made anew next
-      if (half == 0 && i > unit.first_patch && lane == 0) arrive(used);
+      if (half == 0 && i > unit.first_patch) {
+        __syncwarp();  // all lanes have read their symbols
+        if (lane == 0) arrive(used);
+      }
     }
     used = at.empty(ring.stage);
     ring.advance();
@@ -310,7 +312,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int warp = thread / 32;
   if (thread == 0) {
     for (int i = 0; i < kStages; ++i) {
-      make_barrier(at.full(i), 2);
+      make_barrier(at.full(i), 1 + 32);  // who asks for dy, and the lanes of a warp
       make_barrier(at.empty(i), kConsumers * 4);
     }
     publish_barriers();
