@@ -5,6 +5,10 @@
 #include <optional>
 #include <string>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace warpscope::core {
 namespace {
 
@@ -36,6 +40,12 @@ std::int64_t free_host_memory() {
   if (!limit || !used) return system.value_or(0);
   const std::int64_t left = std::max<std::int64_t>(*limit - *used, 0);
   return system ? std::min(*system, left) : left;
+}
+
+void return_freed_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 }  // namespace warpscope::core

@@ -10,4 +10,8 @@ namespace warpscope::core {
 /// 0 if neither can be told.
 std::int64_t free_host_memory();
 
+/// Gives the system what was freed but is still kept by the C library for later, of which a job that takes much on
+/// threads of its own leaves hundreds of MB. Takes some milliseconds; does nothing where the library has no such call.
+void return_freed_memory();
+
 }  // namespace warpscope::core

@@ -17,6 +17,7 @@
 
 #include "gpu/classifiers/features.h"
 #include "gpu/core/device.h"
+#include "gpu/core/host_memory.h"
 
 namespace warpscope::features {
 
@@ -118,6 +119,7 @@ class DeskThread {
         state.failure = failure;
         state.cancelled = cancelled;
       });
+      core::return_freed_memory();
     }
   }
 

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
 #include "gpu/plan/selection.h"
 #include "gpu/profiling/step_bench.h"
 
@@ -97,6 +98,7 @@ class Laboratory::Worker {
       state.cancelled = cancelled();
       if (failure.empty() && !state.cancelled) state.done = state.total;
     });
+    core::return_freed_memory();
   }
 
   mutable std::mutex mutex_;  // of state_
