@@ -40,7 +40,8 @@ ordered_json shape_json(const ops::OpShape& s) {
           {"dropout_rate", s.dropout_rate},
           {"salt", s.salt},
           {"window_height", s.window_height},
-          {"window_width", s.window_width}};
+          {"window_width", s.window_width},
+          {"patch_channels", s.patch_channels}};
 }
 
 ops::OpShape shape_from(const ordered_json& json) {
@@ -67,6 +68,8 @@ ops::OpShape shape_from(const ordered_json& json) {
   s.window_height = json.value("window_height", 1);
   s.window_width = json.value("window_width", 1);
   if (s.window_height < 1 || s.window_width < 1) throw core::BadInput("a window is smaller than 1");
+  s.patch_channels = json.value("patch_channels", 0);
+  if (s.patch_channels < 0) throw core::BadInput("a patch has fewer channels than none");
   return s;
 }
 

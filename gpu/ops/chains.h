@@ -43,6 +43,13 @@ inline OpShape window_shape(const OpShape& call) {
   return shape;
 }
 
+/// Of a pooling in any window, which the call's shape then tells.
+inline bool take_window(const OpShape& its, OpShape& call) {
+  call.window_height = its.kernel_height;
+  call.window_width = its.kernel_width;
+  return true;
+}
+
 /// `product`, which has an output without bias, and what may follow it: [bias.forward [relu.forward]].
 inline std::vector<Link> bias_and_relu_after(Op product) {
   return {{.op = product, .renames = {{Name::output, Name::product}}},
@@ -80,7 +87,7 @@ inline std::vector<Link> pooling_after(Op own) {
           {.op = Op::maxpool2d_forward,
            .renames = {{Name::input, Name::activated}},
            .shape = window_shape,
-           .takes_window = true}};
+           .takes = take_window}};
 }
 
 /// `own`, whose output has the size of its input, and what must come before it: maxpool2d.backward.
@@ -88,7 +95,7 @@ inline std::vector<Link> unpooling_before(Op own) {
   return {{.op = Op::maxpool2d_backward,
            .renames = {{Name::input_gradient, Name::unpooled}},
            .shape = window_shape,
-           .takes_window = true},
+           .takes = take_window},
           {.op = own, .renames = {{Name::output_gradient, Name::unpooled}}}};
 }
 

@@ -129,9 +129,12 @@ std::string describe(Op op, const OpShape& shape) {
   const std::string own = contract(op).describe(shape);
   if (shape.covered.empty()) return own;
   const bool windows = shape.window_height != 1 || shape.window_width != 1;
+  const bool patches = shape.patch_channels != 0;
   return fmt::format(
-      "{}; with {}{}", own, describe(shape.covered),
-      windows ? fmt::format(" in windows of {}x{}", shape.window_height, shape.window_width) : "");
+      "{}; with {}{}{}", own, describe(shape.covered),
+      windows ? fmt::format(" in windows of {}x{}", shape.window_height, shape.window_width) : "",
+      patches ? fmt::format(", from {} channel{}", shape.patch_channels, shape.patch_channels == 1 ? "" : "s")
+              : "");
 }
 
 double tolerance(Precision precision, std::int64_t terms) {

@@ -99,6 +99,7 @@ struct OpShape {
   std::uint32_t salt = 0;             ///< of dropout: tells the layers of a network apart
   int window_height = 1;  ///< of a pooling that the call covers by a link that takes any window, else 1
   int window_width = 1;
+  int patch_channels = 0;  ///< input channels of a convolution that the call covers before its own op, else 0
 
   bool operator==(const OpShape&) const = default;
 };
@@ -107,6 +108,7 @@ struct OpShape {
 constexpr OpShape by_itself(OpShape shape) {
   shape.covered = {};
   shape.window_height = shape.window_width = 1;
+  shape.patch_channels = 0;
   return shape;
 }
 

@@ -17,6 +17,11 @@ OpShape pooled(OpShape image, int rows, int columns) {
   return image;
 }
 
+OpShape convolved(OpShape image, int patch_channels) {
+  image.patch_channels = patch_channels;
+  return image;
+}
+
 std::vector<OpShape> images() {
   return {image(1, 2, 2, 1),  image(2, 3, 5, 1),  image(3, 7, 4, 3),   image(1, 9, 9, 33),
           image(2, 8, 8, 70), image(5, 6, 10, 8), image(2, 4, 4, 256), image(3, 2, 2, 128)};

@@ -13,6 +13,9 @@ OpShape image(std::int64_t batch, int height, int width, int channels);
 /// `image` for calls that cover a pooling in windows of rows x columns (OpShape::window_height).
 OpShape pooled(OpShape image, int rows, int columns);
 
+/// `image` for calls that cover a convolution before their own op, of so many channels (OpShape::patch_channels).
+OpShape convolved(OpShape image, int patch_channels);
+
 /// Even and odd images of at least 2x2, which every op takes that keeps the channels.
 std::vector<OpShape> images();
 

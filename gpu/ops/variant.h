@@ -57,9 +57,10 @@ struct Link {
   OpSet needs = {};                    ///< of an optional op: others that must be covered as well
   /// Its shape, from that of the call; nullptr: the same.
   OpShape (*shape)(const OpShape& call) = nullptr;
-  /// Of a pooling: with any window, which the call's shape then tells (window_height, window_width); else only with the
-  /// one that `shape` gives. The variant refuses what it does not compute.
-  bool takes_window = false;
+  /// Of an op whose shape that of the call's own op does not tell: whether the chain is made for one of shape `its`,
+  /// which `call` then notes (window_height, patch_channels). Where it says no, there is no such op for the chain.
+  /// nullptr: a kernel or window must be the one that `shape` gives. The variant refuses what it does not compute.
+  bool (*takes)(const OpShape& its, OpShape& call) = nullptr;
 };
 
 /// Another way to store an operand than the contract's, known only to the variants that say so.

@@ -48,6 +48,7 @@ class Matcher {
           const Selection& selection)
       : program_(program), own_(node), variant_(variant), left_out_(left_out), selection_(selection) {
     tensors_.values.fill(kUnbound);
+    match_.shape = program.nodes[node].shape;
   }
 
   ChainMatch run() {
@@ -88,7 +89,7 @@ class Matcher {
 
   /// Whether the op of `node` has the window that the chain computes: kernels are no part of what tensors show.
   bool has_window_of(const Link& link, const Node& node) const {
-    if (link.shape == nullptr || link.takes_window) return true;
+    if (link.shape == nullptr || link.takes != nullptr) return true;
     const ops::OpShape computed = link.shape(program_.nodes[own_].shape);
     return computed.kernel_height == node.shape.kernel_height &&
            computed.kernel_width == node.shape.kernel_width;
@@ -122,6 +123,10 @@ class Matcher {
         absent = false;
         continue;
       }
+      if (ops::OpShape call = match_.shape; link.takes != nullptr && !link.takes(node.shape, call)) {
+        why = fmt::format("there is no {} that it takes", to_string(link.op));
+        continue;
+      }
       if (!has_window_of(link, node)) {
         why = fmt::format("{} has a window of {}x{}", to_string(link.op), node.shape.kernel_height,
                           node.shape.kernel_width);
@@ -135,6 +140,7 @@ class Matcher {
         absent = false;
         break;
       }
+      if (link.takes != nullptr) link.takes(node.shape, match_.shape);
       bind(link, node);
       return {&link, static_cast<int>(m), before};
     }
@@ -210,20 +216,14 @@ ChainMatch match_without(const Program& program, std::size_t node, const Variant
                          const OpSet& left_out, const Selection& selection, std::string& refusal) {
   ChainMatch match;
   if (variant.chain.empty()) {
+    match.shape = program.nodes[node].shape;
     match.links.push_back({nullptr, static_cast<int>(node), false});
   } else {
     match = Matcher(program, node, variant, left_out, selection).run();
     if (!match.failure.empty()) return match;
   }
   ops::OpShape& shape = match.shape;
-  shape = program.nodes[node].shape;
   shape.covered = match.covered;
-  for (const MatchedLink& each : match.links) {
-    if (each.link == nullptr || !each.link->takes_window) continue;
-    const ops::OpShape& pooling = program.nodes[static_cast<std::size_t>(each.node)].shape;
-    shape.window_height = pooling.kernel_height;
-    shape.window_width = pooling.kernel_width;
-  }
   if (variant.refuses != nullptr) refusal = variant.refuses(shape);
   if (!refusal.empty()) {
     match.failure = refusal;

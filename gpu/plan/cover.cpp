@@ -21,13 +21,19 @@ std::string place(const Node& node) {
   return node.layer.empty() ? "" : " in " + node.layer;
 }
 
+/// Whether the chain of `link` is made for the op of `node`, as far as that alone tells.
+bool is_made_for(const ops::Link& link, const Node& node, ops::OpShape call) {
+  return node.op == link.op && (link.takes == nullptr || link.takes(node.shape, call));
+}
+
 /// Whether what `node` reads comes of all the ops that `variant` needs before its own.
 bool has_ops_before(const Program& program, const Node& node, const Variant& variant) {
   const std::vector<const ops::Link*> links = required_before(variant);
   return std::all_of(links.begin(), links.end(), [&](const ops::Link* link) {
     return std::any_of(program.nodes.begin(), program.nodes.end(), [&](const Node& other) {
       const auto operands = ops::contract(other.op).operands;
-      for (std::size_t i = 0; i < operands.size() && other.op == link->op; ++i) {
+      if (!is_made_for(*link, other, node.shape)) return false;
+      for (std::size_t i = 0; i < operands.size(); ++i) {
         const bool read =
             std::find(node.tensors.begin(), node.tensors.end(), other.tensors[i]) != node.tensors.end();
         if (operands[i].access != Access::read && read) return true;

@@ -44,6 +44,7 @@ void fields(auto& visit, Of<ops::OpShape> auto& shape) {
   visit.added("salt", shape.salt);
   visit.added("window_height", shape.window_height);
   visit.added("window_width", shape.window_width);
+  visit.added("patch_channels", shape.patch_channels);
 }
 
 void fields(auto& visit, Of<OpPlace> auto& place) {

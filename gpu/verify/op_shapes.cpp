@@ -41,10 +41,12 @@ OpShape within(Op op, OpShape shape, double most_flops) {
   return shape;
 }
 
-/// Whether the call covers a pooling whose window is that of the call.
-bool takes_window(const Variant& variant, const OpSet& covered) {
-  return std::any_of(variant.chain.begin(), variant.chain.end(),
-                     [&](const ops::Link& link) { return link.takes_window && covered.has(link.op); });
+/// Whether the call covers a convolution before its own op (or else a pooling) of which its shape tells what is not
+/// in that of its own op.
+bool tells_of(bool convolution, const Variant& variant, const OpSet& covered) {
+  return std::any_of(variant.chain.begin(), variant.chain.end(), [&](const ops::Link& link) {
+    return link.takes != nullptr && covered.has(link.op) && convolution == (link.op == Op::conv2d_forward);
+  });
 }
 
 /// The window of `given`, or, where that has none, 1x3 for lines and 2x2 for images.
@@ -85,7 +87,10 @@ std::optional<OpShape> fitted(const Variant& variant, OpShape shape, const OpSet
     shape.covered = covered;
     shape.height *= larger;
     shape.width *= larger;
-    if (takes_window(variant, covered)) give_window(shape, given);
+    if (tells_of(false, variant, covered)) give_window(shape, given);
+    if (tells_of(true, variant, covered)) {
+      shape.patch_channels = given.patch_channels != 0 ? given.patch_channels : 3;
+    }
     if (misfit(variant, shape).empty()) return shape;
   }
   return std::nullopt;

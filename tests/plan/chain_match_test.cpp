@@ -110,7 +110,8 @@ TEST(ChainMatch, GivesUpNoMoreThanTheVariantRefuses) {
 }
 
 /// kEpilogue and a pooling behind it.
-Variant pooling_epilogue(ops::OpShape (*shape)(const ops::OpShape&), bool takes_window) {
+Variant pooling_epilogue(ops::OpShape (*shape)(const ops::OpShape&),
+                         bool (*takes)(const ops::OpShape&, ops::OpShape&)) {
   Variant variant = kEpilogue;
   variant.chain[2].renames.push_back({Name::output, Name::activated});
   variant.chain[2].without = ops::Rename{Name::biased, Name::activated};
@@ -119,12 +120,12 @@ Variant pooling_epilogue(ops::OpShape (*shape)(const ops::OpShape&), bool takes_
                            .optional = true,
                            .without = ops::Rename{Name::activated, Name::output},
                            .shape = shape,
-                           .takes_window = takes_window});
+                           .takes = takes});
   return variant;
 }
 
 TEST(ChainMatch, LeavesOutAPoolingInOtherWindowsThanItsOwn) {
-  const Variant variant = pooling_epilogue(ops::pooling_shape, false);
+  const Variant variant = pooling_epilogue(ops::pooling_shape, nullptr);
   Program program = program_of(tests::tiny_model());
   const std::size_t conv = index_of(program, Op::conv2d_forward, "conv1");
   EXPECT_EQ(match_chain(program, conv, variant, {}, {}).covered,
@@ -145,7 +146,7 @@ TEST(ChainMatch, ALinkThatTakesAnyWindowTellsTheCallWhichItIs) {
         shape.kernel_width = call.window_width;
         return shape;
       },
-      true);
+      ops::take_window);
   Program program = program_of(tests::tiny_model());
   const std::size_t conv = index_of(program, Op::conv2d_forward, "conv1");
   ops::OpShape& pool = program.nodes[index_of(program, Op::maxpool2d_forward, "pool1")].shape;
@@ -159,6 +160,23 @@ TEST(ChainMatch, ALinkThatTakesAnyWindowTellsTheCallWhichItIs) {
   EXPECT_EQ(ops::by_itself(match.shape), program.nodes[conv].shape);
   const ChainMatch without = match_chain(program, conv, variant, {Op::maxpool2d_forward}, {});
   EXPECT_EQ(without.shape.window_width, 1) << "no pooling, no window";
+}
+
+TEST(ChainMatch, WhatALinkDoesNotTakeIsNotThere) {
+  Variant variant = pooling_epilogue(ops::pooling_shape, [](const ops::OpShape& its, ops::OpShape& call) {
+    call.window_height = its.kernel_height;
+    return its.kernel_height == 1;
+  });
+  const Program program = program_of(tests::tiny_model());
+  const std::size_t conv = index_of(program, Op::conv2d_forward, "conv1");
+  const ChainMatch match = match_chain(program, conv, variant, {}, {});
+  EXPECT_EQ(match.covered, (OpSet{Op::bias_forward, Op::relu_forward}));
+  EXPECT_EQ(match.note, "") << "nobody has to be told";
+  EXPECT_EQ(match.shape.window_height, 1) << "what it noted of an op that it does not take is forgotten";
+  variant.chain.back().optional = false;
+  const ChainMatch required = match_chain(program, conv, variant, {}, {});
+  EXPECT_EQ(required.failure, "there is no maxpool2d.forward that it takes");
+  EXPECT_TRUE(required.absent);
 }
 
 }  // namespace

@@ -37,6 +37,22 @@ std::vector<OpShape> pooled_shapes() {
           pooled(image(2, 9, 4, 256), 2, 1)};
 }
 
+/// The same, and with a convolution before it: 1 to 4 channels; filters that fill warps and blocks or not; one
+/// position, images smaller than a tile, that tiles fill or not, and more of them than parts that sums are taken in.
+std::vector<OpShape> chain_shapes() {
+  using test_shapes::convolved;
+  using test_shapes::image;
+  std::vector<OpShape> list = pooled_shapes();
+  list.insert(list.end(), {convolved(image(1, 1, 1, 32), 3), convolved(image(3, 2, 1, 64), 1),
+                           convolved(image(2, 8, 16, 32), 3), convolved(image(2, 7, 9, 64), 3),
+                           convolved(image(1, 5, 33, 96), 4), convolved(image(3, 9, 6, 128), 1),
+                           convolved(image(1, 17, 18, 32), 2), convolved(image(2, 3, 4, 256), 3),
+                           convolved(image(1, 10, 20, 288), 3), convolved(image(2, 9, 17, 256), 4),
+                           convolved(image(600, 1, 1, 256), 3), convolved(image(600, 2, 3, 160), 3),
+                           convolved(image(550, 3, 2, 64), 4), convolved(image(40, 32, 32, 64), 3)});
+  return list;
+}
+
 constexpr OpShape kSmall{.batch = 2, .height = 3, .width = 2, .in_channels = 3};
 
 void fit_forward(const Draw& draw) {
@@ -78,7 +94,7 @@ Derivative derivative(Name variable, Name result) {
 const OpTests& forward_tests() {
   static const OpTests tests{.shapes = shapes,
                              .random_shape = test_shapes::random_image,
-                             .chain_shapes = pooled_shapes,
+                             .chain_shapes = chain_shapes,
                              .fit = fit_forward,
                              .smooth = norm_draw::smooth,
                              .no_derivative = kForwardOp};
@@ -88,7 +104,7 @@ const OpTests& forward_tests() {
 const OpTests& infer_tests() {
   static const OpTests tests{.shapes = shapes,
                              .random_shape = test_shapes::random_image,
-                             .chain_shapes = pooled_shapes,
+                             .chain_shapes = chain_shapes,
                              .fit = norm_draw::fit_running,
                              .no_derivative = kForwardOp};
   return tests;
@@ -97,7 +113,7 @@ const OpTests& infer_tests() {
 const OpTests& backward_tests() {
   static const OpTests tests{.shapes = shapes,
                              .random_shape = test_shapes::random_image,
-                             .chain_shapes = pooled_shapes,
+                             .chain_shapes = chain_shapes,
                              .fit = norm_draw::fit_backward,
                              .derivative = derivative(Name::input, Name::input_gradient),
                              .more_derivatives = {derivative(Name::weights, Name::weights_gradient),

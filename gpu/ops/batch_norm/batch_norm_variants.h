@@ -1,6 +1,6 @@
 #pragma once
-// The factories behind batch_norm_table.cpp. Each is defined in a file named for its variant:
-// batch_norm_<variant>.cpp or .cu, or cuda_batch_norm_<variant>.cpp; pooled_backward() in one of its own.
+// The factories behind batch_norm_table.cpp. Each is defined in a file named for its variant: batch_norm_<variant>.cpp
+// or .cu, or cuda_batch_norm_<variant>.cpp; pooled_backward() and recomputed_backward() in ones of their own.
 
 #include "gpu/ops/variant.h"
 
@@ -31,6 +31,10 @@ Variant warp_shuffle_backward();
 Variant pooled_forward();
 Variant pooled_infer();
 Variant pooled_backward();
+
+Variant recomputed_forward();
+Variant recomputed_infer();
+Variant recomputed_backward();
 
 #if WARPSCOPE_HAVE_CUDNN
 Variant cudnn_forward();

@@ -73,7 +73,7 @@ inline std::vector<Link> normed_chain() {
       {.op = Op::maxpool2d_forward,
        .renames = {{Name::input, Name::activated}},
        .shape = pooled_result_shape,
-       .takes_window = true}};
+       .takes = take_window}};
 }
 
 inline std::vector<Link> backward_weights_chain() {
