@@ -21,7 +21,7 @@ OpTiming timing() {
   row.layer = "conv1";
   row.variant = "implicit_gemm";
   row.shape = {64, 32, 32,   3,     256, 3, 3, 50000, ops::UpdateRule::lion, {ops::Op::bias_forward},
-               2,  3,  true, 0.25f, 7,   4, 5};
+               2,  3,  true, 0.25f, 7,   4, 5, 6};
   row.microseconds = 12.5;
   row.previous_microseconds = 80.25;
   row.previous_variant = "naive";
@@ -159,9 +159,9 @@ TEST(SnapshotJson, EveryFieldIsWritten) {
                        count(a, b, c, d, e, f, g, h, i, j, k, l, m));
   }
   {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = timing().shape;
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = timing().shape;
     expect_every_field(written["timings"][0]["shape"], fresh["timings"][0]["shape"],
-                       count(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q));
+                       count(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r));
   }
   {
     const auto& [a, b, c, d, e, f, g, h] = s.ladder->front();
