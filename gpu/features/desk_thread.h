@@ -100,7 +100,7 @@ class DeskThread {
   };
 
   void run(const std::stop_token& end) {
-    while (const auto job = take(end)) {
+    while (auto job = take(end)) {
       std::string failure;
       bool cancelled = false;
       try {
@@ -119,6 +119,7 @@ class DeskThread {
         state.failure = failure;
         state.cancelled = cancelled;
       });
+      job.reset();
       core::return_freed_memory();
     }
   }

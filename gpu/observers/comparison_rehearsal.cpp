@@ -1,5 +1,6 @@
 #include "gpu/observers/comparison_rehearsal.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -15,14 +16,9 @@ ComparisonRehearsal::~ComparisonRehearsal() {
 bool ComparisonRehearsal::ask(const ObservationRequest& request) {
   if (request.likely_comparison == request_) return false;
   request_ = request.likely_comparison;
-  stop();
-  return true;
-}
-
-/// What has not been built to its end begins anew when it is asked for again.
-void ComparisonRehearsal::stop() {
-  if (under_way()) rehearsed_.reset();
+  begun_ = false;
   stop_ = true;
+  return true;
 }
 
 bool ComparisonRehearsal::under_way() const {
@@ -30,8 +26,11 @@ bool ComparisonRehearsal::under_way() const {
 }
 
 bool ComparisonRehearsal::start(const Scene& scene) {
-  if (request_ == rehearsed_ || under_way()) return false;
-  rehearsed_ = request_;
+  if (!wanted() || under_way()) return false;
+  begun_ = true;
+  // What people no longer look at is not kept for this.
+  std::erase_if(known_, [&](const ComparisonSetup& each) { return forgets_ || each.own != request_->own; });
+  forgets_ = false;
   std::vector<ComparisonSetup> setups;
   for (const Reconstructor& one : request_->reconstructors) {
     setups.push_back(comparison_setup(scene, *request_, one));
@@ -44,22 +43,27 @@ bool ComparisonRehearsal::start(const Scene& scene) {
 void ComparisonRehearsal::build(const std::vector<ComparisonSetup>& setups) {
   for (const ComparisonSetup& setup : setups) {
     if (stop_) return;
+    const bool known = std::any_of(known_.begin(), known_.end(),
+                                   [&](const ComparisonSetup& other) { return setup.same_as(other); });
+    if (known) continue;
     try {
       const ComparisonPass pass(setup);
       ++built_;
     } catch (const core::Error&) {
       // The comparison that asks for it says why.
     }
+    known_.push_back(setup);
   }
 }
 
 void ComparisonRehearsal::end(Observations&) {
-  stop();
+  stop_ = true;
 }
 
 void ComparisonRehearsal::restart(Observations&) {
-  stop();
-  rehearsed_.reset();
+  stop_ = true;
+  forgets_ = true;
+  begun_ = false;
 }
 
 }  // namespace warpscope::training

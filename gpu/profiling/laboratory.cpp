@@ -91,6 +91,7 @@ class Laboratory::Worker {
     } catch (const std::exception& error) {
       failure = error.what();
     }
+    core::return_freed_memory();
     change([&](LaboratoryState& state) {
       state.running = Job::none;
       state.text.clear();
@@ -98,7 +99,6 @@ class Laboratory::Worker {
       state.cancelled = cancelled();
       if (failure.empty() && !state.cancelled) state.done = state.total;
     });
-    core::return_freed_memory();
   }
 
   mutable std::mutex mutex_;  // of state_

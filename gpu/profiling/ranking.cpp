@@ -63,9 +63,9 @@ class Judge {
     }
   }
 
-  /// A variant on all cases of its op.
+  /// A variant on all cases of its op, or what runs them if nothing is chosen.
   struct Candidate {
-    const Variant* variant = nullptr;
+    const Variant* variant = nullptr;  ///< nullptr: nothing is chosen
     double total = std::numeric_limits<double>::infinity();
     ops::OpSet covers;  ///< in any case
   };
@@ -100,12 +100,15 @@ class Judge {
 
   bool has_cases(Op op) const { return places_.contains(op); }
 
-  /// Whether `variant` runs all cases of its op if nothing is chosen: no other of ours that can run one comes
-  /// after it.
-  bool is_automatic(const Variant& variant) const {
-    const auto& places = places_.at(variant.op);
-    return std::all_of(places.begin(), places.end(),
-                       [&](const OpShape& place) { return automatic(variant.op, place) == &variant; });
+  /// What the planner takes for each case if nothing is chosen: each time the variant of ours that comes last, first of
+  /// those that need other ops and have them there. Endless if one of these was not timed.
+  Candidate automatic(Op op) const {
+    Candidate mix{nullptr, 0, {}};
+    for (const OpShape& place : places_.at(op)) {
+      const Variant* const variant = automatic(op, place);
+      if (variant == nullptr || !add_case(mix, *variant, place)) return {};
+    }
+    return mix;
   }
 
  private:
@@ -131,23 +134,29 @@ class Judge {
     const auto found = places_.find(variant.op);
     if (found == places_.end()) return {};
     for (const OpShape& place : found->second) {
-      const BenchRow* best = nullptr;
-      double least = 0;
-      for (const BenchRow& row : rows_) {
-        if (row.what.op != variant.op || row.variant != variant.name || !timed(row, precision_)) continue;
-        if (by_itself(row.what.shape) != place) continue;
-        const double net = row.median - saved(variant, row.what.shape);
-        if (best != nullptr && net >= least) continue;
-        best = &row;
-        least = net;
-      }
-      if (best == nullptr) return {};
-      candidate.total += least;
-      for (const ops::CoveredOp& each : covered_ops(variant, best->what.shape)) {
-        if (each.op != variant.op) candidate.covers.add(each.op);
-      }
+      if (!add_case(candidate, variant, place)) return {};
     }
     return candidate;
+  }
+
+  /// The fastest call of `variant` at `place`. False if none was timed.
+  bool add_case(Candidate& candidate, const Variant& variant, const OpShape& place) const {
+    const BenchRow* best = nullptr;
+    double least = 0;
+    for (const BenchRow& row : rows_) {
+      if (row.what.op != variant.op || row.variant != variant.name || !timed(row, precision_)) continue;
+      if (by_itself(row.what.shape) != place) continue;
+      const double net = row.median - saved(variant, row.what.shape);
+      if (best != nullptr && net >= least) continue;
+      best = &row;
+      least = net;
+    }
+    if (best == nullptr) return false;
+    candidate.total += least;
+    for (const ops::CoveredOp& each : covered_ops(variant, best->what.shape)) {
+      if (each.op != variant.op) candidate.covers.add(each.op);
+    }
+    return true;
   }
 
   /// What the ops that a call covers beside its own would take by themselves.
@@ -161,22 +170,24 @@ class Judge {
     return sum;
   }
 
-  /// Of how many ops variants compute `op` again for themselves: it is saved only if all of them do.
+  /// Of how many ops of the model variants compute `op` again for themselves: it is saved only if all of them do.
   int sharers(Op op) const {
     std::set<Op> found;
     for (const Variant& variant : all_) {
-      if (variant.device == device_.kind && computes_again(variant, op)) found.insert(variant.op);
+      if (variant.device == device_.kind && has_cases(variant.op) && computes_again(variant, op)) {
+        found.insert(variant.op);
+      }
     }
     return static_cast<int>(found.size());
   }
 
   const Variant* automatic(Op op, const OpShape& place) const {
     const Variant* last = nullptr;
-    for (const bool library : {true, false}) {  // a library's only where we have none
+    // The later ones count more: a library's only where we have none.
+    for (const auto& [library, needs_others] : {std::pair(true, false), {false, false}, {false, true}}) {
       for (const Variant& variant : all_) {
         if (variant.op != op || variant.device != device_.kind || variant.library != library) continue;
-        if (ops::needs_others(variant)) continue;
-        if (can_run(variant, place)) last = &variant;
+        if (ops::needs_others(variant) == needs_others && can_run(variant, place)) last = &variant;
       }
     }
     return last;
@@ -200,14 +211,37 @@ class Judge {
   std::map<Op, std::vector<OpShape>> places_;  ///< the shapes of each op, whatever its calls cover
 };
 
-/// The best variant of each op that was timed.
-std::map<Op, Judge::Candidate> winners(const Judge& judge) {
-  std::map<Op, Judge::Candidate> best;
+using Winners = std::map<Op, Judge::Candidate>;
+
+/// Chooses nothing where the planner by itself does no worse. What several ops were given together, `pairs`, is left to
+/// it together.
+void leave_to_planner(const Judge& judge, std::vector<std::set<Op>> pairs, Winners& best) {
+  std::set<Op> paired;
+  for (const std::set<Op>& pair : pairs) paired.insert(pair.begin(), pair.end());
+  for (const auto& [op, candidate] : best) {
+    if (!paired.contains(op)) pairs.push_back({op});
+  }
+  for (const std::set<Op>& ops : pairs) {
+    double chosen = 0;
+    double automatic = 0;
+    for (const Op op : ops) {
+      chosen += best[op].total;
+      automatic += judge.automatic(op).total;
+    }
+    if (automatic > chosen) continue;
+    for (const Op op : ops) best[op] = judge.automatic(op);
+  }
+}
+
+/// The best variant of each op that was timed, as far as one has to be chosen.
+Winners winners(const Judge& judge) {
+  Winners best;
+  std::vector<std::set<Op>> pairs;
   for (const Op op : judge.timed_ops()) best[op] = judge.best_of(op);
   for (const auto& [operand, partners] : judge.partners()) {
     double together = 0;
     double apart = 0;
-    std::map<Op, Judge::Candidate> candidates;
+    Winners candidates;
     for (const Op op : partners) {
       if (!judge.has_cases(op)) continue;  // no part of the model
       candidates[op] = judge.best_of(op, operand.first, operand.second);
@@ -216,9 +250,14 @@ std::map<Op, Judge::Candidate> winners(const Judge& judge) {
       apart += found == best.end() ? 0 : found->second.total;
     }
     if (!(together < apart)) continue;
-    for (auto& [op, candidate] : candidates) best[op] = candidate;
+    pairs.emplace_back();
+    for (auto& [op, candidate] : candidates) {
+      best[op] = candidate;
+      pairs.back().insert(op);
+    }
   }
   std::erase_if(best, [](const auto& each) { return each.second.variant == nullptr; });
+  leave_to_planner(judge, std::move(pairs), best);
   return best;
 }
 
@@ -260,7 +299,7 @@ plan::Selection fastest_among(std::span<const Variant> variants, const std::vect
                               Precision precision, const core::DeviceInfo& device,
                               plan::Selection otherwise) {
   const Judge judge(variants, rows, precision, device);
-  const std::map<Op, Judge::Candidate> best = winners(judge);
+  const Winners best = winners(judge);
   ops::OpSet covered;
   for (const auto& [op, winner] : best) {
     for (const Op other : judge.timed_ops()) {
@@ -270,7 +309,7 @@ plan::Selection fastest_among(std::span<const Variant> variants, const std::vect
   for (const auto& [op, winner] : best) {
     otherwise.variants.erase(op);
     // What is chosen runs by itself, so that nothing would cover it.
-    if (covered.has(op) || judge.is_automatic(*winner.variant)) continue;
+    if (covered.has(op) || winner.variant == nullptr) continue;
     otherwise.variants[op] = winner.variant->name;
   }
   return otherwise;

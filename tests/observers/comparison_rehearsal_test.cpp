@@ -33,18 +33,20 @@ class Rehearsals : public testing::TestWithParam<tests::Streams> {
     reconstructor.selection = std::move(selection);
     return reconstructor;
   }
-  /// The training's own variants and others.
-  static ObservationRequest two(int count = 10) {
+  static ObservationRequest likely(std::vector<Reconstructor> reconstructors, int count = 10) {
     ObservationRequest request;
-    request.likely_comparison =
-        ComparisonRequest{{{}, by(tests::other_selection(GetParam()))}, count, nullptr};
+    request.likely_comparison = ComparisonRequest{std::move(reconstructors), count, nullptr};
     return request;
   }
+  /// The training's own variants and others.
+  static ObservationRequest two(int count = 10) {
+    return likely({{}, by(tests::other_selection(GetParam()))}, count);
+  }
   void rehearse() {
-    do {
+    while (rehearsal.wanted() || rehearsal.under_way()) {
       EXPECT_FALSE(rehearsal.start(engine->scene()));
       std::this_thread::yield();
-    } while (rehearsal.under_way());
+    }
   }
 
   const std::shared_ptr<core::Device> device = tests::device_of(GetParam());
@@ -81,6 +83,22 @@ TEST_P(Rehearsals, EachLikelyNetworkIsBuiltOnce) {
   EXPECT_EQ(rehearsal.built(), 4u);
 }
 
+TEST_P(Rehearsals, WhatIsBuiltIsNotBuiltAgainForAnotherRequest) {
+  rehearsal.ask(two());
+  rehearse();
+  Reconstructor sixteen_bits;
+  sixteen_bits.precision = core::Precision::bf16;
+  rehearsal.ask(likely({{}, sixteen_bits, {}}));
+  rehearse();
+  EXPECT_EQ(rehearsal.built(), 3u);
+}
+
+TEST_P(Rehearsals, NothingMoreIsWantedOnceItHasBegun) {
+  rehearsal.ask(two());
+  rehearse();
+  EXPECT_FALSE(rehearsal.wanted());
+}
+
 TEST_P(Rehearsals, ANetworkThatCannotBeLeavesTheOthers) {
   ObservationRequest request = two();
   auto& list = request.likely_comparison->reconstructors;
@@ -101,13 +119,44 @@ TEST_P(Rehearsals, AnotherNetworkIsRehearsedAnew) {
   EXPECT_EQ(rehearsal.built(), 4u);
 }
 
-TEST_P(Rehearsals, TheTrainingGoesOnWithTheSameBits) {
+TEST_P(Rehearsals, TheTrainingGoesOnBesideItWithTheSameBits) {
   Engine alone(engine->options(), data, device);
-  tests::run_steps(alone, 4);
+  tests::run_steps(alone, 8);
   rehearsal.ask(two());
   tests::run_steps(*engine, 2);
+  rehearsal.start(engine->scene());
+  tests::run_steps(*engine, 6);
   rehearse();
-  tests::run_steps(*engine, 2);
+  EXPECT_EQ(engine->parameters(), alone.parameters());
+}
+
+TEST_P(Rehearsals, ManyRequestsOneAfterTheOtherEndInTheLast) {
+  for (int count = 1; count <= 8; ++count) {
+    rehearsal.ask(two(count));
+    rehearsal.start(engine->scene());
+    Observations seen;
+    if (count % 3 == 0) rehearsal.restart(seen);
+    if (count % 3 == 1) rehearsal.end(seen);
+  }
+  rehearse();
+  const std::size_t built = rehearsal.built();
+  EXPECT_GE(built, 2u);
+  rehearsal.ask(ObservationRequest{});
+  rehearsal.ask(two(8));
+  rehearse();
+  EXPECT_EQ(rehearsal.built(), built) << "the last request was built to its end";
+}
+
+TEST_P(Rehearsals, OneThatIsDroppedMeanwhileLeavesTheTrainingAsItIs) {
+  Engine alone(engine->options(), data, device);
+  tests::run_steps(alone, 3);
+  {
+    ComparisonRehearsal dropped;
+    dropped.ask(two());
+    dropped.start(engine->scene());
+    EXPECT_FALSE(dropped.wanted());
+  }
+  tests::run_steps(*engine, 3);
   EXPECT_EQ(engine->parameters(), alone.parameters());
 }
 

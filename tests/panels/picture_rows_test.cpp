@@ -68,13 +68,15 @@ TEST(PictureRequest, WhatIsLikelyIsEachPresetAndEachPrecisionBesideTheOtherChoic
   EXPECT_EQ(likely.count, 32);
   const std::size_t presets = plan::presets(core::DeviceKind::cpu).size();
   const auto precisions = plan::training_precisions(cpu());
-  ASSERT_EQ(likely.reconstructors.size(), presets + precisions.size());
-  choices.preset = "onednn";
+  ASSERT_EQ(likely.reconstructors.size(), 1 + presets + 1 + precisions.size());
   set_shown(choices, PictureRow::other, true);
-  const auto chosen = request_of(choices).request.reconstructors.at(1);
-  EXPECT_EQ(std::count(likely.reconstructors.begin(), likely.reconstructors.end(), chosen), 1);
+  for (const char* const preset : {"", "onednn"}) {
+    choices.preset = preset;
+    const auto chosen = request_of(choices).request.reconstructors.at(1);
+    EXPECT_EQ(std::count(likely.reconstructors.begin(), likely.reconstructors.end(), chosen), 1) << preset;
+  }
   for (std::size_t i = 0; i < precisions.size(); ++i) {
-    const training::Reconstructor& one = likely.reconstructors[presets + i];
+    const training::Reconstructor& one = likely.reconstructors[1 + presets + 1 + i];
     EXPECT_EQ(one.precision, precisions[i]);
     ASSERT_TRUE(one.selection);
     EXPECT_EQ(one.selection->variants.at(ops::Op::conv2d_forward), "loops");

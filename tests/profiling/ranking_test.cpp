@@ -84,6 +84,25 @@ TEST(FastestOf, ChoosesNothingWhereTheAutomaticVariantIsBest) {
   EXPECT_EQ(choice(fastest(variants, rows), Op::relu_forward), "simple");
 }
 
+TEST(FastestOf, ChoosesNothingWhereThePlannerTakesTheBestForEachCase) {
+  const std::vector<Variant> variants{
+      variant(Op::batch_norm_forward, "single"),
+      variant(Op::batch_norm_forward, "pooled", ops::pooling_after(Op::batch_norm_forward)),
+      variant(Op::maxpool2d_forward, "plain")};
+  const OpSet pooling{Op::maxpool2d_forward};
+  OpShape other = kShape;
+  other.batch = 3;
+  std::vector<BenchRow> rows{timed(Op::batch_norm_forward, "single", 10),
+                             timed(Op::batch_norm_forward, "single", 10, {}, other),
+                             timed(Op::batch_norm_forward, "pooled", 12, pooling),
+                             timed(Op::maxpool2d_forward, "plain", 5, {}, ops::window_shape(kShape))};
+  EXPECT_TRUE(fastest(variants, rows).variants.empty()) << "pooled has one case, single the other";
+  rows.push_back(timed(Op::batch_norm_forward, "pooled", 12, pooling, other));
+  EXPECT_TRUE(fastest(variants, rows).variants.empty()) << "pooled has both";
+  rows[2].median = rows[4].median = 90;
+  EXPECT_EQ(choice(fastest(variants, rows), Op::batch_norm_forward), "single");
+}
+
 TEST(FastestOf, CountsWhatACallCoversAtTheBestTimesOfTheSingleOps) {
   const std::vector<Variant> variants{
       variant(Op::conv2d_forward, "fused", ops::bias_and_relu_after(Op::conv2d_forward)),

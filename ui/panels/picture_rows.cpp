@@ -109,18 +109,19 @@ training::ComparisonRequest likely_request(const PictureChoices& choices, const 
   training::ComparisonRequest request;
   request.count = needs.count;
   request.own = needs.own;
-  PictureChoices likely = choices;
-  const auto add = [&] { request.reconstructors.push_back(other_of(likely, device, precision)); };
+  const auto add = [&](const std::string& preset, std::optional<core::Precision> chosen) {
+    PictureChoices likely = choices;
+    likely.preset = preset;
+    likely.precision = chosen;
+    request.reconstructors.push_back(other_of(likely, device, precision));
+  };
+  add("", choices.precision);
   for (const plan::Preset& preset : plan::presets(device.kind)) {
-    likely.preset = preset.id;
     const core::Precision wanted = choices.precision.value_or(precision);
-    if (plan::preset_unavailable_reason(preset.id, device, wanted).empty()) add();
+    if (plan::preset_unavailable_reason(preset.id, device, wanted).empty()) add(preset.id, choices.precision);
   }
-  likely.preset = choices.preset;
-  for (const core::Precision one : plan::training_precisions(device)) {
-    likely.precision = one;
-    add();
-  }
+  add(choices.preset, std::nullopt);
+  for (const core::Precision one : plan::training_precisions(device)) add(choices.preset, one);
   return request;
 }
 

@@ -82,7 +82,8 @@ struct PictureRequest {
 PictureRequest make_request(const PictureChoices& choices, const PictureNeeds& needs,
                             const core::DeviceInfo& device, core::Precision precision);
 
-/// What A/B becomes by one more choice in its menu: each preset and each precision that can be chosen.
+/// What A/B becomes by one more choice in its menu: each preset that can be chosen and the training's variants, each
+/// precision and the training's.
 training::ComparisonRequest likely_request(const PictureChoices& choices, const PictureNeeds& needs,
                                            const core::DeviceInfo& device, core::Precision precision);
 

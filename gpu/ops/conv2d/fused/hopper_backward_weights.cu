@@ -269,11 +269,12 @@ __device__ __forceinline__ void write_sums(const WeightsProblem& q, const Unit& 
 /// Of a warpgroup without a tap: tells that it needs no stage.
 template <class S>
 __device__ void pass_over(const Unit& unit, const Places<S>& at, int thread) {
+  if (thread % 32 != 0) return;
   Ring<S::stages> ring;
 #pragma unroll 1
   for (int i = unit.first_patch; i < unit.end_patch; ++i) {
     wait(at.full(ring.stage), ring.parity);
-    if (thread % 32 == 0) arrive(at.empty(ring.stage));
+    arrive(at.empty(ring.stage));
     ring.advance();
   }
 }

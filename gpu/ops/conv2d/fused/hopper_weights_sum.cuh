@@ -1,6 +1,6 @@
 #pragma once
-// The second kernel of hopper_backward_weights.cu: adds the splits in order, and folds an upsampled layer's parts, four to
-// a tap of dw.
+// The second kernel of hopper_backward_weights.cu: adds the splits in order, and folds an upsampled layer's parts, four
+// to a tap of dw.
 
 #include <cstdint>
 
