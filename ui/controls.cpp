@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "ui/hit_area.h"
 #include "ui/steering.h"
 #include "ui/terms.h"
 #include "ui/widgets.h"
@@ -165,7 +166,7 @@ void draw_icon(ImDrawList* list, Icon icon, ImVec2 min, ImVec2 max, ImU32 color)
 bool icon_button(const Frame& frame, const char* name, Icon icon, std::string_view tip, bool enabled) {
   const float side = ImGui::GetFrameHeight();
   push_disabled(enabled);
-  const bool clicked = ImGui::InvisibleButton(name, ImVec2(side, side));
+  const bool clicked = hit_area(name, ImVec2(side, side));
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   auto* const list = ImGui::GetWindowDrawList();
   if (enabled && steering_refusal().empty()) {
@@ -187,8 +188,7 @@ float text_button_width(const Frame& frame, std::string_view label) {
 bool text_button(const Frame& frame, const char* name, const char* label, std::string_view tip,
                  bool enabled) {
   push_disabled(enabled);
-  const bool clicked =
-      ImGui::InvisibleButton(name, ImVec2(text_button_width(frame, label), ImGui::GetFrameHeight()));
+  const bool clicked = hit_area(name, ImVec2(text_button_width(frame, label), ImGui::GetFrameHeight()));
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   ImGui::GetWindowDrawList()->AddRectFilled(min, max, button_fill(false), corner(frame));
   draw_label(frame, min, max, faded(frame.palette.text), label);
@@ -200,7 +200,7 @@ bool text_button(const Frame& frame, const char* name, const char* label, std::s
 
 bool toggle(const Frame& frame, const char* name, const char* label, bool* value, std::string_view tip) {
   const float width = text_width(frame.fonts.text, label) + 16 * frame.scale;
-  const bool clicked = ImGui::InvisibleButton(name, ImVec2(width, ImGui::GetFrameHeight()));
+  const bool clicked = hit_area(name, ImVec2(width, ImGui::GetFrameHeight()));
   if (clicked) *value = !*value;
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   auto* const list = ImGui::GetWindowDrawList();
@@ -235,7 +235,7 @@ bool segmented(const Frame& frame, const char* name, std::span<const char* const
 
 bool begin_combo(const Frame& frame, const char* name, const std::string& preview, float width,
                  std::string_view tip) {
-  const bool clicked = ImGui::InvisibleButton(name, ImVec2(width, ImGui::GetFrameHeight()));
+  const bool clicked = hit_area(name, ImVec2(width, ImGui::GetFrameHeight()));
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   const float s = frame.scale, arrow = 14 * s;
   auto* const list = ImGui::GetWindowDrawList();
@@ -273,7 +273,7 @@ bool combo_item(const Frame& frame, const char* name, const char* label, bool se
                        (note.empty() ? 0 : 16 * s + text_width(frame.fonts.small, note));
   const float width = std::max(wanted, ImGui::GetContentRegionAvail().x);
   push_disabled(refusal.empty());
-  const bool clicked = ImGui::InvisibleButton(name, ImVec2(width, ImGui::GetFrameHeight()));
+  const bool clicked = hit_area(name, ImVec2(width, ImGui::GetFrameHeight()));
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   auto* const list = ImGui::GetWindowDrawList();
   if (refusal.empty() && ImGui::IsItemHovered()) {
@@ -316,7 +316,7 @@ void progress_bar(const Frame& frame, const char* name, float width, float part)
 bool slider(const Frame& frame, const char* name, float* value, float minimum, float maximum,
             const char* text, float width, std::string_view tip, bool logarithmic) {
   const float s = frame.scale;
-  ImGui::InvisibleButton(name, ImVec2(width, ImGui::GetFrameHeight()));
+  hit_area(name, ImVec2(width, ImGui::GetFrameHeight()));
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   const auto to_position = [&](float v) {
     if (logarithmic) return std::log(v / minimum) / std::log(maximum / minimum);

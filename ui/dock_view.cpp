@@ -9,6 +9,7 @@
 
 #include "ui/dock_tabs.h"
 #include "ui/frame_phases.h"
+#include "ui/hit_area.h"
 #include "ui/layout.h"
 #include "ui/layouts.h"
 #include "ui/terms.h"
@@ -167,7 +168,7 @@ void DockView::draw_gap(const Frame& frame, const PlacedGap& gap) {
   const std::string name = "splitter." + gap.path;
   const bool columns = gap.cut == Cut::columns;
   ImGui::SetCursorScreenPos(corner(gap.area));
-  ImGui::InvisibleButton(name.c_str(), ImVec2(std::max(1.0f, gap.area.w), std::max(1.0f, gap.area.h)));
+  hit_area(name.c_str(), ImVec2(gap.area.w, gap.area.h));
   trace_item(name);
   const bool active = ImGui::IsItemActive(), hovered = ImGui::IsItemHovered();
   DockNode* const cut = cut_at(docking.root, gap.path);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ui/hit_area.h"
 #include "ui/steering.h"
 #include "ui/terms.h"
 
@@ -262,8 +263,7 @@ void panel_title(const Frame& frame, const char* title) {
 
 bool title_tab(const Frame& frame, const char* name, const char* label, bool active) {
   const float s = frame.scale;
-  const bool clicked =
-      ImGui::InvisibleButton(name, ImVec2(text_width(frame.fonts.strong, label), ImGui::GetFrameHeight()));
+  const bool clicked = hit_area(name, ImVec2(text_width(frame.fonts.strong, label), ImGui::GetFrameHeight()));
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   auto* const list = ImGui::GetWindowDrawList();
   const ImU32 color = active || ImGui::IsItemHovered() ? frame.palette.text : frame.palette.muted;

@@ -145,6 +145,10 @@ TEST(NetworkRows, TilesFillTheRoomAndAllAreSeenWhereTheyCanBe) {
   }
 }
 
+TEST(NetworkRows, NoTilesHaveAPlaceToo) {
+  EXPECT_EQ(lay_out_tiles(0, 32, 32, 600, 200, 3, 18, 96).columns, 1);
+}
+
 TEST(NetworkRows, TilesOfTextsAreNoWiderThanTheRoom) {
   const TileLayout layout = lay_out_tiles(48, 1014, 1, 600, 200, 3, 18, 96);
   EXPECT_EQ(layout.columns, 1);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/hit_area.h"
 #include "ui/trace.h"
 #include "ui/widgets.h"
 
@@ -185,8 +186,7 @@ int PaletteBox::draw_rows(const Frame& frame) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
   for (int i = first_; i < end; ++i) {
     ImGui::PushID(i);
-    if (ImGui::InvisibleButton("row", ImVec2(ImGui::GetContentRegionAvail().x, std::floor(kRow * s))))
-      clicked = i;
+    if (hit_area("row", ImVec2(ImGui::GetContentRegionAvail().x, std::floor(kRow * s)))) clicked = i;
     if (ImGui::IsItemHovered() && (moved.x != 0 || moved.y != 0)) chosen_ = i;
     draw_row(frame, rows_[static_cast<std::size_t>(i)], i - first_, i == chosen_);
     ImGui::PopID();

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ui/cursor.h"
+#include "ui/hit_area.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/image_selection.h"
 #include "ui/panels/selection_chip.h"
@@ -116,7 +117,7 @@ std::optional<MatrixHit> ConfusionMatrix::draw(const Frame& frame, const HeldOut
   const MatrixLayout layout =
       arrange_matrix(measure(frame, held_out, ImVec2(room.x - ImGui::GetStyle().ScrollbarSize, height)));
   const ImVec2 cursor = ImGui::GetCursorScreenPos(), origin(std::floor(cursor.x), std::floor(cursor.y));
-  const bool clicked = ImGui::InvisibleButton("confusion.area", ImVec2(layout.width, layout.height));
+  const bool clicked = hit_area("confusion.area", ImVec2(layout.width, layout.height));
   trace_item("confusion.area");
   std::optional<MatrixHit> hit;
   if (ImGui::IsItemHovered()) {

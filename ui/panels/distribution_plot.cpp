@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ui/cursor.h"
+#include "ui/hit_area.h"
 #include "ui/plot/draw_curve.h"
 #include "ui/widgets.h"
 
@@ -90,7 +91,7 @@ void DistributionPlot::draw(const Frame& frame, ImVec2 size, const models::Model
                             const std::shared_ptr<const training::Distributions>& seen,
                             const DistributionLook& look) {
   const ImVec2 min = ImGui::GetCursorScreenPos(), max(min.x + size.x, min.y + size.y);
-  ImGui::InvisibleButton("distributions.plot", size);
+  hit_area("distributions.plot", size);
   const Moments moments = seen->moments;
   const Room room = arrange(frame, min, max, moments, look);
   if (room.right - room.left < 8 || room.bottom - room.top < 8) return;

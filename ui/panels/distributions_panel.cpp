@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ui/cursor.h"
+#include "ui/hit_area.h"
 #include "ui/images/colour_bar.h"
 #include "ui/numbers.h"
 #include "ui/terms.h"
@@ -217,7 +218,7 @@ void DistributionsPanel::draw_row(const Frame& frame, const Columns& columns, st
   const ImVec2 min = ImGui::GetCursorScreenPos();
   const float width = std::max(1.0f, ImGui::GetContentRegionAvail().x);
   const std::string name = layer_name(model_, layer), item = fmt::format("distributions.layer.{}", name);
-  if (ImGui::InvisibleButton(item.c_str(), ImVec2(width, height))) choose(frame, layer);
+  if (hit_area(item.c_str(), ImVec2(width, height))) choose(frame, layer);
   trace_item(item);
   if (!ImGui::IsItemVisible()) return;
   const bool chosen = frame.cursor->output == layer, hovered = ImGui::IsItemHovered();

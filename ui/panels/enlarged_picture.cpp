@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/hit_area.h"
 #include "ui/panels/picture_grid.h"
 #include "ui/pointing.h"
 #include "ui/widgets.h"
@@ -164,7 +165,7 @@ std::optional<images::GridHit> EnlargedPicture::draw_pictures(const Frame& frame
     draw_caption(frame, scene, row, ImVec2(min.x, max.y), width);
   }
   ImGui::SetCursorScreenPos(min);
-  ImGui::InvisibleButton("enlarged.picture", ImVec2(all, height));
+  hit_area("enlarged.picture", ImVec2(all, height));
   trace_item("enlarged.picture");
   if (mode_ != kSplit) return look_at_pointer(scene, min, width, gap);
   if (ImGui::IsItemHovered() || ImGui::IsItemActive()) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);

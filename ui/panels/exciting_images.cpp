@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/hit_area.h"
 #include "ui/images/byte_colours.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/latent_rows.h"
@@ -91,7 +92,7 @@ void ExcitingImages::draw_texts(const Frame& frame, float width) const {
     const training::ExcitingImage& one = images_[place];
     const ImVec2 min = ImGui::GetCursorScreenPos();
     const std::string name = fmt::format("network.exciting.{}", place);
-    const bool clicked = ImGui::InvisibleButton(name.c_str(), ImVec2(width, line));
+    const bool clicked = hit_area(name.c_str(), ImVec2(width, line));
     trace_item(name);
     if (ImGui::IsItemHovered() || is_pointed_at_image(frame, one.image)) {
       list->AddRectFilled(min, ImVec2(min.x + width, min.y + line),
@@ -118,8 +119,7 @@ void ExcitingImages::draw_image(const Frame& frame, std::size_t place, ImVec2 mi
                    min.y + std::floor(unit * static_cast<float>(set.height)));
   const std::string name = fmt::format("network.exciting.{}", place);
   ImGui::SetCursorScreenPos(min);
-  const bool clicked =
-      ImGui::InvisibleButton(name.c_str(), ImVec2(max.x - min.x, max.y - min.y + std::floor(kLine * s)));
+  const bool clicked = hit_area(name.c_str(), ImVec2(max.x - min.x, max.y - min.y + std::floor(kLine * s)));
   trace_item(name);
   ImDrawList* const list = ImGui::GetWindowDrawList();
   page_->draw(list, static_cast<int>(place), min, max);

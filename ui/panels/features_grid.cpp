@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/hit_area.h"
 #include "ui/panels/confusion_figures.h"
 #include "ui/widgets.h"
 
@@ -116,8 +117,7 @@ void draw_map(const Frame& frame, FeaturesController& controller, const GridResu
   const auto columns = static_cast<float>(grid.cs.size()), rows = static_cast<float>(grid.gammas.size());
   room.cell_width = std::floor(std::clamp((space.x - room.left) / columns, 24 * s, 120 * s));
   room.cell_height = std::floor(std::clamp((space.y - 24 * s) / rows, 16 * s, 56 * s));
-  ImGui::InvisibleButton("features.map",
-                         ImVec2(room.left + columns * room.cell_width, rows * room.cell_height + 22 * s));
+  hit_area("features.map", ImVec2(room.left + columns * room.cell_width, rows * room.cell_height + 22 * s));
   trace_item("features.map");
   const bool hovered = ImGui::IsItemHovered();
   const bool clicked = ImGui::IsItemClicked();

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/hit_area.h"
 #include "ui/panels/kernel_cells.h"
 #include "ui/pointing.h"
 #include "ui/trace.h"
@@ -224,8 +225,7 @@ bool KernelsPanel::draw_name(const Frame& frame, Table& table, const KernelRow& 
   table.enter(kOp);
   const ImVec2 min = table.cell_min(kOp), max = table.cell_max(kOp);
   ImGui::SetCursorScreenPos(min);
-  const bool clicked =
-      ImGui::InvisibleButton(id.c_str(), ImVec2(std::max(1.0f, max.x - min.x), max.y - min.y));
+  const bool clicked = hit_area(id.c_str(), ImVec2(max.x - min.x, max.y - min.y));
   trace_item(id);
   const bool hovered = ImGui::IsItemHovered();
   if (hovered) tooltip(frame, op_tip(row));
@@ -249,7 +249,7 @@ bool KernelsPanel::draw_layer_name(const Frame& frame, Table& table, const train
   table.span(kOp, kWas, [&](ImVec2 min, ImVec2 max) {
     const std::string id = fmt::format("kernels.{}.{}", ops::to_string(layer.op), layer.layer);
     ImGui::SetCursorScreenPos(min);
-    clicked = ImGui::InvisibleButton(id.c_str(), ImVec2(std::max(1.0f, max.x - min.x), max.y - min.y));
+    clicked = hit_area(id.c_str(), ImVec2(max.x - min.x, max.y - min.y));
     trace_item(id);
   });
   table.span(kOp, kVariant, [&](ImVec2 min, ImVec2 max) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ui/cursor.h"
+#include "ui/hit_area.h"
 #include "ui/images/byte_colours.h"
 #include "ui/panels/data_texts.h"
 #include "ui/pointing.h"
@@ -135,8 +136,7 @@ std::optional<std::int64_t> LatentPlane::draw(const Frame& frame,
                                               const LatentMarks& marks, ImVec2 size) {
   const float s = frame.scale, margin = 24 * s;
   points_ = points;
-  ImGui::InvisibleButton("latent.map", size,
-                         ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight);
+  hit_area("latent.map", size, ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight);
   trace_item("latent.map");
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   fitting_ = fitting_scale(*points_, room_of_images(frame, size), margin);

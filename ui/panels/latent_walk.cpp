@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ui/cursor.h"
+#include "ui/hit_area.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -158,7 +159,7 @@ void LatentWalk::draw_strip(const Frame& frame, float width) {
     if (i > 0) ImGui::SameLine(0, gap);
     const std::string name = fmt::format("latent.strip.{}", i);
     const float t = static_cast<float>(i) / (kStripPictures - 1);
-    if (ImGui::InvisibleButton(name.c_str(), ImVec2(side, side))) t_ = t;
+    if (hit_area(name.c_str(), ImVec2(side, side))) t_ = t;
     trace_item(name);
     const ImVec2 min(origin.x + static_cast<float>(i) * (side + gap), origin.y),
         max(min.x + side, min.y + side);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "ui/hit_area.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -18,8 +19,8 @@ float legend_width(const Frame& frame, const LegendEntry& entry, bool with_value
 
 bool legend_item(const Frame& frame, const LegendEntry& entry, bool with_value, std::string_view tip) {
   const float s = frame.scale;
-  const bool clicked = ImGui::InvisibleButton(
-      entry.name.c_str(), ImVec2(legend_width(frame, entry, with_value), ImGui::GetFrameHeight()));
+  const bool clicked =
+      hit_area(entry.name.c_str(), ImVec2(legend_width(frame, entry, with_value), ImGui::GetFrameHeight()));
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   auto* const list = ImGui::GetWindowDrawList();
   const float middle = std::floor((min.y + max.y) / 2), baseline = row_baseline(frame, min.y);

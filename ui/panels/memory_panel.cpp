@@ -8,6 +8,7 @@
 
 #include "ui/contrast.h"
 #include "ui/cursor.h"
+#include "ui/hit_area.h"
 #include "ui/plot/axis.h"
 #include "ui/pointing.h"
 #include "ui/table.h"
@@ -130,7 +131,7 @@ void MemoryPanel::draw_map(const Frame& frame, ImVec2 size) {
   const float s = frame.scale;
   size = ImVec2(std::max(1.0f, size.x), std::max(1.0f, size.y));
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGui::InvisibleButton("memory.map", size);
+  hit_area("memory.map", size);
   trace_item("memory.map");
   const ImVec2 min(std::min(at.x + axis_width(frame), at.x + size.x - 1), std::floor(at.y + 6 * s));
   const ImVec2 max(at.x + size.x, std::max(min.y + 1, std::floor(at.y + size.y - 20 * s)));

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ui/cursor.h"
+#include "ui/hit_area.h"
 #include "ui/panels/kernel_cells.h"
 #include "ui/trace.h"
 #include "ui/widgets.h"
@@ -187,7 +188,7 @@ void NetworkDiagram::draw_row(const Frame& frame, Table& table, std::size_t inde
     table.span(kFlow, kKept, [&](ImVec2 min, ImVec2 max) {
       ImGui::SetCursorScreenPos(min);
       const std::string name = fmt::format("network.layer.{}", row.name);
-      const bool clicked = ImGui::InvisibleButton(name.c_str(), ImVec2(max.x - min.x, max.y - min.y));
+      const bool clicked = hit_area(name.c_str(), ImVec2(max.x - min.x, max.y - min.y));
       trace_item(name);
       if (!clicked || frame.cursor == nullptr) return;
       point_at_output(*frame.cursor, row.output);

@@ -11,6 +11,7 @@
 #include "ui/contrast.h"
 #include "ui/cursor.h"
 #include "ui/frame_phases.h"
+#include "ui/hit_area.h"
 #include "ui/images/colour_bar.h"
 #include "ui/panels/data_texts.h"
 #include "ui/paragraph.h"
@@ -310,7 +311,7 @@ void NetworkPanel::draw_strip(const Frame& frame) {
     if (n > 0) ImGui::SameLine(0, gap);
     const ImVec2 min = ImGui::GetCursorScreenPos();
     const std::string name = fmt::format("network.layer.{}", seen().outputs[n].layer);
-    if (ImGui::InvisibleButton(name.c_str(), ImVec2(width, height))) point_at_output(*frame.cursor, n);
+    if (hit_area(name.c_str(), ImVec2(width, height))) point_at_output(*frame.cursor, n);
     trace_item(name);
     draw_card(frame, n, min, ImVec2(min.x + width, min.y + height));
   }
@@ -498,7 +499,7 @@ void NetworkPanel::draw_enlarged(const Frame& frame, float side) {
   const ImVec2 extent(unit * static_cast<float>(scene_->pictures.width),
                       down * static_cast<float>(scene_->pictures.height));
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGui::InvisibleButton("network.enlarged", extent);
+  hit_area("network.enlarged", extent);
   trace_item("network.enlarged");
   ImDrawList* const list = ImGui::GetWindowDrawList();
   image_of_tile(list, channel(frame), at, ImVec2(at.x + extent.x, at.y + extent.y));

@@ -245,8 +245,9 @@ TileLayout lay_out_tiles(int count, int width, int height, float room_width, flo
     if (static_cast<float>(rows) * (unit * static_cast<float>(height) + gap) <= room_height) break;
   }
   unit = std::max(unit, least / shorter);
-  const int rows = (count + columns_at(unit) - 1) / columns_at(unit);
-  return {(count + rows - 1) / rows, std::floor(std::min(unit * static_cast<float>(width), room_width)),
+  const int rows = std::max(1, (count + columns_at(unit) - 1) / columns_at(unit));
+  return {std::max(1, (count + rows - 1) / rows),
+          std::floor(std::min(unit * static_cast<float>(width), room_width)),
           std::floor(unit * static_cast<float>(height))};
 }
 

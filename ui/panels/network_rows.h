@@ -126,7 +126,7 @@ struct TileLayout {
 
 /// The largest tiles of `width` x `height` pictures of which all `count` are seen in the room, but neither side
 /// smaller than `least` nor the longer one larger than `most`. Small ones scroll; what is wider than the room is
-/// made as narrow. As few columns as the rows need, so that the last row is no shorter than it must be. `count` > 0.
+/// made as narrow. As few columns as the rows need, so that the last row is no shorter than it must be.
 TileLayout lay_out_tiles(int count, int width, int height, float room_width, float room_height, float gap,
                          float least, float most);
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/hit_area.h"
 #include "ui/panels/loss_legend.h"
 #include "ui/panels/loss_lines.h"
 #include "ui/trace.h"
@@ -217,7 +218,7 @@ void RunsPanel::draw_swatch(const Frame& frame, RunOverlay& overlay, Table& tabl
   const OverlayRun* const shown = overlay.find(run.folder);
   ImGui::SetCursorScreenPos(min);
   const std::string name = "runs.swatch." + run.name;
-  const bool clicked = ImGui::InvisibleButton(name.c_str(), ImVec2(max.x - min.x, max.y - min.y));
+  const bool clicked = hit_area(name.c_str(), ImVec2(max.x - min.x, max.y - min.y));
   const bool hovered = ImGui::IsItemHovered();
   trace_item(name);
   tooltip(frame, shown == nullptr ? "Show its curves with the present ones." : "Choose another colour.");
@@ -250,7 +251,7 @@ void RunsPanel::draw_run(const Frame& frame, RunOverlay& overlay, Table& table, 
   const ImVec2 min = table.cell_min(kName), max = table.cell_max(kName);
   ImGui::SetCursorScreenPos(min);
   const std::string name = "runs.run." + run.name;
-  if (ImGui::InvisibleButton(name.c_str(), ImVec2(max.x - min.x, max.y - min.y)))
+  if (hit_area(name.c_str(), ImVec2(max.x - min.x, max.y - min.y)))
     visible ? overlay.hide(run.folder) : overlay.show(run.folder, run.name);
   const bool hovered = ImGui::IsItemHovered();
   trace_item(name);
@@ -278,7 +279,7 @@ void RunsPanel::draw_palette(const Frame& frame, RunOverlay& overlay) {
     for (int i = 0; i < kRunColors; ++i) {
       if (i > 0) ImGui::SameLine();
       const std::string name = fmt::format("runs.color.{}", i);
-      if (ImGui::InvisibleButton(name.c_str(), ImVec2(side, side))) {
+      if (hit_area(name.c_str(), ImVec2(side, side))) {
         overlay.recolor(recolored_, i);
         ImGui::CloseCurrentPopup();
       }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ui/cursor.h"
+#include "ui/hit_area.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/image_selection.h"
 #include "ui/widgets.h"
@@ -26,7 +27,7 @@ bool chip(const Frame& frame, const char* name, std::string_view text, float roo
   const float s = frame.scale, cross = kCross * s, height = ImGui::GetFrameHeight();
   const std::string shown =
       ellipsize(frame.fonts.text, text, std::max(48 * s, room - cross - (kBesideText + 2) * s));
-  const bool clicked = ImGui::InvisibleButton(name, ImVec2(chip_width(frame, shown), height));
+  const bool clicked = hit_area(name, ImVec2(chip_width(frame, shown), height));
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   const bool hovered = ImGui::IsItemHovered();
   ImDrawList* const list = ImGui::GetWindowDrawList();

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/hit_area.h"
 #include "ui/panels/data_texts.h"
 #include "ui/terms.h"
 #include "ui/widgets.h"
@@ -85,7 +86,7 @@ void StatusBar::log_command(std::string line, bool of_view) {
 
 void StatusBar::draw_last_line(const Frame& frame, float room) {
   const float s = frame.scale, arrow = 12 * s;
-  if (ImGui::InvisibleButton("status.log", ImVec2(std::max(room, 1.0f), ImGui::GetFrameHeight()))) {
+  if (hit_area("status.log", ImVec2(room, ImGui::GetFrameHeight()))) {
     ImGui::OpenPopup("log");
     scroll_to_end_ = true;
   }

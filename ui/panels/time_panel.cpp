@@ -7,6 +7,7 @@
 
 #include "ui/contrast.h"
 #include "ui/cursor.h"
+#include "ui/hit_area.h"
 #include "ui/panels/kernel_cells.h"
 #include "ui/plot/axis.h"
 #include "ui/pointing.h"
@@ -125,7 +126,7 @@ void TimePanel::draw_lanes(const Frame& frame, const StepLanes& lanes, float hei
   room.length = lanes.length();
   room.window = window_;
 
-  ImGui::InvisibleButton("time.lanes", size);
+  hit_area("time.lanes", size);
   trace_item("time.lanes");
   Hit hit;
   if (ImGui::IsItemHovered()) hit = hit_of(room, lanes);
@@ -265,7 +266,7 @@ void TimePanel::draw_history(const Frame& frame, float height) const {
   const float s = frame.scale, line = line_height(frame);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 size(std::max(1.0f, ImGui::GetContentRegionAvail().x), height);
-  ImGui::InvisibleButton("time.history", size);
+  hit_area("time.history", size);
   trace_item("time.history");
   const ImVec2 min(std::min(at.x + name_width(frame), at.x + size.x - 1), at.y + std::floor(4 * s));
   const ImVec2 max(at.x + size.x, at.y + size.y - line);

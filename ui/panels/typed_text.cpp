@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/hit_area.h"
 #include "ui/numbers.h"
 #include "ui/panels/confusion_figures.h"
 #include "ui/panels/text_rows.h"
@@ -115,7 +116,7 @@ void TypedText::draw_class(const Frame& frame, const training::TextAttribution& 
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = std::max(1.0f, ImGui::GetContentRegionAvail().x);
   const std::string id = fmt::format("predictions.typed_class.{}", index);
-  if (ImGui::InvisibleButton(id.c_str(), ImVec2(width, height))) {
+  if (hit_area(id.c_str(), ImVec2(width, height))) {
     target_ = target_ == index ? std::nullopt : std::optional<int>(index);
   }
   trace_item(id);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ui/hit_area.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -27,7 +28,7 @@ void WindowMenu::draw_row(const Frame& frame, const Action& action) const {
   const std::string id = "window." + action.id;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, height = ImGui::GetFrameHeight();
-  const bool clicked = ImGui::InvisibleButton(id.c_str(), ImVec2(width, height));
+  const bool clicked = hit_area(id.c_str(), ImVec2(width, height));
   trace_item(id);
   tooltip(frame, action.why_not);
   auto* const list = ImGui::GetWindowDrawList();

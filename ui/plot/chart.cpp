@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "ui/hit_area.h"
 #include "ui/plot/draw_curve.h"
 #include "ui/widgets.h"
 
@@ -138,7 +139,7 @@ std::optional<double> draw_read_out(const Frame& frame, const Chart& chart, cons
 std::optional<double> draw_chart(const Frame& frame, const char* name, ImVec2 size, const Chart& chart) {
   size = ImVec2(std::max(size.x, 64.0f), std::max(size.y, 56.0f));
   const ImVec2 min = ImGui::GetCursorScreenPos();
-  ImGui::InvisibleButton(name, size);
+  hit_area(name, size);
   trace_item(name);
   const Area area = arrange(frame, min, ImVec2(min.x + size.x, min.y + size.y), chart);
   if (area.right - area.left < 16 || area.bottom - area.top < 8) return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/hit_area.h"
 #include "ui/plot/draw_curve.h"
 #include "ui/plot/plot_room.h"
 #include "ui/plot/range_box.h"
@@ -308,9 +309,9 @@ Reply draw(const Frame& frame, const char* name, ImVec2 size, const Content& con
   Reply reply;
   size = ImVec2(std::max(size.x, 64.0f), std::max(size.y, 48.0f));
   const ImVec2 min = ImGui::GetCursorScreenPos();
-  ImGui::InvisibleButton(name, size,
-                         ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight |
-                             ImGuiButtonFlags_MouseButtonMiddle);
+  hit_area(name, size,
+           ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight |
+               ImGuiButtonFlags_MouseButtonMiddle);
   trace_item(name);
   const Room room = arrange(frame, min, ImVec2(min.x + size.x, min.y + size.y), content, view);
   const std::optional<Span> own = span_of(content, view.log_x);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/hit_area.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui::plot {
@@ -258,7 +259,7 @@ std::vector<std::vector<std::size_t>> group_ceilings(std::span<const float> pixe
 void draw(const Frame& frame, const char* name, ImVec2 size, const Roofline& roofline) {
   size = ImVec2(std::max(size.x, 64.0f), std::max(size.y, 48.0f));
   const ImVec2 min = ImGui::GetCursorScreenPos();
-  ImGui::InvisibleButton(name, size);
+  hit_area(name, size);
   trace_item(name);
   const bool hovered = ImGui::IsItemHovered();
   if (roofline.points.empty() && roofline.ceilings.empty()) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "ui/hit_area.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui::plot {
@@ -85,7 +86,7 @@ std::optional<std::size_t> draw_scatter(const Frame& frame, const char* name, Im
   const float s = frame.scale;
   size = ImVec2(std::max(size.x, 96 * s), std::max(size.y, 64 * s));
   const ImVec2 min = ImGui::GetCursorScreenPos();
-  const bool clicked = ImGui::InvisibleButton(name, size);
+  const bool clicked = hit_area(name, size);
   trace_item(name);
   const Planes planes = arrange(frame, min, ImVec2(min.x + size.x, min.y + size.y), scatter);
   draw_axes(frame, scatter, planes);
