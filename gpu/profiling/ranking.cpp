@@ -224,12 +224,14 @@ void leave_to_planner(const Judge& judge, std::vector<std::set<Op>> pairs, Winne
   for (const std::set<Op>& ops : pairs) {
     double chosen = 0;
     double automatic = 0;
+    Winners mixes;
     for (const Op op : ops) {
+      mixes[op] = judge.automatic(op);
       chosen += best[op].total;
-      automatic += judge.automatic(op).total;
+      automatic += mixes[op].total;
     }
     if (automatic > chosen) continue;
-    for (const Op op : ops) best[op] = judge.automatic(op);
+    for (const auto& [op, mix] : mixes) best[op] = mix;
   }
 }
 

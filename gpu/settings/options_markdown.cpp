@@ -50,7 +50,7 @@ std::string optimizers_table() {
   std::string text = "| Optimizer | What it does | Update | Its own numbers |\n| --- | --- | --- | --- |\n";
   for (const ops::RuleRow& row : ops::kUpdateRules) {
     text += fmt::format("| `{}` | {} | `{}` | lr {:g}{}{}{}, weight decay {:g} |\n", row.name, row.summary,
-                        row.formula, row.learning_rate, parameter_text(row.first_decay),
+                        cell(row.formula), row.learning_rate, parameter_text(row.first_decay),
                         parameter_text(row.second_decay), parameter_text(row.epsilon), row.weight_decay);
   }
   return text;

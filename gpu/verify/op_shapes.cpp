@@ -41,11 +41,16 @@ OpShape within(Op op, OpShape shape, double most_flops) {
   return shape;
 }
 
-/// Whether the call covers a convolution before its own op (or else a pooling) of which its shape tells what is not
-/// in that of its own op.
-bool tells_of(bool convolution, const Variant& variant, const OpSet& covered) {
+/// Whether the call notes in `field` what a covered op is like (Link::takes).
+bool notes(const Variant& variant, const OpSet& covered, int OpShape::*field) {
+  constexpr int kOther = 7;  // no field is so by itself
+  OpShape its;
+  its.in_channels = its.kernel_height = its.kernel_width = kOther;
   return std::any_of(variant.chain.begin(), variant.chain.end(), [&](const ops::Link& link) {
-    return link.takes != nullptr && covered.has(link.op) && convolution == (link.op == Op::conv2d_forward);
+    if (link.takes == nullptr || !covered.has(link.op)) return false;
+    OpShape call;
+    link.takes(its, call);
+    return call.*field == kOther;
   });
 }
 
@@ -87,8 +92,8 @@ std::optional<OpShape> fitted(const Variant& variant, OpShape shape, const OpSet
     shape.covered = covered;
     shape.height *= larger;
     shape.width *= larger;
-    if (tells_of(false, variant, covered)) give_window(shape, given);
-    if (tells_of(true, variant, covered)) {
+    if (notes(variant, covered, &OpShape::window_height)) give_window(shape, given);
+    if (notes(variant, covered, &OpShape::patch_channels)) {
       shape.patch_channels = given.patch_channels != 0 ? given.patch_channels : 3;
     }
     if (misfit(variant, shape).empty()) return shape;

@@ -34,10 +34,6 @@ using tests::holds;
 using tests::message_of;
 using tests::sample_checkpoint;
 
-constexpr UpdateRule kRules[] = {UpdateRule::sgd,  UpdateRule::momentum, UpdateRule::nesterov,
-                                 UpdateRule::adam, UpdateRule::adamw,    UpdateRule::rmsprop,
-                                 UpdateRule::lion};
-
 class CheckpointFiles : public testing::Test {
  protected:
   std::string refusal(const models::Model& wanted) const {
@@ -70,9 +66,9 @@ class CheckpointFiles : public testing::Test {
 TEST_F(CheckpointFiles, ComeBackBitForBitWithEveryRule) {
   for (const char* name : {"tiny", "autoencoder"}) {
     const models::Model each = name == model.name ? model : models::find_model(name);
-    for (const UpdateRule rule : kRules) {
-      const Checkpoint checkpoint = sample_checkpoint(each, rule);
-      EXPECT_EQ(checkpoint.optimizer.size(), static_cast<std::size_t>(ops::states_of(rule)));
+    for (const ops::RuleRow& row : ops::kUpdateRules) {
+      const Checkpoint checkpoint = sample_checkpoint(each, row.rule);
+      EXPECT_EQ(checkpoint.optimizer.size(), static_cast<std::size_t>(ops::states_of(row.rule)));
       save_checkpoint(path, checkpoint, each);
       tests::expect_same(load_checkpoint(path, each), checkpoint);
     }

@@ -116,8 +116,7 @@ PictureGrid::Touch PictureGrid::look_at_pointer(const Frame& frame, const Pictur
   const float density = framebuffer_density();
   const ImVec2 size(static_cast<float>(grid.content_width()) / density,
                     static_cast<float>(grid.content_height()) / density + 8 * frame.scale);
-  hit_area("images.area",
-           ImVec2(std::max({size.x, ImGui::GetContentRegionAvail().x, 1.0f}), std::max(1.0f, size.y)));
+  hit_area("images.area", ImVec2(std::max(size.x, ImGui::GetContentRegionAvail().x), size.y));
   hovered_ = ImGui::IsItemHovered();
   scroll(scene, grid, origin);
   Touch touch;

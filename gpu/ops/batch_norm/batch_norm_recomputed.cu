@@ -24,6 +24,7 @@
 #include "gpu/ops/batch_norm/batch_norm_variants.h"
 #include "gpu/ops/batch_norm/recomputed_sums.cuh"
 #include "gpu/ops/batch_norm/recomputed_tiles.cuh"
+#include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/maxpool2d/maxpool2d_windows.cuh"
 #include "gpu/ops/normalization.h"
 
@@ -45,24 +46,19 @@ __global__ void __launch_bounds__(kThreads)
   const int filter = static_cast<int>(blockIdx.x * kWarps + threadIdx.x / 32);
   if (filter >= filters) return;
   const Half* w = weights + filter * sums.taps;
-  double mean = 0;
-  double variance = 0;
+  double moments[2] = {};  // mean, variance
   for (int l = lane; l < sums.taps; l += 32) {
     double covariance = 0;  // of y and element l
     for (int k = 0; k < sums.taps; ++k)
       covariance += static_cast<double>(mma::widen(Math{}, w[k])) * sums.covariance(k, l);
     const auto weight = static_cast<double>(mma::widen(Math{}, w[l]));
-    mean += weight * sums.mean(l);
-    variance += weight * covariance;
+    moments[0] += weight * sums.mean(l);
+    moments[1] += weight * covariance;
   }
-#pragma unroll
-  for (int apart = 16; apart > 0; apart /= 2) {
-    mean += __shfl_xor_sync(0xffffffffu, mean, apart);
-    variance += __shfl_xor_sync(0xffffffffu, variance, apart);
-  }
+  warp_sums(moments);
   if (lane != 0) return;
-  statistics[filter] = static_cast<float>(mean);
-  statistics[filters + filter] = static_cast<float>(reciprocal_deviation(variance));
+  statistics[filter] = static_cast<float>(moments[0]);
+  statistics[filters + filter] = static_cast<float>(reciprocal_deviation(moments[1]));
 }
 
 /// Mean and r of the filters, or the running mean and variance.

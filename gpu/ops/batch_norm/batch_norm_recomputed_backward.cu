@@ -28,6 +28,7 @@
 #include "gpu/ops/batch_norm/batch_norm_variants.h"
 #include "gpu/ops/batch_norm/recomputed_sums.cuh"
 #include "gpu/ops/batch_norm/recomputed_tiles.cuh"
+#include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/conv2d/fused/narrow_permute.cuh"
 
 namespace warpscope::ops::batch_norm {
@@ -208,13 +209,6 @@ __global__ void __launch_bounds__(kThreads, 2) batch_norm_patch_gradients(const 
 #endif
 }
 
-/// A number of each lane, added up over a warp.
-__device__ __forceinline__ double warp_sum(double value) {
-#pragma unroll
-  for (int apart = 16; apart > 0; apart /= 2) value += __shfl_xor_sync(0xffffffffu, value, apart);
-  return value;
-}
-
 /// What the last kernel reads and writes beside the sums over patches.
 struct Gradients {
   const double* products;  ///< D, and dbeta after the taps of each filter: (filters, elements)
@@ -243,8 +237,7 @@ __global__ void __launch_bounds__(kThreads) batch_norm_patch_finish(PatchSums su
   const auto factor = static_cast<double>(q.statistics[q.filters + filter]);
   double centered[kMost];    // D'
   double covariance[kMost];  // v
-  double own_mean = 0;
-  double own_products = 0;
+  double own[2] = {};        // mean of y, products of D' with the weights
 #pragma unroll
   for (int i = 0; i < kMost; ++i) {
     const int l = lane + 32 * i;
@@ -252,11 +245,12 @@ __global__ void __launch_bounds__(kThreads) batch_norm_patch_finish(PatchSums su
     if (l >= sums.taps) continue;
     for (int k = 0; k < sums.taps; ++k) covariance[i] += weight(k) * sums.covariance(k, l);
     centered[i] = products[l] - dbeta * sums.mean(l);
-    own_mean += weight(l) * sums.mean(l);
-    own_products += weight(l) * centered[i];
+    own[0] += weight(l) * sums.mean(l);
+    own[1] += weight(l) * centered[i];
   }
-  const double apart = warp_sum(own_mean) - mean;
-  const double dgamma = factor * (warp_sum(own_products) + dbeta * apart);
+  warp_sums(own);
+  const double apart = own[0] - mean;
+  const double dgamma = factor * (own[1] + dbeta * apart);
   const double scale = factor * static_cast<double>(mma::widen(Math{}, q.gamma[filter]));
 #pragma unroll
   for (int i = 0; i < kMost; ++i) {
