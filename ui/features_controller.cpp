@@ -18,7 +18,8 @@ std::string FeaturesController::why_not(const Frame& frame) const {
 }
 
 void FeaturesController::update(const Frame& frame) {
-  state_ = desk_.state();
+  state_.begin_frame();
+  state_.take(desk_.state());
   follow_epochs(frame);
   if (wanted_ == DeskWork::none) return;
   auto subject = source_.subject(frame, moment_);
@@ -44,7 +45,7 @@ void FeaturesController::start(DeskWork work, features::Subject subject) {
   } else {
     desk_.start_search({std::move(request), search_axes(choice.classifier)});
   }
-  state_ = desk_.state();
+  state_.take(desk_.state());
 }
 
 void FeaturesController::want(const Frame& frame, DeskWork work) {

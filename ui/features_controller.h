@@ -2,11 +2,11 @@
 // The window's tries of classifiers on features: has the desk work on the network of a moment.
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "gpu/features/feature_desk.h"
 #include "ui/frame.h"
+#include "ui/frame_state.h"
 #include "ui/panels/features_rows.h"
 #include "ui/subject_source.h"
 
@@ -19,9 +19,10 @@ class FeaturesController {
 
   /// Once a frame, before the panels: asks for weights, starts what waited for them, judges again after an epoch.
   void update(const Frame& frame);
+  /// The newest state. References into it last until the next update().
   const features::DeskState& state() const { return *state_; }
   /// True if there is a newer state than the one that was drawn.
-  bool has_update() const { return desk_.state() != state_; }
+  bool has_update() const { return !state_.is(desk_.state()); }
   /// True while a job runs or waits for weights.
   bool busy() const {
     return wanted_ != features::DeskWork::none || state_->work != features::DeskWork::none;
@@ -51,7 +52,7 @@ class FeaturesController {
 
   SubjectSource& source_;
   features::FeatureDesk desk_;
-  std::shared_ptr<const features::DeskState> state_ = desk_.state();
+  FrameState<features::DeskState> state_{desk_.state()};
   features::DeskWork wanted_ = features::DeskWork::none;  ///< that waits for weights
   std::uint64_t moment_ = 0;                              ///< of those
   std::uint64_t epoch_ = 0, generation_ = 0;

@@ -8,13 +8,11 @@ using profiling::Job;
 using training::TrainerState;
 
 void LaboratoryController::take_state() {
-  auto newest = laboratory_.state();
-  if (newest == state_) return;
-  state_ = std::move(newest);
-  ++version_;
+  if (state_.take(laboratory_.state())) ++version_;
 }
 
 void LaboratoryController::update(const Frame& frame) {
+  state_.begin_frame();
   const TrainerState training = frame.snapshot.state;
   if (waiting_ != Job::none) {
     if (training == TrainerState::running || training == TrainerState::preparing) return;

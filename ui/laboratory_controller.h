@@ -3,12 +3,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <utility>
 
 #include "gpu/models/model.h"
 #include "gpu/profiling/laboratory.h"
 #include "ui/frame.h"
+#include "ui/frame_state.h"
 
 namespace warpscope::ui {
 
@@ -21,10 +21,10 @@ class LaboratoryController {
   /// Once a frame, before the panels: takes the newest state, starts a job once the training has paused for
   /// it, and lets the training go on once the job has ended.
   void update(const Frame& frame);
-  /// The state that update() took.
+  /// The newest state. References into it last until the next update().
   const profiling::LaboratoryState& state() const { return *state_; }
   /// True if there is a newer state than the one that was drawn.
-  bool has_update() const { return laboratory_.state() != state_; }
+  bool has_update() const { return !state_.is(laboratory_.state()); }
   /// True while a job runs or waits for the training to pause.
   bool busy() const { return waiting_ != profiling::Job::none || state_->running != profiling::Job::none; }
   /// The job that runs or waits.
@@ -52,7 +52,7 @@ class LaboratoryController {
 
   models::Model model_;
   profiling::Laboratory laboratory_;
-  std::shared_ptr<const profiling::LaboratoryState> state_ = laboratory_.state();
+  FrameState<profiling::LaboratoryState> state_{laboratory_.state()};
   std::uint64_t version_ = 0;
   profiling::Job last_ = profiling::Job::none;
   profiling::Job waiting_ = profiling::Job::none;

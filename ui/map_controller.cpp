@@ -14,7 +14,8 @@ std::string MapController::why_not(const Frame& frame) const {
 }
 
 void MapController::update(const Frame& frame) {
-  state_ = desk_.state();
+  state_.begin_frame();
+  state_.take(desk_.state());
   if (const auto& map = state_->map) {
     auto& known = maps_[map->facts->method];
     if (known != map) subjects_[map->facts->method] = map->facts->subject;
@@ -57,7 +58,7 @@ void MapController::start(features::Subject subject) {
   request.options = map_options(choice);
   request.images = choice.images;
   desk_.start(std::move(request));
-  state_ = desk_.state();
+  state_.take(desk_.state());
 }
 
 void MapController::cancel() {

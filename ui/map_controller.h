@@ -10,6 +10,7 @@
 
 #include "gpu/features/map_desk.h"
 #include "ui/frame.h"
+#include "ui/frame_state.h"
 #include "ui/panels/map_rows.h"
 #include "ui/subject_source.h"
 
@@ -22,9 +23,10 @@ class MapController {
 
   /// Once a frame, before the panels: asks for weights and starts what waited for them.
   void update(const Frame& frame);
+  /// The newest state. References into it last until the next update().
   const features::MapState& state() const { return *state_; }
   /// True if there is a newer state than the one that was drawn.
-  bool has_update() const { return desk_.state() != state_; }
+  bool has_update() const { return !state_.is(desk_.state()); }
   /// True while a map is made or waits for weights.
   bool busy() const { return waits_ || state_->busy; }
   bool waits_for_weights() const { return waits_; }
@@ -52,7 +54,7 @@ class MapController {
 
   SubjectSource& source_;
   features::MapDesk desk_;
-  std::shared_ptr<const features::MapState> state_ = desk_.state();
+  FrameState<features::MapState> state_{desk_.state()};
   std::string method_;
   // By method.
   std::map<std::string, std::shared_ptr<const features::MapPicture>, std::less<>> maps_;
