@@ -133,7 +133,7 @@ void add_features_options(CLI::App& app, app::FeaturesArguments& a) {
   app.add_option("--split", a.split, "Images of train, test or all (train, then test)")
       ->capture_default_str();
   app.add_option("--rows", a.rows, "The first N images of each part (default: all)")
-      ->check(CLI::PositiveNumber);
+      ->check(app::refuse_not_positive);
   app.add_option("--out", a.out, "File to write")->type_name("FILE")->required();
   app.add_option("--format", a.format, "npy, csv, safetensors or libsvm (default: as the file's name ends)");
 }
@@ -162,7 +162,7 @@ void add_map_options(CLI::App& app, app::MapArguments& a) {
   for (const auto& row : maps::map_table()) names.push_back(fmt::format("{} ({})", row.name, row.title));
   app.add_option("--method", a.method, fmt::format("{}", fmt::join(names, ", ")))->capture_default_str();
   app.add_option("--rows", a.rows, "The first N test images (default: 3000 on a GPU, 1000 on a CPU)")
-      ->check(CLI::PositiveNumber);
+      ->check(app::refuse_not_positive);
   app.add_option("--perplexity", a.options.tsne.perplexity, "tsne: effective number of neighbours")
       ->capture_default_str();
   app.add_option("--neighbours", a.options.umap.n_neighbors, "umap: neighbours of each image")
@@ -183,11 +183,11 @@ void add_classify_options(CLI::App& app, app::ClassifyArguments& a) {
   app.add_option("--classifier", a.request.classifier, fmt::format("{}", fmt::join(names, ", ")))
       ->capture_default_str();
   app.add_option("--C,-C", settings.c, "Weight of the errors (default: rbf 10, the others as suits them)")
-      ->check(CLI::PositiveNumber);
+      ->check(app::refuse_not_positive);
   app.add_option("--gamma", settings.gamma, "rbf: scale, auto or a number")->capture_default_str();
   app.add_option("--tolerance", settings.tolerance, "Of the stopping rule")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(app::refuse_not_positive);
   app.add_option("--neighbours", settings.neighbours, "nearest: how many vote, 1 to 64")
       ->capture_default_str();
   app.add_option("--epochs", settings.epochs, "head: passes over the training rows")->capture_default_str();

@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -147,6 +148,12 @@ Configuration resumed(const TrainingArguments& arguments) {
 
 std::string refuse_negative(const std::string& text) {
   return text.starts_with('-') ? fmt::format("{} is negative", text) : std::string();
+}
+
+std::string refuse_not_positive(const std::string& text) {
+  double number = 0;
+  const bool fits = CLI::detail::lexical_cast(text, number) && std::isfinite(number) && number > 0;
+  return fits ? std::string() : fmt::format("'{}' is not a number above 0", text);
 }
 
 void add_training_options(CLI::App& app, TrainingArguments& a) {

@@ -22,6 +22,8 @@ struct TrainingArguments {
 /// A check for options that hold counts: without it "-1" would count as 2^64 - 1. Returns the objection, or
 /// "".
 std::string refuse_negative(const std::string& text);
+/// A check for options that hold finite numbers above 0.
+std::string refuse_not_positive(const std::string& text);
 
 /// Adds an option for each setting. A value that does not fit throws core::BadInput from CLI::App::parse().
 void add_training_options(CLI::App& app, TrainingArguments& arguments);

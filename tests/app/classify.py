@@ -182,7 +182,8 @@ class Classify(ProgramCase):
                                (["--layer", "fc3", "--classifier", "nearest", "--neighbours", "65"],
                                 "there are 1 to 64 nearest neighbours, not 65"),
                                (["--layer", "pool9"], "has no layer 'pool9'"),
-                               (["-C", "0"], "C"),
+                               (["-C", "0"], "'0' is not a number above 0"),
+                               (["-C", "inf"], "'inf' is not a number above 0"),
                                (["--layer", "fc3", "--gamma", "wide"], "gamma is scale, auto or a number above 0, not 'wide'")):
             self.assert_refused(self.arguments(*options), words)
 

@@ -25,8 +25,8 @@ constexpr std::size_t kDecisionMatrix = std::size_t{2} << 30;
 constexpr int kDecisionParts = 4;
 constexpr int kLeastComputeCapability = 80;  // asynchronous copies, 16-bit tensor cores, redux
 
-double gigabytes(std::size_t bytes) {
-  return static_cast<double>(bytes) / 1e9;
+double megabytes(std::size_t bytes) {
+  return static_cast<double>(bytes) / 1e6;
 }
 
 /// The training rows, shared by a problem and what was fitted to it.
@@ -223,8 +223,8 @@ class CudaBackend final : public Backend {
 
   [[noreturn]] void refuse_memory(std::size_t wanted) const {
     throw core::OutOfMemory(
-        fmt::format("the RBF SVM needs {:.1f} GB of GPU memory besides the features; {:.1f} GB may be taken",
-                    gigabytes(wanted), gigabytes(taken_ + usable())));
+        fmt::format("the RBF SVM needs {:.0f} MB of GPU memory besides the features; {:.0f} MB may be taken",
+                    megabytes(wanted), megabytes(taken_ + usable())));
   }
 
   /// What is solved with the distances of several classes, or of two, in memory, and pairs that are too large for
