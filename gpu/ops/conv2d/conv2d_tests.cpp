@@ -66,8 +66,7 @@ std::vector<OpShape> bias_shapes() {
 }
 
 /// The layers of the models with small batches, and sizes that no tile divides. The last is for slim tiles of `hopper`:
-/// so many patches that on 132 multiprocessors the large ones are chosen, and that a split of backward_weights has more
-/// of them than its ring has stages.
+/// so many patches that on 132 multiprocessors the large ones are chosen.
 std::vector<OpShape> chain_shapes() {
   return {conv(3, 32, 32, 3, 256, 3, 3),   conv(2, 16, 16, 256, 128, 3, 3), conv(3, 8, 8, 128, 128, 3, 3),
           conv(3, 16, 16, 128, 256, 3, 3), conv(2, 32, 32, 256, 3, 3, 3),   conv(1, 16, 16, 64, 64, 3, 3),
@@ -77,6 +76,19 @@ std::vector<OpShape> chain_shapes() {
           conv(3, 3, 2, 64, 64, 3, 3),     conv(8, 2, 4, 128, 64, 3, 3),    conv(1, 1, 1, 64, 64, 3, 3),
           conv(3, 9, 13, 64, 128, 3, 3),   conv(2, 11, 17, 192, 64, 3, 3),  conv(3, 7, 10, 64, 64, 3, 3),
           conv(331, 10, 2, 64, 64, 3, 3)};
+}
+
+/// The same, and for units of all taps of `hopper`: so many patches of bundles and of lines that on 132 multiprocessors
+/// a split has more of them than its ring has stages, and channels of several units.
+std::vector<OpShape> weights_chain_shapes() {
+  std::vector<OpShape> list = chain_shapes();
+  list.push_back(conv(2641, 1, 5, 64, 64, 3, 3));
+  list.push_back(conv(19, 6, 9, 128, 192, 3, 3));
+  list.push_back(conv(9, 4, 4, 512, 256, 3, 3));
+  list.push_back(general(conv(9505, 1, 7, 64, 64, 1, 7), 1, 1, true));
+  list.push_back(general(conv(5, 1, 30, 192, 128, 1, 7), 1, 1, true));
+  list.push_back(conv(3, 1, 18, 128, 64, 1, 5));
+  return list;
 }
 
 /// For calls that cover a pooling in windows of so many columns.
@@ -188,7 +200,7 @@ const OpTests& backward_weights_tests() {
   static const OpTests tests{.shapes = shapes,
                              .random_shape = random_shape,
                              .large_shapes = large_backward_weights,
-                             .chain_shapes = chain_shapes,
+                             .chain_shapes = weights_chain_shapes,
                              .derivative = Derivative{.forward = Op::conv2d_forward,
                                                       .shape = differentiated(),
                                                       .variable = Name::weights,

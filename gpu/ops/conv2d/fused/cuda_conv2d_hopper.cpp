@@ -36,12 +36,9 @@ const std::vector<Route>& forward_routes() {
 }
 
 const std::vector<Route>& backward_weights_routes() {
-  static const std::vector<Route> all =
-      before_narrow(Op::conv2d_backward_weights,
-                    {{in_16_bits<hopper::small_backward_weights::takes>,
-                      hopper::small_backward_weights::workspace, hopper::small_backward_weights::launch},
-                     {in_16_bits<hopper::backward_weights::takes>, hopper::backward_weights::workspace,
-                      hopper::backward_weights::launch}});
+  static const std::vector<Route> all = before_narrow(
+      Op::conv2d_backward_weights, {{in_16_bits<hopper::backward_weights::takes>,
+                                     hopper::backward_weights::workspace, hopper::backward_weights::launch}});
   return all;
 }
 

@@ -96,7 +96,13 @@ Grid small_grid_of(const ChainShape& s) {
           static_cast<int>(divide_up(s.width, kSmallColumns))};
 }
 
-CUtensorMap map_small(const Pixels& p, int rows, core::Precision precision) {
+Grid bundle_grid_of(const ChainShape& s) {
+  return {static_cast<int>(divide_up(s.batch, kSmallImages)), s.height, s.width,
+          static_cast<int>(divide_up(s.height, kBundleSide)),
+          static_cast<int>(divide_up(s.width, kBundleSide))};
+}
+
+CUtensorMap map_small(const Pixels& p, int columns, int rows, core::Precision precision) {
   const auto bytes = static_cast<cuuint64_t>(element_bytes(precision));
   const auto channels = static_cast<cuuint64_t>(p.channels);
   const auto width = static_cast<cuuint64_t>(p.width);
@@ -105,8 +111,8 @@ CUtensorMap map_small(const Pixels& p, int rows, core::Precision precision) {
   const cuuint64_t sizes[] = {channels, images, width, height, 1};
   const cuuint64_t image = bytes * height * width * channels;
   const cuuint64_t strides[] = {image, bytes * channels, bytes * width * channels, image * images};
-  const cuuint32_t box[] = {static_cast<cuuint32_t>(slice_of(precision)), kSmallImages, kSmallColumns,
-                            static_cast<cuuint32_t>(rows), 1};
+  const cuuint32_t box[] = {static_cast<cuuint32_t>(slice_of(precision)), kSmallImages,
+                            static_cast<cuuint32_t>(columns), static_cast<cuuint32_t>(rows), 1};
   return encode(p.data, 5, sizes, strides, box, precision);
 }
 

@@ -94,9 +94,16 @@ inline constexpr int kSmallImages = 8;
 
 Grid small_grid_of(const ChainShape& shape);
 
-/// Boxes of a slice of channels, 8 images, 2 columns and `rows` rows, with the 128-byte swizzle. Dimensions: channel,
-/// image, column, row, one. Not interleaved.
-CUtensorMap map_small(const Pixels& pixels, int rows, core::Precision precision);
+/// Boxes of a slice of channels, 8 images, `columns` columns and `rows` rows, with the 128-byte swizzle. Dimensions:
+/// channel, image, column, row, one. Not interleaved.
+CUtensorMap map_small(const Pixels& pixels, int columns, int rows, core::Precision precision);
+
+/// Bundles of eight images of any size: a patch is 4x4 pixels of them, the images innermost as above. A shift by rows
+/// or columns keeps the swizzle, so that one box of 6x6 pixels serves all nine taps. `Grid::images` counts bundles.
+inline constexpr int kBundleSide = 4;
+inline constexpr int kBundlePixels = kBundleSide * kBundleSide * kSmallImages;
+
+Grid bundle_grid_of(const ChainShape& shape);
 
 /// Weights by filter, tap and channel; `arranged`: by hopper_prepare.h, with the taps outermost.
 struct Filters {

@@ -41,7 +41,7 @@ void small_backward_input::launch(const ChainCall& call) {
   const Pixels dy{
       call.operand<const void>(Name::output_gradient), images, s.height, s.width, s.out_channels, false};
   launch_activations<3, 3, true, false, true>(
-      {problem, map_small(dy, kSmallSide + 2, call.precision),
+      {problem, map_small(dy, kSmallColumns, kSmallSide + 2, call.precision),
        map_filters(w, transposes ? kColumns : kSlice, call.precision), call.operand<const void>(Name::input),
        call.operand<void>(Name::input_gradient), nullptr, call.precision, stream});
   core::check_launch("conv2d.backward_input hopper, small images");

@@ -32,9 +32,9 @@ void small_forward::launch(const ChainCall& call) {
   const Pixels x{call.operand<const void>(Name::input), images, s.height, s.width, s.in_channels, false};
   const Filters w{call.operand<const void>(Name::weights), s.out_channels, 9, s.in_channels, false};
   launch_activations<3, 3, false, false, true>(
-      {problem, map_small(x, kSmallSide + 2, call.precision), map_filters(w, kColumns, call.precision),
-       call.operand<const void>(Name::bias), call.operand<void>(Name::output), nullptr, call.precision,
-       core::cuda_stream(*call.stream)});
+      {problem, map_small(x, kSmallColumns, kSmallSide + 2, call.precision),
+       map_filters(w, kColumns, call.precision), call.operand<const void>(Name::bias),
+       call.operand<void>(Name::output), nullptr, call.precision, core::cuda_stream(*call.stream)});
   core::check_launch("conv2d.forward hopper, small images");
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The parts of the wide layers' product kernels (hopper_activations.cuh, hopper_backward_weights.cu): rings
+// The parts of the wide layers' product kernels (hopper_activations.cuh, hopper_backward_weights*.cu): rings
 // of stages in shared memory, descriptors of the operands' tiles, and where a patch lies.
 //
 // A tile lies in shared memory as the copy engine writes it: rows of 128 bytes (a slice of the channels of a
