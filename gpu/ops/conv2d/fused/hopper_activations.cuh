@@ -9,7 +9,8 @@
 //
 // Persistent blocks: warp 0 of the first warpgroup copies (TMA), two warpgroups multiply (wgmma), each its
 // own half of a tile of two or four patches (64 pixels each) and 128 channels, or, where the output has no more
-// than 64 channels, of a slim tile of four or six patches and these. Pixels and weights wait in rings of their
+// than 64 channels, of a slim tile of four or six patches and these; of lines that are pooled (hopper_line_pooled.cu)
+// of two patches of 192 positions. Pixels and weights wait in rings of their
 // own: what is copied for one column of taps serves all its rows. In backward_input two more warps of the first
 // warpgroup read the mask into shared memory as bits while the products run.
 //
@@ -47,8 +48,10 @@ struct Shape {
   static constexpr bool back = kBack;                           ///< backward_input
   static constexpr bool turned = back && sizeof(Storage) == 2;  ///< filters
   static constexpr bool pool = kPool;
-  static constexpr bool small = kSmall;        ///< patches of small images (hopper_maps.h)
-  static constexpr int patches = kPatchCount;  ///< of a warpgroup
+  static constexpr bool small = kSmall;                          ///< patches of small images (hopper_maps.h)
+  static constexpr int window = line && pool ? kLineWindow : 1;  ///< positions that become one
+  static constexpr int patches = kPatchCount;                    ///< of a warpgroup
+  static constexpr int products = patches * window;              ///< of 64 pixels, of a warpgroup and step
   static constexpr int tile_patches = 2 * patches;
   static constexpr int columns = kColumnCount;           ///< of a tile
   static constexpr bool slim = columns == kSlimColumns;  ///< hopper_maps.h
@@ -58,9 +61,12 @@ struct Shape {
   static constexpr int producer_registers = back ? 88 : 40;
   static constexpr int consumer_registers = back ? 208 : 232;
   static constexpr int pixel_stages =
-      taps > 3 || small ? 2 : 3;  // a stage serves as many stages of filters as it has taps
+      taps > 3 || small || window > 1 ? 2 : 3;  // a stage serves as many stages of filters as it has taps
   static constexpr int filter_stages = slim ? 5 : 6;
-  static constexpr unsigned patch_bytes = kPatchBytes<taps, small>;
+  static constexpr unsigned patch_bytes = kPatchBytes<taps, small, window>;
+  /// From the pixels of one product to those of the next: of windows the next position of each.
+  static constexpr unsigned product_bytes = window > 1 ? kPeriodBytes : patch_bytes;
+  static_assert(window == 1 || patches == 1);
   static constexpr unsigned pixel_bytes = tile_patches * patch_bytes;
   static constexpr unsigned filter_bytes = columns * kRowBytes;
   static constexpr unsigned filters_at = pixel_stages * pixel_bytes;
@@ -164,8 +170,8 @@ __device__ __forceinline__ void copy_pixels(const ActivationsProblem& q, const P
 #pragma unroll
   for (int i = 0; i < S::tile_patches; ++i) {
     load_patch<S::small>(to + static_cast<unsigned>(i) * S::patch_bytes, pixels, full, channel,
-                         patches[i].column + u - column_shift, plane >> 1, patches[i].row - row_shift,
-                         patches[i].image);
+                         patches[i].column + u - column_shift, plane >> 1,
+                         S::window * patches[i].row - row_shift, patches[i].image);
   }
 }
 
@@ -314,19 +320,19 @@ __device__ __forceinline__ void release(SharedAddress barrier, int lane) {
 
 /// The products of one stage of filters, of row t of taps.
 template <class S>
-__device__ __forceinline__ void multiply_stage(float (&sums)[S::patches][S::sums], SharedAddress pixels,
+__device__ __forceinline__ void multiply_stage(float (&sums)[S::products][S::sums], SharedAddress pixels,
                                                SharedAddress filters, int t, bool add) {
   // Tiles of one slice in K-major order, and slim ones, have no second slice: the field is not used.
-  const std::uint64_t a = describe(pixels + static_cast<unsigned>(t) * kTapBytes<S::small>, 16);
+  const std::uint64_t a = describe(pixels + static_cast<unsigned>(t) * kTapBytes<S::small>, 16, S::window);
   const std::uint64_t b = describe(filters, S::turned ? S::filter_bytes / 2 : 16);
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
 #pragma unroll
-    for (int i = 0; i < S::patches; ++i) {
+    for (int i = 0; i < S::products; ++i) {
       multiply<0, S::turned ? 1 : 0>(
           typename S::Math{}, sums[i],
           advanced(a,
-                   static_cast<unsigned>(i) * S::patch_bytes + static_cast<unsigned>(step) * kStraightStep),
+                   static_cast<unsigned>(i) * S::product_bytes + static_cast<unsigned>(step) * kStraightStep),
           advanced(b, static_cast<unsigned>(step) * (S::turned ? kTurnedStep : kStraightStep)),
           add || step > 0);
     }
@@ -336,7 +342,7 @@ __device__ __forceinline__ void multiply_stage(float (&sums)[S::patches][S::sums
 /// The sums of one tile. A stage is given back when the products after it have been issued and its own are
 /// done.
 template <class S>
-__device__ __forceinline__ void multiply_tile(float (&sums)[S::patches][S::sums], const Places<S>& at,
+__device__ __forceinline__ void multiply_tile(float (&sums)[S::products][S::sums], const Places<S>& at,
                                               Ring<S::pixel_stages>& pixel_ring,
                                               Ring<S::filter_stages>& filter_ring, int columns, int consumer,
                                               int lane) {
@@ -381,7 +387,7 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
   if (consumer == 1) wait(at.filters_full(kLate), 0);
   for (int i = static_cast<int>(blockIdx.x); i < q.tiles; i += static_cast<int>(gridDim.x)) {
     const Tile tile = tile_of<S>(q, i);
-    float sums[S::patches][S::sums];
+    float sums[S::products][S::sums];
     multiply_tile<S>(sums, at, pixel_ring, filter_ring, q.planes * q.slices * S::tap_columns, consumer, lane);
     if (S::back && q.masked) {
       wait(at.mask_full(consumer), mask_parity);
@@ -396,7 +402,9 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
         write_masked<S::small>(Math{}, sums[p], q.to, out, patch, tile.channel, mask, place);
       } else {
         const float* bias = reinterpret_cast<const float*>(extra) + tile.channel;
-        if constexpr (S::pool) {
+        if constexpr (S::window > 1) {
+          write_windows<S::window>(Math{}, sums, q.to, out, argmax, patch, tile.channel, bias, q.relu, place);
+        } else if constexpr (S::pool) {
           write_pooled(Math{}, sums[p], q.to, out, argmax, patch, tile.channel, bias, q.relu, place);
         } else {
           write_plain<S::small>(Math{}, sums[p], q.to, out, patch, tile.parity, tile.channel, bias, q.relu,
@@ -494,7 +502,9 @@ void launch_size(const ActivationsCall& call) {
   constexpr int kMore = kColumnCount == kSlimColumns ? 3 : 2;
   constexpr int kFewer = kMore - 1;
   const int processors = multiprocessors();
-  if (large_tiles(call.problem, kMore, kFewer, processors)) {
+  if constexpr (kPool && kTapColumns == 1) {
+    launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, 1, kSmall, kColumnCount>>(call, processors);
+  } else if (large_tiles(call.problem, kMore, kFewer, processors)) {
     launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, kMore, kSmall, kColumnCount>>(call,
                                                                                                 processors);
   } else {
@@ -529,16 +539,16 @@ void launch_activations(const ActivationsCall& call) {
   }
 }
 
-/// Of lines, by the number of taps.
-template <bool kBack>
+/// Of lines, by the number of taps. Where they are pooled the problem's grid is of windows.
+template <bool kBack, bool kPool = false>
 void launch_lines(const ActivationsCall& call, int taps) {
   switch (taps) {
     case 3:
-      return launch_activations<3, 1, kBack, false>(call);
+      return launch_activations<3, 1, kBack, kPool>(call);
     case 5:
-      return launch_activations<5, 1, kBack, false>(call);
+      return launch_activations<5, 1, kBack, kPool>(call);
     default:
-      return launch_activations<7, 1, kBack, false>(call);
+      return launch_activations<7, 1, kBack, kPool>(call);
   }
 }
 

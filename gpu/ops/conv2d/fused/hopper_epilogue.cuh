@@ -4,7 +4,8 @@
 // A warpgroup has the sums of 64 pixels and 128 channels, in slim tiles 64; warp w has rows 2 w and 2 w + 1 of the
 // patch. A lane (group = lane / 4, member = lane % 4) has column `group` of both rows and the channels 8 j + 2 member
 // and one more, j = 0 .. 15 (slim: 0 .. 7), together kCount sums: a pooling window is two lanes, 4 apart, with all its
-// rows. The four members exchange their words, so that each writes 16 bytes: 64 bytes of a pixel by a warp's
+// rows. Of lines that are pooled a warpgroup has as many such sums as a window has positions: the i-th of all windows
+// are a product of their own, so that a lane has its windows whole. The four members exchange their words, so that each writes 16 bytes: 64 bytes of a pixel by a warp's
 // instruction. In FP32 each writes its own 8 bytes, 32 of a pixel. No shared memory, no barrier but what gets bias and
 // mask there.
 
@@ -331,6 +332,78 @@ __device__ __forceinline__ void write_pooled(mma::Tf32, const float (&sums)[kCou
   for (int half = 0; half < kCount / 32; ++half) {
     const int first = 8 * (2 * (4 * half + lane.member) + (odd ? 1 : 0));
     if (exists && channel + first < to.channels) write_codes(argmax, pixel + first, chunk_codes[half]);
+  }
+}
+
+/// The largest of a window of a line, with bias and ReLU, and its place. With a ReLU, where no position is above 0 all
+/// are 0, of which the first wins.
+template <int kWindow>
+__device__ __forceinline__ float pool_window(const float (&window)[kWindow], float bias, bool relu,
+                                             unsigned& place) {
+  float best = window[0] + bias;
+  place = 0;
+#pragma unroll
+  for (unsigned i = 1; i < kWindow; ++i) take_larger(best, place, window[i] + bias, i);
+  if (relu && best <= 0.0f) {
+    best = 0.0f;
+    place = 0;
+  }
+  return best;
+}
+
+/// Bias, ReLU and pooling of lines: row and column of the patch are window and text, `argmax` has a byte an element.
+template <int kWindow, class Math, int kCount>
+__device__ __forceinline__ void write_windows(Math, const float (&sums)[kWindow][kCount], const Layout& to,
+                                              typename Math::Storage* out, std::uint8_t* argmax,
+                                              const Place& patch, int channel, const float* bias, bool relu,
+                                              const Lane& lane) {
+  constexpr bool kNarrow = sizeof(typename Math::Storage) == 2;
+  const int row = patch.row + 2 * lane.warp;
+  const int column = patch.column + lane.group;
+  const bool exists[2] = {to.has(patch.image, row, column), to.has(patch.image, row + 1, column)};
+  const std::int64_t pixel = to.at(patch.image, row, column, 0) + channel;
+#pragma unroll
+  for (int quarter = 0; quarter < kCount / 16; ++quarter) {
+    unsigned w[2][4];
+    unsigned places[4];  // of two channels in the low bytes, those of the next window in the high ones
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int j = 4 * quarter + i;
+      const float2 b = *reinterpret_cast<const float2*>(bias + 8 * j + 2 * lane.member);
+      places[i] = 0;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float first[kWindow];
+        float second[kWindow];
+#pragma unroll
+        for (int p = 0; p < kWindow; ++p) {
+          first[p] = sums[p][4 * j + 2 * half];
+          second[p] = sums[p][4 * j + 2 * half + 1];
+        }
+        unsigned low;
+        unsigned high;
+        const float one = pool_window(first, b.x, relu, low);
+        const float other = pool_window(second, b.y, relu, high);
+        places[i] |= (low | high << 8) << (16 * half);
+        if constexpr (kNarrow) {
+          w[half][i] = mma::narrow_pair(Math{}, one, other);
+        } else if (exists[half] && channel + 8 * j < to.channels) {
+          write_floats(out + pixel + half * to.row + 8 * j + 2 * lane.member, one, other);
+        }
+      }
+    }
+    transpose(places, lane.member);
+    const int first = 8 * (4 * quarter + lane.member);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const std::int64_t element = pixel + half * to.row + first;
+      if constexpr (kNarrow) transpose(w[half], lane.member);
+      if (!exists[half] || channel + first >= to.channels) continue;
+      if constexpr (kNarrow) write_chunk(out + element, w[half]);
+      const unsigned bytes = half == 0 ? 0x5410 : 0x7632;
+      *reinterpret_cast<uint2*>(argmax + element) =
+          uint2{__byte_perm(places[0], places[1], bytes), __byte_perm(places[2], places[3], bytes)};
+    }
   }
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // Convolutions of one dimension on Hopper, as those of hopper_wide.h: 3, 5 or 7 taps, stride 1, same padding or
-// none, channels in multiples of 64 up to 1024, not upsampled and not pooled. The kernels are those of two
-// dimensions: what there are the rows of an image are the positions here, and what there are its columns are texts
-// (Lines). Precisions tf32, fp16 and bf16, backward_weights fp16 and bf16 alone (in hopper_backward_weights.cu,
+// none, channels in multiples of 64 up to 1024, not upsampled, and pooled by line_pooled alone. The kernels are those
+// of two dimensions: what there are the rows of an image are the positions here, and what there are its columns are
+// texts (Lines). Precisions tf32, fp16 and bf16, backward_weights fp16 and bf16 alone (in hopper_backward_weights.cu,
 // which takes lines too); the rest as hopper_wide.h says.
 
 #include <cstddef>
@@ -17,6 +17,13 @@ bool takes(const ChainShape& shape);
 std::size_t workspace(const ChainShape& shape, core::Precision precision);
 void launch(const ChainCall& call);
 }  // namespace line_forward
+
+/// Forward with a pooling in windows of kLineWindow positions behind it. argmax has a byte an element, as maxpool2d.h
+/// says: what makes the gradient of the pooling by itself reads it too. y and argmax aligned to 16 bytes.
+namespace line_pooled {
+bool takes(const ChainShape& shape);
+void launch(const ChainCall& call);
+}  // namespace line_pooled
 
 namespace line_backward_input {
 bool takes(const ChainShape& shape);

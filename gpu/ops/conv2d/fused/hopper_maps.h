@@ -85,6 +85,9 @@ Grid grid_of(const Lines& lines);
 /// map_pixels(): channel, text, one, position, one.
 CUtensorMap map_lines(const Lines& lines, int rows, core::Precision precision);
 
+/// Positions of a window where lines are pooled. A patch then has eight windows of eight texts: 24 positions.
+inline constexpr int kLineWindow = 3;
+
 /// Small images, of at most 4x4 pixels: a patch is two columns of four rows of eight images, the images innermost, so
 /// that a row of it is 2048 bytes and a tap's shift by whole rows keeps the swizzle. A patch of one such image would
 /// be empty but for a quarter. `Grid::images` counts groups of eight.

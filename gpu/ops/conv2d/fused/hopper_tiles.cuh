@@ -35,9 +35,11 @@ inline constexpr unsigned kTurnedStep = 2 * kPeriodBytes;
 template <bool kSmall>
 inline constexpr unsigned kTapBytes = (kSmall ? kSmallColumns : 1) * kPeriodBytes;
 
-/// A patch with the rows that `taps` taps of a column reach.
-template <int kTaps, bool kSmall = false>
-inline constexpr unsigned kPatchBytes = ((kSmall ? kSmallSide : kPatchSide) + kTaps - 1) * kTapBytes<kSmall>;
+/// A patch with the rows that `taps` taps of a column reach; of lines that are pooled, with all positions of windows of
+/// `kWindow`.
+template <int kTaps, bool kSmall = false, int kWindow = 1>
+inline constexpr unsigned kPatchBytes =
+    (kWindow * (kSmall ? kSmallSide : kPatchSide) + kTaps - 1) * kTapBytes<kSmall>;
 
 /// The stages of a ring one after the other; the phase's parity changes each round.
 template <int kStages>
@@ -58,11 +60,12 @@ __device__ __forceinline__ SharedAddress barrier_at(SharedAddress barriers, int 
   return barriers + static_cast<unsigned>(i) * 8;
 }
 
-/// An operand's descriptor, in parts: where the tile is may change, the rest not. `next`: see "turned".
-__device__ __forceinline__ std::uint64_t describe(SharedAddress tile, unsigned next) {
+/// An operand's descriptor, in parts: where the tile is may change, the rest not. `next`: see "turned". Of each
+/// `every` periods the tile has the first.
+__device__ __forceinline__ std::uint64_t describe(SharedAddress tile, unsigned next, unsigned every = 1) {
   constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
-  constexpr std::uint64_t kPeriod = std::uint64_t{kPeriodBytes >> 4} << 32;
-  return kSwizzle128 | kPeriod | (std::uint64_t{next >> 4} << 16) | std::uint64_t{(tile & 0x3ffff) >> 4};
+  const std::uint64_t period = std::uint64_t{every * kPeriodBytes >> 4} << 32;
+  return kSwizzle128 | period | (std::uint64_t{next >> 4} << 16) | std::uint64_t{(tile & 0x3ffff) >> 4};
 }
 
 /// The same tile `bytes` further.
