@@ -1,5 +1,5 @@
-// A convolution of one dimension and the max pooling in threes behind it in one call: where the variant `hopper_pooled`
-// runs, and what it writes.
+// A convolution of one dimension and the max pooling in threes behind it in one call, or the gradient of the one before
+// it: where the variants `hopper_pooled` and `hopper_unpooled` run, and what they read and write.
 
 #include <string>
 
@@ -25,13 +25,14 @@ class PooledLines : public testing::Test {
   }
 };
 
-/// conv1, relu1 and pool1 in one dimension, whose windows of so many positions drop one.
-models::Model pooled_line(int window) {
+/// conv1, relu1, pool1 and conv2 in one dimension; windows of three, or of two, drop a position of 31.
+models::Model pooled_line(int window, int width = 31) {
   using enum models::LayerKind;
-  models::Model model{.name = "own", .height = 1, .width = 31, .channels = 64, .layers = {}};
+  models::Model model{.name = "own", .height = 1, .width = width, .channels = 64, .layers = {}};
   model.layers = {{.kind = conv1d, .name = "conv1", .out_channels = 128, .kernel = 3},
                   {.kind = relu, .name = "relu1"},
                   {.kind = maxpool1d, .name = "pool1", .kernel = window},
+                  {.kind = conv1d, .name = "conv2", .out_channels = 64, .kernel = 5},
                   {.kind = linear, .name = "fc", .out_channels = 10}};
   model.loss = models::Loss::cross_entropy;
   model.classes = 10;
@@ -73,9 +74,41 @@ TEST_F(PooledLines, PlacesAreStoredAsTheContractSays) {
   EXPECT_EQ(tensor_of(forward.operands, Name::output), pooling.tensors[1]);
   EXPECT_EQ(tensor_of(forward.operands, Name::argmax), pooling.tensors[2]);
   for (const BoundOperand& each : forward.operands) EXPECT_EQ(each.operand.format, nullptr);
-  const NodeCover& backward = node_of(program, nodes, maxpool2d_backward, "pool2");
-  ASSERT_NE(backward.variant, nullptr) << "no gradient covers windows of three";
-  EXPECT_EQ(backward.variant->name, "direct");
+}
+
+TEST_F(PooledLines, TheGradientOfThePoolingRunsInTheCallBehindIt) {
+  using enum Op;
+  const Program program = program_of(models::find_model("char_cnn_ln"), Purpose::training, Precision::fp16);
+  const auto nodes = cover(program, Selection{Precision::fp16, {}}, gpu(90));
+  expect_consistent(program, nodes);
+  const NodeCover& backward = node_of(program, nodes, conv2d_backward_input, "conv3");
+  EXPECT_EQ(backward.variant->name, "hopper_unpooled");
+  EXPECT_EQ(backward.shape.covered, (ops::OpSet{relu_backward, maxpool2d_backward}));
+  EXPECT_EQ(backward.reason, "");
+  const auto& unpooling = program.nodes[index_of(program, maxpool2d_backward, "pool2")];
+  EXPECT_EQ(tensor_of(backward.operands, Name::argmax), unpooling.tensors[1]);
+  EXPECT_EQ(tensor_of(backward.operands, Name::input_gradient), unpooling.tensors[2]);
+  EXPECT_EQ(tensor_of(backward.operands, Name::input),
+            program.nodes[index_of(program, conv2d_backward_input, "conv3") + 1].tensors[0]);
+  EXPECT_EQ(backward.operands.size(), 5u);
+  EXPECT_EQ(node_of(program, nodes, maxpool2d_backward, "pool2").variant, nullptr);
+
+  const NodeCover& read = node_of(program, nodes, conv2d_backward_input, "conv2");
+  EXPECT_EQ(describe(read), "hopper, with relu.backward");
+  EXPECT_NE(read.reason.find("layer_norm.backward_weights in ln1 reads"), std::string::npos) << read.reason;
+  EXPECT_EQ(node_of(program, nodes, layer_norm_backward_weights, "ln1").variant->name, "pooled");
+}
+
+TEST_F(PooledLines, AGradientWithPositionsOutsideWindowsRunsByItself) {
+  for (const int width : {30, 31}) {
+    const Program program = program_of(pooled_line(3, width), Purpose::training, Precision::tf32);
+    const auto nodes = cover(program, Selection{Precision::tf32, {}}, gpu(90));
+    expect_consistent(program, nodes);
+    const NodeCover& backward = node_of(program, nodes, Op::conv2d_backward_input, "conv2");
+    EXPECT_EQ(backward.variant->name, width == 30 ? "hopper_unpooled" : "hopper");
+    EXPECT_EQ(backward.reason, "");
+    EXPECT_EQ(node_of(program, nodes, Op::maxpool2d_backward, "pool1").variant == nullptr, width == 30);
+  }
 }
 
 TEST_F(PooledLines, OtherWindowsAndDevicesRunAsBefore) {
@@ -102,6 +135,26 @@ TEST_F(PooledLines, AChosenPoolingRunsByItself) {
   EXPECT_EQ(describe(forward), "hopper, with bias, relu");
   EXPECT_NE(forward.reason.find("maxpool2d.forward=naive was chosen and runs by itself"), std::string::npos)
       << forward.reason;
+}
+
+TEST_F(PooledLines, OnlyWindowsOfTheChainAreTaken) {
+  ops::OpShape line{.batch = 2, .width = 30, .in_channels = 64, .out_channels = 64, .kernel_width = 3};
+  ops::OpShape image{.batch = 2, .height = 8, .width = 8, .in_channels = 64, .out_channels = 64};
+  image.kernel_height = image.kernel_width = 3;
+  line.window_width = 3;
+  const auto refusal = [](Op op, const char* name, ops::OpShape shape) {
+    shape.covered = {op == Op::conv2d_forward ? Op::maxpool2d_forward : Op::maxpool2d_backward};
+    return ops::find_variant(op, core::DeviceKind::cuda, name)->refuses(shape);
+  };
+  for (const Op op : {Op::conv2d_forward, Op::conv2d_backward_input}) {
+    for (const char* name : {"fused", "narrow", "hopper"}) {
+      EXPECT_EQ(refusal(op, name, line), "takes pooling in windows of 2x2") << name;
+      EXPECT_EQ(refusal(op, name, image), "") << name;
+    }
+    const char* own = op == Op::conv2d_forward ? "hopper_pooled" : "hopper_unpooled";
+    EXPECT_EQ(refusal(op, own, line), "");
+    EXPECT_NE(refusal(op, own, image), "");
+  }
 }
 
 TEST_F(PooledLines, OtherConvolutionsAreRefusedInASentence) {

@@ -31,8 +31,9 @@ std::vector<Variant> variants() {
   list.insert(list.end(), {fused_forward(), fused_backward_input(), fused_backward_weights(),
                            narrow_forward(), narrow_backward_input(), narrow_backward_weights()});
 #if WARPSCOPE_HAVE_HOPPER
-  list.insert(list.end(), {hopper_forward(), hopper_pooled_forward(), hopper_backward_input(),
-                           hopper_backward_weights(), hopper_rows_backward_weights()});
+  list.insert(list.end(),
+              {hopper_forward(), hopper_pooled_forward(), hopper_backward_input(),
+               hopper_unpooled_backward_input(), hopper_backward_weights(), hopper_rows_backward_weights()});
 #endif
 #if WARPSCOPE_HAVE_CUDNN
   list.insert(list.end(), {cudnn_forward(), cudnn_backward_input(), cudnn_backward_weights()});

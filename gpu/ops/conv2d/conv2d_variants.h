@@ -68,6 +68,7 @@ Variant narrow_backward_weights();
 Variant hopper_forward();
 Variant hopper_pooled_forward();
 Variant hopper_backward_input();
+Variant hopper_unpooled_backward_input();
 Variant hopper_backward_weights();
 Variant hopper_rows_backward_weights();
 #endif

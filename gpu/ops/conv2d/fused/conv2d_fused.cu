@@ -330,6 +330,8 @@ Variant variant(Op op, const char* summary) {
 
 std::string refuses(const OpShape& shape) {
   if (!is_plain(shape)) return refuses_unless_plain(shape);
+  // What the call of another variant notes, whose pooling has that window.
+  if (shape.window_height != 1 || shape.window_width != 1) return "takes pooling in windows of 2x2";
   const ChainShape s = shape_of(shape);
   const std::int64_t largest =
       std::max({s.batch * s.height * s.width * s.in_channels, elements(result_of(s)),

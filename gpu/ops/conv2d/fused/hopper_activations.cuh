@@ -12,7 +12,7 @@
 // than 64 channels, of a slim tile of four or six patches and these; of lines that are pooled (hopper_line_pooled.cu)
 // of two patches of 192 positions. Pixels and weights wait in rings of their
 // own: what is copied for one column of taps serves all its rows. In backward_input two more warps of the first
-// warpgroup read the mask into shared memory as bits while the products run.
+// warpgroup read the mask into shared memory as bits while the products run, and places in windows (hopper_mask.cuh).
 //
 // In 16 bits backward_input reads the weights as they lie, turned by the tensor cores; in TF32, which they do
 // not turn, the weights come with the input channels as filters.
@@ -25,130 +25,15 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/conv2d/fused/hopper_epilogue.cuh"
-#include "gpu/ops/conv2d/fused/hopper_tiles.cuh"
+#include "gpu/ops/conv2d/fused/hopper_activations_shape.cuh"
+#include "gpu/ops/conv2d/fused/hopper_mask.cuh"
 
 namespace warpscope::ops::conv2d::fused::hopper {
 
-/// A variation of the kernel.
-template <class Arithmetic, int kTapRows, int kTapColumns, bool kBack, bool kPool, int kPatchCount,
-          bool kSmall, int kColumnCount>
-struct Shape {
-  using Math = Arithmetic;
-  using Storage = typename Math::Storage;
-  static constexpr int slice = kRowBytes / static_cast<int>(sizeof(Storage));  ///< channels
-  static constexpr int taps = kTapRows;                                        ///< of a column
-  static constexpr int tap_columns = kTapColumns;
-  static constexpr bool line = kTapColumns == 1;                ///< of one dimension
-  static constexpr bool back = kBack;                           ///< backward_input
-  static constexpr bool turned = back && sizeof(Storage) == 2;  ///< filters
-  static constexpr bool pool = kPool;
-  static constexpr bool small = kSmall;                          ///< patches of small images (hopper_maps.h)
-  static constexpr int window = line && pool ? kLineWindow : 1;  ///< positions that become one
-  static constexpr int patches = kPatchCount;                    ///< of a warpgroup
-  static constexpr int products = patches * window;              ///< of 64 pixels, of a warpgroup and step
-  static constexpr int tile_patches = 2 * patches;
-  static constexpr int columns = kColumnCount;           ///< of a tile
-  static constexpr bool slim = columns == kSlimColumns;  ///< hopper_maps.h
-  static constexpr int sums = columns / 2;               ///< of a thread, of 64 pixels
-  static constexpr int mask_pixel_bytes = columns / 8;   ///< a bit a channel
-  // Together no more than the 168 of three warpgroups; who reads masks needs more than who copies alone.
-  static constexpr int producer_registers = back ? 88 : 40;
-  static constexpr int consumer_registers = back ? 208 : 232;
-  static constexpr int pixel_stages =
-      taps > 3 || small || window > 1 ? 2 : 3;  // a stage serves as many stages of filters as it has taps
-  static constexpr int filter_stages = slim ? 5 : 6;
-  static constexpr unsigned patch_bytes = kPatchBytes<taps, small, window>;
-  /// From the pixels of one product to those of the next: of windows the next position of each.
-  static constexpr unsigned product_bytes = window > 1 ? kPeriodBytes : patch_bytes;
-  static_assert(window == 1 || patches == 1);
-  static constexpr unsigned pixel_bytes = tile_patches * patch_bytes;
-  static constexpr unsigned filter_bytes = columns * kRowBytes;
-  static constexpr unsigned filters_at = pixel_stages * pixel_bytes;
-  static constexpr unsigned extra_at = filters_at + filter_stages * filter_bytes;
-  static constexpr unsigned extra_bytes = 4096;  ///< bias of up to 1024 channels, or mask of all pixels
-  static_assert(tile_patches * kPatchPixels * mask_pixel_bytes <= static_cast<int>(extra_bytes));
-  static constexpr unsigned barriers_at = extra_at + extra_bytes;
-  static constexpr int barriers = 2 * (pixel_stages + filter_stages) + 4;
-  static constexpr unsigned shared_bytes = barriers_at + barriers * 8 + kAlignSlack;
-};
-
 inline constexpr int kThreads = 384;
-
-struct ActivationsProblem {
-  Grid grid;
-  int tiles;
-  int column_tiles;
-  int parities;  ///< of the output
-  int planes;    ///< of the input
-  int slices;    ///< of the input's channels
-  bool relu;
-  bool masked;
-  Layout to;
-  int line_shift = 0;  ///< of lines: how far the first tap lies before the position
-};
-
-struct Tile {
-  int patch;
-  int parity;
-  int channel;
-};
-
-template <class S>
-__device__ __forceinline__ Tile tile_of(const ActivationsProblem& q, int i) {
-  const int rest = i / q.column_tiles;
-  return {rest / q.parities * S::tile_patches, rest % q.parities, (i % q.column_tiles) * S::columns};
-}
-
-/// Addresses in shared memory.
-template <class S>
-struct Places {
-  SharedAddress base;
-
-  __device__ SharedAddress pixels(int stage) const {
-    return base + static_cast<unsigned>(stage) * S::pixel_bytes;
-  }
-  __device__ SharedAddress filters(int stage) const {
-    return base + S::filters_at + static_cast<unsigned>(stage) * S::filter_bytes;
-  }
-  __device__ SharedAddress barrier(int i) const { return barrier_at(base + S::barriers_at, i); }
-  __device__ SharedAddress pixels_full(int stage) const { return barrier(stage); }
-  __device__ SharedAddress pixels_empty(int stage) const { return barrier(S::pixel_stages + stage); }
-  __device__ SharedAddress filters_full(int stage) const { return barrier(2 * S::pixel_stages + stage); }
-  __device__ SharedAddress filters_empty(int stage) const {
-    return barrier(2 * S::pixel_stages + S::filter_stages + stage);
-  }
-  /// Of a consumer.
-  __device__ SharedAddress mask_full(int consumer) const {
-    return barrier(2 * (S::pixel_stages + S::filter_stages) + consumer);
-  }
-  __device__ SharedAddress mask_empty(int consumer) const {
-    return barrier(2 * (S::pixel_stages + S::filter_stages) + 2 + consumer);
-  }
-};
-
-template <class S>
-__device__ void make_barriers(const Places<S>& at) {
-  constexpr unsigned kConsumerWarps = 8;
-  for (int i = 0; i < S::pixel_stages; ++i) {
-    make_barrier(at.pixels_full(i), 1);
-    make_barrier(at.pixels_empty(i), kConsumerWarps);
-  }
-  for (int i = 0; i < S::filter_stages; ++i) {
-    make_barrier(at.filters_full(i), 1);
-    make_barrier(at.filters_empty(i), kConsumerWarps);
-  }
-  for (int i = 0; i < 2; ++i) {
-    make_barrier(at.mask_full(i), 32);
-    make_barrier(at.mask_empty(i), kConsumerWarps / 2);
-  }
-  publish_barriers();
-}
 
 // ---- copies ----
 
@@ -231,86 +116,6 @@ __device__ void produce(const ActivationsProblem& q, const Places<S>& at, const 
   }
 }
 
-// ---- the mask ----
-
-/// Bit i: element i of eight is above zero (and no NaN).
-__device__ __forceinline__ unsigned positive_bits(mma::Tf32, const uint4 (&eight)[2]) {
-  constexpr unsigned kInfinity = 0x7f800000;
-  const unsigned words[8] = {eight[0].x, eight[0].y, eight[0].z, eight[0].w,
-                             eight[1].x, eight[1].y, eight[1].z, eight[1].w};
-  unsigned bits = 0;
-#pragma unroll
-  for (int i = 0; i < 8; ++i) bits |= (words[i] - 1 < kInfinity ? 1u : 0u) << i;
-  return bits;
-}
-/// All bits of the halves that are above zero.
-__device__ __forceinline__ unsigned positive_halves(mma::Fp16, unsigned word) {
-  return __hgt2_mask(reinterpret_cast<const __half2&>(word), __half2{});
-}
-__device__ __forceinline__ unsigned positive_halves(mma::Bf16, unsigned word) {
-  return __hgt2_mask(reinterpret_cast<const __nv_bfloat162&>(word), __nv_bfloat162{});
-}
-template <class Math>
-__device__ __forceinline__ unsigned positive_bits(Math, const uint4 (&eight)[1]) {
-  const unsigned words[4] = {eight[0].x, eight[0].y, eight[0].z, eight[0].w};
-  unsigned bits = 0;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) bits |= positive_halves(Math{}, words[i]) & (0x00020001u << (2 * i));
-  return (bits | bits >> 16) & 0xff;
-}
-
-/// A warp: the mask of one consumer's pixels, 16 bytes a pixel, half a warp to a pixel: a lane has eight channels of
-/// every second pixel; of slim tiles 8 bytes and a quarter of a warp. Many reads are under way at once and few
-/// instructions go to each, or products of a few taps would wait for it.
-template <class S>
-__device__ void read_mask(const ActivationsProblem& q, const Places<S>& at, const typename S::Storage* x,
-                          unsigned char* mask, int consumer, int lane) {
-  constexpr int kChunks = 8 * static_cast<int>(sizeof(typename S::Storage)) / 16;
-  constexpr int kLanes = S::columns / 8;  // of a pixel
-  constexpr int kTogether = 32 / kLanes;  // pixels of one instruction
-  constexpr int kGroups = kPatchSide / kTogether;
-  constexpr int kRows = 16 / (kGroups * kChunks);  // of a patch, at once
-  const std::int64_t step = kTogether * (S::small ? q.to.image : q.to.column);
-  unsigned parity = 1;
-  for (int i = static_cast<int>(blockIdx.x); i < q.tiles; i += static_cast<int>(gridDim.x)) {
-    const Tile tile = tile_of<S>(q, i);
-    wait(at.mask_empty(consumer), parity);
-    parity ^= 1;
-    const int channel = tile.channel + 8 * (lane % kLanes);
-#pragma unroll 1
-    for (int first = 0; first < S::patches * kPatchSide; first += kRows) {
-      const Place patch = place_of<S::small>(q.grid, tile.patch + consumer * S::patches + first / kPatchSide);
-      uint4 eights[kRows][kGroups][kChunks];
-#pragma unroll
-      for (int r = 0; r < kRows; ++r) {
-        const Place its = pixel_of<S::small>(patch, first % kPatchSide + r, lane / kLanes);
-        const bool line = channel < q.to.channels && its.row < q.to.height &&
-                          (S::small ? its.column < q.to.width : its.image < q.to.images);
-        const int pixels = !line ? 0 : S::small ? q.to.images - its.image : q.to.width - its.column;
-        const auto* from = x + q.to.at(its.image, its.row, its.column, 0) + channel;
-#pragma unroll
-        for (int k = 0; k < kGroups; ++k) {
-#pragma unroll
-          for (int c = 0; c < kChunks; ++c) {
-            eights[r][k][c] = kTogether * k < pixels
-                                  ? __ldg(reinterpret_cast<const uint4*>(from + k * step) + c)
-                                  : uint4{0, 0, 0, 0};
-          }
-        }
-      }
-#pragma unroll
-      for (int r = 0; r < kRows; ++r) {
-#pragma unroll
-        for (int k = 0; k < kGroups; ++k) {
-          mask[((first + r) * kPatchSide + kTogether * k) * kLanes + lane] =
-              static_cast<unsigned char>(positive_bits(typename S::Math{}, eights[r][k]));
-        }
-      }
-    }
-    arrive(at.mask_full(consumer));
-  }
-}
-
 // ---- products ----
 
 /// Gives a stage back to the producer: one lane of each warp.
@@ -389,7 +194,7 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
     const Tile tile = tile_of<S>(q, i);
     float sums[S::products][S::sums];
     multiply_tile<S>(sums, at, pixel_ring, filter_ring, q.planes * q.slices * S::tap_columns, consumer, lane);
-    if (S::back && q.masked) {
+    if (is_marked<S>(q)) {
       wait(at.mask_full(consumer), mask_parity);
       mask_parity ^= 1;
     }
@@ -398,8 +203,13 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
       const int mine = consumer * S::patches + p;
       const Place patch = place_of<S::small>(q.grid, tile.patch + mine);
       if constexpr (S::back) {
-        const unsigned char* mask = q.masked ? extra + mine * kPatchPixels * S::mask_pixel_bytes : nullptr;
-        write_masked<S::small>(Math{}, sums[p], q.to, out, patch, tile.channel, mask, place);
+        const unsigned char* mask =
+            is_marked<S>(q) ? extra + mine * kPatchPixels * S::mask_pixel_bytes : nullptr;
+        if constexpr (S::unpool) {
+          write_unpooled<kLineWindow>(Math{}, sums[p], q.to, out, patch, tile.channel, mask, place);
+        } else {
+          write_masked<S::small>(Math{}, sums[p], q.to, out, patch, tile.channel, mask, place);
+        }
       } else {
         const float* bias = reinterpret_cast<const float*>(extra) + tile.channel;
         if constexpr (S::window > 1) {
@@ -412,14 +222,15 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
         }
       }
     }
-    if (S::back && q.masked) {
+    if (is_marked<S>(q)) {
       __syncwarp();
       release(at.mask_empty(consumer), lane);
     }
   }
 }
 
-/// `beside`: the bias in forward, x in backward_input where it is masked.
+/// `beside`: the bias in forward, x in backward_input where it is masked. `argmax`: written where the output is pooled,
+/// read where a pooling is undone.
 template <class S>
 __global__ void __launch_bounds__(kThreads, 1)
     hopper_activations(const __grid_constant__ ActivationsProblem q,
@@ -446,10 +257,11 @@ __global__ void __launch_bounds__(kThreads, 1)
     shrink_registers<S::producer_registers>();
     if (thread == 0) produce<S>(q, at, pixels, filters);
     if constexpr (S::back) {
-      if (q.masked && (warp == 1 || warp == 2)) {
+      if (is_marked<S>(q) && (warp == 1 || warp == 2)) {
         const int consumer = warp - 1;
-        read_mask<S>(q, at, beside, extra + consumer * S::patches * kPatchPixels * S::mask_pixel_bytes,
-                     consumer, thread % 32);
+        read_mask<S>(q, at, beside, argmax,
+                     extra + consumer * S::patches * kPatchPixels * S::mask_pixel_bytes, consumer,
+                     thread % 32);
       }
     }
   } else {
@@ -502,7 +314,7 @@ void launch_size(const ActivationsCall& call) {
   constexpr int kMore = kColumnCount == kSlimColumns ? 3 : 2;
   constexpr int kFewer = kMore - 1;
   const int processors = multiprocessors();
-  if constexpr (kPool && kTapColumns == 1) {
+  if constexpr (kPool && kTapColumns == 1 && !kBack) {
     launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, 1, kSmall, kColumnCount>>(call, processors);
   } else if (large_tiles(call.problem, kMore, kFewer, processors)) {
     launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, kMore, kSmall, kColumnCount>>(call,
@@ -539,7 +351,8 @@ void launch_activations(const ActivationsCall& call) {
   }
 }
 
-/// Of lines, by the number of taps. Where they are pooled the problem's grid is of windows.
+/// Of lines, by the number of taps. Where they are pooled the problem's grid is of windows. kPool with kBack: the pooling
+/// before the convolution is undone.
 template <bool kBack, bool kPool = false>
 void launch_lines(const ActivationsCall& call, int taps) {
   switch (taps) {

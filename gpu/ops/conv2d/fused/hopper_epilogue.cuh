@@ -407,4 +407,77 @@ __device__ __forceinline__ void write_windows(Math, const float (&sums)[kWindow]
   }
 }
 
+/// All halves of the pair i of eight elements whose bit is set: that of element e is bit 2 e. `bits` are or-ed with
+/// themselves 14 further up, so that those of a pair are 16 apart.
+__device__ __forceinline__ unsigned keep_spread_pair(unsigned bits, int i) {
+  return (bits >> (4 * i) & 0x00010001) * 0xffffu;
+}
+
+/// Gradients, each to the place of its window that `kept` says, zeros elsewhere: kWindow positions for one. `kept`: two
+/// bits an element, 3 for none (hopper_mask.cuh); of the patch.
+template <int kWindow, class Math, int kCount>
+__device__ __forceinline__ void write_unpooled(Math, const float (&sums)[kCount], const Layout& to,
+                                               typename Math::Storage* out, const Place& patch, int channel,
+                                               const unsigned char* kept, const Lane& lane) {
+  static_assert(kWindow == 3);
+  const auto* eights = reinterpret_cast<const std::uint16_t*>(kept);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = 2 * lane.warp + half;
+    const Place at = pixel_of<false>(patch, row, lane.group);
+    const bool exists = to.has(at.image, at.row, at.column);
+    auto* window = out + kWindow * to.at(at.image, at.row, at.column, 0) + channel;
+    const auto* pixel = eights + (row * kPatchSide + lane.group) * (kCount / 4);
+#pragma unroll
+    for (int quarter = 0; quarter < kCount / 16; ++quarter) {
+      unsigned w[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int j = 4 * quarter + i;
+        w[i] = mma::narrow_pair(Math{}, sums[4 * j + 2 * half], sums[4 * j + 2 * half + 1]);
+      }
+      transpose(w, lane.member);
+      const unsigned places = pixel[4 * quarter + lane.member];
+      const unsigned low = places & 0x5555;
+      const unsigned high = places >> 1 & 0x5555;
+      const unsigned bits[kWindow] = {~(low | high) & 0x5555, low & ~high, high & ~low};
+      const int first = 8 * (4 * quarter + lane.member);
+      const bool writes = exists && channel + first < to.channels;
+#pragma unroll
+      for (int place = 0; place < kWindow; ++place) {
+        const unsigned both = bits[place] | bits[place] << 14;
+        unsigned mine[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) mine[i] = w[i] & keep_spread_pair(both, i);
+        if (writes) write_chunk(window + place * to.row + first, mine);
+      }
+    }
+  }
+}
+
+template <int kWindow, int kCount>
+__device__ __forceinline__ void write_unpooled(mma::Tf32, const float (&sums)[kCount], const Layout& to,
+                                               std::uint32_t* out, const Place& patch, int channel,
+                                               const unsigned char* kept, const Lane& lane) {
+  const auto* eights = reinterpret_cast<const std::uint16_t*>(kept);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = 2 * lane.warp + half;
+    const Place at = pixel_of<false>(patch, row, lane.group);
+    if (!to.has(at.image, at.row, at.column)) continue;
+    auto* window = out + kWindow * to.at(at.image, at.row, at.column, 0) + channel + 2 * lane.member;
+    const auto* pixel = eights + (row * kPatchSide + lane.group) * (kCount / 4);
+#pragma unroll
+    for (int j = 0; j < kCount / 4; ++j) {
+      if (channel + 8 * j >= to.channels) continue;
+      const unsigned pair = static_cast<unsigned>(pixel[j]) >> (4 * lane.member);
+#pragma unroll
+      for (unsigned place = 0; place < kWindow; ++place) {
+        write_floats(window + place * to.row + 8 * j, (pair & 3) == place ? sums[4 * j + 2 * half] : 0.0f,
+                     (pair >> 2 & 3) == place ? sums[4 * j + 2 * half + 1] : 0.0f);
+      }
+    }
+  }
+}
+
 }  // namespace warpscope::ops::conv2d::fused::hopper

@@ -1,7 +1,7 @@
 #pragma once
 // Convolutions of one dimension on Hopper, as those of hopper_wide.h: 3, 5 or 7 taps, stride 1, same padding or
-// none, channels in multiples of 64 up to 1024, not upsampled, and pooled by line_pooled alone. The kernels are those
-// of two dimensions: what there are the rows of an image are the positions here, and what there are its columns are
+// none, channels in multiples of 64 up to 1024, not upsampled; poolings are of line_pooled and line_unpooled
+// alone. The kernels are those of two dimensions: what there are the rows of an image are the positions here, and what there are its columns are
 // texts (Lines). Precisions tf32, fp16 and bf16, backward_weights fp16 and bf16 alone (in hopper_backward_weights.cu,
 // which takes lines too); the rest as hopper_wide.h says.
 
@@ -30,5 +30,13 @@ bool takes(const ChainShape& shape);
 std::size_t workspace(const ChainShape& shape, core::Precision precision);
 void launch(const ChainCall& call);
 }  // namespace line_backward_input
+
+/// backward_input with the gradient of a pooling in windows of kLineWindow before it, whose input windows fill: dx has
+/// kLineWindow times the positions of x. `argmax` as above.
+namespace line_unpooled {
+bool takes(const ChainShape& shape);
+std::size_t workspace(const ChainShape& shape, core::Precision precision);
+void launch(const ChainCall& call);
+}  // namespace line_unpooled
 
 }  // namespace warpscope::ops::conv2d::fused::hopper
