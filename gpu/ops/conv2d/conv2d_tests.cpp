@@ -117,7 +117,7 @@ std::vector<OpShape> forward_chain_shapes() {
   add(pooled(conv(3, 1, 65, 70, 136, 1, 7), 3), false);
   add(pooled(conv(2, 3, 29, 86, 64, 1, 5), 2), false);
   add(pooled(conv(240, 1, 400, 5, 8, 1, 3), 3), true);
-  // For `hopper_pooled`, whose patches have eight windows of eight texts; of the last it has more tiles than run at once.
+  // For `hopper_pooled`, whose patches are eight windows of eight texts; the last makes more tiles than run at once.
   add(pooled(conv(2, 1, 64, 256, 256, 1, 7), 3), true);
   add(pooled(conv(9, 1, 29, 64, 192, 1, 7), 3), false);
   add(pooled(conv(17, 1, 26, 128, 64, 1, 5), 3), true);

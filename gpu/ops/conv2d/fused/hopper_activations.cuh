@@ -10,9 +10,9 @@
 // Persistent blocks: warp 0 of the first warpgroup copies (TMA), two warpgroups multiply (wgmma), each its
 // own half of a tile of two or four patches (64 pixels each) and 128 channels, or, where the output has no more
 // than 64 channels, of a slim tile of four or six patches and these; of lines that are pooled (hopper_line_pooled.cu)
-// of two patches of 192 positions. Pixels and weights wait in rings of their
-// own: what is copied for one column of taps serves all its rows. In backward_input two more warps of the first
-// warpgroup read the mask into shared memory as bits while the products run, and places in windows (hopper_mask.cuh).
+// of two patches of 192 positions. Pixels and weights wait in rings of their own: what is copied for one column of
+// taps serves all its rows. In backward_input two more warps of the first warpgroup read the mask, and the places of
+// windows, into shared memory as bits while the products run (hopper_mask.cuh).
 //
 // In 16 bits backward_input reads the weights as they lie, turned by the tensor cores; in TF32, which they do
 // not turn, the weights come with the input channels as filters.
@@ -351,8 +351,8 @@ void launch_activations(const ActivationsCall& call) {
   }
 }
 
-/// Of lines, by the number of taps. Where they are pooled the problem's grid is of windows. kPool with kBack: the pooling
-/// before the convolution is undone.
+/// Of lines, by the number of taps. kPool: they are pooled, and the problem's grid is of windows; with kBack the
+/// pooling before the convolution is undone.
 template <bool kBack, bool kPool = false>
 void launch_lines(const ActivationsCall& call, int taps) {
   switch (taps) {

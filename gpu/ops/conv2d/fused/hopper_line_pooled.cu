@@ -1,8 +1,8 @@
-// conv2d.forward of one dimension with a pooling in threes on Hopper: over `hopper` it adds that the pooling runs on the
-// FP32 sums in registers, so that what the convolution gives is not stored. A patch is eight windows of eight texts.
-// Its first, second and third positions of all windows are a product each, whose rows lie three positions apart in
-// shared memory; so a lane has windows whole. Tiles of 384 positions and 128 channels, with 192 sums a thread; positions
-// that fill no window are not computed.
+// conv2d.forward of one dimension with a pooling in threes on Hopper: over `hopper` it adds that the pooling runs on
+// the FP32 sums in registers, so that what the convolution gives is not stored. A patch is eight windows of eight
+// texts. The first, second and third positions of all windows are a product each, whose rows lie three positions apart
+// in shared memory; so a lane has windows whole. Tiles of 384 positions and 128 channels, with 192 sums a thread;
+// positions that fill no window are not computed.
 //
 // The kernel and its limits: hopper_activations.cuh; shared memory 221 KiB with 7 taps, 213 with 5, 205 with 3; which
 // shapes: hopper_lines.h. Source: the same.
