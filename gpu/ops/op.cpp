@@ -60,7 +60,7 @@ double unit_roundoff(Precision precision) {
 }  // namespace
 
 const OpContract& contract(Op op) {
-  return table()[static_cast<std::size_t>(op)];
+  return table().at(static_cast<std::size_t>(op));
 }
 
 std::span<const OpContract> contracts() {

@@ -124,8 +124,10 @@ TEST_F(RunOverlayTest, ShowsFollowsHidesAndRemovesARun) {
   wait([this] { return points("a") == 160; });
   overlay_.show(run("a"), "a");
   EXPECT_TRUE(overlay_.find(run("a"))->visible);
+  const RunCurves& drawn = overlay_.find(run("a"))->curves.front();
   overlay_.remove(run("a"));
   EXPECT_EQ(overlay_.find(run("a")), nullptr);
+  EXPECT_EQ(drawn.test.size(), 1u) << "a plot of this frame may still show it";
   overlay_.show(run("a"), "a");  // at once: what the loader knew of the one before must not be missing
   wait([this] { return points("a") == 160; });
 }

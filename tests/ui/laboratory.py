@@ -75,6 +75,16 @@ class Jobs(Laboratory):
             self.click("verify.cancel")
         self.wait_for("laboratory", "verify to end", job=NONE)
 
+    def test_verify_starts_again_over_the_rows_of_before(self):
+        self.open_paused()
+        self.open_tab("Verify")
+        for _ in range(2):
+            self.click("verify.start")
+            self.wait_for("laboratory", "a row of verify", job=VERIFY, verify=lambda rows: rows >= 1)
+            self.click("verify.cancel")
+            self.wait_for("laboratory", "verify to end", job=NONE)
+        self.assertEqual(self.close_window().code, 0)
+
 
 class Determinism(Laboratory):
     def test_the_same_step_twice_gives_equal_bits_and_changes_nothing(self):

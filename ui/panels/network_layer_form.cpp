@@ -186,7 +186,9 @@ void LayerForm::draw(const Frame& frame, NetworkDraft& draft, std::size_t& focus
 void LayerForm::draw_row(const Frame& frame, NetworkDraft& draft, std::size_t at, const Places& places,
                          std::size_t& focus, std::string& message) {
   const float s = frame.scale;
+  // Of before the fields: what a person enters in them may mend it.
   const bool faulty = draft.fault() && draft.fault()->layer == at;
+  const std::string why = faulty ? draft.fault()->why : "";
   const int below = places.below ? lines_of(frame, draft.network().layers[at], places.fields_width) : 0;
   const ImVec2 min = ImGui::GetCursorScreenPos();
   const float width = std::max(places.parameters, places.sizes) + std::floor(4 * s);
@@ -210,8 +212,7 @@ void LayerForm::draw_row(const Frame& frame, NetworkDraft& draft, std::size_t at
     list->AddRectFilled(ImVec2(min.x, max.y - hairline(frame)), max, frame.palette.grid);
     if (trace_enabled()) trace_rectangle(fmt::format("network.row.{}", at), min, max);
     draw_cells(frame, draft, at, places, min, message);
-    if (faulty)
-      draw_fault(frame, draft.fault()->why, ImVec2(min.x + places.name, max.y - line_height(frame)), max);
+    if (faulty) draw_fault(frame, why, ImVec2(min.x + places.name, max.y - line_height(frame)), max);
   }
   ImGui::SetCursorScreenPos(min);
   ImGui::Dummy(ImVec2(1, max.y - min.y));

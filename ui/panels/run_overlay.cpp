@@ -68,7 +68,10 @@ void RunOverlay::recolor(const fs::path& folder, int color) {
 }
 
 void RunOverlay::remove(const fs::path& folder) {
-  std::erase_if(runs_, [&](const OverlayRun& run) { return run.folder == folder; });
+  const auto run = find_run(runs_, folder);
+  if (run == runs_.end()) return;
+  removed_.push_back(std::move(*run));
+  runs_.erase(run);
 }
 
 // Points of another metric or axis would be wrong now; those with another smoothing stay until the new ones come.
@@ -86,6 +89,7 @@ void RunOverlay::drop_other_curves(std::span<const CurveChoice> choices) {
 }
 
 void RunOverlay::update(const training::Snapshot& snapshot, std::span<const CurveChoice> choices) {
+  removed_.clear();
   const bool same_run = !request_.folder.empty() && request_.present.native() == snapshot.run_dir;
   RunRequest request{same_run ? request_.folder : folder_of_runs(snapshot.run_dir),
                      snapshot.run_dir,

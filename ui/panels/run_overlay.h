@@ -51,7 +51,7 @@ class RunOverlay {
   /// It stays in the view, with its colour, but is not drawn.
   void hide(const std::filesystem::path& folder);
   void recolor(const std::filesystem::path& folder, int color);
-  /// Out of the view; its points are let go.
+  /// Out of the view; its points are let go with the next update(), since the plots of this frame may still show them.
   void remove(const std::filesystem::path& folder);
 
   /// nullptr until the folder has been looked at.
@@ -66,6 +66,7 @@ class RunOverlay {
   void take_updates();
 
   std::vector<OverlayRun> runs_;
+  std::vector<OverlayRun> removed_;  ///< since the last update()
   RunRequest request_;
   std::uint64_t last_id_ = 0;
   bool wants_list_ = false;

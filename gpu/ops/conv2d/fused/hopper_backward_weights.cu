@@ -184,8 +184,8 @@ __global__ void __launch_bounds__(S::threads, 1)
     shrink_registers<S::producer_registers>();
     if (thread == 0) produce<S>(q, at, dy, x);
     if (adds_gradients(q) && (warp == 1 || (warp == 2 && S::filter_slices == 2))) {
-      add_gradients<Math, S>(q, at, shared + (at.base - shared_address(shared)), partial, warp - 1,
-                             thread % 32);
+      add_gradients<Math, S, 1>(q, at, shared + (at.base - shared_address(shared)), partial, warp - 1, 0,
+                                thread % 32);
     }
   } else {
     grow_registers<S::consumer_registers>();

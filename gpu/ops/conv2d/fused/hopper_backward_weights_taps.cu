@@ -26,6 +26,8 @@
 namespace warpscope::ops::conv2d::fused::hopper {
 namespace {
 
+constexpr int kAddingWarps = 2;  ///< of dy: one would take longer for a patch than the products
+
 /// A variation of the kernel, of nine taps those of bundles, of five or seven those of lines.
 template <int kTaps>
 struct TapsShape {
@@ -146,13 +148,15 @@ __global__ void __launch_bounds__(S::threads, 1)
   extern __shared__ __align__(1024) unsigned char shared[];
   const Places<S> at{first_tile(shared)};
   const int thread = static_cast<int>(threadIdx.x);
-  if (thread == 0) make_barriers(at, adds_gradients(q) ? 1 : 0);
+  if (thread == 0) make_barriers(at, adds_gradients(q) ? static_cast<unsigned>(kAddingWarps) : 0);
   __syncthreads();
   const int group = thread / static_cast<int>(kWarpgroup) - 1;
   if (group < 0) {
     if (thread == 0) produce_patches<S>(q, at, dy, x);
-    if (adds_gradients(q) && thread / 32 == 1) {
-      add_gradients<Math, S>(q, at, shared + (at.base - shared_address(shared)), partial, 0, thread % 32);
+    const int adding = thread / 32 - 1;
+    if (adds_gradients(q) && adding >= 0 && adding < kAddingWarps) {
+      add_gradients<Math, S, kAddingWarps>(q, at, shared + (at.base - shared_address(shared)), partial, 0,
+                                           adding, thread % 32);
     }
     return;
   }

@@ -98,11 +98,20 @@ struct Places {
   __device__ SharedAddress empty(int i) const { return barrier_at(base + S::barriers_at, S::stages + i); }
 };
 
-/// A warp: the sums over the split's pixels of 64 filters. A lane has eight of them, of every fourth pixel.
-template <class Math, class S>
+/// Warp `part` of the kWarps that add up a slice: the sums over the split's pixels of its part of 64 filters. A lane has
+/// eight of them, of every fourth pixel, of two warps of every eighth.
+template <class Math, class S, int kWarps>
 __device__ void add_gradients(const WeightsProblem& q, const Places<S>& at, const unsigned char* tiles,
-                              float* partial, int slice, int lane) {
+                              float* partial, int slice, int part, int lane) {
+  static_assert(kWarps == 1 || kWarps == 2);
   constexpr int kPixels = static_cast<int>(S::slice_bytes) / kRowBytes;
+  constexpr int kChunks = 8 / kWarps;  // of eight filters, of a pixel, of the warp
+  constexpr int kAtOnce = 32 / kChunks;
+  const int chunk = part * kChunks + lane % kChunks;
+  const int row = lane / kChunks;
+  // Eight lanes read at once: of two warps they are four of a pixel and four of the fourth after it, whose other half
+  // of the banks the swizzle takes.
+  const int first = kWarps == 1 ? row : row / 2 + row % 2 * 4;
   const Unit unit = unit_of<S>(q);
   float sums[8] = {};
   Ring<S::stages> ring;
@@ -110,11 +119,11 @@ __device__ void add_gradients(const WeightsProblem& q, const Places<S>& at, cons
     wait(at.full(ring.stage), ring.parity);
     const unsigned char* tile = tiles + static_cast<unsigned>(ring.stage) * S::stage_bytes +
                                 static_cast<unsigned>(slice) * S::slice_bytes;
-#pragma unroll 2
-    for (int pixel = lane / 8; pixel < kPixels; pixel += 4) {
-      const uint4 chunk =
-          *reinterpret_cast<const uint4*>(tile + pixel * kRowBytes + ((lane ^ pixel) & 7) * 16);
-      const unsigned words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
+#pragma unroll(2 * kWarps)
+    for (int pixel = first; pixel < kPixels; pixel += kAtOnce) {
+      const uint4 eight =
+          *reinterpret_cast<const uint4*>(tile + pixel * kRowBytes + ((chunk ^ pixel) & 7) * 16);
+      const unsigned words[4] = {eight.x, eight.y, eight.z, eight.w};
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
         sums[2 * k] += mma::widen(Math{}, static_cast<typename Math::Storage>(words[k] & 0xffff));
@@ -126,12 +135,12 @@ __device__ void add_gradients(const WeightsProblem& q, const Places<S>& at, cons
     ring.advance();
   }
 #pragma unroll
-  for (int k = 0; k < 8; ++k) {
-    sums[k] += __shfl_xor_sync(0xffffffffu, sums[k], 8);
-    sums[k] += __shfl_xor_sync(0xffffffffu, sums[k], 16);
+  for (int apart = kChunks; apart < 32; apart *= 2) {
+#pragma unroll
+    for (float& sum : sums) sum += __shfl_xor_sync(0xffffffffu, sum, apart);
   }
-  const int filter = unit.filter + slice * kSlice + 8 * (lane % 8);
-  if (lane >= 8 || filter >= q.filters) return;
+  const int filter = unit.filter + slice * kSlice + 8 * chunk;
+  if (lane >= kChunks || filter >= q.filters) return;
   float* to = split_of(q, partial) + q.bias_at + unit.plane * q.filters + filter;
 #pragma unroll
   for (int k = 0; k < 8; ++k) to[k] = sums[k];
