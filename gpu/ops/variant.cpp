@@ -110,6 +110,10 @@ bool is_written_and_read(const std::vector<std::pair<CallOperand, std::size_t>>&
   return written && read;
 }
 
+bool is_stored(const Variant& variant, Name name) {
+  return std::find(variant.stored.begin(), variant.stored.end(), name) != variant.stored.end();
+}
+
 const Format* format_of(const Variant& variant, Name name) {
   for (const PrivateOperand& each : variant.formats) {
     if (each.name == name) return each.format;
@@ -186,7 +190,8 @@ std::vector<CallOperand> operands_of(const Variant& variant, const OpShape& shap
     const Name name = operand.name;
     const bool known =
         std::any_of(operands.begin(), operands.end(), [&](const auto& o) { return o.name == name; });
-    if (known || is_written_and_read(uses, name)) continue;
+    const bool passes = is_written_and_read(uses, name) && !is_stored(variant, name);
+    if (known || passes) continue;
     operands.push_back(stored(variant, operand));
   }
   return operands;

@@ -104,6 +104,9 @@ struct Variant {
   /// reads is not stored. Those before the own op are computed again inside the call, so several calls may
   /// cover the same one.
   std::vector<Link> chain = {};
+  /// What ops of the chain write and others of it read, by its name in the call, and that is stored all the same, as the
+  /// contract says: others may read it, as backward passes do.
+  std::vector<Name> stored = {};
   std::vector<PrivateOperand> formats = {};  ///< of operands that partners must read or write alike
   std::vector<PresetTag> presets = {};
   std::string summary;  ///< one sentence: what it adds over the variant before it

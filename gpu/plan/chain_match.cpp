@@ -183,10 +183,16 @@ std::vector<Use> uses_of(const Program& program, const std::vector<MatchedLink>&
   return uses;
 }
 
+/// The tensors that pass between ops of the call and that it does not write to memory.
 void find_unstored(const Program& program, ChainMatch& match) {
   const std::vector<Use> uses = uses_of(program, match.links);
+  const auto is_stored = [&](int tensor) {
+    return std::any_of(match.operands.begin(), match.operands.end(), [&](const BoundOperand& each) {
+      return each.tensor == tensor && each.operand.access == Access::write;
+    });
+  };
   for (const Use& write : uses) {
-    if (write.access == Access::read) continue;
+    if (write.access == Access::read || is_stored(write.tensor)) continue;
     for (const Use& read : uses) {
       if (read.access == Access::write || read.tensor != write.tensor || read.link == write.link) continue;
       match.unstored.push_back({write.tensor, read.link->link->op, write.link->before});
@@ -229,8 +235,8 @@ ChainMatch match_without(const Program& program, std::size_t node, const Variant
     match.failure = refusal;
     return match;
   }
-  find_unstored(program, match);
   bind_operands(program, variant, shape, match);
+  find_unstored(program, match);
   return match;
 }
 

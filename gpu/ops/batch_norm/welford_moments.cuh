@@ -11,29 +11,12 @@
 #include <cstdint>
 
 #include "gpu/core/cuda.h"
+#include "gpu/ops/batch_norm/moments.cuh"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
 #include "gpu/ops/columns.cuh"
 #include "gpu/ops/normalization.h"
 
 namespace warpscope::ops::batch_norm {
-
-/// Of some values: how many, their mean, the sum of the squares of their distances from it.
-struct Moments {
-  float count;
-  float mean;
-  float squares;
-
-  /// Chan's formula.
-  __device__ __forceinline__ void merge(const Moments& other) {
-    if (other.count == 0.0f) return;
-    const float both = count + other.count;
-    const float share = other.count / both;
-    const float difference = other.mean - mean;
-    mean += difference * share;
-    squares += other.squares + difference * difference * count * share;
-    count = both;
-  }
-};
 
 /// Merges the V channels of each thread over the threads of the block that share them; thread i then has channel i
 /// of the block in `moments`, if the block has so many. Every thread of the block must call it, once per kernel.

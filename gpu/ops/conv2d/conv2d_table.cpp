@@ -32,7 +32,7 @@ std::vector<Variant> variants() {
                            narrow_forward(), narrow_backward_input(), narrow_backward_weights()});
 #if WARPSCOPE_HAVE_HOPPER
   list.insert(list.end(),
-              {hopper_forward(), hopper_pooled_forward(), hopper_backward_input(),
+              {hopper_forward(), hopper_normed_forward(), hopper_pooled_forward(), hopper_backward_input(),
                hopper_unpooled_backward_input(), hopper_backward_weights(), hopper_rows_backward_weights()});
 #endif
 #if WARPSCOPE_HAVE_CUDNN

@@ -98,7 +98,9 @@ OpShape pooled(OpShape shape, int columns) {
 }
 
 /// The same, and lines of characters: those of the models, outputs of one position, numbers of positions and filters
-/// that no tile divides; with pooling, lines that windows fill or not, and more than run at once.
+/// that no tile divides; with pooling, lines that windows fill or not, and more than run at once. The last two are for
+/// calls that cover a norm: windows that leave something over, and so many patches that blocks of `hopper_normed` have
+/// several tiles.
 std::vector<OpShape> forward_chain_shapes() {
   std::vector<OpShape> list = chain_shapes();
   const auto add = [&](OpShape shape, bool valid) { list.push_back(general(shape, 1, 1, valid)); };
@@ -117,6 +119,8 @@ std::vector<OpShape> forward_chain_shapes() {
   add(pooled(conv(3, 1, 65, 70, 136, 1, 7), 3), false);
   add(pooled(conv(2, 3, 29, 86, 64, 1, 5), 2), false);
   add(pooled(conv(240, 1, 400, 5, 8, 1, 3), 3), true);
+  list.push_back(pooled(conv(2, 9, 14, 64, 192, 3, 3), 3));
+  list.push_back(conv(600, 5, 1, 64, 192, 3, 3));
   // For `hopper_pooled`, whose patches are eight windows of eight texts; the last makes more tiles than run at once.
   add(pooled(conv(2, 1, 64, 256, 256, 1, 7), 3), true);
   add(pooled(conv(9, 1, 29, 64, 192, 1, 7), 3), false);

@@ -67,6 +67,7 @@ Variant narrow_backward_weights();
 #if WARPSCOPE_HAVE_HOPPER
 Variant hopper_forward();
 Variant hopper_pooled_forward();
+Variant hopper_normed_forward();
 Variant hopper_backward_input();
 Variant hopper_unpooled_backward_input();
 Variant hopper_backward_weights();

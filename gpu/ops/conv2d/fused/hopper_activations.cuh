@@ -17,6 +17,8 @@
 // In 16 bits backward_input reads the weights as they lie, turned by the tensor cores; in TF32, which they do
 // not turn, the weights come with the input channels as filters.
 //
+// Before a batch norm forward also leaves the moments of its output (hopper_moments.cuh).
+//
 // Threads 384 of 168 registers, exchanged to 40 and 232 (backward_input: 88 and 208); shared memory 221 KiB
 // with four patches and 3x3 taps, 161 KiB with two; of lines with 7 taps 213 and 157 KiB; of slim tiles with
 // six patches and 3x3 taps 225 KiB, with four 165 KiB.
@@ -30,6 +32,7 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/fused/hopper_activations_shape.cuh"
 #include "gpu/ops/conv2d/fused/hopper_mask.cuh"
+#include "gpu/ops/conv2d/fused/hopper_moments.cuh"
 
 namespace warpscope::ops::conv2d::fused::hopper {
 
@@ -177,14 +180,51 @@ __device__ __forceinline__ void multiply_tile(float (&sums)[S::products][S::sums
   release(used_pixels, lane);
 }
 
+/// Writes a consumer's sums of a tile. `extra`: bias or mask in shared memory.
+template <class S>
+__device__ __forceinline__ void write_tile(const ActivationsProblem& q, const Tile& tile,
+                                           const float (&sums)[S::products][S::sums],
+                                           const unsigned char* extra, typename S::Storage* out,
+                                           std::uint8_t* argmax, int consumer, const Lane& lane,
+                                           [[maybe_unused]] LaneMoments<S::columns / kQuarter>& moments) {
+  using Math = typename S::Math;
+  const int first = consumer * S::patches;
+  const float* bias = reinterpret_cast<const float*>(extra) + tile.channel;  // of forward
+  if constexpr (S::moments) {
+    write_and_sum<S::small>(Math{}, sums, q.to, out, q.grid, tile.patch + first, tile.parity, tile.channel,
+                            bias, lane, moments);
+  } else {
+#pragma unroll
+    for (int p = 0; p < S::patches; ++p) {
+      const Place patch = place_of<S::small>(q.grid, tile.patch + first + p);
+      [[maybe_unused]] const unsigned char* mask =
+          is_marked<S>(q) ? extra + (first + p) * kPatchPixels * S::mask_pixel_bytes : nullptr;
+      if constexpr (S::unpool) {
+        write_unpooled<kLineWindow>(Math{}, sums[p], q.to, out, patch, tile.channel, mask, lane);
+      } else if constexpr (S::back) {
+        write_masked<S::small>(Math{}, sums[p], q.to, out, patch, tile.channel, mask, lane);
+      } else if constexpr (S::window > 1) {
+        write_windows<S::window>(Math{}, sums, q.to, out, argmax, patch, tile.channel, bias, q.relu, lane);
+      } else if constexpr (S::pool) {
+        write_pooled(Math{}, sums[p], q.to, out, argmax, patch, tile.channel, bias, q.relu, lane);
+      } else {
+        write_plain<S::small>(Math{}, sums[p], q.to, out, patch, tile.parity, tile.channel, bias, q.relu,
+                              lane);
+      }
+    }
+  }
+}
+
+/// A consumer. `tiles`: the shared memory before `extra`.
 template <class S>
 __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const unsigned char* extra,
-                        typename S::Storage* out, std::uint8_t* argmax, int consumer, int thread) {
-  using Math = typename S::Math;
+                        [[maybe_unused]] unsigned char* tiles, typename S::Storage* out, std::uint8_t* argmax,
+                        int consumer, int thread) {
   const int lane = thread % 32;
   const Lane place{thread / 32, lane / 4, lane % 4};
   Ring<S::pixel_stages> pixel_ring;
   Ring<S::filter_stages> filter_ring;
+  LaneMoments<S::columns / kQuarter> moments;
   unsigned mask_parity = 0;
   // One consumer starts some stages later, so that while one writes the other still multiplies. A tile has more
   // than these, or the wait would never end.
@@ -198,34 +238,13 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
       wait(at.mask_full(consumer), mask_parity);
       mask_parity ^= 1;
     }
-#pragma unroll
-    for (int p = 0; p < S::patches; ++p) {
-      const int mine = consumer * S::patches + p;
-      const Place patch = place_of<S::small>(q.grid, tile.patch + mine);
-      if constexpr (S::back) {
-        const unsigned char* mask =
-            is_marked<S>(q) ? extra + mine * kPatchPixels * S::mask_pixel_bytes : nullptr;
-        if constexpr (S::unpool) {
-          write_unpooled<kLineWindow>(Math{}, sums[p], q.to, out, patch, tile.channel, mask, place);
-        } else {
-          write_masked<S::small>(Math{}, sums[p], q.to, out, patch, tile.channel, mask, place);
-        }
-      } else {
-        const float* bias = reinterpret_cast<const float*>(extra) + tile.channel;
-        if constexpr (S::window > 1) {
-          write_windows<S::window>(Math{}, sums, q.to, out, argmax, patch, tile.channel, bias, q.relu, place);
-        } else if constexpr (S::pool) {
-          write_pooled(Math{}, sums[p], q.to, out, argmax, patch, tile.channel, bias, q.relu, place);
-        } else {
-          write_plain<S::small>(Math{}, sums[p], q.to, out, patch, tile.parity, tile.channel, bias, q.relu,
-                                place);
-        }
-      }
-    }
+    write_tile<S>(q, tile, sums, extra, out, argmax, consumer, place, moments);
     if (is_marked<S>(q)) {
-      __syncwarp();
-      release(at.mask_empty(consumer), lane);
+      arrive(at.mask_empty(consumer));
     }
+  }
+  if constexpr (S::moments) {
+    leave_moments(moments, tiles, consumer, place, q.column_tiles, q.to.channels, q.parts);
   }
 }
 
@@ -241,7 +260,8 @@ __global__ void __launch_bounds__(kThreads, 1)
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) unsigned char shared[];
   const Places<S> at{first_tile(shared)};
-  unsigned char* extra = shared + (at.base - shared_address(shared)) + S::extra_at;
+  unsigned char* tiles = shared + (at.base - shared_address(shared));
+  unsigned char* extra = tiles + S::extra_at;
   const int thread = static_cast<int>(threadIdx.x);
   if (thread == 0) make_barriers(at);
   if constexpr (!S::back) {
@@ -266,7 +286,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     }
   } else {
     grow_registers<S::consumer_registers>();
-    consume<S>(q, at, extra, out, argmax, warp / 4 - 1, thread % static_cast<int>(kWarpgroup));
+    consume<S>(q, at, extra, tiles, out, argmax, warp / 4 - 1, thread % static_cast<int>(kWarpgroup));
   }
 #else
   __trap();  // this build has no code for sm_90a
@@ -294,67 +314,79 @@ inline bool large_tiles(const ActivationsProblem& q, int more, int fewer, int pr
   return static_cast<double>(more * large) <= kSmallCost * static_cast<double>(fewer * small);
 }
 
+/// As many blocks as run at once. Those that leave moments have tiles of the same channels alone.
 template <class S>
-void launch_shape(const ActivationsCall& call, int processors) {
+int blocks_of(const ActivationsProblem& q, int processors) {
+  if constexpr (!S::moments) return std::min(q.tiles, processors);
+  return std::min(q.tiles, std::min(processors, kMostSummingBlocks) / q.column_tiles * q.column_tiles);
+}
+
+template <class S>
+int launch_shape(const ActivationsCall& call, int processors) {
   using Storage = typename S::Storage;
   ActivationsProblem q = call.problem;
   q.tiles = static_cast<int>(divide_up(q.grid.patches(), S::tile_patches)) * q.column_tiles * q.parities;
   const auto kernel = hopper_activations<S>;
   core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes),
                    "the shared memory of a hopper block");
-  const auto blocks = static_cast<unsigned>(std::min(q.tiles, processors));
-  kernel<<<blocks, kThreads, S::shared_bytes, call.stream>>>(q, call.pixels, call.filters,
-                                                             static_cast<const Storage*>(call.beside),
-                                                             static_cast<Storage*>(call.out), call.argmax);
+  const int blocks = blocks_of<S>(q, processors);
+  kernel<<<static_cast<unsigned>(blocks), kThreads, S::shared_bytes, call.stream>>>(
+      q, call.pixels, call.filters, static_cast<const Storage*>(call.beside), static_cast<Storage*>(call.out),
+      call.argmax);
+  return blocks;
 }
 
-template <class Math, int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall, int kColumnCount>
-void launch_size(const ActivationsCall& call) {
+template <class Math, int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall, int kColumnCount,
+          bool kMoments>
+int launch_size(const ActivationsCall& call) {
   // Six patches of a slim tile leave room for three stages of pixels, eight would not.
   constexpr int kMore = kColumnCount == kSlimColumns ? 3 : 2;
   constexpr int kFewer = kMore - 1;
   const int processors = multiprocessors();
   if constexpr (kPool && kTapColumns == 1 && !kBack) {
-    launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, 1, kSmall, kColumnCount>>(call, processors);
+    return launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, 1, kSmall, kColumnCount>>(
+        call, processors);
   } else if (large_tiles(call.problem, kMore, kFewer, processors)) {
-    launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, kMore, kSmall, kColumnCount>>(call,
-                                                                                                processors);
-  } else {
-    launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, kFewer, kSmall, kColumnCount>>(call,
+    return launch_shape<
+        Shape<Math, kTapRows, kTapColumns, kBack, kPool, kMore, kSmall, kColumnCount, kMoments>>(call,
                                                                                                  processors);
+  } else {
+    return launch_shape<
+        Shape<Math, kTapRows, kTapColumns, kBack, kPool, kFewer, kSmall, kColumnCount, kMoments>>(call,
+                                                                                                  processors);
   }
 }
 
 /// Lines and small images have no slim tiles: no network of the program has layers of 64 channels there.
-template <class Math, int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall>
-void launch_columns(const ActivationsCall& call) {
+template <class Math, int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall, bool kMoments>
+int launch_columns(const ActivationsCall& call) {
   if constexpr (kTapColumns > 1 && !kSmall) {
     if (columns_of(call.problem.to.channels) == kSlimColumns) {
-      launch_size<Math, kTapRows, kTapColumns, kBack, kPool, kSmall, kSlimColumns>(call);
-      return;
+      return launch_size<Math, kTapRows, kTapColumns, kBack, kPool, kSmall, kSlimColumns, kMoments>(call);
     }
   }
-  launch_size<Math, kTapRows, kTapColumns, kBack, kPool, kSmall, kColumns>(call);
+  return launch_size<Math, kTapRows, kTapColumns, kBack, kPool, kSmall, kColumns, kMoments>(call);
 }
 
 /// The problem's column tiles and the filters' boxes are of columns_of() the output's channels where slim tiles may
-/// run, of kColumns elsewhere.
-template <int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall = false>
-void launch_activations(const ActivationsCall& call) {
-  switch (call.precision) {
-    case core::Precision::tf32:
-      return launch_columns<mma::Tf32, kTapRows, kTapColumns, kBack, kPool, kSmall>(call);
-    case core::Precision::fp16:
-      return launch_columns<mma::Fp16, kTapRows, kTapColumns, kBack, kPool, kSmall>(call);
-    default:
-      return launch_columns<mma::Bf16, kTapRows, kTapColumns, kBack, kPool, kSmall>(call);
+/// run, of kColumns elsewhere. Moments are taken in 16 bits alone. Returns the number of blocks.
+template <int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall = false, bool kMoments = false>
+int launch_activations(const ActivationsCall& call) {
+  if constexpr (!kMoments) {
+    if (call.precision == core::Precision::tf32) {
+      return launch_columns<mma::Tf32, kTapRows, kTapColumns, kBack, kPool, kSmall, false>(call);
+    }
   }
+  if (call.precision == core::Precision::fp16) {
+    return launch_columns<mma::Fp16, kTapRows, kTapColumns, kBack, kPool, kSmall, kMoments>(call);
+  }
+  return launch_columns<mma::Bf16, kTapRows, kTapColumns, kBack, kPool, kSmall, kMoments>(call);
 }
 
 /// Of lines, by the number of taps. kPool: they are pooled, and the problem's grid is of windows; with kBack the
 /// pooling before the convolution is undone.
 template <bool kBack, bool kPool = false>
-void launch_lines(const ActivationsCall& call, int taps) {
+int launch_lines(const ActivationsCall& call, int taps) {
   switch (taps) {
     case 3:
       return launch_activations<3, 1, kBack, kPool>(call);

@@ -7,13 +7,14 @@
 #include <cuda_runtime.h>
 
 #include "gpu/ops/conv2d/fused/hopper_epilogue.cuh"
+#include "gpu/ops/conv2d/fused/hopper_moments.cuh"
 #include "gpu/ops/conv2d/fused/hopper_tiles.cuh"
 
 namespace warpscope::ops::conv2d::fused::hopper {
 
 /// A variation of the kernel.
 template <class Arithmetic, int kTapRows, int kTapColumns, bool kBack, bool kPool, int kPatchCount,
-          bool kSmall, int kColumnCount>
+          bool kSmall, int kColumnCount, bool kMoments = false>
 struct Shape {
   using Math = Arithmetic;
   using Storage = typename Math::Storage;
@@ -25,6 +26,7 @@ struct Shape {
   static constexpr bool turned = back && sizeof(Storage) == 2;  ///< filters
   static constexpr bool pool = kPool && !back;                  ///< the largest of windows are written
   static constexpr bool unpool = kPool && back;  ///< of lines: and the gradient before a pooling
+  static constexpr bool moments = kMoments;      ///< of forward's output (hopper_moments.cuh)
   static constexpr bool small = kSmall;          ///< patches of small images (hopper_maps.h)
   static constexpr int window = line && pool ? kLineWindow : 1;  ///< positions that become one
   static constexpr int patches = kPatchCount;                    ///< of a warpgroup
@@ -68,7 +70,8 @@ struct ActivationsProblem {
   bool relu;
   bool masked;
   Layout to;
-  int line_shift = 0;  ///< of lines: how far the first tap lies before the position
+  int line_shift = 0;      ///< of lines: how far the first tap lies before the position
+  float* parts = nullptr;  ///< of moments (batch_norm/partial_moments.h)
 };
 
 /// Whether a mask of the output is read, or places in windows.
@@ -118,7 +121,6 @@ struct Places {
 
 template <class S>
 __device__ void make_barriers(const Places<S>& at) {
-  constexpr unsigned kConsumerWarps = 8;
   for (int i = 0; i < S::pixel_stages; ++i) {
     make_barrier(at.pixels_full(i), 1);
     make_barrier(at.pixels_empty(i), kConsumerWarps);
@@ -129,7 +131,7 @@ __device__ void make_barriers(const Places<S>& at) {
   }
   for (int i = 0; i < 2; ++i) {
     make_barrier(at.mask_full(i), 32);
-    make_barrier(at.mask_empty(i), kConsumerWarps / 2);
+    make_barrier(at.mask_empty(i), kConsumerWarps / 2 * 32);
   }
   publish_barriers();
 }

@@ -8,33 +8,10 @@
 // Source: W. Shi et al., "Is the deconvolution layer the same as a convolutional layer?" (2016), for the
 // parities.
 
-#include "gpu/ops/conv2d/fused/chain.h"
-#include "gpu/ops/conv2d/fused/hopper_activations.cuh"
-#include "gpu/ops/conv2d/fused/hopper_prepare.h"
+#include "gpu/ops/conv2d/fused/hopper_forward.cuh"
 #include "gpu/ops/conv2d/fused/hopper_wide.h"
 
 namespace warpscope::ops::conv2d::fused::hopper {
-namespace {
-
-/// The output's pixels as the tiles' epilogue meets them.
-Layout output_layout(const ChainShape& s) {
-  const int scale = s.upsample ? 2 : 1;
-  const std::int64_t k = s.out_channels;
-  Layout to{static_cast<int>(s.batch), s.height, s.width, 0, 0, 0, 0, 0, s.out_channels};
-  if (s.pool) {
-    to.height /= 2;
-    to.width /= 2;
-  }
-  const std::int64_t line = scale * to.width * k;
-  to.image = scale * to.height * line;
-  to.row = scale * line;
-  to.column = scale * k;
-  to.parity_row = line;
-  to.parity_column = k;
-  return to;
-}
-
-}  // namespace
 
 bool forward::takes(const ChainShape& s) {
   return is_wide(s);
@@ -45,38 +22,10 @@ std::size_t forward::workspace(const ChainShape& s, core::Precision precision) {
 }
 
 void forward::launch(const ChainCall& call) {
-  const ChainShape& s = call.shape;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
-  const void* weights = call.operand<const void>(Name::weights);
-  if (s.upsample) {
-    sum_weights(s, weights, call.workspace, call.precision, stream);
-    weights = call.workspace;
-  }
-  const int taps = s.upsample ? 2 : 3;
-  const int columns = columns_of(s.out_channels);
-  const Grid grid = grid_of(s);
-  const ActivationsProblem problem{grid,
-                                   0,
-                                   static_cast<int>(divide_up(s.out_channels, columns)),
-                                   s.upsample ? 4 : 1,
-                                   1,
-                                   s.in_channels / slice_of(call.precision),
-                                   s.relu,
-                                   false,
-                                   output_layout(s)};
-  const Pixels x{call.operand<const void>(Name::input), grid.images, s.height, s.width, s.in_channels, false};
-  const Filters w{weights, s.out_channels, s.upsample ? 16 : 9, s.in_channels, s.upsample};
-  const ActivationsCall activations{problem,
-                                    map_pixels(x, kPatchSide + taps - 1, call.precision),
-                                    map_filters(w, columns, call.precision),
-                                    call.operand<const void>(Name::bias),
-                                    call.operand<void>(Name::output),
-                                    call.operand<std::uint8_t>(Name::argmax),
-                                    call.precision,
-                                    stream};
-  if (s.upsample) {
+  const ActivationsCall activations = wide_forward_call(call);
+  if (call.shape.upsample) {
     launch_activations<2, 2, false, false>(activations);
-  } else if (s.pool) {
+  } else if (call.shape.pool) {
     launch_activations<3, 3, false, true>(activations);
   } else {
     launch_activations<3, 3, false, false>(activations);

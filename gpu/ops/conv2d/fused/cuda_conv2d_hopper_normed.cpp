@@ -1,0 +1,127 @@
+// conv2d.forward, variant `hopper_normed`: over `hopper` it adds the batch norm behind the convolution, and the ReLU
+// and the max pooling behind that, if there are any. The convolution writes its output, which backward reads, and
+// leaves the moments of it; so the norm reads it once, to write what comes of it, and not before for the moments.
+//
+// Limits: those of hopper_normed.cu; FP16 and BF16; kernels of 3x3 without stride, of channels in multiples of 64, at
+// most 1024. Results are those of the ops apart but for the order in which moments merge; they have the same bits
+// every time on GPUs with as many multiprocessors. Bound by products, then by memory. Source: hopper_moments.cuh,
+// partial_moments.cu.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu/ops/batch_norm/partial_moments.h"
+#include "gpu/ops/chains.h"
+#include "gpu/ops/conv2d/conv2d_variants.h"
+#include "gpu/ops/conv2d/fused/chain.h"
+#include "gpu/ops/conv2d/fused/hopper_normed.h"
+
+namespace warpscope::ops::conv2d {
+namespace fused {
+namespace {
+
+/// The shape of a pooling, in the windows that the call tells, of what the convolution gives.
+OpShape pooled_result_shape(const OpShape& call) {
+  OpShape shape = result_shape(call);
+  shape.kernel_height = call.window_height;
+  shape.kernel_width = call.window_width;
+  return shape;
+}
+
+/// upsample2d? conv2d bias? as `before` has them, batch_norm relu? maxpool2d?
+std::vector<Link> normed_chain(const std::vector<Link>& before) {
+  std::vector<Link> chain;
+  for (const Link& link : before) {
+    if (link.op != Op::relu_forward && link.op != Op::maxpool2d_forward) chain.push_back(link);
+  }
+  chain.push_back({.op = Op::batch_norm_forward,
+                   .renames = {{Name::input, Name::biased},
+                               {Name::weights, Name::norm_weights},
+                               {Name::bias, Name::norm_bias},
+                               {Name::output, Name::normed}},
+                   .shape = result_shape});
+  chain.push_back({.op = Op::relu_forward,
+                   .renames = {{Name::input, Name::normed}, {Name::output, Name::activated}},
+                   .optional = true,
+                   .without = Rename{Name::normed, Name::activated},
+                   .shape = result_shape});
+  chain.push_back({.op = Op::maxpool2d_forward,
+                   .renames = {{Name::input, Name::activated}},
+                   .optional = true,
+                   .without = Rename{Name::activated, Name::output},
+                   .shape = pooled_result_shape,
+                   .takes = take_window});
+  return chain;
+}
+
+/// The convolution alone.
+ChainShape convolution_shape(const OpShape& call) {
+  ChainShape shape = shape_of(call);
+  shape.relu = shape.pool = false;
+  return shape;
+}
+
+/// The batch norm and what is behind it.
+OpCall norm_call(const OpCall& call) {
+  OpCall norm;
+  norm.shape = result_shape(call.shape);
+  norm.shape.window_height = call.shape.window_height;
+  norm.shape.window_width = call.shape.window_width;
+  for (const Op op : {Op::relu_forward, Op::maxpool2d_forward}) {
+    if (call.covers(op)) norm.shape.covered.add(op);
+  }
+  norm.precision = call.precision;
+  norm.operands[Name::input] = call.operands[Name::biased];
+  norm.operands[Name::weights] = call.operands[Name::norm_weights];
+  norm.operands[Name::bias] = call.operands[Name::norm_bias];
+  norm.operands[Name::statistics] = call.operands[Name::statistics];
+  norm.operands[Name::output] = call.operands[Name::output];
+  norm.operands[Name::argmax] = call.operands[Name::argmax];
+  norm.stream = call.stream;
+  return norm;
+}
+
+void launch(const OpCall& call) {
+  ChainCall convolution = call_of(call);
+  convolution.shape = convolution_shape(call.shape);
+  convolution.operands[Name::output] = call.operands[Name::biased];
+  convolution.operands[Name::argmax] = nullptr;
+  batch_norm::forward_from(hopper::normed_forward::launch(convolution), norm_call(call));
+}
+
+std::size_t workspace_bytes(const OpShape& shape, core::Precision precision) {
+  return hopper::normed_forward::workspace(convolution_shape(shape), precision);
+}
+
+std::string refuses(const OpShape& shape) {
+  if (shape.kernel_height != 3 || shape.kernel_width != 3 || !is_plain(shape)) {
+    return "takes kernels of 3x3 with stride 1 and padding";
+  }
+  if (shape.in_channels % 64 != 0 || shape.out_channels % 64 != 0) return "takes channels in multiples of 64";
+  return hopper::normed_forward::takes(convolution_shape(shape))
+             ? ""
+             : "takes at most 1024 channels and 2,000,000,000 numbers of a batch";
+}
+
+}  // namespace
+}  // namespace fused
+
+Variant hopper_normed_forward() {
+  Variant variant = fused::chain_variant(
+      Op::conv2d_forward, "hopper_normed",
+      "The batch norm behind it in the same call: the convolution leaves the moments of its output, which is "
+      "then read once.");
+  variant.precisions = {core::Precision::fp16, core::Precision::bf16};
+  variant.minimum_compute_capability = 90;
+  variant.maximum_compute_capability = 90;
+  variant.chain = fused::normed_chain(variant.chain);
+  variant.stored = {Name::biased};
+  variant.formats = {};
+  variant.launch = fused::launch;
+  variant.workspace_bytes = fused::workspace_bytes;
+  variant.refuses = fused::refuses;
+  return variant;
+}
+
+}  // namespace warpscope::ops::conv2d
