@@ -39,6 +39,7 @@ ordered_json shape_json(const ops::OpShape& s) {
           {"valid", s.valid},
           {"dropout_rate", s.dropout_rate},
           {"salt", s.salt},
+          {"factor", s.factor},
           {"window_height", s.window_height},
           {"window_width", s.window_width},
           {"patch_channels", s.patch_channels}};
@@ -65,6 +66,7 @@ ops::OpShape shape_from(const ordered_json& json) {
   if (s.stride < 1 || s.dilation < 1) throw core::BadInput("a stride or dilation is below 1");
   s.dropout_rate = json.value("dropout_rate", 0.0f);
   s.salt = json.value("salt", std::uint32_t{0});
+  s.factor = json.value("factor", 1.0f);
   s.window_height = json.value("window_height", 1);
   s.window_width = json.value("window_width", 1);
   if (s.window_height < 1 || s.window_width < 1) throw core::BadInput("a window is smaller than 1");

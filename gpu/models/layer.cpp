@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -15,6 +17,7 @@ constexpr int kMostKernel = 15;
 constexpr int kMostDilation = 16;
 constexpr double kMostRate = 0.99;
 constexpr int kMostSymbols = 255;  // bytes but 0
+constexpr double kMostFactor = 1e6;
 
 const LayerField kChannels{.key = "channels",
                            .meaning = "output channels",
@@ -63,6 +66,12 @@ const LayerField kRate{.key = "rate",
                        .real = &Layer::rate,
                        .most = kMostRate,
                        .standard = 0.5};
+const LayerField kFactor{.key = "factor",
+                         .meaning = "what each number is multiplied by, not 0",
+                         .real = &Layer::factor,
+                         .least = -kMostFactor,
+                         .most = kMostFactor,
+                         .standard = std::numeric_limits<double>::lowest()};
 const LayerField kSymbols{
     .key = "classes",
     .meaning = "input bytes that are told apart, 1 to so many; 0: the alphabet's characters",
@@ -189,6 +198,14 @@ std::vector<LayerParameter> parameters_of_batch_norm(const Layer&, const Extent&
           {.name = "running_var", .shape = {input.channels}, .initial = Initial::ones, .learned = false}};
 }
 
+// --- a constant
+
+/// Behind 0 nothing would be learned.
+std::string objection_to_scale(const Layer& layer, const Extent&) {
+  if (std::isfinite(layer.factor) && layer.factor != 0) return "";
+  return fmt::format("multiplies by {}, but a factor is finite and not 0", layer.factor);
+}
+
 // --- sizes
 
 void pass_pooling(const Layer& layer, Extent& extent) {
@@ -285,6 +302,12 @@ std::span<const LayerRow> table() {
                .prefix = "bn",
                .summary = "each channel of the batch at mean 0 and deviation 1, then scaled and shifted",
                .parameters = parameters_of_batch_norm},
+      LayerRow{.kind = LayerKind::scale,
+               .name = "scale",
+               .prefix = "scale",
+               .summary = "each number times a constant",
+               .fields = {kFactor},
+               .objection = objection_to_scale},
       LayerRow{.kind = LayerKind::dropout,
                .name = "dropout",
                .prefix = "drop",
@@ -325,7 +348,8 @@ std::string to_string(const Extent& extent) {
 }
 
 bool is_required(const LayerField& field) {
-  return field.text != nullptr || (field.number != nullptr && field.standard < field.least);
+  const bool is_number = field.number != nullptr || field.real != nullptr;
+  return field.text != nullptr || (is_number && field.standard < field.least);
 }
 
 void set_standard(const LayerField& field, Layer& layer) {

@@ -24,6 +24,7 @@ enum class LayerKind : std::uint8_t {
   upsample2d,
   layer_norm,
   batch_norm,
+  scale,
   dropout,
   add,
 };
@@ -43,6 +44,7 @@ struct Layer {
   bool valid = false;  ///< of convolutions: no padding; else dilation (kernel - 1) / 2 on each side, "same"
   float rate = 0;      ///< of dropout: the probability that a number is dropped
   int symbols = 0;     ///< of one_hot and embedding: input bytes 1 to so many are told apart
+  float factor = 1;    ///< of scale: what each number is multiplied by, finite and not 0
 
   int kernel_height() const { return is_one_dimensional() ? 1 : kernel; }
   int kernel_width() const { return kernel; }

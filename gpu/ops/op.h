@@ -97,6 +97,7 @@ struct OpShape {
   bool valid = false;                 ///< of convolutions: no padding, else "same": dilation (kernel - 1) / 2
   float dropout_rate = 0;             ///< of dropout: the probability that an element is dropped, in [0, 1)
   std::uint32_t salt = 0;             ///< of dropout: tells the layers of a network apart
+  float factor = 1;                   ///< of scale: what each element is multiplied by, finite and not 0
   int window_height = 1;  ///< of a pooling that the call covers by a link that takes any window, else 1
   int window_width = 1;
   int patch_channels = 0;  ///< input channels of a convolution that the call covers before its own op, else 0

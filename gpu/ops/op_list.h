@@ -19,6 +19,7 @@
   X(global_average_pool_forward, global_average_pool, forward_contract)   \
   X(upsample2d_forward, upsample2d, forward_contract)                     \
   X(dropout_forward, dropout, forward_contract)                           \
+  X(scale_forward, scale, forward_contract)                               \
   X(layer_norm_forward, layer_norm, forward_contract)                     \
   X(batch_norm_forward, batch_norm, forward_contract)                     \
   X(batch_norm_infer, batch_norm, infer_contract)                         \
@@ -44,6 +45,7 @@
   X(global_average_pool_backward, global_average_pool, backward_contract) \
   X(upsample2d_backward, upsample2d, backward_contract)                   \
   X(dropout_backward, dropout, backward_contract)                         \
+  X(scale_backward, scale, backward_contract)                             \
   X(layer_norm_backward_input, layer_norm, backward_input_contract)       \
   X(layer_norm_backward_weights, layer_norm, backward_weights_contract)   \
   X(batch_norm_backward, batch_norm, backward_contract)                   \

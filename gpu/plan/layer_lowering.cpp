@@ -172,6 +172,17 @@ int backward_upsample2d(ProgramBuilder& to, const LayerTensors& tensors, int gra
   return backward_image(to, tensors, Op::upsample2d_backward, {gradient});
 }
 
+void forward_scale(ProgramBuilder& to, LayerTensors& tensors) {
+  const std::string& name = tensors.layer->name;
+  tensors.shape = to.image_shape(tensors.extent);
+  tensors.shape.factor = tensors.layer->factor;
+  tensors.output = to.planned(name, Op::scale_forward, Name::output, tensors.shape);
+  to.node(Op::scale_forward, name, tensors.shape, {tensors.input, tensors.output});
+}
+int backward_scale(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
+  return backward_image(to, tensors, Op::scale_backward, {gradient});
+}
+
 /// In inference nothing is dropped: the output is the input.
 void forward_dropout(ProgramBuilder& to, LayerTensors& tensors) {
   tensors.output = tensors.input;
@@ -278,6 +289,7 @@ constexpr std::array kLowerings{
     LoweringRow{LayerKind::upsample2d, forward_upsample2d, backward_upsample2d},
     LoweringRow{LayerKind::layer_norm, forward_layer_norm, backward_layer_norm},
     LoweringRow{LayerKind::batch_norm, forward_batch_norm, backward_batch_norm},
+    LoweringRow{LayerKind::scale, forward_scale, backward_scale},
     LoweringRow{LayerKind::dropout, forward_dropout, backward_dropout},
     LoweringRow{LayerKind::add, forward_add, backward_add},
     LoweringRow{LayerKind::one_hot, forward_one_hot, backward_one_hot},

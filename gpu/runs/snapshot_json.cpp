@@ -42,6 +42,7 @@ void fields(auto& visit, Of<ops::OpShape> auto& shape) {
   visit.added("valid", shape.valid);
   visit.added("dropout_rate", shape.dropout_rate);
   visit.added("salt", shape.salt);
+  visit.added("factor", shape.factor);
   visit.added("window_height", shape.window_height);
   visit.added("window_width", shape.window_width);
   visit.added("patch_channels", shape.patch_channels);

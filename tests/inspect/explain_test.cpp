@@ -33,8 +33,17 @@ models::Model tiny_residual() {
   return model;
 }
 
+/// tests::tiny_classifier() with its logits divided by 8.
+models::Model scaled_classifier() {
+  models::Model model = tests::tiny_classifier();
+  model.layers.push_back({LayerKind::scale, "scale1"});
+  model.layers.back().factor = 0.125f;
+  models::check_model(model);
+  return model;
+}
+
 std::vector<models::Model> tiny_models() {
-  return {tests::tiny_model(), tests::tiny_classifier(), tiny_residual()};
+  return {tests::tiny_model(), tests::tiny_classifier(), tiny_residual(), scaled_classifier()};
 }
 
 TEST(Explain, TheSumIsWhatTheNetworkHasAtEveryPlace) {
@@ -56,6 +65,7 @@ TEST(Explain, TheSumIsWhatTheNetworkHasAtEveryPlace) {
             for (const Passage& passage : found.passages) {
               EXPECT_EQ(passage.before, value);
               if (passage.kind == LayerKind::relu) value = std::max(value, 0.0f);
+              if (passage.kind == LayerKind::scale) value *= 0.125f;  // exact
               if (passage.kind == LayerKind::add) {
                 EXPECT_NEAR(passage.after, value + passage.addend, 1e-6f);  // summed in double
                 value = passage.after;

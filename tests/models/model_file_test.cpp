@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
@@ -69,6 +70,17 @@ TEST(ModelFile, IsReadBackAsItWasWritten) {
   }
 }
 
+TEST(ModelFile, AFactorIsKeptWhateverItIs) {
+  for (const char* const factor : {"0.125", "-3", "1e-30", "1", "1000000"}) {
+    const Model model =
+        parse_model(changed("{type = \"relu\"}",
+                            fmt::format("{{type = \"scale\", name = \"relu1\", factor = {}}}", factor)),
+                    "mine.toml", "mine");
+    EXPECT_EQ(model.layers[1].factor, std::stof(factor));
+    EXPECT_EQ(parse_model(to_toml(model), "file", "file"), model) << to_toml(model);
+  }
+}
+
 TEST(ModelFile, ForPeopleIsCalledWhatTheFileIsAndTellsSizes) {
   Model model = find_model("autoencoder");
   const std::string text = to_toml(model, Style::for_people);
@@ -98,6 +110,16 @@ TEST(ModelFile, SaysWhereAMistakeIs) {
       {"{type = \"relu\"}", "{type = \"dropout\", rate = 1}",
        "mine.toml:6: rate is 1, from 0 to 0.99 are valid"},
       {"{type = \"relu\"}", "{type = \"dropout\", rate = \"a\"}", "mine.toml:6: rate takes a number"},
+      {"{type = \"relu\"}", "{type = \"scale\"}", "mine.toml:6: layer scale1: factor is missing"},
+      {"{type = \"relu\"}", "{type = \"scale\", factor = 0}",
+       "mine.toml:6: layer scale1: multiplies by 0, but a factor is finite and not 0"},
+      {"{type = \"relu\"}", "{type = \"scale\", factor = 1e-60}",
+       "mine.toml:6: layer scale1: multiplies by 0, but a factor is finite and not 0"},
+      {"{type = \"relu\"}", "{type = \"scale\", factor = inf}",
+       "mine.toml:6: factor is inf, from -1000000 to 1000000 are valid"},
+      {"{type = \"relu\"}", "{type = \"scale\", factor = nan}",
+       "mine.toml:6: factor is nan, from -1000000 to 1000000 are valid"},
+      {"{type = \"relu\"}", "{type = \"scale\", factor = \"a\"}", "mine.toml:6: factor takes a number"},
       {"{type = \"relu\"}", "{type = \"conv1d\", channels = 5}",
        "mine.toml:6: layer conv2: takes images one pixel high, gets 8x8x5"},
       {"{type = \"maxpool2d\"}", "{type = \"maxpool2d\", window = 4}",

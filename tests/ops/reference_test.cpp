@@ -365,6 +365,30 @@ TEST(Reference, AddsElementByElement) {
   EXPECT_TRUE(std::isnan(y[2]));
 }
 
+TEST(Reference, ScalesByTheFactor) {
+  OpShape shape{.batch = 2, .in_channels = 2};
+  shape.factor = -0.125f;
+  const Values y = result(Op::scale_forward, shape, {{Name::input, numbers({1, -2, 0, kNan})}}, Name::output);
+  EXPECT_EQ((Values{y.begin(), y.begin() + 3}), (Values{-0.125, 0.25, 0}));
+  EXPECT_TRUE(std::isnan(y[3]));
+  EXPECT_EQ(result(Op::scale_backward, shape, {{Name::output_gradient, numbers({8, 0, 3, -4})}},
+                   Name::input_gradient),
+            (Values{-1, 0, -0.375, 0.5}));
+}
+
+TEST(Reference, RefusesAFactorThatIsZeroOrNotFinite) {
+  OpShape shape;
+  for (const float factor : {0.0f, static_cast<float>(kNan), std::numeric_limits<float>::infinity()}) {
+    shape.factor = factor;
+    for (const Op op : {Op::scale_forward, Op::scale_backward}) {
+      for (const ops::Variant& variant : ops::variants()) {
+        if (variant.op != op) continue;
+        EXPECT_NE(variant.refuses(shape), "") << variant.name << " " << factor;
+      }
+    }
+  }
+}
+
 TEST(Reference, WeighsTheHeadsGradientAndPassesOnALossThatIsNoNumber) {
   const OpShape shape{.batch = 1, .in_channels = 2};
   ops::step::StepControl control;

@@ -91,8 +91,8 @@ INSTANTIATE_TEST_SUITE_P(Variants, OpVariant,
 constexpr ops::OpSet kSelecting{Op::relu_forward, Op::maxpool2d_forward};
 /// The ops that promise to let a NaN through, so that a diverged training shows.
 constexpr ops::OpSet kLettingThrough =
-    kSelecting |
-    ops::OpSet{Op::gelu_forward, Op::global_average_pool_forward, Op::dropout_forward, Op::add_forward};
+    kSelecting | ops::OpSet{Op::gelu_forward, Op::global_average_pool_forward, Op::dropout_forward,
+                            Op::scale_forward, Op::add_forward};
 
 std::vector<Variant> open_variants() {
   std::vector<Variant> found;
@@ -108,6 +108,7 @@ OpShape shape_of(Op op) {
   OpShape shape{.batch = 2, .height = 6, .width = 4, .in_channels = 19};
   if (op == Op::maxpool2d_forward) shape.kernel_height = shape.kernel_width = 2;
   if (op == Op::dropout_forward) shape.dropout_rate = 0.5f;
+  if (op == Op::scale_forward) shape.factor = 0.125f;
   return shape;
 }
 

@@ -86,6 +86,18 @@ TEST(NetworkDraft, FieldsOfAllKindsAreSet) {
   EXPECT_EQ(value_of(field(LayerKind::conv2d, "bias"), draft.network().layers[0]), 0);
 }
 
+TEST(NetworkDraft, AFactorBeginsAtOneAndIsNotZero) {
+  NetworkDraft draft(tests::tiny_model());
+  draft.add(1, LayerKind::scale);
+  EXPECT_EQ(draft.network().layers[1].factor, 1.0f);
+  EXPECT_FALSE(draft.fault());
+  draft.set(1, field(LayerKind::scale, "factor"), 0);
+  ASSERT_TRUE(draft.fault());
+  EXPECT_EQ(draft.fault()->why, "multiplies by 0, but a factor is finite and not 0");
+  draft.set(1, field(LayerKind::scale, "factor"), 0.125);
+  EXPECT_FALSE(draft.fault());
+}
+
 TEST(NetworkDraft, EveryKindCanBeAddedAnywhere) {
   for (const models::LayerRow& row : models::layer_rows()) {
     const std::size_t layers = tests::tiny_model().layers.size();
@@ -95,7 +107,7 @@ TEST(NetworkDraft, EveryKindCanBeAddedAnywhere) {
       ASSERT_EQ(draft.network().layers.size(), layers + 1);
       EXPECT_EQ(draft.network().layers[at].kind, row.kind);
       for (const models::LayerField& each : row.fields) {
-        if (each.number == nullptr) continue;
+        if (each.number == nullptr && each.real == nullptr) continue;
         const double value = value_of(each, draft.network().layers[at]);
         EXPECT_TRUE(value >= each.least && value <= each.most) << row.name << "." << each.key << " " << value;
       }

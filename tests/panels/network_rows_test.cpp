@@ -193,5 +193,15 @@ TEST(SumRows, WordsTellTheSumAndWhatItPasses) {
   EXPECT_EQ(words[2].substr(0, 15), "up2 repeats it:");
 }
 
+TEST(SumRows, WordsTellTheFactorOfALayer) {
+  models::Model model = kModel;
+  model.layers.push_back({models::LayerKind::scale, "scale1"});
+  model.layers.back().factor = -0.125f;
+  inspect::Explanation sum;
+  sum.passages.push_back({models::LayerKind::scale, model.layers.size(), 2.0f, -0.25f, {}});
+  const auto words = words_of(model, sum);
+  EXPECT_EQ(words.back(), "scale1 = -0.125 times 2 = -0.25");
+}
+
 }  // namespace
 }  // namespace warpscope::ui

@@ -105,6 +105,15 @@ class Embedding(torch.nn.Embedding):
         return super().forward(symbols_of(x, self.num_embeddings - 1)).movedim(3, 1)
 
 
+class Scale(torch.nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x):
+        return self.factor * x
+
+
 class Add(torch.nn.Module):
     """The network gives it what its layer `from` made."""
 
@@ -253,6 +262,9 @@ KINDS = [
          lambda extent, batch: max(extent[2], positions(extent, batch)), probe=(12, 12, 4)),
     Kind("batch_norm", "batch_norm", draw_batch_norm, lambda fields, extent: torch.nn.BatchNorm2d(extent[2]), "bn",
          lambda extent, batch: positions(extent, batch)),
+    # Factors that FP32 has.
+    Kind("scale", "scale", lambda place: {"factor": place.dice.choice([0.125, -0.5, 0.75, 1.5])},
+         lambda fields, extent: Scale(fields["factor"]), "scale", lambda extent, batch: 1),
     # Its random numbers are nobody else's: what is compared is that nothing is dropped.
     Kind("dropout of nothing", "dropout", lambda place: {"rate": 0.0},
          lambda fields, extent: torch.nn.Identity(), "drop"),

@@ -23,6 +23,7 @@ import tomllib
 
 import torch_autoencoder as peer
 import torch
+from torch_layers import Scale
 
 ASSETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "assets", "models")
 CASES = ("resnet9:bf16:512:train,classifier_bn:bf16:512:train,classifier:bf16:256:train,char_cnn_ln:fp16:512:train,"
@@ -100,6 +101,7 @@ class Description:
             "global_average_pool": lambda: (nn.AdaptiveAvgPool1d if one else nn.AdaptiveAvgPool2d)(1),
             "batch_norm": lambda: (nn.BatchNorm1d if one else nn.BatchNorm2d)(channels),
             "layer_norm": lambda: ChannelNorm(channels),
+            "scale": lambda: Scale(layer["factor"]),
             "dropout": lambda: nn.Dropout(layer.get("rate", 0.5)),
         }
         return made[kind]()

@@ -134,6 +134,21 @@ TEST(Lowering, EndsAClassifierWithTheCrossEntropyOfItsLabels) {
   EXPECT_EQ(*std::next(list.begin()), Op::labels_gather) << "beside the images";
 }
 
+TEST(Lowering, AFactorReachesBothPassesAndInference) {
+  models::Model model = tests::tiny_model();
+  models::Layer scale{models::LayerKind::scale, "scale1"};
+  scale.factor = 0.125f;
+  model.layers.push_back(scale);
+  for (const Purpose purpose : {Purpose::training, Purpose::inference}) {
+    const Program program = lower(model, purpose, 3, 12, 16, Precision::fp32);
+    EXPECT_EQ(count(program, Op::scale_forward), 1);
+    EXPECT_EQ(count(program, Op::scale_backward), purpose == Purpose::training ? 1 : 0);
+    for (const Node& node : program.nodes) {
+      EXPECT_EQ(node.shape.factor, node.layer == "scale1" ? 0.125f : 1.0f) << to_string(node.op);
+    }
+  }
+}
+
 TEST(Lowering, ShowsImagesInFp32WhateverThePrecision) {
   for (const Precision precision : {Precision::fp32, Precision::bf16}) {
     const Program program = lower(tests::tiny_model(), Purpose::inference, 3, 12, 16, precision);

@@ -256,6 +256,9 @@ class DoubleNetwork {
         return out;
       case layer_norm:
         return normalize_pixels(layer, parameters, in);
+      case scale:
+        for (double& value : out.values) value *= double{layer.factor};
+        return out;
       case batch_norm:  // of all images at once, in all_outputs()
       case dropout:     // nothing is dropped
         return out;

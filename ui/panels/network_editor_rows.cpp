@@ -225,6 +225,8 @@ void NetworkDraft::add(std::size_t at, models::LayerKind kind) {
     } else if (field.number != nullptr) {
       const double fits = std::clamp<double>(gets ? gets->channels : 1, field.least, field.most);
       layer.*field.number = static_cast<int>(fits);
+    } else if (field.real != nullptr) {
+      layer.*field.real = static_cast<float>(std::clamp(1.0, field.least, field.most));
     } else {
       // Of the same size, but not what it gets anyway.
       for (std::size_t i = 0; i + 1 < at; ++i) {

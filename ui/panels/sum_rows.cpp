@@ -30,6 +30,9 @@ std::string passage_text(const models::Model& model, const Passage& passage) {
     case models::LayerKind::layer_norm:
     case models::LayerKind::batch_norm:
       return fmt::format("{} makes {:.6g} of {:.6g}", name, passage.after, passage.before);
+    case models::LayerKind::scale:
+      return fmt::format("{} = {:.6g} times {:.6g} = {:.6g}", name, layer.factor, passage.before,
+                         passage.after);
     case models::LayerKind::one_hot:
       return fmt::format("{} = {:.0f}, as the character is number {:.0f} of the alphabet", name,
                          passage.after, std::round(255 * passage.before));
