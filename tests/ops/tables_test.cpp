@@ -289,6 +289,7 @@ TEST(VariantTable, EveryChainIsWellFormed) {
       EXPECT_TRUE(fits) << describe(covered);
     }
     for (const PrivateOperand& each : variant.formats) EXPECT_TRUE(seen.contains(each.name));
+    for (const Name each : variant.stored) EXPECT_TRUE(seen.contains(each)) << to_string(each);
   }
 }
 
