@@ -27,7 +27,6 @@ using enum models::LayerKind;
 struct Second {
   int filters = 128;
   bool bias = false;
-  bool upsampled = false;
   bool pooled = true;          ///< behind the norm
   bool pooled_before = false;  ///< between the convolution and the norm
 };
@@ -37,7 +36,6 @@ models::Model normed_network(const Second& second) {
   models::Model model{.name = "own", .height = 12, .width = 20, .channels = 3, .layers = {}};
   model.layers = {{.kind = conv2d, .name = "conv1", .out_channels = 64, .kernel = 3},
                   {.kind = relu, .name = "relu1"}};
-  if (second.upsampled) model.layers.push_back({.kind = upsample2d, .name = "up2"});
   model.layers.push_back(
       {.kind = conv2d, .name = "conv2", .out_channels = second.filters, .kernel = 3, .bias = second.bias});
   if (second.pooled_before) model.layers.push_back({.kind = maxpool2d, .name = "pool1", .kernel = 2});
@@ -153,20 +151,18 @@ TEST(NormedConvolution, WritesWhatIsStoredAndPassesOnTheRest) {
   }
 }
 
-TEST(NormedConvolution, TakesThePoolingBehindTheNormAndTheUpsamplingAlong) {
+TEST(NormedConvolution, TakesThePoolingBehindTheNormAlong) {
   for (const NormedCase& on : normed_cases()) {
     if (!on.is_gpu()) continue;
     for (const bool pooled : {false, true}) {
-      const Program program = on.program({.upsampled = true, .pooled = pooled});
+      const Program program = on.program({.pooled = pooled});
       const auto nodes = on.cover(program);
       expect_consistent(program, nodes);
       const NodeCover& call = node_of(program, nodes, Op::conv2d_forward, "conv2");
-      OpSet covered{Op::upsample2d_forward, Op::batch_norm_forward, Op::relu_forward};
+      OpSet covered{Op::batch_norm_forward, Op::relu_forward};
       if (pooled) covered.add(Op::maxpool2d_forward);
       EXPECT_EQ(describe(call), "hopper_normed, with " + ops::describe(covered));
       EXPECT_EQ(call.shape.window_height, pooled ? 2 : 1);
-      const NodeCover& up = node_of(program, nodes, Op::upsample2d_forward, "up2");
-      EXPECT_EQ(up.variant, nullptr) << "backward_weights computes it again too";
     }
   }
 }

@@ -20,8 +20,8 @@ OpTiming timing() {
   row.op = ops::Op::conv2d_forward;
   row.layer = "conv1";
   row.variant = "implicit_gemm";
-  row.shape = {64, 32, 32,   3,     256, 3, 3, 50000, ops::UpdateRule::lion, {ops::Op::bias_forward},
-               2,  3,  true, 0.25f, 7,   4, 5, 6};
+  row.shape = {64, 32,   32,    3, 256,    3, 3, 50000, ops::UpdateRule::lion, {ops::Op::bias_forward}, 2,
+               3,  true, 0.25f, 7, 0.125f, 4, 5, 6};
   row.microseconds = 12.5;
   row.previous_microseconds = 80.25;
   row.previous_variant = "naive";
@@ -159,9 +159,9 @@ TEST(SnapshotJson, EveryFieldIsWritten) {
                        count(a, b, c, d, e, f, g, h, i, j, k, l, m));
   }
   {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = timing().shape;
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, t] = timing().shape;
     expect_every_field(written["timings"][0]["shape"], fresh["timings"][0]["shape"],
-                       count(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r));
+                       count(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, t));
   }
   {
     const auto& [a, b, c, d, e, f, g, h] = s.ladder->front();
@@ -226,6 +226,14 @@ TEST(SnapshotJson, ConvolutionsOfEarlierVersionsHaveStrideOneAndSamePadding) {
   EXPECT_EQ(shape.stride, 1);
   EXPECT_EQ(shape.dilation, 1);
   EXPECT_FALSE(shape.valid);
+}
+
+TEST(SnapshotJson, ShapesOfEarlierVersionsHaveAFactorOfOne) {
+  Snapshot snapshot;
+  snapshot.timings = {timing()};
+  json earlier = snapshot;
+  earlier["timings"][0]["shape"].erase("factor");
+  EXPECT_EQ(read(earlier).timings[0].shape.factor, 1.0f);
 }
 
 TEST(SnapshotJson, WhatEarlierVersionsAbsorbedIsCoveredByTheOpBefore) {

@@ -4,15 +4,14 @@
 
 #include <cstddef>
 
-#include "gpu/core/types.h"
 #include "gpu/ops/batch_norm/partial_moments.h"
 #include "gpu/ops/conv2d/fused/chain.h"
 
 namespace warpscope::ops::conv2d::fused::hopper::normed_forward {
 
-/// Shapes without ReLU and pooling alone, here and below.
+/// Shapes without upsampling, ReLU and pooling alone, here and below.
 bool takes(const ChainShape& shape);
-std::size_t workspace(const ChainShape& shape, core::Precision precision);
+std::size_t workspace(const ChainShape& shape);
 
 /// Enqueues the convolution. The moments that it returns lie in the workspace.
 batch_norm::PartialMoments launch(const ChainCall& call);
