@@ -8,8 +8,8 @@ namespace warpscope::ops::batch_norm {
 
 /// Moments of parts of the input, of each channel by itself. Every value is in one part; a part may have none.
 struct PartialMoments {
-  const float*
-      parts;  ///< (rows, 3, channels): means, sums of the squares of the distances from these, counts
+  /// (rows, 3, channels): means, sums of the squares of the distances from these, counts.
+  const float* parts;
   int rows;
 };
 
