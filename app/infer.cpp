@@ -82,8 +82,8 @@ std::string latencies_of(const Outcome& found) {
 
 void print(const inference::Subject& subject, const Outcome& found) {
   fmt::print("network      {}, {}\n", subject.model, subject.weights);
-  fmt::print("images       {} of {}, in {} batches of {}\n", found.answers.size(), subject.data,
-             found.batches, found.batch);
+  fmt::print("images       {} of {}, {}in {} batches of {}\n", found.answers.size(), subject.data,
+             found.mirrored ? "each with its mirror image, " : "", found.batches, found.batch);
   fmt::print("device       {}, {}\n", subject.device, subject.precision);
   if (found.accuracy) fmt::print("accuracy     {:.2f} %\n", 100 * *found.accuracy);
   if (found.mse) fmt::print("MSE          {:.6g}, PSNR {:.2f} dB\n", *found.mse, *found.psnr);
@@ -124,7 +124,7 @@ int infer(const InferArguments& a) {
   const int batch = a.batch > 0 ? a.batch : training::standard_batch(source.device->info());
   inference::Inference network(source.network.settings.model, source.network.parameters, source.selection,
                                static_cast<int>(std::min<std::int64_t>(batch, images->count())),
-                               source.device, *source.stream);
+                               source.device, *source.stream, a.mirrored);
   const Outcome found = infer_all(network, *images, pace_of(batch));
   const inference::Subject subject = subject_of(source, *images);
   print_refusals(found, *images);

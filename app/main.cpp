@@ -148,6 +148,8 @@ void add_infer_options(CLI::App& app, app::InferArguments& a) {
   app.add_option("--batch", a.batch, "Images at once; 1 is the least latency (default: the device's)")
       ->type_name("N")
       ->check(CLI::Range(1, 65536));
+  app.add_flag("--test-mirrored", a.mirrored,
+               "A network that classifies answers by each image and its mirror image, left to right");
   app.add_option("--select", a.select, "Variants: conv2d.forward=naive,..., all=naive or preset=tensor_cores")
       ->type_name("OP=VARIANT,...");
   app.add_option("--out", a.out, "Write the answers, a row an image; - for standard output")

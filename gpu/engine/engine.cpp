@@ -11,6 +11,7 @@
 #include "gpu/core/error.h"
 #include "gpu/engine/head.h"
 #include "gpu/engine/recipe.h"
+#include "gpu/plan/mirrored.h"
 
 namespace warpscope::training {
 namespace {
@@ -93,6 +94,7 @@ void Engine::check_images(const models::Model& model) const {
   }
   if (data_->test.count < 1) throw core::BadInput(fmt::format("{} has no test images", data_->name));
   check_augmented(model, options_.augment);
+  if (options_.test_mirrored) plan::check_mirrored(model);
   if (!needs_labels(model)) return;
   const int classes = std::max(model.classes, model.head_classes);
   for (const data::ImageSet* set : {&train, &data_->validation, &data_->test}) {
@@ -132,12 +134,13 @@ void Engine::make_staging() {
   }
   control_staging_ = core::HostBuffer(device_, kControlSlots * sizeof(StepControl));
   for (std::size_t i = 0; i < kPaceEvents; ++i) pace_.push_back(device_->make_event(false));
-  const auto most =
-      static_cast<std::size_t>(std::max(evaluated_images(Split::validation), evaluated_images(Split::test)));
-  evaluation_losses_ = core::HostBuffer(device_, (most + kLargestEvaluationBatch) * sizeof(float));
-  evaluation_predicted_ = core::HostBuffer(device_, most + kLargestEvaluationBatch);
+  const std::size_t room = evaluation_room();
+  evaluation_losses_ = core::HostBuffer(device_, room * sizeof(float));
+  evaluation_predicted_ = core::HostBuffer(device_, room);
   evaluation_head_losses_ = core::HostBuffer(device_, evaluation_losses_.bytes());
-  evaluation_controls_ = core::HostBuffer(device_, (most + 1) * sizeof(StepControl));
+  // One a pass, of which there are as many as images at the most, and one of the pictures.
+  const std::size_t passes = (room - kLargestEvaluationBatch) * (options_.test_mirrored ? 2 : 1);
+  evaluation_controls_ = core::HostBuffer(device_, (passes + 1) * sizeof(StepControl));
   evaluation_done_ = device_->make_event(false);
   if (options_.shown_images == 0) return;
   const data::ImageSet& train = data_->train;
@@ -233,7 +236,11 @@ Engine::Plans Engine::build(const plan::Selection& selection, int batch) {
                                         held_out);
   };
   plans.training = build_training(selection, batch, options_.optimizer, training_bindings());
-  plans.testing = make(options_.model, evaluation_batch(batch));
+  if (options_.test_mirrored) {
+    make_mirroring(plans, selection, batch, held_out);
+  } else {
+    plans.testing = make(options_.model, evaluation_batch(batch));
+  }
   if (exchange_) plans.showing = make(bare_model_, options_.shown_images);
   return plans;
 }
@@ -257,6 +264,7 @@ void Engine::set_selection(const plan::Selection& selection) {
   options_.selection = selection;
   install(std::move(plans));
   if (other_precision) upload_loss_scale();
+  if (options_.test_mirrored) evaluation_enqueued_ = 0;  // logits are the plans': it starts again
   interrupted_ = true;
 }
 

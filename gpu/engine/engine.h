@@ -193,6 +193,9 @@ class Engine {
     std::unique_ptr<plan::Plan> training;
     std::unique_ptr<plan::Plan> testing;
     std::unique_ptr<plan::Plan> showing;
+    /// Where evaluations look at mirror images: logits of the images of a split, and from the middle on those of
+    /// their mirror images.
+    core::HostBuffer logits;
   };
   struct Pending {
     double epoch = 0;
@@ -210,6 +213,14 @@ class Engine {
                                              const plan::Bindings& bindings);
   Plans build(const plan::Selection& selection, int batch);
   void check_images(const models::Model& model) const;
+  std::size_t evaluation_room() const;
+  plan::WrittenTensor logits_of(const plan::Plan& testing) const;
+  void make_mirroring(Plans& plans, const plan::Selection& selection, int batch,
+                      const plan::Bindings& bindings);
+  void launch_testing(std::int64_t slot, ops::step::Flip flip);
+  void enqueue_plain_batch();
+  void enqueue_mirrored_batch();
+  void judge_mirrored(std::span<const std::uint8_t> labels);
   static void check_augmented(const models::Model& model, const AugmentSettings& augment);
   struct Network;
   void check_network(const models::Model& model) const;

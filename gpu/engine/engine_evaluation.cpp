@@ -21,6 +21,12 @@ std::int64_t Engine::evaluated_images(Split split) const {
   return std::clamp<std::int64_t>(options_.test_images, 1, all);
 }
 
+/// Images for which the host has room: those of an evaluation, and what lies behind them in its last batch.
+std::size_t Engine::evaluation_room() const {
+  return static_cast<std::size_t>(
+      std::max(evaluated_images(Split::validation), evaluated_images(Split::test)) + kLargestEvaluationBatch);
+}
+
 /// A GPU evaluates small batches no faster than large ones, and every batch costs two or three copies.
 int Engine::evaluation_batch(int batch) const {
   if (device_->kind() == core::DeviceKind::cuda) batch = kLargestEvaluationBatch;
@@ -42,12 +48,28 @@ bool Engine::enqueue_evaluation_batch() {
   if (evaluation_enqueued_ >= count) return true;
   // One that begins anew in its middle writes to the same places, from which copies may be under way.
   if (evaluation_enqueued_ == 0) evaluation_done_->synchronize();
-  auto* const control = evaluation_controls_.as<StepControl>() + evaluation_enqueued_;
+  options_.test_mirrored ? enqueue_mirrored_batch() : enqueue_plain_batch();
+  evaluation_enqueued_ += plans_.testing->batch();
+  // One batch at a time lies ahead, so that commands wait for one batch at most.
+  const bool last = evaluation_enqueued_ >= count;
+  if (!last) evaluation_done_->synchronize();
+  stream_->record(*evaluation_done_);
+  return last;
+}
+
+/// Runs the coming batch of an evaluation, with the control block of that slot.
+void Engine::launch_testing(std::int64_t slot, ops::step::Flip flip) {
+  auto* const control = evaluation_controls_.as<StepControl>() + slot;
   *control = StepControl{};
   control->position = static_cast<std::uint32_t>(first_of(evaluation_split_) + evaluation_enqueued_);
+  control->flip = flip;
   stream_->copy(evaluation_control_.data(), control, sizeof(StepControl));
-  plan::Plan& plan = *plans_.testing;
-  plan.launch(*stream_);
+  plans_.testing->launch(*stream_);
+}
+
+void Engine::enqueue_plain_batch() {
+  launch_testing(evaluation_enqueued_, ops::step::kFlipNone);
+  const plan::Plan& plan = *plans_.testing;
   const auto batch = static_cast<std::size_t>(plan.batch());
   stream_->copy(evaluation_losses_.as<float>() + evaluation_enqueued_, plan.image_errors(),
                 batch * sizeof(float));
@@ -58,12 +80,6 @@ bool Engine::enqueue_evaluation_batch() {
   if (needs_labels()) {
     stream_->copy(evaluation_predicted_.as<std::uint8_t>() + evaluation_enqueued_, plan.predicted(), batch);
   }
-  evaluation_enqueued_ += plan.batch();
-  // One batch at a time lies ahead, so that commands wait for one batch at most.
-  const bool last = evaluation_enqueued_ >= count;
-  if (!last) evaluation_done_->synchronize();
-  stream_->record(*evaluation_done_);
-  return last;
 }
 
 std::shared_ptr<const Evaluation> Engine::collect_evaluation() {
@@ -75,10 +91,11 @@ std::shared_ptr<const Evaluation> Engine::collect_evaluation() {
   result->split = evaluation_split_;
   result->step = evaluation_step_;
   result->epoch = evaluation_epoch_;
-  const float* const losses = evaluation_losses_.as<float>();
-  result->image_losses.assign(losses, losses + count);
   const std::uint8_t* const labels =
       (evaluation_split_ == Split::validation ? data_->validation : data_->test).labels.data();
+  if (options_.test_mirrored) judge_mirrored({labels, static_cast<std::size_t>(count)});
+  const float* const losses = evaluation_losses_.as<float>();
+  result->image_losses.assign(losses, losses + count);
   const auto* const predicted = evaluation_predicted_.as<std::uint8_t>();
   if (options_.model.loss == models::Loss::cross_entropy) {
     result->classes = options_.model.classes;

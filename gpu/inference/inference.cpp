@@ -11,6 +11,7 @@
 #include "gpu/core/error.h"
 #include "gpu/ops/host_values.h"
 #include "gpu/ops/op.h"
+#include "gpu/plan/mirrored.h"
 
 namespace warpscope::inference {
 namespace {
@@ -115,17 +116,21 @@ double Outcome::network_images_per_second() const {
 
 Inference::Inference(const models::Model& model, std::span<const float> parameters,
                      const plan::Selection& selection, int batch, std::shared_ptr<core::Device> device,
-                     core::Stream& stream)
+                     core::Stream& stream, bool mirrored)
     : model_(models::with_head(model, 0)),
+      mirrored_(mirrored),
       device_(std::move(device)),
       stream_(stream),
       weights_(upload(device_, stream_, parameters)),
       images_(device_, static_cast<std::size_t>(batch) * image_bytes(model)) {
+  if (mirrored_) plan::check_mirrored(model_);
   std::vector<std::uint32_t> order(static_cast<std::size_t>(batch));
   std::iota(order.begin(), order.end(), 0u);
   order_ = upload(device_, stream_, std::span<const std::uint32_t>(order));
-  const StepControl control{};  // every batch begins at the first image
-  control_ = upload(device_, stream_, std::span<const StepControl>(&control, 1));
+  std::array<StepControl, 2> controls{};  // every batch begins at the first image
+  controls[1].flip = ops::step::kFlipAll;
+  controls_ = upload(device_, stream_, std::span<const StepControl>(controls));
+  control_ = upload(device_, stream_, std::span<const StepControl>(controls).first(1));
   stream_.fill(images_.data(), 0, images_.bytes());
   plan::Bindings bindings;
   bindings.images = images_.as<std::uint8_t>();
@@ -136,15 +141,16 @@ Inference::Inference(const models::Model& model, std::span<const float> paramete
   bindings.fixed_parameters = true;
   // Without a loss no labels are needed.
   const plan::Purpose purpose = classifies() ? plan::Purpose::encoding : plan::Purpose::inference;
-  plan_ = std::make_unique<plan::Plan>(model_, purpose, selection, batch, device_, stream_, bindings);
+  plan_ = std::make_unique<plan::Plan>(model_, purpose, selection, batch, device_, stream_, bindings,
+                                       mirrored_ ? plan::kMirrorsOnRequest : plan::Recipe{});
   output_ = classifies()
                 ? plan_->output(model_.layers.size() - 1)
                 : plan::WrittenTensor{"image_errors", core::ElementType::f32, batch, plan_->image_errors()};
   group_layers();
-  const std::size_t output_bytes = static_cast<std::size_t>(output_.elements) * core::size_of(output_.type);
+  const std::size_t whole_output = output_bytes(static_cast<std::size_t>(batch)) * (mirrored_ ? 2 : 1);
   for (Batch& each : batches_) {
     each.pixels = core::HostBuffer(device_, images_.bytes());
-    each.output = core::HostBuffer(device_, output_bytes);
+    each.output = core::HostBuffer(device_, whole_output);
     for (auto* event : {&each.begin, &each.copied, &each.run, &each.done}) *event = device_->make_event(true);
   }
   stream_.synchronize();
@@ -174,16 +180,24 @@ void Inference::group_layers() {
   }
 }
 
+std::size_t Inference::output_bytes(std::size_t count) const {
+  const auto columns = static_cast<std::size_t>(output_.elements / plan_->batch());
+  return count * columns * core::size_of(output_.type);
+}
+
 void Inference::enqueue(const Batch& batch, std::size_t count) {
-  const auto share = [&](std::size_t bytes) {
-    return bytes / static_cast<std::size_t>(plan_->batch()) * count;
-  };
   stream_.record(*batch.begin);
-  stream_.copy(images_.data(), batch.pixels.data(), share(batch.pixels.bytes()));
+  stream_.copy(images_.data(), batch.pixels.data(), count * image_bytes(model_));
   stream_.record(*batch.copied);
+  if (mirrored_) {
+    stream_.copy(control_.data(), controls_.as<StepControl>() + 1, sizeof(StepControl));
+    plan_->launch(stream_);
+    stream_.copy(batch.output.as<std::byte>() + batch.output.bytes() / 2, output_.data, output_bytes(count));
+    stream_.copy(control_.data(), controls_.data(), sizeof(StepControl));
+  }
   plan_->launch(stream_);
   stream_.record(*batch.run);
-  stream_.copy(batch.output.data(), output_.data, share(batch.output.bytes()));
+  stream_.copy(batch.output.data(), output_.data, output_bytes(count));
   stream_.record(*batch.done);
 }
 
@@ -208,10 +222,16 @@ void Inference::time_layers(Samples& samples) {
   for (std::size_t i = 0; i < sums.size(); ++i) samples.layers[i].push_back(sums[i]);
 }
 
+std::vector<double> Inference::rows_of(const Batch& batch) const {
+  const std::span all(batch.output.as<const std::byte>(), batch.output.bytes());
+  const std::size_t bytes = output_bytes(batch.images.size());
+  if (!mirrored_) return ops::decode(all.first(bytes), output_.type);
+  return plan::mean_logits(all.first(bytes), all.subspan(all.size() / 2, bytes), output_.type);
+}
+
 void Inference::answer(Batch& batch, Outcome& outcome) const {
   const std::size_t columns = static_cast<std::size_t>(output_.elements / plan_->batch());
-  const std::size_t bytes = batch.images.size() * columns * core::size_of(output_.type);
-  const std::vector<double> rows = ops::decode({batch.output.as<const std::byte>(), bytes}, output_.type);
+  const std::vector<double> rows = rows_of(batch);
   for (std::size_t i = 0; i < batch.images.size(); ++i) {
     Answer& answer = outcome.answers.emplace_back();
     answer.image = std::move(batch.images[i]);
@@ -225,6 +245,7 @@ void Inference::answer(Batch& batch, Outcome& outcome) const {
 }
 
 void Inference::summarize(Samples samples, Outcome& outcome) const {
+  outcome.mirrored = mirrored_;
   outcome.batch = plan_->batch();
   outcome.batches = static_cast<std::int64_t>(samples.total.size());
   for (const std::vector<double>* part : {&samples.to_device, &samples.network, &samples.back})

@@ -40,6 +40,7 @@ struct Outcome {
   std::vector<Answer> answers;  ///< in the order of the images
   std::vector<std::string> refused;
   bool interrupted = false;  ///< before the last image
+  bool mirrored = false;     ///< the answers are by each image and its mirror image
   int batch = 0;
   std::int64_t batches = 0;
   /// From reading the first image to the last answer, without what comes between batches while the device has none:
@@ -73,9 +74,11 @@ class Inference {
  public:
   /// `parameters`: models::ParameterLayout of `model`, in host memory. A model that classifies runs up to its
   /// logits, one that reconstructs up to the error of each image. The calling thread has made `device` its current
-  /// one; `stream` outlives this. Throws core::BadInput and core::OutOfMemory as plan::Plan does.
+  /// one; `stream` outlives this. With `mirrored` a model that classifies images answers by each image and its mirror
+  /// image (plan/mirrored.h): its network's time is that of both passes. Throws core::BadInput and core::OutOfMemory as
+  /// plan::Plan does, core::BadInput as plan::check_mirrored().
   Inference(const models::Model& model, std::span<const float> parameters, const plan::Selection& selection,
-            int batch, std::shared_ptr<core::Device> device, core::Stream& stream);
+            int batch, std::shared_ptr<core::Device> device, core::Stream& stream, bool mirrored = false);
 
   /// Called before each batch is read, with the number of images asked about before: of these there will be answers
   /// whatever it says. False ends it.
@@ -100,11 +103,16 @@ class Inference {
   };
   /// A batch on its way, and its memory on the host.
   struct Batch {
-    core::HostBuffer pixels, output;
+    core::HostBuffer pixels;
+    core::HostBuffer output;  ///< what the images give, and from the middle on what their mirror images give
     std::unique_ptr<core::Event> begin, copied, run, done;
     std::vector<ImageName> images;
     double start = 0;  ///< when reading it began, by the stopwatch
   };
+  /// Bytes of the output of the first `count` images.
+  std::size_t output_bytes(std::size_t count) const;
+  /// Those of a batch that has them, as numbers.
+  std::vector<double> rows_of(const Batch& batch) const;
   bool classifies() const { return model_.loss == models::Loss::cross_entropy; }
   void group_layers();
   void warm_up();
@@ -117,9 +125,11 @@ class Inference {
   void summarize(Samples samples, Outcome& outcome) const;
 
   models::Model model_;
+  bool mirrored_;
   std::shared_ptr<core::Device> device_;
   core::Stream& stream_;
-  core::Buffer weights_, images_, order_, control_;
+  core::Buffer weights_, images_, order_;
+  core::Buffer control_, controls_;  ///< what a pass reads; what it is for images and for mirror images
   std::unique_ptr<plan::Plan> plan_;
   plan::WrittenTensor output_;         ///< a row an image: logits, or its error
   std::vector<LayerLatency> layers_;   ///< without times

@@ -145,6 +145,7 @@ json figures_of(const Subject& subject, const Outcome& outcome) {
                {"device", subject.device},
                {"precision", subject.precision},
                {"images", outcome.answers.size()},
+               {"mirrored", outcome.mirrored},
                {"batch", outcome.batch},
                {"batches", outcome.batches},
                {"seconds", outcome.seconds},

@@ -63,7 +63,7 @@ struct Program {
       0;  ///< the first node that comes once a step instead of once a micro-batch, in training
 };
 
-/// What a training step does with the gradients.
+/// What a step does with its images and, in training, with the gradients.
 struct Recipe {
   ops::UpdateRule rule = ops::UpdateRule::sgd;
   int micro_batches = 1;   ///< of a step; gradients are averaged over them before the update
@@ -71,8 +71,9 @@ struct Recipe {
   bool per_sample =
       false;  ///< the faulty scheme of optimizer.update_per_sample; micro-batches are of one image
 
-  bool augment = false;  ///< images are changed as they are gathered: batch.augment
+  bool augment = false;  ///< images are changed as they are gathered: batch.augment; in training alone
   bool mixup = false;    ///< and mixed, so that labels count by their shares: mixed_cross_entropy
+  bool mirrors = false;  ///< batch.augment gathers outside training too: StepControl::flip can mirror all
 
   bool operator==(const Recipe&) const = default;
 };

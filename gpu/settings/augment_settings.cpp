@@ -57,7 +57,7 @@ void check_together(const AugmentSettings& settings, const OptimizerSettings& op
 }
 
 void fill_control(const AugmentSettings& settings, ops::step::StepControl& control) {
-  control.flip = settings.flip ? 1 : 0;
+  control.flip = settings.flip ? ops::step::kFlipHalf : ops::step::kFlipNone;
   control.crop = static_cast<std::uint32_t>(settings.crop);
   control.cutout = static_cast<std::uint32_t>(settings.cutout);
   control.jitter = settings.jitter;

@@ -172,6 +172,14 @@ constexpr std::array kDataRows{
             .range = kCount,
             .field = field([](auto& s) -> auto& { return s.test_images; }),
             .zero = "all, 256 on the CPU"},
+    Setting{.table = "data",
+            .key = "test_mirrored",
+            .name = "test_mirrored",
+            .meaning =
+                "evaluates a classifier on each held-out image and on its mirror image, left to right, "
+                "by the mean of the logits of both",
+            .unit = "",
+            .field = field([](auto& s) -> auto& { return s.test_mirrored; })},
 };
 
 constexpr std::array kAugmentRows{

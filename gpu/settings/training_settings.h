@@ -26,6 +26,7 @@ struct EngineSettings {
   /// Images of a launch; a step takes optimizer.accumulate times as many. 0: as suits the device.
   int batch = 0;
   std::int64_t test_images = 0;  ///< test images of an evaluation; 0: all on CUDA, 256 on the CPU
+  bool test_mirrored = false;    ///< evaluations look at each image and its mirror image; of classifiers
   OptimizerSettings optimizer;
   AugmentSettings augment;  ///< of training images alone
 };

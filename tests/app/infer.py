@@ -9,7 +9,7 @@ import sys
 import zlib
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
-from warpscope_program import ProgramCase, main, read_metrics  # noqa: E402
+from warpscope_program import ProgramCase, main, read_metrics, read_run  # noqa: E402
 
 
 def write_png(file, size, pixels):
@@ -24,10 +24,10 @@ def write_png(file, size, pixels):
 
 
 class Infer(ProgramCase):
-    def trained(self):
+    def trained(self, *more):
         """A digits network after three steps."""
         self.assert_succeeded(self.run_program("train", "--model", "mlp", "--device", "cpu", "--precision", "fp32",
-                                               "--data", "builtin", "--steps", "3", "--run-dir", self.path("trained")))
+                                               "--data", "builtin", "--steps", "3", "--run-dir", self.path("trained"), *more))
         return self.path("trained")
 
     def infer(self, *more):
@@ -72,6 +72,26 @@ class Infer(ProgramCase):
         self.assertGreater(told["device_images_per_second"], told["images_per_second"])
         self.assertAlmostEqual(told["network_images_per_second"] * parts["network"]["median"] / 300e6, 1)
         self.assertRegex(ended.out, r"images/s +\S+ over all, \S+ on the device, \S+ by the network alone")
+
+    def test_answers_by_mirror_images_are_as_right_as_the_training_said(self):
+        run, figures = self.trained("--test-mirrored"), self.path("figures.json")
+        self.assertIs(read_run(run)["configuration"]["test_mirrored"], True)
+        told = {}
+        for option in ([], ["--test-mirrored"]):
+            ended = self.infer(*option, "--json", figures)
+            self.assert_succeeded(ended)
+            with open(figures, encoding="utf-8") as file:
+                told[bool(option)] = json.load(file)
+            self.assertEqual("each with its mirror image" in ended.out, bool(option))
+        self.assertEqual([told[mirrored]["mirrored"] for mirrored in (False, True)], [False, True])
+        judged = [line for line in read_metrics(run) if "accuracy" in line][-1]
+        self.assertAlmostEqual(told[True]["accuracy"], judged["accuracy"], delta=1.5 / told[True]["images"])
+        self.assertNotEqual(told[True]["accuracy"], told[False]["accuracy"])
+        # Who resumes chooses anew.
+        self.assert_succeeded(self.run_program("train", "--resume", run, "--steps", "6", "--no-test-mirrored"))
+        self.assertIs(read_run(run)["current"]["test_mirrored"], False)
+        ended = self.run_program("train", "--model", "autoencoder", "--device", "cpu", "--data", "builtin", "--test-mirrored")
+        self.assert_one_sentence(ended, 2, "autoencoder", "leave test_mirrored off")
 
     def test_answers_about_a_folder_of_pictures_are_the_same_in_any_batch(self):
         self.trained()

@@ -30,9 +30,10 @@ class InferenceOn : public testing::TestWithParam<tests::Streams> {
     if (!device) GTEST_SKIP() << core::cuda_unavailable_reason();
     stream = device->make_stream();
   }
-  Outcome ask(const models::Model& model, ImageSource& source, int batch, const Inference::GoOn& go_on = {}) {
-    Inference network(model, parameters_of(model), tests::plain_selection(GetParam()), batch, device,
-                      *stream);
+  Outcome ask(const models::Model& model, ImageSource& source, int batch, const Inference::GoOn& go_on = {},
+              bool mirrored = false) {
+    Inference network(model, parameters_of(model), tests::plain_selection(GetParam()), batch, device, *stream,
+                      mirrored);
     return network.run(source, go_on);
   }
   Outcome ask(const models::Model& model, int batch) {
@@ -84,6 +85,30 @@ TEST_P(InferenceOn, AClassifierTellsTheLikeliestClassesAndHowOftenItIsRight) {
   ASSERT_TRUE(found.accuracy);
   EXPECT_DOUBLE_EQ(*found.accuracy, right / 37.0);
   EXPECT_FALSE(found.mse);
+}
+
+TEST_P(InferenceOn, AClassifierAnswersByImagesAndTheirMirrorImages) {
+  const models::Model model = tests::tiny_classifier();
+  const auto data = images_for(model);
+  const tests::DoubleNetwork network(model);
+  for (const int batch : {1, 8, 37}) {
+    const Outcome found = ask(model, *test_images_of(data), batch, {}, true);
+    EXPECT_TRUE(found.mirrored);
+    ASSERT_EQ(found.answers.size(), 37u);
+    for (std::size_t i = 0; i < 37; ++i) {
+      const std::vector<double> image = tests::image_of(data->test, static_cast<std::int64_t>(i));
+      std::vector<double> logits = network.reconstruct(wide_parameters_of(model), image);
+      const auto other = network.reconstruct(wide_parameters_of(model), tests::mirrored(image, model));
+      for (std::size_t c = 0; c < logits.size(); ++c) logits[c] = (logits[c] + other[c]) / 2;
+      const std::vector<Guess> wanted = best_guesses(logits);
+      ASSERT_EQ(found.answers[i].guesses.size(), wanted.size());
+      for (std::size_t n = 0; n < wanted.size(); ++n) {
+        EXPECT_EQ(found.answers[i].guesses[n].label, wanted[n].label) << batch << ' ' << i;
+        EXPECT_NEAR(found.answers[i].guesses[n].probability, wanted[n].probability, 2e-5)
+            << batch << ' ' << i;
+      }
+    }
+  }
 }
 
 TEST_P(InferenceOn, ANetworkThatReconstructsTellsTheErrorOfEachImage) {
@@ -173,6 +198,15 @@ TEST(InferenceTest, ALayerInsideTheCallOfAnotherNamesIt) {
     const auto same = [&](const LayerLatency& other) { return other.layer == layer.inside; };
     EXPECT_TRUE(std::any_of(found.layers.begin(), found.layers.end(), same)) << layer.inside;
   }
+}
+
+TEST(InferenceTest, MirrorImagesAreForNetworksThatClassify) {
+  const auto device = core::open_device("cpu");
+  const auto stream = device->make_stream();
+  const models::Model model = tests::tiny_model();
+  const std::string refusal = tests::message_of<core::BadInput>(
+      [&] { Inference(model, models::initial_parameters(model, 3), {}, 2, device, *stream, true); });
+  EXPECT_TRUE(tests::holds(refusal, {"model tiny tells no classes apart", "leave test_mirrored off"}));
 }
 
 TEST(InferenceTest, ImagesOfWhichNoneCanBeReadAreRefused) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <numbers>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -96,7 +97,7 @@ TEST(Augment, WithNothingOnIsTheGather) {
 
 TEST(Augment, MirrorsHalfOfTheImages) {
   StepControl control;
-  control.flip = 1;
+  control.flip = step::kFlipHalf;
   int mirrored = 0, all = 0;
   for (control.step = 0; control.step < 8; ++control.step) {
     const auto output = augmented(kGrid, control);
@@ -109,6 +110,33 @@ TEST(Augment, MirrorsHalfOfTheImages) {
     }
   }
   EXPECT_NEAR(mirrored, all / 2, 4 * std::sqrt(all) / 2) << "four standard deviations";
+}
+
+TEST(Augment, MirrorsAllImagesIfToldTo) {
+  StepControl control;
+  control.flip = step::kFlipAll;
+  control.position = 3;
+  for (const int width : {1, 8, 13}) {
+    for (const int channels : {1, 3}) {
+      const OpShape shape{.batch = 5, .height = 7, .width = width, .in_channels = channels, .count = 6};
+      std::vector<std::uint8_t> images(static_cast<std::size_t>(6 * 7 * width * channels));
+      for (std::size_t i = 0; i < images.size(); ++i) images[i] = static_cast<std::uint8_t>(37 * i + i / 256);
+      for (const char* const variant : {"reference", "loops"}) {
+        std::vector<float> expected = run(Op::batch_gather, variant, shape, control, images);
+        const auto size = static_cast<std::size_t>(width * channels);
+        for (std::size_t row = 0; row < expected.size(); row += size) {
+          for (int w = 0; w < width / 2; ++w) {
+            for (int c = 0; c < channels; ++c) {
+              const auto left = row + static_cast<std::size_t>(w * channels + c);
+              const auto right = row + static_cast<std::size_t>((width - 1 - w) * channels + c);
+              std::swap(expected[left], expected[right]);
+            }
+          }
+        }
+        EXPECT_EQ(run(Op::batch_augment, variant, shape, control, images), expected) << variant << width;
+      }
+    }
+  }
 }
 
 TEST(Augment, ShiftsByEachNumberOfPixelsAsOften) {
@@ -221,7 +249,7 @@ TEST(Augment, StrongColoursAreTheSameInSinglePrecision) {
   StepControl control;
   control.jitter = 1;
   control.mixup = 0.1f;
-  control.flip = 1;
+  control.flip = step::kFlipHalf;
   control.crop = 16;
   control.cutout = 9;
   const OpShape shape{.batch = 40, .height = 11, .width = 13, .in_channels = 3, .count = 40};
@@ -233,7 +261,7 @@ TEST(Augment, StrongColoursAreTheSameInSinglePrecision) {
 
 TEST(Augment, MixesEachImageWithTheNext) {
   StepControl control;
-  control.flip = 1;
+  control.flip = step::kFlipHalf;
   control.crop = 4;
   const OpShape shape{.batch = 6, .height = 5, .width = 8, .in_channels = 1, .count = 6};
   const auto apart = augmented(shape, control);

@@ -97,6 +97,18 @@ TEST(Lowering, AugmentsTheImagesOfTrainingAlone) {
   }
 }
 
+TEST(Lowering, MirrorsTheImagesOfAnyPurposeThatIsToldTo) {
+  const models::Model model = models::find_model("classifier");
+  for (const Purpose purpose : {Purpose::inference, Purpose::encoding, Purpose::inspection}) {
+    const auto lowered = [&](const Recipe& recipe) {
+      return ops_of(lower(model, purpose, 5, 100, 16, Precision::fp32, recipe));
+    };
+    std::vector<Op> plain = lowered({});
+    std::replace(plain.begin(), plain.end(), Op::batch_gather, Op::batch_augment);
+    EXPECT_EQ(lowered({.mirrors = true}), plain);
+  }
+}
+
 TEST(Lowering, MicroBatchesShareOneUpdate) {
   Recipe recipe;
   recipe.micro_batches = 4;

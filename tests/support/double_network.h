@@ -292,4 +292,17 @@ inline std::vector<double> image_of(const data::ImageSet& set, std::int64_t inde
   return image;
 }
 
+/// `image`, of the size that `model` takes, mirrored left to right.
+inline std::vector<double> mirrored(const std::vector<double>& image, const models::Model& model) {
+  std::vector<double> other = image;
+  const auto channels = static_cast<std::size_t>(model.channels);
+  const auto width = static_cast<std::size_t>(model.width);
+  for (std::size_t i = 0; i < image.size(); ++i) {
+    const std::size_t pixel = i / channels;
+    const std::size_t opposite = pixel / width * width + (width - 1 - pixel % width);
+    other[opposite * channels + i % channels] = image[i];
+  }
+  return other;
+}
+
 }  // namespace warpscope::tests

@@ -20,7 +20,7 @@
 //              outside: the halves of word 1
 //   b, k, s    (1 - J) + 2 J t, t uniform in [0, 1): the upper 24 bits of both halves of word 2 and the lower
 //              half of word 3
-//   mirrored   if flip is set and the highest bit of word 3
+//   mirrored   if flip is kFlipAll, or if it is kFlipHalf and the highest bit of word 3 is set
 //   S          Beta(mixup, mixup), one a batch (mixup.h)
 //
 // Whole numbers below L come of 32 bits as floor(bits L / 2^32). So the decisions are the same bits in every

@@ -45,7 +45,7 @@ void fit(const Draw& draw) {
     const auto on = [&random] { return random() % 2 == 0; };
     control.seed = random();
     control.micro_batch = static_cast<std::uint32_t>(random() % 3);
-    control.flip = on() ? 1 : 0;
+    control.flip = static_cast<std::uint32_t>(random() % 3);
     control.crop = on() ? static_cast<std::uint32_t>(test_shapes::between(random, 1, 16)) : 0;
     control.cutout = on() ? static_cast<std::uint32_t>(test_shapes::between(random, 1, 16)) : 0;
     control.jitter = on() ? up_to(random, 0.25f) : 0.0f;

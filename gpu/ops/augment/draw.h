@@ -84,9 +84,10 @@ WARPSCOPE_BOTH ImageDraw<Real> draw_image(const step::StepControl& control, std:
     draw.left = below(upper_half(word), extents.width) - draw.side / 2;
   }
   draw.coloured = control.jitter > 0.0f;
-  if (!draw.coloured && control.flip == 0) return draw;
+  draw.mirrored = control.flip == step::kFlipAll;
+  if (!draw.coloured && control.flip != step::kFlipHalf) return draw;
   const std::uint64_t last = core::random_bits(key, 4 * n + 3);
-  draw.mirrored = control.flip != 0 && (last >> 63) != 0;
+  if (control.flip == step::kFlipHalf) draw.mirrored = (last >> 63) != 0;
   if (!draw.coloured) return draw;
   const std::uint64_t word = core::random_bits(key, 4 * n + 2);
   draw.brightness = factor_of<Real>(lower_half(word), control.jitter);

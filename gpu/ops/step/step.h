@@ -35,6 +35,9 @@
 
 namespace warpscope::ops::step {
 
+/// Which images are mirrored, left to right (augment/augment.h).
+enum Flip : std::uint32_t { kFlipNone, kFlipHalf, kFlipAll };
+
 /// Written by the training stream alone. The host sets the first part before steps; the device keeps the
 /// second.
 struct StepControl {
@@ -51,7 +54,7 @@ struct StepControl {
   float clip_value = 0.0f;          ///< largest magnitude of a gradient's element; 0: not clipped
   std::uint32_t micro_batches = 1;  ///< of a step
   float joint = 0.0f;               ///< the head's loss counts so many times in the objective (joint/joint.h)
-  std::uint32_t flip = 0;           ///< 1: half of the images are mirrored (augment/augment.h)
+  std::uint32_t flip = kFlipNone;   ///< a Flip
   std::uint32_t crop = 0;           ///< most pixels by which an image is shifted each way
   std::uint32_t cutout = 0;         ///< side of the grey square in each image, in pixels
   float jitter = 0.0f;              ///< strength of brightness, contrast and saturation, 0 to 1

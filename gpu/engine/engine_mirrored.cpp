@@ -1,0 +1,75 @@
+// Engine: evaluations of each image and its mirror image (gpu/plan/mirrored.h).
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "gpu/engine/engine.h"
+#include "gpu/ops/variant.h"
+#include "gpu/plan/mirrored.h"
+
+namespace warpscope::training {
+namespace {
+
+std::size_t bytes_of(const plan::WrittenTensor& tensor) {
+  return static_cast<std::size_t>(tensor.elements) * core::size_of(tensor.type);
+}
+
+}  // namespace
+
+/// What the plan leaves: a row an image.
+plan::WrittenTensor Engine::logits_of(const plan::Plan& testing) const {
+  return testing.output(options_.model.layers.size() - 1);
+}
+
+/// Part of build(): the plan of evaluations and the host's memory for their logits.
+void Engine::make_mirroring(Plans& plans, const plan::Selection& selection, int batch,
+                            const plan::Bindings& bindings) {
+  plans.testing = std::make_unique<plan::Plan>(options_.model, plan::Purpose::encoding, selection,
+                                               evaluation_batch(batch), device_, *stream_, bindings,
+                                               plan::kMirrorsOnRequest);
+  const std::size_t row =
+      bytes_of(logits_of(*plans.testing)) / static_cast<std::size_t>(plans.testing->batch());
+  plans.logits = core::HostBuffer(device_, 2 * evaluation_room() * row);
+}
+
+/// The part of enqueue_evaluation_batch() between its beginning and its end: two passes.
+void Engine::enqueue_mirrored_batch() {
+  const plan::WrittenTensor logits = logits_of(*plans_.testing);
+  const std::size_t bytes = bytes_of(logits);
+  const std::size_t row = bytes / static_cast<std::size_t>(plans_.testing->batch());
+  std::byte* to = plans_.logits.as<std::byte>() + static_cast<std::size_t>(evaluation_enqueued_) * row;
+  std::int64_t slot = 2 * evaluation_enqueued_;
+  for (const ops::step::Flip flip : {ops::step::kFlipNone, ops::step::kFlipAll}) {
+    launch_testing(slot++, flip);
+    stream_->copy(to, logits.data, bytes);
+    to += plans_.logits.bytes() / 2;
+  }
+}
+
+/// Makes losses and predicted classes, one a label, of the logits that have arrived.
+void Engine::judge_mirrored(std::span<const std::uint8_t> labels) {
+  const core::ElementType type = logits_of(*plans_.testing).type;
+  const auto classes = static_cast<std::size_t>(options_.model.classes);
+  const std::span all(plans_.logits.as<const std::byte>(), plans_.logits.bytes());
+  const std::size_t bytes = labels.size() * classes * core::size_of(type);
+  std::vector<double> logits = plan::mean_logits(all.first(bytes), all.subspan(all.size() / 2, bytes), type);
+  std::vector<std::uint8_t> known(labels.begin(), labels.end());
+  std::vector<double> losses(labels.size());
+  double loss = 0, accuracy = 0;
+  ops::OpCall call;
+  call.shape.batch = static_cast<std::int64_t>(labels.size());
+  call.shape.in_channels = options_.model.classes;
+  call.precision = core::Precision::fp64;
+  call.operands[ops::Name::logits] = logits.data();
+  call.operands[ops::Name::labels] = known.data();
+  call.operands[ops::Name::sample_losses] = losses.data();
+  call.operands[ops::Name::predicted] = evaluation_predicted_.as<std::uint8_t>();
+  call.operands[ops::Name::loss] = &loss;
+  call.operands[ops::Name::accuracy] = &accuracy;
+  ops::find_variant(ops::Op::cross_entropy_forward, core::DeviceKind::cpu, "reference")->launch(call);
+  auto* const kept = evaluation_losses_.as<float>();
+  for (std::size_t i = 0; i < losses.size(); ++i) kept[i] = static_cast<float>(losses[i]);
+}
+
+}  // namespace warpscope::training

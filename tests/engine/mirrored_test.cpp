@@ -1,0 +1,209 @@
+// Evaluations of each image and its mirror image: against a model in double precision.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "gpu/engine/engine.h"
+#include "tests/core/temporary_folder.h"
+#include "tests/support/double_network.h"
+#include "tests/support/stream_kinds.h"
+#include "tests/support/tiny_classifier.h"
+#include "tests/support/tiny_engine.h"
+#include "tests/support/tiny_text.h"
+
+namespace warpscope::training {
+namespace {
+
+using tests::losses;
+using tests::run_steps;
+
+/// 5 images of validation and 11 to test with: a multiple of no batch.
+data::DataSet held_out_data() {
+  data::DataSet data = tests::labelled_data(40, 11);
+  data.validation = tests::labelled_images(5, 19);
+  return data;
+}
+
+/// What a direct computation gives of the first images of a set.
+Evaluation expected(Engine& engine, const data::ImageSet& set, std::int64_t images) {
+  const models::Model& model = engine.options().model;
+  const tests::DoubleNetwork network(model);
+  const std::vector<float> values = engine.parameters();
+  const std::vector<double> parameters(values.begin(), values.end());
+  Evaluation result;
+  result.classes = model.classes;
+  for (std::int64_t i = 0; i < images; ++i) {
+    const std::vector<double> image = tests::image_of(set, i);
+    std::vector<double> z = network.reconstruct(parameters, image);
+    const std::vector<double> other = network.reconstruct(parameters, tests::mirrored(image, model));
+    double sum = 0;
+    for (std::size_t c = 0; c < z.size(); ++c) sum += std::exp(z[c] = (z[c] + other[c]) / 2);
+    result.predicted.push_back(static_cast<std::uint8_t>(std::max_element(z.begin(), z.end()) - z.begin()));
+    result.image_losses.push_back(
+        static_cast<float>(std::log(sum) - z[set.labels[static_cast<std::size_t>(i)]]));
+  }
+  summarize(result, set.labels.data());
+  return result;
+}
+
+void expect_same(const Evaluation& found, const Evaluation& wanted, float tolerance = 2e-5f) {
+  ASSERT_EQ(found.image_losses.size(), wanted.image_losses.size());
+  for (std::size_t i = 0; i < wanted.image_losses.size(); ++i) {
+    EXPECT_NEAR(found.image_losses[i], wanted.image_losses[i], tolerance) << i;
+  }
+  EXPECT_NEAR(found.loss, wanted.loss, static_cast<double>(tolerance));
+  EXPECT_EQ(found.predicted, wanted.predicted);
+  EXPECT_EQ(found.confusion, wanted.confusion);
+  EXPECT_DOUBLE_EQ(found.accuracy, wanted.accuracy);
+}
+
+std::shared_ptr<const Evaluation> finish(Engine& engine) {
+  while (!engine.enqueue_evaluation_batch()) EXPECT_EQ(engine.collect_evaluation(), nullptr);
+  engine.synchronize();
+  return engine.collect_evaluation();
+}
+
+std::shared_ptr<const Evaluation> evaluate(Engine& engine, Split split = Split::test) {
+  engine.start_evaluation(split);
+  return finish(engine);
+}
+
+class Mirrored : public testing::TestWithParam<tests::Streams> {
+ protected:
+  void SetUp() override {
+    if (!device) GTEST_SKIP() << core::cuda_unavailable_reason();
+  }
+  EngineOptions classifier(int batch) const {
+    EngineOptions options = tests::tiny_engine_options();
+    options.model = tests::tiny_classifier();
+    options.selection = tests::plain_selection(GetParam());
+    options.batch = batch;
+    options.test_mirrored = true;
+    return options;
+  }
+  std::unique_ptr<Engine> make(const EngineOptions& options) const {
+    return std::make_unique<Engine>(options, data, device);
+  }
+
+  const std::shared_ptr<data::DataSet> data = std::make_shared<data::DataSet>(held_out_data());
+  const std::shared_ptr<core::Device> device = tests::device_of(GetParam());
+};
+
+INSTANTIATE_TEST_SUITE_P(Streams, Mirrored, testing::ValuesIn(tests::kAllStreams),
+                         [](const auto& which) { return tests::name_of(which.param); });
+
+TEST_P(Mirrored, IsByTheMeanOfTheLogitsOfImageAndMirrorImage) {
+  for (const int batch : {1, 4, 5, 11, 40}) {
+    const auto engine = make(classifier(batch));
+    run_steps(*engine, 20);
+    const auto found = evaluate(*engine);
+    ASSERT_NE(found, nullptr);
+    expect_same(*found, expected(*engine, data->test, 11));
+    EXPECT_EQ(found->step, 20u);
+    EXPECT_EQ(found->classes, 3);
+    const auto steering = evaluate(*engine, Split::validation);
+    EXPECT_EQ(steering->split, Split::validation);
+    expect_same(*steering, expected(*engine, data->validation, 5));
+  }
+}
+
+TEST_P(Mirrored, TakesAsManyImagesAsAskedFor) {
+  for (const std::int64_t images : {1, 2, 7}) {
+    EngineOptions options = classifier(3);
+    options.test_images = images;
+    const auto engine = make(options);
+    expect_same(*evaluate(*engine), expected(*engine, data->test, images));
+  }
+}
+
+TEST_P(Mirrored, IsAnotherFigureThanThatOfTheImagesAlone) {
+  EngineOptions plain = classifier(4);
+  plain.test_mirrored = false;
+  const auto engine = make(classifier(4)), other = make(plain);
+  EXPECT_NE(evaluate(*engine)->loss, evaluate(*other)->loss);
+}
+
+TEST_P(Mirrored, DoesNotDisturbTraining) {
+  EngineOptions plain = classifier(4);
+  plain.test_mirrored = false;
+  const auto engine = make(classifier(4)), other = make(plain);
+  std::vector<float> tested;
+  for (int i = 0; i < 3; ++i) {
+    for (const float loss : losses(run_steps(*engine, 4))) tested.push_back(loss);
+    evaluate(*engine);
+  }
+  EXPECT_EQ(tested, losses(run_steps(*other, 12)));
+}
+
+TEST_P(Mirrored, SurvivesChangesInItsMiddle) {
+  const auto engine = make(classifier(2));
+  run_steps(*engine, 4);
+  const Evaluation wanted = expected(*engine, data->test, 11);
+  engine->start_evaluation(Split::test);
+  engine->enqueue_evaluation_batch();
+  engine->set_batch(5);
+  engine->enqueue_evaluation_batch();
+  engine->set_selection(tests::other_selection(GetParam()));
+  while (!engine->enqueue_evaluation_batch()) {
+  }
+  engine->set_selection(tests::plain_selection(GetParam()));
+  EXPECT_EQ(engine->collect_evaluation(), nullptr) << "its logits went with the plan";
+  const auto found = finish(*engine);
+  ASSERT_NE(found, nullptr);
+  expect_same(*found, wanted);
+}
+
+TEST_P(Mirrored, FollowsANetworkOfMoreClasses) {
+  const auto engine = make(classifier(4));
+  run_steps(*engine, 3);
+  models::Model wider = tests::tiny_classifier();
+  wider.name = "wider";
+  wider.layers.back().out_channels = wider.classes = 7;
+  engine->start_evaluation(Split::test);
+  engine->enqueue_evaluation_batch();
+  engine->set_network(wider);
+  const auto found = finish(*engine);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->classes, 7);
+  expect_same(*found, expected(*engine, data->test, 11));
+}
+
+TEST(MirroredPrecision, LogitsOfSixteenBitsAreAveragedAsNumbers) {
+  EngineOptions options = tests::tiny_engine_options();
+  options.model = tests::tiny_classifier();
+  options.selection.precision = core::Precision::bf16;
+  options.test_mirrored = true;
+  const auto data = std::make_shared<data::DataSet>(held_out_data());
+  Engine engine(options, data, core::open_device("cpu"));
+  const auto found = evaluate(engine);
+  const Evaluation wanted = expected(engine, data->test, 11);
+  for (std::size_t i = 0; i < 11; ++i) EXPECT_NEAR(found->image_losses[i], wanted.image_losses[i], 0.02);
+}
+
+TEST(MirroredRefusals, AreSentences) {
+  const auto device = core::open_device("cpu");
+  EngineOptions options = tests::tiny_engine_options();
+  options.test_mirrored = true;
+  const auto refusal = [&](const data::DataSet& data) {
+    return tests::message_of<core::BadInput>(
+        [&] { Engine(options, std::make_shared<data::DataSet>(data), device); });
+  };
+  EXPECT_EQ(
+      refusal(tests::tiny_data()),
+      "model tiny tells no classes apart, and mirror images only help to do that: leave test_mirrored off");
+  options.model = tests::tiny_text_model();
+  EXPECT_EQ(refusal(tests::tiny_text_data()), "model " + options.model.name +
+                                                  " takes texts, which have no mirror images: leave "
+                                                  "test_mirrored off");
+}
+
+}  // namespace
+}  // namespace warpscope::training
