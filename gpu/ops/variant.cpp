@@ -114,6 +114,10 @@ bool is_stored(const Variant& variant, Name name) {
   return std::find(variant.stored.begin(), variant.stored.end(), name) != variant.stored.end();
 }
 
+bool is_omitted(const Variant& variant, Name name) {
+  return std::find(variant.omitted.begin(), variant.omitted.end(), name) != variant.omitted.end();
+}
+
 const Format* format_of(const Variant& variant, Name name) {
   for (const PrivateOperand& each : variant.formats) {
     if (each.name == name) return each.format;
@@ -191,7 +195,7 @@ std::vector<CallOperand> operands_of(const Variant& variant, const OpShape& shap
     const bool known =
         std::any_of(operands.begin(), operands.end(), [&](const auto& o) { return o.name == name; });
     const bool passes = is_written_and_read(uses, name) && !is_stored(variant, name);
-    if (known || passes) continue;
+    if (known || passes || is_omitted(variant, name)) continue;
     operands.push_back(stored(variant, operand));
   }
   return operands;

@@ -183,6 +183,19 @@ std::vector<Use> uses_of(const Program& program, const std::vector<MatchedLink>&
   return uses;
 }
 
+/// The tensors that the variant omits.
+void find_omitted(const Program& program, const Variant& variant, ChainMatch& match) {
+  for (const MatchedLink& each : match.links) {
+    const Node& node = program.nodes[static_cast<std::size_t>(each.node)];
+    const auto own = ops::contract(node.op).operands;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const Name name = ops::call_name(variant, match.covered, each.link, own[i].name);
+      if (std::find(variant.omitted.begin(), variant.omitted.end(), name) == variant.omitted.end()) continue;
+      match.unstored.push_back({node.tensors[i], node.op, each.before});
+    }
+  }
+}
+
 /// The tensors that pass between ops of the call and that it does not write to memory.
 void find_unstored(const Program& program, ChainMatch& match) {
   const std::vector<Use> uses = uses_of(program, match.links);
@@ -237,6 +250,7 @@ ChainMatch match_without(const Program& program, std::size_t node, const Variant
   }
   bind_operands(program, variant, shape, match);
   find_unstored(program, match);
+  find_omitted(program, variant, match);
   return match;
 }
 

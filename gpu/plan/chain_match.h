@@ -18,10 +18,11 @@ struct MatchedLink {
   bool before = false;  ///< it comes before the variant's own op: the call computes it again
 };
 
-/// A tensor that passes between two ops of the chain and is not stored.
+/// A tensor that passes between two ops of the chain and is not stored, or that the variant omits.
 struct Unstored {
   int tensor = -1;
-  ops::Op reader{};         ///< the covered op that reads it: without that one it would be stored
+  ops::Op
+      reader{};  ///< the covered op that reads it, or whose output is omitted: without that one it would be stored
   bool recomputed = false;  ///< by an op before the variant's own, which can be launched for others
 };
 

@@ -1,10 +1,10 @@
 #pragma once
 // Hopper's instructions for clusters of blocks as functions, one instruction each, beside those of
 // conv2d/fused/hopper_ptx.cuh: copies of a box to several blocks (multicast), arrivals at another block's
-// barrier, and the barrier of all threads of a cluster.
+// barrier, numbers sent to another block, and the barrier of all threads of a cluster.
 //
 // Source: NVIDIA, "Parallel Thread Execution ISA", sections "cp.async.bulk.tensor" (.multicast::cluster), "mapa",
-// "mbarrier.arrive", "barrier.cluster". Needs compute capability 9.0.
+// "mbarrier.arrive", "st.async", "mbarrier.try_wait", "barrier.cluster". Needs compute capability 9.0.
 
 #include <cstdint>
 
@@ -44,6 +44,35 @@ __device__ __forceinline__ void arrive_at(mma::SharedAddress barrier, unsigned r
       "mbarrier.arrive.shared::cluster.b64 _, [theirs];\n"
       "}" ::"r"(barrier),
       "r"(rank)
+      : "memory");
+}
+
+/// The address of this place in the shared memory of the cluster's block `rank`.
+__device__ __forceinline__ mma::SharedAddress address_in(mma::SharedAddress place, unsigned rank) {
+  mma::SharedAddress theirs;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(theirs) : "r"(place), "r"(rank));
+  return theirs;
+}
+
+/// Writes a number to a place of a block of the cluster; its barrier gets four bytes. Both by address_in().
+__device__ __forceinline__ void send(mma::SharedAddress to, mma::SharedAddress barrier, float value) {
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %2, [%1];" ::"r"(to),
+               "r"(barrier), "f"(value)
+               : "memory");
+}
+
+/// Waits until the phase of this parity of the block's own barrier is complete, and sees what other blocks sent with it.
+__device__ __forceinline__ void wait_of_cluster(mma::SharedAddress barrier, unsigned parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "@done bra passed;\n"
+      "bra again;\n"
+      "passed:\n"
+      "}" ::"r"(barrier),
+      "r"(parity)
       : "memory");
 }
 

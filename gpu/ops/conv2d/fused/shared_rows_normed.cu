@@ -1,128 +1,165 @@
 // conv2d.forward, variant `shared_rows_normed`: over `shared_rows` it adds the layer norm behind the convolution, the
 // ReLU behind that, if there is one, and the max pooling in windows of two or three positions of a row. Only what is
-// pooled, the places of the largest and the statistics of the norm are written: what passes between the ops of a
-// network's first layers is far more than all that it reads and writes.
+// pooled is written: what passes between the ops of a network's first layers is far more than all that it reads and
+// writes. The places of the largest and the statistics of the norm, which backward passes read, are omitted.
 //
-//   v[p] = bias + table[b[p]][0] + table[b[p + 1]][1] + ...   in FP32, tap by tap, then rounded as if it were stored
+//   v[p] = table[b[p]][0] + table[b[p + 1]][1] + ... + bias   in FP32
 //   y[w] = max over the positions p of window w of relu(norm(v[p]))
 //
-// A warp takes a position whole, eight filters a lane, and the positions of a window at once: sums of the norm go by
-// shuffles (layer_norm_at_once.cuh). All results have the bits of the ops one by one, but for the sign of a zero.
+// Tensor cores add the rows. For 16 filters and 8 positions D[16][8] = C + A[16][16] * B[16][8], where the columns of A
+// are the rows of two positions, 8 slots each: the taps, the bias, zeros; B holds ones where a slot belongs to a
+// column. After four products with columns of their own 8 positions are complete. ldmatrix gathers A from shared memory,
+// where the 16 bytes number c of the row of slot s lie at c xor s, so that the 8 rows of a matrix lie in 8 different
+// banks. A warp takes 24 positions next to each other, a lane 6 of them and 16 filters:
 //
-// A first kernel puts the rows, of 512 bytes each, into the workspace, symbol by symbol and tap by tap, with zeros for
-// symbol 0 and for filters that do not exist. There is one block on a multiprocessor, which copies the rows to its
-// shared memory, of 7 taps the first six: 71 symbols take 213 KB of 227. The rows of the seventh come from the caches;
-// they are asked for before the others are added. A warp takes as many windows next to each other at a time as 32
-// characters hold. Each of its lanes looks up the symbol of one character, a round ahead.
+//   lane 4 g + m: positions 6 m + 0..5; filters 64 u + 8 g + i of its block's 128, u = 0, 1, i = 0..7
+//   product of 16 filters (u, j): i = 2 j in row g of D, i = 2 j + 1 in row g + 8
+//   product n of 8 positions: 6 m + 2 n and 6 m + 2 n + 1 in columns 2 m and 2 m + 1
+//
+// so that a window's positions are a lane's own and its filters lie next to each other. The mean of v[p] over the filters
+// is the sum of the means of its rows, which lie behind the rows of a symbol, as two numbers of 16 bits whose sum they
+// are, in rows g and g + 8 of one more product. It gives every lane the means of its positions at once, and C of the
+// other products is what they make negative: D is centred.
+//
+// 71 symbols of 7 taps and 256 filters are more than the shared memory holds: the two blocks of a cluster take 128
+// filters each. Warps of the same number of both work on the same positions and send each other the sums of squares of
+// their filters. A place for them is written again two rounds later: whoever writes it has waited for what the reader
+// sent one round later.
+//
+// A first kernel puts the rows of both blocks into the workspace, symbol by symbol and tap by tap, with zeros for symbol
+// 0 and for filters that do not exist; the bias stands as the first tap of one more symbol.
 //
 // Limits: compute capability 9.0 and 10.x; 16 bits; kernels of one row and 3, 5 or 7 taps without stride and dilation;
-// filters in multiples of 8, at most 256; 72 characters with 7 taps, 86 with 5, 145 with 3. y aligned to 16 bytes,
+// filters in multiples of 8, at most 256; 106 characters with 7 taps, 142 with 5, 215 with 3. y aligned to 16 bytes,
 // which the memory of plans is. There are as many blocks as 132 multiprocessors run at once.
-// Bound by instructions. At most 80 registers, none spill. Source: rows.h; layer_norm.h; maxpool2d.h.
+// Source: rows.h; layer_norm.h; maxpool2d.h.
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/conv2d_variants.h"
+#include "gpu/ops/conv2d/fused/hopper_ptx.cuh"
 #include "gpu/ops/conv2d/fused/rows.h"
-#include "gpu/ops/conv2d/fused/shared_rows.cuh"
 #include "gpu/ops/layer_norm/layer_norm_at_once.cuh"
-#include "gpu/ops/sizes.h"
+#include "gpu/ops/linear/hopper_cluster.cuh"
+#include "gpu/ops/mma.cuh"
 
 namespace warpscope::ops::conv2d {
 namespace fused::rows {
 namespace {
 
 namespace norm = layer_norm;
+namespace cluster = linear::hopper;
 
-constexpr int kThreads = 768;
+constexpr int kThreads = 384;
 constexpr int kWarps = kThreads / 32;
-constexpr int kRowBytes = 512;
+constexpr int kHalf = 128;  // filters of a block
+constexpr int kBlocks = 2;  // of a cluster
+constexpr int kRowBytes = 2 * kHalf;
 constexpr int kChunkBytes = 16;
-constexpr int kFilters = 256;  // of a row
-constexpr int kMostTableBytes = 219 * 1024;
-constexpr int kMostSharedTaps = 6;
+constexpr int kPositions = 24;               // of a round
+constexpr int kMembers = 4;                  // lanes of different positions
+constexpr int kOwn = kPositions / kMembers;  // positions of a lane
+constexpr int kSlots = 8;
+constexpr int kBuffers = 2;
+constexpr int kMostTableBytes = 217 * 1024;
 
-/// Taps whose rows lie in shared memory.
-constexpr int shared_taps(int taps) {
-  return std::min(taps, kMostSharedTaps);
+using Channels = norm::Group<16, 1, 8>;  // of a lane, twice: u = 0, 1
+
+template <class T>
+using MathOf = std::conditional_t<std::is_same_v<T, __half>, mma::Fp16, mma::Bf16>;
+
+/// Bytes of a symbol in a block's table: a row of each tap, and one of means.
+constexpr int symbol_bytes(int taps) {
+  return (taps + 1) * kRowBytes;
 }
 
 template <class T>
 struct Problem {
   const T* x;
-  const T* bias;  ///< or nullptr
   const T* gamma;
   const T* beta;
   T* y;
-  std::uint8_t* argmax;
-  float* means;
-  float* factors;
-  const unsigned char* rows;  ///< of all taps, kRowBytes each: (symbols, taps)
-  std::int64_t lines;         ///< of text
+  const uint4* rows;   ///< of both blocks
+  std::int64_t lines;  ///< of text
   int width, output_width, padding;
-  int windows;  ///< of a line, those among them that its end cuts off
-  int rounds;   ///< of a line
+  int rounds;  ///< of a line
   int characters, filters;
-  norm::MeanOf mean_of;
-  float least;  ///< 0: a ReLU comes before the pooling; else -INFINITY
+  float of_all;  ///< 1 / filters
+  float least;   ///< 0: a ReLU comes before the pooling; else -INFINITY
 };
 
-/// Block: a row. rows[symbol][tap][filter], of weights (K, taps, C).
+/// Block: a symbol and a slot, kTaps + 1 of each; thread: a filter. Of weights (K, taps, C). Symbol `characters` + 1 is the
+/// bias, in its last slot. The last slot of the others is no row: its mean, and those of slots behind it, are 0.
 template <class T>
-__global__ void __launch_bounds__(kFilters)
-    conv2d_rows_of_symbols(const T* weights, int characters, int filters, int taps, T* rows) {
-  const auto symbol = static_cast<int>(blockIdx.x) / taps;
-  const auto tap = static_cast<int>(blockIdx.x) % taps;
+__global__ void __launch_bounds__(kBlocks* kHalf)
+    conv2d_halves_of_rows(const T* weights, const T* bias, int characters, int filters, int taps, T* rows) {
+  __shared__ float sums[kBlocks * kHalf / 32];
+  const int symbol = static_cast<int>(blockIdx.x) / (taps + 1);
+  const int slot = static_cast<int>(blockIdx.x) % (taps + 1);
   const auto filter = static_cast<int>(threadIdx.x);
-  const bool exists = symbol > 0 && filter < filters;
-  const std::int64_t from = (std::int64_t{filter} * taps + tap) * characters + symbol - 1;
-  rows[std::int64_t{blockIdx.x} * kFilters + filter] = exists ? weights[from] : from_float<T>(0.0f);
-}
+  const bool is_bias = symbol > characters;
+  const bool is_last = slot == taps;
+  T value = from_float<T>(0.0f);
+  if (filter < filters && is_bias && is_last && bias != nullptr) value = bias[filter];
+  if (filter < filters && !is_bias && !is_last && symbol > 0) {
+    value = weights[(std::int64_t{filter} * taps + slot) * characters + symbol - 1];
+  }
+  float sum = to_float(value);
+  for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+  if (filter % 32 == 0) sums[filter / 32] = sum;
+  __syncthreads();
+  sum = 0.0f;
+  for (const float part : sums) sum += part;
+  const float mean = sum / static_cast<float>(filters);
 
-/// Copies the rows of the first kShared of kTaps taps of each symbol.
-template <int kTaps, int kShared>
-__device__ __forceinline__ void copy_rows(const unsigned char* rows, int symbols, unsigned char* table) {
-  constexpr int kChunks = kRowBytes / kChunkBytes;
-  const auto* from = reinterpret_cast<const uint4*>(rows);
-  auto* to = reinterpret_cast<uint4*>(table);
-#pragma unroll 4
-  for (int i = static_cast<int>(threadIdx.x); i < symbols * kShared * kChunks; i += kThreads) {
-    to[i] = from[i / (kShared * kChunks) * (kTaps * kChunks) + i % (kShared * kChunks)];
+  const std::int64_t half_elements = std::int64_t{characters + 2} * (taps + 1) * kHalf;
+  T* const own = rows + std::int64_t{symbol} * (taps + 1) * kHalf;
+  if (is_bias == is_last) {
+    const int row = is_bias ? 0 : slot;
+    const int chunk = filter % kHalf / 64 * 8 + (filter % 8 ^ slot);
+    own[filter / kHalf * half_elements + row * kHalf + chunk * 8 + filter % 64 / 8] = value;
+  }
+  const T high = from_float<T>(mean);
+  const T low = from_float<T>(mean - to_float(high));
+  const int half = filter / kHalf, part = filter / 64 % 2, chunk = filter / 8 % 8;
+  if (chunk == slot || (is_last && chunk > slot)) {
+    own[half * half_elements + taps * kHalf + filter % kHalf] = part == 0 ? high : low;
   }
 }
 
-/// Copies a number of each filter; 0 stands where there is no filter, or nothing to copy.
+/// Copies this block's part of a number of each filter; 0 stands where there is no filter.
 template <class T>
-__device__ __forceinline__ void copy_of_filters(const T* from, int filters, T* to) {
-  for (int k = static_cast<int>(threadIdx.x); k < kFilters; k += kThreads) {
-    to[k] = from != nullptr && k < filters ? from[k] : from_float<T>(0.0f);
+__device__ __forceinline__ void copy_of_filters(const T* from, int first, int filters, float* to) {
+  for (int k = static_cast<int>(threadIdx.x); k < kHalf; k += kThreads) {
+    to[k] = first + k < filters ? to_float(from[first + k]) : 0.0f;
   }
 }
 
-/// The rounds of a warp, one after the other: so many windows of a line.
-template <class T, int kWindows, int P>
+/// The rounds of a warp, one after the other: so many positions of a line. Both blocks of a cluster have the same.
+template <class T>
 class Rounds {
  public:
   __device__ __forceinline__ explicit Rounds(const Problem<T>& q)
-      : q_(q), round_(std::int64_t{blockIdx.x} * kWarps + threadIdx.x / 32) {
+      : q_(q), round_(std::int64_t{blockIdx.x / kBlocks} * kWarps + threadIdx.x / 32) {
     find();
   }
   __device__ __forceinline__ bool at_end() const { return line_ >= q_.lines; }
   __device__ __forceinline__ void advance() {
-    round_ += std::int64_t{gridDim.x} * kWarps;
+    round_ += std::int64_t{gridDim.x / kBlocks} * kWarps;
     find();
   }
   __device__ __forceinline__ std::int64_t line() const { return line_; }
-  /// The first window of the round in its line.
-  __device__ __forceinline__ int window() const { return window_; }
+  /// The first position of the round in its line.
+  __device__ __forceinline__ int position() const { return position_; }
   /// What is stored of the lane's character; 0, which is none, in the padding and at the end.
   __device__ __forceinline__ T stored() const {
-    const int column = window_ * P + static_cast<int>(threadIdx.x) % 32 - q_.padding;
+    const int column = position_ + static_cast<int>(threadIdx.x) % 32 - q_.padding;
     const bool exists = !at_end() && static_cast<unsigned>(column) < static_cast<unsigned>(q_.width);
     return exists ? q_.x[line_ * q_.width + column] : from_float<T>(0.0f);
   }
@@ -130,110 +167,305 @@ class Rounds {
  private:
   __device__ __forceinline__ void find() {
     line_ = norm::quotient(round_, q_.rounds);
-    window_ = static_cast<int>(round_ - line_ * q_.rounds) * kWindows;
+    position_ = static_cast<int>(round_ - line_ * q_.rounds) * kPositions;
   }
 
   const Problem<T>& q_;
   std::int64_t round_, line_;
-  int window_;
+  int position_;
 };
 
-/// Windows of P positions. kTaps taps, the first kShared of which have their rows in shared memory.
-template <class T, int kTaps, int P>
-__global__ void __launch_bounds__(kThreads, 1)
-    conv2d_shared_rows_normed(const __grid_constant__ Problem<T> q) {
-  constexpr int kShared = shared_taps(kTaps);
-  static_assert(kTaps - kShared <= 1);
-  constexpr int W = kWide<T>;
-  constexpr int kWindows = (32 - (kTaps - 1)) / P;
-  using G = norm::Group<32, 1, W>;
-  extern __shared__ __align__(128) unsigned char shared[];
-  __shared__ unsigned in_table[kWarps][32];  // where the rows of a character begin
-  __shared__ unsigned in_rows[kWarps][32];
-  __shared__ __align__(16) T bias[kFilters];
-  __shared__ __align__(16) T gamma[kFilters];
-  __shared__ __align__(16) T beta[kFilters];
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int filter = lane * W;
-  const bool exists = filter < q.filters;
-  copy_rows<kTaps, kShared>(q.rows, q.characters + 1, shared);
-  copy_of_filters(q.bias, q.filters, bias);
-  copy_of_filters(q.gamma, q.filters, gamma);
-  copy_of_filters(q.beta, q.filters, beta);
-  __syncthreads();
+/// Where a lane finds the rows that it hands to ldmatrix: those of slot lane % 8, of filters i with the parity of
+/// lane / 8, of the first or the second position of a pair by lane / 16.
+template <int kTaps>
+class Slots {
+ public:
+  __device__ __forceinline__ Slots(mma::SharedAddress table, int characters) {
+    const auto lane = static_cast<int>(threadIdx.x) % 32;
+    const int slot = lane % kSlots;
+    const int odd = lane / kSlots % 2;
+    ahead_ = lane / 16 + slot;
+    moves_ = slot < kTaps ? 1 : 0;
+    start_ = table;  // zeros, of symbol 0
+    if (slot < kTaps) start_ += static_cast<unsigned>(slot * kRowBytes);
+    if (slot == kTaps) start_ += static_cast<unsigned>((characters + 1) * symbol_bytes(kTaps));  // the bias
+    means_ = static_cast<unsigned>(kTaps * kRowBytes - (slot < kTaps ? slot * kRowBytes : 0) +
+                                   (odd * kSlots + slot) * kChunkBytes);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) chunks_[j] = static_cast<unsigned>(((2 * j + odd) ^ slot) * kChunkBytes);
+  }
 
-  const mma::SharedAddress table = mma::shared_address(shared);
-  const unsigned char* last_rows = q.rows + (kTaps - 1) * kRowBytes + lane * kChunkBytes;
-  unsigned* to_table = in_table[threadIdx.x / 32];
-  unsigned* to_rows = in_rows[threadIdx.x / 32];
-  const int own = norm::own_position<G, P>();
-  const bool writes = norm::writes_statistics<G, P>();
-  Rounds<T, kWindows, P> rounds(q);
-  for (T stored = rounds.stored(); !rounds.at_end();) {
-    const auto symbol = static_cast<unsigned>(symbol_of(to_float(stored), q.characters));
-    to_table[lane] = table + symbol * (kShared * kRowBytes);
-    to_rows[lane] = symbol * (kTaps * kRowBytes);
-    __syncwarp();
-    const std::int64_t line = rounds.line();
-    const int first = rounds.window();
-    rounds.advance();
-    stored = rounds.stored();
-    const int windows = min(kWindows, q.windows - first);
-    for (int w = 0; w < windows; ++w) {
-      uint4 last[P];
-      if constexpr (kShared < kTaps) {
+  /// The rows of all pairs. `symbols`: where the rows of each character of the round begin in the table.
+  __device__ __forceinline__ void find(const unsigned* symbols) {
 #pragma unroll
-        for (int p = 0; p < P; ++p)
-          last[p] = __ldg(reinterpret_cast<const uint4*>(last_rows + to_rows[w * P + p + kTaps - 1]));
-      }
-      float sums[P][W];
-#pragma unroll
-      for (int p = 0; p < P; ++p) load_floats(bias + filter, sums[p]);
-#pragma unroll
-      for (int c = 0; c < P + kShared - 1; ++c) {
-        const mma::SharedAddress of_character =
-            to_table[w * P + c] + static_cast<unsigned>(lane * kChunkBytes);
-#pragma unroll
-        for (int p = 0; p < P; ++p) {
-          if (c >= p && c - p < kShared) add<T>(sums[p], of_character + (c - p) * kRowBytes);
-        }
-      }
-      norm::Row<G> rows[P];
-#pragma unroll
-      for (int p = 0; p < P; ++p) {
-        if constexpr (kShared < kTaps) {
-          const unsigned words[4] = {last[p].x, last[p].y, last[p].z, last[p].w};
-          add_words<T>(sums[p], words);
-        }
-#pragma unroll
-        for (int i = 0; i < W; ++i) rows[p].at[0][i] = to_float(from_float<T>(sums[p][i]));
-      }
-      const auto moments = norm::center_at_once<G>(rows, q.filters, q.mean_of);
-      const int position = (first + w) * P;
-      if (writes && position + own < q.output_width) {
-        const std::int64_t at = line * q.output_width + position + own;
-        q.means[at] = moments.own.mean + moments.own.rest;
-        q.factors[at] = moments.own.factor;
-      }
-      if (!exists || position + P > q.output_width) continue;
-      norm::Scales<W> scales;
-      load_floats(gamma + filter, scales.gamma);
-      load_floats(beta + filter, scales.beta);
-      const auto largest = norm::largest_at_once<G, P, T>(rows, moments.of, scales, q.least);
-      const std::int64_t output = (line * (q.output_width / P) + first + w) * q.filters + filter;
-      *reinterpret_cast<Vec<T, W>*>(q.y + output) = largest.values;
-      *reinterpret_cast<Vec<std::uint8_t, W>*>(q.argmax + output) = largest.places;
+    for (int i = 0; i < 3 * kMembers; ++i) {
+      const int first = kOwn * (i % kMembers) + 2 * (i / kMembers);
+      rows_[i] = symbols[first + ahead_] * moves_ + start_;
     }
-    __syncwarp();
+  }
+
+  /// A of pair m of product n of 8 positions, for the filters (u, j).
+  __device__ __forceinline__ void load(unsigned (&a)[4], int n, int m, int u, int j) const {
+    mma::load_matrices_transposed(
+        a, rows_[kMembers * n + m] + chunks_[j] + static_cast<unsigned>(u * kSlots * kChunkBytes));
+  }
+  /// The same of the means.
+  __device__ __forceinline__ void load_means(unsigned (&a)[4], int n, int m) const {
+    mma::load_matrices_transposed(a, rows_[kMembers * n + m] + means_);
+  }
+
+ private:
+  int ahead_;
+  unsigned moves_, start_, means_;
+  unsigned chunks_[4];
+  unsigned rows_[3 * kMembers];
+};
+
+/// The numbers of a lane: (u, window, position of it), of 8 filters each.
+template <int P>
+using Values = norm::Row<Channels>[2][kOwn / P][P];
+
+/// C of the products of the rows: what makes them centred.
+using Negative = float[3][4];
+
+/// The means of a lane's positions over all filters, negative.
+template <class T, int kTaps>
+__device__ __forceinline__ void add_means(const Slots<kTaps>& slots, const unsigned (&ones)[kMembers][2],
+                                          Negative& means) {
+#pragma unroll
+  for (int n = 0; n < 3; ++n) {
+    float sums[4] = {};
+#pragma unroll
+    for (int m = 0; m < kMembers; ++m) {
+      unsigned a[4];
+      slots.load_means(a, n, m);
+      mma::multiply_add(MathOf<T>{}, sums, a, ones[m]);
+    }
+#pragma unroll
+    for (int e = 0; e < 2; ++e) means[n][e] = means[n][2 + e] = -sums[e] - sums[2 + e];
   }
 }
 
+/// A lane's numbers, less the means.
+template <class T, int kTaps, int P>
+__device__ __forceinline__ void add_rows(const Slots<kTaps>& slots, const unsigned (&ones)[kMembers][2],
+                                         const Negative& means, Values<P>& values) {
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+#pragma unroll
+      for (int n = 0; n < 3; ++n) {
+        float sums[4];
+#pragma unroll
+        for (int m = 0; m < kMembers; ++m) {
+          unsigned a[4];
+          slots.load(a, n, m, u, j);
+          if (m == 0) {
+            mma::multiply_add(MathOf<T>{}, sums, means[n], a, ones[m]);
+          } else {
+            mma::multiply_add(MathOf<T>{}, sums, a, ones[m]);
+          }
+        }
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const int k = 2 * n + e;
+          values[u][k / P][k % P].at[0][2 * j] = sums[e];
+          values[u][k / P][k % P].at[0][2 * j + 1] = sums[2 + e];
+        }
+      }
+    }
+  }
+}
+
+/// What lanes of a position have of its sums: those of a member's six positions lie in lanes of different groups.
+struct Spread {
+  int own;      ///< of the member's positions the lane's; of two lanes with the same
+  bool writes;  ///< the first
+
+  __device__ __forceinline__ explicit Spread(int group) {
+    own = group < 4 ? group : 4 + group % 2;
+    writes = group < kOwn;
+  }
+  /// The lane's sum of those over all lanes of the member. Every lane of the warp must call it.
+  static __device__ __forceinline__ float over_groups(float (&sums)[kOwn]) {
+    float three[3], two[2], one[1];
+    norm::fold(sums, three, kMembers);
+    norm::fold(three, two, 2 * kMembers);
+    norm::fold(two, one, 4 * kMembers);
+    return one[0];
+  }
+  /// The value of the lane that has position k of this lane's member.
+  static __device__ __forceinline__ float of_position(float value, int k) {
+    return __shfl_sync(0xffffffffu, value, k * kMembers + static_cast<int>(threadIdx.x) % kMembers);
+  }
+};
+
+/// The exchange of a warp with that of the same number in the other block: a number a position and round.
+class Exchange {
+ public:
+  using Parts = float[kPositions];
+
+  __device__ __forceinline__ Exchange(const Parts* parts, const std::uint64_t* barriers, unsigned rank)
+      : parts_(parts), barriers_(barriers), other_(1 - rank) {}
+
+  /// Sends that of the lane's position, if the lane `writes`, and gives the other's. Every lane of the warp must call it.
+  __device__ __forceinline__ float swap(float value, int position, bool writes) {
+    const Parts& parts = parts_[round_ % kBuffers];
+    const mma::SharedAddress barrier = mma::shared_address(&barriers_[round_ % kBuffers]);
+    const unsigned parity = round_ / kBuffers % 2;
+    ++round_;
+    if (threadIdx.x % 32 == 0) hopper::arrive_expecting(barrier, sizeof(Parts));
+    if (writes) {
+      cluster::send(cluster::address_in(mma::shared_address(&parts[position]), other_),
+                    cluster::address_in(barrier, other_), value);
+    }
+    cluster::wait_of_cluster(barrier, parity);
+    return parts[position];
+  }
+
+ private:
+  const Parts* parts_;
+  const std::uint64_t* barriers_;
+  unsigned other_;
+  unsigned round_ = 0;
+};
+
+/// The sum of squares of each of a lane's positions over its filters.
+template <int P>
+__device__ __forceinline__ void add_squares(const Values<P>& values, const bool (&exists)[2],
+                                            float (&squares)[kOwn]) {
+#pragma unroll
+  for (int k = 0; k < kOwn; ++k) {
+    squares[k] = 0.0f;
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+      float sum = 0.0f;
+#pragma unroll
+      for (int i = 0; i < 8; ++i) sum += values[u][k / P][k % P].at[0][i] * values[u][k / P][k % P].at[0][i];
+      squares[k] += exists[u] ? sum : 0.0f;
+    }
+  }
+}
+
+/// What a block keeps beside the table.
+struct Shared {
+  Exchange::Parts parts[kWarps][kBuffers];
+  unsigned symbols[kWarps][32];  // where the rows of a character begin in the table
+  alignas(16) float gamma[kHalf];
+  alignas(16) float beta[kHalf];
+  std::uint64_t barriers[kWarps][kBuffers];
+};
+
+/// Writes the lane's part of the pooled windows of a round that are whole.
+template <class T, int P>
+__device__ __forceinline__ void write_windows(const Problem<T>& q, const Values<P>& values,
+                                              const Shared& shared, const float (&factors)[kOwn],
+                                              std::int64_t line, int position, int group,
+                                              const bool (&exists)[2], int first_filter) {
+#pragma unroll
+  for (int u = 0; u < 2; ++u) {
+    if (!exists[u]) continue;
+    const int own = 64 * u + 8 * group;
+    norm::Scales<8> scales;
+    load_floats(shared.gamma + own, scales.gamma);
+    load_floats(shared.beta + own, scales.beta);
+#pragma unroll
+    for (int w = 0; w < kOwn / P; ++w) {
+      if (position + (w + 1) * P > q.output_width) continue;
+      norm::Moments moments[P];
+#pragma unroll
+      for (int n = 0; n < P; ++n) moments[n] = {0.0f, 0.0f, factors[w * P + n]};
+      const auto largest = norm::largest_at_once<Channels, P, T>(values[u][w], moments, scales, q.least);
+      const std::int64_t window = line * (q.output_width / P) + position / P + w;
+      const std::int64_t output = window * q.filters + first_filter + own;
+      *reinterpret_cast<Vec<T, 8>*>(q.y + output) = largest.values;
+    }
+  }
+}
+
+/// Windows of P positions.
+template <class T, int kTaps, int P>
+__global__ void __launch_bounds__(kThreads, 1)
+    conv2d_shared_rows_normed(const __grid_constant__ Problem<T> q) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  static_assert(kTaps < 8 && kOwn % P == 0);
+  extern __shared__ __align__(128) unsigned char table[];
+  __shared__ Shared shared;
+  const unsigned rank = cluster::cluster_rank();
+  const auto warp = static_cast<int>(threadIdx.x) / 32;
+  const auto lane = static_cast<int>(threadIdx.x) % 32;
+  const int group = lane / kMembers;
+  const int member = lane % kMembers;
+  const int first_filter = static_cast<int>(rank) * kHalf;
+
+  const int chunks = (q.characters + 2) * (symbol_bytes(kTaps) / kChunkBytes);
+  const uint4* own_rows = q.rows + static_cast<std::int64_t>(rank) * chunks;
+#pragma unroll 8
+  for (int i = static_cast<int>(threadIdx.x); i < chunks; i += kThreads) {
+    reinterpret_cast<uint4*>(table)[i] = own_rows[i];
+  }
+  copy_of_filters(q.gamma, first_filter, q.filters, shared.gamma);
+  copy_of_filters(q.beta, first_filter, q.filters, shared.beta);
+  if (lane < kBuffers) hopper::make_barrier(mma::shared_address(&shared.barriers[warp][lane]), 1);
+  hopper::publish_barriers();
+  __syncthreads();
+  cluster::arrive_at_cluster();
+  cluster::wait_for_cluster();
+
+  Slots<kTaps> slots(mma::shared_address(table), q.characters);
+  unsigned ones[kMembers][2];  // B: column `group`, the first or the second position of pair m
+  const unsigned one_twice = mma::narrow_pair(MathOf<T>{}, 1.0f, 1.0f);
+#pragma unroll
+  for (int m = 0; m < kMembers; ++m) {
+    ones[m][0] = group == 2 * m ? one_twice : 0;
+    ones[m][1] = group == 2 * m + 1 ? one_twice : 0;
+  }
+  bool exists[2];
+#pragma unroll
+  for (int u = 0; u < 2; ++u) exists[u] = first_filter + 64 * u + 8 * group < q.filters;
+
+  const Spread spread(group);
+  unsigned* symbols = shared.symbols[warp];
+  Exchange exchange(shared.parts[warp], shared.barriers[warp], rank);
+  Rounds<T> rounds(q);
+  T stored = rounds.stored();
+  while (!rounds.at_end()) {
+    const auto symbol = static_cast<unsigned>(symbol_of(to_float(stored), q.characters));
+    symbols[lane] = symbol * symbol_bytes(kTaps);
+    __syncwarp();
+    slots.find(symbols);
+    __syncwarp();
+    const std::int64_t line = rounds.line();
+    const int first = rounds.position();
+    rounds.advance();
+    stored = rounds.stored();
+    Negative means;
+    Values<P> values;
+    add_means<T>(slots, ones, means);
+    add_rows<T, kTaps, P>(slots, ones, means, values);
+    float sums[kOwn], factors[kOwn];
+    add_squares<P>(values, exists, sums);
+    const float squares = Spread::over_groups(sums);
+    const float theirs = exchange.swap(squares, kOwn * member + spread.own, spread.writes);
+    const float factor = reciprocal_deviation((squares + theirs) * q.of_all);
+#pragma unroll
+    for (int k = 0; k < kOwn; ++k) factors[k] = Spread::of_position(factor, k);
+    write_windows<T, P>(q, values, shared, factors, line, first + kOwn * member, group, exists, first_filter);
+  }
+  cluster::arrive_at_cluster();  // no block ends while the other may still send to it
+  cluster::wait_for_cluster();
+#else
+  __trap();  // this build has no code for sm_90
+#endif
+}
+
 std::int64_t table_bytes(const OpShape& s) {
-  return std::int64_t{s.in_channels + 1} * shared_taps(s.kernel_width) * kRowBytes;
+  return std::int64_t{s.in_channels + 2} * symbol_bytes(s.kernel_width);
 }
 
 std::size_t workspace(const OpShape& s, core::Precision) {
-  return static_cast<std::size_t>(s.in_channels + 1) * static_cast<std::size_t>(s.kernel_width) * kRowBytes;
+  return static_cast<std::size_t>(kBlocks * table_bytes(s));
 }
 
 constexpr int parts(int all, int each) {
@@ -243,39 +475,43 @@ constexpr int parts(int all, int each) {
 template <class T, int kTaps, int P>
 void launch(const OpCall& call) {
   constexpr std::int64_t kProcessors = 132;
-  constexpr int kWindows = (32 - (kTaps - 1)) / P;
   const OpShape& s = call.shape;
   const cudaStream_t stream = core::cuda_stream(*call.stream);
-  auto* rows = static_cast<T*>(call.workspace);
-  conv2d_rows_of_symbols<T><<<static_cast<unsigned>((s.in_channels + 1) * kTaps), kFilters, 0, stream>>>(
-      call.operand<const T>(Name::weights), s.in_channels, s.out_channels, kTaps, rows);
-  auto* statistics = call.operand<float>(Name::statistics);
-  const int windows = parts(output_width(s), P);
+  conv2d_halves_of_rows<T>
+      <<<static_cast<unsigned>((s.in_channels + 2) * (kTaps + 1)), kBlocks * kHalf, 0, stream>>>(
+          call.operand<const T>(Name::weights),
+          call.covers(Op::bias_forward) ? call.operand<const T>(Name::bias) : nullptr, s.in_channels,
+          s.out_channels, kTaps, static_cast<T*>(call.workspace));
   const Problem<T> problem{call.operand<const T>(Name::input),
-                           call.covers(Op::bias_forward) ? call.operand<const T>(Name::bias) : nullptr,
                            call.operand<const T>(Name::norm_weights),
                            call.operand<const T>(Name::norm_bias),
                            call.operand<T>(Name::output),
-                           call.operand<std::uint8_t>(Name::argmax),
-                           statistics,
-                           statistics + sizes::output_pixels(s),
-                           static_cast<const unsigned char*>(call.workspace),
+                           static_cast<const uint4*>(call.workspace),
                            s.batch * s.height,
                            s.width,
                            output_width(s),
                            padding_of(s, s.kernel_width),
-                           windows,
-                           parts(windows, kWindows),
+                           parts(output_width(s), kPositions),
                            s.in_channels,
                            s.out_channels,
-                           norm::MeanOf(s.out_channels),
+                           1.0f / static_cast<float>(s.out_channels),
                            call.covers(Op::relu_forward) ? 0.0f : -INFINITY};
   const auto kernel = conv2d_shared_rows_normed<T, kTaps, P>;
   core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostTableBytes),
                    "the shared memory of conv2d.forward shared_rows_normed");
   const std::int64_t rounds = problem.lines * problem.rounds;
-  const std::int64_t blocks = std::min(kProcessors, (rounds + kWarps - 1) / kWarps);
-  kernel<<<static_cast<unsigned>(blocks), kThreads, static_cast<unsigned>(table_bytes(s)), stream>>>(problem);
+  const std::int64_t clusters = std::min(kProcessors / kBlocks, (rounds + kWarps - 1) / kWarps);
+  cudaLaunchConfig_t how{};
+  how.gridDim = dim3(static_cast<unsigned>(kBlocks * clusters));
+  how.blockDim = dim3(kThreads);
+  how.dynamicSmemBytes = static_cast<std::size_t>(table_bytes(s));
+  how.stream = stream;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {kBlocks, 1, 1};
+  how.attrs = &attribute;
+  how.numAttrs = 1;
+  core::check_cuda(cudaLaunchKernelEx(&how, kernel, problem), "conv2d.forward shared_rows_normed");
 }
 
 template <class T, int kTaps>
@@ -306,7 +542,7 @@ std::string refuses_normed(const OpShape& s) {
   }
   if (s.kernel_width != 3 && s.kernel_width != 5 && s.kernel_width != 7)
     return "takes kernels of 3, 5 or 7 taps";
-  if (s.out_channels % 8 != 0 || s.out_channels > kFilters)
+  if (s.out_channels % 8 != 0 || s.out_channels > kBlocks * kHalf)
     return "takes filters in multiples of 8, at most 256";
   const bool pools = s.covered.has(Op::maxpool2d_forward);
   if (pools && (s.window_height != 1 || s.window_width < 2 || s.window_width > 3)) {
@@ -314,8 +550,8 @@ std::string refuses_normed(const OpShape& s) {
   }
   if (table_bytes(s) <= kMostTableBytes) return refuses(s);
   return "its table of " + std::to_string(s.in_channels) + " characters and " +
-         std::to_string(shared_taps(s.kernel_width)) + " taps takes " +
-         std::to_string((table_bytes(s) + 1023) / 1024) + " KB of shared memory, at most 219";
+         std::to_string(s.kernel_width) + " taps takes " + std::to_string((table_bytes(s) + 1023) / 1024) +
+         " KB of shared memory, at most 217";
 }
 
 }  // namespace
@@ -330,6 +566,7 @@ Variant shared_rows_normed_forward() {
           .minimum_compute_capability = 90,
           .maximum_compute_capability = 109,
           .chain = normed_chain(),
+          .omitted = {Name::argmax, Name::statistics},
           .summary =
               "A layer norm behind it and the max pooling behind that run in the same pass: only what is "
               "pooled is written.",
