@@ -271,14 +271,19 @@ ChainMatch match_chain(const Program& program, std::size_t node, const Variant& 
   ChainMatch match;
   std::vector<OpSet> sets = ops::coverings(variant);
   std::reverse(sets.begin(), sets.end());  // the most ops first
+  bool found = false;
   for (const OpSet& set : sets) {
+    if (found && set.size() <= match.covered.size()) break;  // it can be no larger
     std::string refusal;
     const OpSet without = left_out | others_than(variant, set);
-    match = match_without(program, node, variant, without, selection, refusal);
-    if (match.failure.empty() && match.note.empty()) match.note = first_refusal;
-    if (refusal.empty()) break;
-    if (first_refusal.empty()) first_refusal = refusal;
+    ChainMatch tried = match_without(program, node, variant, without, selection, refusal);
+    if (!refusal.empty() && first_refusal.empty()) first_refusal = refusal;
+    const bool runs = refusal.empty() && tried.failure.empty();
+    if (!found || (runs && tried.covered.size() > match.covered.size())) match = std::move(tried);
+    found = found || runs;
+    if (refusal.empty() && (!runs || first_refusal.empty())) break;
   }
+  if (match.failure.empty() && match.note.empty()) match.note = first_refusal;
   if (!match.failure.empty() && !first_refusal.empty()) {
     match.failure = first_refusal;
     match.absent = false;

@@ -1,14 +1,14 @@
 // batch_norm.infer, variant `vectorized`: over `naive` it adds 16-byte accesses, and that a thread keeps its
-// channels, whose roots and products it takes once, and that a ReLU behind it runs in the same pass. Limits: none
-// on the shape; channels that are no multiple of 16 bytes, and memory that does not start at one, go an element at
-// a time. Bound by memory. At most 48 registers, no shared memory, no spills. Source: batch_norm.h; columns.cuh.
+// channels, whose roots and products it takes once, and that a ReLU and an addition behind it run in the same pass.
+// Limits: none on the shape; channels that are no multiple of 16 bytes, and memory that does not start at one, go an
+// element at a time. Bound by memory. At most 56 registers, no shared memory, no spills. Source: batch_norm.h;
+// columns.cuh.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/batch_norm.h"
 #include "gpu/ops/batch_norm/batch_norm_variants.h"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
-#include "gpu/ops/chains.h"
-#include "gpu/ops/sizes.h"
+#include "gpu/ops/batch_norm/sum_after.h"
 
 namespace warpscope::ops::batch_norm {
 namespace {
@@ -16,12 +16,8 @@ namespace {
 void infer(const OpCall& call) {
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
-    normalize_columns<T>(
-        sizes::pixels(call.shape), call.shape.in_channels, call.operand<const T>(Name::input),
-        call.operand<const T>(Name::weights), call.operand<const T>(Name::bias),
-        RunningMoments{call.operand<const float>(Name::running_mean),
-                       call.operand<const float>(Name::running_variance)},
-        call.covers(Op::relu_forward), call.operand<T>(Name::output), core::cuda_stream(*call.stream));
+    normalize_columns<T>(call, RunningMoments{call.operand<const float>(Name::running_mean),
+                                              call.operand<const float>(Name::running_variance)});
   });
   core::check_launch("batch_norm.infer vectorized");
 }
@@ -34,8 +30,8 @@ Variant vectorized_infer() {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
-          .chain = relu_after(Op::batch_norm_infer),
-          .summary = "16 bytes at a time, a ReLU behind it too; a thread keeps its channels.",
+          .chain = relu_and_sum_after(Op::batch_norm_infer),
+          .summary = "16 bytes at a time, a ReLU and an addition behind it too; a thread keeps its channels.",
           .launch = infer};
 }
 

@@ -1,18 +1,18 @@
 // batch_norm.forward, variant `welford`: mean and squares in one pass over x, 16 bytes at a time, by Welford's updates
 // (welford_moments.cuh); another pass writes y. The order is one that the shape alone fixes, so the result is the same
 // bits every time. Over `naive` it adds wide reads, one pass less, and enough blocks to fill a GPU whatever the
-// channels. A ReLU behind it runs in the pass that writes y.
+// channels. A ReLU and an addition behind it run in the pass that writes y.
 //
 // Limits: none on the shape; channels that are no multiple of 16 bytes, and memory that does not start at one, are
-// read an element at a time. Bound by memory: x is read twice, y written. At most 60 registers, 4.1 KiB of shared
+// read an element at a time. Bound by memory: x is read twice, y written. At most 64 registers, 4.1 KiB of shared
 // memory, no spills; workspace: about 2 KiB a channel at most. Source: batch_norm.h; welford_moments.cuh.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/batch_norm.h"
 #include "gpu/ops/batch_norm/batch_norm_variants.h"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
+#include "gpu/ops/batch_norm/sum_after.h"
 #include "gpu/ops/batch_norm/welford_moments.cuh"
-#include "gpu/ops/chains.h"
 #include "gpu/ops/sizes.h"
 
 namespace warpscope::ops::batch_norm {
@@ -27,9 +27,7 @@ void forward(const OpCall& call) {
     const T* x = call.operand<const T>(Name::input);
     const BatchMoments moments = welford_moments(
         positions, channels, x, call.operand<float>(Name::statistics), call.workspace, stream);
-    normalize_columns<T>(positions, channels, x, call.operand<const T>(Name::weights),
-                         call.operand<const T>(Name::bias), moments, call.covers(Op::relu_forward),
-                         call.operand<T>(Name::output), stream);
+    normalize_columns<T>(call, moments);
   });
   core::check_launch("batch_norm.forward welford");
 }
@@ -46,10 +44,10 @@ Variant welford_forward() {
           .device = core::DeviceKind::cuda,
           .precisions = all_precisions(),
           .minimum_compute_capability = 75,
-          .chain = relu_after(Op::batch_norm_forward),
+          .chain = relu_and_sum_after(Op::batch_norm_forward),
           .summary =
               "Mean and variance in one pass, 16 bytes at a time; partial moments merged in a fixed order, a "
-              "ReLU in the pass that writes.",
+              "ReLU and an addition in the pass that writes.",
           .launch = forward,
           .workspace_bytes = forward_workspace};
 }

@@ -1,12 +1,15 @@
 #pragma once
 // The last pass of batch_norm.forward and all of infer: y = ((x - shift) - rest) r gamma + beta, whose numbers for
-// its channels a thread keeps in registers; where a ReLU is covered, what is below 0 becomes 0 and a NaN stays.
+// its channels a thread keeps in registers; where a ReLU is covered, what is below 0 becomes 0 and a NaN stays; where
+// an addition is covered, it comes last.
 
 #include <cstdint>
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/columns.cuh"
 #include "gpu/ops/normalization.h"
+#include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch_norm {
 
@@ -55,13 +58,11 @@ struct ChannelNorm {
   }
 };
 
-// x and y may be the same memory, hence no __restrict__ on them.
-template <class T, int V, class Moments>
-__global__ __launch_bounds__(kColumnThreads) void batch_norm_normalize_columns(Columns columns, const T* x,
-                                                                               const T* __restrict__ gamma,
-                                                                               const T* __restrict__ beta,
-                                                                               Moments moments, bool relu,
-                                                                               T* y) {
+// x and y may be the same memory, hence no __restrict__ on them. `addend`: where kSummed.
+template <class T, int V, bool kSummed, class Moments>
+__global__ __launch_bounds__(kColumnThreads) void batch_norm_normalize_columns(
+    Columns columns, const T* x, const T* __restrict__ gamma, const T* __restrict__ beta, Moments moments,
+    bool relu, const T* __restrict__ addend, T* y) {
   const ColumnWalk<V> walk(columns);
   if (!walk.inside) return;
   const ChannelNorm<V> norm(moments, gamma, beta, walk.channel);
@@ -70,20 +71,38 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_normalize_columns(C
     const std::int64_t place = p * columns.channels + walk.channel;
     float values[V];
     load_floats(x + place, values);
+    float addends[V] = {};
+    if constexpr (kSummed) load_floats(addend + place, addends);
 #pragma unroll
-    for (int j = 0; j < V; ++j) values[j] = norm(values[j], j, relu);
+    for (int j = 0; j < V; ++j) {
+      values[j] = norm(values[j], j, relu);
+      if constexpr (kSummed) values[j] += addends[j];
+    }
     store_floats(y + place, values);
   }
 }
 
-template <class T, class Moments>
-void normalize_columns(std::int64_t positions, int channels, const T* x, const T* gamma, const T* beta,
-                       Moments moments, bool relu, T* y, cudaStream_t stream) {
-  with_column_width<T>(channels, aligned_16(x, y), [&](auto width) {
+/// Normalizes as the call of batch_norm.forward or infer says, with these moments. The call may have an addend only
+/// where kMaySum.
+template <class T, bool kMaySum = true, class Moments>
+void normalize_columns(const OpCall& call, Moments moments) {
+  const std::int64_t positions = sizes::pixels(call.shape);
+  const int channels = call.shape.in_channels;
+  const T* x = call.operand<const T>(Name::input);
+  const T* addend = call.operand<const T>(Name::addend);
+  T* y = call.operand<T>(Name::output);
+  with_column_width<T>(channels, aligned_16(x, addend, y), [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
     const ColumnGrid grid = column_grid<kWidth>(positions, channels, written_spans(positions));
-    batch_norm_normalize_columns<T, kWidth, Moments>
-        <<<grid.blocks, kColumnThreads, 0, stream>>>(grid.columns, x, gamma, beta, moments, relu, y);
+    const auto launch = [&](auto kernel) {
+      kernel<<<grid.blocks, kColumnThreads, 0, core::cuda_stream(*call.stream)>>>(
+          grid.columns, x, call.operand<const T>(Name::weights), call.operand<const T>(Name::bias), moments,
+          call.covers(Op::relu_forward), addend, y);
+    };
+    if constexpr (kMaySum) {
+      if (addend != nullptr) return launch(batch_norm_normalize_columns<T, kWidth, true, Moments>);
+    }
+    launch(batch_norm_normalize_columns<T, kWidth, false, Moments>);
   });
 }
 

@@ -52,10 +52,7 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_merge_parts(Partial
 template <class T>
 void write(const OpCall& call, const Statistics& statistics) {
   if (call.covers(Op::maxpool2d_forward)) return pool_windows<T>(call, statistics);
-  normalize_columns<T>(sizes::pixels(call.shape), call.shape.in_channels, call.operand<const T>(Name::input),
-                       call.operand<const T>(Name::weights), call.operand<const T>(Name::bias), statistics,
-                       call.covers(Op::relu_forward), call.operand<T>(Name::output),
-                       core::cuda_stream(*call.stream));
+  normalize_columns<T, false>(call, statistics);
 }
 
 }  // namespace

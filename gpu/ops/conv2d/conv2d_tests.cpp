@@ -130,7 +130,9 @@ std::vector<OpShape> forward_chain_shapes() {
   return list;
 }
 
-/// The same, and lines for `hopper_unpooled`; of the last two it has more tiles of either size than run at once.
+/// The same, and lines for `hopper_unpooled`; of the last two it has more tiles of either size than run at once. Then
+/// images for the tiles of `hopper` that add a gradient: so many patches that on 132 multiprocessors the large ones are
+/// chosen, of the last more than run at once.
 std::vector<OpShape> backward_input_chain_shapes() {
   std::vector<OpShape> list = chain_shapes();
   list.push_back(general(conv(2, 1, 22, 256, 256, 1, 7), 1, 1, true));
@@ -139,6 +141,9 @@ std::vector<OpShape> backward_input_chain_shapes() {
   list.push_back(conv(3, 1, 17, 128, 64, 1, 3));
   list.push_back(general(conv(1, 1, 4301, 64, 64, 1, 3), 1, 1, true));
   list.push_back(conv(1, 1, 6389, 64, 64, 1, 3));
+  list.push_back(conv(150, 10, 2, 128, 64, 3, 3));
+  list.push_back(conv(1060, 1, 3, 128, 64, 3, 3));
+  list.push_back(conv(1056, 1, 5, 128, 64, 3, 3));
   return list;
 }
 

@@ -2,6 +2,7 @@
 
 #include "gpu/ops/chains.h"
 #include "gpu/ops/conv2d/fused/chain.h"
+#include "gpu/ops/conv2d/fused/gradient_sum.h"
 
 namespace warpscope::ops::conv2d::fused {
 namespace {
@@ -166,6 +167,21 @@ ChainShape shape_of(const OpShape& s) {
     shape.width /= 2;
   }
   return shape;
+}
+
+std::vector<Link> summed_backward_input_chain() {
+  std::vector<Link> chain = backward_input_chain();
+  const auto upsampling = chain.end() - 2;
+  upsampling->renames = {{Name::output_gradient, Name::upsampled_gradient},
+                         {Name::input_gradient, Name::product}};
+  upsampling->without = Rename{Name::upsampled_gradient, Name::product};
+  chain.insert(chain.end() - 1,
+               {.op = Op::add_forward,
+                .renames = {{Name::input, Name::product}, {Name::output, Name::unmasked_gradient}},
+                .optional = true,
+                .without = Rename{Name::product, Name::unmasked_gradient},
+                .shape = shape_of_x});
+  return chain;
 }
 
 ChainCall call_of(const OpCall& call) {

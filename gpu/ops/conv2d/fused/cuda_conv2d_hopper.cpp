@@ -1,14 +1,16 @@
 // conv2d, variant `hopper`: for each shape the best kernel for Hopper (compute capability 9.0). Over `narrow`
 // it adds wgmma fed by the tensor memory accelerator for channels in multiples of 64 (hopper_*.cu), in one dimension
-// with or without padding, for images of at most 4x4 pixels eight at once, and TF32. Other shapes run as `narrow`, and
-// the wide backward_weights in TF32 as `fused`. Limits: TF32, FP16 and BF16; built as sm_90a, so that no other
-// architecture can run it. Source: the files named.
+// with or without padding, for images of at most 4x4 pixels eight at once, and TF32. The backward_input of those in two
+// dimensions that are not upsampled adds the gradient that comes from another reader of its input. Other shapes run as
+// `narrow`, and the wide backward_weights in TF32 as `fused`. Limits: TF32, FP16 and BF16; built as sm_90a, so that no
+// other architecture can run it. Source: the files named.
 
 #include <string>
 #include <vector>
 
 #include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/fused/general.h"
+#include "gpu/ops/conv2d/fused/gradient_sum.h"
 #include "gpu/ops/conv2d/fused/hopper_lines.h"
 #include "gpu/ops/conv2d/fused/hopper_maps.h"
 #include "gpu/ops/conv2d/fused/hopper_small.h"
@@ -61,6 +63,15 @@ std::string refuses(const OpShape& shape) {
   return line ? "" : general::refuses(shape);
 }
 
+/// Beside that, not all kernels add another gradient.
+std::string refuses_with_sum(const OpShape& shape) {
+  const std::string reason = refuses(shape);
+  if (!reason.empty() || !shape.covered.has(Op::add_forward)) return reason;
+  const ChainShape s = shape_of(shape);
+  const bool sums = is_plain(shape) && !s.upsample && hopper::backward_input::takes(s);
+  return sums ? "" : "adds a gradient in 3x3 layers of channels in multiples of 64 that are not upsampled";
+}
+
 Variant hopper_variant(Variant variant) {
   variant.precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16};
   variant.minimum_compute_capability = 90;
@@ -84,8 +95,11 @@ Variant hopper_backward_weights() {
       Op::conv2d_backward_weights, "hopper", fused::kSummary));
 }
 Variant hopper_backward_input() {
-  return fused::hopper_variant(fused::routed_variant<fused::backward_input_routes>(
+  Variant variant = fused::hopper_variant(fused::routed_variant<fused::backward_input_routes>(
       Op::conv2d_backward_input, "hopper", fused::kSummary));
+  variant.chain = fused::summed_backward_input_chain();
+  variant.refuses = fused::refuses_with_sum;
+  return variant;
 }
 
 }  // namespace warpscope::ops::conv2d

@@ -5,7 +5,8 @@
 //                   in[p][pixel + (t, u) - shift, c] * weight(p, t, u, c, j)
 //
 //   forward         in = x, 3x3 taps; upsampled: for each parity of the output 2x2 taps of summed weights
-//   backward_input  in = dy, the taps turned round; upsampled: dy is four planes by parity, 2x2 taps each
+//   backward_input  in = dy, the taps turned round; upsampled: dy is four planes by parity, 2x2 taps each; summed:
+//                   another gradient is added (hopper_addend.cuh)
 //
 // Persistent blocks: warp 0 of the first warpgroup copies (TMA), two warpgroups multiply (wgmma), each its
 // own half of a tile of two or four patches (64 pixels each) and 128 channels, or, where the output has no more
@@ -31,6 +32,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/fused/hopper_activations_shape.cuh"
+#include "gpu/ops/conv2d/fused/hopper_addend.cuh"
 #include "gpu/ops/conv2d/fused/hopper_mask.cuh"
 #include "gpu/ops/conv2d/fused/hopper_moments.cuh"
 
@@ -201,6 +203,9 @@ __device__ __forceinline__ void write_tile(const ActivationsProblem& q, const Ti
           is_marked<S>(q) ? extra + (first + p) * kPatchPixels * S::mask_pixel_bytes : nullptr;
       if constexpr (S::unpool) {
         write_unpooled<kLineWindow>(Math{}, sums[p], q.to, out, patch, tile.channel, mask, lane);
+      } else if constexpr (S::summed) {
+        write_summed<S::small>(Math{}, sums[p], q.to, static_cast<const typename S::Storage*>(q.addend), out,
+                               patch, tile.channel, mask, lane);
       } else if constexpr (S::back) {
         write_masked<S::small>(Math{}, sums[p], q.to, out, patch, tile.channel, mask, lane);
       } else if constexpr (S::window > 1) {
@@ -212,6 +217,18 @@ __device__ __forceinline__ void write_tile(const ActivationsProblem& q, const Ti
                               lane);
       }
     }
+  }
+}
+
+/// Asks for what is added to a consumer's sums of a tile, which it reads when these are done.
+template <class S>
+__device__ __forceinline__ void prefetch_addends(const ActivationsProblem& q, const Tile& tile, int consumer,
+                                                 int thread) {
+#pragma unroll
+  for (int p = 0; p < S::patches; ++p) {
+    const Place patch = place_of<S::small>(q.grid, tile.patch + consumer * S::patches + p);
+    prefetch_addend<S::small, S::columns>(q.to, static_cast<const typename S::Storage*>(q.addend), patch,
+                                          tile.channel, thread);
   }
 }
 
@@ -233,6 +250,7 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
   for (int i = static_cast<int>(blockIdx.x); i < q.tiles; i += static_cast<int>(gridDim.x)) {
     const Tile tile = tile_of<S>(q, i);
     float sums[S::products][S::sums];
+    if constexpr (S::summed) prefetch_addends<S>(q, tile, consumer, thread);
     multiply_tile<S>(sums, at, pixel_ring, filter_ring, q.planes * q.slices * S::tap_columns, consumer, lane);
     if (is_marked<S>(q)) {
       wait(at.mask_full(consumer), mask_parity);
@@ -337,7 +355,7 @@ int launch_shape(const ActivationsCall& call, int processors) {
 }
 
 template <class Math, int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall, int kColumnCount,
-          bool kMoments>
+          bool kMoments, bool kSummed>
 int launch_size(const ActivationsCall& call) {
   // Six patches of a slim tile leave room for three stages of pixels, eight would not.
   constexpr int kMore = kColumnCount == kSlimColumns ? 3 : 2;
@@ -348,39 +366,52 @@ int launch_size(const ActivationsCall& call) {
         call, processors);
   } else if (large_tiles(call.problem, kMore, kFewer, processors)) {
     return launch_shape<
-        Shape<Math, kTapRows, kTapColumns, kBack, kPool, kMore, kSmall, kColumnCount, kMoments>>(call,
-                                                                                                 processors);
+        Shape<Math, kTapRows, kTapColumns, kBack, kPool, kMore, kSmall, kColumnCount, kMoments, kSummed>>(
+        call, processors);
   } else {
     return launch_shape<
-        Shape<Math, kTapRows, kTapColumns, kBack, kPool, kFewer, kSmall, kColumnCount, kMoments>>(call,
-                                                                                                  processors);
+        Shape<Math, kTapRows, kTapColumns, kBack, kPool, kFewer, kSmall, kColumnCount, kMoments, kSummed>>(
+        call, processors);
   }
 }
 
 /// Lines and small images have no slim tiles: no network of the program has layers of 64 channels there.
-template <class Math, int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall, bool kMoments>
+template <class Math, int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall, bool kMoments,
+          bool kSummed>
 int launch_columns(const ActivationsCall& call) {
   if constexpr (kTapColumns > 1 && !kSmall) {
     if (columns_of(call.problem.to.channels) == kSlimColumns) {
-      return launch_size<Math, kTapRows, kTapColumns, kBack, kPool, kSmall, kSlimColumns, kMoments>(call);
+      return launch_size<Math, kTapRows, kTapColumns, kBack, kPool, kSmall, kSlimColumns, kMoments, kSummed>(
+          call);
     }
   }
-  return launch_size<Math, kTapRows, kTapColumns, kBack, kPool, kSmall, kColumns, kMoments>(call);
+  return launch_size<Math, kTapRows, kTapColumns, kBack, kPool, kSmall, kColumns, kMoments, kSummed>(call);
 }
 
 /// The problem's column tiles and the filters' boxes are of columns_of() the output's channels where slim tiles may
 /// run, of kColumns elsewhere. Moments are taken in 16 bits alone. Returns the number of blocks.
-template <int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall = false, bool kMoments = false>
+template <int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall = false, bool kMoments = false,
+          bool kSummed = false>
 int launch_activations(const ActivationsCall& call) {
   if constexpr (!kMoments) {
     if (call.precision == core::Precision::tf32) {
-      return launch_columns<mma::Tf32, kTapRows, kTapColumns, kBack, kPool, kSmall, false>(call);
+      return launch_columns<mma::Tf32, kTapRows, kTapColumns, kBack, kPool, kSmall, false, kSummed>(call);
     }
   }
   if (call.precision == core::Precision::fp16) {
-    return launch_columns<mma::Fp16, kTapRows, kTapColumns, kBack, kPool, kSmall, kMoments>(call);
+    return launch_columns<mma::Fp16, kTapRows, kTapColumns, kBack, kPool, kSmall, kMoments, kSummed>(call);
   }
-  return launch_columns<mma::Bf16, kTapRows, kTapColumns, kBack, kPool, kSmall, kMoments>(call);
+  return launch_columns<mma::Bf16, kTapRows, kTapColumns, kBack, kPool, kSmall, kMoments, kSummed>(call);
+}
+
+/// backward_input of 3x3 taps; the problem's addend, where it has one, is added.
+template <bool kSmall>
+void launch_backward_input(const ActivationsCall& call) {
+  if (call.problem.addend != nullptr) {
+    launch_activations<3, 3, true, false, kSmall, false, true>(call);
+  } else {
+    launch_activations<3, 3, true, false, kSmall>(call);
+  }
 }
 
 /// Of lines, by the number of taps. kPool: they are pooled, and the problem's grid is of windows; with kBack the

@@ -14,7 +14,7 @@ namespace warpscope::ops::conv2d::fused::hopper {
 
 /// A variation of the kernel.
 template <class Arithmetic, int kTapRows, int kTapColumns, bool kBack, bool kPool, int kPatchCount,
-          bool kSmall, int kColumnCount, bool kMoments = false>
+          bool kSmall, int kColumnCount, bool kMoments = false, bool kSummed = false>
 struct Shape {
   using Math = Arithmetic;
   using Storage = typename Math::Storage;
@@ -27,7 +27,8 @@ struct Shape {
   static constexpr bool pool = kPool && !back;                  ///< the largest of windows are written
   static constexpr bool unpool = kPool && back;  ///< of lines: and the gradient before a pooling
   static constexpr bool moments = kMoments;      ///< of forward's output (hopper_moments.cuh)
-  static constexpr bool small = kSmall;          ///< patches of small images (hopper_maps.h)
+  static constexpr bool summed = kSummed;  ///< backward_input: another gradient is added (hopper_addend.cuh)
+  static constexpr bool small = kSmall;    ///< patches of small images (hopper_maps.h)
   static constexpr int window = line && pool ? kLineWindow : 1;  ///< positions that become one
   static constexpr int patches = kPatchCount;                    ///< of a warpgroup
   static constexpr int products = patches * window;              ///< of 64 pixels, of a warpgroup and step
@@ -48,6 +49,7 @@ struct Shape {
   static constexpr unsigned product_bytes = window > 1 ? kPeriodBytes : patch_bytes;
   static_assert(window == 1 || patches == 1);
   static_assert(line || !unpool);
+  static_assert(!summed || (back && !unpool));
   static constexpr unsigned pixel_bytes = tile_patches * patch_bytes;
   static constexpr unsigned filter_bytes = columns * kRowBytes;
   static constexpr unsigned filters_at = pixel_stages * pixel_bytes;
@@ -70,8 +72,9 @@ struct ActivationsProblem {
   bool relu;
   bool masked;
   Layout to;
-  int line_shift = 0;      ///< of lines: how far the first tap lies before the position
-  float* parts = nullptr;  ///< of moments (batch_norm/partial_moments.h)
+  int line_shift = 0;            ///< of lines: how far the first tap lies before the position
+  float* parts = nullptr;        ///< of moments (batch_norm/partial_moments.h)
+  const void* addend = nullptr;  ///< of summed gradients: laid out as the output
 };
 
 /// Whether a mask of the output is read, or places in windows.

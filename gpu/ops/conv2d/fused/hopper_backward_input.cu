@@ -1,6 +1,7 @@
 // conv2d.backward_input of wide layers on Hopper: over `mma` it adds wgmma and TMA, an upsampled layers's
 // gradient from four parity planes of dy by 2x2 taps each (2.25 times fewer products, no sum over copies),
-// and the mask of the ReLU before, read as bits while the products run.
+// the mask of the ReLU before, read as bits while the products run, and, where another layer reads x too, the gradient
+// that comes from there.
 //
 // The kernel and its limits: hopper_activations.cuh. In 16 bits the weights are read as they lie, turned by
 // the tensor cores; an upsampled layers's are first summed in the workspace. In TF32 both are transposed
@@ -68,15 +69,16 @@ void backward_input::launch(const ChainCall& call) {
   const std::int64_t c = s.in_channels;
   const Layout to{grid.images, s.height, s.width, s.height * s.width * c, s.width * c,
                   c,           0,        0,       s.in_channels};
-  const ActivationsProblem problem{grid,
-                                   0,
-                                   static_cast<int>(divide_up(s.in_channels, columns_of(s.in_channels))),
-                                   1,
-                                   s.upsample ? 4 : 1,
-                                   s.out_channels / slice_of(call.precision),
-                                   false,
-                                   s.masked,
-                                   to};
+  ActivationsProblem problem{grid,
+                             0,
+                             static_cast<int>(divide_up(s.in_channels, columns_of(s.in_channels))),
+                             1,
+                             s.upsample ? 4 : 1,
+                             s.out_channels / slice_of(call.precision),
+                             false,
+                             s.masked,
+                             to};
+  problem.addend = call.operand<const void>(Name::addend);
   const Pixels gradient{dy, grid.images, s.height, s.width, s.out_channels, s.upsample};
   const ActivationsCall activations{problem,
                                     map_pixels(gradient, kPatchSide + taps - 1, call.precision),
@@ -89,7 +91,7 @@ void backward_input::launch(const ChainCall& call) {
   if (s.upsample) {
     launch_activations<2, 2, true, false>(activations);
   } else {
-    launch_activations<3, 3, true, false>(activations);
+    launch_backward_input<false>(activations);
   }
   core::check_launch("conv2d.backward_input hopper");
 }

@@ -103,6 +103,18 @@ __device__ __forceinline__ void write_chunk(void* to, const unsigned (&w)[4]) {
                : "memory");
 }
 
+/// Reads 16 bytes that nobody writes meanwhile, after what the source reads before.
+__device__ __forceinline__ void read_chunk(unsigned (&w)[4], const void* from) {
+  asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+               : "l"(from));
+}
+
+/// Asks for a line in the L2 cache.
+__device__ __forceinline__ void prefetch_line(const void* from) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+}
+
 // ---- registers ----
 
 /// All warps of the warpgroup give registers back, or wait until they have as many.

@@ -1,0 +1,175 @@
+// Sums where two paths of a network meet, inside the calls beside them: forward behind a batch norm, backward in the
+// gradient of a convolution's input.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/ops/batch_norm/sum_after.h"
+#include "gpu/plan/cover.h"
+#include "tests/plan/cover_support.h"
+
+namespace warpscope::plan {
+namespace {
+
+using core::Precision;
+using ops::Name;
+using ops::Op;
+using ops::OpSet;
+using ops::Variant;
+using enum models::LayerKind;
+
+models::Model classifying(std::vector<models::Layer> layers) {
+  models::Model model{.name = "own", .height = 12, .width = 16, .channels = 3, .layers = std::move(layers)};
+  model.layers.push_back({.kind = linear, .name = "fc", .out_channels = 10});
+  model.loss = models::Loss::cross_entropy;
+  model.classes = 10;
+  models::fit_layers(model);
+  return model;
+}
+
+models::Layer convolution(const std::string& name, int kernel = 3) {
+  return {.kind = conv2d, .name = name, .out_channels = 64, .kernel = kernel, .bias = false};
+}
+
+/// Two paths from pool1 that meet in add1, one of them two convolutions of this size.
+models::Model residual(int kernel = 3) {
+  return classifying({convolution("conv1"),
+                      {.kind = batch_norm, .name = "bn1"},
+                      {.kind = relu, .name = "relu1"},
+                      {.kind = maxpool2d, .name = "pool1", .kernel = 2},
+                      convolution("conv2", kernel),
+                      {.kind = batch_norm, .name = "bn2"},
+                      {.kind = relu, .name = "relu2"},
+                      convolution("conv3", kernel),
+                      {.kind = batch_norm, .name = "bn3"},
+                      {.kind = relu, .name = "relu3"},
+                      {.kind = add, .name = "add1", .from = "pool1"},
+                      convolution("conv4")});
+}
+
+Selection in(Precision precision) {
+  Selection selection;
+  selection.precision = precision;
+  return selection;
+}
+
+/// Where a batch norm sums: on the CPU among the variants that there are and two that do.
+struct SumCase {
+  core::DeviceInfo device;
+  std::vector<Variant> variants;
+};
+
+std::vector<SumCase> sum_cases() {
+  SumCase on_cpu{cpu(), {ops::variants().begin(), ops::variants().end()}};
+  for (const Op op : {Op::batch_norm_forward, Op::batch_norm_infer}) {
+    on_cpu.variants.push_back({.op = op,
+                               .name = "summing",
+                               .precisions = {Precision::fp32},
+                               .chain = ops::batch_norm::relu_and_sum_after(op),
+                               .summary = "",
+                               .launch = [](const ops::OpCall&) {}});
+  }
+  std::vector<SumCase> cases{on_cpu};
+  if (has_gpu_variants()) cases.push_back({gpu(90), {ops::variants().begin(), ops::variants().end()}});
+  return cases;
+}
+
+TEST(ResidualSums, ABatchNormAddsInInference) {
+  for (const SumCase& on : sum_cases()) {
+    const Program program = program_of(residual(), Purpose::inference);
+    const auto nodes = cover_among(on.variants, program, {}, on.device);
+    expect_consistent(program, nodes);
+    const std::size_t own = index_of(program, Op::batch_norm_infer, "bn3");
+    const Node& sum = program.nodes[index_of(program, Op::add_forward, "add1")];
+    const NodeCover& call = nodes[own];
+    EXPECT_EQ(call.shape.covered, (OpSet{Op::relu_forward, Op::add_forward}));
+    EXPECT_EQ(call.reason, "");
+    EXPECT_EQ(tensor_of(call.operands, Name::input), program.nodes[own].tensors[0]);
+    EXPECT_EQ(tensor_of(call.operands, Name::addend), sum.tensors[1]);
+    EXPECT_EQ(tensor_of(call.operands, Name::output), sum.tensors[2]);
+    EXPECT_EQ(tensor_of(call.operands, Name::activated), -1) << "nobody stores it";
+    EXPECT_EQ(node_of(program, nodes, Op::add_forward, "add1").covered_by, static_cast<int>(own));
+    EXPECT_EQ(node_of(program, nodes, Op::batch_norm_infer, "bn2").shape.covered, OpSet{Op::relu_forward});
+  }
+}
+
+TEST(ResidualSums, WhatTheReluGaveIsStoredWhereItIsRead) {
+  for (const SumCase& on : sum_cases()) {
+    for (const Purpose purpose : {Purpose::training, Purpose::inspection}) {
+      const bool trains = purpose == Purpose::training;
+      const Program program = program_of(residual(), purpose);
+      const auto nodes = cover_among(on.variants, program, {}, on.device);
+      expect_consistent(program, nodes);
+      EXPECT_NE(node_of(program, nodes, Op::add_forward, "add1").variant, nullptr);
+      const NodeCover& norm =
+          node_of(program, nodes, trains ? Op::batch_norm_forward : Op::batch_norm_infer, "bn3");
+      EXPECT_FALSE(norm.shape.covered.has(Op::add_forward));
+      const bool told = norm.reason.find("reads relu3") != std::string::npos;
+      EXPECT_TRUE(told || !trains) << norm.reason;
+    }
+  }
+}
+
+TEST(ResidualSums, AConvolutionAddsTheOtherGradient) {
+  if (!has_gpu_variants()) GTEST_SKIP() << "this build has no variants for GPUs";
+  for (const Precision precision : {Precision::tf32, Precision::fp16, Precision::bf16}) {
+    const Program program = program_of(residual(), Purpose::training, precision);
+    const auto nodes = cover(program, in(precision), gpu(90));
+    expect_consistent(program, nodes);
+    const std::size_t own = index_of(program, Op::conv2d_backward_input, "conv2");
+    const Node& sum = program.nodes[index_of(program, Op::add_forward, "pool1")];
+    const Node& mask = program.nodes[index_of(program, Op::relu_backward, "relu1")];
+    const NodeCover& call = nodes[own];
+    ASSERT_NE(call.variant, nullptr);
+    EXPECT_EQ(call.variant->name, "hopper");
+    EXPECT_EQ(call.shape.covered, (OpSet{Op::add_forward, Op::relu_backward}));
+    EXPECT_EQ(call.reason, "");
+    EXPECT_EQ(tensor_of(call.operands, Name::addend), sum.tensors[1]);
+    EXPECT_EQ(tensor_of(call.operands, Name::input), mask.tensors[0]);
+    EXPECT_EQ(tensor_of(call.operands, Name::input_gradient), mask.tensors[2]);
+    EXPECT_EQ(tensor_of(call.operands, Name::product), -1) << "nobody stores it";
+    EXPECT_EQ(node_of(program, nodes, Op::add_forward, "pool1").covered_by, static_cast<int>(own));
+    const NodeCover& behind = node_of(program, nodes, Op::conv2d_backward_input, "conv4");
+    EXPECT_FALSE(behind.shape.covered.has(Op::relu_backward))
+        << "both paths read its gradient, without a mask";
+  }
+}
+
+TEST(ResidualSums, OtherConvolutionsLeaveTheAdditionAlone) {
+  if (!has_gpu_variants()) GTEST_SKIP() << "this build has no variants for GPUs";
+  const Program program = program_of(residual(5), Purpose::training, Precision::bf16);
+  for (const int capability : {80, 90}) {
+    const auto nodes = cover(program, in(Precision::bf16), gpu(capability));
+    expect_consistent(program, nodes);
+    EXPECT_NE(node_of(program, nodes, Op::add_forward, "pool1").variant, nullptr);
+    const NodeCover& call = node_of(program, nodes, Op::conv2d_backward_input, "conv2");
+    EXPECT_TRUE(call.shape.covered.empty());
+    const bool told = call.reason.find("adds a gradient in 3x3 layers") != std::string::npos;
+    EXPECT_EQ(told, capability == 90) << call.reason;
+  }
+}
+
+TEST(ResidualSums, WhatIsUpsampledIsStillInTheCall) {
+  if (!has_gpu_variants()) GTEST_SKIP() << "this build has no variants for GPUs";
+  const models::Model model = classifying({convolution("conv1"),
+                                           {.kind = relu, .name = "relu1"},
+                                           {.kind = upsample2d, .name = "up"},
+                                           convolution("conv2"),
+                                           {.kind = relu, .name = "relu2"},
+                                           {.kind = maxpool2d, .name = "pool2", .kernel = 2},
+                                           {.kind = add, .name = "add1", .from = "relu1"}});
+  const Program program = program_of(model, Purpose::training, Precision::bf16);
+  const auto nodes = cover(program, in(Precision::bf16), gpu(90));
+  expect_consistent(program, nodes);
+  const NodeCover& call = node_of(program, nodes, Op::conv2d_backward_input, "conv2");
+  ASSERT_NE(call.variant, nullptr);
+  EXPECT_TRUE(call.shape.covered.has(Op::upsample2d_backward));
+  EXPECT_FALSE(call.shape.covered.has(Op::add_forward));
+  EXPECT_NE(call.reason.find("not upsampled"), std::string::npos) << call.reason;
+}
+
+}  // namespace
+}  // namespace warpscope::plan
