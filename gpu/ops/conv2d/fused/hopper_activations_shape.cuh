@@ -7,10 +7,11 @@
 #include <cuda_runtime.h>
 
 #include "gpu/ops/conv2d/fused/hopper_epilogue.cuh"
-#include "gpu/ops/conv2d/fused/hopper_moments.cuh"
 #include "gpu/ops/conv2d/fused/hopper_tiles.cuh"
 
 namespace warpscope::ops::conv2d::fused::hopper {
+
+inline constexpr int kConsumerWarps = 8;  ///< of both consumers, a warpgroup each
 
 /// A variation of the kernel.
 template <class Arithmetic, int kTapRows, int kTapColumns, bool kBack, bool kPool, int kPatchCount,

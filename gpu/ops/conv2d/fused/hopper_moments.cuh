@@ -18,13 +18,13 @@
 #include <cuda_runtime.h>
 
 #include "gpu/ops/batch_norm/moments.cuh"
+#include "gpu/ops/conv2d/fused/hopper_activations_shape.cuh"
 #include "gpu/ops/conv2d/fused/hopper_epilogue.cuh"
 
 namespace warpscope::ops::conv2d::fused::hopper {
 
-inline constexpr int kMostSummingBlocks =
-    144;  ///< that leave moments: no GPU of 9.0 has more multiprocessors
-inline constexpr int kConsumerWarps = 8;
+/// Blocks that leave moments, at most: no GPU of 9.0 has more multiprocessors.
+inline constexpr int kMostSummingBlocks = 144;
 inline constexpr int kQuarter = 32;  ///< channels whose moments are merged at a time: as many as lanes
 
 /// How moments of other values come to one's own: by the counts, which all channels share.

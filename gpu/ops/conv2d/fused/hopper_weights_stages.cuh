@@ -130,8 +130,7 @@ __device__ void add_gradients(const WeightsProblem& q, const Places<S>& at, cons
         sums[2 * k + 1] += mma::widen(Math{}, static_cast<typename Math::Storage>(words[k] >> 16));
       }
     }
-    __syncwarp();
-    if (lane == 0) arrive(at.empty(ring.stage));
+    arrive(at.empty(ring.stage));
     ring.advance();
   }
 #pragma unroll
@@ -146,13 +145,13 @@ __device__ void add_gradients(const WeightsProblem& q, const Places<S>& at, cons
   for (int k = 0; k < 8; ++k) to[k] = sums[k];
 }
 
-/// The barriers of all stages, by one thread before the block's __syncthreads. A warp of each consumer tells that a
-/// stage is empty, and so does each warp that adds up dy.
+/// The barriers of all stages, by one thread before the block's __syncthreads. One lane of each warp of the consumers
+/// tells that a stage is empty, and so do all lanes of the warps that add up dy, since each has read for itself.
 template <class S>
 __device__ void make_barriers(const Places<S>& at, unsigned adding_warps) {
   for (int i = 0; i < S::stages; ++i) {
     make_barrier(at.full(i), 1);
-    make_barrier(at.empty(i), S::consumers * 4 + adding_warps);
+    make_barrier(at.empty(i), S::consumers * 4 + adding_warps * 32);
   }
   publish_barriers();
 }
