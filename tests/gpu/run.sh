@@ -174,13 +174,15 @@ part_half() {
   return $code
 }
 
-# Optimizers against PyTorch's, losses of all models against PyTorch's, digits with each optimizer, the faulty scheme, and a run
-# that is stopped and gone on with. MNIST if $WARPSCOPE_DATA has it, else the built-in digits.
+# Optimizers, the inside of networks and losses of all models against PyTorch's, digits with each optimizer, the faulty
+# scheme, and a run that is stopped and gone on with. MNIST if $WARPSCOPE_DATA has it, else the built-in digits.
 part_runs() {
   local code=0
   if python3 -c 'import torch' 2>/dev/null; then
     python3 "$here"/tests/peers/torch_optimizers.py "$build"/tests/optimizer_steps >"$out/optimizers.log" 2>&1 || code=1
     tail -n 1 "$out/optimizers.log"
+    python3 "$here"/tests/peers/torch_inside.py "$build"/tests/inside_values --device cuda:0 >"$out/inside.log" 2>&1 || code=1
+    tail -n 10 "$out/inside.log"
     if python3 -c 'import safetensors' 2>/dev/null; then
       python3 "$here"/tests/peers/torch_loss.py "$build"/warpscope cuda:0 || code=1
     fi
