@@ -192,6 +192,24 @@ TEST(RowCover, InferenceTakesTheNormAndThePoolingBehindTheFirstLayerAlong) {
       << "the gradient reads its output";
 }
 
+TEST(RowCover, WhatTheCallOmitsIsStoredWhereItIsLookedAt) {
+  if (!has_gpu_variants()) GTEST_SKIP() << "this build has no CUDA";
+  Program program = program_of(models::find_model("char_cnn_ln"), Purpose::inference, Precision::fp16);
+  const auto first = [&] {
+    const auto nodes = cover(program, Selection{Precision::fp16, {}}, gpu(90));
+    expect_consistent(program, nodes);
+    return node_of(program, nodes, Op::conv2d_forward, "conv1");
+  };
+  for (const ops::CallOperand& each : ops::operands_of(*first().variant, first().shape))
+    EXPECT_NE(each.name, ops::Name::argmax);
+  const auto places = std::find_if(program.tensors.begin(), program.tensors.end(),
+                                   [](const Tensor& tensor) { return tensor.name == "pool1.argmax"; });
+  ASSERT_NE(places, program.tensors.end());
+  places->kept = true;
+  EXPECT_EQ(describe(first()), "shared_rows, with one_hot, bias");
+  EXPECT_NE(first().reason.find("what is shown must be stored"), std::string::npos) << first().reason;
+}
+
 TEST(Automatic, IsWhatRunsWithoutOtherOps) {
   if (!has_gpu_variants()) GTEST_SKIP() << "this build has no CUDA";
   const auto name = [](Op op) { return automatic_variant(op, gpu(90), Precision::fp16)->name; };
