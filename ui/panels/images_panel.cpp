@@ -26,6 +26,8 @@ constexpr std::array<float, 6> kRanges{0.02f, 0.05f, 0.1f, 0.25f, 0.5f, 1.0f};
 constexpr double kMagnifierDelay = 0.3;
 constexpr double kArrangedSeconds = 1.0;
 constexpr float kCurveHeight = 112;
+// Where less is left for the pictures, the panel scrolls, so that no row of controls lies over another.
+constexpr float kLeastPictures = 72;
 // What stands there before the first images.
 std::string waiting_text(const Frame& frame) {
   const auto state = frame.snapshot.state;
@@ -200,7 +202,7 @@ void ImagesPanel::draw(const Frame& frame) {
                                   look.own ? look.own->names : std::vector<std::string>{});
   arrange(frame, scene);
   draw_title(frame, scene);
-  panel_body(frame, false);
+  panel_body(frame);
   const float above = std::floor(4 * frame.scale);
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + above);
   menu_.draw(frame, scene, own_);
@@ -268,12 +270,17 @@ std::string ImagesPanel::nothing_text(const Frame& frame) const {
 void ImagesPanel::draw_title(const Frame& frame, const PictureScene& scene) {
   const float s = frame.scale;
   const PictureMetric metric = settings.metric;
-  caption(frame, "step");
-  ImGui::SameLine(0, 6 * s);
-  value_with_unit(frame, with_thousands(scene.step()), "",
-                  "The training step after which these reconstructions were made.");
-  ImGui::SameLine(0, 16 * s);
-  // A narrow panel keeps the zoom and leaves out the mean, since each image shows its own figure.
+  const std::string step = with_thousands(scene.step());
+  const float step_width =
+      text_width(frame.fonts.small, "step") + text_width(frame.fonts.numbers, step) + 22 * s;
+  // A narrow panel keeps the zoom and leaves out the step, and before that the mean, since each image shows its own
+  // figure.
+  if (ImGui::GetContentRegionAvail().x >= step_width + zoom_width(frame)) {
+    caption(frame, "step");
+    ImGui::SameLine(0, 6 * s);
+    value_with_unit(frame, step, "", "The training step after which these reconstructions were made.");
+    ImGui::SameLine(0, 16 * s);
+  }
   const std::vector<double>& figures = scene.figures[index_of(PictureRow::now)];
   const std::string mean = figures.empty() ? "-" : figure_text(metric, mean_figure(figures));
   const std::string unit = fmt::format("{}mean {}", metric == PictureMetric::psnr ? "dB " : "",
@@ -292,6 +299,7 @@ void ImagesPanel::draw_zoom(const Frame& frame) {
   const float s = frame.scale;
   const float number = zoom_number_width(frame);
   const int zoom = grid_.zoom();
+  if (title_end(frame) - ImGui::GetCursorPosX() < zoom_width(frame)) return;
   align_title_right(frame, zoom_width(frame));
   if (text_button(frame, "images.zoom_out", "-", "Smaller images (Ctrl + wheel)", zoom > 1)) {
     settings.zoom = zoom - 1;
@@ -324,14 +332,14 @@ void ImagesPanel::draw_pictures(const Frame& frame, PictureScene& scene) {
   const float row = row_height(frame), curve = settings.curve ? std::floor(kCurveHeight * frame.scale) : 0;
   const float footer =
       curve + ImageTimeline::height(frame) + row * static_cast<float>(int{difference} + int{compared});
-  const float height =
-      ImGui::GetWindowHeight() - ImGui::GetCursorPosY() - footer - std::floor(4 * frame.scale);
+  const float gap = std::floor(4 * frame.scale), top = ImGui::GetCursorPosY();
+  const float height = std::max(ImGui::GetWindowHeight() - top - footer - gap, kLeastPictures * frame.scale);
   if (scene.images.empty()) {
-    ImGui::BeginChild("images.none", ImVec2(0, std::max(1.0f, height)));
+    ImGui::BeginChild("images.none", ImVec2(0, height));
     centered_text(frame, nothing_text(frame));
     ImGui::EndChild();
   } else if (enlarged_.is_open()) {
-    ImGui::SetCursorPosY(ImGui::GetCursorPosY() + std::floor(4 * frame.scale));
+    ImGui::SetCursorPosY(top + gap);
     if (const auto hit = enlarged_.draw(frame, scene, height)) picture_magnifier(frame, scene, *hit);
   } else {
     const PictureGrid::Touch touch = grid_.draw(frame, scene, height);
@@ -339,7 +347,7 @@ void ImagesPanel::draw_pictures(const Frame& frame, PictureScene& scene) {
     if (touch.opened) enlarge(*touch.opened);
     if (touch.hovered && touch.seconds >= kMagnifierDelay) picture_magnifier(frame, scene, *touch.hovered);
   }
-  float y = ImGui::GetWindowHeight() - footer;
+  float y = top + height + gap;
   const auto next = [&](float tall) {
     ImGui::SetCursorPosY(y);
     y += tall;
@@ -349,7 +357,7 @@ void ImagesPanel::draw_pictures(const Frame& frame, PictureScene& scene) {
     const std::int64_t image = frame.cursor == nullptr ? 0 : frame.cursor->image;
     curve_.update(frame, settings.metric,
                   static_cast<int>(std::min<std::int64_t>(image, desk_.shape().count - 1)));
-    curve_.draw(frame, curve - std::floor(4 * frame.scale));
+    curve_.draw(frame, curve - gap);
   }
   if (compared) {
     next(row);
@@ -398,11 +406,12 @@ void ImagesPanel::draw_scale_choice(const Frame& frame, const PictureScene& scen
             "of the absolute differences.");
   conversion.difference = kind == 1 ? images::Difference::absolute : images::Difference::signed_mean;
   ImGui::SameLine(0, 8 * s);
+  const float choice = std::floor(116 * s);
+  if (choice > ImGui::GetContentRegionAvail().x) return ImGui::NewLine();
   const char* sign = kind == 1 ? "" : "\u00b1";
   const images::Conversion& shown = desk_.conversion();
   const std::string range = fmt::format("{}{:g}", sign, shown.range);
-  if (begin_combo(frame, "images.range", settings.automatic_range ? "auto " + range : range,
-                  std::floor(116 * s),
+  if (begin_combo(frame, "images.range", settings.automatic_range ? "auto " + range : range, choice,
                   "The difference at the end of the colour scale; images lie in 0 to 1. A fixed scale lets "
                   "pictures of "
                   "different steps be compared; the automatic one follows the largest difference.")) {
