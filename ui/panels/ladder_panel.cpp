@@ -137,8 +137,10 @@ void LadderPanel::draw_baseline(const Frame& frame, LaboratoryController& contro
     value_with_unit(frame, with_thousands(loops, loops < 100 ? 1 : 0), "images/s with CPU loops",
                     "A training step with the variants \"loops\" on one CPU thread.");
   } else {
-    caption(frame, controller.job() == profiling::Job::baseline ? "measuring CPU loops"
-                                                                : "CPU loops are not measured yet");
+    const bool measuring = controller.job() == profiling::Job::baseline;
+    caption(frame,
+            ellipsize(frame.fonts.small, measuring ? "measuring CPU loops" : "CPU loops are not measured yet",
+                      ImGui::GetContentRegionAvail().x));
   }
 }
 

@@ -97,8 +97,9 @@ void StatusBar::draw_last_line(const Frame& frame, float room) {
   draw_icon(list, Icon::up, ImVec2(max.x - arrow, middle - arrow / 2), ImVec2(max.x, middle + arrow / 2),
             hovered ? frame.palette.text : frame.palette.muted);
   const auto level = last_.level;
-  const std::string text =
+  std::string text =
       ellipsize(frame.fonts.small, last_.text.empty() ? "log" : last_.text, room - arrow - 8 * s);
+  if (text == "...") text.clear();
   const ImU32 color =
       hovered && level == training::LogLevel::info ? frame.palette.text : level_color(frame, level);
   draw_text(list, frame.fonts.small, max.x - arrow - 6 * s - text_width(frame.fonts.small, text),

@@ -85,7 +85,9 @@ void TypedField::draw(const Frame& frame, const char* name, const char* hint, fl
   Paste paste(kMostCharacters - std::min(now, kMostCharacters));
   ImGui::SetNextItemWidth(width);
   const std::string id = fmt::format("##{}", name);
-  if (ImGui::InputTextWithHint(id.c_str(), hint, buffer_.data(), buffer_.size()) && !paste.used()) cut_ = 0;
+  const std::string seen = ellipsize(frame.fonts.text, hint, width - 2 * ImGui::GetStyle().FramePadding.x);
+  if (ImGui::InputTextWithHint(id.c_str(), seen.c_str(), buffer_.data(), buffer_.size()) && !paste.used())
+    cut_ = 0;
   if (paste.used()) cut_ = paste.cut();
   active_ = ImGui::IsItemActive();
   if (active_) {
