@@ -257,10 +257,10 @@ void DockView::draw_tabs(const Frame& frame, const DockNode& leaf) {
   const float gap = tab_gap(frame, titles);
   const float room = ImGui::GetContentRegionAvail().x - ImGui::GetFrameHeight() - gap;
   const auto seen = tabs_that_fit(widths, leaf.active, gap, text_button_width(frame, "+88"), room);
-  std::vector<std::string> others;
+  std::vector<std::size_t> others;
   for (std::size_t i = 0; i < leaf.panels.size(); ++i) {
     if (!std::binary_search(seen.begin(), seen.end(), i)) {
-      others.push_back(leaf.panels[i]);
+      others.push_back(i);
       continue;
     }
     draw_tab(frame, leaf.panels[i], i == leaf.active);
@@ -268,28 +268,9 @@ void DockView::draw_tabs(const Frame& frame, const DockNode& leaf) {
     tabs_.push_back({leaf.panels[i], {min.x, min.y, max.x - min.x, max.y - min.y}});
     ImGui::SameLine(0, gap);
   }
-  if (!others.empty()) draw_other_tabs(frame, others);
-}
-
-void DockView::draw_other_tabs(const Frame& frame, const std::vector<std::string>& panels) {
-  const float s = frame.scale;
-  std::string tip;
-  for (const std::string& panel : panels) tip.append(tip.empty() ? "" : ", ").append(title_of(panel));
-  if (text_button(frame, "tabs.more", fmt::format("+{}", panels.size()).c_str(), tip))
-    ImGui::OpenPopup("tabs.more##popup");
-  const ImVec2 button = ImGui::GetItemRectMax();
-  ImGui::SameLine(0, 0);
-  ImGui::SetNextWindowPos(ImVec2(button.x, button.y + 2 * s), ImGuiCond_Always, ImVec2(1, 0));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(4 * s, 4 * s));
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 0));
-  if (ImGui::BeginPopup("tabs.more##popup", ImGuiWindowFlags_NoMove)) {
-    for (const std::string& panel : panels) {
-      const std::string name = std::string("tabs.more.") + title_of(panel);
-      if (combo_item(frame, name.c_str(), title_of(panel), false)) change_ = [this, panel] { show(panel); };
-    }
-    ImGui::EndPopup();
-  }
-  ImGui::PopStyleVar(2);
+  if (others.empty()) return;
+  if (const auto chosen = more_tabs(frame, "tabs", titles, others))
+    change_ = [this, panel = leaf.panels[*chosen]] { show(panel); };
 }
 
 void DockView::draw_tab(const Frame& frame, const std::string& panel, bool active) {

@@ -49,7 +49,6 @@ class DockView {
   void draw_floating(const Frame& frame, Panels& panels, FloatingPanel& floating);
   void draw_head(const Frame& frame, const DockNode& leaf);
   void draw_tabs(const Frame& frame, const DockNode& leaf);
-  void draw_other_tabs(const Frame& frame, const std::vector<std::string>& panels);
   void draw_tab(const Frame& frame, const std::string& panel, bool active);
   void draw_size_button(const Frame& frame, const std::string& panel);
   void draw_body(const Frame& frame, Panels& panels, const std::string& panel, bool tabbed);

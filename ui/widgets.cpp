@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "ui/dock_tabs.h"
 #include "ui/hit_area.h"
 #include "ui/steering.h"
 #include "ui/terms.h"
@@ -288,6 +291,31 @@ float tab_gap(const Frame& frame, std::span<const char* const> tabs) {
                                6 * frame.scale, 16 * frame.scale));
 }
 
+std::optional<std::size_t> more_tabs(const Frame& frame, const char* name, std::span<const char* const> tabs,
+                                     std::span<const std::size_t> others) {
+  const float s = frame.scale;
+  const std::string button = std::string(name) + ".more", popup = button + "##popup";
+  std::string tip;
+  for (const std::size_t i : others) tip.append(tip.empty() ? "" : ", ").append(tabs[i]);
+  if (text_button(frame, button.c_str(), fmt::format("+{}", others.size()).c_str(), tip))
+    ImGui::OpenPopup(popup.c_str());
+  const ImVec2 corner = ImGui::GetItemRectMax();
+  ImGui::SameLine(0, 0);
+  ImGui::SetNextWindowPos(ImVec2(corner.x, corner.y + 2 * s), ImGuiCond_Always, ImVec2(1, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(4 * s, 4 * s));
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 0));
+  std::optional<std::size_t> chosen;
+  if (ImGui::BeginPopup(popup.c_str(), ImGuiWindowFlags_NoMove)) {
+    trace_open_list(button);
+    for (const std::size_t i : others) {
+      if (combo_item(frame, fmt::format("{}.{}", button, tabs[i]).c_str(), tabs[i], false)) chosen = i;
+    }
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar(2);
+  return chosen;
+}
+
 bool panel_tabs(const Frame& frame, const char* name, std::span<const char* const> tabs, int* active) {
   if (frame.tabbed) {
     end_title_row(frame);
@@ -295,18 +323,29 @@ bool panel_tabs(const Frame& frame, const char* name, std::span<const char* cons
     ImGui::SetCursorPosY(*title_row_top());
   }
   const float gap = tab_gap(frame, tabs);
-  bool changed = false;
-  for (int i = 0; i < static_cast<int>(tabs.size()); ++i) {
-    const char* const label = tabs[static_cast<std::size_t>(i)];
-    const std::string item = std::string(name) + "." + label;
-    if (title_tab(frame, item.c_str(), label, *active == i) && *active != i) {
-      *active = i;
-      changed = true;
+  std::vector<float> widths;
+  for (const char* const label : tabs) widths.push_back(text_width(frame.fonts.strong, label));
+  const auto now = static_cast<std::size_t>(*active);
+  const auto seen =
+      tabs_that_fit(widths, now, gap, text_button_width(frame, "+8"), ImGui::GetContentRegionAvail().x);
+  std::size_t chosen = now;
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < tabs.size(); ++i) {
+    if (!std::binary_search(seen.begin(), seen.end(), i)) {
+      others.push_back(i);
+      continue;
     }
-    tooltip(frame, explain(label));
+    const std::string item = std::string(name) + "." + tabs[i];
+    if (title_tab(frame, item.c_str(), tabs[i], i == now)) chosen = i;
+    tooltip(frame, explain(tabs[i]));
     ImGui::SameLine(0, gap);
   }
-  return changed;
+  if (!others.empty()) {
+    chosen = more_tabs(frame, name, tabs, others).value_or(chosen);
+    ImGui::SameLine(0, gap);
+  }
+  *active = static_cast<int>(chosen);
+  return chosen != now;
 }
 
 float title_height(const Frame& frame) {

@@ -6,6 +6,7 @@
 // Names such as "toolbar.pause" identify a widget: they are its ImGui id and its name in the trace (trace.h).
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -69,10 +70,15 @@ void begin_panel(const Frame& frame, const char* name, bool floats = false);
 /// In the title row: the title of a panel that has its place for itself. Nothing where it is a tab of several.
 void panel_title(const Frame& frame, const char* title);
 /// Tabs of the panel's own, in place of its title; below the title row where the panel itself is a tab. `tabs` name
-/// them, `*active` is the index of the chosen one. Tab i is traced as "<name>.<tabs[i]>". True when it changed.
+/// them, `*active` is the index of the chosen one. Tab i is traced as "<name>.<tabs[i]>"; those that do not fit are
+/// behind more_tabs(). True when it changed.
 bool panel_tabs(const Frame& frame, const char* name, std::span<const char* const> tabs, int* active);
 /// One tab: a word, underlined in the accent colour where it is the active one. True when clicked.
 bool title_tab(const Frame& frame, const char* name, const char* label, bool active);
+/// A button "+3" that opens a list of the tabs that do not fit: `others` are indices into `tabs`. It is traced as
+/// "<name>.more", entry i as "<name>.more.<tabs[i]>". The one that was chosen.
+std::optional<std::size_t> more_tabs(const Frame& frame, const char* name, std::span<const char* const> tabs,
+                                     std::span<const std::size_t> others);
 /// The room between tabs: less where they, and a button at the end of the row, would not fit.
 float tab_gap(const Frame& frame, std::span<const char* const> tabs);
 /// Height in pixels of a title row with its line.

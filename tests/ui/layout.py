@@ -56,6 +56,29 @@ class Sizes(WindowCase):
         self.check("1920x1080", *self.EVERYWHERE, *(f"tabs.{tab}" for tab in self.LAST_TABS), "kernels.optimizer.update",
                    "images.now.7")
 
+    def test_what_has_no_room_is_left_out_or_scrolls_where_all_is_twice_as_large(self):
+        folder = os.path.join(self.home, "config", "warpscope")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "window.json"), "w", encoding="utf-8") as file:
+            json.dump({"zoom": 2}, file)
+        self.open_paused(size="1024x640")
+        self.item("training.more")
+        self.settled_step()
+        layout = {name: place for name, place in self.layout().items()
+                  if name.startswith(("toolbar.", "loss.", "images.", "tabs.", "training.", "status.log"))
+                  and name not in ("toolbar.pause", "images.empty", "images.grid")}
+        self.assertIn("images.rows", layout)
+        self.assertIn("loss.follow", layout)
+        for one, other in itertools.combinations(layout, 2):
+            self.assertFalse(overlap(layout[one], layout[other]),
+                             f"{one} {layout[one]} and {other} {layout[other]} overlap")
+        plot = layout["loss.plot"]
+        for name, place in layout.items():
+            end = plot.x + plot.w if name.startswith("loss.") else 1024
+            self.assertLessEqual(place.x + place.w, end, name)
+        self.choose("training.more", "training.more.Finder")
+        self.item("training.Finder")
+
     def test_everything_follows_when_the_window_is_resized(self):
         self.open_paused(size="1600x900")
         self.xdotool("windowsize", self.window, "1024", "640")

@@ -212,9 +212,10 @@ void LossPanel::draw_plots(const Frame& frame, PlotSettings& settings) {
 
 void LossPanel::draw(const Frame& frame, PlotSettings& settings) {
   drawn_ = true;
-  const float left = title_end(frame) - ImGui::GetCursorPosX() - title_buttons_width(frame);
-  draw_options(frame, settings, left);
-  draw_title_buttons(frame, settings);
+  const float room = title_end(frame) - ImGui::GetCursorPosX();
+  const TitleButtons buttons = title_buttons(frame, room - least_options_width(frame));
+  draw_options(frame, settings, room - buttons.width);
+  draw_title_buttons(frame, settings, buttons);
   panel_body(frame, false);
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
   draw_runs_legend(frame);

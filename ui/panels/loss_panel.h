@@ -58,6 +58,12 @@ class LossPanel {
     std::function<std::string()> content;
   };
 
+  /// Which buttons stand at the end of the title row.
+  struct TitleButtons {
+    bool add, copy, runs, save;
+    float width;  ///< of all of them, in pixels
+  };
+
   // In loss_panel.cpp.
   void make_curves(const Frame& frame);
   void draw_plots(const Frame& frame, PlotSettings& settings);
@@ -70,9 +76,10 @@ class LossPanel {
   void trace_curves(const Frame& frame);
   // In loss_panel_controls.cpp: the rows above the plots.
   std::string runs_label() const;
-  float title_buttons_width(const Frame& frame) const;
-  void draw_title_buttons(const Frame& frame, PlotSettings& settings);
+  TitleButtons title_buttons(const Frame& frame, float room) const;
+  void draw_title_buttons(const Frame& frame, PlotSettings& settings, const TitleButtons& shown);
   void draw_save_menu(const Frame& frame);
+  static float least_options_width(const Frame& frame);
   void draw_options(const Frame& frame, PlotSettings& settings, float room);
   bool draw_x_axis(const Frame& frame, PlotSettings& settings, bool narrow);
   void draw_smoothing(const Frame& frame, PlotSettings& settings, float room);

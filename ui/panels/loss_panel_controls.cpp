@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,10 +18,15 @@ constexpr std::array<const char*, 3> kAxes{"steps", "epochs", "time"};
 constexpr const char* kAxisTip =
     "Horizontal axis: training steps, passes over the training images, or seconds of training without "
     "pauses.";
+constexpr const char *kLogX = "log x", *kFollow = "follow";
 constexpr const char* kAdd = "+";
 constexpr const char* kCopy = "CSV";
 constexpr const char* kRunsTip =
     "Earlier runs in the folder of this one: show their curves here, and see which settings differ (E).";
+
+float axis_menu_width(const Frame& frame) {
+  return text_width(frame.fonts.text, "epochs") + 32 * frame.scale;
+}
 
 bool has_no_values(const OverlayRun& run) {
   return std::all_of(run.curves.begin(), run.curves.end(), [](const RunCurves& curves) {
@@ -37,28 +43,48 @@ std::string LossPanel::runs_label() const {
   return shown > 0 ? fmt::format("Runs {}", shown) : "Runs";
 }
 
-float LossPanel::title_buttons_width(const Frame& frame) const {
-  return text_button_width(frame, kAdd) + text_button_width(frame, kCopy) +
-         text_button_width(frame, runs_label()) + ImGui::GetFrameHeight() + 12 * frame.scale;
+// All, or those that fit into `room` pixels. What is left out has a key or stands in the palette.
+LossPanel::TitleButtons LossPanel::title_buttons(const Frame& frame, float room) const {
+  const float gap = 4 * frame.scale;
+  TitleButtons shown{true, true, true, true, -gap};
+  const std::array<std::pair<bool*, float>, 4> all{
+      {{&shown.copy, text_button_width(frame, kCopy)},
+       {&shown.add, text_button_width(frame, kAdd)},
+       {&shown.runs, text_button_width(frame, runs_label())},
+       {&shown.save, ImGui::GetFrameHeight()}}};  // the first is left out first
+  for (const auto& [button, width] : all) shown.width += width + gap;
+  for (const auto& [button, width] : all) {
+    if (shown.width <= room) break;
+    *button = false;
+    shown.width -= width + gap;
+  }
+  shown.width = std::max(0.0f, shown.width);
+  return shown;
 }
 
-void LossPanel::draw_title_buttons(const Frame& frame, PlotSettings& settings) {
+void LossPanel::draw_title_buttons(const Frame& frame, PlotSettings& settings, const TitleButtons& shown) {
   const float gap = 4 * frame.scale;
-  align_title_right(frame, title_buttons_width(frame));
+  align_title_right(frame, shown.width);
   const bool full = settings.metrics.size() >= kMostPlots;
-  if (text_button(frame, "loss.add", kAdd,
-                  full ? "There are as many plots as there can be." : "Another plot beside these", !full)) {
-    settings.metrics.push_back(
-        static_cast<int>(metric_for_another(settings.metrics, frame.snapshot, history_.seen())));
+  if (shown.add) {
+    if (text_button(frame, "loss.add", kAdd,
+                    full ? "There are as many plots as there can be." : "Another plot beside these", !full)) {
+      settings.metrics.push_back(
+          static_cast<int>(metric_for_another(settings.metrics, frame.snapshot, history_.seen())));
+    }
+    ImGui::SameLine(0, gap);
   }
-  ImGui::SameLine(0, gap);
-  if (text_button(frame, "loss.copy", kCopy,
-                  "Copy what is visible as CSV, a column a curve (Ctrl C over a plot)"))
-    copy();
-  ImGui::SameLine(0, gap);
-  if (text_button(frame, "loss.runs", runs_label().c_str(), kRunsTip)) wants_runs_ = true;
-  ImGui::SameLine(0, gap);
-  draw_save_menu(frame);
+  if (shown.copy) {
+    if (text_button(frame, "loss.copy", kCopy,
+                    "Copy what is visible as CSV, a column a curve (Ctrl C over a plot)"))
+      copy();
+    ImGui::SameLine(0, gap);
+  }
+  if (shown.runs) {
+    if (text_button(frame, "loss.runs", runs_label().c_str(), kRunsTip)) wants_runs_ = true;
+    ImGui::SameLine(0, gap);
+  }
+  if (shown.save) draw_save_menu(frame);
 }
 
 void LossPanel::draw_save_menu(const Frame& frame) {
@@ -83,8 +109,8 @@ void LossPanel::draw_save_menu(const Frame& frame) {
 bool LossPanel::draw_x_axis(const Frame& frame, PlotSettings& settings, bool narrow) {
   if (!narrow) return segmented(frame, "loss.x", kAxes, &settings.over, kAxisTip);
   bool changed = false;
-  if (begin_combo(frame, "loss.x", kAxes[static_cast<std::size_t>(settings.over)],
-                  text_width(frame.fonts.text, "epochs") + 32 * frame.scale, kAxisTip)) {
+  if (begin_combo(frame, "loss.x", kAxes[static_cast<std::size_t>(settings.over)], axis_menu_width(frame),
+                  kAxisTip)) {
     for (std::size_t i = 0; i < kAxes.size(); ++i) {
       const bool selected = static_cast<std::size_t>(settings.over) == i;
       const std::string name = std::string("loss.x.") + kAxes[i];
@@ -118,24 +144,32 @@ void LossPanel::draw_smoothing(const Frame& frame, PlotSettings& settings, float
   ImGui::SameLine(0, 8 * s);
 }
 
-// In `room` pixels.
+// Without the slider of the smoothing, and with the axis as a drop-down.
+float LossPanel::least_options_width(const Frame& frame) {
+  const float s = frame.scale;
+  return axis_menu_width(frame) + text_button_width(frame, kLogX) + text_button_width(frame, kFollow) +
+         ImGui::GetFrameHeight() + 32 * s;
+}
+
+// In `room` pixels: what does not fit is left out.
 void LossPanel::draw_options(const Frame& frame, PlotSettings& settings, float room) {
   const float s = frame.scale, end = ImGui::GetCursorPosX() + room;
   if (draw_x_axis(frame, settings, room < 480 * s)) show_all();
   ImGui::SameLine(0, 4 * s);
   if (toggle(
-          frame, "loss.log_x", "log x", &settings.logarithmic_x,
+          frame, "loss.log_x", kLogX, &settings.logarithmic_x,
           "Logarithmic axis of steps, epochs or time: the beginning takes as much room as what follows.")) {
     show_all();
   }
   ImGui::SameLine(0, 8 * s);
   bool follows = shared_.x.follow;
-  if (toggle(frame, "loss.follow", "follow", &follows,
+  if (toggle(frame, "loss.follow", kFollow, &follows,
              "Keep the newest step in view. Wheel: zoom at the pointer. Drag: zoom to the range. Right drag: "
              "move. Shift-drag: mean, extremes and slope of a range. Double-click: show everything.")) {
     follow(follows);
   }
   ImGui::SameLine(0, 8 * s);
+  if (end - ImGui::GetCursorPosX() < ImGui::GetFrameHeight()) return;
   if (icon_button(frame, "loss.fit", Icon::fit, "Show everything (double-click in a plot)")) show_all();
   ImGui::SameLine(0, 12 * s);
   draw_smoothing(frame, settings, end - ImGui::GetCursorPosX() - 8 * s);
