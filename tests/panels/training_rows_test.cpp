@@ -310,6 +310,16 @@ TEST(ResultsRows, ACheckpointHasAStepAndAnAge) {
   EXPECT_EQ(find(run_cells(snapshot, old, 22), "checkpoint")->unit, "steps");
 }
 
+TEST(ResultsRows, TheLengthInEpochsHasNoMoreDigitsThanTheEpochsSoFar) {
+  training::Snapshot snapshot;
+  snapshot.step = 1;
+  EXPECT_EQ(find(run_cells(snapshot, {}, 0), "epoch")->unit, "");
+  snapshot.total_epochs = 30;
+  EXPECT_EQ(find(run_cells(snapshot, {}, 0), "epoch")->unit, "of 30");
+  snapshot.total_epochs = 0.0828157;  // 120 steps
+  EXPECT_EQ(find(run_cells(snapshot, {}, 0), "epoch")->unit, "of 0.08");
+}
+
 TEST(AgoText, HasOneUnit) {
   EXPECT_EQ(ago_text(-1), "0 s ago");
   EXPECT_EQ(ago_text(59.9), "59 s ago");

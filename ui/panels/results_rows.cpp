@@ -18,6 +18,11 @@ std::string decibels(double mean_squared_error) {
              : kUnknown;
 }
 
+// "30"; of a run whose steps were given "0.02", as the epochs so far are told.
+std::string epochs_text(double epochs) {
+  return with_thousands(epochs, epochs == std::round(epochs) ? 0 : 2);
+}
+
 std::string percent(double share) {
   return fmt::format("{:.2f}", 100 * share);
 }
@@ -163,7 +168,7 @@ std::vector<ResultCell> run_cells(const training::Snapshot& snapshot, const Last
                                   double now) {
   std::vector<ResultCell> cells;
   cells.push_back({"epoch", snapshot.step > 0 ? with_thousands(snapshot.epoch, 2) : kUnknown,
-                   snapshot.total_epochs > 0 ? fmt::format("of {:.6g}", snapshot.total_epochs) : "",
+                   snapshot.total_epochs > 0 ? "of " + epochs_text(snapshot.total_epochs) : "",
                    "Passes over the training images, and the length of the run if it has one."});
   cells.push_back({"time", clock_text(snapshot.seconds), "", "Time of training, pauses not counted."});
   cells.push_back(checkpoint_cell(snapshot, last, now));
