@@ -148,6 +148,7 @@ class Predictions(View):
         self.training = self.start(*self.mlp("--steps", "1000000"))
         self.wait_for_step(self.training, self.run_dir, 1)
         self.open_window()
+        self.point_away()  # what the pointer is on stays
         first = wait_until(self.newest, "the first predictions", self.process)
         wait_until(lambda: self.newest()["step"] > first["step"], "newer predictions", self.process)
         self.assertEqual(self.newest()["evaluated"], self.IMAGES)
