@@ -122,23 +122,53 @@ part_network_speed() {
   return "${PIPESTATUS[0]}"
 }
 
-# Networks that come along, on CIFAR-10 ($WARPSCOPE_DATA): the accuracy and the seconds of a recipe each, and PyTorch's of
-# the first.
+# Networks that come along, on CIFAR-10 and AG News ($WARPSCOPE_DATA has one or both): the accuracy and the seconds of a
+# recipe each, of images also by each and its mirror image, and PyTorch's of the first and of all that take texts.
 part_accuracy() {
-  local data=${WARPSCOPE_DATA:-}/cifar-10-batches-bin
-  [ -d "$data" ] || { echo "no CIFAR-10"; return 77; }
+  local images=${WARPSCOPE_DATA:-}/cifar-10-batches-bin texts=${WARPSCOPE_DATA:-}/ag_news code=0
+  [ -d "$images" ] || [ -d "$texts" ] || { echo "no CIFAR-10 and no AG News"; return 77; }
+  if [ -d "$images" ]; then accuracy_of_images "$images" || code=1; else echo "no CIFAR-10"; fi
+  if [ -d "$texts" ]; then accuracy_of_texts "$texts" || code=1; else echo "no AG News"; fi
+  return $code
+}
+
+# torch_accuracy DATA NETWORK [OPTION...]: PyTorch's, where it is there.
+torch_accuracy() {
+  python3 -c 'import torch' 2>/dev/null || return 0
+  python3 "$here"/tests/peers/torch_accuracy.py "$build"/warpscope "$@" 2>&1 | tail -n 1
+}
+
+accuracy_of_images() { # data
   local code=0 how
   for how in "resnet9 0.2 75" "vgg 0.1 75" "classifier_bn 0.05 75"; do
     local name rate epochs
     read -r name rate epochs <<<"$how"
-    "$build"/warpscope train --model "$here/assets/models/$name.toml" --data "$data" --device cuda:0 --precision bf16 \
+    local saved=$out/accuracy-$name.safetensors
+    "$build"/warpscope train --model "$here/assets/models/$name.toml" --data "$1" --device cuda:0 --precision bf16 \
       --batch 512 --optimizer nesterov --lr "$rate" --weight-decay 0.001 --schedule cosine:warmup=5 --flip --crop 4 \
-      --cutout 8 --epochs "$epochs" >"$out/accuracy-$name.log" 2>&1 || code=1
+      --cutout 8 --epochs "$epochs" --save "$saved" >"$out/accuracy-$name.log" 2>&1 || code=1
+    "$build"/warpscope infer "$saved" "$1" --device cuda:0 --precision bf16 --test-mirrored \
+      >"$out/accuracy-$name-mirrored.log" 2>&1 || code=1
+    rm -f "$saved"
     echo "$how: $(grep -E '^(steps|speed|test)' "$out/accuracy-$name.log" | tr -s ' ' | tr '\n' ' ')"
+    echo "  mirrored: $(grep -E '^accuracy' "$out/accuracy-$name-mirrored.log" | tr -s ' ')"
   done
-  if python3 -c 'import torch' 2>/dev/null; then
-    python3 "$here"/tests/peers/torch_accuracy.py "$build"/warpscope "$data" resnet9 2>&1 | tail -n 1 || code=1
-  fi
+  torch_accuracy "$1" resnet9 --mirrored || code=1
+  return $code
+}
+
+accuracy_of_texts() { # data
+  local code=0 how
+  for how in "char_cnn adam 0.0003" "char_cnn_cased adam 0.0003" "char_cnn_ln adam 0.00003"; do
+    local name rule rate
+    read -r name rule rate <<<"$how"
+    "$build"/warpscope train --model "$name" --data "$1" --device cuda:0 --precision fp16 --batch 128 --optimizer "$rule" \
+      --lr "$rate" --weight-decay 0 --clip-norm 0 --schedule cosine:warmup=1 --epochs 30 \
+      >"$out/accuracy-$name.log" 2>&1 || code=1
+    echo "$how: $(grep -E '^(steps|speed|test)' "$out/accuracy-$name.log" | tr -s ' ' | tr '\n' ' ')"
+    torch_accuracy "$1" "$name" --precision fp16 --batch 128 --optimizer "$rule" --rate "$rate" --weight-decay 0 \
+      --warmup 1 --epochs 30 || code=1
+  done
   return $code
 }
 

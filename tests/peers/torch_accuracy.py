@@ -1,18 +1,27 @@
 #!/usr/bin/env python3
-"""The accuracy that a network in a file (docs/networks.md) reaches on CIFAR-10 in PyTorch, by the recipe of part
-`accuracy` of tests/gpu/run.sh.
+"""The accuracy that a network in a file (docs/networks.md) reaches in PyTorch, on CIFAR-10 or, if it takes texts, on AG
+News, by the recipes of part `accuracy` of tests/gpu/run.sh.
 
-    torch_accuracy.py WARPSCOPE DATA NETWORK [--rate 0.2] [--epochs 75] [--weight-decay 0.001] [--batch 512]
-                      [--warmup 5] [--mode reduce-overhead] [--device cuda:0]
+    torch_accuracy.py WARPSCOPE DATA NETWORK [--optimizer nesterov] [--rate 0.2] [--epochs 75] [--weight-decay 0.001]
+                      [--batch 512] [--warmup 5] [--cutout 8] [--mirrored] [--seeds 1] [--precision bf16]
+                      [--limit-rows N] [--mode reduce-overhead] [--device cuda:0]
 
-DATA has CIFAR-10's binary files; NETWORK is a built-in name, a file, or the name of a file in assets/models. SGD with
-Nesterov's momentum of 0.9, a cosine after the warm-up, mirrored images, shifts by up to 4 pixels with reflection, a
-grey square of 8 pixels; BF16 by autocast, channels_last, everything on the device. Prints the accuracy over the test
-images and the seconds of all steps. Exit code 77 if PyTorch or the device is missing.
+DATA has CIFAR-10's binary files, or AG News' test.csv and train.csv, else train_part.csv; NETWORK is a built-in name, a
+file, or the name of a file in assets/models. A cosine after the warm-up; momentum of 0.9 with SGD; nothing clipped.
+FP16, whose losses are scaled, and BF16 by autocast, everything on the device.
+
+Images are mirrored, shifted by up to 4 pixels with reflection, and get a grey square; channels_last, weights begin as
+PyTorch's. --mirrored evaluates them also by the mean of the logits of each image and its mirror image. Texts stay as
+they are and lie on the device as bytes, of which each step makes one-hot channels; weights begin as the program's: He's
+normal ones, biases 0.
+
+Prints the accuracy over the test set and the seconds of all steps, of several seeds each and the mean. The CPU trains
+in FP32 and BF16. Exit code 77 if PyTorch or the device is missing.
 """
 import argparse
 import math
 import os
+import statistics
 import sys
 import time
 
@@ -22,96 +31,219 @@ except ImportError:
     print("no PyTorch")
     sys.exit(77)
 
+import torch_texts
 from torch_network_speed import Description, Network, text_of
 
 FILES = [f"data_batch_{number}.bin" for number in range(1, 6)], ["test_batch.bin"]
-SIDE, SHIFT, HOLE = 32, 4, 8
+SIDE, SHIFT = 32, 4
+HALVES = {"fp16": torch.float16, "bf16": torch.bfloat16}
+EVALUATED = 500  # at once
+COMPILED = 10  # steps at the beginning whose time does not count: what they run is compiled then
 
 
-def read(folder, names, device):
-    """Images (N, 3, 32, 32) from 0 to 1, and labels."""
-    data = b"".join(open(os.path.join(folder, name), "rb").read() for name in names)
-    records = torch.frombuffer(bytearray(data), dtype=torch.uint8).view(-1, 1 + 3 * SIDE * SIDE).to(device)
-    return records[:, 1:].reshape(-1, 3, SIDE, SIDE).float() / 255, records[:, 0].long()
+class Images:
+    """CIFAR-10: images (N, 3, 32, 32) from 0 to 1, and labels."""
+
+    def __init__(self, arguments):
+        self.hole = arguments.cutout
+        self.train, self.test = (self.read(arguments, names) for names in FILES)
+
+    @staticmethod
+    def read(arguments, names):
+        data = b"".join(open(os.path.join(arguments.data, name), "rb").read() for name in names)
+        records = torch.frombuffer(bytearray(data), dtype=torch.uint8).view(-1, 1 + 3 * SIDE * SIDE)
+        records = records[:arguments.limit_rows or None].to(arguments.device)
+        return records[:, 1:].reshape(-1, 3, SIDE, SIDE).float() / 255, records[:, 0].long()
+
+    def augmented(self, images):
+        """Each image mirrored, shifted and with a hole by numbers of its own."""
+        count, device = len(images), images.device
+        padded = torch.nn.functional.pad(images, [SHIFT] * 4, mode="reflect")
+        places = torch.arange(SIDE, device=device)
+        rows, columns = (torch.randint(0, 2 * SHIFT + 1, (count, 1), device=device) + places for _ in range(2))
+        mirrored = torch.rand(count, 1, device=device) < 0.5
+        columns = torch.where(mirrored, columns.flip(1), columns)
+        moved = padded[torch.arange(count, device=device)[:, None, None], :, rows[:, :, None], columns[:, None, :]]
+        tops, lefts = (torch.randint(0, SIDE, (count, 1), device=device) - self.hole // 2 for _ in range(2))
+        down, across = ((places >= first) & (places < first + self.hole) for first in (tops, lefts))
+        holed = torch.where((down[:, :, None] & across[:, None, :])[..., None], 0.5, moved)
+        return holed.permute(0, 3, 1, 2).contiguous(memory_format=torch.channels_last)
+
+    @staticmethod
+    def inputs(images):
+        """What the network takes."""
+        return images
+
+    @staticmethod
+    def initialize(model):
+        for module in model.modules():
+            if hasattr(module, "reset_parameters"):
+                module.reset_parameters()
 
 
-def augmented(images):
-    """Each image mirrored, shifted and with a hole by numbers of its own."""
-    count, device = len(images), images.device
-    padded = torch.nn.functional.pad(images, [SHIFT] * 4, mode="reflect")
-    places = torch.arange(SIDE, device=device)
-    rows, columns = (torch.randint(0, 2 * SHIFT + 1, (count, 1), device=device) + places for _ in range(2))
-    mirrored = torch.rand(count, 1, device=device) < 0.5
-    columns = torch.where(mirrored, columns.flip(1), columns)
-    moved = padded[torch.arange(count, device=device)[:, None, None], :, rows[:, :, None], columns[:, None, :]]
-    tops, lefts = (torch.randint(0, SIDE, (count, 1), device=device) - HOLE // 2 for _ in range(2))
-    down, across = ((places >= first) & (places < first + HOLE) for first in (tops, lefts))
-    return torch.where((down[:, :, None] & across[:, None, :])[..., None], 0.5, moved).permute(0, 3, 1, 2)
+class Texts:
+    """AG News: bytes (N, length), and labels."""
+
+    def __init__(self, arguments, description):
+        text, self.channels = description.file["text"], description.depth
+        self.kind = HALVES.get(arguments.precision, torch.float32)
+        self.train, self.test = (
+            torch_texts.read(path, text["alphabet"], text["length"], arguments.limit_rows, arguments.device)
+            for path in torch_texts.files_in(arguments.data))
+
+    @staticmethod
+    def augmented(texts):
+        return texts
+
+    def inputs(self, texts):
+        return torch_texts.one_hot(texts, self.channels).to(self.kind)
+
+    @staticmethod
+    def initialize(model):
+        Images.initialize(model)
+        for module in model.modules():
+            if isinstance(module, (torch.nn.Conv1d, torch.nn.Linear)):
+                torch.nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+                if module.bias is not None:
+                    torch.nn.init.zeros_(module.bias)
 
 
-def accuracy(model, images, labels):
-    model.eval()
-    with torch.no_grad(), torch.autocast("cuda", dtype=torch.bfloat16):
-        right = sum((model(images[i:i + 1000]).flatten(1).argmax(1) == labels[i:i + 1000]).sum().item()
-                    for i in range(0, len(images), 1000))
-    return right / len(images)
+class Training:
+    """One network, which each seed begins anew: what was compiled is used by all."""
+
+    def __init__(self, arguments):
+        self.arguments, self.device = arguments, arguments.device.split(":")[0]
+        description = Description(text_of(os.path.abspath(arguments.program), arguments.network)[1])
+        model = Network(description)
+        if description.is_text and arguments.mirrored:
+            sys.exit("texts have no mirror images")
+        self.data = Texts(arguments, description) if description.is_text else Images(arguments)
+        layout = torch.contiguous_format if description.is_text else torch.channels_last
+        self.model = model.to(arguments.device, memory_format=layout)
+        self.half = HALVES.get(arguments.precision)
+        self.loss = self.loss_of if arguments.mode == "eager" else torch.compile(self.loss_of, mode=arguments.mode)
+
+    def logits(self, batch):
+        with torch.autocast(self.device, dtype=self.half, enabled=self.half is not None):
+            return self.model(self.data.inputs(batch)).flatten(1)
+
+    def loss_of(self, batch, truth):
+        return torch.nn.functional.cross_entropy(self.logits(batch).float(), truth)
+
+    def optimizer(self):
+        arguments, fused = self.arguments, {"fused": True} if self.device == "cuda" else {}
+        given = {"lr": arguments.rate, "weight_decay": arguments.weight_decay, **fused}
+        if arguments.optimizer == "adam":
+            return torch.optim.Adam(self.model.parameters(), **given)
+        nesterov = arguments.optimizer == "nesterov"
+        return torch.optim.SGD(self.model.parameters(), momentum=0.9, nesterov=nesterov, **given)
+
+    def now(self):
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter()
+
+    def run(self, seed):
+        """Trains; the seconds of all steps."""
+        torch.manual_seed(seed)
+        self.data.initialize(self.model)
+        arguments, optimizer = self.arguments, self.optimizer()
+        scaler = torch.amp.GradScaler() if arguments.precision == "fp16" else None
+        inputs, labels = self.data.train
+        steps = len(inputs) // arguments.batch
+        total, step, start = arguments.epochs * steps, 0, self.now()
+        compiled = min(COMPILED, total // 2)
+        self.model.train()
+        for _ in range(arguments.epochs):
+            order = torch.randperm(len(inputs), device=arguments.device)
+            for first in range(0, steps * arguments.batch, arguments.batch):
+                if step == compiled:
+                    start = self.now()
+                chosen = order[first:first + arguments.batch]
+                optimizer.param_groups[0]["lr"] = arguments.rate * share_of(step, arguments.warmup * steps, total)
+                optimizer.zero_grad(set_to_none=True)
+                take_step(self.loss(self.data.augmented(inputs[chosen]), labels[chosen]), optimizer, scaler)
+                step += 1
+        return (self.now() - start) * total / (total - compiled)
+
+    @torch.no_grad()
+    def accuracies(self):
+        """The share of the test set that is told right, by itself and, with --mirrored, together with mirror images."""
+        self.model.eval()
+        (inputs, labels), right = self.data.test, [0, 0]
+        for first in range(0, len(inputs), EVALUATED):
+            batch, truth = inputs[first:first + EVALUATED], labels[first:first + EVALUATED]
+            logits = self.logits(batch).float()
+            right[0] += (logits.argmax(1) == truth).sum().item()
+            if self.arguments.mirrored:
+                right[1] += ((logits + self.logits(batch.flip(3)).float()).argmax(1) == truth).sum().item()
+        return [count / len(inputs) for count in right[:1 + self.arguments.mirrored]]
 
 
-def main():
+def share_of(step, warm, total):
+    """Of the rate: up to 1 in `warm` steps, then a cosine down to 0."""
+    return (step + 1) / warm if step < warm else 0.5 * (1 + math.cos(math.pi * (step - warm) / (total - warm)))
+
+
+def take_step(loss, optimizer, scaler):
+    if scaler is None:
+        loss.backward()
+        optimizer.step()
+        return
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+
+
+def in_words(accuracies, seconds):
+    return ", ".join(f"{name} {100 * value:.2f} % (error {100 - 100 * value:.2f} %)"
+                     for name, value in zip(("accuracy", "mirrored"), accuracies)) + f", {seconds:.1f} s of steps"
+
+
+def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
     parser.add_argument("data")
     parser.add_argument("network")
+    parser.add_argument("--optimizer", default="nesterov", choices=["momentum", "nesterov", "adam"])
     parser.add_argument("--rate", type=float, default=0.2)
     parser.add_argument("--epochs", type=int, default=75)
     parser.add_argument("--weight-decay", type=float, default=0.001)
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--warmup", type=int, default=5, help="epochs")
+    parser.add_argument("--cutout", type=int, default=8, help="side of the square in images; 0: none")
+    parser.add_argument("--mirrored", action="store_true", help="evaluates also with each image's mirror image")
+    parser.add_argument("--seeds", type=int, default=1, help="trainings, with the seeds from 1 on")
+    parser.add_argument("--precision", default="bf16", choices=["fp32", "tf32", "fp16", "bf16"])
+    parser.add_argument("--limit-rows", type=int, default=0, help="the first so many of each set; 0: all")
     parser.add_argument("--mode", default="reduce-overhead")
     parser.add_argument("--device", default="cuda:0")
-    arguments = parser.parse_args()
-    if not torch.cuda.is_available():
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse()
+    if arguments.device.startswith("cuda") and not torch.cuda.is_available():
         print("PyTorch sees no GPU here")
         return 77
-    torch.manual_seed(1)
+    if arguments.precision == "fp16" and not arguments.device.startswith("cuda"):
+        sys.exit("FP16 takes a GPU")
     torch.backends.cudnn.benchmark = True
-    images, labels = read(arguments.data, FILES[0], arguments.device)
-    model = Network(Description(text_of(os.path.abspath(arguments.program), arguments.network)[1]))
-    model = model.to(arguments.device, memory_format=torch.channels_last)
-    optimizer = torch.optim.SGD(model.parameters(), lr=arguments.rate, momentum=0.9, nesterov=True,
-                                weight_decay=arguments.weight_decay, fused=True)
-
-    def loss_of(batch, truth):
-        with torch.autocast("cuda", dtype=torch.bfloat16):
-            logits = model(batch).flatten(1)
-        return torch.nn.functional.cross_entropy(logits.float(), truth)
-
-    compiled = loss_of if arguments.mode == "eager" else torch.compile(loss_of, mode=arguments.mode)
-    steps = len(images) // arguments.batch
-    total, warm = arguments.epochs * steps, arguments.warmup * steps
-    torch.cuda.synchronize()
-    start = step = 0
-    for _ in range(arguments.epochs):
-        model.train()
-        order = torch.randperm(len(images), device=arguments.device)
-        for first in range(0, steps * arguments.batch, arguments.batch):
-            chosen = order[first:first + arguments.batch]
-            turn = math.pi * (step - warm) / (total - warm)
-            share = (step + 1) / warm if step < warm else 0.5 * (1 + math.cos(turn))
-            optimizer.param_groups[0]["lr"] = arguments.rate * share
-            optimizer.zero_grad(set_to_none=True)
-            batch = augmented(images[chosen]).contiguous(memory_format=torch.channels_last)
-            compiled(batch, labels[chosen]).backward()
-            optimizer.step()
-            step += 1
-            if step == 10:  # what comes before is compiled
-                torch.cuda.synchronize()
-                start = time.perf_counter()
-    torch.cuda.synchronize()
-    seconds = (time.perf_counter() - start) * total / (total - 10)
-    test = accuracy(model, *read(arguments.data, FILES[1], arguments.device))
-    print(f"PyTorch {torch.__version__}, {arguments.network}, rate {arguments.rate}, {arguments.epochs} epochs: accuracy "
-          f"{100 * test:.2f} % over 10000 images, {seconds:.1f} s of steps")
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = arguments.precision != "fp32"
+    training = Training(arguments)
+    rows = [len(labels) for _, labels in (training.data.train, training.data.test)]
+    if rows[0] < arguments.batch:
+        sys.exit(f"{rows[0]} rows to train on make no batch of {arguments.batch}")
+    results = []
+    for seed in range(1, arguments.seeds + 1):
+        seconds = training.run(seed)
+        results.append((training.accuracies(), seconds))
+        print(f"seed {seed}: {in_words(*results[-1])}", flush=True)
+    accuracies = [statistics.mean(values) for values in zip(*(accuracies for accuracies, _ in results))]
+    mean = in_words(accuracies, statistics.mean(seconds for _, seconds in results))
+    print(f"PyTorch {torch.__version__}, {arguments.network}, {arguments.precision}, {arguments.optimizer}, rate "
+          f"{arguments.rate:g}, {arguments.epochs} epochs of {rows[0]}, {rows[1]} to test, "
+          f"{arguments.seeds} seed{'s' * (arguments.seeds > 1)}: {mean}")
     return 0
 
 
