@@ -61,7 +61,8 @@ __device__ __forceinline__ void send(mma::SharedAddress to, mma::SharedAddress b
                : "memory");
 }
 
-/// Waits until the phase of this parity of the block's own barrier is complete, and sees what other blocks sent with it.
+/// Waits until the phase of this parity of the block's own barrier is complete, and sees what other blocks sent
+/// with it.
 __device__ __forceinline__ void wait_of_cluster(mma::SharedAddress barrier, unsigned parity) {
   asm volatile(
       "{\n"

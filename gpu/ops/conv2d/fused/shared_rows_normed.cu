@@ -6,33 +6,33 @@
 //   v[p] = table[b[p]][0] + table[b[p + 1]][1] + ... + bias   in FP32
 //   y[w] = max over the positions p of window w of relu(norm(v[p]))
 //
-// Tensor cores add the rows. For 16 filters and 8 positions D[16][8] = C + A[16][16] * B[16][8], where the columns of A
-// are the rows of two positions, 8 slots each: the taps, the bias, zeros; B holds ones where a slot belongs to a
-// column. After four products with columns of their own 8 positions are complete. ldmatrix gathers A from shared memory,
-// where the 16 bytes number c of the row of slot s lie at c xor s, so that the 8 rows of a matrix lie in 8 different
-// banks. A warp takes 24 positions next to each other, a lane 6 of them and 16 filters:
+// Tensor cores add the rows. For 16 filters and 8 positions D[16][8] = C + A[16][16] * B[16][8], where the columns
+// of A are the rows of two positions, 8 slots each: the taps, the bias, zeros; B holds ones where a slot belongs to
+// a column. After four products with columns of their own 8 positions are complete. ldmatrix gathers A from shared
+// memory, where the 16 bytes number c of the row of slot s lie at c xor s, so that the 8 rows of a matrix lie in 8
+// different banks. A warp takes 24 positions next to each other, a lane 6 of them and 16 filters:
 //
 //   lane 4 g + m: positions 6 m + 0..5; filters 64 u + 8 g + i of its block's 128, u = 0, 1, i = 0..7
 //   product of 16 filters (u, j): i = 2 j in row g of D, i = 2 j + 1 in row g + 8
 //   product n of 8 positions: 6 m + 2 n and 6 m + 2 n + 1 in columns 2 m and 2 m + 1
 //
-// so that a window's positions are a lane's own and its filters lie next to each other. The mean of v[p] over the filters
-// is the sum of the means of its rows, which lie behind the rows of a symbol, as two numbers of 16 bits whose sum they
-// are, in rows g and g + 8 of one more product. It gives every lane the means of its positions at once, and C of the
-// other products is what they make negative: D is centred.
+// so that a window's positions are a lane's own and its filters lie next to each other. The mean of v[p] over the
+// filters is the sum of the means of its rows, which lie behind the rows of a symbol, as two numbers of 16 bits
+// whose sum they are, in rows g and g + 8 of one more product. It gives every lane the means of its positions at
+// once, and C of the other products is what they make negative: D is centred.
 //
 // 71 symbols of 7 taps and 256 filters are more than the shared memory holds: the two blocks of a cluster take 128
-// filters each. Warps of the same number of both work on the same positions and send each other the sums of squares of
-// their filters. A place for them is written again two rounds later: whoever writes it has waited for what the reader
-// sent one round later.
+// filters each. Warps of the same number of both work on the same positions and send each other the sums of squares
+// of their filters. A place for them is written again two rounds later: whoever writes it has waited for what the
+// reader sent one round later.
 //
-// A first kernel puts the rows of both blocks into the workspace, symbol by symbol and tap by tap, with zeros for symbol
-// 0 and for filters that do not exist; the bias stands as the first tap of one more symbol.
+// A first kernel puts the rows of both blocks into the workspace, symbol by symbol and tap by tap, with zeros for
+// symbol 0 and for filters that do not exist; the bias stands as the first tap of one more symbol.
 //
-// Limits: compute capability 9.0 and 10.x; 16 bits; kernels of one row and 3, 5 or 7 taps without stride and dilation;
-// filters in multiples of 8, at most 256; 106 characters with 7 taps, 142 with 5, 215 with 3. y aligned to 16 bytes,
-// which the memory of plans is. There are as many blocks as 132 multiprocessors run at once.
-// Source: rows.h; layer_norm.h; maxpool2d.h.
+// Limits: compute capability 9.0 and 10.x; 16 bits; kernels of one row and 3, 5 or 7 taps without stride and
+// dilation; filters in multiples of 8, at most 256; 106 characters with 7 taps, 142 with 5, 215 with 3. y aligned to
+// 16 bytes, which the memory of plans is. There are as many blocks as 132 multiprocessors run at once. Source:
+// rows.h; layer_norm.h; maxpool2d.h.
 
 #include <algorithm>
 #include <cmath>
@@ -94,8 +94,9 @@ struct Problem {
   float least;   ///< 0: a ReLU comes before the pooling; else -INFINITY
 };
 
-/// Block: a symbol and a slot, kTaps + 1 of each; thread: a filter. Of weights (K, taps, C). Symbol `characters` + 1 is the
-/// bias, in its last slot. The last slot of the others is no row: its mean, and those of slots behind it, are 0.
+/// Block: a symbol and a slot, kTaps + 1 of each; thread: a filter. Of weights (K, taps, C). Symbol `characters` + 1
+/// is the bias, in its last slot. The last slot of the others is no row: its mean, and those of slots behind it, are
+/// 0.
 template <class T>
 __global__ void __launch_bounds__(kBlocks* kHalf)
     conv2d_halves_of_rows(const T* weights, const T* bias, int characters, int filters, int taps, T* rows) {
@@ -309,7 +310,8 @@ class Exchange {
   __device__ __forceinline__ Exchange(const Parts* parts, const std::uint64_t* barriers, unsigned rank)
       : parts_(parts), barriers_(barriers), other_(1 - rank) {}
 
-  /// Sends that of the lane's position, if the lane `writes`, and gives the other's. Every lane of the warp must call it.
+  /// Sends that of the lane's position, if the lane `writes`, and gives the other's. Every lane of the warp must
+  /// call it.
   __device__ __forceinline__ float swap(float value, int position, bool writes) {
     const Parts& parts = parts_[round_ % kBuffers];
     const mma::SharedAddress barrier = mma::shared_address(&barriers_[round_ % kBuffers]);
