@@ -50,40 +50,44 @@ inline bool take_window(const OpShape& its, OpShape& call) {
   return true;
 }
 
+/// An optional link: `op` reads `input` as its input and makes `result`; where it is not covered, `result` is `input`.
+inline Link optional_link(Op op, Name input, Name result, OpShape (*shape)(const OpShape&)) {
+  Link link{.op = op,
+            .renames = {{Name::input, input}},
+            .optional = true,
+            .without = Rename{input, result},
+            .shape = shape};
+  if (result != Name::output) link.renames.push_back({Name::output, result});
+  return link;
+}
+
 /// `product`, which has an output without bias, and what may follow it: [bias.forward [relu.forward]].
 inline std::vector<Link> bias_and_relu_after(Op product) {
-  return {{.op = product, .renames = {{Name::output, Name::product}}},
-          {.op = Op::bias_forward,
-           .renames = {{Name::input, Name::product}, {Name::output, Name::biased}},
-           .optional = true,
-           .without = Rename{Name::product, Name::biased},
-           .shape = result_shape},
-          {.op = Op::relu_forward,
-           .renames = {{Name::input, Name::biased}},
-           .optional = true,
-           .without = Rename{Name::biased, Name::output},
-           .needs = {Op::bias_forward},
-           .shape = result_shape}};
+  std::vector<Link> chain{{.op = product, .renames = {{Name::output, Name::product}}},
+                          optional_link(Op::bias_forward, Name::product, Name::biased, result_shape),
+                          optional_link(Op::relu_forward, Name::biased, Name::output, result_shape)};
+  chain.back().needs = {Op::bias_forward};
+  return chain;
 }
 
 /// `own`, whose output has the size of its input, and what may follow it: [relu.forward].
 inline std::vector<Link> relu_after(Op own) {
   return {{.op = own, .renames = {{Name::output, Name::biased}}},
-          {.op = Op::relu_forward,
-           .renames = {{Name::input, Name::biased}},
-           .optional = true,
-           .without = Rename{Name::biased, Name::output},
-           .shape = input_shape}};
+          optional_link(Op::relu_forward, Name::biased, Name::output, input_shape)};
+}
+
+/// `own`, whose output has the size of its input, and what may follow it: [relu.forward] [add.forward], whose other
+/// operand `addend` comes from outside.
+inline std::vector<Link> relu_and_sum_after(Op own) {
+  return {{.op = own, .renames = {{Name::output, Name::biased}}},
+          optional_link(Op::relu_forward, Name::biased, Name::activated, input_shape),
+          optional_link(Op::add_forward, Name::activated, Name::output, input_shape)};
 }
 
 /// `own`, whose output has the size of its input, and what must follow it: [relu.forward] maxpool2d.forward.
 inline std::vector<Link> pooling_after(Op own) {
   return {{.op = own, .renames = {{Name::output, Name::biased}}},
-          {.op = Op::relu_forward,
-           .renames = {{Name::input, Name::biased}, {Name::output, Name::activated}},
-           .optional = true,
-           .without = Rename{Name::biased, Name::activated},
-           .shape = input_shape},
+          optional_link(Op::relu_forward, Name::biased, Name::activated, input_shape),
           {.op = Op::maxpool2d_forward,
            .renames = {{Name::input, Name::activated}},
            .shape = window_shape,

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gpu/ops/batch_norm/sum_after.h"
+#include "gpu/ops/chains.h"
 #include "gpu/plan/cover.h"
 #include "tests/plan/cover_support.h"
 
@@ -68,7 +68,7 @@ std::vector<SumCase> sum_cases() {
     on_cpu.variants.push_back({.op = op,
                                .name = "summing",
                                .precisions = {Precision::fp32},
-                               .chain = ops::batch_norm::relu_and_sum_after(op),
+                               .chain = ops::relu_and_sum_after(op),
                                .summary = "",
                                .launch = [](const ops::OpCall&) {}});
   }

@@ -11,8 +11,8 @@
 #include "gpu/ops/batch_norm/batch_norm.h"
 #include "gpu/ops/batch_norm/batch_norm_variants.h"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
-#include "gpu/ops/batch_norm/sum_after.h"
 #include "gpu/ops/batch_norm/welford_moments.cuh"
+#include "gpu/ops/chains.h"
 #include "gpu/ops/sizes.h"
 
 namespace warpscope::ops::batch_norm {

@@ -27,21 +27,9 @@ std::vector<Link> forward_chain() {
        .without = Rename{Name::upsampled, Name::input},
        .shape = before_upsampling},
       {.op = Op::conv2d_forward, .renames = {{Name::input, Name::upsampled}, {Name::output, Name::product}}},
-      {.op = Op::bias_forward,
-       .renames = {{Name::input, Name::product}, {Name::output, Name::biased}},
-       .optional = true,
-       .without = Rename{Name::product, Name::biased},
-       .shape = result_shape},
-      {.op = Op::relu_forward,
-       .renames = {{Name::input, Name::biased}, {Name::output, Name::activated}},
-       .optional = true,
-       .without = Rename{Name::biased, Name::activated},
-       .shape = result_shape},
-      {.op = Op::maxpool2d_forward,
-       .renames = {{Name::input, Name::activated}},
-       .optional = true,
-       .without = Rename{Name::activated, Name::output},
-       .shape = pooling_shape}};
+      optional_link(Op::bias_forward, Name::product, Name::biased, result_shape),
+      optional_link(Op::relu_forward, Name::biased, Name::activated, result_shape),
+      optional_link(Op::maxpool2d_forward, Name::activated, Name::output, pooling_shape)};
 }
 
 Link unpooling() {
@@ -176,11 +164,7 @@ std::vector<Link> summed_backward_input_chain() {
                          {Name::input_gradient, Name::product}};
   upsampling->without = Rename{Name::upsampled_gradient, Name::product};
   chain.insert(chain.end() - 1,
-               {.op = Op::add_forward,
-                .renames = {{Name::input, Name::product}, {Name::output, Name::unmasked_gradient}},
-                .optional = true,
-                .without = Rename{Name::product, Name::unmasked_gradient},
-                .shape = shape_of_x});
+               optional_link(Op::add_forward, Name::product, Name::unmasked_gradient, shape_of_x));
   return chain;
 }
 

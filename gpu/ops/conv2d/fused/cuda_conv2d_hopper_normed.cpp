@@ -42,11 +42,7 @@ std::vector<Link> normed_chain(const std::vector<Link>& before) {
                                {Name::bias, Name::norm_bias},
                                {Name::output, Name::normed}},
                    .shape = result_shape});
-  chain.push_back({.op = Op::relu_forward,
-                   .renames = {{Name::input, Name::normed}, {Name::output, Name::activated}},
-                   .optional = true,
-                   .without = Rename{Name::normed, Name::activated},
-                   .shape = result_shape});
+  chain.push_back(optional_link(Op::relu_forward, Name::normed, Name::activated, result_shape));
   chain.push_back({.op = Op::maxpool2d_forward,
                    .renames = {{Name::input, Name::activated}},
                    .optional = true,

@@ -57,16 +57,8 @@ OpShape shape_of_unpooling(const OpShape& call) {
 /// conv2d.forward [bias.forward] [relu.forward] maxpool2d.forward.
 std::vector<Link> pooled_line_chain() {
   return {{.op = Op::conv2d_forward, .renames = {{Name::output, Name::product}}},
-          {.op = Op::bias_forward,
-           .renames = {{Name::input, Name::product}, {Name::output, Name::biased}},
-           .optional = true,
-           .without = Rename{Name::product, Name::biased},
-           .shape = result_shape},
-          {.op = Op::relu_forward,
-           .renames = {{Name::input, Name::biased}, {Name::output, Name::activated}},
-           .optional = true,
-           .without = Rename{Name::biased, Name::activated},
-           .shape = result_shape},
+          optional_link(Op::bias_forward, Name::product, Name::biased, result_shape),
+          optional_link(Op::relu_forward, Name::biased, Name::activated, result_shape),
           {.op = Op::maxpool2d_forward,
            .renames = {{Name::input, Name::activated}},
            .shape = shape_of_pooling,
