@@ -46,6 +46,7 @@ struct TrainingSettings : EngineSettings {
   std::string select;                        ///< as plan::apply takes it, on top of the device's default
   Schedule schedule = schedule_of(optimizer.rule);
   StopRules stop;                   ///< beside epochs and steps
+  std::uint64_t test_every = 0;     ///< steps between evaluations; 0: by the images of one
   SpikeSettings spikes;             ///< of the loss, which count as divergence
   std::uint64_t epochs = 0;         ///< 0: no limit
   std::uint64_t steps = 0;          ///< 0: no limit; the smaller limit wins

@@ -125,9 +125,11 @@ void Trainer::Worker::remember_if_due() {
 }
 
 bool Trainer::Worker::evaluation_due() const {
-  const std::int64_t interval =
+  const std::int64_t by_images =
       std::max(kLeastStepsBetween, kTestSteps * view_.test_images / engine_->images_of_step());
-  return engine_->steps() >= memory_.evaluation_step + static_cast<std::uint64_t>(interval);
+  const std::uint64_t steps =
+      options_.test_every > 0 ? options_.test_every : static_cast<std::uint64_t>(by_images);
+  return engine_->steps() >= memory_.evaluation_step + steps;
 }
 
 void Trainer::Worker::note_evaluation(const std::shared_ptr<const Evaluation>& evaluation) {

@@ -16,6 +16,7 @@ OPTIONS = {
     "--validation": ("data", "validation", 0.1),
     "--seed": ("data", "seed", 9223372036854775807),
     "--test-images": ("data", "test_images", 100),
+    "--test-every": ("data", "test_every", 500),
     "--device": ("device", "name", "cuda:3"),
     "--crop": ("augment", "crop", 4),
     "--cutout": ("augment", "cutout", 8),
@@ -202,7 +203,7 @@ class Runs(SettingsCase):
     def test_a_run_is_a_configuration(self):
         settings = self.settings("--config", self.earlier_run())
         self.assertEqual(settings["data"], dict(source="builtin", validation=0.0, shuffle=False, seed=5, test_images=8,
-                                                test_mirrored=False))
+                                                test_every=0, test_mirrored=False))
         self.assertEqual(settings["device"], dict(name="cpu", precision="fp32",
                                                   select="block.forward=parts,conv2d.forward=onednn,mse.forward=loops"))
         self.assertEqual(settings["optimizer"]["learning_rate"], 0.01)

@@ -108,6 +108,20 @@ TEST(Trainer, TestsNowAndThenAndAtTheEnd) {
   EXPECT_EQ(trainer.snapshot()->test_loss, tests.back().loss);
 }
 
+TEST(Trainer, TestsEverySoManyStepsWhereThatIsSaid) {
+  TrainerOptions options = tiny_trainer_options();
+  options.start_paused = true;
+  options.steps = 25;
+  options.test_every = 7;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  trainer.send(Resume{});
+  ASSERT_TRUE(trainer.wait(tests::kPatience));
+  std::vector<std::uint64_t> steps;
+  for (const TestPoint& test : feed.all<TestPoint>()) steps.push_back(test.step);
+  EXPECT_EQ(steps, (std::vector<std::uint64_t>{7, 14, 21, 25}));
+}
+
 TEST(Trainer, PauseStopsStepOnceStepsAndResumeGoesOn) {
   Trainer trainer(tiny_trainer_options());
   FeedLog feed(trainer.subscribe());
