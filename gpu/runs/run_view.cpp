@@ -4,11 +4,13 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/data/text_encoding.h"
 #include "gpu/files/file.h"
 #include "gpu/runs/head_snapshot.h"
 #include "gpu/runs/snapshot_json.h"
@@ -77,6 +79,19 @@ double median_speed(const PointTable& steps) {
   const auto middle = speeds.begin() + static_cast<std::ptrdiff_t>(speeds.size() / 2);
   std::nth_element(speeds.begin(), middle, speeds.end());
   return *middle;
+}
+
+/// Of a network that takes texts: what the kept bytes stand for, as far as they tell.
+void add_texts(const json& head, data::ImageSet& set) {
+  try {
+    const std::string alphabet = model_in(head).alphabet;
+    if (alphabet.empty()) return;
+    const data::Alphabet characters(alphabet);
+    const auto bytes = static_cast<std::size_t>(set.image_bytes());
+    for (std::size_t i = 0; i < static_cast<std::size_t>(set.count); ++i)
+      set.texts.push_back(characters.decode(std::span(set.pixels).subspan(i * bytes, bytes)));
+  } catch (const core::BadInput&) {  // a model that this version does not know
+  }
 }
 
 }  // namespace
@@ -334,7 +349,9 @@ void RunView::describe_predictions(const json& head) {
     if (named_data_) *data = *named_data_;
     data->classes.resize(static_cast<std::size_t>(shown_->evaluation.classes));
     const bool validation = shown_->evaluation.split == training::Split::validation;
-    (validation ? data->validation : data->test) = shown_->images;
+    data::ImageSet& set = validation ? data->validation : data->test;
+    set = shown_->images;
+    add_texts(head, set);
     shown_data_ = std::move(data);
   }
   now.evaluation = shown_evaluation_;
