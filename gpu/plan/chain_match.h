@@ -21,8 +21,8 @@ struct MatchedLink {
 /// A tensor that passes between two ops of the chain and is not stored, or that the variant omits.
 struct Unstored {
   int tensor = -1;
-  ops::Op
-      reader{};  ///< the covered op that reads it, or whose output is omitted: without that one it would be stored
+  /// The covered op that reads it, or whose output is omitted: without that one it would be stored.
+  ops::Op reader{};
   bool recomputed = false;  ///< by an op before the variant's own, which can be launched for others
 };
 

@@ -289,10 +289,7 @@ __device__ void consume(const RowsProblem<T>& q, const RowsPlaces& at, float* pa
       make_ones<T>(ones[half], rows, at.symbols(ring.stage), static_cast<unsigned>(half) * kPatchSide / 2);
       multiply_half<T>(sums, ones[half], gradients, half);
       wait_products<1>();  // the half before, whose ones are made anew next
-      if (half == 0 && i > unit.first_patch) {
-        __syncwarp();  // all lanes have read their symbols
-        if (lane == 0) arrive(used);
-      }
+      if (half == 0 && i > unit.first_patch) arrive(used);
     }
     used = at.empty(ring.stage);
     ring.advance();
@@ -313,7 +310,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   if (thread == 0) {
     for (int i = 0; i < kStages; ++i) {
       make_barrier(at.full(i), 1 + 32);  // who asks for dy, and the lanes of a warp
-      make_barrier(at.empty(i), kConsumers * 4);
+      make_barrier(at.empty(i), kConsumers * static_cast<int>(kWarpgroup));
     }
     publish_barriers();
   }
