@@ -67,7 +67,7 @@ std::string latencies_of(const Outcome& found) {
   };
   add("reading and decoding", found.read);
   add("to the device", found.to_device);
-  add("network", found.network);
+  add(found.mirrored ? "network, two passes" : "network", found.network);
   for (const inference::LayerLatency& layer : found.layers) {
     if (layer.inside.empty()) {
       add("  " + layer.layer, layer.time);

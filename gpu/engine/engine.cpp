@@ -138,8 +138,8 @@ void Engine::make_staging() {
   evaluation_losses_ = core::HostBuffer(device_, room * sizeof(float));
   evaluation_predicted_ = core::HostBuffer(device_, room);
   evaluation_head_losses_ = core::HostBuffer(device_, evaluation_losses_.bytes());
-  // One a pass, of which there are as many as images at the most, and one of the pictures.
-  const std::size_t passes = (room - kLargestEvaluationBatch) * (options_.test_mirrored ? 2 : 1);
+  // One a pass, of which an image takes one or two at the most, and one of the pictures.
+  const std::size_t passes = most_evaluated() * (options_.test_mirrored ? 2 : 1);
   evaluation_controls_ = core::HostBuffer(device_, (passes + 1) * sizeof(StepControl));
   evaluation_done_ = device_->make_event(false);
   if (options_.shown_images == 0) return;

@@ -213,6 +213,7 @@ class Engine {
                                              const plan::Bindings& bindings);
   Plans build(const plan::Selection& selection, int batch);
   void check_images(const models::Model& model) const;
+  std::size_t most_evaluated() const;
   std::size_t evaluation_room() const;
   plan::WrittenTensor logits_of(const plan::Plan& testing) const;
   void make_mirroring(Plans& plans, const plan::Selection& selection, int batch,

@@ -21,13 +21,18 @@ std::int64_t Engine::evaluated_images(Split split) const {
   return std::clamp<std::int64_t>(options_.test_images, 1, all);
 }
 
-/// Images for which the host has room: those of an evaluation, and what lies behind them in its last batch.
-std::size_t Engine::evaluation_room() const {
+/// Images of the larger split's evaluation.
+std::size_t Engine::most_evaluated() const {
   return static_cast<std::size_t>(
-      std::max(evaluated_images(Split::validation), evaluated_images(Split::test)) + kLargestEvaluationBatch);
+      std::max(evaluated_images(Split::validation), evaluated_images(Split::test)));
 }
 
-/// A GPU evaluates small batches no faster than large ones, and every batch costs two or three copies.
+/// Images for which the host has room: those of an evaluation, and what lies behind them in its last batch.
+std::size_t Engine::evaluation_room() const {
+  return most_evaluated() + kLargestEvaluationBatch;
+}
+
+/// A GPU evaluates small batches no faster than large ones, and every batch costs up to four copies.
 int Engine::evaluation_batch(int batch) const {
   if (device_->kind() == core::DeviceKind::cuda) batch = kLargestEvaluationBatch;
   return static_cast<int>(

@@ -1,11 +1,13 @@
 // Engine: evaluations of each image and its mirror image (gpu/plan/mirrored.h).
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "gpu/engine/engine.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/cross_entropy/cross_entropy.h"
 #include "gpu/plan/mirrored.h"
 
 namespace warpscope::training {
@@ -50,26 +52,14 @@ void Engine::enqueue_mirrored_batch() {
 /// Makes losses and predicted classes, one a label, of the logits that have arrived.
 void Engine::judge_mirrored(std::span<const std::uint8_t> labels) {
   const core::ElementType type = logits_of(*plans_.testing).type;
-  const auto classes = static_cast<std::size_t>(options_.model.classes);
-  const std::span all(plans_.logits.as<const std::byte>(), plans_.logits.bytes());
-  const std::size_t bytes = labels.size() * classes * core::size_of(type);
-  std::vector<double> logits = plan::mean_logits(all.first(bytes), all.subspan(all.size() / 2, bytes), type);
-  std::vector<std::uint8_t> known(labels.begin(), labels.end());
-  std::vector<double> losses(labels.size());
-  double loss = 0, accuracy = 0;
-  ops::OpCall call;
-  call.shape.batch = static_cast<std::int64_t>(labels.size());
-  call.shape.in_channels = options_.model.classes;
-  call.precision = core::Precision::fp64;
-  call.operands[ops::Name::logits] = logits.data();
-  call.operands[ops::Name::labels] = known.data();
-  call.operands[ops::Name::sample_losses] = losses.data();
-  call.operands[ops::Name::predicted] = evaluation_predicted_.as<std::uint8_t>();
-  call.operands[ops::Name::loss] = &loss;
-  call.operands[ops::Name::accuracy] = &accuracy;
-  ops::find_variant(ops::Op::cross_entropy_forward, core::DeviceKind::cpu, "reference")->launch(call);
-  auto* const kept = evaluation_losses_.as<float>();
-  for (std::size_t i = 0; i < losses.size(); ++i) kept[i] = static_cast<float>(losses[i]);
+  const int classes = options_.model.classes;
+  const std::size_t bytes = labels.size() * static_cast<std::size_t>(classes) * core::size_of(type);
+  const std::span both(plans_.logits.as<const std::byte>(), plans_.logits.bytes());
+  const auto judged = ops::cross_entropy::judge(plan::mean_logits(both, bytes, type), classes,
+                                                std::vector<std::uint8_t>(labels.begin(), labels.end()));
+  std::copy(judged.predicted.begin(), judged.predicted.end(), evaluation_predicted_.as<std::uint8_t>());
+  std::transform(judged.losses.begin(), judged.losses.end(), evaluation_losses_.as<float>(),
+                 [](double loss) { return static_cast<float>(loss); });
 }
 
 }  // namespace warpscope::training

@@ -226,7 +226,7 @@ std::vector<double> Inference::rows_of(const Batch& batch) const {
   const std::span all(batch.output.as<const std::byte>(), batch.output.bytes());
   const std::size_t bytes = output_bytes(batch.images.size());
   if (!mirrored_) return ops::decode(all.first(bytes), output_.type);
-  return plan::mean_logits(all.first(bytes), all.subspan(all.size() / 2, bytes), output_.type);
+  return plan::mean_logits(all, bytes, output_.type);
 }
 
 void Inference::answer(Batch& batch, Outcome& outcome) const {

@@ -75,8 +75,8 @@ class Inference {
   /// `parameters`: models::ParameterLayout of `model`, in host memory. A model that classifies runs up to its
   /// logits, one that reconstructs up to the error of each image. The calling thread has made `device` its current
   /// one; `stream` outlives this. With `mirrored` a model that classifies images answers by each image and its mirror
-  /// image (plan/mirrored.h): its network's time is that of both passes. Throws core::BadInput and core::OutOfMemory as
-  /// plan::Plan does, core::BadInput as plan::check_mirrored().
+  /// image (plan/mirrored.h): its network's time is that of both passes and of what is copied between. Throws
+  /// core::BadInput and core::OutOfMemory as plan::Plan does, core::BadInput as plan::check_mirrored().
   Inference(const models::Model& model, std::span<const float> parameters, const plan::Selection& selection,
             int batch, std::shared_ptr<core::Device> device, core::Stream& stream, bool mirrored = false);
 

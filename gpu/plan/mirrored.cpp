@@ -19,10 +19,9 @@ void check_mirrored(const models::Model& model) {
                   model.name));
 }
 
-std::vector<double> mean_logits(std::span<const std::byte> images, std::span<const std::byte> mirrored,
-                                core::ElementType type) {
-  std::vector<double> mean = ops::decode(images, type);
-  const std::vector<double> other = ops::decode(mirrored, type);
+std::vector<double> mean_logits(std::span<const std::byte> both, std::size_t bytes, core::ElementType type) {
+  std::vector<double> mean = ops::decode(both.first(bytes), type);
+  const std::vector<double> other = ops::decode(both.subspan(both.size() / 2, bytes), type);
   for (std::size_t i = 0; i < mean.size(); ++i) mean[i] = (mean[i] + other[i]) / 2;
   return mean;
 }

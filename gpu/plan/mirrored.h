@@ -1,5 +1,5 @@
 #pragma once
-// Evaluation over mirrored images: a network that classifies looks at an image x and at its mirror image m(x), left to
+// Evaluation over mirrored images (test-time augmentation by a horizontal flip): a network that classifies looks at an image x and at its mirror image m(x), left to
 // right, and answers by the mean of the logits of both,
 //
 //   z = (f(x) + f(m(x))) / 2
@@ -24,8 +24,8 @@ inline constexpr Recipe kMirrorsOnRequest{.mirrors = true};
 /// Throws core::BadInput, one sentence, unless `model` classifies images.
 void check_mirrored(const models::Model& model);
 
-/// z of all elements: logits of images and those of their mirror images, of the same size, as elements of `type`.
-std::vector<double> mean_logits(std::span<const std::byte> images, std::span<const std::byte> mirrored,
-                                core::ElementType type);
+/// z of the logits that `both` begins with and of those from its middle on, of the mirror images: `bytes` of each, as
+/// elements of `type`.
+std::vector<double> mean_logits(std::span<const std::byte> both, std::size_t bytes, core::ElementType type);
 
 }  // namespace warpscope::plan

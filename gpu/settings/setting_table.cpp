@@ -179,7 +179,7 @@ constexpr std::array kDataRows{
             .unit = "steps",
             .range = kCount,
             .field = field([](auto& s) -> auto& { return s.test_every; }),
-            .zero = "once five times its images were trained on, 20 steps at least"},
+            .zero = "once five times its images were trained on, 20 steps at least; not 1"},
     Setting{.table = "data",
             .key = "test_mirrored",
             .name = "test_mirrored",

@@ -159,6 +159,12 @@ void Trainer::Worker::prepare() {
   check(options_.spikes);
   check(options_.stop);
   phases_.begin("device");
+  if (options_.test_every == 1) {
+    throw core::BadInput(
+        "test_every 1 leaves no step whose time is known, since each comes right after an evaluation: take 2 "
+        "or "
+        "more, or 0");
+  }
   find_initial_weights();
   open();
   phases_.begin("network");

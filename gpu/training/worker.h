@@ -106,6 +106,7 @@ class Trainer::Worker {
   void handle_spike_threshold(double threshold);
   void handle_network(const models::Model& network);
   void follow_network();
+  void forget_evaluations();
   void handle_roll_back(float factor);
   void clip_by_default();
   void handle_resume();

@@ -47,6 +47,14 @@ void Trainer::Worker::handle_network(const models::Model& network) {
   publish(true);
 }
 
+/// Losses of evaluations are other ones from here on: neither better nor worse than those before.
+void Trainer::Worker::forget_evaluations() {
+  memory_.best_loss.reset();
+  memory_.stops = {};
+  memory_.plateau.best.reset();
+  memory_.plateau.bad_epochs = 0;
+}
+
 /// What was found out about the network before does not hold for this one.
 void Trainer::Worker::follow_network() {
   view_.network = std::make_shared<const models::Model>(options_.model);
@@ -59,12 +67,8 @@ void Trainer::Worker::follow_network() {
   note_choice();
   memory_.speeds.clear();
   memory_.shown_step = kNoStep;
-  memory_.best_loss.reset();
-  // Its loss is another one: neither a spike, nor without improvement.
   memory_.spikes = {};
-  memory_.stops = {};
-  memory_.plateau.best.reset();
-  memory_.plateau.bad_epochs = 0;
+  forget_evaluations();
   engine_->remember();
   observe_another_network();
 }

@@ -20,8 +20,8 @@ constexpr double kImageShare = 12.0;  ///< at most one part in so many of the ti
 constexpr double kFirstKeptSeconds = 2.0, kKeptSeconds = 10.0;
 /// An evaluation comes after so many times its images were trained on.
 constexpr std::int64_t kTestSteps = 5;
-/// Between two evaluations: the step right after one has no time of its own, so few of those would make no
-/// speed.
+/// Between two evaluations, unless test_every says how many: the step right after one has no time of its own, so few
+/// steps would make no speed.
 constexpr std::int64_t kLeastStepsBetween = 20;
 constexpr std::size_t kSpeedWindow = 512;
 constexpr auto kRememberInterval = milliseconds(1000);

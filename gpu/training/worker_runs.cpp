@@ -136,6 +136,7 @@ void Trainer::Worker::take_up(Checkpoint checkpoint) {
   if (training.contains("stops")) training["stops"].get_to(memory_.stops);
   if (training.contains("best_loss") && training["best_loss"].is_number())
     memory_.best_loss = training["best_loss"];
+  if (training.value("test_mirrored", false) != options_.test_mirrored) forget_evaluations();
   view_.step = view_.checkpoint_step = checkpoint.step;
   view_.epoch = checkpoint.epochs;
   const bool other_rule = checkpoint.rule != options_.optimizer.rule;
@@ -169,6 +170,7 @@ nlohmann::json Trainer::Worker::training_state() const {
   return {{"seconds", view_.seconds},
           {"skipped_steps", view_.skipped_steps},
           {"evaluation_step", memory_.evaluation_step},
+          {"test_mirrored", options_.test_mirrored},
           {"plateau", memory_.plateau},
           {"spikes", memory_.spikes},
           {"stops", memory_.stops},

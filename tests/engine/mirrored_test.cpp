@@ -124,6 +124,21 @@ TEST_P(Mirrored, TakesAsManyImagesAsAskedFor) {
   }
 }
 
+TEST_P(Mirrored, TakesImagesInSeveralBatchesAndBeginsAgainInTheirMiddle) {
+  const auto many = std::make_shared<data::DataSet>(tests::labelled_data(40, 530));
+  EngineOptions options = classifier(4);
+  options.test_images = 530;
+  Engine engine(options, many, device);
+  run_steps(engine, 4);
+  engine.start_evaluation(Split::test);
+  ASSERT_FALSE(engine.enqueue_evaluation_batch()) << "there are more";
+  engine.set_selection(tests::other_selection(GetParam()));
+  ASSERT_FALSE(engine.enqueue_evaluation_batch());
+  const auto found = finish(engine);
+  ASSERT_NE(found, nullptr);
+  expect_same(*found, expected(engine, many->test, 530));
+}
+
 TEST_P(Mirrored, IsAnotherFigureThanThatOfTheImagesAlone) {
   EngineOptions plain = classifier(4);
   plain.test_mirrored = false;

@@ -135,6 +135,19 @@ TEST_F(CoverRules, WhatIsComputedAgainAndShownIsLaunchedToo) {
   EXPECT_NE(nodes[upsample].variant, nullptr);
 }
 
+TEST_F(CoverRules, AnOmittedOutputThatIsReadIsWrittenByAnother) {
+  const Variant omitting{.op = Op::maxpool2d_forward,
+                         .name = "omitting",
+                         .chain = {{.op = Op::maxpool2d_forward}},
+                         .omitted = {Name::argmax},
+                         .summary = ""};
+  const int pooled = made.tensor("pooled"), places = made.tensor("places");
+  const std::size_t own = made.node(Op::maxpool2d_forward, {x, pooled, places});
+  EXPECT_EQ(made.covered_by(table_with({omitting}))[own].variant->name, "omitting");
+  made.node(Op::maxpool2d_backward, {x, places, made.tensor("gradient")});
+  EXPECT_EQ(made.covered_by(table_with({omitting}))[own].variant->name, "plain");
+}
+
 TEST_F(CoverRules, AnOpWhoseInputComesLaterRunsByItself) {
   const int late = made.tensor("late");
   const int biased = made.tensor("biased");

@@ -113,6 +113,21 @@ TEST(ResidualSums, WhatTheReluGaveIsStoredWhereItIsRead) {
   }
 }
 
+TEST(ResidualSums, WhatIsAddedToItselfIsStored) {
+  for (const SumCase& on : sum_cases()) {
+    const models::Model model = classifying({convolution("conv1"),
+                                             {.kind = batch_norm, .name = "bn1"},
+                                             {.kind = relu, .name = "relu1"},
+                                             {.kind = add, .name = "add1", .from = "relu1"},
+                                             convolution("conv2")});
+    const Program program = program_of(model, Purpose::inference);
+    const auto nodes = cover_among(on.variants, program, {}, on.device);
+    expect_consistent(program, nodes);
+    EXPECT_NE(node_of(program, nodes, Op::add_forward, "add1").variant, nullptr);
+    EXPECT_FALSE(node_of(program, nodes, Op::batch_norm_infer, "bn1").shape.covered.has(Op::add_forward));
+  }
+}
+
 TEST(ResidualSums, AConvolutionAddsTheOtherGradient) {
   if (!has_gpu_variants()) GTEST_SKIP() << "this build has no variants for GPUs";
   for (const Precision precision : {Precision::tf32, Precision::fp16, Precision::bf16}) {

@@ -16,9 +16,12 @@
 
 #include "gpu/core/error.h"
 #include "gpu/models/parameters.h"
+#include "gpu/runs/checkpoint.h"
+#include "gpu/runs/find_checkpoint.h"
 #include "gpu/runs/run_folder.h"
 #include "gpu/training/trainer.h"
 #include "tests/core/temporary_folder.h"
+#include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_trainer.h"
 
 namespace warpscope::training {
@@ -58,6 +61,36 @@ Ended run(const TrainerOptions& options) {
 
 std::vector<float> weights_in(const std::string& file) {
   return models::load_parameters(file, tests::tiny_model());
+}
+
+/// Evaluations without a better loss, as the last checkpoint of a run tells them.
+int evaluations_without(const std::string& run, const models::Model& model) {
+  return load_checkpoint(runs::find_checkpoint(run, "last"), model).training["stops"]["without"];
+}
+
+TEST(Resume, LossesOfMirroredEvaluationsAreNotHeldAgainstOthers) {
+  const tests::TemporaryFolder folder;
+  for (const bool mirrored : {false, true}) {
+    TrainerOptions options = options_with(UpdateRule::sgd, 1e-30f, 0);  // the weights stay as they are
+    options.model = tests::tiny_classifier();
+    options.data_set = std::make_shared<data::DataSet>(tests::labelled_data(40, 12));
+    options.run_dir = (folder / (mirrored ? "mirrored" : "plain")).string();
+    options.test_mirrored = mirrored;
+    options.steps = 4;
+    run(options);
+    EXPECT_EQ(evaluations_without(options.run_dir, options.model), 0);
+    TrainerOptions same = options;
+    same.run_dir = "";
+    same.resume_dir = options.run_dir;
+    same.steps = 6;
+    run(same);
+    EXPECT_EQ(evaluations_without(options.run_dir, options.model), 1) << "the loss is the same";
+    TrainerOptions other = same;
+    other.test_mirrored = !mirrored;
+    other.steps = 7;
+    run(other);
+    EXPECT_EQ(evaluations_without(options.run_dir, options.model), 0) << "it is the first of its kind";
+  }
 }
 
 TEST(Resume, OfARunInUseIsRefused) {

@@ -122,6 +122,28 @@ TEST(Trainer, TestsEverySoManyStepsWhereThatIsSaid) {
   EXPECT_EQ(steps, (std::vector<std::uint64_t>{7, 14, 21, 25}));
 }
 
+TEST(Trainer, StepsWithoutATimeOfTheirOwnAreRefused) {
+  TrainerOptions options = tiny_trainer_options();
+  options.test_every = 1;
+  Trainer trainer(options);
+  ASSERT_TRUE(trainer.wait(tests::kPatience));
+  EXPECT_TRUE(trainer.snapshot()->failed_by_input);
+  EXPECT_TRUE(tests::holds(trainer.snapshot()->notice, {"test_every 1", "take 2 or more, or 0"}));
+}
+
+TEST(Trainer, TimeGoesOnWhereEverySecondStepIsTested) {
+  TrainerOptions options = tiny_trainer_options();
+  options.steps = 6;
+  options.test_every = 2;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  ASSERT_TRUE(trainer.wait(tests::kPatience));
+  const auto points = feed.all<LossPoint>();
+  ASSERT_EQ(points.size(), 6u);
+  EXPECT_GT(points[5].seconds, points[1].seconds);
+  EXPECT_GT(trainer.snapshot()->images_per_second, 0);
+}
+
 TEST(Trainer, PauseStopsStepOnceStepsAndResumeGoesOn) {
   Trainer trainer(tiny_trainer_options());
   FeedLog feed(trainer.subscribe());

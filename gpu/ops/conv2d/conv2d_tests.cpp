@@ -98,7 +98,7 @@ OpShape pooled(OpShape shape, int columns) {
 }
 
 /// The same, and lines of characters: those of the models, outputs of one position, numbers of positions and filters
-/// that no tile divides; with pooling, lines that windows fill or not, and more than run at once. The last two are for
+/// that no tile divides; with pooling, lines that windows fill or not, and more than run at once. Two are for
 /// calls that cover a norm: windows that leave something over, and so many patches that blocks of `hopper_normed` have
 /// several tiles.
 std::vector<OpShape> forward_chain_shapes() {
@@ -119,6 +119,10 @@ std::vector<OpShape> forward_chain_shapes() {
   add(pooled(conv(3, 1, 65, 70, 136, 1, 7), 3), false);
   add(pooled(conv(2, 3, 29, 86, 64, 1, 5), 2), false);
   add(pooled(conv(240, 1, 400, 5, 8, 1, 3), 3), true);
+  // As many characters as the table of `shared_rows_normed` holds.
+  add(pooled(conv(2, 1, 31, 106, 256, 1, 7), 3), true);
+  add(pooled(conv(2, 1, 27, 142, 256, 1, 5), 2), true);
+  add(pooled(conv(2, 1, 23, 215, 256, 1, 3), 3), false);
   list.push_back(pooled(conv(2, 9, 14, 64, 192, 3, 3), 3));
   list.push_back(conv(600, 5, 1, 64, 192, 3, 3));
   // For `hopper_pooled`, whose patches are eight windows of eight texts; the last makes more tiles than run at once.

@@ -9,6 +9,7 @@
 // z: (N, C), C = OpShape::in_channels from 1 to 256; label and predicted: one byte an image. Labels are below
 // C. Sums are taken in FP32 in a fixed order: the result is deterministic. OpShape: batch, in_channels.
 
+#include <cstdint>
 #include <vector>
 
 #include "gpu/ops/variant.h"
@@ -22,5 +23,14 @@ const OpTests& forward_tests();
 const OpTests& backward_tests();
 
 std::vector<Variant> variants();
+
+/// What forward makes of each image, in double precision.
+struct Judged {
+  std::vector<double> losses;
+  std::vector<std::uint8_t> predicted;
+};
+
+/// Of logits (N, classes) in host memory and N labels.
+Judged judge(std::vector<double> logits, int classes, std::vector<std::uint8_t> labels);
 
 }  // namespace warpscope::ops::cross_entropy

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "gpu/ops/cross_entropy/cross_entropy.h"
 #include "gpu/ops/cross_entropy/cross_entropy_variants.h"
@@ -87,6 +88,23 @@ void backward(const OpCall& call) {
 }
 
 }  // namespace
+
+Judged judge(std::vector<double> logits, int classes, std::vector<std::uint8_t> labels) {
+  Judged judged{std::vector<double>(labels.size()), std::vector<std::uint8_t>(labels.size())};
+  double loss = 0, accuracy = 0;
+  OpCall call;
+  call.shape.batch = static_cast<std::int64_t>(labels.size());
+  call.shape.in_channels = classes;
+  call.precision = core::Precision::fp64;
+  call.operands[Name::logits] = logits.data();
+  call.operands[Name::labels] = labels.data();
+  call.operands[Name::sample_losses] = judged.losses.data();
+  call.operands[Name::predicted] = judged.predicted.data();
+  call.operands[Name::loss] = &loss;
+  call.operands[Name::accuracy] = &accuracy;
+  forward<double>(call);
+  return judged;
+}
 
 Variant reference_forward() {
   return reference_variant(Op::cross_entropy_forward, in_either_width<forward<float>, forward<double>>);
