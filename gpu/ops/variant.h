@@ -107,8 +107,8 @@ struct Variant {
   /// What ops of the chain write and others of it read, by its name in the call, and that is stored all the same, as the
   /// contract says: others may read it, as backward passes do.
   std::vector<Name> stored = {};
-  /// What ops of the chain write and the call does not, though nothing in it reads it: the variant runs where nobody
-  /// else does either.
+  /// Outputs of covered ops that the call does not write, though no covered op reads them: the variant is chosen only
+  /// where no other op reads them either.
   std::vector<Name> omitted = {};
   std::vector<PrivateOperand> formats = {};  ///< of operands that partners must read or write alike
   std::vector<PresetTag> presets = {};

@@ -220,7 +220,7 @@ __device__ __forceinline__ void write_tile(const ActivationsProblem& q, const Ti
   }
 }
 
-/// Asks for what is added to a consumer's sums of a tile, which it reads when these are done.
+/// Prefetches what is added to a consumer's sums of a tile, which it reads when these are done.
 template <class S>
 __device__ __forceinline__ void prefetch_addends(const ActivationsProblem& q, const Tile& tile, int consumer,
                                                  int thread) {

@@ -23,7 +23,8 @@ __device__ __forceinline__ float2 widen_pair(mma::Bf16, unsigned word) {
   return {__uint_as_float(word << 16), __uint_as_float(word & 0xffff0000u)};
 }
 
-/// A warpgroup: asks for the lines of `addend` that lie behind a patch's result: a tile's channels, from `channel` on.
+/// A warpgroup: prefetches the cache lines of `addend` at the places of a patch's result: a tile's channels, from
+/// `channel` on.
 template <bool kSmall, int kColumnCount, class Storage>
 __device__ __forceinline__ void prefetch_addend(const Layout& from, const Storage* addend, const Place& patch,
                                                 int channel, int thread) {

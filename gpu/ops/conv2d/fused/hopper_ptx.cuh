@@ -103,14 +103,14 @@ __device__ __forceinline__ void write_chunk(void* to, const unsigned (&w)[4]) {
                : "memory");
 }
 
-/// Reads 16 bytes that nobody writes meanwhile, after what the source reads before.
+/// Reads 16 bytes that nobody writes meanwhile; the compiler keeps the order of such reads.
 __device__ __forceinline__ void read_chunk(unsigned (&w)[4], const void* from) {
   asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"
                : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
                : "l"(from));
 }
 
-/// Asks for a line in the L2 cache.
+/// Prefetches a cache line into L2.
 __device__ __forceinline__ void prefetch_line(const void* from) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 }

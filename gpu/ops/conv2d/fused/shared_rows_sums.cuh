@@ -14,7 +14,10 @@
 // The table holds of a symbol the row of each tap and one more, of the means of these over all filters: two numbers of 16
 // bits, whose sum is the mean, in rows g and g + 8 of one more product. That gives every lane the means of its positions
 // at once, and C of the other products is what they make negative: D is centred. Symbol 0 and filters that do not exist
-// have zeros; the bias stands as the first tap of one more symbol.
+// have zeros; the bias stands where the first tap of one more symbol would, and is read by the slot behind the taps.
+//
+// B is zero where a position does not use a row, so a row that is not finite makes all eight positions of its product
+// NaN, not only those that use it.
 //
 // Source: rows.h; NVIDIA, "Parallel Thread Execution ISA", sections "ldmatrix", "mma.m16n8k16".
 
@@ -47,7 +50,7 @@ constexpr int symbol_bytes(int taps) {
   return (taps + 1) * kRowBytes;
 }
 
-/// Block: a symbol and a slot, kTaps + 1 of each; thread: a filter. Of weights (K, taps, C). Symbol `characters` + 1
+/// Block: one of taps + 1 slots of a symbol; thread: a filter. Of weights (K, taps, C). Symbol `characters` + 1
 /// is the bias, in its last slot. The last slot of the others is no row: its mean, and those of slots behind it, are
 /// 0.
 template <class T>
