@@ -140,26 +140,26 @@ torch_accuracy() {
 
 accuracy_of_images() { # data
   local code=0 how
-  for how in "resnet9 0.2 75" "vgg 0.1 75" "classifier_bn 0.05 75"; do
+  for how in "resnet9 0.4 100" "vgg 0.2 110" "classifier_bn 0.05 75"; do
     local name rate epochs
     read -r name rate epochs <<<"$how"
     local saved=$out/accuracy-$name.safetensors
     "$build"/warpscope train --model "$here/assets/models/$name.toml" --data "$1" --device cuda:0 --precision bf16 \
-      --batch 512 --optimizer nesterov --lr "$rate" --weight-decay 0.001 --schedule cosine:warmup=5 --flip --crop 4 \
-      --cutout 8 --epochs "$epochs" --save "$saved" >"$out/accuracy-$name.log" 2>&1 || code=1
+      --batch 512 --optimizer nesterov --lr "$rate" --weight-decay 0.0007 --schedule cosine:warmup=5 --flip --crop 4 \
+      --cutout 12 --jitter 0.1 --test-every 2000 --epochs "$epochs" --save "$saved" >"$out/accuracy-$name.log" 2>&1 || code=1
     "$build"/warpscope infer "$saved" "$1" --device cuda:0 --precision bf16 --test-mirrored \
       >"$out/accuracy-$name-mirrored.log" 2>&1 || code=1
     rm -f "$saved"
     echo "$how: $(grep -E '^(steps|speed|test)' "$out/accuracy-$name.log" | tr -s ' ' | tr '\n' ' ')"
     echo "  mirrored: $(grep -E '^accuracy' "$out/accuracy-$name-mirrored.log" | tr -s ' ')"
   done
-  torch_accuracy "$1" resnet9 --mirrored || code=1
+  torch_accuracy "$1" resnet9 --rate 0.4 --weight-decay 0.0007 --cutout 12 --epochs 90 --mirrored || code=1
   return $code
 }
 
 accuracy_of_texts() { # data
   local code=0 how
-  for how in "char_cnn adam 0.0003" "char_cnn_cased adam 0.0003" "char_cnn_ln adam 0.00003"; do
+  for how in "char_cnn momentum 0.01" "char_cnn_cased momentum 0.01" "char_cnn_ln adam 0.0001"; do
     local name rule rate
     read -r name rule rate <<<"$how"
     "$build"/warpscope train --model "$name" --data "$1" --device cuda:0 --precision fp16 --batch 128 --optimizer "$rule" \
