@@ -14,6 +14,7 @@ namespace warpscope::ui {
 namespace {
 
 constexpr float kPi = 3.14159265f;
+constexpr float kSegmentGap = 1;  ///< pixels between the choices of segmented()
 
 // Icons are drawn in a box of 16 design pixels; `p(x, y)` maps it to the screen.
 struct IconPen {
@@ -198,9 +199,12 @@ bool text_button(const Frame& frame, const char* name, const char* label, std::s
   return clicked;
 }
 
+float toggle_width(const Frame& frame, std::string_view label) {
+  return text_width(frame.fonts.text, label) + 16 * frame.scale;
+}
+
 bool toggle(const Frame& frame, const char* name, const char* label, bool* value, std::string_view tip) {
-  const float width = text_width(frame.fonts.text, label) + 16 * frame.scale;
-  const bool clicked = hit_area(name, ImVec2(width, ImGui::GetFrameHeight()));
+  const bool clicked = hit_area(name, ImVec2(toggle_width(frame, label), ImGui::GetFrameHeight()));
   if (clicked) *value = !*value;
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   auto* const list = ImGui::GetWindowDrawList();
@@ -215,13 +219,26 @@ bool toggle(const Frame& frame, const char* name, const char* label, bool* value
   return clicked;
 }
 
+float segmented_width(const Frame& frame, std::span<const char* const> labels) {
+  float width = kSegmentGap * static_cast<float>(labels.size() - 1);
+  for (const char* const label : labels) width += toggle_width(frame, label);
+  return width;
+}
+
+bool segmented_in_row(const Frame& frame, float gap, const char* name, std::span<const char* const> labels,
+                      int* value, std::string_view tip) {
+  next_in_row(frame, gap, segmented_width(frame, labels));
+  return segmented(frame, name, labels, value, tip, true);
+}
+
 bool segmented(const Frame& frame, const char* name, std::span<const char* const> labels, int* value,
-               std::string_view tip) {
+               std::string_view tip, bool wraps) {
   bool changed = false;
   ImGui::PushID(name);
   for (int i = 0; i < static_cast<int>(labels.size()); ++i) {
     const char* const label = labels[static_cast<std::size_t>(i)];
-    if (i > 0) ImGui::SameLine(0, 1);
+    if (i > 0) ImGui::SameLine(0, kSegmentGap);
+    if (i > 0 && wraps && ImGui::GetContentRegionAvail().x < toggle_width(frame, label)) ImGui::NewLine();
     bool down = *value == i;
     const std::string item = std::string(name) + "." + label;
     if (toggle(frame, item.c_str(), label, &down, label_tip(label, tip)) && *value != i) {

@@ -213,7 +213,7 @@ void centered_text(const Frame& frame, std::string_view text) {
     draw_text(ImGui::GetWindowDrawList(), font, left, baseline, frame.palette.muted, each);
     baseline += line;
   }
-  ImGui::Dummy(ImVec2(std::max(1.0f, room.x), std::max(1.0f, std::min(room.y, height))));
+  ImGui::Dummy(ImVec2(std::max(1.0f, room.x), std::max(1.0f, height)));
 }
 
 // Panels --------------------------------------------------------------------------------------------
@@ -380,6 +380,17 @@ void panel_body(const Frame& frame, bool scrolls) {
       "body", ImVec2(0, std::max(1.0f, height)), false,
       scrolls ? ImGuiWindowFlags_None : ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
   ImGui::PopStyleVar();
+}
+
+void begin_rest(const Frame& frame, float least) {
+  const float height = std::max(ImGui::GetContentRegionAvail().y, std::floor(least * frame.scale));
+  ImGui::BeginChild(
+      "rest", ImVec2(0, height), false,
+      ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+}
+
+void end_rest() {
+  ImGui::EndChild();
 }
 
 void end_panel() {

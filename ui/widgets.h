@@ -94,6 +94,10 @@ void align_right(const Frame& frame, float width);
 /// Ends the title row and starts the panel's body, a child region that fills what is left and scrolls if
 /// `scrolls`.
 void panel_body(const Frame& frame, bool scrolls = true);
+/// What fills the rest of a body that scrolls: a region that is `least` design pixels high at least, so that the body
+/// scrolls where less is left. Always pair with end_rest().
+void begin_rest(const Frame& frame, float least);
+void end_rest();
 void end_panel();
 
 // Controls ------------------------------------------------------------------------------------------
@@ -126,12 +130,19 @@ float text_button_width(const Frame& frame, std::string_view label);
 /// A button with a word.
 bool text_button(const Frame& frame, const char* name, const char* label, std::string_view tip,
                  bool enabled = true);
+/// Width in pixels of a toggle().
+float toggle_width(const Frame& frame, std::string_view label);
 /// A button that stays down: accented while `*value`. True when it changed.
 bool toggle(const Frame& frame, const char* name, const char* label, bool* value, std::string_view tip);
-/// Choices side by side, one of them active: "steps | time". Choice i is traced as "<name>.<labels[i]>". True
-/// when `*value` changed.
+/// Width in pixels of segmented() in one row.
+float segmented_width(const Frame& frame, std::span<const char* const> labels);
+/// Choices side by side, one of them active: "steps | time". Choice i is traced as "<name>.<labels[i]>". If it
+/// `wraps`, those that the row has no room for stand in the next. True when `*value` changed.
 bool segmented(const Frame& frame, const char* name, std::span<const char* const> labels, int* value,
-               std::string_view tip);
+               std::string_view tip, bool wraps = false);
+/// next_in_row() and segmented() that wraps.
+bool segmented_in_row(const Frame& frame, float gap, const char* name, std::span<const char* const> labels,
+                      int* value, std::string_view tip);
 /// A combo `width` pixels wide. True while it is open: then draw combo_item()s and call end_combo().
 bool begin_combo(const Frame& frame, const char* name, const std::string& preview, float width,
                  std::string_view tip);

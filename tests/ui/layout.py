@@ -56,12 +56,33 @@ class Sizes(WindowCase):
         self.check("1920x1080", *self.EVERYWHERE, *(f"tabs.{tab}" for tab in self.LAST_TABS), "kernels.optimizer.update",
                    "images.now.7")
 
-    def test_what_has_no_room_is_left_out_or_scrolls_where_all_is_twice_as_large(self):
+    def open_twice_as_large(self):
         folder = os.path.join(self.home, "config", "warpscope")
         os.makedirs(folder)
         with open(os.path.join(folder, "window.json"), "w", encoding="utf-8") as file:
             json.dump({"zoom": 2}, file)
         self.open_paused(size="1024x640")
+
+    # Of each panel the last of its controls that is in view, before anything is scrolled.
+    LAST_CONTROLS = {"Network": "network.look.gradients", "Distributions": "distributions.view.figures",
+                     "Latent": "latent.fit", "Features": "features.view_of.grid"}
+
+    def test_controls_that_do_not_fit_wrap_where_all_is_twice_as_large(self):
+        self.open_twice_as_large()
+        self.settled_step()
+        for panel, last in self.LAST_CONTROLS.items():
+            self.choose("tabs.more", f"tabs.more.{panel}")
+            self.settled_step()  # what is seen of the network belongs to a step
+            self.item(last)
+            layout = self.layout()
+            large = layout["tabs.large"]
+            end = large.x + large.w + 1
+            for name, place in layout.items():
+                if name.startswith(last.split(".")[0] + ".") and name != "network.strip" and not name.startswith("network.layer"):
+                    self.assertLessEqual(place.x + place.w, end, name)
+
+    def test_what_has_no_room_is_left_out_or_scrolls_where_all_is_twice_as_large(self):
+        self.open_twice_as_large()
         self.item("training.more")
         self.settled_step()
         layout = {name: place for name, place in self.layout().items()

@@ -20,7 +20,8 @@ constexpr JobButton kButton{"bench.start", "bench.cancel", "Measure",
                             "second-level cache flushed before each "
                             "launch. The training pauses meanwhile and then goes on.",
                             profiling::Job::bench};
-constexpr float kBothWidth = 900;  // design pixels from which bars and roofline stand side by side
+constexpr float kLeastHeight = 112;  // design pixels, of the bars or the roofline
+constexpr float kBothWidth = 900;    // design pixels from which bars and roofline stand side by side
 
 // Colours of Palette::series, the same in every roofline.
 struct Family {
@@ -181,6 +182,11 @@ constexpr plot::BarNames kNames{
         "floor."};
 
 constexpr std::array<const char*, 2> kViews{"bars", "roofline"};
+constexpr float kPrecisionWidth = 72;  // design pixels
+
+float op_choice_width(const Frame& frame, bool wide) {
+  return (wide ? 216 : 176) * frame.scale;
+}
 
 }  // namespace
 
@@ -219,7 +225,7 @@ void BenchPanel::prepare(const Frame& frame, const LaboratoryController& control
 
 void BenchPanel::draw_op_choice(const Frame& frame, const profiling::LaboratoryState& laboratory, bool wide) {
   const std::string now = filter_.op ? std::string(ops::to_string(*filter_.op)) : "all operations";
-  if (!begin_combo(frame, "bench.op", now, (wide ? 216 : 176) * frame.scale,
+  if (!begin_combo(frame, "bench.op", now, op_choice_width(frame, wide),
                    "Which operation is shown; of one, the roofline shows each layer."))
     return;
   if (combo_item(frame, "bench.op=all", "all operations", !filter_.op)) {
@@ -237,7 +243,8 @@ void BenchPanel::draw_op_choice(const Frame& frame, const profiling::LaboratoryS
 
 void BenchPanel::draw_precision_choice(const Frame& frame, const profiling::LaboratoryState& laboratory) {
   const std::string now = filter_.precision ? std::string(core::to_string(*filter_.precision)) : "all";
-  if (!begin_combo(frame, "bench.precision", now, 72 * frame.scale, "Which precision is shown.")) return;
+  if (!begin_combo(frame, "bench.precision", now, kPrecisionWidth * frame.scale, "Which precision is shown."))
+    return;
   if (combo_item(frame, "bench.precision=all", "all", !filter_.precision)) {
     filter_.precision.reset();
     stale_ = true;
@@ -254,33 +261,28 @@ void BenchPanel::draw_precision_choice(const Frame& frame, const profiling::Labo
 }
 
 void BenchPanel::draw_controls(const Frame& frame, LaboratoryController& controller, bool both) {
-  const float s = frame.scale;
   if (job_button(frame, controller, kButton)) {
     profiling::BenchOptions options;
     if (measured_precisions_ == 0) options.precisions = {frame.snapshot.selection.precision};
     controller.bench(frame, std::move(options));
   }
-  ImGui::SameLine(0, 8 * s);
   const std::string precision(core::to_string(frame.snapshot.selection.precision));
   const std::array<const char*, 2> choices{precision.c_str(), "all"};
-  segmented(frame, "bench.measure", choices, &measured_precisions_,
-            "What is measured: the precision in use, or all of them.");
+  segmented_in_row(frame, 8, "bench.measure", choices, &measured_precisions_,
+                   "What is measured: the precision in use, or all of them.");
   if (controller.state().bench.empty()) return;
-  ImGui::SameLine(0, 20 * s);
+  next_in_row(frame, 20, op_choice_width(frame, both));
   draw_op_choice(frame, controller.state(), both);
-  ImGui::SameLine(0, 8 * s);
+  next_in_row(frame, 8, kPrecisionWidth * frame.scale);
   draw_precision_choice(frame, controller.state());
-  ImGui::SameLine(0, 8 * s);
   if (!both) {
-    segmented(frame, "bench.view", kViews, &view_,
-              "Times as bars, or rates under what the device can do at best.");
-    ImGui::SameLine(0, 8 * s);
+    segmented_in_row(frame, 8, "bench.view", kViews, &view_,
+                     "Times as bars, or rates under what the device can do at best.");
   }
   if (both || view_ == 0) {
+    next_in_row(frame, 8, toggle_width(frame, "log"));
     toggle(frame, "bench.log", "log", &logarithmic_,
            "Logarithmic bars: equal ratios take equal room. Otherwise bars start at 0.");
-  } else {
-    ImGui::NewLine();
   }
 }
 
@@ -306,7 +308,7 @@ void BenchPanel::draw(const Frame& frame, LaboratoryController& controller) {
   const auto& laboratory = controller.state();
   prepare(frame, controller);
   draw_caption(frame, controller);
-  panel_body(frame, false);
+  panel_body(frame);
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool both = room.x >= kBothWidth * frame.scale;
@@ -320,12 +322,14 @@ void BenchPanel::draw(const Frame& frame, LaboratoryController& controller) {
                      "training pauses meanwhile.");
     return;
   }
+  begin_rest(frame, kLeastHeight);
   const float gap = 16 * frame.scale, bars = both ? std::floor(0.55f * (room.x - gap)) : room.x;
   if (both || view_ == 0) {
     plot::draw_bars(frame, "bench.bars", ImVec2(bars, 0), groups_, kNames, logarithmic_);
   }
   if (both) ImGui::SameLine(0, gap);
   if (both || view_ == 1) draw_roofline(frame, laboratory, ImVec2(0, 0));
+  end_rest();
 }
 
 }  // namespace warpscope::ui

@@ -81,7 +81,7 @@ void DeterminismPanel::draw_button(const Frame& frame) {
 
 void DeterminismPanel::draw(const Frame& frame) {
   const auto& report = frame.snapshot.determinism;
-  panel_body(frame, false);
+  panel_body(frame);
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
   draw_button(frame);
   if (!report || report->id == 0) {

@@ -29,7 +29,9 @@ constexpr std::array<std::string_view, kQuantities> kMeanings{
     "By how much one step changed weights and bias. The weights are copied at the end of the step before; "
     "where "
     "more steps lie between, the change is divided by their number, and the tip says so"};
-constexpr float kControlsWidth = 600;  ///< design pixels
+constexpr const char* kLogSteps = "log steps";
+constexpr float kGap = 12, kFigureWidth = 128;  ///< design pixels, of the controls
+constexpr float kLeastHeight = 144;
 constexpr float kTableLeast = 260;
 constexpr float kStacked = 560;  ///< narrower panels have the table above the plot
 
@@ -57,7 +59,7 @@ void DistributionsPanel::follow(const models::Model& model) {
 
 void DistributionsPanel::draw(const Frame& frame) {
   if (frame.cursor == nullptr || frame.request == nullptr) {
-    panel_body(frame, false);
+    panel_body(frame);
     centered_text(
         frame, "The folder of a run holds nothing of this: distributions are counted while it trains here.");
     return;
@@ -65,9 +67,9 @@ void DistributionsPanel::draw(const Frame& frame) {
   frame.request->distributions = true;
   seen_ = frame.seen.distributions;
   const bool ready = seen_ && !seen_->moments.empty() && seen_->generation == frame.snapshot.generation;
-  const bool in_title = title_room(frame) >= kControlsWidth * frame.scale;
+  const bool in_title = title_room(frame) >= controls_width(frame);
   if (ready && in_title) draw_controls(frame);
-  panel_body(frame, false);
+  panel_body(frame);
   if (!ready) {
     centered_text(frame,
                   "Counting begins with the next step. What was before this tab was opened is not kept.");
@@ -80,38 +82,45 @@ void DistributionsPanel::draw(const Frame& frame) {
   moment_ = cursor.step ? moments[moment_at(moments, static_cast<double>(*cursor.step))] : moments.back();
   ImGui::Dummy(ImVec2(1, std::floor(3 * frame.scale)));
   if (!in_title) draw_controls(frame);
+  begin_rest(frame, kLeastHeight);
   draw_body(frame);
+  end_rest();
   trace(frame);
 }
 
-void DistributionsPanel::draw_controls(const Frame& frame) {
+/// Of all of them in one row, whatever is chosen.
+float DistributionsPanel::controls_width(const Frame& frame) {
   const float s = frame.scale;
+  return segmented_width(frame, kQuantityNames) + segmented_width(frame, kViews) +
+         toggle_width(frame, kLogSteps) + (3 * kGap + kFigureWidth) * s;
+}
+
+void DistributionsPanel::draw_controls(const Frame& frame) {
   int quantity = static_cast<int>(look_.quantity);
-  if (segmented(frame, "distributions.quantity", kQuantityNames, &quantity,
-                "Whose numbers are shown large")) {
+  if (segmented(frame, "distributions.quantity", kQuantityNames, &quantity, "Whose numbers are shown large",
+                true)) {
     look_.quantity = static_cast<Quantity>(quantity);
   }
-  ImGui::SameLine(0, 12 * s);
   int view = static_cast<int>(look_.view);
-  if (segmented(frame, "distributions.view", kViews, &view,
-                "Heat map: density over steps, with the quantiles 5, 25, 50, 75 and 95 %. Ridges: one line a "
-                "moment, the newest in front. Figures: one number a layer over steps")) {
+  if (segmented_in_row(
+          frame, kGap, "distributions.view", kViews, &view,
+          "Heat map: density over steps, with the quantiles 5, 25, 50, 75 and 95 %. Ridges: one line a "
+          "moment, the newest in front. Figures: one number a layer over steps")) {
     look_.view = static_cast<DistributionView>(view);
   }
   if (look_.view != DistributionView::ridges) {
-    ImGui::SameLine(0, 12 * s);
-    toggle(frame, "distributions.log", "log steps", &look_.logarithmic_steps,
+    next_in_row(frame, kGap, toggle_width(frame, kLogSteps));
+    toggle(frame, "distributions.log", kLogSteps, &look_.logarithmic_steps,
            "Equal ratios of steps take equal room");
   }
   if (look_.view == DistributionView::figures) draw_figure_choice(frame);
 }
 
 void DistributionsPanel::draw_figure_choice(const Frame& frame) {
-  const float s = frame.scale;
-  ImGui::SameLine(0, 12 * s);
+  const float width = std::floor(kFigureWidth * frame.scale);
+  next_in_row(frame, kGap, width);
   const std::string now(name_of(look_.figure));
-  if (!begin_combo(frame, "distributions.figure", now, std::floor(128 * s),
-                   label_tip(now, explanation_of(look_.figure))))
+  if (!begin_combo(frame, "distributions.figure", now, width, label_tip(now, explanation_of(look_.figure))))
     return;
   for (std::size_t i = 0; i < kFigures; ++i) {
     const auto figure = static_cast<Figure>(i);

@@ -25,6 +25,7 @@ using features::DeskWork;
 
 constexpr std::array<const char*, 6> kViews{"settings", "result", "classes", "images", "tries", "grid"};
 constexpr float kControlsWidth = 304, kBesideFrom = 680;  // design pixels
+constexpr float kLeastHeight = 112;                       // design pixels
 constexpr float kFiguresWidth = 208, kMostFiguresWidth = 280, kMatrixFrom = 200;
 
 enum : std::size_t { kClass, kRight, kOf, kAccuracy, kBar, kTaken };
@@ -60,12 +61,13 @@ void FeaturesPanel::shutdown() {
 }
 
 void FeaturesPanel::draw(const Frame& frame, FeaturesController& controller) {
-  panel_body(frame, false);
+  panel_body(frame);
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
   const float s = frame.scale;
   narrow_ = ImGui::GetContentRegionAvail().x < kBesideFrom * s;
   draw_actions(frame, controller, narrow_);
   ImGui::Dummy(ImVec2(1, 2 * s));
+  begin_rest(frame, kLeastHeight);
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool able = !controller.model().layers.empty();
   if (!narrow_ && able) {
@@ -79,6 +81,7 @@ void FeaturesPanel::draw(const Frame& frame, FeaturesController& controller) {
     draw_view(frame, controller);
   }
   ImGui::EndChild();
+  end_rest();
   trace(frame, controller);
 }
 
@@ -97,16 +100,16 @@ void FeaturesPanel::draw_actions(const Frame& frame, FeaturesController& control
                          why_not.empty())) {
     controller.judge(frame);
   }
-  ImGui::SameLine(0, 8 * s);
   if (frame.request != nullptr) {
+    next_in_row(frame, 8, toggle_width(frame, "each epoch"));
     toggle(frame, "features.each_epoch", "each epoch", &controller.each_epoch,
            "Judges again after each pass over the training images");
-    ImGui::SameLine(0, 16 * s);
   }
   if (!narrow && view_ == 0) view_ = 1;
   const std::span<const char* const> views = std::span(kViews).subspan(narrow ? 0 : 1);
   int view = view_ - (narrow ? 0 : 1);
-  segmented(frame, "features.view_of", views, &view, "What is shown of the tries.");
+  segmented_in_row(frame, frame.request != nullptr ? 16 : 8, "features.view_of", views, &view,
+                   "What is shown of the tries.");
   view_ = view + (narrow ? 0 : 1);
   ImGui::SameLine(0, 16 * s);
   draw_progress(frame, controller);

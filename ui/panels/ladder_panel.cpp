@@ -146,7 +146,7 @@ void LadderPanel::draw_baseline(const Frame& frame, LaboratoryController& contro
 
 void LadderPanel::draw(const Frame& frame, LaboratoryController& controller) {
   const auto& snapshot = frame.snapshot;
-  panel_body(frame, false);
+  panel_body(frame);
   if (snapshot.ladder->empty()) {
     centered_text(frame,
                   "No step yet. Start the training and switch variants, precision or batch: each selection "

@@ -17,11 +17,28 @@ namespace warpscope::ui {
 namespace {
 
 constexpr std::array<const char*, 2> kTools{"move", "lasso"};
-constexpr float kControlsWidth = 240;  ///< design pixels: the tools, how images look, and the fit
-constexpr float kMethodWidth = 160;
+constexpr const char* kThumbnails = "pictures";
+constexpr const char* kFit = "fit";
+// Design pixels.
+constexpr float kToolGap = 12, kGap = 8;
+constexpr float kLeastHeight = 144;
 constexpr float kActionsWidth = 320;  ///< of a map, where they stand in the row of the controls
 constexpr float kWalkWidth = 296;
 constexpr float kLeastMapWidth = 240;
+
+struct Methods {
+  std::vector<const char*> titles;
+  int now = 0;
+};
+
+Methods methods_of(const MapController& maps) {
+  Methods methods;
+  for (const LatentMethod& method : latent_methods()) {
+    if (method.name == maps.method()) methods.now = static_cast<int>(methods.titles.size());
+    methods.titles.push_back(method.title.c_str());
+  }
+  return methods;
+}
 
 }  // namespace
 
@@ -32,17 +49,17 @@ void LatentPanel::shutdown() {
 
 void LatentPanel::draw(const Frame& frame, MapController& maps) {
   if (frame.cursor == nullptr) {
-    panel_body(frame, false);
+    panel_body(frame);
     return;
   }
   if (maps.method().empty() && frame.request != nullptr) frame.request->latents.map = true;
   take_newest(frame, maps);
-  const float width = controls_width(frame);
+  const float width = controls_width(frame, maps);
   const bool in_title = title_room(frame) >= width;
-  if (in_title) draw_controls(frame, maps, title_room(frame));
-  panel_body(frame, false);
+  if (in_title) draw_controls(frame, maps);
+  panel_body(frame);
   ImGui::Dummy(ImVec2(1, std::floor(3 * frame.scale)));
-  if (!in_title) draw_controls(frame, maps, ImGui::GetContentRegionAvail().x);
+  if (!in_title) draw_controls(frame, maps);
   // What was chosen just now is drawn from the next frame on.
   if (method_.empty()) {
     draw_components(frame);
@@ -95,50 +112,44 @@ std::string LatentPanel::map_missing(const Frame& frame, const MapController& ma
 }
 
 /// Of all of them, so that none moves when the first points come.
-float LatentPanel::controls_width(const Frame& frame) const {
+float LatentPanel::controls_width(const Frame& frame, const MapController& maps) const {
+  const float s = frame.scale;
   const std::size_t selected = frame.cursor->images.size();
   const float chip =
-      points_ && selected > 0 ? chip_width(frame, selected_text(selected, points_->count())) : 0;
-  return (kMethodWidth + kControlsWidth) * frame.scale + chip;
+      points_ && selected > 0 ? kGap * s + chip_width(frame, selected_text(selected, points_->count())) : 0;
+  return segmented_width(frame, methods_of(maps).titles) + segmented_width(frame, kTools) +
+         toggle_width(frame, kThumbnails) + text_button_width(frame, kFit) + (kToolGap + 2 * kGap) * s + chip;
 }
 
 void LatentPanel::draw_method(const Frame& frame, MapController& maps) {
-  const std::span<const LatentMethod> methods = latent_methods();
-  std::vector<const char*> titles;
-  int now = 0;
-  for (const LatentMethod& method : methods) {
-    if (method.name == maps.method()) now = static_cast<int>(titles.size());
-    titles.push_back(method.title.c_str());
-  }
+  auto [titles, now] = methods_of(maps);
   if (segmented(frame, "latent.method", titles, &now,
-                "PCA follows the training; t-SNE and UMAP map the weights of a moment.")) {
-    maps.choose(frame, methods[static_cast<std::size_t>(now)].name);
+                "PCA follows the training; t-SNE and UMAP map the weights of a moment.", true)) {
+    maps.choose(frame, latent_methods()[static_cast<std::size_t>(now)].name);
   }
 }
 
-void LatentPanel::draw_controls(const Frame& frame, MapController& maps, float room) {
-  const float s = frame.scale;
+void LatentPanel::draw_controls(const Frame& frame, MapController& maps) {
   draw_method(frame, maps);
   if (!points_) return;
-  ImGui::SameLine(0, 12 * s);
   int tool = plane_.lasso ? 1 : 0;
-  if (segmented(
-          frame, "latent.tool", kTools, &tool,
+  if (segmented_in_row(
+          frame, kToolGap, "latent.tool", kTools, &tool,
           "What dragging does: move the plane, or draw a lasso around images, which all views then show "
           "(Shift + drag does it too). The wheel zooms at the pointer.")) {
     plane_.lasso = tool == 1;
   }
   if (points_->data->test.texts.empty()) {
-    ImGui::SameLine(0, 8 * s);
-    toggle(frame, "latent.thumbnails", "pictures", &plane_.thumbnails,
+    next_in_row(frame, kGap, toggle_width(frame, kThumbnails));
+    toggle(frame, "latent.thumbnails", kThumbnails, &plane_.thumbnails,
            "Pictures, or a point in the class's colour");
   }
-  ImGui::SameLine(0, 8 * s);
-  if (text_button(frame, "latent.fit", "fit", "Show all images again (double click)")) plane_.fit();
-  if (frame.cursor->images.empty()) return;
-  ImGui::SameLine(0, 8 * s);
-  selection_chip(frame, "latent.selection", frame.cursor->images.size(), points_->count(),
-                 room - (kMethodWidth + kControlsWidth) * s);
+  next_in_row(frame, kGap, text_button_width(frame, kFit));
+  if (text_button(frame, "latent.fit", kFit, "Show all images again (double click)")) plane_.fit();
+  const std::size_t selected = frame.cursor->images.size();
+  if (selected == 0) return;
+  next_in_row(frame, kGap, chip_width(frame, selected_text(selected, points_->count())));
+  selection_chip(frame, "latent.selection", selected, points_->count(), ImGui::GetContentRegionAvail().x);
 }
 
 /// What the plane shows, in its corner: below the legend.
@@ -158,6 +169,12 @@ void LatentPanel::draw_figures(const Frame& frame, ImVec2 corner, const std::str
 
 void LatentPanel::draw_components(const Frame& frame) {
   if (!points_) return centered_text(frame, components_missing(frame));
+  begin_rest(frame, kLeastHeight);
+  draw_plane(frame);
+  end_rest();
+}
+
+void LatentPanel::draw_plane(const Frame& frame) {
   const float s = frame.scale, gap = 8 * s;
   const bool decodes = latents_->latent.decodes;
   ImVec2 room = ImGui::GetContentRegionAvail();
@@ -202,6 +219,14 @@ void LatentPanel::draw_map(const Frame& frame, MapController& maps) {
   const bool narrow = width < column + gap + kLeastMapWidth * s;
   map_controls_.draw_actions(frame, maps, narrow && able);
   ImGui::Dummy(ImVec2(1, 2 * s));
+  begin_rest(frame, kLeastHeight);
+  draw_mapped(frame, maps, narrow, able);
+  end_rest();
+}
+
+/// The map and, beside it or in its place, its settings.
+void LatentPanel::draw_mapped(const Frame& frame, MapController& maps, bool narrow, bool able) {
+  const float s = frame.scale, gap = 8 * s, column = std::floor(kWalkWidth * s);
   const ImVec2 room = ImGui::GetContentRegionAvail();
   if (narrow && able && map_controls_.shows_settings()) return map_controls_.draw_settings(frame, maps, room);
   const bool beside = able && !narrow;

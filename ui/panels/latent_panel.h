@@ -24,13 +24,15 @@ class LatentPanel {
   void take_newest(const Frame& frame, const MapController& maps);
   std::string components_missing(const Frame& frame) const;
   static std::string map_missing(const Frame& frame, const MapController& maps);
-  float controls_width(const Frame& frame) const;
-  void draw_controls(const Frame& frame, MapController& maps, float room);
+  float controls_width(const Frame& frame, const MapController& maps) const;
+  void draw_controls(const Frame& frame, MapController& maps);
   void draw_method(const Frame& frame, MapController& maps);
   void draw_figures(const Frame& frame, ImVec2 corner, const std::string& text,
                     const std::string& note) const;
   void draw_components(const Frame& frame);
+  void draw_plane(const Frame& frame);
   void draw_map(const Frame& frame, MapController& maps);
+  void draw_mapped(const Frame& frame, MapController& maps, bool narrow, bool able);
   void trace(const Frame& frame, const MapController& maps);
 
   LatentPlane plane_;

@@ -33,7 +33,7 @@ void MapControls::draw_actions(const Frame& frame, MapController& maps, bool nar
     maps.make(frame);
   }
   if (narrow) {
-    ImGui::SameLine(0, 8 * s);
+    next_in_row(frame, 8, toggle_width(frame, "settings"));
     toggle(frame, "latent.settings", "settings", &settings_, "How many images, and the settings of the map");
   }
   ImGui::SameLine(0, 12 * s);

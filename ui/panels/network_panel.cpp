@@ -25,16 +25,21 @@ namespace {
 
 constexpr std::array<const char*, 3> kViews{"activations", "layers", "edit"};
 enum : int { kActivations, kLayers, kEdit };
-constexpr float kViewsWidth = 224;  ///< design pixels
 constexpr std::array<const char*, 3> kLooks{"outputs", "weights", "gradients"};
-// Design pixels: the image and the look, the input channel of filters, and the order with its scale.
-constexpr float kControlsWidth = 360, kDepthWidth = 204, kOrderWidth = 240;
-constexpr float kLeastTilesHeight = 72;
+// Design pixels.
+constexpr float kNumberWidth = 44, kOrderWidth = 124, kGap = 12;
+constexpr float kLeastTilesHeight = 72, kLeastHeight = 144;
 // Of the detail: where the terms of a sum stand in all their columns beside the enlarged picture; of the sum alone; of
 // the picture.
 constexpr float kDetailWidth = 560, kSumWidth = 380, kLeastEnlarged = 48;
 constexpr float kFigureRows = 3;
 constexpr std::array<const char*, 3> kOrders{"by index", "largest mean", "largest variance"};
+constexpr const char* kDepthCaption = "input channel";
+constexpr const char* kOwnScale = "own scale";
+
+const char* image_caption(const Frame& frame) {
+  return trains_on_texts(frame) ? "text" : "image";
+}
 
 /// Zeros are white where values have signs, which a light panel would not show the end of.
 bool frames_pictures(const Frame& frame) {
@@ -61,13 +66,17 @@ void scale_bar(const Frame& frame, const ColourScale& scale) {
                      std::floor(96 * frame.scale));
 }
 
+float stepper_width(const Frame& frame) {
+  return text_button_width(frame, "-") + std::floor(kNumberWidth * frame.scale) +
+         text_button_width(frame, "+");
+}
+
 /// "-" 12 "+", which step a number from 0 to `most`.
 void stepper(const Frame& frame, const char* name, const std::string& text, std::string_view tip,
              std::int64_t most, std::int64_t& value) {
-  const float s = frame.scale;
   if (text_button(frame, fmt::format("{}.less", name).c_str(), "-", tip, value > 0)) --value;
   ImGui::SameLine(0, 0);
-  const float width = std::floor(44 * s);
+  const float width = std::floor(kNumberWidth * frame.scale);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   draw_text(ImGui::GetWindowDrawList(), frame.fonts.numbers,
             at.x + (width - text_width(frame.fonts.numbers, text)) / 2, row_baseline(frame, at.y),
@@ -101,7 +110,8 @@ void NetworkPanel::draw_views(const Frame& frame) {
   segmented(
       frame, "network.view", kViews, &view_,
       "activations: what the layers make of an image. layers: what each costs in a training step. edit: the "
-      "network as a form.");
+      "network as a form.",
+      true);
 }
 
 void NetworkPanel::draw(const Frame& frame) {
@@ -117,20 +127,23 @@ void NetworkPanel::draw(const Frame& frame) {
   } else {
     scene_ = nullptr;
   }
-  // Where the title row has no room left, what stands there has a row of its own.
-  const float room = title_room(frame);
-  const float all = scene_ != nullptr ? (kViewsWidth + kOrderWidth) * s + controls_width(frame) : 0;
-  const bool views = room >= kViewsWidth * s;
+  // Where the title row has no room left, what stands there has rows of its own.
+  const float room = title_room(frame), views_width = segmented_width(frame, kViews);
+  const bool views = room >= views_width;
   if (views) draw_views(frame);
-  const bool controls = views && scene_ != nullptr && room >= all;
+  const bool controls = views && scene_ != nullptr && room >= views_width + 16 * s + controls_width(frame);
   if (controls) {
     ImGui::SameLine(0, 16 * s);
-    draw_controls(frame, title_room(frame));
+    draw_controls(frame);
   }
-  panel_body(frame, false);
+  panel_body(frame, view_ != kEdit);
   ImGui::Dummy(ImVec2(1, std::floor(3 * s)));
   if (!views) draw_views(frame);
-  if (view_ == kLayers) return diagram_.draw(frame, model_);
+  if (view_ == kLayers) {
+    begin_rest(frame, kLeastHeight);
+    diagram_.draw(frame, model_);
+    return end_rest();
+  }
   if (view_ == kEdit) {
     if (!views) ImGui::SameLine(0, 16 * s);
     return editor_.draw(frame);
@@ -141,12 +154,16 @@ void NetworkPanel::draw(const Frame& frame) {
         "The folder of a run holds nothing of this: activations are seen while a network trains here.");
   }
   if (scene_ == nullptr) return centered_text(frame, "Looking into the network ...");
-  if (!views && ImGui::GetContentRegionAvail().x >= all) ImGui::SameLine(0, 16 * s);
-  draw_activations(frame, !controls);
+  if (!controls) {
+    if (!views) next_in_row(frame, 16, image_choice_width(frame));
+    draw_controls(frame);
+  }
+  begin_rest(frame, kLeastHeight);
+  draw_activations(frame);
+  end_rest();
 }
 
-void NetworkPanel::draw_activations(const Frame& frame, bool controls) {
-  if (controls) draw_controls(frame, ImGui::GetContentRegionAvail().x);
+void NetworkPanel::draw_activations(const Frame& frame) {
   draw_strip(frame);
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const float s = frame.scale;
@@ -177,9 +194,13 @@ void NetworkPanel::trace(const Frame& frame) {
   trace_event("network", now);
 }
 
+float NetworkPanel::image_choice_width(const Frame& frame) {
+  return text_width(frame.fonts.small, image_caption(frame)) + 4 * frame.scale + stepper_width(frame);
+}
+
 void NetworkPanel::draw_image_choice(const Frame& frame) {
   const std::int64_t count = frame.snapshot.data ? frame.snapshot.data->test.count : 1;
-  caption(frame, trains_on_texts(frame) ? "text" : "image");
+  caption(frame, image_caption(frame));
   ImGui::SameLine(0, 4 * frame.scale);
   std::int64_t image = frame.cursor->image;
   const std::string tip = said_of_data(
@@ -195,16 +216,24 @@ int NetworkPanel::depth_to_choose(const Frame& frame) const {
   return look_ == static_cast<int>(NetworkLook::outputs) || depth <= 3 ? 0 : depth;
 }
 
+float NetworkPanel::depth_choice_width(const Frame& frame) {
+  return text_width(frame.fonts.small, kDepthCaption) + 4 * frame.scale + stepper_width(frame);
+}
+
+/// Of all of them in one row.
 float NetworkPanel::controls_width(const Frame& frame) const {
-  return (kControlsWidth + (depth_to_choose(frame) > 0 ? kDepthWidth : 0)) * frame.scale;
+  const float s = frame.scale, gap = kGap * s;
+  const float depth = depth_to_choose(frame) > 0 ? gap + depth_choice_width(frame) : 0;
+  return image_choice_width(frame) + gap + segmented_width(frame, kLooks) + depth + gap + kOrderWidth * s +
+         gap + toggle_width(frame, kOwnScale);
 }
 
 void NetworkPanel::draw_depth_choice(const Frame& frame) {
   const int depth = depth_to_choose(frame);
   if (depth == 0) return;
-  ImGui::SameLine(0, 12 * frame.scale);
-  caption(frame, "input channel");
-  tooltip(frame, explain("input channel"));
+  next_in_row(frame, kGap, depth_choice_width(frame));
+  caption(frame, kDepthCaption);
+  tooltip(frame, explain(kDepthCaption));
   ImGui::SameLine(0, 4 * frame.scale);
   in_channel_ = std::min(in_channel_, depth - 1);
   std::int64_t channel = in_channel_;
@@ -213,30 +242,27 @@ void NetworkPanel::draw_depth_choice(const Frame& frame) {
   in_channel_ = static_cast<int>(channel);
 }
 
-void NetworkPanel::draw_controls(const Frame& frame, float room) {
-  const float s = frame.scale;
+void NetworkPanel::draw_controls(const Frame& frame) {
   draw_image_choice(frame);
-  ImGui::SameLine(0, 12 * s);
-  segmented(
-      frame, "network.look", kLooks, &look_,
+  segmented_in_row(
+      frame, kGap, "network.look", kLooks, &look_,
       said_of_data(
           frame,
           "What the tiles show: what the layers make of the image, their filters, or the gradients of the "
           "filters in the last step"));
   draw_depth_choice(frame);
-  if (room < controls_width(frame) + kOrderWidth * s) return;
-  ImGui::SameLine(0, 12 * s);
+  const float order = std::floor(kOrderWidth * frame.scale);
+  next_in_row(frame, kGap, order);
   const auto now = static_cast<std::size_t>(order_);
-  if (begin_combo(frame, "network.order", kOrders[now], std::floor(124 * s),
-                  "In which order the tiles stand")) {
+  if (begin_combo(frame, "network.order", kOrders[now], order, "In which order the tiles stand")) {
     for (std::size_t i = 0; i < kOrders.size(); ++i) {
       if (combo_item(frame, fmt::format("network.order={}", i).c_str(), kOrders[i], i == now))
         order_ = static_cast<int>(i);
     }
     end_combo();
   }
-  ImGui::SameLine(0, 12 * s);
-  toggle(frame, "network.scale_each", "own scale", &scale_each_,
+  next_in_row(frame, kGap, toggle_width(frame, kOwnScale));
+  toggle(frame, "network.scale_each", kOwnScale, &scale_each_,
          "Each tile uses all of the colours, instead of one scale for all tiles of the layer");
 }
 

@@ -47,10 +47,12 @@ class NetworkPanel {
 
  private:
   void draw_views(const Frame& frame);
-  void draw_activations(const Frame& frame, bool controls);
-  void draw_controls(const Frame& frame, float room);
+  void draw_activations(const Frame& frame);
+  void draw_controls(const Frame& frame);
+  static float image_choice_width(const Frame& frame);
   void draw_image_choice(const Frame& frame);
   int depth_to_choose(const Frame& frame) const;
+  static float depth_choice_width(const Frame& frame);
   float controls_width(const Frame& frame) const;
   void draw_depth_choice(const Frame& frame);
   void refresh(const Frame& frame);

@@ -21,6 +21,8 @@ constexpr JobButton kButton{
     "compares with the double-precision reference. The training goes on meanwhile, slower.",
     profiling::Job::verify};
 
+constexpr float kLeastTable = 80;  // design pixels
+
 enum : std::size_t {
   kOp,
   kVariant,
@@ -142,11 +144,11 @@ void VerifyPanel::draw(const Frame& frame, LaboratoryController& controller) {
     row_text(frame, frame.fonts.small, wrong ? frame.palette.error : frame.palette.muted, summary);
     tooltip(frame, "Variants in each precision; skipped ones cannot run on this device.");
   }
-  panel_body(frame, false);
+  panel_body(frame);
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
   if (job_button(frame, controller, kButton)) controller.verify(frame, {});
   if (!rows.empty()) {
-    ImGui::SameLine(0, 8 * frame.scale);
+    next_in_row(frame, 8, toggle_width(frame, "failures only"));
     toggle(frame, "verify.failures", "failures only", &failures_only_,
            "Lists what is wrong and nothing else.");
   }
@@ -163,12 +165,16 @@ void VerifyPanel::draw(const Frame& frame, LaboratoryController& controller) {
     return;
   }
   const std::vector<Line> lines = lines_of(rows, failures_only_);
-  Table table(frame, "verify.table", kColumns);
-  table.rows(static_cast<int>(lines.size()), [&](int i) {
-    const auto& [row, failure] = lines[static_cast<std::size_t>(i)];
-    if (!failure) return draw_row(frame, table, *row);
-    table.span_text(kVariant, kWorkspace, row->failure, frame.palette.error, verify_tip(*row));
-  });
+  begin_rest(frame, kLeastTable);
+  {
+    Table table(frame, "verify.table", kColumns);
+    table.rows(static_cast<int>(lines.size()), [&](int i) {
+      const auto& [row, failure] = lines[static_cast<std::size_t>(i)];
+      if (!failure) return draw_row(frame, table, *row);
+      table.span_text(kVariant, kWorkspace, row->failure, frame.palette.error, verify_tip(*row));
+    });
+  }
+  end_rest();
 }
 
 }  // namespace warpscope::ui
