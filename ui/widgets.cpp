@@ -137,16 +137,24 @@ void value_with_unit(const Frame& frame, std::string_view value, std::string_vie
 
 namespace {
 
-// Below the rectangle, or above it where there is no room, so that it and its neighbours stay in view.
+// A readable width, or that of the window if it is less.
+float tip_wrap(const Frame& frame) {
+  const float s = frame.scale;
+  return std::max(1.0f, std::min(340 * s, ImGui::GetIO().DisplaySize.x - 32 * s));
+}
+
+// Below the rectangle, or above it where there is no room, so that it and its neighbours stay in view; over it where
+// there is no room above either.
 void show_tooltip(const Frame& frame, std::string_view text, ImVec2 min, ImVec2 max) {
-  const float s = frame.scale, wrap = 340 * s, gap = 6 * s;
+  const float s = frame.scale, gap = 6 * s;
   const ImVec2 padding(10 * s, 8 * s), display = ImGui::GetIO().DisplaySize;
+  const float wrap = tip_wrap(frame);
   const ImFont* const font = frame.fonts.text;
   const ImVec2 size = mutable_font(font)->CalcTextSizeA(font_size(font), FLT_MAX, wrap, text.data(),
                                                         text.data() + text.size());
   const float height = size.y + 2 * padding.y;
   const float x = std::max(gap, std::min(min.x, display.x - size.x - 2 * padding.x - gap));
-  const float y = max.y + gap + height < display.y ? max.y + gap : min.y - gap - height;
+  const float y = max.y + gap + height < display.y ? max.y + gap : std::max(gap, min.y - gap - height);
   ImGui::SetNextWindowPos(ImVec2(std::floor(x), std::floor(y)));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, padding);
   ImGui::PushStyleVar(ImGuiStyleVar_Alpha, 1.0f);
@@ -180,7 +188,7 @@ void area_tooltip(const Frame& frame, ImVec2 min, ImVec2 max, std::string_view t
 }
 
 void pointer_tip(const Frame& frame, std::string_view text) {
-  const float s = frame.scale, wrap = 340 * s;
+  const float s = frame.scale, wrap = tip_wrap(frame);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10 * s, 8 * s));
   ImGui::PushFont(frame.fonts.text);
   ImGui::BeginTooltip();
