@@ -18,7 +18,8 @@ namespace {
 
 using training::StepCall;
 
-constexpr float kClickReach = 3;  ///< a button that goes up within so many pixels has clicked, not dragged
+constexpr float kClickReach = 3;    ///< a button that goes up within so many pixels has clicked, not dragged
+constexpr float kLeastHeight = 80;  ///< design pixels, of the lanes
 
 ImU32 color_of(const Frame& frame, OpFamily family) {
   // Neighbours in a step differ in hue and brightness.
@@ -53,13 +54,14 @@ float TimePanel::Room::pixel_of(double microseconds) const {
 void TimePanel::draw(const Frame& frame) {
   const StepLanes lanes = lanes_of(frame.snapshot);
   draw_title(frame, lanes);
-  panel_body(frame, false);
+  panel_body(frame);
   if (lanes.now.empty()) {
     centered_text(frame,
                   "No step has been timed launch by launch yet: the first times come soon after the start.");
     return;
   }
   draw_legend(frame, lanes);
+  begin_rest(frame, kLeastHeight);
   const float s = frame.scale, room = ImGui::GetContentRegionAvail().y;
   const float rows = lanes.before.empty() ? 1.0f : 2.0f;
   const float lane = std::clamp(std::floor(room * 0.16f), 24 * s, 64 * s);
@@ -68,6 +70,7 @@ void TimePanel::draw(const Frame& frame) {
   ImGui::Dummy(ImVec2(1, std::floor(6 * s)));
   const float left = ImGui::GetContentRegionAvail().y;
   if (left > 56 * s) draw_history(frame, left);
+  end_rest();
 }
 
 void TimePanel::draw_title(const Frame& frame, const StepLanes& lanes) const {
