@@ -1,6 +1,6 @@
 #pragma once
-// Evaluation over mirrored images (test-time augmentation by a horizontal flip): a network that classifies looks at an image x and at its mirror image m(x), left to
-// right, and answers by the mean of the logits of both,
+// Evaluation over mirrored images (test-time augmentation by a horizontal flip): a network that classifies looks at an
+// image x and at its mirror image m(x), left to right, and answers by the mean of the logits of both,
 //
 //   z = (f(x) + f(m(x))) / 2
 //

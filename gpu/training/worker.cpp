@@ -31,6 +31,12 @@ bool has_convolutions(const models::Model& model) {
                      [](const models::Layer& layer) { return layer.convolves(); });
 }
 
+/// Throws core::BadInput where each step would come right after an evaluation, which leaves none a time of its own.
+void check_test_interval(std::uint64_t steps) {
+  if (steps == 1)
+    throw core::BadInput("test_every 1 leaves no step whose time is known: take 2 or more, or 0");
+}
+
 }  // namespace
 
 Trainer::Worker::Worker(TrainerOptions options)
@@ -158,13 +164,8 @@ void Trainer::Worker::prepare() {
   check(options_.schedule);
   check(options_.spikes);
   check(options_.stop);
+  check_test_interval(options_.test_every);
   phases_.begin("device");
-  if (options_.test_every == 1) {
-    throw core::BadInput(
-        "test_every 1 leaves no step whose time is known, since each comes right after an evaluation: take 2 "
-        "or "
-        "more, or 0");
-  }
   find_initial_weights();
   open();
   phases_.begin("network");

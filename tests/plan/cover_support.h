@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -42,6 +43,31 @@ inline core::DeviceInfo gpu(int compute_capability) {
 
 inline bool has_gpu_variants() {
   return !ops::variants_of(ops::Op::conv2d_forward, core::DeviceKind::cuda).empty();
+}
+
+/// Where covers are tried.
+struct CoverCase {
+  core::DeviceInfo device;
+  std::vector<ops::Variant> variants;
+};
+
+/// A variant in FP32 that is never launched.
+inline ops::Variant chain_variant(ops::Op op, const char* name, std::vector<ops::Link> chain) {
+  return {.op = op,
+          .name = name,
+          .precisions = {core::Precision::fp32},
+          .chain = std::move(chain),
+          .summary = "",
+          .launch = [](const ops::OpCall&) {}};
+}
+
+/// The CPU, with the variants that there are and `more`, and, where this build has its variants, a GPU.
+inline std::vector<CoverCase> cover_cases(const std::vector<ops::Variant>& more) {
+  const std::vector<ops::Variant> all{ops::variants().begin(), ops::variants().end()};
+  std::vector<CoverCase> cases{{cpu(), all}};
+  cases.front().variants.insert(cases.front().variants.end(), more.begin(), more.end());
+  if (has_gpu_variants()) cases.push_back({gpu(90), all});
+  return cases;
 }
 
 /// The tensor behind an operand of a call, or -1.

@@ -42,28 +42,13 @@ models::Model pooled_norm(bool one_dimension) {
   return model;
 }
 
-/// Where `pooled` is there: on the CPU among the variants that there are and three of that name.
-struct PooledCase {
-  core::DeviceInfo device;
-  std::vector<Variant> variants;
-};
-
-std::vector<PooledCase> pooled_cases() {
-  PooledCase on_cpu{cpu(), {ops::variants().begin(), ops::variants().end()}};
-  const auto add = [&](Op op, std::vector<ops::Link> chain) {
-    on_cpu.variants.push_back({.op = op,
-                               .name = "pooled",
-                               .precisions = {Precision::fp32},
-                               .chain = std::move(chain),
-                               .summary = "",
-                               .launch = [](const ops::OpCall&) {}});
-  };
-  add(Op::batch_norm_forward, ops::pooling_after(Op::batch_norm_forward));
-  add(Op::batch_norm_infer, ops::pooling_after(Op::batch_norm_infer));
-  add(Op::batch_norm_backward, ops::unpooling_before(Op::batch_norm_backward));
-  std::vector<PooledCase> cases{on_cpu};
-  if (has_gpu_variants()) cases.push_back({gpu(90), {ops::variants().begin(), ops::variants().end()}});
-  return cases;
+/// Where `pooled` is there: on the CPU by three variants made for it.
+std::vector<CoverCase> pooled_cases() {
+  using enum Op;
+  return cover_cases(
+      {chain_variant(batch_norm_forward, "pooled", ops::pooling_after(batch_norm_forward)),
+       chain_variant(batch_norm_infer, "pooled", ops::pooling_after(batch_norm_infer)),
+       chain_variant(batch_norm_backward, "pooled", ops::unpooling_before(batch_norm_backward))});
 }
 
 Selection choosing_pooled() {
@@ -75,7 +60,7 @@ Selection choosing_pooled() {
 }
 
 TEST(PooledBatchNorm, ComputesTheReluAndThePoolingInOneCall) {
-  for (const PooledCase& on : pooled_cases()) {
+  for (const CoverCase& on : pooled_cases()) {
     for (const bool one_dimension : {false, true}) {
       const Program program = program_of(pooled_norm(one_dimension));
       const auto nodes = cover_among(on.variants, program, choosing_pooled(), on.device);
@@ -102,7 +87,7 @@ TEST(PooledBatchNorm, ComputesTheReluAndThePoolingInOneCall) {
 }
 
 TEST(PooledBatchNorm, SpreadsTheGradientOfThePoolingInTheSameCall) {
-  for (const PooledCase& on : pooled_cases()) {
+  for (const CoverCase& on : pooled_cases()) {
     for (const bool one_dimension : {false, true}) {
       const Program program = program_of(pooled_norm(one_dimension));
       const auto nodes = cover_among(on.variants, program, choosing_pooled(), on.device);
@@ -125,7 +110,7 @@ TEST(PooledBatchNorm, SpreadsTheGradientOfThePoolingInTheSameCall) {
 }
 
 TEST(PooledBatchNorm, RunsInInferenceToo) {
-  for (const PooledCase& on : pooled_cases()) {
+  for (const CoverCase& on : pooled_cases()) {
     const Program program = program_of(pooled_norm(false), Purpose::inference);
     const auto nodes = cover_among(on.variants, program, choosing_pooled(), on.device);
     expect_consistent(program, nodes);
@@ -134,7 +119,7 @@ TEST(PooledBatchNorm, RunsInInferenceToo) {
 }
 
 TEST(PooledBatchNorm, RunsWhereNothingIsChosenToo) {
-  for (const PooledCase& on : pooled_cases()) {
+  for (const CoverCase& on : pooled_cases()) {
     for (const Purpose purpose : {Purpose::training, Purpose::inference}) {
       const Program program = program_of(pooled_norm(false), purpose);
       const auto nodes = cover_among(on.variants, program, {}, on.device);
@@ -150,7 +135,7 @@ TEST(PooledBatchNorm, RunsWhereNothingIsChosenToo) {
 }
 
 TEST(PooledBatchNorm, AnotherVariantRunsWhereItCannot) {
-  for (const PooledCase& on : pooled_cases()) {
+  for (const CoverCase& on : pooled_cases()) {
     const Program shown = program_of(pooled_norm(false), Purpose::inspection);
     auto nodes = cover_among(on.variants, shown, choosing_pooled(), on.device);
     expect_consistent(shown, nodes);

@@ -56,29 +56,16 @@ Selection in(Precision precision) {
   return selection;
 }
 
-/// Where a batch norm sums: on the CPU among the variants that there are and two that do.
-struct SumCase {
-  core::DeviceInfo device;
-  std::vector<Variant> variants;
-};
-
-std::vector<SumCase> sum_cases() {
-  SumCase on_cpu{cpu(), {ops::variants().begin(), ops::variants().end()}};
-  for (const Op op : {Op::batch_norm_forward, Op::batch_norm_infer}) {
-    on_cpu.variants.push_back({.op = op,
-                               .name = "summing",
-                               .precisions = {Precision::fp32},
-                               .chain = ops::relu_and_sum_after(op),
-                               .summary = "",
-                               .launch = [](const ops::OpCall&) {}});
-  }
-  std::vector<SumCase> cases{on_cpu};
-  if (has_gpu_variants()) cases.push_back({gpu(90), {ops::variants().begin(), ops::variants().end()}});
-  return cases;
+/// Where a batch norm sums: on the CPU by two variants made for it.
+std::vector<CoverCase> sum_cases() {
+  std::vector<Variant> summing;
+  for (const Op op : {Op::batch_norm_forward, Op::batch_norm_infer})
+    summing.push_back(chain_variant(op, "summing", ops::relu_and_sum_after(op)));
+  return cover_cases(summing);
 }
 
 TEST(ResidualSums, ABatchNormAddsInInference) {
-  for (const SumCase& on : sum_cases()) {
+  for (const CoverCase& on : sum_cases()) {
     const Program program = program_of(residual(), Purpose::inference);
     const auto nodes = cover_among(on.variants, program, {}, on.device);
     expect_consistent(program, nodes);
@@ -97,7 +84,7 @@ TEST(ResidualSums, ABatchNormAddsInInference) {
 }
 
 TEST(ResidualSums, WhatTheReluGaveIsStoredWhereItIsRead) {
-  for (const SumCase& on : sum_cases()) {
+  for (const CoverCase& on : sum_cases()) {
     for (const Purpose purpose : {Purpose::training, Purpose::inspection}) {
       const bool trains = purpose == Purpose::training;
       const Program program = program_of(residual(), purpose);
@@ -114,7 +101,7 @@ TEST(ResidualSums, WhatTheReluGaveIsStoredWhereItIsRead) {
 }
 
 TEST(ResidualSums, WhatIsAddedToItselfIsStored) {
-  for (const SumCase& on : sum_cases()) {
+  for (const CoverCase& on : sum_cases()) {
     const models::Model model = classifying({convolution("conv1"),
                                              {.kind = batch_norm, .name = "bn1"},
                                              {.kind = relu, .name = "relu1"},

@@ -78,7 +78,8 @@ class Sizes(WindowCase):
             large = layout["tabs.large"]
             end = large.x + large.w + 1
             for name, place in layout.items():
-                if name.startswith(last.split(".")[0] + ".") and name != "network.strip" and not name.startswith("network.layer"):
+                of_panel = name.startswith(last.split(".")[0] + ".")
+                if of_panel and name != "network.strip" and not name.startswith("network.layer"):
                     self.assertLessEqual(place.x + place.w, end, name)
 
     def test_what_has_no_room_is_left_out_or_scrolls_where_all_is_twice_as_large(self):
