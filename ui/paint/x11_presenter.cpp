@@ -144,13 +144,11 @@ bool is_drawn_for_by_gpu(Display* display) {
   });
 }
 
-/// False, too, where there is no server.
+/// False, too, where there is no server. The connection stays: a server begins anew when its last client leaves, and
+/// for a moment refuses the next one, which would be the window.
 bool ask_server(bool (*question)(Display*)) {
-  Display* const display = XOpenDisplay(nullptr);
-  if (display == nullptr) return false;
-  const bool answer = question(display);
-  XCloseDisplay(display);
-  return answer;
+  static Display* const display = XOpenDisplay(nullptr);
+  return display != nullptr && question(display);
 }
 
 }  // namespace
