@@ -1,8 +1,8 @@
 // batch.gather, variants `vectorized` and `vectorized_fused`: over `naive` they add writes of 16 bytes and
-// reads of the four or eight bytes that these are made of, and one division and one look-up of the order for
-// all of them. `vectorized_fused` picks the labels too: who writes the beginning of an image writes its
-// label. Limits: none on the shape; images whose size is not a multiple of a vector, and memory that is not
-// aligned to 16 bytes, go element by element. Bound by memory. At most 34 registers, no shared memory, no
+// reads of the four or eight bytes that these are made of, at once or, where a vector may have the end of an
+// image and the beginning of the next, one by one, and one division and one look-up of the order for all of them. `vectorized_fused` picks the labels too: who writes the beginning of an image writes its
+// label. Limits: none on the shape; images smaller than a vector, and memory that is not aligned to 16 bytes, go
+// element by element. Bound by memory. At most 34 registers, no shared memory, no
 // spills. Source: batch.h; vectorized.cuh.
 
 #include "gpu/core/cuda.h"
@@ -29,15 +29,28 @@ __global__ void batch_gather_vectorized(Index vectors, Index count, unsigned ima
   const std::uint64_t position = control->position;
   for_each_vector<kWide<T>>(vectors, count, [=](Index i, auto width) {
     constexpr int kWidth = decltype(width)::value;
+    const Index n = i / image_size;
     const auto place = static_cast<unsigned>(i % image_size);
-    std::uint64_t slot = position + i / image_size;
-    // A 64-bit remainder is slow, and only a batch that wraps around the data set needs one.
-    if (slot >= data_set) slot %= data_set;
+    // The image of the batch's place m, of which `first` is the first byte that this thread reads.
+    const auto pick = [&](Index m, unsigned first) {
+      std::uint64_t slot = position + m;
+      // A 64-bit remainder is slow, and only a batch that wraps around the data set needs one.
+      if (slot >= data_set) slot %= data_set;
+      const std::uint32_t image = order[slot];
+      if (first == 0 && labels.picked != nullptr) labels.picked[m] = labels.all[image];
+      return images + std::uint64_t{image} * image_size + first;
+    };
     using Bytes = Vec<std::uint8_t, kWidth>;
-    const std::uint32_t image = order[slot];
-    if (place == 0 && labels.picked != nullptr) labels.picked[i / image_size] = labels.all[image];
-    const std::uint8_t* from = images + std::uint64_t{image} * image_size + place;
-    const Bytes bytes = *reinterpret_cast<const Bytes*>(from);
+    const std::uint8_t* from = pick(n, place);
+    Bytes bytes;
+    if (image_size % kWidth == 0) {
+      bytes = *reinterpret_cast<const Bytes*>(from);
+    } else {
+      const unsigned rest = image_size - place;
+      const std::uint8_t* next = rest < kWidth ? pick(n + 1, 0) - rest : from;
+#pragma unroll
+      for (unsigned k = 0; k < kWidth; ++k) bytes.at[k] = (k < rest ? from : next)[k];
+    }
     float values[kWidth];
     for (int k = 0; k < kWidth; ++k) values[k] = static_cast<float>(bytes.at[k]) / 255.0f;
     store_floats(x + i, values);
@@ -56,7 +69,8 @@ void gather(const OpCall& call) {
   with_storage(call.precision, [&](auto storage) {
     using T = decltype(storage);
     T* x = call.operand<T>(Name::output);
-    const VectorCover covered = cover(count, kWide<T>, image_size % kWide<T> == 0 && aligned_16(images, x));
+    const bool in_vectors = image_size >= kWide<T>;
+    const VectorCover covered = cover(count, kWide<T>, in_vectors && aligned_16(images, x));
     with_index(count, [&](auto index) {
       using Index = decltype(index);
       batch_gather_vectorized<Index, T>
