@@ -24,6 +24,22 @@ __device__ __forceinline__ void load_floats(const T* from, float (&values)[W]) {
   }
 }
 
+/// The same for what nobody reads again soon: it leaves the second-level cache first.
+template <int W, class T>
+__device__ __forceinline__ void load_floats_once(const T* from, float (&values)[W]) {
+  if constexpr (W < kWide<T>) {
+    load_floats(from, values);
+  } else {
+#pragma unroll
+    for (int first = 0; first < W; first += kWide<T>) {
+      const uint4 raw = __ldcs(reinterpret_cast<const uint4*>(from + first));
+      const auto& vector = reinterpret_cast<const Vec<T, kWide<T>>&>(raw);
+#pragma unroll
+      for (int i = 0; i < kWide<T>; ++i) values[first + i] = to_float(vector.at[i]);
+    }
+  }
+}
+
 /// The same for writing.
 template <int W, class T>
 __device__ __forceinline__ void store_floats(T* to, const float (&values)[W]) {

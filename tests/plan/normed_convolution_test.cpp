@@ -29,6 +29,7 @@ struct Second {
   bool bias = false;
   bool pooled = true;          ///< behind the norm
   bool pooled_before = false;  ///< between the convolution and the norm
+  bool added = false;          ///< what comes before the convolution to what is behind the ReLU
 };
 
 /// A convolution of 64 channels with a batch norm and a ReLU behind it.
@@ -41,6 +42,7 @@ models::Model normed_network(const Second& second) {
   if (second.pooled_before) model.layers.push_back({.kind = maxpool2d, .name = "pool1", .kernel = 2});
   model.layers.push_back({.kind = batch_norm, .name = "bn2"});
   model.layers.push_back({.kind = relu, .name = "relu2"});
+  if (second.added) model.layers.push_back({.kind = add, .name = "add2", .from = "relu1"});
   if (second.pooled) model.layers.push_back({.kind = maxpool2d, .name = "pool2", .kernel = 2});
   model.layers.push_back({.kind = linear, .name = "fc", .out_channels = 10});
   model.loss = models::Loss::cross_entropy;
@@ -91,6 +93,12 @@ struct NormedCase {
     return program_of(normed_network(second), purpose, precision);
   }
   bool is_gpu() const { return device.kind == core::DeviceKind::cuda; }
+  /// What the call of a convolution covers that has a norm and a ReLU behind it.
+  OpSet covered() const {
+    OpSet ops{Op::batch_norm_forward, Op::relu_forward};
+    if (is_gpu()) ops.add(Op::batch_norm_track);
+    return ops;
+  }
 };
 
 std::vector<NormedCase> normed_cases() {
@@ -116,7 +124,7 @@ TEST(NormedConvolution, ComputesTheNormInTheSameCallAndStoresWhatItReads) {
       ASSERT_NE(call.variant, nullptr);
       EXPECT_EQ(call.variant->name, "hopper_normed");
       EXPECT_EQ(call.reason, "");
-      OpSet covered{Op::batch_norm_forward, Op::relu_forward};
+      OpSet covered = on.covered();
       if (bias) covered.add(Op::bias_forward);
       if (on.is_gpu()) covered.add(Op::maxpool2d_forward);
       EXPECT_EQ(call.shape.covered, covered);
@@ -159,11 +167,45 @@ TEST(NormedConvolution, TakesThePoolingBehindTheNormAlong) {
       const auto nodes = on.cover(program);
       expect_consistent(program, nodes);
       const NodeCover& call = node_of(program, nodes, Op::conv2d_forward, "conv2");
-      OpSet covered{Op::batch_norm_forward, Op::relu_forward};
+      OpSet covered = on.covered();
       if (pooled) covered.add(Op::maxpool2d_forward);
       EXPECT_EQ(describe(call), "hopper_normed, with " + ops::describe(covered));
       EXPECT_EQ(call.shape.window_height, pooled ? 2 : 1);
     }
+  }
+}
+
+TEST(NormedConvolution, AddsWhatComesFromElsewhereAndStoresWhatItIsAddedTo) {
+  for (const NormedCase& on : normed_cases()) {
+    if (!on.is_gpu()) continue;
+    const Program program = on.program({.filters = 64, .pooled = false, .added = true});
+    const auto nodes = on.cover(program);
+    expect_consistent(program, nodes);
+    const std::size_t own = index_of(program, Op::conv2d_forward, "conv2");
+    const std::size_t sum = index_of(program, Op::add_forward, "add2");
+    OpSet covered = on.covered();
+    covered.add(Op::add_forward);
+    EXPECT_EQ(describe(nodes[own]), "hopper_normed, with " + ops::describe(covered));
+    EXPECT_EQ(nodes[sum].covered_by, static_cast<int>(own));
+    EXPECT_EQ(tensor_of(nodes[own].operands, Name::activated), program.nodes[sum].tensors[0]);
+    EXPECT_EQ(tensor_of(nodes[own].operands, Name::addend), program.nodes[sum].tensors[1]);
+    EXPECT_EQ(tensor_of(nodes[own].operands, Name::output), program.nodes[sum].tensors[2]);
+    const std::size_t gradient = index_of(program, Op::relu_backward, "relu2");
+    EXPECT_EQ(program.nodes[gradient].tensors[0], program.nodes[sum].tensors[0]) << "which backward reads";
+  }
+}
+
+TEST(NormedConvolution, OfAnAdditionAndAPoolingBehindItTakesOne) {
+  for (const NormedCase& on : normed_cases()) {
+    if (!on.is_gpu()) continue;
+    const Program program = on.program({.filters = 64, .pooled = true, .added = true});
+    const auto nodes = on.cover(program);
+    expect_consistent(program, nodes);
+    const NodeCover& call = node_of(program, nodes, Op::conv2d_forward, "conv2");
+    EXPECT_EQ(call.variant->name, "hopper_normed");
+    EXPECT_TRUE(call.shape.covered.has(Op::add_forward));
+    EXPECT_FALSE(call.shape.covered.has(Op::maxpool2d_forward));
+    EXPECT_NE(node_of(program, nodes, Op::maxpool2d_forward, "pool2").variant, nullptr);
   }
 }
 

@@ -43,8 +43,8 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_backward_columns(
     const std::int64_t place = p * columns.channels + walk.channel;
     float values[V];
     float gradients[V];
-    load_floats(x + place, values);
-    load_floats(dy + place, gradients);
+    load_floats_once(x + place, values);
+    load_floats_once(dy + place, gradients);
 #pragma unroll
     for (int j = 0; j < V; ++j) {
       gradients[j] = scale[j] * (gradients[j] - share[j] - normal(values[j], j) * products[j]);

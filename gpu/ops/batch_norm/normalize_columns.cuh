@@ -1,7 +1,7 @@
 #pragma once
 // The last pass of batch_norm.forward and all of infer: y = ((x - shift) - rest) r gamma + beta, whose numbers for
 // its channels a thread keeps in registers; where a ReLU is covered, what is below 0 becomes 0 and a NaN stays; where
-// an addition is covered, it comes last.
+// an addition is covered, it comes last, and what is added to may be written as well.
 
 #include <cstdint>
 
@@ -58,11 +58,12 @@ struct ChannelNorm {
   }
 };
 
-// x and y may be the same memory, hence no __restrict__ on them. `addend`: where kSummed.
+// x and y may be the same memory, hence no __restrict__ on them. `addend`: where kSummed, and `activated`, what is added
+// to, if that is not nullptr.
 template <class T, int V, bool kSummed, class Moments>
 __global__ __launch_bounds__(kColumnThreads) void batch_norm_normalize_columns(
     Columns columns, const T* x, const T* __restrict__ gamma, const T* __restrict__ beta, Moments moments,
-    bool relu, const T* __restrict__ addend, T* y) {
+    bool relu, const T* __restrict__ addend, T* __restrict__ activated, T* y) {
   const ColumnWalk<V> walk(columns);
   if (!walk.inside) return;
   const ChannelNorm<V> norm(moments, gamma, beta, walk.channel);
@@ -70,38 +71,38 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_normalize_columns(
   for (std::int64_t p = walk.first; p < walk.end; p += walk.step) {
     const std::int64_t place = p * columns.channels + walk.channel;
     float values[V];
-    load_floats(x + place, values);
-    float addends[V] = {};
+    load_floats_once(x + place, values);
+    [[maybe_unused]] float addends[V];
     if constexpr (kSummed) load_floats(addend + place, addends);
 #pragma unroll
-    for (int j = 0; j < V; ++j) {
-      values[j] = norm(values[j], j, relu);
-      if constexpr (kSummed) values[j] += addends[j];
+    for (int j = 0; j < V; ++j) values[j] = norm(values[j], j, relu);
+    if constexpr (kSummed) {
+      if (activated != nullptr) store_floats(activated + place, values);
+#pragma unroll
+      for (int j = 0; j < V; ++j) values[j] += addends[j];
     }
     store_floats(y + place, values);
   }
 }
 
-/// Normalizes as the call of batch_norm.forward or infer says, with these moments. The call may have an addend only
-/// where kMaySum.
-template <class T, bool kMaySum = true, class Moments>
+/// Normalizes as the call of batch_norm.forward or infer says, with these moments.
+template <class T, class Moments>
 void normalize_columns(const OpCall& call, Moments moments) {
   const std::int64_t positions = sizes::pixels(call.shape);
   const int channels = call.shape.in_channels;
   const T* x = call.operand<const T>(Name::input);
   const T* addend = call.operand<const T>(Name::addend);
+  T* activated = call.operand<T>(Name::activated);
   T* y = call.operand<T>(Name::output);
-  with_column_width<T>(channels, aligned_16(x, addend, y), [&](auto width) {
+  with_column_width<T>(channels, aligned_16(x, addend, activated, y), [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
     const ColumnGrid grid = column_grid<kWidth>(positions, channels, written_spans(positions));
     const auto launch = [&](auto kernel) {
       kernel<<<grid.blocks, kColumnThreads, 0, core::cuda_stream(*call.stream)>>>(
           grid.columns, x, call.operand<const T>(Name::weights), call.operand<const T>(Name::bias), moments,
-          call.covers(Op::relu_forward), addend, y);
+          call.covers(Op::relu_forward), addend, activated, y);
     };
-    if constexpr (kMaySum) {
-      if (addend != nullptr) return launch(batch_norm_normalize_columns<T, kWidth, true, Moments>);
-    }
+    if (addend != nullptr) return launch(batch_norm_normalize_columns<T, kWidth, true, Moments>);
     launch(batch_norm_normalize_columns<T, kWidth, false, Moments>);
   });
 }

@@ -1,5 +1,6 @@
 // The two kernels behind partial_moments.h: one merges the parts of each channel by Chan's formula, in an order that
-// their number alone fixes, and the other writes, as `welford` and `pooled` do. In 16 bits a mean in FP32 is exact
+// their number alone fixes, and moves the running statistics where that is covered, and the other writes, as `welford`
+// and `pooled` do. In 16 bits a mean in FP32 is exact
 // enough to be taken from the values as one number. Bound by memory: x is read once, y written. At most 78 registers,
 // 3 KiB of shared memory, no spills. Source: moments.cuh; batch_norm.h.
 
@@ -10,8 +11,10 @@
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
 #include "gpu/ops/batch_norm/normalize_windows.cuh"
 #include "gpu/ops/batch_norm/partial_moments.h"
+#include "gpu/ops/batch_norm/track.h"
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/step/step.h"
 
 namespace warpscope::ops::batch_norm {
 namespace {
@@ -26,9 +29,17 @@ struct Statistics {
   __device__ float factor(int channel) const { return factors[channel]; }
 };
 
+/// Of a covered batch_norm.track; all nullptr without one.
+struct Running {
+  const step::StepControl* control;
+  float* means;
+  float* variances;
+};
+
 /// A block: 32 channels. A warp merges every eighth part, then the first warp all.
 __global__ __launch_bounds__(kColumnThreads) void batch_norm_merge_parts(PartialMoments from, int channels,
-                                                                         float positions, Statistics to) {
+                                                                         std::int64_t positions,
+                                                                         Statistics to, Running running) {
   __shared__ Moments of_warps[kColumnWarps][kWarpThreads];
   const unsigned lane = threadIdx.x % kWarpThreads;
   const unsigned warp = threadIdx.x / kWarpThreads;
@@ -46,13 +57,17 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_merge_parts(Partial
   if (warp != 0 || channel >= channels) return;
   for (int i = 1; i < kColumnWarps; ++i) moments.merge(of_warps[i][lane]);
   to.means[channel] = moments.mean;
-  to.factors[channel] = reciprocal_deviation(moments.squares / positions);
+  const float factor = reciprocal_deviation(moments.squares / static_cast<float>(positions));
+  to.factors[channel] = factor;
+  if (running.control == nullptr || running.control->halted != 0) return;
+  track_channel(moments.mean, factor, unbiased<float>(positions), running.means[channel],
+                running.variances[channel]);
 }
 
 template <class T>
 void write(const OpCall& call, const Statistics& statistics) {
   if (call.covers(Op::maxpool2d_forward)) return pool_windows<T>(call, statistics);
-  normalize_columns<T, false>(call, statistics);
+  normalize_columns<T>(call, statistics);
 }
 
 }  // namespace
@@ -61,9 +76,11 @@ void forward_from(const PartialMoments& moments, const OpCall& call) {
   const int channels = call.shape.in_channels;
   auto* means = call.operand<float>(Name::statistics);
   const Statistics statistics{means, means + channels};
+  const Running running{call.operand<const step::StepControl>(Name::control),
+                        call.operand<float>(Name::running_mean), call.operand<float>(Name::running_variance)};
   const auto blocks = (static_cast<unsigned>(channels) + kWarpThreads - 1) / kWarpThreads;
   batch_norm_merge_parts<<<blocks, kColumnThreads, 0, core::cuda_stream(*call.stream)>>>(
-      moments, channels, static_cast<float>(sizes::pixels(call.shape)), statistics);
+      moments, channels, sizes::pixels(call.shape), statistics, running);
   core::check_launch("batch_norm.forward, moments of parts");
   call.precision == core::Precision::fp16 ? write<__half>(call, statistics)
                                           : write<__nv_bfloat16>(call, statistics);

@@ -19,7 +19,8 @@ constexpr std::int64_t partial_moments_elements(std::int64_t rows, std::int64_t 
 }
 
 /// Enqueues batch_norm.forward of the input that `moments` are of. `call` is one of variant `pooled` if it covers
-/// maxpool2d.forward, else of `welford`, in 16 bits and without workspace.
+/// maxpool2d.forward, else of `welford`, in 16 bits and without workspace; it may also cover batch_norm.track, and have
+/// an operand `activated`, which then gets what is added to.
 void forward_from(const PartialMoments& moments, const OpCall& call);
 
 }  // namespace warpscope::ops::batch_norm

@@ -1,6 +1,8 @@
 // conv2d.forward, variant `hopper_normed`: over `hopper` it adds the batch norm behind the convolution, and the ReLU
-// and the max pooling behind that, if there are any. The convolution writes its output, which backward reads, and
-// leaves the moments of it; so the norm reads it once, to write what comes of it, and not before for the moments.
+// and a residual addition or the max pooling behind that, if there are any. The convolution writes its output, which
+// backward reads, and leaves the moments of it; so the norm reads it once, to write what comes of it, and not before
+// for the moments. What is added to is written as well, for the gradient of the ReLU. The running statistics move in
+// the kernel that merges the moments.
 //
 // Limits: those of hopper_normed.cu; FP16 and BF16; kernels of 3x3 without stride, of channels in multiples of 64, at
 // most 1024. Results are those of the ops apart but for the order in which moments merge; they have the same bits
@@ -29,8 +31,8 @@ OpShape pooled_result_shape(const OpShape& call) {
   return shape;
 }
 
-/// conv2d bias? as `before` has them, batch_norm relu? maxpool2d? No upsampling: the weights that an upsampled layer sums
-/// are rounded twice, which a norm of few pixels makes larger than the tolerance.
+/// conv2d bias? as `before` has them, batch_norm batch_norm.track? relu? add? maxpool2d? No upsampling: the weights that
+/// an upsampled layer sums are rounded twice, which a norm of few pixels makes larger than the tolerance.
 std::vector<Link> normed_chain(const std::vector<Link>& before) {
   std::vector<Link> chain{{.op = Op::conv2d_forward, .renames = {{Name::output, Name::product}}}};
   for (const Link& link : before) {
@@ -42,11 +44,13 @@ std::vector<Link> normed_chain(const std::vector<Link>& before) {
                                {Name::bias, Name::norm_bias},
                                {Name::output, Name::normed}},
                    .shape = result_shape});
+  chain.push_back({.op = Op::batch_norm_track, .optional = true, .shape = result_shape});
   chain.push_back(optional_link(Op::relu_forward, Name::normed, Name::activated, result_shape));
+  chain.push_back(optional_link(Op::add_forward, Name::activated, Name::unpooled, result_shape));
   chain.push_back({.op = Op::maxpool2d_forward,
-                   .renames = {{Name::input, Name::activated}},
+                   .renames = {{Name::input, Name::unpooled}},
                    .optional = true,
-                   .without = Rename{Name::activated, Name::output},
+                   .without = Rename{Name::unpooled, Name::output},
                    .shape = pooled_result_shape,
                    .takes = take_window});
   return chain;
@@ -65,16 +69,17 @@ OpCall norm_call(const OpCall& call) {
   norm.shape = result_shape(call.shape);
   norm.shape.window_height = call.shape.window_height;
   norm.shape.window_width = call.shape.window_width;
-  for (const Op op : {Op::relu_forward, Op::maxpool2d_forward}) {
+  for (const Op op : {Op::batch_norm_track, Op::relu_forward, Op::add_forward, Op::maxpool2d_forward}) {
     if (call.covers(op)) norm.shape.covered.add(op);
   }
   norm.precision = call.precision;
+  for (const Name name : {Name::statistics, Name::control, Name::running_mean, Name::running_variance,
+                          Name::activated, Name::addend, Name::output, Name::argmax}) {
+    norm.operands[name] = call.operands[name];
+  }
   norm.operands[Name::input] = call.operands[Name::biased];
   norm.operands[Name::weights] = call.operands[Name::norm_weights];
   norm.operands[Name::bias] = call.operands[Name::norm_bias];
-  norm.operands[Name::statistics] = call.operands[Name::statistics];
-  norm.operands[Name::output] = call.operands[Name::output];
-  norm.operands[Name::argmax] = call.operands[Name::argmax];
   norm.stream = call.stream;
   return norm;
 }
@@ -95,6 +100,9 @@ std::string refuses(const OpShape& shape) {
   if (shape.kernel_height != 3 || shape.kernel_width != 3 || !is_plain(shape)) {
     return "takes kernels of 3x3 with stride 1 and padding";
   }
+  if (shape.covered.has_all({Op::add_forward, Op::maxpool2d_forward})) {
+    return "takes an addition or a pooling behind the norm, not both";
+  }
   if (shape.in_channels % 64 != 0 || shape.out_channels % 64 != 0) return "takes channels in multiples of 64";
   return hopper::normed_forward::takes(convolution_shape(shape))
              ? ""
@@ -113,7 +121,7 @@ Variant hopper_normed_forward() {
   variant.minimum_compute_capability = 90;
   variant.maximum_compute_capability = 90;
   variant.chain = fused::normed_chain(variant.chain);
-  variant.stored = {Name::biased};
+  variant.stored = {Name::biased, Name::statistics, Name::activated};
   variant.formats = {};
   variant.launch = fused::launch;
   variant.workspace_bytes = fused::workspace_bytes;
