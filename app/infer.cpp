@@ -67,7 +67,8 @@ std::string latencies_of(const Outcome& found) {
   };
   add("reading and decoding", found.read);
   add("to the device", found.to_device);
-  add(found.mirrored ? "network, two passes" : "network", found.network);
+  const std::size_t passes = plan::views_of(found.views).size();
+  add(passes > 1 ? fmt::format("network, {} passes", passes) : "network", found.network);
   for (const inference::LayerLatency& layer : found.layers) {
     if (layer.inside.empty()) {
       add("  " + layer.layer, layer.time);
@@ -80,10 +81,18 @@ std::string latencies_of(const Outcome& found) {
   return table.text();
 }
 
+/// What is looked at beside each image itself.
+std::string in_words(const plan::ViewSettings& views) {
+  if (!views.several()) return "";
+  if (views.shift == 0) return "each with its mirror image, ";
+  return fmt::format("each also shifted to four corners by {} pixel{}{}, ", views.shift,
+                     views.shift == 1 ? "" : "s", views.mirrored ? " and all five mirrored" : "");
+}
+
 void print(const inference::Subject& subject, const Outcome& found) {
   fmt::print("network      {}, {}\n", subject.model, subject.weights);
   fmt::print("images       {} of {}, {}in {} batches of {}\n", found.answers.size(), subject.data,
-             found.mirrored ? "each with its mirror image, " : "", found.batches, found.batch);
+             in_words(found.views), found.batches, found.batch);
   fmt::print("device       {}, {}\n", subject.device, subject.precision);
   if (found.accuracy) fmt::print("accuracy     {:.2f} %\n", 100 * *found.accuracy);
   if (found.mse) fmt::print("MSE          {:.6g}, PSNR {:.2f} dB\n", *found.mse, *found.psnr);
@@ -124,7 +133,7 @@ int infer(const InferArguments& a) {
   const int batch = a.batch > 0 ? a.batch : training::standard_batch(source.device->info());
   inference::Inference network(source.network.settings.model, source.network.parameters, source.selection,
                                static_cast<int>(std::min<std::int64_t>(batch, images->count())),
-                               source.device, *source.stream, a.mirrored);
+                               source.device, *source.stream, {a.mirrored, a.shift});
   const Outcome found = infer_all(network, *images, pace_of(batch));
   const inference::Subject subject = subject_of(source, *images);
   print_refusals(found, *images);

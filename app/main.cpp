@@ -149,7 +149,15 @@ void add_infer_options(CLI::App& app, app::InferArguments& a) {
       ->type_name("N")
       ->check(CLI::Range(1, 65536));
   app.add_flag("--test-mirrored", a.mirrored,
-               "A network that classifies answers by each image and its mirror image, left to right");
+               "A network that classifies answers by each image and its mirror image, left to right, with "
+               "--test-shift by all five views and their mirror images");
+  app.add_option(
+         "--test-shift", a.shift,
+         "A network that classifies answers by each image and by it shifted by N pixels each way to the four "
+         "corners, reflected at the borders, with --test-mirrored by their mirror images too (default: 0, "
+         "off)")
+      ->type_name("N")
+      ->check(CLI::Range(0, static_cast<int>(training::setting("test_shift").range.most)));
   app.add_option("--select", a.select, "Variants: conv2d.forward=naive,..., all=naive or preset=tensor_cores")
       ->type_name("OP=VARIANT,...");
   app.add_option("--out", a.out, "Write the answers, a row an image; - for standard output")

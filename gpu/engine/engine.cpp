@@ -11,7 +11,6 @@
 #include "gpu/core/error.h"
 #include "gpu/engine/head.h"
 #include "gpu/engine/recipe.h"
-#include "gpu/plan/mirrored.h"
 
 namespace warpscope::training {
 namespace {
@@ -53,6 +52,7 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
       stream_(device_->make_stream()),
       bare_model_(models::with_head(options_.model, 0)),
       layout_(models::parameter_layout(options_.model)),
+      views_(plan::views_of({options_.test_mirrored, options_.test_shift})),
       ring_(device_),
       order_(data_->train.count, options_.seed, options_.shuffle) {
   models::check_model(options_.model);
@@ -94,7 +94,7 @@ void Engine::check_images(const models::Model& model) const {
   }
   if (data_->test.count < 1) throw core::BadInput(fmt::format("{} has no test images", data_->name));
   check_augmented(model, options_.augment);
-  if (options_.test_mirrored) plan::check_mirrored(model);
+  plan::check_views(model, {options_.test_mirrored, options_.test_shift});
   if (!needs_labels(model)) return;
   const int classes = std::max(model.classes, model.head_classes);
   for (const data::ImageSet* set : {&train, &data_->validation, &data_->test}) {
@@ -138,8 +138,8 @@ void Engine::make_staging() {
   evaluation_losses_ = core::HostBuffer(device_, room * sizeof(float));
   evaluation_predicted_ = core::HostBuffer(device_, room);
   evaluation_head_losses_ = core::HostBuffer(device_, evaluation_losses_.bytes());
-  // One a pass, of which an image takes one or two at the most, and one of the pictures.
-  const std::size_t passes = most_evaluated() * (options_.test_mirrored ? 2 : 1);
+  // One a pass, of which a view of an image takes one at the most, and one of the pictures.
+  const std::size_t passes = most_evaluated() * views_.size();
   evaluation_controls_ = core::HostBuffer(device_, (passes + 1) * sizeof(StepControl));
   evaluation_done_ = device_->make_event(false);
   if (options_.shown_images == 0) return;
@@ -236,8 +236,8 @@ Engine::Plans Engine::build(const plan::Selection& selection, int batch) {
                                         held_out);
   };
   plans.training = build_training(selection, batch, options_.optimizer, training_bindings());
-  if (options_.test_mirrored) {
-    make_mirroring(plans, selection, batch, held_out);
+  if (views_.size() > 1) {
+    make_views(plans, selection, batch, held_out);
   } else {
     plans.testing = make(options_.model, evaluation_batch(batch));
   }
@@ -264,7 +264,7 @@ void Engine::set_selection(const plan::Selection& selection) {
   options_.selection = selection;
   install(std::move(plans));
   if (other_precision) upload_loss_scale();
-  if (options_.test_mirrored) evaluation_enqueued_ = 0;  // logits are the plans': it starts again
+  if (views_.size() > 1) evaluation_enqueued_ = 0;  // logits are the plans': it starts again
   interrupted_ = true;
 }
 

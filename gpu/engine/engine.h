@@ -22,6 +22,7 @@
 #include "gpu/messages/image_exchange.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/plan.h"
+#include "gpu/plan/views.h"
 #include "gpu/settings/training_settings.h"
 
 namespace warpscope::training {
@@ -193,8 +194,7 @@ class Engine {
     std::unique_ptr<plan::Plan> training;
     std::unique_ptr<plan::Plan> testing;
     std::unique_ptr<plan::Plan> showing;
-    /// Where evaluations look at mirror images: logits of the images of a split, and from the middle on those of
-    /// their mirror images.
+    /// Where evaluations look at several views: logits of the images of a split, in as many equal parts.
     core::HostBuffer logits;
   };
   struct Pending {
@@ -216,12 +216,11 @@ class Engine {
   std::size_t most_evaluated() const;
   std::size_t evaluation_room() const;
   plan::WrittenTensor logits_of(const plan::Plan& testing) const;
-  void make_mirroring(Plans& plans, const plan::Selection& selection, int batch,
-                      const plan::Bindings& bindings);
-  void launch_testing(std::int64_t slot, ops::step::Flip flip);
+  void make_views(Plans& plans, const plan::Selection& selection, int batch, const plan::Bindings& bindings);
+  void launch_testing(std::int64_t slot, const plan::View& view);
   void enqueue_plain_batch();
-  void enqueue_mirrored_batch();
-  void judge_mirrored(std::span<const std::uint8_t> labels);
+  void enqueue_views();
+  void judge_views(std::span<const std::uint8_t> labels);
   static void check_augmented(const models::Model& model, const AugmentSettings& augment);
   struct Network;
   void check_network(const models::Model& model) const;
@@ -260,6 +259,7 @@ class Engine {
   std::unique_ptr<core::Stream> stream_;
   models::Model bare_model_;  ///< without its head: of those who look at pictures and layers
   models::ParameterLayout layout_;
+  std::vector<plan::View> views_;  ///< of each image, in evaluations
   std::vector<float> initial_;
   std::vector<std::string> seeded_;
 

@@ -53,7 +53,7 @@ bool Engine::enqueue_evaluation_batch() {
   if (evaluation_enqueued_ >= count) return true;
   // One that begins anew in its middle writes to the same places, from which copies may be under way.
   if (evaluation_enqueued_ == 0) evaluation_done_->synchronize();
-  options_.test_mirrored ? enqueue_mirrored_batch() : enqueue_plain_batch();
+  views_.size() > 1 ? enqueue_views() : enqueue_plain_batch();
   evaluation_enqueued_ += plans_.testing->batch();
   // One batch at a time lies ahead, so that commands wait for one batch at most.
   const bool last = evaluation_enqueued_ >= count;
@@ -63,17 +63,17 @@ bool Engine::enqueue_evaluation_batch() {
 }
 
 /// Runs the coming batch of an evaluation, with the control block of that slot.
-void Engine::launch_testing(std::int64_t slot, ops::step::Flip flip) {
+void Engine::launch_testing(std::int64_t slot, const plan::View& view) {
   auto* const control = evaluation_controls_.as<StepControl>() + slot;
   *control = StepControl{};
   control->position = static_cast<std::uint32_t>(first_of(evaluation_split_) + evaluation_enqueued_);
-  control->flip = flip;
+  plan::show(view, *control);
   stream_->copy(evaluation_control_.data(), control, sizeof(StepControl));
   plans_.testing->launch(*stream_);
 }
 
 void Engine::enqueue_plain_batch() {
-  launch_testing(evaluation_enqueued_, ops::step::kFlipNone);
+  launch_testing(evaluation_enqueued_, views_.front());
   const plan::Plan& plan = *plans_.testing;
   const auto batch = static_cast<std::size_t>(plan.batch());
   stream_->copy(evaluation_losses_.as<float>() + evaluation_enqueued_, plan.image_errors(),
@@ -98,7 +98,7 @@ std::shared_ptr<const Evaluation> Engine::collect_evaluation() {
   result->epoch = evaluation_epoch_;
   const std::uint8_t* const labels =
       (evaluation_split_ == Split::validation ? data_->validation : data_->test).labels.data();
-  if (options_.test_mirrored) judge_mirrored({labels, static_cast<std::size_t>(count)});
+  if (views_.size() > 1) judge_views({labels, static_cast<std::size_t>(count)});
   const float* const losses = evaluation_losses_.as<float>();
   result->image_losses.assign(losses, losses + count);
   const auto* const predicted = evaluation_predicted_.as<std::uint8_t>();

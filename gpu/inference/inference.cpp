@@ -11,7 +11,6 @@
 #include "gpu/core/error.h"
 #include "gpu/ops/host_values.h"
 #include "gpu/ops/op.h"
-#include "gpu/plan/mirrored.h"
 
 namespace warpscope::inference {
 namespace {
@@ -116,19 +115,20 @@ double Outcome::network_images_per_second() const {
 
 Inference::Inference(const models::Model& model, std::span<const float> parameters,
                      const plan::Selection& selection, int batch, std::shared_ptr<core::Device> device,
-                     core::Stream& stream, bool mirrored)
+                     core::Stream& stream, const plan::ViewSettings& views)
     : model_(models::with_head(model, 0)),
-      mirrored_(mirrored),
+      view_settings_(views),
+      views_(plan::views_of(views)),
       device_(std::move(device)),
       stream_(stream),
       weights_(upload(device_, stream_, parameters)),
       images_(device_, static_cast<std::size_t>(batch) * image_bytes(model)) {
-  if (mirrored_) plan::check_mirrored(model_);
+  plan::check_views(model_, view_settings_);
   std::vector<std::uint32_t> order(static_cast<std::size_t>(batch));
   std::iota(order.begin(), order.end(), 0u);
   order_ = upload(device_, stream_, std::span<const std::uint32_t>(order));
-  std::array<StepControl, 2> controls{};  // every batch begins at the first image
-  controls[1].flip = ops::step::kFlipAll;
+  std::vector<StepControl> controls(views_.size());  // every batch begins at the first image
+  for (std::size_t view = 0; view < views_.size(); ++view) plan::show(views_[view], controls[view]);
   controls_ = upload(device_, stream_, std::span<const StepControl>(controls));
   control_ = upload(device_, stream_, std::span<const StepControl>(controls).first(1));
   stream_.fill(images_.data(), 0, images_.bytes());
@@ -142,12 +142,12 @@ Inference::Inference(const models::Model& model, std::span<const float> paramete
   // Without a loss no labels are needed.
   const plan::Purpose purpose = classifies() ? plan::Purpose::encoding : plan::Purpose::inference;
   plan_ = std::make_unique<plan::Plan>(model_, purpose, selection, batch, device_, stream_, bindings,
-                                       mirrored_ ? plan::kMirrorsOnRequest : plan::Recipe{});
+                                       view_settings_.several() ? plan::kViewsOnRequest : plan::Recipe{});
   output_ = classifies()
                 ? plan_->output(model_.layers.size() - 1)
                 : plan::WrittenTensor{"image_errors", core::ElementType::f32, batch, plan_->image_errors()};
   group_layers();
-  const std::size_t whole_output = output_bytes(static_cast<std::size_t>(batch)) * (mirrored_ ? 2 : 1);
+  const std::size_t whole_output = output_bytes(static_cast<std::size_t>(batch)) * views_.size();
   for (Batch& each : batches_) {
     each.pixels = core::HostBuffer(device_, images_.bytes());
     each.output = core::HostBuffer(device_, whole_output);
@@ -189,12 +189,17 @@ void Inference::enqueue(const Batch& batch, std::size_t count) {
   stream_.record(*batch.begin);
   stream_.copy(images_.data(), batch.pixels.data(), count * image_bytes(model_));
   stream_.record(*batch.copied);
-  if (mirrored_) {
-    stream_.copy(control_.data(), controls_.as<StepControl>() + 1, sizeof(StepControl));
+  const std::size_t part = batch.output.bytes() / views_.size();
+  const auto tell = [&](std::size_t view) {
+    stream_.copy(control_.data(), controls_.as<StepControl>() + view, sizeof(StepControl));
+  };
+  for (std::size_t view = views_.size() - 1; view > 0; --view) {
+    tell(view);
     plan_->launch(stream_);
-    stream_.copy(batch.output.as<std::byte>() + batch.output.bytes() / 2, output_.data, output_bytes(count));
-    stream_.copy(control_.data(), controls_.data(), sizeof(StepControl));
+    stream_.copy(batch.output.as<std::byte>() + view * part, output_.data, output_bytes(count));
   }
+  // The images themselves come last: theirs is the control block that layers are timed with.
+  if (views_.size() > 1) tell(0);
   plan_->launch(stream_);
   stream_.record(*batch.run);
   stream_.copy(batch.output.data(), output_.data, output_bytes(count));
@@ -225,8 +230,7 @@ void Inference::time_layers(Samples& samples) {
 std::vector<double> Inference::rows_of(const Batch& batch) const {
   const std::span all(batch.output.as<const std::byte>(), batch.output.bytes());
   const std::size_t bytes = output_bytes(batch.images.size());
-  if (!mirrored_) return ops::decode(all.first(bytes), output_.type);
-  return plan::mean_logits(all, bytes, output_.type);
+  return plan::mean_of_views(all, views_.size(), bytes, output_.type);
 }
 
 void Inference::answer(Batch& batch, Outcome& outcome) const {
@@ -245,7 +249,7 @@ void Inference::answer(Batch& batch, Outcome& outcome) const {
 }
 
 void Inference::summarize(Samples samples, Outcome& outcome) const {
-  outcome.mirrored = mirrored_;
+  outcome.views = view_settings_;
   outcome.batch = plan_->batch();
   outcome.batches = static_cast<std::int64_t>(samples.total.size());
   for (const std::vector<double>* part : {&samples.to_device, &samples.network, &samples.back})

@@ -17,6 +17,7 @@
 #include "gpu/inference/image_source.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/plan.h"
+#include "gpu/plan/views.h"
 
 namespace warpscope::inference {
 
@@ -40,7 +41,7 @@ struct Outcome {
   std::vector<Answer> answers;  ///< in the order of the images
   std::vector<std::string> refused;
   bool interrupted = false;  ///< before the last image
-  bool mirrored = false;     ///< the answers are by each image and its mirror image
+  plan::ViewSettings views;  ///< the answers are by these of each image
   int batch = 0;
   std::int64_t batches = 0;
   /// From reading the first image to the last answer, without what comes between batches while the device has none:
@@ -74,11 +75,12 @@ class Inference {
  public:
   /// `parameters`: models::ParameterLayout of `model`, in host memory. A model that classifies runs up to its
   /// logits, one that reconstructs up to the error of each image. The calling thread has made `device` its current
-  /// one; `stream` outlives this. With `mirrored` a model that classifies images answers by each image and its mirror
-  /// image (plan/mirrored.h): its network's time is that of both passes and of what is copied between. Throws
-  /// core::BadInput and core::OutOfMemory as plan::Plan does, core::BadInput as plan::check_mirrored().
+  /// one; `stream` outlives this. With `views` of several views a model that classifies images answers by all of each
+  /// image (plan/views.h): its network's time is that of all passes and of what is copied between. Throws
+  /// core::BadInput and core::OutOfMemory as plan::Plan does, core::BadInput as plan::check_views().
   Inference(const models::Model& model, std::span<const float> parameters, const plan::Selection& selection,
-            int batch, std::shared_ptr<core::Device> device, core::Stream& stream, bool mirrored = false);
+            int batch, std::shared_ptr<core::Device> device, core::Stream& stream,
+            const plan::ViewSettings& views = {});
 
   /// Called before each batch is read, with the number of images asked about before: of these there will be answers
   /// whatever it says. False ends it.
@@ -104,7 +106,7 @@ class Inference {
   /// A batch on its way, and its memory on the host.
   struct Batch {
     core::HostBuffer pixels;
-    core::HostBuffer output;  ///< what the images give, and from the middle on what their mirror images give
+    core::HostBuffer output;  ///< what each view of the images gives, in as many equal parts
     std::unique_ptr<core::Event> begin, copied, run, done;
     std::vector<ImageName> images;
     double start = 0;  ///< when reading it began, by the stopwatch
@@ -125,11 +127,12 @@ class Inference {
   void summarize(Samples samples, Outcome& outcome) const;
 
   models::Model model_;
-  bool mirrored_;
+  plan::ViewSettings view_settings_;
+  std::vector<plan::View> views_;
   std::shared_ptr<core::Device> device_;
   core::Stream& stream_;
   core::Buffer weights_, images_, order_;
-  core::Buffer control_, controls_;  ///< what a pass reads; what it is for images and for mirror images
+  core::Buffer control_, controls_;  ///< what a pass reads; what it is for each view
   std::unique_ptr<plan::Plan> plan_;
   plan::WrittenTensor output_;         ///< a row an image: logits, or its error
   std::vector<LayerLatency> layers_;   ///< without times

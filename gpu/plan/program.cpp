@@ -75,7 +75,7 @@ class Lowering {
     shape.count = image_count_;
     const int images = to_.external("images", Storage::images, Role::byte, 0);
     const int order = to_.external("order", Storage::order, Role::index, image_count_);
-    const Op op = recipe_.mirrors || (training_ && recipe_.augment) ? Op::batch_augment : Op::batch_gather;
+    const Op op = recipe_.views || (training_ && recipe_.augment) ? Op::batch_augment : Op::batch_gather;
     program_.target = to_.planned("input", op, Name::output, shape);
     to_.node(op, "", shape, {images, order, to_.control(), program_.target});
     return order;

@@ -73,7 +73,8 @@ struct Recipe {
 
   bool augment = false;  ///< images are changed as they are gathered: batch.augment; in training alone
   bool mixup = false;    ///< and mixed, so that labels count by their shares: mixed_cross_entropy
-  bool mirrors = false;  ///< batch.augment gathers outside training too: StepControl::flip can mirror all
+  bool views =
+      false;  ///< batch.augment gathers outside training too: the control block tells the view (views.h)
 
   bool operator==(const Recipe&) const = default;
 };

@@ -185,9 +185,21 @@ constexpr std::array kDataRows{
             .name = "test_mirrored",
             .meaning =
                 "evaluates a classifier on each held-out image and on its mirror image, left to right, "
-                "by the mean of the logits of both",
+                "by the mean of the logits of both (with test_shift, of all ten views)",
             .unit = "",
             .field = field([](auto& s) -> auto& { return s.test_mirrored; })},
+    Setting{
+        .table = "data",
+        .key = "test_shift",
+        .name = "test_shift",
+        .meaning =
+            "evaluates a classifier on each held-out image and on it shifted by so many pixels each way to "
+            "the four corners, reflected at the borders, by the mean of the logits of all five (with "
+            "test_mirrored, of their mirror images too)",
+        .unit = "pixels",
+        .range = {.most = 16},
+        .field = field([](auto& s) -> auto& { return s.test_shift; }),
+        .zero = "off"},
 };
 
 constexpr std::array kAugmentRows{

@@ -27,6 +27,7 @@ struct EngineSettings {
   int batch = 0;
   std::int64_t test_images = 0;  ///< test images of an evaluation; 0: all on CUDA, 256 on the CPU
   bool test_mirrored = false;    ///< evaluations look at each image and its mirror image; of classifiers
+  int test_shift = 0;            ///< and at each shifted by so many pixels to four corners; 0: not
   OptimizerSettings optimizer;
   AugmentSettings augment;  ///< of training images alone
 };

@@ -136,7 +136,9 @@ void Trainer::Worker::take_up(Checkpoint checkpoint) {
   if (training.contains("stops")) training["stops"].get_to(memory_.stops);
   if (training.contains("best_loss") && training["best_loss"].is_number())
     memory_.best_loss = training["best_loss"];
-  if (training.value("test_mirrored", false) != options_.test_mirrored) forget_evaluations();
+  const bool same_views = training.value("test_mirrored", false) == options_.test_mirrored &&
+                          training.value("test_shift", 0) == options_.test_shift;
+  if (!same_views) forget_evaluations();
   view_.step = view_.checkpoint_step = checkpoint.step;
   view_.epoch = checkpoint.epochs;
   const bool other_rule = checkpoint.rule != options_.optimizer.rule;
@@ -171,6 +173,7 @@ nlohmann::json Trainer::Worker::training_state() const {
           {"skipped_steps", view_.skipped_steps},
           {"evaluation_step", memory_.evaluation_step},
           {"test_mirrored", options_.test_mirrored},
+          {"test_shift", options_.test_shift},
           {"plateau", memory_.plateau},
           {"spikes", memory_.spikes},
           {"stops", memory_.stops},

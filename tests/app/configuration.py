@@ -203,7 +203,7 @@ class Runs(SettingsCase):
     def test_a_run_is_a_configuration(self):
         settings = self.settings("--config", self.earlier_run())
         self.assertEqual(settings["data"], dict(source="builtin", validation=0.0, shuffle=False, seed=5, test_images=8,
-                                                test_every=0, test_mirrored=False))
+                                                test_every=0, test_mirrored=False, test_shift=0))
         self.assertEqual(settings["device"], dict(name="cpu", precision="fp32",
                                                   select="block.forward=parts,conv2d.forward=onednn,mse.forward=loops"))
         self.assertEqual(settings["optimizer"]["learning_rate"], 0.01)

@@ -73,25 +73,35 @@ class Infer(ProgramCase):
         self.assertAlmostEqual(told["network_images_per_second"] * parts["network"]["median"] / 300e6, 1)
         self.assertRegex(ended.out, r"images/s +\S+ over all, \S+ on the device, \S+ by the network alone")
 
-    def test_answers_by_mirror_images_are_as_right_as_the_training_said(self):
-        run, figures = self.trained("--test-mirrored"), self.path("figures.json")
-        self.assertIs(read_run(run)["configuration"]["test_mirrored"], True)
-        told = {}
-        for option in ([], ["--test-mirrored"]):
-            ended = self.infer(*option, "--json", figures)
+    def test_answers_by_several_views_are_as_right_as_the_training_said(self):
+        run, figures = self.trained("--test-mirrored", "--test-shift", "2"), self.path("figures.json")
+        started = read_run(run)["configuration"]
+        self.assertEqual((started["test_mirrored"], started["test_shift"]), (True, 2))
+        told, mirror, shift = {}, ["--test-mirrored"], ["--test-shift", "2"]
+        for options, passes, words in (([], 1, " in "), (mirror, 2, " each with its mirror image, in "),
+                                       (shift, 5, " each also shifted to four corners by 2 pixels, in "),
+                                       (mirror + shift, 10,
+                                        " each also shifted to four corners by 2 pixels and all five mirrored, in ")):
+            ended = self.infer(*options, "--json", figures)
             self.assert_succeeded(ended)
             with open(figures, encoding="utf-8") as file:
-                told[bool(option)] = json.load(file)
-            self.assertEqual("each with its mirror image" in ended.out, bool(option))
-        self.assertEqual([told[mirrored]["mirrored"] for mirrored in (False, True)], [False, True])
+                told[passes] = json.load(file)
+            self.assertEqual((told[passes]["mirrored"], told[passes]["shift"]),
+                             ("--test-mirrored" in options, 2 * ("--test-shift" in options)))
+            self.assertRegex(ended.out, f"(?m)^images .*{words}[0-9]+ batches")
+            self.assertRegex(ended.out, f"(?m)^network{f', {passes} passes' if passes > 1 else ''} +[0-9]")
         judged = [line for line in read_metrics(run) if "accuracy" in line][-1]
-        self.assertAlmostEqual(told[True]["accuracy"], judged["accuracy"], delta=1.5 / told[True]["images"])
-        self.assertNotEqual(told[True]["accuracy"], told[False]["accuracy"])
+        self.assertAlmostEqual(told[10]["accuracy"], judged["accuracy"], delta=1.5 / told[10]["images"])
+        self.assertEqual(len({figures["accuracy"] for figures in told.values()}), 4, told)
         # Who resumes chooses anew.
-        self.assert_succeeded(self.run_program("train", "--resume", run, "--steps", "6", "--no-test-mirrored"))
-        self.assertIs(read_run(run)["current"]["test_mirrored"], False)
-        ended = self.run_program("train", "--model", "autoencoder", "--device", "cpu", "--data", "builtin", "--test-mirrored")
-        self.assert_one_sentence(ended, 2, "autoencoder", "leave test_mirrored off")
+        self.assert_succeeded(self.run_program("train", "--resume", run, "--steps", "6", "--no-test-mirrored",
+                                               "--test-shift", "0"))
+        current = read_run(run)["current"]
+        self.assertEqual((current["test_mirrored"], current["test_shift"]), (False, 0))
+        for option, name in ((mirror, "test_mirrored"), (shift, "test_shift")):
+            ended = self.run_program("train", "--model", "autoencoder", "--device", "cpu", "--data", "builtin", *option)
+            self.assert_one_sentence(ended, 2, "autoencoder", f"leave {name} off")
+        self.assert_one_sentence(self.infer("--test-shift", "17"), 2, "--test-shift", "16")
 
     def test_answers_about_a_folder_of_pictures_are_the_same_in_any_batch(self):
         self.trained()

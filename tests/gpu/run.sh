@@ -123,7 +123,7 @@ part_network_speed() {
 }
 
 # Networks that come along, on CIFAR-10 and AG News ($WARPSCOPE_DATA has one or both): the accuracy and the seconds of a
-# recipe each, of images also by each and its mirror image, and PyTorch's of the first and of all that take texts.
+# recipe each, of images also by ten views of each, and PyTorch's of the first and of all that take texts.
 part_accuracy() {
   local images=${WARPSCOPE_DATA:-}/cifar-10-batches-bin texts=${WARPSCOPE_DATA:-}/ag_news code=0
   [ -d "$images" ] || [ -d "$texts" ] || { echo "no CIFAR-10 and no AG News"; return 77; }
@@ -147,13 +147,13 @@ accuracy_of_images() { # data
     "$build"/warpscope train --model "$here/assets/models/$name.toml" --data "$1" --device cuda:0 --precision bf16 \
       --batch 512 --optimizer nesterov --lr "$rate" --weight-decay 0.0007 --schedule cosine:warmup=5 --flip --crop 4 \
       --cutout 12 --jitter 0.1 --test-every 2000 --epochs "$epochs" --save "$saved" >"$out/accuracy-$name.log" 2>&1 || code=1
-    "$build"/warpscope infer "$saved" "$1" --device cuda:0 --precision bf16 --test-mirrored \
-      >"$out/accuracy-$name-mirrored.log" 2>&1 || code=1
+    "$build"/warpscope infer "$saved" "$1" --device cuda:0 --precision bf16 --test-mirrored --test-shift 2 \
+      >"$out/accuracy-$name-views.log" 2>&1 || code=1
     rm -f "$saved"
     echo "$how: $(grep -E '^(steps|speed|test)' "$out/accuracy-$name.log" | tr -s ' ' | tr '\n' ' ')"
-    echo "  mirrored: $(grep -E '^accuracy' "$out/accuracy-$name-mirrored.log" | tr -s ' ')"
+    echo "  views: $(grep -E '^accuracy' "$out/accuracy-$name-views.log" | tr -s ' ')"
   done
-  torch_accuracy "$1" resnet9 --rate 0.4 --weight-decay 0.0007 --cutout 12 --epochs 90 --mirrored || code=1
+  torch_accuracy "$1" resnet9 --rate 0.4 --weight-decay 0.0007 --cutout 12 --epochs 90 --mirrored --shift 2 || code=1
   return $code
 }
 

@@ -31,9 +31,9 @@ class InferenceOn : public testing::TestWithParam<tests::Streams> {
     stream = device->make_stream();
   }
   Outcome ask(const models::Model& model, ImageSource& source, int batch, const Inference::GoOn& go_on = {},
-              bool mirrored = false) {
+              const plan::ViewSettings& views = {}) {
     Inference network(model, parameters_of(model), tests::plain_selection(GetParam()), batch, device, *stream,
-                      mirrored);
+                      views);
     return network.run(source, go_on);
   }
   Outcome ask(const models::Model& model, int batch) {
@@ -87,25 +87,27 @@ TEST_P(InferenceOn, AClassifierTellsTheLikeliestClassesAndHowOftenItIsRight) {
   EXPECT_FALSE(found.mse);
 }
 
-TEST_P(InferenceOn, AClassifierAnswersByImagesAndTheirMirrorImages) {
+TEST_P(InferenceOn, AClassifierAnswersByAllViewsOfAnImage) {
   const models::Model model = tests::tiny_classifier();
   const auto data = images_for(model);
   const tests::DoubleNetwork network(model);
-  for (const int batch : {1, 8, 37}) {
-    const Outcome found = ask(model, *test_images_of(data), batch, {}, true);
-    EXPECT_TRUE(found.mirrored);
-    ASSERT_EQ(found.answers.size(), 37u);
-    for (std::size_t i = 0; i < 37; ++i) {
-      const std::vector<double> image = tests::image_of(data->test, static_cast<std::int64_t>(i));
-      std::vector<double> logits = network.reconstruct(wide_parameters_of(model), image);
-      const auto other = network.reconstruct(wide_parameters_of(model), tests::mirrored(image, model));
-      for (std::size_t c = 0; c < logits.size(); ++c) logits[c] = (logits[c] + other[c]) / 2;
-      const std::vector<Guess> wanted = best_guesses(logits);
-      ASSERT_EQ(found.answers[i].guesses.size(), wanted.size());
-      for (std::size_t n = 0; n < wanted.size(); ++n) {
-        EXPECT_EQ(found.answers[i].guesses[n].label, wanted[n].label) << batch << ' ' << i;
-        EXPECT_NEAR(found.answers[i].guesses[n].probability, wanted[n].probability, 2e-5)
-            << batch << ' ' << i;
+  for (const int shift : {0, 2, 16}) {
+    for (const int batch : {1, 8, 37}) {
+      const bool mirrored = shift == 0 || batch != 8;
+      const Outcome found = ask(model, *test_images_of(data), batch, {}, {mirrored, shift});
+      EXPECT_EQ(found.views.mirrored, mirrored);
+      EXPECT_EQ(found.views.shift, shift);
+      ASSERT_EQ(found.answers.size(), 37u);
+      for (std::size_t i = 0; i < 37; ++i) {
+        SCOPED_TRACE(testing::Message() << shift << ' ' << batch << ' ' << i);
+        const std::vector<double> image = tests::image_of(data->test, static_cast<std::int64_t>(i));
+        const std::vector<Guess> wanted = best_guesses(
+            tests::mean_of_views(network, model, wide_parameters_of(model), image, mirrored, shift));
+        ASSERT_EQ(found.answers[i].guesses.size(), wanted.size());
+        for (std::size_t n = 0; n < wanted.size(); ++n) {
+          EXPECT_EQ(found.answers[i].guesses[n].label, wanted[n].label);
+          EXPECT_NEAR(found.answers[i].guesses[n].probability, wanted[n].probability, 2e-5);
+        }
       }
     }
   }
@@ -200,13 +202,18 @@ TEST(InferenceTest, ALayerInsideTheCallOfAnotherNamesIt) {
   }
 }
 
-TEST(InferenceTest, MirrorImagesAreForNetworksThatClassify) {
+TEST(InferenceTest, SeveralViewsAreForNetworksThatClassify) {
   const auto device = core::open_device("cpu");
   const auto stream = device->make_stream();
   const models::Model model = tests::tiny_model();
-  const std::string refusal = tests::message_of<core::BadInput>(
-      [&] { Inference(model, models::initial_parameters(model, 3), {}, 2, device, *stream, true); });
-  EXPECT_TRUE(tests::holds(refusal, {"model tiny tells no classes apart", "leave test_mirrored off"}));
+  const auto refusal = [&](const plan::ViewSettings& views) {
+    return tests::message_of<core::BadInput>(
+        [&] { Inference(model, models::initial_parameters(model, 3), {}, 2, device, *stream, views); });
+  };
+  EXPECT_TRUE(tests::holds(refusal({.mirrored = true}),
+                           {"model tiny tells no classes apart", "leave test_mirrored off"}));
+  EXPECT_TRUE(
+      tests::holds(refusal({.shift = 2}), {"model tiny tells no classes apart", "leave test_shift off"}));
 }
 
 TEST(InferenceTest, ImagesOfWhichNoneCanBeReadAreRefused) {

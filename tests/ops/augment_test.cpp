@@ -3,7 +3,9 @@
 #include "gpu/ops/augment/augment.h"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <numbers>
 #include <numeric>
@@ -135,6 +137,59 @@ TEST(Augment, MirrorsAllImagesIfToldTo) {
         }
         EXPECT_EQ(run(Op::batch_augment, variant, shape, control, images), expected) << variant << width;
       }
+    }
+  }
+}
+
+/// Where (place + shift) lies in a row of `length` that is read to and fro; no shift leads past its ends.
+int fixed_source(int place, int shift, int length) {
+  const int at = std::abs(place + std::clamp(shift, 1 - length, length - 1));
+  return at < length ? at : 2 * (length - 1) - at;
+}
+
+TEST(Augment, ShiftsAllImagesAsToldTo) {
+  StepControl control;
+  control.position = 2;
+  for (const auto& [height, width] :
+       std::vector<std::pair<int, int>>{{13, 17}, {4, 8}, {1, 9}, {5, 1}, {1, 1}}) {
+    const OpShape shape{.batch = 3, .height = height, .width = width, .in_channels = 1, .count = 4};
+    for (const auto& [down, right] : std::vector<std::pair<int, int>>{
+             {2, -3}, {-1, 0}, {0, 7}, {-16, 16}, {100, -100}, {INT_MAX, INT_MIN}}) {
+      for (const auto flip : {step::kFlipNone, step::kFlipAll}) {
+        control.shift_down = down;
+        control.shift_right = right;
+        control.flip = flip;
+        for (const char* const variant : {"reference", "loops"}) {
+          SCOPED_TRACE(testing::Message()
+                       << height << 'x' << width << ' ' << down << ' ' << right << ' ' << variant);
+          const auto output = augmented(shape, control, variant);
+          for (int row = 0; row < height; ++row) {
+            for (int column = 0; column < width; ++column) {
+              const int seen = flip == step::kFlipAll ? width - 1 - column : column;
+              const int source = fixed_source(row, down, height) * width + fixed_source(seen, right, width);
+              ASSERT_EQ(byte_at(output, shape, 1, row, column), source + 1);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Augment, ShiftsAsToldToAndAtRandomGoNoFartherThanTheImage) {
+  StepControl control;
+  control.crop = 16;
+  const OpShape shape{.batch = 200, .height = 3, .width = 5, .in_channels = 1, .count = 200};
+  const std::uint64_t key = dropout::key_of(control, kSalt);
+  const Extents extents = extents_of(shape);
+  for (const int fixed : {1, 2, -4, 16, -16}) {
+    for (std::uint64_t n = 0; n < 200; ++n) {
+      control.shift_down = control.shift_right = 0;
+      const auto drawn = draw_image<float>(control, key, n, extents);
+      control.shift_down = control.shift_right = fixed;
+      const auto both = draw_image<float>(control, key, n, extents);
+      EXPECT_EQ(both.down, std::clamp(drawn.down + std::clamp(fixed, -2, 2), -2, 2));
+      EXPECT_EQ(both.right, std::clamp(drawn.right + std::clamp(fixed, -4, 4), -4, 4));
     }
   }
 }

@@ -3,17 +3,17 @@
 News, by the recipes of part `accuracy` of tests/gpu/run.sh.
 
     torch_accuracy.py WARPSCOPE DATA NETWORK [--optimizer nesterov] [--rate 0.2] [--epochs 75] [--weight-decay 0.001]
-                      [--batch 512] [--warmup 5] [--cutout 8] [--mirrored] [--seeds 1] [--precision bf16]
-                      [--limit-rows N] [--mode reduce-overhead] [--device cuda:0]
+                      [--batch 512] [--warmup 5] [--cutout 8] [--mirrored] [--shift 2] [--seeds 1]
+                      [--precision bf16] [--limit-rows N] [--mode reduce-overhead] [--device cuda:0]
 
 DATA has CIFAR-10's binary files, or AG News' test.csv and train.csv, else train_part.csv; NETWORK is a built-in name, a
 file, or the name of a file in assets/models. A cosine after the warm-up; momentum of 0.9 with SGD; nothing clipped.
 FP16, whose losses are scaled, and BF16 by autocast, everything on the device.
 
 Images are mirrored, shifted by up to 4 pixels with reflection, and get a grey square; channels_last, weights begin as
-PyTorch's. --mirrored evaluates them also by the mean of the logits of each image and its mirror image. Texts stay as
-they are and lie on the device as bytes, of which each step makes one-hot channels; weights begin as the program's: He's
-normal ones, biases 0.
+PyTorch's. --mirrored and --shift evaluate them also by the mean of the logits of the views that these options of
+warpscope make: the image, shifted to the four corners, and all mirrored. Texts stay as they are and lie on the device as
+bytes, of which each step makes one-hot channels; weights begin as the program's: He's normal ones, biases 0.
 
 Prints the accuracy over the test set and the seconds of all steps, of several seeds each and the mean. The CPU trains
 in FP32 and BF16. Exit code 77 if PyTorch or the device is missing.
@@ -115,8 +115,9 @@ class Training:
         self.arguments, self.device = arguments, arguments.device.split(":")[0]
         description = Description(text_of(os.path.abspath(arguments.program), arguments.network)[1])
         model = Network(description)
-        if description.is_text and arguments.mirrored:
-            sys.exit("texts have no mirror images")
+        self.several = arguments.mirrored or arguments.shift > 0
+        if description.is_text and self.several:
+            sys.exit("texts are neither mirrored nor shifted")
         self.data = Texts(arguments, description) if description.is_text else Images(arguments)
         layout = torch.contiguous_format if description.is_text else torch.channels_last
         self.model = model.to(arguments.device, memory_format=layout)
@@ -168,16 +169,26 @@ class Training:
 
     @torch.no_grad()
     def accuracies(self):
-        """The share of the test set that is told right, by itself and, with --mirrored, together with mirror images."""
+        """The share of the test set that is told right, by itself and, with several views, by all of them."""
         self.model.eval()
         (inputs, labels), right = self.data.test, [0, 0]
         for first in range(0, len(inputs), EVALUATED):
             batch, truth = inputs[first:first + EVALUATED], labels[first:first + EVALUATED]
             logits = self.logits(batch).float()
             right[0] += (logits.argmax(1) == truth).sum().item()
-            if self.arguments.mirrored:
-                right[1] += ((logits + self.logits(batch.flip(3)).float()).argmax(1) == truth).sum().item()
-        return [count / len(inputs) for count in right[:1 + self.arguments.mirrored]]
+            if self.several:
+                others = views_of(batch, self.arguments.mirrored, self.arguments.shift)[1:]
+                logits += sum(self.logits(view).float() for view in others)
+                right[1] += (logits.argmax(1) == truth).sum().item()
+        return [count / len(inputs) for count in right[:1 + self.several]]
+
+
+def views_of(images, mirrored, shift):
+    """Square images, the same shifted to the four corners with reflection, and all mirrored; themselves first."""
+    side, corners = images.shape[3], [(down, right) for down in (0, 2 * shift) for right in (0, 2 * shift)]
+    wide = torch.nn.functional.pad(images, (shift,) * 4, mode="reflect")
+    views = [images] + [wide[:, :, down:down + side, right:right + side] for down, right in corners if shift]
+    return views + [view.flip(3) for view in views if mirrored]
 
 
 def share_of(step, warm, total):
@@ -197,7 +208,7 @@ def take_step(loss, optimizer, scaler):
 
 def in_words(accuracies, seconds):
     return ", ".join(f"{name} {100 * value:.2f} % (error {100 - 100 * value:.2f} %)"
-                     for name, value in zip(("accuracy", "mirrored"), accuracies)) + f", {seconds:.1f} s of steps"
+                     for name, value in zip(("accuracy", "by views"), accuracies)) + f", {seconds:.1f} s of steps"
 
 
 def parse():
@@ -213,6 +224,7 @@ def parse():
     parser.add_argument("--warmup", type=int, default=5, help="epochs")
     parser.add_argument("--cutout", type=int, default=8, help="side of the square in images; 0: none")
     parser.add_argument("--mirrored", action="store_true", help="evaluates also with each image's mirror image")
+    parser.add_argument("--shift", type=int, default=0, help="and with it shifted to four corners by so many pixels")
     parser.add_argument("--seeds", type=int, default=1, help="trainings, with the seeds from 1 on")
     parser.add_argument("--precision", default="bf16", choices=["fp32", "tf32", "fp16", "bf16"])
     parser.add_argument("--limit-rows", type=int, default=0, help="the first so many of each set; 0: all")

@@ -97,7 +97,7 @@ TEST(Lowering, AugmentsTheImagesOfTrainingAlone) {
   }
 }
 
-TEST(Lowering, MirrorsTheImagesOfAnyPurposeThatIsToldTo) {
+TEST(Lowering, MakesViewsOfTheImagesOfAnyPurposeThatIsToldTo) {
   const models::Model model = models::find_model("classifier");
   for (const Purpose purpose : {Purpose::inference, Purpose::encoding, Purpose::inspection}) {
     const auto lowered = [&](const Recipe& recipe) {
@@ -105,7 +105,7 @@ TEST(Lowering, MirrorsTheImagesOfAnyPurposeThatIsToldTo) {
     };
     std::vector<Op> plain = lowered({});
     std::replace(plain.begin(), plain.end(), Op::batch_gather, Op::batch_augment);
-    EXPECT_EQ(lowered({.mirrors = true}), plain);
+    EXPECT_EQ(lowered({.views = true}), plain);
   }
 }
 

@@ -305,4 +305,50 @@ inline std::vector<double> mirrored(const std::vector<double>& image, const mode
   return other;
 }
 
+/// `image`, whose pixel (h, w) then is that of (h + down, w + right): beyond the border goes back from it, and no shift
+/// is larger than that can be.
+inline std::vector<double> shifted(const std::vector<double>& image, const models::Model& model, int down,
+                                   int right) {
+  const auto source = [](int place, int shift, int length) {
+    const int at = std::abs(place + std::clamp(shift, 1 - length, length - 1));
+    return static_cast<std::size_t>(at < length ? at : 2 * length - 2 - at);
+  };
+  const auto channels = static_cast<std::size_t>(model.channels);
+  std::vector<double> other;
+  for (int h = 0; h < model.height; ++h) {
+    for (int w = 0; w < model.width; ++w) {
+      const std::size_t pixel = source(h, down, model.height) * static_cast<std::size_t>(model.width) +
+                                source(w, right, model.width);
+      for (std::size_t c = 0; c < channels; ++c) other.push_back(image[pixel * channels + c]);
+    }
+  }
+  return other;
+}
+
+/// The mean of what `network` makes of the image, of the image shifted to the four corners and, if they are asked for,
+/// of the mirror images.
+inline std::vector<double> mean_of_views(const DoubleNetwork& network, const models::Model& model,
+                                         const std::vector<double>& parameters,
+                                         const std::vector<double>& image, bool with_mirrored, int shift) {
+  std::vector<std::vector<double>> views{image};
+  if (shift > 0) {
+    for (const int down : {-shift, shift})
+      for (const int right : {-shift, shift}) views.push_back(shifted(image, model, down, right));
+  }
+  std::vector<double> sum;
+  double count = 0;
+  const auto add = [&](const std::vector<double>& view) {
+    const std::vector<double> made = network.reconstruct(parameters, view);
+    sum.resize(made.size());
+    for (std::size_t i = 0; i < made.size(); ++i) sum[i] += made[i];
+    ++count;
+  };
+  for (const std::vector<double>& view : views) {
+    add(view);
+    if (with_mirrored) add(mirrored(view, model));
+  }
+  for (double& value : sum) value /= count;
+  return sum;
+}
+
 }  // namespace warpscope::tests

@@ -68,14 +68,16 @@ int evaluations_without(const std::string& run, const models::Model& model) {
   return load_checkpoint(runs::find_checkpoint(run, "last"), model).training["stops"]["without"];
 }
 
-TEST(Resume, LossesOfMirroredEvaluationsAreNotHeldAgainstOthers) {
+TEST(Resume, LossesOfOtherViewsAreNotHeldAgainstOthers) {
   const tests::TemporaryFolder folder;
-  for (const bool mirrored : {false, true}) {
+  for (const int changes : {0, 1, 2, 3}) {
+    const bool mirrored = changes % 2 != 0;
     TrainerOptions options = options_with(UpdateRule::sgd, 1e-30f, 0);  // the weights stay as they are
     options.model = tests::tiny_classifier();
     options.data_set = std::make_shared<data::DataSet>(tests::labelled_data(40, 12));
-    options.run_dir = (folder / (mirrored ? "mirrored" : "plain")).string();
+    options.run_dir = (folder / std::to_string(changes)).string();
     options.test_mirrored = mirrored;
+    options.test_shift = 1;
     options.steps = 4;
     run(options);
     EXPECT_EQ(evaluations_without(options.run_dir, options.model), 0);
@@ -86,7 +88,11 @@ TEST(Resume, LossesOfMirroredEvaluationsAreNotHeldAgainstOthers) {
     run(same);
     EXPECT_EQ(evaluations_without(options.run_dir, options.model), 1) << "the loss is the same";
     TrainerOptions other = same;
-    other.test_mirrored = !mirrored;
+    if (changes < 2) {
+      other.test_mirrored = !mirrored;
+    } else {
+      other.test_shift = mirrored ? 2 : 0;
+    }
     other.steps = 7;
     run(other);
     EXPECT_EQ(evaluations_without(options.run_dir, options.model), 0) << "it is the first of its kind";

@@ -3,15 +3,19 @@
 //
 //   a[n,h,w,c] = 1/2                                            inside the square that is cut out of image n
 //                colour_n(p[c])                                 elsewhere
-//   p          = images[order[(position + n) mod count], r(h + v_n, H), r(g + u_n, W)] / 255
+//   p          = images[order[(position + n) mod count], r(h + d_n, H), r(g + e_n, W)] / 255
 //   g          = W - 1 - w where image n is mirrored, else w
+//   d_n, e_n   = c(v_n + c(shift_down, H), H) and c(u_n + c(shift_right, W), W)
+//   c(i, L)    = i, but 1 - L below it and L - 1 above it: as far as r can take a pixel
 //   r(i, L)    = i, but -i below 0 and 2 (L - 1) - i from L on: reflected without the border twice
 //   colour_n   brightness    q = clamp(b_n p),   contrast  q = clamp(1/2 + k_n (q - 1/2)),
 //              saturation    q = clamp(y + s_n (q - y)), y = 0.299 q[0] + 0.587 q[1] + 0.114 q[2],
 //              of images of three channels; clamp to [0, 1]; nothing of it where jitter is 0
 //   x[n]       = S a[n] + (1 - S) a[(n + 1) mod N],  S the batch's share; x = a where mixup is 0
 //
-// What is drawn, from the fields flip, crop = P, cutout = C, jitter = J and mixup of the device's StepControl:
+// shift_down and shift_right are fields of the device's StepControl: 0 in training, and the shift of all images
+// of a view outside it (plan/views.h). What is drawn, from its fields flip, crop = P, cutout = C, jitter = J and
+// mixup:
 //
 //   key        random_bits(random_bits(seed, step), micro_batch 2^32 + kSalt)
 //   word i     of image n: random_bits(key, 4 n + i), whose halves are whole numbers below 2^32

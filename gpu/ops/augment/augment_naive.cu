@@ -1,7 +1,7 @@
 // batch.augment, variant `naive`: the first rung on CUDA. One thread per element of the batch draws all that is
 // drawn for its image, and reads one byte, or the three of a pixel where colours change. Limits: none on the
-// shape; each image's numbers are drawn once for each of its elements. Bound by arithmetic. At most 40
-// registers (50 on compute capability 7.5), no shared memory, no spills. Source: augment.h.
+// shape; each image's numbers are drawn once for each of its elements. Bound by arithmetic. At most 48
+// registers (60 on compute capability 7.5), no shared memory, no spills. Source: augment.h.
 
 #include "gpu/ops/augment/augment.h"
 #include "gpu/ops/augment/augment_elements.cuh"

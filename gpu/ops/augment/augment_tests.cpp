@@ -36,6 +36,11 @@ float up_to(Random& random, float most) {
   return most * static_cast<float>(random() % 1001) / kSteps;
 }
 
+/// Each way, and of small images farther than there are pixels.
+std::int32_t any_shift(Random& random) {
+  return static_cast<std::int32_t>(test_shapes::between(random, 0, 40)) - 20;
+}
+
 /// Each augmentation is on half of the time. Colours stay away from black, near which a contrast leaves so
 /// little of a number that its relative error has no bound.
 void fit(const Draw& draw) {
@@ -47,6 +52,8 @@ void fit(const Draw& draw) {
     control.micro_batch = static_cast<std::uint32_t>(random() % 3);
     control.flip = static_cast<std::uint32_t>(random() % 3);
     control.crop = on() ? static_cast<std::uint32_t>(test_shapes::between(random, 1, 16)) : 0;
+    control.shift_down = on() ? any_shift(random) : 0;
+    control.shift_right = on() ? any_shift(random) : 0;
     control.cutout = on() ? static_cast<std::uint32_t>(test_shapes::between(random, 1, 16)) : 0;
     control.jitter = on() ? up_to(random, 0.25f) : 0.0f;
     control.mixup = on() ? 0.3f + up_to(random, 1.7f) : 0.0f;

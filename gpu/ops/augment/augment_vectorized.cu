@@ -4,7 +4,7 @@
 // channels of a pixel are read once; and writes of 16 bytes (8 in 16-bit precisions). Pixels whose source
 // crosses the border are read byte by byte. `vectorized_fused` picks the labels too: who writes the beginning of
 // an image writes its label. Limits: one or three channels and a width that is a multiple of four; other shapes
-// go element by element, as in `naive`. Bound by memory and the launch. At most 60 registers, no shared memory, no
+// go element by element, as in `naive`. Bound by memory and the launch. At most 62 registers, no shared memory, no
 // spills. Source: augment.h; vectorized.cuh; the words: "CUDA C++ Programming Guide", funnel shifts.
 
 #include "gpu/ops/augment/augment.h"

@@ -29,7 +29,7 @@ inline Extents extents_of(const OpShape& shape) {
 /// What is drawn for one image.
 template <class Real>
 struct ImageDraw {
-  int down = 0;  ///< rows and columns to go on in the data set's image: v and u
+  int down = 0;  ///< rows and columns to go on in the data set's image: d and e
   int right = 0;
   int top = 0;  ///< of the square that is cut out, whose side is 0 if there is none
   int left = 0;
@@ -50,6 +50,12 @@ WARPSCOPE_BOTH inline int below(std::uint32_t bits, int count) {
 WARPSCOPE_BOTH inline int shift_of(std::uint32_t bits, std::uint32_t most, int extent) {
   const int limit = static_cast<std::uint32_t>(extent - 1) < most ? extent - 1 : static_cast<int>(most);
   return below(bits, 2 * limit + 1) - limit;
+}
+
+/// c(shift, extent): what of a shift reflected() takes.
+WARPSCOPE_BOTH inline int within(int shift, int extent) {
+  if (shift < 1 - extent) return 1 - extent;
+  return shift < extent ? shift : extent - 1;
 }
 
 /// A factor of the colours.
@@ -77,6 +83,8 @@ WARPSCOPE_BOTH ImageDraw<Real> draw_image(const step::StepControl& control, std:
     draw.down = shift_of(lower_half(word), control.crop, extents.height);
     draw.right = shift_of(upper_half(word), control.crop, extents.width);
   }
+  draw.down = within(draw.down + within(control.shift_down, extents.height), extents.height);
+  draw.right = within(draw.right + within(control.shift_right, extents.width), extents.width);
   if (control.cutout != 0) {
     const std::uint64_t word = core::random_bits(key, 4 * n + 1);
     draw.side = static_cast<int>(control.cutout);

@@ -59,6 +59,8 @@ struct StepControl {
   std::uint32_t cutout = 0;         ///< side of the grey square in each image, in pixels
   float jitter = 0.0f;              ///< strength of brightness, contrast and saturation, 0 to 1
   float mixup = 0.0f;               ///< alpha of the Beta distribution of the batch's share; 0: not mixed
+  std::int32_t shift_down = 0;      ///< rows to go on in all images, besides what crop draws
+  std::int32_t shift_right = 0;     ///< and columns
   // The device's own from here on: the host sets it at the start and when precision or optimizer change.
   float loss_scale = 1.0f;            ///< gradients are this many times too large until the update
   std::uint32_t overflow = 0;         ///< 1 if a gradient of this step is not finite: the update is skipped

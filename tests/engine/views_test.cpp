@@ -1,9 +1,10 @@
-// Evaluations of each image and its mirror image: against a model in double precision.
+// Evaluations of several views of each image: against a model in double precision, of images that the test changes.
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,11 +42,11 @@ Evaluation expected(Engine& engine, const data::ImageSet& set, std::int64_t imag
   Evaluation result;
   result.classes = model.classes;
   for (std::int64_t i = 0; i < images; ++i) {
-    const std::vector<double> image = tests::image_of(set, i);
-    std::vector<double> z = network.reconstruct(parameters, image);
-    const std::vector<double> other = network.reconstruct(parameters, tests::mirrored(image, model));
+    const std::vector<double> z =
+        tests::mean_of_views(network, model, parameters, tests::image_of(set, i),
+                             engine.options().test_mirrored, engine.options().test_shift);
     double sum = 0;
-    for (std::size_t c = 0; c < z.size(); ++c) sum += std::exp(z[c] = (z[c] + other[c]) / 2);
+    for (const double logit : z) sum += std::exp(logit);
     result.predicted.push_back(static_cast<std::uint8_t>(std::max_element(z.begin(), z.end()) - z.begin()));
     result.image_losses.push_back(
         static_cast<float>(std::log(sum) - z[set.labels[static_cast<std::size_t>(i)]]));
@@ -76,7 +77,7 @@ std::shared_ptr<const Evaluation> evaluate(Engine& engine, Split split = Split::
   return finish(engine);
 }
 
-class Mirrored : public testing::TestWithParam<tests::Streams> {
+class Views : public testing::TestWithParam<tests::Streams> {
  protected:
   void SetUp() override {
     if (!device) GTEST_SKIP() << core::cuda_unavailable_reason();
@@ -87,6 +88,7 @@ class Mirrored : public testing::TestWithParam<tests::Streams> {
     options.selection = tests::plain_selection(GetParam());
     options.batch = batch;
     options.test_mirrored = true;
+    options.test_shift = 2;
     return options;
   }
   std::unique_ptr<Engine> make(const EngineOptions& options) const {
@@ -97,25 +99,32 @@ class Mirrored : public testing::TestWithParam<tests::Streams> {
   const std::shared_ptr<core::Device> device = tests::device_of(GetParam());
 };
 
-INSTANTIATE_TEST_SUITE_P(Streams, Mirrored, testing::ValuesIn(tests::kAllStreams),
+INSTANTIATE_TEST_SUITE_P(Streams, Views, testing::ValuesIn(tests::kAllStreams),
                          [](const auto& which) { return tests::name_of(which.param); });
 
-TEST_P(Mirrored, IsByTheMeanOfTheLogitsOfImageAndMirrorImage) {
-  for (const int batch : {1, 4, 5, 11, 40}) {
-    const auto engine = make(classifier(batch));
-    run_steps(*engine, 20);
-    const auto found = evaluate(*engine);
-    ASSERT_NE(found, nullptr);
-    expect_same(*found, expected(*engine, data->test, 11));
-    EXPECT_EQ(found->step, 20u);
-    EXPECT_EQ(found->classes, 3);
-    const auto steering = evaluate(*engine, Split::validation);
-    EXPECT_EQ(steering->split, Split::validation);
-    expect_same(*steering, expected(*engine, data->validation, 5));
+TEST_P(Views, AreJudgedByTheMeanOfTheirLogits) {
+  const std::vector<std::pair<bool, int>> settings{{true, 0}, {false, 1}, {true, 3}, {false, 7}, {true, 16}};
+  for (const auto& [mirrored, shift] : settings) {
+    for (const int batch : {1, 4, 11, 40}) {
+      SCOPED_TRACE(testing::Message() << mirrored << ' ' << shift << ' ' << batch);
+      EngineOptions options = classifier(batch);
+      options.test_mirrored = mirrored;
+      options.test_shift = shift;
+      const auto engine = make(options);
+      run_steps(*engine, 20);
+      const auto found = evaluate(*engine);
+      ASSERT_NE(found, nullptr);
+      expect_same(*found, expected(*engine, data->test, 11));
+      EXPECT_EQ(found->step, 20u);
+      EXPECT_EQ(found->classes, 3);
+      const auto steering = evaluate(*engine, Split::validation);
+      EXPECT_EQ(steering->split, Split::validation);
+      expect_same(*steering, expected(*engine, data->validation, 5));
+    }
   }
 }
 
-TEST_P(Mirrored, TakesAsManyImagesAsAskedFor) {
+TEST_P(Views, AreOfAsManyImagesAsAskedFor) {
   for (const std::int64_t images : {1, 2, 7}) {
     EngineOptions options = classifier(3);
     options.test_images = images;
@@ -124,7 +133,7 @@ TEST_P(Mirrored, TakesAsManyImagesAsAskedFor) {
   }
 }
 
-TEST_P(Mirrored, TakesImagesInSeveralBatchesAndBeginsAgainInTheirMiddle) {
+TEST_P(Views, AreMadeInSeveralBatchesAndBeginAgainInTheirMiddle) {
   const auto many = std::make_shared<data::DataSet>(tests::labelled_data(40, 530));
   EngineOptions options = classifier(4);
   options.test_images = 530;
@@ -139,16 +148,23 @@ TEST_P(Mirrored, TakesImagesInSeveralBatchesAndBeginsAgainInTheirMiddle) {
   expect_same(*found, expected(engine, many->test, 530));
 }
 
-TEST_P(Mirrored, IsAnotherFigureThanThatOfTheImagesAlone) {
-  EngineOptions plain = classifier(4);
-  plain.test_mirrored = false;
-  const auto engine = make(classifier(4)), other = make(plain);
-  EXPECT_NE(evaluate(*engine)->loss, evaluate(*other)->loss);
+TEST_P(Views, GiveAnotherFigureForEachSetting) {
+  std::set<double> seen;
+  for (const bool mirrored : {false, true}) {
+    for (const int shift : {0, 1, 2}) {
+      EngineOptions options = classifier(4);
+      options.test_mirrored = mirrored;
+      options.test_shift = shift;
+      seen.insert(evaluate(*make(options))->loss);
+    }
+  }
+  EXPECT_EQ(seen.size(), 6u);
 }
 
-TEST_P(Mirrored, DoesNotDisturbTraining) {
+TEST_P(Views, DoNotDisturbTraining) {
   EngineOptions plain = classifier(4);
   plain.test_mirrored = false;
+  plain.test_shift = 0;
   const auto engine = make(classifier(4)), other = make(plain);
   std::vector<float> tested;
   for (int i = 0; i < 3; ++i) {
@@ -158,7 +174,7 @@ TEST_P(Mirrored, DoesNotDisturbTraining) {
   EXPECT_EQ(tested, losses(run_steps(*other, 12)));
 }
 
-TEST_P(Mirrored, SurvivesChangesInItsMiddle) {
+TEST_P(Views, SurviveChangesInTheirMiddle) {
   const auto engine = make(classifier(2));
   run_steps(*engine, 4);
   const Evaluation wanted = expected(*engine, data->test, 11);
@@ -176,7 +192,7 @@ TEST_P(Mirrored, SurvivesChangesInItsMiddle) {
   expect_same(*found, wanted);
 }
 
-TEST_P(Mirrored, FollowsANetworkOfMoreClasses) {
+TEST_P(Views, FollowANetworkOfMoreClasses) {
   const auto engine = make(classifier(4));
   run_steps(*engine, 3);
   models::Model wider = tests::tiny_classifier();
@@ -191,11 +207,12 @@ TEST_P(Mirrored, FollowsANetworkOfMoreClasses) {
   expect_same(*found, expected(*engine, data->test, 11));
 }
 
-TEST(MirroredPrecision, LogitsOfSixteenBitsAreAveragedAsNumbers) {
+TEST(ViewsPrecision, LogitsOfSixteenBitsAreAveragedAsNumbers) {
   EngineOptions options = tests::tiny_engine_options();
   options.model = tests::tiny_classifier();
   options.selection.precision = core::Precision::bf16;
   options.test_mirrored = true;
+  options.test_shift = 1;
   const auto data = std::make_shared<data::DataSet>(held_out_data());
   Engine engine(options, data, core::open_device("cpu"));
   const auto found = evaluate(engine);
@@ -203,7 +220,7 @@ TEST(MirroredPrecision, LogitsOfSixteenBitsAreAveragedAsNumbers) {
   for (std::size_t i = 0; i < 11; ++i) EXPECT_NEAR(found->image_losses[i], wanted.image_losses[i], 0.02);
 }
 
-TEST(MirroredRefusals, AreSentences) {
+TEST(ViewsRefusals, AreSentences) {
   const auto device = core::open_device("cpu");
   EngineOptions options = tests::tiny_engine_options();
   options.test_mirrored = true;
@@ -211,13 +228,17 @@ TEST(MirroredRefusals, AreSentences) {
     return tests::message_of<core::BadInput>(
         [&] { Engine(options, std::make_shared<data::DataSet>(data), device); });
   };
-  EXPECT_EQ(
-      refusal(tests::tiny_data()),
-      "model tiny tells no classes apart, and mirror images only help to do that: leave test_mirrored off");
+  const std::string of_images =
+      "model tiny tells no classes apart, and several views of an image only help to do that: leave ";
+  EXPECT_EQ(refusal(tests::tiny_data()), of_images + "test_mirrored off");
+  options.test_shift = 1;
+  EXPECT_EQ(refusal(tests::tiny_data()), of_images + "test_mirrored and test_shift off");
+  options.test_mirrored = false;
+  EXPECT_EQ(refusal(tests::tiny_data()), of_images + "test_shift off");
   options.model = tests::tiny_text_model();
-  EXPECT_EQ(refusal(tests::tiny_text_data()), "model " + options.model.name +
-                                                  " takes texts, which have no mirror images: leave "
-                                                  "test_mirrored off");
+  EXPECT_EQ(refusal(tests::tiny_text_data()),
+            "model " + options.model.name +
+                " takes texts, which can be neither mirrored nor shifted: leave test_shift off");
 }
 
 }  // namespace
