@@ -60,12 +60,13 @@ void fit_forward(const Draw& draw) {
 }
 
 /// Of three draws one has a channel that is not finite. Means point where the running ones do, so that
-/// nothing cancels.
+/// nothing cancels. Where a chain computes the statistics, none are drawn.
 void fit_track(const Draw& draw) {
   update_draw::settings(draw);
   norm_draw::fit_deviations(draw);
   draw.edit(Name::running_variance, update_draw::square);
-  std::vector<double> statistics = draw.values(Name::statistics);
+  const std::vector<double> statistics = draw.values(Name::statistics);
+  if (statistics.empty()) return;
   draw.edit(Name::running_mean, [&](std::vector<double>& means) {
     for (std::size_t c = 0; c < means.size(); ++c) means[c] = std::copysign(means[c], statistics[c]);
   });
