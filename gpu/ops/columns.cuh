@@ -65,9 +65,14 @@ inline std::int64_t written_spans(std::int64_t positions) {
   return std::clamp<std::int64_t>(positions / kFewPositions, 1, kMostSpans);
 }
 
+/// How the blocks share the positions: each a span of its own, or all of them side by side, so that at any time the
+/// kernel reads one region. What it read last is then one region as well, from the end of which another kernel can
+/// begin, in the other direction, while the second-level cache still has it.
+enum class Walk { spans, together };
+
 /// What a thread takes: channels [channel, channel + V), if it has any, of the positions first, first + step, ...
 /// before end.
-template <int V>
+template <int V, Walk kWalk = Walk::spans>
 struct ColumnWalk {
   int channel;
   bool inside;
@@ -79,12 +84,14 @@ struct ColumnWalk {
     const auto lane = static_cast<int>(threadIdx.x % kWarpThreads);
     const auto warp = static_cast<int>(threadIdx.x / kWarpThreads);
     const int rows = static_cast<int>(kWarpThreads) / columns.lanes;
-    const std::int64_t begin = blockIdx.y * columns.span;
+    step = std::int64_t{kColumnWarps} * rows;
+    const std::int64_t begin = blockIdx.y * (kWalk == Walk::spans ? columns.span : step);
     channel = (static_cast<int>(blockIdx.x) * columns.lanes + lane % columns.lanes) * V;
     inside = channel < columns.channels;
     first = begin + warp * rows + lane / columns.lanes;
-    end = begin + columns.span < columns.positions ? begin + columns.span : columns.positions;
-    step = std::int64_t{kColumnWarps} * rows;
+    end = columns.positions;
+    if (kWalk == Walk::spans && begin + columns.span < end) end = begin + columns.span;
+    if (kWalk == Walk::together) step *= gridDim.y;
   }
 };
 

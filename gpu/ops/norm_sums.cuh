@@ -5,7 +5,8 @@
 //
 // but for where mean and r come from. Blocks add spans of positions in registers, by shuffles and in shared
 // memory; if there are several spans, their sums go to the workspace and a second kernel adds those: all in an
-// order that the shape alone fixes. Source: columns.cuh; M. Harris, "Faster Parallel Reductions on Kepler" (2014).
+// order that the shape alone fixes. All blocks go from the last position to the first side by side: what was written
+// last, dy, is read first, and the kernel after this one begins where this one ends. Source: columns.cuh; M. Harris, "Faster Parallel Reductions on Kepler" (2014).
 
 #include <cstddef>
 #include <cstdint>
@@ -70,12 +71,13 @@ __global__ __launch_bounds__(kColumnThreads) void norm_gradient_spans(Columns co
                                                                       const T* __restrict__ x,
                                                                       const T* __restrict__ dy,
                                                                       Statistics statistics, NormSums to) {
-  const ColumnWalk<V> walk(columns);
+  const ColumnWalk<V, Walk::together> walk(columns);
   float sums[2][V] = {};
   if (walk.inside) {
     typename Statistics::template Normal<V> normal(statistics, walk.channel);
 #pragma unroll 4
-    for (std::int64_t p = walk.first; p < walk.end; p += walk.step) {
+    for (std::int64_t back = walk.first; back < walk.end; back += walk.step) {
+      const std::int64_t p = columns.positions - 1 - back;
       float values[V];
       float gradients[V];
       load_floats(x + p * columns.channels + walk.channel, values);

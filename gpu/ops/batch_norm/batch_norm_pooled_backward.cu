@@ -58,14 +58,15 @@ template <class T, int V, class Window>
 __global__ __launch_bounds__(kColumnThreads) void batch_norm_pooled_spans(
     Columns columns, Windows<Window> windows, const T* __restrict__ x, PooledGradient<T> dy,
     OfChannels statistics, NormSums to) {
-  const ColumnWalk<V> walk(columns);
+  const ColumnWalk<V, Walk::together> walk(columns);
   const Window window = windows.window;
   float sums[2][V] = {};
   if (walk.inside) {
     float mean[V];
 #pragma unroll
     for (int j = 0; j < V; ++j) mean[j] = statistics.means[walk.channel + j];
-    for (std::int64_t w = walk.first; w < walk.end; w += walk.step) {
+    for (std::int64_t back = walk.first; back < walk.end; back += walk.step) {
+      const std::int64_t w = columns.positions - 1 - back;
       const T* corner = x + windows(w).pixel * columns.channels + walk.channel;
       const Winners<T, V> winners(dy, w * columns.channels + walk.channel);
       float largest[V] = {};

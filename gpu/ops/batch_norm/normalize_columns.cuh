@@ -1,7 +1,8 @@
 #pragma once
 // The last pass of batch_norm.forward and all of infer: y = ((x - shift) - rest) r gamma + beta, whose numbers for
 // its channels a thread keeps in registers; where a ReLU is covered, what is below 0 becomes 0 and a NaN stays; where
-// an addition is covered, it comes last, and what is added to may be written as well.
+// an addition is covered, it comes last, and what is added to may be written as well. The last positions come first:
+// what was written last is still in the second-level cache.
 
 #include <cstdint>
 
@@ -68,8 +69,8 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_normalize_columns(
   if (!walk.inside) return;
   const ChannelNorm<V> norm(moments, gamma, beta, walk.channel);
 #pragma unroll 4
-  for (std::int64_t p = walk.first; p < walk.end; p += walk.step) {
-    const std::int64_t place = p * columns.channels + walk.channel;
+  for (std::int64_t back = walk.first; back < walk.end; back += walk.step) {
+    const std::int64_t place = (columns.positions - 1 - back) * columns.channels + walk.channel;
     float values[V];
     load_floats_once(x + place, values);
     [[maybe_unused]] float addends[V];

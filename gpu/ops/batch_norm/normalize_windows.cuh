@@ -30,7 +30,8 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_pool_windows(
   if (!walk.inside) return;
   const ChannelNorm<V> norm(moments, gamma, beta, walk.channel);
   const Window window = windows.window;
-  for (std::int64_t w = walk.first; w < walk.end; w += walk.step) {
+  for (std::int64_t back = walk.first; back < walk.end; back += walk.step) {
+    const std::int64_t w = columns.positions - 1 - back;
     const T* corner = x + windows(w).pixel * columns.channels + walk.channel;
     maxpool2d::Largest largest[V];
 #pragma unroll
