@@ -16,7 +16,7 @@
 // layers that are taken have tiles of dW enough. Those over o are, where tiles of dx are few (hopper_layers.h), and a
 // second kernel adds the parts in order. So results are deterministic.
 //
-// Limits: compute capability 9.0; inputs and outputs in multiples of 64, at least 2^21 weights, any number of rows;
+// Limits: compute capability 9.0; inputs and outputs in multiples of 64, sizes as hopper_layers.h says;
 // operands aligned to 16 bytes. The workspace has a copy of dx in FP32 for each part. Threads 288 of 90 registers;
 // shared memory 97 KiB, three stages: two blocks to a multiprocessor. Source: hopper_products.cuh; split_k.h.
 

@@ -11,7 +11,7 @@
 // workspace in FP32, and a second kernel, which finds them in the L2 cache, adds them in order, adds the bias and
 // rounds. So results are deterministic.
 //
-// Limits: compute capability 9.0; inputs and outputs in multiples of 64, at least 2^21 weights, any number of rows;
+// Limits: compute capability 9.0; inputs and outputs in multiples of 64, sizes as hopper_layers.h says;
 // operands aligned to 16 bytes. The workspace has a copy of y in FP32 for each part. Threads 288 of 90 registers;
 // shared memory 193 KiB, six stages. Source: hopper_products.cuh; NVIDIA, "CUTLASS documentation", "Efficient GEMM in
 // CUDA", section "Split-K".

@@ -29,7 +29,7 @@ __global__ void relu_backward_vectorized(Index vectors, Index count, const T* y,
     constexpr int kWidth = decltype(width)::value;
     float outputs[kWidth];
     float gradients[kWidth];
-    load_floats(y + i, outputs);
+    load_floats_once(y + i, outputs);
     load_floats(dy + i, gradients);
     for (int k = 0; k < kWidth; ++k) gradients[k] = outputs[k] > 0.0f ? gradients[k] : 0.0f;
     store_floats(dx + i, gradients);
