@@ -123,8 +123,8 @@ int features(const FeaturesArguments& arguments);
 struct InferArguments {
   TrainedArguments trained;  ///< `data` may be pictures too
   int batch = 0;             ///< 0: the device's standard
-  bool mirrored = false;     ///< by each image and its mirror image too
-  int shift = 0;             ///< by each shifted by so many pixels to four corners too; 0: not
+  bool mirrored = false;     ///< also by mirror images
+  int shift = 0;             ///< also by each image shifted to four corners by so many pixels; 0: not
   std::string select;        ///< variants, as plan::apply() takes them
   std::string out;           ///< answers: file, "-" for standard output instead of the text, "" for none
   std::string format;        ///< csv, json; "" for what the file's name ends with

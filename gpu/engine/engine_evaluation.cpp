@@ -55,7 +55,7 @@ bool Engine::enqueue_evaluation_batch() {
   if (evaluation_enqueued_ == 0) evaluation_done_->synchronize();
   views_.size() > 1 ? enqueue_views() : enqueue_plain_batch();
   evaluation_enqueued_ += plans_.testing->batch();
-  // One batch at a time lies ahead, so that commands wait for one batch at most.
+  // One batch at a time lies ahead, so that commands wait for one batch, with all its views, at most.
   const bool last = evaluation_enqueued_ >= count;
   if (!last) evaluation_done_->synchronize();
   stream_->record(*evaluation_done_);

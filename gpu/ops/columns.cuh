@@ -1,6 +1,6 @@
 #pragma once
 // How kernels of normalizations walk a batch as a matrix of positions times channels: a block takes a group of
-// channels and a span of positions. The lanes of a warp lie along the channels, as many as 128 bytes need, V
+// channels and a share of the positions. The lanes of a warp lie along the channels, as many as 128 bytes need, V
 // channels each, and the others along the positions, so that a thread keeps its channels: what belongs to these
 // stays in its registers. V channels are read as one 16-byte vector, or V is 1.
 
@@ -21,12 +21,12 @@ struct Columns {
   std::int64_t positions;
   int channels;
   int lanes;          ///< of a warp that lie along the channels: a power of two
-  std::int64_t span;  ///< positions of a block
+  std::int64_t span;  ///< positions of a block, where each has a span of its own (Walk)
 };
 
 struct ColumnGrid {
   Columns columns;
-  dim3 blocks;  ///< x: groups of channels, y: spans of positions
+  dim3 blocks;  ///< x: groups of channels, y: shares of the positions
 };
 
 /// `channels` is a multiple of V.

@@ -3,10 +3,11 @@
 //
 //   dgamma[c] = sum over positions of dy xn,  dbeta[c] = sum of dy,  xn = (x - mean) r
 //
-// but for where mean and r come from. Blocks add spans of positions in registers, by shuffles and in shared
-// memory; if there are several spans, their sums go to the workspace and a second kernel adds those: all in an
-// order that the shape alone fixes. All blocks go from the last position to the first side by side: what was written
-// last, dy, is read first, and the kernel after this one begins where this one ends. Source: columns.cuh; M. Harris, "Faster Parallel Reductions on Kepler" (2014).
+// but for where mean and r come from. Blocks add shares of the positions in registers, by shuffles and in shared
+// memory; if there are several shares, their sums go to the workspace and a second kernel adds those: all in an order
+// that the shape alone fixes. All blocks go from the last position to the first side by side: what was written last,
+// dy, is read first, and the kernel after this one begins where this one ends.
+// Source: columns.cuh; M. Harris, "Faster Parallel Reductions on Kepler" (2014).
 
 #include <cstddef>
 #include <cstdint>
@@ -59,7 +60,7 @@ struct OfChannels {
   };
 };
 
-/// Where the sums of a span go: dgamma of span i to dgamma[i * stride].
+/// Where the sums of a share go: dgamma of share i to dgamma[i * stride].
 struct NormSums {
   float* dgamma;
   float* dbeta;
@@ -96,7 +97,7 @@ __global__ __launch_bounds__(kColumnThreads) void norm_gradient_spans(Columns co
   });
 }
 
-/// Adds the spans: `parts` holds the dgamma and then the dbeta of each. A warp takes every eighth span.
+/// Adds the shares (`spans` of them): `parts` holds the dgamma and then the dbeta of each. A warp takes every eighth.
 static __global__ __launch_bounds__(kColumnThreads) void norm_add_spans(int spans, int channels,
                                                                         const float* __restrict__ parts,
                                                                         float* __restrict__ dgamma,

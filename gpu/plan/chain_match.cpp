@@ -281,7 +281,7 @@ ChainMatch match_chain(const Program& program, std::size_t node, const Variant& 
     const bool runs = refusal.empty() && tried.failure.empty();
     if (!found || (runs && tried.covered.size() > match.covered.size())) match = std::move(tried);
     found = found || runs;
-    if (refusal.empty() && (!runs || first_refusal.empty())) break;
+    if (refusal.empty() && first_refusal.empty()) break;
   }
   if (match.failure.empty() && match.note.empty()) match.note = first_refusal;
   if (!match.failure.empty() && !first_refusal.empty()) {

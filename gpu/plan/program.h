@@ -73,8 +73,8 @@ struct Recipe {
 
   bool augment = false;  ///< images are changed as they are gathered: batch.augment; in training alone
   bool mixup = false;    ///< and mixed, so that labels count by their shares: mixed_cross_entropy
-  bool views =
-      false;  ///< batch.augment gathers outside training too: the control block tells the view (views.h)
+  /// batch.augment gathers outside training too: the control block tells the view (views.h).
+  bool views = false;
 
   bool operator==(const Recipe&) const = default;
 };

@@ -12,8 +12,8 @@ FP16, whose losses are scaled, and BF16 by autocast, everything on the device.
 
 Images are mirrored, shifted by up to 4 pixels with reflection, and get a grey square; channels_last, weights begin as
 PyTorch's. --mirrored and --shift evaluate them also by the mean of the logits of the views that these options of
-warpscope make: the image, shifted to the four corners, and all mirrored. Texts stay as they are and lie on the device as
-bytes, of which each step makes one-hot channels; weights begin as the program's: He's normal ones, biases 0.
+warpscope make: the image, shifted to the four corners, and all mirrored. Texts stay as they are and lie on the device
+as bytes, of which each step makes one-hot channels; weights begin as the program's: He's normal ones, biases 0.
 
 Prints the accuracy over the test set and the seconds of all steps, of several seeds each and the mean. The CPU trains
 in FP32 and BF16. Exit code 77 if PyTorch or the device is missing.

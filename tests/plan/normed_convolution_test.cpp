@@ -27,7 +27,8 @@ using enum models::LayerKind;
 struct Second {
   int filters = 128;
   bool bias = false;
-  bool pooled = true;          ///< behind the norm
+  bool relu = true;            ///< behind the norm
+  bool pooled = true;          ///< behind that
   bool pooled_before = false;  ///< between the convolution and the norm
   bool added = false;          ///< what comes before the convolution to what is behind the ReLU
 };
@@ -41,7 +42,7 @@ models::Model normed_network(const Second& second) {
       {.kind = conv2d, .name = "conv2", .out_channels = second.filters, .kernel = 3, .bias = second.bias});
   if (second.pooled_before) model.layers.push_back({.kind = maxpool2d, .name = "pool1", .kernel = 2});
   model.layers.push_back({.kind = batch_norm, .name = "bn2"});
-  model.layers.push_back({.kind = relu, .name = "relu2"});
+  if (second.relu) model.layers.push_back({.kind = relu, .name = "relu2"});
   if (second.added) model.layers.push_back({.kind = add, .name = "add2", .from = "relu1"});
   if (second.pooled) model.layers.push_back({.kind = maxpool2d, .name = "pool2", .kernel = 2});
   model.layers.push_back({.kind = linear, .name = "fc", .out_channels = 10});
@@ -198,14 +199,44 @@ TEST(NormedConvolution, AddsWhatComesFromElsewhereAndStoresWhatItIsAddedTo) {
 TEST(NormedConvolution, OfAnAdditionAndAPoolingBehindItTakesOne) {
   for (const NormedCase& on : normed_cases()) {
     if (!on.is_gpu()) continue;
-    const Program program = on.program({.filters = 64, .pooled = true, .added = true});
+    for (const bool bias : {false, true}) {
+      const Program program = on.program({.filters = 64, .bias = bias, .pooled = true, .added = true});
+      const auto nodes = on.cover(program);
+      expect_consistent(program, nodes);
+      const NodeCover& call = node_of(program, nodes, Op::conv2d_forward, "conv2");
+      EXPECT_EQ(call.variant->name, "hopper_normed");
+      EXPECT_EQ(call.shape.covered.has(Op::bias_forward), bias);
+      EXPECT_TRUE(call.shape.covered.has(Op::add_forward));
+      EXPECT_FALSE(call.shape.covered.has(Op::maxpool2d_forward));
+      EXPECT_NE(node_of(program, nodes, Op::maxpool2d_forward, "pool2").variant, nullptr);
+    }
+  }
+}
+
+TEST(NormedConvolution, AnAdditionToANormWithoutAReluRunsByItself) {
+  for (const NormedCase& on : normed_cases()) {
+    if (!on.is_gpu()) continue;
+    const Program program = on.program({.filters = 64, .relu = false, .pooled = false, .added = true});
     const auto nodes = on.cover(program);
+    expect_consistent(program, nodes);
+    EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_forward, "conv2")),
+              "hopper_normed, with " + ops::describe({Op::batch_norm_forward, Op::batch_norm_track}));
+    EXPECT_NE(node_of(program, nodes, Op::add_forward, "add2").variant, nullptr);
+  }
+}
+
+TEST(NormedConvolution, RunningStatisticsThatAreChosenMoveByThemselves) {
+  for (const NormedCase& on : normed_cases()) {
+    if (!on.is_gpu()) continue;
+    const Program program = on.program({});
+    Selection selection;
+    selection.variants[Op::batch_norm_track] = "naive";
+    const auto nodes = on.cover(program, selection);
     expect_consistent(program, nodes);
     const NodeCover& call = node_of(program, nodes, Op::conv2d_forward, "conv2");
     EXPECT_EQ(call.variant->name, "hopper_normed");
-    EXPECT_TRUE(call.shape.covered.has(Op::add_forward));
-    EXPECT_FALSE(call.shape.covered.has(Op::maxpool2d_forward));
-    EXPECT_NE(node_of(program, nodes, Op::maxpool2d_forward, "pool2").variant, nullptr);
+    EXPECT_FALSE(call.shape.covered.has(Op::batch_norm_track));
+    EXPECT_EQ(node_of(program, nodes, Op::batch_norm_track, "bn2").variant->name, "naive");
   }
 }
 

@@ -2,8 +2,9 @@
 // call. Over `warp_shuffle` it adds that neither pass reads dy, which is zero but for one element of a window: both
 // read the pooled gradient and the place of each window's largest, and nobody writes dy. A thread takes 16 bytes of
 // neighbouring channels of a whole window. Of dgamma and dbeta only the largest elements have a part; the other x are
-// read with them, since memory moves 32 bytes at a time. Sums over spans of windows go to the workspace, and a second
-// kernel adds these in an order that the shape alone fixes (norm_sums.cuh). The pass that writes dx also takes windows
+// read with them, since memory moves 32 bytes at a time. Sums over shares of the windows, which the blocks walk side by
+// side from the last window on, go to the workspace, and a second kernel adds these in an order that the shape alone
+// fixes (norm_sums.cuh). The pass that writes dx also takes windows
 // at the lower and right edge that lie half outside: pooling dropped what is in them, so dy is 0 there, but not dx.
 //
 // Limits: none on the shape; windows of 2x2, 1x2, 1x3 and 3x3 are unrolled; channels that are no multiple of 16 bytes,
@@ -53,7 +54,7 @@ struct Winners {
   }
 };
 
-/// The parts that a span of windows has in dgamma and dbeta.
+/// The parts that a block's share of the windows has in dgamma and dbeta.
 template <class T, int V, class Window>
 __global__ __launch_bounds__(kColumnThreads) void batch_norm_pooled_spans(
     Columns columns, Windows<Window> windows, const T* __restrict__ x, PooledGradient<T> dy,

@@ -59,8 +59,8 @@ struct ChannelNorm {
   }
 };
 
-// x and y may be the same memory, hence no __restrict__ on them. `addend`: where kSummed, and `activated`, what is added
-// to, if that is not nullptr.
+// x and y may be the same memory, hence no __restrict__ on them. `addend`: where kSummed. `activated`: gets what is
+// added to, if it is not nullptr.
 template <class T, int V, bool kSummed, class Moments>
 __global__ __launch_bounds__(kColumnThreads) void batch_norm_normalize_columns(
     Columns columns, const T* x, const T* __restrict__ gamma, const T* __restrict__ beta, Moments moments,

@@ -21,9 +21,10 @@ namespace {
 constexpr int kMultiprocessors = 132;
 constexpr int kFewestPartSlices = 4;  // shorter parts take longer to add than to sum
 // Smaller layers take split_k less time (128 outputs of 8192 inputs in FP16 on an H100: 10.1 against 13.9 us at 64
-// rows, the gradients at 256 rows 10.5 against 11.9), but for square ones of many rows (1024 outputs of 1024 inputs:
-// 9.6 against 11.6 us at 64 rows, 12.1 against 11.9 at 256, 36.0 against 12.8 at 2048).
+// rows, the gradients at 256 rows 10.5 against 11.9), but for those of many rows that are not narrow (1024 outputs of
+// 1024 inputs: 9.6 against 11.6 us at 64 rows, 12.1 against 11.9 at 256, 36.0 against 12.8 at 2048).
 constexpr std::int64_t kFewestWeights = std::int64_t{1} << 21;
+constexpr std::int64_t kFewestOfManyRows = std::int64_t{1} << 20;
 constexpr std::int64_t kFewestProducts = std::int64_t{1} << 28;
 constexpr int kFewestFeatures = 512;
 // Far enough under 2^31 that rows, columns and quads of any operand can be counted in an int.
@@ -111,15 +112,17 @@ bool takes(const OpShape& s) {
   const std::int64_t features = s.batch * std::max(s.in_channels, s.out_channels);
   if (weights > kMostElements || features > kMostElements) return false;
   if (weights >= kFewestWeights) return true;
-  return std::min(s.in_channels, s.out_channels) >= kFewestFeatures && s.batch * weights >= kFewestProducts;
+  return weights >= kFewestOfManyRows && std::min(s.in_channels, s.out_channels) >= kFewestFeatures &&
+         s.batch * weights >= kFewestProducts;
 }
 
 }  // namespace hopper
 
 Variant hopper_forward() {
-  return hopper::hopper_variant<Op::linear_forward>(bias_and_relu_after(Op::linear_forward),
-                                                    "wgmma fed by TMA for layers of 2^21 weights, or 2^28 "
-                                                    "products of 512 features, elsewhere as split_k_fused.");
+  return hopper::hopper_variant<Op::linear_forward>(
+      bias_and_relu_after(Op::linear_forward),
+      "wgmma fed by TMA for layers of at least 2^21 weights, or "
+      "2^20 and many rows, elsewhere as split_k_fused.");
 }
 Variant hopper_backward_weights() {
   return hopper::hopper_variant<Op::linear_backward_weights>(

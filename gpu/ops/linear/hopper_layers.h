@@ -41,8 +41,8 @@ std::size_t parts_bytes(const Cut& cut);
 /// Throws core::Error where an operand, by this name, does not begin at a multiple of 16 bytes.
 void require_aligned(const OpCall& call, Name name);
 
-/// Inputs and outputs in multiples of 64; at least 2^21 weights or, of 512 inputs and outputs or more, 2^28 products of
-/// weights and rows; at most 2e9 elements of each operand.
+/// Inputs and outputs in multiples of 64; at least 2^21 weights or, of 512 inputs and outputs or more, 2^20 weights and
+/// 2^28 weights times rows; at most 2e9 elements of each operand.
 bool takes(const OpShape& shape);
 
 std::size_t forward_workspace(const OpShape& shape, core::Precision precision);

@@ -13,8 +13,8 @@
 // time and dx most of the tensor cores', so their clusters alternate, and two blocks share a multiprocessor: one
 // multiplies while the other writes. The blocks of the first columns of dW add up dy at last, out of the L2 cache: a
 // warp 16 outputs, a lane eight of them over every 16th row, then the 16 sums of each. Sums over n are never cut:
-// layers that are taken have tiles of dW enough. Those over o are, where tiles of dx are few (hopper_layers.h), and a
-// second kernel adds the parts in order. So results are deterministic.
+// layers that are taken have 64 tiles of dW or more. Those over o are, where tiles of dx are few (hopper_layers.h),
+// and a second kernel adds the parts in order. So results are deterministic.
 //
 // Limits: compute capability 9.0; inputs and outputs in multiples of 64, sizes as hopper_layers.h says;
 // operands aligned to 16 bytes. The workspace has a copy of dx in FP32 for each part. Threads 288 of 90 registers;

@@ -5,9 +5,9 @@
 // the kernel that merges the moments.
 //
 // Limits: those of hopper_normed.cu; FP16 and BF16; kernels of 3x3 without stride, of channels in multiples of 64, at
-// most 1024. Results are those of the ops apart but for the order in which moments merge; they have the same bits
-// every time on GPUs with as many multiprocessors. Bound by products, then by memory. Source: hopper_moments.cuh,
-// partial_moments.cu.
+// most 1024. Results are those of the ops apart but for the order in which moments merge, and that a sum is rounded
+// once; they have the same bits every time on GPUs with as many multiprocessors. Bound by products, then by memory.
+// Source: hopper_moments.cuh, partial_moments.cu.
 
 #include <string>
 #include <utility>
@@ -31,8 +31,9 @@ OpShape pooled_result_shape(const OpShape& call) {
   return shape;
 }
 
-/// conv2d bias? as `before` has them, batch_norm batch_norm.track? relu? add? maxpool2d? No upsampling: the weights that
-/// an upsampled layer sums are rounded twice, which a norm of few pixels makes larger than the tolerance.
+/// conv2d bias? as `before` has them, batch_norm batch_norm.track? (relu add?)? maxpool2d? No upsampling: the weights
+/// that an upsampled layer sums are rounded twice, which a norm of few pixels makes larger than the tolerance. Nobody
+/// reads what is added to but the gradient of the ReLU, so without one there would be nothing to store.
 std::vector<Link> normed_chain(const std::vector<Link>& before) {
   std::vector<Link> chain{{.op = Op::conv2d_forward, .renames = {{Name::output, Name::product}}}};
   for (const Link& link : before) {
@@ -47,6 +48,7 @@ std::vector<Link> normed_chain(const std::vector<Link>& before) {
   chain.push_back({.op = Op::batch_norm_track, .optional = true, .shape = result_shape});
   chain.push_back(optional_link(Op::relu_forward, Name::normed, Name::activated, result_shape));
   chain.push_back(optional_link(Op::add_forward, Name::activated, Name::unpooled, result_shape));
+  chain.back().needs = {Op::relu_forward};
   chain.push_back({.op = Op::maxpool2d_forward,
                    .renames = {{Name::input, Name::unpooled}},
                    .optional = true,
