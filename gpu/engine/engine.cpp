@@ -22,6 +22,11 @@ constexpr std::size_t kControlSlots = 64;  ///< more than the steps that can be 
 constexpr std::size_t kPaceEvents = 32;
 constexpr double kSecondsAhead = 0.004;  ///< work enqueued beyond this only delays commands
 
+/// Of evaluations.
+plan::ViewSettings view_settings(const EngineSettings& settings) {
+  return {settings.test_mirrored, settings.test_shift};
+}
+
 // Dynamic loss scaling starts high, since too high a scale is found out at once and too low a one never; it
 // grows slowly, since each growth too many costs a step. The values are those of P. Micikevicius et al. and
 // of PyTorch's scaler.
@@ -52,7 +57,7 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
       stream_(device_->make_stream()),
       bare_model_(models::with_head(options_.model, 0)),
       layout_(models::parameter_layout(options_.model)),
-      views_(plan::views_of({options_.test_mirrored, options_.test_shift})),
+      views_(plan::views_of(view_settings(options_))),
       ring_(device_),
       order_(data_->train.count, options_.seed, options_.shuffle) {
   models::check_model(options_.model);
@@ -94,7 +99,7 @@ void Engine::check_images(const models::Model& model) const {
   }
   if (data_->test.count < 1) throw core::BadInput(fmt::format("{} has no test images", data_->name));
   check_augmented(model, options_.augment);
-  plan::check_views(model, {options_.test_mirrored, options_.test_shift});
+  plan::check_views(model, view_settings(options_));
   if (!needs_labels(model)) return;
   const int classes = std::max(model.classes, model.head_classes);
   for (const data::ImageSet* set : {&train, &data_->validation, &data_->test}) {

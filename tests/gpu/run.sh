@@ -140,20 +140,20 @@ torch_accuracy() {
 
 accuracy_of_images() { # data
   local code=0 how
-  for how in "resnet9 0.4 100" "vgg 0.2 110" "classifier_bn 0.05 75"; do
-    local name rate epochs
-    read -r name rate epochs <<<"$how"
+  for how in "resnet9 0.4 100 0" "vgg 0.2 110 0.1" "classifier_bn 0.05 75 0.1"; do
+    local name rate epochs jitter
+    read -r name rate epochs jitter <<<"$how"
     local saved=$out/accuracy-$name.safetensors
     "$build"/warpscope train --model "$here/assets/models/$name.toml" --data "$1" --device cuda:0 --precision bf16 \
       --batch 512 --optimizer nesterov --lr "$rate" --weight-decay 0.0007 --schedule cosine:warmup=5 --flip --crop 4 \
-      --cutout 12 --jitter 0.1 --test-every 2000 --epochs "$epochs" --save "$saved" >"$out/accuracy-$name.log" 2>&1 || code=1
+      --cutout 12 --jitter "$jitter" --test-every 5000 --epochs "$epochs" --save "$saved" >"$out/accuracy-$name.log" 2>&1 || code=1
     "$build"/warpscope infer "$saved" "$1" --device cuda:0 --precision bf16 --test-mirrored --test-shift 2 \
       >"$out/accuracy-$name-views.log" 2>&1 || code=1
     rm -f "$saved"
     echo "$how: $(grep -E '^(steps|speed|test)' "$out/accuracy-$name.log" | tr -s ' ' | tr '\n' ' ')"
     echo "  views: $(grep -E '^accuracy' "$out/accuracy-$name-views.log" | tr -s ' ')"
   done
-  torch_accuracy "$1" resnet9 --rate 0.4 --weight-decay 0.0007 --cutout 12 --epochs 90 --mirrored --shift 2 || code=1
+  torch_accuracy "$1" resnet9 --rate 0.4 --weight-decay 0.0007 --cutout 12 --epochs 100 --mirrored --shift 2 || code=1
   return $code
 }
 

@@ -1,10 +1,9 @@
-// batch.gather, variants `vectorized` and `vectorized_fused`: over `naive` they add writes of 16 bytes and reads of the
-// four or eight bytes that these are made of, and one division and one look-up of the order for all of them. Where a
-// vector may have the end of an image and the beginning of the next, its bytes are read one by one, and it looks up
-// both. `vectorized_fused` picks the labels too: who writes the beginning of an image writes its label.
-// Limits: none on the shape; images smaller than a vector, and memory that is not aligned to 16 bytes, go
-// element by element. Bound by memory. At most 40 registers, no shared memory, no
-// spills. Source: batch.h; vectorized.cuh.
+// batch.gather, variants `vectorized` and `vectorized_fused`: over `naive` they add writes of 16 bytes and reads of
+// the four or eight bytes that these are made of, and one division and one look-up of the order for all of them. Where
+// a vector may have the end of an image and the beginning of the next, its bytes are read one by one, and it looks up
+// both. `vectorized_fused` picks the labels too: who writes the beginning of an image writes its label. Limits: none
+// on the shape; images smaller than a vector, and memory that is not aligned to 16 bytes, go element by element. Bound
+// by memory. At most 40 registers, no shared memory, no spills. Source: batch.h; vectorized.cuh.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/batch/batch.h"
