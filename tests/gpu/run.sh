@@ -123,7 +123,7 @@ part_network_speed() {
 }
 
 # Networks that come along, on CIFAR-10 and AG News ($WARPSCOPE_DATA has one or both): the accuracy and the seconds of a
-# recipe each, of images also by ten views of each, and PyTorch's of the first and of all that take texts.
+# recipe each, of images also by ten views of each, and PyTorch's of resnet9, vgg and all that take texts.
 part_accuracy() {
   local images=${WARPSCOPE_DATA:-}/cifar-10-batches-bin texts=${WARPSCOPE_DATA:-}/ag_news code=0
   [ -d "$images" ] || [ -d "$texts" ] || { echo "no CIFAR-10 and no AG News"; return 77; }
@@ -140,7 +140,7 @@ torch_accuracy() {
 
 accuracy_of_images() { # data
   local code=0 how
-  for how in "resnet9 0.4 100 0" "vgg 0.2 110 0.1" "classifier_bn 0.05 75 0.1"; do
+  for how in "resnet9 0.4 100 0" "vgg 0.3 120 0" "classifier_bn 0.05 75 0.1"; do
     local name rate epochs jitter
     read -r name rate epochs jitter <<<"$how"
     local saved=$out/accuracy-$name.safetensors
@@ -154,6 +154,7 @@ accuracy_of_images() { # data
     echo "  views: $(grep -E '^accuracy' "$out/accuracy-$name-views.log" | tr -s ' ')"
   done
   torch_accuracy "$1" resnet9 --rate 0.4 --weight-decay 0.0007 --cutout 12 --epochs 100 --mirrored --shift 2 || code=1
+  torch_accuracy "$1" vgg --rate 0.3 --weight-decay 0.0007 --cutout 12 --epochs 120 --mirrored --shift 2 || code=1
   return $code
 }
 

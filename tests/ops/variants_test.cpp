@@ -166,7 +166,7 @@ TEST_P(NormalizingVariant, LetsNanThrough) {
   const OpShape shape{.batch = 2, .height = 6, .width = 4, .in_channels = 19};
   const std::size_t channels = 19;
   for (const Precision precision : variant.precisions) {
-    Operands before = random_operands(variant.op, shape, precision, 7);
+    Operands before = random_operands(variant, shape, precision, 7);
     auto values = operand_values(variant.op, before, Name::input, precision);
     values[0 * channels + 3] = std::numeric_limits<double>::quiet_NaN();
     values[30 * channels + 7] = std::numeric_limits<double>::quiet_NaN();
