@@ -8,8 +8,10 @@ namespace {
 
 std::atomic<bool> interrupted{false};
 
-void on_signal(int) {
+/// The first is obeyed at the next step boundary; who cannot wait for that sends a second, which ends the process.
+void on_signal(int signal) {
   interrupted = true;
+  std::signal(signal, SIG_DFL);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "gpu/core/cpu_device.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
 
 namespace warpscope::core {
 namespace {
@@ -66,10 +68,14 @@ class CpuDevice final : public Device {
  public:
   const DeviceInfo& info() const override { return info_; }
   void* allocate(std::size_t bytes) override {
-    void* memory = ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow);
+    // The system hands out more than it has, and ends who then writes into it.
+    void* memory = bytes >= kLarge && bytes > free_bytes()
+                       ? nullptr
+                       : ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow);
     if (memory == nullptr) {
-      throw OutOfMemory(
-          fmt::format("the CPU has no {:.1f} MiB of memory left", static_cast<double>(bytes) / 1048576.0));
+      throw OutOfMemory(fmt::format("the CPU has {:.1f} MiB of memory free, {:.1f} MiB more are needed",
+                                    static_cast<double>(free_bytes()) / 1048576.0,
+                                    static_cast<double>(bytes) / 1048576.0));
     }
     const std::lock_guard lock(mutex_);
     sizes_[memory] = bytes;
@@ -95,8 +101,7 @@ class CpuDevice final : public Device {
   MemoryUse memory() const override {
     MemoryUse use;
     use.total_bytes = info_.memory_bytes;
-    use.free_bytes =
-        static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    use.free_bytes = free_bytes();
     const std::lock_guard lock(mutex_);
     use.process_bytes = allocated_;
     return use;
@@ -104,6 +109,14 @@ class CpuDevice final : public Device {
   void make_current() override {}
 
  private:
+  static constexpr std::size_t kLarge = std::size_t{64} << 20;  ///< from here on it is asked what is free
+
+  /// All of it where the system does not tell.
+  std::size_t free_bytes() const {
+    const auto free = static_cast<std::size_t>(free_host_memory());
+    return free > 0 ? std::min(free, info_.memory_bytes) : info_.memory_bytes;
+  }
+
   DeviceInfo info_ = cpu_device_info();
   mutable std::mutex mutex_;
   std::unordered_map<void*, std::size_t> sizes_;

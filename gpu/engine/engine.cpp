@@ -71,6 +71,7 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
       options_.model.loss == models::Loss::mse
           ? static_cast<int>(std::min<std::int64_t>(options_.shown_images, data_->test.count))
           : 0;
+  check_memory(options_.model);
   initial_ = first_parameters();
   parameters_ = core::Buffer(device_, room(options_.model) * sizeof(float));
   gradients_ = core::Buffer(device_, parameters_.bytes());

@@ -224,6 +224,7 @@ class Engine {
   static void check_augmented(const models::Model& model, const AugmentSettings& augment);
   struct Network;
   void check_network(const models::Model& model) const;
+  void check_memory(const models::Model& model) const;
   Network make_network(const models::Model& model, CarriedOver& carried);
   void exchange(Network& other);
   std::size_t room(const models::Model& model) const;

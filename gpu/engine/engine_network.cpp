@@ -1,6 +1,7 @@
 // Engine: another network in the place of the one that trains.
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <utility>
 
@@ -8,6 +9,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/engine/engine.h"
+#include "gpu/files/file.h"
 #include "gpu/models/parameters.h"
 
 namespace warpscope::training {
@@ -49,6 +51,25 @@ void Engine::check_network(const models::Model& model) const {
   }
 }
 
+/// Throws core::OutOfMemory if what `model` needs for its parameters alone does not fit beside what is in use, before
+/// anything is drawn or allocated. A plan comes on top and speaks for itself.
+void Engine::check_memory(const models::Model& model) const {
+  constexpr double kGib = 1 << 30;
+  const std::size_t parameters = room(model);
+  const bool on_cpu = device_->info().kind == core::DeviceKind::cpu;
+  // Weights, gradients, state and, on the host, initial weights.
+  const int copies = 2 + ops::states_of(options_.optimizer.rule) + (on_cpu ? 1 : 0);
+  const double needed = static_cast<double>(parameters) * sizeof(float) * copies;
+  const auto free = static_cast<double>(device_->memory().free_bytes);
+  if (needed <= free) return;
+  throw core::OutOfMemory(
+      fmt::format("network {} has {} parameters, which with gradients and the state of {} take {:.1f} GiB; {} has "
+                  "{:.1f} GiB of memory free",
+                  model.name, files::grouped(static_cast<std::int64_t>(parameters)),
+                  ops::to_string(options_.optimizer.rule), needed / kGib, on_cpu ? "the CPU" : device_->info().name,
+                  free / kGib));
+}
+
 /// Weights and state of `model` in memory of their own, with all that it shares with the network in use. Waits.
 Engine::Network Engine::make_network(const models::Model& model, CarriedOver& carried) {
   Network made;
@@ -80,8 +101,9 @@ Engine::Network Engine::make_network(const models::Model& model, CarriedOver& ca
 CarriedOver Engine::set_network(const models::Model& network) {
   const models::Model model = models::with_head(network, options_.model.head_classes);
   check_network(model);
-  free_retired();
   stream_->synchronize();
+  free_retired();
+  check_memory(model);
   CarriedOver carried;
   try {
     Network other = make_network(model, carried);

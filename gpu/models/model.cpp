@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/core/parallel.h"
 #include "gpu/core/random.h"
 #include "gpu/files/utf8.h"
 #include "gpu/models/latent.h"
@@ -237,12 +238,14 @@ std::vector<float> initial_parameters(const Model& model, std::uint64_t seed) {
     if (!he && parameter.initial != Initial::normal) continue;
     const int fan_in = he ? parameter.shape[1] * parameter.shape[2] * parameter.shape[3] : 0;
     const double deviation = he ? std::sqrt(2.0 / fan_in) : 1.0;
-    for (std::size_t i = 0; i < parameter.elements; ++i) {
-      const std::uint64_t counter = 2 * (parameter.offset + i);
-      const double radius = std::sqrt(-2.0 * std::log(core::random_unit(seed, counter)));
-      const double angle = 2.0 * std::numbers::pi * core::random_unit(seed, counter + 1);
-      values[parameter.offset + i] = static_cast<float>(deviation * radius * std::cos(angle));
-    }
+    const auto draw = [&](std::int64_t first, std::int64_t last) {
+      for (std::size_t i = parameter.offset + first; i < parameter.offset + last; ++i) {
+        const double radius = std::sqrt(-2.0 * std::log(core::random_unit(seed, 2 * i)));
+        const double angle = 2.0 * std::numbers::pi * core::random_unit(seed, 2 * i + 1);
+        values[i] = static_cast<float>(deviation * radius * std::cos(angle));
+      }
+    };
+    core::parallel_for(static_cast<std::int64_t>(parameter.elements), 1 << 16, 0, draw);
   }
   return values;
 }

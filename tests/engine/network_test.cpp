@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "gpu/models/model.h"
 #include "tests/support/async_device.h"
 #include "tests/support/tiny_classifier.h"
@@ -205,6 +207,31 @@ TEST(Network, WithoutMemoryNothingChanges) {
   }
   engine->set_network(large);
   for (const StepResult& result : run_steps(*engine, 3)) EXPECT_TRUE(std::isfinite(result.loss));
+}
+
+TEST(Network, WhoseParametersDoNotFitIsRefusedBeforeAnythingIsMade) {
+  const auto device = std::make_shared<tests::AsyncDevice>();
+  const auto engine = make(classifier_options(), device), straight = make(classifier_options());
+  const models::Model large = wider(tests::tiny_classifier());
+  const std::size_t parameters = models::parameter_layout(large).elements;
+  const std::size_t bytes = device->memory().process_bytes;
+  // Weights, gradients, initial weights and the state of the optimizer.
+  const int copies = 3 + ops::states_of(classifier_options().optimizer.rule);
+  device->free = copies * parameters * sizeof(float) - 1;
+  try {
+    engine->set_network(large);
+    FAIL() << "taken";
+  } catch (const core::OutOfMemory& error) {
+    const std::string text = error.what();
+    EXPECT_TRUE(text.starts_with(fmt::format("network {} has {} parameters, which with gradients", large.name,
+                                             files::grouped(static_cast<std::int64_t>(parameters)))))
+        << text;
+    EXPECT_TRUE(text.ends_with("the CPU has 0.0 GiB of memory free")) << text;
+  }
+  EXPECT_EQ(device->memory().process_bytes, bytes);
+  EXPECT_EQ(tests::losses(run_steps(*engine, 3)), tests::losses(run_steps(*straight, 3)));
+  ++device->free;
+  EXPECT_NO_THROW(engine->set_network(large));
 }
 
 TEST(Network, ReconstructionsAndEvaluationsAreOfTheNewOne) {

@@ -3,6 +3,7 @@
 // its own. Host code that reads too early, reuses staging memory too soon or frees what is still in use is
 // caught by wrong results here, and by the address and thread sanitizers.
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -214,7 +215,11 @@ class AsyncDevice final : public core::Device {
       if (before_waiting) before_waiting();
     });
   }
-  core::MemoryUse memory() const override { return cpu_->memory(); }
+  core::MemoryUse memory() const override {
+    core::MemoryUse use = cpu_->memory();
+    use.free_bytes = std::min(use.free_bytes, free.load());
+    return use;
+  }
   void make_current() override {}
 
   /// No graph begins as long as what is returned lives: who waited for one in the meantime would wait for
@@ -226,6 +231,7 @@ class AsyncDevice final : public core::Device {
   std::function<void()> before_waiting;
 
   std::atomic<std::size_t> largest = SIZE_MAX;  ///< a larger allocation fails
+  std::atomic<std::size_t> free = SIZE_MAX;     ///< memory() tells no more than this as free
 
  private:
   static Hold close(Gate& gate) {
