@@ -1,7 +1,9 @@
 // warpscope: the command line.
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <regex>
 #include <string>
 
@@ -342,7 +344,12 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    const int code = run(argc, argv);
+    errno = 0;
+    if (code != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return code;
+    fmt::print(stderr, "warpscope: cannot write to standard output{}{}\n", errno != 0 ? ": " : "",
+               errno != 0 ? std::strerror(errno) : "");
+    return 1;
   } catch (const warpscope::core::BadInput& error) {
     fmt::print(stderr, "warpscope: {}\n", error.what());
     return 2;

@@ -62,12 +62,12 @@ void Engine::check_memory(const models::Model& model) const {
   const double needed = static_cast<double>(parameters) * sizeof(float) * copies;
   const auto free = static_cast<double>(device_->memory().free_bytes);
   if (needed <= free) return;
-  throw core::OutOfMemory(
-      fmt::format("network {} has {} parameters, which with gradients and the state of {} take {:.1f} GiB; {} has "
-                  "{:.1f} GiB of memory free",
-                  model.name, files::grouped(static_cast<std::int64_t>(parameters)),
-                  ops::to_string(options_.optimizer.rule), needed / kGib, on_cpu ? "the CPU" : device_->info().name,
-                  free / kGib));
+  throw core::OutOfMemory(fmt::format(
+      "network {} has {} parameters, which with gradients and the state of {} take {:.1f} GiB; {} has "
+      "{:.1f} GiB of memory free",
+      model.name, files::grouped(static_cast<std::int64_t>(parameters)),
+      ops::to_string(options_.optimizer.rule), needed / kGib, on_cpu ? "the CPU" : device_->info().name,
+      free / kGib));
 }
 
 /// Weights and state of `model` in memory of their own, with all that it shares with the network in use. Waits.

@@ -53,6 +53,12 @@ bool is_temporary_name(const std::string& name) {
 }  // namespace
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+  std::error_code unknown;
+  if (fs::is_other(path_, unknown)) {
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail("write");
+    return;
+  }
   // In a container a process often gets the id of the one before it, which may have left files of the same
   // name.
   do {
@@ -71,7 +77,7 @@ AtomicFile::~AtomicFile() {
 void AtomicFile::discard() noexcept {
   if (descriptor_ < 0) return;
   ::close(descriptor_);
-  ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
   descriptor_ = -1;
 }
 
@@ -93,6 +99,10 @@ void AtomicFile::write(const void* data, std::size_t bytes) {
 }
 
 void AtomicFile::commit() {
+  if (temporary_.empty()) {
+    if (::close(std::exchange(descriptor_, -1)) != 0) fail("write");
+    return;
+  }
   if (::fsync(descriptor_) != 0) fail("write");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("replace");
   ::close(descriptor_);

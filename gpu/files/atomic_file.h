@@ -8,7 +8,8 @@
 namespace warpscope::files {
 
 /// A file being written beside its final place. commit() moves it there; until then, and after any failure,
-/// whatever was at that place before is untouched. A symbolic link at that place is replaced, not followed.
+/// whatever was at that place before is untouched. A symbolic link to a file at that place is replaced, not followed.
+/// Only what is no file (a device, a pipe, or a link to one, such as /dev/stdout) cannot be replaced: it is written to.
 class AtomicFile {
  public:
   /// Opens a temporary file ".NAME.PID-N.tmp" in the folder of `path`. Throws core::Error with the path and
@@ -32,7 +33,7 @@ class AtomicFile {
   void discard() noexcept;
 
   std::filesystem::path path_;
-  std::filesystem::path temporary_;
+  std::filesystem::path temporary_;  ///< empty if `path` is no file
   int descriptor_ = -1;
 };
 

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <numeric>
 #include <vector>
 
@@ -15,18 +14,52 @@
 
 namespace warpscope::files {
 
-std::string read_text(const std::filesystem::path& file) {
+std::string read_text(const std::filesystem::path& file, std::size_t most) {
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) {
     throw core::BadInput(fmt::format("{} is a folder; name a file", file.string()));
   }
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  if (!stream) {
+  std::string text;
+  std::vector<char> piece(1 << 16);
+  while (stream && text.size() <= most) {
+    stream.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    text.append(piece.data(), static_cast<std::size_t>(stream.gcount()));
+  }
+  if (text.size() > most) {
+    throw core::BadInput(
+        fmt::format("{} has more than {} bytes, too many for what it is to be", file.string(), most));
+  }
+  if (!stream.eof()) {
     throw core::BadInput(fmt::format("cannot read {}: {}", file.string(), std::strerror(errno)));
   }
   return text;
+}
+
+bool has_deep_key(std::string_view toml) {
+  constexpr int kMostDots = 99;
+  char quote = 0;  // of the string that goes on
+  bool remark = false;
+  int dots = 0;
+  for (std::size_t i = 0; i < toml.size(); ++i) {
+    const char c = toml[i];
+    if (remark) {
+      remark = c != '\n';
+    } else if (quote != 0) {
+      if (c == '\\' && quote == '"') ++i;
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '#') {
+      remark = true;
+    } else if (c == '.') {
+      if (++dots > kMostDots) return true;
+    } else if (std::string_view("=,[]{}\n").find(c) != std::string_view::npos) {
+      dots = 0;
+    }
+  }
+  return false;
 }
 
 std::string one_sentence(std::string_view text) {

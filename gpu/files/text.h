@@ -1,14 +1,20 @@
 #pragma once
 // What reading texts that people write has in common.
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
 namespace warpscope::files {
 
-/// All of a file. Throws core::BadInput that names it.
-std::string read_text(const std::filesystem::path& file);
+/// All of a file. Throws core::BadInput that names it, also if it has more than `most` bytes; no more are read.
+std::string read_text(const std::filesystem::path& file, std::size_t most = SIZE_MAX);
+
+/// True if a key of the TOML has more than a hundred parts ("a.b.c" has three): as deep would the tables nest that a
+/// parser makes of it, and end the program.
+bool has_deep_key(std::string_view toml);
 
 /// The same without line breaks and runs of blanks, its first letter small, without a point at the end.
 std::string one_sentence(std::string_view text);

@@ -90,7 +90,7 @@ std::string objection_to_name(const std::string& name) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.';
   });
-  if (name.empty() || name.size() > 64 || !plain) return "a name has 1 to 64 letters, digits and _ - .";
+  if (name.empty() || name.size() > 64 || !plain) return std::string(kLayerNames);
   if (name == kHead || name == "input" || name.starts_with("optimizer."))
     return "that name has a meaning already";
   return "";

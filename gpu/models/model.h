@@ -86,6 +86,9 @@ void fit_layers(Model& model);
 /// The index of the layer of that name, or the number of layers.
 std::size_t index_of(const Model& model, std::string_view layer);
 
+/// What a layer may be called.
+inline constexpr std::string_view kLayerNames = "a name has 1 to 64 letters, digits and _ - .";
+
 /// A layer that does not fit what comes before it.
 class BadLayer : public core::BadInput {
  public:

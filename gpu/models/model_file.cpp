@@ -11,6 +11,7 @@
 #include <toml++/toml.h>
 
 #include "gpu/files/text.h"
+#include "gpu/files/utf8.h"
 
 namespace warpscope::models {
 namespace {
@@ -19,6 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostText = 1 << 20;
 constexpr std::size_t kMostLayers = 1000;
+constexpr std::size_t kMostName = 200;
 constexpr int kRemarkColumn = 64;
 constexpr int kMostSide = 4096;
 constexpr std::string_view kEnding = ".toml";
@@ -28,6 +30,10 @@ struct LossName {
   std::string_view name;
 };
 constexpr LossName kLosses[] = {{Loss::mse, "mse"}, {Loss::cross_entropy, "cross_entropy"}};
+
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
 
 bool has_built_in_name(const Model& model) {
   const std::vector<std::string> names = model_names();
@@ -43,10 +49,13 @@ class Reader {
     if (text.size() > kMostText) {
       throw core::BadInput(fmt::format("{}: {} bytes are too many for a network", where_, text.size()));
     }
+    if (files::has_deep_key(text)) {
+      throw core::BadInput(fmt::format("{}: a key has more than 100 parts; a network's have one", where_));
+    }
     const toml::table root = parse(text);
     check_keys(root, {"name", "input", "text", "loss", "classes", "layers"}, "a network");
     Model model;
-    model.name = root.contains("name") ? text_at(root, "name") : std::string(name_);
+    model.name = root.contains("name") ? name_in(root) : std::string(name_);
     root.contains("text") ? read_text_input(root, model) : read_input(root, model);
     read_loss(root, model);
     read_layers(root, model);
@@ -91,6 +100,14 @@ class Reader {
     const toml::node& node = node_at(table, key);
     if (const auto* const text = node.as_string()) return text->get();
     refuse(node.source(), fmt::format("{} takes text in quotes", key));
+  }
+
+  std::string name_in(const toml::table& root) const {
+    std::string name = text_at(root, "name");
+    const bool in_one_line = std::none_of(name.begin(), name.end(), is_control);
+    if (!name.empty() && name.size() <= kMostName && in_one_line) return name;
+    refuse(root.get("name")->source(),
+           fmt::format("the name of a network has 1 to {} bytes and no control characters", kMostName));
   }
 
   int number_in(const toml::node& node, std::string_view key, int least, int most) const {
@@ -177,9 +194,17 @@ class Reader {
     Layer layer;
     layer.kind = row->kind;
     const int number = ++numbers_[row->prefix];
-    layer.name = table.contains("name") ? text_at(table, "name") : fmt::format("{}{}", row->prefix, number);
+    layer.name = table.contains("name") ? layer_name_in(table) : fmt::format("{}{}", row->prefix, number);
     for (const LayerField& field : row->fields) read_field(table, field, layer);
     return layer;
+  }
+
+  /// Refuses here what no sentence should repeat; check_model() looks at the others.
+  std::string layer_name_in(const toml::table& table) const {
+    std::string name = text_at(table, "name");
+    const bool in_one_line = std::none_of(name.begin(), name.end(), is_control);
+    if (!name.empty() && name.size() <= kMostName && in_one_line) return name;
+    refuse(table.get("name")->source(), std::string(kLayerNames));
   }
 
   void read_field(const toml::table& table, const LayerField& field, Layer& layer) const {
@@ -244,7 +269,7 @@ std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+    if (is_control(c)) {
       result += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
     } else {
       result += c;
@@ -325,7 +350,9 @@ Model parse_model(std::string_view text, std::string_view where, std::string_vie
 }
 
 Model read_model(const fs::path& file) {
-  return parse_model(files::read_text(file), file.string(), file.stem().string());
+  std::string name = files::valid_utf8(file.stem().string());
+  std::replace_if(name.begin(), name.end(), is_control, '_');
+  return parse_model(files::read_text(file, kMostText), file.string(), name);
 }
 
 std::string to_toml(const Model& model, Style style) {

@@ -6,6 +6,7 @@
 // settings (the learning rate on the optimizer) and on the device, so what a person has given is kept apart
 // from it.
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -16,6 +17,9 @@
 #include "gpu/settings/setting.h"
 
 namespace warpscope::training {
+
+/// A file with more bytes than this holds no settings.
+inline constexpr std::size_t kMostText = std::size_t{64} << 20;
 
 /// Values by the names of their settings (setting.h).
 class Configuration {

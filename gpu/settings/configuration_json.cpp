@@ -141,7 +141,7 @@ Configuration read_run(const std::filesystem::path& file) {
 }
 
 ConfigurationFile read_configuration(const std::filesystem::path& file) {
-  const std::string text = files::read_text(file);
+  const std::string text = files::read_text(file, kMostText);
   const std::size_t first = text.find_first_not_of("\xEF\xBB\xBF \t\r\n");
   if (first == std::string::npos || text[first] != '{') return {parse_toml(text, file.string())};
   ConfigurationFile read{parse_run(text, file.string(), false), true};

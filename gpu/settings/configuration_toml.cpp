@@ -166,6 +166,9 @@ std::string line_of(const Setting& row, const Value& value, bool given) {
 }  // namespace
 
 Configuration parse_toml(std::string_view text, std::string_view name) {
+  if (files::has_deep_key(text)) {
+    throw core::BadInput(fmt::format("{}: a key has more than 100 parts; a setting's have one", name));
+  }
   toml::table root;
   try {
     root = toml::parse(text);
@@ -186,7 +189,7 @@ Configuration parse_toml(std::string_view text, std::string_view name) {
 }
 
 Configuration read_toml(const std::filesystem::path& file) {
-  return parse_toml(files::read_text(file), file.string());
+  return parse_toml(files::read_text(file, kMostText), file.string());
 }
 
 std::string to_toml(const Configuration& configuration, const core::DeviceInfo& device) {

@@ -139,6 +139,14 @@ void Trainer::Worker::note_evaluation(const std::shared_ptr<const Evaluation>& e
                  static_cast<float>(evaluation->psnr), static_cast<float>(evaluation->accuracy),
                  evaluation->split, evaluation->head ? static_cast<float>(evaluation->head_loss) : kNoFigure,
                  evaluation->head ? static_cast<float>(evaluation->head_accuracy) : kNoFigure});
+  // Running statistics of norms can be what is wrong: no training loss shows these.
+  const bool was_finite = !view_.evaluation || std::isfinite(view_.evaluation->loss);
+  if (!std::isfinite(evaluation->loss) && was_finite && !memory_.diverged) {
+    log(LogLevel::warning,
+        fmt::format("the {} loss of step {} is not finite ({}), unlike the training's: look for "
+                    "numbers that are not among weights and running statistics",
+                    to_string(evaluation->split), evaluation->step, evaluation->loss));
+  }
   view_.evaluation = evaluation;
   const Split steering = data_->validation.count > 0 ? Split::validation : Split::test;
   if (evaluation->split == steering) steer_by(*evaluation);

@@ -31,6 +31,15 @@ class CommandLine(ProgramCase):
             self.assertIn("\n" + group, ended.out)
         self.assertRegex(ended.out, r"--batch N +Images of a step.*\(default: 64 on a GPU;")
 
+    def test_output_that_cannot_be_written_is_told(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("this system has no full device")
+        for arguments in (["models", "classifier"], ["--version"], ["--help"], ["config"]):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                ended = self.run_program(*arguments, stdout=full)
+            self.assertEqual(ended.code, 1, arguments)
+            self.assertRegex(ended.err, r"\Awarpscope: cannot write [^\n]+\n\Z")
+
     def test_unknown_options_and_commands_are_refused(self):
         self.assert_refused(["--nonsense"], "--nonsense", "warpscope --help")
         self.assert_refused(["nonsense"], "nonsense", "warpscope --help")

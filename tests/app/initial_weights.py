@@ -20,6 +20,28 @@ def tensors_in(file):
     return {name: data[slice(*entry["data_offsets"])] for name, entry in header.items()}
 
 
+def overwrite(file, name, value):
+    """Makes `value` of the first number of the tensor `name`."""
+    with open(file, "r+b") as opened:
+        length, = struct.unpack("<Q", opened.read(8))
+        begin, _ = json.loads(opened.read(length))[name]["data_offsets"]
+        opened.seek(8 + length + begin)
+        opened.write(struct.pack("<f", value))
+
+
+NORMED = """input = [32, 32, 3]
+loss = "cross_entropy"
+classes = 3
+layers = [
+  {type = "conv2d", channels = 2},
+  {type = "batch_norm"},
+  {type = "maxpool2d"},
+  {type = "global_average_pool"},
+  {type = "linear", features = 3},
+]
+"""
+
+
 class InitialWeights(ProgramCase):
     def arguments(self, *more):
         return ["train", "--device", "cpu", "--precision", "fp32", "--data", "builtin", "--batch", "4", "--test-images", "4",
@@ -44,6 +66,16 @@ class InitialWeights(ProgramCase):
             self.assertEqual(begun[name], plain[name], name)
         configuration = read_run(tuned)["configuration"]
         self.assertEqual((configuration["init"], configuration["init_partly"]), (checkpoint, True))
+
+    def test_a_test_loss_that_is_not_finite_is_told(self):
+        network, weights = self.path("normed.toml"), self.path("weights.safetensors")
+        with open(network, "w", encoding="utf-8") as file:
+            file.write(NORMED)
+        arguments = self.arguments("--model", network)
+        self.assert_succeeded(self.run_program(*arguments, "--save", weights))
+        overwrite(weights, "bn1.running_var", float("nan"))
+        ended = self.run_program(*arguments, "--init", weights)
+        self.assert_succeeded(ended, "the test loss of step 1 is not finite (nan)")
 
     def test_layers_are_not_left_to_the_seed_unless_that_is_asked_for(self):
         run = self.path("run")

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "gpu/core/error.h"
@@ -148,6 +150,33 @@ TEST(AtomicFile, DoesNotStumbleOverALeftoverOfItsOwnName) {
   write_file_atomically(folder / "a.txt", "new");
   EXPECT_EQ(read_text(folder / "a.txt"), "new");
   EXPECT_EQ(count_entries(folder.path()), 201);
+}
+
+TEST(AtomicFile, WritesIntoAPipeAndLeavesItThere) {
+  const TemporaryFolder folder;
+  const fs::path pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  fs::create_symlink(pipe, folder / "link");
+  const int reader = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  write_file_atomically(folder / "link", "text");
+  char found[8] = {};
+  EXPECT_EQ(::read(reader, found, sizeof found), 4);
+  ::close(reader);
+  EXPECT_STREQ(found, "text");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_EQ(count_entries(folder.path()), 2);
+}
+
+TEST(AtomicFile, SaysThatADeviceTakesNoMore) {
+  if (!fs::is_character_file("/dev/full")) GTEST_SKIP() << "this system has no full device";
+  const TemporaryFolder folder;
+  fs::create_symlink("/dev/full", folder / "link");
+  const std::string message =
+      message_of<core::Error>([&] { write_file_atomically(folder / "link", "text"); });
+  EXPECT_EQ(message, "cannot write " + (folder / "link").string() + ": No space left on device");
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
 }
 
 TEST(LinkFileAtomically, ReplacesAFileByASecondName) {

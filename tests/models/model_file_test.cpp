@@ -174,6 +174,28 @@ std::string changed_text(const std::string& from, const std::string& to) {
   return text.replace(text.find(from), from.size(), to);
 }
 
+TEST(ModelFile, RefusesNamesThatDoNotStandInOneLine) {
+  const std::string network =
+      "mine.toml:1: the name of a network has 1 to 200 bytes and no control characters";
+  for (const char* name : {"", "a\\nb", "a\\u0000", "\\t"}) {
+    EXPECT_EQ(refusal(fmt::format("name = \"{}\"\n", name) + kSmall), network) << name;
+  }
+  EXPECT_EQ(refusal("name = \"" + std::string(201, 'a') + "\"\n" + kSmall), network);
+  EXPECT_EQ(refusal("name = \"Netz für Zahlen, 2\"\n" + std::string(kSmall)), "");
+  const std::string layer = "mine.toml:10: a name has 1 to 64 letters, digits and _ - .";
+  for (const std::string& name : {std::string(), std::string("a\\nb"), std::string(100'000, 'a')}) {
+    EXPECT_EQ(refusal(changed("\"out\"", '"' + name + '"')), layer);
+  }
+}
+
+TEST(ModelFile, AKeyOfManyPartsIsRefused) {
+  std::string key;
+  for (int i = 0; i < 50'000; ++i) key += "a.";
+  const std::string deep = "mine.toml: a key has more than 100 parts; a network's have one";
+  EXPECT_EQ(refusal('[' + key + "a]"), deep);
+  EXPECT_EQ(refusal(key + "a = 1"), deep);
+}
+
 TEST(ModelFile, HoldsANetworkThatTakesTexts) {
   const Model model = parse_model(kText, "mine.toml", "mine");
   EXPECT_EQ((Extent{model.height, model.width, model.channels}), (Extent{1, 20, 1}));
