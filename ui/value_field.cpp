@@ -64,6 +64,7 @@ ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double
   ImGui::PopFont();
   text_ = buffer;
   const bool was_typing = std::exchange(typing_, ImGui::IsItemActive());
+  typed_ = typing_ && text_ != shown;
   if (typing_) {
     ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
                                         frame.palette.accent, 3 * frame.scale);

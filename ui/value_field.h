@@ -36,12 +36,15 @@ class ValueField {
   ValueEdit draw(const Frame& frame, const ValueSpec& spec, double current, float left);
   /// The box alone, `width` pixels wide.
   ValueEdit draw_box(const Frame& frame, const ValueSpec& spec, double current, float width);
+  /// The box holds a text that was typed and is not taken yet.
+  bool typed() const { return typed_; }
 
  private:
   void draw_slider(const Frame& frame, const ValueSpec& spec, double current, ValueEdit& edit);
 
   std::string text_;
   bool typing_ = false;
+  bool typed_ = false;
   bool asked_to_type_ = false;  ///< by a Ctrl-click that still holds the slider
   bool wants_keys_ = false;     ///< the box takes the keyboard in the next frame
   bool dragging_ = false;

@@ -58,6 +58,47 @@ class NetworkEditor(WindowCase):
         self.wait_for("the range", fault="", message="Kernel must be a whole number from 1 to 15.")
         self.assertEqual(len(self.events("sent")), before)
 
+    def type_into(self, field, text):
+        """Leaves `text` in a text field that still takes keys."""
+        place = self.item(field)
+        self.click(field)
+        self.wait_for_keys(field, place)
+        self.key(*text)
+
+    def test_one_click_applies_what_is_still_being_typed(self):
+        first = self.open_view("edit", model="classifier")
+        sent = len(self.events("sent"))
+        self.type_into("network.edit.0.kernel", "5")
+        self.wait_for("a text that may be applied", changed=False, why_no_apply="")
+        self.click("network.apply")
+        wait_until(lambda: len(self.events("sent")) == sent + 1, "the network to be sent", self.process)
+        self.wait_for("it to be trained", changed=False, why_no_apply="Nothing is changed.",
+                      parameters=first["parameters"] + (25 - 9) * 3 * 256)
+        self.enter("network.edit.0.kernel", "4")
+        self.wait_for("a mistake", fault="the kernel must be odd")
+        self.type_into("network.edit.0.kernel", "3")
+        self.wait_for("a text that may mend it", fault="the kernel must be odd", why_no_apply="")
+        self.click("network.apply")
+        self.wait_for("the first network again", changed=False, fault="", parameters=first["parameters"])
+
+    def test_a_click_on_apply_takes_no_bad_value_and_applies_nothing_without_it(self):
+        first = self.open_view("edit", model="classifier")
+        sent = len(self.events("sent"))
+        refusal = "Kernel must be a whole number from 1 to 15."
+        self.type_into("network.edit.0.kernel", "99")
+        self.wait_for("a text", why_no_apply="")
+        self.click("network.apply")
+        self.wait_for("the refusal", message=refusal, changed=False, why_no_apply="Nothing is changed.")
+        self.enter("network.edit.0.kernel", "5")
+        self.wait_for("an edit", changed=True, message="")
+        self.type_into("network.edit.0.kernel", "99")
+        self.click("network.apply")
+        self.wait_for("the refusal of the second", message=refusal, changed=True)
+        self.assertEqual(len(self.events("sent")), sent)
+        self.click("network.apply")
+        self.wait_for("the edit to be trained", message="", changed=False,
+                      parameters=first["parameters"] + (25 - 9) * 3 * 256)
+
     def test_the_input_and_the_classes_are_fields(self):
         first = self.open_view("edit", model="classifier")
         self.assertEqual((first["takes"], first["classes"], first["misfit"]), ("32x32x3", 10, ""))

@@ -60,6 +60,7 @@ void NetworkEditor::lead_cursor(const Frame& frame) {
 void NetworkEditor::draw(const Frame& frame) {
   follow_cursor(frame);
   const std::size_t before = focus_, version = draft_.version();
+  if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) refused_in_press_ = false;
   draw_actions(frame);
   draw_file(frame);
   draw_summary(frame);
@@ -67,8 +68,11 @@ void NetworkEditor::draw(const Frame& frame) {
   const std::string said = refusal;
   input_.draw(frame, draft_, refusal);
   form_.draw(frame, draft_, focus_, refusal);
+  const bool typed = input_.typed() || form_.typed();
+  if (std::exchange(typed_, typed) != typed) redraw_at(frame, ImGui::GetTime());
   if (refusal != said) {
     say(std::move(refusal), true);
+    refused_in_press_ = true;
   } else if (draft_.version() != version && !answered_) {
     say({}, false);
   }
@@ -95,28 +99,39 @@ std::string NetworkEditor::misfit(const Frame& frame) const {
   return why.empty() ? "" : sentence(why);
 }
 
-std::string NetworkEditor::why_no_apply(const Frame& frame) const {
-  if (draft_.fault()) {
-    const auto& layer = draft_.fault()->layer;
-    return sentence(
-        layer ? fmt::format("layer {}: {}", draft_.network().layers[*layer].name, draft_.fault()->why)
-              : draft_.fault()->why);
-  }
-  if (std::string why = misfit(frame); !why.empty()) return why;
-  if (is_view(frame))
-    return draft_.changed() ? "" : "Nothing is changed.";  // that it steers nothing is told besides
+/// Why no network can be applied now, as a sentence; "" if one can.
+std::string NetworkEditor::why_takes_nothing(const Frame& frame) {
+  if (is_view(frame)) return "";  // that it steers nothing is told besides
   switch (frame.snapshot.state) {
     case training::TrainerState::preparing:
       return "The training is still being prepared.";
     case training::TrainerState::running:
     case training::TrainerState::paused:
-      return draft_.changed() ? "" : "Nothing is changed.";
+      return "";
     case training::TrainerState::finished:
     case training::TrainerState::failed:
     case training::TrainerState::interrupted:
       break;
   }
   return "The training takes no changes now; Reset starts it again.";
+}
+
+/// What is wrong with the network, as a sentence; "" if nothing is.
+std::string NetworkEditor::fault_text() const {
+  if (!draft_.fault()) return "";
+  const auto& layer = draft_.fault()->layer;
+  return sentence(layer
+                      ? fmt::format("layer {}: {}", draft_.network().layers[*layer].name, draft_.fault()->why)
+                      : draft_.fault()->why);
+}
+
+std::string NetworkEditor::why_no_apply(const Frame& frame) const {
+  std::string nothing = why_takes_nothing(frame);
+  if (typed_ && nothing.empty()) return "";  // the text may mend all of the following
+  if (draft_.fault()) return fault_text();
+  if (std::string why = misfit(frame); !why.empty()) return why;
+  if (!nothing.empty()) return nothing;
+  return draft_.changed() ? "" : "Nothing is changed.";
 }
 
 void NetworkEditor::apply(const Frame& frame) {
@@ -133,7 +148,8 @@ void NetworkEditor::draw_actions(const Frame& frame) {
                         ? "The training goes on with this network: what is carried over keeps its "
                           "weights, the rest starts anew."
                         : why_not,
-                    why_not.empty())) {
+                    why_not.empty()) &&
+        !refused_in_press_) {
       apply(frame);
     }
   }
@@ -141,12 +157,14 @@ void NetworkEditor::draw_actions(const Frame& frame) {
     next_in_row(frame, 4, text_button_width(frame, label));
     return text_button(frame, name, label, tip, enabled);
   };
-  if (button("network.revert", "Revert", "Back to the network that is trained", draft_.changed())) {
+  if (button("network.revert", "Revert", "Back to the network that is trained", draft_.changed() || typed_)) {
     draft_.revert();
     go_to(focus_);
     say({}, false);
   }
-  if (button("network.undo", "Undo", "Takes back the last edit", draft_.can_undo())) draft_.undo();
+  if (button("network.undo", "Undo", "Takes back the last edit", draft_.can_undo() || typed_) &&
+      !refused_in_press_)
+    draft_.undo();
   if (button("network.redo", "Redo", "Makes the edit again that was taken back", draft_.can_redo()))
     draft_.redo();
   draw_layer_actions(frame);
@@ -275,7 +293,7 @@ void NetworkEditor::draw_summary(const Frame& frame) const {
     text = tip = message_;
     color = refused_ ? frame.palette.error : frame.palette.text;
   } else if (fault) {
-    text = tip = why_no_apply(frame);
+    text = tip = fault_text();
     color = frame.palette.error;
   } else {
     const std::string other = misfit(frame);

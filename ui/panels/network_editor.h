@@ -34,6 +34,8 @@ class NetworkEditor {
   void draw_file(const Frame& frame);
   void draw_summary(const Frame& frame) const;
   std::string misfit(const Frame& frame) const;
+  static std::string why_takes_nothing(const Frame& frame);
+  std::string fault_text() const;
   std::string why_no_apply(const Frame& frame) const;
   std::string why_no_save() const;
   void apply(const Frame& frame);
@@ -55,6 +57,8 @@ class NetworkEditor {
   std::string message_;                ///< the last answer; "" for none
   bool refused_ = false;               ///< it says why something was not done
   bool answered_ = false;              ///< `message_` was said in this frame
+  bool typed_ = false;  ///< a field holds a text that is not taken yet: a click on a button takes it first
+  bool refused_in_press_ = false;  ///< as the button of the mouse went down
   bool focuses_file_ = false;
   std::string traced_;
 };

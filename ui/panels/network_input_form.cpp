@@ -40,6 +40,7 @@ float width_of_choice(const Frame& frame, std::span<const char* const> labels) {
 }  // namespace
 
 void NetworkInputForm::draw(const Frame& frame, NetworkDraft& draft, std::string& message) {
+  holds_text_ = false;
   int takes = draft.network().reads_text() ? 1 : 0;
   if (segmented(frame, "network.edit.takes", kTakes, &takes,
                 "What it takes: images of a size, or texts of a length as numbers of an alphabet")) {
@@ -83,6 +84,7 @@ void NetworkInputForm::draw_number(const Frame& frame, NetworkDraft& draft, cons
                        .draft = true,
                        .unit = {}};
   const ValueEdit edit = boxes_[name].draw_box(frame, spec, draft.network().*field.number, width);
+  if (boxes_[name].typed()) holds_text_ = true;
   if (!edit.refusal.empty()) message = edit.refusal;
   if (!edit.finished) return;
   message.clear();
@@ -105,6 +107,7 @@ void NetworkInputForm::draw_alphabet(const Frame& frame, NetworkDraft& draft, st
   const bool was = std::exchange(typing_, ImGui::IsItemActive());
   if (typing_) {
     typed_ = buffer.data();
+    if (typed_ != draft.network().alphabet) holds_text_ = true;
     ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
                                         frame.palette.accent, 3 * frame.scale);
     return;

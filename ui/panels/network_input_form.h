@@ -16,6 +16,8 @@ class NetworkInputForm {
   /// Draws them side by side, in more lines where there is no room. `message` becomes why something that was typed is
   /// not taken.
   void draw(const Frame& frame, NetworkDraft& draft, std::string& message);
+  /// A field holds a text that was typed and is not taken yet.
+  bool typed() const { return holds_text_; }
 
  private:
   void draw_number(const Frame& frame, NetworkDraft& draft, const NetworkField& field, std::string& message);
@@ -24,6 +26,7 @@ class NetworkInputForm {
   std::map<std::string, ValueField> boxes_;
   std::string typed_;  ///< into the alphabet
   bool typing_ = false;
+  bool holds_text_ = false;
 };
 
 }  // namespace warpscope::ui

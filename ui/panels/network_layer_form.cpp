@@ -171,6 +171,7 @@ void LayerForm::draw_header(const Frame& frame, const Places& places) const {
 }
 
 void LayerForm::draw(const Frame& frame, NetworkDraft& draft, std::size_t& focus, std::string& message) {
+  holds_text_ = false;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
   const Places places =
       places_for(frame, draft, ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize);
@@ -201,7 +202,8 @@ void LayerForm::draw_row(const Frame& frame, NetworkDraft& draft, std::size_t at
     if (!seen) ImGui::SetScrollFromPosY((min.y + max.y) / 2 - top, 0.5f);
     redraw_at(frame, ImGui::GetTime());
   }
-  if (ImGui::IsRectVisible(min, max)) {
+  // A field that takes keys is drawn out of view too, so that it tells when it is left.
+  if (ImGui::IsRectVisible(min, max) || ImGui::IsAnyItemActive()) {
     ImDrawList* const list = ImGui::GetWindowDrawList();
     const bool hovered = ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem) &&
                          ImGui::IsMouseHoveringRect(min, max);
@@ -258,6 +260,7 @@ void LayerForm::draw_name(const Frame& frame, NetworkDraft& draft, std::size_t a
   if (active) {
     typing_ = at;
     typed_ = buffer.data();
+    if (typed_ != name) holds_text_ = true;
     ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
                                         frame.palette.accent, 3 * frame.scale);
     return;
@@ -327,6 +330,7 @@ void LayerForm::draw_field(const Frame& frame, NetworkDraft& draft, std::size_t 
       .draft = true,
       .unit = {}};
   const ValueEdit edit = boxes_[name].draw_box(frame, spec, value, width);
+  if (boxes_[name].typed()) holds_text_ = true;
   if (!edit.refusal.empty()) message = edit.refusal;
   if (!edit.finished) return;
   message.clear();

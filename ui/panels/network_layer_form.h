@@ -17,6 +17,8 @@ class LayerForm {
   /// Draws the rows in the room that is left. `focus` is the layer whose row is lit; a click changes it. `message`
   /// becomes why something that was typed is not taken.
   void draw(const Frame& frame, NetworkDraft& draft, std::size_t& focus, std::string& message);
+  /// A field holds a text that was typed and is not taken yet.
+  bool typed() const { return holds_text_; }
   /// In the next frame the row in focus is in view.
   void bring_into_view() { scrolls_ = true; }
 
@@ -49,6 +51,7 @@ class LayerForm {
   std::map<std::string, ValueField> boxes_;
   std::string typed_;  ///< into the name of layer `typing_`
   std::size_t typing_ = SIZE_MAX;
+  bool holds_text_ = false;
   bool scrolls_ = false;
 };
 
