@@ -89,6 +89,7 @@ class MainView {
   // In main_view_actions.cpp: the palette, undo and redo.
   ViewChoices view_choices() const;
   void show(const ViewChoices& view);
+  NetworkEditor* editor_to_change_back(const training::Snapshot& snapshot, bool redo);
   void change_back(const Frame& frame, bool redo);
   void watch_view();
   ActionScene action_scene(const Frame& frame);
@@ -117,6 +118,7 @@ class MainView {
   const TourStop* toured_ = nullptr;  ///< the stop whose panel was brought to the front
   Undo undo_;
   bool undoing_ = false;       ///< what is sent is an undo or redo
+  bool undid_edit_ = false;    ///< the last undo was one of the editor of the network
   std::uint64_t gesture_ = 0;  ///< counts the presses of the mouse
   WindowRequests asked_;       ///< by the palette, for the next frame
   std::string traced_state_, traced_images_, traced_laboratory_, traced_determinism_, traced_ladder_;

@@ -14,6 +14,8 @@
 namespace warpscope::ui {
 namespace {
 
+constexpr const char* kEditOfNetwork = "an edit of the network, which is not applied";
+
 bool takes_commands(const training::Snapshot& snapshot) {
   return snapshot.state == training::TrainerState::running ||
          snapshot.state == training::TrainerState::paused;
@@ -50,7 +52,24 @@ void MainView::watch_view() {
   undo_.see(view_choices(), held ? gesture_ : 0);
 }
 
+/// The editor of the network, if it is open and has the edit that is taken back or made again next: one that is not
+/// applied comes before what was changed of the training and the view.
+NetworkEditor* MainView::editor_to_change_back(const training::Snapshot& snapshot, bool redo) {
+  NetworkEditor* const editor = dock_.sees("network") ? panels_.network.open_editor() : nullptr;
+  if (editor == nullptr) return nullptr;
+  const bool first = redo
+                         ? editor->can_redo() && (undid_edit_ || undo_.redoable() == nullptr)
+                         : editor->can_undo(std::get<Network>(undo_.coming(snapshot, Network{})).model.get());
+  return first ? editor : nullptr;
+}
+
 void MainView::change_back(const Frame& frame, bool redo) {
+  NetworkEditor* const editor = editor_to_change_back(frame.snapshot, redo);
+  if (!redo) undid_edit_ = editor != nullptr;
+  if (editor != nullptr) {
+    editor->change_back(redo);
+    return tell(fmt::format("{}: {}", redo ? "redone" : "undone", kEditOfNetwork), training::LogLevel::info);
+  }
   const Change* const next = redo ? undo_.redoable() : undo_.undoable();
   if (next == nullptr) {
     return tell(redo ? "there is nothing to redo" : "there is nothing to undo", training::LogLevel::info);
@@ -71,10 +90,11 @@ void MainView::change_back(const Frame& frame, bool redo) {
 
 // The frame it is made in outlives it.
 ActionScene MainView::action_scene(const Frame& frame) {
-  const auto words = [](const Change* change) {
+  const auto& snapshot = frame.snapshot;
+  const auto words = [&](const Change* change, bool redo) {
+    if (editor_to_change_back(snapshot, redo) != nullptr) return std::string(kEditOfNetwork);
     return change == nullptr ? std::string() : describe(*change);
   };
-  const auto& snapshot = frame.snapshot;
   ActionScene scene{
       .snapshot = snapshot,
       .selection = std::get<plan::Selection>(undo_.coming(snapshot, plan::Selection{})),
@@ -88,8 +108,8 @@ ActionScene MainView::action_scene(const Frame& frame) {
       .layouts = {},
       .training_tabs = TrainingPanel::tabs(),
       .training_tab = panels_.training.tab(),
-      .undoable = words(undo_.undoable()),
-      .redoable = words(undo_.redoable()),
+      .undoable = words(undo_.undoable(), false),
+      .redoable = words(undo_.redoable(), true),
       .send = frame.send,
       .press = [this, &frame](const KeyPress& key) { press(frame, key, false, asked_); },
       .show_panel = [this](const std::string& id) { dock_.show(id); },

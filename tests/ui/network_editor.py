@@ -99,6 +99,47 @@ class NetworkEditor(WindowCase):
         self.wait_for("the edit to be trained", message="", changed=False,
                       parameters=first["parameters"] + (25 - 9) * 3 * 256)
 
+    def test_undo_takes_back_edits_of_the_form_before_changes_of_the_training(self):
+        first = self.open_view("edit")
+        self.click("network.row.0")
+        self.choose("network.add", "network.add=dropout")
+        self.wait_for("the new layer", changed=True)
+        self.click("network.apply")
+        applied = self.wait_for("it to be trained", changed=False, message="",
+                                condition=lambda now: "drop1" in now["layers"])
+        self.choose("network.add", "network.add=gelu")
+        edited = self.wait_for("an edit that is not applied", changed=True)
+        sent = len(self.events("sent"))
+        self.key("ctrl+z")
+        self.wait_for("the edit to be gone", changed=False, layers=applied["layers"])
+        self.key("ctrl+y")
+        self.wait_for("the edit to be back", changed=True, layers=edited["layers"])
+        self.key("ctrl+z")
+        self.wait_for("the edit to be gone again", changed=False, layers=applied["layers"])
+        self.assertEqual(len(self.events("sent")), sent)
+        self.key("ctrl+z")
+        self.wait_for("the first network to be trained", changed=False, layers=first["layers"])
+        self.assertEqual(len(self.events("sent")), sent + 1)
+        self.key("ctrl+shift+z")
+        self.wait_for("the dropout to be trained again", changed=False, layers=applied["layers"])
+        self.key("ctrl+y")
+        self.wait_for("the edit of the form after it", changed=True, layers=edited["layers"])
+        self.assertEqual(len(self.events("sent")), sent + 2)
+
+    def test_undo_is_of_the_training_while_the_form_is_not_in_view(self):
+        self.open_view("edit")
+        self.enter("network.edit.0.features", "64")
+        self.wait_for("an edit", changed=True)
+        self.enter("training.learning_rate", "0.01")
+        wait_until(lambda: self.events("sent"), "the rate to be sent", self.process)
+        self.click("network.view.layers")
+        self.wait_for("another view", view="layers")
+        self.key("ctrl+z")
+        self.wait_for_notice("undone: learning rate")
+        self.click("network.view.edit")
+        self.click("network.apply")
+        wait_until(lambda: len(self.events("sent")) == 3, "the edit to be applied", self.process)
+
     def test_the_input_and_the_classes_are_fields(self):
         first = self.open_view("edit", model="classifier")
         self.assertEqual((first["takes"], first["classes"], first["misfit"]), ("32x32x3", 10, ""))

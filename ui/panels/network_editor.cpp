@@ -139,6 +139,11 @@ void NetworkEditor::apply(const Frame& frame) {
   say({}, false);
 }
 
+void NetworkEditor::change_back(bool redo) {
+  redo ? draft_.redo() : draft_.undo();
+  say({}, false);
+}
+
 void NetworkEditor::draw_actions(const Frame& frame) {
   const std::string why_not = why_no_apply(frame);
   {
@@ -162,11 +167,13 @@ void NetworkEditor::draw_actions(const Frame& frame) {
     go_to(focus_);
     say({}, false);
   }
-  if (button("network.undo", "Undo", "Takes back the last edit", draft_.can_undo() || typed_) &&
+  if (button("network.undo", "Undo",
+             "Takes back the last edit; Ctrl Z does as long as there are some that are not applied",
+             draft_.can_undo() || typed_) &&
       !refused_in_press_)
-    draft_.undo();
-  if (button("network.redo", "Redo", "Makes the edit again that was taken back", draft_.can_redo()))
-    draft_.redo();
+    change_back(false);
+  if (button("network.redo", "Redo", "Makes the edit again that was taken back (Ctrl Y)", draft_.can_redo()))
+    change_back(true);
   draw_layer_actions(frame);
 }
 

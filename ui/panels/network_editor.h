@@ -18,10 +18,18 @@ class NetworkEditor {
  public:
   explicit NetworkEditor(const models::Model& trained) : draft_(trained) {}
 
-  /// Fills the room that is left.
+  /// Fills the room that is left, or more, for a window that scrolls.
   void draw(const Frame& frame);
   /// Another network is trained from now on.
   void set_trained(const models::Model& trained) { draft_.set_trained(trained); }
+  /// There is an edit to take back that is not applied. `coming`: the network that is trained once the trainer has taken
+  /// all that was sent, if it is known.
+  bool can_undo(const models::Model* coming) const {
+    return draft_.can_undo() && (coming == nullptr ? draft_.changed() : draft_.differs_from(*coming));
+  }
+  bool can_redo() const { return draft_.can_redo(); }
+  /// Takes the last edit back, or makes it again.
+  void change_back(bool redo);
   /// In the next frame the name of a file can be typed.
   void focus_file() { focuses_file_ = true; }
 

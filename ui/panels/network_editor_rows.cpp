@@ -121,8 +121,8 @@ void NetworkDraft::set_trained(const Model& trained) {
   update();
 }
 
-bool NetworkDraft::changed() const {
-  Model same = models::with_head(trained_, 0);
+bool NetworkDraft::differs_from(const Model& network) const {
+  Model same = models::with_head(network, 0);
   same.name = network_.name;
   return network_ != same;
 }

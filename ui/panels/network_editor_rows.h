@@ -60,7 +60,9 @@ class NetworkDraft {
   /// Nothing while there is a fault.
   const std::optional<DraftSummary>& summary() const { return summary_; }
   /// It is not what is trained.
-  bool changed() const;
+  bool changed() const { return differs_from(trained_); }
+  /// It is another network than `network`, whatever both are called.
+  bool differs_from(const models::Model& network) const;
   /// Grows with each change, also of what is trained.
   std::size_t version() const { return version_; }
   /// Why the training cannot go on with this network on its data set, which people call `data` and which has so many

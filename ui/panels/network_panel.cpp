@@ -24,7 +24,6 @@ namespace warpscope::ui {
 namespace {
 
 constexpr std::array<const char*, 3> kViews{"activations", "layers", "edit"};
-enum : int { kActivations, kLayers, kEdit };
 constexpr std::array<const char*, 3> kLooks{"outputs", "weights", "gradients"};
 // Design pixels.
 constexpr float kNumberWidth = 44, kOrderWidth = 124, kGap = 12;

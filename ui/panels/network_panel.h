@@ -36,6 +36,8 @@ class NetworkPanel {
   void draw(const Frame& frame);
   /// Shows the network as a form from the next frame on; `file`: the name of a file to open can be typed.
   void edit(bool file);
+  /// The editor, if it is what the panel shows.
+  NetworkEditor* open_editor() { return view_ == kEdit ? &editor_ : nullptr; }
   /// Between frames: true if there is something else to show. Never waits.
   bool advance() { return scenes_.advance(); }
   /// What the last frame showed; nullptr if it was nothing.
@@ -82,7 +84,8 @@ class NetworkPanel {
   std::shared_ptr<const NetworkScene> scene_;
   std::shared_ptr<const NetworkScene> uploaded_;  ///< that the textures were made of
 
-  int view_ = 0;  ///< 0: activations, 1: layers, 2: edit
+  enum View : int { kActivations, kLayers, kEdit };
+  int view_ = kActivations;
   NetworkDiagram diagram_;
   NetworkEditor editor_;
   int look_ = 0;   ///< NetworkLook
