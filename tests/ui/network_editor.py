@@ -4,21 +4,49 @@ import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from warpscope_program import main, wait_until  # noqa: E402
-from window_driver import WindowCase  # noqa: E402
+from window_driver import WindowCase, center  # noqa: E402
 
 
 class NetworkEditor(WindowCase):
     PANEL = "network"
 
-    def window_arguments(self, *more, model="mlp"):
+    def window_arguments(self, *more, model="mlp", size="1600x1000"):
         return ["--model", model, "--device", "cpu", "--data", "builtin", "--batch", "4", "--test-images", "8",
-                "--precision", "fp32", "--window-size", "1600x1000", *more]
+                "--precision", "fp32", "--window-size", size, *more]
 
-    def open_view(self, view, **options):
-        self.open_window(**options)
+    def open_view(self, view, *more, **options):
+        self.open_window(*more, **options)
         self.click("tabs.Network")
         self.click(f"network.view.{view}")
         return self.wait_for("the view", view=view)
+
+    def deep(self):
+        """The file of a network of 21 layers that is small."""
+        file = self.path("deep.toml")
+        layers = '{type = "conv2d", channels = 2}, {type = "relu"},' * 9
+        with open(file, "w", encoding="utf-8") as text:
+            text.write(f"""input = [32, 32, 3]
+loss = "cross_entropy"
+classes = 10
+layers = [{layers} {{type = "global_average_pool"}}, {{type = "linear", features = 10}}, {{type = "scale", factor = 1}}]
+""")
+        return file
+
+    def test_a_small_window_scrolls_to_all_layers(self):
+        self.open_view("edit", model=self.deep(), size="900x600")
+        x, y = center(self.item("network.add"))
+        for turn in range(60):
+            self.xdotool("click", "5")
+            self.point_at(x + turn % 2, y)
+        last = self.item("network.row.20")
+        self.assertGreaterEqual(last.h, 24)
+        self.click("network.row.20")
+        self.wait_for("the last layer", focus="scale1")
+        for turn in range(60):
+            self.xdotool("click", "4")
+            self.point_at(x + turn % 2, y)
+        self.click("network.duplicate")
+        self.wait_for("another one behind it", changed=True, focus="scale2")
 
     def test_layers_are_listed_with_their_times_and_lead_the_other_views(self):
         self.open_view("layers")

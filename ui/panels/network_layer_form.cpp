@@ -23,6 +23,7 @@ constexpr float kNameWidth = 120, kKindWidth = 136, kSizesWidth = 168, kParamete
                 kReferenceWidth = 112;
 constexpr float kMostMoreForNames = 200, kMostSpare = 256;
 constexpr float kLeastWithParameters = 560;  // of a row, its fields below
+constexpr float kLeastLines = 4;             // in view where the rows scroll by themselves
 constexpr std::size_t kMostName = 65;        // with the zero at its end
 constexpr float kFocusOpacity = 0.16f, kHoverOpacity = 0.06f;
 constexpr const char* kUnknown = "-";
@@ -173,14 +174,17 @@ void LayerForm::draw_header(const Frame& frame, const Places& places) const {
 void LayerForm::draw(const Frame& frame, NetworkDraft& draft, std::size_t& focus, std::string& message) {
   holds_text_ = false;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
-  const Places places =
-      places_for(frame, draft, ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize);
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const bool scrolls = room.y >= ImGui::GetFrameHeight() + kLeastLines * line_height(frame);
+  const Places places = places_for(frame, draft, room.x - (scrolls ? ImGui::GetStyle().ScrollbarSize : 0.0f));
   draw_header(frame, places);
-  ImGui::BeginChild("network.form", ImVec2(0, 0), false, ImGuiWindowFlags_NoNav);
+  // The buttons above, of which one may have been pressed, stay where they are.
+  if (!scrolls) scrolls_ = false;
+  if (scrolls) ImGui::BeginChild("network.form", ImVec2(0, 0), false, ImGuiWindowFlags_NoNav);
   for (std::size_t at = 0; at < draft.network().layers.size(); ++at) {
     draw_row(frame, draft, at, places, focus, message);
   }
-  ImGui::EndChild();
+  if (scrolls) ImGui::EndChild();
   ImGui::PopStyleVar();
 }
 

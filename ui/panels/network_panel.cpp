@@ -135,7 +135,7 @@ void NetworkPanel::draw(const Frame& frame) {
     ImGui::SameLine(0, 16 * s);
     draw_controls(frame);
   }
-  panel_body(frame, view_ != kEdit);
+  panel_body(frame);
   ImGui::Dummy(ImVec2(1, std::floor(3 * s)));
   if (!views) draw_views(frame);
   if (view_ == kLayers) {
