@@ -48,6 +48,11 @@ layers = [{layers} {{type = "global_average_pool"}}, {{type = "linear", features
         self.click("network.duplicate")
         self.wait_for("another one behind it", changed=True, focus="scale2")
 
+    def test_rows_use_the_width_of_a_wide_panel(self):
+        self.open_view("edit", size="1900x1000")
+        self.key("l")
+        wait_until(lambda: self.item("network.row.0").w > 1800, "rows as wide as the window", self.process)
+
     def test_layers_are_listed_with_their_times_and_lead_the_other_views(self):
         self.open_view("layers")
         self.wait_for("times", timed=True, output="fc1")

@@ -125,10 +125,6 @@ std::string tip_of(const LayerField& field) {
 LayerForm::Places LayerForm::places_for(const Frame& frame, const NetworkDraft& draft, float width) {
   const float s = frame.scale, gap = std::floor(kGap * s), fields = widest_fields(frame);
   Places places;
-  // In a wide panel a row ends where its content does.
-  const float most =
-      std::floor((kNameWidth + kKindWidth + kSizesWidth + kParametersWidth + kMostSpare) * s) + fields;
-  width = std::min(width, most);
   const float right = width - std::floor(4 * s), sizes_width = std::floor(kSizesWidth * s);
   const bool parameters = width >= kLeastWithParameters * s;
   if (parameters) places.parameters = right;
@@ -143,6 +139,10 @@ LayerForm::Places LayerForm::places_for(const Frame& frame, const NetworkDraft& 
   const float spare = places.below ? left : left - fields;
   if (spare < 0) places.kind_width = std::max(0.0f, places.kind_width + spare);
   if (spare > 0) places.name_width += std::min(spare, more_for_names(frame, draft));
+  // In a wide panel a part of what is left stands between the columns on either side of the fields.
+  const float between = std::floor(std::max(0.0f, spare - kMostSpare * s) / 3);
+  places.kind_width += between;
+  places.sizes -= between;
   places.kind = places.name + places.name_width + gap;
   places.fields = places.below ? std::floor(kIndent * s) : places.kind + places.kind_width + gap;
   places.fields_width = places.below ? right - places.fields : fields;
