@@ -106,7 +106,8 @@ void Table::set_up_columns(int header_rows) const {
                               flags | ImGuiTableColumnFlags_WidthFixed | ImGuiTableColumnFlags_NoResize,
                               std::floor(column.width * frame_.scale));
     } else {
-      ImGui::TableSetupColumn(column.label, flags | ImGuiTableColumnFlags_WidthStretch, column.width);
+      ImGui::TableSetupColumn(column.label, flags | ImGuiTableColumnFlags_WidthStretch,
+                              column.share > 0 ? column.share : column.width);
     }
   }
   ImGui::TableSetupScrollFreeze(0, header_rows);

@@ -21,6 +21,7 @@ struct Column {
   bool right = false;  ///< numbers: aligned to the right
   int rank = 0;        ///< left out where there is no room for all, the highest first; 0: never
   bool fixed = false;  ///< keeps its width
+  float share = 0;     ///< stands in those proportions for `width`, larger where texts are long; 0: none does
   Sort sort = Sort::none;  ///< a click on the header sorts by it; the first such column is the default
 };
 

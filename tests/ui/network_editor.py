@@ -32,6 +32,10 @@ layers = [{layers} {{type = "global_average_pool"}}, {{type = "linear", features
 """)
         return file
 
+    def test_kinds_of_layers_are_read_to_their_ends(self):
+        self.open_view("layers", model=self.deep())
+        self.wait_for("all kinds", kinds=True)
+
     def test_a_small_window_scrolls_to_all_layers(self):
         self.open_view("edit", model=self.deep(), size="900x600")
         x, y = center(self.item("network.add"))

@@ -31,7 +31,11 @@ constexpr std::array<Column, 9> kColumns{{
      .width = kFlowWidth,
      .fixed = true},
     {.label = "layer", .tip = "Click a row: all views show that layer.", .width = 80},
-    {.label = "kind", .tip = "What the layer does; its name in files of networks.", .width = 80, .rank = 5},
+    {.label = "kind",
+     .tip = "What the layer does; its name in files of networks.",
+     .width = 80,
+     .rank = 5,
+     .share = 112},
     {.label = "output",
      .tip = "Height, width and channels of one image behind the layer.",
      .width = 88,
@@ -136,7 +140,7 @@ void NetworkDiagram::draw(const Frame& frame, const models::Model& model) {
   }
   draw_total(frame, cells, shown, times);
   pointed_ = frame.cursor == nullptr ? std::nullopt : std::optional(frame.cursor->output);
-  trace(frame, times);
+  trace(frame, times, cells[kKind].max.x - cells[kKind].min.x);
 }
 
 /// Below the table, in line with its columns.
@@ -304,14 +308,18 @@ void NetworkDiagram::draw_links(const Frame& frame, ImVec2 min, ImVec2 max, std:
   }
 }
 
-// For tests: what is pointed at and what is known.
-void NetworkDiagram::trace(const Frame& frame, const StepTimes& times) {
+// For tests: what is pointed at, what is known, and whether all kinds can be read.
+void NetworkDiagram::trace(const Frame& frame, const StepTimes& times, float kind_width) {
   if (!trace_enabled()) return;
   const std::size_t output = frame.cursor == nullptr ? 0 : frame.cursor->output;
   const bool there = output < diagram_.rows.size();
-  std::string now = fmt::format("\"view\":\"layers\",\"rows\":{},\"links\":{},\"output\":{},\"timed\":{}",
-                                diagram_.rows.size(), diagram_.links.size(),
-                                json_string(there ? diagram_.rows[output].name : ""), times.microseconds > 0);
+  const bool kinds = std::all_of(diagram_.rows.begin(), diagram_.rows.end(), [&](const DiagramRow& row) {
+    return text_width(frame.fonts.text, row.kind) <= kind_width;
+  });
+  std::string now =
+      fmt::format("\"view\":\"layers\",\"rows\":{},\"links\":{},\"output\":{},\"timed\":{},\"kinds\":{}",
+                  diagram_.rows.size(), diagram_.links.size(),
+                  json_string(there ? diagram_.rows[output].name : ""), times.microseconds > 0, kinds);
   if (now == traced_) return;
   traced_ = std::move(now);
   trace_event("network", traced_);

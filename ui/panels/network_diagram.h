@@ -31,7 +31,7 @@ class NetworkDiagram {
   void draw_flow(const Frame& frame, const Table& table, std::size_t index) const;
   void draw_links(const Frame& frame, ImVec2 min, ImVec2 max, std::size_t index, float axis) const;
   float half_width(const Frame& frame, const DiagramRow& row) const;
-  void trace(const Frame& frame, const StepTimes& times);
+  void trace(const Frame& frame, const StepTimes& times, float kind_width);
 
   std::optional<MemoryScene> scene_;  ///< of `diagram_`
   Diagram diagram_;
