@@ -336,7 +336,8 @@ void check_size(const Model& model) {
         double elements = 1;  // does not overflow
         for (const int side : each.shape) elements *= side;
         if (elements + static_cast<double>(parameters) > static_cast<double>(kMostParameters)) {
-          throw BadLayer(model, i, fmt::format("more than {} parameters in all", kMostParameters));
+          throw BadLayer(model, i,
+                         fmt::format("more than {} parameters in all", fmt::group_digits(kMostParameters)));
         }
         parameters += static_cast<std::int64_t>(elements);
       }

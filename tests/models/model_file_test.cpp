@@ -245,7 +245,7 @@ TEST(ModelFile, SaysWhatIsWrongWithTexts) {
 TEST(ModelFile, RefusesWhatNoMachineHolds) {
   std::string wide = changed("channels = 5, kernel = 3", "channels = 65535");
   wide.replace(wide.find("channels = 5,"), 13, "channels = 65535, kernel = 15,");
-  EXPECT_EQ(refusal(wide), "mine.toml:7: layer conv2: more than 2147483648 parameters in all");
+  EXPECT_EQ(refusal(wide), "mine.toml:7: layer conv2: more than 2,147,483,648 parameters in all");
   std::string many = "input = [4096, 4096, 3]\nloss = \"mse\"\nlayers = [";
   for (int i = 0; i < 3; ++i) many += "{type = \"conv2d\", channels = 60000},";
   EXPECT_NE(
