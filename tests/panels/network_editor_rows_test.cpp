@@ -169,6 +169,13 @@ TEST(NetworkDraft, MoreParametersThanANetworkMayHaveAreRefused) {
       << draft.fault()->why;
 }
 
+TEST(NetworkDraft, ALayerWithoutANameIsCalledByItsNumber) {
+  NetworkDraft draft(tests::tiny_model());
+  EXPECT_EQ(draft.called(1), draft.network().layers[1].name);
+  EXPECT_EQ(draft.rename(1, ""), "");
+  EXPECT_EQ(draft.called(1), "layer 2");
+}
+
 TEST(NetworkDraft, NamesAreUniqueAndReferencesFollow) {
   NetworkDraft draft(residual());
   EXPECT_EQ(draft.rename(0, "relu1"), "another layer is called relu1");

@@ -57,6 +57,20 @@ layers = [{layers} {{type = "global_average_pool"}}, {{type = "linear", features
         self.key("l")
         wait_until(lambda: self.item("network.row.0").w > 1800, "rows as wide as the window", self.process)
 
+    def test_a_layer_without_a_name_is_told_by_its_number(self):
+        self.open_view("edit")
+        self.type_into("network.edit.1.name", ("ctrl+a", "BackSpace", "Return"))
+        now = self.wait_for("the mistake", lambda now: "a name has" in now["fault"])
+        self.assertTrue(now["why_no_apply"].startswith("Layer 2: a name has 1 to 64"), now["why_no_apply"])
+        self.assertEqual(now["summary"], now["why_no_apply"])
+
+    def test_a_training_that_has_ended_says_why_an_edit_cannot_be_applied(self):
+        self.open_view("edit", "--steps", "2", until="finished")
+        self.enter("network.edit.0.features", "64")
+        now = self.wait_for("the edit", changed=True)
+        self.assertEqual(now["summary"], "The training takes no changes now; Reset starts it again.")
+        self.assertEqual(now["why_no_apply"], now["summary"])
+
     def test_layers_are_listed_with_their_times_and_lead_the_other_views(self):
         self.open_view("layers")
         self.wait_for("times", timed=True, output="fc1")

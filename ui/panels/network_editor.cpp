@@ -119,10 +119,10 @@ std::string NetworkEditor::why_takes_nothing(const Frame& frame) {
 /// What is wrong with the network, as a sentence; "" if nothing is.
 std::string NetworkEditor::fault_text() const {
   if (!draft_.fault()) return "";
-  const auto& layer = draft_.fault()->layer;
-  return sentence(layer
-                      ? fmt::format("layer {}: {}", draft_.network().layers[*layer].name, draft_.fault()->why)
-                      : draft_.fault()->why);
+  const auto& [layer, why] = *draft_.fault();
+  if (!layer) return sentence(why);
+  const bool named = !draft_.network().layers[*layer].name.empty();
+  return sentence(fmt::format("{}{}: {}", named ? "layer " : "", draft_.called(*layer), why));
 }
 
 std::string NetworkEditor::why_no_apply(const Frame& frame) const {
@@ -181,7 +181,7 @@ void NetworkEditor::draw_layer_actions(const Frame& frame) {
   const float s = frame.scale, icon = ImGui::GetFrameHeight();
   const std::size_t layers = draft_.network().layers.size();
   const bool any = focus_ < layers;
-  const std::string of = any ? draft_.network().layers[focus_].name : "";
+  const std::string of = any ? draft_.called(focus_) : "";
   next_in_row(frame, 16, kAddWidth * s);
   draw_add(frame);
   next_in_row(frame, 4, text_button_width(frame, "Duplicate"));
@@ -212,7 +212,7 @@ void NetworkEditor::draw_layer_actions(const Frame& frame) {
 void NetworkEditor::draw_add(const Frame& frame) {
   const bool any = focus_ < draft_.network().layers.size();
   const std::string label =
-      any ? fmt::format("Add after {}", draft_.network().layers[focus_].name) : std::string("Add a layer");
+      any ? fmt::format("Add after {}", draft_.called(focus_)) : std::string("Add a layer");
   if (!begin_combo(frame, "network.add", label, std::floor(kAddWidth * frame.scale), "A new layer of a kind"))
     return;
   for (const models::LayerRow& row : models::layer_rows()) {
@@ -291,34 +291,29 @@ void NetworkEditor::save() {
   }
 }
 
-/// The last answer, what is wrong, or what the edits come to.
-void NetworkEditor::draw_summary(const Frame& frame) const {
-  const std::optional<DraftFault>& fault = draft_.fault();
-  std::string text, tip;
-  ImU32 color = frame.palette.text;
-  if (!message_.empty()) {
-    text = tip = message_;
-    color = refused_ ? frame.palette.error : frame.palette.text;
-  } else if (fault) {
-    text = tip = fault_text();
-    color = frame.palette.error;
-  } else {
-    const std::string other = misfit(frame);
-    std::string cost = parameters_text(*draft_.summary());
-    if (draft_.changed()) {
-      cost += fmt::format(", {} of {} carried over", draft_.summary()->carried,
-                          count_text(draft_.summary()->tensors, "tensor"));
-    }
-    tip = fmt::format("{}: {}. Tensors of the same name and shape keep their weights; the others start anew.",
-                      draft_.network().name, count_text(draft_.network().layers.size(), "layer"));
-    if (other.empty()) {
-      text = cost;
-    } else {
-      color = frame.palette.warning;
-      text = other;
-      tip = fmt::format("{}\nSaved, it can begin a training of its own (--model).", cost);
-    }
+/// The last answer, what is wrong, why nothing can be applied, or what the edits come to.
+NetworkEditor::Summary NetworkEditor::summary(const Frame& frame) const {
+  if (!message_.empty()) return {message_, message_, refused_ ? frame.palette.error : frame.palette.text};
+  if (draft_.fault()) return {fault_text(), fault_text(), frame.palette.error};
+  std::string cost = parameters_text(*draft_.summary());
+  if (draft_.changed()) {
+    cost += fmt::format(", {} of {} carried over", draft_.summary()->carried,
+                        count_text(draft_.summary()->tensors, "tensor"));
   }
+  if (const std::string other = misfit(frame); !other.empty()) {
+    return {other, fmt::format("{}\nSaved, it can begin a training of its own (--model).", cost),
+            frame.palette.warning};
+  }
+  if (const std::string nothing = why_takes_nothing(frame); draft_.changed() && !nothing.empty())
+    return {nothing, cost, frame.palette.warning};
+  return {cost,
+          fmt::format("{}: {}. Tensors of the same name and shape keep their weights; the others start anew.",
+                      draft_.network().name, count_text(draft_.network().layers.size(), "layer")),
+          frame.palette.text};
+}
+
+void NetworkEditor::draw_summary(const Frame& frame) const {
+  const auto [text, tip, color] = summary(frame);
   next_in_row(frame, 16, kLeastSummary * frame.scale);
   const float room = ImGui::GetContentRegionAvail().x;
   const ImFont* const font =
@@ -338,10 +333,10 @@ void NetworkEditor::trace(const Frame& frame) {
   }
   std::string now = fmt::format(
       "\"view\":\"edit\",\"layers\":[{}],\"focus\":{},\"changed\":{},\"fault\":{},\"why_no_apply\":{},"
-      "\"message\":{},\"misfit\":{},\"takes\":{},\"classes\":{}",
+      "\"message\":{},\"summary\":{},\"misfit\":{},\"takes\":{},\"classes\":{}",
       names, json_string(focus_ < network.layers.size() ? network.layers[focus_].name : ""), draft_.changed(),
       json_string(draft_.fault() ? draft_.fault()->why : ""), json_string(why_no_apply(frame)),
-      json_string(message_), json_string(misfit(frame)),
+      json_string(message_), json_string(summary(frame).text), json_string(misfit(frame)),
       json_string(network.reads_text()
                       ? fmt::format("text {}", network.width)
                       : models::to_string({network.height, network.width, network.channels})),

@@ -40,6 +40,11 @@ class NetworkEditor {
   void draw_layer_actions(const Frame& frame);
   void draw_add(const Frame& frame);
   void draw_file(const Frame& frame);
+  struct Summary {
+    std::string text, tip;
+    ImU32 color;
+  };
+  Summary summary(const Frame& frame) const;
   void draw_summary(const Frame& frame) const;
   std::string misfit(const Frame& frame) const;
   static std::string why_takes_nothing(const Frame& frame);

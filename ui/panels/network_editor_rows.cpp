@@ -127,6 +127,11 @@ bool NetworkDraft::differs_from(const Model& network) const {
   return network_ != same;
 }
 
+std::string NetworkDraft::called(std::size_t at) const {
+  const std::string& name = network_.layers[at].name;
+  return name.empty() ? fmt::format("layer {}", at + 1) : name;
+}
+
 std::string NetworkDraft::misfit(const std::string& data, std::size_t classes) const {
   if (network_.reads_text() != trained_.reads_text()) {
     return network_.reads_text() ? fmt::format("{} holds images, this network takes texts", data)

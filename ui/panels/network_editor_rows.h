@@ -55,6 +55,8 @@ class NetworkDraft {
   /// The network as it is now, its input channels filled in. Where it differs from the built-in one of its name it has
   /// another name.
   const models::Model& network() const { return network_; }
+  /// What people call a layer: its name, or "layer 3", counted from 1, while that is empty.
+  std::string called(std::size_t at) const;
   const std::vector<DraftRow>& rows() const { return rows_; }
   const std::optional<DraftFault>& fault() const { return fault_; }
   /// Nothing while there is a fault.
