@@ -14,10 +14,10 @@ namespace {
 constexpr float kLabel = 104, kBox = 88, kChoice = 120, kLeastChoice = 96;  // design pixels
 constexpr float kLeastWithUnit = 96;  // of a slider beside which its unit stands
 
-// What the unit takes from the slider's row: nothing where the slider would get short.
-float unit_room(const Frame& frame, const ValueSpec& spec) {
-  if (spec.unit.empty()) return 0;
-  const float wanted = text_width(frame.fonts.small, spec.unit) + 10 * frame.scale;
+// What a text behind the slider takes from its row: nothing where the slider would get short.
+float room_behind(const Frame& frame, std::string_view text) {
+  if (text.empty()) return 0;
+  const float wanted = text_width(frame.fonts.small, text) + 10 * frame.scale;
   return ImGui::GetContentRegionAvail().x - wanted < kLeastWithUnit * frame.scale ? 0 : wanted;
 }
 
@@ -89,9 +89,11 @@ ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double
   return edit;
 }
 
-void ValueField::draw_slider(const Frame& frame, const ValueSpec& spec, double current, ValueEdit& edit) {
+// Leaves `beside` pixels of the row.
+void ValueField::draw_slider(const Frame& frame, const ValueSpec& spec, double current, float beside,
+                             ValueEdit& edit) {
   const float s = frame.scale;
-  const float room = ImGui::GetContentRegionAvail().x - unit_room(frame, spec);
+  const float room = ImGui::GetContentRegionAvail().x - beside;
   const float width = std::clamp(room, 40 * s, 240 * s);
   const double before = dragging_ ? dragged_ : current;
   auto position = static_cast<float>(position_of(*spec.scale, before));
@@ -118,20 +120,45 @@ void ValueField::draw_slider(const Frame& frame, const ValueSpec& spec, double c
   }
 }
 
-ValueEdit ValueField::draw(const Frame& frame, const ValueSpec& spec, double current, float left) {
+ValueEdit ValueField::draw(const Frame& frame, const ValueSpec& spec, double current, float left,
+                           Refusal* refusal) {
   row_text(frame, frame.fonts.text, frame.palette.muted, spec.label);
   tooltip(frame, spec.tip);
   ImGui::SameLine(left);
   ValueEdit edit = draw_box(frame, spec, dragging_ ? dragged_ : current, value_width(frame));
-  if (!spec.scale) return edit;
+  Refusal none;
+  Refusal& shared = refusal == nullptr ? none : *refusal;
+  take_refusal(spec.name, edit, shared);
+  if (typing_ && shared.field == spec.name) shared = {};
+  const bool refused = shared.field == spec.name && !shared.text.empty();
+  if (!spec.scale && !refused && spec.unit.empty()) return edit;
   ImGui::SameLine(0, 8 * frame.scale);
-  const bool has_unit = unit_room(frame, spec) > 0;
-  draw_slider(frame, spec, current, edit);
-  if (has_unit) {
+  const float beside = spec.scale ? room_behind(frame, refused ? shared.text : spec.unit) : 0;
+  if (spec.scale && (!refused || beside > 0)) {
+    draw_slider(frame, spec, current, beside, edit);
+    take_refusal(spec.name, edit, shared);
+    if (beside <= 0) return edit;
     ImGui::SameLine(0, 10 * frame.scale);
-    caption(frame, spec.unit);
+  }
+  if (refused) {
+    draw_refusal(frame, {spec.name, shared.text});
+  } else {
+    caption(frame, ellipsize(frame.fonts.small, spec.unit, ImGui::GetContentRegionAvail().x));
+    tooltip(frame, spec.tip);
   }
   return edit;
+}
+
+void take_refusal(const std::string& name, const ValueEdit& edit, Refusal& refusal) {
+  if (!edit.refusal.empty()) refusal = {name, edit.refusal};
+  if (edit.finished) refusal = {};
+}
+
+void draw_refusal(const Frame& frame, const Refusal& refusal) {
+  row_text(frame, frame.fonts.small, frame.palette.warning,
+           ellipsize(frame.fonts.small, refusal.text, ImGui::GetContentRegionAvail().x));
+  trace_item(refusal.field + "_refusal");
+  tooltip(frame, refusal.text);
 }
 
 }  // namespace warpscope::ui

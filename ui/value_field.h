@@ -17,7 +17,8 @@ struct ValueSpec {
   std::optional<ValueScale> scale;  ///< of the slider; none: there is no slider
   std::string zero_text;            ///< shown for 0 ("off"); "" for a 0
   bool draft = false;  ///< nothing follows from it yet: what was typed is also taken when the box is left
-  std::string unit;    ///< "epochs", after the slider where there is room
+  std::string
+      unit;  ///< "epochs", after the slider where there is room, or after the box if there is no slider
 };
 
 /// What a person did with a field in this frame.
@@ -28,19 +29,32 @@ struct ValueEdit {
   std::string refusal;  ///< why what was typed is not taken
 };
 
+/// Why what was typed last into one of several fields is not taken.
+struct Refusal {
+  std::string field;  ///< ValueSpec::name
+  std::string text;   ///< "" for none
+};
+
+/// `refusal` after an edit of the field `name`: a value that is taken ends it.
+void take_refusal(const std::string& name, const ValueEdit& edit, Refusal& refusal);
+/// In what is left of the row: the refusal, small and cut where it does not fit, traced as "<field>_refusal".
+void draw_refusal(const Frame& frame, const Refusal& refusal);
+
 /// One such row. It shows `current` until it is touched.
 class ValueField {
  public:
   /// Draws the label, the box at `left` (pixels from the window's left edge) and the slider in what room is
-  /// left. Ctrl-click on the slider types into the box.
-  ValueEdit draw(const Frame& frame, const ValueSpec& spec, double current, float left);
+  /// left. Ctrl-click on the slider types into the box. A `refusal` of this field stands in place of the unit, and of
+  /// the slider where both have no room, until somebody types again or a field takes a value.
+  ValueEdit draw(const Frame& frame, const ValueSpec& spec, double current, float left,
+                 Refusal* refusal = nullptr);
   /// The box alone, `width` pixels wide.
   ValueEdit draw_box(const Frame& frame, const ValueSpec& spec, double current, float width);
   /// The box holds a text that was typed and is not taken yet.
   bool typed() const { return typed_; }
 
  private:
-  void draw_slider(const Frame& frame, const ValueSpec& spec, double current, ValueEdit& edit);
+  void draw_slider(const Frame& frame, const ValueSpec& spec, double current, float beside, ValueEdit& edit);
 
   std::string text_;
   bool typing_ = false;

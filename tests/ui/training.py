@@ -81,7 +81,7 @@ class Optimizer(Tabs):
         self.choose("training.rule", "training.rule.momentum")
         self.wait_for_marker("sgd -> momentum")
         self.enter("training.momentum", "1")
-        self.item("training.refusal")
+        self.item("training.momentum_refusal")
         self.enter("training.momentum", "0.5")
         self.wait_for_marker("momentum: 0.9 -> 0.5")
         self.assertEqual(len(markers_of(self.run_dir)), 2)
@@ -117,6 +117,15 @@ class Optimizer(Tabs):
 
 
 class Augment(Tabs):
+    def test_a_number_that_is_refused_is_told_beside_its_field(self):
+        self.open_paused()
+        self.open_tab("Augment", "training.flip")
+        self.enter("training.cutout", "99")
+        told, field = self.item("training.cutout_refusal"), self.item("training.cutout")
+        self.assertLess(abs(told.y - field.y), field.h // 2)
+        self.assertGreaterEqual(told.x, field.x + field.w)
+        self.assertEqual(markers_of(self.run_dir), [])
+
     def test_images_change_while_it_trains_and_the_pictures_show_it(self):
         self.open_paused()
         self.open_tab("Augment", "training.flip")

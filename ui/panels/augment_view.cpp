@@ -61,13 +61,11 @@ void AugmentView::draw_switch(const Frame& frame, const training::Setting& row) 
   }
 }
 
-void AugmentView::draw_row(const Frame& frame, const training::Setting& row, std::string* refusal) {
+void AugmentView::draw_row(const Frame& frame, const training::Setting& row, Refusal& refusal) {
   if (row.field.kind == training::Kind::boolean) return draw_switch(frame, row);
-  const ValueEdit edit =
-      fields_[row.key].draw(frame, spec_of(row), number_of(row, settings(frame)), value_left(frame));
-  if (!edit.refusal.empty()) *refusal = edit.refusal;
+  const ValueEdit edit = fields_[row.key].draw(frame, spec_of(row), number_of(row, settings(frame)),
+                                               value_left(frame), &refusal);
   if (!edit.finished) return;
-  refusal->clear();
   training::Value value = edit.value;
   if (row.field.kind == training::Kind::integer) value = static_cast<std::int64_t>(std::lround(edit.value));
   send(frame, with_value(row, settings(frame), value));
@@ -115,7 +113,7 @@ void AugmentView::draw_pictures(const Frame& frame) {
   trace_item("training.augmented");
 }
 
-void AugmentView::draw(const Frame& frame, bool able, std::string* refusal) {
+void AugmentView::draw(const Frame& frame, bool able, Refusal& refusal) {
   if (trains_on_texts(frame))
     return paragraph(frame.fonts.text, frame.palette.muted, "Texts are not augmented.");
   ImGui::BeginDisabled(!able);

@@ -20,14 +20,14 @@ namespace warpscope::ui {
 class AugmentView {
  public:
   /// What was refused goes to `refusal`, which is emptied when a value is taken. `able`: the training takes commands.
-  void draw(const Frame& frame, bool able, std::string* refusal);
+  void draw(const Frame& frame, bool able, Refusal& refusal);
   /// Frees the texture; called before the context goes.
   void shutdown() { page_.reset(); }
 
  private:
   training::AugmentSettings settings(const Frame& frame);
   void send(const Frame& frame, const training::AugmentSettings& settings);
-  void draw_row(const Frame& frame, const training::Setting& row, std::string* refusal);
+  void draw_row(const Frame& frame, const training::Setting& row, Refusal& refusal);
   void draw_switch(const Frame& frame, const training::Setting& row);
   void refresh(const Frame& frame);
   void draw_pictures(const Frame& frame);

@@ -18,6 +18,8 @@ using training::RateFinderResult;
 using training::TrainerState;
 
 constexpr float kLeastPlot = 88;  // design pixels
+constexpr const char* kLow = "training.finder_low";
+constexpr const char* kHigh = "training.finder_high";
 
 std::string rate_text(double rate) {
   return fmt::format("{:.3g}", rate);
@@ -81,7 +83,7 @@ void FinderView::draw_start(const Frame& frame) {
 }
 
 // The ends of the sweep, which the result of a test may ask to change.
-void FinderView::draw_range(const Frame& frame, std::string* refusal) {
+void FinderView::draw_range(const Frame& frame, Refusal& refusal) {
   const float s = frame.scale, width = 72 * s;
   const auto box = [&](ValueField& field, const char* name, const char* label, double* value, bool valid_low,
                        double bound) {
@@ -96,16 +98,17 @@ void FinderView::draw_range(const Frame& frame, std::string* refusal) {
                    .below_most = valid_low};
     const ValueEdit edit = field.draw_box(frame, spec, *value, width);
     if (edit.finished) *value = edit.value;
-    if (edit.finished) refusal->clear();
-    if (!edit.refusal.empty()) *refusal = edit.refusal;
+    take_refusal(spec.name, edit, refusal);
     ImGui::SameLine(0, 8 * s);
   };
   row_text(frame, frame.fonts.text, frame.palette.muted, "rates");
   ImGui::SameLine(0, 8 * s);
-  box(low_, "training.finder_low", "first rate", &options_.low, true, options_.high);
+  box(low_, kLow, "first rate", &options_.low, true, options_.high);
   caption(frame, "to");
   ImGui::SameLine(0, 8 * s);
-  box(high_, "training.finder_high", "last rate", &options_.high, false, options_.low);
+  box(high_, kHigh, "last rate", &options_.high, false, options_.low);
+  if ((refusal.field == kLow || refusal.field == kHigh) && !refusal.text.empty())
+    return draw_refusal(frame, refusal);
   const std::string steps = fmt::format("{} steps", options_.steps);
   if (text_width(frame.fonts.small, steps) > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
   caption(frame, steps);
@@ -134,7 +137,7 @@ void FinderView::draw_plot(const Frame& frame, const RateFinderResult& result, f
   plot::draw_chart(frame, "training.finder_plot", ImVec2(ImGui::GetContentRegionAvail().x, height), chart);
 }
 
-void FinderView::draw(const Frame& frame, OptimizerController& controller, std::string* refusal) {
+void FinderView::draw(const Frame& frame, OptimizerController& controller, Refusal& refusal) {
   const auto& search = frame.snapshot.rate_search;
   draw_start(frame);
   if (!search) {

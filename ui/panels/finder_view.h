@@ -14,10 +14,10 @@ namespace warpscope::ui {
 class FinderView {
  public:
   /// What was refused goes to `refusal`.
-  void draw(const Frame& frame, OptimizerController& controller, std::string* refusal);
+  void draw(const Frame& frame, OptimizerController& controller, Refusal& refusal);
 
  private:
-  void draw_range(const Frame& frame, std::string* refusal);
+  void draw_range(const Frame& frame, Refusal& refusal);
   void draw_start(const Frame& frame);
   void draw_plot(const Frame& frame, const training::RateFinderResult& result, float height);
 

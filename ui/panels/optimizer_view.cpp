@@ -24,11 +24,6 @@ constexpr const char* kSchemeTip =
     "adam diverge. "
     "Switched off, gradients are averaged first and the update runs once, and the training recovers.";
 
-void take(const ValueEdit& edit, std::string* refusal) {
-  if (!edit.refusal.empty()) *refusal = edit.refusal;
-  if (edit.finished) refusal->clear();
-}
-
 }  // namespace
 
 OptimizerSettings OptimizerController::settings(const Frame& frame) {
@@ -42,23 +37,22 @@ void OptimizerController::send(const Frame& frame, const OptimizerSettings& sett
 }
 
 void OptimizerView::draw_field(const Frame& frame, OptimizerController& controller,
-                               const training::Setting& row, std::string* refusal) {
+                               const training::Setting& row, Refusal& refusal) {
   OptimizerSettings settings = controller.settings(frame);
   ValueSpec spec = spec_of(row);
   const bool for_head = std::string_view(row.key) == "joint";
   const std::string why_not = for_head ? training::why_no_head(frame.snapshot) : std::string();
   if (!why_not.empty()) spec.tip = why_not;
   ImGui::BeginDisabled(!why_not.empty());
-  const ValueEdit edit =
-      fields_[row.key].draw(frame, spec, static_cast<double>(settings.*row.field.number), value_left(frame));
+  const ValueEdit edit = fields_[row.key].draw(frame, spec, static_cast<double>(settings.*row.field.number),
+                                               value_left(frame), &refusal);
   ImGui::EndDisabled();
-  take(edit, refusal);
   if (!edit.finished) return;
   settings.*row.field.number = static_cast<float>(edit.value);
   controller.send(frame, settings);
 }
 
-void OptimizerView::draw_rate(const Frame& frame, OptimizerController& controller, std::string* refusal) {
+void OptimizerView::draw_rate(const Frame& frame, OptimizerController& controller, Refusal& refusal) {
   draw_field(frame, controller, training::setting("learning_rate"), refusal);
 }
 
@@ -98,31 +92,25 @@ void OptimizerView::draw_rule(const Frame& frame, OptimizerController& controlle
   }
 }
 
-void OptimizerView::draw_spikes(const Frame& frame, std::string* refusal) {
+void OptimizerView::draw_spikes(const Frame& frame, Refusal& refusal) {
   const double now =
       pending_threshold_.shown(frame.snapshot.spike_threshold, frame.snapshot, ImGui::GetTime());
   const ValueSpec spec = spec_of(training::setting("zscore"));
-  const ValueEdit edit = fields_[spec.name].draw(frame, spec, now, value_left(frame));
-  take(edit, refusal);
+  const ValueEdit edit = fields_[spec.name].draw(frame, spec, now, value_left(frame), &refusal);
   if (!edit.finished || edit.value == now) return;
   frame.send(training::SetSpikeThreshold{edit.value});
   pending_threshold_.sent(edit.value, frame.snapshot, ImGui::GetTime());
 }
 
-void OptimizerView::draw_accumulate(const Frame& frame, OptimizerController& controller,
-                                    std::string* refusal) {
+void OptimizerView::draw_accumulate(const Frame& frame, OptimizerController& controller, Refusal& refusal) {
   OptimizerSettings settings = controller.settings(frame);
   ValueSpec spec = spec_of(training::setting("accumulate"));
   if (settings.per_sample) spec.tip = "Each image updates by itself: there is nothing to accumulate.";
+  spec.unit = said_of_data(frame, update_images_text(settings, frame.snapshot.batch));
   ImGui::BeginDisabled(settings.per_sample);
-  const ValueEdit edit =
-      fields_[spec.name].draw(frame, spec, static_cast<double>(settings.accumulate), value_left(frame));
+  const ValueEdit edit = fields_[spec.name].draw(frame, spec, static_cast<double>(settings.accumulate),
+                                                 value_left(frame), &refusal);
   ImGui::EndDisabled();
-  ImGui::SameLine(0, 8 * frame.scale);
-  const std::string images = said_of_data(frame, update_images_text(settings, frame.snapshot.batch));
-  caption(frame, ellipsize(frame.fonts.small, images, ImGui::GetContentRegionAvail().x));
-  tooltip(frame, spec.tip);
-  take(edit, refusal);
   if (!edit.finished) return;
   settings.accumulate = static_cast<int>(edit.value);
   controller.send(frame, settings);
@@ -152,7 +140,7 @@ void OptimizerView::draw_scheme(const Frame& frame, OptimizerController& control
             "adam diverge; switch it off and see them recover.");
 }
 
-void OptimizerView::draw(const Frame& frame, OptimizerController& controller, std::string* refusal) {
+void OptimizerView::draw(const Frame& frame, OptimizerController& controller, Refusal& refusal) {
   draw_rule(frame, controller);
   const OptimizerSettings settings = controller.settings(frame);
   for (const training::Setting* const row : training::numbers_of(settings.rule, settings.per_sample)) {

@@ -27,15 +27,15 @@ class OptimizerView {
  public:
   /// The learning rate, which stands above all tabs. What was refused goes to `refusal`, which is emptied
   /// when a value is taken.
-  void draw_rate(const Frame& frame, OptimizerController& controller, std::string* refusal);
-  void draw(const Frame& frame, OptimizerController& controller, std::string* refusal);
+  void draw_rate(const Frame& frame, OptimizerController& controller, Refusal& refusal);
+  void draw(const Frame& frame, OptimizerController& controller, Refusal& refusal);
 
  private:
   void draw_rule(const Frame& frame, OptimizerController& controller);
   void draw_field(const Frame& frame, OptimizerController& controller, const training::Setting& row,
-                  std::string* refusal);
-  void draw_spikes(const Frame& frame, std::string* refusal);
-  void draw_accumulate(const Frame& frame, OptimizerController& controller, std::string* refusal);
+                  Refusal& refusal);
+  void draw_spikes(const Frame& frame, Refusal& refusal);
+  void draw_accumulate(const Frame& frame, OptimizerController& controller, Refusal& refusal);
   void draw_scheme(const Frame& frame, OptimizerController& controller);
 
   std::map<std::string, ValueField> fields_;

@@ -70,15 +70,13 @@ void ScheduleView::draw_apply(const Frame& frame, const SchedulePreview& preview
   tooltip(frame, fmt::format("Not applied yet: the training follows {}.", to_string(snapshot.schedule)));
 }
 
-void ScheduleView::draw_parameters(const Frame& frame, std::string* refusal) {
+void ScheduleView::draw_parameters(const Frame& frame, Refusal& refusal) {
   for (const training::ScheduleParameter& parameter : parameters_of(draft_.kind)) {
     // Kinds share keys, not values: each has a field of its own.
     const std::string key = fmt::format("{}.{}", to_string(draft_.kind), parameter.key);
     const ValueEdit edit =
-        fields_[key].draw(frame, spec_of(parameter), draft_.*parameter.value, value_left(frame));
+        fields_[key].draw(frame, spec_of(parameter), draft_.*parameter.value, value_left(frame), &refusal);
     if (edit.changed) draft_.*parameter.value = edit.value;
-    if (!edit.refusal.empty()) *refusal = edit.refusal;
-    if (edit.finished) refusal->clear();
   }
 }
 
@@ -106,7 +104,7 @@ void ScheduleView::draw_preview(const Frame& frame, const SchedulePreview& previ
                    ImVec2(room.x, std::max(room.y - 4 * s, kLeastPlot * s)), chart);
 }
 
-void ScheduleView::draw(const Frame& frame, double base_rate, std::string* refusal) {
+void ScheduleView::draw(const Frame& frame, double base_rate, Refusal& refusal) {
   const auto& snapshot = frame.snapshot;
   if (!seen_ || !(*seen_ == snapshot.schedule)) draft_ = snapshot.schedule;
   seen_ = snapshot.schedule;

@@ -14,12 +14,12 @@ namespace warpscope::ui {
 class ScheduleView {
  public:
   /// `base_rate` is the rate that the schedule starts from. What was refused goes to `refusal`.
-  void draw(const Frame& frame, double base_rate, std::string* refusal);
+  void draw(const Frame& frame, double base_rate, Refusal& refusal);
 
  private:
   void draw_kind(const Frame& frame);
   void draw_apply(const Frame& frame, const SchedulePreview& preview);
-  void draw_parameters(const Frame& frame, std::string* refusal);
+  void draw_parameters(const Frame& frame, Refusal& refusal);
   void draw_preview(const Frame& frame, const SchedulePreview& preview);
 
   training::Schedule draft_;

@@ -39,29 +39,13 @@ void TrainingPanel::draw_batch(const Frame& frame, float left) {
   spec.tip += " Enter applies it: the plan is built anew, the weights go on.";
   spec.zero_text = std::string(1, '-');  // until the device is known
   const int batch = pending_batch_.shown(frame.snapshot.batch, frame.snapshot, ImGui::GetTime());
-  const ValueEdit edit = batch_.draw(frame, spec, batch, left);
-  if (!edit.refusal.empty()) refusal_ = edit.refusal;
-  ImGui::SameLine(0, 8 * frame.scale);
-  draw_refusal(frame);
+  spec.unit = said_of_data(frame, "images");
+  const ValueEdit edit = batch_.draw(frame, spec, batch, left, &refusal_);
   if (!edit.finished) return;
-  refusal_.clear();
   const int wanted = static_cast<int>(edit.value);
   if (wanted == batch) return;
   frame.send(training::SetBatch{wanted});
   pending_batch_.sent(wanted, frame.snapshot, ImGui::GetTime());
-}
-
-// Stands in place of the batch's unit, so that no row moves when it appears.
-void TrainingPanel::draw_refusal(const Frame& frame) const {
-  const std::string unit = said_of_data(frame, "images");
-  const float room = ImGui::GetContentRegionAvail().x;
-  if (refusal_.empty()) {
-    if (text_width(frame.fonts.small, unit) > room) return ImGui::NewLine();
-    return caption(frame, unit);
-  }
-  row_text(frame, frame.fonts.small, frame.palette.warning, ellipsize(frame.fonts.small, refusal_, room));
-  trace_item("training.refusal");
-  tooltip(frame, refusal_);
 }
 
 void TrainingPanel::draw_tab(const Frame& frame, bool able) {
@@ -70,13 +54,13 @@ void TrainingPanel::draw_tab(const Frame& frame, bool able) {
   const auto settings = controller_.settings(frame);
   switch (tab_) {
     case kOptimizer:
-      optimizer_.draw(frame, controller_, &refusal_);
+      optimizer_.draw(frame, controller_, refusal_);
       break;
     case kSchedule:
-      schedule_.draw(frame, static_cast<double>(settings.learning_rate), &refusal_);
+      schedule_.draw(frame, static_cast<double>(settings.learning_rate), refusal_);
       break;
     default:
-      finder_.draw(frame, controller_, &refusal_);
+      finder_.draw(frame, controller_, refusal_);
       break;
   }
   ImGui::EndDisabled();
@@ -86,14 +70,14 @@ void TrainingPanel::draw_tab(const Frame& frame, bool able) {
 void TrainingPanel::draw_settings(const Frame& frame, bool able) {
   const Steering steering(frame);
   ImGui::BeginDisabled(!able);
-  optimizer_.draw_rate(frame, controller_, &refusal_);
+  optimizer_.draw_rate(frame, controller_, refusal_);
   draw_batch(frame, value_left(frame));
   ImGui::EndDisabled();
 }
 
 void TrainingPanel::draw(const Frame& frame) {
   results_.update(frame);
-  if (panel_tabs(frame, "training", kTabs, &tab_)) refusal_.clear();
+  if (panel_tabs(frame, "training", kTabs, &tab_)) refusal_ = {};
   panel_body(frame);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * frame.scale, 2 * frame.scale));
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
@@ -105,7 +89,7 @@ void TrainingPanel::draw(const Frame& frame) {
     results_.draw(frame);
   } else if (tab_ == kAugment) {
     const Steering steering(frame);
-    augment_.draw(frame, able, &refusal_);
+    augment_.draw(frame, able, refusal_);
   } else {
     draw_tab(frame, able);
   }

@@ -31,7 +31,6 @@ class TrainingPanel {
   enum Tab : int { kResults, kOptimizer, kSchedule, kFinder, kAugment };
 
   void draw_batch(const Frame& frame, float left);
-  void draw_refusal(const Frame& frame) const;
   void draw_settings(const Frame& frame, bool able);
   void draw_tab(const Frame& frame, bool able);
 
@@ -44,7 +43,7 @@ class TrainingPanel {
   ValueField batch_;
   Pending<int> pending_batch_;
   int tab_ = kResults;
-  std::string refusal_;  ///< why the last text was not taken
+  Refusal refusal_;  ///< of all tabs
 };
 
 }  // namespace warpscope::ui
