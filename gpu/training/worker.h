@@ -21,6 +21,7 @@
 #include "gpu/runs/run_recorder.h"
 #include "gpu/settings/configuration.h"
 #include "gpu/training/ladder.h"
+#include "gpu/training/pace.h"
 #include "gpu/training/trainer.h"
 
 namespace warpscope::training {
@@ -129,6 +130,7 @@ class Trainer::Worker {
   std::string first_not_finite(std::uint64_t step);
   void remember_if_due();
   void show_images_if_due();
+  void show_anew();
   bool keep_images_due() const;
   void hand_over_kept_images();
   bool limit_reached() const;
@@ -139,7 +141,7 @@ class Trainer::Worker {
   struct Watch {
     std::unique_ptr<Observer> observer;
     std::uint64_t step = kNoStep;  ///< of its last look, as things are
-    Clock::time_point next{};
+    Pace pace{};
     bool refused = false;    ///< what is asked for cannot be
     bool of_before = false;  ///< it was asked for while another network trained
   };
@@ -182,7 +184,7 @@ class Trainer::Worker {
     bool divergence_pending = false;       ///< noted while results came in, to be looked into between steps
     bool divergence_is_spike = false;      ///< the loss that diverged was finite
     std::uint64_t shown_step = kNoStep;    ///< whose reconstructions were shown last
-    Clock::time_point next_images{};
+    Pace image_pace;
     Clock::time_point next_kept_images{};
     int kept_images = 0;        ///< times that they were kept for the run folder
     bool kept_for_run = false;  ///< those under way are for the run folder, and not for the history alone

@@ -116,8 +116,7 @@ void Trainer::Worker::handle_select(const plan::Selection& selection) {
   note_choice();
   view_.plan_bytes = engine_->plan_bytes();
   memory_.speeds.clear();
-  memory_.shown_step = kNoStep;  // the same weights may give other pictures
-  observe_anew();
+  show_anew();
   const std::string covered = with_covered(change, engine_->timings().timings());
   if (preset.empty()) {
     mark(covered);

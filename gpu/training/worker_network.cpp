@@ -66,7 +66,7 @@ void Trainer::Worker::follow_network() {
   ladder_.change_network();
   note_choice();
   memory_.speeds.clear();
-  memory_.shown_step = kNoStep;
+  show_anew();
   memory_.spikes = {};
   forget_evaluations();
   engine_->remember();

@@ -23,7 +23,7 @@ void Trainer::Worker::handle_observe(ObservationRequest request) {
     if (!watch.observer->ask(request)) continue;
     watch.refused = watch.of_before = false;
     watch.step = kNoStep;
-    watch.next = {};
+    watch.pace.forget();
     if (!watch.observer->wanted()) watch.observer->end(seen_);
   }
   publish_observations();
@@ -87,7 +87,8 @@ void Trainer::Worker::measure_observations() {
 
 void Trainer::Worker::observe_if_due(Watch& watch) {
   const auto now = Clock::now();
-  if (watch.refused || now < watch.next) return;
+  if (watch.refused) return;
+  if (!watch.pace.due(now, watch.observer->seconds(), watch.observer->share(), kObservationSeconds)) return;
   if (engine_->steps() == watch.step && !watch.observer->goes_on()) return;
   Scene scene = engine_->scene();
   scene.generation = view_.generation;
@@ -102,8 +103,7 @@ void Trainer::Worker::observe_if_due(Watch& watch) {
   }
   engine_->interrupt();
   watch.step = engine_->steps();
-  const double pause = std::max(kObservationSeconds, watch.observer->seconds() / watch.observer->share());
-  watch.next = now + std::chrono::duration_cast<Clock::duration>(duration<double>(pause));
+  watch.pace.took_turn(now);
 }
 
 void Trainer::Worker::publish_observations() {

@@ -15,7 +15,7 @@ namespace {
 using std::chrono::duration;
 using std::chrono::milliseconds;
 
-constexpr double kImageShare = 12.0;  ///< at most one part in so many of the time goes to showing images
+constexpr double kImageShare = 1.0 / 12;  ///< of the time goes to showing images, at the most
 /// Seconds from one reconstruction that goes to the run folder to the next: the first few come faster.
 constexpr double kFirstKeptSeconds = 2.0, kKeptSeconds = 10.0;
 /// An evaluation comes after so many times its images were trained on.
@@ -176,7 +176,8 @@ void Trainer::Worker::steer_by(const Evaluation& evaluation) {
 
 void Trainer::Worker::show_images_if_due() {
   const auto now = Clock::now();
-  if (!engine_->exchange() || now < memory_.next_images || engine_->steps() == memory_.shown_step) return;
+  if (!engine_->exchange() || engine_->steps() == memory_.shown_step) return;
+  if (!memory_.image_pace.due(now, engine_->publish_seconds(), kImageShare, options_.image_seconds)) return;
   if (view_.state == TrainerState::finished) return;
   const bool for_run = keep_images_due();
   const bool kept = for_run || (image_history_ && image_history_->wants(engine_->steps()));
@@ -190,8 +191,15 @@ void Trainer::Worker::show_images_if_due() {
   memory_.shown_step = engine_->steps();
   looked_seconds_ += engine_->publish_seconds();
   engine_->interrupt();
-  const double pause = std::max(options_.image_seconds, kImageShare * engine_->publish_seconds());
-  memory_.next_images = now + std::chrono::duration_cast<Clock::duration>(duration<double>(pause));
+  memory_.image_pace.took_turn(now);
+}
+
+/// Another network or selection: the same step may give other pictures and looks, and they cost something else.
+void Trainer::Worker::show_anew() {
+  memory_.shown_step = kNoStep;
+  memory_.image_pace.forget();
+  observe_anew();
+  for (Watch& watch : watches_) watch.pace.forget();
 }
 
 bool Trainer::Worker::keep_images_due() const {

@@ -469,6 +469,30 @@ TEST(Trainer, ShowsPicturesOfTheNewestWeights) {
   EXPECT_TRUE(shown(0, number));
 }
 
+TEST(Trainer, ShowsAnotherNetworkOrSelectionAtOnceHoweverLongPicturesWouldWait) {
+  TrainerOptions options = tiny_trainer_options();
+  options.shown_images = 4;
+  options.image_seconds = 1e6;
+  options.start_paused = true;
+  Trainer trainer(options);
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  const auto images = trainer.images();
+  const auto shown = [&](std::uint64_t number) {
+    return wait_until(trainer, [&](const Snapshot&) {
+      const ImageSlot* const slot = images->acquire();
+      return slot != nullptr && slot->number == number;
+    });
+  };
+  EXPECT_TRUE(shown(1));
+  models::Model other = options.model;
+  other.layers[0].out_channels *= 2;
+  models::fit_layers(other);
+  trainer.send(SetNetwork{other});
+  EXPECT_TRUE(shown(2));
+  trainer.send(Select{tests::all_of("reference")});
+  EXPECT_TRUE(shown(3));
+}
+
 TEST(Trainer, HasNoPicturesIfNoneAreAskedFor) {
   Trainer trainer(tiny_trainer_options());
   ASSERT_TRUE(wait_for_step(trainer, 1));
