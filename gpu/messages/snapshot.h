@@ -136,7 +136,7 @@ struct Snapshot : Progress {
   core::MemoryUse memory;         ///< of the device
   std::size_t plan_bytes = 0;     ///< activations, gradients and workspace of the training plan
   std::vector<OpTiming> timings;  ///< in launch order
-  double step_microseconds = 0;   ///< sum of the timings
+  double step_microseconds = 0;   ///< sum of the timings; 0 as long as a call has none
   std::shared_ptr<const std::vector<LadderEntry>> ladder =
       std::make_shared<std::vector<LadderEntry>>();      ///< in the order in which they were tried
   std::shared_ptr<const DeterminismReport> determinism;  ///< of the last check; nullptr before the first
@@ -150,6 +150,7 @@ struct Snapshot : Progress {
   std::int64_t train_images = 0;
   std::int64_t validation_images = 0;
   std::int64_t test_images = 0;  ///< used by each evaluation
+  int test_views = 1;            ///< of each image, by whose mean logits evaluations judge (plan/views.h)
   std::string run_dir;           ///< "" if no run is written
   /// "running in another process" and the like, where this is the view of a run folder that takes no
   /// commands; "" for a training of this process.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gpu/messages/step_calls.h"
 #include "gpu/training/worker.h"
 
 namespace warpscope::training {
@@ -62,7 +63,9 @@ void Trainer::Worker::publish(bool force) {
     }
     view_.timings = engine_->timings().timings();
     view_.step_microseconds = 0;
-    for (const OpTiming& timing : view_.timings) view_.step_microseconds += timing.microseconds;
+    if (all_timed(view_.timings)) {
+      for (const OpTiming& timing : view_.timings) view_.step_microseconds += timing.microseconds;
+    }
   }
   if (!memory_.speeds.empty()) {
     std::vector<double> sorted(memory_.speeds.begin(), memory_.speeds.end());

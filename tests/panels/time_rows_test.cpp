@@ -81,6 +81,21 @@ TEST(StepLanes, SharesAddUpToOne) {
   EXPECT_DOUBLE_EQ(std::accumulate(shares.begin(), shares.end(), 0.0), 1.0);
 }
 
+TEST(StepLanes, AreNoWholeThatHasSharesWhileACallHasNoTime) {
+  Snapshot now = snapshot();
+  const auto legend = legend_of(lanes_of(now));
+  ASSERT_EQ(legend.size(), 4u);
+  EXPECT_EQ(legend[0].family, OpFamily::forward);
+  EXPECT_EQ(legend[0].share, "30.0%");
+  now.timings[2].microseconds = 0;
+  const StepLanes lanes = lanes_of(now);
+  ASSERT_EQ(legend_of(lanes).size(), 3u);
+  for (const FamilyLegend& family : legend_of(lanes)) EXPECT_EQ(family.share, "-") << name_of(family.family);
+  const std::string tip = tip_of(lanes.now[0], lanes, false, true);
+  EXPECT_NE(tip.find("30.0 \u00b5s"), std::string::npos) << tip;
+  EXPECT_EQ(tip.find('%'), std::string::npos) << tip;
+}
+
 TEST(TimeWindow, ZoomKeepsWhatIsUnderThePointer) {
   TimeWindow window;
   window.zoom(0.25, 0.5);

@@ -136,7 +136,7 @@ void time_cell(const Frame& frame, const Cell& cell, const KernelCost& cost) {
                       "Microseconds in one training step: the median of the last sampled steps ({} so far), "
                       "timed on the device with events around each launch; layers added up.",
                       cost.samples)
-                : std::string("Not measured yet: no step has been sampled with this variant."));
+                : std::string("Not measured yet: no step has been sampled as it runs now."));
 }
 
 void share_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, double step_microseconds) {

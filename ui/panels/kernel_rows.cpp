@@ -85,27 +85,26 @@ std::string reasons_text(const KernelRow& row) {
   return text;
 }
 
-StepCost step_cost(const std::vector<KernelRow>& rows) {
-  StepCost step;
-  step.complete = !rows.empty();
+KernelCost step_cost(const std::vector<KernelRow>& rows) {
+  KernelCost step;
+  bool timed = true;
   bool switched = false;
   bool first = true;
   for (const KernelRow& row : rows) {
     const KernelCost& cost = row.cost;
-    step.cost.microseconds += cost.microseconds;
-    step.cost.previous_microseconds +=
+    step.microseconds += cost.microseconds;
+    step.previous_microseconds +=
         cost.previous_microseconds > 0 ? cost.previous_microseconds : cost.microseconds;
-    if (cost.microseconds > 0) {
-      step.cost.flops += cost.flops;
-      step.cost.bytes += cost.bytes;
-    }
+    step.flops += cost.flops;
+    step.bytes += cost.bytes;
     switched = switched || cost.previous_microseconds > 0;
     if (cost.covered) continue;
-    step.cost.samples = first ? cost.samples : std::min(step.cost.samples, cost.samples);
-    step.complete = step.complete && cost.microseconds > 0;
+    step.samples = first ? cost.samples : std::min(step.samples, cost.samples);
+    timed = timed && cost.microseconds > 0;
     first = false;
   }
-  if (!switched) step.cost.previous_microseconds = 0;
+  if (!timed) step.microseconds = 0;
+  if (!timed || !switched) step.previous_microseconds = 0;
   return step;
 }
 

@@ -54,14 +54,9 @@ std::vector<KernelRow> kernel_rows(const std::vector<training::OpTiming>& timing
 
 KernelCost cost_of(const training::OpTiming& timing);
 
-/// The whole step. Its time is the sum of those that are known; `complete` says whether all are. Operations
-/// and bytes are those of the known ones. Its previous time takes the present one for ops that were never
-/// switched, and is unknown if none was.
-struct StepCost {
-  KernelCost cost;
-  bool complete = false;
-};
-StepCost step_cost(const std::vector<KernelRow>& rows);
+/// The whole step: its times, too, are known if those of all ops are, so that none is more than all of them. Its
+/// previous time takes the present one for ops that were never switched, and is unknown if none was.
+KernelCost step_cost(const std::vector<KernelRow>& rows);
 
 /// The ops by falling time, those without a time last; and in launch order.
 std::vector<ops::Op> ops_by_time(const std::vector<KernelRow>& rows);

@@ -64,8 +64,8 @@ void draw_label_left_of(const Frame& frame, const Table& table, std::size_t colu
   area_tooltip(frame, table.cell_min(column), table.cell_max(column), heading_tip(what));
 }
 
-void draw_numbers(const Frame& frame, Table& table, const KernelCost& cost, const StepCost& step, ImU32 color,
-                  std::string_view previous) {
+void draw_numbers(const Frame& frame, Table& table, const KernelCost& cost, const KernelCost& step,
+                  ImU32 color, std::string_view previous) {
   const auto draw = [&](std::size_t column, const auto& draw_cell) {
     if (!table.shows(column)) return;
     table.enter(column);
@@ -73,8 +73,8 @@ void draw_numbers(const Frame& frame, Table& table, const KernelCost& cost, cons
   };
   if (!cost.covered) {
     draw(kTime, [&](const Cell& cell) { time_cell(frame, cell, cost); });
-    if (&cost != &step.cost)
-      draw(kShare, [&](const Cell& cell) { share_cell(frame, cell, cost, step.cost.microseconds); });
+    if (&cost != &step)
+      draw(kShare, [&](const Cell& cell) { share_cell(frame, cell, cost, step.microseconds); });
     draw(kRate, [&](const Cell& cell) { rate_cell(frame, cell, cost); });
     draw(kBandwidth, [&](const Cell& cell) { bandwidth_cell(frame, cell, cost); });
   }
@@ -91,13 +91,13 @@ void draw_covered(const Frame& frame, Table& table, ops::Op by) {
 }
 
 // Below the header, and in view with it.
-void draw_total(const Frame& frame, Table& table, const StepCost& step) {
+void draw_total(const Frame& frame, Table& table, const KernelCost& step) {
   if (!table.row()) return;
   table.enter(kOp);
   draw_text(ImGui::GetWindowDrawList(), frame.fonts.strong,
             table.cell_min(kOp).x + std::floor(16 * frame.scale), table.baseline(), frame.palette.text,
             "whole step");
-  draw_numbers(frame, table, step.cost, step, step.complete ? frame.palette.text : frame.palette.muted, {});
+  draw_numbers(frame, table, step, step, frame.palette.text, {});
 }
 
 }  // namespace
@@ -137,17 +137,17 @@ void KernelsPanel::keep_order(const std::vector<KernelRow>& rows) {
   if (!sort_) return;
   order_ = by_time_ ? ops_by_time(rows) : std::move(launched);
   // While some times are missing, the rows are sorted again once they are there.
-  sort_ = by_time_ && !step_cost(rows).complete;
+  sort_ = by_time_ && step_cost(rows).microseconds <= 0;
 }
 
 void KernelsPanel::draw(const Frame& frame, const profiling::LaboratoryState& laboratory) {
   const std::vector<KernelRow> rows = kernel_rows(frame.snapshot.timings);
-  const StepCost step = step_cost(rows);
+  const KernelCost step = step_cost(rows);
   menus_.update(frame, rows);
 
-  const std::string sampled = fmt::format("{} steps sampled", with_thousands(step.cost.samples));
+  const std::string sampled = fmt::format("{} steps sampled", with_thousands(step.samples));
   // Beside the tabs there may be no room for it.
-  if (step.cost.samples > 0 && text_width(frame.fonts.small, sampled) <= title_room(frame)) {
+  if (step.samples > 0 && text_width(frame.fonts.small, sampled) <= title_room(frame)) {
     caption(frame, sampled);
     tooltip(
         frame,
@@ -185,7 +185,7 @@ void KernelsPanel::sort_by(int column) {
 }
 
 void KernelsPanel::draw_table(const Frame& frame, const profiling::LaboratoryState& laboratory,
-                              const std::vector<KernelRow>& rows, const StepCost& step) {
+                              const std::vector<KernelRow>& rows, const KernelCost& step) {
   const KernelColumns columns = kernel_columns(rate_unit(frame));
   // Called by the table's constructor, when the places of the columns are known.
   const auto header_cell = [&](const Table& table, std::size_t column) {
@@ -266,7 +266,8 @@ bool KernelsPanel::draw_layer_name(const Frame& frame, Table& table, const train
   return clicked;
 }
 
-void KernelsPanel::draw_layers(const Frame& frame, Table& table, const KernelRow& row, const StepCost& step) {
+void KernelsPanel::draw_layers(const Frame& frame, Table& table, const KernelRow& row,
+                               const KernelCost& step) {
   for (const training::OpTiming* layer : row.layers) {
     const bool seen = table.row(), pointed = !layer->layer.empty() && layer->layer == layer_;
     if (pointed && scroll_to_ == row.op) {
@@ -282,7 +283,7 @@ void KernelsPanel::draw_layers(const Frame& frame, Table& table, const KernelRow
   }
 }
 
-void KernelsPanel::draw_row(const Frame& frame, Table& table, const KernelRow& row, const StepCost& step) {
+void KernelsPanel::draw_row(const Frame& frame, Table& table, const KernelRow& row, const KernelCost& step) {
   // An open menu needs its row even where that is scrolled out of view.
   const bool menu_open =
       ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);

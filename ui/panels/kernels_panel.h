@@ -32,10 +32,10 @@ class KernelsPanel {
   void choose_layer(const Frame& frame, const std::string& layer);
   void trace();
   void draw_table(const Frame& frame, const profiling::LaboratoryState& laboratory,
-                  const std::vector<KernelRow>& rows, const StepCost& step);
-  void draw_row(const Frame& frame, Table& table, const KernelRow& row, const StepCost& step);
+                  const std::vector<KernelRow>& rows, const KernelCost& step);
+  void draw_row(const Frame& frame, Table& table, const KernelRow& row, const KernelCost& step);
   bool draw_name(const Frame& frame, Table& table, const KernelRow& row) const;
-  void draw_layers(const Frame& frame, Table& table, const KernelRow& row, const StepCost& step);
+  void draw_layers(const Frame& frame, Table& table, const KernelRow& row, const KernelCost& step);
   bool draw_layer_name(const Frame& frame, Table& table, const training::OpTiming& layer) const;
 
   models::Model model_;

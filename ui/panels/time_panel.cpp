@@ -89,15 +89,11 @@ void TimePanel::draw_title(const Frame& frame, const StepLanes& lanes) const {
 
 void TimePanel::draw_legend(const Frame& frame, const StepLanes& lanes) const {
   const float s = frame.scale, line = line_height(frame), side = std::floor(10 * s);
-  const FamilyShares shares = shares_of(lanes.now);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float right = at.x + ImGui::GetContentRegionAvail().x;
   float x = at.x, y = at.y;
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  for (std::size_t i = 0; i < kFamilies; ++i) {
-    if (shares[i] <= 0) continue;
-    const auto family = static_cast<OpFamily>(i);
-    const std::string share = fmt::format("{:.1f}%", 100 * shares[i]);
+  for (const auto& [family, share] : legend_of(lanes)) {
     const float name = text_width(frame.fonts.small, name_of(family));
     const float width = side + 5 * s + name + 5 * s + text_width(frame.fonts.small, share);
     if (x > at.x && x + width > right) {

@@ -126,6 +126,17 @@ FamilyShares shares_of(const std::vector<StepCall>& lane) {
   return shares;
 }
 
+std::vector<FamilyLegend> legend_of(const StepLanes& lanes) {
+  std::vector<FamilyLegend> legend;
+  const FamilyShares shares = shares_of(lanes.now);
+  for (std::size_t i = 0; i < kFamilies; ++i) {
+    if (shares[i] <= 0) continue;
+    legend.push_back(
+        {static_cast<OpFamily>(i), lanes.complete ? fmt::format("{:.1f}%", 100 * shares[i]) : "-"});
+  }
+  return legend;
+}
+
 void TimeWindow::zoom(double at, double factor) {
   const double before = last - first;
   const double after = std::clamp(before * factor, kLeastPart, 1.0);
@@ -142,10 +153,10 @@ void TimeWindow::pan(double by) {
 std::string tip_of(const StepCall& call, const StepLanes& lanes, bool before, bool on_gpu) {
   const OpTiming& timing = *call.timing;
   const double whole = before ? lanes.before_end() : lanes.now_end();
-  std::string tip = fmt::format("{}\n{}, {}\n{}, {:.1f} % of the calls", place_text(timing.op, timing.layer),
-                                before ? variant_before(timing) : timing.variant,
-                                ops::contract(timing.op).describe(timing.shape), time_text(call.microseconds),
-                                100 * call.microseconds / whole);
+  std::string tip = fmt::format(
+      "{}\n{}, {}\n{}", place_text(timing.op, timing.layer), before ? variant_before(timing) : timing.variant,
+      ops::contract(timing.op).describe(timing.shape), time_text(call.microseconds));
+  if (lanes.complete) tip += fmt::format(", {:.1f} % of the calls", 100 * call.microseconds / whole);
   if (before) {
     if (timing.previous_variant.empty()) return tip + "\nnever switched: the time of now";
     tip += fmt::format("\nbefore the last switch to {}",

@@ -58,6 +58,13 @@ const training::StepCall* call_at(const std::vector<training::StepCall>& lane, d
 
 FamilyShares shares_of(const std::vector<training::StepCall>& lane);
 
+/// A family that has calls in the lane of now.
+struct FamilyLegend {
+  OpFamily family{};
+  std::string share;  ///< "45.3%"; "-" as long as there are calls without a time
+};
+std::vector<FamilyLegend> legend_of(const StepLanes& lanes);
+
 /// The part of the step that is seen, in parts of its length: times change with every sample.
 struct TimeWindow {
   double first = 0;
@@ -70,7 +77,7 @@ struct TimeWindow {
   void pan(double by);
 };
 
-/// What a tip says of a call, several lines. `before`: it is one of the lane of before.
+/// What a tip says of a call, several lines; its share of the calls once all have a time. `before`: it is one of the lane of before.
 std::string tip_of(const training::StepCall& call, const StepLanes& lanes, bool before, bool on_gpu);
 
 /// "1,234.5 µs", "12.3 ms"
