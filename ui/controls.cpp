@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <string>
 
+#include <imgui_internal.h>  // popups that are open, which imgui.h does not tell
+
 #include "ui/hit_area.h"
 #include "ui/steering.h"
 #include "ui/terms.h"
@@ -311,6 +313,12 @@ bool combo_item(const Frame& frame, const char* name, const char* label, bool se
   tooltip(frame, refusal);
   if (clicked) ImGui::CloseCurrentPopup();
   return clicked;
+}
+
+bool close_last_popup() {
+  const int open = ImGui::GetCurrentContext()->OpenPopupStack.Size;
+  if (open > 0) ImGui::ClosePopupToLevel(open - 1, true);
+  return open > 0;
 }
 
 void end_combo() {

@@ -83,14 +83,13 @@ void MainView::press(const Frame& frame, const KeyPress& key, bool typing, Windo
   if (key.control) return press_with_control(frame, key, typing, requests);
   if (key.key == GLFW_KEY_F1) help_open_ = !help_open_;
   if (key.key == GLFW_KEY_F12) requests.screenshot = true;
+  if (key.key == GLFW_KEY_ESCAPE && !palette_.is_open() && close_last_popup()) return;
   if (key.key == GLFW_KEY_ESCAPE) {
     palette_.close();
-    window_menu_.close();
     dock_.cancel_drag();
     tour_.end();
   }
   if (typing) return;
-  if (key.key == GLFW_KEY_ESCAPE) help_open_ = false;
   if (panels_.images.handle_key(frame, key.letter, key.key == GLFW_KEY_ESCAPE)) return;
   if (key.key == GLFW_KEY_ESCAPE && frame.cursor != nullptr) frame.cursor->images.clear();
   if (key.key == GLFW_KEY_SPACE) send_start_or_pause(frame);

@@ -143,6 +143,8 @@ bool segmented(const Frame& frame, const char* name, std::span<const char* const
 /// next_in_row() and segmented() that wraps.
 bool segmented_in_row(const Frame& frame, float gap, const char* name, std::span<const char* const> labels,
                       int* value, std::string_view tip);
+/// Closes the list, menu or page that was opened last: of a list in a menu the list alone. False if none is open.
+bool close_last_popup();
 /// A combo `width` pixels wide. True while it is open: then draw combo_item()s and call end_combo().
 bool begin_combo(const Frame& frame, const char* name, const std::string& preview, float width,
                  std::string_view tip);

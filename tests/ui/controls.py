@@ -79,6 +79,35 @@ class Choices(WindowCase):
         self.wait_for_step(self.process, self.run_dir, marker["step"] + 2)
         self.assertEqual(self.state(), "running")
 
+    def test_escape_closes_the_list_that_is_open_and_does_nothing_else(self):
+        self.open_paused()
+        for opener, told in (("loss.metric", "loss.metric"), ("kernels.conv2d.forward", "kernels.conv2d.forward"),
+                             ("loss.save", "loss.save"), ("status.log", "status.log")):
+            self.click(opener)
+            wait_until(lambda: self.drawn("list") == (told,), f"{opener} to open", self.process)
+            self.key("Escape")
+            wait_until(lambda: self.drawn("list") == ("",), f"{opener} to close", self.process)
+            # The next click is not swallowed: it opens what it is on.
+            self.click(opener)
+            wait_until(lambda: self.drawn("list") == (told,), f"{opener} to open again", self.process)
+            self.key("Escape")
+            wait_until(lambda: self.drawn("list") == ("",), f"{opener} to close again", self.process)
+
+    def test_escape_closes_a_list_of_a_menu_before_the_menu(self):
+        self.wait_for_images(self.open_paused(data="builtin", size="1600x1000"))
+        self.click("images.rows")
+        wait_until(lambda: self.layout().get("images.other.preset"), "the menu of rows", self.process)
+        place = self.item("images.other.preset")
+        shown = self.grab(place)
+        self.click("images.other.preset")
+        wait_until(lambda: self.drawn("list") == ("images.other.preset",), "the list", self.process)
+        self.key("Escape")
+        self.point_away()
+        wait_until(lambda: self.drawn("list") == ("",), "the list to close", self.process)
+        wait_until(lambda: (self.grab(place) == shown).all(), "the menu to be there", self.process)
+        self.key("Escape")
+        wait_until(lambda: (self.grab(place) != shown).any(), "the menu to close", self.process)
+
     def test_a_chosen_variant_is_shown_and_can_be_taken_back(self):
         self.open_paused()
         menu = self.item("kernels.bias.forward")

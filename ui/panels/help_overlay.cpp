@@ -24,7 +24,7 @@ constexpr std::array kKeys{
     Row{"P  V", "save the plots as PNG, as SVG"},
     Row{"Ctrl C", "over a plot: copy what is visible as CSV"},
     Row{"Ctrl P", "command palette: every action, and settings by name and value"},
-    Row{"Esc", "all images again, after some were selected"},
+    Row{"Esc", "closes the list or menu that is open; all images again, after some were selected"},
     Row{"Ctrl Z  Ctrl Y",
         "undo, redo: edits of the network that are not applied, settings of the training and of the view"},
     Row{"I", "enlarge the chosen image, and back; X shows its other version"},

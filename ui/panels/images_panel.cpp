@@ -99,9 +99,7 @@ std::optional<std::string> ImagesPanel::take_message() {
 
 bool ImagesPanel::handle_key(const Frame& frame, char letter, bool escape) {
   const bool open = enlarged_.is_open();
-  if (escape && menu_.is_open()) {
-    menu_.close();
-  } else if (letter == 'i' && !open && has_images()) {
+  if (letter == 'i' && !open && has_images()) {
     enlarge(frame.cursor == nullptr ? 0 : static_cast<int>(frame.cursor->image));
   } else if (open && (letter == 'i' || escape)) {
     enlarged_.close();

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <span>
 #include <string>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -132,7 +131,6 @@ void PictureMenu::draw_rows_menu(const Frame& frame, PictureScene& scene) {
       draw_row(frame, scene, static_cast<PictureRow>(i), left + 24 * s);
     }
     caption(frame, "Drop or paste PNG and JPEG files or a folder to see your own images.");
-    if (std::exchange(closing_, false)) ImGui::CloseCurrentPopup();
     ImGui::EndPopup();
   }
   ImGui::PopStyleVar(2);

@@ -14,7 +14,6 @@ class PictureMenu {
   void draw(const Frame& frame, PictureScene& scene, OwnPictures& own);
   /// The menu of rows.
   bool is_open() const { return open_; }
-  void close() { closing_ = true; }
   /// Between frames: true if files have been found. Never waits.
   bool advance() { return weights_.advance(); }
 
@@ -28,7 +27,6 @@ class PictureMenu {
 
   WeightsList weights_;
   bool open_ = false;
-  bool closing_ = false;
 };
 
 }  // namespace warpscope::ui

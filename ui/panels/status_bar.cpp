@@ -127,6 +127,7 @@ void StatusBar::draw_log(const Frame& frame) {
   ImGui::SetNextWindowPos(ImVec2(display.x - 6 * s, display.y - 30 * s), ImGuiCond_Always, ImVec2(1, 1));
   ImGui::SetNextWindowSize(size);
   if (!ImGui::BeginPopup("log", ImGuiWindowFlags_NoMove)) return;
+  trace_open_list("status.log");
   row_text(frame, frame.fonts.strong, frame.palette.text, "Log");
   ImGui::SameLine(0, 10 * s);
   caption(frame, fmt::format("{} lines; a click on one copies it", with_thousands(lines_.size())));

@@ -59,7 +59,7 @@ void WindowMenu::draw(const Frame& frame, const std::vector<Action>& actions) {
   const bool visible = ImGui::BeginPopup("window.menu", ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoNav);
   ImGui::PopStyleVar();
   if (!visible) {
-    open_ = leaves_ = false;
+    open_ = false;
     return;
   }
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
@@ -73,7 +73,6 @@ void WindowMenu::draw(const Frame& frame, const std::vector<Action>& actions) {
     draw_row(frame, action);
   }
   ImGui::PopStyleVar();
-  if (std::exchange(leaves_, false)) ImGui::CloseCurrentPopup();
   ImGui::EndPopup();
 }
 

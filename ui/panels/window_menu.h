@@ -13,7 +13,6 @@ class WindowMenu {
  public:
   bool is_open() const { return open_; }
   void open() { open_ = wants_ = true; }
-  void close() { leaves_ = open_; }
   /// While it is open: each group of actions under its name.
   void draw(const Frame& frame, const std::vector<Action>& actions);
 
@@ -21,8 +20,7 @@ class WindowMenu {
   void draw_row(const Frame& frame, const Action& action) const;
 
   bool open_ = false;
-  bool wants_ = false;   ///< to be opened by the next draw()
-  bool leaves_ = false;  ///< to be closed by it
+  bool wants_ = false;  ///< to be opened by the next draw()
 };
 
 }  // namespace warpscope::ui
