@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,8 @@ namespace warpscope::ui::plot {
 namespace {
 
 constexpr std::size_t kMostLines = 12;
+constexpr std::size_t kLeastLetters = 3;  ///< of a label that is cut
+constexpr std::string_view kDots = "...";
 
 const std::string& label_of(const Marker& marker) {
   return marker.label.empty() ? marker.text : marker.label;
@@ -54,10 +57,11 @@ void draw_hairline(ImDrawList* list, float x, float top, float bottom, ImU32 col
 std::vector<FlagGroup> group_markers(std::span<const Marker> markers, const Axis& x, float left, float right,
                                      float reach) {
   std::vector<FlagGroup> groups;
+  const auto place = [&](float pixel) { return std::min(pixel, right - reach); };
   for (std::size_t i = 0; i < markers.size(); ++i) {
     const float pixel = x.to_pixel(markers[i].x);
     if (pixel < left || pixel > right) continue;
-    if (!groups.empty() && groups.back().last == i && pixel - groups.back().pixel < reach) {
+    if (!groups.empty() && groups.back().last == i && place(pixel) - place(groups.back().pixel) < reach) {
       groups.back().last = i + 1;
     } else {
       groups.push_back({i, i + 1, pixel});
@@ -67,13 +71,14 @@ std::vector<FlagGroup> group_markers(std::span<const Marker> markers, const Axis
 }
 
 std::string flag_text(std::span<const Marker> markers, const FlagGroup& group, float most,
-                      const std::function<float(const std::string&)>& width) {
+                      const TextMeasure& measure) {
   const std::size_t count = group.last - group.first;
   const std::string& label = label_of(markers[group.first]);
-  const std::string all = count == 1 ? label : fmt::format("{} +{}", label, count - 1);
-  if (width(all) <= most) return all;
-  const std::string number = fmt::format("+{}", count);
-  return count > 1 && width(number) <= most ? number : "";
+  const std::string more = count == 1 ? "" : fmt::format(" +{}", count - 1);
+  const std::string text = measure.cut(label, most - measure.width(more));
+  const bool whole = text == label;
+  const bool says = whole || text.size() >= kLeastLetters + kDots.size();
+  return says && measure.width(text + more) <= most ? text + more : fmt::format("+{}", count);
 }
 
 float flag_height(const Frame& frame) {
@@ -99,19 +104,23 @@ struct Flag {
   float left = 0, right = 0;
 };
 
+/// Pixels of a flag that says "+99" and of the gap to the next one: no flag has less room.
+float least_flag(const Frame& frame) {
+  return text_width(frame.fonts.small, "+99") + 13 * frame.scale;
+}
+
 // From its hairline to the right as far as `end`; the last flag may begin before its hairline, but not before `begin`.
 Flag flag_of(const Frame& frame, std::span<const Marker> markers, const FlagGroup& group, float begin,
              float end, bool last) {
   const float s = frame.scale, padding = 5 * s;
   const float room = end - 3 * s - (last ? begin : group.pixel);
   const float most = std::min(room, 220 * s) - 2 * padding;
-  const auto width_of = [&](const std::string& of) { return text_width(frame.fonts.small, of); };
-  std::string text = flag_text(markers, group, most, width_of);
-  if (text.empty() && group.last - group.first == 1) {
-    text = ellipsize(frame.fonts.small, label_of(markers[group.first]), most);
-    if (text.size() < 8) text.clear();
-  }
-  const float width = text.empty() ? 8 * s : width_of(text) + 2 * padding;
+  const ImFont* const font = frame.fonts.small;
+  std::string text =
+      flag_text(markers, group, most,
+                {[font](const std::string& of) { return text_width(font, of); },
+                 [font](const std::string& of, float width) { return ellipsize(font, of, width); }});
+  const float width = text_width(font, text) + 2 * padding;
   const float left = last ? std::max(begin, std::min(group.pixel, end - width)) : group.pixel;
   return {std::move(text), left, left + width};
 }
@@ -122,7 +131,8 @@ std::optional<FlagGroup> draw_flags(const Frame& frame, std::span<const Marker> 
                                     Unit unit, float top, float bottom) {
   const float s = frame.scale;
   auto* const list = ImGui::GetWindowDrawList();
-  const auto groups = group_markers(markers, x, x.pixel_low, x.pixel_high, 22 * s);
+  const float least = least_flag(frame);
+  const auto groups = group_markers(markers, x, x.pixel_low, x.pixel_high, least);
   const float height = flag_height(frame) - 3 * s, flag_top = top - flag_height(frame);
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   // The press of a click makes the plot the active item, and then nothing is hovered.
@@ -133,7 +143,8 @@ std::optional<FlagGroup> draw_flags(const Frame& frame, std::span<const Marker> 
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const FlagGroup& group = groups[g];
     const bool last = g + 1 == groups.size();
-    const Flag flag = flag_of(frame, markers, group, begin, last ? x.pixel_high : groups[g + 1].pixel, last);
+    const float end = last ? x.pixel_high : std::min(groups[g + 1].pixel, x.pixel_high - least);
+    const Flag flag = flag_of(frame, markers, group, begin, end, last);
     begin = flag.right + 3 * s;
     const ImVec2 min(flag.left, flag_top), max(flag.right, flag_top + height);
     const bool over =
