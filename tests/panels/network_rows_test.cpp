@@ -167,6 +167,18 @@ TEST(NetworkRows, NormsOfAFilterAreOverAllItsChannels) {
   EXPECT_GT(figures.gradient_norm, 0);
 }
 
+TEST(ExcitingSentences, GetShorterAndSayTheSame) {
+  training::ChannelActivations seen;
+  seen.images = 1096;
+  seen.step = 12345;
+  const auto sentences = exciting_sentences(seen, "onehot1", 3);
+  EXPECT_EQ(sentences[0], "these of 1,096 test images excite onehot1, channel 3 most; step 12,345");
+  for (std::size_t i = 1; i < sentences.size(); ++i) {
+    EXPECT_LT(sentences[i].size(), sentences[i - 1].size());
+    EXPECT_NE(sentences[i].find("of 1,096 test images"), std::string::npos) << sentences[i];
+  }
+}
+
 TEST(SumRows, SharesOfChannelsAddUpToTheSumWithTheLargestFirst) {
   const Inspection inspection = inspection_of(kModel, 5);
   const inspect::Explanation sum = inspect::explain(kModel, kLayout, inspection, {4, 2, 1, 3});

@@ -40,6 +40,15 @@ TEST(TextRows, ShowOneCharacterForEachThatIsRead) {
   EXPECT_EQ(shown_characters(""), U"");
 }
 
+TEST(TextRows, ColoursAreToldWhereThereAreShares) {
+  training::TextAttribution text = read_text();
+  EXPECT_EQ(legend_ends(text), std::pair(std::string("-0.5"), std::string("+0.5")));
+  text.shares = {0, 0, 0};
+  EXPECT_EQ(legend_ends(text), std::nullopt);
+  text.shares.clear();
+  EXPECT_EQ(legend_ends(text), std::nullopt) << "an empty text";
+}
+
 TEST(TextRows, LinesBreakBehindBlanksAndWithinLongWords) {
   EXPECT_EQ(break_lines(U"ab cd ef", 5, 9, one), (Lines{{0, 6}, {6, 8}}));
   EXPECT_EQ(break_lines(U"ab cd ef", 4, 9, one), (Lines{{0, 3}, {3, 6}, {6, 8}}));

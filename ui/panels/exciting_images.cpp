@@ -10,6 +10,7 @@
 #include "ui/images/byte_colours.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/latent_rows.h"
+#include "ui/panels/network_rows.h"
 #include "ui/pointing.h"
 #include "ui/widgets.h"
 
@@ -63,14 +64,18 @@ void ExcitingImages::draw_title(const Frame& frame, const std::string& layer, fl
       "What counts as how much a channel is excited: the mean over its map, or the largest value in it");
   measure_ = static_cast<ChannelMeasure>(measure);
   ImGui::SameLine(0, 8 * s);
-  const char* const things = trains_on_texts(frame) ? "texts" : "images";
-  const std::string what = seen_
-                               ? fmt::format("these of {} test {} excite {}, channel {} most; step {}",
-                                             with_thousands(static_cast<std::uint64_t>(seen_->images)),
-                                             things, layer, channel_, with_thousands(seen_->step))
-                               : fmt::format("Looking for the {} that excite this channel most ...", things);
-  const float used = ImGui::GetCursorPosX() - ImGui::GetWindowContentRegionMin().x;
-  caption(frame, ellipsize(frame.fonts.small, what, width - used));
+  const float room = width - (ImGui::GetCursorPosX() - ImGui::GetWindowContentRegionMin().x);
+  if (!seen_) {
+    const std::string looking =
+        said_of_data(frame, "Looking for the images that excite this channel most ...");
+    return caption(frame, ellipsize(frame.fonts.small, looking, room));
+  }
+  const auto sentences = exciting_sentences(*seen_, layer, channel_);
+  const auto fits = std::find_if(sentences.begin(), sentences.end() - 1, [&](const std::string& one) {
+    return text_width(frame.fonts.small, said_of_data(frame, one)) <= room;
+  });
+  caption(frame, ellipsize(frame.fonts.small, said_of_data(frame, *fits), room));
+  tooltip(frame, said_of_data(frame, sentences.front()));
 }
 
 std::string ExcitingImages::tip(const Frame& frame, const training::ExcitingImage& one) const {

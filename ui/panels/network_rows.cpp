@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "ui/numbers.h"
+
 namespace warpscope::ui {
 namespace {
 
@@ -249,6 +251,16 @@ TileLayout lay_out_tiles(int count, int width, int height, float room_width, flo
   return {std::max(1, (count + rows - 1) / rows),
           std::floor(std::min(unit * static_cast<float>(width), room_width)),
           std::floor(unit * static_cast<float>(height))};
+}
+
+std::array<std::string, 3> exciting_sentences(const training::ChannelActivations& seen,
+                                              const std::string& layer, std::size_t channel) {
+  const std::string images = with_thousands(static_cast<std::uint64_t>(seen.images)),
+                    step = with_thousands(seen.step);
+  return {fmt::format("these of {} test images excite {}, channel {} most; step {}", images, layer, channel,
+                      step),
+          fmt::format("these of {} test images excite channel {} most", images, channel),
+          fmt::format("of {} test images; step {}", images, step)};
 }
 
 }  // namespace warpscope::ui

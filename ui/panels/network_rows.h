@@ -1,12 +1,14 @@
 #pragma once
 // What the Network panel shows, without Dear ImGui: layers as cards, channels and filters as small pictures.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "gpu/messages/channel_activations.h"
 #include "gpu/messages/inspection.h"
 #include "gpu/models/model.h"
 #include "ui/images/conversion.h"
@@ -129,5 +131,9 @@ struct TileLayout {
 /// made as narrow. As few columns as the rows need, so that the last row is no shorter than it must be.
 TileLayout lay_out_tiles(int count, int width, int height, float room_width, float room_height, float gap,
                          float least, float most);
+
+/// What stands over the images that excite a channel of the layer most, the longest first: there is room for one.
+std::array<std::string, 3> exciting_sentences(const training::ChannelActivations& seen,
+                                              const std::string& layer, std::size_t channel);
 
 }  // namespace warpscope::ui

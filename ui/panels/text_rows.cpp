@@ -73,6 +73,12 @@ float largest_share(const training::TextAttribution& text) {
   return largest;
 }
 
+std::optional<std::pair<std::string, std::string>> legend_ends(const training::TextAttribution& text) {
+  const float largest = largest_share(text);
+  if (!(largest > 0)) return std::nullopt;
+  return std::pair(share_text(-largest), share_text(largest));
+}
+
 std::string share_text(float share) {
   return fmt::format("{:+.3g}", share);
 }

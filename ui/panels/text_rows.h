@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,10 @@ ImU32 share_colour(const Palette& palette, float part);
 
 /// The largest magnitude of a share that is a number; 0 if there is none.
 float largest_share(const training::TextAttribution& text);
+
+/// What stands at the ends of the bar that tells the colours of its shares: "-0.5" and "+0.5"; nothing where no
+/// character has a share.
+std::optional<std::pair<std::string, std::string>> legend_ends(const training::TextAttribution& text);
 
 /// "+0.0312"
 std::string share_text(float share);

@@ -79,13 +79,14 @@ void TypedText::draw_characters(const Frame& frame, const training::TextAttribut
   if (pointed && same) pointer_tip(frame, character_text(*seen, *pointed, class_name(frame, seen->target)));
 }
 
-/// In one line with the legend if there is room.
+/// In one line with the legend, where there are shares to tell of, if there is room.
 void TypedText::draw_facts(const Frame& frame, const training::TextAttribution& seen) const {
   const std::string lost = field_.lost_text(frame);
   std::string facts = reading_text(seen, static_cast<std::size_t>(frame.snapshot.data->test.width));
   if (!lost.empty()) facts += " " + lost;
-  const float largest = largest_share(seen);
-  const std::string low = share_text(-largest), high = share_text(largest);
+  const auto ends = legend_ends(seen);
+  if (!ends) return paragraph(frame.fonts.small, frame.palette.muted, facts);
+  const auto& [low, high] = *ends;
   const float bar = std::floor(kLegend * frame.scale), legend = share_legend_width(frame, low, high, bar);
   const float room = ImGui::GetContentRegionAvail().x - legend - std::floor(16 * frame.scale);
   if (text_width(frame.fonts.small, facts) <= room) {
