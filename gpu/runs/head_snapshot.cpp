@@ -7,6 +7,7 @@
 #include "gpu/models/model.h"
 #include "gpu/models/model_file.h"
 #include "gpu/plan/former_names.h"
+#include "gpu/plan/views.h"
 #include "gpu/runs/text.h"
 #include "gpu/settings/setting.h"
 
@@ -142,6 +143,9 @@ training::Snapshot snapshot_of(const json& head) {
   snapshot.train_images = number_of(member(settings, "train_images"), std::int64_t{0});
   snapshot.validation_images = number_of(member(settings, "validation_images"), std::int64_t{0});
   snapshot.test_images = number_of(member(settings, "evaluated_images"), std::int64_t{0});
+  snapshot.test_views = static_cast<int>(plan::views_of({member(settings, "test_mirrored") == json(true),
+                                                         number_of(member(settings, "test_shift"), 0)})
+                                             .size());
   snapshot.batch = number_of(member(settings, "batch"), 0);
   snapshot.optimizer = optimizer_of(settings);
   snapshot.augment = augment_of(settings);

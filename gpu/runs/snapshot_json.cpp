@@ -177,6 +177,7 @@ void fields(auto& visit, Of<Snapshot> auto& snapshot) {
   visit.added("head_loss", snapshot.head_loss);
   visit.added("head_accuracy", snapshot.head_accuracy);
   visit.added("augment", snapshot.augment);
+  visit.added("test_views", snapshot.test_views);
 }
 
 // --- writing

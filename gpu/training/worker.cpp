@@ -13,6 +13,7 @@
 #include "gpu/data/split.h"
 #include "gpu/observers/observer_table.h"
 #include "gpu/plan/former_names.h"
+#include "gpu/plan/views.h"
 #include "gpu/runs/find_checkpoint.h"
 #include "gpu/runs/run_reader.h"
 
@@ -292,6 +293,7 @@ void Trainer::Worker::describe_training() {
   view_.train_images = data_->train.count;
   view_.validation_images = data_->validation.count;
   view_.test_images = engine_->evaluated_images(Split::validation);
+  view_.test_views = static_cast<int>(plan::views_of({options_.test_mirrored, options_.test_shift}).size());
   view_.plan_bytes = engine_->plan_bytes();
   view_.parameters = models::parameter_layout(engine_->model()).count;
 }

@@ -255,6 +255,21 @@ TEST(ResultsRows, AClassifierHasAnAccuracyAndTheSplitItsName) {
   EXPECT_EQ(find(cells, "train PSNR"), nullptr);
 }
 
+TEST(ResultsRows, EvaluationsOfSeveralViewsSaySo) {
+  training::Snapshot snapshot;
+  snapshot.classifies = true;
+  snapshot.evaluation = std::make_shared<const training::Evaluation>();
+  EXPECT_EQ(find(loss_cells(snapshot), "test loss")->unit, "");
+  EXPECT_EQ(find(loss_cells(snapshot), "test loss")->tip.find("views"), std::string::npos);
+  snapshot.test_views = 10;
+  const auto cells = loss_cells(snapshot);
+  EXPECT_EQ(find(cells, "test loss")->unit, "10 views");
+  for (const char* const label : {"test loss", "test accuracy"}) {
+    EXPECT_NE(find(cells, label)->tip.find("mean of the logits of 10 views"), std::string::npos) << label;
+  }
+  EXPECT_EQ(find(cells, "train loss")->tip.find("views"), std::string::npos);
+}
+
 TEST(ResultsRows, AHeadHasFiguresOfItsOwn) {
   training::Snapshot snapshot;
   snapshot.step = 10;

@@ -428,6 +428,14 @@ TEST_F(Viewed, MissingPicturesAreToldOnce) {
   EXPECT_EQ(source->snapshot()->notice_id, id);
 }
 
+TEST(HeadSnapshot, TellsHowManyViewsEvaluationsTake) {
+  json head = run_head("finished");
+  EXPECT_EQ(snapshot_of(head).test_views, 1);
+  head["configuration"]["test_mirrored"] = true;
+  head["configuration"]["test_shift"] = 2u;
+  EXPECT_EQ(snapshot_of(head).test_views, 10);
+}
+
 TEST(HeadSnapshot, TheSpikeThresholdIsThatOfNow) {
   json head = run_head("finished");
   head["configuration"]["zscore"] = 6;

@@ -98,6 +98,7 @@ Snapshot full() {
   s.train_images = 50000;
   s.validation_images = 5000;
   s.test_images = 10000;
+  s.test_views = 10;
   return s;
 }
 
@@ -317,7 +318,8 @@ TEST(SnapshotJson, WhatIsMissingIsNamedAndNothingIsChanged) {
   const json whole = full();
   for (const auto& [key, value] : whole.items()) {
     // Earlier versions did not write these.
-    if (key == "spike_threshold" || key == "head_loss" || key == "head_accuracy" || key == "augment")
+    if (key == "spike_threshold" || key == "head_loss" || key == "head_accuracy" || key == "augment" ||
+        key == "test_views")
       continue;
     json without = whole;
     without.erase(key);
@@ -337,9 +339,11 @@ TEST(SnapshotJson, WhatEarlierVersionsWroteIsRead) {
   json earlier = full();
   earlier.erase("spike_threshold");
   earlier.erase("augment");
+  earlier.erase("test_views");
   const Snapshot back = read(earlier);
   EXPECT_EQ(back.spike_threshold, 0);
   EXPECT_EQ(back.augment, AugmentSettings{});
+  EXPECT_EQ(back.test_views, 1);
   EXPECT_EQ(back.step, full().step);
 }
 

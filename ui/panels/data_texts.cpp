@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "gpu/files/utf8.h"
 
 namespace warpscope::ui {
@@ -26,6 +28,14 @@ std::string said_of_texts(std::string sentence) {
 
 std::string said_of_data(const Frame& frame, std::string sentence) {
   return trains_on_texts(frame) ? said_of_texts(std::move(sentence)) : sentence;
+}
+
+std::string views_sentence(const training::Snapshot& snapshot) {
+  if (snapshot.test_views <= 1) return {};
+  return fmt::format(
+      " Each image is judged by the mean of the logits of {} views of it, mirrored or shifted ones: not "
+      "comparable with runs of another number of views.",
+      snapshot.test_views);
 }
 
 std::string shown_text(const data::ImageSet& set, std::size_t index) {

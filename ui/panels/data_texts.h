@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gpu/data/dataset.h"
+#include "gpu/messages/snapshot.h"
 #include "ui/frame.h"
 
 namespace warpscope::ui {
@@ -17,6 +18,10 @@ bool trains_on_texts(const Frame& frame);
 std::string said_of_texts(std::string sentence);
 /// The sentence as it is said of the training's data.
 std::string said_of_data(const Frame& frame, std::string sentence);
+
+/// What a figure of an evaluation over several views of each image means, in a sentence behind others, which it begins
+/// with a blank; "" of one view.
+std::string views_sentence(const training::Snapshot& snapshot);
 
 /// What may be shown of text `index`: control characters are blanks, what is no UTF-8 is U+FFFD, nothing is "(empty)".
 std::string shown_text(const data::ImageSet& set, std::size_t index);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/panels/data_texts.h"
 #include "ui/panels/loss_legend.h"
 #include "ui/panels/loss_picture.h"
 #include "ui/terms.h"
@@ -47,7 +48,7 @@ std::vector<OwnEntry> own_entries(const Frame& frame, const MetricCurves& curves
   const auto& colors = frame.palette.series;
   const std::string held_out_tip = facts_of(metric).steps[0] == '\0'
                                        ? std::string(facts_of(metric).tip) + " Click to hide or show."
-                                       : kHeldOutTip;
+                                       : kHeldOutTip + views_sentence(frame.snapshot);
   std::vector<OwnEntry> entries;
   if (facts_of(metric).steps[0] != '\0') entries.push_back(train_entry(frame, curves, settings));
   if (has_held_out(metric)) {

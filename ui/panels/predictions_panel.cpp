@@ -66,9 +66,11 @@ void PredictionsPanel::draw_title(const Frame& frame) {
     ImGui::SameLine(0, 16 * s);
   }
   if (room() >= accuracy_width) {
-    value_with_unit(frame, accuracy, "% accuracy",
-                    fmt::format("Part of the {} {} {}s whose most probable class is their truth, at step {}.",
-                                with_thousands(evaluated), split, follower_.shown().thing(), step));
+    value_with_unit(
+        frame, accuracy, "% accuracy",
+        fmt::format("Part of the {} {} {}s whose most probable class is their truth, at step {}.{}",
+                    with_thousands(evaluated), split, follower_.shown().thing(), step,
+                    views_sentence(frame.snapshot)));
     ImGui::SameLine(0, 16 * s);
   }
   if (tab_ == kPredictions && !follower_.shown().has_texts()) grid_.draw_zoom(frame);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ui/numbers.h"
+#include "ui/panels/data_texts.h"
 
 namespace warpscope::ui {
 namespace {
@@ -61,12 +62,15 @@ std::vector<ResultCell> held_out_cells(const training::Snapshot& snapshot) {
       evaluation ? fmt::format(", at step {}", with_thousands(evaluation->step)) : ", at the last test";
   const char* const what = snapshot.classifies ? "Cross-entropy" : "Mean squared error";
   std::vector<ResultCell> cells;
-  cells.push_back({split + " loss", evaluation ? compact_number(evaluation->loss) : kUnknown, "",
-                   fmt::format("{} over the {} images, which are never trained on{}.", what, split, when)});
+  const std::string several = views_sentence(snapshot);
+  cells.push_back(
+      {split + " loss", evaluation ? compact_number(evaluation->loss) : kUnknown,
+       several.empty() ? "" : fmt::format("{} views", snapshot.test_views),
+       fmt::format("{} over the {} images, which are never trained on{}.{}", what, split, when, several)});
   if (snapshot.classifies) {
-    cells.push_back({split + " accuracy", evaluation ? percent(evaluation->accuracy) : kUnknown,
-                     evaluation ? "%" : "",
-                     fmt::format("Part of the {} images that were classified right{}.", split, when)});
+    cells.push_back(
+        {split + " accuracy", evaluation ? percent(evaluation->accuracy) : kUnknown, evaluation ? "%" : "",
+         fmt::format("Part of the {} images that were classified right{}.{}", split, when, several)});
   } else {
     cells.push_back(
         {split + " PSNR", evaluation ? fmt::format("{:.2f}", evaluation->psnr) : kUnknown,
