@@ -40,7 +40,7 @@ inference::Subject subject_of(const TrainedSource& source, const ImageSource& im
           images.title(),
           source.device->info().name,
           std::string(core::to_string(source.selection.precision)),
-          images.classes().empty() ? source.network.classes : images.classes()};
+          source.network.classes.empty() ? images.classes() : source.network.classes};
 }
 
 /// In batches of one image the latency of each counts, else that there are many.

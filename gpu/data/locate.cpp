@@ -304,7 +304,9 @@ void check_suits(const SetRow& set, const Rows& suitable, const Requirements& mo
   try {
     check_kind(title_of(set), set.texts, model);
     if (!set.any_shape()) check_shape(title_of(set), set.shape, model);
-    check_classes(title_of(set), set.classes.size(), model);
+    Requirements here = model;
+    here.classes_by_name = false;
+    check_classes(title_of(set), set.classes.size(), here);
   } catch (const core::BadInput& difference) {
     throw core::BadInput(fmt::format("{}; valid: {}, {} or a folder", difference.what(),
                                      list(named(suitable), option_name_of, ", "), kBuiltin));

@@ -32,7 +32,8 @@ void check_classes(const std::string& set, std::size_t classes, const Requiremen
     throw core::BadInput(fmt::format("{} has {} class{}; a data set may have {} to {}", set, classes,
                                      classes == 1 ? "" : "es", kLeastClasses, kMostClasses));
   }
-  if (model.classes == 0 || std::cmp_less_equal(classes, model.classes)) return;
+  const bool any = model.classes == 0 || model.classes_by_name;
+  if (any || std::cmp_less_equal(classes, model.classes)) return;
   throw core::BadInput(
       fmt::format("{} has {} classes, but {} tells {} apart", set, classes, model.name, model.classes));
 }

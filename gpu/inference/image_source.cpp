@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -16,15 +17,23 @@
 #include "gpu/data/own_images.h"
 #include "gpu/data/text_sets.h"
 #include "gpu/files/text.h"
+#include "gpu/inference/class_names.h"
 
 namespace warpscope::inference {
 namespace {
 
 namespace fs = std::filesystem;
 
+/// What labels of data are to a network.
+struct Labels {
+  std::vector<int> matches;          ///< of each class of the data, as match_classes() tells
+  std::vector<std::string> classes;  ///< names of the network's classes
+};
+
 class TestImages : public ImageSource {
  public:
-  explicit TestImages(std::shared_ptr<const data::DataSet> data) : data_(std::move(data)) {}
+  TestImages(std::shared_ptr<const data::DataSet> data, Labels labels)
+      : data_(std::move(data)), labels_(std::move(labels)) {}
 
   std::vector<ImageName> read(int most, std::uint8_t* pixels) override {
     const data::ImageSet& set = data_->test;
@@ -35,17 +44,18 @@ class TestImages : public ImageSource {
     for (ImageName& name : names) {
       const auto at = static_cast<std::size_t>(next_);
       name.index = next_++;
-      if (at < set.labels.size()) name.label = set.labels[at];
+      if (at < set.labels.size()) name.label = labels_.matches[set.labels[at]];
       if (at < set.texts.size()) name.text = set.texts[at];
     }
     return names;
   }
   std::int64_t count() const override { return data_->test.count; }
   std::string title() const override { return data_->name + ", test images"; }
-  std::vector<std::string> classes() const override { return data_->classes; }
+  std::vector<std::string> classes() const override { return labels_.classes; }
 
  private:
   std::shared_ptr<const data::DataSet> data_;
+  Labels labels_;
   std::int64_t next_ = 0;
 };
 
@@ -102,8 +112,8 @@ class PictureFiles : public ImageSource {
 
 class TextFile : public ImageSource {
  public:
-  TextFile(Texts texts, std::vector<std::string> classes, std::string title)
-      : texts_(std::move(texts)), classes_(std::move(classes)), title_(std::move(title)) {}
+  TextFile(Texts texts, Labels labels, std::string title)
+      : texts_(std::move(texts)), labels_(std::move(labels)), title_(std::move(title)) {}
 
   std::vector<ImageName> read(int most, std::uint8_t* pixels) override {
     data::ImageSet& set = texts_.set;
@@ -114,18 +124,19 @@ class TextFile : public ImageSource {
     for (ImageName& name : names) {
       const auto at = static_cast<std::size_t>(next_);
       name.index = next_++;
-      name.label = texts_.labels[at];
+      const int label = texts_.labels[at];
+      if (label >= 0) name.label = labels_.matches[static_cast<std::size_t>(label)];
       name.text = std::move(set.texts[at]);
     }
     return names;
   }
   std::int64_t count() const override { return texts_.set.count; }
   std::string title() const override { return title_; }
-  std::vector<std::string> classes() const override { return classes_; }
+  std::vector<std::string> classes() const override { return labels_.classes; }
 
  private:
   Texts texts_;
-  std::vector<std::string> classes_;
+  Labels labels_;
   std::string title_;
   std::int64_t next_ = 0;
 };
@@ -153,26 +164,52 @@ void for_each_line(std::string_view content, Take take) {
   }
 }
 
+void add_sentence(const std::string& sentence, std::string& notice) {
+  if (!sentence.empty()) notice += (notice.empty() ? "" : "; ") + sentence;
+}
+
 std::unique_ptr<ImageSource> load_set(const std::string& data, const data::Requirements& wanted,
-                                      std::string& notice) {
-  return test_images_of(std::make_shared<data::DataSet>(data::load(data, notice, wanted)));
+                                      const std::vector<std::string>& classes, std::string& notice) {
+  data::Requirements named = wanted;
+  named.classes_by_name = !classes.empty();
+  auto set = std::make_shared<data::DataSet>(data::load(data, notice, named));
+  Labels labels{match_classes(set->classes, classes, Naming::of_a_set),
+                classes.empty() ? set->classes : classes};
+  if (wanted.classes > 0) {
+    const int last = *std::max_element(labels.matches.begin(), labels.matches.end());
+    if (last >= wanted.classes) data::check_classes(set->name, set->classes.size(), wanted);
+    const std::vector<int> found(set->test.labels.begin(), set->test.labels.end());
+    add_sentence(tell_unknown(found, set->classes, labels.matches), notice);
+  }
+  return std::make_unique<TestImages>(std::move(set), std::move(labels));
+}
+
+std::unique_ptr<ImageSource> open_texts(const std::string& file, const data::Requirements& wanted,
+                                        const std::vector<std::string>& classes, std::string& notice) {
+  Texts texts = read_texts(file, wanted);
+  Labels labels{match_classes(texts.classes, classes, Naming::as_they_come), classes};
+  if (wanted.classes > 0) add_sentence(tell_unknown(texts.labels, texts.classes, labels.matches), notice);
+  return std::make_unique<TextFile>(std::move(texts), std::move(labels),
+                                    fmt::format("the texts in {}", file));
 }
 
 }  // namespace
 
 std::unique_ptr<ImageSource> test_images_of(std::shared_ptr<const data::DataSet> data) {
-  return std::make_unique<TestImages>(std::move(data));
+  Labels labels{match_classes(data->classes, {}, Naming::of_a_set), data->classes};
+  return std::make_unique<TestImages>(std::move(data), std::move(labels));
 }
 
-Texts read_texts(const std::string& file, const data::Requirements& model,
-                 const std::vector<std::string>& classes) {
+Texts read_texts(const std::string& file, const data::Requirements& model) {
   const std::string content = files::read_text(file);
   const data::Alphabet alphabet(model.alphabet);
   Texts texts;
   texts.set = {model.shape.height, model.shape.width, model.shape.channels, 0, {}, {}, {}};
+  std::map<std::string, int> places;
   const auto take = [&](const std::string& label, std::string text) {
-    const auto found = std::find(classes.begin(), classes.end(), label);
-    texts.labels.push_back(found == classes.end() ? -1 : static_cast<int>(found - classes.begin()));
+    const auto [place, added] = places.emplace(label, static_cast<int>(texts.classes.size()));
+    if (added && !label.empty()) texts.classes.push_back(label);
+    texts.labels.push_back(label.empty() ? -1 : place->second);
     data::add_text(std::move(text), 0, alphabet, texts.set);
   };
   if (fs::path(file).extension() == ".csv") {
@@ -198,21 +235,21 @@ std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Re
   const data::ImageShape& shape = wanted.shape;
   std::error_code failure;
   if (fs::is_regular_file(path, failure) && wanted.takes_texts()) {
-    return std::make_unique<TextFile>(read_texts(data, wanted, classes), classes,
-                                      fmt::format("the texts in {}", data));
+    return open_texts(data, wanted, classes, notice);
   }
   if (fs::is_regular_file(path, failure)) {
     return std::make_unique<PictureFiles>(std::vector<fs::path>{path}, shape,
                                           fmt::format("the picture {}", data));
   }
-  if (!fs::is_directory(path, failure) || wanted.takes_texts()) return load_set(data, wanted, notice);
+  if (!fs::is_directory(path, failure) || wanted.takes_texts())
+    return load_set(data, wanted, classes, notice);
   std::vector<std::string> refused;
   std::vector<fs::path> files = data::list_pictures({&path, 1}, refused);
   if (!files.empty()) {
     return std::make_unique<PictureFiles>(std::move(files), shape, fmt::format("pictures in {}", data));
   }
   try {
-    return load_set(data, wanted, notice);
+    return load_set(data, wanted, classes, notice);
   } catch (const core::BadInput& error) {
     if (fs::is_empty(path, failure)) throw core::BadInput(refused.front());
     throw core::BadInput(fmt::format("{}, and no data set: {}", refused.front(), error.what()));

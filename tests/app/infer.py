@@ -137,6 +137,54 @@ class Infer(ProgramCase):
         self.assert_one_sentence(ended, 1, "4, broken.jpg is no picture that can be read")
         self.assertEqual(len(ended.out.splitlines()), 1 + 18)
 
+    def stripes(self, folder, **places):
+        """A folder of class folders with twenty pictures each, in which one stripe of four is bright."""
+        for name, place in places.items():
+            os.makedirs(self.path(folder, name))
+            for n in range(20):
+                pixels = bytes((200 if row // 7 == place else 20) + n for row in range(28) for _ in range(28))
+                write_png(self.path(folder, name, f"{n}.png"), 28, pixels)
+        return self.path(folder)
+
+    def answers(self, *more, warning=None):
+        """The rows of the answers and the accuracy, None where there is none."""
+        out, figures = self.path("answers.csv"), self.path("figures.json")
+        ended = self.infer(*more, "--out", out, "--json", figures)
+        told = [line for line in ended.err.splitlines() if "has no test folder, so that" not in line or warning]
+        self.assertEqual(ended.code, 0, ended.err)
+        self.assertEqual(len(told), 0 if warning is None else 1, ended.err)
+        if warning:
+            self.assertIn(warning, told[0])
+        with open(out, encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        with open(figures, encoding="utf-8") as file:
+            return rows, json.load(file).get("accuracy")
+
+    def test_classes_of_the_data_are_held_against_the_networks_by_name(self):
+        four = self.stripes("four", blue=0, gray=1, green=2, red=3)
+        self.assert_succeeded(self.run_program(
+            "train", "--model", "mlp", "--device", "cpu", "--precision", "fp32", "--data", four, "--steps", "100",
+            "--batch", "8", "--run-dir", self.path("trained")))
+        rows, accuracy = self.answers(four)
+        self.assertEqual((len(rows), accuracy), (8, 1.0))
+        rows, accuracy = self.answers(self.stripes("two", green=2, red=3))
+        self.assertEqual([row["class"] for row in rows], ["green"] * 2 + ["red"] * 2)
+        self.assertEqual([row["label"] for row in rows], ["green"] * 2 + ["red"] * 2)
+        self.assertEqual(accuracy, 1.0)
+        rows, accuracy = self.answers(self.stripes("others", cat=1, dog=2),
+                                      warning="4 of 4 labels are of classes that the network does not know by their "
+                                              "names (cat, dog), so that the accuracy leaves them out")
+        self.assertEqual([row["class"] for row in rows], ["gray"] * 2 + ["green"] * 2)
+        self.assertNotIn("label", rows[0])
+        self.assertIsNone(accuracy)
+        more = self.stripes("more", ape=0, blue=0, gray=1, green=2, red=3)
+        rows, accuracy = self.answers(more, warning="2 of 10 labels are of classes")
+        self.assertEqual([row["label"] for row in rows[:4]], ["", "", "blue", "blue"])
+        self.assertEqual((len(rows), accuracy), (10, 1.0))
+        rows, accuracy = self.answers(self.stripes("numbers", **{"0": 0, "1": 1}))
+        self.assertEqual([row["label"] for row in rows], ["blue"] * 2 + ["gray"] * 2)
+        self.assertEqual(accuracy, 1.0)
+
     def test_what_cannot_be_asked_is_refused_in_a_sentence(self):
         run, empty = self.trained(), self.path("empty")
         os.mkdir(empty)

@@ -14,6 +14,7 @@
 #include "gpu/core/random.h"
 #include "gpu/data/own_images.h"
 #include "tests/core/temporary_folder.h"
+#include "tests/data/idx_files.h"
 
 namespace warpscope::inference {
 namespace {
@@ -129,6 +130,33 @@ TEST(ImagesTest, OfADataSetAreItsTestImagesWithTheirLabels) {
     EXPECT_EQ(names[i].index, static_cast<std::int64_t>(i));
     EXPECT_GE(names[i].label, 0);
   }
+}
+
+/// An IDX set of 4 x 4 with these labels in both parts.
+void write_idx(const fs::path& folder, const std::string& labels) {
+  const auto count = static_cast<std::uint32_t>(labels.size());
+  for (const char* const part : {"train", "test"}) {
+    tests::write_text(folder / fmt::format("{}-images-idx3-ubyte", part), tests::idx_images(count, 0, 4, 4));
+    tests::write_text(folder / fmt::format("{}-labels-idx1-ubyte", part),
+                      tests::big_endian(2049) + tests::big_endian(count) + labels);
+  }
+}
+
+TEST(ImagesTest, OfIdxFilesHaveTheNetworksClassesInTheirOrder) {
+  const tests::TemporaryFolder folder;
+  std::string notice;
+  write_idx(folder.path(), std::string("\1\0", 2));
+  const data::Requirements wanted{kShape, 2, "mine"};
+  const auto source = open_images(folder.path().string(), wanted, {"cat", "dog"}, notice);
+  EXPECT_EQ(source->classes(), (std::vector<std::string>{"cat", "dog"}));
+  std::vector<std::uint8_t> pixels(2 * kBytes);
+  EXPECT_EQ(source->read(2, pixels.data()).front().label, 1);
+  EXPECT_EQ(notice, "");
+  write_idx(folder.path(), std::string("\2\0", 2));
+  const std::string refusal = tests::message_of<core::BadInput>([&] {
+    open_images(folder.path().string(), wanted, {"cat", "dog"}, notice);
+  });
+  EXPECT_TRUE(tests::holds(refusal, {"has 3 classes, but mine tells 2 apart"})) << refusal;
 }
 
 const data::Requirements kTexts{{1, 4, 1}, 2, "mine", "abcdefgh"};
