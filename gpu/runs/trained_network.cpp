@@ -1,7 +1,6 @@
 #include "gpu/runs/trained_network.h"
 
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -13,7 +12,6 @@
 #include "gpu/models/model_file.h"
 #include "gpu/models/parameters.h"
 #include "gpu/runs/find_checkpoint.h"
-#include "gpu/runs/head_snapshot.h"
 #include "gpu/runs/run_reader.h"
 #include "gpu/runs/text.h"
 #include "gpu/settings/configuration.h"
@@ -23,14 +21,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Those of the data that a run learns, which run.json tells; none if it does not.
+/// Those of the data that a run learns, which run.json tells, as it has them; none if it does not.
 std::vector<std::string> class_names(const fs::path& folder) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 20;
   const auto text = files::read_small_file(folder / "run.json", kMostBytes);
   if (!text) return {};
   const nlohmann::json head = nlohmann::json::parse(*text, nullptr, false);
-  const std::shared_ptr<const data::DataSet> named = head.is_object() ? named_data(head, "") : nullptr;
-  return named ? named->classes : std::vector<std::string>();
+  const auto found = head.find("classes");
+  if (found == head.end() || !found->is_array()) return {};
+  std::vector<std::string> names;
+  for (const nlohmann::json& name : *found) names.push_back(name.is_string() ? name.get<std::string>() : "");
+  return names;
 }
 
 /// Throws core::BadInput if a file of a run is of a network that the run no longer has, or of another run's.

@@ -14,7 +14,7 @@ struct TrainedNetwork {
   std::vector<float> parameters;        ///< models::ParameterLayout
   std::filesystem::path weights;        ///< the file they were read from
   bool of_run = false;
-  std::vector<std::string> classes;  ///< their names, where run.json tells them
+  std::vector<std::string> classes;  ///< their names, where run.json tells them, not made fit to be shown
 };
 
 /// `path` is the folder of a run, whose `checkpoint` ("best", "last", or a file's name; "" is "last") is read, or a

@@ -94,6 +94,28 @@ class Texts(ProgramCase):
         self.train(network, "--data", self.path("mails"), "--epochs", "5", "--lr", "0.01")
         self.assertEqual(read_run(self.path("run"))["classes"], ["ham", "spam"])
 
+    def test_labels_of_texts_are_the_networks_classes_wherever_they_lie(self):
+        def rows(*kinds):
+            return "".join(f'{label},"{text} {n}"\n' for label, text in kinds for n in range(20))
+        kinds = [("a\tb", "call me"), ("caf\udce9", "buy this"), ("plain", "good day"), ("two\nlines", "the end")]
+        quoted = [(f'"{label}"', text) for label, text in kinds]
+
+        def write(name, which):
+            return self.write(name, rows(*which).encode(errors="surrogateescape"))
+        write("all/all.csv", quoted)
+        self.train(self.network(), "--data", self.path("all"), "--steps", "200", "--lr", "0.01")
+        part = write("part/part.csv", quoted[1:])
+        for data, count, warning in ((part, 60, None), (self.path("part"), 6, "every tenth text")):
+            told = json.loads(self.infer(data, "--out", "-", "--format", "json", warning=warning).out)
+            self.assertEqual(told["accuracy"], 1.0, data)
+            self.assertEqual([row["label"] for row in told["answers"]],
+                             [label for label in ("caf\ufffd", "plain", "two\nlines") for _ in range(count // 3)])
+            self.assertEqual([row["class"] for row in told["answers"]], [row["label"] for row in told["answers"]])
+        out = self.path("answers.csv")
+        self.infer(part, "--out", out)
+        with open(out, encoding="utf-8", newline="") as file:
+            self.assertEqual([row["class"] for row in csv.DictReader(file)][-1], "two\nlines")
+
     def test_networks_and_data_of_the_other_kind_refuse_each_other(self):
         train = ["train", "--device", "cpu", "--steps", "1"]
         self.assert_refused([*train, "--model", "char_cnn", "--data", "mnist"],
