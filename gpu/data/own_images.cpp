@@ -4,7 +4,6 @@
 #include <cctype>
 #include <cmath>
 #include <memory>
-#include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -52,6 +51,10 @@ bool is_picture(const fs::path& path) {
   std::transform(ending.begin(), ending.end(), ending.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
+}
+
+bool begins_like_picture(std::string_view bytes) {
+  return bytes.starts_with("\x89PNG\r\n\x1A\n") || bytes.starts_with("\xFF\xD8\xFF");
 }
 
 std::vector<fs::path> list_pictures(std::span<const fs::path> paths, std::vector<std::string>& refused) {

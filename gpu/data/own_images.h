@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu/data/dataset.h"
@@ -24,6 +25,9 @@ struct OwnImages {
 
 /// True for names that end in .png, .jpg or .jpeg, in small or capital letters.
 bool is_picture(const std::filesystem::path& path);
+
+/// True for what PNG and JPEG files begin with.
+bool begins_like_picture(std::string_view bytes);
 
 /// The files that `paths` name, in that order; of a folder the PNG and JPEG files right in it, by name. A folder that
 /// holds none or cannot be read adds a sentence to `refused`.

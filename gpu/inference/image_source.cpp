@@ -202,6 +202,7 @@ std::unique_ptr<ImageSource> test_images_of(std::shared_ptr<const data::DataSet>
 
 Texts read_texts(const std::string& file, const data::Requirements& model) {
   const std::string content = files::read_text(file);
+  if (data::is_picture(file) || data::begins_like_picture(content)) data::check_kind(file, false, model);
   const data::Alphabet alphabet(model.alphabet);
   Texts texts;
   texts.set = {model.shape.height, model.shape.width, model.shape.channels, 0, {}, {}, {}};

@@ -49,7 +49,7 @@ std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Re
 /// Texts of a file. Of one that ends in .csv
 /// (data/csv.h) each row is a text: its only field, or all but the first, joined by blanks; the first is then the name
 /// of a class. A first row that says "text", or "label" and "text", is left out. Of other files each line is a text.
-/// Throws core::BadInput if the file cannot be read or is no CSV.
+/// Throws core::BadInput if the file cannot be read, is a picture or no CSV.
 struct Texts {
   data::ImageSet set;                ///< without labels
   std::vector<int> labels;           ///< one a text: a place in `classes`, or -1

@@ -123,6 +123,13 @@ class Texts(ProgramCase):
         self.assert_refused([*train, "--model", "mlp", "--data", "sentences"],
                             "built-in sentences holds texts, but mlp takes images of 28x28x1")
 
+    def test_a_picture_is_no_text(self):
+        self.train(self.network(), "--data", "sentences", "--steps", "1")
+        for name in ("picture.png", "PNG in disguise.txt"):
+            picture = self.write(name, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+            self.assert_refused(["infer", self.path("run"), picture, "--device", "cpu"],
+                                f"{picture} holds images, but letters takes texts")
+
     def test_features_and_classifiers_take_texts(self):
         self.train(self.network(), "--data", "sentences", "--steps", "100", "--lr", "0.01")
         out = self.path("features.csv")
