@@ -14,9 +14,13 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace
 
-CsvReader::CsvReader(std::string_view text, std::string_view where) : text_(text), where_(where) {
-  if (text_.starts_with(kByteOrderMark)) text_.remove_prefix(kByteOrderMark.size());
+std::string_view without_mark(std::string_view text) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  return text;
 }
+
+CsvReader::CsvReader(std::string_view text, std::string_view where)
+    : text_(without_mark(text)), where_(where) {}
 
 void CsvReader::refuse(std::size_t line, const char* what) const {
   throw core::BadInput(fmt::format("{}:{}: {}", where_, line, what));

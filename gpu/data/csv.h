@@ -15,6 +15,9 @@ struct CsvRow {
   std::vector<std::string> fields;
 };
 
+/// `text` without the byte order mark of UTF-8 that it may begin with.
+std::string_view without_mark(std::string_view text);
+
 /// Reads one text row after the other. Fields are separated by commas; those in quotes may hold commas, line breaks
 /// and, doubled, quotes. Lines end with LF or CRLF, the last one need not; empty ones are passed over, as is a byte
 /// order mark at the start. Blanks belong to their field.

@@ -41,8 +41,7 @@ std::vector<fs::path> csv_files(const fs::path& folder) {
        entry.increment(failure)) {
     const fs::path& path = entry->path();
     std::error_code broken;  // a link that leads nowhere is no file
-    if (small(path.extension().string()) == ".csv" && fs::is_regular_file(path, broken))
-      found.push_back(path);
+    if (is_csv(path) && fs::is_regular_file(path, broken)) found.push_back(path);
   }
   if (failure)
     throw core::BadInput(fmt::format("cannot read the folder {}: {}", folder.string(), failure.message()));
@@ -166,8 +165,12 @@ std::string text_of(const CsvRow& row, std::size_t first) {
   return text;
 }
 
+bool is_csv(const fs::path& path) {
+  return small(path.extension().string()) == ".csv";
+}
+
 bool is_title(const CsvRow& row) {
-  if (row.fields.size() < 2) return false;
+  if (row.fields.size() == 1) return small(row.fields[0]) == "text";
   const std::string label = small(row.fields[0]), text = small(row.fields[1]);
   return (label == "label" || label == "class") && (text == "text" || text == "title");
 }

@@ -39,7 +39,10 @@ DataSet load_csv(const SetRow& set, const std::filesystem::path& folder, const R
 /// The text of a row whose fields from `first` on it is made of: those that are not empty, joined by a blank.
 std::string text_of(const CsvRow& row, std::size_t first);
 
-/// A row that says what the fields of the others are.
+/// True for names that end in .csv, in small or capital letters.
+bool is_csv(const std::filesystem::path& path);
+
+/// A row that says what the fields of the others are, in small or capital letters: "text" alone, or as load_csv() has it.
 bool is_title(const CsvRow& row);
 
 /// Appends a text to a set of 1 x length x 1, as bytes, as text and with its label.

@@ -147,7 +147,7 @@ void for_each_row(const std::string& content, const std::string& file, Take take
   data::CsvReader reader(content, file);
   for (bool first = true; std::optional<data::CsvRow> row = reader.next(); first = false) {
     const bool alone = row->fields.size() == 1;
-    if (first && (alone ? row->fields.front() == "text" : data::is_title(*row))) continue;
+    if (first && data::is_title(*row)) continue;
     take(alone ? "" : row->fields.front(), data::text_of(*row, alone ? 0 : 1));
   }
 }
@@ -155,6 +155,7 @@ void for_each_row(const std::string& content, const std::string& file, Take take
 /// The same for each line of a text.
 template <class Take>
 void for_each_line(std::string_view content, Take take) {
+  content = data::without_mark(content);
   while (!content.empty()) {
     const std::size_t end = std::min(content.find('\n'), content.size());
     std::string_view line = content.substr(0, end);
@@ -213,7 +214,7 @@ Texts read_texts(const std::string& file, const data::Requirements& model) {
     texts.labels.push_back(label.empty() ? -1 : place->second);
     data::add_text(std::move(text), 0, alphabet, texts.set);
   };
-  if (fs::path(file).extension() == ".csv") {
+  if (data::is_csv(file)) {
     for_each_row(content, file, take);
   } else {
     for_each_line(content, take);

@@ -201,6 +201,17 @@ TEST(TextFiles, AreALineOrARowEach) {
   EXPECT_EQ(rows[2].label, 0);
 }
 
+TEST(TextFiles, MayHaveTitlesAndEndingsInCapitalsAndAByteOrderMark) {
+  const tests::TemporaryFolder folder;
+  std::vector<std::uint8_t> pixels;
+  const std::string mark = "\xEF\xBB\xBF";
+  tests::write_text(folder / "one.csv", "Text\na\n");
+  tests::write_text(folder / "two.CSV", mark + "Label,Text\nspam,a\n");
+  tests::write_text(folder / "lines.txt", mark + "a\n");
+  for (const char* const name : {"one.csv", "two.CSV", "lines.txt"})
+    EXPECT_EQ(texts_of(texts_in(folder / name, pixels)), std::vector<std::string>{"a"}) << name;
+}
+
 TEST(TextFiles, AreRefusedInASentence) {
   const tests::TemporaryFolder folder;
   std::vector<std::uint8_t> pixels;
