@@ -131,7 +131,8 @@ struct InferArguments {
   std::string json;          ///< figures: file, "-" as above, "" for none
 };
 
-/// Asks a trained network about images and tells how long each part of it takes. 1 if some could not be read.
+/// Asks a trained network about images and tells how long each part of it takes. 1 if some could not be read or
+/// have no answer that is finite.
 int infer(const InferArguments& arguments);
 
 struct MapArguments {

@@ -111,6 +111,13 @@ void print_refusals(const Outcome& found, const ImageSource& images) {
     fmt::print(stderr, "warpscope: {} more cannot be read; --json FILE names all of them\n",
                found.refused.size() - told);
   }
+  if (found.not_finite > 0) {
+    const bool one = found.not_finite == 1;
+    fmt::print(stderr,
+               "warpscope: {} of {} answers {} not finite (NaN or infinite) and count{} as none; check the "
+               "weights, or choose another precision\n",
+               found.not_finite, found.answers.size(), one ? "is" : "are", one ? "s" : "");
+  }
   if (found.interrupted) {
     fmt::print(stderr, "warpscope: interrupted after {} of {} images\n", found.answers.size(),
                images.count());
@@ -140,7 +147,7 @@ int infer(const InferArguments& a) {
   if (a.out != "-" && a.json != "-") print(subject, found);
   if (format) write_output(a.out, inference::text_of(subject, found, *format));
   if (!a.json.empty()) write_output(a.json, runs::json_text(inference::figures_of(subject, found)));
-  return found.interrupted || !found.refused.empty() ? 1 : 0;
+  return found.interrupted || !found.refused.empty() || found.not_finite > 0 ? 1 : 0;
 }
 
 }  // namespace warpscope::app

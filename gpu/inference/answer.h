@@ -19,9 +19,12 @@ inline constexpr std::size_t kGuesses = 3;
 
 struct Answer {
   ImageName image;
-  std::vector<Guess> guesses;  ///< the likeliest first, at most kGuesses; of a network that classifies
-  double mse = 0;              ///< mean squared error, values in [0, 1]; of a network that reconstructs
-  double psnr = 0;             ///< dB, -10 log10(mse), where an mse below 1e-12 counts as that
+  /// The likeliest first, at most kGuesses; of a network that classifies. None where the answer is not finite.
+  std::vector<Guess> guesses;
+  double mse = 0;   ///< mean squared error, values in [0, 1]; of a network that reconstructs
+  double psnr = 0;  ///< dB, -10 log10(mse), where an mse below 1e-12 counts as that
+  /// False where a logit is NaN or infinitely great, or the error is: the network says nothing of the image then.
+  bool finite = true;
 };
 
 /// The `most` classes of the greatest logits z, of equal ones the lower first, with exp(z_k - max z) / sum over j of

@@ -241,15 +241,20 @@ void Inference::answer(Batch& batch, Outcome& outcome) const {
     answer.image = std::move(batch.images[i]);
     if (classifies()) {
       answer.guesses = best_guesses(std::span(rows).subspan(i * columns, columns));
+      answer.finite = std::isfinite(answer.guesses.front().probability);
+      if (!answer.finite) answer.guesses.clear();
     } else {
       answer.mse = rows[i];
       answer.psnr = psnr_of(answer.mse);
+      answer.finite = std::isfinite(answer.mse);
     }
   }
 }
 
 void Inference::summarize(Samples samples, Outcome& outcome) const {
   outcome.views = view_settings_;
+  const auto columns = static_cast<std::size_t>(output_.elements / plan_->batch());
+  outcome.guesses = classifies() ? std::min(columns, kGuesses) : 0;
   outcome.batch = plan_->batch();
   outcome.batches = static_cast<std::int64_t>(samples.total.size());
   for (const std::vector<double>* part : {&samples.to_device, &samples.network, &samples.back})
@@ -265,15 +270,19 @@ void Inference::summarize(Samples samples, Outcome& outcome) const {
   if (outcome.answers.empty()) return;
   double mse = 0, psnr = 0, right = 0, known = 0;
   for (const Answer& answer : outcome.answers) {
+    if (!answer.finite) {
+      ++outcome.not_finite;
+      continue;
+    }
     mse += answer.mse;
     psnr += answer.psnr;
     if (answer.image.label < 0 || answer.guesses.empty()) continue;
     known += 1;
     right += answer.guesses.front().label == answer.image.label ? 1 : 0;
   }
-  const auto count = static_cast<double>(outcome.answers.size());
+  const double count = static_cast<double>(outcome.answers.size()) - static_cast<double>(outcome.not_finite);
   if (known > 0) outcome.accuracy = right / known;
-  if (classifies()) return;
+  if (classifies() || count == 0) return;
   outcome.mse = mse / count;
   outcome.psnr = psnr / count;
 }

@@ -54,6 +54,8 @@ struct Outcome {
   /// for the host to answer that one and read the next; the total holds both.
   Latency read, to_device, network, back, total;
   std::vector<LayerLatency> layers;  ///< in the order they run
+  std::size_t guesses = 0;           ///< of an answer that is finite; 0 of a network that reconstructs
+  std::int64_t not_finite = 0;       ///< answers that are none (Answer::finite) and count in none of these:
   std::optional<double> accuracy;    ///< where labels are known and the network classifies
   std::optional<double> mse, psnr;   ///< means over the images, of a network that reconstructs
 

@@ -22,7 +22,7 @@ using nlohmann::json;
 constexpr std::array<std::string_view, kGuesses> kRanks{"class", "second", "third"};
 
 std::string number_text(double value) {
-  return std::isnan(value) ? "" : fmt::format("{}", value);
+  return std::isfinite(value) ? fmt::format("{}", value) : "";
 }
 
 /// JSON has no numbers that are not finite.
@@ -40,7 +40,7 @@ struct Cells {
                         [](const Answer& answer) { return !answer.image.text.empty(); });
     labels = std::any_of(outcome.answers.begin(), outcome.answers.end(),
                          [](const Answer& answer) { return answer.image.label >= 0; });
-    guesses = first.guesses.size();
+    guesses = outcome.guesses;
   }
   bool files = false;
   bool texts = false;
@@ -62,7 +62,7 @@ json latency_json(const Latency& latency) {
   return {{"median", latency.median}, {"p99", latency.p99}};
 }
 
-json answer_json(const Subject& subject, const Answer& answer) {
+json answer_json(const Subject& subject, const Answer& answer, bool classifies) {
   json row = json::object();
   if (answer.image.file.empty()) {
     row["index"] = answer.image.index;
@@ -70,7 +70,7 @@ json answer_json(const Subject& subject, const Answer& answer) {
     row["file"] = answer.image.file;
   }
   if (!answer.image.text.empty()) row["text"] = files::valid_utf8(answer.image.text);
-  if (answer.guesses.empty()) {
+  if (!classifies) {
     row["mse"] = number_json(answer.mse);
     row["psnr"] = number_json(answer.psnr);
     return row;
@@ -81,8 +81,8 @@ json answer_json(const Subject& subject, const Answer& answer) {
     guesses.push_back(
         {{"class", class_name(subject, guess.label)}, {"probability", number_json(guess.probability)}});
   }
-  row["class"] = guesses[0]["class"];
-  row["probability"] = guesses[0]["probability"];
+  row["class"] = guesses.empty() ? json() : guesses[0]["class"];
+  row["probability"] = guesses.empty() ? json() : guesses[0]["probability"];
   row["guesses"] = std::move(guesses);
   return row;
 }
@@ -122,6 +122,7 @@ std::string csv_of(const Subject& subject, const Outcome& outcome) {
       text += fmt::format(",{},{}", runs::csv_cell(class_name(subject, guess.label)),
                           number_text(guess.probability));
     }
+    for (std::size_t i = answer.guesses.size(); i < cells.guesses; ++i) text += ",,";
     if (cells.guesses == 0) text += fmt::format(",{},{}", number_text(answer.mse), number_text(answer.psnr));
     text += '\n';
   }
@@ -145,6 +146,7 @@ json figures_of(const Subject& subject, const Outcome& outcome) {
                {"device", subject.device},
                {"precision", subject.precision},
                {"images", outcome.answers.size()},
+               {"not_finite", outcome.not_finite},
                {"mirrored", outcome.views.mirrored},
                {"shift", outcome.views.shift},
                {"batch", outcome.batch},
@@ -171,7 +173,8 @@ json figures_of(const Subject& subject, const Outcome& outcome) {
 json answers_of(const Subject& subject, const Outcome& outcome) {
   json all = figures_of(subject, outcome);
   json answers = json::array();
-  for (const Answer& answer : outcome.answers) answers.push_back(answer_json(subject, answer));
+  for (const Answer& answer : outcome.answers)
+    answers.push_back(answer_json(subject, answer, outcome.guesses > 0));
   all["answers"] = std::move(answers);
   return all;
 }

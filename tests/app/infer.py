@@ -185,6 +185,22 @@ class Infer(ProgramCase):
         self.assertEqual([row["label"] for row in rows], ["blue"] * 2 + ["gray"] * 2)
         self.assertEqual(accuracy, 1.0)
 
+    def test_answers_that_are_not_finite_are_none(self):
+        self.assert_succeeded(self.run_program("train", "--model", "mlp", "--device", "cpu", "--data", "builtin", "--steps",
+                                               "1", "--run-dir", self.path("run"), "--save", self.path("good.safetensors")))
+        with open(self.path("good.safetensors"), "rb") as file:
+            size = struct.unpack("<Q", file.read(8))[0]
+            head, weights = file.read(size), file.read()
+        with open(self.path("nan.safetensors"), "wb") as file:
+            file.write(struct.pack("<Q", size) + head + struct.pack("<f", float("nan")) * (len(weights) // 4))
+        ended = self.run_program("infer", self.path("nan.safetensors"), "builtin", "--device", "cpu", "--out",
+                                 self.path("answers.csv"))
+        self.assertEqual(ended.code, 1)
+        self.assertRegex(ended.err, r"\Awarpscope: (\d+) of \1 answers are not finite \(NaN or infinite\) and count as none")
+        self.assertNotIn("accuracy", ended.out)
+        with open(self.path("answers.csv"), encoding="utf-8", newline="") as file:
+            self.assertEqual({row["class"] for row in csv.DictReader(file)}, {""})
+
     def test_what_cannot_be_asked_is_refused_in_a_sentence(self):
         run, empty = self.trained(), self.path("empty")
         os.mkdir(empty)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -232,6 +233,19 @@ TEST(InferenceTest, ImagesOfWhichNoneCanBeReadAreRefused) {
             (folder.path() / "a.png").string() + " is no picture that can be read: PNG and JPEG can");
   tests::write_text(folder.path() / "b.jpg", "no picture");
   EXPECT_TRUE(tests::holds(refusal(), {"none of 2 pictures in", "can be read:", "a.png is no picture"}));
+}
+
+TEST_P(InferenceOn, AnswersThatAreNotFiniteAreNone) {
+  for (const bool classifies : {true, false}) {
+    const models::Model model = classifies ? tests::tiny_classifier() : tests::tiny_model();
+    const std::vector<float> nothing(parameters_of(model).size(), std::numeric_limits<float>::quiet_NaN());
+    Inference network(model, nothing, tests::plain_selection(GetParam()), 8, device, *stream);
+    const Outcome found = network.run(*test_images_of(images_for(model)));
+    EXPECT_EQ(found.answers.size(), 37u);
+    EXPECT_EQ(found.not_finite, 37);
+    EXPECT_TRUE(found.answers.front().guesses.empty());
+    EXPECT_FALSE(found.accuracy || found.mse || found.psnr);
+  }
 }
 
 TEST(LatencyTest, IsTheMedianAndWhatNinetyNineOfAHundredDoNotExceed) {

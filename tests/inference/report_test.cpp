@@ -86,23 +86,24 @@ TEST(Report, OfAClassifierHasARowAnImage) {
   const Subject subject{"w", "m", "d", "cpu", "fp32", {"cat, tame", "dog"}};
   Outcome outcome;
   outcome.answers = {classified(0, "a,\"b\".png", -1, {{1, 0.75}, {0, 0.25}}),
-                     classified(1, "c.png", -1, {{2, kNan}, {0, kNan}})};
+                     classified(1, "c.png", -1, {{2, 0.5}, {0, 0.5}})};
+  outcome.guesses = 2;
   EXPECT_EQ(csv_of(subject, outcome),
             "file,class,probability,second,second_probability\n"
             "\"a,\"\"b\"\".png\",dog,0.75,\"cat, tame\",0.25\n"
-            "c.png,2,,\"cat, tame\",\n");
+            "c.png,2,0.5,\"cat, tame\",0.5\n");
   const nlohmann::json rows = nlohmann::json::parse(text_of(subject, outcome, RowFormat::json))["answers"];
   EXPECT_EQ(rows[0]["file"], "a,\"b\".png");
   EXPECT_EQ(rows[0]["class"], "dog");
   EXPECT_EQ(rows[0]["guesses"][1]["probability"], 0.25);
   EXPECT_FALSE(rows[0].contains("label"));
-  EXPECT_TRUE(rows[1]["probability"].is_null());
+  EXPECT_EQ(rows[1]["class"], "2");
 
   for (Answer& answer : outcome.answers) answer.image = {answer.image.index, "", 0};
   EXPECT_EQ(csv_of(subject, outcome),
             "index,label,class,probability,second,second_probability\n"
             "0,\"cat, tame\",dog,0.75,\"cat, tame\",0.25\n"
-            "1,\"cat, tame\",2,,\"cat, tame\",\n");
+            "1,\"cat, tame\",2,0.5,\"cat, tame\",0.5\n");
   EXPECT_EQ(answers_of(subject, outcome)["answers"][1]["label"], "cat, tame");
 }
 
@@ -110,6 +111,7 @@ TEST(Report, OfTextsHasThemBesideTheirAnswers) {
   const Subject subject{"w", "m", "d", "cpu", "fp32", {"ham", "spam"}};
   Outcome outcome;
   outcome.answers = {classified(0, "", -1, {{1, 0.75}, {0, 0.25}}), classified(1, "", 1, {{0, 1}, {1, 0}})};
+  outcome.guesses = 2;
   outcome.answers[0].image.text = "buy, \"now\"";
   outcome.answers[1].image.text = "a\xFFz";
   EXPECT_EQ(csv_of(subject, outcome),
@@ -119,6 +121,24 @@ TEST(Report, OfTextsHasThemBesideTheirAnswers) {
   const nlohmann::json rows = nlohmann::json::parse(text_of(subject, outcome, RowFormat::json))["answers"];
   EXPECT_EQ(rows[0]["text"], "buy, \"now\"");
   EXPECT_EQ(rows[1]["text"], "a\xEF\xBF\xBDz");
+}
+
+TEST(Report, LeavesAnswersThatAreNotFiniteEmpty) {
+  const Subject subject{"w", "m", "d", "cpu", "fp32", {"cat", "dog"}};
+  Outcome outcome;
+  outcome.guesses = 2;
+  outcome.not_finite = 1;
+  outcome.answers = {classified(0, "", 1, {}), classified(1, "", 0, {{1, 0.75}, {0, 0.25}})};
+  EXPECT_EQ(csv_of(subject, outcome),
+            "index,label,class,probability,second,second_probability\n0,dog,,,,\n1,cat,dog,0.75,cat,0.25\n");
+  const nlohmann::json told = answers_of(subject, outcome);
+  EXPECT_EQ(told["not_finite"], 1);
+  EXPECT_TRUE(told["answers"][0]["class"].is_null());
+  EXPECT_TRUE(told["answers"][0]["guesses"].empty());
+  EXPECT_EQ(told["answers"][0]["label"], "dog");
+  Outcome errors;
+  errors.answers = {reconstructed(0, kInfinity)};
+  EXPECT_EQ(csv_of({}, errors), "index,mse,psnr\n0,,\n");
 }
 
 TEST(Report, OfANetworkThatReconstructsHasTheErrors) {
