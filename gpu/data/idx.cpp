@@ -7,6 +7,7 @@
 #include <span>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <zlib.h>
 
 #include "gpu/core/error.h"
@@ -143,14 +144,14 @@ std::int64_t read_sizes(Bytes& bytes, int dimensions, const Refusal& refuse,
                        expected,
                        dimensions == 1 ? "one dimension" : fmt::format("{} dimensions", dimensions)));
   }
+  for (int i = 0; i < dimensions; ++i) sizes.push_back(read_number(bytes, refuse));
+  const auto told = [&] { return fmt::format("says in its header that it is {}", fmt::join(sizes, " x ")); };
   std::int64_t count = 1;
-  for (int i = 0; i < dimensions; ++i) {
-    sizes.push_back(read_number(bytes, refuse));
-    if (sizes.back() == 0) refuse("says in its header that it is empty");
-    if (sizes.back() > kMostValues / count) {
-      refuse(fmt::format("says in its header that it has more than {} values", grouped(kMostValues)));
-    }
-    count *= sizes.back();
+  for (const std::int64_t size : sizes) {
+    if (size == 0) refuse(told() + " values large, which is empty");
+    if (size > kMostValues / count)
+      refuse(fmt::format("{} values large, which is more than {}", told(), grouped(kMostValues)));
+    count *= size;
   }
   return count;
 }
@@ -181,17 +182,27 @@ Idx read_idx(const std::filesystem::path& path, int dimensions, const std::strin
   return idx;
 }
 
-std::vector<std::int64_t> peek_idx(const std::filesystem::path& path) {
+int idx_dimensions(const std::filesystem::path& path) {
   constexpr std::uint32_t kMostDimensions = 8;
+  const std::string remedy;
+  try {
+    const InputFile file(path);
+    const std::uint32_t magic = read_number(*unpacked(file, remedy), Refusal(file, remedy));
+    return magic > kMagic && magic <= kMagic + kMostDimensions ? static_cast<int>(magic - kMagic) : 0;
+  } catch (const core::Error&) {
+    return 0;
+  }
+}
+
+std::vector<std::int64_t> peek_idx(const std::filesystem::path& path) {
+  const int dimensions = idx_dimensions(path);
+  if (dimensions == 0) return {};
   const std::string remedy;
   std::vector<std::int64_t> sizes;
   try {
     const InputFile file(path);
-    const Refusal refuse(file, remedy);
-    const std::uint32_t magic = read_number(*unpacked(file, remedy), refuse);
-    if (magic <= kMagic || magic > kMagic + kMostDimensions) return {};
     const std::unique_ptr<Bytes> bytes = unpacked(file, remedy);
-    read_sizes(*bytes, static_cast<int>(magic - kMagic), refuse, sizes);
+    read_sizes(*bytes, dimensions, Refusal(file, remedy), sizes);
   } catch (const core::Error&) {
     return {};
   }

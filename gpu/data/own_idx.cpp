@@ -122,7 +122,7 @@ ImageSet load_pair(const fs::path& images_path, const fs::path& labels_path, con
     check_shape(images_path.string(), *shape, model);
     check_memory(images_path.string(), sizes.front(), *shape);
   }
-  Idx images = read_idx(images_path, sizes.size() == 4 ? 4 : 3, kCorrectIt);
+  Idx images = read_idx(images_path, idx_dimensions(images_path) == 4 ? 4 : 3, kCorrectIt);
   Idx labels = read_idx(labels_path, 1, kCorrectIt);
   if (images.sizes[0] != labels.sizes[0]) {
     throw core::BadInput(fmt::format("{} holds {} images, but {} holds {} labels; correct or replace them",

@@ -77,6 +77,18 @@ TEST_F(OwnIdx, TakesAnySizeAndAsManyClassesAsTheLargestLabelSays) {
   expect_all(load());
 }
 
+TEST_F(OwnIdx, OfSizesThatCannotBeIsRefusedByThese) {
+  const auto write = [&](std::uint32_t count, std::uint32_t height) {
+    write_text(folder_ / "emnist-train-images-idx3-ubyte",
+               big_endian(2052) + big_endian(count) + big_endian(height) + big_endian(4) + big_endian(3));
+  };
+  write(0, 5);
+  EXPECT_TRUE(holds(refusal(), {"says in its header that it is 0 x 5 x 4 x 3 values large, which is empty"}));
+  write(0xffffffff, 0xffffffff);
+  EXPECT_TRUE(
+      holds(refusal(), {"4294967295 x 4294967295 x 4 x 3 values large, which is more than 10,000,000,000"}));
+}
+
 TEST_F(OwnIdx, GoesByWordsInNamesOrByTheirEndings) {
   rename("emnist-train-images-idx3-ubyte", "TRAIN.IDX3-UBYTE");
   rename("emnist-train-labels-idx1-ubyte", "train_labels.bin");
