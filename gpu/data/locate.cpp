@@ -298,15 +298,16 @@ Location any_set(const Rows& suitable, const Requirements& model) {
   return {&drawn, {}, fmt::format("{}; using the {} ({})", absent, drawn.title, fetch_hint(*wanted.front()))};
 }
 
-/// Throws BadInput unless the model takes this set, which was named.
-void check_suits(const SetRow& set, const Rows& suitable, const Requirements& model) {
+/// Throws BadInput unless the model takes this set, which was named. `what`: its title, or a person's own folder.
+void check_suits(const SetRow& set, const std::string& what, const Rows& suitable,
+                 const Requirements& model) {
   if (suits(set, model)) return;
   try {
-    check_kind(title_of(set), set.texts, model);
-    if (!set.any_shape()) check_shape(title_of(set), set.shape, model);
+    check_kind(what, set.texts, model);
+    if (!set.any_shape()) check_shape(what, set.shape, model);
     Requirements here = model;
     here.classes_by_name = false;
-    check_classes(title_of(set), set.classes.size(), here);
+    check_classes(what, set.classes.size(), here);
   } catch (const core::BadInput& difference) {
     throw core::BadInput(fmt::format("{}; valid: {}, {} or a folder", difference.what(),
                                      list(named(suitable), option_name_of, ", "), kBuiltin));
@@ -332,14 +333,16 @@ Location locate(const std::string& data_option, const Requirements& model) {
   if (data_option.empty()) return any_set(suitable, model);
   if (data_option == kBuiltin) return {&first_drawn(suitable), {}, {}};
   if (const SetRow* set = find_set(data_option); set != nullptr && !set->own()) {
-    check_suits(*set, suitable, model);
+    check_suits(*set, title_of(*set), suitable, model);
     return named_set(*set, model);
   }
   const std::size_t colon = data_option.find(':');
   const SetRow* set = colon == std::string::npos ? nullptr : find_set(data_option.substr(0, colon));
   if (set == nullptr) return set_in(data_option, suitable, model);
-  check_suits(*set, suitable, model);
-  return named_set_in(*set, data_option.substr(colon + 1));
+  if (!set->own()) check_suits(*set, title_of(*set), suitable, model);
+  const Location location = named_set_in(*set, data_option.substr(colon + 1));
+  if (set->own()) check_suits(*set, location.folder.string(), suitable, model);
+  return location;
 }
 
 DataSet load(const std::string& data_option, std::string& notice, const Requirements& model,

@@ -123,6 +123,10 @@ TEST_F(TextSets, TextsAndImagesAreToldApartBothWays) {
   write("mine/test.csv", "a,x\n");
   EXPECT_EQ(refusal(path("mine"), kImages),
             path("mine") + " holds texts, but pictures takes images of 32x32x3");
+  EXPECT_TRUE(holds(refusal("csv:" + path("mine"), kImages),
+                    {path("mine") + " holds texts, but pictures takes images of 32x32x3; valid: "}));
+  std::filesystem::create_directories(folder_ / "nothing");
+  EXPECT_TRUE(holds(refusal("csv:" + path("nothing"), kImages), {"no texts in " + path("nothing")}));
   EXPECT_EQ(refusal("sentences", kImages),
             "built-in sentences holds texts, but pictures takes images of 32x32x3; valid: cifar10, scenes, "
             "builtin or "
