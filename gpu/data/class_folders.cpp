@@ -82,14 +82,24 @@ fs::path train_folder_of(const fs::path& folder) {
   return fs::is_directory(train, failure) && has_class_folders(train) ? train : folder;
 }
 
-/// Nothing where there is none.
-fs::path test_folder_of(const fs::path& folder) {
+/// The first that has class folders, or that has none. Nothing where there is none.
+fs::path test_folder_of(const fs::path& folder, bool with_classes) {
   for (const char* name : {"test", "val", "valid"}) {
     const fs::path test = folder / name;
     std::error_code failure;
-    if (fs::is_directory(test, failure) && has_class_folders(test)) return test;
+    if (fs::is_directory(test, failure) && has_class_folders(test) == with_classes) return test;
   }
   return {};
+}
+
+/// A folder `train` without pictures beside test images is no class.
+void check_train_folder(const fs::path& folder) {
+  const fs::path train = folder / "train", test = test_folder_of(folder, true);
+  std::error_code failure;
+  if (test.empty() || !fs::is_directory(train, failure)) return;
+  throw core::BadInput(
+      fmt::format("{} has no class folders with PNG or JPEG files to train on, as {} has to test with",
+                  train.string(), test.string()));
 }
 
 void collect(const fs::path& folder, int depth, Seen& seen, std::vector<fs::path>& pictures) {
@@ -134,7 +144,12 @@ bool holds_class_folders(const fs::path& folder) {
 ClassFolders find_class_folders(const fs::path& folder) {
   ClassFolders found;
   found.train_folder = train_folder_of(folder);
-  if (found.train_folder != folder) found.test_folder = test_folder_of(folder);
+  if (found.train_folder == folder) {
+    check_train_folder(folder);
+  } else {
+    found.test_folder = test_folder_of(folder, true);
+    if (found.test_folder.empty()) found.bare_folder = test_folder_of(folder, false);
+  }
   const std::vector<fs::path> folders = list(found.train_folder).folders;
   for (const fs::path& path : folders) found.classes.push_back(path.filename().string());
   check_classes(found.train_folder.string(), found.classes.size(), {});

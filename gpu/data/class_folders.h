@@ -18,7 +18,9 @@ struct ClassPicture {
 struct ClassFolders {
   std::filesystem::path train_folder;
   std::filesystem::path test_folder;  ///< empty: there is none
-  std::vector<std::string> classes;   ///< the names of the folders in `train_folder`, sorted by their bytes
+  std::filesystem::path
+      bare_folder;  ///< where there is none, the one that has no folders with pictures; or empty
+  std::vector<std::string> classes;  ///< the names of the folders in `train_folder`, sorted by their bytes
   std::vector<ClassPicture> train;
   std::vector<ClassPicture> test;
 };
@@ -33,7 +35,7 @@ bool holds_class_folders(const std::filesystem::path& folder);
 /// names that begin with a point are not looked at.
 ///
 /// Throws BadInput if a folder cannot be read, if there are not 2 to 256 classes, if one has no pictures to train
-/// on, or if a class is in the test folder alone.
+/// on, if a class is in the test folder alone, or if a test folder has pictures and `train` none.
 ClassFolders find_class_folders(const std::filesystem::path& folder);
 
 }  // namespace warpscope::data

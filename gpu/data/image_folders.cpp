@@ -112,15 +112,18 @@ void read_test(const ClassFolders& found, const ImageShape& shape, const Stopped
       fmt::format("none of the files in {} can be read: {}", found.test_folder.string(), refused.first));
 }
 
-void split_test(const ClassFolders& found, DataSet& loaded) {
+/// `folder`: that of the whole set.
+void split_test(const ClassFolders& found, const fs::path& folder, DataSet& loaded) {
   move_images(every_tenth(loaded.train), loaded.train, loaded.test);
   if (loaded.test.count == 0) {
     throw core::BadInput(fmt::format("each class of {} has one image, which leaves none to test with",
                                      found.train_folder.string()));
   }
-  loaded.notice =
-      fmt::format("{} has no test folder, so that every tenth image of each class tests: {} images",
-                  found.train_folder.string(), files::grouped(loaded.test.count));
+  const std::string why = found.bare_folder.empty()
+                              ? folder.string() + " has no test folder"
+                              : found.bare_folder.string() + " has no class folders with images";
+  loaded.notice = fmt::format("{}, so that every tenth image of each class tests: {} images", why,
+                              files::grouped(loaded.test.count));
 }
 
 }  // namespace
@@ -142,7 +145,7 @@ DataSet load_image_folders(const SetRow&, const fs::path& folder, const Requirem
   check_all_have_images(loaded.train, found, reasons);
   Refused refused;
   refused.add(reasons);
-  found.test_folder.empty() ? split_test(found, loaded)
+  found.test_folder.empty() ? split_test(found, folder, loaded)
                             : read_test(found, model.shape, stopped, loaded, refused);
   const std::string told = tell(refused, files);
   if (!told.empty()) loaded.notice += (loaded.notice.empty() ? "" : "; ") + told;

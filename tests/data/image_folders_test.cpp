@@ -89,7 +89,19 @@ TEST_F(ImageFolders, TheFolderTrainAloneIsSplitToo) {
   write("train/b", 2, 2);
   const DataSet set = load();
   EXPECT_EQ(set.test.pixels, (Labels{1, 3}));
-  EXPECT_TRUE(holds(set.notice, {at("train").string() + " has no test folder"}));
+  EXPECT_TRUE(holds(set.notice, {folder_.path().string() + " has no test folder"}));
+}
+
+TEST_F(ImageFolders, AnEmptyFolderBesideAFullOneIsNamed) {
+  write("train/a", 0, 2);
+  write("train/b", 2, 2);
+  fs::create_directory(at("test"));
+  EXPECT_TRUE(holds(load().notice, {at("test").string() + " has no class folders with images, so that"}));
+  fs::rename(at("train"), at("val"));
+  fs::create_directory(at("train"));
+  EXPECT_EQ(refusal(), at("train").string() +
+                           " has no class folders with PNG or JPEG files to train on, as " +
+                           at("val").string() + " has to test with");
 }
 
 TEST_F(ImageFolders, AFolderOfValidationImagesTestsIfThereIsNoOther) {
