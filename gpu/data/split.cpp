@@ -62,8 +62,9 @@ std::vector<bool> draw(std::vector<Places> places, const std::vector<std::size_t
 
 DataSet split_validation(DataSet&& set, double share, std::uint64_t seed) {
   if (set.validation.count != 0) throw std::logic_error("there is a validation set already");
-  if (!(share >= 0 && share <= 0.5)) {
-    throw core::BadInput(fmt::format("the share of validation images is {}; valid: 0 to 0.5", share));
+  if (!(share >= 0 && share < 1)) {
+    throw core::BadInput(
+        fmt::format("the share of validation images is {}; valid: from 0 to less than 1", share));
   }
   if (share == 0) return std::move(set);
   const auto images = static_cast<std::size_t>(set.train.count);

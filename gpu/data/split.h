@@ -13,7 +13,7 @@ namespace warpscope::data {
 /// remainder; of equal ones the lower class first). A share of 0 changes nothing. The same images for the
 /// same seed everywhere.
 ///
-/// Throws BadInput if `share` is not in [0, 0.5], or if it would leave one of the two sets without images;
+/// Throws BadInput if `share` is not in [0, 1), or if it would leave one of the two sets without images;
 /// std::logic_error if there is a validation set already. `set` is then as it was before the call, in the
 /// caller's hands.
 DataSet split_validation(DataSet&& set, double share, std::uint64_t seed);

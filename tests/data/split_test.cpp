@@ -88,7 +88,7 @@ TEST(SplitValidation, TakesTheSameShareOfEachClass) {
 }
 
 TEST(SplitValidation, RoundsTheWholeToTheNearest) {
-  for (const double share : {0.004, 0.005, 0.0149, 0.25, 1.0 / 3, 0.5}) {
+  for (const double share : {0.004, 0.005, 0.0149, 0.25, 1.0 / 3, 0.5, 0.51, 0.9}) {
     const DataSet set = split_validation(numbered(333, three_classes), share, 1);
     EXPECT_EQ(set.validation.count, std::llround(share * 333)) << share;
     EXPECT_EQ(set.train.count + set.validation.count, 333);
@@ -125,10 +125,10 @@ TEST(SplitValidation, ChangesNothingForAShareOfZero) {
 
 TEST(SplitValidation, RefusesSharesThatCannotBe) {
   for (const double share :
-       {-0.1, 0.51, 1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+       {-0.1, 1.0, 1.5, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     DataSet set = numbered(10, three_classes);
-    EXPECT_TRUE(
-        holds(message_of<BadInput>([&] { split_validation(std::move(set), share, 1); }), {"0 to 0.5"}));
+    EXPECT_TRUE(holds(message_of<BadInput>([&] { split_validation(std::move(set), share, 1); }),
+                      {"0 to less than 1"}));
     EXPECT_EQ(set.train.count, 10);
   }
 }
