@@ -122,9 +122,10 @@ void add_models_options(CLI::App& app, app::ModelsArguments& a) {
          "to start from")
       ->type_name("MODEL");
   app.add_flag("--layers", a.layers, "A table of the layers instead");
-  app.add_option("--batch", a.batch, "Images a step, for the memory (default: the device's)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 65536));
+  app::whole_numbers(
+      *app.add_option("--batch", a.batch, "Images a step, for the memory (default: the device's)")
+           ->type_name("N"),
+      1, 65536);
   app.add_option("--device", a.device, "Whose memory is told: auto, cpu or cuda:N")->capture_default_str();
   app.add_option("--precision", a.precision, "Arithmetic (default: the device's)");
   app.add_option("--json", a.json, "Write the result as JSON; - for standard output")->type_name("FILE");
@@ -147,19 +148,21 @@ void add_infer_options(CLI::App& app, app::InferArguments& a) {
          "Folder of PNG and JPEG files, one of them, or a data set, whose test images are taken (default: "
          "the run's)")
       ->type_name("DATA");
-  app.add_option("--batch", a.batch, "Images at once; 1 is the least latency (default: the device's)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 65536));
+  app::whole_numbers(
+      *app.add_option("--batch", a.batch, "Images at once; 1 is the least latency (default: the device's)")
+           ->type_name("N"),
+      1, 65536);
   app.add_flag("--test-mirrored", a.mirrored,
                "A network that classifies answers by each image and its mirror image, left to right, with "
                "--test-shift by all five views and their mirror images");
-  app.add_option(
-         "--test-shift", a.shift,
-         "A network that classifies answers by each image and by it shifted by N pixels each way to the four "
-         "corners, reflected at the borders, with --test-mirrored by their mirror images too (default: 0, "
-         "off)")
-      ->type_name("N")
-      ->check(CLI::Range(0, static_cast<int>(training::setting("test_shift").range.most)));
+  app::whole_numbers(
+      *app.add_option(
+              "--test-shift", a.shift,
+              "A network that classifies answers by each image and by it shifted by N pixels each way to the "
+              "four corners, reflected at the borders, with --test-mirrored by their mirror images too "
+              "(default: 0, off)")
+           ->type_name("N"),
+      0, static_cast<int>(training::setting("test_shift").range.most));
   app.add_option("--select", a.select, "Variants: conv2d.forward=naive,..., all=naive or preset=tensor_cores")
       ->type_name("OP=VARIANT,...");
   app.add_option("--out", a.out, "Write the answers, a row an image; - for standard output")

@@ -156,6 +156,17 @@ std::string refuse_not_positive(const std::string& text) {
   return fits ? std::string() : fmt::format("'{}' is not a number above 0", text);
 }
 
+void whole_numbers(CLI::Option& option, int least, int most) {
+  const std::string valid = fmt::format("from {} to {}", least, most);
+  option.check(
+      [least, most, valid](const std::string& text) {
+        int number = 0;
+        const bool fits = CLI::detail::lexical_cast(text, number) && number >= least && number <= most;
+        return fits ? std::string() : fmt::format("'{}' is no whole number {}", text, valid);
+      },
+      valid);
+}
+
 void add_training_options(CLI::App& app, TrainingArguments& a) {
   for (const Setting& row : training::settings()) add_setting(app, row, a.given);
   app.add_option("--config", a.config,

@@ -8,6 +8,7 @@
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the name is the library's
 class App;
+class Option;
 }
 
 namespace warpscope::app {
@@ -24,6 +25,9 @@ struct TrainingArguments {
 std::string refuse_negative(const std::string& text);
 /// A check for options that hold finite numbers above 0.
 std::string refuse_not_positive(const std::string& text);
+
+/// Lets an option take whole numbers from `least` to `most` alone.
+void whole_numbers(CLI::Option& option, int least, int most);
 
 /// Adds an option for each setting. A value that does not fit throws core::BadInput from CLI::App::parse().
 void add_training_options(CLI::App& app, TrainingArguments& arguments);

@@ -102,6 +102,8 @@ class Infer(ProgramCase):
             ended = self.run_program("train", "--model", "autoencoder", "--device", "cpu", "--data", "builtin", *option)
             self.assert_one_sentence(ended, 2, "autoencoder", f"leave {name} off")
         self.assert_one_sentence(self.infer("--test-shift", "17"), 2, "--test-shift", "16")
+        self.assert_one_sentence(self.infer("--test-shift", "1.5"), 2,
+                                 "--test-shift: '1.5' is no whole number from 0 to 16")
 
     def test_answers_about_a_folder_of_pictures_are_the_same_in_any_batch(self):
         self.trained()
