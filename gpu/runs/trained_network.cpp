@@ -34,11 +34,21 @@ std::vector<std::string> class_names(const fs::path& folder) {
   return names;
 }
 
-/// Throws core::BadInput if a file of a run is of a network that the run no longer has, or of another run's.
-void check_network(const fs::path& file, const models::Model& model) {
+/// The network that a file's metadata describe, if they do. Throws core::BadInput that names the file.
+std::optional<models::Model> described_in(const fs::path& file) {
   std::map<std::string, std::string> metadata;
   files::read_safetensors(file, &metadata);
-  const std::optional<models::Model> described = models::described_in_file(metadata);
+  try {
+    return models::described_in_file(metadata);
+  } catch (const core::BadInput& error) {
+    throw core::BadInput(printable(fmt::format("the metadata of {} hold a network that cannot be read: {}",
+                                               file.string(), error.what())));
+  }
+}
+
+/// Throws core::BadInput if a file of a run is of a network that the run no longer has, or of another run's.
+void check_network(const fs::path& file, const models::Model& model) {
+  const std::optional<models::Model> described = described_in(file);
   if (!described || *described == model) return;
   throw core::BadInput(
       fmt::format("{} holds weights of another network than {} is in this run now; give the file "
@@ -60,9 +70,7 @@ TrainedNetwork of_run(const fs::path& folder, const std::string& checkpoint) {
 TrainedNetwork of_file(const fs::path& file, const std::string& model) {
   TrainedNetwork network;
   network.weights = file;
-  std::map<std::string, std::string> metadata;
-  files::read_safetensors(file, &metadata);
-  const std::optional<models::Model> described = models::described_in_file(metadata);
+  const std::optional<models::Model> described = described_in(file);
   network.settings.model =
       model.empty() ? described.value_or(models::find_model("autoencoder")) : models::model_of(model);
   if (described && *described != network.settings.model) {
@@ -70,7 +78,13 @@ TrainedNetwork of_file(const fs::path& file, const std::string& model) {
                                      printable(file.string()), printable(described->name),
                                      printable(network.settings.model.name)));
   }
-  network.parameters = models::load_parameters(file.string(), network.settings.model);
+  try {
+    network.parameters = models::load_parameters(file.string(), network.settings.model);
+  } catch (const core::BadInput& error) {
+    if (described || !model.empty()) throw;
+    throw core::BadInput(
+        fmt::format("{}; its metadata name no model, --model takes it", printable(error.what())));
+  }
   return network;
 }
 

@@ -187,18 +187,38 @@ class Infer(ProgramCase):
         self.assertEqual([row["label"] for row in rows], ["blue"] * 2 + ["gray"] * 2)
         self.assertEqual(accuracy, 1.0)
 
-    def test_answers_that_are_not_finite_are_none(self):
-        self.assert_succeeded(self.run_program("train", "--model", "mlp", "--device", "cpu", "--data", "builtin", "--steps",
-                                               "1", "--run-dir", self.path("run"), "--save", self.path("good.safetensors")))
+    def trained_weights(self):
+        """The header of a safetensors file of mlp's weights and what comes behind it."""
+        self.trained("--save", self.path("good.safetensors"))
         with open(self.path("good.safetensors"), "rb") as file:
             size = struct.unpack("<Q", file.read(8))[0]
-            head, weights = file.read(size), file.read()
-        with open(self.path("nan.safetensors"), "wb") as file:
-            file.write(struct.pack("<Q", size) + head + struct.pack("<f", float("nan")) * (len(weights) // 4))
+            return json.loads(file.read(size)), file.read()
+
+    def write_weights(self, name, head, weights):
+        text = json.dumps(head).encode()
+        with open(self.path(name), "wb") as file:
+            file.write(struct.pack("<Q", len(text)) + text + weights)
+
+    def test_weights_that_do_not_tell_their_network_are_refused_by_name(self):
+        head, weights = self.trained_weights()
+        tensors = {name: tensor for name, tensor in head.items() if name != "__metadata__"}
+        self.write_weights("bare.safetensors", tensors, weights)
+        self.assert_refused(["infer", self.path("bare.safetensors"), "builtin", "--device", "cpu"],
+                            "which model autoencoder does not have; its metadata name no model, --model takes it")
+        self.assert_succeeded(self.run_program("infer", self.path("bare.safetensors"), "builtin", "--device", "cpu",
+                                               "--model", "mlp"))
+        head["__metadata__"]["network"] = "garbage\n"
+        self.write_weights("damaged.safetensors", head, weights)
+        self.assert_refused(["infer", self.path("damaged.safetensors"), "builtin", "--device", "cpu"],
+                            f"the metadata of {self.path('damaged.safetensors')} hold a network that cannot be read: ")
+
+    def test_answers_that_are_not_finite_are_none(self):
+        head, weights = self.trained_weights()
+        self.write_weights("nan.safetensors", head, struct.pack("<f", float("nan")) * (len(weights) // 4))
         ended = self.run_program("infer", self.path("nan.safetensors"), "builtin", "--device", "cpu", "--out",
                                  self.path("answers.csv"))
         self.assertEqual(ended.code, 1)
-        self.assertRegex(ended.err, r"\Awarpscope: (\d+) of \1 answers are not finite \(NaN or infinite\) and count as none")
+        self.assertRegex(ended.err, r"\Awarpscope: (\d+) of \1 answers are not finite \(NaN or infinite\) and count")
         self.assertNotIn("accuracy", ended.out)
         with open(self.path("answers.csv"), encoding="utf-8", newline="") as file:
             self.assertEqual({row["class"] for row in csv.DictReader(file)}, {""})
