@@ -68,7 +68,8 @@ std::vector<fs::path> list_pictures(std::span<const fs::path> paths, std::vector
     std::vector<fs::path> inside;
     for (fs::directory_iterator entry(path, failure), end; !failure && entry != end;
          entry.increment(failure)) {
-      if (is_picture(entry->path())) inside.push_back(entry->path());
+      const bool hidden = entry->path().filename().native().starts_with('.');
+      if (!hidden && is_picture(entry->path())) inside.push_back(entry->path());
     }
     if (failure) {
       refused.push_back(fmt::format("cannot read the folder {}: {}", path.string(), failure.message()));

@@ -29,8 +29,8 @@ bool is_picture(const std::filesystem::path& path);
 /// True for what PNG and JPEG files begin with.
 bool begins_like_picture(std::string_view bytes);
 
-/// The files that `paths` name, in that order; of a folder the PNG and JPEG files right in it, by name. A folder that
-/// holds none or cannot be read adds a sentence to `refused`.
+/// The files that `paths` name, in that order; of a folder the PNG and JPEG files right in it, by name, but for names
+/// that begin with a point. A folder that holds none or cannot be read adds a sentence to `refused`.
 std::vector<std::filesystem::path> list_pictures(std::span<const std::filesystem::path> paths,
                                                  std::vector<std::string>& refused);
 
