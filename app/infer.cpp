@@ -89,14 +89,15 @@ std::string in_words(const plan::ViewSettings& views) {
                      views.shift == 1 ? "" : "s", views.mirrored ? " and all five mirrored" : "");
 }
 
-void print(const inference::Subject& subject, const Outcome& found) {
+void print(const inference::Subject& subject, const Outcome& found, bool of_texts) {
+  const char* const things = of_texts ? "texts" : "images";
   fmt::print("network      {}, {}\n", subject.model, subject.weights);
-  fmt::print("images       {} of {}, {}in {} batches of {}\n", found.answers.size(), subject.data,
-             in_words(found.views), found.batches, found.batch);
+  fmt::print("{:<12} {} of {}, {}in {} batch{} of {}\n", things, found.answers.size(), subject.data,
+             in_words(found.views), found.batches, found.batches == 1 ? "" : "es", found.batch);
   fmt::print("device       {}, {}\n", subject.device, subject.precision);
   if (found.accuracy) fmt::print("accuracy     {:.2f} %\n", 100 * *found.accuracy);
   if (found.mse) fmt::print("MSE          {:.6g}, PSNR {:.2f} dB\n", *found.mse, *found.psnr);
-  fmt::print("images/s     {} over all, {} on the device, {} by the network alone\n\n",
+  fmt::print("{:<12} {} over all, {} on the device, {} by the network alone\n\n", fmt::format("{}/s", things),
              figure(found.images_per_second()), figure(found.device_images_per_second()),
              figure(found.network_images_per_second()));
   fmt::print("{}", latencies_of(found));
@@ -144,7 +145,7 @@ int infer(const InferArguments& a) {
   const Outcome found = infer_all(network, *images, pace_of(batch));
   const inference::Subject subject = subject_of(source, *images);
   print_refusals(found, *images);
-  if (a.out != "-" && a.json != "-") print(subject, found);
+  if (a.out != "-" && a.json != "-") print(subject, found, !source.network.settings.model.alphabet.empty());
   if (format) write_output(a.out, inference::text_of(subject, found, *format));
   if (!a.json.empty()) write_output(a.json, runs::json_text(inference::figures_of(subject, found)));
   return found.interrupted || !found.refused.empty() || found.not_finite > 0 ? 1 : 0;

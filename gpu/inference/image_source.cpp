@@ -50,7 +50,9 @@ class TestImages : public ImageSource {
     return names;
   }
   std::int64_t count() const override { return data_->test.count; }
-  std::string title() const override { return data_->name + ", test images"; }
+  std::string title() const override {
+    return fmt::format("{}, test {}", data_->name, data_->test.texts.empty() ? "images" : "texts");
+  }
   std::vector<std::string> classes() const override { return labels_.classes; }
 
  private:

@@ -72,7 +72,8 @@ std::string objection(const Model& model, std::size_t at, const Extent& input) {
     if (at > 0) return "reads the characters of the input, so that it must be the first layer";
     const int characters = characters_of(model);
     if (layer.symbols < characters) {
-      return fmt::format("tells {} characters apart, but the alphabet has {}", layer.symbols, characters);
+      return fmt::format("tells {} character{} apart, but the alphabet has {}", layer.symbols,
+                         layer.symbols == 1 ? "" : "s", characters);
     }
   }
   const LayerRow& row = row_of(layer.kind);

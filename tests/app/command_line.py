@@ -109,7 +109,7 @@ class CommandLine(ProgramCase):
 
     def test_a_precision_that_the_device_lacks_is_refused(self):
         arguments = ["train", "--device", "cpu", "--data", self.cifar10(), "--batch", "4", "--precision", "fp16"]
-        self.assert_refused(arguments, "training in fp16 is not possible on cpu (", "); valid: fp32, bf16")
+        self.assert_refused(arguments, "fp16 is not possible on cpu (", "); valid: fp32, bf16")
 
     def test_a_save_file_that_could_not_be_written_is_refused_before_training(self):
         def refused(file, *words):

@@ -77,6 +77,7 @@ class Texts(ProgramCase):
         self.assertEqual(told["answers"][0]["text"], "My aunt, she fries two onions")
         self.assertNotIn("label", told["answers"][1])
         self.assertEqual(told["accuracy"], float(told["answers"][0]["class"] == "kitchen"))
+        self.assertRegex(self.infer(lines).out, r"(?m)^texts        3 of .*, in 1 batch of 3$")
         known = json.loads(self.infer("--json", "-").out)
         self.assertGreater(known["accuracy"], 0.7)
         self.assertEqual(known["images"], 800)

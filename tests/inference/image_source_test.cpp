@@ -96,6 +96,12 @@ TEST_F(Pictures, ThatCannotBeReadLeaveNoGap) {
   EXPECT_TRUE(tests::holds(source->refused().back(), {"e.jpg is no picture that can be read"}));
 }
 
+TEST_F(Pictures, WhoseNamesBeginWithAPointAreNotLookedAt) {
+  for (const char* const name : {"a.png", ".hidden.png"}) write_picture(folder.path() / name, 5);
+  EXPECT_EQ(open(folder.path())->count(), 1);
+  EXPECT_EQ(open(folder.path() / ".hidden.png")->count(), 1);
+}
+
 TEST_F(Pictures, MayBeASingleFile) {
   write_picture(folder.path() / "one.png", 8);
   const auto source = open(folder.path() / "one.png");
@@ -238,6 +244,7 @@ TEST(TextFiles, OneTextIsEncodedForAModel) {
 TEST(TextFiles, ADataSetTellsItsTestTexts) {
   std::string notice;
   const auto source = open_images("sentences", {{1, 64, 1}, 4, "mine", "abc"}, {}, notice);
+  EXPECT_EQ(source->title(), "built-in sentences, test texts");
   std::vector<std::uint8_t> pixels(64 * 2);
   const auto names = source->read(2, pixels.data());
   ASSERT_EQ(names.size(), 2u);

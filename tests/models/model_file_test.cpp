@@ -227,6 +227,8 @@ TEST(ModelFile, SaysWhatIsWrongWithTexts) {
        "mine.toml: model mine: a network that takes texts classifies; the loss is cross_entropy"},
       {"\"one_hot\"", "\"one_hot\", classes = 3",
        "mine.toml:5: layer onehot1: tells 3 characters apart, but the alphabet has 4"},
+      {"\"one_hot\"", "\"one_hot\", classes = 1",
+       "mine.toml:5: layer onehot1: tells 1 character apart, but the alphabet has 4"},
       {"{type = \"one_hot\"}", "{type = \"relu\"}, {type = \"one_hot\"}",
        "mine.toml:5: layer onehot1: reads the characters of the input, so that it must be the first layer"},
       {"text = {length = 20, alphabet = \"ab\\u00e9\\n\"}", "input = [1, 20, 1]",

@@ -100,7 +100,7 @@ TEST(Command, WhatCannotBeDoneIsToldAndTrainingGoesOn) {
   fp16.precision = core::Precision::fp16;
   const std::vector<std::pair<Command, std::string>> bad{
       {Select{unknown}, "conv2d.forward=winograd cannot run in conv1: there is no such variant on cpu"},
-      {Select{fp16}, "training in fp16 is not possible on cpu"},
+      {Select{fp16}, "fp16 is not possible on cpu"},
       {SetBatch{41}, "batch size 41 is not between 1 and the 40 training images"},
       {SetBatch{0}, "batch size 0 is not"},
       {SetLearningRate{-1.0f}, "learning rate -1 of the optimizer is not valid"},
