@@ -22,8 +22,8 @@ struct Idx {
 /// if reading fails half-way.
 Idx read_idx(const std::filesystem::path& path, int dimensions, const std::string& remedy);
 
-/// How many dimensions the number tells with which an IDX file of bytes begins; 0 if `path` is no such file or cannot be
-/// read.
+/// How many dimensions the number tells with which an IDX file of bytes begins; 0 if `path` is no such file or cannot
+/// be read.
 int idx_dimensions(const std::filesystem::path& path);
 
 /// The sizes that the header of an IDX file of bytes tells; none if `path` is no such file, cannot be read, or

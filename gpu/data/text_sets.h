@@ -42,7 +42,8 @@ std::string text_of(const CsvRow& row, std::size_t first);
 /// True for names that end in .csv, in small or capital letters.
 bool is_csv(const std::filesystem::path& path);
 
-/// A row that says what the fields of the others are, in small or capital letters: "text" alone, or as load_csv() has it.
+/// A row that says what the fields of the others are, in small or capital letters: "text" alone, or as load_csv() has
+/// it.
 bool is_title(const CsvRow& row);
 
 /// Appends a text to a set of 1 x length x 1, as bytes, as text and with its label.

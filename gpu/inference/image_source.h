@@ -41,8 +41,8 @@ class ImageSource {
 /// The pictures right in the folder `data`, by name, or the picture of that name, cut and resized as
 /// data::read_own_images() tells; a batch is decoded by several threads. For a model that takes texts, those in the
 /// file of that name, as read_texts() tells. Else the test images of the data set that data::load() finds for "data";
-/// `notice` is then as there. `classes`: the names of the network's, as far as they are known; by match_classes() labels
-/// become theirs, and `notice` tells of those that do not. Throws core::BadInput where there are neither.
+/// `notice` is then as there. `classes`: the names of the network's, as far as they are known; by match_classes()
+/// labels become theirs, and `notice` tells of those that do not. Throws core::BadInput where there are neither.
 std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Requirements& wanted,
                                          const std::vector<std::string>& classes, std::string& notice);
 

@@ -27,18 +27,19 @@ std::string class_name(const Subject& subject, int label);
 
 /// RFC 4180 with LF, a title line and a line an image: "file" or "index"; "label" where labels are known; then "class",
 /// "probability", "second", "second_probability", "third", "third_probability" of a network that classifies, "mse" and
-/// "psnr" of one that reconstructs. Numbers have the fewest digits that give the same double again; those that
-/// are not finite, and the classes of an answer that is not, are empty cells.
+/// "psnr" of one that reconstructs. Numbers have the fewest digits that give the same double again; those that are not
+/// finite, and the classes of an answer that is not, are empty cells.
 std::string csv_of(const Subject& subject, const Outcome& outcome);
 
-/// {"weights", "model", "data", "device", "precision", "images", "not_finite", "batch", "batches", "seconds", "images_per_second",
-/// "device_images_per_second", "network_images_per_second", "interrupted", "accuracy" or "mse" and "psnr", "refused",
-/// "microseconds": {"read": {"median", "p99"}, "to_device", "network", "layers": [{"layer", "median", "p99"} or
-/// {"layer", "inside"}], "back", "total"}}
+/// {"weights", "model", "data", "device", "precision", "images", "not_finite", "batch", "batches", "seconds",
+/// "images_per_second", "device_images_per_second", "network_images_per_second", "interrupted", "accuracy" or "mse" and
+/// "psnr", "refused", "microseconds": {"read": {"median", "p99"}, "to_device", "network", "layers": [{"layer",
+/// "median", "p99"} or {"layer", "inside"}], "back", "total"}}
 nlohmann::json figures_of(const Subject& subject, const Outcome& outcome);
 
 /// The same with "answers": a list of {"file" or "index", "label", "class", "probability", "guesses": [{"class",
-/// "probability"}]} ("class" and "probability" null and no guesses where the answer is not finite) or {..., "mse", "psnr"}.
+/// "probability"}]} ("class" and "probability" null and no guesses where the answer is not finite) or {..., "mse",
+/// "psnr"}.
 nlohmann::json answers_of(const Subject& subject, const Outcome& outcome);
 
 /// What answers are written as.
