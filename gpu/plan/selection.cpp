@@ -94,8 +94,9 @@ void check_precision(const core::DeviceInfo& device, core::Precision precision) 
   if (std::find(precisions.begin(), precisions.end(), precision) != precisions.end()) return;
   std::vector<std::string_view> names;
   for (const core::Precision each : precisions) names.push_back(core::to_string(each));
-  throw core::BadInput(fmt::format("{} is not possible on {} ({}); valid: {}", core::to_string(precision),
-                                   device.id(), device.name, fmt::join(names, ", ")));
+  throw core::BadInput(fmt::format("precision {} is not possible on {} ({}); valid: {}",
+                                   core::to_string(precision), device.id(), device.name,
+                                   fmt::join(names, ", ")));
 }
 
 const Variant* automatic_variant(Op op, const core::DeviceInfo& device, core::Precision precision) {

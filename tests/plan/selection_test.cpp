@@ -59,7 +59,7 @@ TEST_F(CpuSelection, APrecisionThatTheDeviceLacksIsRefusedWithThoseItHas) {
       check_precision(device, precision);
       ADD_FAILURE() << core::to_string(precision);
     } catch (const core::BadInput& error) {
-      EXPECT_EQ(error.what(), "training in " + std::string(core::to_string(precision)) +
+      EXPECT_EQ(error.what(), "precision " + std::string(core::to_string(precision)) +
                                   " is not possible on cpu (" + device.name + "); valid: fp32, bf16");
     }
   }

@@ -59,7 +59,9 @@ layers = [{layers} {{type = "global_average_pool"}}, {{type = "linear", features
 
     def test_a_layer_without_a_name_is_told_by_its_number(self):
         self.open_view("edit")
-        self.type_into("network.edit.1.name", ("ctrl+a", "BackSpace", "Return"))
+        self.type_into("network.edit.1.name", ("BackSpace",))  # all of it is selected
+        self.wait_for("a text", why_no_apply="")
+        self.key("Return")
         now = self.wait_for("the mistake", lambda now: "a name has" in now["fault"])
         self.assertTrue(now["why_no_apply"].startswith("Layer 2: a name has 1 to 64"), now["why_no_apply"])
         self.assertEqual(now["summary"], now["why_no_apply"])
