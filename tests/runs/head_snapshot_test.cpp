@@ -13,23 +13,71 @@
 namespace warpscope::runs {
 namespace {
 
+using nlohmann::json;
+using tests::run_head;
+using training::TrainerState;
+
 TEST(HeadSnapshot, ANetworkOfAFileIsKnownAndThatOfANameToo) {
   const models::Model tiny = tests::tiny_model();
-  const nlohmann::json of_file{{"configuration", {{"model", "tiny"}, {"network", models::text_of(tiny)}}}};
+  const json of_file{{"configuration", {{"model", "tiny"}, {"network", models::text_of(tiny)}}}};
   EXPECT_EQ(model_in(of_file), tiny);
   EXPECT_EQ(snapshot_of(of_file).parameters, models::parameter_layout(tiny).count);
-  const nlohmann::json of_name{{"configuration", {{"model", "mlp"}, {"network", ""}}}};
+  const json of_name{{"configuration", {{"model", "mlp"}, {"network", ""}}}};
   EXPECT_EQ(model_in(of_name), models::find_model("mlp"));
 }
 
 TEST(HeadSnapshot, TheAugmentationIsThatOfNowAndNoneWhereNothingIsTold) {
-  nlohmann::json head = tests::run_head("finished");
+  json head = run_head("finished");
   EXPECT_EQ(snapshot_of(head).augment, training::AugmentSettings{});
   head["configuration"]["crop"] = 3;
   head["current"] = head["configuration"];
   head["current"].update({{"flip", true}, {"jitter", 0.5}, {"mixup", 1}, {"cutout", "large"}});
   EXPECT_EQ(snapshot_of(head).augment,
             (training::AugmentSettings{.flip = true, .crop = 3, .jitter = 0.5f, .mixup = 1}));
+}
+
+TEST(HeadSnapshot, TellsHowManyViewsEvaluationsTake) {
+  json head = run_head("finished");
+  EXPECT_EQ(snapshot_of(head).test_views, 1);
+  head["configuration"]["test_mirrored"] = true;
+  head["configuration"]["test_shift"] = 2u;
+  EXPECT_EQ(snapshot_of(head).test_views, 10);
+}
+
+TEST(HeadSnapshot, TheSpikeThresholdIsThatOfNow) {
+  json head = run_head("finished");
+  head["configuration"]["zscore"] = 6;
+  EXPECT_EQ(snapshot_of(head).spike_threshold, 6);
+  head["current"] = head["configuration"];
+  head["current"]["zscore"] = 8.5;
+  EXPECT_EQ(snapshot_of(head).spike_threshold, 8.5);
+}
+
+TEST(HeadSnapshot, OpsOfBeforeHaveTodaysNames) {
+  const json head{{"device", {{"kind", "cpu"}}},
+                  {"configuration",
+                   {{"precision", "fp32"},
+                    {"selection",
+                     {{"block.forward", "loops"}, {"conv2d.forward", "onednn"}, {"mse.forward", "loops"}}}}}};
+  const plan::Selection selection = snapshot_of(head).selection;
+  EXPECT_EQ(selection.variants.at(ops::Op::conv2d_forward), "loops");
+}
+
+TEST(HeadSnapshot, NonsenseIsLeftOut) {
+  for (const json& head : {json(), json::array(), json{{"configuration", 5}},
+                           json{{"configuration",
+                                 {{"model", 3},
+                                  {"batch", "x"},
+                                  {"optimizer", "none"},
+                                  {"schedule", "never"},
+                                  {"precision", "fp1"},
+                                  {"selection", {{"conv9d", "a"}, {"relu.forward", 4}}}}}},
+                           json{{"device", "cpu"}, {"classes", {1, 2}}, {"status", 4}}}) {
+    const training::Snapshot snapshot = snapshot_of(head);
+    EXPECT_EQ(snapshot.batch, 0) << head;
+    EXPECT_TRUE(snapshot.selection.variants.empty()) << head;
+    EXPECT_EQ(state_of(head), TrainerState::running);
+  }
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "gpu/core/error.h"
-#include "gpu/runs/head_snapshot.h"
 #include "gpu/runs/run_images.h"
 #include "gpu/runs/run_predictions.h"
 #include "gpu/runs/run_view.h"
@@ -428,23 +427,6 @@ TEST_F(Viewed, MissingPicturesAreToldOnce) {
   EXPECT_EQ(source->snapshot()->notice_id, id);
 }
 
-TEST(HeadSnapshot, TellsHowManyViewsEvaluationsTake) {
-  json head = run_head("finished");
-  EXPECT_EQ(snapshot_of(head).test_views, 1);
-  head["configuration"]["test_mirrored"] = true;
-  head["configuration"]["test_shift"] = 2u;
-  EXPECT_EQ(snapshot_of(head).test_views, 10);
-}
-
-TEST(HeadSnapshot, TheSpikeThresholdIsThatOfNow) {
-  json head = run_head("finished");
-  head["configuration"]["zscore"] = 6;
-  EXPECT_EQ(snapshot_of(head).spike_threshold, 6);
-  head["current"] = head["configuration"];
-  head["current"]["zscore"] = 8.5;
-  EXPECT_EQ(snapshot_of(head).spike_threshold, 8.5);
-}
-
 /// A view of a run that classifies.
 class ViewedClassifier : public Viewed {
  protected:
@@ -575,33 +557,6 @@ TEST_F(ViewedClassifier, DamagedPredictionsLeaveTheLastGoodOnesWithANotice) {
   EXPECT_EQ(source->snapshot()->evaluation->predicted.size(), 256u);
   write(20);
   ASSERT_TRUE(wait_for_predictions(20));
-}
-
-TEST(HeadSnapshot, OpsOfBeforeHaveTodaysNames) {
-  const json head{{"device", {{"kind", "cpu"}}},
-                  {"configuration",
-                   {{"precision", "fp32"},
-                    {"selection",
-                     {{"block.forward", "loops"}, {"conv2d.forward", "onednn"}, {"mse.forward", "loops"}}}}}};
-  const plan::Selection selection = snapshot_of(head).selection;
-  EXPECT_EQ(selection.variants.at(ops::Op::conv2d_forward), "loops");
-}
-
-TEST(HeadSnapshot, NonsenseIsLeftOut) {
-  for (const json& head : {json(), json::array(), json{{"configuration", 5}},
-                           json{{"configuration",
-                                 {{"model", 3},
-                                  {"batch", "x"},
-                                  {"optimizer", "none"},
-                                  {"schedule", "never"},
-                                  {"precision", "fp1"},
-                                  {"selection", {{"conv9d", "a"}, {"relu.forward", 4}}}}}},
-                           json{{"device", "cpu"}, {"classes", {1, 2}}, {"status", 4}}}) {
-    const training::Snapshot snapshot = snapshot_of(head);
-    EXPECT_EQ(snapshot.batch, 0) << head;
-    EXPECT_TRUE(snapshot.selection.variants.empty()) << head;
-    EXPECT_EQ(state_of(head), TrainerState::running);
-  }
 }
 
 }  // namespace
