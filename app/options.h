@@ -9,7 +9,7 @@
 namespace CLI {  // NOLINT(readability-identifier-naming): the name is the library's
 class App;
 class Option;
-}
+}  // namespace CLI
 
 namespace warpscope::app {
 
