@@ -18,9 +18,8 @@ struct ClassPicture {
 struct ClassFolders {
   std::filesystem::path train_folder;
   std::filesystem::path test_folder;  ///< empty: there is none
-  std::filesystem::path
-      bare_folder;  ///< where there is none, the one that has no folders with pictures; or empty
-  std::vector<std::string> classes;  ///< the names of the folders in `train_folder`, sorted by their bytes
+  std::filesystem::path bare_folder;  ///< where there is none, one without pictures; or empty
+  std::vector<std::string> classes;   ///< the names of the folders in `train_folder`, sorted by their bytes
   std::vector<ClassPicture> train;
   std::vector<ClassPicture> test;
 };

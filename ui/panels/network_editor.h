@@ -22,8 +22,8 @@ class NetworkEditor {
   void draw(const Frame& frame);
   /// Another network is trained from now on.
   void set_trained(const models::Model& trained) { draft_.set_trained(trained); }
-  /// There is an edit to take back that is not applied. `coming`: the network that is trained once the trainer has taken
-  /// all that was sent, if it is known.
+  /// There is an edit to take back that is not applied. `coming`: the network that is trained once the trainer has
+  /// taken all that was sent, if it is known.
   bool can_undo(const models::Model* coming) const {
     return draft_.can_undo() && (coming == nullptr ? draft_.changed() : draft_.differs_from(*coming));
   }

@@ -14,9 +14,9 @@ namespace warpscope::ui {
 
 class LayerForm {
  public:
-  /// Draws the rows in the room that is left, where they scroll; with room for a few lines only they are as long as they
-  /// are, and the window that they stand in scrolls. `focus` is the layer whose row is lit; a click changes it. `message`
-  /// becomes why something that was typed is not taken.
+  /// Draws the rows in the room that is left, where they scroll; with room for a few lines only they are as long as
+  /// they are, and the window that they stand in scrolls. `focus` is the layer whose row is lit; a click changes it.
+  /// `message` becomes why something that was typed is not taken.
   void draw(const Frame& frame, NetworkDraft& draft, std::size_t& focus, std::string& message);
   /// A field holds a text that was typed and is not taken yet.
   bool typed() const { return holds_text_; }

@@ -77,7 +77,8 @@ struct TimeWindow {
   void pan(double by);
 };
 
-/// What a tip says of a call, several lines; its share of the calls once all have a time. `before`: it is one of the lane of before.
+/// What a tip says of a call, several lines; its share of the calls once all have a time. `before`: it is one of the
+/// lane of before.
 std::string tip_of(const training::StepCall& call, const StepLanes& lanes, bool before, bool on_gpu);
 
 /// "1,234.5 µs", "12.3 ms"

@@ -27,9 +27,9 @@ struct FlagGroup {
   float pixel = 0;
 };
 
-/// Groups markers (in the order of x) whose pixels lie within [left, right]. A marker joins the group before it if it is
-/// nearer than `reach` pixels to that group's first one, or would be if the last `reach` pixels were one place: so each
-/// group has room for a flag of `reach` pixels, which of the last one may begin before its hairline.
+/// Groups markers (in the order of x) whose pixels lie within [left, right]. A marker joins the group before it if it
+/// is nearer than `reach` pixels to that group's first one, or would be if the last `reach` pixels were one place: so
+/// each group has room for a flag of `reach` pixels, which of the last one may begin before its hairline.
 std::vector<FlagGroup> group_markers(std::span<const Marker> markers, const Axis& x, float left, float right,
                                      float reach);
 
@@ -39,8 +39,8 @@ struct TextMeasure {
   std::function<std::string(const std::string&, float)> cut;
 };
 
-/// What a group's flag says, at most `most` pixels wide: "bf16" of one marker, "bf16 +3" of four; where that is too wide
-/// with its beginning alone, "netw... +3", and where even that says little, "+4".
+/// What a group's flag says, at most `most` pixels wide: "bf16" of one marker, "bf16 +3" of four; where that is too
+/// wide with its beginning alone, "netw... +3", and where even that says little, "+4".
 std::string flag_text(std::span<const Marker> markers, const FlagGroup& group, float most,
                       const TextMeasure& measure);
 
