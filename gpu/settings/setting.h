@@ -2,7 +2,7 @@
 // The table of settings: one row says all there is to know of a setting. The command line, TOML files,
 // run.json, the fields of the window, `warpscope config` and docs/options.md are made from the rows; code
 // elsewhere names a setting only where it uses the field that the row fills. A new setting is a field
-// (training_settings.h) and its row (setting_table.cpp).
+// (training_settings.h) and its row (one of *_rows.cpp).
 
 #include <cstdint>
 #include <limits>

@@ -1,0 +1,249 @@
+// The rows of the settings that say what trains, on what, and where.
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "gpu/core/device.h"
+#include "gpu/models/model_file.h"
+#include "gpu/settings/configuration.h"
+#include "gpu/settings/setting_fields.h"
+#include "gpu/settings/setting_rows.h"
+
+namespace warpscope::training {
+namespace {
+
+using S = TrainingSettings;
+
+std::optional<Value> text_of_precision(const S& s) {
+  if (!s.precision) return std::nullopt;
+  return std::string(core::to_string(*s.precision));
+}
+
+std::vector<std::string> precision_names() {
+  std::vector<std::string> names;
+  for (const core::Precision precision : core::selectable_precisions()) {
+    names.emplace_back(core::to_string(precision));
+  }
+  return names;
+}
+
+std::optional<Value> precision_of_device(const Setting&, const Configuration&,
+                                         const core::DeviceInfo* device) {
+  if (device == nullptr) return std::nullopt;
+  return std::string(core::to_string(standard_precision(*device)));
+}
+
+constexpr std::array kModelRows{
+    Setting{.table = "model",
+            .key = "name",
+            .name = "model",
+            .meaning = "network",
+            .unit = "",
+            .field = text_field([](const S& s) { return models::text_of(s.model); },
+                                [](S& s, const std::string& text) { s.model = models::model_of(text); }),
+            .names = models::model_names,
+            .settle = [](const std::string& text) { return models::text_of(models::model_of(text)); },
+            .example = "classifier",
+            .fixed_in_run = true},
+    Setting{
+        .table = "model",
+        .key = "init",
+        .name = "init",
+        .meaning = "initial weights (safetensors, PyTorch layout, or a run's folder: its last checkpoint)",
+        .unit = "",
+        .field = field([](auto& s) -> auto& { return s.init_file; }),
+        .example = "first \"weights\".safetensors",
+        .placeholder = "FILE",
+        .fixed_in_run = true,
+        .standard_text = "random, from the seed"},
+    Setting{.table = "model",
+            .key = "init_partly",
+            .name = "init_partly",
+            .meaning = "takes from init the layers that fit, and the others from the seed",
+            .unit = "",
+            .field = field([](auto& s) -> auto& { return s.init_partly; }),
+            .fixed_in_run = true},
+};
+
+constexpr std::array kDataRows{
+    Setting{.table = "data",
+            .key = "source",
+            .name = "data_source",
+            .option = "data",
+            .meaning = "training images: builtin, a set's name, a folder or NAME:FOLDER",
+            .unit = "",
+            .field = field([](auto& s) -> auto& { return s.data; }),
+            .example = "cifar10",
+            .fixed_in_run = true,
+            .standard_text = "$WARPSCOPE_DATA or the cache, else builtin"},
+    Setting{.table = "data",
+            .key = "validation",
+            .name = "validation",
+            .meaning = "share of the training images held out to steer by",
+            .unit = "",
+            .range = {.most = 0.9},
+            .field = field([](auto& s) -> auto& { return s.validation; }),
+            .fixed_in_run = true},
+    Setting{.table = "data",
+            .key = "shuffle",
+            .name = "shuffle",
+            .meaning = "a fresh order of the images in each epoch",
+            .unit = "",
+            .field = field([](auto& s) -> auto& { return s.shuffle; }),
+            .fixed_in_run = true},
+    Setting{.table = "data",
+            .key = "seed",
+            .name = "seed",
+            .meaning = "seed of weights and order",
+            .unit = "",
+            .range = kCount,
+            .field = field([](auto& s) -> auto& { return s.seed; }),
+            .fixed_in_run = true},
+    Setting{.table = "data",
+            .key = "test_images",
+            .name = "test_images",
+            .meaning = "images of an evaluation",
+            .unit = "images",
+            .range = kCount,
+            .field = field([](auto& s) -> auto& { return s.test_images; }),
+            .zero = "all, 256 on the CPU"},
+    Setting{.table = "data",
+            .key = "test_every",
+            .name = "test_every",
+            .meaning = "steps from one evaluation to the next",
+            .unit = "steps",
+            .range = kCount,
+            .field = field([](auto& s) -> auto& { return s.test_every; }),
+            .zero = "once five times its images were trained on, 20 steps at least; not 1"},
+    Setting{.table = "data",
+            .key = "test_mirrored",
+            .name = "test_mirrored",
+            .meaning =
+                "evaluates a classifier on each held-out image and on its mirror image, left to right, "
+                "by the mean of the logits of both (with test_shift, of all ten views)",
+            .unit = "",
+            .field = field([](auto& s) -> auto& { return s.test_mirrored; })},
+    Setting{
+        .table = "data",
+        .key = "test_shift",
+        .name = "test_shift",
+        .meaning =
+            "evaluates a classifier on each held-out image and on it shifted by so many pixels each way to "
+            "the four corners, reflected at the borders, by the mean of the logits of all five (with "
+            "test_mirrored, of their mirror images too)",
+        .unit = "pixels",
+        .range = {.most = 16},
+        .field = field([](auto& s) -> auto& { return s.test_shift; }),
+        .zero = "off"},
+};
+
+constexpr std::array kAugmentRows{
+    Setting{.table = "augment",
+            .key = "flip",
+            .name = "flip",
+            .meaning = "mirrors half of the training images, left to right",
+            .unit = "",
+            .field = field([](auto& s) -> auto& { return s.augment.flip; })},
+    Setting{
+        .table = "augment",
+        .key = "crop",
+        .name = "crop",
+        .meaning = "shifts each training image by up to so many pixels each way, reflected at the borders",
+        .unit = "pixels",
+        .range = {.most = 16},
+        .field = field([](auto& s) -> auto& { return s.augment.crop; }),
+        .zero = "off",
+        .slider = Slider{.low = 0, .high = 16}},
+    Setting{.table = "augment",
+            .key = "cutout",
+            .name = "cutout",
+            .meaning = "side of a square of each training image that becomes grey (0.5)",
+            .unit = "pixels",
+            .range = {.most = 32},
+            .field = field([](auto& s) -> auto& { return s.augment.cutout; }),
+            .zero = "off",
+            .slider = Slider{.low = 0, .high = 32}},
+    Setting{
+        .table = "augment",
+        .key = "jitter",
+        .name = "jitter",
+        .meaning =
+            "strength with which brightness, contrast and, of three channels, saturation of each training "
+            "image change",
+        .unit = "",
+        .range = {.most = 1},
+        .field = field([](auto& s) -> auto& { return s.augment.jitter; }),
+        .zero = "off",
+        .slider = Slider{.low = 0, .high = 1}},
+    Setting{.table = "augment",
+            .key = "mixup",
+            .name = "mixup",
+            .meaning =
+                "mixes each training image and its label with the next of the batch; the share is drawn from "
+                "Beta(alpha, alpha) with this alpha",
+            .unit = "",
+            .range = {.most = 2},
+            .field = field([](auto& s) -> auto& { return s.augment.mixup; }),
+            .zero = "off",
+            .slider = Slider{.low = 0, .high = 2}},
+};
+
+constexpr std::array kDeviceRows{
+    Setting{.table = "device",
+            .key = "name",
+            .name = "device",
+            .meaning = "where to train: auto, cpu or cuda:N",
+            .unit = "",
+            .field = field([](auto& s) -> auto& { return s.device; }),
+            .example = "cuda:3"},
+    Setting{.table = "device",
+            .key = "precision",
+            .name = "precision",
+            .meaning = "arithmetic",
+            .unit = "",
+            .field = {.kind = Kind::text,
+                      .get = text_of_precision,
+                      .set =
+                          [](S& s, const Value& value) {
+                            s.precision = core::parse_precision(std::get<std::string>(value));
+                          }},
+            .names = precision_names,
+            .example = "tf32",
+            .standard = precision_of_device,
+            .standard_text = "bf16 where CUDA has tensor cores for it (compute capability 8.0), else fp32"},
+    Setting{.table = "device",
+            .key = "select",
+            .name = "select",
+            .meaning =
+                "variants: conv2d.forward=naive,..., all=naive or preset=tensor_cores; an op that is chosen "
+                "runs by itself",
+            .unit = "",
+            .field = field([](auto& s) -> auto& { return s.select; }),
+            .example = "conv2d.forward=naive,all=naive",
+            .placeholder = "OP=VARIANT,...",
+            .standard_text = "the fastest"},
+};
+
+}  // namespace
+
+std::span<const Setting> rows_of_model() {
+  return kModelRows;
+}
+
+std::span<const Setting> rows_of_data() {
+  return kDataRows;
+}
+
+std::span<const Setting> rows_of_augment() {
+  return kAugmentRows;
+}
+
+std::span<const Setting> rows_of_device() {
+  return kDeviceRows;
+}
+
+}  // namespace warpscope::training

@@ -1,0 +1,161 @@
+// The rows of the settings that say when a training ends and what is kept of it.
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "gpu/settings/setting_fields.h"
+#include "gpu/settings/setting_rows.h"
+
+namespace warpscope::training {
+namespace {
+
+using S = TrainingSettings;
+
+std::vector<std::string> reaction_names() {
+  return {"pause", "fail"};
+}
+
+void check_time(const std::string& text) {
+  if (!text.empty()) parse_time_span(text);
+}
+
+constexpr Range kSmallCount = {.most = 2147483647.0};
+constexpr Range kFromOne = {.least = 1, .most = 2147483647.0};
+
+static_assert(SpikeSettings{}.warm_up == 50, "the help of zscore tells it");
+
+constexpr std::array kStopRows{
+    Setting{.table = "stop",
+            .key = "epochs",
+            .name = "epochs",
+            .meaning = "passes over the training images",
+            .unit = "epochs",
+            .range = kCount,
+            .field = field([](auto& s) -> auto& { return s.epochs; }),
+            .zero = "no limit"},
+    Setting{.table = "stop",
+            .key = "steps",
+            .name = "steps",
+            .meaning = "training steps; the first limit that is reached ends the run",
+            .unit = "steps",
+            .range = kCount,
+            .field = field([](auto& s) -> auto& { return s.steps; }),
+            .zero = "no limit"},
+    Setting{.table = "stop",
+            .key = "early_stop",
+            .name = "early_stop",
+            .meaning = "evaluations without a better loss after which the run ends",
+            .unit = "evaluations",
+            .range = kSmallCount,
+            .field = field([](auto& s) -> auto& { return s.stop.patience; }),
+            .zero = "off"},
+    Setting{
+        .table = "stop",
+        .key = "target_loss",
+        .name = "target_loss",
+        .meaning = "evaluated loss at which the run ends",
+        .unit = "",
+        .field = {.kind = Kind::real,
+                  .get = [](const S& s) -> std::optional<Value> { return s.stop.target_loss.value_or(0.0); },
+                  .set =
+                      [](S& s, const Value& value) {
+                        s.stop.target_loss.reset();
+                        if (const double loss = std::get<double>(value); loss > 0) s.stop.target_loss = loss;
+                      }},
+        .zero = "none"},
+    Setting{
+        .table = "stop",
+        .key = "time",
+        .name = "time",
+        .meaning = "time budget, such as 90s, 15m or 1h30m",
+        .unit = "",
+        .field = text_field(
+            [](const S& s) { return s.stop.seconds > 0 ? format_time_span(s.stop.seconds) : std::string(); },
+            [](S& s, const std::string& text) {
+              s.stop.seconds = text.empty() ? 0.0 : parse_time_span(text);
+            }),
+        .check = check_time,
+        .example = "1h30m",
+        .standard_text = "no limit"},
+    Setting{.table = "stop",
+            .key = "zscore",
+            .name = "zscore",
+            .label = "loss z-score",
+            .meaning =
+                "a loss so many standard deviations above its running mean counts as divergence, as one "
+                "that is not finite always does; the first 50 losses are not judged",
+            .unit = "",
+            .range = kToMillion,
+            .field = field([](auto& s) -> auto& { return s.spikes.threshold; }),
+            .zero = "off",
+            .slider = Slider{.low = 2, .high = 50, .logarithmic = true, .zero = true}},
+    Setting{
+        .table = "stop",
+        .key = "on_divergence",
+        .name = "on_divergence",
+        .meaning = "what divergence does; without a window it always fails",
+        .unit = "",
+        .field = text_field([](const S& s) { return std::string(s.pause_on_divergence ? "pause" : "fail"); },
+                            [](S& s, const std::string& name) { s.pause_on_divergence = name == "pause"; }),
+        .names = reaction_names,
+        .example = "fail"},
+};
+
+constexpr std::array kRunRows{
+    Setting{.table = "checkpoints",
+            .key = "every_epochs",
+            .name = "checkpoint_every",
+            .meaning = "epochs between checkpoints",
+            .unit = "epochs",
+            .range = kSmallCount,
+            .field = field([](auto& s) -> auto& { return s.checkpoint_epochs; }),
+            .zero = "only at the end"},
+    Setting{.table = "checkpoints",
+            .key = "keep",
+            .name = "keep",
+            .meaning = "newest checkpoints kept, beside the best",
+            .unit = "checkpoints",
+            .range = kFromOne,
+            .field = field([](auto& s) -> auto& { return s.keep_checkpoints; })},
+    Setting{.table = "run",
+            .key = "folder",
+            .name = "run_dir",
+            .meaning = "folder to record the run in",
+            .unit = "",
+            .field = field([](auto& s) -> auto& { return s.run_dir; }),
+            .example = "runs/a b",
+            .placeholder = "DIR",
+            .standard_text = "nothing is recorded"},
+    Setting{.table = "run",
+            .key = "save",
+            .name = "save",
+            .meaning = "file for the weights at the end (safetensors)",
+            .unit = "",
+            .field = field([](auto& s) -> auto& { return s.save_file; }),
+            .example = "last.safetensors",
+            .placeholder = "FILE",
+            .standard_text = "none"},
+    Setting{
+        .table = "run",
+        .key = "probe",
+        .name = "probe",
+        .meaning = "every few seconds, what the latents of held-out images are worth to a small classifier",
+        .unit = "",
+        .field = field([](auto& s) -> auto& { return s.probe; })},
+};
+
+}  // namespace
+
+std::span<const Setting> rows_of_stop() {
+  return kStopRows;
+}
+
+std::span<const Setting> rows_of_run() {
+  return kRunRows;
+}
+
+}  // namespace warpscope::training
