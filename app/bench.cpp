@@ -15,6 +15,8 @@
 #include "app/table.h"
 #include "gpu/core/error.h"
 #include "gpu/models/model_file.h"
+#include "gpu/profiling/samples.h"
+#include "gpu/settings/optimizer_settings.h"
 
 namespace warpscope::app {
 namespace {
@@ -27,7 +29,13 @@ constexpr int kCpuBatch = 2;
 
 void check(const BenchArguments& arguments) {
   if (arguments.batch < 0) throw core::BadInput("--batch: at least one image a step is needed");
-  if (arguments.samples < 1) throw core::BadInput("--samples: at least one is needed");
+  if (arguments.samples && *arguments.samples < 1) throw core::BadInput("--samples: at least one is needed");
+  const bool chosen =
+      !arguments.choices.ops.empty() || !arguments.choices.variant.empty() || !arguments.shapes.empty();
+  if (!arguments.variants && (chosen || !arguments.steps.value_or(true))) {
+    throw core::BadInput(
+        "--no-variants leaves whole steps only: without --op, --variant, --shape and --no-steps");
+  }
   check_output_file("--json", arguments.json);
   check_output_file("--csv", arguments.csv);
   if (arguments.json == "-" && arguments.csv == "-") {
@@ -125,8 +133,13 @@ int bench(const BenchArguments& arguments) {
   const bool gpu = chosen.device->kind() == core::DeviceKind::cuda;
   const int batch = arguments.batch > 0 ? arguments.batch : (gpu ? kGpuBatch : kCpuBatch);
   const auto precisions = precisions_of(chosen);
-  const auto cases = cases_of(arguments, chosen, model, batch, precisions);
-  check_cases(cases, arguments, model);
+  std::vector<BenchCase> cases;
+  if (arguments.variants) {
+    cases = cases_of(arguments, chosen, model, batch, precisions);
+    check_cases(cases, arguments, model);
+  }
+  const profiling::StepSetup setup{
+      .batch = batch, .optimizer = training::defaults_of(ops::parse_update_rule(arguments.optimizer))};
   BenchReport before;
   if (!arguments.against.empty()) before = read_bench_report(arguments.against);
   const bool quiet = arguments.json == "-" || arguments.csv == "-";
@@ -140,22 +153,25 @@ int bench(const BenchArguments& arguments) {
   BenchReport report;
   report.device = chosen.device->info();
   report.batch = batch;
-  report.missing = missing_variants(chosen);
-  report.missing_reason = core::cuda_unavailable_reason();
-  report.peaks = profiling::measure_peaks(chosen.device);
-  if (!quiet) fmt::print("{}\n", peaks_text(report.device, report.peaks));
-  std::fflush(stdout);
-
-  profiling::BenchOptions options;
-  options.precisions = precisions;
-  options.only = chosen.variant;
-  options.samples = arguments.samples;
-  report.rows = profiling::bench(chosen.device, cases, report.peaks, options, progress);
+  if (arguments.variants) {
+    report.missing = missing_variants(chosen);
+    report.missing_reason = core::cuda_unavailable_reason();
+    report.peaks = profiling::measure_peaks(chosen.device);
+    if (!quiet) fmt::print("{}\n", peaks_text(report.device, report.peaks));
+    std::fflush(stdout);
+    profiling::BenchOptions options;
+    options.precisions = precisions;
+    options.only = chosen.variant;
+    options.samples = arguments.samples.value_or(options.samples);
+    report.rows = profiling::bench(chosen.device, cases, report.peaks, options, progress);
+  }
   if (wants_steps(arguments) && !interrupted) {
     report.in_step = calls_of_step(report.rows, model, batch, report.device);
     profiling::StepOptions steps;
     steps.precisions = precisions;
-    report.steps = profiling::bench_steps(chosen.device, model, batch, report.rows, steps, progress);
+    steps.samples = arguments.samples.value_or(steps.samples);
+    steps.energy = steps.samples >= profiling::kLeastSamples;
+    report.steps = profiling::bench_steps(chosen.device, model, setup, report.rows, steps, progress);
   }
   line.clear();
   report.complete = !interrupted;

@@ -147,8 +147,10 @@ BenchRow row_from(const ordered_json& json) {
 }
 
 ordered_json step_json(const StepRow& row) {
-  ordered_json json{
-      {"name", row.name}, {"precision", core::to_string(row.selection.precision)}, {"batch", row.batch}};
+  ordered_json json{{"name", row.name},
+                    {"precision", core::to_string(row.selection.precision)},
+                    {"batch", row.batch},
+                    {"optimizer", ops::to_string(row.rule)}};
   if (!row.skipped.empty()) {
     json["skipped"] = row.skipped;
     return json;
@@ -168,6 +170,8 @@ StepRow step_from(const ordered_json& json) {
   row.name = json.at("name");
   row.selection.precision = core::parse_precision(json.at("precision").get<std::string>());
   row.batch = json.at("batch");
+  // Files that do not say were written when steps were timed with sgd.
+  row.rule = ops::parse_update_rule(json.value("optimizer", "sgd"));
   row.skipped = json.value("skipped", "");
   if (!row.skipped.empty()) return row;
   row.median = json.at("median_us");

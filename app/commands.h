@@ -58,7 +58,9 @@ struct BenchArguments {
   ChoiceArguments choices;
   std::string model = "autoencoder";  ///< a name or a file
   int batch = 0;                      ///< 0: 64 on a GPU, 2 on the CPU
-  int samples = 30;                   ///< of each variant, at most
+  std::string optimizer = "adam";     ///< rule of the whole steps
+  std::optional<int> samples;         ///< launches of each variant and steps of each selection, at most
+  bool variants = true;               ///< time them by themselves
   std::vector<std::string> shapes;    ///< instead of the model's
   std::optional<bool> steps;          ///< unset: unless ops, variants or shapes are chosen
   std::string json;                   ///< file, "-" for standard output instead of the tables, "" for none

@@ -61,9 +61,12 @@ void add_bench_options(CLI::App& app, app::BenchArguments& a) {
       ->type_name("NAME|FILE")
       ->capture_default_str();
   app.add_option("--batch", a.batch, "Images a step (default: 64 on a GPU, 2 on the CPU)")->type_name("N");
-  app.add_option("--samples", a.samples, "Launches timed of each variant, at most")
-      ->type_name("N")
+  app.add_option("--optimizer", a.optimizer, "Rule by which whole steps change the weights")
+      ->type_name("NAME")
       ->capture_default_str();
+  app.add_option("--samples", a.samples,
+                 "Launches timed of each variant (default: 30) and steps of each selection (200), at most")
+      ->type_name("N");
   app.add_option(
          "--shape", a.shapes,
          "Instead of the model's: NxHxWxC:KxRxS (convolutions; behind it :stride2, :dilationD, :valid), "
@@ -76,6 +79,7 @@ void add_bench_options(CLI::App& app, app::BenchArguments& a) {
       "Time whole training steps too (default: if no op, variant or shape is chosen)");
   app.add_flag_callback(
       "--no-steps", [&a] { a.steps = false; }, "Do not");
+  app.add_flag("!--no-variants", a.variants, "Time whole training steps only");
   app.add_option("--json", a.json, "Write the result as JSON; - for standard output")->type_name("FILE");
   app.add_option("--csv", a.csv, "Write the result as CSV; - for standard output")->type_name("FILE");
   app.add_option("--against", a.against, "Compare with an earlier --json file")->type_name("FILE");
@@ -163,8 +167,6 @@ void add_infer_options(CLI::App& app, app::InferArguments& a) {
               "(default: 0, off)")
            ->type_name("N"),
       0, static_cast<int>(training::setting("test_shift").range.most));
-  app.add_option("--select", a.select, "Variants: conv2d.forward=naive,..., all=naive or preset=tensor_cores")
-      ->type_name("OP=VARIANT,...");
   app.add_option("--out", a.out, "Write the answers, a row an image; - for standard output")
       ->type_name("FILE");
   app.add_option("--format", a.format, "csv or json (default: as the file's name ends)");

@@ -12,12 +12,50 @@
 namespace warpscope::plan {
 namespace {
 
-/// `buffer` from element `offset` on; nullptr stays nullptr.
-float* behind(float* buffer, std::size_t offset) {
-  return buffer == nullptr ? nullptr : buffer + offset;
+/// Where the numbers of `storage` begin; nullptr if nothing is bound, and of what is the plan's own. Operands are
+/// passed as void*; ops write only to operands whose contract says so.
+void* bound(const Bindings& bindings, Storage storage) {
+  switch (storage) {
+    case Storage::planned:
+    case Storage::part:
+      return nullptr;
+    case Storage::images:
+      return const_cast<std::uint8_t*>(bindings.images);
+    case Storage::labels:
+      return const_cast<std::uint8_t*>(bindings.labels);
+    case Storage::order:
+      return const_cast<std::uint32_t*>(bindings.order);
+    case Storage::control:
+      return bindings.control;
+    case Storage::ring:
+      return bindings.ring;
+    case Storage::parameters:
+      return bindings.parameters;
+    case Storage::gradients:
+      return bindings.gradients;
+    case Storage::first_state:
+      return bindings.first_state;
+    case Storage::second_state:
+      return bindings.second_state;
+    case Storage::latents:
+      return const_cast<void*>(bindings.latents);
+    case Storage::score_rows:
+      return const_cast<void*>(bindings.score_rows);
+  }
+  return nullptr;
+}
+
+/// A kernel would read or write around address 0.
+void check_bound(const NodeCover& node, const BoundOperand& operand, const Tensor& tensor,
+                 const void* address) {
+  if (address != nullptr || operand.operand.elements == 0) return;
+  throw core::Error(fmt::format("no memory is bound for {}, the operand {} of {} {}", tensor.name,
+                                ops::to_string(operand.operand.name), ops::to_string(node.variant->op),
+                                node.variant->name));
 }
 
 }  // namespace
+
 Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selection, int batch,
            std::shared_ptr<core::Device> device, core::Stream& stream, const Bindings& bindings,
            const Recipe& recipe)
@@ -94,54 +132,18 @@ void Plan::bind(const MemoryPlan& memory, const Bindings& bindings) {
   auto* const arena = arena_.as<std::byte>();
   for (std::size_t t = 0; t < program_.tensors.size(); ++t) {
     const Tensor& tensor = program_.tensors[t];
-    // Operands are passed as void*; ops write only to operands whose contract says so.
-    switch (tensor.storage) {
-      case Storage::planned:
-        address_.push_back(arena + memory.tensor_offset[t]);
-        break;
-      case Storage::part:
-        address_.push_back(static_cast<std::byte*>(address_[static_cast<std::size_t>(tensor.parent)]) +
-                           tensor.offset * core::size_of(ops::element_type(tensor.role, precision_)));
-        break;
-      case Storage::images:
-        address_.push_back(const_cast<std::uint8_t*>(bindings.images));
-        break;
-      case Storage::labels:
-        address_.push_back(const_cast<std::uint8_t*>(bindings.labels));
-        break;
-      case Storage::order:
-        address_.push_back(const_cast<std::uint32_t*>(bindings.order));
-        break;
-      case Storage::control:
-        address_.push_back(bindings.control);
-        break;
-      case Storage::ring:
-        address_.push_back(bindings.ring);
-        break;
-      case Storage::parameters:
-        address_.push_back(bindings.parameters + tensor.offset);
-        break;
-      case Storage::gradients:
-        address_.push_back(bindings.gradients + tensor.offset);
-        break;
-      case Storage::first_state:
-        address_.push_back(behind(bindings.first_state, tensor.offset));
-        break;
-      case Storage::second_state:
-        address_.push_back(behind(bindings.second_state, tensor.offset));
-        break;
-      case Storage::latents:
-        address_.push_back(const_cast<void*>(bindings.latents));
-        break;
-      case Storage::score_rows:
-        address_.push_back(const_cast<void*>(bindings.score_rows));
-        break;
-    }
+    const std::size_t behind = tensor.offset * core::size_of(ops::element_type(tensor.role, precision_));
+    void* begin = bound(bindings, tensor.storage);
+    if (tensor.storage == Storage::planned) begin = arena + memory.tensor_offset[t];
+    if (tensor.storage == Storage::part) begin = address_[static_cast<std::size_t>(tensor.parent)];
+    address_.push_back(begin == nullptr ? nullptr : static_cast<std::byte*>(begin) + behind);
   }
   for (std::size_t n = 0; n < covers_.size(); ++n) {
     ops::ByName<void*> operands;
     for (const BoundOperand& each : covers_[n].operands) {
-      operands[each.operand.name] = address_[static_cast<std::size_t>(each.tensor)];
+      const auto t = static_cast<std::size_t>(each.tensor);
+      check_bound(covers_[n], each, program_.tensors[t], address_[t]);
+      operands[each.operand.name] = address_[t];
     }
     operands_.push_back(operands);
     workspace_.push_back(arena + memory.workspace_offset[n]);

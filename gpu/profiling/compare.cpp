@@ -25,7 +25,8 @@ bool same(const BenchRow& a, const BenchRow& b) {
          name_now(a) == name_now(b);
 }
 bool same(const StepRow& a, const StepRow& b) {
-  return a.name == b.name && a.selection.precision == b.selection.precision && a.batch == b.batch;
+  return a.name == b.name && a.selection.precision == b.selection.precision && a.batch == b.batch &&
+         a.rule == b.rule;
 }
 
 template <class Result, class Row>

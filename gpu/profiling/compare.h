@@ -30,7 +30,7 @@ struct StepChange {
 /// Rows timed in both: the same op, shape, precision and variant. In the order of `after`.
 std::vector<BenchChange> compare(const std::vector<BenchRow>& before, const std::vector<BenchRow>& after);
 
-/// Whole steps timed in both: the same name, precision and batch. In the order of `after`.
+/// Whole steps timed in both: the same name, precision, batch and optimizer. In the order of `after`.
 std::vector<StepChange> compare(const std::vector<StepRow>& before, const std::vector<StepRow>& after);
 
 }  // namespace warpscope::profiling

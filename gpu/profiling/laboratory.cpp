@@ -157,7 +157,8 @@ bool Laboratory::start_baseline(const models::Model& model) {
     const auto cpu = core::open_device("cpu");
     StepCase what{"loops", plan::Selection{core::Precision::fp32, {}}, ""};
     plan::apply(what.selection, "all=loops", cpu->info());
-    const StepRow row = time_steps(cpu, model, kBaselineBatch, what, {}, [&] { return !worker.cancelled(); });
+    const StepRow row =
+        time_steps(cpu, model, {.batch = kBaselineBatch}, what, {}, [&] { return !worker.cancelled(); });
     if (!row.skipped.empty()) throw core::Error(row.skipped);
     if (worker.cancelled()) return;
     worker.change([&](LaboratoryState& state) { state.baseline_images_per_second = row.images_per_second; });

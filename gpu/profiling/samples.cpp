@@ -22,7 +22,8 @@ class Clock {
   bool wants_more(const std::vector<double>& times) const {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
     const auto have = static_cast<int>(times.size());
-    return have < kLeastSamples || (have < limits_.samples && taken.count() < limits_.seconds);
+    return have < std::min(kLeastSamples, limits_.samples) ||
+           (have < limits_.samples && taken.count() < limits_.seconds);
   }
   bool stopped() const { return limits_.go_on && !limits_.go_on(); }
 

@@ -22,7 +22,7 @@ Spread spread_of(std::vector<double> microseconds);
 /// How long to measure.
 struct SampleLimits {
   int samples = 30;
-  double seconds = 0.5;              ///< but at least kLeastSamples
+  double seconds = 0.5;              ///< but at least kLeastSamples, if `samples` allows
   std::function<bool()> go_on = {};  ///< asked between samples; false stops, and there are no times then
 };
 

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include "gpu/core/energy.h"
 #include "gpu/core/error.h"
-#include "gpu/core/random.h"
 #include "gpu/plan/plan.h"
 #include "gpu/plan/presets.h"
 #include "gpu/profiling/samples.h"
@@ -19,64 +17,6 @@ namespace {
 using core::Precision;
 
 constexpr double kEnergySeconds = 1.2;
-constexpr std::int64_t kRing = 4096;
-
-/// What outlives plans, filled with random images and fresh weights.
-class Memory {
- public:
-  Memory(const std::shared_ptr<core::Device>& device, core::Stream& stream, const models::Model& model,
-         int batch)
-      : device_(device), stream_(stream), image_count_(4 * std::int64_t{batch}) {
-    const auto bytes = static_cast<std::size_t>(image_count_ * model.height * model.width * model.channels);
-    std::vector<std::uint8_t> images(bytes);
-    for (std::size_t i = 0; i < bytes; ++i)
-      images[i] = static_cast<std::uint8_t>(core::random_bits(1, i) & 0xff);
-    std::vector<std::uint32_t> order(static_cast<std::size_t>(image_count_));
-    std::iota(order.begin(), order.end(), 0u);
-    ops::step::StepControl control;
-    control.epoch_size = static_cast<std::uint32_t>(image_count_);
-    control.learning_rate = 1e-4f;
-    images_ = upload(images);
-    order_ = upload(order);
-    control_ = upload(std::vector{control});
-    ring_ = upload(std::vector<ops::step::StepRecord>(kRing));
-    const std::vector<float> parameters = models::initial_parameters(model, 1);
-    parameters_ = upload(parameters);
-    gradients_ = upload(std::vector<float>(parameters.size()));
-  }
-
-  plan::Bindings bindings() const {
-    plan::Bindings bindings;
-    bindings.images = images_.as<std::uint8_t>();
-    bindings.image_count = image_count_;
-    bindings.order = order_.as<std::uint32_t>();
-    bindings.control = control_.as<ops::step::StepControl>();
-    bindings.ring = ring_.as<ops::step::StepRecord>();
-    bindings.ring_capacity = kRing;
-    bindings.parameters = parameters_.as<float>();
-    bindings.gradients = gradients_.as<float>();
-    return bindings;
-  }
-
- private:
-  template <class T>
-  core::Buffer upload(const std::vector<T>& values) {
-    core::Buffer buffer(device_, values.size() * sizeof(T));
-    stream_.copy(buffer.data(), values.data(), buffer.bytes());
-    stream_.synchronize();
-    return buffer;
-  }
-
-  std::shared_ptr<core::Device> device_;
-  core::Stream& stream_;
-  std::int64_t image_count_;
-  core::Buffer images_;
-  core::Buffer order_;
-  core::Buffer control_;
-  core::Buffer ring_;
-  core::Buffer parameters_;
-  core::Buffer gradients_;
-};
 
 /// Joules of a step, over more than a second of steps; negative where the driver does not tell.
 double joules_of_a_step(const core::DeviceInfo& device, plan::Plan& step, core::Stream& stream,
@@ -95,22 +35,23 @@ double joules_of_a_step(const core::DeviceInfo& device, plan::Plan& step, core::
   return (meter.joules() - before) / steps;
 }
 
-void run_steps(const std::shared_ptr<core::Device>& device, const models::Model& model, int batch,
-               const StepOptions& options, const std::function<bool()>& go_on, StepRow& row) {
+void run_steps(const std::shared_ptr<core::Device>& device, const models::Model& model,
+               const StepSetup& setup, const StepOptions& options, const std::function<bool()>& go_on,
+               StepRow& row) {
   device->make_current();
   const auto stream = device->make_stream();
-  const Memory memory(device, *stream, model, batch);
-  plan::Plan step(model, plan::Purpose::training, row.selection, batch, device, *stream, memory.bindings());
+  const StepMemory memory(device, *stream, model, setup, row.selection.precision);
+  const auto step = make_step(device, *stream, model, setup, row.selection, memory);
   const auto times = time_back_to_back(*device, *stream, {options.samples, options.seconds, go_on},
-                                       [&] { step.launch(*stream); });
+                                       [&] { step->launch(*stream); });
   if (times.empty()) return;
   const Spread spread = spread_of(times);
   row.median = spread.median;
   row.p10 = spread.p10;
   row.p90 = spread.p90;
-  row.images_per_second = spread.median > 0 ? 1e6 * batch / spread.median : 0;
-  row.peak_bytes = step.memory_bytes();
-  row.joules = joules_of_a_step(device->info(), step, *stream, spread.median);
+  row.images_per_second = spread.median > 0 ? 1e6 * row.batch / spread.median : 0;
+  row.peak_bytes = step->memory_bytes();
+  if (options.energy) row.joules = joules_of_a_step(device->info(), *step, *stream, spread.median);
 }
 
 }  // namespace
@@ -143,16 +84,18 @@ std::vector<StepCase> step_cases(const core::DeviceInfo& device, const std::vect
   return cases;
 }
 
-StepRow time_steps(const std::shared_ptr<core::Device>& device, const models::Model& model, int batch,
-                   const StepCase& what, const StepOptions& options, const std::function<bool()>& go_on) {
+StepRow time_steps(const std::shared_ptr<core::Device>& device, const models::Model& model,
+                   const StepSetup& setup, const StepCase& what, const StepOptions& options,
+                   const std::function<bool()>& go_on) {
   StepRow row;
   row.name = what.name;
   row.selection = what.selection;
   row.skipped = what.skipped;
-  row.batch = batch;
+  row.batch = images_of_step(setup);
+  row.rule = setup.optimizer.rule;
   if (!row.skipped.empty()) return row;
   try {
-    run_steps(device, model, batch, options, go_on, row);
+    run_steps(device, model, setup, options, go_on, row);
   } catch (const core::BadInput& error) {
     row.skipped = error.what();
   } catch (const core::OutOfMemory& error) {
@@ -162,8 +105,8 @@ StepRow time_steps(const std::shared_ptr<core::Device>& device, const models::Mo
 }
 
 std::vector<StepRow> bench_steps(const std::shared_ptr<core::Device>& device, const models::Model& model,
-                                 int batch, const std::vector<BenchRow>& rows, const StepOptions& options,
-                                 const Progress& progress) {
+                                 const StepSetup& setup, const std::vector<BenchRow>& rows,
+                                 const StepOptions& options, const Progress& progress) {
   const std::vector<StepCase> cases = step_cases(device->info(), rows, options);
   std::vector<StepRow> done;
   for (const StepCase& what : cases) {
@@ -173,7 +116,7 @@ std::vector<StepRow> bench_steps(const std::shared_ptr<core::Device>& device, co
       return !progress || progress(static_cast<int>(done.size()), static_cast<int>(cases.size()), text);
     };
     if (!go_on()) break;
-    StepRow row = time_steps(device, model, batch, what, options, go_on);
+    StepRow row = time_steps(device, model, setup, what, options, go_on);
     if (row.skipped.empty() && row.median <= 0) break;
     done.push_back(std::move(row));
   }

@@ -11,6 +11,7 @@
 #include "gpu/models/model.h"
 #include "gpu/plan/selection.h"
 #include "gpu/profiling/bench.h"
+#include "gpu/profiling/step_memory.h"
 
 namespace warpscope::profiling {
 
@@ -18,15 +19,15 @@ namespace warpscope::profiling {
 struct StepRow {
   std::string name;  ///< of the preset ("tensor cores")
   plan::Selection selection;
-  std::string skipped;  ///< why it was not timed; "" if it was
-  int batch = 0;
-  double median = 0;  ///< microseconds of a step
-  double p10 = 0;     ///< microseconds
-  double p90 = 0;     ///< microseconds
+  std::string skipped;     ///< why it was not timed; "" if it was
+  int batch = 0;           ///< images of a step
+  ops::UpdateRule rule{};  ///< by which it changes the weights
+  double median = 0;       ///< microseconds of a step
+  double p10 = 0;          ///< microseconds
+  double p90 = 0;          ///< microseconds
   double images_per_second = 0;
-  std::size_t peak_bytes =
-      0;               ///< device memory of the plan: activations, gradients of activations and workspace
-  double joules = -1;  ///< energy of a step; negative where the driver does not tell
+  std::size_t peak_bytes = 0;  ///< device memory of the plan: activations, their gradients and workspace
+  double joules = -1;          ///< energy of a step; negative where the driver does not tell
 };
 
 struct StepOptions {
@@ -34,6 +35,7 @@ struct StepOptions {
   std::string only;                         ///< selections whose name contains this; "" for all
   int samples = 200;                        ///< steps timed of each selection, at most
   double seconds = 0.5;                     ///< of timing for each selection, at most (at least 3 steps)
+  bool energy = true;                       ///< measured too, which takes more than a second
 };
 
 /// One selection to time.
@@ -51,12 +53,13 @@ std::vector<StepCase> step_cases(const core::DeviceInfo& device, const std::vect
 
 /// Times one selection on random images. A plan that cannot be built, for memory or otherwise, gives a row
 /// that says why. `go_on` is asked between steps; if it says false, the row has no times.
-StepRow time_steps(const std::shared_ptr<core::Device>& device, const models::Model& model, int batch,
-                   const StepCase& what, const StepOptions& options, const std::function<bool()>& go_on = {});
+StepRow time_steps(const std::shared_ptr<core::Device>& device, const models::Model& model,
+                   const StepSetup& setup, const StepCase& what, const StepOptions& options,
+                   const std::function<bool()>& go_on = {});
 
 /// time_steps() of all step_cases(). Returns what was done until cancelled.
 std::vector<StepRow> bench_steps(const std::shared_ptr<core::Device>& device, const models::Model& model,
-                                 int batch, const std::vector<BenchRow>& rows, const StepOptions& options,
-                                 const Progress& progress);
+                                 const StepSetup& setup, const std::vector<BenchRow>& rows,
+                                 const StepOptions& options, const Progress& progress);
 
 }  // namespace warpscope::profiling

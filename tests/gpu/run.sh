@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Everything that needs a GPU, in one go: every variant against the reference, compute-sanitizer, random live switches, the
-# loss curves and networks in files against PyTorch, their accuracy, the benchmark, training on images in every precision,
-# optimizers and runs that are gone on with, classifiers and maps of features, the window with every image path, how fast its
-# views answer, and the speed of all presets against a build of the parent commit ($PARENT: its warpscope).
+# Everything that needs a GPU, in one go: every variant against the reference, compute-sanitizer, random live switches, whole
+# steps of every network under memcheck, the loss curves and networks in files against PyTorch, their accuracy, the benchmark,
+# training on images in every precision, optimizers and runs that are gone on with, classifiers and maps of features, the
+# window with every image path, how fast its views answer, and the speed of all presets against a build of the parent commit
+# ($PARENT: its warpscope).
 #
 #   tests/gpu/run.sh BUILD [OUT] [PART...]
-#                         parts (default: all): proof curve networks epochs bench speed network_speed accuracy
+#                         parts (default: all): proof steps curve networks epochs bench speed network_speed accuracy
 #                         train half runs features memory window views parent
 #
 # BUILD holds a build with CUDA for this GPU; OUT (default: gpu-results) gets logs, runs and screenshots. A part whose
@@ -15,7 +16,7 @@ set -uo pipefail
 build=$(cd "${1:?usage: run.sh BUILD [OUT] [PART...]}" && pwd)
 out=${2:-gpu-results}
 shift $(($# > 1 ? 2 : 1))
-parts=${*:-proof curve networks epochs bench speed network_speed accuracy train half runs features memory window views parent}
+parts=${*:-proof steps curve networks epochs bench speed network_speed accuracy train half runs features memory window views parent}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
@@ -73,6 +74,39 @@ part_proof() {
   grep -hE 'ERROR SUMMARY|RACECHECK SUMMARY' "$out"/sanitizer-*.log
   tail -n 3 "$out/verify.log"
   grep -h 'property name' "$out/switches.xml"
+  return $code
+}
+
+# networks: what to call every network that is built in or comes along as a file, a line each.
+networks() {
+  local names file
+  names=$("$build"/warpscope models --json - | python3 -c 'import json, sys; [print(m["name"]) for m in json.load(sys.stdin)["models"]]')
+  echo "$names"
+  for file in "$here"/assets/models/*.toml; do
+    grep -qxF "$(basename "$file" .toml)" <<<"$names" || echo "$file"
+  done
+}
+
+# Two or three training steps of every network by every preset in every precision, under memcheck, side by side.
+part_steps() {
+  command -v compute-sanitizer >/dev/null || { echo "no compute-sanitizer"; return 77; }
+  local -A jobs=()
+  local code=0 network name
+  for network in $(networks); do
+    name=$(basename "$network" .toml)
+    timeout 500 compute-sanitizer --tool memcheck --error-exitcode 9 --launch-timeout 60 \
+      "$build"/warpscope bench --device cuda:0 --model "$network" --precision fp32,tf32,fp16,bf16 --no-variants --samples 1 \
+      --batch "${STEPS_BATCH:-8}" --json "$out/steps-$name.json" >"$out/steps-$name.log" 2>&1 &
+    jobs[$name]=$!
+  done
+  for name in "${!jobs[@]}"; do
+    wait "${jobs[$name]}"
+    local result=$? timed
+    timed=$(python3 -c 'import json, sys; print(*sorted({s["precision"] for s in json.load(open(sys.argv[1]))["steps"] if "skipped" not in s}))' \
+      "$out/steps-$name.json" 2>/dev/null)
+    echo "$name: exit $result, timed in $timed; $(grep -h 'ERROR SUMMARY' "$out/steps-$name.log" | tail -n 1)"
+    [ $result -eq 0 ] && [ "$timed" = "bf16 fp16 fp32 tf32" ] || code=1
+  done
   return $code
 }
 

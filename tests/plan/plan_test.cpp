@@ -11,6 +11,7 @@
 #include "tests/support/async_device.h"
 #include "tests/support/double_network.h"
 #include "tests/support/plan_memory.h"
+#include "tests/support/tiny_classifier.h"
 
 namespace warpscope::plan {
 namespace {
@@ -241,6 +242,30 @@ TEST(Plan, RefusesThePrecisionOfTheReferenceAlone) {
   Selection selection = all_of("reference");
   selection.precision = Precision::fp64;
   EXPECT_EQ(refusal(selection), "training in fp64 is not possible; valid: fp32, tf32, fp16, bf16");
+}
+
+TEST(Plan, RefusesAnOperandWithoutMemory) {
+  const auto missing = [](const auto& take_away) -> std::string {
+    PlanMemory memory(core::open_device("cpu"), tests::tiny_classifier());
+    Bindings bindings = memory.bindings();
+    take_away(bindings);
+    try {
+      const Plan plan(memory.model, Purpose::training, {}, 3, memory.device, *memory.stream, bindings);
+    } catch (const core::Error& error) {
+      const std::string text = error.what();
+      return text.substr(0, text.find(','));
+    }
+    return "nothing";
+  };
+  EXPECT_EQ(missing([](Bindings&) {}), "nothing");
+  EXPECT_EQ(missing([](Bindings& b) { b.images = nullptr; }), "no memory is bound for images");
+  EXPECT_EQ(missing([](Bindings& b) { b.labels = nullptr; }), "no memory is bound for all_labels");
+  EXPECT_EQ(missing([](Bindings& b) { b.order = nullptr; }), "no memory is bound for order");
+  EXPECT_EQ(missing([](Bindings& b) { b.control = nullptr; }), "no memory is bound for control");
+  EXPECT_EQ(missing([](Bindings& b) { b.ring = nullptr; }), "no memory is bound for ring");
+  EXPECT_EQ(missing([](Bindings& b) { b.parameters = nullptr; }), "no memory is bound for conv1.weight");
+  EXPECT_EQ(missing([](Bindings& b) { b.gradients = nullptr; }),
+            "no memory is bound for fc2.weight.gradient");
 }
 
 TEST(Plan, RefusesUnknownVariantsWithAlternatives) {

@@ -103,7 +103,7 @@ TEST(Compare, MatchesRowsAndSaysWhatIsBeyondTheSpread) {
   EXPECT_FALSE(changes[1].change.beyond_spread);
 }
 
-TEST(Compare, MatchesWholeStepsByNamePrecisionAndBatch) {
+TEST(Compare, MatchesWholeStepsByNamePrecisionBatchAndOptimizer) {
   StepRow step;
   step.name = "default";
   step.batch = 64;
@@ -112,7 +112,10 @@ TEST(Compare, MatchesWholeStepsByNamePrecisionAndBatch) {
   step.p90 = 11;
   StepRow other = step;
   other.batch = 32;
-  EXPECT_EQ(compare(std::vector{step}, std::vector{step, other}).size(), 1u);
+  StepRow by_sgd = step;
+  by_sgd.rule = ops::UpdateRule::sgd;
+  step.rule = other.rule = ops::UpdateRule::adam;
+  EXPECT_EQ(compare(std::vector{step}, std::vector{step, other, by_sgd}).size(), 1u);
 }
 
 BenchOptions quick() {
@@ -170,7 +173,7 @@ TEST(StepBench, TimesTheDefaultThePresetsAndTheFastest) {
   options.precisions = {Precision::fp32};
   options.samples = 3;
   const std::vector rows{row("loops", 1, 2, 3)};
-  const auto steps = bench_steps(cpu, tests::tiny_model(), 2, rows, options, {});
+  const auto steps = bench_steps(cpu, tests::tiny_model(), {.batch = 2}, rows, options, {});
   ASSERT_GE(steps.size(), 3u);
   EXPECT_EQ(steps.front().name, "automatic");
   EXPECT_EQ(steps.back().name, "fastest here");
