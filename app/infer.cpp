@@ -112,6 +112,8 @@ void print_refusals(const Outcome& found, const ImageSource& images) {
     fmt::print(stderr, "warpscope: {} more cannot be read; --json FILE names all of them\n",
                found.refused.size() - told);
   }
+  const std::string remark = images.remark();
+  if (!remark.empty()) fmt::print(stderr, "warpscope: {}\n", remark);
   if (found.not_finite > 0) {
     const bool one = found.not_finite == 1;
     fmt::print(stderr,

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/data/near_misses.h"
+#include "gpu/data/notices.h"
 #include "gpu/files/file.h"
 #include "gpu/files/paths.h"
 
@@ -186,6 +188,11 @@ std::string own_needs(const Requirements& model) {
                   folder, list(all, option_name_of, ", "), kBuiltin));
 }
 
+void check_is_folder(const std::string& folder, bool texts) {
+  std::error_code failure;
+  if (fs::is_regular_file(folder, failure)) throw core::BadInput(near_miss(folder, texts));
+}
+
 /// NAME:FOLDER
 Location named_set_in(const SetRow& set, const std::string& folder) {
   if (set.drawn()) {
@@ -196,7 +203,10 @@ Location named_set_in(const SetRow& set, const std::string& folder) {
     throw core::BadInput(fmt::format("no folder follows {0}:; valid: {0} or {0}:FOLDER", set.name));
   }
   if (!is_there(folder)) refuse_missing_folder(folder);
+  check_is_folder(folder, set.texts);
   if (const auto found = find_files(set, folder, true)) return {&set, *found, {}};
+  const std::string miss = near_miss(folder, set.texts);
+  if (!miss.empty()) throw core::BadInput(fmt::format("no {} in {}: {}", set.title, folder, miss));
   throw core::BadInput(
       fmt::format("no {} in {}: {}", set.title, folder,
                   set.own() ? fmt::format("they need {}", set.files) : needs({&set}, folder)));
@@ -213,6 +223,7 @@ Rows found_in(const fs::path& folder, const Rows& wanted) {
 /// FOLDER: a published set, else a person's own.
 Location set_in(const std::string& folder, const Rows& suitable, const Requirements& model) {
   if (!is_there(folder)) refuse_missing_folder(folder);
+  check_is_folder(folder, model.takes_texts());
   const Rows wanted = published(suitable);
   const Rows found = found_in(folder, wanted);
   if (found.size() == 1) return {found.front(), *find_files(*found.front(), folder, false), {}};
@@ -231,6 +242,8 @@ Location set_in(const std::string& folder, const Rows& suitable, const Requireme
   }
   // Its loader says what does not fit.
   if (const SetRow* own = own_form_in(folder, model, false)) return {own, folder, {}};
+  const std::string miss = near_miss(folder, model.takes_texts());
+  if (!miss.empty()) throw core::BadInput(fmt::format("no {} in {}: {}", titles, folder, miss));
   const std::string missing = needs(wanted, folder);
   throw core::BadInput(fmt::format("no {} in {}: {}{}{}", titles, folder, missing,
                                    missing.empty() ? "" : "; ", own_needs(model)));
@@ -246,9 +259,12 @@ std::optional<Location> in_variable(const Rows& wanted, const Requirements& mode
   }
   const SetRow* form = own && is_there(variable) ? own_form_in(variable, model, true) : nullptr;
   if (form != nullptr) return Location{form, variable, {}};
+  std::string remark = remark_on_others(variable, model);
+  const std::string miss = remark.empty() ? near_miss(variable, model.takes_texts()) : "";
+  if (!miss.empty()) remark = ": " + miss;
   throw core::BadInput(fmt::format("$WARPSCOPE_DATA is {}, where there is no {}{}; correct or unset it",
                                    variable, wanted.empty() ? "set of images" : list(wanted, title_of),
-                                   remark_on_others(variable, model)));
+                                   remark));
 }
 
 /// Looks for the first of `wanted` in the cache folder, else says in `absent` why there is none.
@@ -355,7 +371,7 @@ DataSet load(const std::string& data_option, std::string& notice, const Requirem
   loaded.source = option_of(location, model);
   check_classes(loaded.name, loaded.classes.size(), model);
   notice = location.notice;
-  if (!loaded.notice.empty()) notice += (notice.empty() ? "" : "; ") + loaded.notice;
+  add_notice(loaded.notice, notice);
   return loaded;
 }
 

@@ -73,7 +73,7 @@ std::vector<SetRow> make_sets() {
        .load = load_idx_set},
       {.name = "images",
        .title = "pictures in class folders",
-       .files = "a folder of PNG or JPEG files for each class, in it or in its folders train and test",
+       .files = "a folder of pictures for each class, in it or in its folders train and test",
        .holds = holds_class_folders,
        .load = load_image_folders},
       {.name = "idx",

@@ -404,11 +404,10 @@ TEST_F(LocateOwn, FilesWithTheNamesOfMnistButAnotherSizeAreOnesOwn) {
 
 TEST_F(LocateOwn, AFolderWithNothingIsToldWhatASetNeeds) {
   const TemporaryFolder empty;
-  EXPECT_EQ(
-      refusal(empty.path().string(), odd_),
-      "no images in " + empty.path().string() +
-          ": a set of your own needs a folder of PNG or JPEG files for each class, in it or in its folders "
-          "train and test, or IDX files of images and of labels, to train on and to test with");
+  EXPECT_EQ(refusal(empty.path().string(), odd_),
+            "no images in " + empty.path().string() +
+                ": a set of your own needs a folder of pictures for each class, in it or in its folders "
+                "train and test, or IDX files of images and of labels, to train on and to test with");
   EXPECT_TRUE(holds(refusal("images:" + empty.path().string(), odd_), {"no pictures in class folders in"}));
   EXPECT_TRUE(holds(refusal(empty.path().string(), kScenes), {"CIFAR-10 needs", "a set of your own needs"}));
 }
