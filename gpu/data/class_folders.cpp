@@ -114,20 +114,21 @@ void check_are_classes(const fs::path& folder, const std::vector<fs::path>& fold
                     test.string()));
   }
   std::vector<std::string> named;
-  std::set<Half> different;
+  std::set<Half> different, exact;
   for (const fs::path& one : folders) {
     const std::string name = one.filename().string();
     if (const std::optional<Half> half = half_in(name)) {
       named.push_back(name);
       different.insert(*half);
+      if (half_of(name)) exact.insert(*half);
     }
   }
-  if (different.size() < 2 || named.size() < folders.size()) return;
-  throw core::BadInput(
-      fmt::format("the folders {} in {} are called as parts of a data set are, not as classes; call them "
-                  "train and test, with a "
-                  "folder for each class in each",
-                  fmt::join(named, ", "), folder.string()));
+  const bool all = different.size() > 1 && named.size() == folders.size();
+  if (!all && exact.size() < 2) return;
+  throw core::BadInput(fmt::format(
+      "the folders {} in {} are called as parts of a data set are, not as classes; call them train "
+      "and test, with a folder for each class in each",
+      fmt::join(named, ", "), folder.string()));
 }
 
 void collect(const fs::path& folder, int depth, Seen& seen, Listing& all) {

@@ -78,11 +78,12 @@ std::string_view to_string(Half half) {
   return half == Half::train ? "train" : half == Half::test ? "test" : "validation";
 }
 
-std::string tell_validation(bool tests, std::int64_t count, std::string_view things,
+std::string tell_validation(bool tests, std::int64_t count, std::string_view thing,
                             const std::string& where) {
-  if (tests) return fmt::format("the {} in {} test, since there are no others", things, where);
-  return fmt::format("the {} {} in {} steer, as those that --validation holds out do", files::grouped(count),
-                     things, where);
+  if (tests) return fmt::format("the {}s in {} test, since there are no others", thing, where);
+  const bool one = count == 1;
+  return fmt::format("{} {}{} in {} steer{}, as those that --validation holds out do", files::grouped(count),
+                     thing, one ? "" : "s", where, one ? "s" : "");
 }
 
 }  // namespace warpscope::data

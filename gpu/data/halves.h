@@ -33,9 +33,8 @@ const std::filesystem::path& of(const Halves& halves, Half half);
 /// "test", as its folder is called.
 std::string_view to_string(Half half);
 
-/// What becomes of images (or texts: `things`) to validate with: they steer, or test where nothing else does. `where`:
-/// their folder or file.
-std::string tell_validation(bool tests, std::int64_t count, std::string_view things,
-                            const std::string& where);
+/// What becomes of what is there to validate with: it steers, or tests where nothing else does. `thing`: "image" or
+/// "text"; `where`: their folder or file.
+std::string tell_validation(bool tests, std::int64_t count, std::string_view thing, const std::string& where);
 
 }  // namespace warpscope::data

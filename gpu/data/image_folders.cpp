@@ -172,11 +172,11 @@ DataSet load_image_folders(const SetRow&, const fs::path& folder, const Requirem
   if (test.empty()) {
     split_test(found, folder, loaded);
   } else if (half_of(test.filename().string()) == Half::validation) {
-    loaded.notice = tell_validation(true, loaded.test.count, "images", test.string());
+    loaded.notice = tell_validation(true, loaded.test.count, "image", test.string());
   }
   if (loaded.validation.count > 0) {
     loaded.notice =
-        tell_validation(false, loaded.validation.count, "images", found.folder_of(Half::validation).string());
+        tell_validation(false, loaded.validation.count, "image", found.folder_of(Half::validation).string());
   }
   const std::size_t files = pictures + found.others.count();
   for (const std::string& told : {found.others.tell(files), tell_refused(reading, files), tell_beside(found),

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -95,15 +96,20 @@ const SetRow& first_drawn(const Rows& rows) {
 }
 
 /// The last part of its path.
-std::string name_of(const fs::path& folder) {
+fs::path absolute_of(const fs::path& folder) {
   std::error_code error;
-  fs::path absolute = fs::absolute(folder, error).lexically_normal();
-  if (!absolute.has_filename()) absolute = absolute.parent_path();  // of "mnist/", and of "." within it
-  return absolute.filename().string();
+  const fs::path absolute = fs::absolute(folder, error).lexically_normal();
+  return absolute.has_filename() ? absolute : absolute.parent_path();  // of "mnist/", and of "." within it
+}
+
+std::string name_of(const fs::path& folder) {
+  return absolute_of(folder).filename().string();
 }
 
 bool has_name(const fs::path& folder, const SetRow& set) {
-  return std::find(set.folders.begin(), set.folders.end(), name_of(folder)) != set.folders.end();
+  const std::string absolute = absolute_of(folder).string();
+  return std::any_of(set.folders.begin(), set.folders.end(),
+                     [&](std::string_view name) { return absolute.ends_with("/" + std::string(name)); });
 }
 
 /// Of the sets with the same files, the one that a folder of this name holds.
@@ -163,12 +169,19 @@ std::string remark_on_others(const fs::path& folder, const Requirements& model) 
                      other.classes.size(), contents_of(other), model.name, taken(model, other));
 }
 
+/// Of its folders those that people would make.
+std::vector<std::string_view> own_names(const SetRow& set) {
+  std::vector<std::string_view> names = set.folders;
+  std::erase_if(names, [](std::string_view name) { return name.find('/') != std::string_view::npos; });
+  return names;
+}
+
 /// "MNIST needs A, B and C, in DIR or in a folder mnist there"
 std::string needs(const Rows& wanted, const fs::path& folder) {
   std::string text;
   for (const SetRow* row : wanted) {
     text += fmt::format("{}{} needs {}, in {} or in a folder {} there", text.empty() ? "" : "; ", row->title,
-                        row->files, folder.string(), fmt::join(row->folders, " or "));
+                        row->files, folder.string(), fmt::join(own_names(*row), " or "));
   }
   return text;
 }

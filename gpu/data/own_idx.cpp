@@ -184,9 +184,9 @@ DataSet load_own_idx(const SetRow&, const fs::path& folder, const Requirements& 
   const fs::path& validation = files[4];
   if (!validation.empty()) {
     loaded.validation = load_pair(validation, files[5], model);
-    loaded.notice = tell_validation(false, loaded.validation.count, "images", validation.string());
+    loaded.notice = tell_validation(false, loaded.validation.count, "image", validation.string());
   } else if (plays(kRoles[4], lower_case(files[2].filename().string()))) {
-    loaded.notice = tell_validation(true, loaded.test.count, "images", files[2].string());
+    loaded.notice = tell_validation(true, loaded.test.count, "image", files[2].string());
   }
   std::uint8_t largest = 0;
   for (const ImageSet* set : {&loaded.train, &loaded.test, &loaded.validation}) {

@@ -236,12 +236,12 @@ DataSet load_csv(const SetRow&, const fs::path& folder, const Requirements& mode
   const fs::path &test = files.of(Half::test), &validation = files.of(Half::validation);
   if (!validation.empty()) {
     loaded.validation = load(Half::validation);
-    add_notice(tell_validation(false, loaded.validation.count, "texts", validation.string()), loaded.notice);
+    add_notice(tell_validation(false, loaded.validation.count, "text", validation.string()), loaded.notice);
   }
   if (!test.empty()) {
     loaded.test = load(Half::test);
     if (half_in(test.stem().string()) == Half::validation) {
-      add_notice(tell_validation(true, loaded.test.count, "texts", test.string()), loaded.notice);
+      add_notice(tell_validation(true, loaded.test.count, "text", test.string()), loaded.notice);
     }
   } else {
     move_images(every_tenth(loaded.train), loaded.train, loaded.test);

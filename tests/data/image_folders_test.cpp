@@ -122,8 +122,8 @@ TEST_F(ImageFolders, AFolderOfValidationImagesTestsIfThereIsNoOtherAndElseSteers
   EXPECT_EQ(set.validation.labels, (Labels{0}));
   EXPECT_EQ(set.train.pixels, (Labels{0, 1, 2, 3}));
   EXPECT_EQ(set.notice,
-            "the 1 images in " + at("Validation").string() +
-                " steer, as those that --validation holds out do; 3 pictures beside the class folders are "
+            "1 image in " + at("Validation").string() +
+                " steers, as those that --validation holds out do; 3 pictures beside the class folders are "
                 "of no class and were left out");
 }
 
@@ -161,8 +161,9 @@ TEST_F(ImageFolders, HalvesAreNoClasses) {
             "the folders test, train in " + folder_.path().string() +
                 " are called as parts of a data set are, not as classes; call them train and test, with a "
                 "folder for each class in each");
-  fs::remove_all(at("train"));
-  fs::remove_all(at("test"));
+  write("third", 0, 2);
+  EXPECT_TRUE(holds(refusal(), {"the folders test, train in "}));
+  for (const char* const folder : {"train", "test", "third"}) fs::remove_all(at(folder));
   write("seg_train/seg_train/a", 0, 2);
   write("seg_test/seg_test/a", 2, 2);
   EXPECT_TRUE(holds(refusal(), {"the folders seg_test, seg_train in "}));

@@ -390,6 +390,15 @@ TEST_F(LocateOwn, IdxFilesServeTheModelsOfTheirShape) {
       holds(message_of<BadInput>([&] { load(path, notice, odd_); }), {"are 12x12x1, but mine takes 7x6x3"}));
 }
 
+TEST_F(LocateOwn, FoldersOfTorchvisionTellWhichSetTheyHold) {
+  tests::make_small_mnist(folder_ / "torch/FashionMNIST/raw");
+  for (const char* const path : {"torch", "torch/FashionMNIST/raw", "torch/FashionMNIST/raw/"}) {
+    EXPECT_EQ(locate((folder_ / path).string(), kDigits).set->name, "fashion_mnist") << path;
+  }
+  tests::make_small_mnist(folder_ / "other/MNIST/raw");
+  EXPECT_EQ(locate((folder_ / "other").string(), kDigits).set->name, "mnist");
+}
+
 TEST_F(LocateOwn, FilesWithTheNamesOfMnistButAnotherSizeAreOnesOwn) {
   const fs::path path = folder_ / "characters";
   for (const char* part : {"train", "t10k"}) {

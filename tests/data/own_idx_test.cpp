@@ -168,7 +168,7 @@ TEST_F(OwnIdx, ValidationImagesSteerOrTestWhereNoOthersDo) {
   set = load();
   EXPECT_EQ(set.test.count, 3);
   EXPECT_EQ(set.validation.count, 2);
-  EXPECT_TRUE(holds(set.notice, {"the 2 images in ", " steer, as those that --validation holds out do"}));
+  EXPECT_TRUE(holds(set.notice, {"2 images in ", " steer, as those that --validation holds out do"}));
 }
 
 TEST_F(OwnIdx, RefusesTwoSetsInOneFolder) {

@@ -167,8 +167,8 @@ TEST_F(TextSets, HalvesHaveTheirUsualNames) {
   DataSet set = load(path("mine"));
   EXPECT_EQ(set.test.texts, Names{"d"});
   EXPECT_EQ(set.validation.texts, Names{"c"});
-  EXPECT_EQ(notice_, "the 1 texts in " + path("mine/VAL.CSV") +
-                         " steer, as those that --validation holds out do; not "
+  EXPECT_EQ(notice_, "1 text in " + path("mine/VAL.CSV") +
+                         " steers, as those that --validation holds out do; not "
                          "looked at in " +
                          path("mine") + ": notes.csv");
   write("mine/train.csv", "ham,a\nspam,b\n");
