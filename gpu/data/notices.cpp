@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "gpu/files/file.h"
+#include "gpu/files/utf8.h"
 
 namespace warpscope::data {
 namespace {
@@ -31,12 +32,17 @@ struct Sizes {
   }
 };
 
+/// For people.
+std::string name_of(const DataSet& set, std::size_t label) {
+  return files::valid_utf8(set.classes[label]);
+}
+
 /// "a 3/1, b 2/0", the first of many.
 std::string list(const std::vector<std::size_t>& labels, const Sizes& sizes, const DataSet& set) {
   std::vector<std::string> parts;
   for (const std::size_t label : labels) {
     if (parts.size() == kMostNames) break;
-    parts.push_back(fmt::format("{} {}", set.classes[label], sizes.of(label)));
+    parts.push_back(fmt::format("{} {}", name_of(set, label), sizes.of(label)));
   }
   if (parts.size() < labels.size()) parts.push_back(fmt::format("{} more", labels.size() - parts.size()));
   return fmt::format("{}", fmt::join(parts, ", "));
@@ -49,7 +55,7 @@ std::string names(const DataSet& set, const Chosen& chosen) {
   std::size_t more = 0;
   for (std::size_t label = 0; label < set.classes.size(); ++label) {
     if (!chosen(label)) continue;
-    found.size() < kMostNames ? found.push_back(set.classes[label]) : void(++more);
+    found.size() < kMostNames ? found.push_back(name_of(set, label)) : void(++more);
   }
   if (more > 0) found.push_back(fmt::format("{} more", more));
   return fmt::format("{}", fmt::join(found, ", "));
@@ -85,8 +91,8 @@ std::string tell_classes(const DataSet& set) {
     const auto fewer = [&](std::size_t a, std::size_t b) { return sizes.trained(a) < sizes.trained(b); };
     const std::size_t smallest = *std::min_element(labels.begin(), labels.end(), fewer);
     const std::size_t largest = *std::max_element(labels.begin(), labels.end(), fewer);
-    told += fmt::format("; the smallest is {} {}, the largest {} {}", set.classes[smallest],
-                        sizes.of(smallest), set.classes[largest], sizes.of(largest));
+    told += fmt::format("; the smallest is {} {}, the largest {} {}", name_of(set, smallest),
+                        sizes.of(smallest), name_of(set, largest), sizes.of(largest));
   }
   const std::string untested =
       names(set, [&](std::size_t c) { return sizes.trained(c) > 0 && sizes.held_out(c) == 0; });
