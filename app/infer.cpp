@@ -113,6 +113,8 @@ void print_refusals(const Outcome& found, const ImageSource& images) {
     files::warn(
         fmt::format("{} more cannot be read; --json FILE names all of them", found.refused.size() - told));
   }
+  const std::string remark = images.remark();
+  if (!remark.empty()) fmt::print(stderr, "warpscope: {}\n", remark);
   if (found.not_finite > 0) {
     const bool one = found.not_finite == 1;
     files::warn(

@@ -170,8 +170,8 @@ void add_infer_options(CLI::App& app, app::InferArguments& a) {
   app::add_network_options(app, a.trained);
   app.add_option(
          "data", a.trained.data,
-         "Folder of PNG and JPEG files, one of them, or a data set, whose test images are taken (default: "
-         "the run's)")
+         "Folder of pictures, one of them, a file of texts, or a data set, whose test images are taken "
+         "(default: the run's)")
       ->type_name("DATA");
   app::whole_numbers(
       *app.add_option("--batch", a.batch, "Images at once; 1 is the least latency (default: the device's)")

@@ -10,7 +10,8 @@ find_package(LibArchive REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(STB REQUIRED IMPORTED_TARGET stb) # pictures as PNG
+pkg_check_modules(STB REQUIRED IMPORTED_TARGET stb) # pictures
+pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp)
 
 # oneDNN 2 or 3. Found by hand: the package's own CMake file asks for OpenCL's headers, which nothing here uses.
 find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)

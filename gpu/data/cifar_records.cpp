@@ -13,6 +13,7 @@
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
 #include "gpu/files/file.h"
+#include "gpu/files/file_kind.h"
 
 namespace warpscope::data {
 namespace {
@@ -42,6 +43,11 @@ InputFile open_records(const CifarForm& form, const CifarFile& expected, const f
   InputFile file(path);
   const std::int64_t bytes = file_bytes(form, expected);
   if (file.size() == bytes) return file;
+  const files::FileKind* const kind = files::file_kind(file.read_up_to(0, files::kKindBytes));
+  if (kind != nullptr && !kind->remedy.empty()) {
+    throw core::BadInput(
+        fmt::format("{} is {}, not a file of {}; {}", path.string(), kind->name, form.title, kind->remedy));
+  }
   throw core::BadInput(fmt::format("{} is {}: it has {} bytes instead of {}; delete it and fetch {} again",
                                    path.string(), file.size() < bytes ? "truncated" : "too long",
                                    grouped(file.size()), grouped(bytes), form.title));

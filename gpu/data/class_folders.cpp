@@ -1,14 +1,16 @@
 #include "gpu/data/class_folders.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "gpu/core/error.h"
-#include "gpu/data/own_images.h"
 #include "gpu/data/requirements.h"
 
 namespace warpscope::data {
@@ -22,6 +24,7 @@ constexpr int kDeepest = 16;  // folders within the folder of a class
 struct Listing {
   std::vector<fs::path> folders;
   std::vector<fs::path> pictures;
+  OtherFiles others;
 };
 
 Listing list(const fs::path& folder, std::error_code& failure) {
@@ -35,6 +38,8 @@ Listing list(const fs::path& folder, std::error_code& failure) {
       listing.folders.push_back(path);
     } else if (is_picture(path)) {
       listing.pictures.push_back(path);
+    } else {
+      listing.others.add(path);
     }
   }
   std::sort(listing.folders.begin(), listing.folders.end());
@@ -75,93 +80,144 @@ bool has_class_folders(const fs::path& folder) {
                      [&](const fs::path& inside) { return has_picture(inside, 0, seen); });
 }
 
-/// The folder that holds the class folders to train on.
-fs::path train_folder_of(const fs::path& folder) {
-  fs::path train = folder / "train";
-  std::error_code failure;
-  return fs::is_directory(train, failure) && has_class_folders(train) ? train : folder;
-}
+/// Folders in a folder that are called as halves are, with class folders and without.
+struct FoundHalves {
+  Halves filled;
+  Halves bare;
+};
 
-/// The first that has class folders, or that has none. Nothing where there is none.
-fs::path test_folder_of(const fs::path& folder, bool with_classes) {
-  for (const char* name : {"test", "val", "valid"}) {
-    const fs::path test = folder / name;
-    std::error_code failure;
-    if (fs::is_directory(test, failure) && has_class_folders(test) == with_classes) return test;
+FoundHalves halves_in(const std::vector<fs::path>& folders) {
+  std::vector<fs::path> filled, bare;
+  for (const fs::path& folder : folders) {
+    if (half_of(folder.filename().string())) (has_class_folders(folder) ? filled : bare).push_back(folder);
   }
-  return {};
+  FoundHalves found{find_halves(filled, half_of), {}};
+  for (const fs::path& folder : bare) of(found.bare, *half_of(folder.filename().string())) = folder;
+  return found;
 }
 
-/// A folder `train` without pictures beside test images is no class.
-void check_train_folder(const fs::path& folder) {
-  const fs::path train = folder / "train", test = test_folder_of(folder, true);
-  std::error_code failure;
-  if (test.empty() || !fs::is_directory(train, failure)) return;
-  throw core::BadInput(
-      fmt::format("{} has no class folders with PNG or JPEG files to train on, as {} has to test with",
-                  train.string(), test.string()));
+/// Where nothing is called as training data are, nothing may be called as the other halves are: they would be classes.
+void check_are_classes(const fs::path& folder, const std::vector<fs::path>& folders,
+                       const FoundHalves& found) {
+  const fs::path& test =
+      of(found.filled, of(found.filled, Half::test).empty() ? Half::validation : Half::test);
+  const fs::path& train = of(found.bare, Half::train);
+  if (!test.empty() && !train.empty()) {
+    throw core::BadInput(
+        fmt::format("{} has no class folders with pictures ({}) to train on, as {} has to test with",
+                    train.string(), kPictureKinds, test.string()));
+  }
+  if (!test.empty()) {
+    throw core::BadInput(
+        fmt::format("{} is called as data to test with are, but no folder train with class folders is beside "
+                    "it to train on",
+                    test.string()));
+  }
+  std::vector<std::string> named;
+  std::set<Half> different, exact;
+  for (const fs::path& one : folders) {
+    const std::string name = one.filename().string();
+    if (const std::optional<Half> half = half_in(name)) {
+      named.push_back(name);
+      different.insert(*half);
+      if (half_of(name)) exact.insert(*half);
+    }
+  }
+  const bool all = different.size() > 1 && named.size() == folders.size();
+  if (!all && exact.size() < 2) return;
+  throw core::BadInput(fmt::format(
+      "the folders {} in {} are called as parts of a data set are, not as classes; call them train "
+      "and test, with a folder for each class in each",
+      fmt::join(named, ", "), folder.string()));
 }
 
-void collect(const fs::path& folder, int depth, Seen& seen, std::vector<fs::path>& pictures) {
+void collect(const fs::path& folder, int depth, Seen& seen, Listing& all) {
   if (depth > kDeepest || !enter(folder, seen)) return;
   Listing listing = list(folder);
-  std::move(listing.pictures.begin(), listing.pictures.end(), std::back_inserter(pictures));
-  for (const fs::path& inside : listing.folders) collect(inside, depth + 1, seen, pictures);
+  std::move(listing.pictures.begin(), listing.pictures.end(), std::back_inserter(all.pictures));
+  all.others.add(listing.others);
+  for (const fs::path& inside : listing.folders) collect(inside, depth + 1, seen, all);
 }
 
 /// All pictures of one class, by path.
-std::vector<fs::path> pictures_of(const fs::path& folder) {
-  std::vector<fs::path> pictures;
+void add_pictures(const fs::path& folder, std::size_t label, Half half, ClassFolders& to) {
+  Listing all;
   Seen seen;
-  collect(folder, 0, seen, pictures);
-  std::sort(pictures.begin(), pictures.end());
-  return pictures;
+  collect(folder, 0, seen, all);
+  std::sort(all.pictures.begin(), all.pictures.end());
+  for (fs::path& path : all.pictures) {
+    to.pictures_of(half).push_back({std::move(path), static_cast<std::uint8_t>(label)});
+  }
+  to.others.add(all.others);
 }
 
-void add_pictures(const fs::path& folder, std::size_t label, std::vector<ClassPicture>& to) {
-  for (fs::path& path : pictures_of(folder))
-    to.push_back({std::move(path), static_cast<std::uint8_t>(label)});
-}
-
-void find_test_pictures(ClassFolders& found) {
-  for (const fs::path& folder : list(found.test_folder).folders) {
+/// Of a half that is not trained on.
+void find_held_out(Half half, ClassFolders& found) {
+  if (found.folder_of(half).empty()) return;
+  const Listing listing = list(found.folder_of(half));
+  found.beside += listing.pictures.size();
+  for (const fs::path& folder : listing.folders) {
     const std::string name = folder.filename().string();
     const auto place = std::lower_bound(found.classes.begin(), found.classes.end(), name);
     if (place == found.classes.end() || *place != name) {
       throw core::BadInput(fmt::format("{} is the folder of a class that {} does not have", folder.string(),
-                                       found.train_folder.string()));
+                                       found.folder_of(Half::train).string()));
     }
-    add_pictures(folder, static_cast<std::size_t>(place - found.classes.begin()), found.test);
+    add_pictures(folder, static_cast<std::size_t>(place - found.classes.begin()), half, found);
   }
+}
+
+/// Where the parts of the set lie in `folder`.
+ClassFolders find_parts(const fs::path& folder) {
+  ClassFolders found;
+  const Listing listing = list(folder);
+  FoundHalves halves = halves_in(listing.folders);
+  found.beside = listing.pictures.size();
+  if (of(halves.filled, Half::train).empty()) {
+    check_are_classes(folder, listing.folders, halves);
+    of(found.folders, Half::train) = folder;
+    return found;
+  }
+  found.folders = halves.filled;
+  fs::path& test = of(found.folders, Half::test);
+  if (test.empty()) test = std::exchange(of(found.folders, Half::validation), {});
+  if (test.empty())
+    found.bare_folder = of(halves.bare, of(halves.bare, Half::test).empty() ? Half::validation : Half::test);
+  for (const fs::path& one : listing.folders) {
+    const bool used = std::find(found.folders.begin(), found.folders.end(), one) != found.folders.end();
+    if (!used && one != found.bare_folder) found.unused.push_back(one.filename().string());
+  }
+  return found;
 }
 
 }  // namespace
 
 bool holds_class_folders(const fs::path& folder) {
-  return has_class_folders(train_folder_of(folder));
+  return has_class_folders(folder);
 }
 
 ClassFolders find_class_folders(const fs::path& folder) {
-  ClassFolders found;
-  found.train_folder = train_folder_of(folder);
-  if (found.train_folder == folder) {
-    check_train_folder(folder);
-  } else {
-    found.test_folder = test_folder_of(folder, true);
-    if (found.test_folder.empty()) found.bare_folder = test_folder_of(folder, false);
-  }
-  const std::vector<fs::path> folders = list(found.train_folder).folders;
-  for (const fs::path& path : folders) found.classes.push_back(path.filename().string());
-  check_classes(found.train_folder.string(), found.classes.size(), {});
-  for (std::size_t label = 0; label < folders.size(); ++label) {
-    const std::size_t before = found.train.size();
-    add_pictures(folders[label], label, found.train);
-    if (found.train.size() > before) continue;
+  ClassFolders found = find_parts(folder);
+  const fs::path& train = found.folder_of(Half::train);
+  const Listing listing = list(train);
+  if (train != folder) found.beside += listing.pictures.size();
+  for (const fs::path& path : listing.folders) found.classes.push_back(path.filename().string());
+  if (found.classes.size() == 1 && has_class_folders(listing.folders.front())) {
     throw core::BadInput(
-        fmt::format("class {} has no images: {} holds no PNG or JPEG files; add some or take the folder away",
-                    found.classes[label], folders[label].string()));
+        fmt::format("{} has one folder with pictures, {}; if the folders in that are the classes, name it",
+                    train.string(), listing.folders.front().string()));
   }
-  if (!found.test_folder.empty()) find_test_pictures(found);
+  check_classes(train.string(), found.classes.size(), {});
+  for (std::size_t label = 0; label < listing.folders.size(); ++label) {
+    const std::size_t before = found.pictures_of(Half::train).size();
+    add_pictures(listing.folders[label], label, Half::train, found);
+    if (found.pictures_of(Half::train).size() > before) continue;
+    throw core::BadInput(
+        fmt::format("class {} has no images: {} holds no pictures ({}); add some or take the folder away",
+                    found.classes[label], listing.folders[label].string(), kPictureKinds));
+  }
+  find_held_out(Half::test, found);
+  find_held_out(Half::validation, found);
   return found;
 }
 

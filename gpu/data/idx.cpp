@@ -12,6 +12,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/file.h"
+#include "gpu/files/file_kind.h"
 
 namespace warpscope::data {
 namespace {
@@ -21,6 +22,7 @@ using files::InputFile;
 
 constexpr std::uint32_t kMagic = 0x0800;  // bytes; the number of dimensions is added to it
 constexpr std::int64_t kMostValues = 10'000'000'000;
+constexpr std::array<std::uint8_t, 2> kGzipMagic{0x1f, 0x8b};
 
 /// The unpacked bytes of a file, one after the other.
 class Bytes {
@@ -50,7 +52,8 @@ class PlainBytes : public Bytes {
   std::int64_t at_ = 0;
 };
 
-/// Throws BadInput where the gzip stream is damaged, cut off or followed by something.
+/// What the members of a gzip file hold, one after the other (RFC 1952, section 2.2). Zero bytes behind the last one fill
+/// up. Throws BadInput where it is damaged, cut off or followed by something else.
 class GzipBytes final : public Bytes {
  public:
   GzipBytes(const InputFile& file, const std::string& remedy) : packed_(file), remedy_(remedy) {
@@ -76,19 +79,34 @@ class GzipBytes final : public Bytes {
   }
 
  private:
-  std::size_t inflate_some(std::span<std::uint8_t> bytes) {
-    if (stream_.avail_in == 0) {
-      stream_.next_in = block_.data();
-      stream_.avail_in = static_cast<uInt>(packed_.read(block_));
+  void fill() {
+    if (stream_.avail_in > 0) return;
+    stream_.next_in = block_.data();
+    stream_.avail_in = static_cast<uInt>(packed_.read(block_));
+  }
+
+  void begin_next_member() {
+    bool fills_up = false;
+    for (fill(); stream_.avail_in > 0 && *stream_.next_in == 0; fill()) {
+      fills_up = true;
+      ++stream_.next_in;
+      --stream_.avail_in;
     }
+    ended_ = stream_.avail_in == 0;
+    if (ended_) return;
+    if (fills_up || *stream_.next_in != kGzipMagic[0]) refuse("has bytes after the end of its gzip data");
+    inflateReset(&stream_);
+  }
+
+  std::size_t inflate_some(std::span<std::uint8_t> bytes) {
+    fill();
     const auto room = static_cast<uInt>(std::min<std::size_t>(bytes.size(), std::size_t{1} << 20));
     stream_.next_out = bytes.data();
     stream_.avail_out = room;
     const int status = inflate(&stream_, Z_NO_FLUSH);
     if (status == Z_MEM_ERROR) throw core::OutOfMemory("no memory left to unpack gzip");
     if (status == Z_STREAM_END) {
-      ended_ = true;
-      if (stream_.avail_in > 0 || packed_.most_left() > 0) refuse("has bytes after the end of its gzip data");
+      begin_next_member();
     } else if (status == Z_BUF_ERROR) {
       refuse("is truncated: its gzip data end too early");
     } else if (status != Z_OK) {
@@ -109,7 +127,7 @@ class GzipBytes final : public Bytes {
 };
 
 std::unique_ptr<Bytes> unpacked(const InputFile& file, const std::string& remedy) {
-  if (file.path().extension() == ".gz") return std::make_unique<GzipBytes>(file, remedy);
+  if (is_gzip(file)) return std::make_unique<GzipBytes>(file, remedy);
   return std::make_unique<PlainBytes>(file);
 }
 
@@ -119,6 +137,13 @@ class Refusal {
   Refusal(const InputFile& file, const std::string& remedy) : file_(file), remedy_(remedy) {}
   [[noreturn]] void operator()(const std::string& what) const {
     throw core::BadInput(fmt::format("{} {}; {}", file_.path().string(), what, remedy_));
+  }
+  /// Where it begins as a file of another kind does.
+  void if_other_kind() const {
+    const files::FileKind* const kind = files::file_kind(file_.read_up_to(0, files::kKindBytes));
+    if (kind == nullptr || is_gzip(file_)) return;
+    throw core::BadInput(fmt::format("{} is {}, not an IDX file; {}", file_.path().string(), kind->name,
+                                     kind->remedy.empty() ? remedy_ : kind->remedy));
   }
 
  private:
@@ -140,6 +165,7 @@ std::int64_t read_sizes(Bytes& bytes, int dimensions, const Refusal& refuse,
   const std::uint32_t magic = read_number(bytes, refuse);
   const std::uint32_t expected = kMagic + static_cast<std::uint32_t>(dimensions);
   if (magic != expected) {
+    refuse.if_other_kind();
     refuse(fmt::format("begins with the number {} instead of {}, so it is no IDX file of bytes in {}", magic,
                        expected,
                        dimensions == 1 ? "one dimension" : fmt::format("{} dimensions", dimensions)));
@@ -157,6 +183,13 @@ std::int64_t read_sizes(Bytes& bytes, int dimensions, const Refusal& refuse,
 }
 
 }  // namespace
+
+bool is_gzip(const InputFile& file) {
+  if (file.size() < static_cast<std::int64_t>(kGzipMagic.size())) return false;
+  std::array<std::uint8_t, 2> first{};
+  file.read(0, first);
+  return first == kGzipMagic;
+}
 
 Idx read_idx(const std::filesystem::path& path, int dimensions, const std::string& remedy) {
   const InputFile file(path);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "gpu/files/file.h"
+
 namespace warpscope::data {
 
 struct Idx {
@@ -15,7 +17,10 @@ struct Idx {
   std::vector<std::uint8_t> values;
 };
 
-/// Reads an IDX file with this many dimensions, packed by gzip if its name ends in ".gz". Throws BadInput
+/// True if it begins as gzip files do, whatever its name says. Throws core::Error if it cannot be read.
+bool is_gzip(const files::InputFile& file);
+
+/// Reads an IDX file with this many dimensions, packed by gzip if it begins so. Throws BadInput
 /// that names the file and ends with `remedy` ("fetch it again") if it cannot be opened, is something else
 /// than an IDX file of bytes in these dimensions, has a dimension of 0 or more than 10,000,000,000 values, is
 /// shorter or longer than its header says, or is damaged gzip (checksum, length, bytes after its end); Error

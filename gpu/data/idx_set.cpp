@@ -49,16 +49,13 @@ std::optional<fs::path> find_file(const fs::path& folder, const FileName& name) 
   return std::nullopt;
 }
 
-/// What a file of `size` bytes has unpacked: gzip notes it in its last four bytes.
+/// What a file has unpacked: gzip notes it in its last four bytes, of its last member alone.
 std::int64_t unpacked_size(const InputFile& file) {
   constexpr std::int64_t kLeastGzip = 18;
-  if (file.path().extension() != ".gz") return file.size();
+  if (!is_gzip(file)) return file.size();
   if (file.size() < kLeastGzip) return -1;
-  std::array<std::uint8_t, 2> magic{};
   std::array<std::uint8_t, 4> last{};
-  file.read(0, magic);
   file.read(file.size() - 4, last);
-  if (magic[0] != 0x1f || magic[1] != 0x8b) return -1;
   std::uint32_t size = 0;
   for (int i = 3; i >= 0; --i) size = size << 8 | last[static_cast<std::size_t>(i)];
   return size;

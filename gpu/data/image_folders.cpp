@@ -1,6 +1,7 @@
 #include "gpu/data/image_folders.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -8,11 +9,14 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
 #include "gpu/data/class_folders.h"
-#include "gpu/data/own_images.h"
+#include "gpu/data/halves.h"
+#include "gpu/data/notices.h"
+#include "gpu/data/picture.h"
 #include "gpu/data/split.h"
 #include "gpu/files/file.h"
 
@@ -26,20 +30,21 @@ constexpr std::int64_t kPiecePictures = 8;
 /// Why files could not be read, by their place in the list.
 using Reasons = std::map<std::int64_t, std::string>;
 
-/// Files that were not taken.
-struct Refused {
-  std::size_t count = 0;
-  std::string first;
+/// What is to be known of the files of all halves.
+struct Reading {
+  std::size_t refused = 0;
+  std::string first;  ///< why the first of those was
+  std::atomic<std::size_t> turned = 0;
 
   void add(const Reasons& reasons) {
-    if (count == 0 && !reasons.empty()) first = reasons.begin()->second;
-    count += reasons.size();
+    if (refused == 0 && !reasons.empty()) first = reasons.begin()->second;
+    refused += reasons.size();
   }
 };
 
 /// Reads picture i to place i; what cannot be read leaves a reason.
 ImageSet read_all(const std::vector<ClassPicture>& pictures, const ImageShape& shape, const Stopped& stopped,
-                  Reasons& reasons) {
+                  Reasons& reasons, std::atomic<std::size_t>& turned) {
   ImageSet set{shape.height, shape.width, shape.channels, static_cast<std::int64_t>(pictures.size()), {}, {}};
   set.pixels.resize(static_cast<std::size_t>(set.count * set.image_bytes()));
   set.labels.resize(pictures.size());
@@ -50,8 +55,9 @@ ImageSet read_all(const std::vector<ClassPicture>& pictures, const ImageShape& s
       const ClassPicture& picture = pictures[static_cast<std::size_t>(i)];
       set.labels[static_cast<std::size_t>(i)] = picture.label;
       try {
-        const std::vector<std::uint8_t> pixels = read_picture(picture.path, shape);
-        std::copy(pixels.begin(), pixels.end(), set.pixels.begin() + i * set.image_bytes());
+        const FittedPicture fitted = read_picture(picture.path, shape);
+        std::copy(fitted.pixels.begin(), fitted.pixels.end(), set.pixels.begin() + i * set.image_bytes());
+        if (fitted.turned) ++turned;
       } catch (const core::Error& error) {
         const std::lock_guard lock(mutex);
         reasons.emplace(i, error.what());
@@ -63,8 +69,9 @@ ImageSet read_all(const std::vector<ClassPicture>& pictures, const ImageShape& s
 
 /// The pictures that could be read, in their order.
 ImageSet read_good(const std::vector<ClassPicture>& pictures, const ImageShape& shape, const Stopped& stopped,
-                   Reasons& reasons) {
-  ImageSet set = read_all(pictures, shape, stopped, reasons);
+                   Reasons& reasons, Reading& reading) {
+  ImageSet set = read_all(pictures, shape, stopped, reasons, reading.turned);
+  reading.add(reasons);
   if (reasons.empty()) return set;
   std::vector<bool> bad(pictures.size());
   for (const auto& [place, reason] : reasons) bad[static_cast<std::size_t>(place)] = true;
@@ -73,43 +80,58 @@ ImageSet read_good(const std::vector<ClassPicture>& pictures, const ImageShape& 
   return set;
 }
 
-/// How many images each class has.
-std::vector<std::size_t> sizes_of(const ImageSet& set, std::size_t classes) {
-  std::vector<std::size_t> sizes(classes);
-  for (const std::uint8_t label : set.labels) ++sizes[label];
-  return sizes;
-}
-
 /// Throws BadInput if no file of a class could be read.
 void check_all_have_images(const ImageSet& set, const ClassFolders& found, const Reasons& reasons) {
-  const std::vector<std::size_t> sizes = sizes_of(set, found.classes.size());
-  const auto empty = std::find(sizes.begin(), sizes.end(), 0U);
+  const std::vector<std::int64_t> sizes = class_sizes(set, found.classes.size());
+  const auto empty = std::find(sizes.begin(), sizes.end(), 0);
   if (empty == sizes.end()) return;
   const auto label = empty - sizes.begin();
   const auto reason = std::find_if(reasons.begin(), reasons.end(), [&](const auto& one) {
-    return found.train[static_cast<std::size_t>(one.first)].label == label;
+    return found.pictures_of(Half::train)[static_cast<std::size_t>(one.first)].label == label;
   });
   throw core::BadInput(
       fmt::format("class {} is left without images, because none of its files can be read: {}",
                   found.classes[static_cast<std::size_t>(label)], reason->second));
 }
 
-std::string tell(const Refused& refused, std::size_t files) {
-  if (refused.count == 0) return "";
-  return fmt::format("{} of {} files {} left out: {}{}",
-                     files::grouped(static_cast<std::int64_t>(refused.count)),
-                     files::grouped(static_cast<std::int64_t>(files)), refused.count == 1 ? "was" : "were",
-                     refused.count == 1 ? "" : "the first, ", refused.first);
+std::string tell_refused(const Reading& reading, std::size_t files) {
+  const std::size_t refused = reading.refused;
+  if (refused == 0) return "";
+  return fmt::format("{} of {} files {} left out: {}{}", files::grouped(static_cast<std::int64_t>(refused)),
+                     files::grouped(static_cast<std::int64_t>(files)), refused == 1 ? "was" : "were",
+                     refused == 1 ? "" : "the first, ", reading.first);
 }
 
-void read_test(const ClassFolders& found, const ImageShape& shape, const Stopped& stopped, DataSet& loaded,
-               Refused& refused) {
-  Reasons reasons;
-  loaded.test = read_good(found.test, shape, stopped, reasons);
-  refused.add(reasons);
-  if (loaded.test.count > 0) return;
-  throw core::BadInput(
-      fmt::format("none of the files in {} can be read: {}", found.test_folder.string(), refused.first));
+std::string tell_beside(const ClassFolders& found) {
+  if (found.beside == 0) return "";
+  return fmt::format("{} beside the class folders {} of no class and {} left out",
+                     found.beside == 1 ? "a picture" : fmt::format("{} pictures", found.beside),
+                     found.beside == 1 ? "is" : "are", found.beside == 1 ? "was" : "were");
+}
+
+std::string tell_unused(const ClassFolders& found, const fs::path& folder) {
+  constexpr std::size_t kMost = 6;
+  if (found.unused.empty()) return "";
+  const std::size_t told = std::min(found.unused.size(), kMost);
+  const std::string more =
+      told < found.unused.size() ? fmt::format(" and {} more", found.unused.size() - told) : "";
+  return fmt::format(
+      "not looked at in {}: {}{}", folder.string(),
+      fmt::join(found.unused.begin(), found.unused.begin() + static_cast<std::ptrdiff_t>(told), ", "), more);
+}
+
+/// What is not trained on.
+void read_held_out(const ClassFolders& found, const ImageShape& shape, const Stopped& stopped,
+                   DataSet& loaded, Reading& reading) {
+  for (const Half half : {Half::test, Half::validation}) {
+    if (found.folder_of(half).empty()) continue;
+    Reasons reasons;
+    ImageSet& set = half == Half::test ? loaded.test : loaded.validation;
+    set = read_good(found.pictures_of(half), shape, stopped, reasons, reading);
+    if (set.count > 0) continue;
+    throw core::BadInput(fmt::format("none of the files in {} can be read: {}",
+                                     found.folder_of(half).string(), reasons.begin()->second));
+  }
 }
 
 /// `folder`: that of the whole set.
@@ -117,7 +139,7 @@ void split_test(const ClassFolders& found, const fs::path& folder, DataSet& load
   move_images(every_tenth(loaded.train), loaded.train, loaded.test);
   if (loaded.test.count == 0) {
     throw core::BadInput(fmt::format("each class of {} has one image, which leaves none to test with",
-                                     found.train_folder.string()));
+                                     found.folder_of(Half::train).string()));
   }
   const std::string why = found.bare_folder.empty()
                               ? folder.string() + " has no test folder"
@@ -136,19 +158,31 @@ DataSet load_image_folders(const SetRow&, const fs::path& folder, const Requirem
   }
   const ClassFolders found = find_class_folders(folder);
   check_classes(folder.string(), found.classes.size(), model);
-  const std::size_t files = found.train.size() + found.test.size();
-  check_memory(folder.string(), static_cast<std::int64_t>(files), model.shape);
+  std::size_t pictures = 0;
+  for (const auto& half : found.pictures) pictures += half.size();
+  check_memory(folder.string(), static_cast<std::int64_t>(pictures), model.shape);
   DataSet loaded;
   loaded.classes = found.classes;
   Reasons reasons;
-  loaded.train = read_good(found.train, model.shape, stopped, reasons);
+  Reading reading;
+  loaded.train = read_good(found.pictures_of(Half::train), model.shape, stopped, reasons, reading);
   check_all_have_images(loaded.train, found, reasons);
-  Refused refused;
-  refused.add(reasons);
-  found.test_folder.empty() ? split_test(found, folder, loaded)
-                            : read_test(found, model.shape, stopped, loaded, refused);
-  const std::string told = tell(refused, files);
-  if (!told.empty()) loaded.notice += (loaded.notice.empty() ? "" : "; ") + told;
+  read_held_out(found, model.shape, stopped, loaded, reading);
+  const fs::path& test = found.folder_of(Half::test);
+  if (test.empty()) {
+    split_test(found, folder, loaded);
+  } else if (half_of(test.filename().string()) == Half::validation) {
+    loaded.notice = tell_validation(true, loaded.test.count, "image", test.string());
+  }
+  if (loaded.validation.count > 0) {
+    loaded.notice =
+        tell_validation(false, loaded.validation.count, "image", found.folder_of(Half::validation).string());
+  }
+  const std::size_t files = pictures + found.others.count();
+  for (const std::string& told : {found.others.tell(files), tell_refused(reading, files), tell_beside(found),
+                                  tell_unused(found, folder), tell_turned(reading.turned)}) {
+    add_notice(told, loaded.notice);
+  }
   return loaded;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A data set of a person's own: PNG and JPEG files in a folder for each class.
+// A data set of a person's own: pictures in a folder for each class.
 
 #include <filesystem>
 
@@ -9,8 +9,8 @@ namespace warpscope::data {
 
 /// Loads the pictures that find_class_folders() finds in `folder`, each cut and resized to the model's shape
 /// (read_picture()). Without a test folder every tenth image of each class, by path, is the test set; of a class with
-/// fewer than ten, but at least two, its last. `notice` tells that, and how many files could not be read, with the
-/// reason of the first.
+/// fewer than ten, but at least two, its last. Validation pictures are the validation set, or the test set where there
+/// is no other. `notice` tells that, which files were left out and why, and how many pictures were turned.
 ///
 /// Throws BadInput as find_class_folders() does, if the model tells fewer classes apart or takes neither one channel
 /// nor three, if the images would take more memory than is free, if no file of a class could be read, or if there are

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -11,6 +12,8 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/data/near_misses.h"
+#include "gpu/data/notices.h"
 #include "gpu/files/file.h"
 #include "gpu/files/paths.h"
 
@@ -93,15 +96,20 @@ const SetRow& first_drawn(const Rows& rows) {
 }
 
 /// The last part of its path.
-std::string name_of(const fs::path& folder) {
+fs::path absolute_of(const fs::path& folder) {
   std::error_code error;
-  fs::path absolute = fs::absolute(folder, error).lexically_normal();
-  if (!absolute.has_filename()) absolute = absolute.parent_path();  // of "mnist/", and of "." within it
-  return absolute.filename().string();
+  const fs::path absolute = fs::absolute(folder, error).lexically_normal();
+  return absolute.has_filename() ? absolute : absolute.parent_path();  // of "mnist/", and of "." within it
+}
+
+std::string name_of(const fs::path& folder) {
+  return absolute_of(folder).filename().string();
 }
 
 bool has_name(const fs::path& folder, const SetRow& set) {
-  return std::find(set.folders.begin(), set.folders.end(), name_of(folder)) != set.folders.end();
+  const std::string absolute = absolute_of(folder).string();
+  return std::any_of(set.folders.begin(), set.folders.end(),
+                     [&](std::string_view name) { return absolute.ends_with("/" + std::string(name)); });
 }
 
 /// Of the sets with the same files, the one that a folder of this name holds.
@@ -161,12 +169,19 @@ std::string remark_on_others(const fs::path& folder, const Requirements& model) 
                      other.classes.size(), contents_of(other), model.name, taken(model, other));
 }
 
+/// Of its folders those that people would make.
+std::vector<std::string_view> own_names(const SetRow& set) {
+  std::vector<std::string_view> names = set.folders;
+  std::erase_if(names, [](std::string_view name) { return name.find('/') != std::string_view::npos; });
+  return names;
+}
+
 /// "MNIST needs A, B and C, in DIR or in a folder mnist there"
 std::string needs(const Rows& wanted, const fs::path& folder) {
   std::string text;
   for (const SetRow* row : wanted) {
     text += fmt::format("{}{} needs {}, in {} or in a folder {} there", text.empty() ? "" : "; ", row->title,
-                        row->files, folder.string(), fmt::join(row->folders, " or "));
+                        row->files, folder.string(), fmt::join(own_names(*row), " or "));
   }
   return text;
 }
@@ -186,6 +201,11 @@ std::string own_needs(const Requirements& model) {
                   folder, list(all, option_name_of, ", "), kBuiltin));
 }
 
+void check_is_folder(const std::string& folder, bool texts) {
+  std::error_code failure;
+  if (fs::is_regular_file(folder, failure)) throw core::BadInput(near_miss(folder, texts));
+}
+
 /// NAME:FOLDER
 Location named_set_in(const SetRow& set, const std::string& folder) {
   if (set.drawn()) {
@@ -196,7 +216,10 @@ Location named_set_in(const SetRow& set, const std::string& folder) {
     throw core::BadInput(fmt::format("no folder follows {0}:; valid: {0} or {0}:FOLDER", set.name));
   }
   if (!is_there(folder)) refuse_missing_folder(folder);
+  check_is_folder(folder, set.texts);
   if (const auto found = find_files(set, folder, true)) return {&set, *found, {}};
+  const std::string miss = near_miss(folder, set.texts);
+  if (!miss.empty()) throw core::BadInput(fmt::format("no {} in {}: {}", set.title, folder, miss));
   throw core::BadInput(
       fmt::format("no {} in {}: {}", set.title, folder,
                   set.own() ? fmt::format("they need {}", set.files) : needs({&set}, folder)));
@@ -213,6 +236,7 @@ Rows found_in(const fs::path& folder, const Rows& wanted) {
 /// FOLDER: a published set, else a person's own.
 Location set_in(const std::string& folder, const Rows& suitable, const Requirements& model) {
   if (!is_there(folder)) refuse_missing_folder(folder);
+  check_is_folder(folder, model.takes_texts());
   const Rows wanted = published(suitable);
   const Rows found = found_in(folder, wanted);
   if (found.size() == 1) return {found.front(), *find_files(*found.front(), folder, false), {}};
@@ -231,6 +255,8 @@ Location set_in(const std::string& folder, const Rows& suitable, const Requireme
   }
   // Its loader says what does not fit.
   if (const SetRow* own = own_form_in(folder, model, false)) return {own, folder, {}};
+  const std::string miss = near_miss(folder, model.takes_texts());
+  if (!miss.empty()) throw core::BadInput(fmt::format("no {} in {}: {}", titles, folder, miss));
   const std::string missing = needs(wanted, folder);
   throw core::BadInput(fmt::format("no {} in {}: {}{}{}", titles, folder, missing,
                                    missing.empty() ? "" : "; ", own_needs(model)));
@@ -246,9 +272,12 @@ std::optional<Location> in_variable(const Rows& wanted, const Requirements& mode
   }
   const SetRow* form = own && is_there(variable) ? own_form_in(variable, model, true) : nullptr;
   if (form != nullptr) return Location{form, variable, {}};
+  std::string remark = remark_on_others(variable, model);
+  const std::string miss = remark.empty() ? near_miss(variable, model.takes_texts()) : "";
+  if (!miss.empty()) remark = ": " + miss;
   throw core::BadInput(fmt::format("$WARPSCOPE_DATA is {}, where there is no {}{}; correct or unset it",
                                    variable, wanted.empty() ? "set of images" : list(wanted, title_of),
-                                   remark_on_others(variable, model)));
+                                   remark));
 }
 
 /// Looks for the first of `wanted` in the cache folder, else says in `absent` why there is none.
@@ -355,7 +384,7 @@ DataSet load(const std::string& data_option, std::string& notice, const Requirem
   loaded.source = option_of(location, model);
   check_classes(loaded.name, loaded.classes.size(), model);
   notice = location.notice;
-  if (!loaded.notice.empty()) notice += (notice.empty() ? "" : "; ") + loaded.notice;
+  add_notice(loaded.notice, notice);
   return loaded;
 }
 

@@ -13,8 +13,10 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "gpu/core/error.h"
+#include "gpu/data/halves.h"
 #include "gpu/data/idx.h"
 #include "gpu/files/file.h"
 
@@ -27,12 +29,18 @@ constexpr const char* kCorrectIt = "correct or replace it";
 
 struct Role {
   const char* title;
-  bool trains;
+  Half half;
   bool images;
 };
-constexpr std::array kRoles{Role{"training images", true, true}, Role{"training labels", true, false},
-                            Role{"test images", false, true}, Role{"test labels", false, false}};
+// Of each half images before labels, as Files has them.
+constexpr std::array kRoles{Role{"training images", Half::train, true},
+                            Role{"training labels", Half::train, false},
+                            Role{"test images", Half::test, true},
+                            Role{"test labels", Half::test, false},
+                            Role{"validation images", Half::validation, true},
+                            Role{"validation labels", Half::validation, false}};
 using Candidates = std::array<std::vector<fs::path>, kRoles.size()>;
+using Files = std::array<fs::path, kRoles.size()>;
 
 std::string lower_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -48,9 +56,10 @@ bool has_any(const std::string& name, std::initializer_list<const char*> words) 
 bool plays(const Role& role, const std::string& name) {
   const bool trains = has_any(name, {"train"});
   const bool tests = !trains && has_any(name, {"test", "t10k"});
+  const std::optional<Half> half = trains ? Half::train : tests ? Half::test : half_in(name);
   const bool images = has_any(name, {"images", "idx3", "idx4"});
   const bool labels = !images && has_any(name, {"labels", "idx1"});
-  return (role.trains ? trains : tests) && (role.images ? images : labels);
+  return half == role.half && (role.images ? images : labels);
 }
 
 /// By name alone.
@@ -96,23 +105,40 @@ fs::path only_file(const std::vector<fs::path>& paths, const Role& role) {
   return first;
 }
 
-std::array<fs::path, kRoles.size()> find_files(const fs::path& folder) {
-  const Candidates found = candidates_in(folder);
-  std::array<fs::path, kRoles.size()> files;
+/// Takes the files of a half and returns what of it is missing; "" where neither is there and none is `needed`.
+std::string take_half(const Candidates& found, Half half, bool needed, Files& files) {
   std::string missing;
   for (std::size_t i = 0; i < kRoles.size(); ++i) {
+    if (kRoles[i].half != half) continue;
     if (found[i].empty()) {
       missing += fmt::format("{}{}", missing.empty() ? "" : ", ", kRoles[i].title);
     } else {
       files[i] = only_file(found[i], kRoles[i]);
+      needed = true;
     }
   }
-  if (missing.empty()) return files;
-  throw core::BadInput(
-      fmt::format("the IDX set in {} is not complete: {} missing; names of its files hold train, test or "
-                  "t10k, and images "
-                  "or labels",
-                  folder.string(), missing));
+  return needed ? missing : "";
+}
+
+/// Those to validate with test where no others do.
+Files find_files(const fs::path& folder) {
+  const Candidates found = candidates_in(folder);
+  Files files;
+  std::vector<std::string> missing{take_half(found, Half::train, true, files),
+                                   take_half(found, Half::validation, false, files)};
+  missing.push_back(take_half(found, Half::test, files[4].empty() && missing.back().empty(), files));
+  missing.erase(std::remove(missing.begin(), missing.end(), ""), missing.end());
+  if (!missing.empty()) {
+    throw core::BadInput(fmt::format(
+        "the IDX set in {} is not complete: {} missing; names of its files hold train, test or t10k, or "
+        "val, and images or labels",
+        folder.string(), fmt::join(missing, ", ")));
+  }
+  if (files[2].empty()) {
+    std::swap(files[2], files[4]);
+    std::swap(files[3], files[5]);
+  }
+  return files;
 }
 
 /// Of the model's shape.
@@ -151,12 +177,21 @@ std::optional<ImageShape> own_idx_shape(const fs::path& folder) {
 }
 
 DataSet load_own_idx(const SetRow&, const fs::path& folder, const Requirements& model, const Stopped&) {
-  const auto [train_images, train_labels, test_images, test_labels] = find_files(folder);
+  const Files files = find_files(folder);
   DataSet loaded;
-  loaded.train = load_pair(train_images, train_labels, model);
-  loaded.test = load_pair(test_images, test_labels, model);
-  const auto largest = std::max(*std::max_element(loaded.train.labels.begin(), loaded.train.labels.end()),
-                                *std::max_element(loaded.test.labels.begin(), loaded.test.labels.end()));
+  loaded.train = load_pair(files[0], files[1], model);
+  loaded.test = load_pair(files[2], files[3], model);
+  const fs::path& validation = files[4];
+  if (!validation.empty()) {
+    loaded.validation = load_pair(validation, files[5], model);
+    loaded.notice = tell_validation(false, loaded.validation.count, "image", validation.string());
+  } else if (plays(kRoles[4], lower_case(files[2].filename().string()))) {
+    loaded.notice = tell_validation(true, loaded.test.count, "image", files[2].string());
+  }
+  std::uint8_t largest = 0;
+  for (const ImageSet* set : {&loaded.train, &loaded.test, &loaded.validation}) {
+    for (const std::uint8_t label : set->labels) largest = std::max(largest, label);
+  }
   check_classes(folder.string(), std::size_t{largest} + 1, model);
   for (int label = 0; label <= largest; ++label) loaded.classes.push_back(std::to_string(label));
   return loaded;

@@ -1,24 +1,18 @@
 #include "gpu/data/own_images.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
-#include <memory>
 #include <system_error>
 
 #include <fmt/format.h>
-#include <stb_image.h>
 
 #include "gpu/core/error.h"
-#include "gpu/files/file.h"
+#include "gpu/data/picture.h"
 
 namespace warpscope::data {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::int64_t kMostFileBytes = std::int64_t{64} << 20;
-constexpr std::int64_t kMostPixels = 100'000'000;
 
 /// The source pixels that a pixel of the result covers along one axis, with the part of each.
 struct Cover {
@@ -46,66 +40,31 @@ std::vector<Cover> covers(int from, double length, int to) {
 
 }  // namespace
 
-bool is_picture(const fs::path& path) {
-  std::string ending = path.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
-}
-
-bool begins_like_picture(std::string_view bytes) {
-  return bytes.starts_with("\x89PNG\r\n\x1A\n") || bytes.starts_with("\xFF\xD8\xFF");
-}
-
-std::vector<fs::path> list_pictures(std::span<const fs::path> paths, std::vector<std::string>& refused) {
-  std::vector<fs::path> files;
+PictureList list_pictures(std::span<const fs::path> paths) {
+  PictureList list;
   for (const fs::path& path : paths) {
     std::error_code failure;
     if (!fs::is_directory(path, failure)) {
-      files.push_back(path);
+      list.files.push_back(path);
       continue;
     }
     std::vector<fs::path> inside;
     for (fs::directory_iterator entry(path, failure), end; !failure && entry != end;
          entry.increment(failure)) {
-      const bool hidden = entry->path().filename().native().starts_with('.');
-      if (!hidden && is_picture(entry->path())) inside.push_back(entry->path());
+      std::error_code broken;
+      if (entry->path().filename().native().starts_with('.') || entry->is_directory(broken)) continue;
+      is_picture(entry->path()) ? inside.push_back(entry->path()) : list.others.add(entry->path());
     }
     if (failure) {
-      refused.push_back(fmt::format("cannot read the folder {}: {}", path.string(), failure.message()));
+      list.refused.push_back(fmt::format("cannot read the folder {}: {}", path.string(), failure.message()));
     } else if (inside.empty()) {
-      refused.push_back(fmt::format("the folder {} holds no PNG or JPEG files", path.string()));
+      list.refused.push_back(
+          fmt::format("the folder {} holds no pictures ({})", path.string(), kPictureKinds));
     }
     std::sort(inside.begin(), inside.end());
-    files.insert(files.end(), inside.begin(), inside.end());
+    list.files.insert(list.files.end(), inside.begin(), inside.end());
   }
-  return files;
-}
-
-std::vector<std::uint8_t> read_picture(const fs::path& path, const ImageShape& shape) {
-  const files::InputFile file(path);
-  if (file.size() > kMostFileBytes) {
-    throw core::BadInput(fmt::format("{} has {} bytes; pictures may have up to {}", path.string(),
-                                     files::grouped(file.size()), files::grouped(kMostFileBytes)));
-  }
-  const std::string bytes = file.read_up_to(0, static_cast<std::size_t>(file.size()));
-  const auto* const data = reinterpret_cast<const stbi_uc*>(bytes.data());
-  const auto size = static_cast<int>(bytes.size());
-  int width = 0, height = 0, channels = 0;
-  if (stbi_info_from_memory(data, size, &width, &height, &channels) == 0) {
-    throw core::BadInput(fmt::format("{} is no picture that can be read: PNG and JPEG can", path.string()));
-  }
-  if (std::int64_t{width} * height > kMostPixels) {
-    throw core::BadInput(fmt::format("{} is {} x {} pixels large; pictures may have up to {}", path.string(),
-                                     width, height, files::grouped(kMostPixels)));
-  }
-  const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(
-      stbi_load_from_memory(data, size, &width, &height, &channels, shape.channels), stbi_image_free);
-  if (!pixels) throw core::BadInput(fmt::format("{} is damaged: {}", path.string(), stbi_failure_reason()));
-  const ImageShape from{height, width, shape.channels};
-  const auto count = static_cast<std::size_t>(height) * static_cast<std::size_t>(width) *
-                     static_cast<std::size_t>(shape.channels);
-  return fit_image({pixels.get(), count}, from, shape);
+  return list;
 }
 
 std::vector<std::uint8_t> fit_image(std::span<const std::uint8_t> pixels, const ImageShape& from,
@@ -137,15 +96,18 @@ std::vector<std::uint8_t> fit_image(std::span<const std::uint8_t> pixels, const 
 OwnImages read_own_images(std::span<const fs::path> paths, const ImageShape& shape) {
   OwnImages result;
   result.set = {shape.height, shape.width, shape.channels, 0, {}, {}};
-  std::size_t beyond = 0;
-  for (const fs::path& path : list_pictures(paths, result.refused)) {
+  std::size_t beyond = 0, turned = 0;
+  PictureList list = list_pictures(paths);
+  result.refused = std::move(list.refused);
+  for (const fs::path& path : list.files) {
     if (result.names.size() >= kMostOwnImages) {
       ++beyond;
       continue;
     }
     try {
-      const std::vector<std::uint8_t> pixels = read_picture(path, shape);
-      result.set.pixels.insert(result.set.pixels.end(), pixels.begin(), pixels.end());
+      const FittedPicture picture = read_picture(path, shape);
+      result.set.pixels.insert(result.set.pixels.end(), picture.pixels.begin(), picture.pixels.end());
+      if (picture.turned) ++turned;
       result.names.push_back(path.filename().string());
       ++result.set.count;
     } catch (const core::Error& error) {
@@ -155,6 +117,9 @@ OwnImages read_own_images(std::span<const fs::path> paths, const ImageShape& sha
   if (beyond > 0) {
     result.refused.push_back(
         fmt::format("{} more pictures were left out: {} are shown at once", beyond, kMostOwnImages));
+  }
+  for (std::string told : {list.others.tell(list.files.size() + list.others.count()), tell_turned(turned)}) {
+    if (!told.empty()) result.refused.push_back(std::move(told));
   }
   return result;
 }

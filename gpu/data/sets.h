@@ -28,7 +28,8 @@ struct SetRow {
       {};  ///< {}: any; then `load` makes what the model takes, or refuses what does not suit it
   std::vector<std::string> classes = {};  ///< {}: the files tell
 
-  /// Names of a folder that holds its files; the first is the one that fetch makes. Empty: it is not published.
+  /// Names of a folder that holds its files; the first is the one that fetch makes, those with a stroke are as
+  /// torchvision has them. Empty: it is not published.
   std::vector<std::string_view> folders = {};
   bool texts =
       false;  ///< it holds texts as bytes, of the model's length and alphabet; it has no shape of its own then

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -61,12 +60,17 @@ std::vector<bool> draw(std::vector<Places> places, const std::vector<std::size_t
 }  // namespace
 
 DataSet split_validation(DataSet&& set, double share, std::uint64_t seed) {
-  if (set.validation.count != 0) throw std::logic_error("there is a validation set already");
   if (!(share >= 0 && share < 1)) {
     throw core::BadInput(
         fmt::format("the share of validation images is {}; valid: from 0 to less than 1", share));
   }
   if (share == 0) return std::move(set);
+  if (set.validation.count != 0) {
+    throw core::BadInput(
+        fmt::format("{} has validation data of its own, {} of them; leave --validation away, or take them "
+                    "out of its folder",
+                    set.name, set.validation.count));
+  }
   const auto images = static_cast<std::size_t>(set.train.count);
   const auto wanted = static_cast<std::size_t>(std::llround(share * static_cast<double>(images)));
   if (wanted == 0 || wanted == images) {

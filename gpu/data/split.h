@@ -13,9 +13,8 @@ namespace warpscope::data {
 /// remainder; of equal ones the lower class first). A share of 0 changes nothing. The same images for the
 /// same seed everywhere.
 ///
-/// Throws BadInput if `share` is not in [0, 1), or if it would leave one of the two sets without images;
-/// std::logic_error if there is a validation set already. `set` is then as it was before the call, in the
-/// caller's hands.
+/// Throws BadInput if `share` is not in [0, 1), or if it would leave one of the two sets without images, or if there is
+/// a validation set already. `set` is then as it was before the call, in the caller's hands.
 DataSet split_validation(DataSet&& set, double share, std::uint64_t seed);
 
 /// Marks every tenth image of each class, by the order they have; the last of fewer than ten if there are two at least:

@@ -1,31 +1,35 @@
 #include "gpu/data/text_sets.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "gpu/core/error.h"
+#include "gpu/data/halves.h"
+#include "gpu/data/notices.h"
 #include "gpu/data/split.h"
+#include "gpu/data/text_table.h"
 #include "gpu/files/file.h"
-#include "gpu/files/text.h"
 
 namespace warpscope::data {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTrainFile = "train.csv";
-constexpr const char* kPartFile = "train_part.csv";
-constexpr const char* kTestFile = "test.csv";
+constexpr std::string_view kTrainFile = "train.csv";
+constexpr std::string_view kTestFile = "test.csv";
 constexpr std::int64_t kTrainBytes = 29'470'338;  // of AG News
 constexpr std::int64_t kTestBytes = 1'857'427;
-constexpr std::size_t kRowsBetweenStops = 4096;
 
 std::string small(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -33,7 +37,7 @@ std::string small(std::string text) {
   return text;
 }
 
-/// The files in `folder` itself that end in .csv, by name.
+/// The files in `folder` itself that end in .csv and are not hidden, by name.
 std::vector<fs::path> csv_files(const fs::path& folder) {
   std::vector<fs::path> found;
   std::error_code failure;
@@ -41,7 +45,8 @@ std::vector<fs::path> csv_files(const fs::path& folder) {
        entry.increment(failure)) {
     const fs::path& path = entry->path();
     std::error_code broken;  // a link that leads nowhere is no file
-    if (is_csv(path) && fs::is_regular_file(path, broken)) found.push_back(path);
+    if (path.filename().native().starts_with('.') || !is_csv(path)) continue;
+    if (fs::is_regular_file(path, broken)) found.push_back(path);
   }
   if (failure)
     throw core::BadInput(fmt::format("cannot read the folder {}: {}", folder.string(), failure.message()));
@@ -49,27 +54,41 @@ std::vector<fs::path> csv_files(const fs::path& folder) {
   return found;
 }
 
-bool has_file(const std::vector<fs::path>& files, std::string_view name) {
-  return std::any_of(files.begin(), files.end(),
-                     [&](const fs::path& path) { return path.filename() == name; });
-}
+/// Files by Half; those that are called exactly as a half is come before those with its name in theirs.
+struct CsvFiles {
+  Halves halves;
+  std::vector<std::string> unused;  ///< names of the other files
 
-/// A file to train on and one to test with; the second is empty where there is none.
-std::pair<fs::path, fs::path> find_files(const fs::path& folder) {
-  const std::vector<fs::path> files = csv_files(folder);
-  const fs::path test = has_file(files, kTestFile) ? folder / kTestFile : fs::path();
-  for (const char* const name : {kTrainFile, kPartFile}) {
-    if (has_file(files, name)) return {folder / name, test};
-  }
-  if (files.size() == 1 && test.empty()) return {files.front(), {}};
-  throw core::BadInput(fmt::format("{} lacks {}", folder.string(), kTrainFile));
-}
-
-/// One row of a file as text and class.
-struct Labelled {
-  std::string label, text;
-  std::size_t line = 0;
+  const fs::path& of(Half half) const { return data::of(halves, half); }
 };
+
+CsvFiles find_files(const fs::path& folder) {
+  const std::vector<fs::path> files = csv_files(folder);
+  CsvFiles found{find_halves(files, half_of), {}};
+  const auto is_free = [&](const fs::path& path) {
+    const std::optional<Half> half = half_in(path.stem().string());
+    return half && found.of(*half).empty();
+  };
+  std::vector<fs::path> others;
+  std::copy_if(files.begin(), files.end(), std::back_inserter(others), is_free);
+  const Halves more = find_halves(others, half_in);
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    if (found.halves[i].empty()) found.halves[i] = more[i];
+  }
+  fs::path& train = data::of(found.halves, Half::train);
+  if (files.size() == 1 && !half_of(files.front().stem().string())) {
+    found.halves = {};
+    train = files.front();
+  }
+  if (train.empty()) throw core::BadInput(fmt::format("{} lacks {}", folder.string(), kTrainFile));
+  fs::path& test = data::of(found.halves, Half::test);
+  if (test.empty()) test = std::exchange(data::of(found.halves, Half::validation), {});
+  for (const fs::path& file : files) {
+    const bool used = std::find(found.halves.begin(), found.halves.end(), file) != found.halves.end();
+    if (!used) found.unused.push_back(file.filename().string());
+  }
+  return found;
+}
 
 /// Two characters, a backslash and an n, stand for a line break.
 std::string with_line_breaks(std::string_view text) {
@@ -82,30 +101,6 @@ std::string with_line_breaks(std::string_view text) {
   return lines;
 }
 
-/// Rows of `least` to `most` fields.
-std::vector<Labelled> read_rows(const fs::path& path, std::size_t least, std::size_t most, bool titled,
-                                const Stopped& stopped) {
-  const std::string content = files::read_text(path);
-  const std::string where = path.string();
-  CsvReader reader(content, where);
-  std::vector<Labelled> rows;
-  bool first = true;
-  while (std::optional<CsvRow> row = reader.next()) {
-    if (rows.size() % kRowsBetweenStops == 0 && stopped && stopped()) {
-      throw core::Error("reading the texts was stopped");
-    }
-    if (std::exchange(first, false) && titled && is_title(*row)) continue;
-    if (row->fields.size() < least || row->fields.size() > most) {
-      throw core::BadInput(fmt::format("{}:{}: {} field{} in a row, {} {} needed", where, row->line,
-                                       row->fields.size(), row->fields.size() == 1 ? "" : "s", least,
-                                       least == most ? "are" : "or more are"));
-    }
-    rows.push_back({row->fields.front(), text_of(*row, 1), row->line});
-  }
-  if (rows.empty()) throw core::BadInput(fmt::format("{} holds no texts", where));
-  return rows;
-}
-
 std::optional<int> number_of(std::string_view text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -114,9 +109,9 @@ std::optional<int> number_of(std::string_view text) {
 }
 
 /// The names in the rows, sorted: as numbers if all are numbers.
-std::vector<std::string> classes_in(const std::vector<Labelled>& rows) {
+std::vector<std::string> classes_in(const std::vector<TextRow>& rows) {
   std::vector<std::string> names;
-  for (const Labelled& row : rows) names.push_back(row.label);
+  for (const TextRow& row : rows) names.push_back(row.label);
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const bool numbers = std::all_of(names.begin(), names.end(),
@@ -130,14 +125,16 @@ std::vector<std::string> classes_in(const std::vector<Labelled>& rows) {
 }
 
 /// `labels`: what the files call the classes.
-ImageSet set_of(std::vector<Labelled> rows, const std::vector<std::string>& labels, const fs::path& path,
-                const Requirements& model, const Alphabet& alphabet) {
+ImageSet set_of(TextTable table, const std::vector<std::string>& labels, const Requirements& model,
+                const Alphabet& alphabet) {
+  std::vector<TextRow>& rows = table.rows;
+  const fs::path& path = table.path;
   check_memory(path.string(), static_cast<std::int64_t>(rows.size()), model.shape);
   std::map<std::string_view, std::uint8_t> numbers;
   for (std::size_t i = 0; i < labels.size(); ++i) numbers[labels[i]] = static_cast<std::uint8_t>(i);
   ImageSet set{model.shape.height, model.shape.width, model.shape.channels, 0, {}, {}, {}};
   set.pixels.reserve(rows.size() * static_cast<std::size_t>(set.image_bytes()));
-  for (Labelled& row : rows) {
+  for (TextRow& row : rows) {
     const auto label = numbers.find(row.label);
     if (label == numbers.end()) {
       throw core::BadInput(fmt::format("{}:{}: '{}' is no class; those to train on have: {}", path.string(),
@@ -156,23 +153,8 @@ std::int64_t size_of(const fs::path& path) noexcept {
 
 }  // namespace
 
-std::string text_of(const CsvRow& row, std::size_t first) {
-  std::string text;
-  for (std::size_t i = first; i < row.fields.size(); ++i) {
-    if (row.fields[i].empty()) continue;
-    text += (text.empty() ? "" : " ") + row.fields[i];
-  }
-  return text;
-}
-
 bool is_csv(const fs::path& path) {
   return small(path.extension().string()) == ".csv";
-}
-
-bool is_title(const CsvRow& row) {
-  if (row.fields.size() == 1) return small(row.fields[0]) == "text";
-  const std::string label = small(row.fields[0]), text = small(row.fields[1]);
-  return (label == "label" || label == "class") && (text == "text" || text == "title");
 }
 
 void add_text(std::string text, std::uint8_t label, const Alphabet& alphabet, ImageSet& set) {
@@ -188,8 +170,9 @@ bool holds_texts(const fs::path& folder) {
   std::error_code failure;
   if (!fs::is_directory(folder, failure)) return false;
   const std::vector<fs::path> files = csv_files(folder);
-  return files.size() == 1 || has_file(files, kTrainFile) || has_file(files, kPartFile) ||
-         has_file(files, kTestFile);
+  return files.size() == 1 || std::any_of(files.begin(), files.end(), [](const fs::path& path) {
+           return half_in(path.stem().string()).has_value();
+         });
 }
 
 bool ag_news_is_complete(const fs::path& folder) noexcept {
@@ -203,47 +186,77 @@ bool ag_news_is_complete(const fs::path& folder) noexcept {
 DataSet load_ag_news(const SetRow& set, const fs::path& folder, const Requirements& model,
                      const Stopped& stopped) {
   static const std::vector<std::string> kLabels{"1", "2", "3", "4"};
-  const auto [train, test] = find_files(folder);
-  if (test.empty()) throw core::BadInput(fmt::format("{} lacks {}", folder.string(), kTestFile));
+  const CsvFiles files = find_files(folder);
+  const fs::path& train = files.of(Half::train);
+  if (files.of(Half::test).empty())
+    throw core::BadInput(fmt::format("{} lacks {}", folder.string(), kTestFile));
   const Alphabet alphabet(model.alphabet);
-  const auto load = [&](const fs::path& path) {
-    std::vector<Labelled> rows = read_rows(path, 3, 3, false, stopped);
-    for (Labelled& row : rows) row.text = with_line_breaks(std::move(row.text));
-    return set_of(std::move(rows), kLabels, path, model, alphabet);
-  };
   DataSet loaded;
   loaded.classes = set.classes;
+  const auto load = [&](const fs::path& path) {
+    TextTable table = read_text_table(path, {3, 3}, stopped);
+    for (TextRow& row : table.rows) row.text = with_line_breaks(row.text);
+    add_notice(table.notice, loaded.notice);
+    return set_of(std::move(table), kLabels, model, alphabet);
+  };
   loaded.train = load(train);
-  loaded.test = load(test);
-  if (train.filename() != kTrainFile) {
-    loaded.notice = fmt::format("{} is not there: {} holds {} of the rows of {}", kTrainFile, train.string(),
-                                files::grouped(loaded.train.count), set.title);
+  loaded.test = load(files.of(Half::test));
+  if (!half_of(train.stem().string())) {
+    add_notice(fmt::format("{} is not there: {} holds {} of the rows of {}", kTrainFile, train.string(),
+                           files::grouped(loaded.train.count), set.title),
+               loaded.notice);
   }
   return loaded;
 }
 
 DataSet load_csv(const SetRow&, const fs::path& folder, const Requirements& model, const Stopped& stopped) {
-  const auto [train, test] = find_files(folder);
+  const CsvFiles files = find_files(folder);
   const Alphabet alphabet(model.alphabet);
-  const auto read = [&](const fs::path& path) {
-    return read_rows(path, 2, static_cast<std::size_t>(-1), true, stopped);
-  };
-  std::vector<Labelled> rows = read(train);
+  std::array<TextTable, 3> tables;
+  std::vector<TextTable*> there;
+  for (const Half half : {Half::train, Half::test, Half::validation}) {
+    if (files.of(half).empty()) continue;
+    TextTable& table = tables[static_cast<std::size_t>(half)];
+    table = read_text_table(files.of(half), {2}, stopped);
+    there.push_back(&table);
+  }
+  drop_strange_titles(there);
   DataSet loaded;
-  loaded.classes = classes_in(rows);
-  check_classes(train.string(), loaded.classes.size(), model);
-  loaded.train = set_of(std::move(rows), loaded.classes, train, model, alphabet);
+  for (TextTable* table : there) {
+    drop_unlabelled(*table);
+    add_notice(table->notice, loaded.notice);
+  }
+  const auto load = [&](Half half) {
+    return set_of(std::move(tables[static_cast<std::size_t>(half)]), loaded.classes, model, alphabet);
+  };
+  const std::string train = files.of(Half::train).string();
+  loaded.classes = classes_in(tables[static_cast<std::size_t>(Half::train)].rows);
+  check_classes(train, loaded.classes.size(), model);
+  loaded.train = load(Half::train);
+  const fs::path &test = files.of(Half::test), &validation = files.of(Half::validation);
+  if (!validation.empty()) {
+    loaded.validation = load(Half::validation);
+    add_notice(tell_validation(false, loaded.validation.count, "text", validation.string()), loaded.notice);
+  }
   if (!test.empty()) {
-    loaded.test = set_of(read(test), loaded.classes, test, model, alphabet);
-    return loaded;
+    loaded.test = load(Half::test);
+    if (half_in(test.stem().string()) == Half::validation) {
+      add_notice(tell_validation(true, loaded.test.count, "text", test.string()), loaded.notice);
+    }
+  } else {
+    move_images(every_tenth(loaded.train), loaded.train, loaded.test);
+    if (loaded.test.count == 0) {
+      throw core::BadInput(
+          fmt::format("each class of {} has one text, which leaves none to test with", train));
+    }
+    add_notice(fmt::format("{} has no {}, so that every tenth text of each class tests: {} texts",
+                           folder.string(), kTestFile, files::grouped(loaded.test.count)),
+               loaded.notice);
   }
-  move_images(every_tenth(loaded.train), loaded.train, loaded.test);
-  if (loaded.test.count == 0) {
-    throw core::BadInput(
-        fmt::format("each class of {} has one text, which leaves none to test with", train.string()));
+  if (!files.unused.empty()) {
+    add_notice(fmt::format("not looked at in {}: {}", folder.string(), fmt::join(files.unused, ", ")),
+               loaded.notice);
   }
-  loaded.notice = fmt::format("{} has no {}, so that every tenth text of each class tests: {} texts",
-                              folder.string(), kTestFile, files::grouped(loaded.test.count));
   return loaded;
 }
 

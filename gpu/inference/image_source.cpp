@@ -1,10 +1,11 @@
 #include "gpu/inference/image_source.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -14,9 +15,11 @@
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
 #include "gpu/data/locate.h"
+#include "gpu/data/notices.h"
 #include "gpu/data/own_images.h"
+#include "gpu/data/text_file.h"
 #include "gpu/data/text_sets.h"
-#include "gpu/files/text.h"
+#include "gpu/data/text_table.h"
 #include "gpu/inference/class_names.h"
 
 namespace warpscope::inference {
@@ -77,12 +80,13 @@ class PictureFiles : public ImageSource {
   std::int64_t count() const override { return static_cast<std::int64_t>(files_.size()); }
   std::string title() const override { return title_; }
   std::vector<std::string> refused() const override { return refused_; }
+  std::string remark() const override { return data::tell_turned(turned_); }
 
  private:
   /// The next `most` files, of which those that can be read come behind `names` and their pixels.
   void read_some(std::size_t most, std::uint8_t* pixels, std::vector<ImageName>& names) {
     const std::size_t count = std::min(most, files_.size() - next_);
-    std::vector<std::vector<std::uint8_t>> images(count);
+    std::vector<data::FittedPicture> images(count);
     std::vector<std::string> refused(count);
     core::parallel_for(static_cast<std::int64_t>(count), 1, 0, [&](std::int64_t begin, std::int64_t end) {
       for (auto i = static_cast<std::size_t>(begin); std::cmp_less(i, end); ++i) {
@@ -98,7 +102,9 @@ class PictureFiles : public ImageSource {
         refused_.push_back(std::move(refused[i]));
         continue;
       }
-      std::memcpy(pixels + names.size() * images[i].size(), images[i].data(), images[i].size());
+      const std::vector<std::uint8_t>& image = images[i].pixels;
+      std::memcpy(pixels + names.size() * image.size(), image.data(), image.size());
+      if (images[i].turned) ++turned_;
       const std::size_t at = next_ + i;
       names.push_back({static_cast<std::int64_t>(at), files_[at].filename().string(), -1});
     }
@@ -109,6 +115,7 @@ class PictureFiles : public ImageSource {
   data::ImageShape shape_;
   std::string title_;
   std::size_t next_ = 0;
+  std::size_t turned_ = 0;
   std::vector<std::string> refused_;
 };
 
@@ -129,6 +136,7 @@ class TextFile : public ImageSource {
       const int label = texts_.labels[at];
       if (label >= 0) name.label = labels_.matches[static_cast<std::size_t>(label)];
       name.text = std::move(set.texts[at]);
+      name.line = texts_.lines[at];
     }
     return names;
   }
@@ -143,32 +151,19 @@ class TextFile : public ImageSource {
   std::int64_t next_ = 0;
 };
 
-/// Calls take(label, text) for each row of a CSV file; the label is "" in rows of one field.
-template <class Take>
-void for_each_row(const std::string& content, const std::string& file, Take take) {
-  data::CsvReader reader(content, file);
-  for (bool first = true; std::optional<data::CsvRow> row = reader.next(); first = false) {
-    const bool alone = row->fields.size() == 1;
-    if (first && data::is_title(*row)) continue;
-    take(alone ? "" : row->fields.front(), data::text_of(*row, alone ? 0 : 1));
+/// The lines of a text as rows without a class.
+data::TextTable read_lines(const std::string& file) {
+  data::TextTable table{file, {}};
+  const std::string content = data::read_text_file(file, table.notice);
+  for (std::size_t begin = 0, line = 1; begin < content.size(); ++line) {
+    const std::size_t end = std::min(content.find('\n', begin), content.size());
+    std::string_view text = std::string_view(content).substr(begin, end - begin);
+    if (text.ends_with('\r')) text.remove_suffix(1);
+    table.rows.push_back({{}, std::string(text), line});
+    begin = end + 1;
   }
-}
-
-/// The same for each line of a text.
-template <class Take>
-void for_each_line(std::string_view content, Take take) {
-  content = data::without_mark(content);
-  while (!content.empty()) {
-    const std::size_t end = std::min(content.find('\n'), content.size());
-    std::string_view line = content.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    take("", std::string(line));
-    content.remove_prefix(std::min(end + 1, content.size()));
-  }
-}
-
-void add_sentence(const std::string& sentence, std::string& notice) {
-  if (!sentence.empty()) notice += (notice.empty() ? "" : "; ") + sentence;
+  if (table.rows.empty()) throw core::BadInput(fmt::format("{} holds no texts", file));
+  return table;
 }
 
 std::unique_ptr<ImageSource> load_set(const std::string& data, const data::Requirements& wanted,
@@ -182,16 +177,17 @@ std::unique_ptr<ImageSource> load_set(const std::string& data, const data::Requi
     const int last = *std::max_element(labels.matches.begin(), labels.matches.end());
     if (last >= wanted.classes) data::check_classes(set->name, set->classes.size(), wanted);
     const std::vector<int> found(set->test.labels.begin(), set->test.labels.end());
-    add_sentence(tell_unknown(found, set->classes, labels.matches), notice);
+    data::add_notice(tell_unknown(found, set->classes, labels.matches), notice);
   }
   return std::make_unique<TestImages>(std::move(set), std::move(labels));
 }
 
 std::unique_ptr<ImageSource> open_texts(const std::string& file, const data::Requirements& wanted,
                                         const std::vector<std::string>& classes, std::string& notice) {
-  Texts texts = read_texts(file, wanted);
+  Texts texts = read_texts(file, wanted, {classes.begin(), classes.end()});
+  data::add_notice(texts.notice, notice);
   Labels labels{match_classes(texts.classes, classes, Naming::as_they_come), classes};
-  if (wanted.classes > 0) add_sentence(tell_unknown(texts.labels, texts.classes, labels.matches), notice);
+  if (wanted.classes > 0) data::add_notice(tell_unknown(texts.labels, texts.classes, labels.matches), notice);
   return std::make_unique<TextFile>(std::move(texts), std::move(labels),
                                     fmt::format("the texts in {}", file));
 }
@@ -203,26 +199,26 @@ std::unique_ptr<ImageSource> test_images_of(std::shared_ptr<const data::DataSet>
   return std::make_unique<TestImages>(std::move(data), std::move(labels));
 }
 
-Texts read_texts(const std::string& file, const data::Requirements& model) {
-  const std::string content = files::read_text(file);
-  if (data::is_picture(file) || data::begins_like_picture(content)) data::check_kind(file, false, model);
+Texts read_texts(const std::string& file, const data::Requirements& model,
+                 const std::set<std::string>& known) {
+  if (data::is_picture(file)) data::check_kind(file, false, model);
+  data::TextTable table = data::is_csv(file) ? data::read_text_table(file, {}) : read_lines(file);
+  std::array<data::TextTable*, 1> alone{&table};
+  data::drop_strange_titles(alone, known);
   const data::Alphabet alphabet(model.alphabet);
   Texts texts;
+  texts.notice = std::move(table.notice);
   texts.set = {model.shape.height, model.shape.width, model.shape.channels, 0, {}, {}, {}};
   std::map<std::string, int> places;
-  const auto take = [&](const std::string& label, std::string text) {
-    const auto [place, added] = places.emplace(label, static_cast<int>(texts.classes.size()));
-    if (added && !label.empty()) texts.classes.push_back(label);
-    texts.labels.push_back(label.empty() ? -1 : place->second);
-    data::add_text(std::move(text), 0, alphabet, texts.set);
-  };
-  if (data::is_csv(file)) {
-    for_each_row(content, file, take);
-  } else {
-    for_each_line(content, take);
+  for (data::TextRow& row : table.rows) {
+    const auto next = static_cast<int>(texts.classes.size());
+    const int place = row.label.empty() ? -1 : places.emplace(row.label, next).first->second;
+    if (place == next) texts.classes.push_back(row.label);
+    texts.labels.push_back(place);
+    texts.lines.push_back(row.line);
+    data::add_text(std::move(row.text), 0, alphabet, texts.set);
   }
   texts.set.labels.clear();
-  if (texts.set.count == 0) throw core::BadInput(fmt::format("{} holds no texts", file));
   return texts;
 }
 
@@ -247,16 +243,16 @@ std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Re
   }
   if (!fs::is_directory(path, failure) || wanted.takes_texts())
     return load_set(data, wanted, classes, notice);
-  std::vector<std::string> refused;
-  std::vector<fs::path> files = data::list_pictures({&path, 1}, refused);
-  if (!files.empty()) {
-    return std::make_unique<PictureFiles>(std::move(files), shape, fmt::format("pictures in {}", data));
+  data::PictureList list = data::list_pictures({&path, 1});
+  if (!list.files.empty()) {
+    data::add_notice(list.others.tell(list.files.size() + list.others.count()), notice);
+    return std::make_unique<PictureFiles>(std::move(list.files), shape, fmt::format("pictures in {}", data));
   }
   try {
     return load_set(data, wanted, classes, notice);
   } catch (const core::BadInput& error) {
-    if (fs::is_empty(path, failure)) throw core::BadInput(refused.front());
-    throw core::BadInput(fmt::format("{}, and no data set: {}", refused.front(), error.what()));
+    if (fs::is_empty(path, failure)) throw core::BadInput(list.refused.front());
+    throw core::BadInput(fmt::format("{}, and no data set: {}", list.refused.front(), error.what()));
   }
 }
 

@@ -2,8 +2,10 @@
 // Where the images, or texts as bytes, come from that a network is asked about, a batch at a time: any number of
 // picture files, a file of texts, or the test images of a data set.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,7 @@ struct ImageName {
   std::string file;        ///< without its folder; "" of a data set's image
   int label = -1;          ///< one of the network's classes; -1 where nobody knows it
   std::string text = {};   ///< of a text: as it was given
+  std::size_t line = 0;    ///< of a file of texts: on which it begins, from 1 on; 0: not known
 };
 
 class ImageSource {
@@ -36,9 +39,11 @@ class ImageSource {
   virtual std::vector<std::string> classes() const { return {}; }
   /// A sentence for each image that could not be read so far.
   virtual std::vector<std::string> refused() const { return {}; }
+  /// What is to be known of the images that were read so far; "": nothing.
+  virtual std::string remark() const { return {}; }
 };
 
-/// The pictures right in the folder `data`, by name, or the picture of that name, cut and resized as
+/// The pictures right in the folder `data`, by name (`notice` tells of other files there), or the picture of that name, cut and resized as
 /// data::read_own_images() tells; a batch is decoded by several threads. For a model that takes texts, those in the
 /// file of that name, as read_texts() tells. Else the test images of the data set that data::load() finds for "data";
 /// `notice` is then as there. `classes`: the names of the network's, as far as they are known; by match_classes()
@@ -46,16 +51,18 @@ class ImageSource {
 std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Requirements& wanted,
                                          const std::vector<std::string>& classes, std::string& notice);
 
-/// Texts of a file. Of one that ends in .csv
-/// (data/csv.h) each row is a text: its only field, or all but the first, joined by blanks; the first is then the name
-/// of a class. A first row that says "text", or "label" and "text", is left out. Of other files each line is a text.
-/// Throws core::BadInput if the file cannot be read, is a picture or no CSV.
+/// Texts of a file. Of one that ends in .csv each row is a text, as data::read_text_table() tells; titles are left out
+/// (data::drop_strange_titles(), with the `known` classes). Of other files each line is a text. Throws core::BadInput if
+/// the file cannot be read, is a picture, no text or no CSV.
 struct Texts {
   data::ImageSet set;                ///< without labels
   std::vector<int> labels;           ///< one a text: a place in `classes`, or -1
+  std::vector<std::size_t> lines;    ///< one a text: on which it begins, from 1 on
   std::vector<std::string> classes;  ///< as they come
+  std::string notice;                ///< what was left out, and what else is to be known; or ""
 };
-Texts read_texts(const std::string& file, const data::Requirements& model);
+Texts read_texts(const std::string& file, const data::Requirements& model,
+                 const std::set<std::string>& known = {});
 
 /// One text as `model` takes it: 1 x length x 1 bytes (data/text_encoding.h). `model` takes texts.
 data::ImageSet encode_text(const models::Model& model, std::string text);

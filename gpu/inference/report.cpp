@@ -36,6 +36,7 @@ struct Cells {
     if (outcome.answers.empty()) return;
     const Answer& first = outcome.answers.front();
     files = !first.image.file.empty();
+    lines = first.image.line > 0;
     texts = std::any_of(outcome.answers.begin(), outcome.answers.end(),
                         [](const Answer& answer) { return !answer.image.text.empty(); });
     labels = std::any_of(outcome.answers.begin(), outcome.answers.end(),
@@ -43,6 +44,7 @@ struct Cells {
     guesses = outcome.guesses;
   }
   bool files = false;
+  bool lines = false;
   bool texts = false;
   bool labels = false;
   std::size_t guesses = 0;
@@ -50,6 +52,7 @@ struct Cells {
 
 std::string title_line(const Cells& cells) {
   std::string line = cells.files ? "file" : "index";
+  if (cells.lines) line += ",line";
   if (cells.texts) line += ",text";
   if (cells.labels && cells.guesses > 0) line += ",label";
   for (std::size_t i = 0; i < cells.guesses; ++i) {
@@ -69,6 +72,7 @@ json answer_json(const Subject& subject, const Answer& answer, bool classifies) 
   } else {
     row["file"] = answer.image.file;
   }
+  if (answer.image.line > 0) row["line"] = answer.image.line;
   if (!answer.image.text.empty()) row["text"] = files::valid_utf8(answer.image.text);
   if (!classifies) {
     row["mse"] = number_json(answer.mse);
@@ -112,6 +116,7 @@ std::string csv_of(const Subject& subject, const Outcome& outcome) {
   std::string text = title_line(cells);
   for (const Answer& answer : outcome.answers) {
     text += cells.files ? runs::csv_cell(answer.image.file) : std::to_string(answer.image.index);
+    if (cells.lines) text += fmt::format(",{}", answer.image.line);
     if (cells.texts) text += fmt::format(",{}", runs::csv_cell(files::valid_utf8(answer.image.text)));
     if (cells.labels && cells.guesses > 0) {
       const bool known = answer.image.label >= 0;

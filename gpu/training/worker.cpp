@@ -11,6 +11,7 @@
 #include "gpu/core/error.h"
 #include "gpu/core/host_memory.h"
 #include "gpu/data/locate.h"
+#include "gpu/data/notices.h"
 #include "gpu/data/split.h"
 #include "gpu/observers/observer_table.h"
 #include "gpu/plan/former_names.h"
@@ -181,6 +182,7 @@ void Trainer::Worker::prepare() {
   options_.resume_dir.empty() ? start_recorder() : resume();
   engine_->remember();
   if (!view_.data_notice.empty()) log(LogLevel::info, view_.data_notice);
+  log(LogLevel::info, data::tell_classes(*data_));
   log(LogLevel::info, fmt::format("{} on {}, {} training {} of {}", options_.model.name, device_->info().name,
                                   charts::with_thousands(view_.train_images),
                                   options_.model.reads_text() ? "texts" : "images", view_.data_name));

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/data/notices.h"
+#include "gpu/files/utf8.h"
 #include "gpu/models/parameters.h"
 #include "gpu/training/worker.h"
 
@@ -274,6 +276,11 @@ nlohmann::json Trainer::Worker::description() const {
             {"driver", device.driver}}},
           {"versions", {{"warpscope", WARPSCOPE_VERSION}, {"compiler", __VERSION__}}},
           {"classes", data_->classes},
+          {"class_sizes",
+           {{"train", data::class_sizes(data_->train, data_->classes.size())},
+            {"validation", data::class_sizes(data_->validation, data_->classes.size())},
+            {"test", data::class_sizes(data_->test, data_->classes.size())}}},
+          {"data_notice", files::valid_utf8(view_.data_notice)},
           {"classifies", view_.classifies}};
 }
 

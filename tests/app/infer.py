@@ -226,7 +226,7 @@ class Infer(ProgramCase):
     def test_what_cannot_be_asked_is_refused_in_a_sentence(self):
         run, empty = self.trained(), self.path("empty")
         os.mkdir(empty)
-        for arguments, words in (([empty], f"the folder {empty} holds no PNG or JPEG files"),
+        for arguments, words in (([empty], f"the folder {empty} holds no pictures (PNG, JPEG, WebP, BMP, PPM or PGM)"),
                                  ([self.path("nowhere")], "there is no folder"),
                                  (["builtin", "--out", self.path("a.pdf")], "there is no format 'pdf' of answers"),
                                  (["builtin", "--format", "csv"], "--format is that of --out"),

@@ -51,6 +51,27 @@ class OwnData(ProgramCase):
         self.assert_succeeded(features, "has no test folder")
         self.assertIn("12 rows", features.out)
 
+    def test_halves_are_told_by_their_names_and_classes_with_their_sizes(self):
+        folder, run = self.path("scans"), self.path("run")
+        for half, count in (("Training", 4), ("Testing", 2), ("val", 1)):
+            for label in ("glioma", "healthy"):
+                os.makedirs(os.path.join(folder, half, label))
+                for i in range(count):
+                    with open(os.path.join(folder, half, label, str(i)), "wb") as file:
+                        file.write(png(28, 28, 10 * i))
+        with open(os.path.join(folder, "Training", "glioma", "x.gif"), "wb") as file:
+            file.write(b"GIF89a")
+        ended = self.run_program(*self.TRAIN, "--data", folder, "--steps", "2", "--run-dir", run)
+        self.assert_succeeded(ended)
+        self.assertIn("2 classes, training/validation/test images: glioma 4/1/2, healthy 4/1/2\n", ended.out)
+        self.assertIn("1 of 15 files was left out: .gif (1) is not read", ended.out)
+        head = read_run(run)
+        self.assertEqual(head["class_sizes"], {"train": [4, 4], "validation": [1, 1], "test": [2, 2]})
+        self.assertIn("2 images in " + os.path.join(folder, "val") + " steer", head["data_notice"])
+        self.assertEqual(head["configuration"]["validation_images"], 2)
+        self.assert_refused([*self.TRAIN, "--data", folder, "--steps", "1", "--validation", "0.2"],
+                            "has validation data of its own, 2 of them")
+
     def test_folders_that_are_no_data_set_are_refused_in_a_sentence(self):
         train = [*self.TRAIN, "--steps", "1", "--data"]
         folder = self.pictures(classes=("one",))

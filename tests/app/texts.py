@@ -63,21 +63,26 @@ class Texts(ProgramCase):
     def test_answers_stand_beside_their_texts(self):
         self.train(self.network(), "--data", "sentences", "--steps", "300", "--lr", "0.01")
         lines = self.write("lines.txt", b"The baker salts the soup.\n\nbroken \xff\xe2\x82 bytes\n")
-        ended = self.infer(lines, "--out", "-")
+        broken = "1 of 3 lines of " + lines + " is not UTF-8, the first is line 3"
+        ended = self.infer(lines, "--out", "-", warning=broken)
         rows = list(csv.DictReader(io.StringIO(ended.out)))
         self.assertEqual([row["text"] for row in rows],
                          ["The baker salts the soup.", "", "broken \ufffd\ufffd bytes"])
+        self.assertEqual([row["line"] for row in rows], ["1", "2", "3"])
         self.assertEqual(rows[0]["class"], "kitchen")
         self.assertNotIn("label", rows[0])
         table = self.write("table.csv", 'label,text\r\nkitchen,"My aunt, she fries two onions"\r\nunheard of,fog\r\n')
-        self.infer(table, "--out", self.path("answers.json"), warning="1 of 2 labels is of a class that the network")
+        self.infer(table, "--out", self.path("answers.json"),
+                   warning="table.csv:1 is a title, not a text: the class is in 'label', the text is in 'text'; 1 of 2 "
+                           "labels is of a class that the network")
         with open(self.path("answers.json"), encoding="utf-8") as file:
             told = json.load(file)
         self.assertEqual(told["answers"][0]["label"], "kitchen")
         self.assertEqual(told["answers"][0]["text"], "My aunt, she fries two onions")
+        self.assertEqual(told["answers"][1]["line"], 3)
         self.assertNotIn("label", told["answers"][1])
         self.assertEqual(told["accuracy"], float(told["answers"][0]["class"] == "kitchen"))
-        self.assertRegex(self.infer(lines).out, r"(?m)^texts        3 of .*, in 1 batch of 3$")
+        self.assertRegex(self.infer(lines, warning=broken).out, r"(?m)^texts        3 of .*, in 1 batch of 3$")
         known = json.loads(self.infer("--json", "-").out)
         self.assertGreater(known["accuracy"], 0.7)
         self.assertEqual(known["images"], 800)
@@ -106,14 +111,14 @@ class Texts(ProgramCase):
         write("all/all.csv", quoted)
         self.train(self.network(), "--data", self.path("all"), "--steps", "200", "--lr", "0.01")
         part = write("part/part.csv", quoted[1:])
-        for data, count, warning in ((part, 60, None), (self.path("part"), 6, "every tenth text")):
+        for data, count, warning in ((part, 60, "lines of"), (self.path("part"), 6, "every tenth text")):
             told = json.loads(self.infer(data, "--out", "-", "--format", "json", warning=warning).out)
             self.assertEqual(told["accuracy"], 1.0, data)
             self.assertEqual([row["label"] for row in told["answers"]],
                              [label for label in ("caf\ufffd", "plain", "two\nlines") for _ in range(count // 3)])
             self.assertEqual([row["class"] for row in told["answers"]], [row["label"] for row in told["answers"]])
         out = self.path("answers.csv")
-        self.infer(part, "--out", out)
+        self.infer(part, "--out", out, warning="lines of")
         with open(out, encoding="utf-8", newline="") as file:
             self.assertEqual([row["class"] for row in csv.DictReader(file)][-1], "two\nlines")
 

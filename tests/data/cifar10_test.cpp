@@ -122,6 +122,17 @@ TEST(Cifar10, RefusesATruncatedFile) {
   EXPECT_FALSE(cifar10_is_complete(folder.path()));
 }
 
+TEST(Cifar10, NamesWhatCameInPlaceOfAFile) {
+  const TemporaryFolder folder;
+  make_files(folder.path());
+  tests::write_text(folder / "test_batch.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
+  EXPECT_EQ(message_of<BadInput>([&] { load_cifar10(row(), folder.path()); }),
+            (folder / "test_batch.bin").string() +
+                " is a Git LFS pointer in place of the file, not a file of CIFAR-10; bring the file itself "
+                "by git lfs "
+                "pull");
+}
+
 TEST(Cifar10, RefusesAnEmptyFile) {
   const TemporaryFolder folder;
   make_files(folder.path());

@@ -175,14 +175,42 @@ TEST_F(IdxSet, RefusesHeadersThatPromiseMoreThanMemoryHolds) {
   }
 }
 
+TEST_F(IdxSet, ReadsGzipOfSeveralMembersAndWhatFillsUp) {
+  const std::string labels = idx_labels(6);
+  fs::remove(folder_ / "train-labels-idx1-ubyte");
+  const fs::path path = folder_ / "train-labels-idx1-ubyte.gz";
+  for (const std::string& packed :
+       {gzip(labels.substr(0, 9)) + gzip(labels.substr(9)), gzip("") + gzip(labels) + gzip(""),
+        gzip(labels) + std::string(1000, '\0'),
+        gzip(labels.substr(0, 2)) + gzip("") + gzip(labels.substr(2)) + '\0'}) {
+    write_text(path, packed);
+    expect_small_mnist(load_idx_set(mnist(), folder_.path()));
+  }
+}
+
+TEST_F(IdxSet, FirstBytesTellWhatIsPacked) {
+  write_text(folder_ / "train-images-idx3-ubyte", gzip(idx_images(6)));
+  fs::rename(folder_ / "train-labels-idx1-ubyte", folder_ / "train-labels-idx1-ubyte.gz");
+  expect_small_mnist(load_idx_set(mnist(), folder_.path()));
+  write_text(folder_ / "t10k-images-idx3-ubyte", "PK\x03\x04 and so on");
+  EXPECT_EQ(refusal(),
+            (folder_ / "t10k-images-idx3-ubyte").string() + " is a zip archive, not an IDX file; unpack it");
+}
+
 TEST_F(IdxSet, RefusesDamagedGzip) {
   const std::string packed = gzip(idx_labels(6));
   fs::remove(folder_ / "train-labels-idx1-ubyte");
   const fs::path path = folder_ / "train-labels-idx1-ubyte.gz";
   write_text(path, "these are labels");
-  EXPECT_TRUE(holds(refusal(), {path.string(), "damaged"}));
-  write_text(path, packed + packed);
+  EXPECT_TRUE(holds(refusal(), {path.string(), "is no IDX file"}));
+  write_text(path, packed + "text");
   EXPECT_TRUE(holds(refusal(), {path.string(), "bytes after the end of its gzip data"}));
+  write_text(path, packed + std::string(3, '\0') + packed);
+  EXPECT_TRUE(holds(refusal(), {path.string(), "bytes after the end of its gzip data"}));
+  write_text(path, packed + packed);
+  EXPECT_TRUE(holds(refusal(), {path.string(), "too long"})) << "what the second member holds belongs to it";
+  write_text(path, packed + packed.substr(0, 9));
+  EXPECT_TRUE(holds(refusal(), {path.string(), "truncated"}));
   std::string other = packed;
   other[other.size() - 8] = static_cast<char>(other[other.size() - 8] ^ 1);  // the checksum
   write_text(path, other);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -99,22 +100,117 @@ TEST_F(ImageFolders, AnEmptyFolderBesideAFullOneIsNamed) {
   EXPECT_TRUE(holds(load().notice, {at("test").string() + " has no class folders with images, so that"}));
   fs::rename(at("train"), at("val"));
   fs::create_directory(at("train"));
-  EXPECT_EQ(refusal(), at("train").string() +
-                           " has no class folders with PNG or JPEG files to train on, as " +
-                           at("val").string() + " has to test with");
+  EXPECT_EQ(refusal(),
+            at("train").string() +
+                " has no class folders with pictures (PNG, JPEG, WebP, BMP, PPM or PGM) to train on, as " +
+                at("val").string() + " has to test with");
 }
 
-TEST_F(ImageFolders, AFolderOfValidationImagesTestsIfThereIsNoOther) {
+TEST_F(ImageFolders, AFolderOfValidationImagesTestsIfThereIsNoOtherAndElseSteers) {
   write("train/a", 0, 2);
   write("train/b", 2, 2);
-  write("valid/a", 10, 1);
-  EXPECT_EQ(load().test.pixels, (Labels{10}));
-  write("val/a", 11, 1);
-  EXPECT_EQ(load().test.pixels, (Labels{11}));
+  write("Validation/a", 10, 1);
+  DataSet set = load();
+  EXPECT_EQ(set.test.pixels, (Labels{10}));
+  EXPECT_EQ(set.notice, "the images in " + at("Validation").string() + " test, since there are no others");
   write("test", 12, 3);  // without labels, as of a competition
-  EXPECT_EQ(load().test.pixels, (Labels{11}));
+  EXPECT_EQ(load().test.pixels, (Labels{10}));
   write("test/b", 15, 1);
-  EXPECT_EQ(load().test.pixels, (Labels{15}));
+  set = load();
+  EXPECT_EQ(set.test.pixels, (Labels{15}));
+  EXPECT_EQ(set.validation.pixels, (Labels{10}));
+  EXPECT_EQ(set.validation.labels, (Labels{0}));
+  EXPECT_EQ(set.train.pixels, (Labels{0, 1, 2, 3}));
+  EXPECT_EQ(set.notice,
+            "1 image in " + at("Validation").string() +
+                " steers, as those that --validation holds out do; 3 pictures beside the class folders are "
+                "of no class and were left out");
+}
+
+TEST_F(ImageFolders, HalvesHaveTheirUsualNames) {
+  for (const auto& [train, test] :
+       {std::pair{"Training", "Testing"}, {"TRAIN", "Test"}, {"training", "valid"}}) {
+    write(train + std::string("/glioma"), 0, 3);
+    write(train + std::string("/healthy"), 3, 3);
+    write(test + std::string("/glioma"), 6, 2);
+    const DataSet set = load();
+    EXPECT_EQ(set.classes, (Names{"glioma", "healthy"}));
+    EXPECT_EQ(set.train.count, 6);
+    EXPECT_EQ(set.test.pixels, (Labels{6, 7}));
+    fs::remove_all(at(train));
+    fs::remove_all(at(test));
+  }
+}
+
+TEST_F(ImageFolders, TwoFoldersOfOneHalfAreRefused) {
+  for (const char* const folder : {"train/a", "train/b", "Training/a", "Training/b"}) write(folder, 0, 2);
+  EXPECT_EQ(refusal(), at("Training").string() + " and " + at("train").string() +
+                           " could both be the training data; keep one of them there");
+}
+
+TEST_F(ImageFolders, HalvesAreNoClasses) {
+  write("Testing/a", 0, 2);
+  write("Testing/b", 2, 2);
+  EXPECT_EQ(refusal(), at("Testing").string() +
+                           " is called as data to test with are, but no folder train with class "
+                           "folders is beside it to train on");
+  fs::remove_all(at("Testing"));
+  write("train", 0, 2);
+  write("test", 2, 2);
+  EXPECT_EQ(refusal(),
+            "the folders test, train in " + folder_.path().string() +
+                " are called as parts of a data set are, not as classes; call them train and test, with a "
+                "folder for each class in each");
+  write("third", 0, 2);
+  EXPECT_TRUE(holds(refusal(), {"the folders test, train in "}));
+  for (const char* const folder : {"train", "test", "third"}) fs::remove_all(at(folder));
+  write("seg_train/seg_train/a", 0, 2);
+  write("seg_test/seg_test/a", 2, 2);
+  EXPECT_TRUE(holds(refusal(), {"the folders seg_test, seg_train in "}));
+  write("third", 0, 2);
+  EXPECT_EQ(load().classes, (Names{"seg_test", "seg_train", "third"})) << "so these are words";
+}
+
+TEST_F(ImageFolders, AFolderAroundTheClassesIsNamed) {
+  write("PetImages/cat", 0, 2);
+  write("PetImages/dog", 2, 2);
+  EXPECT_EQ(refusal(), folder_.path().string() + " has one folder with pictures, " +
+                           at("PetImages").string() + "; if the folders in that are the classes, name it");
+}
+
+TEST_F(ImageFolders, FoldersBesideTheHalvesAreTold) {
+  write("train/a", 0, 2);
+  write("train/b", 2, 2);
+  write("test/a", 4, 1);
+  write("extra/a", 5, 1);
+  fs::create_directory(at("labels"));
+  EXPECT_EQ(load().notice, "not looked at in " + folder_.path().string() + ": extra, labels");
+}
+
+TEST_F(ImageFolders, FilesOfOtherKindsAreCounted) {
+  write("a", 0, 3);
+  write("b", 5, 2);
+  for (int i = 0; i < 4; ++i) write_text(at("b/x" + std::to_string(i) + ".gif"), "GIF89a");
+  write_text(at("a/Thumbs.db"), "of a system");
+  write_text(at("a/4.webp"), "no picture");
+  const DataSet set = load();
+  EXPECT_EQ(set.train.count + set.test.count, 5);
+  EXPECT_TRUE(
+      holds(set.notice, {"; 5 of 11 files were left out: .gif (4), .db (1) are not read; 1 of 11 files was "
+                         "left out: " +
+                         at("a/4.webp").string() + " is no picture that can be read"}))
+      << set.notice;
+}
+
+TEST_F(ImageFolders, PicturesAreToldByTheirFirstBytes) {
+  write("a", 0, 3);
+  write("b", 5, 2);
+  fs::rename(at("a/102.png"), at("a/102"));
+  fs::rename(at("a/101.png"), at("a/101.unknown"));
+  fs::rename(at("a/100.png"), at("a/100.jfif"));
+  const DataSet set = load();
+  EXPECT_EQ(set.train.pixels, (Labels{0, 1, 5}));
+  EXPECT_EQ(set.test.pixels, (Labels{2, 6}));
 }
 
 TEST_F(ImageFolders, AClassMayBeCalledTrain) {
@@ -131,6 +227,7 @@ TEST_F(ImageFolders, PicturesBesideTheClassFoldersAreOfNoClass) {
   const DataSet set = load();
   EXPECT_EQ(set.classes, (Names{"a", "b"}));
   EXPECT_EQ(set.train.count + set.test.count, 4);
+  EXPECT_TRUE(holds(set.notice, {"; 2 pictures beside the class folders are of no class and were left out"}));
 }
 
 TEST_F(ImageFolders, ImagesAreMadeAsTheModelTakesThem) {
@@ -178,8 +275,9 @@ TEST_F(ImageFolders, AClassWithoutAReadableFileIsRefused) {
   fs::remove_all(at("b"));
   fs::create_directory(at("b"));
   write_text(at("b/notes.txt"), "nothing to see");
-  EXPECT_EQ(refusal(), "class b has no images: " + at("b").string() +
-                           " holds no PNG or JPEG files; add some or take the folder away");
+  EXPECT_EQ(refusal(),
+            "class b has no images: " + at("b").string() +
+                " holds no pictures (PNG, JPEG, WebP, BMP, PPM or PGM); add some or take the folder away");
 }
 
 TEST_F(ImageFolders, TestFilesOfWhichNoneCanBeReadAreRefused) {
@@ -203,7 +301,6 @@ TEST_F(ImageFolders, EndingsMayBeCapitalAndWhatIsHiddenIsNotLookedAt) {
   write_grey(at("a/1.PNG"), 1);
   write_grey(at("a/2.JPEG"), 2);  // what it is tells its beginning
   write_grey(at("a/._3.png"), 3);
-  write_text(at("a/Thumbs.db"), "not looked at");
   write_grey(at("b/1.png"), 4);
   write_grey(at(".cache/1.png"), 5);
   write_text(at("readme.txt"), "not looked at");

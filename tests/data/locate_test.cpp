@@ -390,6 +390,15 @@ TEST_F(LocateOwn, IdxFilesServeTheModelsOfTheirShape) {
       holds(message_of<BadInput>([&] { load(path, notice, odd_); }), {"are 12x12x1, but mine takes 7x6x3"}));
 }
 
+TEST_F(LocateOwn, FoldersOfTorchvisionTellWhichSetTheyHold) {
+  tests::make_small_mnist(folder_ / "torch/FashionMNIST/raw");
+  for (const char* const path : {"torch", "torch/FashionMNIST/raw", "torch/FashionMNIST/raw/"}) {
+    EXPECT_EQ(locate((folder_ / path).string(), kDigits).set->name, "fashion_mnist") << path;
+  }
+  tests::make_small_mnist(folder_ / "other/MNIST/raw");
+  EXPECT_EQ(locate((folder_ / "other").string(), kDigits).set->name, "mnist");
+}
+
 TEST_F(LocateOwn, FilesWithTheNamesOfMnistButAnotherSizeAreOnesOwn) {
   const fs::path path = folder_ / "characters";
   for (const char* part : {"train", "t10k"}) {
@@ -404,11 +413,10 @@ TEST_F(LocateOwn, FilesWithTheNamesOfMnistButAnotherSizeAreOnesOwn) {
 
 TEST_F(LocateOwn, AFolderWithNothingIsToldWhatASetNeeds) {
   const TemporaryFolder empty;
-  EXPECT_EQ(
-      refusal(empty.path().string(), odd_),
-      "no images in " + empty.path().string() +
-          ": a set of your own needs a folder of PNG or JPEG files for each class, in it or in its folders "
-          "train and test, or IDX files of images and of labels, to train on and to test with");
+  EXPECT_EQ(refusal(empty.path().string(), odd_),
+            "no images in " + empty.path().string() +
+                ": a set of your own needs a folder of pictures for each class, in it or in its folders "
+                "train and test, or IDX files of images and of labels, to train on and to test with");
   EXPECT_TRUE(holds(refusal("images:" + empty.path().string(), odd_), {"no pictures in class folders in"}));
   EXPECT_TRUE(holds(refusal(empty.path().string(), kScenes), {"CIFAR-10 needs", "a set of your own needs"}));
 }

@@ -149,6 +149,28 @@ TEST_F(OwnIdx, ListsWhatIsMissing) {
                                 " is not complete: training labels, test images missing"}));
 }
 
+TEST_F(OwnIdx, ValidationImagesSteerOrTestWhereNoOthersDo) {
+  const auto rename = [&](const char* from, const char* to) {
+    fs::rename(folder_ / ("emnist-" + std::string(from) + "-images-idx3-ubyte"),
+               folder_ / ("emnist-" + std::string(to) + "-images-idx3-ubyte"));
+    fs::rename(folder_ / ("emnist-" + std::string(from) + "-labels-idx1-ubyte"),
+               folder_ / ("emnist-" + std::string(to) + "-labels-idx1-ubyte"));
+  };
+  rename("test", "VAL");
+  DataSet set = load();
+  EXPECT_EQ(set.test.count, 2);
+  EXPECT_EQ(set.validation.count, 0);
+  EXPECT_EQ(set.notice, "the images in " + (folder_ / "emnist-VAL-images-idx3-ubyte").string() +
+                            " test, since there are no others");
+  write_text(folder_ / "emnist-Testing-images-idx3-ubyte", idx_images(3, 9, 5, 4));
+  EXPECT_TRUE(holds(refusal(), {"test labels missing"}));
+  write_text(folder_ / "emnist-Testing-labels-idx1-ubyte", labels(std::string("\0\1\2", 3)));
+  set = load();
+  EXPECT_EQ(set.test.count, 3);
+  EXPECT_EQ(set.validation.count, 2);
+  EXPECT_TRUE(holds(set.notice, {"2 images in ", " steer, as those that --validation holds out do"}));
+}
+
 TEST_F(OwnIdx, RefusesTwoSetsInOneFolder) {
   write_text(folder_ / "other-train-images-idx3-ubyte", idx_images(4, 0, 5, 4));
   EXPECT_TRUE(holds(refusal(), {"emnist-train-images-idx3-ubyte and ",

@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <stdexcept>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -145,7 +144,10 @@ TEST(SplitValidation, RefusesToLeaveASetEmpty) {
 
 TEST(SplitValidation, SplitsOnce) {
   DataSet set = split_validation(numbered(10, three_classes), 0.2, 1);
-  EXPECT_THROW(split_validation(std::move(set), 0.2, 1), std::logic_error);
+  set.name = "mine";
+  EXPECT_EQ(message_of<BadInput>([&] { split_validation(std::move(set), 0.2, 1); }),
+            "mine has validation data of its own, 2 of them; leave --validation away, or take them out of "
+            "its folder");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -19,6 +20,7 @@
 namespace warpscope::data {
 namespace {
 
+using namespace std::string_literals;
 using tests::holds;
 using Names = std::vector<std::string>;
 using Labels = std::vector<std::uint8_t>;
@@ -98,6 +100,123 @@ TEST_F(TextSets, OwnClassesHaveAnyNames) {
   EXPECT_TRUE(holds(refusal(path("mine")), {"test.csv:1: 'eggs' is no class", "ham, spam"}));
   write("mine/test.csv", "spam\n");
   EXPECT_EQ(refusal(path("mine")), path("mine/test.csv") + ":1: 1 field in a row, 2 or more are needed");
+}
+
+TEST_F(TextSets, TitlesNameTheColumns) {
+  for (const auto& [rows, texts] : std::vector<std::pair<std::string, Names>>{
+           {"v1,v2,,,\nham,text 1,,,\nspam,text 2,\" and on\",,\n", {"text 1", "text 2  and on"}},
+           {"Class Index,Title,Description\nham,A,b\nspam,B,c\n", {"A b", "B c"}},
+           {"sentiment,tweet\nham,a\nspam,b\n", {"a", "b"}},
+           {"label, text\nham,a\nspam ,b, c\n", {"a", "b  c"}},
+           {"review,sentiment\na,ham\n\"b, c\",spam\n", {"a", "b, c"}},
+           {"\xEF\xBB\xBFid,text,Label\n1,a,ham\n2,b,spam\n", {"a", "b"}},
+       }) {
+    write("mine/train.csv", rows);
+    write("mine/test.csv", rows);
+    const DataSet set = load(path("mine"));
+    EXPECT_EQ(set.classes, (Names{"ham", "spam"})) << rows;
+    EXPECT_EQ(set.train.texts, texts);
+    EXPECT_EQ(set.test.texts, texts);
+    EXPECT_TRUE(
+        holds(notice_, {"train.csv:1 is a title, not a text: the class is in '", "test.csv:1 is a title"}));
+  }
+  write("mine/train.csv", "id,text\n1,a\n2,b\n");
+  EXPECT_EQ(refusal(path("mine")),
+            path("mine/train.csv") + ":1: by this title no column is the class; call it label");
+  write("mine/train.csv", "id,text,label\n1,a,ham\n2,b\n");
+  EXPECT_EQ(refusal(path("mine")), path("mine/train.csv") + ":3: 2 fields in a row, 3 or more are needed");
+}
+
+TEST_F(TextSets, AFirstRowWhoseClassNoOtherRowHasIsATitle) {
+  write("mine/train.csv", "Klasse,Satz\nham,a\nspam,b\n");
+  write("mine/test.csv", "Klasse,Satz\nspam,b\n");
+  DataSet set = load(path("mine"));
+  EXPECT_EQ(set.classes, (Names{"ham", "spam"}));
+  EXPECT_EQ(set.train.texts, (Names{"a", "b"}));
+  EXPECT_EQ(set.test.texts, Names{"b"});
+  EXPECT_TRUE(
+      holds(notice_, {"train.csv:1 is taken for a title and left out, since no other row has the class "
+                      "'Klasse'; if it is none, begin the file with a row label,text; ",
+                      "test.csv:1 is taken"}));
+  write("mine/train.csv", "7,a\n1,b\n2,c\n");
+  write("mine/test.csv", "1,b\n");
+  EXPECT_EQ(load(path("mine")).classes, (Names{"1", "2", "7"})) << "a number is no title";
+  EXPECT_EQ(notice_, "");
+  write("mine/train.csv", "label,text\neggs,a\nham,b\nspam,c\n");
+  write("mine/test.csv", "ham,b\nham,b\n");
+  EXPECT_EQ(load(path("mine")).classes, (Names{"eggs", "ham", "spam"}));
+}
+
+TEST_F(TextSets, RowsWithoutAClassAreLeftOutAndCounted) {
+  write("mine/train.csv", "ham,a\n,b\nspam,c\n\" \",d\n");
+  write("mine/test.csv", "ham,b\n");
+  EXPECT_EQ(load(path("mine")).classes, (Names{"ham", "spam"}));
+  EXPECT_EQ(notice_, "2 of 4 rows of " + path("mine/train.csv") +
+                         " have no class and were left out, the first on line 2");
+  write("mine/test.csv", ",b\n");
+  EXPECT_EQ(refusal(path("mine")), path("mine/test.csv") + ":1: no row has a class");
+}
+
+TEST_F(TextSets, HalvesHaveTheirUsualNames) {
+  write("mine/Training.csv", "ham,a\nspam,b\n");
+  write("mine/VAL.CSV", "spam,c\n");
+  EXPECT_EQ(load(path("mine")).test.texts, Names{"c"});
+  EXPECT_EQ(notice_, "the texts in " + path("mine/VAL.CSV") + " test, since there are no others");
+  write("mine/my_test.csv", "ham,d\n");
+  write("mine/notes.csv", "whatever\n");
+  DataSet set = load(path("mine"));
+  EXPECT_EQ(set.test.texts, Names{"d"});
+  EXPECT_EQ(set.validation.texts, Names{"c"});
+  EXPECT_EQ(notice_, "1 text in " + path("mine/VAL.CSV") +
+                         " steers, as those that --validation holds out do; not "
+                         "looked at in " +
+                         path("mine") + ": notes.csv");
+  write("mine/train.csv", "ham,a\nspam,b\n");
+  EXPECT_TRUE(
+      holds(refusal(path("mine")), {"Training.csv and ", "train.csv could both be the training data"}));
+  write("ag_news/Train.csv", "Class Index,Title,Description\n3,a,b\n");
+  write("ag_news/Test.csv", "\"4\",\"A\",\"\"\n");
+  EXPECT_EQ(load(path("ag_news")).train.texts, Names{"a b"});
+  EXPECT_TRUE(holds(notice_, {"Train.csv:1 is a title, not a text"}));
+}
+
+TEST_F(TextSets, EncodingsAndLineEndsAreTold) {
+  const auto wide = [](const std::string& text, bool big_endian) {
+    std::string bytes = big_endian ? "\xFE\xFF" : "\xFF\xFE";
+    for (const char c : text) bytes += big_endian ? std::string{'\0', c} : std::string{c, '\0'};
+    return bytes;
+  };
+  const std::string rows = "ham,a\nspam,b\nham,c\n";
+  std::string carriage = rows;
+  std::replace(carriage.begin(), carriage.end(), '\n', '\r');
+  for (const std::string& text : {carriage, wide(rows, true), wide(rows, false), wide(carriage, true)}) {
+    write("mine/train.csv", text);
+    write("mine/test.csv", rows);
+    const DataSet set = load(path("mine"));
+    EXPECT_EQ(set.train.texts, (Names{"a", "b", "c"}));
+    EXPECT_EQ(notice_, "");
+  }
+  write("mine/test.csv", "ha,x\nhi,y\n");
+  write("mine/train.csv", "\xFF\xFEh\0a\0,\0=\xD8\n\xDEx\0\n\0h\0i\0,\0"s);
+  EXPECT_EQ(load_csv(*find_set("csv"), folder_ / "mine", kText).train.texts,
+            (Names{"\xF0\x9F\x98\x8Ax", ""}));
+  write("mine/test.csv", rows);
+  write("mine/train.csv", "ham,caf\xE9\nspam,b\nham,\xC3\xA9\n");
+  load(path("mine"));
+  EXPECT_EQ(notice_,
+            "1 of 3 lines of " + path("mine/train.csv") +
+                " is not UTF-8, the first is line 1: such characters count as unknown; save it as UTF-8");
+  write("mine/train.csv", wide(rows, true).substr(2));
+  EXPECT_TRUE(holds(refusal(path("mine")), {"train.csv:1: a zero byte", "UTF-16 without a mark"}));
+  write("mine/train.csv", "\xFF\xFE\0\0"s + "h\0\0\0"s);
+  EXPECT_EQ(refusal(path("mine")), path("mine/train.csv") + " is text in UTF-32; save it as UTF-8");
+  write("mine/train.csv", "PK\x03\x04");
+  EXPECT_EQ(refusal(path("mine")), path("mine/train.csv") + " is no text but a zip archive; unpack it");
+  write("mine/train.csv", "ham;a\nspam;b\n");
+  EXPECT_EQ(refusal(path("mine")),
+            path("mine/train.csv") +
+                ":1: 1 field in a row, 2 or more are needed; a comma separates fields, not a "
+                "semicolon");
 }
 
 TEST_F(TextSets, NumbersAreClassesInTheirOrder) {

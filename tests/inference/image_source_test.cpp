@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <stb_image_write.h>
+#include <zlib.h>
 
 #include "gpu/core/error.h"
 #include "gpu/core/random.h"
@@ -69,7 +70,8 @@ TEST_F(Pictures, AreReadByNameHoweverManyThereAre) {
     EXPECT_EQ(names[i].index, static_cast<std::int64_t>(i));
     EXPECT_EQ(names[i].label, -1);
     const std::span<const std::uint8_t> found(pixels.data() + i * kBytes, kBytes);
-    const std::vector<std::uint8_t> expected = data::read_picture(folder.path() / names[i].file, kShape);
+    const std::vector<std::uint8_t> expected =
+        data::read_picture(folder.path() / names[i].file, kShape).pixels;
     ASSERT_TRUE(std::equal(found.begin(), found.end(), expected.begin(), expected.end())) << i;
   }
   EXPECT_TRUE(source->refused().empty());
@@ -88,7 +90,7 @@ TEST_F(Pictures, ThatCannotBeReadLeaveNoGap) {
   std::vector<std::uint8_t> pixels;
   EXPECT_EQ(read_all(*source, 3, pixels).size(), 2u);
   EXPECT_EQ(pixels, std::vector<std::uint8_t>([&] {
-              std::vector<std::uint8_t> twice = data::read_picture(folder.path() / "f.png", kShape);
+              std::vector<std::uint8_t> twice = data::read_picture(folder.path() / "f.png", kShape).pixels;
               twice.insert(twice.end(), twice.begin(), twice.end());
               return twice;
             }()));
@@ -102,6 +104,36 @@ TEST_F(Pictures, WhoseNamesBeginWithAPointAreNotLookedAt) {
   EXPECT_EQ(open(folder.path() / ".hidden.png")->count(), 1);
 }
 
+TEST_F(Pictures, OfOtherKindsAreCounted) {
+  write_picture(folder.path() / "a.png", 5);
+  fs::copy_file(folder.path() / "a.png", folder.path() / "b");
+  for (const char* const name : {"c.gif", "d.gif", ".e.gif"})
+    tests::write_text(folder.path() / name, "GIF89a");
+  fs::create_directory(folder.path() / "f.gif");
+  EXPECT_EQ(open(folder.path())->count(), 2);
+  EXPECT_EQ(notice, "2 of 4 files were left out: .gif (2) are not read");
+}
+
+TEST_F(Pictures, ThatWereTurnedAreTold) {
+  write_picture(folder.path() / "a.png", 5);
+  std::string bytes = tests::read_text(folder.path() / "a.png");
+  constexpr std::size_t kBehindHeader = 33;
+  const std::string exif(
+      "\0\0\0\x1a"
+      "eXIfMM\0*\0\0\0\x08\0\1\1\x12\0\3\0\0\0\1\0\3\0\0\0\0\0\0",
+      34);
+  const auto crc = crc32(0, reinterpret_cast<const Bytef*>(exif.data() + 4), 30);
+  bytes.insert(kBehindHeader, exif + tests::big_endian(static_cast<std::uint32_t>(crc)));
+  tests::write_text(folder.path() / "b.png", bytes);
+  const auto source = open(folder.path());
+  std::vector<std::uint8_t> pixels;
+  EXPECT_EQ(source->remark(), "");
+  EXPECT_EQ(read_all(*source, 5, pixels).size(), 2u);
+  EXPECT_EQ(source->remark(), "1 picture was turned as its EXIF orientation says");
+  for (std::size_t i = 0; i < kBytes; ++i)
+    EXPECT_EQ(pixels[i], pixels[2 * kBytes - 1 - i]) << "it stands on its head";
+}
+
 TEST_F(Pictures, MayBeASingleFile) {
   write_picture(folder.path() / "one.png", 8);
   const auto source = open(folder.path() / "one.png");
@@ -112,13 +144,14 @@ TEST_F(Pictures, MayBeASingleFile) {
 
 TEST_F(Pictures, OfAnEmptyFolderAreRefusedInASentence) {
   EXPECT_EQ(tests::message_of<core::BadInput>([&] { open(folder.path()); }),
-            fmt::format("the folder {} holds no PNG or JPEG files", folder.path().string()));
+            fmt::format("the folder {} holds no pictures (PNG, JPEG, WebP, BMP, PPM or PGM)",
+                        folder.path().string()));
   tests::write_text(folder.path() / "notes.txt", "no picture");
   const std::string refusal = tests::message_of<core::BadInput>([&] {
     open_images(folder.path().string(), {{28, 28, 1}, 10}, {}, notice);
   });
-  EXPECT_TRUE(
-      tests::holds(refusal, {"holds no PNG or JPEG files, and no data set: no MNIST or Fashion-MNIST in"}));
+  EXPECT_TRUE(tests::holds(refusal, {"holds no pictures (PNG, JPEG, WebP, BMP, PPM or PGM), and no data set: "
+                                     "no MNIST or Fashion-MNIST in"}));
 }
 
 TEST(ImagesTest, OfADataSetAreItsTestImagesWithTheirLabels) {
@@ -205,6 +238,46 @@ TEST(TextFiles, AreALineOrARowEach) {
   EXPECT_EQ(rows[0].label, 1);
   EXPECT_EQ(rows[1].label, -1);
   EXPECT_EQ(rows[2].label, 0);
+}
+
+/// What a file of texts tells beside its texts.
+std::string notice_of(const fs::path& path) {
+  return read_texts(path.string(), kTexts, {"ham", "spam"}).notice;
+}
+
+TEST(TextFiles, TellOnWhichLineTheyStand) {
+  const tests::TemporaryFolder folder;
+  std::vector<std::uint8_t> pixels;
+  tests::write_text(folder / "one.csv", "review\n\n\"a\nb\"\nc\n");
+  const auto rows = texts_in(folder / "one.csv", pixels);
+  EXPECT_EQ(texts_of(rows), (std::vector<std::string>{"a\nb", "c"}));
+  EXPECT_EQ(rows[0].line, 3u);
+  EXPECT_EQ(rows[1].line, 5u);
+  EXPECT_EQ(notice_of(folder / "one.csv"),
+            (folder / "one.csv").string() + ":1 is a title, not a text: the text is in 'review'");
+  tests::write_text(folder / "lines.txt", "review\n\na");
+  const auto lines = texts_in(folder / "lines.txt", pixels);
+  EXPECT_EQ(texts_of(lines), (std::vector<std::string>{"review", "", "a"}));
+  EXPECT_EQ(lines[2].line, 3u);
+  EXPECT_EQ(notice_of(folder / "lines.txt"), "");
+}
+
+TEST(TextFiles, MayHaveTitlesThatNameTheirColumns) {
+  const tests::TemporaryFolder folder;
+  std::vector<std::uint8_t> pixels;
+  tests::write_text(folder / "a.csv", "id,Text,Label\n7,abc,spam\n8,d, ham\n");
+  const auto rows = texts_in(folder / "a.csv", pixels);
+  EXPECT_EQ(texts_of(rows), (std::vector<std::string>{"abc", "d"}));
+  EXPECT_EQ(rows[0].label, 1);
+  EXPECT_EQ(rows[1].label, 0);
+  tests::write_text(folder / "b.csv", "id,text\n7,abc\n");
+  EXPECT_EQ(texts_of(texts_in(folder / "b.csv", pixels)), std::vector<std::string>{"abc"});
+  tests::write_text(folder / "c.csv", "Klasse,Satz\nspam,abc\n");
+  EXPECT_EQ(texts_of(texts_in(folder / "c.csv", pixels)), std::vector<std::string>{"abc"});
+  EXPECT_TRUE(
+      tests::holds(notice_of(folder / "c.csv"), {"c.csv:1 is taken for a title and left out", "'Klasse'"}));
+  tests::write_text(folder / "d.csv", "eggs,x\nbacon,abc\n");
+  EXPECT_EQ(texts_in(folder / "d.csv", pixels).size(), 2u) << "of classes that the network does not know";
 }
 
 TEST(TextFiles, MayHaveTitlesAndEndingsInCapitalsAndAByteOrderMark) {

@@ -229,8 +229,8 @@ TEST(InferenceTest, ImagesOfWhichNoneCanBeReadAreRefused) {
     const auto source = open_images(folder.path().string(), {{8, 8, 3}, 3}, {}, notice);
     return tests::message_of<core::BadInput>([&] { network.run(*source); });
   };
-  EXPECT_EQ(refusal(),
-            (folder.path() / "a.png").string() + " is no picture that can be read: PNG and JPEG can");
+  EXPECT_EQ(refusal(), (folder.path() / "a.png").string() +
+                           " is no picture that can be read, which are PNG, JPEG, WebP, BMP, PPM or PGM");
   tests::write_text(folder.path() / "b.jpg", "no picture");
   EXPECT_TRUE(tests::holds(refusal(), {"none of 2 pictures in", "can be read:", "a.png is no picture"}));
 }

@@ -280,7 +280,7 @@ TEST(Trainer, EarlySubscribersGetTheStart) {
   Trainer trainer(options);
   ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
   FeedLog feed(trainer.subscribe());
-  EXPECT_EQ(feed.all<LogLine>().size(), 1u);
+  EXPECT_EQ(feed.all<LogLine>().size(), 2u);
   trainer.send(StepOnce{});
   ASSERT_TRUE(wait_for_step(trainer, 1));
   EXPECT_EQ(feed.all<LossPoint>().size(), 1u);

@@ -130,7 +130,7 @@ void PictureMenu::draw_rows_menu(const Frame& frame, PictureScene& scene) {
     for (std::size_t i = 0; i < kPictureRows; ++i) {
       draw_row(frame, scene, static_cast<PictureRow>(i), left + 24 * s);
     }
-    caption(frame, "Drop or paste PNG and JPEG files or a folder to see your own images.");
+    caption(frame, "Drop or paste pictures or a folder to see your own images.");
     ImGui::EndPopup();
   }
   ImGui::PopStyleVar(2);

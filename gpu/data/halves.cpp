@@ -1,0 +1,89 @@
+#include "gpu/data/halves.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/files/file.h"
+
+namespace warpscope::data {
+namespace {
+
+struct Name {
+  std::string_view name;
+  Half half;
+};
+constexpr std::array kNames{Name{"train", Half::train},      Name{"training", Half::train},
+                            Name{"test", Half::test},        Name{"testing", Half::test},
+                            Name{"t10k", Half::test},        Name{"val", Half::validation},
+                            Name{"valid", Half::validation}, Name{"validation", Half::validation}};
+
+bool is_letter_or_digit(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
+
+bool same(std::string_view name, std::string_view small) {
+  return std::equal(name.begin(), name.end(), small.begin(), small.end(),
+                    [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
+}
+
+}  // namespace
+
+std::optional<Half> half_of(std::string_view name) {
+  const auto* const found =
+      std::find_if(kNames.begin(), kNames.end(), [&](const Name& one) { return same(name, one.name); });
+  return found == kNames.end() ? std::nullopt : std::optional(found->half);
+}
+
+std::optional<Half> half_in(std::string_view name) {
+  std::optional<Half> all;
+  while (!name.empty()) {
+    const auto end = std::find_if_not(name.begin(), name.end(), is_letter_or_digit) - name.begin();
+    const std::optional<Half> half = half_of(name.substr(0, static_cast<std::size_t>(end)));
+    if (half && all && *half != *all) return std::nullopt;
+    if (half) all = half;
+    name.remove_prefix(std::min(static_cast<std::size_t>(end) + 1, name.size()));
+  }
+  return all;
+}
+
+Halves find_halves(std::span<const std::filesystem::path> paths,
+                   std::optional<Half> (*half)(std::string_view name)) {
+  Halves halves;
+  for (const std::filesystem::path& path : paths) {
+    const std::optional<Half> found = half(path.stem().string());
+    if (!found) continue;
+    std::filesystem::path& place = of(halves, *found);
+    if (!place.empty()) {
+      throw core::BadInput(fmt::format("{} and {} could both be the {} data; keep one of them there",
+                                       place.string(), path.string(),
+                                       *found == Half::train ? "training" : to_string(*found)));
+    }
+    place = path;
+  }
+  return halves;
+}
+
+std::filesystem::path& of(Halves& halves, Half half) {
+  return halves[static_cast<std::size_t>(half)];
+}
+
+const std::filesystem::path& of(const Halves& halves, Half half) {
+  return halves[static_cast<std::size_t>(half)];
+}
+
+std::string_view to_string(Half half) {
+  return half == Half::train ? "train" : half == Half::test ? "test" : "validation";
+}
+
+std::string tell_validation(bool tests, std::int64_t count, std::string_view thing,
+                            const std::string& where) {
+  if (tests) return fmt::format("the {}s in {} test, since there are no others", thing, where);
+  const bool one = count == 1;
+  return fmt::format("{} {}{} in {} steer{}, as those that --validation holds out do", files::grouped(count),
+                     thing, one ? "" : "s", where, one ? "s" : "");
+}
+
+}  // namespace warpscope::data

@@ -1,0 +1,40 @@
+#pragma once
+// What people call the parts of a data set: folders and files of training, test and validation data.
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace warpscope::data {
+
+enum class Half : std::uint8_t { train, test, validation };
+
+/// In small or capital letters: train, training; test, testing, t10k; val, valid, validation.
+std::optional<Half> half_of(std::string_view name);
+
+/// The same of one of the words in a name: "seg_train", "Corona_NLP_test". Nothing where they name several.
+std::optional<Half> half_in(std::string_view name);
+
+/// A path for each half, by Half; empty where there is none.
+using Halves = std::array<std::filesystem::path, 3>;
+
+/// Those of `paths` that `half` (of a name without its ending) takes for one. Throws BadInput that names both where two
+/// are the same half.
+Halves find_halves(std::span<const std::filesystem::path> paths,
+                   std::optional<Half> (*half)(std::string_view name));
+
+std::filesystem::path& of(Halves& halves, Half half);
+const std::filesystem::path& of(const Halves& halves, Half half);
+
+/// "test", as its folder is called.
+std::string_view to_string(Half half);
+
+/// What becomes of what is there to validate with: it steers, or tests where nothing else does. `thing`: "image" or
+/// "text"; `where`: their folder or file.
+std::string tell_validation(bool tests, std::int64_t count, std::string_view thing, const std::string& where);
+
+}  // namespace warpscope::data

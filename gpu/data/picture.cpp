@@ -1,0 +1,236 @@
+#include "gpu/data/picture.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <stb_image.h>
+#include <webp/decode.h>
+
+#include "gpu/core/error.h"
+#include "gpu/data/exif.h"
+#include "gpu/data/own_images.h"
+#include "gpu/data/png_damage.h"
+#include "gpu/files/file.h"
+#include "gpu/files/file_kind.h"
+
+namespace warpscope::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMostFileBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kMostPixels = 100'000'000;
+constexpr std::array<std::string_view, 10> kEndings{".png",  ".jpg", ".jpeg", ".jpe", ".jfif",
+                                                    ".webp", ".bmp", ".dib",  ".ppm", ".pgm"};
+
+enum class Kind : std::uint8_t { none, png, jpeg, webp, bmp, pnm };
+
+Kind kind_of(std::string_view bytes) {
+  if (bytes.starts_with("\x89PNG\r\n\x1A\n")) return Kind::png;
+  if (bytes.starts_with("\xFF\xD8\xFF")) return Kind::jpeg;
+  if (bytes.starts_with("RIFF") && bytes.substr(4).substr(0, 8).ends_with("WEBP")) return Kind::webp;
+  // What else may begin with these two letters is a text, which has no zero bytes.
+  constexpr std::size_t kReserved = 6;
+  if (bytes.starts_with("BM") && bytes.size() > kReserved + 4 &&
+      bytes.substr(kReserved, 4) == std::string_view("\0\0\0\0", 4)) {
+    return Kind::bmp;
+  }
+  const bool numbered = bytes.starts_with("P5") || bytes.starts_with("P6");
+  const auto is = [&](std::size_t at, int (*what)(int)) {
+    return at < bytes.size() && what(static_cast<unsigned char>(bytes[at])) != 0;
+  };
+  return numbered && is(2, std::isspace) && (is(3, std::isdigit) || bytes.substr(3).starts_with('#'))
+             ? Kind::pnm
+             : Kind::none;
+}
+
+std::string ending_of(const fs::path& path) {
+  std::string ending = path.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return ending;
+}
+
+/// Of a file, in the channels that were asked for.
+struct Decoded {
+  std::unique_ptr<std::uint8_t, void (*)(void*)> pixels;
+  ImageShape shape;
+};
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& what) {
+  throw core::BadInput(fmt::format("{} {}", path.string(), what));
+}
+
+void check_size(const fs::path& path, int height, int width) {
+  if (std::int64_t{width} * height <= kMostPixels) return;
+  refuse(path, fmt::format("is {} x {} pixels large; pictures may have up to {}", width, height,
+                           files::grouped(kMostPixels)));
+}
+
+[[noreturn]] void refuse_other(const fs::path& path, std::string_view bytes) {
+  if (bytes.empty()) refuse(path, "is empty");
+  const files::FileKind* const kind = files::file_kind(bytes);
+  if (kind == nullptr) {
+    refuse(path, fmt::format("is no picture that can be read, which are {}", kPictureKinds));
+  }
+  refuse(path, fmt::format("is {}, which is not read; {}", kind->name, kind->remedy));
+}
+
+Decoded decode_webp(const fs::path& path, std::string_view bytes, int channels) {
+  const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  WebPBitstreamFeatures found;
+  if (WebPGetFeatures(data, bytes.size(), &found) != VP8_STATUS_OK) refuse(path, "is damaged: its header is");
+  if (found.has_animation != 0) refuse(path, "is an animation; save one of its pictures as PNG or JPEG");
+  check_size(path, found.height, found.width);
+  ImageShape shape{0, 0, channels};
+  Decoded decoded{{WebPDecodeRGB(data, bytes.size(), &shape.width, &shape.height), WebPFree}, shape};
+  if (!decoded.pixels) refuse(path, "is damaged: its packed pixels are");
+  if (channels == 1) {  // the same luminance as stb's
+    std::uint8_t* const pixels = decoded.pixels.get();
+    const std::int64_t count = std::int64_t{shape.height} * shape.width;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::uint8_t* const rgb = pixels + 3 * i;
+      pixels[i] = static_cast<std::uint8_t>((rgb[0] * 77 + rgb[1] * 150 + rgb[2] * 29) >> 8);
+    }
+  }
+  return decoded;
+}
+
+/// Where the pixels of a PPM or PGM begin: behind three numbers and one blank, with remarks up to the end of their lines.
+std::size_t pixels_of_pnm(std::string_view bytes) {
+  std::size_t at = 2;
+  const auto is = [&](int (*what)(int)) {
+    return at < bytes.size() && what(static_cast<unsigned char>(bytes[at])) != 0;
+  };
+  for (int number = 0; number < 3; ++number) {
+    for (; is(std::isspace) || bytes.substr(std::min(at, bytes.size())).starts_with('#'); ++at) {
+      if (bytes[at] == '#') at = std::min(bytes.find('\n', at), bytes.size());
+    }
+    while (is(std::isdigit)) ++at;
+  }
+  return at + 1;
+}
+
+/// False if the file ends before its pixels, which stb takes for black. Of kinds whose pixels are not packed.
+bool is_whole(std::string_view bytes, Kind kind, const ImageShape& shape, int stored) {
+  const auto height = static_cast<std::size_t>(shape.height), width = static_cast<std::size_t>(shape.width);
+  if (kind == Kind::pnm) {
+    const auto* const data = reinterpret_cast<const stbi_uc*>(bytes.data());
+    const int wide = stbi_is_16_bit_from_memory(data, static_cast<int>(bytes.size()));
+    const std::size_t pixel = static_cast<std::size_t>(stored) * (wide != 0 ? 2 : 1);
+    return bytes.size() >= pixels_of_pnm(bytes) + height * width * pixel;
+  }
+  if (kind != Kind::bmp) return true;
+  const auto number = [&](std::size_t at, std::size_t size) {
+    std::size_t value = 0;
+    for (std::size_t i = size; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+    return value;
+  };
+  constexpr std::size_t kOldHeader = 12, kLeastBytes = 30;
+  if (bytes.size() < kLeastBytes) return false;
+  const std::size_t bits = number(number(14, 4) == kOldHeader ? 24 : 28, 2);
+  return bytes.size() >= number(10, 4) + height * ((width * bits + 31) / 32 * 4);
+}
+
+Decoded decode_others(const fs::path& path, std::string_view bytes, Kind kind, int channels) {
+  const auto* const data = reinterpret_cast<const stbi_uc*>(bytes.data());
+  const auto size = static_cast<int>(bytes.size());
+  const auto damaged = [&] {
+    refuse(path, fmt::format("is damaged or of a rare form: {}", stbi_failure_reason()));
+  };
+  ImageShape shape{0, 0, channels};
+  int stored = 0;
+  if (kind == Kind::png) {  // which stb does not look at
+    const std::string damage = png_damage(bytes);
+    if (!damage.empty()) refuse(path, "is damaged: " + damage);
+  }
+  if (stbi_info_from_memory(data, size, &shape.width, &shape.height, &stored) == 0) damaged();
+  check_size(path, shape.height, shape.width);
+  if (!is_whole(bytes, kind, shape, stored)) refuse(path, "is damaged: it ends before its pixels do");
+  Decoded decoded{
+      {stbi_load_from_memory(data, size, &shape.width, &shape.height, &stored, channels), stbi_image_free},
+      shape};
+  if (!decoded.pixels) damaged();
+  return decoded;
+}
+
+}  // namespace
+
+bool begins_like_picture(std::string_view bytes) {
+  return kind_of(bytes) != Kind::none;
+}
+
+bool is_picture(const fs::path& path) {
+  if (std::find(kEndings.begin(), kEndings.end(), ending_of(path)) != kEndings.end()) return true;
+  const std::optional<files::InputFile> file = files::InputFile::open(path);
+  return file && begins_like_picture(file->read_up_to(0, files::kKindBytes));
+}
+
+void OtherFiles::add(const fs::path& path) {
+  ++endings_[ending_of(path)];
+}
+
+void OtherFiles::add(const OtherFiles& others) {
+  for (const auto& [ending, files] : others.endings_) endings_[ending] += files;
+}
+
+std::size_t OtherFiles::count() const {
+  std::size_t all = 0;
+  for (const auto& [ending, files] : endings_) all += files;
+  return all;
+}
+
+std::string OtherFiles::tell(std::size_t files) const {
+  constexpr std::size_t kMostEndings = 8;
+  if (endings_.empty()) return "";
+  std::vector<std::pair<std::string, std::size_t>> most(endings_.begin(), endings_.end());
+  std::stable_sort(most.begin(), most.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  const std::size_t shown = std::min(most.size(), kMostEndings);
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& [ending, number] = most[i];
+    parts.push_back(fmt::format("{} ({})", ending.empty() ? "names without an ending" : ending,
+                                files::grouped(static_cast<std::int64_t>(number))));
+  }
+  if (shown < most.size()) parts.push_back(fmt::format("{} more endings", most.size() - shown));
+  const std::size_t left_out = count();
+  return fmt::format("{} of {} files {} left out: {} {} not read",
+                     files::grouped(static_cast<std::int64_t>(left_out)),
+                     files::grouped(static_cast<std::int64_t>(files)), left_out == 1 ? "was" : "were",
+                     fmt::join(parts, ", "), left_out == 1 ? "is" : "are");
+}
+
+std::string tell_turned(std::size_t pictures) {
+  if (pictures == 0) return "";
+  return fmt::format("{} {} turned as {} EXIF orientation says",
+                     files::grouped(static_cast<std::int64_t>(pictures)),
+                     pictures == 1 ? "picture was" : "pictures were", pictures == 1 ? "its" : "their");
+}
+
+FittedPicture read_picture(const fs::path& path, const ImageShape& shape) {
+  const files::InputFile file(path);
+  if (file.size() > kMostFileBytes) {
+    refuse(path, fmt::format("has {} bytes; pictures may have up to {}", files::grouped(file.size()),
+                             files::grouped(kMostFileBytes)));
+  }
+  const std::string bytes = file.read_up_to(0, static_cast<std::size_t>(file.size()));
+  const Kind kind = kind_of(bytes);
+  if (kind == Kind::none) refuse_other(path, bytes);
+  Decoded decoded = kind == Kind::webp ? decode_webp(path, bytes, shape.channels)
+                                       : decode_others(path, bytes, kind, shape.channels);
+  const int orientation = exif_orientation(bytes);
+  const auto count = static_cast<std::size_t>(decoded.shape.height) *
+                     static_cast<std::size_t>(decoded.shape.width) * static_cast<std::size_t>(shape.channels);
+  if (orientation == 1) return {fit_image({decoded.pixels.get(), count}, decoded.shape, shape), false};
+  const std::vector<std::uint8_t> seen = turned(decoded.pixels.get(), orientation, decoded.shape);
+  return {fit_image(seen, decoded.shape, shape), true};
+}
+
+}  // namespace warpscope::data

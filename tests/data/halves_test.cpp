@@ -1,0 +1,49 @@
+#include "gpu/data/halves.h"
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "tests/core/temporary_folder.h"
+
+namespace warpscope::data {
+namespace {
+
+TEST(HalvesTest, HaveTheNamesThatPeopleGiveThem) {
+  for (const char* const name : {"train", "Train", "TRAINING", "training"})
+    EXPECT_EQ(half_of(name), Half::train);
+  for (const char* const name : {"test", "Testing", "TEST", "t10k"}) EXPECT_EQ(half_of(name), Half::test);
+  for (const char* const name : {"val", "Valid", "VALIDATION"}) EXPECT_EQ(half_of(name), Half::validation);
+  for (const char* const name : {"", "trains", "tests", "value", "train2", "my train", "évaluation"}) {
+    EXPECT_EQ(half_of(name), std::nullopt) << name;
+  }
+}
+
+TEST(HalvesTest, AreWordsInLongerNames) {
+  EXPECT_EQ(half_in("seg_train"), Half::train);
+  EXPECT_EQ(half_in("Corona_NLP_Test"), Half::test);
+  EXPECT_EQ(half_in("train-images.idx3"), Half::train);
+  EXPECT_EQ(half_in("my validation data"), Half::validation);
+  EXPECT_EQ(half_in("train_train"), Half::train);
+  EXPECT_EQ(half_in("train_and_test"), std::nullopt);
+  EXPECT_EQ(half_in("contest"), std::nullopt);
+  EXPECT_EQ(half_in(""), std::nullopt);
+  EXPECT_EQ(half_in("--"), std::nullopt);
+}
+
+TEST(HalvesTest, AreThereOnceEach) {
+  const std::vector<std::filesystem::path> paths{"d/Training.csv", "d/other.csv", "d/val.csv"};
+  const Halves halves = find_halves(paths, half_of);
+  EXPECT_EQ(of(halves, Half::train), "d/Training.csv");
+  EXPECT_EQ(of(halves, Half::test), "");
+  EXPECT_EQ(of(halves, Half::validation), "d/val.csv");
+  const std::vector<std::filesystem::path> both{"d/Train", "d/training"};
+  EXPECT_EQ(tests::message_of<core::BadInput>([&] { find_halves(both, half_of); }),
+            "d/Train and d/training could both be the training data; keep one of them there");
+}
+
+}  // namespace
+}  // namespace warpscope::data
