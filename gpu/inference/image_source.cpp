@@ -175,10 +175,10 @@ std::unique_ptr<ImageSource> load_set(const std::string& data, const data::Known
                                       const std::vector<std::string>& classes, std::string& notice) {
   data::Requirements named = wanted;
   named.classes_by_name = !classes.empty();
-  data::FoundData found = data::find_data(data, known, named);
-  notice = std::move(found.notice);
-  if (!found.same) add_sentence(data::told_as_other(found.set), notice);
-  auto set = std::make_shared<data::DataSet>(std::move(found.set));
+  data::FoundData loaded = data::find_data(data, known, named);
+  notice = std::move(loaded.notice);
+  if (!loaded.same) add_sentence(data::told_as_other(loaded.set), notice);
+  auto set = std::make_shared<data::DataSet>(std::move(loaded.set));
   Labels labels{match_classes(set->classes, classes, Naming::of_a_set),
                 classes.empty() ? set->classes : classes};
   if (wanted.classes > 0) {
