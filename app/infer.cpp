@@ -26,11 +26,12 @@ using inference::Outcome;
 std::unique_ptr<ImageSource> images_of(const InferArguments& a, const TrainedSource& source) {
   const training::TrainingSettings& settings = source.network.settings;
   const models::Model& model = settings.model;
+  const bool of_run = a.trained.data.empty();
   std::string notice;
   auto images = inference::open_images(
-      a.trained.data.empty() ? settings.data : a.trained.data,
+      of_run ? settings.data : a.trained.data,
       {{model.height, model.width, model.channels}, model.classes, model.name, model.alphabet},
-      source.network.classes, notice);
+      source.network.classes, notice, of_run ? source.network.data : data::KnownData{});
   if (!notice.empty()) files::warn(notice);
   return images;
 }
@@ -114,7 +115,7 @@ void print_refusals(const Outcome& found, const ImageSource& images) {
         fmt::format("{} more cannot be read; --json FILE names all of them", found.refused.size() - told));
   }
   const std::string remark = images.remark();
-  if (!remark.empty()) fmt::print(stderr, "warpscope: {}\n", remark);
+  if (!remark.empty()) files::warn(remark);
   if (found.not_finite > 0) {
     const bool one = found.not_finite == 1;
     files::warn(

@@ -9,7 +9,7 @@
 
 #include "app/run_folders.h"
 #include "gpu/core/error.h"
-#include "gpu/data/locate.h"
+#include "gpu/data/known_data.h"
 #include "gpu/features/extractor.h"
 #include "gpu/files/streams.h"
 #include "gpu/settings/configuration.h"
@@ -44,6 +44,7 @@ core::Buffer TrainedSource::features_of(const data::ImageSet& set, const classif
 TrainedSource open_network(const TrainedArguments& a) {
   TrainedSource source;
   source.network = runs::load_trained_network(find_run(a.source, kRunsFolder), a.checkpoint, a.model);
+  if (!source.network.notice.empty()) files::warn(source.network.notice);
   training::TrainingSettings& settings = source.network.settings;
   source.device = core::open_device(a.device);
   source.device->make_current();
@@ -71,10 +72,11 @@ TrainedSource open_trained(const TrainedArguments& a) {
                                   a.data.empty() ? model.classes : 0,
                                   model.name,
                                   model.alphabet};
-  std::string notice;
-  source.data =
-      std::make_shared<data::DataSet>(data::load(a.data.empty() ? settings.data : a.data, notice, wanted));
-  if (!notice.empty()) files::warn(notice);
+  data::FoundData found = a.data.empty() ? data::find_data(settings.data, source.network.data, wanted)
+                                         : data::find_data(a.data, {}, wanted);
+  if (!found.same) files::warn(data::told_as_other(found.set));
+  if (!found.notice.empty()) files::warn(found.notice);
+  source.data = std::make_shared<data::DataSet>(std::move(found.set));
   return source;
 }
 

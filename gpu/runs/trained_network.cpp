@@ -1,18 +1,17 @@
 #include "gpu/runs/trained_network.h"
 
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/files/file.h"
 #include "gpu/files/safetensors.h"
 #include "gpu/files/utf8.h"
 #include "gpu/models/model_file.h"
 #include "gpu/models/parameters.h"
 #include "gpu/runs/find_checkpoint.h"
+#include "gpu/runs/references.h"
 #include "gpu/runs/run_reader.h"
 #include "gpu/settings/configuration.h"
 
@@ -23,10 +22,7 @@ namespace fs = std::filesystem;
 
 /// Those of the data that a run learns, which run.json tells, as it has them; none if it does not.
 std::vector<std::string> class_names(const fs::path& folder) {
-  constexpr std::size_t kMostBytes = std::size_t{1} << 20;
-  const auto text = files::read_small_file(folder / "run.json", kMostBytes);
-  if (!text) return {};
-  const nlohmann::json head = nlohmann::json::parse(*text, nullptr, false);
+  const nlohmann::json head = read_head(folder);
   const auto found = head.find("classes");
   if (found == head.end() || !found->is_array()) return {};
   std::vector<std::string> names;
@@ -36,10 +32,9 @@ std::vector<std::string> class_names(const fs::path& folder) {
 
 /// The network that a file's metadata describe, if they do. Throws core::BadInput that names the file.
 std::optional<models::Model> described_in(const fs::path& file) {
-  std::map<std::string, std::string> metadata;
-  files::read_safetensors(file, &metadata);
+  const files::SafetensorsFile opened(file);
   try {
-    return models::described_in_file(metadata);
+    return models::described_in_file(opened.metadata());
   } catch (const core::BadInput& error) {
     throw core::BadInput(files::escaped(fmt::format(
         "the metadata of {} hold a network that cannot be read: {}", file.string(), error.what())));
@@ -60,10 +55,12 @@ TrainedNetwork of_run(const fs::path& folder, const std::string& checkpoint) {
   TrainedNetwork network;
   network.of_run = true;
   training::apply(training::resolve(training::read_run(folder / "run.json")), network.settings);
+  network.data = known_data(folder);
   network.classes = class_names(folder);
   network.weights = find_checkpoint(folder, checkpoint.empty() ? "last" : checkpoint);
   check_network(network.weights, network.settings.model);
-  network.parameters = models::load_parameters(network.weights.string(), network.settings.model);
+  network.parameters =
+      models::load_parameters(network.weights.string(), network.settings.model, &network.notice);
   return network;
 }
 
@@ -79,7 +76,7 @@ TrainedNetwork of_file(const fs::path& file, const std::string& model) {
                                      files::escaped(network.settings.model.name)));
   }
   try {
-    network.parameters = models::load_parameters(file.string(), network.settings.model);
+    network.parameters = models::load_parameters(file.string(), network.settings.model, &network.notice);
   } catch (const core::BadInput& error) {
     if (described || !model.empty()) throw;
     throw core::BadInput(
@@ -88,13 +85,21 @@ TrainedNetwork of_file(const fs::path& file, const std::string& model) {
   return network;
 }
 
+/// With a sentence about numbers that are not finite.
+TrainedNetwork told(TrainedNetwork network) {
+  const std::string found = models::not_finite_in(network.settings.model, network.parameters);
+  if (found.empty()) return network;
+  network.notice += fmt::format("{}the weights hold {}", network.notice.empty() ? "" : "; ", found);
+  return network;
+}
+
 }  // namespace
 
 TrainedNetwork load_trained_network(const fs::path& path, const std::string& checkpoint,
                                     const std::string& model) {
-  if (is_run(path)) return of_run(path, checkpoint);
   std::error_code error;
-  if (fs::is_regular_file(path, error)) return of_file(path, model);
+  if (is_run(path)) return told(of_run(path, checkpoint));
+  if (fs::is_regular_file(path, error)) return told(of_file(path, model));
   throw core::BadInput(fmt::format("{} is neither the folder of a run nor a safetensors file of weights",
                                    files::escaped(path.string())));
 }
