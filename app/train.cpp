@@ -208,17 +208,17 @@ void print_summary(const Snapshot& end, const training::TestPoint& test,
                                   : end.test_images;
   files::print("\n");
   files::print("steps        {} (epoch {:.2f}) in {}\n", end.step, end.epoch, clock_text(end.seconds));
-  files::print("train loss   {:.6f}\n", end.train_loss);
+  files::print("train loss   {:.6f}, mean of the last 50 steps\n", end.figures.final_train_loss);
   if (end.validation_images > 0) {
     files::print("validation   {:.6f} over {} {}, {}\n", validation.loss, end.test_images, items_of(end),
                  quality_text(end, validation));
   }
   files::print("test loss    {:.6f} over {} {}, {}\n", test.loss, images, items_of(end),
                quality_text(end, test));
-  files::print("speed        {:.1f} {}/s (median of the last steps), batch {}\n", end.images_per_second,
-               items_of(end), end.batch);
+  files::print("speed        {:.1f} {}/s, median over all steps, batch {}\n",
+               end.figures.median_images_per_second, items_of(end), end.batch);
   files::print("optimizer    {}{}, learning rate {:g}, schedule {}\n", ops::to_string(end.optimizer.rule),
-               end.optimizer.per_sample ? " by each image (faulty)" : "", end.learning_rate,
+               end.optimizer.per_sample ? " after each image (a mistake)" : "", end.learning_rate,
                to_string(end.schedule));
   files::print("device       {}, {}\n", end.device.name, selection_text(end));
   if (end.selection.precision == core::Precision::fp16) {

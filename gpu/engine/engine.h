@@ -186,6 +186,7 @@ class Engine {
   const std::string& init_notice() const { return init_notice_; }
   int images_of_step() const { return options_.batch * options_.optimizer.accumulate; }
   const TimingTable& timings() const { return timings_; }
+  /// Activations, gradients and workspace of a training step.
   std::size_t plan_bytes() const;
   core::Device& device() const { return *device_; }
 

@@ -32,6 +32,8 @@ using std::chrono::milliseconds;
 
 constexpr auto kFlushInterval = milliseconds(10);
 constexpr auto kTimingInterval = milliseconds(250);
+/// Where timing costs nothing: so that the newest samples are of a second and more, and not of one moment.
+constexpr auto kCpuTimingInterval = milliseconds(50);
 constexpr std::int64_t kTestImagesCpu = 256;  ///< of networks with convolutions
 
 bool has_convolutions(const models::Model& model) {
@@ -194,13 +196,15 @@ void Trainer::Worker::prepare() {
   if (!engine_->init_notice().empty() && options_.resume_dir.empty())
     log(LogLevel::info, engine_->init_notice());
   if (const auto& seeded = engine_->seeded_parameters(); !seeded.empty() && options_.resume_dir.empty()) {
-    log(LogLevel::info, fmt::format("initial weights of {}, but from the seed: {}", options_.init_file,
-                                    fmt::join(seeded, ", ")));
+    log(LogLevel::info,
+        fmt::format("the initial weights are those of {}; it lacks these, which are drawn from the seed: {}",
+                    options_.init_file, fmt::join(seeded, ", ")));
   }
   if (options_.optimizer.per_sample) {
     log(LogLevel::warning,
-        "each image updates weights and optimizer state by itself: the historic faulty scheme, to be watched "
-        "failing");
+        "weights and optimizer state change after each image, not after each batch: a mistake, kept to watch "
+        "it "
+        "fail");
   }
   {
     const std::lock_guard lock(mutex_);
@@ -451,10 +455,11 @@ bool Trainer::Worker::limit_reached() const {
 }
 
 bool Trainer::Worker::timing_due() {
+  if (disturbed_) return false;
   const auto now = Clock::now();
-  const bool free_of_cost = device_->kind() == core::DeviceKind::cpu;
-  const bool first_samples = engine_->timings().samples() < 5 && engine_->steps() % 4 == 1;
-  if (!free_of_cost && !first_samples && now - last_timing_ < kTimingInterval) return false;
+  const bool on_cpu = device_->kind() == core::DeviceKind::cpu;
+  const bool first_samples = engine_->timings().samples() < 5 && (on_cpu || engine_->steps() % 4 == 1);
+  if (!first_samples && now - last_timing_ < (on_cpu ? kCpuTimingInterval : kTimingInterval)) return false;
   last_timing_ = now;
   return true;
 }

@@ -106,7 +106,8 @@ void Trainer::Worker::resume() {
   run.resume_at(step, generation, [&](const nlohmann::json& line) { tally.note(line); });
   const RunFigures before = tally.figures();
   if (!std::isnan(before.last_train_loss)) view_.train_loss = static_cast<float>(before.last_train_loss);
-  if (!std::isnan(before.images_per_second)) view_.images_per_second = before.images_per_second;
+  if (!std::isnan(before.median_images_per_second)) view_.images_per_second = before.median_images_per_second;
+  tally_ = tally;
   head["resumed"].push_back(step);
   head.erase("confusion");
   head["current"] = configuration();
@@ -156,7 +157,7 @@ void Trainer::Worker::take_up(Checkpoint checkpoint) {
   const bool other_scale =
       (checkpoint.control.growth_interval > 0) != (view_.selection.precision == core::Precision::fp16);
   if (checkpoint.head_classes > 0 && engine_->model().head_classes == 0) {
-    log(LogLevel::info, "the checkpoint's head is left aside: joint is 0");
+    log(LogLevel::info, "the head of the checkpoint is not used, since joint is 0");
   }
   EngineState state = engine_state(std::move(checkpoint));
   fit_head(state, engine_->state());

@@ -43,28 +43,23 @@ constexpr std::array<Column, 11> kColumns{{
     {.label = "precision", .tip = "Of the operands of the matrix products.", .width = 56, .rank = 2},
     {.label = "batch", .tip = "", .width = 48, .right = true, .rank = 3},
     {.label = "steps", .tip = "Steps with it, so far.", .width = 56, .right = true, .rank = 5},
-    {.label = "images/s",
-     .tip = "Training images a second: the median over its steps.",
-     .width = 80,
-     .right = true},
+    {.label = "its images/s", .tip = "", .width = 88, .right = true},
     {.label = "",
      .tip = "Images a second on a logarithmic scale: from one line to the next it is ten times as many.",
      .width = 96,
      .rank = 4},
     {.label = "\u00d7 first",
-     .tip = "Times as fast as the first selection of this run.",
+     .tip = "Its images a second over those of the first selection of this run; a dash where they were not "
+            "measured "
+            "alike: fewer than 9 timed steps, or another network.",
      .width = 64,
      .right = true},
     {.label = "\u00d7 loops",
-     .tip = "Times as fast as plain loops on one CPU thread.",
+     .tip = "Its images a second over those of plain loops on one CPU thread.",
      .width = 64,
      .right = true,
      .rank = 1},
-    {.label = "memory",
-     .tip = "Activations, gradients and workspace of its plans.",
-     .width = 72,
-     .right = true,
-     .rank = 6},
+    {.label = "step memory", .tip = "", .width = 80, .right = true, .rank = 6},
     {.label = "mJ/image",
      .tip =
          "Energy of the whole GPU for one training image, as its driver counts it; a dash where it does not.",
@@ -107,7 +102,8 @@ void draw_row(const Frame& frame, Table& table, const LadderRow& row, std::size_
   table.number(kSpeed, speed > 0 ? with_thousands(speed, speed < 100 ? 1 : 0) : "\u2014",
                row.best ? palette.good : color);
   if (table.shows(kBar)) draw_bar(frame, table, speed, row.now ? palette.accent : palette.series[0], all);
-  table.number(kFirst, ratio_text(row.over_first), color);
+  table.number(kFirst, ratio_text(row.over_first), row.noise ? palette.muted : color,
+               row.noise ? "Within the noise: the speeds of their steps spread more." : "");
   table.number(kLoops, ratio_text(row.over_loops), color);
   table.quantity(kMemory, entry.plan_bytes > 0 ? bytes_text(static_cast<double>(entry.plan_bytes)) : "\u2014",
                  color);

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "ui/hit_area.h"
-#include "ui/panels/loss_legend.h"
+#include "ui/numbers.h"
 #include "ui/panels/loss_lines.h"
 #include "ui/trace.h"
 #include "ui/widgets.h"
@@ -39,6 +39,8 @@ enum : std::size_t {
 // Of the table of settings, design pixels.
 constexpr float kLeastKey = 120, kLeastValue = 96;
 
+constexpr int kDroppedFirst = 99;
+
 constexpr const char* kOptimizerTip = "As it is now. * was changed during the run.";
 constexpr const char* kPrecisionTip =
     "Of the operands of the matrix products, as it is now. * was changed during the run.";
@@ -47,48 +49,32 @@ constexpr std::array<Column, 16> kColumns{{
     {.label = "", .tip = "Colour of the run's curves; click to choose another.", .width = 16, .fixed = true},
     {"run", "Folder of the run. Click to show its curves with the present ones, click again to hide them.",
      152},
-    {.label = "started", .tip = "Local time.", .width = 80, .rank = 6},
-    {.label = "model", .tip = "The network that was trained.", .width = 80, .rank = 9},
-    {.label = "optimizer", .tip = kOptimizerTip, .width = 72, .rank = 4},
+    {.label = "started", .tip = "Local time.", .width = 80, .rank = 7},
+    {.label = "model", .tip = "The network that was trained.", .width = 80, .rank = 11},
+    {.label = "optimizer", .tip = kOptimizerTip, .width = 72, .rank = 5},
     {.label = "rate",
      .tip = "Learning rate, as it is now. * was changed during the run.",
      .width = 56,
      .right = true,
-     .rank = 5},
+     .rank = 6},
     {.label = "batch",
      .tip = "Images a step, as it is now. * was changed during the run.",
      .width = 48,
      .right = true,
-     .rank = 8},
-    {.label = "precision", .tip = kPrecisionTip, .width = 56, .rank = 11},
-    {.label = "epochs", .tip = "", .width = 56, .right = true, .rank = 7},
-    {.label = "train loss",
-     .tip = "Mean over the last 50 steps; of this training, the last step's.",
-     .width = 72,
-     .right = true,
-     .rank = 2},
-    {.label = "test loss", .tip = "Of the last test.", .width = 72, .right = true, .rank = 1},
-    {.label = "accuracy",
-     .tip = "Share of the test images classified right at the last test; of networks that classify.",
-     .width = 64,
-     .right = true,
      .rank = 10},
-    {.label = "images/s",
-     .tip = "Training images a second: the median over the steps.",
-     .width = 72,
-     .right = true,
-     .rank = 3},
-    {.label = "time",
-     .tip = "Of training, pauses not counted; hours, minutes and seconds.",
-     .width = 56,
-     .right = true,
-     .rank = 10},
-    {.label = "status", .tip = "Whether the run ended, and how.", .width = 72, .rank = 7},
+    {.label = "precision", .tip = kPrecisionTip, .width = 56, .rank = 13},
+    {.label = "epochs", .tip = "", .width = 56, .right = true, .rank = 8},
+    {.label = "mean train loss", .tip = "", .width = 96, .right = true, .rank = 3},
+    {.label = "test loss", .tip = "", .width = 72, .right = true, .rank = 1},
+    {.label = "test accuracy", .tip = "", .width = 80, .right = true, .rank = 2},
+    {.label = "median images/s", .tip = "", .width = 100, .right = true, .rank = 4},
+    {.label = "time", .tip = "Hours, minutes and seconds.", .width = 56, .right = true, .rank = 12},
+    {.label = "status", .tip = "Whether the run ended, and how.", .width = 72, .rank = 9},
     {.label = "", .tip = "", .width = 24, .fixed = true},
 }};
 
 std::string number_text(double value) {
-  return std::isfinite(value) ? curve_value_text(value) : "-";
+  return std::isfinite(value) ? compact_number(value) : "-";
 }
 
 ImU32 status_color(const Frame& frame, const std::string& status) {
@@ -145,16 +131,16 @@ void draw_figures(const Frame& frame, Table& table, const runs::RunSummary& run,
   table.number(kEpochs,
                std::isfinite(run.epochs) ? with_thousands(run.epochs, run.epochs < 100 ? 2 : 0) : "-", color,
                fmt::format("{} steps", with_thousands(run.steps)));
-  table.number(kTrain, number_text(run.train_loss), color);
-  if (std::isfinite(run.test_loss) || !std::isfinite(run.validation_loss)) {
-    table.number(kTest, number_text(run.test_loss), color);
-  } else {
-    table.number(kTest, number_text(run.validation_loss), frame.palette.muted,
-                 "Of the validation images: the test comes at the end.");
-  }
-  table.quantity(kAccuracy, std::isfinite(run.accuracy) ? fmt::format("{:.2f} %", 100 * run.accuracy) : "-",
-                 color);
-  const double speed = run.images_per_second;
+  table.number(kTrain, number_text(run.final_train_loss), color);
+  const auto held_out = [&](std::size_t column, double test, double validation, const auto& text) {
+    if (std::isfinite(test) || !std::isfinite(validation)) return table.quantity(column, text(test), color);
+    table.quantity(column, text(validation), frame.palette.muted,
+                   "Of the validation images: the test comes at the end.");
+  };
+  held_out(kTest, run.test_loss, run.validation_loss, number_text);
+  held_out(kAccuracy, run.accuracy, run.validation_accuracy,
+           [](double share) { return std::isfinite(share) ? fmt::format("{:.2f} %", 100 * share) : "-"; });
+  const double speed = run.median_images_per_second;
   table.number(kSpeed, std::isfinite(speed) ? with_thousands(speed, speed < 100 ? 1 : 0) : "-", color);
   table.number(kTime, std::isfinite(run.seconds) ? clock_text(run.seconds) : "-", color);
   table.text(kStatus, run.status, status_color(frame, run.status));
@@ -298,7 +284,14 @@ void RunsPanel::draw_palette(const Frame& frame, RunOverlay& overlay) {
 void RunsPanel::draw_list(const Frame& frame, RunOverlay& overlay, const RunList& list) {
   {
     const std::vector<Line> lines = lines_of(list);
-    Table table(frame, "runs.table", kColumns);
+    auto columns = kColumns;
+    // Where nothing classifies, the others have the room.
+    const bool any = frame.snapshot.classifies ||
+                     std::any_of(list.runs.begin(), list.runs.end(), [](const runs::RunSummary& run) {
+                       return std::isfinite(run.accuracy) || std::isfinite(run.validation_accuracy);
+                     });
+    if (!any) columns[kAccuracy].rank = kDroppedFirst;
+    Table table(frame, "runs.table", columns);
     table.rows(static_cast<int>(lines.size()), [&](int i) {
       const Line& line = lines[static_cast<std::size_t>(i)];
       if (line.run == nullptr) return draw_present(frame, table, list);
