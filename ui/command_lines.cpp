@@ -77,10 +77,13 @@ class Line {
     return fmt::format("# find a learning rate: {} steps from {:g} to {:g}", find.settings.steps,
                        find.settings.low, find.settings.high);
   }
-  std::string operator()(const training::RollBack& back) const {
-    return fmt::format("--lr {:g} # back to earlier weights",
-                       snapshot_.optimizer.learning_rate * back.factor);
+  std::string operator()(const training::RollBack&) const {
+    return fmt::format("--lr {:g} # back to earlier weights", snapshot_.divergence.back_rate);
   }
+  std::string operator()(const training::ReturnTo&) const {
+    return "# " + (change_ ? "back to the training before: " + describe(*change_) : std::string("back"));
+  }
+  std::string operator()(const training::Leave&) const { return "# the window closes"; }
   std::string operator()(const training::Save& save) const { return "--save " + quoted(save.file); }
   std::string operator()(const training::Observe& observe) const {
     return "# look at " + observed_text(observe.request);

@@ -10,6 +10,9 @@ namespace warpscope::files {
 /// core::Error if neither the variable nor a home folder is known.
 std::filesystem::path cache_dir();
 
+/// $XDG_DATA_HOME/warpscope or ~/.local/share/warpscope: what nothing can make again. Otherwise as cache_dir().
+std::filesystem::path data_dir();
+
 /// $XDG_CONFIG_HOME/warpscope or ~/.config/warpscope: settings. Otherwise as cache_dir().
 std::filesystem::path config_dir();
 
