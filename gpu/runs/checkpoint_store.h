@@ -54,9 +54,9 @@ class CheckpointStore {
   NewestCheckpoint newest_valid();
 
   /// Replaces best.safetensors if it `is_best`, writes the checkpoint under its step, then deletes the oldest
-  /// beyond `keep`, and those of later steps, which a resume went back behind. Those of another generation, which a reset
-  /// or the return from one has left, move to checkpoints/generation-N before. Throws as save_checkpoint(); the
-  /// checkpoints before then stay as they were.
+  /// beyond `keep`, and those of later steps, which a resume went back behind. Those of another generation,
+  /// which a reset or the return from one has left, move to checkpoints/generation-N before. Throws as
+  /// save_checkpoint(); the checkpoints before then stay as they were.
   void save(const Checkpoint& checkpoint, bool is_best);
 
   /// The checkpoints in the folder are of this generation.

@@ -36,8 +36,8 @@ class RunFolder {
   void resume_at(std::uint64_t step, std::optional<std::uint64_t> generation = {},
                  const std::function<void(const nlohmann::json&)>& take = {});
 
-  /// Appends the lines of `generation` up to `step` once more, after those that were appended before; take(line) is called
-  /// with each. Throws core::Error as append_metrics() does, or if metrics.jsonl cannot be read.
+  /// Appends the lines of `generation` up to `step` once more, after those that were appended before;
+  /// take(line) is called with each. Throws core::Error as append_metrics() does, or if metrics.jsonl cannot be read.
   void repeat(std::uint64_t generation, std::uint64_t step,
               const std::function<void(const nlohmann::json&)>& take);
 

@@ -23,8 +23,7 @@ std::string back_tip(const training::Snapshot& snapshot) {
   const training::Divergence& divergence = snapshot.divergence;
   if (!divergence.can_roll_back) {
     return "There are no weights from before it to go back to: they are kept every few seconds, and not "
-           "across "
-           "another optimizer.";
+           "across another optimizer.";
   }
   const bool halved = 2 * divergence.back_rate == snapshot.learning_rate;
   return fmt::format(
