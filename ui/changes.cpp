@@ -2,12 +2,13 @@
 
 #include <array>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "gpu/models/model_file.h"
 #include "gpu/settings/setting.h"
+#include "ui/numbers.h"
 #include "ui/panels/picture_figures.h"
 #include "ui/panels/picture_rows.h"
 
@@ -120,21 +121,30 @@ const models::Layer* find_layer(const models::Model& model, const std::string& n
 }
 
 // "network: without relu2, conv2 changed, with conv4", in the order of the layers.
-std::string describe_network(const Network& before, const Network& after) {
-  if (before == after || !before.model || !after.model) return "";
+std::string describe_network(const models::Model& before, const models::Model& after) {
   std::vector<std::string> parts;
-  for (const models::Layer& layer : before.model->layers) {
-    const models::Layer* const now = find_layer(*after.model, layer.name);
+  for (const models::Layer& layer : before.layers) {
+    const models::Layer* const now = find_layer(after, layer.name);
     if (now == nullptr) parts.push_back("without " + layer.name);
     if (now != nullptr && !(*now == layer)) parts.push_back(layer.name + " changed");
   }
-  for (const models::Layer& layer : after.model->layers) {
-    if (find_layer(*before.model, layer.name) == nullptr) parts.push_back("with " + layer.name);
+  for (const models::Layer& layer : after.layers) {
+    if (find_layer(before, layer.name) == nullptr) parts.push_back("with " + layer.name);
   }
   constexpr std::size_t kMost = 4;
-  if (parts.empty()) return fmt::format("network {} -> {}", before.model->name, after.model->name);
+  if (parts.empty()) return fmt::format("network {} -> {}", before.name, after.name);
   if (parts.size() > kMost) return fmt::format("network: {} of its layers", parts.size());
   return fmt::format("network: {}", fmt::join(parts, ", "));
+}
+
+// "reset at step 12,345", also of one that is taken back.
+std::string describe_training(const TrainingInUse& before, const TrainingInUse& after) {
+  if (before == after) return "";
+  const auto& [left, begun] =
+      before.number < after.number ? std::tie(before, after) : std::tie(after, before);
+  if (!begun.cause.empty()) return fmt::format("{} at step {}", begun.cause, with_thousands(left.step));
+  if (!before.network || !after.network) return "another network";
+  return describe_network(*before.network, *after.network);
 }
 
 std::string zoom_text(int zoom) {
@@ -187,7 +197,7 @@ training::TrainingSettings fields_of(const Changeable& value) {
                         [&](const training::Schedule& v) { fields.schedule = v; },
                         [&](const BatchSize& v) { fields.batch = v.images; },
                         [&](const SpikeThreshold& v) { fields.spikes.threshold = v.deviations; },
-                        [](const Network&) {}, [](const ViewChoices&) {}},
+                        [](const TrainingInUse&) {}, [](const ViewChoices&) {}},
              value);
   return fields;
 }
@@ -219,7 +229,9 @@ Changeable value_in(const training::Snapshot& snapshot, const Changeable& like) 
           [&](const training::Schedule&) -> Changeable { return snapshot.schedule; },
           [&](const BatchSize&) -> Changeable { return BatchSize{snapshot.batch}; },
           [&](const SpikeThreshold&) -> Changeable { return SpikeThreshold{snapshot.spike_threshold}; },
-          [&](const Network&) -> Changeable { return Network{snapshot.network}; },
+          [&](const TrainingInUse&) -> Changeable {
+            return TrainingInUse{snapshot.training, snapshot.network, snapshot.step};
+          },
           [](const ViewChoices& view) -> Changeable { return view; }},
       like);
 }
@@ -232,9 +244,6 @@ std::optional<Changeable> value_of(const training::Command& command, const train
   if (const auto* const set = std::get_if<training::SetBatch>(&command)) return BatchSize{set->batch};
   if (const auto* const set = std::get_if<training::SetSpikeThreshold>(&command)) {
     return SpikeThreshold{set->threshold};
-  }
-  if (const auto* const set = std::get_if<training::SetNetwork>(&command)) {
-    return Network{std::make_shared<const models::Model>(models::with_name_of_its_own(set->network))};
   }
   if (const auto* const set = std::get_if<training::SetLearningRate>(&command)) {
     training::OptimizerSettings changed = now;
@@ -253,9 +262,7 @@ std::optional<training::Command> command_of(const Changeable& value) {
                  [](const training::Schedule& v) -> Result { return training::SetSchedule{v}; },
                  [](const BatchSize& v) -> Result { return training::SetBatch{v.images}; },
                  [](const SpikeThreshold& v) -> Result { return training::SetSpikeThreshold{v.deviations}; },
-                 [](const Network& v) -> Result {
-                   return v.model ? Result(training::SetNetwork{*v.model}) : std::nullopt;
-                 },
+                 [](const TrainingInUse& v) -> Result { return training::ReturnTo{v.number}; },
                  [](const ViewChoices&) -> Result { return std::nullopt; }},
       value);
 }
@@ -288,7 +295,7 @@ std::string describe(const Change& change) {
                       fmt::format("{:g}", std::get<SpikeThreshold>(after).deviations));
             return std::move(words).text();
           },
-          [&](const Network& v) { return describe_network(v, std::get<Network>(after)); },
+          [&](const TrainingInUse& v) { return describe_training(v, std::get<TrainingInUse>(after)); },
           [&](const ViewChoices& v) { return describe_view(v, std::get<ViewChoices>(after)); }},
       change.before);
 }

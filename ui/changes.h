@@ -1,6 +1,7 @@
 #pragma once
 // What a person can change and change back: as plain values, as commands, in words and as options. No drawing here.
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,16 +33,17 @@ struct ViewChoices {
   bool operator==(const ViewChoices&) const = default;
 };
 
-/// Snapshot::network.
-struct Network {
-  std::shared_ptr<const models::Model> model;  ///< nullptr: it is not known
-  bool operator==(const Network& other) const {
-    return model == other.model || (model && other.model && *model == *other.model);
-  }
+/// What trains: Snapshot::training. Of two in a change the one with the higher number was begun by what `cause` says.
+struct TrainingInUse {
+  std::uint64_t number = 0;
+  std::shared_ptr<const models::Model> network = nullptr;  ///< nullptr: it is not known
+  std::uint64_t step = 0;                                  ///< when it was left
+  std::string cause = {};                                  ///< "reset"; "" of another network
+  bool operator==(const TrainingInUse& other) const { return number == other.number; }
 };
 
 using Changeable = std::variant<plan::Selection, training::OptimizerSettings, training::AugmentSettings,
-                                training::Schedule, BatchSize, SpikeThreshold, Network, ViewChoices>;
+                                training::Schedule, BatchSize, SpikeThreshold, TrainingInUse, ViewChoices>;
 
 /// Both of one kind.
 struct Change {
@@ -56,7 +58,7 @@ inline bool is_of_view(const Changeable& value) {
 /// The trainer's value of the kind of `like`, which is not ViewChoices.
 Changeable value_in(const training::Snapshot& snapshot, const Changeable& like);
 
-/// What `command` sets, where it is a setting; `now` are the optimizer's settings that a new rate goes into.
+/// What `command` sets, where it is a setting, and not what trains; `now` are the optimizer's settings that a new rate goes into.
 std::optional<Changeable> value_of(const training::Command& command, const training::OptimizerSettings& now);
 
 /// The command that sets `value`; nothing for ViewChoices, which the window has itself.

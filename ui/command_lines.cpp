@@ -82,10 +82,13 @@ class Line {
     return fmt::format("Find a learning rate: {} steps from {:g} to {:g}", find.settings.steps,
                        find.settings.low, find.settings.high);
   }
-  std::string operator()(const training::RollBack& back) const {
-    return fmt::format("Back to earlier weights, with --lr {:g}",
-                       snapshot_.optimizer.learning_rate * back.factor);
+  std::string operator()(const training::RollBack&) const {
+    return fmt::format("Back to earlier weights, with --lr {:g}", snapshot_.divergence.back_rate);
   }
+  std::string operator()(const training::ReturnTo&) const {
+    return change_ ? "Back to the training before: " + describe(*change_) : std::string("Back");
+  }
+  std::string operator()(const training::Leave&) const { return "The window closes"; }
   std::string operator()(const training::SetDisturbed& set) const {
     return set.disturbed ? "Times are not compared: something else is being measured"
                          : "Times are compared again";

@@ -159,6 +159,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   if (notices_.draw(frame)) {
     trace_event("notice", fmt::format("\"text\":{}", json_string(notices_.text())));
   }
+  if (unsaved_box_.draw(frame, layout.panels.y)) go_on_ = unsaved_.front().folder;
   watch_view();
   draw_help(frame, &help_open_);
   draw_palette(frame);

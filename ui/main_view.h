@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ui/dock_view.h"
@@ -15,6 +16,7 @@
 #include "ui/panels/panels.h"
 #include "ui/panels/status_bar.h"
 #include "ui/panels/toolbar.h"
+#include "ui/panels/unsaved_box.h"
 #include "ui/panels/window_menu.h"
 #include "ui/settings.h"
 #include "ui/tour.h"
@@ -55,6 +57,10 @@ class MainView {
   bool has_shown_all(const training::Snapshot& snapshot, bool images_expected) const;
   /// A message of the window's own, in the notice bar and in the log.
   void tell(std::string text, training::LogLevel level);
+  /// Offers to go on with the first of them, in a box, and with all of them in the palette.
+  void offer(std::vector<runs::UnsavedTraining> unsaved);
+  /// The folder of the one that somebody has chosen since the last call, else "".
+  std::filesystem::path take_go_on() { return std::exchange(go_on_, {}); }
   /// Begins the tour; called by itself only at a first start.
   void take_tour() { tour_.start(); }
   /// Frees what belongs to OpenGL and CUDA; before the context goes.
@@ -94,6 +100,7 @@ class MainView {
   void watch_view();
   ActionScene action_scene(const Frame& frame);
   void add_panel_actions(ActionScene& scene);
+  void add_unsaved_actions(ActionScene& scene);
   void use_layout(const std::string& name);
   void save_layout(const std::string& name);
   void delete_layout(const std::string& name);
@@ -121,6 +128,9 @@ class MainView {
   bool undid_edit_ = false;    ///< the last undo was one of the editor of the network
   std::uint64_t gesture_ = 0;  ///< counts the presses of the mouse
   WindowRequests asked_;       ///< by the palette, for the next frame
+  std::vector<runs::UnsavedTraining> unsaved_;
+  UnsavedBox unsaved_box_;
+  std::filesystem::path go_on_;
   std::string traced_state_, traced_images_, traced_laboratory_, traced_determinism_, traced_ladder_;
 };
 

@@ -1,5 +1,6 @@
 // The command palette in the window, and undo and redo.
 
+#include <ctime>
 #include <utility>
 
 #include <fmt/format.h>
@@ -58,9 +59,9 @@ void MainView::watch_view() {
 NetworkEditor* MainView::editor_to_change_back(const training::Snapshot& snapshot, bool redo) {
   NetworkEditor* const editor = dock_.sees("network") ? panels_.network.open_editor() : nullptr;
   if (editor == nullptr) return nullptr;
-  const bool first = redo
-                         ? editor->can_redo() && (undid_edit_ || undo_.redoable() == nullptr)
-                         : editor->can_undo(std::get<Network>(undo_.coming(snapshot, Network{})).model.get());
+  const bool first =
+      redo ? editor->can_redo() && (undid_edit_ || undo_.redoable() == nullptr)
+           : editor->can_undo(std::get<TrainingInUse>(undo_.coming(snapshot, TrainingInUse{})).network.get());
   return first ? editor : nullptr;
 }
 
@@ -75,7 +76,9 @@ void MainView::change_back(const Frame& frame, bool redo) {
   if (next == nullptr) {
     return tell(redo ? "there is nothing to redo" : "there is nothing to undo", training::LogLevel::info);
   }
-  if (!is_of_view(next->after) && !takes_commands(frame.snapshot)) {
+  const bool returns = std::holds_alternative<TrainingInUse>(next->after) &&
+                       frame.snapshot.state == training::TrainerState::finished;
+  if (!is_of_view(next->after) && !returns && !takes_commands(frame.snapshot)) {
     return tell("the training takes no changes now; Reset starts it again", training::LogLevel::info);
   }
   const std::optional<Change> change = redo ? undo_.redo() : undo_.undo();
@@ -151,7 +154,20 @@ ActionScene MainView::action_scene(const Frame& frame) {
       .why_no_map = panels_.mapping.why_not(frame),
   };
   add_panel_actions(scene);
+  add_unsaved_actions(scene);
   return scene;
+}
+
+void MainView::offer(std::vector<runs::UnsavedTraining> unsaved) {
+  unsaved_ = std::move(unsaved);
+  if (!unsaved_.empty()) unsaved_box_.offer(unsaved_text(unsaved_.front(), std::time(nullptr)));
+}
+
+void MainView::add_unsaved_actions(ActionScene& scene) {
+  for (const runs::UnsavedTraining& each : unsaved_) {
+    scene.unsaved.push_back(
+        {unsaved_text(each, std::time(nullptr)), [this, folder = each.folder] { go_on_ = folder; }});
+  }
 }
 
 void MainView::add_panel_actions(ActionScene& scene) {

@@ -1,7 +1,10 @@
 #include "ui/undo.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
+
+#include "gpu/models/model_file.h"
 
 namespace warpscope::ui {
 
@@ -17,13 +20,6 @@ void Undo::push(Change change, std::uint64_t gesture) {
   }
   done_.push_back({std::move(change), ++last_id_, gesture});
   if (done_.size() > kMost) done_.pop_front();
-}
-
-void Undo::forget_training() {
-  const auto of_training = [](const Entry& entry) { return !is_of_view(entry.change.after); };
-  std::erase_if(done_, of_training);
-  std::erase_if(undone_, of_training);
-  sent_.clear();
 }
 
 void Undo::forget(std::uint64_t id) {
@@ -57,8 +53,43 @@ Changeable Undo::coming(const training::Snapshot& snapshot, const Changeable& li
   return newest == sent_.rend() ? value_in(snapshot, like) : newest->change.after;
 }
 
+// What the trainer will number it: it counts those that it begins.
+std::optional<Change> Undo::training_change(const training::Command& command,
+                                            const training::Snapshot& snapshot) const {
+  const auto now = std::get<TrainingInUse>(coming(snapshot, TrainingInUse{}));
+  TrainingInUse next{snapshot.trainings, now.network};
+  for (const Sent& sent : sent_) {
+    const auto* const training = std::get_if<TrainingInUse>(&sent.change.after);
+    if (training != nullptr) next.number = std::max(next.number, training->number + 1);
+  }
+  if (std::holds_alternative<training::Reset>(command)) {
+    next.cause = "reset";
+  } else if (std::holds_alternative<training::RollBack>(command)) {
+    next.cause = "return to earlier weights";
+  } else if (const auto* const set = std::get_if<training::SetNetwork>(&command)) {
+    next.network = std::make_shared<const models::Model>(models::with_name_of_its_own(set->network));
+    if (now.network && *now.network == *next.network) return std::nullopt;
+  } else if (const auto* const back = std::get_if<training::ReturnTo>(&command)) {
+    next.number = back->training;
+    const auto find = [&](const auto& entries) {
+      for (const Entry& entry : entries) {
+        for (const Changeable* const side : {&entry.change.before, &entry.change.after}) {
+          const auto* const known = std::get_if<TrainingInUse>(side);
+          if (known != nullptr && known->number == next.number) next = *known;
+        }
+      }
+    };
+    find(done_);
+    find(undone_);
+  } else {
+    return std::nullopt;
+  }
+  return Change{now, std::move(next)};
+}
+
 std::optional<Change> Undo::change_by(const training::Command& command,
                                       const training::Snapshot& snapshot) const {
+  if (auto change = training_change(command, snapshot)) return change;
   const Changeable optimizer = coming(snapshot, training::OptimizerSettings{});
   auto after = value_of(command, std::get<training::OptimizerSettings>(optimizer));
   if (!after) return std::nullopt;
@@ -68,10 +99,6 @@ std::optional<Change> Undo::change_by(const training::Command& command,
 }
 
 void Undo::sent(const training::Command& command, const training::Snapshot& snapshot, bool own) {
-  if (std::holds_alternative<training::Reset>(command) ||
-      std::holds_alternative<training::RollBack>(command)) {
-    return forget_training();
-  }
   std::optional<Change> change = change_by(command, snapshot);
   if (!change) return;
   if (!own) push(*change, 0);
@@ -98,7 +125,42 @@ std::vector<Change> Undo::settle(const training::Snapshot& snapshot) {
                          value_in(snapshot, sent_[i].change.before) == sent_[i].change.before;
     refused ? drop_refused(i, snapshot) : static_cast<void>(++i);
   }
+  note_divergence(snapshot);
+  note_left(snapshot);
   return taken;
+}
+
+// The trainer has left the weights from before it as the newest training.
+void Undo::note_divergence(const training::Snapshot& snapshot) {
+  const training::Divergence& divergence = snapshot.divergence;
+  if (std::exchange(divergence_, divergence.id) == divergence.id) return;
+  if (!divergence.can_roll_back || snapshot.left->empty()) return;
+  TrainingInUse before{snapshot.left->back().number, snapshot.network, divergence.step};
+  push({before, TrainingInUse{snapshot.training, snapshot.network, divergence.step, "divergence"}}, 0);
+}
+
+// At which step each was left, and which the trainer keeps no more.
+void Undo::note_left(const training::Snapshot& snapshot) {
+  const bool under_way = std::any_of(sent_.begin(), sent_.end(), [](const Sent& sent) {
+    return std::holds_alternative<TrainingInUse>(sent.change.after);
+  });
+  if (under_way) return;
+  const auto is_gone = [&](const Changeable& wanted) {
+    const auto* const training = std::get_if<TrainingInUse>(&wanted);
+    return training != nullptr && training->number != snapshot.training &&
+           std::none_of(snapshot.left->begin(), snapshot.left->end(),
+                        [&](const training::LeftTraining& left) { return left.number == training->number; });
+  };
+  std::erase_if(done_, [&](const Entry& entry) { return is_gone(entry.change.before); });
+  std::erase_if(undone_, [&](const Entry& entry) { return is_gone(entry.change.after); });
+  for (Entry& entry : done_) {
+    auto* const before = std::get_if<TrainingInUse>(&entry.change.before);
+    const auto* const after = std::get_if<TrainingInUse>(&entry.change.after);
+    if (before == nullptr || after->cause == "divergence") continue;
+    for (const training::LeftTraining& left : *snapshot.left) {
+      if (left.number == before->number) before->step = left.step;
+    }
+  }
 }
 
 void Undo::see(const ViewChoices& view, std::uint64_t gesture) {

@@ -1,6 +1,6 @@
 #pragma once
-// What was changed in this window, so that it can be taken back: settings of the training and of the view, not what
-// the training did meanwhile. No drawing here.
+// What was changed in this window, so that it can be taken back: settings of the training and of the view, and what
+// ended a training that somebody may want back: a reset, another network, divergence. No drawing here.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,12 +19,11 @@ class Undo {
 
   /// What `command` changes once the trainer has taken all that was sent before; nothing if it sets nothing new.
   std::optional<Change> change_by(const training::Command& command, const training::Snapshot& snapshot) const;
-  /// A command goes to the trainer. If it sets something, that can be undone from now on and nothing can be redone;
-  /// a reset and a return to earlier weights end what can be undone of the training. `own`: it is itself an undo or
-  /// redo, which changes neither.
+  /// A command goes to the trainer. If it sets something or ends a training, that can be undone from now on and nothing
+  /// can be redone. `own`: it is itself an undo or redo, which changes neither.
   void sent(const training::Command& command, const training::Snapshot& snapshot, bool own = false);
   /// Looks at what the trainer has taken. A command that it refused, which it tells by a new notice, leaves nothing
-  /// to undo. Returns the changes that have come into effect, in the order in which they were sent.
+  /// to undo; nor does a training that it does not keep any more. Divergence can be undone. Returns the changes that have come into effect, in the order in which they were sent.
   std::vector<Change> settle(const training::Snapshot& snapshot);
   /// Once a frame: the view as it is. The first call is the start. Changes of one `gesture` (a number for each
   /// press of the mouse; 0: none) are one.
@@ -55,7 +54,10 @@ class Undo {
   };
 
   void push(Change change, std::uint64_t gesture);
-  void forget_training();
+  std::optional<Change> training_change(const training::Command& command,
+                                        const training::Snapshot& snapshot) const;
+  void note_divergence(const training::Snapshot& snapshot);
+  void note_left(const training::Snapshot& snapshot);
   void forget(std::uint64_t id);
   void drop_refused(std::size_t place, const training::Snapshot& snapshot);
 
@@ -64,6 +66,7 @@ class Undo {
   std::vector<Sent> sent_;
   std::optional<ViewChoices> view_;
   std::uint64_t last_id_ = 0;
+  std::uint64_t divergence_ = 0;  // the last one that was seen
 };
 
 }  // namespace warpscope::ui

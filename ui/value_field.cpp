@@ -45,6 +45,9 @@ void same_line_if_fits(const Frame& frame, float width) {
 
 ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double current, float width) {
   const std::string shown = field_text(current, spec.limits.integer, spec.zero_text);
+  // One that was hidden meanwhile is not being typed into any more.
+  typing_ = typing_ && frame_ + 1 >= ImGui::GetFrameCount();
+  frame_ = ImGui::GetFrameCount();
   if (!typing_) text_ = shown;
   char buffer[32] = {};
   text_.copy(buffer, sizeof buffer - 1);
@@ -73,9 +76,11 @@ ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double
   if (!typing_) tooltip(frame, spec.tip);
   ValueEdit edit;
   edit.value = current;
-  // The text may have fewer digits than the value: Enter on what stands there changes nothing.
-  const bool meant = entered || (spec.draft && was_typing && !typing_);
-  if (!meant || text_ == shown) return edit;
+  if (typing_ && !was_typing) first_ = shown;
+  const bool left =
+      was_typing && !typing_ && !ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape), false);
+  // The text may have fewer digits than the value: Enter on what stands there changes nothing, nor does a look.
+  if (!(entered || (left && text_ != first_)) || text_ == shown) return edit;
   const auto value = read_field(text_, spec.zero_text);
   if (value && is_valid(spec.limits, *value)) {
     edit.changed = edit.finished = true;

@@ -16,15 +16,15 @@ struct ValueSpec {
   ValueLimits limits;
   std::optional<ValueScale> scale;  ///< of the slider; none: there is no slider
   std::string zero_text;            ///< shown for 0 ("off"); "" for a 0
-  bool draft = false;  ///< nothing follows from it yet: what was typed is also taken when the box is left
   std::string
       unit;  ///< "epochs", after the slider where there is room, or after the box if there is no slider
 };
 
 /// What a person did with a field in this frame.
 struct ValueEdit {
-  bool changed = false;   ///< `value` is another one, perhaps only while the slider is held
-  bool finished = false;  ///< the slider was let go, or Enter pressed: `value` is meant
+  bool changed = false;  ///< `value` is another one, perhaps only while the slider is held
+  /// The slider was let go, Enter pressed, or the box left with another text: `value` is meant.
+  bool finished = false;
   double value = 0;
   std::string refusal;  ///< why what was typed is not taken
 };
@@ -40,7 +40,7 @@ void take_refusal(const std::string& name, const ValueEdit& edit, Refusal& refus
 /// In what is left of the row: the refusal, small and cut where it does not fit, traced as "<field>_refusal".
 void draw_refusal(const Frame& frame, const Refusal& refusal);
 
-/// One such row. It shows `current` until it is touched.
+/// One such row. It shows `current` until it is touched. Escape gives up what was typed.
 class ValueField {
  public:
   /// Draws the label, the box at `left` (pixels from the window's left edge) and the slider in what room is
@@ -56,8 +56,9 @@ class ValueField {
  private:
   void draw_slider(const Frame& frame, const ValueSpec& spec, double current, float beside, ValueEdit& edit);
 
-  std::string text_;
+  std::string text_, first_;  ///< as it is, and as it was when somebody began to type
   bool typing_ = false;
+  int frame_ = 0;  ///< Dear ImGui's, in which it was drawn last
   bool typed_ = false;
   bool asked_to_type_ = false;  ///< by a Ctrl-click that still holds the slider
   bool wants_keys_ = false;     ///< the box takes the keyboard in the next frame

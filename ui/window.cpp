@@ -89,7 +89,10 @@ std::string title_for(const WindowOptions& options) {
 training::TrainerOptions trainer_options(const WindowOptions& options) {
   training::TrainerOptions result = options.training;
   // Nobody is there to look at what went wrong if the window leaves by itself.
-  if (options.exit_after_steps > 0) result.pause_on_divergence = false;
+  if (options.exit_after_steps > 0) {
+    result.pause_on_divergence = false;
+    result.unsaved_dir.clear();
+  }
   return result;
 }
 
@@ -115,6 +118,7 @@ class Session {
     feed_ = source_->subscribe();
     if (options.paint_on_cpu) painter_.emplace(window_.handle(), textures_);
     schedule_.input(glfwGetTime());
+    view_.offer(options.unsaved);
     // Nobody is there to take a tour where the window leaves by itself or tells a test what it shows.
     if (settings.first_start && options.exit_after_steps == 0 && !trace_enabled()) view_.take_tour();
     send_ = [this](training::Command command) {
@@ -128,6 +132,7 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   int run();
+  const std::filesystem::path& go_on() const { return go_on_; }
 
  private:
   void fit_look();
@@ -189,6 +194,7 @@ class Session {
   std::vector<double> work_seconds_;      // without the swap
   std::vector<double> prepared_seconds_;  // after frames, with new images
   std::string screenshot_wanted_;
+  std::filesystem::path go_on_;
   bool left_ = false;  // closed, or the steps to exit after are done
 };
 
@@ -224,7 +230,7 @@ void Session::look() {
   const bool different = !snapshot_ || looks_different(*newest, *snapshot_);
   if (newest->step > 0 && (!snapshot_ || snapshot_->step == 0)) trace_event("stepped", "");
   if (trace_enabled() && snapshot_ && newest->step != snapshot_->step) {
-    trace_event("step", fmt::format("\"step\":{}", newest->step));
+    trace_event("step", fmt::format("\"step\":{},\"seconds\":{:.3f}", newest->step, newest->seconds));
   }
   snapshot_ = std::move(newest);
   view_.note_taken(*snapshot_);
@@ -284,7 +290,11 @@ void Session::draw_frame() {
   phases_.mark("images");
   const WindowFacts facts{
       {}, clock_.frames_in_last_second(frame_start_) + 1, clock_.work_milliseconds(), drawn_by()};
-  view_.draw(frame, facts, saving_since_ ? "Saving the run" : "");
+  view_.draw(frame, facts, saving_since_ ? "Saving the training" : "");
+  if (const auto go_on = view_.take_go_on(); !go_on.empty()) {
+    go_on_ = go_on;
+    glfwSetWindowShouldClose(window_.handle(), GLFW_TRUE);
+  }
   observe(request);
   handle(requests);
   ImGui::Render();
@@ -374,12 +384,16 @@ bool Session::all_shown() {
   return shown && --frames_to_go_ <= 0;
 }
 
-// A run or a file that was asked for is written before leaving.
+// A run or a file that was asked for is written before leaving, and a training of which nothing is recorded is kept.
 void Session::begin_leaving() {
   left_ = true;
+  const TrainerState state = snapshot_->state;
   const bool writes = !options_.training.run_dir.empty() || !options_.training.save_file.empty();
-  if (!writes || ended(snapshot_->state)) return;
-  send_(training::Finish{});
+  const bool keeps = options_.training.run_dir.empty() && !options_.training.unsaved_dir.empty() &&
+                     options_.exit_after_steps == 0 && state != TrainerState::preparing;
+  const bool done = state == TrainerState::finished && !keeps;
+  if (options_.source || !(writes || keeps) || done || state == TrainerState::failed) return;
+  send_(training::Leave{});
   saving_since_ = glfwGetTime();
   schedule_.content_changed();  // the banner that says so
 }
@@ -388,7 +402,8 @@ bool Session::may_leave() {
   const bool told = options_.leave != nullptr && *options_.leave;
   if (!left_ && (told || glfwWindowShouldClose(window_.handle()) == GLFW_TRUE)) begin_leaving();
   if (!left_) return false;
-  if (!saving_since_ || ended(snapshot_->state)) return true;
+  const bool kept = snapshot_->may_close || snapshot_->state == TrainerState::failed;
+  if (!saving_since_ || kept) return true;
   return glfwGetTime() - *saving_since_ > kSaveSeconds;
 }
 
@@ -493,6 +508,9 @@ int Session::run() {
   // The running step may take a moment to end: nobody has to look at a window that does not answer.
   glfwHideWindow(window_.handle());
   const int code = exit_code();
+  if (const std::string& kept = snapshot_->kept_in; !kept.empty() && go_on_.empty()) {
+    fmt::print("The training is kept; warpscope --resume '{}' goes on with it.\n", kept);
+  }
   view_.shutdown();
   source_.reset();
   return code;
@@ -500,10 +518,18 @@ int Session::run() {
 
 }  // namespace
 
-int run_window(const WindowOptions& options) {
+int run_window(const WindowOptions& options, std::filesystem::path& go_on) {
   const WindowSystem system;
   const Settings settings = load_settings(settings_file());
-  return Session(options, settings).run();
+  Session session(options, settings);
+  const int code = session.run();
+  go_on = session.go_on();
+  return code;
+}
+
+int run_window(const WindowOptions& options) {
+  std::filesystem::path nowhere;
+  return run_window(options, nowhere);
 }
 
 }  // namespace warpscope::ui

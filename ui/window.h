@@ -6,9 +6,11 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gpu/core/error.h"
 #include "gpu/messages/source.h"
+#include "gpu/runs/unsaved.h"
 #include "gpu/training/trainer.h"
 
 namespace warpscope::ui {
@@ -22,6 +24,8 @@ struct WindowOptions {
   std::string screenshot_file;
   /// Leave once this many steps are drawn; 0: only when closed.
   std::uint64_t exit_after_steps = 0;
+  /// Trainings that nobody recorded, which the window offers to go on with; the newest first.
+  std::vector<runs::UnsavedTraining> unsaved;
   int width = 0;  ///< pixels; 0: as remembered
   int height = 0;
   bool paint_on_cpu = false;  ///< the CPU draws in place of OpenGL (ui/paint)
@@ -37,7 +41,9 @@ class NoDisplay : public core::Error {
 
 /// Opens the window, trains or shows the source, and returns when it is closed: 0; 1 if its own training
 /// failed, 2 if the input is to blame for that, with the reason on stderr. Throws NoDisplay, before anything
-/// is begun; core::Error if there is no OpenGL 3.3, or if the screenshot cannot be written.
+/// is begun; core::Error if there is no OpenGL 3.3, or if the screenshot cannot be written. `go_on` becomes the folder of
+/// the unsaved training that somebody wants to go on with, else "".
+int run_window(const WindowOptions& options, std::filesystem::path& go_on);
 int run_window(const WindowOptions& options);
 
 }  // namespace warpscope::ui

@@ -67,7 +67,7 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
   check_together(options_.augment, options_.optimizer);
   check_mixup(options_.augment, options_.batch);
   check_batch(static_cast<std::int64_t>(options_.batch) * options_.optimizer.accumulate, data_->train.count);
-  learning_rate_ = options_.optimizer.learning_rate;
+  learning_rate_ = trained_rate_ = options_.optimizer.learning_rate;
   options_.shown_images =
       options_.model.loss == models::Loss::mse
           ? static_cast<int>(std::min<std::int64_t>(options_.shown_images, data_->test.count))
@@ -209,6 +209,7 @@ void Engine::reset() {
   ring_.reset();
   pending_.clear();
   steps_ = arrived_ = network_since_ = 0;
+  trained_rate_ = options_.optimizer.learning_rate;
   interrupted_ = control_stale_ = true;
   evaluation_running_ = false;
   forget();
@@ -386,6 +387,7 @@ void Engine::step(bool timed) {
   pending.batch = images_of_step();
   pending.interrupted = std::exchange(interrupted_, false);
   last_enqueued_[steps_ % kTracedSteps] = pending;
+  trained_rate_ = options_.optimizer.learning_rate;
   pending_.push_back(pending);
   ++steps_;
   // Slow steps are told one by one, each before there is room for another, fast ones many at once.

@@ -129,8 +129,16 @@ class Engine {
   /// True if there is a copy that was taken after no more than `steps` steps.
   bool remembers(std::uint64_t steps) const;
   /// Brings back the newest copy that was taken after no more than `steps` steps, if there is one; of two, the older
-  /// one where the newer was taken within the last 16 of these steps.
+  /// one where the newer was taken within the last kSafeSteps of these steps.
   bool recall(std::uint64_t steps);
+  /// Steps within which a step that ruined the weights shows in the losses.
+  static constexpr std::uint64_t kSafeSteps = 32;
+  /// True if the last copy is older than that, or there are no two yet: the older one is then from before such a step.
+  bool copy_due() const;
+  /// What recall() would bring back, with the place in the data at which it was taken. Waits.
+  std::optional<EngineState> remembered(std::uint64_t steps);
+  /// The base rate of the step before that copy; nothing if there is none.
+  std::optional<float> remembered_rate(std::uint64_t steps) const;
   /// Updates go on after a loss that was not finite.
   void clear_halt();
 
@@ -180,6 +188,9 @@ class Engine {
   float learning_rate() const { return learning_rate_; }
   /// With its head, if it has one now.
   const models::Model& model() const { return options_.model; }
+  /// What reset() goes back to, models::ParameterLayout.
+  const std::vector<float>& first_weights() const { return initial_; }
+  void set_first_weights(std::vector<float> weights) { initial_ = std::move(weights); }
   /// The parameters that a file of initial weights which is taken in part left to the seed.
   const std::vector<std::string>& seeded_parameters() const { return seeded_; }
   /// What people should know of how that file was read, in one sentence, else "".
@@ -292,6 +303,7 @@ class Engine {
   std::size_t next_control_staging_ = 0;
   bool control_stale_ = true;
   float learning_rate_ = 0;  ///< of the next step
+  float trained_rate_ = 0;   ///< the base rate of the last step
 
   std::uint64_t steps_ = 0;
   std::uint64_t network_since_ = 0;  ///< steps done when the network became the one that it is
@@ -305,7 +317,9 @@ class Engine {
   /// What remember() kept.
   struct Remembered {
     core::Buffer parameters, states[2], control;
-    std::uint64_t steps = 0;
+    std::uint64_t steps = 0, epochs_done = 0;
+    std::uint32_t position = 0;
+    float rate = 0;
     bool valid = false;
   };
   const Remembered* newest_remembered(std::uint64_t steps) const;

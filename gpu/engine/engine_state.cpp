@@ -1,6 +1,7 @@
 // Engine: what training goes on from (weights, optimizer state, place in the data), and changing the
 // optimizer.
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -112,6 +113,7 @@ void Engine::restore(const EngineState& state) {
   pending_.clear();
   evaluation_running_ = false;
   forget();
+  trained_rate_ = options_.optimizer.learning_rate;
   interrupted_ = control_stale_ = true;
 }
 
@@ -140,6 +142,9 @@ void Engine::remember() {
   for (int i = 0; i < 2; ++i) keep(slot.states[i], states_[i]);
   keep(slot.control, control_);
   slot.steps = steps_;
+  slot.epochs_done = order_.epochs_done();
+  slot.position = order_.position();
+  slot.rate = trained_rate_;
   slot.valid = true;
 }
 
@@ -147,25 +152,50 @@ void Engine::forget() {
   for (Remembered& slot : remembered_) slot.valid = false;
 }
 
-/// A copy may have been taken between the update that ruined the weights and the loss that shows it: of two, the older
+/// A copy may have been taken between the update that ruined the weights and the losses that show it: of two, the older
 /// is the better one where the newer is but a few steps old.
 const Engine::Remembered* Engine::newest_remembered(std::uint64_t steps) const {
-  constexpr std::uint64_t kSafeSteps = 16;
   const Remembered* newest = nullptr;
   for (const Remembered& slot : remembered_) {
     if (!slot.valid || slot.steps > steps) continue;
     const auto better = [&](const Remembered& than) {
       const bool safe = steps - slot.steps >= kSafeSteps;
       const bool other_safe = steps - than.steps >= kSafeSteps;
-      return safe == other_safe ? slot.steps > than.steps : safe;
+      if (safe != other_safe) return safe;
+      return safe ? slot.steps > than.steps : slot.steps < than.steps;
     };
     if (newest == nullptr || better(*newest)) newest = &slot;
   }
   return newest;
 }
 
+bool Engine::copy_due() const {
+  const auto& [a, b] = remembered_;
+  return !a.valid || !b.valid || std::max(a.steps, b.steps) + kSafeSteps <= steps_;
+}
+
 bool Engine::remembers(std::uint64_t steps) const {
   return newest_remembered(steps) != nullptr;
+}
+
+std::optional<float> Engine::remembered_rate(std::uint64_t steps) const {
+  const Remembered* const slot = newest_remembered(steps);
+  return slot == nullptr ? std::nullopt : std::optional(slot->rate);
+}
+
+std::optional<EngineState> Engine::remembered(std::uint64_t steps) {
+  const Remembered* const slot = newest_remembered(steps);
+  if (slot == nullptr) return std::nullopt;
+  EngineState state;
+  state.parameters = download(slot->parameters);
+  state.rule = options_.optimizer.rule;
+  for (int i = 0; i < ops::states_of(state.rule); ++i) state.states.push_back(download(slot->states[i]));
+  stream_->copy(&state.control, slot->control.data(), sizeof(StepControl));
+  stream_->synchronize();
+  state.steps = slot->steps;
+  state.epochs_done = slot->epochs_done;
+  state.position = slot->position;
+  return state;
 }
 
 bool Engine::recall(std::uint64_t steps) {

@@ -57,6 +57,10 @@ fs::path cache_dir() {
   return user_dir("XDG_CACHE_HOME", ".cache");
 }
 
+fs::path data_dir() {
+  return user_dir("XDG_DATA_HOME", ".local/share");
+}
+
 fs::path config_dir() {
   return user_dir("XDG_CONFIG_HOME", ".config");
 }

@@ -14,6 +14,9 @@ std::filesystem::path absolute_path(const std::filesystem::path& path);
 /// core::Error if neither the variable nor a home folder is known.
 std::filesystem::path cache_dir();
 
+/// $XDG_DATA_HOME/warpscope or ~/.local/share/warpscope: what nothing can make again. Otherwise as cache_dir().
+std::filesystem::path data_dir();
+
 /// $XDG_CONFIG_HOME/warpscope or ~/.config/warpscope: settings. Otherwise as cache_dir().
 std::filesystem::path config_dir();
 

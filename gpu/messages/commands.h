@@ -18,7 +18,13 @@ namespace warpscope::training {
 struct Pause {};
 struct Resume {};
 struct StepOnce {};
-struct Reset {};  ///< new weights from the same seed or file, step 0, a new generation
+/// New weights from the same seed or file, step 0, a new generation. The training that is left is kept: ReturnTo.
+struct Reset {};
+/// Goes on with a training that was left, by its number (Snapshot::training): network, optimizer, weights, state and place
+/// in the data are those of then, bit for bit. The one that is left for it is kept too.
+struct ReturnTo {
+  std::uint64_t training = 0;
+};
 struct Select {
   plan::Selection selection;
 };
@@ -46,10 +52,8 @@ struct FindRate {
   RateFinderOptions settings;
 };
 struct CancelFindRate {};
-/// Back to the last weights from before the divergence, at `factor` times the rate, and on.
-struct RollBack {
-  float factor = 0.5f;
-};
+/// Back to the last weights from before the divergence, at Divergence::back_rate, and on.
+struct RollBack {};
 struct SaveCheckpoint {};  ///< in the run folder
 /// All settings as they are now, to the TOML file that the training was started with, else to training.toml
 /// in the run folder, else to training.toml here.
@@ -78,9 +82,12 @@ struct SetDisturbed {
   bool disturbed = false;
 };
 struct Finish {};  ///< after the running step: save, write the results, state `finished`
+/// The window closes: Finish where something is to be written; a training of which nothing is recorded is kept in the
+/// folder for these. Then Snapshot::may_close.
+struct Leave {};
 using Command =
-    std::variant<Pause, Resume, StepOnce, Reset, Select, SetLearningRate, SetOptimizer, SetAugment,
+    std::variant<Pause, Resume, StepOnce, Reset, ReturnTo, Select, SetLearningRate, SetOptimizer, SetAugment,
                  SetSchedule, SetSpikeThreshold, SetBatch, SetNetwork, FindRate, CancelFindRate, RollBack,
-                 Save, SaveCheckpoint, SaveSettings, CheckDeterminism, Observe, SetDisturbed, Finish>;
+                 Save, SaveCheckpoint, SaveSettings, CheckDeterminism, Observe, SetDisturbed, Finish, Leave>;
 
 }  // namespace warpscope::training

@@ -75,7 +75,14 @@ struct Restart {
   std::uint64_t generation = 0;
 };
 
-using FeedItem = std::variant<LossPoint, TestPoint, ProbePoint, Marker, LogLine, Restart>;
+/// The training goes on where it was after `step` of generation `from`, whose points up to there are its own from now on.
+struct Return {
+  std::uint64_t generation = 0;
+  std::uint64_t from = 0;
+  std::uint64_t step = 0;
+};
+
+using FeedItem = std::variant<LossPoint, TestPoint, ProbePoint, Marker, LogLine, Restart, Return>;
 
 /// One subscriber's queue.
 class Feed {

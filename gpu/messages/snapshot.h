@@ -30,7 +30,7 @@ enum class TrainerState : std::uint8_t {
   preparing,  ///< opening the device, loading data, building the first plan
   paused,     ///< ready, no step running
   running,
-  finished,     ///< all steps or epochs done, results written; takes no more commands but Reset and Save
+  finished,  ///< all steps or epochs done, results written; takes no more commands but Reset, ReturnTo, Leave and Save
   failed,       ///< an error that ends the run: Snapshot::notice says it
   interrupted,  ///< seen in a run folder alone: its process ended without finishing it
 };
@@ -96,12 +96,22 @@ struct RateSearch {
   RateFinderResult result;
 };
 
-/// The last thing that went wrong in the numbers: a loss that is not finite, or a spike.
+/// The last thing that went wrong in the numbers: a loss that is not finite, a leap or a spike.
 struct Divergence {
   std::uint64_t id = 0;  ///< grows with each
   std::uint64_t step = 0;
-  std::string text;            ///< what happened and where, in one sentence
-  bool can_roll_back = false;  ///< RollBack has weights from before
+  std::string text;             ///< what happened and where, in one sentence
+  bool can_roll_back = false;   ///< RollBack has weights from before
+  std::uint64_t back_step = 0;  ///< that these were trained for
+  /// The learning rate that RollBack sets: that of the last step behind these weights, or half of it if it is the one that
+  /// diverged.
+  float back_rate = 0;
+};
+
+/// A training that ReturnTo can go on with.
+struct LeftTraining {
+  std::uint64_t number = 0;  ///< Snapshot::training
+  std::uint64_t step = 0;    ///< at which it was left
 };
 
 /// How far a training has come. A reset begins with a new one.
@@ -131,7 +141,15 @@ struct Snapshot : Progress {
   std::uint64_t notice_id = 0;   ///< grows with each new notice, so that equal texts can be told apart
   bool failed_by_input = false;  ///< with `failed`: the caller's input is to blame (exit code 2)
   double started = 0;            ///< when this process began the training: seconds since 1970; 0 if not known
-  std::uint64_t generation = 0;  ///< grows with each reset: earlier points do not belong to this training
+  std::uint64_t generation =
+      0;  ///< grows with each reset or return: earlier points do not belong to this training
+  /// What trains now. A reset, another network and a return to weights of before divergence begin another one, numbered
+  /// `trainings`, and so does divergence itself: its number before is that of the weights from before.
+  std::uint64_t training = 0;
+  std::uint64_t trainings = 1;  ///< numbers given so far
+  std::shared_ptr<const std::vector<LeftTraining>> left = std::make_shared<std::vector<LeftTraining>>();
+  bool may_close = false;  ///< after Leave: what was to be kept is on the disk, or cannot be
+  std::string kept_in;     ///< after Leave: the folder in which the training was kept; "" if it was not
   std::uint64_t steps_planned = 0;  ///< 0 if there is no limit
   float learning_rate = 0;          ///< chosen: the schedule's base
   float current_rate = 0;           ///< of the last step

@@ -99,6 +99,8 @@ NewestCheckpoint CheckpointStore::newest_valid() {
 
 void CheckpointStore::save(const Checkpoint& checkpoint, bool is_best) {
   const fs::path path = folder_ / file_name(checkpoint.step);
+  if (generation_ && *generation_ != checkpoint.generation) set_aside(*generation_);
+  generation_ = checkpoint.generation;
   if (is_best) {
     // First, so that no checkpoint ever knows of a best one that was not kept.
     const fs::path best = folder_ / kBestFile;
@@ -111,17 +113,31 @@ void CheckpointStore::save(const Checkpoint& checkpoint, bool is_best) {
   } else {
     save_checkpoint(path, checkpoint, model_);
   }
-  const bool other_generation =
-      std::exchange(generation_, checkpoint.generation).value_or(checkpoint.generation) !=
-      checkpoint.generation;
-  prune(checkpoint.step, other_generation);
+  prune(checkpoint.step);
 }
 
-void CheckpointStore::prune(std::uint64_t step, bool other_generation) const {
+/// A reset must not cost what was recorded before it.
+void CheckpointStore::set_aside(std::uint64_t generation) const {
+  std::vector<fs::path> files;
+  for (const CheckpointFile& file : list_checkpoints(run_)) files.push_back(file.path);
+  std::error_code error;
+  if (fs::exists(folder_ / kBestFile, error)) files.push_back(folder_ / kBestFile);
+  if (files.empty()) return;
+  const fs::path aside = folder_ / fmt::format("generation-{}", generation);
+  fs::create_directories(aside, error);
+  for (const fs::path& file : files) {
+    if (!error) fs::rename(file, aside / file.filename(), error);
+  }
+  if (error) {
+    throw core::Error(
+        fmt::format("cannot move the checkpoints of before to {}: {}", aside.string(), error.message()));
+  }
+}
+
+void CheckpointStore::prune(std::uint64_t step) const {
   std::size_t kept = 0;
   for (const CheckpointFile& file : list_checkpoints(run_)) {
-    const bool left_behind = file.step > step || (other_generation && file.step != step);
-    if (!left_behind && ++kept <= keep_) continue;
+    if (file.step <= step && ++kept <= keep_) continue;
     // What cannot be deleted costs space alone, and the next save tries again.
     std::error_code ignored;
     fs::remove(file.path, ignored);

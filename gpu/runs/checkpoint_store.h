@@ -54,9 +54,13 @@ class CheckpointStore {
   NewestCheckpoint newest_valid();
 
   /// Replaces best.safetensors if it `is_best`, writes the checkpoint under its step, then deletes the oldest
-  /// beyond `keep`, and all of a training that was left behind: of later steps (a resume or reset went back)
-  /// and of another generation. Throws as save_checkpoint(); the checkpoints before then stay as they were.
+  /// beyond `keep`, and those of later steps, which a resume went back behind. Those of another generation,
+  /// which a reset or the return from one has left, move to checkpoints/generation-N before. Throws as
+  /// save_checkpoint(); the checkpoints before then stay as they were.
   void save(const Checkpoint& checkpoint, bool is_best);
+
+  /// The checkpoints in the folder are of this generation.
+  void goes_on_with(std::uint64_t generation) { generation_ = generation; }
 
   /// What is saved from now on is of this network.
   void follow(models::Model model) { model_ = std::move(model); }
@@ -64,7 +68,8 @@ class CheckpointStore {
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
-  void prune(std::uint64_t step, bool other_generation) const;
+  void set_aside(std::uint64_t generation) const;
+  void prune(std::uint64_t step) const;
 
   std::filesystem::path run_;
   std::filesystem::path folder_;

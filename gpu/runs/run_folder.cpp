@@ -182,6 +182,23 @@ void RunFolder::resume_at(std::uint64_t step, std::optional<std::uint64_t> gener
   metrics_bytes_ = ::lseek(metrics_, 0, SEEK_END);
 }
 
+void RunFolder::repeat(std::uint64_t generation, std::uint64_t step,
+                       const std::function<void(const nlohmann::json&)>& take) {
+  std::string block;
+  for_each_metrics_line(folder_ / kMetricsFile,
+                        [&](const std::string& text, const MetricsLine& line, std::uint64_t of_line) {
+                          if (of_line != generation || line.step > step || line.is_reset) return;
+                          take(line.object);
+                          block += text;
+                          block += '\n';
+                          if (block.size() < kBlockBytes) return;
+                          // What is appended meanwhile belongs to the last generation, and is not taken again.
+                          append_metrics(block);
+                          block.clear();
+                        });
+  append_metrics(block);
+}
+
 void RunFolder::open_metrics(int flags) {
   metrics_ = ::open((folder_ / kMetricsFile).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
   if (metrics_ >= 0) return;

@@ -36,6 +36,11 @@ class RunFolder {
   void resume_at(std::uint64_t step, std::optional<std::uint64_t> generation = {},
                  const std::function<void(const nlohmann::json&)>& take = {});
 
+  /// Appends the lines of `generation` up to `step` once more, after those that were appended before;
+  /// take(line) is called with each. Throws core::Error as append_metrics() does, or if metrics.jsonl cannot be read.
+  void repeat(std::uint64_t generation, std::uint64_t step,
+              const std::function<void(const nlohmann::json&)>& take);
+
   /// Replaces run.json, whole or not at all. Metrics appended before are on the disk first. What is not
   /// UTF-8 in `run` is replaced by U+FFFD. Throws core::Error; the old file then stays as it was.
   void write_run(const nlohmann::json& run);

@@ -18,6 +18,8 @@ namespace warpscope::training {
 namespace {
 
 constexpr auto kInterval = std::chrono::milliseconds(200);
+constexpr const char* kReset = R"({"step":0,"seconds":0,"marker":"reset"})"
+                               "\n";
 
 /// A JSON number; null for what JSON cannot hold (NaN, infinity).
 std::string number(double value) {
@@ -168,9 +170,23 @@ void RunRecorder::note(const FeedItem& item, std::string& lines) {
                    "\n",
                    marker->step, number(marker->seconds), nlohmann::json(marker->text).dump());
   } else if (std::holds_alternative<Restart>(item)) {
-    fmt::format_to(out, R"({{"step":0,"seconds":0,"marker":"reset"}})"
-                        "\n");
+    lines += kReset;
     tally_.reset();
+  } else if (const auto* back = std::get_if<Return>(&item)) {
+    note(*back, lines);
+  }
+}
+
+/// All that came before it is in the file, from which it takes what it repeats.
+void RunRecorder::note(const Return& back, std::string& lines) {
+  tally_.reset();
+  if (!error_.empty()) return;
+  try {
+    folder_.append_metrics(std::exchange(lines, {}) + kReset);
+    folder_.repeat(back.from, back.step, [this](const nlohmann::json& line) { tally_.note(line); });
+  } catch (const core::Error& error) {
+    error_ = error.what();
+    failed_ = true;
   }
 }
 

@@ -5,7 +5,8 @@
 // metrics.jsonl holds one object a line: a step {step, epoch, loss, learning_rate, images_per_second,
 // seconds, gradient_norm, update_ratio; loss_scale, skipped in fp16; accuracy with labels; head_loss, head_accuracy
 // with a head}, an evaluation {step, epoch, test_loss, psnr or accuracy, seconds, split where it is "validation"}, or a
-// marker {step, seconds, marker}.
+// marker {step, seconds, marker}. The marker "reset" at step 0 begins another training; one that goes on where an
+// earlier one was left begins so too, with the lines of that one once more.
 //
 // For other processes that show the run it writes status.json and images/ too (run_status.h).
 
@@ -59,6 +60,7 @@ class RunRecorder {
   void note(const FeedItem& item, std::string& lines);
   void note(const LossPoint& point, std::string& lines);
   void note(const TestPoint& test, std::string& lines);
+  void note(const Return& back, std::string& lines);
 
   RunFolder folder_;
   RunStatus status_;

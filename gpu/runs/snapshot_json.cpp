@@ -112,6 +112,8 @@ void fields(auto& visit, Of<Divergence> auto& divergence) {
   visit("step", divergence.step);
   visit("text", divergence.text);
   visit("can_roll_back", divergence.can_roll_back);
+  visit.added("back_step", divergence.back_step);
+  visit.added("back_rate", divergence.back_rate);
 }
 
 void fields(auto& visit, Of<Evaluation> auto& evaluation) {

@@ -27,6 +27,7 @@ constexpr Range kSmallCount = {.most = 2147483647.0};
 constexpr Range kFromOne = {.least = 1, .most = 2147483647.0};
 
 static_assert(SpikeSettings{}.warm_up == 50, "the help of zscore tells it");
+static_assert(kWatched == 8 && kLeaping == 5, "the help of leap tells it");
 
 constexpr std::array kStopRows{
     Setting{.table = "stop",
@@ -93,6 +94,18 @@ constexpr std::array kStopRows{
             .field = field([](auto& s) -> auto& { return s.spikes.threshold; }),
             .zero = "off",
             .slider = Slider{.low = 2, .high = 50, .logarithmic = true, .zero = true}},
+    Setting{
+        .table = "stop",
+        .key = "leap",
+        .name = "leap",
+        .label = "loss leap",
+        .meaning =
+            "five of eight losses so many times above that of a network that has learned nothing count as "
+            "divergence: above its first loss, and that of guessing",
+        .unit = "",
+        .range = kToMillion,
+        .field = field([](auto& s) -> auto& { return s.spikes.leap; }),
+        .zero = "off"},
     Setting{
         .table = "stop",
         .key = "on_divergence",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,7 @@ namespace warpscope::training {
 namespace {
 
 constexpr double kMost = std::numeric_limits<double>::max();
+constexpr std::uint32_t kWatchedBits = (1u << kWatched) - 1;
 
 struct TimeUnit {
   char name;
@@ -35,6 +37,10 @@ void check(const SpikeSettings& settings) {
                     "or 0 for none",
                     settings.threshold));
   }
+  if (!std::isfinite(settings.leap) || settings.leap < 0) {
+    throw core::BadInput(fmt::format(
+        "a loss leap of {} times is not valid; valid: a number above 0, or 0 for none", settings.leap));
+  }
   if (!(settings.decay >= 0 && settings.decay < 1)) {
     throw core::BadInput(fmt::format(
         "a decay of {} of the loss statistics is not valid; valid: from 0 to below 1", settings.decay));
@@ -54,6 +60,12 @@ Verdict observe(const SpikeSettings& settings, SpikeState& state, double loss, b
       verdict.stability = Stability::spike;
       taken = state.mean + settings.threshold * deviation;
     }
+  }
+  if (state.count == 0) state.first = loss;
+  verdict.bound = settings.leap * std::max(state.first, settings.guessing);
+  state.leaps = ((state.leaps << 1) | (verdict.bound > 0 && loss > verdict.bound ? 1u : 0u)) & kWatchedBits;
+  if (std::popcount(state.leaps) >= kLeaping && verdict.stability == Stability::fine) {
+    verdict.stability = Stability::leap;
   }
   ++state.count;
   const double weight = std::max(1 - settings.decay, 1 / static_cast<double>(state.count));
@@ -75,12 +87,21 @@ std::string describe(const Verdict& verdict, std::uint64_t step, double loss) {
       return fmt::format(
           "the loss of step {}, {:.4g}, is {:.1f} standard deviations above its mean of {:.4g}", step, loss,
           verdict.z, verdict.mean);
+    case Stability::leap:
+      return fmt::format(
+          "the loss has leapt to {:.4g} at step {}: of the last {} steps {} were above {:.4g}, far beyond a "
+          "network that has learned nothing",
+          loss, step, kWatched, kLeaping, verdict.bound);
   }
   return "";
 }
 
 void to_json(nlohmann::json& json, const SpikeState& state) {
-  json = {{"mean", state.mean}, {"variance", state.variance}, {"count", state.count}};
+  json = {{"mean", state.mean},
+          {"variance", state.variance},
+          {"count", state.count},
+          {"first", state.first},
+          {"leaps", state.leaps}};
 }
 
 void from_json(const nlohmann::json& json, SpikeState& state) {
@@ -89,6 +110,10 @@ void from_json(const nlohmann::json& json, SpikeState& state) {
   read.mean = number_field(json, "mean", kWhere, -kMost, kMost);
   read.variance = number_field(json, "variance", kWhere, 0, kMost);
   read.count = count_field(json, "count", kWhere, std::numeric_limits<std::uint64_t>::max() - 1);
+  if (json.contains("first")) {  // checkpoints of earlier versions have neither
+    read.first = number_field(json, "first", kWhere, -kMost, kMost);
+    read.leaps = static_cast<std::uint32_t>(count_field(json, "leaps", kWhere, kWatchedBits));
+  }
   state = read;
 }
 

@@ -12,6 +12,10 @@
 // A loss is a spike if z is above the threshold. It then enters the statistics as if it were at the
 // threshold: one outlier does not widen them, and a lasting new level becomes normal in time.
 //
+// A loss leaps if of the last kWatched losses kLeaping are above `leap` times that of a network that has learned nothing:
+// its first loss, or that of guessing, whichever is higher. Single losses of small batches come nowhere near so often,
+// whatever the optimizer.
+//
 // Source: T. Finch, "Incremental calculation of weighted mean and variance" (2009).
 
 #include <cstdint>
@@ -27,7 +31,12 @@ namespace warpscope::training {
 /// unstable because it moves in its fourth digit.
 inline constexpr double kLeastDeviation = 1e-3;
 
+/// Losses that are watched together for a leap, and how many of them must be too high.
+inline constexpr int kWatched = 8, kLeaping = 5;
+
 struct SpikeSettings {
+  double leap = 10;     ///< times the loss of a network that has learned nothing; 0: leaps are not looked for
+  double guessing = 0;  ///< loss of a network that guesses; 0: it is not known
   double threshold = 0;        ///< standard deviations above the mean; 0: spikes are not looked for
   double decay = 0.98;         ///< of a loss's weight from step to step: a memory of 1 / (1 - decay) steps
   std::uint64_t warm_up = 50;  ///< losses before the first one that can be a spike
@@ -35,7 +44,7 @@ struct SpikeSettings {
   bool operator==(const SpikeSettings&) const = default;
 };
 
-/// Throws BadInput that names the value out of range and what is valid: threshold at least 0, decay in [0,
+/// Throws BadInput that names the value out of range and what is valid: threshold and leap at least 0, decay in [0,
 /// 1).
 void check(const SpikeSettings& settings);
 
@@ -45,17 +54,21 @@ struct SpikeState {
   double mean = 0;
   double variance = 0;
   std::uint64_t count = 0;
+  double first = 0;  ///< the first loss
+  std::uint32_t leaps =
+      0;  ///< a bit for each of the last kWatched losses, the newest lowest: it was too high
 
   bool operator==(const SpikeState&) const = default;
 };
 
-enum class Stability : std::uint8_t { fine, not_finite, spike };
+enum class Stability : std::uint8_t { fine, not_finite, spike, leap };
 
 struct Verdict {
   Stability stability = Stability::fine;
   /// Of the loss, whatever the verdict; 0 if not finite, during warm-up, or if nothing is looked for.
   double z = 0;
-  double mean = 0;  ///< of the losses before it
+  double mean = 0;   ///< of the losses before it
+  double bound = 0;  ///< of a leap: what the losses are above
 };
 
 /// Judges the loss of one step and takes it into `state`. A loss that is not finite is told always, and
@@ -64,7 +77,7 @@ struct Verdict {
 Verdict observe(const SpikeSettings& settings, SpikeState& state, double loss, bool skipped);
 
 /// "the loss of step 812 is not finite (nan)", "the loss of step 812, 3.41, is 9.2 standard deviations above
-/// its mean of 0.52"; "" if fine.
+/// its mean of 0.52", "the loss has leapt to 1.3e+11 at step 812: ..."; "" if fine.
 std::string describe(const Verdict& verdict, std::uint64_t step, double loss);
 
 /// For checkpoints. from_json throws BadInput that names the field and what is valid; `state` is then

@@ -24,9 +24,12 @@ struct TrainerOptions : TrainingSettings {
       known_data;  ///< what the run that is gone on with, or whose settings these are, tells of its data
   /// `optimizer.clip_norm` is somebody's choice; else it is 1 in fp16 and 0 otherwise.
   bool clip_chosen = false;
-  std::string settings_file;   ///< TOML file that SaveSettings replaces; "" for none
-  std::string resume_dir;      ///< run folder to go on with, from its newest checkpoint; "" for none
-  int shown_images = 32;       ///< held-out images reconstructed for the reader; 0 for none
+  std::string settings_file;  ///< TOML file that SaveSettings replaces; "" for none
+  std::string resume_dir;     ///< run folder to go on with, from its newest checkpoint; "" for none
+  std::string unsaved_dir;    ///< where Leave keeps a training that nobody records; "" for nowhere
+  double unsaved_seconds =
+      2;                  ///< of training that are worth it: what is shorter is begun again sooner than found
+  int shown_images = 32;  ///< held-out images reconstructed for the reader; 0 for none
   double image_seconds = 0.1;  ///< between two reconstructions, at the least
   bool start_paused = false;
 };

@@ -1,6 +1,7 @@
 #include "gpu/training/worker.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <future>
 #include <system_error>
@@ -39,6 +40,12 @@ constexpr std::int64_t kTestImagesCpu = 256;  ///< of networks with convolutions
 bool has_convolutions(const models::Model& model) {
   return std::any_of(model.layers.begin(), model.layers.end(),
                      [](const models::Layer& layer) { return layer.convolves(); });
+}
+
+/// Of a network that gives each class the same probability, or the same grey for each pixel, however the pictures are.
+double loss_of_guessing(const models::Model& model) {
+  if (model.loss == models::Loss::cross_entropy) return std::log(std::max(2, model.classes));
+  return 0.25;
 }
 
 /// Throws core::BadInput where each step would come right after an evaluation, which leaves none a time of its own.
@@ -187,7 +194,8 @@ void Trainer::Worker::prepare() {
   plan_steps();
   if (needs_length(options_.schedule.kind)) check_length(options_.schedule, view_.total_epochs);
   options_.resume_dir.empty() ? start_recorder() : resume();
-  engine_->remember();
+  if (!recorder_ && !options_.unsaved_dir.empty()) unsaved_ = std::make_unique<ThinnedPoints>();
+  remember();
   if (!view_.data_notice.empty()) log(LogLevel::info, view_.data_notice);
   log(LogLevel::info, data::tell_classes(*data_));
   log(LogLevel::info, fmt::format("{} on {}, {} training {} of {}", options_.model.name, device_->info().name,
@@ -309,7 +317,7 @@ Trainer::Worker::Reading Trainer::Worker::read_data(const std::string& source, c
   const auto nobody_waits = [&] {
     const std::lock_guard lock(mutex_);
     return refused || stop_ || std::any_of(commands_.begin(), commands_.end(), [](const Command& command) {
-             return std::holds_alternative<Finish>(command);
+             return std::holds_alternative<Finish>(command) || std::holds_alternative<Leave>(command);
            });
   };
   data::FoundData found = data::find_data(source, options_.known_data, wanted, nobody_waits);
@@ -347,6 +355,7 @@ void Trainer::Worker::describe_training() {
   view_.train_images = data_->train.count;
   view_.validation_images = data_->validation.count;
   view_.test_images = engine_->evaluated_images(Split::validation);
+  options_.spikes.guessing = loss_of_guessing(options_.model);
   view_.test_views = static_cast<int>(plan::views_of({options_.test_mirrored, options_.test_shift}).size());
   view_.plan_bytes = engine_->plan_bytes();
   view_.parameters = models::parameter_layout(engine_->model()).count;
@@ -390,7 +399,15 @@ void Trainer::Worker::loop() {
   }
   if (rate_search_) end_rate_search(true);
   drain();
+  if (leaves_yet()) handle_leave();
   publish(true);
+}
+
+/// The window was closed while this thread was in a long step.
+bool Trainer::Worker::leaves_yet() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(commands_.begin(), commands_.end(),
+                     [](const Command& command) { return std::holds_alternative<Leave>(command); });
 }
 
 /// Ends the run if its folder cannot be written.

@@ -22,6 +22,7 @@
 #include "gpu/settings/configuration.h"
 #include "gpu/training/ladder.h"
 #include "gpu/training/pace.h"
+#include "gpu/training/thinned_points.h"
 #include "gpu/training/trainer.h"
 
 namespace warpscope::training {
@@ -112,10 +113,11 @@ class Trainer::Worker {
   void handle_network(const models::Model& network);
   void follow_network();
   void forget_evaluations();
-  void handle_roll_back(float factor);
+  void handle_roll_back();
   void clip_by_default();
   void handle_resume();
   void handle_reset();
+  void handle_leave();
   void handle_determinism();
   void note_choice();
 
@@ -169,6 +171,25 @@ class Trainer::Worker {
   void publish(bool force);
   void measure_energy();
 
+  // Trainings that are left, and the way back to them (worker_left.cpp).
+  struct LeftState;
+  void remember();
+  LeftState left_now();
+  void keep(LeftState left);
+  void leave_training();
+  void begin_training();
+  void keep_what_was_before_divergence();
+  float rate_to_go_back(std::uint64_t steps) const;
+  void return_to(std::uint64_t number);
+  void restore(const LeftState& target);
+  void go_on_with(LeftState target, bool other_network);
+  void publish_left();
+
+  // What is kept of a training that nobody records, when its window closes (worker_unsaved.cpp).
+  bool leaves_yet() const;
+  void keep_unsaved();
+  Checkpoint checkpoint_of(EngineState state, double epochs) const;
+
   /// What the worker remembers of one training. A reset begins with a new one.
   struct Memory {
     std::deque<double> speeds;  ///< images/s of the last steps
@@ -186,12 +207,27 @@ class Trainer::Worker {
     std::string stop_reason;               ///< why the run ends, once it does
     bool diverged = false;                 ///< until somebody says how to go on
     bool divergence_pending = false;       ///< noted while results came in, to be looked into between steps
-    bool divergence_is_spike = false;      ///< the loss that diverged was finite
+    bool divergence_is_finite = false;     ///< so was the loss that diverged
     std::uint64_t shown_step = kNoStep;    ///< whose reconstructions were shown last
     Pace image_pace;
     Clock::time_point next_kept_images{};
     int kept_images = 0;        ///< times that they were kept for the run folder
     bool kept_for_run = false;  ///< those under way are for the run folder, and not for the history alone
+  };
+
+  /// A training that was left, as it was then.
+  struct LeftState {
+    std::uint64_t number = 0;
+    std::uint64_t generation = 0;  ///< that has its points, up to its last step
+    std::shared_ptr<const models::Model> network;
+    std::string init_file;
+    bool init_partly = false;
+    std::vector<float> first_weights;
+    OptimizerSettings optimizer;
+    EngineState engine;
+    Memory memory;
+    Progress progress;
+    Divergence divergence;
   };
 
   TrainerOptions options_;
@@ -217,6 +253,14 @@ class Trainer::Worker {
   Memory memory_;
   FigureTally tally_;       ///< of the points so far
   bool disturbed_ = false;  ///< something is measured beside the training
+  std::deque<LeftState> left_;  ///< the newest last
+  /// How far the training was at each of the engine's copies.
+  struct RememberedProgress {
+    Memory memory;
+    Progress progress;
+  };
+  std::deque<RememberedProgress> remembered_;
+  std::unique_ptr<ThinnedPoints> unsaved_;  ///< of a training that nobody records; nullptr else
   core::Phases phases_;
   bool clip_chosen_ = false;  ///< by a person; else 1 in fp16 and none otherwise
 

@@ -48,7 +48,8 @@ void Trainer::Worker::handle(const Command& command) {
     return;
   }
   const bool taken_when_finished =
-      std::holds_alternative<Reset>(command) || std::holds_alternative<Save>(command) ||
+      std::holds_alternative<Reset>(command) || std::holds_alternative<ReturnTo>(command) ||
+      std::holds_alternative<Leave>(command) || std::holds_alternative<Save>(command) ||
       std::holds_alternative<SaveSettings>(command) || std::holds_alternative<CheckDeterminism>(command);
   if (view_.state == TrainerState::finished && !taken_when_finished) return;
   // The search's weights are not the training's: whatever is asked for meanwhile comes after it.
@@ -60,7 +61,8 @@ void Trainer::Worker::handle(const Command& command) {
                           engine_->interrupt();
                           ++memory_.steps_to_run;
                         },
-                        [&](const Reset&) { handle_reset(); },
+                        [&](const Reset&) { attempt([&] { handle_reset(); }); },
+                        [&](const ReturnTo& back) { attempt([&] { return_to(back.training); }); },
                         [&](const Select& select) { attempt([&] { handle_select(select.selection); }); },
                         [&](const SetLearningRate& set) {
                           OptimizerSettings changed = view_.optimizer;
@@ -75,7 +77,7 @@ void Trainer::Worker::handle(const Command& command) {
                         },
                         [&](const FindRate& find) { attempt([&] { start_rate_search(find.settings); }); },
                         [](const CancelFindRate&) {},
-                        [&](const RollBack& back) { attempt([&] { handle_roll_back(back.factor); }); },
+                        [&](const RollBack&) { attempt([&] { handle_roll_back(); }); },
                         [&](const SaveCheckpoint&) {
                           attempt([&] {
                             if (!checkpoints_)
@@ -90,6 +92,7 @@ void Trainer::Worker::handle(const Command& command) {
                         [&](const CheckDeterminism&) { attempt([&] { handle_determinism(); }); },
                         [](const Observe&) {},
                         [](const SetDisturbed&) {},
+                        [&](const Leave&) { handle_leave(); },
                         [&](const Finish&) { finish(); }},
              command);
 }
@@ -187,7 +190,7 @@ void Trainer::Worker::handle_optimizer(const OptimizerSettings& optimizer) {
   plan_steps();
   if (other_steps) {
     memory_.speeds.clear();
-    engine_->remember();  // state of another optimizer cannot come back
+    remember();  // state of another optimizer cannot come back
   }
   note_settings();
   publish(true);
@@ -236,24 +239,24 @@ void Trainer::Worker::handle_spike_threshold(double threshold) {
   publish(true);
 }
 
-void Trainer::Worker::handle_roll_back(float factor) {
-  if (!(factor > 0 && factor <= 1)) {
-    throw core::BadInput(
-        fmt::format("going back at {} times the learning rate is not between 0 and 1", factor));
-  }
+void Trainer::Worker::handle_roll_back() {
   drain();
   const std::uint64_t before = memory_.diverged ? view_.divergence.step - 1 : engine_->steps();
-  if (!engine_->recall(before)) {
+  if (!engine_->remembers(before)) {
     throw core::BadInput("there are no weights from before to go back to");
   }
+  leave_training();
   OptimizerSettings slower = view_.optimizer;
-  slower.learning_rate *= factor;
+  const Divergence& divergence = view_.divergence;
+  slower.learning_rate = memory_.diverged && divergence.can_roll_back ? divergence.back_rate : rate_to_go_back(before);
+  engine_->recall(before);
   engine_->set_optimizer(slower);
   mark(fmt::format("back to earlier weights; learning rate: {:g} -> {:g}", view_.optimizer.learning_rate,
                    slower.learning_rate));
   view_.optimizer = slower;
   view_.learning_rate = slower.learning_rate;
   view_.divergence.can_roll_back = false;
+  begin_training();
   note_settings();
   if (view_.state == TrainerState::paused) handle_resume();
   publish(true);
@@ -280,17 +283,24 @@ void Trainer::Worker::handle_determinism() {
 }
 
 void Trainer::Worker::handle_reset() {
+  leave_training();
+  if (checkpoints_ && engine_->steps() > 0 && engine_->steps() != memory_.written_step && !memory_.diverged) {
+    write_checkpoint(false);
+    checkpoints_->flush();  // the next one must not take its place in the queue
+    note_checkpoints();
+  }
   publish(true);  // the points of the old curve leave before the restart
   engine_->reset();
   memory_ = {};
+  begin_training();
   observe_anew();
   static_cast<Progress&>(view_) = {};
-  view_.divergence = Divergence{view_.divergence.id, 0, "", false};
+  view_.divergence = Divergence{.id = view_.divergence.id, .text = ""};
   ++view_.generation;
   plan_steps();
-  engine_->remember();
+  remember();
   emit(Restart{view_.generation});
-  log(LogLevel::info, "reset: new weights, step 0");
+  log(LogLevel::info, "reset: new weights, step 0; undo brings the training of before back");
   if (view_.state == TrainerState::finished) set_state(TrainerState::paused);
   publish(true);
 }

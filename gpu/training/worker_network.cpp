@@ -30,7 +30,10 @@ void Trainer::Worker::handle_network(const models::Model& network) {
   if (memory_.divergence_pending) {
     throw core::BadInput("the training has just diverged: the network can be changed once it is told where");
   }
+  LeftState before = left_now();
   const CarriedOver carried = engine_->set_network(named);
+  keep(std::move(before));
+  begin_training();
   options_.model = named;
   options_.init_file.clear();
   options_.init_partly = false;
@@ -69,7 +72,7 @@ void Trainer::Worker::follow_network() {
   show_anew();
   memory_.spikes = {};
   forget_evaluations();
-  engine_->remember();
+  remember();
   observe_another_network();
 }
 

@@ -46,6 +46,7 @@ void Trainer::Worker::mark(const std::string& text, const std::string& logged) {
 
 void Trainer::Worker::emit(FeedItem item) {
   tally_.note(item);
+  if (unsaved_) unsaved_->note(item);
   unsent_.push_back(std::move(item));
 }
 

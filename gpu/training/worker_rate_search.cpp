@@ -40,7 +40,7 @@ void Trainer::Worker::end_rate_search(bool cancelled) {
   RateSearchRun search = std::move(*rate_search_);
   rate_search_.reset();
   engine_->restore(search.before);
-  engine_->remember();
+  remember();
   auto ended = std::make_shared<RateSearch>(RateSearch{false, 1.0, search.finder.result()});
   if (cancelled) ended->result.text = "cancelled: the weights are those from before";
   log(LogLevel::info, ended->result.text);

@@ -78,7 +78,7 @@ void Trainer::Worker::note_step(const StepResult& step) {
   const Verdict verdict = observe(options_.spikes, memory_.spikes, step.loss, step.skipped);
   if (verdict.stability == Stability::fine) return;
   memory_.diverged = memory_.divergence_pending = true;
-  memory_.divergence_is_spike = verdict.stability == Stability::spike;
+  memory_.divergence_is_finite = verdict.stability != Stability::not_finite;
   Divergence divergence;
   divergence.id = view_.divergence.id + 1;
   divergence.step = step.step;
@@ -92,12 +92,12 @@ void Trainer::Worker::handle_divergence() {
   memory_.steps_to_run = 0;
   drain();
   Divergence& divergence = view_.divergence;
-  if (!memory_.divergence_is_spike) {
+  if (!memory_.divergence_is_finite) {
     if (const std::string where = first_not_finite(divergence.step - 1); !where.empty()) {
       divergence.text += "; " + where;
     }
   }
-  divergence.can_roll_back = engine_->remembers(divergence.step - 1);
+  if (options_.pause_on_divergence) keep_what_was_before_divergence();
   const std::string why =
       fmt::format("{}; try a lower learning rate than {:g}", divergence.text, view_.current_rate);
   if (!options_.pause_on_divergence) throw core::Error(why);
@@ -123,8 +123,9 @@ std::string Trainer::Worker::first_not_finite(std::uint64_t step) {
 void Trainer::Worker::remember_if_due() {
   if (memory_.diverged || rate_search_ || view_.state != TrainerState::running) return;
   if (Clock::now() - last_remembered_ < kRememberInterval) return;
+  if (!engine_->copy_due()) return;
   last_remembered_ = Clock::now();
-  engine_->remember();
+  remember();
 }
 
 bool Trainer::Worker::evaluation_due() const {

@@ -83,9 +83,9 @@ void Trainer::Worker::start_recorder() {
 void Trainer::Worker::open_checkpoints() {
   recorder_->status().watch([this] { return snapshot(); });
   // Nothing of the curve before a checkpoint is lost with the process that goes on from it.
-  checkpoints_ = std::make_unique<CheckpointWriter>(
-      CheckpointStore(options_.run_dir, options_.model, options_.keep_checkpoints),
-      [this] { recorder_->write(); });
+  CheckpointStore store(options_.run_dir, options_.model, options_.keep_checkpoints);
+  store.goes_on_with(view_.generation);
+  checkpoints_ = std::make_unique<CheckpointWriter>(std::move(store), [this] { recorder_->write(); });
 }
 
 void Trainer::Worker::resume() {
@@ -204,11 +204,17 @@ void Trainer::Worker::write_checkpoint(bool is_best) {
   publish(true);                           // the points up to here reach the recorder
   memory_.checkpoint_due = false;
   last_checkpoint_ = Clock::now();
-  EngineState state = engine_->state();
+  Checkpoint checkpoint = checkpoint_of(engine_->state(), engine_->epoch());
+  memory_.written_step = checkpoint.step;
+  checkpoints_->save(std::move(checkpoint), is_best);
+  engine_->interrupt();
+}
+
+Checkpoint Trainer::Worker::checkpoint_of(EngineState state, double epochs) const {
   Checkpoint checkpoint;
   checkpoint.model = options_.model.name;
   checkpoint.step = state.steps;
-  checkpoint.epochs = engine_->epoch();
+  checkpoint.epochs = epochs;
   checkpoint.generation = view_.generation;
   checkpoint.weights = std::move(state.parameters);
   checkpoint.head_classes = engine_->model().head_classes;
@@ -222,9 +228,7 @@ void Trainer::Worker::write_checkpoint(bool is_best) {
                       static_cast<std::uint32_t>(engine_->images_of_step()),
                       options_.shuffle};
   checkpoint.training = training_state();
-  memory_.written_step = checkpoint.step;
-  checkpoints_->save(std::move(checkpoint), is_best);
-  engine_->interrupt();
+  return checkpoint;
 }
 
 /// What has become of the checkpoints. The training goes on without, until its end.

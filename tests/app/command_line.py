@@ -24,7 +24,7 @@ class CommandLine(ProgramCase):
         for option in ("--model", "--init", "--data", "--validation", "--no-shuffle", "--seed", "--test-images", "--device",
                        "--precision", "--select", "--optimizer", "--lr", "--momentum", "--beta1", "--beta2", "--alpha",
                        "--epsilon", "--weight-decay", "--clip-norm", "--clip-value", "--batch", "--accumulate", "--update",
-                       "--schedule", "--epochs", "--steps", "--early-stop", "--target-loss", "--time", "--zscore",
+                       "--schedule", "--epochs", "--steps", "--early-stop", "--target-loss", "--time", "--zscore", "--leap",
                        "--on-divergence", "--checkpoint-every", "--keep", "--run-dir", "--save", "--config", "--resume"):
             self.assertIn(option, ended.out)
         for group in ("Network and data:", "Device:", "Optimizer:", "When to stop:", "Run:"):

@@ -45,6 +45,7 @@ OPTIONS = {
     "--target-loss": ("stop", "target_loss", 0.01),
     "--time": ("stop", "time", "1h30m"),
     "--zscore": ("stop", "zscore", 6.0),
+    "--leap": ("stop", "leap", 20.0),
     "--on-divergence": ("stop", "on_divergence", "fail"),
     "--checkpoint-every": ("checkpoints", "every_epochs", 2),
     "--keep": ("checkpoints", "keep", 5),

@@ -196,21 +196,45 @@ TEST(Optimizers, WeightsThatMayBeRuinedAlreadyDoNotComeBack) {
   run_steps(*engine, 3);
   engine->remember();
   const std::vector<float> first = engine->parameters();
-  run_steps(*engine, 17);
+  run_steps(*engine, 33);
   engine->remember();
   const std::vector<float> second = engine->parameters();
   run_steps(*engine, 1);
-  ASSERT_TRUE(engine->recall(20)) << "the loss of step 21 shows what an update before it did";
+  ASSERT_TRUE(engine->recall(36)) << "the loss of step 37 shows what an update before it did";
   EXPECT_EQ(engine->parameters(), first);
 
-  engine->remember();  // after step 21, beside that of step 3
+  engine->remember();  // after step 37, beside that of step 3
   run_steps(*engine, 4);
   const std::vector<float> later = engine->parameters();
   engine->remember();
-  run_steps(*engine, 16);
-  ASSERT_TRUE(engine->recall(41)) << "those of step 25 have trained on for long enough";
+  run_steps(*engine, 32);
+  ASSERT_TRUE(engine->recall(73)) << "those of step 41 have trained on for long enough";
   EXPECT_EQ(engine->parameters(), later);
   EXPECT_NE(later, second);
+}
+
+TEST(Optimizers, ACopyTellsTheRateAndThePlaceItWasTrainedWith) {
+  const auto engine = make(options_with(UpdateRule::adam, 0.01f));
+  EXPECT_TRUE(engine->copy_due());
+  run_steps(*engine, 3);
+  const EngineState state = engine->state();
+  OptimizerSettings faster = engine->options().optimizer;
+  faster.learning_rate = 5;
+  engine->set_optimizer(faster);
+  engine->remember();
+  EXPECT_EQ(engine->remembered_rate(3), 0.01f) << "no step has been made with the new one";
+  run_steps(*engine, 2);
+  const auto copy = engine->remembered(3);
+  ASSERT_TRUE(copy);
+  EXPECT_EQ(copy->parameters, state.parameters);
+  EXPECT_EQ(copy->states, state.states);
+  EXPECT_EQ(copy->steps, 3u);
+  EXPECT_EQ(copy->epochs_done, state.epochs_done);
+  EXPECT_EQ(copy->position, state.position);
+  engine->remember();
+  EXPECT_FALSE(engine->copy_due());
+  EXPECT_EQ(engine->remembered_rate(5), 0.01f) << "of two that are new the older one";
+  EXPECT_FALSE(engine->remembered(2));
 }
 
 TEST(NotFiniteNumbers, StopTheUpdatesAndAreFound) {

@@ -39,6 +39,8 @@ class Environment {
 TEST(Paths, FollowTheXdgVariables) {
   const Environment cache("XDG_CACHE_HOME", "/somewhere/cache");
   const Environment config("XDG_CONFIG_HOME", "/somewhere/with space");
+  const Environment data("XDG_DATA_HOME", "/somewhere/data");
+  EXPECT_EQ(data_dir(), "/somewhere/data/warpscope");
   EXPECT_EQ(cache_dir(), "/somewhere/cache/warpscope");
   EXPECT_EQ(config_dir(), "/somewhere/with space/warpscope");
 }

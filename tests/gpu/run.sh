@@ -7,7 +7,7 @@
 #
 #   tests/gpu/run.sh BUILD [OUT] [PART...]
 #                         parts (default: all): proof steps curve networks epochs bench speed network_speed accuracy
-#                         train half runs features memory window views parent
+#                         train watch half runs features memory window views parent
 #
 # BUILD holds a build with CUDA for this GPU; OUT (default: gpu-results) gets logs, runs and screenshots. A part whose
 # means are missing (compute-sanitizer, PyTorch, a display) says so and counts as skipped. Prints a summary; the exit code is
@@ -16,7 +16,7 @@ set -uo pipefail
 build=$(cd "${1:?usage: run.sh BUILD [OUT] [PART...]}" && pwd)
 out=${2:-gpu-results}
 shift $(($# > 1 ? 2 : 1))
-parts=${*:-proof steps curve networks epochs bench speed network_speed accuracy train half runs features memory window views parent}
+parts=${*:-proof steps curve networks epochs bench speed network_speed accuracy train watch half runs features memory window views parent}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
@@ -226,6 +226,25 @@ part_train() {
     "$build"/warpscope train --data builtin --device cuda:0 --precision "${how% *}" --select "${how#* }" --steps $steps --batch 256 \
       >"$out/train-$name.log" 2>&1 || code=1
     echo "$name: $(grep -E '^(speed|test loss)' "$out/train-$name.log" | tr -s ' ' | tr '\n' ' ')"
+  done
+  return $code
+}
+
+# No training at its default rate is taken for divergence: every network with every optimizer, small batches and large ones.
+part_watch() {
+  local code=0 network rule batch
+  for network in autoencoder classifier mlp char_cnn char_cnn_ln char_cnn_cased "$here"/assets/models/*.toml; do
+    local data=builtin
+    case $network in char_cnn*) data=sentences ;; esac
+    for rule in sgd momentum nesterov adam adamw rmsprop lion; do
+      for batch in 4 64; do
+        local log=$out/watch-$(basename "$network" .toml)-$rule-$batch.log
+        "$build"/warpscope train --model "$network" --data $data --device cuda:0 --optimizer $rule --batch $batch --steps 2000 \
+          --test-every 100000 --test-images 64 >"$log" 2>&1 && continue
+        echo "$(basename "$log"): $(tail -n 1 "$log")"
+        grep -q leapt "$log" && code=1 # a loss that is not finite is none of its business
+      done
+    done
   done
   return $code
 }

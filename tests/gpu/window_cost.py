@@ -53,7 +53,8 @@ class Bench:
         self.count += 1
         trace = os.path.join(self.folder, f"trace-{self.count}.jsonl")
         # What a window remembers of the one before would count as its cost.
-        own = dict(os.environ, WARPSCOPE_UI_TRACE=trace, XDG_CONFIG_HOME=os.path.join(self.folder, f"config-{self.count}"))
+        own = dict(os.environ, WARPSCOPE_UI_TRACE=trace, XDG_CONFIG_HOME=os.path.join(self.folder, f"config-{self.count}"),
+                   XDG_DATA_HOME=os.path.join(self.folder, "data"))
         command = [self.program, *self.training, "--precision", precision or self.precision,
                    "--window-size", size, "--draw", self.draw, *more]
         started = time.monotonic()

@@ -83,7 +83,9 @@ TEST(CommandLines, ANetworkIsToldByItsLayers) {
 TEST(CommandLines, OthersSayWhatTheyDoAsAComment) {
   training::Snapshot snapshot;
   snapshot.optimizer.learning_rate = 0.5f;
-  EXPECT_EQ(line_of(training::RollBack{0.5f}, snapshot), "Back to earlier weights, with --lr 0.25");
+  training::Snapshot diverged = snapshot;
+  diverged.divergence.back_rate = 0.25f;
+  EXPECT_EQ(line_of(training::RollBack{}, diverged), "Back to earlier weights, with --lr 0.25");
   EXPECT_EQ(line_of(training::FindRate{{.low = 1e-6, .high = 1, .steps = 50}}),
             "Find a learning rate: 50 steps from 1e-06 to 1");
   EXPECT_EQ(line_of(training::Save{"w.safetensors"}), "--save w.safetensors");

@@ -16,6 +16,26 @@ Snapshot at_batch(int batch, std::uint64_t notice_id = 0) {
   return snapshot;
 }
 
+/// As the trainer does after a reset or with another network: the one that was left had come to `step`.
+void begin_training(Snapshot& snapshot, std::uint64_t step) {
+  auto left = *snapshot.left;
+  left.push_back({snapshot.training, step});
+  snapshot.left = std::make_shared<std::vector<training::LeftTraining>>(left);
+  snapshot.training = snapshot.trainings++;
+}
+
+void return_to(Snapshot& snapshot, std::uint64_t number, std::uint64_t step) {
+  auto left = *snapshot.left;
+  std::erase_if(left, [number](const training::LeftTraining& each) { return each.number == number; });
+  left.push_back({snapshot.training, step});
+  snapshot.left = std::make_shared<std::vector<training::LeftTraining>>(left);
+  snapshot.training = number;
+}
+
+std::uint64_t returned_to(const Change& change) {
+  return std::get<training::ReturnTo>(*command_of(change.after)).training;
+}
+
 ViewChoices with_metric(int metric) {
   ViewChoices view;
   view.plot.metrics = {metric};
@@ -86,13 +106,13 @@ TEST(Undo, ANetworkComesBackWhole) {
   edited.name = "mlp-edited";  // a name of its own, which the trainer gives it too
   taken.network = std::make_shared<const models::Model>(edited);
   taken.network_number = 1;
+  begin_training(taken, 30);
   EXPECT_EQ(undo.settle(taken).size(), 1u);
   const auto back = undo.undo();
   ASSERT_TRUE(back);
-  const auto command = command_of(back->after);
-  ASSERT_TRUE(command);
-  EXPECT_EQ(std::get<training::SetNetwork>(*command).network, *first);
-  EXPECT_EQ(std::get<training::SetNetwork>(*command_of(undo.redo()->after)).network, edited);
+  EXPECT_EQ(returned_to(*back), 0u) << "with its weights";
+  EXPECT_EQ(describe(*back), "network: fc1 changed, fc2 changed");
+  EXPECT_EQ(returned_to(*undo.redo()), 1u);
 }
 
 TEST(Undo, ANetworkThatIsRefusedLeavesNothingToUndo) {
@@ -161,14 +181,68 @@ TEST(Undo, AChangeBehindARefusedOneStartsFromBeforeThat) {
   EXPECT_EQ(undo.undoable(), nullptr);
 }
 
-TEST(Undo, AResetEndsWhatCanBeUndoneOfTheTrainingAlone) {
+TEST(Undo, AResetIsTakenBackAndMadeAgain) {
   Undo undo;
-  undo.see(with_metric(0), 0);
-  undo.sent(training::SetBatch{8}, at_batch(4));
-  undo.see(with_metric(1), 0);
-  undo.sent(training::Reset{}, at_batch(8));
-  ASSERT_NE(undo.undoable(), nullptr);
-  EXPECT_TRUE(is_of_view(undo.undo()->after));
+  Snapshot snapshot = at_batch(4);
+  undo.sent(training::SetBatch{8}, snapshot);
+  snapshot.batch = 8;
+  snapshot.step = 12340;
+  undo.settle(snapshot);
+  undo.sent(training::Reset{}, snapshot);
+  EXPECT_EQ(describe(*undo.undoable()), "reset at step 12,340");
+  begin_training(snapshot, 12345);  // it was some steps further
+  undo.settle(snapshot);
+  EXPECT_EQ(describe(*undo.undoable()), "reset at step 12,345");
+  const auto back = undo.undo();
+  EXPECT_EQ(returned_to(*back), 0u);
+  EXPECT_EQ(describe(*back), "reset at step 12,345");
+  undo.sent(*command_of(back->after), snapshot, true);
+  return_to(snapshot, 0, 7);
+  undo.settle(snapshot);
+  const auto again = undo.redo();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(returned_to(*again), 1u) << "to where the new training had come, and no further reset";
+  undo.sent(*command_of(again->after), snapshot, true);
+  EXPECT_EQ(returned_to(*undo.undo()), 0u);
+  EXPECT_EQ(undo.undo()->after, Changeable(BatchSize{4})) << "what was changed before it";
+}
+
+TEST(Undo, TwoResetsInARowAreTwo) {
+  Undo undo;
+  Snapshot snapshot;
+  undo.sent(training::Reset{}, snapshot);
+  undo.sent(training::Reset{}, snapshot);
+  begin_training(snapshot, 5);
+  begin_training(snapshot, 1);
+  undo.settle(snapshot);
+  EXPECT_EQ(returned_to(*undo.undo()), 1u);
+  EXPECT_EQ(returned_to(*undo.undo()), 0u);
+  EXPECT_FALSE(undo.undo());
+}
+
+TEST(Undo, DivergenceIsTakenBack) {
+  Undo undo;
+  Snapshot snapshot;
+  undo.settle(snapshot);
+  begin_training(snapshot, 90);
+  snapshot.divergence = {
+      .id = 1, .step = 123, .text = "", .can_roll_back = true, .back_step = 90, .back_rate = 1};
+  undo.settle(snapshot);
+  undo.settle(snapshot);
+  const auto back = undo.undo();
+  ASSERT_TRUE(back);
+  EXPECT_EQ(returned_to(*back), 0u);
+  EXPECT_EQ(describe(*back), "divergence at step 123");
+  EXPECT_FALSE(undo.undo()) << "once";
+}
+
+TEST(Undo, ATrainingThatIsKeptNoMoreCannotComeBack) {
+  Undo undo;
+  Snapshot snapshot;
+  undo.sent(training::Reset{}, snapshot);
+  begin_training(snapshot, 5);
+  snapshot.left = std::make_shared<std::vector<training::LeftTraining>>();
+  undo.settle(snapshot);
   EXPECT_EQ(undo.undoable(), nullptr);
 }
 

@@ -62,6 +62,32 @@ TEST(LossHistory, RestartKeepsTheOlderCurveToCompareWith) {
   EXPECT_EQ(history.curves().before.size(), 1u) << "a restart without a step has nothing to keep";
 }
 
+TEST(LossHistory, AReturnBringsTheCurveOfThatTrainingBack) {
+  LossHistory history;
+  for (std::uint64_t i = 1; i <= 5; ++i) history.consume(step(i, static_cast<float>(i)));
+  history.consume(training::Marker{2, 0.5, "x"});
+  history.consume(training::TestPoint{4, 0.1, 0.5, 0.9f, 1.0f});
+  history.consume(training::Restart{1});
+  history.consume(step(1, 10));
+  history.consume(training::Return{2, 0, 5});
+  while (history.busy()) history.advance(1000);
+  ASSERT_EQ(history.curves().train.size(), 5u);
+  EXPECT_EQ(history.curves().train.y(4), 5.0f);
+  EXPECT_EQ(history.markers().size(), 1u);
+  EXPECT_EQ(history.last_test().step, 4u);
+  EXPECT_EQ(history.curves().before.size(), 1u) << "the one that was left for it";
+  history.consume(step(6, 6));
+  EXPECT_EQ(history.curves().train.size(), 6u);
+  history.consume(training::Return{3, 1, 1});
+  while (history.busy()) history.advance(1000);
+  ASSERT_EQ(history.curves().train.size(), 1u);
+  EXPECT_EQ(history.curves().train.y(0), 10.0f);
+  history.consume(training::Return{4, 2, 3});
+  while (history.busy()) history.advance(1000);
+  EXPECT_EQ(history.curves().train.size(), 3u) << "what came after the step does not";
+  EXPECT_EQ(history.last_test().step, 0u);
+}
+
 TEST(LossHistory, DescribesTheNearestStep) {
   LossHistory history;
   EXPECT_EQ(history.describe(3), "");

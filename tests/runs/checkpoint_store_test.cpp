@@ -161,18 +161,21 @@ TEST_F(Checkpoints, OfATrainingLeftBehindGoOnTheNextSave) {
                                             "step-000000025.safetensors"}));
 }
 
-TEST_F(Checkpoints, OfAnEarlierGenerationGoOnTheNextSave) {
+TEST_F(Checkpoints, OfAnEarlierGenerationAreSetAsideOnTheNextSave) {
   for (const bool after_resume : {false, true}) {
     CheckpointStore first(run, model);
-    for (const std::uint64_t step : {10, 20, 30}) first.save(at(step, 0), false);
+    for (const std::uint64_t step : {10, 20, 30}) first.save(at(step, 0), step == 20);
     CheckpointStore second(run, model);
-    if (after_resume) second.newest_valid();
+    if (after_resume) second.goes_on_with(0);
     CheckpointStore& store = after_resume ? second : first;
     // After a reset the new training may save first at a step beyond the old ones.
     store.save(at(40, 1), false);
-    EXPECT_EQ(names(), (std::set<std::string>{"step-000000040.safetensors"}));
+    EXPECT_EQ(names(), (std::set<std::string>{"generation-0", "step-000000040.safetensors"}));
+    for (const char* name : {"step-000000010", "step-000000020", "step-000000030", "best"}) {
+      EXPECT_TRUE(fs::exists(file("generation-0") / (std::string(name) + ".safetensors"))) << name;
+    }
     store.save(at(50, 1), false);
-    EXPECT_EQ(names().size(), 2u);
+    EXPECT_EQ(names().size(), 3u);
     fs::remove_all(run);
   }
 }

@@ -90,6 +90,17 @@ TEST_F(Run, WritesPointsTestsAndMarkersAsTheyCome) {
   EXPECT_EQ(lines[4], (json{{"step", 0}, {"seconds", 0}, {"marker", "reset"}}));
 }
 
+TEST_F(Run, ATrainingThatComesBackIsThereOnceMore) {
+  RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
+  feed->push({point(1), Marker{1, 0.01, "x"}, point(2), point(3), Restart{1}, point(1), Return{2, 0, 2}});
+  feed->push({point(3), Return{3, 1, 1}});
+  recorder.finish("finished", "");
+  std::vector<int> steps;
+  for (const json& line : metrics()) steps.push_back(line["step"]);
+  EXPECT_EQ(steps, (std::vector<int>{1, 1, 2, 3, 0, 1, 0, 1, 1, 2, 3, 0, 1}));
+  EXPECT_EQ(run()["steps"], 1u);
+}
+
 TEST_F(Run, WritesTheFiguresOfAHeadWhereThereIsOne) {
   RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
   LossPoint joint = point(1);

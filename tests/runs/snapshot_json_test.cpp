@@ -96,7 +96,7 @@ Snapshot full() {
   evaluation->classes = 2;
   evaluation->confusion = {5, 1, 2, 4294967295};
   s.evaluation = evaluation;
-  s.divergence = {7, 42, "the loss is not finite", true};
+  s.divergence = {7, 42, "the loss is not finite", true, 40, 0.5f};
   s.checkpoint_step = 40;
   s.train_images = 50000;
   s.validation_images = 5000;
@@ -190,8 +190,8 @@ TEST(SnapshotJson, EveryFieldIsWritten) {
                        count(a, b, c, d, e, f, g, h, i, j, k, l, m, n), 3);
   }
   {
-    const auto& [a, b, c, d] = s.divergence;
-    expect_every_field(written["trouble"], fresh["trouble"], count(a, b, c, d));
+    const auto& [a, b, c, d, e, f] = s.divergence;
+    expect_every_field(written["trouble"], fresh["trouble"], count(a, b, c, d, e, f));
   }
 }
 
@@ -216,9 +216,9 @@ TEST(SnapshotJson, EveryFieldOfTheWholeIsWrittenOrKnownToBeElsewhere) {
   const Progress& progress = s;
   const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = progress;
   const std::size_t members = count(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) + members_of<Snapshot>();
-  // figures, started, determinism, data, network, network_number, rate_search, run_dir, viewing: in the points, in
-  // run.json, in the folder itself, or of this process.
-  expect_every_field(s, Snapshot(), members, 9);
+  // figures, started, determinism, data, network, network_number, rate_search, run_dir, viewing, training, trainings,
+  // left, may_close, kept_in: in the points, in run.json, in the folder itself, or of this process.
+  expect_every_field(s, Snapshot(), members, 14);
 }
 
 TEST(SnapshotJson, ConvolutionsOfEarlierVersionsHaveStrideOneAndSamePadding) {

@@ -139,6 +139,62 @@ TEST(SpikeMonitor, ALastingNewLevelBecomesNormal) {
   EXPECT_EQ(observe(settings, state, 3, false).stability, Stability::fine);
 }
 
+/// Steps until `losses` have leapt; 0 if they never do.
+std::size_t steps_to_leap(const SpikeSettings& settings, const std::vector<double>& losses) {
+  SpikeState state;
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    if (observe(settings, state, losses[i], false).stability == Stability::leap) return i + 1;
+  }
+  return 0;
+}
+
+TEST(Leap, IsSeenWithinAFewSteps) {
+  std::vector<double> losses(100, 0.02);
+  for (int i = 0; i < 20; ++i) losses.push_back(1e11 / (1 + i));
+  EXPECT_EQ(steps_to_leap({.guessing = 0.25}, losses), 105u);
+  EXPECT_EQ(steps_to_leap({.leap = 0, .guessing = 0.25}, losses), 0u);
+  EXPECT_EQ(steps_to_leap({}, losses), 105u) << "the first loss alone tells";
+}
+
+TEST(Leap, IsSeenWhereSomeImagesAreStillRight) {
+  std::vector<double> losses(100, 0.02);
+  for (int i = 0; i < 20; ++i) losses.push_back(i % 3 == 0 ? 0.0 : 1e4);
+  const std::size_t seen = steps_to_leap({.guessing = 2.3}, losses);
+  EXPECT_GT(seen, 100u);
+  EXPECT_LE(seen, 108u);
+}
+
+TEST(Leap, SingleWrongImagesOfATrainedNetworkAreNone) {
+  std::vector<double> losses;
+  for (std::uint64_t i = 0; i < 5000; ++i) losses.push_back(core::random_unit(3, i) < 0.2 ? 20.0 : 1e-7);
+  losses[0] = 1e-7;  // it was trained before
+  EXPECT_EQ(steps_to_leap({.guessing = 2.3}, losses), 0u);
+}
+
+TEST(Leap, FourBadStepsThatComeBackAreNone) {
+  std::vector<double> losses(100, 1.0);
+  for (int i = 0; i < 4; ++i) losses[50 + i] = 1e6;
+  EXPECT_EQ(steps_to_leap({}, losses), 0u);
+}
+
+TEST(Leap, IsToldInWords) {
+  SpikeState state;
+  Verdict verdict;
+  for (int i = 0; i < 6; ++i) verdict = observe({.guessing = 0.25}, state, i == 0 ? 0.1 : 1e11, false);
+  EXPECT_TRUE(holds(describe(verdict, 812, 1e11), {"leapt to 1e+11 at step 812", "above 2.5"}));
+}
+
+TEST(Leap, GoesOnFromJsonAndFromWhatEarlierVersionsWrote) {
+  SpikeState state;
+  for (int i = 0; i < 4; ++i) observe({}, state, i == 0 ? 0.1 : 1e11, false);
+  SpikeState back = json(state).get<SpikeState>();
+  EXPECT_EQ(back, state);
+  json earlier = state;
+  earlier.erase("first");
+  earlier.erase("leaps");
+  EXPECT_EQ(earlier.get<SpikeState>().leaps, 0u);
+}
+
 TEST(SpikeMonitor, GoesOnFromJson) {
   const SpikeSettings settings{.threshold = 5};
   SpikeState whole;

@@ -98,6 +98,12 @@ class FeedLog {
     std::vector<std::vector<float>> curves(1);
     for (const training::FeedItem& item : items()) {
       if (std::holds_alternative<training::Restart>(item)) curves.emplace_back();
+      if (const auto* back = std::get_if<training::Return>(&item)) {
+        std::vector<float> again = curves.at(back->from);
+        again.resize(back->step);
+        curves.push_back(std::move(again));
+        EXPECT_EQ(back->generation + 1, curves.size());
+      }
       if (const auto* point = std::get_if<training::LossPoint>(&item)) {
         curves.back().push_back(point->loss);
         EXPECT_EQ(point->step, curves.back().size()) << "in generation " << curves.size() - 1;

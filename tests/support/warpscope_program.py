@@ -120,7 +120,8 @@ class ProgramCase(unittest.TestCase):
         for name in ("DISPLAY", "WAYLAND_DISPLAY", "WARPSCOPE_DATA", "WARPSCOPE_UI_TRACE", "XDG_RUNTIME_DIR"):
             environment.pop(name, None)
         environment.update(HOME=self.home, LC_ALL="C.UTF-8", XDG_CACHE_HOME=os.path.join(self.home, "cache"),
-                           XDG_CONFIG_HOME=os.path.join(self.home, "config"))
+                           XDG_CONFIG_HOME=os.path.join(self.home, "config"),
+                           XDG_DATA_HOME=os.path.join(self.home, "data"))
         for name, value in changes.items():
             if value is None:
                 environment.pop(name, None)

@@ -187,8 +187,7 @@ TEST(NetworkChange, RollsBackToWeightsOfTheNewNetworkAlone) {
   }));
   const auto then = trainer.snapshot();
   ASSERT_TRUE(then->divergence.can_roll_back) << then->divergence.text;
-  trainer.send(SetLearningRate{0.01f});
-  trainer.send(RollBack{0.5f});
+  trainer.send(RollBack{});
   ASSERT_TRUE(wait_for_step(trainer, then->step + 20));
   EXPECT_TRUE(std::isfinite(trainer.snapshot()->train_loss));
   EXPECT_EQ(*trainer.snapshot()->network, other);
@@ -209,7 +208,7 @@ TEST(NetworkChange, OfATrainingThatDivergedLeavesNothingToRollBackTo) {
   trainer.send(SetNetwork{other});
   ASSERT_TRUE(wait_for_network(trainer, other));
   EXPECT_FALSE(trainer.snapshot()->divergence.can_roll_back);
-  trainer.send(RollBack{0.5f});
+  trainer.send(RollBack{});
   ASSERT_TRUE(tests::wait_for_notice(trainer, notices + 1));
   EXPECT_TRUE(tests::holds(trainer.snapshot()->notice, {"no weights from before"}));
 }

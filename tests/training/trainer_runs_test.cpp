@@ -305,7 +305,7 @@ TEST(Validation, SteersAndLeavesTheTestSetForTheEnd) {
   for (std::size_t i = 0; i + 1 < ended.tests.size(); ++i) EXPECT_EQ(ended.tests[i].split, Split::validation);
 }
 
-TEST(RollingBack, GoesOnFromEarlierWeightsMoreSlowly) {
+TEST(RollingBack, GoesOnFromEarlierWeightsAtTheRateThatWorked) {
   TrainerOptions options = options_with(UpdateRule::sgd, 0.1f, 0);
   options.pause_on_divergence = true;
   Trainer trainer(options);
@@ -318,14 +318,44 @@ TEST(RollingBack, GoesOnFromEarlierWeightsMoreSlowly) {
   const auto then = trainer.snapshot();
   EXPECT_TRUE(tests::holds(then->divergence.text, {"not finite", "tensor"}));
   ASSERT_TRUE(then->divergence.can_roll_back);
-  trainer.send(SetLearningRate{0.1f});
-  trainer.send(RollBack{0.5f});
+  EXPECT_EQ(then->divergence.back_rate, 0.1f);
+  EXPECT_LT(then->divergence.back_step, then->divergence.step);
+  trainer.send(RollBack{});
   ASSERT_TRUE(wait_for_step(trainer, then->step + 50));
   const auto now = trainer.snapshot();
-  EXPECT_EQ(now->learning_rate, 0.05f);
+  EXPECT_EQ(now->learning_rate, 0.1f);
   EXPECT_TRUE(std::isfinite(now->train_loss));
   EXPECT_EQ(now->state, TrainerState::running);
   EXPECT_EQ(now->generation, 0u);
+}
+
+TEST(RollingBack, HalvesARateThatHasFailedFromTheStart) {
+  TrainerOptions options = options_with(UpdateRule::sgd, 1e6f, 0);
+  options.pause_on_divergence = true;
+  Trainer trainer(options);
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) {
+    return now.divergence.id == 1 && now.state == TrainerState::paused;
+  }));
+  EXPECT_EQ(trainer.snapshot()->divergence.back_rate, 5e5f);
+  EXPECT_EQ(trainer.snapshot()->divergence.back_step, 0u);
+}
+
+TEST(Watching, ALossThatLeapsPausesWithinTwentySteps) {
+  TrainerOptions options = options_with(UpdateRule::lion, 1e-4f, 0);
+  options.pause_on_divergence = true;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  ASSERT_TRUE(wait_for_step(trainer, 60));
+  trainer.send(Pause{});
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  const std::uint64_t step = trainer.snapshot()->step;
+  trainer.send(SetLearningRate{10});
+  trainer.send(Resume{});
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.divergence.id == 1; }));
+  const auto then = trainer.snapshot();
+  EXPECT_TRUE(tests::holds(then->divergence.text, {"the loss has leapt to"}));
+  EXPECT_LE(then->divergence.step, step + 20);
+  EXPECT_EQ(then->divergence.back_rate, 1e-4f);
 }
 
 TEST(RateSearch, LeavesNoTraceInTheTraining) {

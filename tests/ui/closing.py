@@ -4,7 +4,7 @@ import signal
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
-from warpscope_program import main, read_run, steps_of  # noqa: E402
+from warpscope_program import main, markers_of, read_run, steps_of, wait_until  # noqa: E402
 from window_driver import WindowCase  # noqa: E402
 
 
@@ -53,6 +53,67 @@ class Closing(WindowCase):
         self.wait_for_notice("'magic'")
         self.assert_one_sentence(self.close_window(), 2, "'magic'", "valid: ", "loops")
         self.assertFalse(os.path.exists(self.run_dir))
+
+
+class Unrecorded(WindowCase):
+    """A training of which no run is recorded."""
+
+    def window_arguments(self, *more, **options):
+        arguments = super().window_arguments("--model", "mlp", "--select", "all=loops", *more, data="builtin", **options)
+        at = arguments.index("--run-dir")
+        return arguments[:at] + arguments[at + 2:]
+
+    def kept(self):
+        """The folders that are kept, the newest last."""
+        folder = self.path("home", "data", "warpscope", "unsaved")
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder))] if os.path.exists(folder) else []
+
+    def open_for_a_while(self):
+        self.open_window()
+        wait_until(lambda: self.events("step") and self.events("step")[-1]["seconds"] > 2.1, "two seconds of training",
+                   self.process)
+
+    def assert_kept(self, ended):
+        self.assert_succeeded(ended)
+        self.assertEqual(len(self.kept()), 1)
+        self.assertIn(f"warpscope --resume '{self.kept()[0]}'", ended.out)
+        return read_run(self.kept()[0])["steps"]
+
+    def test_it_is_kept_when_the_window_closes_and_gone_on_with_by_a_click(self):
+        self.open_for_a_while()
+        steps = self.assert_kept(self.close_window())
+        self.open_window()
+        self.click("unsaved.go_on")
+        wait_until(lambda: self.events("step")[-1]["step"] > steps, "a later step", self.process)
+        self.process.send_signal(signal.SIGTERM)
+        self.assert_succeeded(self.finish(self.process))
+        self.assertEqual(len(self.kept()), 1)
+        self.assertGreater(read_run(self.kept()[0])["steps"], steps)
+        self.assertIn(f"resumed at step {steps}", markers_of(self.kept()[0]))
+
+    def test_it_is_kept_when_the_window_is_told_to_end(self):
+        self.open_for_a_while()
+        self.process.send_signal(signal.SIGTERM)
+        self.assert_kept(self.finish(self.process))
+
+    def test_what_was_before_a_reset_is_kept_rather_than_what_has_just_begun(self):
+        self.open_for_a_while()
+        before = self.events("step")[-1]["step"]
+        self.key("r")
+        wait_until(lambda: self.events("state")[-1]["generation"] == 1, "a new generation", self.process)
+        self.assertGreaterEqual(self.assert_kept(self.close_window()), before)
+
+    def test_one_that_has_just_begun_is_not_kept(self):
+        self.open_window()
+        self.assert_succeeded(self.close_window())
+        self.assertEqual(self.kept(), [])
+
+    def test_one_that_cannot_be_kept_is_told(self):
+        os.makedirs(self.path("home", "data", "warpscope"))
+        with open(self.path("home", "data", "warpscope", "unsaved"), "w", encoding="utf-8"):
+            pass
+        self.open_for_a_while()
+        self.assert_one_sentence(self.close_window(), 1, "the training could not be kept", "unsaved")
 
 
 if __name__ == "__main__":

@@ -54,6 +54,23 @@ class Transport(WindowCase):
         losses = losses_of(self.run_dir)
         self.assertEqual(losses[-1], losses[0])
 
+    def test_a_reset_is_undone_and_the_next_step_is_the_one_that_would_have_come(self):
+        self.open_paused(steps=3)
+        before = self.settled_step()
+        self.key("r")
+        wait_until(lambda: self.events("state")[-1]["generation"] == 1, "a new generation", self.process)
+        self.key("ctrl+z")
+        self.wait_for_notice(f"undone: reset at step {before}")
+        self.wait_for_marker(f"back at step {before}")
+        self.key("Right")
+        wait_until(lambda: steps_of(self.run_dir)[-1] == before + 1, "the next step", self.process)
+        undone = losses_of(self.run_dir)
+        self.assertEqual(undone[before:2 * before], undone[:before], "the curve of before, once more")
+        self.assertEqual(self.close_window().code, 0)
+        same = self.path("same")
+        self.run_program("train", *self.window_arguments("--steps", str(before + 1), size="", run_dir=same))
+        self.assertEqual(losses_of(same)[-1], undone[-1])
+
     def test_reset_button_keeps_a_running_training_running(self):
         self.open_window()
         self.wait_for_step(self.process, self.run_dir, 2)

@@ -66,6 +66,16 @@ class Texts(WindowCase):
         self.assertEqual(self.settled_step(), before)
         self.assertEqual(self.state(), "paused")
 
+    def test_escape_leaves_the_text_as_it_is(self):
+        self.open_paused()
+        self.type_text("the team")
+        self.wait_for("the text", text="the team")
+        self.key("Escape")
+        self.key("1")  # no letter any more
+        wait_until(lambda: self.events("curves") and self.events("curves")[-1]["metric"], "a key of the window", self.process)
+        self.type_text("s")
+        self.wait_for("what was typed before it", lambda event: "the team" in event["text"] and "s" in event["text"])
+
     def test_a_text_is_copied_and_pasted(self):
         self.open_paused()
         self.type_text("rain and ")

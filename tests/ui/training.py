@@ -45,6 +45,25 @@ class Optimizer(Tabs):
         self.wait_for_marker("clip norm: 0 -> 2")
         self.assertEqual(markers_of(self.run_dir)[1:], ["beta 1: 0.9 -> 0.8", "clip norm: 0 -> 2"])
 
+    def type_into(self, field, text):
+        place = self.item(field)
+        self.click(field)
+        self.wait_for_keys(field, place)
+        self.xdotool("type", "--delay", "12", text)
+
+    def test_numbers_count_when_their_field_is_left_and_escape_gives_them_up(self):
+        self.open_paused()
+        self.open_tab("Optimizer", "training.rule")
+        self.type_into("training.learning_rate", "0.0002")
+        self.key("Tab")
+        self.wait_for_marker("learning rate: 0.0005 -> 0.0002")
+        self.type_into("training.learning_rate", "0.0001")
+        self.key("Escape")
+        self.type_into("training.weight_decay", "0.5")
+        self.click("training.Schedule")
+        self.wait_for_marker("weight decay: 0 -> 0.5")
+        self.assertEqual(len(markers_of(self.run_dir)), 2, markers_of(self.run_dir))
+
     def test_the_spike_threshold_is_typed_and_recorded(self):
         self.open_paused()
         self.open_tab("Optimizer", "training.rule")
@@ -227,11 +246,19 @@ class Divergence(Tabs):
         self.click("divergence.resume")
         wait_until(lambda: self.newest("divergence")["id"] > first, "the next divergence", self.process)
 
-    def test_going_back_halves_the_rate(self):
+    def test_going_back_sets_the_rate_that_worked(self):
         self.open_diverged()
         self.assertTrue(self.newest("divergence")["can_roll_back"])
+        rate = read_run(self.run_dir)["configuration"]["learning_rate"]
         self.click("divergence.back")
-        self.wait_for_marker("back to earlier weights; learning rate: 100000 -> 50000")
+        self.wait_for_marker(f"back to earlier weights; learning rate: 100000 -> {rate:g}")
+
+    def test_undo_brings_back_what_was_before_it(self):
+        self.open_diverged()
+        self.key("ctrl+z")
+        self.wait_for_notice("undone: divergence at step")
+        self.wait_for_marker("back at step")
+        wait_until(lambda: not self.newest("divergence")["open"], "the box to go", self.process)
 
 
 if __name__ == "__main__":

@@ -155,6 +155,19 @@ void add_commands(const ActionScene& scene, std::vector<Action>& actions) {
   }
 }
 
+void add_unsaved(const ActionScene& scene, std::vector<Action>& actions) {
+  for (std::size_t i = 0; i < scene.unsaved.size(); ++i) {
+    actions.push_back({.id = fmt::format("unsaved.{}", i),
+                       .title = "Go on with " + scene.unsaved[i].text,
+                       .group = "Training",
+                       .keys = {},
+                       .note = {},
+                       .why_not = {},
+                       .fill = {},
+                       .run = scene.unsaved[i].go_on});
+  }
+}
+
 Action judge_action(const ActionScene& scene) {
   return {.id = "judge_features",
           .title = "Judge the features: what they are worth to a classifier",
@@ -393,6 +406,7 @@ std::vector<Action> all_actions(const ActionScene& scene) {
   std::vector<Action> actions;
   add_keys(scene, actions);
   add_commands(scene, actions);
+  add_unsaved(scene, actions);
   actions.push_back(judge_action(scene));
   add_maps(scene, actions);
   add_training_tabs(scene, actions);

@@ -40,6 +40,12 @@ struct LayoutChoice {
   bool now = false;
 };
 
+/// A training that nobody recorded and that can be gone on with.
+struct UnsavedChoice {
+  std::string text;  ///< "the training of 14:32: autoencoder, step 12,345"
+  std::function<void()> go_on;
+};
+
 /// What actions depend on, and what they do things with.
 struct ActionScene {
   const training::Snapshot& snapshot;
@@ -73,6 +79,7 @@ struct ActionScene {
       {};  ///< by a method of maps::map_table(), with the weights of this moment
   std::function<void(bool file)> edit_network = {};  ///< as a form; `file`: the name of one to open is typed
   std::string why_no_map = {};                       ///< why that cannot be; "" if it can
+  std::vector<UnsavedChoice> unsaved = {};           ///< the newest first
 };
 
 /// All of them, in the order of their tables.

@@ -14,22 +14,31 @@ namespace warpscope::ui {
 namespace {
 
 constexpr float kWidth = 480, kPad = 12;  // design pixels
-constexpr float kSlower = 0.5f;
+
+std::string back_text(const training::Divergence& divergence) {
+  return divergence.can_roll_back ? fmt::format("Go back, rate {:g}", divergence.back_rate) : "Go back";
+}
+
+std::string back_tip(const training::Snapshot& snapshot) {
+  const training::Divergence& divergence = snapshot.divergence;
+  if (!divergence.can_roll_back) {
+    return "There are no weights from before it to go back to: they are kept every few seconds, and not "
+           "across another optimizer.";
+  }
+  const bool halved = 2 * divergence.back_rate == snapshot.learning_rate;
+  return fmt::format(
+      "The weights of step {}, at {} learning rate of {:g}{}, and on.", with_thousands(divergence.back_step),
+      halved ? "a" : "their", divergence.back_rate,
+      halved ? ", half of the one that failed" : fmt::format(" instead of {:g}", snapshot.learning_rate));
+}
 
 void draw_choices(const Frame& frame) {
   const Steering steering(frame);
   const auto& divergence = frame.snapshot.divergence;
   const float s = frame.scale;
-  const auto rate = static_cast<double>(frame.snapshot.learning_rate);
-  if (text_button(
-          frame, "divergence.back", "Go back, half the rate",
-          divergence.can_roll_back
-              ? fmt::format("The weights from before it, at a learning rate of {:g} instead of {:g}, and on.",
-                            static_cast<double>(kSlower) * rate, rate)
-              : "There are no weights from before it to go back to: they are kept every few seconds, and not "
-                "across another optimizer.",
-          divergence.can_roll_back)) {
-    frame.send(training::RollBack{kSlower});
+  if (text_button(frame, "divergence.back", back_text(divergence).c_str(), back_tip(frame.snapshot),
+                  divergence.can_roll_back)) {
+    frame.send(training::RollBack{});
   }
   ImGui::SameLine(0, 8 * s);
   if (text_button(frame, "divergence.resume", "Go on all the same",
@@ -37,8 +46,10 @@ void draw_choices(const Frame& frame) {
     frame.send(training::Resume{});
   }
   ImGui::SameLine(0, 8 * s);
-  if (text_button(frame, "divergence.reset", "Reset",
-                  "The first weights again, step 0. The curve stays in the plot to compare with.")) {
+  if (text_button(
+          frame, "divergence.reset", "Reset",
+          "The first weights again, step 0. The curve stays in the plot to compare with; undo brings the "
+          "training back.")) {
     frame.send(training::Reset{});
   }
 }

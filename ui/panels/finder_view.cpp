@@ -91,7 +91,6 @@ void FinderView::draw_range(const Frame& frame, Refusal& refusal) {
     spec.name = name;
     spec.label = label;
     spec.tip = fmt::format("The {} of the sweep.", label);
-    spec.draft = true;
     spec.limits = {.least = valid_low ? 0 : bound,
                    .most = valid_low ? bound : 1e6,
                    .above_least = true,

@@ -19,6 +19,7 @@ using runs::Over;
 
 constexpr std::size_t kAtOnce = 20'000;  // rows: a small part of what a frame may take
 constexpr std::size_t kFreedAtOnce = 100'000;
+constexpr std::size_t kMostEarlier = 9;  // trainings that can be gone back to, and the empty one at first
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 // True if `metric` was measured.
@@ -137,7 +138,7 @@ void LossHistory::use_axis(MetricCurves& curves) const {
   curves.choice.over = over_;
   curves.train.share_x(steps_.over(over_));
   curves.smoothed.share_x(steps_.over(over_));
-  curves.before.share_x(steps_before_.over(over_));
+  curves.before.share_x(steps_before().over(over_));
   fill_tests(curves);
 }
 
@@ -157,7 +158,7 @@ LossHistory::Draft LossHistory::new_draft(const CurveChoice& choice, const Metri
   if (!has_steps(choice.metric)) return draft;
   if (!draft.takes_steps) curves.train.reserve(steps_.size());
   if (curves.averages()) curves.smoothed.reserve(steps_.size());
-  curves.before.reserve(steps_before_.size());
+  curves.before.reserve(steps_before().size());
   return draft;
 }
 
@@ -174,11 +175,11 @@ bool LossHistory::advance(Draft& draft, const MetricCurves& shown, std::size_t& 
   }
   const std::size_t steps = draft.takes_steps ? 0 : steps_.size();
   for (; rows > 0 && curves.train.size() < steps; --rows) append_row(curves, curves.train.size());
-  const CompactColumn& before = steps_before_.of(curves.choice.metric);
-  for (; rows > 0 && curves.before.size() < steps_before_.size(); --rows) {
+  const CompactColumn& before = steps_before().of(curves.choice.metric);
+  for (; rows > 0 && curves.before.size() < steps_before().size(); --rows) {
     curves.before.append(draft.before.next(before[curves.before.size()]));
   }
-  return curves.train.size() == steps && curves.before.size() == steps_before_.size();
+  return curves.train.size() == steps && curves.before.size() == steps_before().size();
 }
 
 // Memory of many steps takes milliseconds to free: another thread does it, which waits for the one before, so that
@@ -332,26 +333,67 @@ void LossHistory::consume(const training::FeedItem& item) {
           raw_markers_.push_back(value);
           append_marker(value);
         } else if constexpr (std::is_same_v<T, training::Restart>) {
-          restart();
+          restart(value.generation);
+        } else if constexpr (std::is_same_v<T, training::Return>) {
+          go_on(value);
         }
       },
       item);
 }
 
-void LossHistory::restart() {
-  // A reset before the first step keeps the older curve for comparison.
-  const bool keeps = !steps_.empty();
-  if (keeps) steps_before_ = std::exchange(steps_, {});
+// Puts what there is behind those of before. A restart before the first step keeps the older curve for comparison.
+void LossHistory::set_aside() {
+  if (!steps_.empty()) {
+    earlier_.push_back({generation_, std::exchange(steps_, {}), seen_, std::move(tests_), std::move(probes_),
+                        std::move(raw_markers_)});
+  }
+  if (earlier_.size() > kMostEarlier) earlier_.pop_front();
   tests_.clear();
   probes_.clear();
   raw_markers_.clear();
   markers_.clear();
   last_test_ = {};
   seen_ = {};
+}
+
+void LossHistory::restart(std::uint64_t generation) {
+  const bool keeps = !steps_.empty();
+  set_aside();
+  generation_ = generation;
   for (PlotCurves& plot : plots_) {
     begin_anew(plot.shown, keeps);
     if (plot.draft) plot.draft = new_draft(plot.draft->curves.choice, plot.shown);
   }
+}
+
+// The curve of another generation up to a step is the one that goes on.
+void LossHistory::go_on(const training::Return& back) {
+  set_aside();
+  generation_ = back.generation;
+  const auto from = std::find_if(earlier_.rbegin(), earlier_.rend(),
+                                 [&](const Earlier& each) { return each.generation == back.from; });
+  if (from != earlier_.rend()) {
+    steps_ = from->steps;
+    seen_ = from->seen;
+    tests_ = from->tests;
+    probes_ = from->probes;
+    raw_markers_ = from->markers;
+    const auto& numbers = steps_.over(Over::step);
+    steps_.cut(static_cast<std::size_t>(
+        std::upper_bound(numbers.begin(), numbers.end(), static_cast<double>(back.step)) - numbers.begin()));
+    const auto later = [&](const auto& point) { return point.step > back.step; };
+    std::erase_if(tests_, later);
+    std::erase_if(probes_, later);
+    std::erase_if(raw_markers_, later);
+    if (!tests_.empty()) last_test_ = tests_.back();
+  }
+  place_markers();
+  for (PlotCurves& plot : plots_) {
+    const CurveChoice choice = plot.draft ? plot.draft->curves.choice : plot.shown.choice;
+    plot.shown = without_steps(plot.shown.choice);
+    plot.draft = new_draft(choice, plot.shown);
+  }
+  advance(kAtOnce);
 }
 
 // `keeps`: its steps are those before the restart now.
@@ -360,7 +402,7 @@ void LossHistory::begin_anew(MetricCurves& curves, bool keeps) const {
       keeps ? std::move(curves.averages() ? curves.smoothed : curves.train) : std::move(curves.before);
   curves = without_steps(curves.choice);
   curves.before = std::move(before);
-  curves.before.share_x(steps_before_.over(over_));
+  curves.before.share_x(steps_before().over(over_));
 }
 
 std::size_t LossHistory::row_at(double x) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <future>
+#include <list>
 #include <optional>
 #include <span>
 #include <string>
@@ -112,10 +113,25 @@ class LossHistory {
   void take(const training::ProbePoint& point);
   void go_back_to(std::uint64_t step);
   void cut(MetricCurves& curves, std::size_t rows) const;
-  void restart();
+  void restart(std::uint64_t generation);
+  void go_on(const training::Return& back);
+  void set_aside();
   void begin_anew(MetricCurves& curves, bool keeps) const;
 
-  StepTable steps_, steps_before_;  // the curves point into them
+  /// A training before the last restart or return.
+  struct Earlier {
+    std::uint64_t generation = 0;
+    StepTable steps;
+    MetricsSeen seen{};
+    std::vector<training::TestPoint> tests;
+    std::vector<training::ProbePoint> probes;
+    std::vector<training::Marker> markers;
+  };
+  const StepTable& steps_before() const { return earlier_.back().steps; }
+
+  StepTable steps_;                                     // the curves point into it, and into steps_before()
+  std::list<Earlier> earlier_ = std::list<Earlier>(1);  // the newest last
+  std::uint64_t generation_ = 0;
   MetricsSeen seen_{};
   std::vector<training::TestPoint> tests_;
   std::vector<training::ProbePoint> probes_;

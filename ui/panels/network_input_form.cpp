@@ -81,7 +81,6 @@ void NetworkInputForm::draw_number(const Frame& frame, NetworkDraft& draft, cons
                                   .integer = true},
                        .scale = {},
                        .zero_text = {},
-                       .draft = true,
                        .unit = {}};
   const ValueEdit edit = boxes_[name].draw_box(frame, spec, draft.network().*field.number, width);
   if (boxes_[name].typed()) holds_text_ = true;

@@ -331,7 +331,6 @@ void LayerForm::draw_field(const Frame& frame, NetworkDraft& draft, std::size_t 
       .limits = {.least = field.least, .most = field.most, .integer = field.number != nullptr},
       .scale = {},
       .zero_text = {},
-      .draft = true,
       .unit = {}};
   const ValueEdit edit = boxes_[name].draw_box(frame, spec, value, width);
   if (boxes_[name].typed()) holds_text_ = true;

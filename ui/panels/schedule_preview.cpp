@@ -96,7 +96,6 @@ const char* schedule_note(ScheduleKind kind) {
 ValueSpec spec_of(const training::ScheduleParameter& parameter) {
   ValueSpec spec;
   spec.unit = parameter.unit;
-  spec.draft = true;
   spec.name = fmt::format("training.schedule.{}", parameter.key);
   spec.label = parameter.label;
   spec.limits = {.least = parameter.least,

@@ -85,10 +85,14 @@ void TypedField::draw(const Frame& frame, const char* name, const char* hint, fl
   Paste paste(kMostCharacters - std::min(now, kMostCharacters));
   ImGui::SetNextItemWidth(width);
   const std::string id = fmt::format("##{}", name);
+  const bool escaped = active_ && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape), false);
+  const std::vector<char> before = escaped ? buffer_ : std::vector<char>();
   const std::string seen = ellipsize(frame.fonts.text, hint, width - 2 * ImGui::GetStyle().FramePadding.x);
   if (ImGui::InputTextWithHint(id.c_str(), seen.c_str(), buffer_.data(), buffer_.size()) && !paste.used())
     cut_ = 0;
   if (paste.used()) cut_ = paste.cut();
+  // Dear ImGui puts back what stood there when the field was entered.
+  if (escaped) buffer_ = before;
   active_ = ImGui::IsItemActive();
   if (active_) {
     ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),

@@ -11,7 +11,7 @@
 namespace warpscope::ui {
 
 /// Control characters of what is pasted, line ends too, become blanks. Characters behind the first plane of Unicode,
-/// which Dear ImGui's fields have no place for, become U+FFFD.
+/// which Dear ImGui's fields have no place for, become U+FFFD. Escape leaves the field, and the text as it is.
 class TypedField {
  public:
   static constexpr std::size_t kMostCharacters = 20000;

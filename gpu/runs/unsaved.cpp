@@ -1,0 +1,70 @@
+#include "gpu/runs/unsaved.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+
+#include <sys/stat.h>
+
+#include "gpu/core/error.h"
+#include "gpu/files/paths.h"
+#include "gpu/runs/checkpoint_store.h"
+#include "gpu/runs/run_folder.h"
+#include "gpu/runs/text.h"
+
+namespace warpscope::runs {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<UnsavedTraining> read(const fs::path& folder) {
+  const auto checkpoints = training::list_checkpoints(folder);
+  struct stat file {};
+  if (checkpoints.empty() || ::stat((folder / "run.json").c_str(), &file) != 0) return std::nullopt;
+  std::ifstream text(folder / "run.json");
+  const nlohmann::json head = nlohmann::json::parse(text, nullptr, false);
+  if (!head.is_object()) return std::nullopt;
+  const nlohmann::json settings = head.value("configuration", nlohmann::json::object());
+  const auto model = settings.find("model");
+  const bool named = model != settings.end() && model->is_string();
+  return UnsavedTraining{.folder = folder,
+                         .model = named ? printable(model->get<std::string>()) : "network",
+                         .step = checkpoints.front().step,
+                         .written = file.st_mtime};
+}
+
+}  // namespace
+
+fs::path unsaved_folder() {
+  return files::data_dir() / "unsaved";
+}
+
+std::vector<UnsavedTraining> unsaved_trainings(const fs::path& folder) {
+  std::vector<UnsavedTraining> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (auto training = read(entry->path())) found.push_back(std::move(*training));
+  }
+  // Names tell the order of those of one second.
+  std::sort(found.begin(), found.end(), [](const UnsavedTraining& a, const UnsavedTraining& b) {
+    return a.written != b.written ? a.written > b.written : a.folder > b.folder;
+  });
+  return found;
+}
+
+void keep_newest_unsaved(const fs::path& folder, std::size_t most) {
+  const std::vector<UnsavedTraining> all = unsaved_trainings(folder);
+  for (std::size_t i = most; i < all.size(); ++i) {
+    try {
+      const auto unused = training::RunFolder::reopen(all[i].folder);  // takes its lock
+      std::error_code ignored;
+      fs::remove_all(all[i].folder, ignored);
+    } catch (const core::Error&) {
+      continue;
+    }
+  }
+}
+
+}  // namespace warpscope::runs

@@ -1,0 +1,30 @@
+#pragma once
+// Trainings that nobody recorded, as they were when their window closed: run folders in a folder of the user's.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace warpscope::runs {
+
+inline constexpr std::size_t kMostUnsaved = 5;
+
+struct UnsavedTraining {
+  std::filesystem::path folder;
+  std::string model;
+  std::uint64_t step = 0;
+  std::int64_t written = 0;  ///< seconds since 1970
+};
+
+/// Where they are: files::data_dir()/unsaved. Throws core::Error as that does.
+std::filesystem::path unsaved_folder();
+
+/// Those in `folder` that can be gone on with, the newest first; none if there is no such folder.
+std::vector<UnsavedTraining> unsaved_trainings(const std::filesystem::path& folder);
+
+/// Deletes all but the newest `most` of them. One that a process uses stays.
+void keep_newest_unsaved(const std::filesystem::path& folder, std::size_t most);
+
+}  // namespace warpscope::runs

@@ -1,0 +1,57 @@
+#include "gpu/runs/unsaved.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/runs/run_folder.h"
+#include "tests/core/temporary_folder.h"
+
+namespace warpscope::runs {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder as a closed window leaves it; `minute` says when.
+fs::path make(const fs::path& parent, const std::string& name, int minute, std::uint64_t step = 12) {
+  const fs::path folder = parent / name;
+  fs::create_directories(folder / "checkpoints");
+  std::ofstream(folder / "checkpoints" / ("step-00000" + std::to_string(1000 + step) + ".safetensors")) << "";
+  std::ofstream(folder / "run.json") << R"({"configuration": {"model": "mlp\u0007"}})";
+  fs::last_write_time(folder / "run.json", fs::file_time_type::clock::now() + std::chrono::minutes(minute));
+  return folder;
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const UnsavedTraining& each : unsaved_trainings(folder))
+    names.push_back(each.folder.filename().string());
+  return names;
+}
+
+TEST(Unsaved, AreListedNewestFirst) {
+  const tests::TemporaryFolder folder;
+  make(folder.path(), "a", 3);
+  make(folder.path(), "b", 1);
+  make(folder.path(), "c", 2);
+  fs::create_directory(folder / "no run");
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"a", "c", "b"}));
+  const auto first = unsaved_trainings(folder.path()).front();
+  EXPECT_EQ(first.step, 1012u);
+  EXPECT_EQ(first.model.find('\a'), std::string::npos) << "escaped: it is shown";
+  EXPECT_TRUE(unsaved_trainings(folder / "nowhere").empty());
+}
+
+TEST(Unsaved, TheOldestGoButForThoseInUse) {
+  const tests::TemporaryFolder folder;
+  for (int i = 0; i < 8; ++i) make(folder.path(), std::to_string(i), i);
+  const auto used = training::RunFolder::reopen(folder / "0");
+  keep_newest_unsaved(folder.path(), kMostUnsaved);
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"7", "6", "5", "4", "3", "0"}));
+}
+
+}  // namespace
+}  // namespace warpscope::runs

@@ -1,0 +1,290 @@
+// Trainings that a reset, another network, divergence or the end of the window leaves, and the way back to them.
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/runs/checkpoint_store.h"
+#include "gpu/runs/unsaved.h"
+#include "gpu/training/trainer.h"
+#include "tests/core/temporary_folder.h"
+#include "tests/support/tiny_classifier.h"
+#include "tests/support/tiny_trainer.h"
+
+namespace warpscope::training {
+namespace {
+
+namespace fs = std::filesystem;
+using tests::FeedLog;
+using tests::wait_for_state;
+using tests::wait_for_step;
+using tests::wait_until;
+
+/// With a dropout's worth of state: Adam, shuffled images, a schedule.
+TrainerOptions paused_options() {
+  TrainerOptions options = tests::tiny_trainer_options();
+  options.model = tests::tiny_classifier();
+  options.data_set = std::make_shared<data::DataSet>(tests::labelled_data(48, 12));
+  options.optimizer = defaults_of(ops::UpdateRule::adam);
+  options.schedule = parse_schedule("constant:warmup=1");
+  options.start_paused = true;
+  return options;
+}
+
+void take_steps(Trainer& trainer, int count) {
+  const std::uint64_t step = trainer.snapshot()->step;
+  for (int i = 0; i < count; ++i) trainer.send(StepOnce{});
+  wait_for_step(trainer, step + static_cast<std::uint64_t>(count));
+}
+
+bool reset(Trainer& trainer) {
+  const std::uint64_t before = trainer.snapshot()->training;
+  trainer.send(Reset{});
+  return wait_until(trainer, [=](const Snapshot& now) { return now.training != before; });
+}
+
+bool return_to(Trainer& trainer, std::uint64_t number) {
+  trainer.send(ReturnTo{number});
+  return wait_until(trainer, [=](const Snapshot& now) { return now.training == number; });
+}
+
+/// Losses of a training that nobody interrupts.
+std::vector<float> undisturbed(TrainerOptions options, int steps) {
+  options.run_dir.clear();
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  take_steps(trainer, steps);
+  return feed.curves()[0];
+}
+
+models::Model wider(models::Model model) {
+  model.layers[0].out_channels = 6;
+  models::fit_layers(model);
+  return model;
+}
+
+nlohmann::json read_json(const fs::path& path) {
+  std::ifstream file(path);
+  return nlohmann::json::parse(file);
+}
+
+std::vector<nlohmann::json> read_lines(const fs::path& run) {
+  std::ifstream file(run / "metrics.jsonl");
+  std::vector<nlohmann::json> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+TEST(LeftTraining, AnUndoneResetGoesOnBitForBit) {
+  const TrainerOptions options = paused_options();
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  take_steps(trainer, 9);
+  const auto before = trainer.snapshot();
+  ASSERT_TRUE(reset(trainer));
+  ASSERT_EQ(trainer.snapshot()->left->size(), 1u);
+  EXPECT_EQ(trainer.snapshot()->left->front().step, 9u);
+  take_steps(trainer, 4);
+  ASSERT_TRUE(return_to(trainer, 0));
+  const auto back = trainer.snapshot();
+  EXPECT_EQ(back->step, 9u);
+  EXPECT_EQ(back->epoch, before->epoch);
+  EXPECT_EQ(back->seconds, before->seconds);
+  EXPECT_EQ(back->state, TrainerState::paused);
+  take_steps(trainer, 9);
+  const auto curves = feed.curves();
+  ASSERT_EQ(curves.size(), 3u);
+  EXPECT_EQ(curves[2], undisturbed(options, 18));
+  ASSERT_TRUE(return_to(trainer, 1)) << "and the training that was left for it";
+  take_steps(trainer, 3);
+  EXPECT_EQ(feed.curves()[3], std::vector<float>(curves[2].begin(), curves[2].begin() + 7));
+}
+
+TEST(LeftTraining, AnUndoneResetOfOneThatRunsGoesOnRunning) {
+  TrainerOptions options = paused_options();
+  options.start_paused = false;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  ASSERT_TRUE(wait_for_step(trainer, 20));
+  ASSERT_TRUE(reset(trainer));
+  ASSERT_TRUE(return_to(trainer, 0));
+  const std::uint64_t step = trainer.snapshot()->step;
+  EXPECT_GE(step, 20u);
+  ASSERT_TRUE(wait_for_step(trainer, step + 20));
+  EXPECT_EQ(trainer.snapshot()->state, TrainerState::running);
+  feed.curves();
+}
+
+TEST(LeftTraining, AnUndoneNetworkComesBackWithItsWeights) {
+  const TrainerOptions options = paused_options();
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  take_steps(trainer, 9);
+  trainer.send(SetNetwork{wider(options.model)});
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.training == 1; }));
+  take_steps(trainer, 5);
+  ASSERT_TRUE(return_to(trainer, 0));
+  EXPECT_EQ(*trainer.snapshot()->network, options.model);
+  take_steps(trainer, 9);
+  EXPECT_EQ(feed.curves().back(), undisturbed(options, 18));
+}
+
+TEST(LeftTraining, DivergenceLeavesTheWeightsFromBefore) {
+  TrainerOptions options = paused_options();
+  options.pause_on_divergence = true;
+  options.start_paused = false;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  ASSERT_TRUE(wait_for_step(trainer, 100));
+  trainer.send(SetLearningRate{1e6f});
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) {
+    return now.divergence.id == 1 && now.state == TrainerState::paused;
+  }));
+  const auto then = trainer.snapshot();
+  ASSERT_TRUE(then->divergence.can_roll_back);
+  ASSERT_EQ(then->left->size(), 1u);
+  EXPECT_EQ(then->left->front().step, then->divergence.back_step);
+  ASSERT_TRUE(reset(trainer)) << "the weights from before outlive a reset";
+  ASSERT_TRUE(return_to(trainer, 0));
+  EXPECT_EQ(trainer.snapshot()->step, then->divergence.back_step);
+  EXPECT_TRUE(trainer.snapshot()->divergence.text.empty());
+  trainer.send(SetLearningRate{0.001f});
+  take_steps(trainer, 5);
+  EXPECT_LT(trainer.snapshot()->train_loss, 10.0f);
+}
+
+TEST(LeftTraining, TheNewestEightAreKept) {
+  Trainer trainer(paused_options());
+  for (int i = 0; i < 10; ++i) {
+    take_steps(trainer, 1);
+    ASSERT_TRUE(reset(trainer));
+  }
+  ASSERT_EQ(trainer.snapshot()->left->size(), 8u);
+  EXPECT_EQ(trainer.snapshot()->left->front().number, 2u);
+  const std::uint64_t notices = trainer.snapshot()->notice_id;
+  trainer.send(ReturnTo{1});
+  ASSERT_TRUE(tests::wait_for_notice(trainer, notices + 1));
+  EXPECT_TRUE(tests::holds(trainer.snapshot()->notice, {"not kept any more"}));
+}
+
+TEST(LeftTraining, NothingRecordedIsLostByAResetAndItsReturn) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = paused_options();
+  options.run_dir = (folder / "run").string();
+  {
+    Trainer trainer(options);
+    take_steps(trainer, 5);
+    ASSERT_TRUE(reset(trainer));
+    EXPECT_EQ(trainer.snapshot()->checkpoint_step, 5u) << "hours after the last one";
+    take_steps(trainer, 2);
+    ASSERT_TRUE(return_to(trainer, 0));
+    take_steps(trainer, 1);
+    trainer.send(Finish{});
+    ASSERT_TRUE(wait_for_state(trainer, TrainerState::finished));
+  }
+  std::vector<double> steps, losses;
+  for (const nlohmann::json& line : read_lines(options.run_dir)) {
+    if (!line.contains("loss") && line.value("marker", "") != "reset") continue;
+    steps.push_back(line["step"]);
+    losses.push_back(line.value("loss", 0.0));
+  }
+  EXPECT_EQ(steps, (std::vector<double>{1, 2, 3, 4, 5, 0, 1, 2, 0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(std::vector<double>(losses.begin(), losses.begin() + 5),
+            std::vector<double>(losses.begin() + 9, losses.begin() + 14));
+  EXPECT_EQ(read_json(fs::path(options.run_dir) / "run.json")["steps"], 6u);
+  const fs::path checkpoints = checkpoint_folder(options.run_dir);
+  EXPECT_TRUE(fs::exists(checkpoints / "step-000000006.safetensors"));
+  EXPECT_TRUE(fs::exists(checkpoints / "generation-0" / "step-000000005.safetensors"));
+  TrainerOptions resumed = options;
+  resumed.resume_dir = std::exchange(resumed.run_dir, "");
+  Trainer trainer(resumed);
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  EXPECT_EQ(trainer.snapshot()->step, 6u);
+  EXPECT_EQ(trainer.snapshot()->generation, 2u);
+}
+
+/// One that has trained for long enough to be kept.
+TrainerOptions unsaved_options(const fs::path& folder) {
+  TrainerOptions options = paused_options();
+  options.start_paused = false;
+  options.unsaved_dir = (folder / "unsaved").string();
+  options.unsaved_seconds = 0.1;
+  return options;
+}
+
+bool train_for_a_while(const Trainer& trainer) {
+  return wait_until(trainer, [](const Snapshot& now) { return now.step > 20 && now.seconds > 0.15; });
+}
+
+std::string leave(Trainer& trainer) {
+  trainer.send(Leave{});
+  wait_until(trainer, [](const Snapshot& now) { return now.may_close || now.state == TrainerState::failed; });
+  return trainer.snapshot()->kept_in;
+}
+
+TEST(Unsaved, IsKeptAsARunThatGoesOn) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = unsaved_options(folder.path());
+  std::uint64_t step = 0;
+  {
+    Trainer trainer(options);
+    ASSERT_TRUE(train_for_a_while(trainer));
+    ASSERT_FALSE(leave(trainer).empty());
+    step = trainer.snapshot()->step;
+  }
+  const auto found = runs::unsaved_trainings(options.unsaved_dir);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].step, step);
+  EXPECT_EQ(found[0].model, options.model.name);
+  EXPECT_EQ(read_json(found[0].folder / "run.json")["steps"], step);
+  const auto lines = read_lines(found[0].folder);
+  EXPECT_EQ(lines.back()["step"], step);
+  options.resume_dir = found[0].folder.string();
+  options.start_paused = true;
+  Trainer again(options);
+  ASSERT_TRUE(wait_for_state(again, TrainerState::paused));
+  EXPECT_EQ(again.snapshot()->step, step);
+}
+
+TEST(Unsaved, WhatHasJustBegunIsNotKept) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = unsaved_options(folder.path());
+  options.start_paused = true;
+  options.unsaved_seconds = 1e6;
+  Trainer trainer(options);
+  take_steps(trainer, 12);
+  EXPECT_EQ(leave(trainer), "");
+  EXPECT_FALSE(fs::exists(options.unsaved_dir));
+}
+
+TEST(Unsaved, OfOneThatWasResetAMomentAgoWhatWasBeforeIsKept) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = unsaved_options(folder.path());
+  Trainer trainer(options);
+  ASSERT_TRUE(train_for_a_while(trainer));
+  trainer.send(Pause{});
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  const std::uint64_t step = trainer.snapshot()->step;
+  ASSERT_TRUE(reset(trainer));
+  ASSERT_FALSE(leave(trainer).empty());
+  EXPECT_EQ(runs::unsaved_trainings(options.unsaved_dir).at(0).step, step);
+}
+
+TEST(Unsaved, WhereItCannotBeKeptItIsTold) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = unsaved_options(folder.path());
+  std::ofstream(options.unsaved_dir) << "a file";
+  Trainer trainer(options);
+  ASSERT_TRUE(train_for_a_while(trainer));
+  EXPECT_EQ(leave(trainer), "");
+  EXPECT_EQ(trainer.snapshot()->state, TrainerState::failed);
+  EXPECT_TRUE(tests::holds(trainer.snapshot()->notice, {"the training could not be kept", "unsaved"}));
+}
+
+}  // namespace
+}  // namespace warpscope::training
