@@ -37,8 +37,8 @@ struct ClassFolders {
   }
 };
 
-/// True if pictures lie in folders within `folder`, or within its folder to train on. Throws BadInput if `folder` cannot
-/// be read.
+/// True if pictures lie in folders within `folder`, or within its folder to train on. Throws BadInput if `folder`
+/// cannot be read.
 bool holds_class_folders(const std::filesystem::path& folder);
 
 /// The classes are the folders in `folder`; or, where a folder there that is called as training data are (half_of())
@@ -46,8 +46,8 @@ bool holds_class_folders(const std::filesystem::path& folder);
 /// called. Pictures (is_picture()) may lie deeper in the folder of their class; links are followed, names that begin
 /// with a point are not looked at.
 ///
-/// Throws BadInput if a folder cannot be read, if there are not 2 to 256 classes, if one has no pictures to train on, if
-/// a class is in another folder alone, if two folders are the same half, if there is a half to test with and none to
+/// Throws BadInput if a folder cannot be read, if there are not 2 to 256 classes, if one has no pictures to train on,
+/// if a class is in another folder alone, if two folders are the same half, if there is a half to test with and none to
 /// train on, or if what should be classes are called as halves are.
 ClassFolders find_class_folders(const std::filesystem::path& folder);
 

@@ -52,8 +52,8 @@ class PlainBytes : public Bytes {
   std::int64_t at_ = 0;
 };
 
-/// What the members of a gzip file hold, one after the other (RFC 1952, section 2.2). Zero bytes behind the last one fill
-/// up. Throws BadInput where it is damaged, cut off or followed by something else.
+/// What the members of a gzip file hold, one after the other (RFC 1952, section 2.2). Zero bytes behind the last one
+/// fill up. Throws BadInput where it is damaged, cut off or followed by something else.
 class GzipBytes final : public Bytes {
  public:
   GzipBytes(const InputFile& file, const std::string& remedy) : packed_(file), remedy_(remedy) {

@@ -102,7 +102,8 @@ Decoded decode_webp(const fs::path& path, std::string_view bytes, int channels) 
   return decoded;
 }
 
-/// Where the pixels of a PPM or PGM begin: behind three numbers and one blank, with remarks up to the end of their lines.
+/// Where the pixels of a PPM or PGM begin: behind three numbers and one blank, with remarks up to the end of their
+/// lines.
 std::size_t pixels_of_pnm(std::string_view bytes) {
   std::size_t at = 2;
   const auto is = [&](int (*what)(int)) {

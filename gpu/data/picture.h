@@ -29,8 +29,8 @@ class OtherFiles {
   void add(const std::filesystem::path& path);
   void add(const OtherFiles& others);
   std::size_t count() const;
-  /// "600 of 620 files were left out: .gif (400) and .tif (200) are not read"; "" if there are none. `files`: with those
-  /// that are read.
+  /// "600 of 620 files were left out: .gif (400), .tif (200) are not read"; "" if there are none. `files`: with
+  /// those that are read.
   std::string tell(std::size_t files) const;
 
  private:

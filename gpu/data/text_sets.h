@@ -27,10 +27,10 @@ DataSet load_ag_news(const SetRow& set, const std::filesystem::path& folder, con
                      const Stopped& stopped = {});
 
 /// A person's own: rows of a class, by any name, and one field or more of text, in the columns that read_text_table()
-/// tells. Trained on is the file that is called as training data are, or the one file that ends in .csv; tested with the
-/// one for that, or that for validation, else every tenth row of each class. Beside a file to test with the texts to
-/// validate with are the validation set. Titles and rows without a class are left out. The notice says all that. Classes
-/// are in the order of their names, of numbers in that of the numbers.
+/// tells. Trained on is the file that is called as training data are, or the one file that ends in .csv; tested with
+/// the one for that, or that for validation, else every tenth row of each class. Beside a file to test with the texts
+/// to validate with are the validation set. Titles and rows without a class are left out. The notice says all that.
+/// Classes are in the order of their names, of numbers in that of the numbers.
 ///
 /// Throws BadInput as above, for a row without text, for two files that could be the same half, and for a class that is
 /// not in the one to train on.

@@ -44,19 +44,20 @@ class ImageSource {
   virtual std::string remark() const { return {}; }
 };
 
-/// The pictures right in the folder `data`, by name (`notice` tells of other files there), or the picture of that name, cut and resized as
-/// data::read_own_images() tells; a batch is decoded by several threads. For a model that takes texts, those in the
-/// file of that name, as read_texts() tells. Else the test images of the data set that data::find_data() finds for "data";
-/// `notice` is then as there. `classes`: the names of the network's, as far as they are known; by match_classes()
-/// labels become theirs, and `notice` tells of those that do not. Throws core::BadInput where there are neither.
-/// `known`: what the network's run tells of its data, of which `notice` then tells whether they are others now.
+/// The pictures right in the folder `data`, by name (`notice` tells of other files there), or the picture of that name,
+/// cut and resized as data::read_own_images() tells; a batch is decoded by several threads. For a model that takes
+/// texts, those in the file of that name, as read_texts() tells. Else the test images of the data set that
+/// data::find_data() finds for "data"; `notice` is then as there. `classes`: the names of the network's, as far as they
+/// are known; by match_classes() labels become theirs, and `notice` tells of those that do not. `known`: what the
+/// network's run tells of its data, of which `notice` then tells whether they are others now. Throws core::BadInput
+/// where there are neither.
 std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Requirements& wanted,
                                          const std::vector<std::string>& classes, std::string& notice,
                                          const data::KnownData& known = {});
 
 /// Texts of a file. Of one that ends in .csv each row is a text, as data::read_text_table() tells; titles are left out
-/// (data::drop_strange_titles(), with the `known` classes). Of other files each line is a text. Throws core::BadInput if
-/// the file cannot be read, is a picture, no text or no CSV.
+/// (data::drop_strange_titles(), with the `known` classes). Of other files each line is a text. Throws core::BadInput
+/// if the file cannot be read, is a picture, no text or no CSV.
 struct Texts {
   data::ImageSet set;                ///< without labels
   std::vector<int> labels;           ///< one a text: a place in `classes`, or -1

@@ -25,10 +25,11 @@ struct Subject {
 
 std::string class_name(const Subject& subject, int label);
 
-/// RFC 4180 with LF, a title line and a line an image: "file" or "index"; of a text "text", and "line" where it stands in
-/// a file; "label" where labels are known; then "class", "probability", "second", "second_probability", "third",
-/// "third_probability" of a network that classifies, "mse" and "psnr" of one that reconstructs. Numbers have the fewest digits that give the same double again; those that are not
-/// finite, and the classes of an answer that is not, are empty cells.
+/// RFC 4180 with LF, a title line and a line an image: "file" or "index"; of a text "text", and "line" where it stands
+/// in a file; "label" where labels are known; then "class", "probability", "second", "second_probability", "third",
+/// "third_probability" of a network that classifies, "mse" and "psnr" of one that reconstructs. Numbers have the fewest
+/// digits that give the same double again; those that are not finite, and the classes of an answer that is not, are
+/// empty cells.
 std::string csv_of(const Subject& subject, const Outcome& outcome);
 
 /// {"weights", "model", "data", "device", "precision", "images", "not_finite", "batch", "batches", "seconds",
@@ -38,8 +39,8 @@ std::string csv_of(const Subject& subject, const Outcome& outcome);
 nlohmann::json figures_of(const Subject& subject, const Outcome& outcome);
 
 /// The same with "answers": a list of {"file" or "index", "line", "text", "label", "class", "probability", "guesses":
-/// [{"class", "probability"}]} ("class" and "probability" null and no guesses where the answer is not finite) or {..., "mse",
-/// "psnr"}.
+/// [{"class", "probability"}]} ("class" and "probability" null and no guesses where the answer is not finite) or {...,
+/// "mse", "psnr"}.
 nlohmann::json answers_of(const Subject& subject, const Outcome& outcome);
 
 /// What answers are written as.
