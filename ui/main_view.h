@@ -54,7 +54,7 @@ class MainView {
   /// True once the snapshot's losses and times and, if there are any, images have been drawn.
   bool has_shown_all(const training::Snapshot& snapshot, bool images_expected) const;
   /// A message of the window's own, in the notice bar and in the log.
-  void tell(std::string text, training::LogLevel level);
+  void tell(std::string text, training::LogLevel level, std::string details = {});
   /// Begins the tour; called by itself only at a first start.
   void take_tour() { tour_.start(); }
   /// Frees what belongs to OpenGL and CUDA; before the context goes.

@@ -106,6 +106,7 @@ struct Progress {
   float loss_scale = 1;             ///< of the last step (fp16; 1 otherwise)
   std::uint64_t skipped_steps = 0;  ///< steps whose gradients overflowed, since the start or reset
   std::shared_ptr<const Evaluation> evaluation;  ///< the last one; nullptr before the first
+  std::uint64_t next_evaluation = 0;  ///< the step after which the next one begins; 0 if that is not known
 };
 
 /// A complete view of the trainer at one moment.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ui/panels/data_texts.h"
+#include "ui/panels/menu_choices.h"
 #include "ui/panels/selection_text.h"
 #include "ui/steering.h"
 #include "ui/widgets.h"
@@ -209,7 +210,7 @@ std::vector<Piece> progress_pieces(const Frame& frame) {
   if (snapshot.steps_planned > 0) steps += " / " + with_thousands(snapshot.steps_planned);
   pieces.push_back(number_piece(frame, 2, std::move(steps), "99,999", "steps",
                                 "Steps whose loss has arrived, and the steps planned if there is a limit."));
-  pieces.push_back(number_piece(frame, 4, clock_text(snapshot.seconds), "0:00:00", "",
+  pieces.push_back(number_piece(frame, 4, clock_text(snapshot.seconds), "0:00:00", "trained",
                                 "Time of training, pauses not counted."));
   return pieces;
 }
@@ -275,7 +276,7 @@ void Toolbar::draw_precision(const Frame& frame) {
     const std::string label(core::to_string(precision));
     const std::string name = "toolbar.precision." + label;
     if (combo_item(frame, name.c_str(), label.c_str(), precision == snapshot.selection.precision,
-                   precision_note(precision)) &&
+                   precision_note(precision), precision_refusal(snapshot.device, precision)) &&
         precision != snapshot.selection.precision) {
       frame.send(training::Select{plan::with_precision(snapshot.selection, precision, snapshot.device)});
     }
